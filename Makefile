@@ -56,10 +56,6 @@ bench: ## each rung: acquire + release, and a whole sale, with allocations
 bench-peers: ## our rungs beside redsync, redislock, rueidislock and Redisson: docs/bench.md; ARGS="--rounds 5 ..."
 	$(GO) -C bench build -trimpath -o ../bin/bench-peers . && bin/bench-peers $(ARGS)
 
-.PHONY: footprint
-footprint: ## start-up time, and memory, goroutines and connections over 100,000 orders
-	$(GO) test -run '^$$' -bench Footprint -benchtime 1x ./cmd/stockapi
-
 .PHONY: fuzz
 fuzz: ## what a client may send, for a minute
 	$(GO) test -run '^$$' -fuzz FuzzDecreaseRequest -fuzztime 1m ./internal/handlers

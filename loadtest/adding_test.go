@@ -50,8 +50,8 @@ func injectDrizzle(f *play) {
 }
 
 // A scenario is one file, and a rung is a file and the entries that scripts/assign makes: with these alone the new rung
-// has its column in the matrix, and is a surprise until it does what its goal does; the new scenario has its line, in which the rung is
-// expected to do what the rung does that it is a variant of.
+// has its column in the matrix, and is a surprise until it does what its goal does; the new scenario has its line, in
+// which the rung is expected to do what the rung does that it is a variant of.
 func TestAddingARungAndAScenario(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds both programs anew")

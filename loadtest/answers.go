@@ -229,7 +229,7 @@ func (r *answersReader) print(stdout io.Writer, leftKnown bool) int {
 		case f.Result == history.Indeterminate && code == asExpected:
 			code = couldNotRun
 		case f.Result == history.OK:
-			because = restsOn(v, r.cell.Coverage, leftKnown)
+			because = basisOf(v, r.cell.Coverage, leftKnown)
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\n", v, result, because)
 	}
@@ -247,19 +247,19 @@ func (r *answersReader) notAsked(f *history.Finding) string {
 	case f.Verdict == history.InOrder, f.Verdict == history.Herd:
 		return "nobody knows who waited for the lock, and since when"
 	case r.lessors[""]:
-		return "of some leases nobody knows which instance had them"
+		return "the instances of some leases are unknown"
 	case f.Result == history.NotApplicable && f.Because == "":
-		return "no receipt shows what it is judged by"
+		return "no receipt has the evidence for it"
 	case len(r.lessors) > 1:
-		return fmt.Sprintf("the leases are of %d instances, and nobody knows whether they read one clock", len(r.lessors))
+		return fmt.Sprintf("the leases are from %d instances, which may not read the same clock", len(r.lessors))
 	case r.generators > 1:
-		return fmt.Sprintf("nobody knows whether the %d load generators read one clock", r.generators)
+		return fmt.Sprintf("the %d load generators may not read the same clock", r.generators)
 	}
 	return ""
 }
 
-// restsOn says what an ok rests on.
-func restsOn(v history.Verdict, c *history.Coverage, leftKnown bool) string {
+// basisOf returns the evidence for an ok.
+func basisOf(v history.Verdict, c *history.Coverage, leftKnown bool) string {
 	switch {
 	case v == history.OwnRelease:
 		return fmt.Sprintf("%d of %d releases judged", c.Judged, c.Removals)

@@ -108,7 +108,7 @@ func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 		},
 		"a unit as a text": {
 			[][]string{{sold2, strings.Replace(sold1, "[1]", `["1"]`, 1)}}, "", couldNotRun,
-			`first answer that tells no outcome, to order .*: 200, but no sale: json: .* string into .*\.units`,
+			`first answer without an outcome, to order .*: 200, but no sale: json: .* string into .*\.units`,
 		},
 		"created": {
 			[][]string{{sold2, strings.Replace(sold1, `:200`, `:201`, 1)}}, "", couldNotRun, `, to order y: 201 Created`,
@@ -122,21 +122,21 @@ func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 			[][]string{{"\ufeff" + sold1, "\ufeff" + sold2}}, "--left 0", asExpected, `stock +ok`,
 		},
 		"nothing sold": {[][]string{{noAnswer}}, "", couldNotRun, `stock +unknown`},
-		"no leases":    {[][]string{{sold1}}, "", asExpected, `exclusion +not asked +no receipt shows`},
+		"no leases":    {[][]string{{sold1}}, "", asExpected, `exclusion +not asked +no receipt has the evidence`},
 		"leases":       {leases(2, 3), "", asExpected, `exclusion +ok +2 of 2 leases\n`},
 		"leases overlap": {
 			leases(3, 2), "", surprised, `exclusion +BROKEN +order x on a and order y on a both held the lock for 750.000 ms`,
 		},
 		"leases by two clocks": {
 			[][]string{{leased(sold2, 1, 3), leased(sold1, 2, 4)}}, "", asExpected,
-			`exclusion +not asked +the leases are of 2 instances`,
+			`exclusion +not asked +the leases are from 2 instances`,
 		},
 		"no leases, but commands": {
-			[][]string{{reading(sold2), reading(sold1)}}, "", asExpected, `exclusion +not asked +no receipt shows`,
+			[][]string{{reading(sold2), reading(sold1)}}, "", asExpected, `exclusion +not asked +no receipt has the evidence`,
 		},
 		"leases by an unknown clock": {
 			[][]string{{leased(receipt("x", "", 2, 0, 9), 1, 3), leased(receipt("y", "", 1, 0, 9), 2, 4)}}, "", asExpected,
-			`exclusion +not asked +of some leases nobody knows`,
+			`exclusion +not asked +the instances of some leases`,
 		},
 		"a refusal that the leases of two unknown clocks would contradict": {
 			[][]string{{leased(receipt("x", "", 2, 0, 9), 4, 5), leased(receipt("y", "", 1, 0, 9), 4, 6),
@@ -153,7 +153,7 @@ func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 		},
 		"leases by one clock, two generators": {
 			[][]string{{leased(sold2, 1, 3)}, {leased(receipt("y", "a", 1, 1, 2), 2, 4)}}, "", asExpected,
-			`exclusion +not asked +.* the 2 load generators read one clock`,
+			`exclusion +not asked +the 2 load generators may not read the same clock`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -212,7 +212,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 	assert.Equal(t, couldNotRun, code, stderr)
 	for flags, says := range map[string]string{
 		"audit --answers f":                     "--answers needs --stock",
-		"audit --answers --stock 2 --left 3 f":  "--left is from 0 to --stock",
+		"audit --answers --stock 2 --left 3 f":  "--left must lie between 0 and --stock",
 		"audit --stock 2 f":                     "are for --answers",
 		"audit f g":                             "several files are for --answers",
 		"audit --answers --stock 2 /no/such.js": "no such file",

@@ -17,11 +17,11 @@ import (
 
 // auditFlags are the flags of the command audit.
 type auditFlags struct {
-	Files   []string `arg:"" name:"file" help:"The file, or the directory of a run, such as out. With --answers: a file for each load generator."`
+	Files   []string `arg:"" name:"file" help:"A run's file, or its directory, such as out. With --answers: one file per load generator."`
 	Verbose bool     `help:"Print all stories and all figures. Default: the stories that teach most, and the matrix."`
-	Answers bool     `help:"The files are the answers that another load generator got, a JSON line each: docs/contract.md."`
+	Answers bool     `help:"The files hold the answers that another load generator got, one JSON line each: docs/contract.md."`
 	Stock   int64    `placeholder:"N" help:"The stock before the first order of the answers."`
-	Left    *int64   `placeholder:"N" help:"The stock after the last of them. Default: not asked, so that a unit that was lost does not show."`
+	Left    *int64   `placeholder:"N" help:"The stock after the last of them. Default: not checked, so that a lost unit goes unnoticed."`
 }
 
 // Validate returns an error if the flags do not go together.
@@ -30,7 +30,7 @@ func (f *auditFlags) Validate() error {
 	case f.Answers && f.Stock < 1:
 		return errors.New("--answers needs --stock, 1 or more: the stock before the first order")
 	case f.Answers && f.Left != nil && (*f.Left < 0 || *f.Left > f.Stock):
-		return errors.New("--left is from 0 to --stock")
+		return errors.New("--left must lie between 0 and --stock")
 	case !f.Answers && (f.Stock != 0 || f.Left != nil):
 		return errors.New("--stock and --left are for --answers: a run has its own")
 	case !f.Answers && len(f.Files) > 1:

@@ -56,7 +56,7 @@ func TestCells(t *testing.T) {
 			"--scenarios two-instances,nested,cut-off,node-restart", says: []string{
 			`(?m)^backend .*, v12 in an SQLite file$`, `(?m)^nested +ok +nr$`, `(?m)^cut-off +nr +nr$`,
 			`(?m)^not run, 4: needs MariaDB or PostgreSQL$`,
-			`not run, 2: needs MariaDB or PostgreSQL: a lock in a file has no server, and no way to it`,
+			`not run, 2: needs MariaDB or PostgreSQL: a lock in a file has no server, and no link to one`,
 		}},
 		"MariaDB":    {args: database + "mariadb", says: append(onDatabase, `MariaDB, its own, at 127\.0\.0\.1:`)},
 		"PostgreSQL": {args: database + "postgres", says: append(onDatabase, `PostgreSQL, its own, at 127\.0\.0\.1:`)},

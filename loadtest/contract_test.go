@@ -38,7 +38,7 @@ func TestContractOfAShopAsItShouldBe(t *testing.T) {
 	assert.Regexp(t, `asked for v4 with product contract-[0-9a-f]{8}\n`, table, "the first that it lists")
 	assert.Regexp(t, `(?m)^POST /v4/decrease: 200 +must +ok$`, table)
 	assert.Regexp(t, `(?m)^POST /v4/decrease: 423 +may +(ok|not seen: .*)$`, table)
-	assert.True(t, strings.HasSuffix(table, "\nall that is needed is there\n"), table)
+	assert.True(t, strings.HasSuffix(table, "\neverything needed is there\n"), table)
 	assert.Empty(t, shop.products(), "it takes its product away again")
 
 	_, table, _ = contractOf(t, nil, "--rung", "V17")
@@ -120,7 +120,7 @@ func TestContractOfAShopThatLacksOneThing(t *testing.T) {
 		"quantity in words": {edited("GET /stock/{product}", func(doc map[string]any) { doc["quantity"] = "ten" }), surprised,
 			`wrong: quantity is not a whole number`},
 		"a stock of its own": {func(in *instance) { in.count = func(int64) int64 { return 7 } }, surprised,
-			`wrong: 10 were put there, and it says 7`},
+			`wrong: 10 were put there, but it reports 7`},
 		"no order": {without("", "order"), surprised,
 			`decrease: 200 +must +missing: order +the sale proves nothing: stock`},
 		"no quantity": {without("", "quantity"), surprised, `decrease: 200 +must +missing: quantity`},
@@ -205,12 +205,12 @@ func TestContractOfAShopThatSaysOneThingWrong(t *testing.T) {
 		bend func(*instance)
 		want string
 	}{
-		"another order":       {set("order", "o-7"), `wrong: order is "o-7", and X-Request-ID was "contract-\w+-one"`},
-		"another quantity":    {set("quantity", 5), `wrong: quantity is 5, and 1 was ordered`},
+		"another order":       {set("order", "o-7"), `wrong: order is "o-7", but X-Request-ID was "contract-\w+-one"`},
+		"another quantity":    {set("quantity", 5), `wrong: quantity is 5, but 1 was ordered`},
 		"one unit for all":    {set("units", []int64{10}), `wrong: unit 10 was sold to both of two orders`},
 		"units in words":      {set("units", []string{"ten"}), `wrong: units is not a list of whole numbers`},
-		"no unit":             {set("units", []int64{}), `wrong: units are \[\], and of 10 they are \[10\]`},
-		"left as it was":      {set("left", 10), `wrong: left is 10, and 10 - 1 is not`},
+		"no unit":             {set("units", []int64{}), `wrong: units are \[\], but of 10 they are \[10\]`},
+		"left as it was":      {set("left", 10), `wrong: left is 10, but should be 10 - 1`},
 		"backwards":           {told(backwards), `wrong: lease.released_at lies before lease.acquired_at`},
 		"whole seconds":       {told(seconds), `wrong: the times of the lease are whole seconds`},
 		"201":                 {status(200, 201), `decrease: 200 +must +wrong: answered 201 Created`},
@@ -233,13 +233,13 @@ func TestContractOfAShopThatSaysOneThingWrong(t *testing.T) {
 		"a memory of all": {edited("GET /orders/{order}", func(doc map[string]any) { doc["outcome"] = "refused" }),
 			`GET /orders/\{order\} +may +wrong: outcome is "refused" of an order that was sold`},
 		"a memory of a seller": {edited("GET /orders/{order}", func(doc map[string]any) { doc["sold_by"] = "o-7" }),
-			`GET /orders/\{order\} +may +wrong: sold_by is "o-7", and no other order of the product was under way`},
-		"sold by nobody": {set("sold_by", "o-7"), `wrong: sold_by is "o-7", and no other order of the product was under way`},
+			`GET /orders/\{order\} +may +wrong: sold_by is "o-7", but no other order of the product was in flight`},
+		"sold by nobody": {set("sold_by", "o-7"), `wrong: sold_by is "o-7", but no other order of the product was in flight`},
 		"refused by nobody": {told(func(o *order) {
 			if o.status == http.StatusConflict {
 				o.doc["sold_by"] = "o-7"
 			}
-		}), `409 +must +wrong: sold_by is "o-7", and no other order of the product was under way`},
+		}), `409 +must +wrong: sold_by is "o-7", but no other order of the product was in flight`},
 		"sold by a number": {set("sold_by", 7), `wrong: sold_by is not text`},
 		"no answer": {func(in *instance) { in.tell = func(o *order) { o.status = 0 } },
 			`decrease: 200 +must +wrong: no answer: `},
@@ -278,10 +278,10 @@ func TestContractThatCannotBeAskedFor(t *testing.T) {
 		code int
 		says string
 	}{
-		{"localhost:5000", couldNotRun, "^loadtest: contract: number 1 is no URL such as .*\n$"},
+		{"localhost:5000", couldNotRun, "^loadtest: contract: number 1 is not a URL such as .*\n$"},
 		{"http://127.0.0.1:1", couldNotRun, "^loadtest: .* does not answer: start the service, or name where .*\n$"},
 		{shop.serve(t) + " --rung v44", couldNotRun, "--rung: .* does not offer v44; it offers v4, v17"},
-		{locked, couldNotRun, "give it by LOADTEST_ADMIN_TOKEN"},
+		{locked, couldNotRun, "set LOADTEST_ADMIN_TOKEN"},
 		{serve(func(w http.ResponseWriter, _ *http.Request) bool { fmt.Fprint(w, "<html>"); return true }), surprised,
 			`GET /rungs +must +wrong: answered 200, and no JSON`},
 		{serve(func(w http.ResponseWriter, _ *http.Request) bool { fmt.Fprint(w, `{} and more`); return true }), surprised,
@@ -348,5 +348,5 @@ func TestStockapiFulfilsTheContract(t *testing.T) {
 	t.Setenv("LOADTEST_ADMIN_TOKEN", "")
 	code, _, stderr = loadtest(t, "contract", ready.URL)
 	assert.Equal(t, couldNotRun, code)
-	assert.Contains(t, stderr, "give it by LOADTEST_ADMIN_TOKEN")
+	assert.Contains(t, stderr, "set LOADTEST_ADMIN_TOKEN")
 }

@@ -17,7 +17,6 @@ import (
 
 	"stockapi/loadtest/scenario"
 
-	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -254,15 +253,4 @@ func testsNamed(words []string) error {
 		}
 	}
 	return fmt.Errorf("%q runs no test", words)
-}
-
-// The load test keeps a long history in a file of the temporary directory, and its container is read-only.
-func TestComposeLoadHasATemporaryDirectory(t *testing.T) {
-	data, err := os.ReadFile("../docker-compose.yml")
-	require.NoError(t, err)
-	var compose struct {
-		Services struct{ Load struct{ Tmpfs []string } }
-	}
-	require.NoError(t, yaml.Unmarshal(data, &compose))
-	assert.Contains(t, compose.Services.Load.Tmpfs, "/tmp")
 }

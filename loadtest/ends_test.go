@@ -74,7 +74,7 @@ func TestEndOfARun(t *testing.T) {
 			assert.Regexp(t, c.says, stderr)
 			assert.Equal(t, c.says != "", strings.Contains(stderr.String(), "loadtest: "), "the results say it once")
 			// A cell may have ended just before Redis could tell what was left.
-			last := regexp.MustCompile(`(?m)^interrupted after \d+ of 1000 cells, (so far as expected$|no surprises, )`)
+			last := regexp.MustCompile(`(?m)^interrupted after \d+ of 1000 cells, (as expected so far$|no surprises, )`)
 			assert.Regexp(t, last, out.String())
 			assert.NotRegexp(t, `(?m)^as expected`, out.String())
 			code, stdout, _ := loadtest(t, "audit", dir)

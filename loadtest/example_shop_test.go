@@ -34,7 +34,7 @@ func TestAShopInAnotherLanguage(t *testing.T) {
 			url := firstLine(t, cmd)
 			code, stdout, stderr := loadtest(t, "contract", url)
 			assert.Equal(t, asExpected, code, stdout+stderr)
-			assert.Contains(t, stdout, "all that is needed is there")
+			assert.Contains(t, stdout, "everything needed is there")
 			code, stdout, stderr = untilMeasured(t, loadtest, "--targets", url, "--scenarios", "one-instance", "--rungs", c.rung)
 			assert.Equal(t, c.code, code, stdout+stderr)
 			for _, says := range c.says {

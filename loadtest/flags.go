@@ -17,16 +17,16 @@ type command interface {
 
 // commands is the command line.
 type commands struct {
-	Run      runFlags         `cmd:"" default:"withargs" help:"Run the scenarios and print the matrix. This is the default. Unless told which, it runs the article's locks and the answers to them, where they differ."`
+	Run      runFlags         `cmd:"" default:"withargs" help:"Run scenarios and print the matrix; this is the default command. Without names, run the article's locks and the answers to them, in the scenarios where they differ."`
 	All      runFlags         `cmd:"" help:"Run every rung in every scenario."`
-	Audit    auditFlags       `cmd:"" help:"Judge the files of a run again, offline, from its histories alone; or what any load generator recorded: docs/scale.md."`
-	Report   reportFlags      `cmd:"" help:"Make the report, one HTML file, from the files of a run."`
-	List     listFlags        `cmd:"" help:"Print what is expected of every rung in every scenario, and why; with names, of those alone: list v4 pause."`
-	Replay   replayFlags      `cmd:"" help:"Play a trace of the explorer on real processes, command by command, and judge what came out: docs/explore.md."`
-	Judge    judgeFlags       `cmd:"" help:"Try a running service with all that takes no fault, and judge it without expecting anything."`
-	Stage    stageFlags       `cmd:"" help:"Show a class what a lock does, on a projector and on phones: it predicts, buys, breaks the lock and sees it: docs/teaching.md."`
-	Contract contractFlags    `cmd:"" help:"Ask a running service, route by route, for what loadtest needs of it: docs/contract.md."`
-	Version  kong.VersionFlag `help:"Print version, commit, Go and platform, and end."`
+	Audit    auditFlags       `cmd:"" help:"Judge a run again, offline, from its histories alone; or judge what another load generator recorded: docs/scale.md."`
+	Report   reportFlags      `cmd:"" help:"Write the report of a run, one HTML file."`
+	List     listFlags        `cmd:"" help:"Print what is expected of every rung in every scenario, and why. Names narrow it down: list v4 pause."`
+	Replay   replayFlags      `cmd:"" help:"Replay a trace of the explorer on real processes, command by command, and judge the result: docs/explore.md."`
+	Judge    judgeFlags       `cmd:"" help:"Put a running service through everything that needs no injected fault, and judge it without expectations."`
+	Stage    stageFlags       `cmd:"" help:"Show a class what a lock does, on a projector and on phones: the class predicts, buys, and watches the lock break: docs/teaching.md."`
+	Contract contractFlags    `cmd:"" help:"Check a running service, route by route, for what loadtest needs of it: docs/contract.md."`
+	Version  kong.VersionFlag `help:"Print version, commit, Go and platform, and exit."`
 
 	Guardian guardian `cmd:"" hidden:"" help:"Wait for the end of the standard input, then end what it listed."`
 }
@@ -36,7 +36,7 @@ ladder of locks, and proves which rungs oversell.
 
 With no arguments it starts a Redis and the stockapi instances itself, runs the locks of the article over one instance
 and over two, then kills, stops and delays their holders, and prints the matrix. "loadtest all" runs every rung in every
-scenario, and "loadtest list" tells all of them. Fault scenarios have a load of their own.
+scenario, and "loadtest list" lists them all. Fault scenarios send orders of their own.
 
 Examples:
   loadtest
@@ -59,9 +59,9 @@ Environment: LOADTEST_STOCKAPI is the stockapi to start (default: beside loadtes
 module); LOADTEST_ADMIN_TOKEN is the admin token of the instances.
 
 Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run, was interrupted, or a cell
-was not measured: the client or the machine was too slow for it, or nobody can tell one of its verdicts.
-"go run" makes each of them but 0 a 1.
-Of judge and audit --answers: 0 nothing is BROKEN; 1 something is; 2 a verdict is unknown, or it could not judge.`
+was not measured: the client or the machine was too slow for it, or one of its verdicts is unknown.
+"go run" turns every code but 0 into 1.
+With judge and audit --answers: 0 nothing is BROKEN; 1 something is; 2 a verdict is unknown, or it could not judge.`
 
 // parse parses the command line. It returns no command if there is nothing left to do, as after --help.
 func parse(args []string, stdout, stderr io.Writer) (c *commands, chosen command, err error) {
@@ -82,7 +82,7 @@ func parse(args []string, stdout, stderr io.Writer) (c *commands, chosen command
 	}
 	for _, p := range parsed.Path {
 		if p.Flag != nil && p.Flag.IsSlice() && p.Flag.Target.Len() == 0 {
-			return nil, nil, fmt.Errorf("--%s names none: name one at least, or leave it out", p.Flag.Name)
+			return nil, nil, fmt.Errorf("--%s is empty: name at least one, or leave it out", p.Flag.Name)
 		}
 	}
 	return c, parsed.Selected().Target.Addr().Interface().(command), nil

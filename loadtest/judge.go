@@ -21,11 +21,11 @@ import (
 
 // judgeFlags are the flags of the command judge.
 type judgeFlags struct {
-	URLs        []string `arg:"" name:"url" help:"Where the instances listen, such as http://127.0.0.1:5000. With one alone nothing is learned of locks between instances."`
-	Rung        string   `placeholder:"RUNG" help:"The rung to judge, as the service names it. Default: the first one that it lists."`
-	Requests    int      `default:"300" help:"How many buyers come at once."`
-	Concurrency int      `default:"100" help:"How many of them at a time."`
-	Stock       int64    `default:"100" help:"How many units there are to sell."`
+	URLs        []string `arg:"" name:"url" help:"Where the instances listen, such as http://127.0.0.1:5000. A single one shows nothing about locks between instances."`
+	Rung        string   `placeholder:"RUNG" help:"The rung to judge, as the service names it. Default: the first one listed."`
+	Requests    int      `default:"300" help:"Buyers in a crowd."`
+	Concurrency int      `default:"100" help:"Buyers at once."`
+	Stock       int64    `default:"100" help:"Units to sell."`
 }
 
 // notTried says first what a clean result does not mean.
@@ -64,7 +64,7 @@ func (f *judgeFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 		product := "judge-" + strings.ToLower(rand.Text()[:8])
 		cell, err := runner.Try(ctx, t, rung, product, f.URLs)
 		if stays := own.Forget(context.WithoutCancel(ctx), f.URLs[0], product); stays != nil && err == nil {
-			complain(stderr, fmt.Errorf("%s: what it put there stays: %w", t.Name, stays))
+			complain(stderr, fmt.Errorf("%s: its product was not removed: %w", t.Name, stays))
 		}
 		if ctx.Err() != nil {
 			err = errors.New("interrupted")

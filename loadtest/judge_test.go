@@ -49,7 +49,7 @@ func TestJudgeOfAShopThatRemovesNothing(t *testing.T) {
 	shop.without = []string{"DELETE /locks/{product}", "DELETE /stock/{product}"}
 	code, stdout, stderr := loadtest(t, "judge", shop.serve(t), "--requests", "4", "--concurrency", "2")
 	assert.Equal(t, asExpected, code, stdout+stderr)
-	assert.Contains(t, stderr, "one-instance: what it put there stays: DELETE ")
+	assert.Contains(t, stderr, "one-instance: its product was not removed: DELETE ")
 }
 
 // What was judged before a service died is told.

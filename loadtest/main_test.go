@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -41,6 +42,9 @@ func TestMain(m *testing.M) {
 		_ = os.Setenv("LOADTEST_STOCKAPI", "go") // whatever runs; a test that starts the service builds it: see stockapi
 		builtIn, _ = os.MkdirTemp("", "loadtest-test-")
 		code := m.Run()
+		if n := slowRuns.Load(); n > 0 {
+			fmt.Printf("the machine was too slow for %d runs, which were made again\n", n)
+		}
 		if code == 0 {
 			code = withoutLeaks(code)
 		}
@@ -92,22 +96,31 @@ func loadtest(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-// untilMeasured runs the program until all cells are measurements, ten times at most: a machine may be too slow for
-// some. It takes the mark of cells with longer leases from the matrix.
+// slowRuns counts the runs that were no measurement, since the machine was too slow. TestMain prints it.
+var slowRuns atomic.Int64
+
+// retry calls measure until it reports a measurement, ten times at most.
+func retry(measure func() bool) {
+	for n := 0; n < 10 && !measure(); n++ {
+		slowRuns.Add(1)
+	}
+}
+
+// untilMeasured runs the program until all cells are measurements: a machine may be too slow for some. It takes the
+// mark of cells with longer leases from the matrix.
 func untilMeasured(t *testing.T, run program, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	for range 10 {
-		if code, stdout, stderr = run(t, args...); !tooSlow(code, stdout) {
-			break
-		}
-	}
+	retry(func() bool {
+		code, stdout, stderr = run(t, args...)
+		return !tooSlow(code, stdout)
+	})
 	return code, longerLease.ReplaceAllString(stdout, "$1$2"), stderr
 }
 
 var longerLease = regexp.MustCompile(`(?m)(\w)~( |$)`)
 
 // notValid is in the last line of a run of which something was not valid, and nothing a surprise.
-var notValid = regexp.MustCompile(`no surprises, but not all was measured[^:]*\d not\s+valid`)
+var notValid = regexp.MustCompile(`no surprises, but not everything was measured[^:]*\d not\s+valid`)
 
 // tooSlow reports whether a run failed for no other reason than that the machine was too slow for one of its cells.
 func tooSlow(code int, output string) bool {

@@ -65,14 +65,13 @@ func TestShopsThatMisbehave(t *testing.T) {
 	}
 }
 
-// measure runs the row until the machine was fast enough for it to be a measurement, ten times at most.
+// measure runs the row until the machine was fast enough for it to be a measurement.
 func (m *misbehaviour) measure(t *testing.T) (code int, found, out string) {
 	t.Helper()
-	for range 10 {
-		if code, found, out = m.run(t); !strings.HasPrefix(found, "invalid:") && !tooSlow(code, out) {
-			break
-		}
-	}
+	retry(func() bool {
+		code, found, out = m.run(t)
+		return !strings.HasPrefix(found, "invalid:") && !tooSlow(code, out)
+	})
 	return code, found, out
 }
 

@@ -78,7 +78,7 @@ func askFor(ctx context.Context, s catalog.Spec, lines <-chan string, out io.Wri
 			if strings.Trim(given, p.letters) == "" {
 				return p, nil
 			}
-			fmt.Fprintf(out, "%.32q has others than %s\n", given, spaced)
+			fmt.Fprintf(out, "%.32q has letters other than %s\n", given, spaced)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func TestPredictAsksAboutEachCell(t *testing.T) {
 	assert.Equal(t, []string{"SE", "EL", ""}, letters)
 	const pauseV4 = "pause v4: which letters break? S E R L F, enter for none: "
 	assert.Equal(t, "pause v3: which letters break? S E R L F, enter for none: "+
-		pauseV4+"\"SE,R\" has others than S E R L F\n"+
+		pauseV4+"\"SE,R\" has letters other than S E R L F\n"+
 		pauseV4+"pause v5: which letters break? S E R L F, enter for none: ", said)
 }
 

@@ -20,7 +20,7 @@ func TestARunWithoutACellThatCanBeRunIsRefused(t *testing.T) {
 			"none of the cells can be run here: the first needs redis-server; use --backend redis-server, or"},
 		{runFlags{Backend: "embedded", SQL: "sqlite"}, []string{"failover", "crash"}, []string{"v5.5"}, ""},
 		{runFlags{Backend: "embedded", SQL: "sqlite"}, []string{"redis-down"}, []string{"v12"},
-			"needs MariaDB or PostgreSQL: a lock in a file has no server, and no way to it; use --sql with a server"},
+			"needs MariaDB or PostgreSQL: a lock in a file has no server, and no link to one; use --sql with a server"},
 		{runFlags{Backend: "embedded", SQL: "mysql://h/shop"}, []string{"node-restart"}, []string{"v12"},
 			"needs a database server of its own: --sql mariadb or --sql postgres; choose other"},
 		{runFlags{Backend: "embedded", SQL: "sqlite"}, []string{"two-instances"}, []string{"v12"}, ""},

@@ -23,9 +23,9 @@ import (
 // replayFlags are the flags of the command replay.
 type replayFlags struct {
 	Trace   string   `arg:"" optional:"" help:"The trace, such as v3:aaaa.expiry.ba."`
-	File    string   `placeholder:"FILE" help:"Replay all traces of a file instead, and print a line for each: its fault, what it is to break, the trace, and after a # why real processes do not break that."`
-	Expect  []string `placeholder:"VERDICT" help:"What the trace has to break: stock, exclusion, own-release, liveness, fence."`
-	Backend string   `enum:"redis-server,embedded,auto" default:"redis-server" help:"The servers: redis-server, or embedded, which is no real Redis; auto is whichever there is."`
+	File    string   `placeholder:"FILE" help:"Replay all traces of a file, and print a line for each. A line of the file has a fault, the verdicts to break, the trace, and after a # why real processes do not break them."`
+	Expect  []string `placeholder:"VERDICT" help:"What the trace must break: stock, exclusion, own-release, liveness, fence."`
+	Backend string   `enum:"redis-server,embedded,auto" default:"redis-server" help:"The servers: redis-server; embedded, which is not a real Redis; or auto, whichever is available."`
 	Out     string   `placeholder:"DIR" help:"Write results.jsonl.gz, with the histories, matrix.txt and report.html to DIR."`
 }
 
@@ -35,7 +35,7 @@ func (f *replayFlags) entries() ([]replay.Entry, error) {
 	case (f.Trace == "") == (f.File == ""):
 		return nil, errors.New("name a trace, such as v3:aaaa.expiry.ba, or a file of traces with --file")
 	case f.File != "" && len(f.Expect) > 0:
-		return nil, errors.New("--expect is for one trace: the file says what each of its own breaks")
+		return nil, errors.New("--expect is for one trace: the file declares what each of its traces breaks")
 	case f.File != "":
 		return replay.ReadList(f.File)
 	}
@@ -241,7 +241,7 @@ func (r *replays) prove(ctx context.Context, e replay.Entry) (*history.Cell, err
 	return r.environment.Prove(ctx, e.Trace, e.Breaks, func(float64, error) {}, func(replay.Line) {})
 }
 
-// judged says what came of a trace, and whether that is as expected.
+// judged describes the result of a trace, and reports whether it is as expected.
 func judged(e replay.Entry, cell *history.Cell, err error) (text string, good bool) {
 	missing := e.Breaks
 	if err == nil {

@@ -17,9 +17,9 @@ import (
 
 // reportFlags are the flags of the command report.
 type reportFlags struct {
-	File   string `arg:"" help:"The file, or the directory of a run, such as out."`
+	File   string `arg:"" help:"A run's file, or its directory, such as out."`
 	Output string `short:"o" placeholder:"FILE" help:"Where to write the report. Default: beside the file, as .html, or report.html in the directory. Porcupine's pictures go to porcupine/ beside it."`
-	SVG    string `name:"svg" placeholder:"FILE" help:"Instead of the report draw the timeline of one cell, as an SVG file that needs nothing else."`
+	SVG    string `name:"svg" placeholder:"FILE" help:"Draw the timeline of one cell instead of the report, as a self-contained SVG file."`
 	Cell   string `placeholder:"CELL" help:"Which cell --svg draws, by scenario and rung, such as \"pause v4\". Default: the first one whose stock a fault broke."`
 }
 
@@ -79,7 +79,7 @@ func pictured(rows []*catalog.Row, name string) (*catalog.Row, error) {
 	}
 	switch {
 	case len(names) == 0:
-		return nil, errors.New("no cell of the file has orders to draw: make a file of a run that was not cut short")
+		return nil, errors.New("no cell of the file has orders to draw: use the file of a run that was not cut short")
 	case name == "":
 		return nil, fmt.Errorf("no cell's stock was broken by a fault: choose a cell with --cell, %s", listed(names))
 	}

@@ -25,24 +25,24 @@ type runFlags struct {
 	Names     []string `arg:"" optional:"" name:"name" help:"Only these scenarios and rungs: pause v4."`
 	Rungs     []string `group:"what" placeholder:"RUNG" help:"Only these rungs, by number or by name."`
 	Scenarios []string `group:"what" placeholder:"NAME" help:"Only these scenarios."`
-	Repeat    int      `group:"what" default:"1" help:"How often to run each cell; it is as expected only if it is so each time."`
-	AtOnce    int      `group:"what" default:"16" help:"How many fault cells run side by side: they mostly wait. On a machine that is busy or small, fewer."`
-	Instances int      `group:"what" default:"2" help:"How many instances the scenarios with several use."`
+	Repeat    int      `group:"what" default:"1" help:"Run each cell this often; it is as expected only if every run is."`
+	AtOnce    int      `group:"what" default:"16" help:"Run this many fault cells side by side: they mostly wait. Use fewer on a small or busy machine."`
+	Instances int      `group:"what" default:"2" help:"Instances in scenarios that use several."`
 
-	Requests    int           `group:"load" default:"300" help:"How many buyers per cell."`
-	Concurrency int           `group:"load" default:"100" help:"How many at once."`
-	Stock       int64         `group:"load" default:"100" help:"How many units there are to sell."`
-	Rate        float64       `group:"load" placeholder:"R" help:"Open loop: R requests per second fall due, and latency counts from then. Default: closed loop."`
+	Requests    int           `group:"load" default:"300" help:"Buyers per cell."`
+	Concurrency int           `group:"load" default:"100" help:"Buyers at once."`
+	Stock       int64         `group:"load" default:"100" help:"Units to sell."`
+	Rate        float64       `group:"load" placeholder:"R" help:"Open loop: R requests fall due per second, and latency counts from when each is due. Default: closed loop."`
 	Wait        time.Duration `group:"load" default:"20s" help:"How long a buyer waits for the lock."`
 	TTL         time.Duration `group:"load" name:"ttl" default:"30s" help:"How long a lock lasts if nobody releases it."`
-	Work        time.Duration `group:"load" default:"1ms" help:"How long the business takes between reading and writing the stock."`
+	Work        time.Duration `group:"load" default:"1ms" help:"How long an order works between reading and writing the stock."`
 
 	Backend   string   `group:"servers" default:"auto" placeholder:"KIND" help:"Where stock and locks are kept: auto (redis-server from PATH, else embedded), embedded, redis-server, or the URL of a Redis."`
-	SQL       string   `group:"servers" name:"sql" default:"auto" placeholder:"KIND" help:"Where the locks of v12 are kept: auto (a server of its own, MariaDB or PostgreSQL, whichever is installed; else a file), mariadb, postgres, sqlite (a file), or a DSN as stockapi's --sql has it. What a run writes there it removes."`
-	ZooKeeper string   `group:"servers" name:"zookeeper" placeholder:"HOST:PORT" help:"ZooKeeper for v13 and v14. Default: one of its own, where Debian's package zookeeper is installed; else they are not run."`
-	Targets   []string `group:"servers" placeholder:"URL" help:"Drive these instances, which run already, and start nothing. One-instance uses the first alone."`
+	SQL       string   `group:"servers" name:"sql" default:"auto" placeholder:"KIND" help:"Where the locks of v12 are kept: auto (start MariaDB or PostgreSQL, whichever is installed; else a file), mariadb, postgres, sqlite (a file), or a DSN like that of stockapi's --sql. A run removes what it writes there."`
+	ZooKeeper string   `group:"servers" name:"zookeeper" placeholder:"HOST:PORT" help:"ZooKeeper for v13 and v14. Default: start one if Debian's package zookeeper is installed; else skip these rungs."`
+	Targets   []string `group:"servers" placeholder:"URL" help:"Drive these running instances, and start nothing. One-instance uses only the first."`
 
-	Out     string `group:"output" placeholder:"DIR" xor:"out" help:"Keep the run in DIR, by default out: results.jsonl.gz, with all histories, matrix.txt, report.html, and Porcupine's pictures of first violations in DIR/porcupine. The five runs before it move to DIR/runs."`
+	Out     string `group:"output" placeholder:"DIR" xor:"out" help:"Keep the run in DIR, by default out, in place of the last one: results.jsonl.gz, with all histories, matrix.txt, report.html, and Porcupine's pictures of first violations in DIR/porcupine."`
 	NoOut   bool   `group:"output" xor:"out" help:"Keep nothing of the run."`
 	Verbose bool   `group:"output" help:"Print all stories and all figures. Default: the stories that teach most, and the matrix."`
 	Predict bool   `group:"output" help:"Ask before the run which letters of each cell will break, and print afterwards how many cells you predicted."`
@@ -102,7 +102,7 @@ func (f *runFlags) sizes() error {
 		return err
 	}
 	if math.IsNaN(f.Rate) || f.Rate < 0 || f.Rate > 1e6 || (f.Rate > 0 && float64(f.Requests)/f.Rate > 24*3600) {
-		return errors.New("--rate must lie between 0 and 1000000, and be done within a day")
+		return errors.New("--rate must lie between 0 and 1000000, and the run must end within a day")
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func checkURLs(urls []string) error {
 		u, err := url.Parse(t)
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil ||
 			strings.Contains(t, "#") { // the part of a password before it would be the host
-			return fmt.Errorf("number %d is no URL such as http://127.0.0.1:5000", i+1)
+			return fmt.Errorf("number %d is not a URL such as http://127.0.0.1:5000", i+1)
 		}
 		urls[i] = strings.TrimRight(t, "/")
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -23,16 +22,18 @@ import (
 	"stockapi/loadtest/stage"
 )
 
+// stageLog is the log of a class, and stageSheet the page with its rounds.
+const stageLog, stageSheet = "stage.jsonl", "stage.html"
+
 // stageFlags are the flags of the command stage.
 type stageFlags struct {
-	LAN        bool   `name:"lan" xor:"lan" help:"Let phones of the local network reach the phones' page. Instances, Redis and the controls stay on this machine."`
-	LANTeacher bool   `name:"lan-teacher" xor:"teacher" help:"Let the local network reach the wall and its controls too, with a code of their own."`
-	Port       int    `default:"7070" help:"The port of the wall and its controls; the phones' page has the next one."`
-	Rounds     string `placeholder:"FILE" xor:"rounds" help:"The rounds, instead of the workshop's: see docs/teaching.md."`
-	Language   string `enum:"en,zh" default:"en" help:"The language of the pages and of the rounds: en, zh."`
-	Replay     string `placeholder:"FILE" xor:"lan,teacher,rounds" help:"Show the class again whose log this is, such as out/stage.jsonl."`
-	Backend    string `enum:"redis-server,embedded,auto" default:"auto" help:"The servers: redis-server, or embedded, which is no real Redis; auto is whichever there is."`
-	Out        string `default:"out" placeholder:"DIR" help:"Write the log, stage.jsonl, the page with all rounds, stage.html, and the files of a run to DIR, by default out."`
+	LAN      bool   `name:"lan" xor:"lan" help:"Let phones on the local network reach the phones' page. Instances, Redis and the controls stay on this machine."`
+	Port     int    `default:"7070" help:"The port of the wall and its controls; the phones' page has the next one."`
+	Rounds   string `placeholder:"FILE" xor:"rounds" help:"Play the rounds of FILE instead of the workshop's: docs/teaching.md."`
+	Language string `enum:"en,zh" default:"en" help:"The language of the pages and of the rounds: en, zh."`
+	Replay   string `placeholder:"FILE" xor:"lan,rounds" help:"Replay a class from its log, such as out/class/stage.jsonl."`
+	Backend  string `enum:"redis-server,embedded,auto" default:"auto" help:"The servers: redis-server; embedded, which is not a real Redis; or auto, whichever is available."`
+	Out      string `default:"out" placeholder:"DIR" help:"Keep the class in DIR/class, by default out/class: its log, stage.jsonl, the page with all rounds, stage.html, and the files of a run."`
 }
 
 // run shows the stage until it is interrupted, and returns the exit code.
@@ -51,10 +52,10 @@ func (f *stageFlags) show(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("--rounds: %w", err)
 	}
-	if err := checkOut(f.Out); err != nil {
+	if err := checkOut(f.dir()); err != nil {
 		return err
 	}
-	wall, wallAt, err := f.listen(ctx, f.Port, f.LANTeacher)
+	wall, wallAt, err := f.listen(ctx, f.Port, false)
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func (f *stageFlags) show(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer phones.Close()
-	log, err := f.log()
+	log, err := os.Create(filepath.Join(f.dir(), stageLog))
 	if err != nil {
 		return err
 	}
@@ -77,7 +78,7 @@ func (f *stageFlags) show(ctx context.Context, stdout, stderr io.Writer) error {
 	progress := terminal.NewProgress(stderr, terminal.Of(stderr))
 	defer progress.Clear()
 	progress.Status("starting Redis and stockapi…")
-	code, teacher := stage.NewCode(), ""
+	code := stage.NewCode()
 	s, ctx, err := stage.Open(ctx, stage.Options{
 		Cluster: cluster.Options{Backend: f.Backend, Stockapi: theStockapi(), Say: progress.Say},
 		Rounds:  rounds, Language: f.Language, Log: log, Keep: f.keep, LAN: f.LAN, Code: code,
@@ -87,30 +88,20 @@ func (f *stageFlags) show(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	wallAt += "/"
-	if f.LANTeacher {
-		teacher = rand.Text()
-		wallAt += "?code=" + teacher
-	}
-	fmt.Fprintf(stdout, "the wall, with the teacher's controls: http://%s\nthe phones: http://%s/%s\n"+
-		"Ctrl-C ends the class, which is kept in %s\n", wallAt, phonesAt, code, filepath.Clean(f.Out))
-	err = serve(ctx, map[net.Listener]http.Handler{wall: s.Teacher(teacher), phones: s.Phones()})
+	fmt.Fprintf(stdout, "the wall, with the teacher's controls: http://%s/\nthe phones: http://%s/%s\n"+
+		"Ctrl-C ends the class, which is kept in %s\n", wallAt, phonesAt, code, f.dir())
+	err = serve(ctx, map[net.Listener]http.Handler{wall: s.Teacher(), phones: s.Phones()})
 	return errors.Join(err, s.Close())
 }
 
-// log begins the log of the class, and moves what is kept of the run before out of its way.
-func (f *stageFlags) log() (*os.File, error) {
-	if err := report.SetAside(f.Out); err != nil {
-		return nil, err
-	}
-	return os.Create(filepath.Join(f.Out, report.StageLog))
-}
+// dir returns the directory in which the class is kept: the files of the last run are beside it.
+func (f *stageFlags) dir() string { return filepath.Join(f.Out, "class") }
 
 // keep writes what there is of the class so far.
 func (f *stageFlags) keep(s *stage.Stage) error {
 	run := s.Run(thisBuild())
-	return errors.Join(report.Write(f.Out, run, scenario.Table.Assess(run.Cells)),
-		history.WriteFile(filepath.Join(f.Out, report.StageSheet), s.WriteSheet))
+	return errors.Join(report.WriteAll(f.dir(), run, scenario.Table.Assess(run.Cells)),
+		history.WriteFile(filepath.Join(f.dir(), stageSheet), s.WriteSheet))
 }
 
 // again shows a class of another day.
@@ -144,14 +135,14 @@ func (f *stageFlags) listen(ctx context.Context, port int, lan bool) (l net.List
 	if err != nil {
 		return nil, "", fmt.Errorf("%w: choose another port with --port", err)
 	}
-	if at, err = reachedAt(ctx, l); err != nil {
+	if at, err = addressOf(ctx, l); err != nil {
 		_ = l.Close()
 	}
 	return l, at, err
 }
 
-// reachedAt returns the address at which others reach what listens here.
-func reachedAt(ctx context.Context, l net.Listener) (string, error) {
+// addressOf returns the address at which others reach a listener.
+func addressOf(ctx context.Context, l net.Listener) (string, error) {
 	at := netip.MustParseAddrPort(l.Addr().String())
 	if !at.Addr().IsUnspecified() {
 		return at.String(), nil

@@ -58,13 +58,16 @@ func TestStageThatCannotBegin(t *testing.T) {
 	}
 }
 
-// A class is kept as a run is, and leaves nothing else, however it ends.
+// A class is kept as a run is, beside the last one, and leaves nothing else, however it ends.
 func TestStage(t *testing.T) {
 	t.Parallel()
 	needsProc(t)
 	stockapi(t)
 	tmp, out := ownTemp(t), t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(out, "results.jsonl.gz"), []byte("of an earlier run"), 0o600))
+	of := filepath.Join(out, "class")
+	for _, name := range []string{"report.html", "results.jsonl.gz"} {
+		require.NoError(t, os.WriteFile(filepath.Join(out, name), []byte("of the last run"), 0o600))
+	}
 	rounds := filepath.Join(t.TempDir(), "rounds.yaml")
 	require.NoError(t, os.WriteFile(rounds, []byte("- {title: two at once, rung: v0, lease: 1s, work: 300ms}"), 0o600))
 	args := []string{"stage", "--backend", "embedded", "--port", "0", "--rounds", rounds, "--out", out}
@@ -77,21 +80,22 @@ func TestStage(t *testing.T) {
 	for _, do := range []string{"again", "verdict"} {
 		c.post(t, c.wall+"do", `{"do":%q}`, do)
 	}
-	kept := []string{"matrix.txt", "porcupine", "report.html", "results.jsonl.gz", "runs", "stage.html", "stage.jsonl"}
-	require.Eventually(t, func() bool { return assert.ObjectsAreEqual(kept, namesIn(t, out)) }, 30*time.Second,
+	kept := []string{"matrix.txt", "porcupine", "report.html", "results.jsonl.gz", "stage.html", "stage.jsonl"}
+	require.Eventually(t, func() bool { return assert.ObjectsAreEqual(kept, namesIn(t, of)) }, 30*time.Second,
 		20*time.Millisecond)
 	require.NoError(t, c.process.Signal(os.Interrupt))
 	assert.Equal(t, asExpected, c.ended(t))
 	assert.Empty(t, tmp.left(t))
 	c.unreachable(t)
 
-	earlier := namesIn(t, filepath.Join(out, "runs"))
-	require.Len(t, earlier, 1)
-	assert.Equal(t, "of an earlier run", readFile(t, out, "runs", earlier[0], "results.jsonl.gz"))
-	code, stdout, stderr := loadtest(t, "audit", out)
+	assert.Equal(t, []string{"class", "report.html", "results.jsonl.gz"}, namesIn(t, out))
+	for _, name := range []string{"report.html", "results.jsonl.gz"} {
+		assert.Equal(t, "of the last run", readFile(t, out, name))
+	}
+	code, stdout, stderr := loadtest(t, "audit", of)
 	assert.Equal(t, asExpected, code, stdout+stderr)
 	assert.Contains(t, stdout, "as expected")
-	run, err := history.Open(out)
+	run, err := history.Open(of)
 	require.NoError(t, err)
 	require.Len(t, run.Cells, 1)
 	var verdict struct {
@@ -99,7 +103,7 @@ func TestStage(t *testing.T) {
 		Twice    int
 		Findings []struct{ Letter, Result string }
 	}
-	for line := range strings.Lines(readFile(t, out, "stage.jsonl")) {
+	for line := range strings.Lines(readFile(t, of, "stage.jsonl")) {
 		if verdict.Kind != "verdict" {
 			require.NoError(t, json.Unmarshal([]byte(line), &verdict))
 		}
@@ -114,9 +118,9 @@ func TestStage(t *testing.T) {
 	assert.Equal(t, []string{"S"}, broken)
 	findings, _ := audit.Judge(run.Cells[0])
 	assert.Equal(t, strings.Join(broken, ""), terminal.LettersOf(findings, history.Broken))
-	assert.Contains(t, readFile(t, out, "stage.html"), "two at once")
+	assert.Contains(t, readFile(t, of, "stage.html"), "two at once")
 
-	c = tmp.stage(t, "stage", "--port", "0", "--replay", filepath.Join(out, "stage.jsonl"))
+	c = tmp.stage(t, "stage", "--port", "0", "--replay", filepath.Join(of, "stage.jsonl"))
 	assert.Equal(t, http.StatusOK, c.get(t, c.wall))
 	require.NoError(t, c.process.Signal(os.Interrupt))
 	assert.Equal(t, asExpected, c.ended(t))

@@ -215,20 +215,19 @@ func (d *workshopDesk) do(ctx context.Context, b *workshopBlock) error {
 
 // runScript runs a script to its end, again while the machine was too slow for it.
 func (d *workshopDesk) runScript(ctx context.Context, b *workshopBlock) (err error) {
-	for range 10 {
-		x, failed := d.start(ctx, b.script)
-		if failed != nil {
-			return failed
+	retry(func() bool {
+		var x *workshopShell
+		if x, err = d.start(ctx, b.script); err != nil {
+			return true
 		}
 		<-x.gone
 		code := x.cmd.ProcessState.ExitCode()
 		if err = x.kept(d.here(strings.Join(b.promises, "\n"))); code != b.exit {
 			err = fmt.Errorf("%s, not exit code %d:\n%s\n%s", x.cmd.ProcessState, b.exit, b.script, &x.output)
 		}
-		if said := x.output.String(); !tooSlow(code, said) && !strings.Contains(said, "~ longer leases") {
-			break
-		}
-	}
+		said := x.output.String()
+		return !tooSlow(code, said) && !strings.Contains(said, "~ longer leases")
+	})
 	return err
 }
 

@@ -19,7 +19,7 @@ type document struct {
 // A documentCell holds the result of one rung under one kind of fault.
 type documentCell struct {
 	explore.Exploration
-	Surprise string `json:"surprise,omitempty"` // in what it is not as expected
+	Surprise string `json:"surprise,omitempty"` // how it differs from its expectation
 }
 
 // writeJSON writes what was found to the file that --json names.

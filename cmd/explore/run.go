@@ -132,7 +132,7 @@ func (one *task) tell(t *testing.T) error {
 	return nil
 }
 
-// surprise returns in what a cell is not as expected. Expectations are for the usual bounds.
+// surprise returns how a cell differs from its expectation. Expectations are for the usual bounds.
 func (one *task) surprise() string {
 	if !one.bounds.AreUsual() {
 		return ""

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -18,10 +19,10 @@ type config struct {
 	Addr     string `default:"127.0.0.1:5000" placeholder:"HOST:PORT" help:"${listen_help} ${default}."`
 	Instance string `placeholder:"NAME" help:"This instance's name in responses, logs and metrics. Default: the port."`
 
-	Redis          string        `placeholder:"URL" help:"${redis_help}"`
+	Redis          string        `default:"redis://127.0.0.1:6379" placeholder:"URL" help:"${redis_help} ${default}."`
 	LockRedis      string        `placeholder:"URL" help:"Redis that keeps the locks. Default: the same."`
 	Redlock        []string      `placeholder:"URL" help:"${redlock_help}"`
-	RedlockRetry   time.Duration `default:"1s" help:"How long v6 waits between two tries, on average. ${default}."`
+	RedlockRetry   time.Duration `default:"1s" help:"Average time between two tries of v6. ${default}."`
 	RedlockTimeout time.Duration `default:"50ms" help:"${redlock_timeout_help} ${default}."`
 	Retry          time.Duration `default:"50ms" help:"Longest time between two tries of a rung that polls. ${default}."`
 	RedisTimeout   time.Duration `default:"1s" help:"${redis_timeout_help} ${default}."`
@@ -34,15 +35,15 @@ type config struct {
 	ZooKeeper        string        `name:"zookeeper" placeholder:"HOST:PORT,…" help:"${zookeeper_help}"`
 	ZooKeeperSession time.Duration `name:"zookeeper-session" default:"6s" help:"${zookeeper_session_help} ${default}."`
 
-	TTL         time.Duration `name:"ttl" default:"30s" help:"TTL of a lease when a request does not say. ${default}."`
+	TTL         time.Duration `name:"ttl" default:"30s" help:"TTL of a lease if a request sets none. ${default}."`
 	Wait        time.Duration `default:"-1s" help:"${wait_help}"`
 	MaxTTL      time.Duration `name:"max-ttl" default:"10m" help:"Longest ttl that a request may ask for. ${default}."`
 	MaxWait     time.Duration `default:"1m" help:"Longest wait that a request may ask for. ${default}."`
 	MaxWork     time.Duration `default:"1m" help:"Longest work that a request may ask for. ${default}."`
 	MaxQuantity int64         `default:"1000" help:"Most units in one request. ${default}."`
 
-	Product  string        `default:"10000" help:"Product to create at the start, if it has no stock yet. ${default}."`
-	Stock    int64         `default:"100" help:"Its number of units. ${default}."`
+	Product  string        `default:"10000" help:"Product to create at the start unless it exists. ${default}."`
+	Stock    int64         `default:"100" help:"Its stock, in units. ${default}."`
 	StockTTL time.Duration `name:"stock-ttl" placeholder:"TIME" help:"Its TTL. Default: none."`
 
 	SetNXTTL time.Duration `name:"setnx-ttl" placeholder:"TIME" help:"${setnx_ttl_help}"`
@@ -56,32 +57,23 @@ type config struct {
 	AdminToken   string        `placeholder:"TOKEN" help:"${admin_token_help}"`
 	Hosts        []string      `placeholder:"NAME" help:"${hosts_help}"`
 	DrainDelay   time.Duration `default:"200ms" help:"Time between failing /readyz and closing the port. ${default}."`
-	DrainTimeout time.Duration `default:"30s" help:"Longest wait for requests in flight at the end. ${default}."`
+	DrainTimeout time.Duration `default:"30s" help:"Longest wait for requests in flight at shutdown. ${default}."`
 	Narrate      bool          `help:"${narrate_help}"`
-	LogFormat    string        `enum:"text,json" default:"text" help:"text or json. ${default}."`
-	LogLevel     string        `enum:"debug,info,warn,error" default:"info" help:"debug also logs 'busy'. ${default}."`
-
-	RedisFile      string `placeholder:"FILE" help:"File with the value of --redis."`
-	LockRedisFile  string `placeholder:"FILE" help:"File with the value of --lock-redis."`
-	RedlockFile    string `placeholder:"FILE" help:"${redlock_file_help}"`
-	SQLFile        string `name:"sql-file" placeholder:"FILE" help:"File with the value of --sql."`
-	AdminTokenFile string `placeholder:"FILE" help:"File with the value of --admin-token."`
+	LogFormat    string        `enum:"text,json" default:"text" help:"Format of the log: text or json. ${default}."`
+	LogLevel     string        `enum:"debug,info,warn,error" default:"info" help:"${log_level_help} ${default}."`
 
 	ExitWithStdin bool `help:"${exit_with_stdin_help}"`
 
 	Version kong.VersionFlag `env:"-" help:"Print the version of this build, and exit."`
 }
 
-// defaultRedis is the default address of a Redis server.
-const defaultRedis = "redis://127.0.0.1:6379"
-
 const description = `Sells one product behind a ladder of locks: POST /v4/decrease sells a unit under the lock of v4.
 
-Run two: stockapi, and stockapi --addr 127.0.0.1:5010. GET /rungs lists the rungs, /docs explains the rest.
-Every flag can be set by an environment variable: STOCKAPI_ADDR for --addr. Values that may hold a password can be read
-from a file, so that no list of processes shows them: --sql-file for --sql, and so on.
+Run two: stockapi, and stockapi --addr 127.0.0.1:5010. GET /rungs lists the rungs, and /docs documents the API.
+Every flag can be set by an environment variable: STOCKAPI_ADDR for --addr. Set a value that holds a password there,
+because other users of the machine can read a command line.
 
-Other commands: stockapi redis runs the embedded Redis alone; stockapi ready asks an instance whether it is ready;
+Other commands: stockapi redis runs the embedded Redis alone; stockapi ready checks whether an instance is ready;
 stockapi scripts lists the digests of its Lua scripts; stockapi source prints the code of a rung.`
 
 // parse fills target from the command line and the environment. It returns false after it has printed help or version.
@@ -138,7 +130,23 @@ func (c *config) check() error {
 	case c.LockRedis == embedded:
 		return errors.Join(errors.New("only --redis can be embedded"), errUsage)
 	}
-	return errors.Join(c.checkShelf(), c.checkSession(), c.checkPipelining())
+	return errors.Join(c.checkShelf(), c.checkSession(), c.checkPipelining(), c.checkToken())
+}
+
+// maxToken bounds --admin-token, which has to fit into the 16 KiB of a request's headers.
+const maxToken = 8 << 10
+
+// tokenPattern matches a token that can follow Bearer in a header, or none.
+var tokenPattern = regexp.MustCompile(`^[!-~]*$`)
+
+func (c *config) checkToken() error {
+	if len(c.AdminToken) > maxToken {
+		return fmt.Errorf("--admin-token must be no longer than %d bytes: %w", maxToken, errUsage)
+	}
+	if !tokenPattern.MatchString(c.AdminToken) {
+		return fmt.Errorf("--admin-token must fit into a header: ASCII only, no spaces: %w", errUsage)
+	}
+	return nil
 }
 
 // checkPipelining refuses what needs to see each command of an order: in a pipeline a hook sees a batch.

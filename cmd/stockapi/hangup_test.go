@@ -4,8 +4,6 @@ package main
 
 import (
 	"bufio"
-	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -15,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -63,33 +60,4 @@ func TestAnInstanceWhoseLogIsNotReadEndsInOrder(t *testing.T) {
 	require.NoError(t, read.Close())
 	require.NoError(t, child.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, child.Wait())
-}
-
-// A script without an end holds the embedded Redis, but not the process: neither an instance nor a Redis alone.
-func TestAnEndlessScriptDoesNotDelayTheEnd(t *testing.T) {
-	backendtest.Long(t)
-	t.Parallel()
-	for _, args := range [][]string{
-		{"redis", "--addr"}, {"--redis=embedded", "--addr=127.0.0.1:0", "--sql=none", "--embedded-addr"},
-	} {
-		addr := fmt.Sprintf("127.0.0.1:%d", backendtest.FreePort(t))
-		child := exec.CommandContext(t.Context(), os.Args[0], append(args, addr)...)
-		require.NoError(t, child.Start())
-		client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, ReadTimeout: 100 * time.Millisecond})
-		ctx := context.Background()
-		require.Eventually(t, func() bool { return client.Ping(ctx).Err() == nil }, 30*time.Second, 10*time.Millisecond)
-		require.Error(t, client.Eval(ctx, "while true do end", nil).Err())
-		require.Error(t, client.Ping(ctx).Err(), "the script holds it")
-		require.NoError(t, client.Close())
-		ended := make(chan error, 1)
-		require.NoError(t, child.Process.Signal(syscall.SIGTERM))
-		go func() { ended <- child.Wait() }()
-		select {
-		case err := <-ended:
-			require.NoError(t, err, args)
-		case <-time.After(30 * time.Second):
-			_ = child.Process.Kill()
-			t.Fatal("it does not end: ", args)
-		}
-	}
 }

@@ -24,7 +24,7 @@ import (
 
 // TestMain lets the test binary be stockapi, in a process that a test can signal.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && (os.Args[1] == "redis" || os.Args[1] == "--redis=embedded") {
+	if len(os.Args) > 1 && os.Args[1] == "--redis=embedded" {
 		main()
 	}
 	race := debug.BuildSetting{Key: "-race", Value: "true"}

@@ -3,11 +3,9 @@ package main
 import (
 	"context"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -72,41 +70,4 @@ func TestNotReadyWhenNoOrderCouldBeServed(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A readiness check sends one command for all probes at a time, and touches no stock and no lock.
-func TestReadyTouchesAKeyOfItsOwn(t *testing.T) {
-	e, err := backend.StartEmbedded("127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(e.Close)
-	client, err := backend.Open(e.URL(), backend.Options{Timeout: 10 * time.Second, PoolSize: 1})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = client.Close() })
-	seen := &keysSeen{}
-	client.AddHook(seen)
-	s := &servers{stock: client, locks: client}
-	require.NoError(t, s.ready(context.Background()))
-	require.NoError(t, s.ready(context.Background()))
-	assert.LessOrEqual(t, seen.commands, 3, "the script's text is sent once")
-	assert.Empty(t, e.Server().Keys())
-}
-
-type keysSeen struct {
-	redis.Hook
-	commands int
-}
-
-func (k *keysSeen) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (k *keysSeen) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if strings.HasPrefix(cmd.Name(), "eval") {
-			k.commands++
-		}
-		return next(ctx, cmd)
-	}
-}
-
-func (k *keysSeen) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
 }

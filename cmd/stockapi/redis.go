@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
+	"regexp"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 
@@ -21,8 +22,8 @@ const embedded = "embedded"
 // openRedis warns of an embedded Redis that other machines reach.
 const openRedis = "the network can read and change all that is in the embedded Redis, and run scripts in it"
 
-// shownRedis returns what a log may show of --redis.
-func shownRedis(url string) string {
+// redactRedis returns --redis without its password.
+func redactRedis(url string) string {
 	if url == embedded {
 		return embedded
 	}
@@ -73,7 +74,7 @@ func connect(
 		}
 		return client, err
 	}
-	if err = s.openAll(ctx, c, stockURL, open, log); err != nil {
+	if err = s.openAll(c, stockURL, open); err != nil {
 		return s, err
 	}
 	if c.ZooKeeper != "" {
@@ -84,35 +85,47 @@ func connect(
 	if err = s.reach(ctx, c, stockURL); err != nil {
 		return s, err
 	}
-	info, _ := s.locks.Info(ctx, "memory").Result()
-	warnOfEviction(info, cmp.Or(c.LockRedis, stockURL), log)
+	warnOfEviction(ctx, s.locks, cmp.Or(c.LockRedis, stockURL), log)
+	s.checkNodes(ctx, c, log)
 	return s, nil
 }
 
-// warnOfEviction logs a warning if a Redis removes keys, and so locks, when its memory is full. A Redis that does not
-// tell is not warned of.
-func warnOfEviction(info, url string, log *slog.Logger) {
-	if policy := infoField(info, "maxmemory_policy"); policy != "" && policy != "noeviction" {
-		log.Warn("this Redis gives locks away when its memory is full: run it with maxmemory-policy noeviction",
-			"redis", backend.Redact(url), "policy", policy)
+// checkNodes warns of each node of --redlock that cannot serve an order, or evicts locks. An instance starts without
+// the former: Redlock tolerates missing nodes.
+func (s *servers) checkNodes(ctx context.Context, c *config, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(ctx, c.RedisTimeout)
+	defer cancel()
+	var all sync.WaitGroup
+	for i, url := range c.Redlock {
+		all.Go(func() {
+			if err := tryScript(ctx, s.redlock[i]); err != nil {
+				log.Warn("a node of --redlock cannot serve an order: v6 does without it if it can, v9-nodes cannot",
+					"node", backend.Address(url), "err", err)
+				return
+			}
+			warnOfEviction(ctx, s.redlock[i], url, log)
+		})
 	}
+	all.Wait()
 }
 
-// infoField returns a field of an answer to INFO, or "" if there is none.
-func infoField(info, name string) string {
-	for line := range strings.Lines(info) {
-		if value, ok := strings.CutPrefix(strings.TrimSpace(line), name+":"); ok {
-			return value
-		}
+// evictionPolicy finds the policy in an answer to INFO.
+var evictionPolicy = regexp.MustCompile(`maxmemory_policy:([a-z-]+)`)
+
+// warnOfEviction logs a warning if a Redis evicts keys, and so locks, when its memory is full. It does not if the Redis
+// refuses INFO or reports no policy.
+func warnOfEviction(ctx context.Context, rdb redis.UniversalClient, url string, log *slog.Logger) {
+	info, _ := rdb.Info(ctx, "memory").Result()
+	if policy := evictionPolicy.FindStringSubmatch(info); policy != nil && policy[1] != "noeviction" {
+		log.Warn("this Redis evicts locks when its memory is full: run it with maxmemory-policy noeviction",
+			"redis", backend.Redact(url), "policy", policy[1])
 	}
-	return ""
 }
 
 // openAll opens the Redis of the stock, that of the locks, and the nodes of Redlock. With --redis-pipelining the first
 // two use one connection each. The nodes keep theirs: a command to a node has to end with its context.
 func (s *servers) openAll(
-	ctx context.Context, c *config, stockURL string, open func(url string) (redis.UniversalClient, error),
-	log *slog.Logger,
+	c *config, stockURL string, open func(url string) (redis.UniversalClient, error),
 ) (err error) {
 	if s.stock, err = open(stockURL); err != nil {
 		return fmt.Errorf("--redis: %w", err)
@@ -123,8 +136,12 @@ func (s *servers) openAll(
 			return fmt.Errorf("--lock-redis: %w", err)
 		}
 	}
-	if s.redlock, err = openNodes(ctx, c.Redlock, open, log); err != nil {
-		return err
+	for _, url := range c.Redlock {
+		node, err := open(url)
+		if err != nil {
+			return fmt.Errorf("--redlock: %w", err)
+		}
+		s.redlock = append(s.redlock, node)
 	}
 	if len(s.redlock) == 0 {
 		s.redlock = []redis.UniversalClient{s.locks}
@@ -138,20 +155,6 @@ func (s *servers) openAll(
 		}
 	}
 	return nil
-}
-
-// openNodes opens the nodes of Redlock, and checks that no two of them are one server.
-func openNodes(
-	ctx context.Context, urls []string, open func(url string) (redis.UniversalClient, error), log *slog.Logger,
-) (nodes []redis.UniversalClient, err error) {
-	for _, url := range urls {
-		node, err := open(url)
-		if err != nil {
-			return nodes, fmt.Errorf("--redlock: %w", err)
-		}
-		nodes = append(nodes, node)
-	}
-	return nodes, independent(ctx, urls, nodes, log)
 }
 
 // startEmbedded starts the embedded Redis on a fixed port. On a free port, a second instance that is started in the
@@ -193,7 +196,7 @@ func (s *servers) close() {
 // redisConfig holds the settings of stockapi redis.
 type redisConfig struct {
 	Addr          string `default:"127.0.0.1:6390" placeholder:"HOST:PORT" help:"${listen_help} ${default}."`
-	PasswordFile  string `placeholder:"FILE" help:"File with the password that clients have to send. Default: none."`
+	Password      string `placeholder:"TEXT" help:"Password that clients have to send. Default: none."`
 	ExitWithStdin bool   `help:"${exit_with_stdin_help}"`
 }
 
@@ -208,10 +211,6 @@ func runRedis(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	if c.Addr == "" {
 		return errNoAddr
 	}
-	var password string
-	if err := fromFile("--password", &password, c.PasswordFile); err != nil {
-		return err
-	}
 	if c.ExitWithStdin {
 		ctx = untilEOF(ctx, stdin)
 	}
@@ -221,8 +220,8 @@ func runRedis(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	}
 	defer e.Close()
 	switch {
-	case password != "":
-		e.Server().RequireAuth(password) // every command asks, also on a connection that is older
+	case c.Password != "":
+		e.Server().RequireAuth(c.Password) // every command asks, also on a connection that is older
 	case !onLoopback(e.Addr()):
 		fmt.Fprintln(stderr, "stockapi redis:", openRedis)
 	}

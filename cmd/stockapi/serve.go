@@ -33,9 +33,6 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	if ok, err := parse(&c, "stockapi", description, args, stdout); !ok {
 		return err
 	}
-	if err := c.readFiles(); err != nil {
-		return err
-	}
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -52,9 +49,8 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	if c.Instance == "" {
 		_, c.Instance, _ = net.SplitHostPort(listener.Addr().String())
 	}
-	handler := newLogLimiter(newLogHandler(&c, stderr))
-	defer handler.Flush()
-	return serve(ctx, &c, listener, narrator(&c, stdout), slog.New(handler).With("instance", c.Instance))
+	log := slog.New(newLogHandler(&c, stderr)).With("instance", c.Instance)
+	return serve(ctx, &c, listener, narrator(&c, stdout), log)
 }
 
 // serve builds the instance and serves until ctx ends.
@@ -113,12 +109,12 @@ func serve(
 
 	port := newPort(listener)
 	server := &http.Server{Handler: port.delay(handler), ReadHeaderTimeout: headerTime, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 16 << 10, ConnState: port.changed, ErrorLog: errorLog(log)}
+		MaxHeaderBytes: 16 << 10, ErrorLog: errorLog(log)}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(port) }()
 	warnIfOpen(c, listener, log)
 	ready = true
-	log.Info("ready", "url", "http://"+listener.Addr().String(), "redis", shownRedis(c.Redis))
+	log.Info("ready", "url", "http://"+listener.Addr().String(), "redis", redactRedis(c.Redis))
 
 	select {
 	case err = <-served:
@@ -153,7 +149,7 @@ func onWake(m *sale.Metrics) func(ctx context.Context, by lock.Notification, on 
 func open(ctx context.Context, shelf *stock.Shelf, c *config, log *slog.Logger) error {
 	created, err := shelf.Open(ctx, c.Product, c.Stock, c.StockTTL)
 	if err != nil {
-		return fmt.Errorf("%w: can this user write to %s?", err, shownRedis(c.Redis))
+		return fmt.Errorf("%w: can this user write to %s?", err, redactRedis(c.Redis))
 	}
 	if created {
 		log.Info("shop opened", "product", c.Product, "stock", c.Stock)

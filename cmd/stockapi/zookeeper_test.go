@@ -16,16 +16,6 @@ import (
 
 var zkPaths = []string{"/v13/decrease?wait=0s", "/v14/decrease?wait=0s"}
 
-func TestWithoutZooKeeper(t *testing.T) {
-	r := start(t, "--redis", backendtest.StartEmbedded(t).URL)
-	for _, path := range zkPaths {
-		a := r.post(t, path)
-		assert.Equal(t, 503, a.status)
-		assert.Equal(t, "rung-unavailable", a.problem())
-		assert.Contains(t, a.body["detail"], "needs zookeeper")
-	}
-}
-
 // A ZooKeeper that does not answer is said so at the start, makes clear 503s, and concerns no other rung.
 func TestZooKeeperDoesNotAnswer(t *testing.T) {
 	r := start(t, "--redis", backendtest.StartEmbedded(t).URL, "--zookeeper", "127.0.0.1:1", "--redis-timeout", "100ms")

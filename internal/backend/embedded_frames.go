@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// maxCommand bounds the size of a command in bytes. What one load generator gives another, 64 MB at most, fits.
+// maxCommand bounds the size of a command in bytes. No command of a stockapi comes near it.
 const maxCommand = 80 << 20
 
 // maxHeader bounds a line such as *3 or $12, with its line end.

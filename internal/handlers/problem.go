@@ -37,25 +37,26 @@ const (
 
 // problems lists all problems by name. The name is the last part of the type, and the outcome in the metrics.
 var problems = map[string]Problem{
-	"bad-input":          {Status: http.StatusBadRequest, Title: "The request cannot be understood", Outcome: notSold},
-	"unauthorized":       {Status: http.StatusUnauthorized, Title: "This needs the admin token", Outcome: notSold},
-	"cross-origin":       {Status: http.StatusForbidden, Title: "A page of another site sent this", Outcome: notSold},
+	"bad-input":    {Status: http.StatusBadRequest, Title: "The request is not valid", Outcome: notSold},
+	"unauthorized": {Status: http.StatusUnauthorized, Title: "This needs the admin token", Outcome: notSold},
+	"cross-origin": {Status: http.StatusForbidden, Outcome: notSold,
+		Title: "A page of another site sent this request"},
 	"no-such-rung":       {Status: http.StatusNotFound, Title: "There is no such rung", Outcome: notSold},
 	"no-such-product":    {Status: http.StatusNotFound, Title: "There is no such product", Outcome: notSold},
-	"no-such-order":      {Status: http.StatusNotFound, Title: "No fault holds that order"},
-	"unknown-order":      {Status: http.StatusNotFound, Title: "This instance knows no such order"},
-	"no-such-route":      {Status: http.StatusNotFound, Title: "There is nothing at this address"},
-	"method-not-allowed": {Status: http.StatusMethodNotAllowed, Title: "This address does not take that method"},
-	"sold-out":           {Status: http.StatusConflict, Title: "Not enough is left", Outcome: notSold},
+	"no-such-order":      {Status: http.StatusNotFound, Title: "No fault holds this order"},
+	"unknown-order":      {Status: http.StatusNotFound, Title: "This instance does not know this order"},
+	"no-such-route":      {Status: http.StatusNotFound, Title: "There is no such route"},
+	"method-not-allowed": {Status: http.StatusMethodNotAllowed, Title: "This route does not allow this method"},
+	"sold-out":           {Status: http.StatusConflict, Title: "Not enough stock is left", Outcome: notSold},
 	"too-large":          {Status: http.StatusRequestEntityTooLarge, Title: "The body is too large", Outcome: notSold},
 	"misdirected": {Status: http.StatusMisdirectedRequest, Outcome: notSold,
-		Title: "This is meant for another host"},
-	"unsupported-media": {Status: http.StatusUnsupportedMediaType, Title: "The body is encoded", Outcome: notSold},
+		Title: "The request is meant for another host"},
+	"unsupported-media": {Status: http.StatusUnsupportedMediaType, Title: "The body has an encoding", Outcome: notSold},
 	"lock-busy":         {Status: http.StatusLocked, Title: "Somebody else holds the lock", Outcome: notSold},
 	"outcome-unknown": {Status: http.StatusInternalServerError, Outcome: unknown,
 		Title: "The sale may or may not have happened"},
-	"stock-corrupt": {Status: http.StatusBadGateway, Title: "The stock's key holds no number", Outcome: notSold},
-	"lock-corrupt":  {Status: http.StatusBadGateway, Title: "A key of the lock holds no lock", Outcome: notSold},
+	"stock-corrupt": {Status: http.StatusBadGateway, Title: "The stock's key does not hold a number", Outcome: notSold},
+	"lock-corrupt":  {Status: http.StatusBadGateway, Title: "A key of the lock has the wrong type", Outcome: notSold},
 	"backend-away":  {Status: http.StatusServiceUnavailable, Title: "A backend does not answer", Outcome: notSold},
 	"rung-unavailable": {Status: http.StatusServiceUnavailable, Outcome: notSold,
 		Title: "This instance lacks what the rung needs"},
@@ -67,9 +68,9 @@ var problems = map[string]Problem{
 		Title: "The stock has seen a newer fencing token"},
 	"draining": {Status: http.StatusServiceUnavailable, Outcome: notSold,
 		Title: "This instance is shutting down"},
-	"client-gone": {Status: statusClientGone, Title: "The client has gone", Outcome: notSold},
+	"client-gone": {Status: statusClientGone, Title: "The client closed the connection", Outcome: notSold},
 	"internal": {Status: http.StatusInternalServerError, Outcome: unknown,
-		Title: "Something went wrong in the service"},
+		Title: "The service failed"},
 }
 
 // statusClientGone is the status in the log and the metrics when the client has gone. No client gets it.
@@ -128,7 +129,7 @@ func (s *server) fail(c *gin.Context, err error, receipt sale.Receipt) {
 	p := problems[name]
 	p.Detail = detail(name, err)
 	if name == "lock-corrupt" {
-		p.Detail += "; if nobody needs it, DELETE /locks/" + receipt.Product + " removes it"
+		p.Detail += "; if nothing needs it, DELETE /locks/" + receipt.Product + " removes it"
 	}
 	p.Order, p.Rung = receipt.Order, receipt.Rung
 	p.Lease, p.SoldBy, p.Trace = receipt.Lease, receipt.SoldBy, receipt.Trace
@@ -173,7 +174,7 @@ func detail(name string, err error) string {
 	case "backend-away", "internal":
 		return "see the log of this instance"
 	case "outcome-unknown":
-		return "the write was sent and no reply came"
+		return "the write was sent, but its reply was lost"
 	case "too-large":
 		return "a body of more than 4 KiB is not read"
 	case "client-gone":

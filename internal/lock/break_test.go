@@ -34,30 +34,8 @@ func TestBreakLeavesNothing(t *testing.T) {
 	})
 }
 
-// It also removes the keys of the waiters: the queue of v8 with its deadlines, and the mark of v10's writer.
-func TestBreakLeavesNothingOfTheWaiters(t *testing.T) {
-	t.Parallel()
-	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
-		s := newShop(t, start, 0)
-		for id, kept := range map[string]func(key string) []string{
-			"v8":  func(key string) []string { return []string{queueOf(key), deadlinesOf(key)} },
-			"v10": func(key string) []string { return []string{marksOf(key)} },
-		} {
-			r, ctx := rung(t, id), context.Background()
-			a, key := s.instance(t, r), r.Key("10000")
-			a.lock(t, key, time.Minute)
-			_, err := a.tryLock(context.WithValue(ctx, placeKey{}, "it died"), key, minute)
-			require.ErrorIs(t, err, ErrBusy)
-			require.EqualValues(t, len(kept(key)), a.Redis.Exists(ctx, kept(key)...).Val(), id)
-			_, err = a.Break(ctx, "10000")
-			require.NoError(t, err)
-			assert.Empty(t, a.Redis.Keys(ctx, "*").Val(), id)
-		}
-	})
-}
-
-// It also removes keys of other types, so it is the remedy for ErrForeign.
-func TestBreakRemovesWhatIsNoLock(t *testing.T) {
+// It also removes what waiters keep beside the lock, and keys of other types: it is the remedy for ErrForeign.
+func TestBreakRemovesForeignKeys(t *testing.T) {
 	t.Parallel()
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		ctx := context.Background()
@@ -137,7 +115,7 @@ func TestBreakCountsRowsAndSessions(t *testing.T) {
 }
 
 // A session that could not be ended does not count.
-func TestASessionThatLivesOnDoesNotCount(t *testing.T) {
+func TestBreakCountsNoSessionThatLivesOn(t *testing.T) {
 	t.Parallel()
 	db := backendtest.OpenSQL(t, backendtest.SQLiteFile(t)) // it is no MySQL, and fails
 	db.Kind = sqldb.MySQL
@@ -148,7 +126,7 @@ func TestASessionThatLivesOnDoesNotCount(t *testing.T) {
 
 // On v8 the first waiter in the queue is notified when a release, or a waiter that leaves the queue, leaves the lock to
 // it. It is not notified while somebody holds the lock.
-func TestLeavingTheQueueNotifiesTheNext(t *testing.T) {
+func TestFairLeaveNotifiesNext(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
 		ctx := context.Background()

@@ -155,6 +155,9 @@ func (s *shop) askAgain(t *testing.T, r Rung, q question, expected answer) answe
 	return askAgain(t, expected, func(longer time.Duration) answer { return q.ask(t, s.attempt(t, longer), r) })
 }
 
+// askedAgain counts the questions that were asked a second time. TestMain prints it.
+var askedAgain atomic.Int64
+
 // askAgain asks once, and once more with longer leases if the answer is not the expected one. On a machine that stands
 // still for longer than a lease any lock looks broken. One that is broken is so under any lease.
 func askAgain[T comparable](t *testing.T, expected T, ask func(longer time.Duration) T) T {
@@ -162,6 +165,7 @@ func askAgain[T comparable](t *testing.T, expected T, ask func(longer time.Durat
 	got := ask(1)
 	if got != expected && !t.Failed() {
 		t.Logf("%v: again, with longer leases", got)
+		askedAgain.Add(1)
 		got = ask(5)
 	}
 	return got
@@ -252,7 +256,7 @@ func handOver(t *testing.T, s *shop, key string, b *instance) {
 		s.remove(t, key)
 		return b.tryLock(ctx, key, minute)
 	}
-	_, err := poll(context.Background(), 10*time.Second, fixed(time.Millisecond), takeOver)
+	_, err := poll(context.Background(), 10*time.Second, constantDelay(time.Millisecond), takeOver)
 	require.NoError(t, err)
 	for {
 		if _, err := b.try(context.Background(), key, minute); err != nil {
@@ -306,7 +310,7 @@ func hasNoGap(t *testing.T, s attempt, r Rung) answer {
 // released it as often as it took it.
 func letsHolderIn(t *testing.T, s attempt, r Rung) answer {
 	a, b := s.instance(t, r), s.instance(t, r)
-	o := owned("1")
+	o := minuteFor("1")
 	lease := a.lockAs(t, s.key, o)
 	if lease.Token == "" {
 		return none // there is no lock
@@ -324,7 +328,7 @@ func letsHolderIn(t *testing.T, s attempt, r Rung) answer {
 // isOutAfterRelease: a caller has released the lock, somebody else holds it, and the caller tries again.
 func isOutAfterRelease(t *testing.T, s attempt, r Rung) answer {
 	a := s.instance(t, r)
-	one, other := owned("1"), owned("2")
+	one, other := minuteFor("1"), minuteFor("2")
 	lease := a.lockAs(t, s.key, one)
 	if lease.Token == "" {
 		return none
@@ -336,7 +340,8 @@ func isOutAfterRelease(t *testing.T, s attempt, r Rung) answer {
 	return answerIf(errors.Is(err, ErrBusy))
 }
 
-// survivesCancel: the acquire reaches Redis, its reply is lost, and the caller gives up.
+// survivesCancel: the acquire reaches Redis, its reply is lost, and the caller gives up. A clean-up under the ended
+// context would leave the key for its whole TTL (pitfall 1), and the caller would be blocked by itself (pitfall 2).
 func survivesCancel(t *testing.T, s attempt, r Rung) answer {
 	ctx, cancel := context.WithCancel(context.Background())
 	lost := commandsOfOneRound(s.shop, r)

@@ -16,7 +16,7 @@ import (
 
 // A lease that is released before its first renewal is due costs a timer and no goroutine. The test does not run in
 // parallel with others, since it counts those of the whole process.
-func TestALeaseNeedsNoGoroutineBeforeItsRenewal(t *testing.T) {
+func TestLeaseNeedsNoGoroutineBeforeRenewal(t *testing.T) {
 	renewing := func() int {
 		stacks := make([]byte, 4<<20)
 		return strings.Count(string(stacks[:goruntime.Stack(stacks, true)]), "(*runtime).later.func1(")
@@ -37,7 +37,7 @@ func TestALeaseNeedsNoGoroutineBeforeItsRenewal(t *testing.T) {
 }
 
 // A process that has ended renews nothing more, and does not wait for the leases that nobody released.
-func TestNothingIsRenewedAfterTheProcess(t *testing.T) {
+func TestRenewalEndsWithProcess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		life, end := context.WithCancel(t.Context())

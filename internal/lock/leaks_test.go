@@ -14,7 +14,7 @@ import (
 
 // v5-as-printed leaks a timer for each order that was not sold, up to a limit. The limit never ends the timer of a
 // holder at work.
-func TestAsPrintedLeavesABoundedNumberOfTimers(t *testing.T) {
+func TestAsPrintedLeaksBoundedTimers(t *testing.T) {
 	t.Parallel()
 	onEmbedded(t, "v5-as-printed", 0, func(t *testing.T, s *shop, r Rung) {
 		const ttl = time.Minute
@@ -46,7 +46,7 @@ func TestAsPrintedLeavesABoundedNumberOfTimers(t *testing.T) {
 
 // The last fencing token is kept until Redis' clock has passed it, and for an hour more. A value that is no number is
 // overwritten.
-func TestTheFenceOfALockEnds(t *testing.T) {
+func TestFenceExpires(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v15", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
 		ctx := context.Background()

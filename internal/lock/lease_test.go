@@ -2,7 +2,6 @@ package lock
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,7 +13,7 @@ import (
 
 // A lease also expires if its renewing goroutine does not get to run: whichever method is called next finds it expired.
 // It does not come back when the goroutine goes on.
-func TestALeaseAnswersFromTheClock(t *testing.T) {
+func TestLeaseEndsByTheClock(t *testing.T) {
 	t.Parallel()
 	looks := map[string]func(ctx context.Context) bool{
 		"Err":   func(ctx context.Context) bool { return ctx.Err() != nil },
@@ -43,7 +42,7 @@ func TestALeaseAnswersFromTheClock(t *testing.T) {
 					stopInner()
 					stop()
 				}()
-				below, cancel := context.WithCancel(context.WithValue(inner, lostKey{}, nil))
+				below, cancel := context.WithCancel(context.WithValue(inner, anyKey{}, nil))
 				defer cancel()
 				time.Sleep(time.Second - time.Nanosecond)
 				require.False(t, ended(inner))
@@ -65,9 +64,12 @@ func TestALeaseAnswersFromTheClock(t *testing.T) {
 	}
 }
 
+// An anyKey is the key of a value that derives a context.
+type anyKey struct{}
+
 // A renewal whose success is noticed after the lease has expired does not bring the lease back, even if nobody has
 // looked in between.
-func TestARenewalThatIsNoticedTooLateDoesNotCount(t *testing.T) {
+func TestRenewalNoticedTooLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		stuck := make(chan struct{})
@@ -83,37 +85,9 @@ func TestARenewalThatIsNoticedTooLateDoesNotCount(t *testing.T) {
 	})
 }
 
-// Every rung that watches its lease cancels the work by the clock. v5 does not.
-func TestTheClockCancelsTheWork(t *testing.T) {
-	t.Parallel()
-	ids := []string{"v5", "v5.5", "v5.7", "v6", "v7", "v8", "v9", "v9-nodes", "v10", "v11", "v12", "v15", "v18", "v19"}
-	onRungs(t, ids, 3, func(t *testing.T, s *shop, r Rung) {
-		a := s.instance(t, r)
-		goOn := a.stuckRenewals(t)
-		a.rebuild()
-		lease := a.lock(t, "k", slowTTL)
-		within := lease
-		if slices.Contains([]string{"v7", "v12"}, r.Number) {
-			owner := NewOwner("1")
-			outer := must(a.tryLock(t.Context(), "nested", Options{TTL: slowTTL, Owner: owner}))
-			within = must(a.tryLock(outer.Context, "nested", Options{TTL: time.Minute, Owner: owner}))
-		}
-		time.Sleep(2 * slowTTL)
-		for _, l := range []*Lease{lease, within} {
-			if r.Number == "v5" {
-				require.NoError(t, l.Context.Err())
-			} else {
-				require.ErrorIs(t, context.Cause(l.Context), ErrLost)
-			}
-		}
-		goOn()
-		_ = lease.Unlock(context.Background())
-	})
-}
-
-// stuckRenewals lets no renewal end until goOn is called. A test that fails before that calls it too, as the end of the
+// blockRenewals lets no renewal end until goOn is called. A test that fails before that calls it too, as the end of the
 // instance waits for its renewals.
-func (i *instance) stuckRenewals(t *testing.T) (goOn func()) {
+func (i *instance) blockRenewals(t *testing.T) (goOn func()) {
 	t.Helper()
 	stuck := make(chan struct{})
 	i.OnRenew = func(bool) { <-stuck }
@@ -123,11 +97,11 @@ func (i *instance) stuckRenewals(t *testing.T) (goOn func()) {
 }
 
 // Several locks are one lease: the context of the last one also ends when the first one is lost.
-func TestSeveralLeasesAnswerFromTheClock(t *testing.T) {
+func TestMultilockEndsByTheClock(t *testing.T) {
 	t.Parallel()
 	onRungs(t, []string{"v9", "v9-naive"}, 0, func(t *testing.T, s *shop, r Rung) {
 		a := s.instance(t, r)
-		goOn := a.stuckRenewals(t)
+		goOn := a.blockRenewals(t)
 		try, acquireAll := r.BuildSeveral(a.Backends)
 		ctx := context.Background()
 		ttls := map[string]time.Duration{"k1": slowTTL, "k2": time.Minute}
@@ -144,7 +118,7 @@ func TestSeveralLeasesAnswerFromTheClock(t *testing.T) {
 }
 
 // A lease that is not renewed ends when its TTL is over, and not before.
-func TestALeaseEndsUnrenewed(t *testing.T) {
+func TestLeaseUnrenewedEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -163,7 +137,7 @@ func TestALeaseEndsUnrenewed(t *testing.T) {
 }
 
 // A lease inside another one is valid as long as both are. A context without a lease tells nothing.
-func TestALeaseIsValidAsLongAsTheOuterOne(t *testing.T) {
+func TestLeaseIsValidAsLongAsOuter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		rt, start := newRuntime(Backends{}), time.Now()
@@ -172,7 +146,7 @@ func TestALeaseIsValidAsLongAsTheOuterOne(t *testing.T) {
 		defer stopOuter()
 		inner, stopInner := rt.keepAlive(outer, Options{TTL: time.Hour}, time.Hour, start.Add(time.Hour), renewed)
 		defer stopInner()
-		for _, ctx := range []context.Context{outer, inner, context.WithValue(inner, lostKey{}, nil)} {
+		for _, ctx := range []context.Context{outer, inner, context.WithValue(inner, anyKey{}, nil)} {
 			until, known := (&Lease{Context: ctx}).ValidUntil()
 			assert.True(t, known)
 			assert.Equal(t, start.Add(time.Minute), until)

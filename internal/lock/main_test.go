@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -34,7 +35,13 @@ func TestMain(m *testing.M) {
 		debug.SetGCPercent(800)
 	}
 	backend.Silence()
-	goleak.VerifyTestMain(m, goleak.Cleanup(backendtest.Share()))
+	exit := backendtest.Share()
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if n := askedAgain.Load(); n > 0 {
+			fmt.Printf("%d questions were asked again, with longer leases\n", n)
+		}
+		exit(code)
+	}))
 }
 
 // A shop has the servers of a test: one Redis for the single-node locks, others for Redlock, an SQL database, and a
@@ -148,9 +155,6 @@ func (s *shop) rungs(t testing.TB) []Rung {
 	})
 }
 
-// acquires reports whether a command takes a lock.
-func acquires(cmd redis.Cmder) bool { return cmd.Name() == "set" || cmd.Name() == "sql:acquire" }
-
 // lock takes the lock, which has to be free. An attempt that took longer than the TTL got nothing, and is repeated. It
 // may be called on any goroutine.
 func (i *instance) lock(t testing.TB, key string, ttl time.Duration) *Lease {
@@ -158,8 +162,8 @@ func (i *instance) lock(t testing.TB, key string, ttl time.Duration) *Lease {
 	return i.lockAs(t, key, Options{TTL: ttl})
 }
 
-// fixed returns a constant Delay.
-func fixed(d time.Duration) Delay {
+// constantDelay returns a constant Delay.
+func constantDelay(d time.Duration) Delay {
 	return func(int) time.Duration { return d }
 }
 
@@ -167,7 +171,7 @@ func fixed(d time.Duration) Delay {
 func (i *instance) lockAs(t testing.TB, key string, o Options) *Lease {
 	t.Helper()
 	ctx := context.Background()
-	lease, err := poll(ctx, margin, fixed(50*time.Millisecond), func(ctx context.Context) (*Lease, error) {
+	lease, err := poll(ctx, margin, constantDelay(50*time.Millisecond), func(ctx context.Context) (*Lease, error) {
 		return i.try(ctx, key, o)
 	})
 	if !assert.NoError(t, err) {
@@ -306,8 +310,8 @@ func (i *instance) acquire(ctx context.Context, key string, maxWait time.Duratio
 	return i.wait(ctx, key, maxWait, func(ctx context.Context) (*Lease, error) { return i.tryLock(ctx, key, o) })
 }
 
-// waits is acquire on a goroutine. It delivers the lease, or nil.
-func (i *instance) waits(ctx context.Context, key string, maxWait time.Duration, o Options) <-chan *Lease {
+// startWaiting is acquire on a goroutine. It delivers the lease, or nil.
+func (i *instance) startWaiting(ctx context.Context, key string, maxWait time.Duration, o Options) <-chan *Lease {
 	got := make(chan *Lease, 1)
 	go func() {
 		lease, _ := i.acquire(ctx, key, maxWait, o)
@@ -316,9 +320,9 @@ func (i *instance) waits(ctx context.Context, key string, maxWait time.Duration,
 	return got
 }
 
-// waitFor is waits, for as long as most rungs do.
+// waitFor is startWaiting, for as long as most rungs do.
 func (i *instance) waitFor(ctx context.Context, key string, o Options) <-chan *Lease {
-	return i.waits(ctx, key, 20*time.Second, o)
+	return i.startWaiting(ctx, key, 20*time.Second, o)
 }
 
 // rebuild builds the rung again, after a change of its backends.
@@ -348,8 +352,8 @@ func hasWithin(t *testing.T, limit time.Duration, from <-chan *Lease) *Lease {
 	return lease
 }
 
-// lost waits until the holder notices that its lease is lost.
-func lost(t *testing.T, lease *Lease, within time.Duration) {
+// awaitLoss waits until the holder notices that its lease is lost.
+func awaitLoss(t *testing.T, lease *Lease, within time.Duration) {
 	t.Helper()
 	begun := time.Now()
 	select {
@@ -364,5 +368,5 @@ func lost(t *testing.T, lease *Lease, within time.Duration) {
 // minute is a lease that lasts longer than a test.
 var minute = Options{TTL: time.Minute}
 
-// owned is minute for an owner of that name.
-func owned(name string) Options { return Options{TTL: time.Minute, Owner: NewOwner(name)} }
+// minuteFor is minute for an owner of that name.
+func minuteFor(name string) Options { return Options{TTL: time.Minute, Owner: NewOwner(name)} }

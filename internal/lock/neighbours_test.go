@@ -2,7 +2,6 @@ package lock
 
 import (
 	"context"
-	"os"
 	"testing"
 	"time"
 
@@ -20,20 +19,6 @@ import (
 // ways: the rung writes what the other program expects, and what the other program writes keeps the rung out.
 
 const tokenPattern = `[A-Z2-7]{26}`
-
-// The page shows the names that the code uses.
-func TestNeighboursPageNamesThem(t *testing.T) {
-	t.Parallel()
-	page, err := os.ReadFile("../../docs/neighbours.md")
-	require.NoError(t, err)
-	for _, id := range []string{"v4", "v6", "v7"} {
-		assert.Contains(t, string(page), "`"+rung(t, id).Key("10000")+"`", id)
-	}
-	assert.Contains(t, string(page), channelOf(rung(t, "v7").Key("10000")))
-	assert.Contains(t, string(page), zkNodes{root: sequentialIn}.of(rung(t, "v14").Key("10000")))
-	assert.Contains(t, string(page), "hashtextextended('"+rung(t, "v12-session").Key("10000")+"', 0)")
-	assert.Contains(t, string(page), "SHA2('"+rung(t, "v12-session").Key("10000")+"', 256)")
-}
 
 // stringLock tests a lock whose key holds a token: redis-py's Lock, and on each node those of redsync, redlock-py and
 // pottery.
@@ -96,7 +81,7 @@ func TestNeighbourV7IsRedissonsRLock(t *testing.T) {
 		defer messages.Close()
 		_, err := messages.Receive(ctx)
 		require.NoError(t, err)
-		o := owned("7")
+		o := minuteFor("7")
 		lease, err := a.tryLock(ctx, name, o)
 		require.NoError(t, err)
 		assert.Equal(t, []string{name}, bare.Keys(ctx, "*").Val())

@@ -19,7 +19,7 @@ const more = 40
 
 // Neither a holder at work nor a waiter keeps a connection of the pool: with more of them than there are connections, a
 // command still gets one.
-func TestNoConnectionIsHeldByHoldersAndWaiters(t *testing.T) {
+func TestPoolServesManyHoldersAndWaiters(t *testing.T) {
 	backendtest.Long(t)
 	t.Parallel()
 	s := newShop(t, backendtest.StartEmbedded, 1)

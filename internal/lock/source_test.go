@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestEachRungHasItsSource(t *testing.T) {
+func TestSourceOfEachRung(t *testing.T) {
 	t.Parallel()
 	for _, r := range Ladder() {
 		code := r.Source()

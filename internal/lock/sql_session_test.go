@@ -17,7 +17,7 @@ import (
 
 // A release during a check of the connection does not count the connection as lost. With a TTL of zero there is always
 // a check.
-func TestAReleaseDoesNotEndALookUnderWay(t *testing.T) {
+func TestSessionReleaseDuringCheck(t *testing.T) {
 	t.Parallel()
 	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
 		b := newRuntime(Backends{SQL: backendtest.OpenSQL(t, server.DSN)})
@@ -32,7 +32,7 @@ func TestAReleaseDoesNotEndALookUnderWay(t *testing.T) {
 
 // When v12-session has as many holders as it may have, v12 can still take its lock, renew it over several TTLs and
 // release it. Breaking locks works, and the next order waits for one of the sessions, up to its own max wait.
-func TestSessionsLeaveTheOthersTheirConnections(t *testing.T) {
+func TestSessionsLeaveConnectionsToRows(t *testing.T) {
 	t.Parallel()
 	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
 		s := newShop(t, backendtest.StartEmbedded, 0)
@@ -85,7 +85,7 @@ func TestSessionsLeaveTheOthersTheirConnections(t *testing.T) {
 }
 
 // The server's list of sessions shows which instance holds the lock.
-func TestTheServerListsTheInstance(t *testing.T) {
+func TestSessionListNamesInstance(t *testing.T) {
 	t.Parallel()
 	for kind, holder := range map[string]struct{ query, argument string }{
 		backendtest.Postgres: {"SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid)" +

@@ -16,38 +16,16 @@ import (
 )
 
 // An administrator or a DSN may choose these settings and parameters. A lock must not depend on them.
-var mariaDBSettings = []string{
-	"autocommit = 0",
-	"tx_isolation = 'SERIALIZABLE'",
-	"sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT'",
-	"sql_mode = 'SIMULTANEOUS_ASSIGNMENT'",
-	"sql_mode = 'ORACLE'",
-	"sql_mode = ''",
-	"wait_timeout = 1",
-}
-
-var postgresSettings = []string{
-	"default_transaction_isolation = 'serializable'",
-	"default_transaction_isolation = 'repeatable read'",
-	"default_transaction_read_only = on",
-	"idle_session_timeout = '1s'",
-}
-
-var mariaDBParameters = []string{
-	"clientFoundRows=true", "autocommit=0", "interpolateParams=false", "multiStatements=true", "charset=latin1",
-	"checkConnLiveness=false", "parseTime=true&loc=Local", "sql_mode=%27SIMULTANEOUS_ASSIGNMENT%27",
-}
-
-var postgresParameters = []string{
-	"default_transaction_isolation=serializable", "default_transaction_read_only=on",
-	"options=-c%20default_transaction_isolation%3Dserializable", "application_name=other",
-	"default_query_exec_mode=simple_protocol", "default_query_exec_mode=exec", "default_query_exec_mode=cache_describe",
-	"default_query_exec_mode=describe_exec", "default_query_exec_mode=exec&statement_cache_capacity=0",
-}
+var (
+	mariaDBSettings    = []string{"autocommit = 0", "sql_mode = ''", "wait_timeout = 1"}
+	postgresSettings   = []string{"default_transaction_isolation = 'serializable'", "idle_session_timeout = '1s'"}
+	mariaDBParameters  = []string{"clientFoundRows=true", "charset=latin1"}
+	postgresParameters = []string{"default_transaction_read_only=on", "default_query_exec_mode=simple_protocol"}
+)
 
 // Under all settings of the server and all parameters of the DSN, one owner holds the lock at a time, a crowd gets
 // through, and no release is refused.
-func TestSQLWhateverTheServerAndTheDSNAskFor(t *testing.T) {
+func TestSQLIgnoresServerSettingsAndDSN(t *testing.T) {
 	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
 		settings, set, parameters, and := mariaDBSettings, "SET GLOBAL ", mariaDBParameters, "?"
 		if server.Kind() == backendtest.Postgres {
@@ -103,7 +81,7 @@ func oneAtATime(t *testing.T, dsn string) {
 
 // A renewal in the same millisecond as the acquire, or as the last renewal, would not change the row, and MySQL counts
 // the rows that change. In this session the clock stands still, so all happens in one millisecond.
-func TestARenewalInTheSameMillisecond(t *testing.T) {
+func TestSQLRenewalInTheSameMillisecond(t *testing.T) {
 	t.Parallel()
 	rows := &table{db: backendtest.OpenSQL(t, backendtest.StartSQL(t, backendtest.MariaDB).DSN+"?timestamp=2000000000")}
 	ok, err := rows.acquire(context.Background(), "k", "a", time.Minute)
@@ -119,7 +97,7 @@ func TestARenewalInTheSameMillisecond(t *testing.T) {
 
 // A statement that the database aborted in favour of another has done nothing, and is sent again. Otherwise a release
 // would leave the lock for its whole TTL, and a renewal would cancel the work.
-func TestContendedStatementsAreSentAgain(t *testing.T) {
+func TestSQLContentionIsRetried(t *testing.T) {
 	t.Parallel()
 	for name, statement := range map[string]func(*table) error{
 		"release": func(rows *table) error {
@@ -159,7 +137,7 @@ func TestContendedStatementsAreSentAgain(t *testing.T) {
 }
 
 // A statement is not sent again without limit.
-func TestContendedStatementsAreGivenUp(t *testing.T) {
+func TestSQLContentionRetriesAreLimited(t *testing.T) {
 	t.Parallel()
 	rows := &table{db: backendtest.OpenSQL(t, backendtest.SQLiteFile(t))}
 	sent := 0
@@ -175,7 +153,7 @@ func TestContendedStatementsAreGivenUp(t *testing.T) {
 }
 
 // What cannot have been taken is not undone: no sweep asks a database again that lets nobody in, or creates no table.
-func TestAnAcquireThatWasNeverSentIsNotUndone(t *testing.T) {
+func TestSQLAcquireNeverSentIsNotUndone(t *testing.T) {
 	t.Parallel()
 	for statement, refused := range map[string]error{
 		"create":  &mysql.MySQLError{Number: 1142, Message: "CREATE command denied"},

@@ -56,9 +56,9 @@ func (l *later) letGo() {
 	l.doing.Wait()
 }
 
-// Pitfall 3 on every rung: the acquire is carried out after the release that undoes it. The lock is free again long
-// before its TTL is over.
-func TestALateAcquireIsSwept(t *testing.T) {
+// Pitfall 3: the acquire is carried out after the release that undoes it. The lock is free again long before its TTL is
+// over.
+func TestSweepLateAcquire(t *testing.T) {
 	t.Parallel()
 	onRungs(t, own, 1, func(t *testing.T, s *shop, r Rung) {
 		late := newLater()
@@ -72,26 +72,9 @@ func TestALateAcquireIsSwept(t *testing.T) {
 	})
 }
 
-func TestALateReaderIsSwept(t *testing.T) {
-	t.Parallel()
-	onEmbedded(t, "v10", 0, func(t *testing.T, s *shop, r Rung) {
-		late := newLater()
-		a, b := s.instance(t, r, hook(late.hook)), s.instance(t, r)
-		read, _ := r.BuildRead(a.Backends)
-		lease, err := read(context.Background(), "k", minute)
-		require.NoError(t, err)
-		unlock(t, lease)
-		late.left.Store(1)
-		_, err = read(context.Background(), "k", minute)
-		require.Error(t, err)
-		late.letGo()
-		assert.True(t, b.freeWithin(t, "k", soon))
-	})
-}
-
 // If an attempt of v8 is carried out after its waiter has given up, the waiter's place is in the queue again, and
 // nobody would use it.
-func TestALatePlaceInTheQueueIsSwept(t *testing.T) {
+func TestSweepLatePlaceInQueue(t *testing.T) {
 	t.Parallel()
 	onEmbedded(t, "v8", 0, func(t *testing.T, s *shop, r Rung) {
 		late := newLater()
@@ -111,7 +94,7 @@ func TestALatePlaceInTheQueueIsSwept(t *testing.T) {
 }
 
 // A release that never arrives is sent again.
-func TestALostReleaseIsSwept(t *testing.T) {
+func TestSweepLostRelease(t *testing.T) {
 	t.Parallel()
 	onRungs(t, own, 1, func(t *testing.T, s *shop, r Rung) {
 		var lose atomic.Int64
@@ -128,48 +111,8 @@ func TestALostReleaseIsSwept(t *testing.T) {
 	})
 }
 
-// On a reentrant rung, the next order of a caller whose release was lost takes the lock and leaves it free.
-func TestALostReleaseLeavesNothingToTheNextOrder(t *testing.T) {
-	t.Parallel()
-	onRungs(t, []string{"v7", "v8", "v12"}, 0, func(t *testing.T, s *shop, r Rung) {
-		var lose sync.Map // by key
-		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
-			if key, ok := ctx.Value(lostKey{}).(string); ok {
-				if _, first := lose.LoadAndDelete(key); first {
-					return os.ErrDeadlineExceeded
-				}
-			}
-			return next(ctx)
-		}))
-		b := s.instance(t, r)
-		require.True(t, b.tryOnce(t, "k")) // creates the table, for which forty callers at once would run out of time
-		var callers sync.WaitGroup
-		for i := range 40 {
-			callers.Go(func() {
-				ctx, key := context.Background(), fmt.Sprint("k", i)
-				lease, err := a.tryLock(ctx, key, owned("7"))
-				if !assert.NoError(t, err) {
-					return
-				}
-				lose.Store(key, true)
-				assert.Error(t, lease.Unlock(context.WithValue(context.Background(), lostKey{}, key)))
-				lease, err = poll(ctx, soon, fixed(5*time.Millisecond), func(ctx context.Context) (*Lease, error) {
-					return a.tryLock(ctx, key, owned("7"))
-				})
-				if assert.NoError(t, err) {
-					unlock(t, lease)
-					assert.True(t, b.tryOnce(t, key), "it is free")
-				}
-			})
-		}
-		callers.Wait()
-	})
-}
-
-type lostKey struct{}
-
 // A sweep or a late release removes only its own lease, and not a later one of the same caller.
-func TestASweepLeavesTheCallersNextOrderAlone(t *testing.T) {
+func TestSweepLeavesNextOrderAlone(t *testing.T) {
 	t.Parallel()
 	onRungs(t, []string{"v7", "v8", "v12"}, 0, func(t *testing.T, s *shop, r Rung) {
 		var lose, releases atomic.Int64
@@ -185,9 +128,9 @@ func TestASweepLeavesTheCallersNextOrderAlone(t *testing.T) {
 		require.True(t, a.tryOnce(t, "k"))
 		releases.Store(0)
 		lose.Store(1)
-		_, err := a.tryLock(context.Background(), "k", owned("7"))
+		_, err := a.tryLock(context.Background(), "k", minuteFor("7"))
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-		lease := must(a.tryLock(context.Background(), "k", owned("7")))
+		lease := must(a.tryLock(context.Background(), "k", minuteFor("7")))
 		require.Eventually(t, func() bool { return releases.Load() == int64(1+len(sweepGaps)) }, soon, 5*time.Millisecond)
 		assert.False(t, s.instance(t, r).tryOnce(t, "k"), "the next order holds it")
 		unlock(t, lease)
@@ -230,7 +173,7 @@ func TestSweepsAreBounded(t *testing.T) {
 }
 
 // A command that was answered or never sent cannot come late, so there is no sweep that would make an outage worse.
-func TestNothingIsSweptThatCannotCome(t *testing.T) {
+func TestSweepSkipsWhatCannotCome(t *testing.T) {
 	t.Parallel()
 	life, end := context.WithCancel(context.Background())
 	b := newRuntime(Backends{Process: Process{Life: life}})
@@ -255,7 +198,7 @@ func TestNothingIsSweptThatCannotCome(t *testing.T) {
 }
 
 // A removal that a server puts off is repeated until it is answered.
-func TestARemovalThatIsPutOffIsRepeated(t *testing.T) {
+func TestSweepRepeatsRefusedRemoval(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"TRYAGAIN", "MOVED", "ASK", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY",
 		"NOREPLICAS", "MISCONF", "OOM", "BUSY", "ERR max number of clients"} {
@@ -282,33 +225,7 @@ type refusal string
 func (r refusal) Error() string { return string(r) }
 func (refusal) RedisError()     {}
 
-// A release does not wait for a renewal that is not answered until the client's timeout.
-func TestAReleaseDoesNotWaitForASilentRenewal(t *testing.T) {
-	t.Parallel()
-	ids := []string{"v5.5", "v5.7", "v7", "v8", "v9", "v10", "v11", "v12", "v15", "v18", "v19"}
-	onRungs(t, ids, 0, func(t *testing.T, s *shop, r Rung) {
-		answer, begun := make(chan struct{}), make(chan struct{})
-		var once sync.Once
-		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
-			if cmd.Name() != "sql:renew" && !runs(cmd, "renew") {
-				return next(ctx)
-			}
-			once.Do(func() { close(begun) })
-			<-answer
-			return os.ErrDeadlineExceeded
-		}))
-		goOn := sync.OnceFunc(func() { close(answer) })
-		t.Cleanup(goOn) // the end of the instance waits for the renewal
-		lease := a.lock(t, "k", 5*time.Second)
-		require.False(t, t.Failed())
-		<-begun
-		unlock(t, lease)
-		assert.True(t, s.instance(t, r).tryOnce(t, "k"))
-		goOn()
-	})
-}
-
-func TestTheRenewingIsJoinedSoon(t *testing.T) {
+func TestReleaseJoinsRenewalSoon(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan struct{})
@@ -328,7 +245,7 @@ func TestTheRenewingIsJoinedSoon(t *testing.T) {
 }
 
 // The client limits a release, and its limit may be more than a second. The nodes of v6 have a timeout of their own.
-func TestAReleaseHasTheClientsTime(t *testing.T) {
+func TestReleaseHasClientTimeout(t *testing.T) {
 	t.Parallel()
 	onRungs(t, without(own, "v6"), 1, func(t *testing.T, s *shop, r Rung) {
 		var releasing atomic.Bool
@@ -350,7 +267,7 @@ func TestAReleaseHasTheClientsTime(t *testing.T) {
 }
 
 // A key or a node that does not answer does not keep the other keys locked.
-func TestOneSilentReleaseDoesNotKeepTheOthers(t *testing.T) {
+func TestReleaseOfSeveralDespiteSilentOne(t *testing.T) {
 	t.Parallel()
 	keys := []string{"k1", "k2", "k3"}
 	onRungs(t, []string{"v9", "v9-naive", "v9-nodes"}, 3, func(t *testing.T, s *shop, r Rung) {
@@ -393,7 +310,7 @@ func TestOneSilentReleaseDoesNotKeepTheOthers(t *testing.T) {
 
 // A lease that was granted too late is released: by the server's clock it has just begun. v5 does not look at the
 // clock.
-func TestALateGrantIsGivenBack(t *testing.T) {
+func TestGrantTooLateIsReleased(t *testing.T) {
 	t.Parallel()
 	const lease = 700 * time.Millisecond
 	onRungs(t, without(own, "v5"), 1, func(t *testing.T, s *shop, r Rung) {

@@ -7,7 +7,7 @@ import (
 )
 
 // A process has one mutex for all products. Another process has another.
-func TestAMutexGuardsAllProductsOfItsProcess(t *testing.T) {
+func TestMutexGuardsAllProducts(t *testing.T) {
 	t.Parallel()
 	a, _ := rung(t, "v0.5").Build(Backends{})
 	b, _ := rung(t, "v0.5").Build(Backends{})

@@ -41,7 +41,7 @@ func TestReadersShareAndWritersExclude(t *testing.T) {
 
 // Pitfall 17: readers starve a writer. While a writer waits, no new reader gets in, and the writer is next. When it
 // gives up, it removes its mark.
-func TestPitfall17AWaitingWriterIsNext(t *testing.T) {
+func TestPitfall17WaitingWriterIsNext(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v10", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx := context.Background()
@@ -73,12 +73,12 @@ func TestPitfall17AWaitingWriterIsNext(t *testing.T) {
 }
 
 // A writer tries several times before its mark expires, even if the delay for polling is long.
-func TestPitfall17AMarkOutlastsTheDelay(t *testing.T) {
+func TestPitfall17MarkOutlastsDelay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var last time.Time
 		tries := 0
-		lease, err := newRuntime(Backends{}).marked(fixed(time.Hour))(t.Context(), "k", 100*time.Hour,
+		lease, err := newRuntime(Backends{}).marked(constantDelay(time.Hour))(t.Context(), "k", 100*time.Hour,
 			func(context.Context) (*Lease, error) {
 				if tries++; tries > 1 {
 					assert.LessOrEqual(t, time.Since(last), markTTL/2)
@@ -94,7 +94,7 @@ func TestPitfall17AMarkOutlastsTheDelay(t *testing.T) {
 }
 
 // A writer that dies while it waits keeps readers out until its mark expires, and no longer.
-func TestADeadWaitingWriterBlocksReadersBriefly(t *testing.T) {
+func TestWriterThatDiesWaitingBlocksReadersBriefly(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v10", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
 		ctx := context.Background()
@@ -103,7 +103,7 @@ func TestADeadWaitingWriterBlocksReadersBriefly(t *testing.T) {
 		require.ErrorIs(t, err, ErrBusy)
 		_, err = readerOf(a)(ctx, "k", minute)
 		require.ErrorIs(t, err, ErrBusy)
-		next, err := poll(ctx, markTTL+margin, fixed(5*time.Millisecond), func(ctx context.Context) (*Lease, error) {
+		next, err := poll(ctx, markTTL+margin, constantDelay(5*time.Millisecond), func(ctx context.Context) (*Lease, error) {
 			return readerOf(a)(ctx, "k", minute)
 		})
 		require.NoError(t, err)
@@ -114,7 +114,7 @@ func TestADeadWaitingWriterBlocksReadersBriefly(t *testing.T) {
 
 // Pitfall 17: a renewal revives a dead reader's lease. Each reader has its own deadline: renewals of other readers do
 // not extend it, and an expired lease cannot be renewed.
-func TestPitfall17ADeadReadersLeaseExpires(t *testing.T) {
+func TestPitfall17DeadReaderExpires(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v10", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx := context.Background()
@@ -143,14 +143,14 @@ func TestPitfall17ADeadReadersLeaseExpires(t *testing.T) {
 }
 
 // Pitfall 17: an upgrade waits for itself. It is refused at once, even with a max wait. Another owner's acquire waits.
-func TestPitfall17AnUpgradeIsRefused(t *testing.T) {
+func TestPitfall17UpgradeIsRefused(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v10", func(t *testing.T, a, _ *instance, _ redis.UniversalClient) {
-		ctx, o := context.Background(), owned("1")
+		ctx, o := context.Background(), minuteFor("1")
 		reader := must(readerOf(a)(ctx, "k", o))
 		_, err := a.acquire(ctx, "k", time.Minute, o)
 		require.ErrorIs(t, err, ErrUpgrade)
-		_, err = a.tryLock(ctx, "k", owned("2"))
+		_, err = a.tryLock(ctx, "k", minuteFor("2"))
 		require.ErrorIs(t, err, ErrBusy)
 		unlock(t, reader)
 		unlock(t, must(a.tryLock(ctx, "k", o)))
@@ -158,7 +158,7 @@ func TestPitfall17AnUpgradeIsRefused(t *testing.T) {
 }
 
 // A read costs two commands, like a write.
-func TestRoundTripsOfARead(t *testing.T) {
+func TestRoundTripsOfRead(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v10", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
 		unlock(t, must(readerOf(a)(context.Background(), "k", minute))) // loads the scripts

@@ -14,7 +14,7 @@ import (
 func permits(n int64, ttl time.Duration) Options { return Options{TTL: ttl, Permits: n} }
 
 // Three permits let three orders in, from any instance, and a fourth one when one of them leaves.
-func TestThePermitsLimitTheHolders(t *testing.T) {
+func TestPermitsLimitHolders(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v11", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
 		ctx, three := context.Background(), permits(3, time.Minute)
@@ -34,7 +34,7 @@ func TestThePermitsLimitTheHolders(t *testing.T) {
 
 // Pitfall 18: a crash leaks a permit. The dead holder's permit is free after its TTL, even though another holder is
 // alive and renews. The permit of the live holder is not free.
-func TestPitfall18ACrashedHoldersPermitReturns(t *testing.T) {
+func TestPitfall18PermitOfCrashedHolder(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v11", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
 		assert.True(t, askAgain(t, true, func(longer time.Duration) bool {
@@ -56,7 +56,7 @@ func onePermitReturns(t *testing.T, a, b *instance, ttl time.Duration) bool {
 		unlock(t, early)
 		return false
 	}
-	lease, err := poll(ctx, ttl+margin, fixed(5*time.Millisecond), try)
+	lease, err := poll(ctx, ttl+margin, constantDelay(5*time.Millisecond), try)
 	require.NoError(t, err)
 	defer unlock(t, lease)
 	second, err := try(ctx)
@@ -68,7 +68,7 @@ func onePermitReturns(t *testing.T, a, b *instance, ttl time.Duration) bool {
 
 // Pitfall 18: an expired permit is returned twice, by its deadline and by its holder, or a renewal revives it. No other
 // acquire has dropped it in between.
-func TestPitfall18AnExpiredPermitCannotBeReturned(t *testing.T) {
+func TestPitfall18ExpiredPermitCannotBeReturned(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v11", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx, two := context.Background(), permits(2, time.Minute)
@@ -88,7 +88,7 @@ func TestPitfall18AnExpiredPermitCannotBeReturned(t *testing.T) {
 }
 
 // The semaphore's key lasts as long as its longest permit.
-func TestAShortPermitDoesNotEndALongOne(t *testing.T) {
+func TestPermitsLastAsLongAsTheLongest(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v11", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx, two := context.Background(), permits(2, time.Minute)
@@ -104,7 +104,7 @@ func TestAShortPermitDoesNotEndALongOne(t *testing.T) {
 }
 
 // The defect: the number of permits is not stored. A caller with 2 comes in beside a caller with 1.
-func TestCallersMayDisagreeAboutThePermits(t *testing.T) {
+func TestPermitsMayDisagree(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v11", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
 		must(a.tryLock(context.Background(), "k", minute))

@@ -3,6 +3,8 @@ package lock
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,7 +17,7 @@ import (
 )
 
 // inTurns runs a test of v18 and v19.
-func inTurns(t *testing.T, test func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent *[]string)) {
+func inTurns(t *testing.T, test func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent func() []string)) {
 	t.Helper()
 	t.Parallel()
 	for _, id := range []string{"v18", "v19"} {
@@ -26,19 +28,27 @@ func inTurns(t *testing.T, test func(t *testing.T, a, b *instance, bare redis.Un
 	}
 }
 
-// withTwo runs a test of a rung in virtual time, with two instances and a client for plain commands. Each command of
-// the first instance goes to sent.
+// withTwo runs a test of a rung in virtual time, with two instances and a client for plain commands. What the first
+// instance has sent is what sent returns.
 func withTwo(
-	t *testing.T, id string, test func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent *[]string),
+	t *testing.T, id string, test func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent func() []string),
 ) {
 	t.Helper()
 	onEmbedded(t, id, 0, func(t *testing.T, s *shop, r Rung) {
-		var sent []string
+		var mu sync.Mutex
+		var names []string
+		sent := func() []string {
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(names)
+		}
 		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
-			sent = append(sent, nameOf(cmd))
+			mu.Lock()
+			names = append(names, nameOf(cmd))
+			mu.Unlock()
 			return next(ctx)
 		}))
-		test(t, a, s.instance(t, r), backendtest.Client(t, s.redis), &sent)
+		test(t, a, s.instance(t, r), backendtest.Client(t, s.redis), sent)
 	})
 }
 
@@ -53,15 +63,15 @@ func nameOf(cmd redis.Cmder) string {
 
 // waitsWith returns the lease of an order that may wait that long for it.
 func (i *instance) waitsWith(ctx context.Context, key string, wait time.Duration, o Options) <-chan *Lease {
-	got := i.waits(ctx, key, wait, o)
+	got := i.startWaiting(ctx, key, wait, o)
 	synctest.Wait()
 	return got
 }
 
 // The orders of an instance have the lock in the order in which they came, by one acquire and one release.
-func TestALeaseIsPassedOnInOrder(t *testing.T) {
+func TestHandoffInOrder(t *testing.T) {
 	t.Parallel()
-	withTwo(t, "v18", func(t *testing.T, a, _ *instance, bare redis.UniversalClient, sent *[]string) {
+	withTwo(t, "v18", func(t *testing.T, a, _ *instance, bare redis.UniversalClient, sent func() []string) {
 		const orders = 20
 		require.True(t, a.tryOnce(t, "k")) // loads the scripts
 		first := a.lock(t, "k", time.Minute)
@@ -69,7 +79,7 @@ func TestALeaseIsPassedOnInOrder(t *testing.T) {
 		for range orders {
 			waiting = append(waiting, a.waitsWith(t.Context(), "k", time.Minute, minute))
 		}
-		before := len(*sent)
+		before := len(sent())
 		fence := first.Fence
 		unlock(t, first)
 		for i, one := range waiting {
@@ -83,7 +93,7 @@ func TestALeaseIsPassedOnInOrder(t *testing.T) {
 			}
 			unlock(t, lease)
 		}
-		assert.Equal(t, []string{"release-handoff"}, (*sent)[before:])
+		assert.Equal(t, []string{"release-handoff"}, sent()[before:])
 		next := a.lock(t, "k", time.Minute)
 		assert.Greater(t, next.Fence, fence+maxPasses-orders, "the tokens that no holder had are never drawn again")
 		unlock(t, next)
@@ -92,8 +102,8 @@ func TestALeaseIsPassedOnInOrder(t *testing.T) {
 }
 
 // An instance has its turn although the orders of another one never cease to come.
-func TestInstancesTakeTurns(t *testing.T) {
-	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
+func TestHandoffInstancesTakeTurns(t *testing.T) {
+	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ func() []string) {
 		lease := a.lock(t, "k", time.Minute)
 		other := b.waitsWith(t.Context(), "k", time.Minute, minute)
 		for range maxPasses {
@@ -115,8 +125,8 @@ func TestInstancesTakeTurns(t *testing.T) {
 }
 
 // A turn also ends after a time, however few holders it had.
-func TestATurnEndsInTime(t *testing.T) {
-	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
+func TestHandoffTurnEndsInTime(t *testing.T) {
+	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ func() []string) {
 		lease := a.lock(t, "k", time.Minute)
 		other := b.waitsWith(t.Context(), "k", time.Minute, minute)
 		next := a.waitsWith(t.Context(), "k", time.Minute, minute)
@@ -128,8 +138,8 @@ func TestATurnEndsInTime(t *testing.T) {
 }
 
 // A lease is renewed for as long as it is passed on.
-func TestALeaseIsRenewedWhileItIsPassedOn(t *testing.T) {
-	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
+func TestHandoffRenewsLease(t *testing.T) {
+	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ func() []string) {
 		lease := a.lock(t, "k", time.Second)
 		next := a.waitsWith(t.Context(), "k", time.Minute, Options{TTL: time.Second})
 		time.Sleep(turnTime / 2)
@@ -144,12 +154,12 @@ func TestALeaseIsRenewedWhileItIsPassedOn(t *testing.T) {
 }
 
 // A lost lease ends the work of its holder. The others do not wait for that holder, and the next lease is a new one.
-func TestALostLeaseEndsTheTurn(t *testing.T) {
-	inTurns(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient, _ *[]string) {
+func TestHandoffLostLeaseEndsTurn(t *testing.T) {
+	inTurns(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient, _ func() []string) {
 		lease := a.lock(t, "k", time.Second)
 		next := a.waitsWith(t.Context(), "k", time.Minute, Options{TTL: time.Second})
 		require.NoError(t, bare.Del(t.Context(), "k").Err())
-		lost(t, lease, time.Minute)
+		awaitLoss(t, lease, time.Minute)
 		fresh := has(t, next)
 		assert.NotEqual(t, lease.Token, fresh.Token)
 		assert.Greater(t, fresh.Fence, lease.Fence)
@@ -178,12 +188,12 @@ func newLine(t *testing.T, most int) *line {
 			l.released++
 			return nil
 		}}
-	lease, err := l.tries(t, l.first)
+	lease, err := l.try(t, l.first)
 	require.NoError(t, err)
 	require.Nil(t, lease, "it asks Redis")
 	lease = l.acquired(l.first.within(t.Context(), "place"), "k", l.lease)
 	for _, m := range []*member{l.second, l.third} {
-		_, err := l.tries(t, m)
+		_, err := l.try(t, m)
 		require.ErrorIs(t, err, ErrBusy)
 	}
 	require.NoError(t, lease.Unlock(t.Context()))
@@ -191,21 +201,21 @@ func newLine(t *testing.T, most int) *line {
 	return l
 }
 
-func (l *line) tries(t *testing.T, m *member) (*Lease, error) {
+func (l *line) try(t *testing.T, m *member) (*Lease, error) {
 	t.Helper()
 	return l.enter(m.within(t.Context(), "place"), "k", Options{TTL: time.Second})
 }
 
 // An order to which a lost lease was passed begins again, before those behind it.
-func TestALeaseThatIsLostOnItsWay(t *testing.T) {
+func TestHandoffLeaseLostOnItsWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine(t, 1)
 		l.lease.work.lose(ErrLost)
 		synctest.Wait()
-		_, err := l.tries(t, l.third)
+		_, err := l.try(t, l.third)
 		require.ErrorIs(t, err, ErrBusy)
-		lease, err := l.tries(t, l.second)
+		lease, err := l.try(t, l.second)
 		require.NoError(t, err)
 		require.Nil(t, lease, "it asks Redis")
 		assert.Zero(t, l.released)
@@ -213,11 +223,11 @@ func TestALeaseThatIsLostOnItsWay(t *testing.T) {
 }
 
 // A lease that was passed to an order that gives up goes to the one behind it, and in the end it is released.
-func TestALeasePassedToAnOrderThatGivesUp(t *testing.T) {
+func TestHandoffToOrderThatGivesUp(t *testing.T) {
 	t.Parallel()
 	l := newLine(t, 1)
 	l.second.leave(t.Context())
-	lease, err := l.tries(t, l.third)
+	lease, err := l.try(t, l.third)
 	require.NoError(t, err)
 	require.NotNil(t, lease)
 	require.NoError(t, lease.Unlock(t.Context()))
@@ -226,8 +236,8 @@ func TestALeasePassedToAnOrderThatGivesUp(t *testing.T) {
 }
 
 // An order that gives up leaves the others where they are.
-func TestAWaiterThatGivesUp(t *testing.T) {
-	inTurns(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient, _ *[]string) {
+func TestHandoffWaiterGivesUp(t *testing.T) {
+	inTurns(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent func() []string) {
 		held := b.lock(t, "k", time.Minute)
 		first := a.waitsWith(t.Context(), "k", time.Second, minute)
 		second := a.waitsWith(t.Context(), "k", 2*time.Second, minute)
@@ -236,6 +246,7 @@ func TestAWaiterThatGivesUp(t *testing.T) {
 		require.Nil(t, get(t, first))
 		require.Nil(t, get(t, second))
 		require.EqualValues(t, 1, bare.LLen(t.Context(), queueOf("k")).Val(), "the place is of use to the third")
+		require.NotContains(t, sent(), "leave-fair", "and it is still the same")
 		unlock(t, held)
 		unlock(t, has(t, third))
 
@@ -246,28 +257,9 @@ func TestAWaiterThatGivesUp(t *testing.T) {
 	})
 }
 
-// An order whose caller goes away at the moment at which it is passed the lease passes it on.
-func TestALeaseForACallerThatHasGone(t *testing.T) {
-	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
-		for range 50 {
-			held := a.lock(t, "k", time.Minute)
-			ctx, leave := context.WithCancel(t.Context())
-			gone := a.waitsWith(ctx, "k", time.Minute, minute)
-			next := a.waitsWith(t.Context(), "k", time.Minute, minute)
-			go leave()
-			unlock(t, held)
-			if lease := get(t, gone); lease != nil {
-				unlock(t, lease)
-			}
-			unlock(t, has(t, next))
-			require.True(t, b.tryOnce(t, "k"))
-		}
-	})
-}
-
 // A lease is not passed to an order that wants another TTL, or one that is not renewed.
-func TestAnOrderWithALeaseOfItsOwn(t *testing.T) {
-	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
+func TestHandoffOnlyForSameOptions(t *testing.T) {
+	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ func() []string) {
 		held := a.lock(t, "k", time.Minute)
 		short := a.waitsWith(t.Context(), "k", time.Minute, Options{TTL: time.Second})
 		unrenewed := a.waitsWith(t.Context(), "k", time.Minute, Options{TTL: time.Second, NoRenew: true})
@@ -278,7 +270,7 @@ func TestAnOrderWithALeaseOfItsOwn(t *testing.T) {
 		unlock(t, one)
 		two := has(t, unrenewed)
 		require.NotEqual(t, one.Token, two.Token)
-		lost(t, two, time.Minute)
+		awaitLoss(t, two, time.Minute)
 		three := has(t, last)
 		require.NotEqual(t, two.Token, three.Token)
 		require.ErrorIs(t, two.Unlock(t.Context()), ErrLost)
@@ -288,8 +280,8 @@ func TestAnOrderWithALeaseOfItsOwn(t *testing.T) {
 }
 
 // A crash costs the others a TTL at most, even if many orders of the dead instance waited.
-func TestADeadInstanceCostsATTL(t *testing.T) {
-	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
+func TestHandoffDeadInstanceCostsTTL(t *testing.T) {
+	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ func() []string) {
 		held := b.lock(t, "k", time.Minute)
 		ctx, leave := context.WithCancel(t.Context())
 		var dead []<-chan *Lease
@@ -311,24 +303,8 @@ func TestADeadInstanceCostsATTL(t *testing.T) {
 	})
 }
 
-// Removing the lock by hand lets the others in.
-func TestBreakingAPassedLease(t *testing.T) {
-	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
-		key := a.rung.Key("p")
-		lease := a.lock(t, key, time.Minute)
-		other := b.waitsWith(t.Context(), key, time.Minute, minute)
-		n, err := b.Break(t.Context(), "p")
-		require.NoError(t, err)
-		require.EqualValues(t, 1, n)
-		begun := time.Now()
-		unlock(t, has(t, other))
-		assert.Zero(t, time.Since(begun), "it is told")
-		require.ErrorIs(t, lease.Unlock(t.Context()), ErrLost)
-	})
-}
-
 // An attempt that fails lets the next member try, and a member that fails leaves nothing behind.
-func TestAFailedAttemptLetsTheNextTry(t *testing.T) {
+func TestHandoffFailedAttemptLetsNextTry(t *testing.T) {
 	t.Parallel()
 	onEmbedded(t, "v18", 0, func(t *testing.T, s *shop, r Rung) { // v19 does the same
 		down := errors.New("down")

@@ -15,7 +15,7 @@ import (
 )
 
 // inBatches runs a test of v19 as [withTwo] does.
-func inBatches(t *testing.T, test func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent *[]string)) {
+func inBatches(t *testing.T, test func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent func() []string)) {
 	t.Helper()
 	t.Parallel()
 	withTwo(t, "v19", test)
@@ -45,12 +45,12 @@ func hasAll(t *testing.T, from []<-chan *Lease) []*Lease {
 }
 
 // All who wait have the lease at once. Who comes while they have it waits for all of them.
-func TestALeaseIsPassedOnToAllWhoWait(t *testing.T) {
-	inBatches(t, func(t *testing.T, a, _ *instance, bare redis.UniversalClient, sent *[]string) {
+func TestBatchForAllWaiters(t *testing.T) {
+	inBatches(t, func(t *testing.T, a, _ *instance, bare redis.UniversalClient, sent func() []string) {
 		require.True(t, a.tryOnce(t, "k")) // loads the scripts
 		first := a.lock(t, "k", time.Minute)
 		waiting := a.crowd(t, 20, time.Minute)
-		before := len(*sent)
+		before := len(sent())
 		unlock(t, first)
 		batch := hasAll(t, waiting)
 		assert.Equal(t, first.Fence+1, batch[0].Fence)
@@ -65,14 +65,14 @@ func TestALeaseIsPassedOnToAllWhoWait(t *testing.T) {
 		for _, lease := range last {
 			unlock(t, lease)
 		}
-		assert.Equal(t, []string{"release-handoff"}, (*sent)[before:])
+		assert.Equal(t, []string{"release-handoff"}, sent()[before:])
 		assert.Zero(t, bare.Exists(t.Context(), "k", queueOf("k"), deadlinesOf("k")).Val(), "nothing is left")
 	})
 }
 
 // Those who waited behind the first of an instance have its lease from the beginning.
-func TestTheFirstLeaseIsForAllWhoWait(t *testing.T) {
-	inBatches(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ *[]string) {
+func TestBatchFromFirstLease(t *testing.T) {
+	inBatches(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ func() []string) {
 		held := b.lock(t, "k", time.Minute)
 		waiting := a.crowd(t, 5, time.Minute)
 		unlock(t, held)
@@ -85,8 +85,8 @@ func TestTheFirstLeaseIsForAllWhoWait(t *testing.T) {
 }
 
 // A batch has a limit. Who does not fit in has the next one.
-func TestABatchHasALimit(t *testing.T) {
-	inBatches(t, func(t *testing.T, a, _ *instance, _ redis.UniversalClient, _ *[]string) {
+func TestBatchHasLimit(t *testing.T) {
+	inBatches(t, func(t *testing.T, a, _ *instance, _ redis.UniversalClient, _ func() []string) {
 		first := a.lock(t, "k", time.Minute)
 		waiting := a.crowd(t, maxBatch+1, time.Minute)
 		unlock(t, first)
@@ -100,25 +100,9 @@ func TestABatchHasALimit(t *testing.T) {
 	})
 }
 
-// An order with another TTL ends a batch: it has a lease of its own, and those behind it have another one.
-func TestABatchHasOneTTL(t *testing.T) {
-	inBatches(t, func(t *testing.T, a, _ *instance, _ redis.UniversalClient, _ *[]string) {
-		first := a.lock(t, "k", time.Minute)
-		same := a.crowd(t, 2, time.Minute)
-		other := a.crowd(t, 1, time.Second)
-		again := a.crowd(t, 2, time.Minute)
-		unlock(t, first)
-		for _, batch := range [][]<-chan *Lease{same, other, again} {
-			for _, lease := range hasAll(t, batch) {
-				unlock(t, lease)
-			}
-		}
-	})
-}
-
 // Each of a batch notices that the lease is lost, whether it is at work or done. The lease is released once.
-func TestABatchThatLosesItsLease(t *testing.T) {
-	inBatches(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent *[]string) {
+func TestBatchLosesLease(t *testing.T) {
+	inBatches(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent func() []string) {
 		held := b.lock(t, "k", time.Second)
 		waiting := a.crowd(t, 3, time.Second)
 		unlock(t, held)
@@ -126,15 +110,15 @@ func TestABatchThatLosesItsLease(t *testing.T) {
 		next := a.crowd(t, 1, time.Second)
 		require.NoError(t, bare.Del(t.Context(), "k").Err())
 		for _, lease := range batch {
-			lost(t, lease, time.Minute)
+			awaitLoss(t, lease, time.Minute)
 		}
 		fresh := has(t, next[0])
 		assert.Greater(t, fresh.Fence, batch[0].Fence)
-		before := len(*sent)
+		before := len(sent())
 		for _, lease := range batch {
 			require.ErrorIs(t, lease.Unlock(t.Context()), ErrLost)
 		}
-		assert.Equal(t, []string{"release-handoff"}, (*sent)[before:])
+		assert.Equal(t, []string{"release-handoff"}, sent()[before:])
 		require.NoError(t, fresh.Context.Err())
 		unlock(t, fresh)
 	})
@@ -148,8 +132,8 @@ func hasLine(t *testing.T) *line {
 	return l
 }
 
-// buys sells a unit to a member. It fails the test if the others of its batch let it wait for a minute.
-func (m *member) buys(t *testing.T, lease *Lease) error {
+// buy sells a unit to a member. It fails the test if the others of its batch let it wait for a minute.
+func (m *member) buy(t *testing.T, lease *Lease) error {
 	t.Helper()
 	shelf := stock.NewShelf(backendtest.Client(t, backendtest.StartEmbedded(t)))
 	require.NoError(t, shelf.Put(t.Context(), "p", 1))
@@ -169,14 +153,14 @@ func (m *member) buys(t *testing.T, lease *Lease) error {
 }
 
 // A lease that was passed to an order that gives up is the others'. They do not wait for it.
-func TestAnHeirThatGivesUp(t *testing.T) {
+func TestBatchHeirGivesUp(t *testing.T) {
 	t.Parallel()
 	l := hasLine(t)
 	l.second.leave(t.Context())
-	lease, err := l.tries(t, l.third)
+	lease, err := l.try(t, l.third)
 	require.NoError(t, err)
 	require.NotNil(t, lease)
-	require.NoError(t, l.third.buys(t, lease))
+	require.NoError(t, l.third.buy(t, lease))
 	require.NoError(t, lease.Unlock(t.Context()))
 	assert.Equal(t, 1, l.released)
 	assert.Empty(t, l.byKey, "nothing is left")
@@ -184,15 +168,15 @@ func TestAnHeirThatGivesUp(t *testing.T) {
 
 // The heirs that have not taken a lost lease yet begin again, before those behind them. Who has taken it does not wait
 // for them.
-func TestAnHeirOfALostLease(t *testing.T) {
+func TestBatchHeirOfLostLease(t *testing.T) {
 	t.Parallel()
 	l := hasLine(t)
-	lease, err := l.tries(t, l.second)
+	lease, err := l.try(t, l.second)
 	require.NoError(t, err)
 	require.NotNil(t, lease)
 	l.lease.work.lose(ErrLost)
-	require.ErrorIs(t, l.second.buys(t, lease), ErrLost, "it does not wait for the third")
-	fresh, err := l.tries(t, l.third)
+	require.ErrorIs(t, l.second.buy(t, lease), ErrLost, "it does not wait for the third")
+	fresh, err := l.try(t, l.third)
 	require.NoError(t, err)
 	require.Nil(t, fresh, "it asks Redis")
 	require.NoError(t, lease.Unlock(t.Context()), "the release found its key")

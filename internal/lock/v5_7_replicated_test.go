@@ -2,8 +2,6 @@ package lock
 
 import (
 	"context"
-	"net"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -32,8 +30,8 @@ func startReplica(t *testing.T, primary *backendtest.Server) (replica redis.Univ
 	return replica, func() { require.NoError(t, replica.Do(ctx, "replicaof", "no", "one").Err()) }
 }
 
-// asking returns an instance of v5.7 that asks for that many replicas.
-func asking(t *testing.T, s *shop, replicas int) *instance {
+// instanceWithReplicas returns an instance of v5.7 that asks for that many replicas.
+func instanceWithReplicas(t *testing.T, s *shop, replicas int) *instance {
 	t.Helper()
 	i := s.instance(t, rung(t, "v5.7"))
 	i.Replicas = replicas
@@ -41,14 +39,14 @@ func asking(t *testing.T, s *shop, replicas int) *instance {
 	return i
 }
 
-func TestALockIsOnTheReplicasWhenItIsGranted(t *testing.T) {
+func TestReplicasHaveGrantedLock(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
 	ctx := context.Background()
 	s := newShop(t, backendtest.StartRedis, 0)
 	first, _ := startReplica(t, s.redis)
 	second, leave := startReplica(t, s.redis)
-	one, both := asking(t, s, 1), asking(t, s, 2)
+	one, both := instanceWithReplicas(t, s, 1), instanceWithReplicas(t, s, 2)
 	for range 20 {
 		lease := both.lock(t, "k", time.Minute)
 		for _, replica := range []redis.UniversalClient{first, second} {
@@ -89,12 +87,12 @@ func (h confirmation) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.
 
 // A renewal that no replica confirms does not lengthen the lease: a promoted replica would end it as if there had been
 // no renewal.
-func TestARenewalCountsWhenReplicasHaveIt(t *testing.T) {
+func TestReplicasConfirmRenewal(t *testing.T) {
 	t.Parallel()
 	onEmbedded(t, "v5.7", 0, func(t *testing.T, s *shop, _ Rung) {
 		var confirmed atomic.Int64
 		confirmed.Store(1)
-		a := asking(t, s, 1)
+		a := instanceWithReplicas(t, s, 1)
 		a.Redis.AddHook(confirmation(confirmed.Load))
 		kept := a.lock(t, "kept", slowTTL)
 		time.Sleep(3 * slowTTL / 2) // before the last of its three renewals is used up
@@ -103,51 +101,16 @@ func TestARenewalCountsWhenReplicasHaveIt(t *testing.T) {
 
 		lease := a.lock(t, "k", slowTTL)
 		confirmed.Store(0)
-		lost(t, lease, slowTTL+margin)
+		awaitLoss(t, lease, slowTTL+margin)
 		unlock(t, lease)
 	})
 }
 
-func TestWaitIsNotSentToACluster(t *testing.T) {
+func TestReplicasOfClusterAreNotAsked(t *testing.T) {
 	t.Parallel()
 	cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}})
 	defer cluster.Close()
 	rt := newRuntime(Backends{Redis: cluster, Replicas: 1})
 	_, err := rt.setNXAndWait(t.Context(), "k", "token", time.Minute)
 	require.ErrorIs(t, err, errCluster)
-}
-
-// What WAIT costs on this machine: no round trip to the primary, but the time until the replicas have answered it.
-func TestWhatReplicasCost(t *testing.T) {
-	backendtest.Require(t)
-	s := newShop(t, backendtest.StartRedis, 0)
-	for replicas := range 3 {
-		if replicas > 0 {
-			startReplica(t, s.redis)
-		}
-		var written atomic.Int64
-		options, err := redis.ParseURL(s.redis.URL)
-		require.NoError(t, err)
-		options.MaxRetries = -1
-		options.Dialer = func(_ context.Context, network, addr string) (net.Conn, error) {
-			conn, err := net.Dial(network, addr)
-			return countingConn{conn, &written}, err
-		}
-		client := redis.NewClient(options)
-		tryLock, _ := rung(t, "v5.7").Build(Backends{Redis: client, Replicas: replicas, Process: Process{Life: t.Context()}})
-		i := &instance{tryLock: tryLock}
-		require.True(t, i.tryOnce(t, "k")) // connects, and loads the scripts
-		written.Store(0)
-		const rounds = 200
-		var took []time.Duration
-		for range rounds {
-			begun := time.Now()
-			require.True(t, i.tryOnce(t, "k"))
-			took = append(took, time.Since(begun))
-		}
-		slices.Sort(took)
-		assert.EqualValues(t, 2*rounds, written.Load())
-		t.Logf("v5.7 asking for %d replicas: %d round trips, %v (median)", replicas, written.Load()/rounds, took[rounds/2])
-		require.NoError(t, client.Close())
-	}
 }

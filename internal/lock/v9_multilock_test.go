@@ -90,23 +90,6 @@ func TestPitfall16SortedAndOnce(t *testing.T) {
 	})
 }
 
-// A partial acquire is undone at once, without touching another holder's lock.
-func TestPitfall16PartialAcquireIsUndone(t *testing.T) {
-	t.Parallel()
-	onEmbedded(t, "v9", 0, func(t *testing.T, s *shop, r Rung) {
-		a, b := s.instance(t, r), s.instance(t, r)
-		held := b.lock(t, "k2", time.Minute)
-		_, err := a.acquireAll(t, "v9", 0, "k1", "k2", "k3")
-		require.ErrorIs(t, err, ErrBusy)
-		assert.Zero(t, a.Redis.Exists(context.Background(), "k1", "k3").Val())
-		assert.Equal(t, held.Token, a.Redis.Get(context.Background(), "k2").Val())
-		unlock(t, held)
-		lease, err := a.acquireAll(t, "v9", 0, "k1", "k2", "k3")
-		require.NoError(t, err)
-		unlock(t, lease)
-	})
-}
-
 // The reply to the second acquire is lost, or comes after the first lease has expired. No key is left.
 func TestPitfall16AcquireThatFailsHalfWay(t *testing.T) {
 	t.Parallel()
@@ -151,38 +134,9 @@ func lossOfOneIsLossOfAll(t *testing.T, s *shop, r Rung, gone string) {
 	lease, err := try(context.Background(), []string{"k1", "k2", "k3"}, Options{TTL: slowTTL})
 	require.NoError(t, err)
 	handOver(t, s, gone, b)
-	lost(t, lease, slowTTL+margin)
+	awaitLoss(t, lease, slowTTL+margin)
 	require.ErrorIs(t, lease.Unlock(context.Background()), ErrLost)
 	for _, key := range []string{"k1", "k2", "k3"} {
 		assert.Equal(t, key != gone, b.tryOnce(t, key), "%s, when %s was lost", key, gone)
 	}
-}
-
-// Many orders of two of three products, in every sequence and over two instances, all get through. Two of them never
-// hold the same product.
-func TestManyOrdersOfSeveralProducts(t *testing.T) {
-	t.Parallel()
-	onEachShop(t, "v9", 0, func(t *testing.T, s *shop, r Rung) {
-		at := []*instance{s.instance(t, r), s.instance(t, r)}
-		keys := []string{"k1", "k2", "k3"}
-		var inside [3]atomic.Int64
-		var orders sync.WaitGroup
-		for i := range 60 {
-			orders.Go(func() {
-				mine := []int{i % 3, (i + 1 + i/3%2) % 3} // every ordered pair
-				lease, err := at[i%2].acquireAll(t, "v9", 20*time.Second, keys[mine[0]], keys[mine[1]])
-				if !assert.NoError(t, err) {
-					return
-				}
-				for _, k := range mine {
-					assert.EqualValues(t, 1, inside[k].Add(1))
-				}
-				for _, k := range slices.Backward(mine) {
-					inside[k].Add(-1)
-				}
-				unlock(t, lease)
-			})
-		}
-		orders.Wait()
-	})
 }

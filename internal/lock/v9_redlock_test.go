@@ -18,56 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Redlock as a multilock, compared with v6. With one of three nodes down, nobody gets v9-nodes until the node is back,
-// and v6 goes on. A refused acquire leaves no key on either rung.
-func TestRedlockAsAMultilockWithNodesAway(t *testing.T) {
-	t.Parallel()
-	for id, most := range map[string]int{"v6": 1, "v9-nodes": 0} {
-		for down := range 3 {
-			t.Run(fmt.Sprint(id, " ", down), func(t *testing.T) {
-				onEmbedded(t, id, 3-down, func(t *testing.T, s *shop, r Rung) {
-					for range down {
-						s.redlock = append(s.redlock, deadVirtual(hangsUp))
-					}
-					a := s.instance(t, r)
-					lease, err := a.try(context.Background(), "k", minute)
-					require.Equal(t, down <= most, err == nil, "%v", err)
-					if err == nil {
-						unlock(t, lease)
-					}
-					for _, node := range a.Redlock[:3-down] {
-						empty := func() bool { return node.Exists(context.Background(), "k").Val() == 0 }
-						assert.Eventually(t, empty, margin, 5*time.Millisecond)
-					}
-				})
-			})
-		}
-	}
-}
-
-// The advantage of v9-nodes: while a single node remembers the lock, nobody else gets it. v6 is taken twice when a
-// majority has forgotten the lock.
-func TestRedlockAsAMultilockWithNodesThatForget(t *testing.T) {
-	t.Parallel()
-	for id, most := range map[string]int{"v6": 1, "v9-nodes": 2} {
-		for forget := range 4 {
-			t.Run(fmt.Sprint(id, " ", forget), func(t *testing.T) {
-				onEmbedded(t, id, 3, func(t *testing.T, s *shop, r Rung) {
-					a, b := s.instance(t, r), s.instance(t, r)
-					lease := a.lock(t, "k", time.Minute)
-					for _, node := range a.Redlock[:forget] {
-						require.NoError(t, node.Del(context.Background(), "k").Err())
-					}
-					assert.Equal(t, forget <= most, !b.tryOnce(t, "k"))
-					_ = lease.Unlock(context.Background())
-				})
-			})
-		}
-	}
-}
-
 // A renewal that a majority of the nodes refused is none, whatever the others say.
-func TestARenewalThatAMajorityRefusedIsNone(t *testing.T) {
+func TestRedlockRenewalRefusedByMajority(t *testing.T) {
 	t.Parallel()
 	for refusing := range 6 {
 		t.Run(fmt.Sprint(refusing), func(t *testing.T) {
@@ -86,7 +38,7 @@ func TestARenewalThatAMajorityRefusedIsNone(t *testing.T) {
 }
 
 // If a majority of the nodes answers, the lock is busy. Otherwise there is no quorum.
-func TestNoQuorumIsAMajorityAway(t *testing.T) {
+func TestRedlockNoQuorum(t *testing.T) {
 	t.Parallel()
 	for _, nodes := range []int{1, 2, 3, 4, 5} {
 		n := newRuntime(Backends{Redlock: make([]redis.UniversalClient, nodes)}).nodes()
@@ -118,7 +70,7 @@ func TestNoQuorumSaysWhy(t *testing.T) {
 
 // An attempt that queues for a round waits no longer than its max wait, and then gets the result of the rounds before
 // it. If a round is free, it starts at once.
-func TestTheQueueForARoundKeepsTheMaxWait(t *testing.T) {
+func TestRedlockRoundKeepsMaxWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newRuntime(Backends{}).nodes()
@@ -148,7 +100,7 @@ func TestTheQueueForARoundKeepsTheMaxWait(t *testing.T) {
 }
 
 // A node's timeout grows with the TTL, up to a limit that can be set for a slow machine.
-func TestTheTimeOfANodeIsBoundedAsItWasSet(t *testing.T) {
+func TestRedlockNodeTimeout(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ set, ttl, want time.Duration }{
 		{0, 10 * time.Millisecond, 5 * time.Millisecond}, {0, 500 * time.Millisecond, 25 * time.Millisecond},
@@ -161,7 +113,7 @@ func TestTheTimeOfANodeIsBoundedAsItWasSet(t *testing.T) {
 
 // With two of three nodes silent, a hundred orders that do not wait share their rounds, so that no order waits for all
 // others.
-func TestOrdersThatDoNotWaitAreAnsweredTogether(t *testing.T) {
+func TestRedlockOrdersShareRounds(t *testing.T) {
 	t.Parallel()
 	onEmbedded(t, "v6", 1, func(t *testing.T, s *shop, r Rung) {
 		s.redlock = append(s.redlock, deadVirtual(silent), deadVirtual(silent))

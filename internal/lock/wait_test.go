@@ -9,7 +9,7 @@ import (
 )
 
 // Waiters of Redlock that asked at once must not ask at once again: their delays differ, by up to half of the mean.
-func TestADelayAroundIsRandom(t *testing.T) {
+func TestAroundIsRandom(t *testing.T) {
 	delay, seen := Around(time.Second, rand.N[time.Duration]), map[time.Duration]bool{}
 	for n := range 100 {
 		d := delay(n)

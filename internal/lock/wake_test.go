@@ -82,7 +82,7 @@ const long = 20 * time.Second
 
 // If a SUBSCRIBE is never answered, no waiter waits longer than its max wait. A waiter with time gets the lock without
 // the subscription.
-func TestASubscribeThatIsNeverAnswered(t *testing.T) {
+func TestSubscribeNeverAnswered(t *testing.T) {
 	t.Parallel()
 	onEachTopology(t, []string{"v7", "v7-cached", "v8"}, func(t *testing.T, s *shop, r Rung) {
 		a, b := s.instance(t, r), s.instance(t, r)
@@ -106,7 +106,7 @@ func TestASubscribeThatIsNeverAnswered(t *testing.T) {
 }
 
 // The subscription ends with the process, even if somebody still waits.
-func TestSubscriptionsEndWithTheProcess(t *testing.T) {
+func TestSubscriptionEndsWithProcess(t *testing.T) {
 	t.Parallel()
 	unchanged := func(c net.Conn) net.Conn { return c }
 	for name, wire := range map[string]onWire{"answered": unchanged, "unanswered": dropSubscribe} {
@@ -142,8 +142,8 @@ func ends(wait func()) bool {
 	}
 }
 
-// listens returns a subscription of the instance, until the test ends.
-func (i *instance) listens(t *testing.T) *subscription {
+// listen returns a subscription of the instance, until the test ends.
+func (i *instance) listen(t *testing.T) *subscription {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
@@ -153,11 +153,11 @@ func (i *instance) listens(t *testing.T) *subscription {
 }
 
 // A message that is published while the subscription is broken is lost. When it is confirmed again, one waiter tries.
-func TestAWaiterTriesWhenTheSubscriptionIsBack(t *testing.T) {
+func TestSubscriptionBackLetsWaiterTry(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
 	a := newShop(t, backendtest.StartRedis, 0).instance(t, rung(t, "v7"))
-	sub := a.listens(t)
+	sub := a.listen(t)
 	for range 3 {
 		select {
 		case <-sub.retries: // there is no tick here
@@ -170,13 +170,13 @@ func TestAWaiterTriesWhenTheSubscriptionIsBack(t *testing.T) {
 }
 
 // A subscription whose server is gone is not confirmed, so that new waiters do not rely on it.
-func TestASubscriptionThatBrokeIsNotConfirmed(t *testing.T) {
+func TestSubscriptionBrokenIsNotConfirmed(t *testing.T) {
 	t.Parallel()
 	server, err := backend.StartEmbedded("127.0.0.1:0")
 	require.NoError(t, err)
 	s := shopOn(t, &backendtest.Server{URL: server.URL()})
 	a := s.instance(t, rung(t, "v7"))
-	sub := a.listens(t)
+	sub := a.listen(t)
 	require.NoError(t, sub.awaitConfirmed(t.Context(), time.Now().Add(long)))
 	require.True(t, sub.isConfirmed())
 	server.Close()
@@ -184,7 +184,7 @@ func TestASubscriptionThatBrokeIsNotConfirmed(t *testing.T) {
 }
 
 // A subscription ends with its last waiter, and at once. Otherwise subscriptions would pile up.
-func TestSubscriptionsEndWithTheirWaiters(t *testing.T) {
+func TestSubscriptionEndsWithWaiters(t *testing.T) {
 	t.Parallel()
 	onEmbedded(t, "v7", 0, func(t *testing.T, s *shop, r Rung) {
 		a := s.instance(t, r)
@@ -203,12 +203,13 @@ func TestSubscriptionsEndWithTheirWaiters(t *testing.T) {
 	})
 }
 
-// Waiters notice when a lock ends without a message, long before the end of the lease that they saw.
-func TestASilentEndIsNoticed(t *testing.T) {
+// Pitfall 12: a holder that dies publishes nothing. Waiters notice that the lock has ended, long before the end of the
+// lease that they saw.
+func TestPitfall12SilentEndIsNoticed(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v7", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		a.lock(t, "k", time.Hour)
-		got := b.waits(t.Context(), "k", 10*long, minute)
+		got := b.startWaiting(t.Context(), "k", 10*long, minute)
 		awaitSubscriber(t, bare, channelOf("k"))
 		time.Sleep(heartbeat / 4) // by now it has tried again, and only listens
 		require.NoError(t, bare.Del(t.Context(), "k").Err())
@@ -217,7 +218,7 @@ func TestASilentEndIsNoticed(t *testing.T) {
 }
 
 // A subscription is replaced when its connection is silent and does not answer a ping either.
-func TestASilentSubscriptionIsReplaced(t *testing.T) {
+func TestSubscriptionSilentIsReplaced(t *testing.T) {
 	t.Parallel()
 	onEmbedded(t, "v7", 0, func(t *testing.T, s *shop, r Rung) {
 		a := s.instance(t, r)
@@ -226,7 +227,7 @@ func TestASilentSubscriptionIsReplaced(t *testing.T) {
 			dialled.Add(1)
 			return &oneReply{Conn: conn}
 		})
-		a.listens(t)
+		a.listen(t)
 		require.Eventually(t, func() bool { return dialled.Load() >= 2 }, long, 10*time.Millisecond)
 	})
 }
@@ -260,7 +261,7 @@ func subscriptionWith(t *testing.T) (*subscription, func(attempt Attempt) (*Leas
 }
 
 // Pitfall 13: a waiter that was woken and whose try fails passes the message on.
-func TestAWakeUpIsNotLostWithAFailedTry(t *testing.T) {
+func TestPitfall13WakeUpSurvivesFailedTry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		sub, wait := subscriptionWith(t)
@@ -295,7 +296,7 @@ func TestAWakeUpIsNotLostWithAFailedTry(t *testing.T) {
 
 // When a lock ends without a message, earlier than the lease that its waiters saw, a waiter gets it within a tickTime.
 // At each tick only one waiter tries.
-func TestALockThatEndsEarlyAndSilently(t *testing.T) {
+func TestWaitersNoticeSilentEarlyEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const waiters = 64
@@ -326,24 +327,6 @@ func TestALockThatEndsEarlyAndSilently(t *testing.T) {
 			sub.notify("")
 			require.NoError(t, <-results)
 		}
-	})
-}
-
-// Waiters without a subscription try again by themselves, once per heartbeat.
-func TestWithoutASubscriptionWaitersComeAgain(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		sub, wait := subscriptionWith(t)
-		sub.setBroken()
-		start, tries := time.Now(), 0
-		_, err := wait(func(context.Context) (*Lease, error) {
-			if tries++; tries > 10 {
-				return &Lease{}, nil
-			}
-			return nil, busyFor{time.Hour}
-		})
-		require.NoError(t, err)
-		assert.Equal(t, 10*heartbeat, time.Since(start))
 	})
 }
 

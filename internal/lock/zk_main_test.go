@@ -48,13 +48,13 @@ type link struct {
 	reads atomic.Int64 // of a node's data, which set the watches
 }
 
-// A counted connection counts the client's requests. The client writes each of them in one piece.
-type counted struct {
+// A requestCounter counts the client's requests. The client writes each of them in one piece.
+type requestCounter struct {
 	net.Conn
 	link *link
 }
 
-func (c counted) Write(p []byte) (int, error) {
+func (c requestCounter) Write(p []byte) (int, error) {
 	const getData = 4 // the code of a request follows its length and its number
 	if len(p) >= 12 && binary.BigEndian.Uint32(p[8:]) == getData {
 		c.link.reads.Add(1)
@@ -73,7 +73,7 @@ func (l *link) dial(network, address string, timeout time.Duration) (net.Conn, e
 		return nil, err
 	}
 	l.open = append(l.open, conn)
-	return counted{conn, l}, nil
+	return requestCounter{conn, l}, nil
 }
 
 func (l *link) cut() {

@@ -2,12 +2,10 @@ package lock
 
 import (
 	"context"
-	"errors"
 	"net"
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -20,7 +18,6 @@ import (
 
 	"stockapi/internal/backend"
 	"stockapi/internal/backend/backendtest"
-	"stockapi/internal/stock"
 )
 
 var zkRungs = []string{"v13", "v14"}
@@ -73,56 +70,6 @@ func TestPitfall19OwnNodeIsRecognised(t *testing.T) {
 	})
 }
 
-// Pitfall 19: the server does not answer the look-up either. The node is removed as soon as there is an answer,
-// although its session lives on.
-func TestPitfall19NodeIsSweptLater(t *testing.T) {
-	t.Parallel()
-	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
-		b := s.instance(t, r)
-		require.True(t, b.tryOnce(t, key(t)))
-		var silent atomic.Bool
-		silent.Store(true)
-		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
-			switch {
-			case cmd.Name() == "zk:create":
-				_ = next(ctx)
-				return os.ErrDeadlineExceeded
-			case silent.Load():
-				return os.ErrDeadlineExceeded
-			}
-			return next(ctx)
-		}))
-		_, err := a.tryLock(context.Background(), key(t), Options{TTL: ttl})
-		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-		assert.Equal(t, 1, b.locks(t, key(t)))
-		time.Sleep(zkSession)
-		assert.False(t, b.tryOnce(t, key(t)), "the session is alive, so the node exists")
-		silent.Store(false)
-		assert.True(t, b.freeWithin(t, key(t), margin))
-	})
-}
-
-// Pitfall 19: a wait that fails or is cancelled leaves no node.
-func TestPitfall19FailedWaitLeavesNoNode(t *testing.T) {
-	t.Parallel()
-	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
-		a, b := s.instance(t, r), s.instance(t, r)
-		lease := a.lock(t, key(t), ttl)
-		_, err := b.acquire(context.Background(), key(t), 50*time.Millisecond, minute)
-		require.ErrorIs(t, err, ErrBusy)
-		assert.Equal(t, 1, a.locks(t, key(t)), "after a wait that failed")
-
-		gone := errors.New("gone")
-		ctx, cancel := context.WithCancelCause(context.Background())
-		time.AfterFunc(50*time.Millisecond, func() { cancel(gone) })
-		_, err = b.acquire(ctx, key(t), time.Minute, minute)
-		require.ErrorIs(t, err, gone)
-		assert.Equal(t, 1, a.locks(t, key(t)), "after a wait that was cancelled")
-		unlock(t, lease)
-		assert.True(t, b.tryOnce(t, key(t)))
-	})
-}
-
 // Pitfall 19: a node that another session created is not ours, even with our name: it may end at any moment.
 func TestPitfall19NodeOfAnotherSession(t *testing.T) {
 	t.Parallel()
@@ -156,18 +103,8 @@ func TestPitfall19SequenceOverflows(t *testing.T) {
 	assert.False(t, queued, "it is not in the queue")
 }
 
-// The numbers give the order; the names begin with random tokens.
-func TestPredecessorGoesByNumber(t *testing.T) {
-	t.Parallel()
-	names := []string{"_c_A-lock-0000000012", "_c_Z-lock-0000000003", "_c_M-lock-0000000007"}
-	before, _ := predecessor(names, "_c_A-lock-0000000012")
-	assert.Equal(t, "_c_M-lock-0000000007", before)
-	before, _ = predecessor(names, "_c_Z-lock-0000000003")
-	assert.Empty(t, before)
-}
-
 // Every node with a number from ZooKeeper is in the queue, also another program's. A sign is told from a dash.
-func TestSequenceOfEverybodysNodes(t *testing.T) {
+func TestZooKeeperSequenceOfForeignNodes(t *testing.T) {
 	t.Parallel()
 	for name, number := range map[string]int32{
 		"_c_A-lock-0000000012": 12, "_c_2f0e1c7e-6d5f-4b7e-8b0e-0c1d2e3f4a5b-lock-2147483647": 2147483647,
@@ -192,112 +129,33 @@ func TestSequenceOfEverybodysNodes(t *testing.T) {
 	assert.Equal(t, "0123__lock__0000000011", before)
 }
 
-// python-kazoo's node is before ours: nobody comes in beside it, and its end is noticed.
-func TestV14QueuesBehindKazoo(t *testing.T) {
+// An attempt whose session ends is repeated twice, in a new session, and not for ever.
+func TestZooKeeperSessionEndsInMidAttempt(t *testing.T) {
 	t.Parallel()
-	backendtest.RequireZooKeeper(t)
-	s := newShop(t, backendtest.StartEmbedded, 0)
-	r := rung(t, "v14")
-	a, kazoo := s.instance(t, r), s.zookeeper().Raw(t)
-	require.True(t, a.tryOnce(t, key(t)), "the directory exists")
-	path := sequentialIn + "/" + key(t) + "/0123456789abcdef0123456789abcdef__lock__"
-	node, err := kazoo.Create(path, []byte("kazoo"), zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))
-	require.NoError(t, err)
-	require.False(t, a.tryOnce(t, key(t)), "beside kazoo")
-	got := make(chan error, 1)
-	go func() {
-		lease, err := a.acquire(context.Background(), key(t), time.Minute, minute)
-		if err == nil {
-			err = lease.Unlock(context.Background())
-		}
-		got <- err
-	}()
-	require.Eventually(t, func() bool { return a.locks(t, key(t)) == 1 }, time.Minute, time.Millisecond)
-	require.NoError(t, kazoo.Delete(node, 0))
-	require.NoError(t, <-got)
-}
-
-// A waiter whose session ended while it was paused has lost its place. It gets a new one at the end of the queue, and
-// waits until its max wait is over.
-func TestAnEndedSessionCostsAPlaceAndNotTheWait(t *testing.T) {
-	t.Parallel()
-	backendtest.RequireZooKeeper(t)
-	s := newShop(t, backendtest.StartEmbedded, 0)
 	brokenPipe := &net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE} // the library's write failed
-	for _, ended := range []error{zk.ErrConnectionClosed, zk.ErrSessionExpired, zk.ErrSessionMoved, brokenPipe} {
-		t.Run(ended.Error(), func(t *testing.T) { endOfASession(t, s, rung(t, "v14"), ended) })
-	}
-}
-
-func endOfASession(t *testing.T, s *shop, r Rung, ended error) {
-	t.Helper()
-	b, c := s.instance(t, r), s.instance(t, r)
-	lease := b.lock(t, key(t), time.Minute)
-	served := make(chan string, 3)
-	queue := func(length int) {
-		there := func() bool { return b.locks(t, key(t)) == length || len(served) > 0 && length > 0 }
-		assert.Eventually(t, there, time.Minute, time.Millisecond)
-	}
-	queuesUp := func(name string, i *instance) {
-		lease, err := i.acquire(context.Background(), key(t), time.Minute, minute)
-		if err != nil {
-			served <- name + ": " + err.Error()
-			return
-		}
-		served <- name
-		unlock(t, lease)
-	}
-	var pause, resumed atomic.Bool
-	resumes := func() {
-		over := func() bool { return resumed.Load() || len(served) > 0 }
-		assert.Eventually(t, over, time.Minute, time.Millisecond)
-	}
-	var a *instance
-	a = s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
-		asks := cmd.Name() == "zk:create" || cmd.Name() == "zk:check"
-		if !asks || !pause.CompareAndSwap(true, false) {
-			return next(ctx)
-		}
-		a.link.cut() // what follows is sent on a connection that has ended, in a session that ends
-		time.Sleep(zkSession)
-		queue(1)
-		go queuesUp("c", c)
-		queue(2)
-		a.link.heal()
-		resumed.Store(true)
-		return ended
-	}))
-	go queuesUp("a", a)
-	queue(2)
-	pause.Store(true)
-	resumes()
-	queue(3)
-	unlock(t, lease)
-	assert.Equal(t, []string{"c", "a"}, []string{<-served, <-served}, "at the end of the queue")
-	queue(0)
-}
-
-// An attempt is repeated a few times when its session ends, and not for ever.
-func TestEndedSessionsAreGivenUp(t *testing.T) {
-	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
-		tries := 0
-		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
-			if cmd.Name() != "zk:create" {
-				return next(ctx)
-			}
-			tries++
-			return zk.ErrSessionExpired
-		}))
-		_, err := a.acquire(context.Background(), key(t), time.Minute, minute)
-		require.ErrorIs(t, err, zk.ErrSessionExpired)
-		assert.Equal(t, sessionTries, tries)
+		for _, ended := range []error{zk.ErrConnectionClosed, zk.ErrSessionExpired, zk.ErrSessionMoved, brokenPipe} {
+			failures := 2
+			a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
+				if cmd.Name() != "zk:create" || failures == 0 {
+					return next(ctx)
+				}
+				failures--
+				return ended
+			}))
+			unlock(t, a.lock(t, key(t), ttl))
+			assert.Zero(t, failures, ended)
+			failures = 3
+			_, err := a.acquire(context.Background(), key(t), time.Minute, minute)
+			require.ErrorIs(t, err, ended)
+			assert.Zero(t, failures, ended)
+		}
 	})
 }
 
 // Pitfall 19: a create that was under way when its connection broke is carried out after its client has looked for it.
 // The node is swept although the first look did not find it. The lock is free again, and nobody queues behind himself.
-func TestPitfall19NodeIsMadeAfterTheLook(t *testing.T) {
+func TestPitfall19NodeCreatedAfterLook(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		b := s.instance(t, r)
@@ -336,7 +194,7 @@ func TestPitfall19NodeIsMadeAfterTheLook(t *testing.T) {
 }
 
 // A sweep for a node that is never created ends.
-func TestASweepOfNothingEnds(t *testing.T) {
+func TestZooKeeperSweepOfNothingEnds(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
@@ -352,7 +210,7 @@ func TestASweepOfNothingEnds(t *testing.T) {
 }
 
 // Waits that fail share one watch of a node, which stays until the node changes: the library cannot take a watch back.
-func TestWaitsInVainLeaveOneWatch(t *testing.T) {
+func TestZooKeeperWaitsShareOneWatch(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		b := s.instance(t, r)
@@ -379,14 +237,14 @@ func TestWaitsInVainLeaveOneWatch(t *testing.T) {
 
 // A holder that loses its connection counts its lease as lost before the server ends the session. After it has
 // connected again, it goes on in a new session.
-func TestSessionLossCancelsTheLease(t *testing.T) {
+func TestZooKeeperSessionLossCancelsLease(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		a, b := s.instance(t, r), s.instance(t, r)
 		lease := a.lock(t, key(t), time.Minute)
 		first := a.ZooKeeper.SessionID()
 		a.link.cut()
-		lost(t, lease, zkSession+margin)
+		awaitLoss(t, lease, zkSession+margin)
 		assert.Equal(t, 1, b.locks(t, key(t)), "and the server still has its lock")
 		require.True(t, b.freeWithin(t, key(t), zkSession+margin))
 
@@ -399,39 +257,15 @@ func TestSessionLossCancelsTheLease(t *testing.T) {
 	})
 }
 
-// A connection that breaks for less than the session's timeout does no harm.
-func TestALeaseOutlivesItsConnection(t *testing.T) {
-	t.Parallel()
-	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
-		a, b := s.instance(t, r), s.instance(t, r)
-		outlive := func() *Lease {
-			lease := a.lock(t, key(t), time.Minute)
-			a.link.cut()
-			a.link.heal()
-			time.Sleep(2 * zkSession)
-			return lease
-		}
-		lease := outlive()
-		for tries := 1; tries < 5 && lease.Context.Err() != nil; tries++ { // the machine was too slow for its session
-			_ = lease.Unlock(context.Background())
-			require.True(t, b.freeWithin(t, key(t), zkSession+margin))
-			lease = outlive()
-		}
-		assert.NoError(t, lease.Context.Err())
-		assert.False(t, b.tryOnce(t, key(t)))
-		unlock(t, lease)
-	})
-}
-
 // A session has no TTL that an order could leave unrenewed. The lease lasts, and is still checked.
-func TestAnUnrenewedLeaseLastsWithItsSession(t *testing.T) {
+func TestZooKeeperUnrenewedLeaseLasts(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		a := s.instance(t, r)
 		unrenewed := Options{TTL: time.Millisecond, NoRenew: true}
 		attempt := func(ctx context.Context) (*Lease, error) { return a.tryLock(ctx, key(t), unrenewed) }
 		assert.True(t, askAgain(t, true, func(time.Duration) bool {
-			lease, err := poll(t.Context(), zkSession+margin, fixed(50*time.Millisecond), attempt)
+			lease, err := poll(t.Context(), zkSession+margin, constantDelay(50*time.Millisecond), attempt)
 			require.NoError(t, err)
 			time.Sleep(2 * zkSession)
 			alive := lease.Context.Err() == nil
@@ -441,7 +275,7 @@ func TestAnUnrenewedLeaseLastsWithItsSession(t *testing.T) {
 }
 
 // The server limits a session's timeout, and a holder must use the timeout that it was granted.
-func TestSessionIsWhatTheServerGrants(t *testing.T) {
+func TestZooKeeperSessionIsAsGranted(t *testing.T) {
 	t.Parallel()
 	backendtest.RequireZooKeeper(t)
 	s := backendtest.StartZooKeeper(t)
@@ -469,78 +303,6 @@ func TestZooKeeperFencesGrow(t *testing.T) {
 	}
 	assert.True(t, slices.IsSorted(fences), fences)
 	assert.Len(t, slices.Compact(fences), 5, "each is new")
-}
-
-// The tokens work with v15's stock: a holder that goes on after its session has ended is refused once the next holder
-// has read the stock.
-func TestFencedStockTakesZooKeepersTokens(t *testing.T) {
-	t.Parallel()
-	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
-		a, b := s.instance(t, r), s.instance(t, r)
-		shelf, product := stock.NewShelf(a.Redis), r.Number
-		require.NoError(t, shelf.Put(context.Background(), product, 10))
-		sell := shelf.Seller(stock.Fenced)
-		order := func(fence int64, work func()) stock.Order {
-			return stock.Order{Product: product, Quantity: 1, Fence: fence,
-				Work: func(context.Context) error { work(); return nil }}
-		}
-		old := a.lock(t, key(t), ttl)
-		a.link.cut()
-		_, err := sell(context.Background(), order(old.Fence, func() { // it is paused, and does not look at its context
-			require.True(t, b.freeWithin(t, key(t), zkSession+margin))
-			lease := b.lock(t, key(t), ttl)
-			_, err := sell(lease.Context, order(lease.Fence, func() {}))
-			require.NoError(t, err)
-			unlock(t, lease)
-		}))
-		require.ErrorIs(t, err, stock.ErrStale)
-		left, err := shelf.Left(context.Background(), product)
-		require.NoError(t, err)
-		assert.EqualValues(t, 9, left, "sold once")
-	})
-}
-
-// On v13 a release wakes all waiters. On v14 it wakes one, which is served next: first come, first served.
-func TestHerd(t *testing.T) {
-	t.Parallel()
-	const waiters = 50
-	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
-		lease := s.instance(t, r).lock(t, key(t), time.Minute)
-		fired := new(atomic.Int64)
-		var inside atomic.Int64
-		var served []int
-		var waiting sync.WaitGroup
-		a := s.instance(t, r)
-		a.ZooKeeper = s.zookeeper().Session(t, backend.ZooKeeperOptions{Session: time.Minute})
-		a.OnWake = func(context.Context, Notification, string) { fired.Add(1) }
-		a.rebuild()
-		for i := range waiters {
-			waiting.Go(func() {
-				lease, err := a.acquire(context.Background(), key(t), time.Minute, minute)
-				if !assert.NoError(t, err) {
-					return
-				}
-				assert.Equal(t, int64(1), inside.Add(1))
-				served = append(served, i)
-				time.Sleep(20 * time.Millisecond) // the others wait again
-				inside.Add(-1)
-				unlock(t, lease)
-			})
-			if r.Number == "v14" {
-				require.Eventually(t, func() bool { return a.locks(t, key(t)) == i+2 }, 5*time.Second, time.Millisecond)
-			}
-		}
-		time.Sleep(200 * time.Millisecond)
-		unlock(t, lease)
-		waiting.Wait()
-		t.Logf("%s: %d releases fired %d watches, %.1f each", r.Number, waiters, fired.Load(), float64(fired.Load())/waiters)
-		if r.Number == "v14" {
-			assert.Equal(t, int64(waiters), fired.Load(), "one for each")
-			assert.True(t, slices.IsSorted(served), served)
-		} else {
-			assert.Greater(t, fired.Load(), int64(waiters*waiters/4), "all remaining waiters, each time")
-		}
-	})
 }
 
 // Pitfall 12 again: the release comes between the failed try and the watch. There is no node to watch any more, so the

@@ -235,7 +235,7 @@ func (b *books) count(op *history.Op) {
 	case history.Unknown:
 		b.unknown++
 		if b.strange == "" && op.Status != 0 {
-			b.strange = fmt.Sprintf("; the first answer that tells no outcome, to %s: %s", order(b.Cell, op), op.Detail)
+			b.strange = fmt.Sprintf("; the first answer without an outcome, to %s: %s", order(b.Cell, op), op.Detail)
 		}
 		if op.Lease == nil && !sharesLease(op) {
 			b.unanswered++
@@ -337,10 +337,11 @@ func (b *books) notKept() string {
 	return fmt.Sprintf("%d orders sent more commands than are kept", b.cut)
 }
 
-// lostWrite reports whether an order sent a write of the stock and never saw the reply.
+// lostWrite reports whether an order sent a write of the stock and never saw the reply, or one that is known to have
+// been carried out.
 func lostWrite(c *history.Cell, op *history.Op) bool {
 	for i := range op.Trace {
-		if cmd := &op.Trace[i]; cmd.Lost() && writesStock(c, cmd) {
+		if cmd := &op.Trace[i]; (cmd.Lost() || cmd.Effect == history.EffectWrote) && writesStock(c, cmd) {
 			return true
 		}
 	}
@@ -357,7 +358,8 @@ func wroteStock(c *history.Cell, op *history.Op) bool {
 	return false
 }
 
-// writesStock reports whether a command writes the stock of the cell's product.
+// writesStock reports whether a command writes the stock of the cell's product. An effect is on that stock, whatever
+// its key is called.
 func writesStock(c *history.Cell, cmd *history.Command) bool {
-	return cmd.WritesStock() && strings.Contains(cmd.Key, c.Product)
+	return cmd.WritesStock() && (cmd.Effect != "" || strings.Contains(cmd.Key, c.Product))
 }

@@ -38,6 +38,8 @@ type clock struct {
 	// at the latest. Two times that differ are in that order, whatever was cut off.
 	digit           history.Instant
 	used, backwards bool
+	// own means that it is the client's, which needs no bounds: what came after an answer was not asked to come before.
+	own bool
 }
 
 // far is beyond every instant, and can be added to one.
@@ -64,6 +66,7 @@ func newClocks(c *history.Cell) *clocks {
 		byID[id], k.byInstance[in.Name] = one, one
 		for _, o := range in.Offsets {
 			one.lo, one.hi = max(one.lo, history.Instant(o.Least)), min(one.hi, history.Instant(o.Most))
+			one.own = one.own || o == history.Offset{}
 		}
 	}
 	return k
@@ -97,7 +100,10 @@ func (k *clocks) narrow(op *history.Op) {
 	}
 	c.backwards, c.hi = c.backwards || backwards, min(c.hi, first-op.Sent)
 	if op.Done.Known() {
-		c.lo, k.last = max(c.lo, last-op.Done), max(k.last, op.Done)
+		k.last = max(k.last, op.Done)
+	}
+	if op.Done.Known() && !c.own {
+		c.lo = max(c.lo, last-op.Done)
 	}
 	for _, t := range []history.Instant{first, last} {
 		for c.digit > 1 && (k.start == 0 || (k.start+int64(t))%int64(c.digit) != 0) {
@@ -138,7 +144,7 @@ func (k *clocks) stepped() string {
 func (k *clocks) notAsked() string {
 	switch {
 	case k.unknown != "":
-		return fmt.Sprintf("not asked: the instance %q was not asked which clock it has", k.unknown)
+		return fmt.Sprintf("not asked: the instance %q was not asked which clock it reads", k.unknown)
 	case len(k.used) > 1:
 		return fmt.Sprintf("not asked: two hosts: the clocks %q and %q are not compared", k.used[0].id, k.used[1].id)
 	}

@@ -19,10 +19,10 @@ func TestTimesOfTwoHostsAreNotCompared(t *testing.T) {
 	for why, edit := range map[string]func(c *history.Cell){
 		`two hosts: the clocks "m" and "n" are not compared`:    func(c *history.Cell) { c.Instances[1].Clock = "n" },
 		`two hosts: the clocks "m" and "of b" are not compared`: func(c *history.Cell) { c.Instances[1].Clock = "" },
-		`the instance "a" was not asked which clock it has`: func(c *history.Cell) {
+		`the instance "a" was not asked which clock it reads`: func(c *history.Cell) {
 			c.Instances = append(c.Instances, history.Instance{Name: "a", URL: "http://another"})
 		},
-		`the instance "nobody" was not asked which clock it has`: func(c *history.Cell) { c.Ops[2].Instance = "nobody" },
+		`the instance "nobody" was not asked which clock it reads`: func(c *history.Cell) { c.Ops[2].Instance = "nobody" },
 	} {
 		c := forgeCrowd(5, every)
 		c.InLine = true
@@ -110,4 +110,20 @@ func TestAnOrderThatWasAskedForLaterStepsNoClock(t *testing.T) {
 	c := forge(5)
 	c.Ops[4].Resolved, c.Ops[4].Latency, c.Ops[4].Done = true, time.Millisecond, c.Ops[4].Sent+1000*ms
 	judge(t, c, history.Stock, history.OK)
+}
+
+// By a clock that is the client's own, a release that was sent after the answer is what it seems, and no clock was
+// stepped. By any other clock the answer shows that one was.
+func TestAReleaseAfterTheAnswer(t *testing.T) {
+	c := forge(5)
+	release := &c.Ops[3].Trace[1]
+	release.At, release.End = c.Ops[3].Done+ms/4, c.Ops[3].Done+ms/2
+	c.Ops[3].Done -= ms
+	assert.Contains(t, invalid(t, c), "was stepped during the cell")
+	c.Instances[0].Offsets = []history.Offset{{}}
+	for _, v := range []history.Verdict{history.Valid, history.Exclusion, history.OwnRelease} {
+		judge(t, c, v, history.OK)
+	}
+	c.Ops[4].Trace[0].At = c.Ops[4].Sent - ms
+	assert.Contains(t, invalid(t, c), "was stepped during the cell", "no command comes before its order")
 }

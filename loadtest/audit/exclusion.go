@@ -51,7 +51,7 @@ func (b *books) unsure() string {
 	return ""
 }
 
-// unseen says how many leases were not seen, as the beginning of a sentence. It is empty if all were.
+// unseen returns how many leases were not seen, as the beginning of a sentence. It is empty if all were.
 func (b *books) unseen() string {
 	if b.seen == b.due {
 		return ""

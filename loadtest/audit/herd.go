@@ -21,7 +21,7 @@ func herd(b *books) history.Finding {
 	}
 	if b.unanswered > 0 {
 		return answer(history.Herd, history.Indeterminate,
-			"%d orders were never answered: which release woke whom cannot be told", b.unanswered)
+			"%d orders were never answered: which release woke which waiter is unknown", b.unanswered)
 	}
 	times, releases := b.wakes(b.inLine())
 	if len(releases) == 0 {
@@ -35,7 +35,7 @@ func herd(b *books) history.Finding {
 	if times <= len(releases)*len(b.Instances) {
 		return answer(history.Herd, history.OK, "%s", text)
 	}
-	return broken(history.Herd, b.evidenceOfHerd(text+", of whom one got the lock", releases), 1)
+	return broken(history.Herd, b.evidenceOfHerd(text+", of which one got the lock", releases), 1)
 }
 
 func waiters(n float64) string {

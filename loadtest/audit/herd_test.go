@@ -42,7 +42,7 @@ func wake(op *history.Op, at history.Instant) {
 func TestAHerdIsFound(t *testing.T) {
 	c := forgeCrowd(9, every)
 	f := judge(t, c, history.Herd, history.Broken)
-	assert.Equal(t, "a release woke 5 waiters on average (9 at most), of whom one got the lock", f.Because)
+	assert.Equal(t, "a release woke 5 waiters on average (9 at most), of which one got the lock", f.Because)
 	assert.Equal(t, "the release of order 0 on a at +0.007 s woke 9", f.Evidence[1].Text)
 	c.Waiting = 0
 	judge(t, c, history.Herd, history.NotApplicable)

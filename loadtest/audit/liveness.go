@@ -22,7 +22,7 @@ func liveness(b *books) history.Finding {
 	}
 	if op := b.openProbe(last); op != nil {
 		return answer(history.Liveness, history.Indeterminate,
-			"%s answered a fresh request: %s: that does not tell whether it got through, as a 409 does",
+			"%s answered a fresh request: %s: that does not show whether it got through, as a 409 would",
 			instance(b.Cell, op), op.Detail)
 	}
 	switch {

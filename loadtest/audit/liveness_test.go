@@ -45,8 +45,8 @@ func TestAnAnswerThatMayMeanSoldOutLeavesLivenessUnknown(t *testing.T) {
 		404: history.NotSold, 410: history.NotSold, 400: history.NotSold, 200: history.Unknown, 201: history.Unknown,
 	} {
 		f := judge(t, tried(outcome, status), history.Liveness, history.Indeterminate)
-		assert.Equal(t, "a answered a fresh request: nothing left: that does not tell whether it got through, "+
-			"as a 409 does", f.Because)
+		assert.Equal(t, "a answered a fresh request: nothing left: that does not show whether it got through, "+
+			"as a 409 would", f.Because)
 	}
 	for status, outcome := range map[int]history.Outcome{
 		503: history.NotSold, 500: history.Unknown, 423: history.Busy, 409: history.Refused, 0: history.NotSold,

@@ -19,7 +19,7 @@ func inOrder(b *books) history.Finding {
 	}
 	if b.unanswered > 0 {
 		return answer(history.InOrder, history.Indeterminate,
-			"%d orders were never answered: who was first cannot be told", b.unanswered)
+			"%d orders were never answered: which came first is unknown", b.unanswered)
 	}
 	if h := overtakings(b.inLine()); h.total > 0 {
 		return h.broken(history.InOrder, b.overtaking)

@@ -40,7 +40,7 @@ func ownRelease(b *books) history.Finding {
 	}
 	if b.silent > 0 {
 		return answer(history.OwnRelease, history.Indeterminate,
-			"of %d orders that must have had the lock, %d told none of their commands", b.due+b.shared, b.silent)
+			"of %d orders that must have had the lock, %d returned no trace", b.due+b.shared, b.silent)
 	}
 	if b.doubtful > 0 {
 		return answer(history.OwnRelease, history.Indeterminate, "%s", b.doubts())

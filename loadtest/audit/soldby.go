@@ -18,8 +18,8 @@ type seller struct {
 	token            string
 	leased, ended    bool
 	told             bool            // some of its commands, or one that it sold for told some of its own
-	silent           bool            // it is counted among those that told none
-	unheard          int             // of those that it sold for, how many told none
+	silent           bool            // it is counted among those that returned no trace
+	unheard          int             // of those that it sold for, how many returned no trace
 	lost             bool            // the reply to a write of the stock
 	timing           timing          // of those that it sold for, too
 	acquired         history.Instant // by its instance's clock

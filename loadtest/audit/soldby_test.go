@@ -127,12 +127,12 @@ func TestCommandsOfTheOneThatSoldForOthers(t *testing.T) {
 	c.Ops[0].Outcome, c.Ops[0].Units, c.Ops[0].Trace = history.NotSold, nil, nil // it sold for others alone
 	*c.Left = 5
 	f := judge(t, c, history.OwnRelease, history.Indeterminate)
-	assert.Equal(t, "of 7 orders that must have had the lock, 2 told none of their commands", f.Because)
+	assert.Equal(t, "of 7 orders that must have had the lock, 2 returned no trace", f.Because)
 
 	c = batches()
 	c.Ops[2].SoldBy = "p-99"
 	f = judge(t, c, history.OwnRelease, history.Indeterminate)
-	assert.Equal(t, "of 8 orders that must have had the lock, 1 told none of their commands", f.Because)
+	assert.Equal(t, "of 8 orders that must have had the lock, 1 returned no trace", f.Because)
 }
 
 // If none of a batch is sold, the one that shows the lease need not be the one that read the stock for all.
@@ -145,7 +145,7 @@ func TestCommandsOfABatchThatAnotherToldOf(t *testing.T) {
 
 	c.Ops[4].Trace = nil
 	f := judge(t, c, history.OwnRelease, history.Indeterminate)
-	assert.Equal(t, "of 8 orders that must have had the lock, 2 told none of their commands", f.Because)
+	assert.Equal(t, "of 8 orders that must have had the lock, 2 returned no trace", f.Because)
 }
 
 // If nobody shows a lease, but somebody says that there are some, it is not as where the rung takes no lock.

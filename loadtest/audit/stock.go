@@ -35,7 +35,7 @@ func stock(b *books) history.Finding {
 	}
 	f := b.balance()
 	if f.Result == history.OK && b.noFaults() && b.sales == 0 && b.Initial > 0 {
-		return answer(history.Stock, history.Indeterminate, "nothing was sold, so nothing was shown")
+		return answer(history.Stock, history.Indeterminate, "nothing was sold, so nothing was proven")
 	}
 	return f
 }

@@ -154,7 +154,7 @@ func TestMoreSalesThanUnitsAreAProof(t *testing.T) {
 // The first answer that is understood by nobody says why, whatever was never answered before it.
 func TestAnUnknownAnswerSaysWhy(t *testing.T) {
 	c := forge(5)
-	for i, detail := range []string{"the client waited no longer", "201 Created", "200, but no sale"} {
+	for i, detail := range []string{"the client stopped waiting", "201 Created", "200, but no sale"} {
 		op := &c.Ops[i]
 		lose(op)
 		op.Detail, op.Status = detail, 100*i
@@ -162,11 +162,11 @@ func TestAnUnknownAnswerSaysWhy(t *testing.T) {
 	f := judge(t, c, history.Stock, history.Indeterminate)
 	assert.Equal(t, "3 units are of unknown outcome and the stock is lower by that much, "+
 		"but no write without a reply explains them: one may have been lost and another not sold; "+
-		"the first answer that tells no outcome, to order 1: 201 Created", f.Because)
+		"the first answer without an outcome, to order 1: 201 Created", f.Because)
 	*c.Left = 6
 	f = judge(t, c, history.Stock, history.Indeterminate)
 	assert.Equal(t, "3 units are of unknown outcome: they may be others' units sold again; "+
-		"the first answer that tells no outcome, to order 1: 201 Created", f.Because)
+		"the first answer without an outcome, to order 1: 201 Created", f.Because)
 }
 
 // A status of 200 alone sells nothing: it may be a proxy's page, or a shop's way to say sold out.
@@ -195,7 +195,7 @@ func TestAWrongRefusalIsFound(t *testing.T) {
 	probe(c).Quantity = 5 // as many as are left
 	f := judge(t, c, history.Stock, history.Broken)
 	assert.Equal(t, "a refused order probe-1 at +0.059 s, which wanted 5, although at least 5 of 10 were left", f.Because)
-	c.Faults = []history.Fault{{Order: probe(c).Order, Text: "told that all is sold"}}
+	c.Faults = []history.Fault{{Order: probe(c).Order, Text: "told that the shop is sold out"}}
 	judge(t, c, history.Stock, history.OK)
 
 	c = forge(5)

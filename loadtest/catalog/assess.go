@@ -100,7 +100,7 @@ func (s Scenario) differences(c *history.Cell) []difference {
 	}
 	var out []difference
 	if c.Aborted != "" {
-		out = append(out, difference{text: "could not be played to its end: " + c.Aborted, excusable: true})
+		out = append(out, difference{text: "could not be completed: " + c.Aborted, excusable: true})
 	}
 	for _, v := range history.Verdicts {
 		want, f := e.Results[v], c.Finding(v)
@@ -181,7 +181,7 @@ func AllMeasured(rows []*Row) bool {
 	return true
 }
 
-// MostInstructive returns the scenario of which most can be learnt of locks: one that spares some rungs, and breaks the
+// MostInstructive returns the scenario that teaches most about locks: one that spares some rungs, and breaks the
 // locks of more of the others than any other scenario does. It is empty if nothing is broken.
 func MostInstructive(rows []*Row) string {
 	type count struct{ spares, locks, broken int }

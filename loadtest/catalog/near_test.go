@@ -37,5 +37,5 @@ func TestNamesThatAreNearAreProposed(t *testing.T) {
 func TestASelectionWithoutACellIsRefused(t *testing.T) {
 	_, err := scenario.Table.Select([]string{"pause", "crash"}, []string{"v0.5", "nolock"}, 2, 1)
 	assert.ErrorContains(t, err, "no cell is left: crash does not apply to v0: it guards nothing")
-	assert.ErrorContains(t, err, `"loadtest list v0" tells which scenarios do`)
+	assert.ErrorContains(t, err, `"loadtest list v0" lists the scenarios that do`)
 }

@@ -59,7 +59,7 @@ func (t Table) noCell(scenarios, rungs []string) error {
 	for _, s := range t {
 		for _, r := range Rungs {
 			if why := s.NotApplicable[r.Number]; why != "" && s.among(scenarios) && r.among(rungs) {
-				return fmt.Errorf("no cell is left: %s does not apply to %s: %s; \"loadtest list %s\" tells which scenarios do",
+				return fmt.Errorf("no cell is left: %s does not apply to %s: %s; \"loadtest list %s\" lists the scenarios that do",
 					s.Name, r.Number, why, r.Number)
 			}
 		}

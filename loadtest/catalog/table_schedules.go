@@ -26,7 +26,7 @@ func ExpectSchedules(rung, situation, fault string) (breaks []history.Verdict, w
 	return nil, "", false
 }
 
-// What schedules alone come to.
+// What only schedules break.
 var (
 	everything    = Breaks{history.Stock, history.Exclusion, history.Liveness}
 	stuckAndFreed = Breaks{history.Stock, history.Exclusion, history.OwnRelease, history.Liveness}
@@ -43,9 +43,9 @@ var brokenAnyway = slices.Concat(
 // leases are the rungs whose lock expires, and that know it for their own, unless a group names them before.
 const leases = "v5.5 v7 v8 v9 v10 v11"
 
-// schedules says what the rungs come to in every order of two clients' commands: in a situation of the explorer, "" for
-// the usual one, under one fault of a kind, or under none. It was written before the rungs were explored. What the run
-// contradicted is said in docs/explore.md.
+// schedules says which verdicts of the rungs some order of two clients' commands breaks: in a situation of the
+// explorer, "" for the usual one, under one fault of a kind, or under none. It was written before the rungs were
+// explored. docs/explore.md says what the run contradicted.
 var schedules = []struct {
 	situation, fault string
 	groups           Groups

@@ -22,7 +22,7 @@ const (
 )
 
 // AgainLonger returns the cell as it is to be run once more, and whether it is to be. It is if it is not as expected
-// and the machine may have been too slow for its leases. It also is if it could not be played to its end: that says
+// and the machine may have been too slow for its leases. It also is if it could not be completed: that says
 // nothing of the rung, and a server that was slow for a moment may be the reason.
 func (s Spec) AgainLonger(c *history.Cell) (Spec, bool) {
 	of := s.Scenario
@@ -55,7 +55,7 @@ func (s Scenario) tooSlow(c *history.Cell) string {
 		title(c), c.Client.Longest.Round(time.Millisecond), c.TTL, again, strings.Join(said, "; "))
 }
 
-// excusable lists in what a cell is not as expected, if a machine that was too slow can be the reason for all of it.
+// excusable lists how a cell differs from its expectation, if a machine that was too slow can explain all of it.
 func (s Scenario) excusable(c *history.Cell) (said []string) {
 	for _, d := range s.differences(c) {
 		if !d.excusable {

@@ -69,7 +69,7 @@ func TestAdminErrorsSayWhatWasAnswered(t *testing.T) {
 	mux.HandleFunc("PUT /stock/p", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
 	mux.HandleFunc("GET /rungs", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") })
 	c, url := serve(t, mux)
-	require.ErrorContains(t, c.SetStock(t.Context(), url, "p", 100), "401: give the admin token by LOADTEST_ADMIN_TOKEN")
+	require.ErrorContains(t, c.SetStock(t.Context(), url, "p", 100), "401: set LOADTEST_ADMIN_TOKEN to the admin token")
 	_, err := c.Stock(t.Context(), url, "p")
 	require.ErrorContains(t, err, "503 backend-away: no Redis")
 	_, err = c.Ladder(t.Context(), url)

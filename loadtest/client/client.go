@@ -77,7 +77,7 @@ func (c *Client) call(ctx context.Context, method, url, body string, out any) er
 	}
 	switch {
 	case status == http.StatusUnauthorized:
-		return fmt.Errorf("%s %s answered %d: give the admin token by LOADTEST_ADMIN_TOKEN", method, url, status)
+		return fmt.Errorf("%s %s answered %d: set LOADTEST_ADMIN_TOKEN to the admin token", method, url, status)
 	case status/100 != 2:
 		return fmt.Errorf("%s %s answered %s", method, url, describe(status, answer))
 	}

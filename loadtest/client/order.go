@@ -71,7 +71,7 @@ func (c *Client) Buy(ctx context.Context, start, due time.Time, base string, o O
 }
 
 // errTimeout is the cause when the client gives up an order.
-var errTimeout = fmt.Errorf("the client waited no longer: %w", context.DeadlineExceeded)
+var errTimeout = fmt.Errorf("the client stopped waiting: %w", context.DeadlineExceeded)
 
 func (o Order) request(ctx context.Context, base string) (*http.Request, error) {
 	method, body := http.MethodPost, io.Reader(http.NoBody)

@@ -37,10 +37,10 @@ func (c *Client) Order(ctx context.Context, base, id string) (OrderStatus, error
 		}
 	case history.Refused, history.NotSold, history.Busy, history.Unknown, Pending:
 	default:
-		return OrderStatus{}, fmt.Errorf("GET %s/orders/%s names no outcome that is known here: %q", base, id, t.Outcome)
+		return OrderStatus{}, fmt.Errorf("GET %s/orders/%s names an unknown outcome: %q", base, id, t.Outcome)
 	}
 	if t.Order != id {
-		return OrderStatus{}, fmt.Errorf("GET %s/orders/%s tells of order %q", base, id, t.Order)
+		return OrderStatus{}, fmt.Errorf("GET %s/orders/%s describes order %q", base, id, t.Order)
 	}
 	return t, nil
 }

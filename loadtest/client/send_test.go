@@ -176,14 +176,11 @@ func TestAnOrderOnTheWire(t *testing.T) {
 	})
 	o := one
 	o.Items, o.Fault = []string{"p", "q&r"}, "kill@write"
-	c := New(1, "secret")
-	defer c.Close()
-	c.Buy(t.Context(), time.Now(), time.Now(), "http://"+w.Addr().String(), o)
+	clientOf(t, 1).Buy(t.Context(), time.Now(), time.Now(), "http://"+w.Addr().String(), o)
 	require.NotNil(t, got)
 	assert.Equal(t, w.Addr().String(), got.Host)
 	assert.Zero(t, got.ContentLength)
 	assert.Equal(t, "p-1", got.Header.Get("X-Request-ID"))
-	assert.Equal(t, "Bearer secret", got.Header.Get("Authorization"))
 	assert.Equal(t, "p,q&r", got.URL.Query().Get("items"))
 	assert.Equal(t, "kill@write", got.URL.Query().Get("fault"))
 	assert.Equal(t, "1s", got.URL.Query().Get("ttl"))

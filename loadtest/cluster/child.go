@@ -68,7 +68,7 @@ func (c *Cluster) start(ctx context.Context, p *child, ready readiness) (url str
 	case <-p.exited:
 		err = fmt.Errorf("%s %w%s", p.name, errExited, p.lastLine())
 	case <-timer.C:
-		err = fmt.Errorf("%s did not get ready within %s%s", p.name, readyWithin, p.lastLine())
+		err = fmt.Errorf("%s was not ready within %s%s", p.name, readyWithin, p.lastLine())
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}

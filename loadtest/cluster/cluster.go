@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -75,9 +74,6 @@ func New(ctx context.Context, o Options) (*Cluster, context.Context, error) {
 	g.send("dir %s", dir)
 	ctx, fail := context.WithCancelCause(ctx)
 	c := &Cluster{dir: dir, password: rand.Text(), guardian: g, parent: newParent(), fail: fail, options: o}
-	if _, err := c.secret(dir, "password", "%s\n"); err != nil {
-		return nil, ctx, errors.Join(err, c.Close())
-	}
 	return c, ctx, nil
 }
 

@@ -52,7 +52,7 @@ const installWithin = time.Minute
 // install makes the data directory that each server of that kind gets a copy of.
 func (c *Cluster) install(ctx context.Context, kind *databaseKind) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, installWithin,
-		fmt.Errorf("%s was not done within %s", kind.installer, installWithin))
+		fmt.Errorf("%s did not finish within %s", kind.installer, installWithin))
 	defer cancel()
 	dir := c.installed(kind)
 	secret, err := c.secret(dir, "secret", kind.secret)

@@ -131,12 +131,12 @@ func (l *Link) accept(listener net.Listener) {
 
 // connect connects a client with the server, until either of them or the link ends it.
 func (l *Link) connect(life context.Context, client net.Conn) {
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	server, err := new(net.Dialer).DialContext(life, "tcp", l.upstream)
 	if err != nil {
 		return
 	}
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	life, end := context.WithCancel(life)
 	defer end()
 	context.AfterFunc(life, func() { _, _ = client.Close(), server.Close() })

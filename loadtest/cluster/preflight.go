@@ -19,7 +19,7 @@ const (
 	ErrNeedsAnyZooKeeper = Needs("needs ZooKeeper")
 	ErrNeedsZooKeeper    = Needs("needs a zookeeper of its own (Debian's package zookeeper)")
 	ErrNeedsDatabase     = Needs("needs MariaDB or PostgreSQL")
-	ErrNeedsServer       = Needs("needs MariaDB or PostgreSQL: a lock in a file has no server, and no way to it")
+	ErrNeedsServer       = Needs("needs MariaDB or PostgreSQL: a lock in a file has no server, and no link to one")
 	ErrNeedsOwnDatabase  = Needs("needs a database server of its own: --sql mariadb or --sql postgres")
 )
 

@@ -109,9 +109,8 @@ func (c *Cluster) redisServer(ctx context.Context, name string, port int, settin
 // embedded is the starter of the Redis that is built into stockapi. It has no settings.
 func (c *Cluster) embedded(ctx context.Context, name string, port int, _ ...string) (*child, error) {
 	p := &child{name: "embedded " + name, cmd: exec.Command(c.stockapi, "redis",
-		"--addr", fmt.Sprintf("127.0.0.1:%d", port), "--password-file", filepath.Join(c.dir, "password"),
-		"--exit-with-stdin")}
-	p.cmd.Env = environment("")
+		"--addr", fmt.Sprintf("127.0.0.1:%d", port), "--exit-with-stdin")}
+	p.cmd.Env = append(environment(""), "STOCKAPI_PASSWORD="+c.password)
 	_, err := c.start(ctx, p, says("redis://"))
 	return p, err
 }

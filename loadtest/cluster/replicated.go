@@ -295,7 +295,7 @@ func waitUntil(ctx context.Context, what string, done func() (bool, error)) erro
 			return nil
 		}
 		if time.Since(begun) > readyWithin {
-			return errors.Join(fmt.Errorf("waited %s, and this did not happen: %s", readyWithin, what), err)
+			return errors.Join(fmt.Errorf("timed out after %s waiting until %s", readyWithin, what), err)
 		}
 		select {
 		case <-time.After(30 * time.Millisecond): // each poll may cost connections to several servers

@@ -168,7 +168,7 @@ func (z *ZooKeeper) statistic(ctx context.Context, name string) (string, error) 
 			return strings.TrimSpace(value), nil
 		}
 	}
-	return "", fmt.Errorf("%s does not tell its %s", z.name, name)
+	return "", fmt.Errorf("%s does not report its %s", z.name, name)
 }
 
 // mntr asks a server for its statistics.

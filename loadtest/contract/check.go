@@ -131,7 +131,7 @@ func (c *checker) fillShelf(ctx context.Context) error {
 	path := "/stock/" + c.Product
 	put := c.administer(ctx, http.MethodPut, path, fmt.Sprintf(`{"quantity":%d}`, initial))
 	if put.status == http.StatusUnauthorized || put.status == http.StatusForbidden {
-		return fmt.Errorf("%s wants an admin token to put a product there: give it by LOADTEST_ADMIN_TOKEN", c.Base)
+		return fmt.Errorf("%s wants an admin token to put a product there: set LOADTEST_ADMIN_TOKEN", c.Base)
 	}
 	c.judge(fill, put, anySuccess)
 	kept := c.administer(ctx, http.MethodPut, path, fmt.Sprintf(`{"quantity":%d,"ttl":"1h"}`, initial))
@@ -143,7 +143,7 @@ func (c *checker) fillShelf(ctx context.Context) error {
 	a := c.stock(ctx)
 	var wrong []string
 	if n := a.whole("quantity"); n >= 0 && n != initial {
-		wrong = append(wrong, fmt.Sprintf("%d were put there, and it says %d", initial, n))
+		wrong = append(wrong, fmt.Sprintf("%d were put there, but it reports %d", initial, n))
 	}
 	c.judge(count, a, anySuccess, wrong...)
 	return nil

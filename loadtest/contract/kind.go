@@ -15,7 +15,7 @@ const (
 	whole  Kind = "a whole number"
 	wholes Kind = "a list of whole numbers"
 	yesNo  Kind = "true or false"
-	moment Kind = "a time as RFC 3339 has it"
+	moment Kind = "an RFC 3339 time"
 	list   Kind = "a list"
 	object Kind = "an object"
 )

@@ -33,7 +33,7 @@ type Line struct {
 // optional.
 func (l Line) fails() bool { return l.Wrong != "" || l.Missing != "" && l.Need == Must }
 
-// Fulfilled reports whether all that is needed is there, and nothing is wrong.
+// Fulfilled reports whether everything needed is there, and nothing is wrong.
 func (r *Report) Fulfilled() bool { return len(r.failing()) == 0 }
 
 func (r *Report) failing() []Line {
@@ -87,7 +87,7 @@ func (r *Report) Write(w io.Writer) {
 func (r *Report) summary(w io.Writer) {
 	failing := r.failing()
 	if len(failing) == 0 {
-		fmt.Fprintln(w, "all that is needed is there")
+		fmt.Fprintln(w, "everything needed is there")
 		return
 	}
 	fmt.Fprintf(w, "not fulfilled: %s, %s", failing[0].Route.at(r.Rung), failing[0].found())

@@ -52,19 +52,19 @@ func (c *checker) receipt(ctx context.Context, a answer, id string, quantity, be
 	var wrong []string
 	add := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	if order := a.text("order"); order != "" && order != id {
-		add("order is %q, and X-Request-ID was %q", order, id)
+		add("order is %q, but X-Request-ID was %q", order, id)
 	}
 	if n := a.whole("quantity"); n >= 0 && n != quantity {
-		add("quantity is %d, and %d was ordered", n, quantity)
+		add("quantity is %d, but %d was ordered", n, quantity)
 	}
 	if us := units(a); us != nil && !slices.Equal(us, upTo(before, quantity)) {
-		add("units are %v, and of %d they are %v", us, before, upTo(before, quantity))
+		add("units are %v, but of %d they are %v", us, before, upTo(before, quantity))
 	}
 	if n := a.whole("left"); n >= 0 && n != before-quantity {
-		add("left is %d, and %d - %d is not", n, before, quantity)
+		add("left is %d, but should be %d - %d", n, before, quantity)
 	}
 	if n := c.stock(ctx).whole("quantity"); n >= 0 && n != before-quantity {
-		add("%d were left and %d ordered, and then GET /stock says %d", before, quantity, n)
+		add("%d were left and %d ordered, but then GET /stock reports %d", before, quantity, n)
 	}
 	return slices.Concat(wrong, times(a), seller(a))
 }
@@ -73,7 +73,7 @@ func (c *checker) receipt(ctx context.Context, a answer, id string, quantity, be
 // after the other.
 func seller(a answer) []string {
 	if by := a.text("sold_by"); by != "" {
-		return []string{fmt.Sprintf("sold_by is %q, and no other order of the product was under way", by)}
+		return []string{fmt.Sprintf("sold_by is %q, but no other order of the product was in flight", by)}
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func (c *checker) refused(ctx context.Context) {
 	a := c.order(ctx, c.Product+"-many", initial, wait, 0)
 	var wrong []string
 	if id := a.text("order"); id != "" && id != c.Product+"-many" {
-		wrong = append(wrong, fmt.Sprintf("order is %q, and X-Request-ID was %q", id, c.Product+"-many"))
+		wrong = append(wrong, fmt.Sprintf("order is %q, but X-Request-ID was %q", id, c.Product+"-many"))
 	}
 	if outcome := a.text("outcome"); outcome != "" && outcome != "not-sold" {
 		wrong = append(wrong, fmt.Sprintf("outcome is %q and not \"not-sold\"", outcome))
@@ -140,10 +140,10 @@ func (c *checker) recalled(ctx context.Context, receipt answer) {
 		wrong = append(wrong, fmt.Sprintf("outcome is %q of an order that was sold", outcome))
 	}
 	if us := units(a); us != nil && !slices.Equal(us, units(receipt)) {
-		wrong = append(wrong, fmt.Sprintf("units are %v, and the answer to the order said %v", us, units(receipt)))
+		wrong = append(wrong, fmt.Sprintf("units are %v, but the answer to the order had %v", us, units(receipt)))
 	}
 	if never := c.ask(ctx, http.MethodGet, "/orders/"+c.Product+"-never", "", nil); never.status != http.StatusNotFound {
-		wrong = append(wrong, "of an order that was never sent it "+never.describe())
+		wrong = append(wrong, "for an order that was never sent it "+never.describe())
 	}
 	c.judge(recall, a, http.StatusOK, append(wrong, seller(a)...)...)
 }

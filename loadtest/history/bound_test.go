@@ -27,6 +27,7 @@ func TestAnOpIsBounded(t *testing.T) {
 	assert.Less(t, len(op.Trace[0].Key), 2*maxText)
 	assert.NotContains(t, op.Detail, "�")
 	assert.NotEqual(t, Clip(long+"a"), Clip(long+"b"), "keys and tokens that differ stay different")
+	assert.Equal(t, `\x1b[2J as expected`, Clip("\x1b[2J\nas expected"))
 
 	polled := Op{Trace: slices.Repeat([]Command{{Cmd: "set", Reply: "nil"}}, 5000)}
 	polled.Trace = append(polled.Trace, Command{Cmd: "set", Reply: "OK"}, Command{Cmd: "del", Reply: "1"})

@@ -91,7 +91,7 @@ type Instance struct {
 	Offsets []Offset `json:"offsets,omitempty"`
 }
 
-// An Offset bounds how far one clock is ahead of another.
+// An Offset bounds how far one clock is ahead of another. The zero Offset says that they are the same clock.
 type Offset struct {
 	Least time.Duration `json:"least"`
 	Most  time.Duration `json:"most"`

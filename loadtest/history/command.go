@@ -6,11 +6,15 @@ import (
 	"strings"
 )
 
-// What a command does goes by its name, as docs/contract.md tells it to those who write a service of their own.
+// What a command does goes by its [Effect] where somebody looked, or else by its name, as docs/contract.md tells it to
+// those who write a service of their own.
 
 // Acquires reports whether the command takes a lock if nobody has it. A SET may also be a write of the stock: see
 // [Command.WritesStock].
 func (c *Command) Acquires() bool {
+	if c.Effect != "" {
+		return c.Effect.is(EffectAcquired) || c.Effect.is(EffectTried)
+	}
 	switch c.Cmd {
 	case "set", "setnx", "zk:create", "sql:acquire":
 		return true
@@ -21,6 +25,9 @@ func (c *Command) Acquires() bool {
 // AcquiresAlone reports whether success of this acquire proves that nobody else had the lock. A semaphore's acquire
 // answers with the number of its holders, and a reader may come in beside others.
 func (c *Command) AcquiresAlone() bool {
+	if c.Effect != "" {
+		return c.Acquires() && !c.Effect.has(Beside)
+	}
 	switch c.Cmd {
 	case "eval:acquire-permit":
 		return c.Reply == "1"
@@ -30,17 +37,34 @@ func (c *Command) AcquiresAlone() bool {
 	return c.Acquires()
 }
 
-// Renews reports whether the command prolongs a lock if it is the sender's, or makes it so.
+// Endless reports whether the command, if it succeeds, leaves the lock without a TTL.
+func (c *Command) Endless() bool {
+	return c.Effect.has(Endless) || c.Effect == "" && c.Cmd == "setnx"
+}
+
+// Renews reports whether the command prolongs a lock if it is the sender's, or makes it so. The effect of a renewal
+// does not tell whose the lock was.
 func (c *Command) Renews() bool {
+	if c.Effect != "" {
+		return false
+	}
 	return strings.HasPrefix(c.Cmd, "eval:renew") || c.Cmd == "sql:renew"
 }
 
 // Prolongs reports whether the command gives a lock a new end, whoever has it: success shows only that the lock was
 // there.
-func (c *Command) Prolongs() bool { return c.Renews() || c.Cmd == "expire" || c.Cmd == "pexpire" }
+func (c *Command) Prolongs() bool {
+	if c.Effect != "" {
+		return c.Effect.is(EffectRenewed)
+	}
+	return c.Renews() || c.Cmd == "expire" || c.Cmd == "pexpire"
+}
 
 // Releases reports whether the command removes a lock.
 func (c *Command) Releases() bool {
+	if c.Effect != "" {
+		return c.Effect.is(EffectReleased)
+	}
 	switch c.Cmd {
 	case "del", "unlink", "getdel", "zk:delete", "sql:release":
 		return true
@@ -55,6 +79,9 @@ var serverSays = regexp.MustCompile(`^[A-Z]+ `)
 // Refused reports whether the server replied with an error instead of doing it. An ERR of a script, or an error of a
 // command in one, is no refusal: Redis keeps what the script has done before.
 func (c *Command) Refused() bool {
+	if c.Effect != "" {
+		return c.Effect.is(EffectRefused)
+	}
 	if strings.HasPrefix(c.Cmd, "eval") && (strings.HasPrefix(c.Err, "ERR ") || strings.Contains(c.Err, " script: ")) {
 		return false
 	}
@@ -64,12 +91,15 @@ func (c *Command) Refused() bool {
 // StockChanged is the error of a transaction that wrote nothing, as the stock had changed after it was read.
 const StockChanged = "redis: transaction failed"
 
-// Lost reports whether no reply came: it may have been done, or may yet be.
-func (c *Command) Lost() bool { return c.Err != "" && !c.Refused() }
+// Lost reports whether no reply came, and nobody looked: it may have been done, or may yet be.
+func (c *Command) Lost() bool { return c.Effect == "" && c.Err != "" && !c.Refused() }
 
-// Succeeded reports whether the reply says that it was done: OK, true, or a positive number. GETDEL replies with what
-// it removed.
+// Succeeded reports whether it was done, by its effect, or as the reply says: OK, true, or a positive number. GETDEL
+// replies with what it removed.
 func (c *Command) Succeeded() bool {
+	if c.Effect != "" {
+		return c.Effect.done()
+	}
 	if c.Err != "" {
 		return false
 	}
@@ -90,6 +120,9 @@ func (c *Command) RefusedByStock() bool { return c.WritesStock() && c.Refused() 
 
 // ReadsStock reports whether the command reads the stock of a product.
 func (c *Command) ReadsStock() bool {
+	if c.Effect != "" {
+		return c.Effect.is(EffectRead)
+	}
 	switch c.Cmd {
 	case "get", "hget", "hmget", "hgetall", "watch", "eval:read":
 		return c.onStock()
@@ -99,6 +132,9 @@ func (c *Command) ReadsStock() bool {
 
 // WritesStock reports whether the command writes the stock of a product.
 func (c *Command) WritesStock() bool {
+	if c.Effect != "" {
+		return c.Effect.is(EffectWrote) || c.Effect.is(EffectRefused)
+	}
 	switch c.Cmd {
 	case "set", "eval:write", "eval:take", "decr", "decrby", "incrby":
 		return c.onStock()
@@ -106,9 +142,12 @@ func (c *Command) WritesStock() bool {
 	return false
 }
 
-// Wrote reports whether the command wrote the stock, by its reply. The reply of a script that takes what it finds
-// begins with 0 if that was not enough; a SET that is answered with anything but success wrote nothing.
+// Wrote reports whether the command wrote the stock, by its effect or its reply. The reply of a script that takes what
+// it finds begins with 0 if that was not enough; a SET that is answered with anything but success wrote nothing.
 func (c *Command) Wrote() bool {
+	if c.Effect != "" {
+		return c.Effect.is(EffectWrote) && c.End.Known()
+	}
 	if !c.WritesStock() || !c.End.Known() || c.Err != "" || strings.HasPrefix(c.Reply, "[0") {
 		return false
 	}

@@ -92,6 +92,47 @@ func TestWhatACommandDoes(t *testing.T) {
 	assert.False(t, (&history.Command{Cmd: "eval:acquire-permit", Reply: "2"}).AcquiresAlone())
 }
 
+// What one who looked has seen decides, whatever the name, the key, the reply and the error.
+func TestWhatACommandDoesByItsEffect(t *testing.T) {
+	for effect, want := range map[history.Effect]string{
+		history.EffectTried:                                       "acquires alone lock",
+		history.EffectAcquired:                                    "acquires alone lock succeeded",
+		history.EffectAcquired + history.Endless:                  "acquires alone lock succeeded endless",
+		history.EffectAcquired + history.Beside:                   "acquires lock succeeded",
+		history.EffectAcquired + history.Beside + history.Endless: "acquires lock succeeded endless",
+		history.EffectRenewed:                                     "prolongs lock succeeded",
+		history.EffectRenewed + history.Endless:                   "prolongs lock succeeded endless",
+		history.EffectReleased:                                    "releases lock succeeded",
+		history.EffectRead:                                        "reads succeeded",
+		history.EffectWrote:                                       "writes succeeded wrote",
+		history.EffectRefused:                                     "writes refused",
+		history.EffectNothing:                                     "",
+	} {
+		for _, name := range []string{"set", "get", "del", "setnx", "eval", "eval:acquire", "eval:renew", "decr"} {
+			for _, c := range []history.Command{
+				{Cmd: name, Key: "lock:stock:1", Reply: "nil"}, {Cmd: name, Key: "ProductStock_1", Reply: "1"},
+				{Cmd: name, Key: "k", Err: "i/o timeout"}, {Cmd: name, Key: "k", Err: "STALE a newer token has been seen"},
+			} {
+				c.Effect = effect
+				is := does(c)
+				assert.False(t, c.Lost(), "%s: %+v", effect, c)
+				for _, one := range []struct {
+					word string
+					is   bool
+				}{
+					{"succeeded", c.Succeeded()}, {"endless", c.Endless()},
+					{"wrote", c.Wrote()}, {"refused", c.Refused() && c.RefusedByStock()},
+				} {
+					if one.is {
+						is = strings.TrimSpace(is + " " + one.word)
+					}
+				}
+				assert.Equal(t, want, is, "%s: %+v", effect, c)
+			}
+		}
+	}
+}
+
 func TestAReplySaysWhetherItWasDone(t *testing.T) {
 	for reply, done := range map[string]bool{
 		"OK": true, "ok": true, "true": true, "1": true, "2": true, "false": false, "0": false, "-1": false, "-30001": false,

@@ -83,7 +83,7 @@ func (l *Lock) hear(order int, cmd *Command, all []signs) {
 		switch {
 		case cmd.End > h.At:
 		case !cmd.Ended():
-			s.sent, s.set, s.endless = cmd.At, cmd.End, false
+			s.sent, s.set, s.endless = cmd.At, cmd.End, cmd.Endless()
 		case cmd.At > h.From:
 			s.gone = min(s.gone, cmd.At)
 		}

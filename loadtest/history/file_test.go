@@ -55,9 +55,10 @@ func TestUnusableFilesAreRefusedWithTheReason(t *testing.T) {
 		"other format":  {`{"format":"k6","version":1}` + "\n", `format is "k6"`},
 		"no JSON":       {"left: 0\n", "not valid JSON"},
 		"no cells":      {head + "}\n" + `{"end":{}}` + "\n", "no cells"},
-		"null cell":     {head + `,"cells":1}` + "\n" + `{"cell":null}` + "\n", "cell 0 has more orders than its head says"},
+		"null cell": {head + `,"cells":1}` + "\n" + `{"cell":null}` + "\n",
+			"cell 0 has more orders than its head declares"},
 		"negative count": {head + `,"cells":1}` + "\n" + `{"cell":{},"ops":-1}` + "\n{}\n",
-			"cell 1 has more orders than its head says"},
+			"cell 1 has more orders than its head declares"},
 		"wrong types": {head + `,"run":"x"}` + "\n", "cannot unmarshal"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -116,13 +116,14 @@ func (l *Lease) Until() Instant {
 }
 
 // A Command is one Redis command of an order: At is before it was sent, End after its reply was read. It took effect in
-// between, unless Err says that no reply came.
+// between, unless Err says that no reply came. Cmd, Reply and Err are as they were sent, whatever the effect.
 type Command struct {
-	Node  string  `json:"node"`
-	Cmd   string  `json:"cmd"`
-	Key   string  `json:"key"`
-	At    Instant `json:"at"`
-	End   Instant `json:"end"`
-	Reply string  `json:"reply,omitempty"`
-	Err   string  `json:"err,omitempty"`
+	Node   string  `json:"node"`
+	Cmd    string  `json:"cmd"`
+	Key    string  `json:"key"`
+	At     Instant `json:"at"`
+	End    Instant `json:"end"`
+	Reply  string  `json:"reply,omitempty"`
+	Err    string  `json:"err,omitempty"`
+	Effect Effect  `json:"effect,omitempty"`
 }

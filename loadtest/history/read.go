@@ -71,7 +71,7 @@ func (r *reader) read(f io.Reader) error {
 	}
 	switch err := r.next(); {
 	case err == nil:
-		return errors.New("something follows its end")
+		return errors.New("there is data after its end")
 	case !errors.Is(err, io.EOF):
 		return err
 	}
@@ -176,7 +176,7 @@ func (r *reader) cells() error {
 		}
 		if line.Cell == nil && line.End == nil {
 			if left <= 0 {
-				return fmt.Errorf("cell %d has more orders than its head says", len(r.run.Cells))
+				return fmt.Errorf("cell %d has more orders than its head declares", len(r.run.Cells))
 			}
 			left--
 			c := r.run.Cells[len(r.run.Cells)-1]
@@ -188,7 +188,7 @@ func (r *reader) cells() error {
 		}
 		if line.End != nil {
 			if *line.End != r.said {
-				return errors.New("its end and its head do not say the same")
+				return errors.New("its end and its head disagree")
 			}
 			return nil
 		}
@@ -204,10 +204,10 @@ func (r *reader) check() error {
 		return errors.New("it holds no cells")
 	}
 	if n := len(r.run.Cells); n != r.said.Cells {
-		return fmt.Errorf("it holds %d cells where its head says %d", n, r.said.Cells)
+		return fmt.Errorf("it holds %d cells, but its head declares %d", n, r.said.Cells)
 	}
 	if n := r.run.ops(); n != r.said.Ops {
-		return fmt.Errorf("it holds %d orders where its head says %d", n, r.said.Ops)
+		return fmt.Errorf("it holds %d orders, but its head declares %d", n, r.said.Ops)
 	}
 	return nil
 }

@@ -148,7 +148,7 @@ func (t *Timeline) add(order int) {
 		switch {
 		case l != nil && cmd.Acquires() && cmd.Succeeded() && cmd.End.Known():
 			l.Tenures = append(l.Tenures, Tenure{Order: order, Sent: cmd.At, From: cmd.End, replied: cmd.End,
-				Alone: cmd.AcquiresAlone(), again: tookBefore(op.Trace, cmd), endless: cmd.Cmd == "setnx"})
+				Alone: cmd.AcquiresAlone(), again: tookBefore(op.Trace, cmd), endless: cmd.Endless()})
 		case cmd.Releases() && cmd.Succeeded():
 			r := Removal{Order: order, Of: order, Owned: Never, At: cmd.At, End: cmd.End, Taken: Never, By: -1, lock: l}
 			if l == nil {

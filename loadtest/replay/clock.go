@@ -18,7 +18,7 @@ func (p *player) passTime(ctx context.Context, line *Line) error {
 		c := p.clients[line.Step.Who]
 		line.Who = c.Index
 		if c.leave == nil || c.isDone() {
-			return fmt.Errorf("%s has no order under way", c.Name)
+			return fmt.Errorf("%s has no order in flight", c.Name)
 		}
 		p.gate.Change(func() { c.Held = true })
 	}

@@ -40,7 +40,7 @@ func (p *player) giveUp(ctx context.Context, line *Line) error {
 	c := p.clients[line.Step.Who]
 	line.Who, line.What = c.Index, line.Step.Text("", "")
 	if c.leave == nil || c.isDone() {
-		return fmt.Errorf("%s has no order under way", c.Name)
+		return fmt.Errorf("%s has no order in flight", c.Name)
 	}
 	p.gate.Change(func() { p.gate.stepping = &c.Client })
 	defer p.gate.Change(func() { p.gate.stepping = nil })

@@ -199,7 +199,7 @@ func (p *player) await(ctx context.Context, c *participant, nth int) (*wire.Comm
 		case time.Since(begun) > patience && c.isDone():
 			return nil, fmt.Errorf("the order of %s has ended: %s", c.Name, c.op.Outcome)
 		case time.Since(begun) > patience:
-			return nil, fmt.Errorf("%s has not sent so much", c.Name)
+			return nil, fmt.Errorf("%s has not sent that many commands", c.Name)
 		}
 		time.Sleep(quietGap)
 	}

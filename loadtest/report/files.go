@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,18 +15,23 @@ import (
 	"stockapi/loadtest/report/terminal"
 )
 
-// WriteAll writes all files of a run to a directory: results.jsonl.gz, matrix.txt, report.html and Porcupine's pages.
-// Those of the run before move to a directory below. If the first two cannot be written, there is no report. Another
-// run may end in the same directory meanwhile: so the files are written aside, and put there together.
+const matrixFile, pageFile = "matrix.txt", "report.html"
+
+// files are those that [WriteAll] writes to a directory.
+var files = []string{history.Results, matrixFile, pageFile, porcupineDir}
+
+// WriteAll writes all files of a run to a directory, in place of those of the last run: results.jsonl.gz, matrix.txt,
+// report.html and Porcupine's pages. If the first two cannot be written, there is no report. Another run may end in the
+// same directory meanwhile: so the files are written aside, and put there together.
 func WriteAll(dir string, run *history.Run, rows []*catalog.Row) error {
 	aside, err := os.MkdirTemp(dir, ".loadtest-*")
 	if err != nil {
 		return err
 	}
-	err = Write(aside, run, rows)
+	err = write(aside, run, rows)
 	defer alone(dir)()
 	removeOrphans(dir)
-	return errors.Join(err, SetAside(dir), move(aside, dir), os.RemoveAll(aside))
+	return errors.Join(err, replace(aside, dir), os.RemoveAll(aside))
 }
 
 // alone waits until no other run puts its files into the directory, and lets none do so until free is called. It takes
@@ -52,8 +58,26 @@ func removeOrphans(dir string) {
 	}
 }
 
-// Write is WriteAll without moving anything: it replaces the files of the same run, one by one.
-func Write(dir string, run *history.Run, rows []*catalog.Row) error {
+// replace removes the files of the last run, and moves those of this one to their place. A file that is not of a run
+// stays.
+func replace(from, to string) error {
+	pages, _ := os.ReadDir(filepath.Join(to, porcupineDir))
+	for _, page := range pages {
+		if strings.HasSuffix(page.Name(), ".html") {
+			_ = os.Remove(filepath.Join(to, porcupineDir, page.Name()))
+		}
+	}
+	for _, name := range files {
+		_ = os.Remove(filepath.Join(to, name))
+		err := os.Rename(filepath.Join(from, name), filepath.Join(to, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func write(dir string, run *history.Run, rows []*catalog.Row) error {
 	err := history.Write(filepath.Join(dir, history.Results), run)
 	matrix := history.WriteFile(filepath.Join(dir, matrixFile), func(w io.Writer) error {
 		p := terminal.Printer{Writer: w}

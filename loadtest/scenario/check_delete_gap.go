@@ -22,7 +22,7 @@ var checkDeleteGap = declare(catalog.Scenario{
 	on("v4 v8", holds, "the check and the delete are one script: there is no gap between them"),
 	on("v5", holds, "it has stopped renewing by then, but the script compares the token"),
 	on("v5-as-printed", holds, "the sale has stopped the timer, and the script compares the token"),
-	on("v5.5 v15 v15-write-only", holds, "the script compares"),
+	on("v5.5 v15 v15-write-only", holds, "the script compares the token"),
 	on("v6 v9-nodes", holds, "the script compares the token, on every node"),
 	on("v7", holds, "the script removes only its owner's field"),
 	on("v9", holds, "the script compares the token, on every key"),

@@ -19,7 +19,7 @@ var clockJump = declare(catalog.Scenario{
 	on("v12", oversold, "the row expires by the database's clock, which the holder does not see"),
 	on("v15 v15-write-only", shared, "the lease ends early, but the stock refuses the older token"),
 	needNoFault,
-	skip("v13 v14", "no clock that can be set ends a session: the server counts by a monotonic one"),
+	skip("v13 v14", "no settable clock ends a session: the server uses a monotonic one"),
 	takeNoLock,
 )
 

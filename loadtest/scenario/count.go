@@ -9,19 +9,12 @@ import (
 	"stockapi/loadtest/history"
 )
 
-const (
-	// readings bounds the readings of the stock, and readGap is the pause between two.
-	readings = 12
-	readGap  = 20 * time.Millisecond
-	// doubtGap is the pause if the sales contradict the last reading, which may be late.
-	doubtGap = 250 * time.Millisecond
-	// doubts is the number of readings in a row that have to agree if nothing else says that the shop does wrong: 2 s.
-	doubts = 9
-)
+// lateBy is how late a reading of the stock may be.
+const lateBy = 2 * time.Second
 
-// readLeft reads how much stock is left, from the instances that still answer and the shelf, in turn, until two
-// readings agree: one may be late. Before a reading accuses the shop, more have to agree. If they do not, the stock
-// stays unread, and the verdict on it unknown.
+// readLeft reads how much stock is left, from an instance that still answers or the shelf. The reading may be late: one
+// that alone accuses the shop counts if another source says the same a while later. If that accuses the shop of
+// something else, the stock stays unread, and the verdict on it unknown.
 func (r *Runner) readLeft(ctx context.Context, c *history.Cell) {
 	var sources []func(context.Context) (int64, error)
 	for _, in := range c.Instances {
@@ -30,29 +23,29 @@ func (r *Runner) readLeft(ctx context.Context, c *history.Cell) {
 	if r.Shelf != nil {
 		sources = append(sources, r.Shelf)
 	}
-	sold := c.UnitsSold()
-	var last *int64
-	agreed := 0
-	for n := 0; n < readings && len(sources) > 0; n++ {
-		if n > 0 && !sleep(ctx, gapAfter(last, c.Initial-sold)) {
+	left := readFirst(ctx, sources)
+	if left != nil && accuses(c, *left) {
+		if !sleep(ctx, lateBy) {
 			return
 		}
-		at := n % len(sources)
-		left, err := sources[at](ctx)
-		if err != nil {
-			// Its scenario may have killed it.
-			sources = slices.Delete(sources, at, at+1)
-			continue
+		slices.Reverse(sources)
+		later := readFirst(ctx, sources)
+		if later == nil || *later != *left && accuses(c, *later) {
+			return
 		}
-		if last != nil && *last == left {
-			if agreed++; agreed >= doubts || !accuses(c, left) {
-				c.Left = &left
-				return
-			}
-			continue
-		}
-		last, agreed = &left, 1
+		left = later
 	}
+	c.Left = left
+}
+
+// readFirst returns the stock by the first source that answers, nil if none does: a scenario may have killed instances.
+func readFirst(ctx context.Context, sources []func(context.Context) (int64, error)) *int64 {
+	for _, read := range sources {
+		if left, err := read(ctx); err == nil {
+			return &left
+		}
+	}
+	return nil
 }
 
 // accuses reports whether the stock's verdict is broken by this reading of it, and by nothing else.
@@ -66,14 +59,6 @@ func accuses(c *history.Cell, left int64) bool {
 	}
 	read.Left = &left
 	return audit.Stock(&read).Result == history.Broken
-}
-
-// gapAfter returns how long to wait after a reading. wanted is what the sales leave.
-func gapAfter(last *int64, wanted int64) time.Duration {
-	if last == nil || *last == wanted {
-		return readGap
-	}
-	return doubtGap
 }
 
 // sleep waits for d, and returns false if ctx ended first.

@@ -10,7 +10,7 @@ import (
 
 var cutOff = declare(catalog.Scenario{
 	Name:      "cut-off",
-	Does:      "the holder loses its lock server, but not the stock: what it sends there vanishes",
+	Does:      "the holder is cut off from its lock server, but not from the stock: requests to the lock server are lost",
 	Instances: 2,
 	Topology:  catalog.Topology{Links: true},
 	Timeout:   300 * time.Millisecond,
@@ -19,13 +19,13 @@ var cutOff = declare(catalog.Scenario{
 	on("v1", stuck, "without a TTL nobody gets in beside it, but its DEL is lost, and nobody ever will"),
 	on("v12-naive", stuck, "without a TTL nobody gets in beside it, but its DELETE is lost, and nobody ever will"),
 	on("v1.5 v2 v3 v4", oversold, "the lease ends at work, cut off or not"),
-	on("v5 v5-as-printed", oversold, "its renewals get no answer, and nobody looks at what they returned"),
+	on("v5 v5-as-printed", oversold, "its renewals get no answer, and nobody checks what they return"),
 	on("v5.5 v7 v8 v9 v9-nodes v10 v11 v12 v15 v15-write-only", holds,
 		"without an answer to its renewals it cancels the work before the lease can have ended"),
 	on("v6", holds, "without a majority for its renewals it cancels the work before the lease can have ended"),
 	on("v12-session", holds,
-		"without a TTL nobody gets in beside it; it hears nothing at its next look and cancels the work, and its lock "+
-			"ends when the server hears that the connection has"),
+		"without a TTL nobody gets in beside it; its next check gets no answer, so it cancels the work, and its lock "+
+			"ends when the server notices that the connection has ended"),
 	on("v13 v14", holds, "without an answer it cancels the work before the server can have ended its session"),
 	on("v16 v17", holds, "it needs no server but the stock's"),
 	needNoFault,

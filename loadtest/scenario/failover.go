@@ -16,7 +16,7 @@ var failover = declare(catalog.Scenario{
 }, injectFailover,
 	on("v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v7 v8 v9", oversold,
 		"the replica never heard of the lock, and now it is the primary"),
-	on("v5.7", holds, "no replica confirms the lock, so it gives it back and is refused before the primary dies"),
+	on("v5.7", holds, "no replica confirms the lock, so it is released and the order refused before the primary dies"),
 	on("v10", oversold, "the replica never heard of the writer, and now it is the primary"),
 	on("v11", oversold, "the replica never heard of the permit, and now it is the primary"),
 	on("v15 v15-write-only", shared,
@@ -34,14 +34,14 @@ func injectFailover(f *play) {
 
 var failoverLagging = declare(catalog.Scenario{
 	Name:      "failover-lagging",
-	Does:      "of two replicas one has the lock, and when the primary dies the other one is promoted",
+	Does:      "only one of two replicas has the lock; the primary dies, and the other replica is promoted",
 	Instances: 2,
 	Topology:  catalog.Topology{ReplicatedLocks: true},
 	TTL:       longLease,
 }, injectFailoverLagging,
 	on("v5.7", oversold,
-		"one replica of two has confirmed the lock, and Sentinel promotes the one that has the better priority"),
-	skipOthers("it does not ask whether any replica has its lock: failover shows what becomes of it"),
+		"one of two replicas has confirmed the lock, and Sentinel promotes the other, which has the better priority"),
+	skipOthers("it does not check whether any replica has its lock: failover shows the result"),
 )
 
 // injectFailoverLagging does the same, but one replica has a's lock, and the other one is promoted.
@@ -60,8 +60,8 @@ func (f *play) failOver(pause func(context.Context) error) {
 var noReplicas = slices.Concat(
 	skip("v6 v9-nodes", "its nodes have no replica here: node-failover gives one of them a replica"),
 	skip("v12 v12-naive v12-session",
-		"a standby of a database that is promoted without the newest rows forgets a lock as Redis does; here is but one "+
-			"server of it"),
+		"a standby promoted without the newest rows would forget a lock as Redis does; here the database is a single "+
+			"server"),
 	skip("v13 v14 v14-hasty",
-		"an ensemble grants nothing that most of it does not have on disk: in minority-down its leader dies"),
+		"an ensemble grants only what a majority has on disk: in minority-down its leader dies"),
 )

@@ -11,18 +11,18 @@ import (
 
 var herd = declare(catalog.Scenario{
 	Name:      "herd",
-	Does:      "fifty wait over two instances while the lock is held; then it is released, and all are served",
+	Does:      "fifty orders wait on two instances while the lock is held; then it is released, and all are served",
 	Instances: 2,
 	TTL:       longLease,
 	Asks:      history.Herd,
 }, injectHerd,
 	on("v7", holds, "the waiters of an instance share one subscription, and a message lets one of them try"),
 	on("v8", holds, "the release calls the first in line by name"),
-	on("v13", herded, "all who wait watch the one node, and all but one of them go back to watch the next one's"),
-	on("v14 v14-hasty", holds, "each watches the node before its own, and nobody else does"),
+	on("v13", herded, "all waiters watch the one node, and all but one go back to watching the next holder's"),
+	on("v14 v14-hasty", holds, "each node is watched only by the waiter right behind it"),
 	skip("v7-cached", "it waits as v7 does"),
 	skip("v18 v19", here),
-	skipOthers("a release wakes nobody: who waits asks again after a while"),
+	skipOthers("a release wakes nobody: waiters poll"),
 )
 
 // injectHerd lets fifty orders find the lock taken, on b and a in turn, and waits until each of them has had it.

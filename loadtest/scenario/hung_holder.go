@@ -9,7 +9,7 @@ import (
 
 var hungHolder = declare(catalog.Scenario{
 	Name:      "hung-holder",
-	Does:      "the work does not end for as long as anybody is made to wait",
+	Does:      "the work takes longer than anybody waits",
 	Instances: 2,
 	TTL:       renewedLease,
 	Within:    3 * renewedLease,
@@ -17,18 +17,18 @@ var hungHolder = declare(catalog.Scenario{
 }, injectHungHolder,
 	on("v1 v12-naive v12-session", stuck, "nothing ends the lock but its holder"),
 	on("v1.5 v2 v3 v4", shared, "the lease ends and lets the next one in, beside the first"),
-	on("v5 v5-as-printed v7 v8 v10 v11", stuck, "it renews for ever: the process is well, and so is its timer"),
+	on("v5 v5-as-printed v7 v8 v10 v11", stuck, "it renews for ever: the process is healthy, and so is its timer"),
 	on("v5.5 v9", holds, "after three renewals the work is cancelled and the lock released"),
 	on("v6", stuck, "it renews for ever, on all nodes"),
 	like("v9-nodes", catalog.Variant{Of: "v9"}),
 	on("v12 v15 v15-write-only", stuck, "it renews for ever"),
 	on("v13 v14", stuck, "its session lasts for as long as its process"),
-	on("v14-hasty", shared, "the fresh request waits for a time, and then takes itself for the holder, beside the first"),
+	on("v14-hasty", shared, "the fresh request's wait times out, and it believes it holds the lock, beside the first"),
 	needNoFault,
 	takeNoLock,
 )
 
-// injectHungHolder lets a work longer than anybody waits. The fresh requests come while it works.
+// injectHungHolder sends to a an order whose work takes longer than anybody waits. The fresh requests come during it.
 func injectHungHolder(f *play) {
 	f.warmUp()
 	first := f.order(a, "anna", client.Order{Fault: "hold@" + f.rung.AfterRead(), Work: f.endlessWork()})

@@ -9,7 +9,7 @@ import (
 
 var lateRelease = declare(catalog.Scenario{
 	Name:      "late-release",
-	Does:      "the first holder ends after its lease while a second is inside; a third tries",
+	Does:      "the first holder releases after its lease has ended, while a second is inside; a third tries",
 	Instances: 2,
 	TTL:       renewedLease,
 	First:     true,
@@ -21,10 +21,10 @@ var lateRelease = declare(catalog.Scenario{
 	on("v4", oversold, "the second got in by expiry, but the script finds another's token and deletes nothing"),
 	on("v5 v5-as-printed v6 v7 v8 v10 v12 v15 v15-write-only", holds,
 		"the lease is renewed, so there is no second holder"),
-	on("v5.5 v9 v9-nodes", holds, "the lease is renewed up to a bound that this work stays below"),
+	on("v5.5 v9 v9-nodes", holds, "the lease is renewed up to a bound, and this work stays within it"),
 	on("v11", holds, "the permit is renewed, so there is no second holder"),
 	on("v13 v14", holds, "the session lasts, so there is no second holder"),
-	on("v14-hasty", oversold, "each of the others waits for a time, and then takes itself for the holder"),
+	on("v14-hasty", oversold, "each of the others waits until it times out, and then believes it holds the lock"),
 	needNoFault,
 	takeNoLock,
 )

@@ -11,7 +11,7 @@ import (
 
 var majorityDown = declare(catalog.Scenario{
 	Name:      "majority-down",
-	Does:      "three of five Redlock nodes are away, or two of three ZooKeepers, and stay away",
+	Does:      "three of five Redlock nodes, or two of three ZooKeeper servers, go down and stay down",
 	Instances: 2,
 	Topology:  catalog.Topology{Links: true, Ensemble: true},
 	TTL:       longLease,
@@ -20,21 +20,21 @@ var majorityDown = declare(catalog.Scenario{
 	on("v13 v14", stuck,
 		"one of three is no majority: it serves nobody, so nobody gets in, neither beside the holder nor after it"),
 	on("v6", stuck, "two of five are no majority: it refuses everybody, and oversells nothing"),
-	on("v9-nodes", stuck, "it needs all five, so one that is away stops everybody"),
+	on("v9-nodes", stuck, "it needs all five, so one that is down stops everybody"),
 	haveOneServer,
 )
 
-// injectMajorityDown takes three nodes of five away for good.
+// injectMajorityDown takes three of five nodes down for good.
 func injectMajorityDown(f *play) {
 	if f.rung.OnZooKeeper() {
 		f.loseEnsemble()
 		return
 	}
 	first, begun := f.withoutQuorum()
-	first.recordFaultOn(network, begun, time.Now(), "with three nodes of five away")
+	first.recordFaultOn(network, begun, time.Now(), "with three of five nodes down")
 }
 
-// withoutQuorum takes three nodes of five away from both instances, and sends an order to a.
+// withoutQuorum takes three of five nodes down for both instances, and sends an order to a.
 func (f *play) withoutQuorum() (first *inFlight, begun time.Time) {
 	f.warmUp()
 	begun = time.Now()
@@ -49,7 +49,7 @@ func (f *play) withoutQuorum() (first *inFlight, begun time.Time) {
 func (f *play) loseEnsemble() {
 	first, begun, _ := f.withoutMajority()
 	first.finish()
-	first.recordFaultOn(lockServer, begun, time.Now(), "with two of three servers away")
+	first.recordFaultOn(lockServer, begun, time.Now(), "with two of three servers down")
 }
 
 // withoutMajority kills two servers of three while a holds the lock, and lets an order on b ask for it in vain. It

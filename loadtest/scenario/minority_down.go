@@ -12,7 +12,7 @@ import (
 
 var minorityDown = declare(catalog.Scenario{
 	Name:      "minority-down",
-	Does:      "two of five Redlock nodes are away, one refusing, one silent; the leader of three ZooKeepers dies",
+	Does:      "two of five Redlock nodes are down, one refusing, one silent; the leader of three ZooKeeper servers dies",
 	Instances: 2,
 	Topology:  catalog.Topology{Links: true, Ensemble: true},
 	TTL:       3 * time.Second,
@@ -20,11 +20,11 @@ var minorityDown = declare(catalog.Scenario{
 }, injectMinorityDown,
 	on("v6", holds, "three of five are a majority"),
 	on("v13 v14", holds, "two of three are a majority: they elect a leader, and the holder's session goes on with them"),
-	on("v9-nodes", stuck, "it needs all five, so one that is away stops everybody"),
+	on("v9-nodes", stuck, "it needs all five, so one that is down stops everybody"),
 	haveOneServer,
 )
 
-// injectMinorityDown takes two nodes of five away: one refuses, and one is silent. Order 1 on a works, and b waits for
+// injectMinorityDown takes two of five nodes down: one refuses, and one is silent. Order 1 on a works, and b waits for
 // the lock.
 func injectMinorityDown(f *play) {
 	if f.rung.OnZooKeeper() {
@@ -40,7 +40,7 @@ func injectMinorityDown(f *play) {
 	second := f.order(b, "bert", client.Order{Wait: minorityWait})
 	first.finish()
 	second.waitAnswered()
-	first.recordFaultOn(network, begun, time.Now(), "with two nodes of five away")
+	first.recordFaultOn(network, begun, time.Now(), "with two of five nodes down")
 }
 
 // minorityWait bounds the wait of orders for a lock of which a minority is away.
@@ -54,7 +54,7 @@ func (f *play) loseLeader() {
 	others := f.killLeader()
 	f.waitElected(first, others)
 	f.serveBehind(first)
-	first.recordFaultOn(lockServer, begun, time.Now(), "whose ensemble lost its leader, one server of three")
+	first.recordFaultOn(lockServer, begun, time.Now(), "whose ensemble of three lost its leader")
 	if first.op.Outcome != history.Sold {
 		f.fail("order %s lost its lock with one server of three: %s", first.ID, first.op.Detail)
 	}

@@ -10,7 +10,7 @@ import (
 
 var nested = declare(catalog.Scenario{
 	Name:      "nested",
-	Does:      "the business code takes the lock that its own order holds; later its caller comes again",
+	Does:      "the business code takes the lock that its own order already holds; later the same caller orders again",
 	Instances: 2,
 }, injectNested,
 	on("v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v6 v9 v9-naive v9-nodes v10 v11 v12-naive v12-session v13 v14 v15 "+
@@ -18,16 +18,16 @@ var nested = declare(catalog.Scenario{
 	on("v7", holds, "the lock knows its owner, and counts"),
 	on("v8", holds, "the lock knows its owner, counts, and lets it in past the queue"),
 	on("v14-hasty", oversold,
-		"it waits for its own node, for a time, and gets in; its caller, who comes again, gets in by the same way, beside "+
-			"the next one"),
+		"it waits for its own node until it times out, and gets in; its caller's next order gets in the same way, beside "+
+			"the next holder"),
 	on("v7-cached", oversold,
-		"its caller has released, but the process remembers that it holds, and lets it in beside the next one"),
+		"its caller has released the lock, but the process still remembers holding it, and lets it in beside the next one"),
 	on("v12", holds, "the row knows its owner, and counts"),
 	on("v16 v17", holds, "it locks nothing, so there is nothing to take again"),
 	needNoFault,
 )
 
-// injectNested lets a caller take its own lock again while it holds it. Later b holds the lock and the same caller
+// injectNested has a caller take its own lock again while it holds it. Later b holds the lock and the same caller
 // comes again: it must not believe that it still holds the lock.
 func injectNested(f *play) {
 	f.warmUp()
@@ -48,5 +48,5 @@ func injectNested(f *play) {
 }
 
 // itself is the reason why a lock breaks when its holder takes it again.
-const itself = "it does not know its own holder: the order is refused by itself, or waits for itself, and every one " +
-	"after it too"
+const itself = "it does not recognize its own holder: its own lock refuses the order or keeps it waiting, and every " +
+	"later order too"

@@ -9,14 +9,14 @@ import (
 
 var nodeFailover = declare(catalog.Scenario{
 	Name:      "node-failover",
-	Does:      "one of the nodes that granted has a replica that never heard of the lock, and fails over to it",
+	Does:      "one of the nodes that granted the lock fails over to a replica that never received it",
 	Instances: 2,
 	Topology:  catalog.Topology{OwnLocks: true, ReplicatedNode: true},
 	TTL:       longLease,
 }, injectNodeFailover,
-	on("v6", oversold, "the replica grants what its primary granted before, and with two nodes that were never asked "+
-		"it is a majority"),
-	on("v9-nodes", holds, "the replica grants it again, but the other four nodes have not forgotten"),
+	on("v6", oversold, "the replica grants what its primary had already granted, and with two nodes that were never "+
+		"asked it makes a majority"),
+	on("v9-nodes", holds, "the replica grants the lock again, but the other four nodes remember it"),
 	haveOneServer,
 )
 
@@ -38,13 +38,13 @@ func injectNodeFailover(f *play) {
 
 var nodeFailoverDelayed = declare(catalog.Scenario{
 	Name:      "node-failover-delayed",
-	Does:      "the same, but the replica is promoted only when its primary has been away for the TTL",
+	Does:      "the same, but the replica is promoted only after its primary has been down for the TTL",
 	Instances: 2,
 	Topology:  catalog.Topology{OwnLocks: true, ReplicatedNode: true},
 	TTL:       3 * time.Second,
 }, injectNodeFailoverDelayed,
-	on("v6", holds, "what the replica never heard of is over by the time that it votes, as it lost its majority before"),
-	skipOthers("its lock is not granted by some of several nodes, of which one could grant it again"),
+	on("v6", holds, "the lease that the replica never received is over by the time it votes: no majority renewed it"),
+	skipOthers("its lock is not granted by a majority of nodes, one of which could vote twice"),
 )
 
 // injectNodeFailoverDelayed does the same, but the replica is promoted only when its primary has been away for a TTL.

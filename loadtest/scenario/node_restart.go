@@ -15,22 +15,22 @@ var nodeRestart = declare(catalog.Scenario{
 	TTL:       longLease,
 }, injectNodeRestart,
 	on("v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v7 v8 v9", oversold,
-		"the server that knew of its lock knows nothing any more, and grants it again"),
-	on("v6", oversold, "the node that has forgotten votes again, and with two that were never asked it is a majority"),
-	on("v9-nodes", holds, "the node that has forgotten grants it again, but the other four have not forgotten"),
-	on("v10", oversold, "the server that knew of its writer knows nothing any more, and lets the next one in"),
-	on("v11", oversold, "the server that knew of its permit knows nothing any more, and grants it again"),
-	on("v12 v12-naive", holds, "this server does not come back empty: it had the row on its disk before it granted it"),
+		"the server has forgotten the lock, and grants it again"),
+	on("v6", oversold,
+		"the node that has forgotten the lock votes again, and with two that were never asked it makes a majority"),
+	on("v9-nodes", holds, "the node that has forgotten the lock grants it again, but the other four remember it"),
+	on("v10", oversold, "the server has forgotten the writer, and lets the next one in"),
+	on("v11", oversold, "the server has forgotten the permit, and grants it again"),
+	on("v12 v12-naive", holds, "this server does not restart empty: the row was on disk before the lock was granted"),
 	on("v12-session", shared,
-		"its lock ends with the server, and is granted again; but so does its connection: it sees that at its next "+
-			"look, at most 200 ms later, and cancels the work before it writes"),
+		"its lock ends with the server, and is granted again; but its connection ends too: it notices at its next "+
+			"check, at most 200 ms later, and cancels the work before it writes"),
 	on("v13 v14", holds,
-		"this server alone does not come back empty: it had the lock on its disk before it granted it, and the session "+
-			"goes on"),
+		"this server does not restart empty: the lock was on disk before it was granted, and the session goes on"),
 	on("v15 v15-write-only", shared,
 		"the server grants it again, but with a newer token, and the stock refuses the older"),
 	skip("v14-hasty",
-		"its lock outlasts the restart as v14's does, but the second order may come in when its wait ends: see hung-holder"),
+		"its lock outlasts the restart as v14's does, but the second order may get in when its wait ends: see hung-holder"),
 	needNoFault,
 	takeNoLock,
 )
@@ -61,8 +61,8 @@ var delayedRestart = declare(catalog.Scenario{
 	Instances: 2,
 	Topology:  catalog.Topology{OwnLocks: true},
 }, injectDelayedRestart,
-	on("v6", holds, "what the node has forgotten is over by the time that it votes again"),
-	skipOthers("its lock is not granted by some of several nodes, of which one could grant it again"),
+	on("v6", holds, "the lease that the node has forgotten is over by the time it votes again"),
+	skipOthers("its lock is not granted by a majority of nodes, one of which could vote twice"),
 )
 
 // injectDelayedRestart does the same, but the node comes back only after every lease that it could have lost has ended.

@@ -10,15 +10,15 @@ import (
 
 var oppositeOrder = declare(catalog.Scenario{
 	Name:      "opposite-order",
-	Does:      "two orders name two products in opposite orders; a fresh request has 1 s of a wait of 3 s",
+	Does:      "two orders lock two products in opposite order and wait up to 3 s; a fresh request has 1 s to get through",
 	Instances: 2,
 	TTL:       3 * time.Second,
 	Within:    time.Second,
 }, injectOppositeOrder,
-	on("v9", holds, "it takes both or none, in one order for all, and holds nothing while it waits"),
+	on("v9", holds, "it takes both or none, in the same order as everybody, and holds nothing while it waits"),
 	on("v9-naive", stuck,
 		"each holds the lock that the other waits for, and nobody gets either until their waits are over"),
-	skipOthers("an order is of one product, and takes one lock"),
+	skipOthers("an order is for one product, and takes one lock"),
 )
 
 // injectOppositeOrder sends an order of two products to a, and one of the same products in the opposite order to b.

@@ -9,14 +9,14 @@ import (
 
 var pause = declare(catalog.Scenario{
 	Name:      "pause",
-	Does:      "SIGSTOP at the last instant before the write, until a second has sold",
+	Does:      "SIGSTOP at the last instant before the write, until a second order has sold",
 	Instances: 2,
 	Stops:     true,
 	First:     true,
 }, injectPause,
 	on("v1 v12-naive", holds, "nothing expires: the others wait, and give up"),
 	on("v1.5 v2 v3 v4", oversold, "a stopped process does not see its lease expire"),
-	on("v5 v5-as-printed v7 v8 v10 v11", oversold, "the timer that renews is stopped with the process"),
+	on("v5 v5-as-printed v7 v8 v10 v11", oversold, "the renewal timer is stopped with the process"),
 	on("v5.5 v9", oversold, "it was stopped after its last check of the lease, and wrote what it had decided before"),
 	on("v6 v9-nodes", oversold, "five nodes agree that the lease has expired, but nobody asks them before the write"),
 	on("v12", oversold, "the database sees the lease expire; its holder does not"),

@@ -11,24 +11,24 @@ import (
 
 var queueOrder = declare(catalog.Scenario{
 	Name: "queue-order",
-	Does: "fifty come one after the other while the lock is held; one more when it is free, and the first of " +
-		"them stopped",
+	Does: "fifty orders arrive one after another while the lock is held; one more arrives when it is free and the " +
+		"first of them is stopped",
 	Instances: 2,
 	Stops:     true,
 	Topology:  catalog.Topology{OwnLocks: true},
 	TTL:       longLease,
 	Asks:      history.InOrder,
 }, injectQueueOrder,
-	on("v4", overtaken, "who waits asks again after a while, and whoever asks first when it is free gets it"),
+	on("v4", overtaken, "waiters poll, and the first to poll when it is free gets it"),
 	on("v7", overtaken, "a release wakes one waiter per instance, and the one that loses waits again behind the others"),
-	on("v8", holds, "who waits has a place in one queue for all instances, and the release calls the first"),
-	on("v13", overtaken, "a release wakes all who wait, and any of them may be the first to make the node"),
-	on("v14", holds, "ZooKeeper numbers those who come, and each waits for the one before it alone"),
+	on("v8", holds, "waiters of all instances share one queue, and the release calls the first"),
+	on("v13", overtaken, "a release wakes all waiters, and any of them may be the first to create the node"),
+	on("v14", holds, "ZooKeeper numbers the waiters, and each waits only for the one before it"),
 	skip("v14-hasty",
-		"it queues as v14 does, but the fresh request behind fifty others may come in when its wait ends: see hung-holder"),
+		"it queues as v14 does, but the fresh request behind fifty others may get in when its wait ends: see hung-holder"),
 	skip("v7-cached", "it waits as v7 does"),
 	skip("v18 v19", here),
-	skipOthers("it has no queue: v4, which polls, and v7, which is woken, stand for all of those"),
+	skipOthers("it has no queue: v4, which polls, and v7, which is woken, stand for all such rungs"),
 )
 
 // injectQueueOrder sends fifty orders, one after the other, to b and a in turn, while an order on a holds the lock.

@@ -12,21 +12,21 @@ import (
 
 var quorumReturns = declare(catalog.Scenario{
 	Name: "quorum-returns",
-	Does: "three of five nodes, or two of three ZooKeepers, are away while one tries; two, or one, return; a fresh " +
-		"request has 1 s of a lease of 3 s",
+	Does: "three of five nodes, or two of three ZooKeeper servers, are down while an order tries; two, or one, return; " +
+		"the lease lasts 3 s, and a fresh request has 1 s to get through",
 	Instances: 2,
 	Topology:  catalog.Topology{Links: true, Ensemble: true},
 	TTL:       3 * time.Second,
 	Within:    time.Second,
 }, injectQuorumReturns,
-	on("v6", holds, "what a failed try had got it gives back at once, so all four nodes are free"),
+	on("v6", holds, "a failed attempt releases at once what it acquired, so all four nodes are free"),
 	on("v9-nodes", stuck, "one node is still away, and it needs all five"),
 	on("v13 v14", holds,
-		"without a majority no session can end: the holder still has its lock, and the next one gets it from there"),
+		"without a majority no session can end: the holder still has its lock, and the next one gets it from the holder"),
 	haveOneServer,
 )
 
-// injectQuorumReturns takes three nodes of five away, and heals two of them. A fresh request now needs the nodes that
+// injectQuorumReturns takes three of five nodes down, and heals two of them. A fresh request now needs the nodes that
 // stayed up, and what a failed acquire left on them would be in its way.
 func injectQuorumReturns(f *play) {
 	if f.rung.OnZooKeeper() {
@@ -34,7 +34,7 @@ func injectQuorumReturns(f *play) {
 		return
 	}
 	first, begun := f.withoutQuorum()
-	first.recordFaultOn(network, begun, time.Now(), "with three nodes of five away")
+	first.recordFaultOn(network, begun, time.Now(), "with three of five nodes down")
 	f.probes = []int{b}
 	f.onAllLinks(nodes(1, 2), (*cluster.Link).Heal)
 }
@@ -44,7 +44,7 @@ func injectQuorumReturns(f *play) {
 func (f *play) ensembleReturns() {
 	first, begun, dead := f.withoutMajority()
 	f.must(dead.Restart(f.ctx))
-	first.recordFaultOn(lockServer, begun, time.Now(), "with two of three servers away")
+	first.recordFaultOn(lockServer, begun, time.Now(), "with two of three servers down")
 	f.probes = []int{b}
 	f.serveBehind(first)
 }

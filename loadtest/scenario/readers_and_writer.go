@@ -11,13 +11,13 @@ import (
 
 var readersAndWriter = declare(catalog.Scenario{
 	Name:      "readers-and-writer",
-	Does:      "twenty readers come one after the other without a gap, and a writer comes after the first",
+	Does:      "twenty readers arrive one after another without a gap, and a writer arrives after the first",
 	Instances: 2,
 	TTL:       longLease,
 	Within:    2 * time.Second,
 }, injectReadersAndWriter,
 	on("v10", holds,
-		"a writer that waits leaves a mark, past which no new reader gets in: it is next when those inside have left"),
+		"a waiting writer leaves a mark that keeps new readers out: it is next when the readers inside have left"),
 	skipOthers("it has no lock that readers share"),
 )
 

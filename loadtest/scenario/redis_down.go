@@ -11,18 +11,18 @@ import (
 
 var redisDown = declare(catalog.Scenario{
 	Name:      "redis-down",
-	Does:      "all servers are away, an order is sent to each instance, and they come back",
+	Does:      "all servers go away, each instance gets an order, and the servers come back",
 	Instances: 2,
 	Topology:  catalog.Topology{Links: true},
 	Timeout:   300 * time.Millisecond,
 }, injectRedisDown,
 	on("v0 v0.5 v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v6 v9 v9-nodes v10 v11 v12 v12-naive v15 "+
 		"v15-write-only v16 v17", holds,
-		"each order gets a clear no, and the clients connect again by themselves"),
-	on("v7 v8", holds, "each order gets a clear no, and the clients connect and subscribe again by themselves"),
-	on("v11-two", holds, "each order gets a clear no, and then there is one at a time"),
-	on("v12-session", holds, "each order gets a clear no, and the clients connect again by themselves, in new sessions"),
-	on("v13 v14", holds, "each order gets a clear no, and the clients connect again by themselves, in a new session"),
+		"each order is clearly refused, and the clients reconnect by themselves"),
+	on("v7 v8", holds, "each order is clearly refused, and the clients reconnect and resubscribe by themselves"),
+	on("v11-two", holds, "each order is clearly refused, and afterwards there is only one at a time"),
+	on("v12-session", holds, "each order is clearly refused, and the clients reconnect by themselves, in new sessions"),
+	on("v13 v14", holds, "each order is clearly refused, and the clients reconnect by themselves, in a new session"),
 )
 
 // injectRedisDown cuts both instances off from all servers, sends an order to each, and heals the links.

@@ -78,7 +78,7 @@ func (r *Runner) run(
 	return c, r.Play(ctx, c, urls, func(ctx context.Context) error { return r.runLoad(ctx, c, spec, steps) })
 }
 
-// Play runs a cell whose orders are sent by play: it fills the shelf before, and comes to the verdicts afterwards.
+// Play runs a cell whose orders are sent by play: it fills the shelf before, and judges the cell afterwards.
 func (r *Runner) Play(ctx context.Context, c *history.Cell, urls []string, play func(context.Context) error) error {
 	if err := r.identify(ctx, c, urls); err != nil || c.NotRun != "" {
 		return err

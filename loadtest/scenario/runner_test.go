@@ -49,7 +49,7 @@ func TestAFaultThatDoesNotHappenIsASurprise(t *testing.T) {
 	assert.Equal(t, history.OK, cell.Finding(history.Stock).Result)
 	surprises := specs[0].Scenario.Assess(cell).Surprises
 	require.NotEmpty(t, surprises)
-	assert.Contains(t, surprises[0], "check-delete-gap v4 lua-release: could not be played to its end: order p-anna")
+	assert.Contains(t, surprises[0], "check-delete-gap v4 lua-release: could not be completed: order p-anna")
 	assert.Equal(t, 0, scenario.Table.Assess([]*history.Cell{cell})[0].Met)
 }
 

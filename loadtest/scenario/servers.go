@@ -155,4 +155,4 @@ func (f *play) restart(servers []string) {
 }
 
 // here is the reason why no scenario puts the waiters of v18 and v19 in line.
-const here = "orders that wait in the memory of their instance send no command, so nobody can tell when they wait"
+const here = "orders that wait in their instance's memory send no command, so nobody can tell when they wait"

@@ -9,7 +9,7 @@ import (
 
 var slowWork = declare(catalog.Scenario{
 	Name:      "slow-work",
-	Does:      "the work takes 2.5 leases, the process is well",
+	Does:      "the work takes 2.5 leases in a healthy process",
 	Instances: 2,
 	TTL:       renewedLease,
 	First:     true,
@@ -24,14 +24,14 @@ var slowWork = declare(catalog.Scenario{
 	on("v8", holds, "the lease is renewed for as long as the work takes, and the others wait in line"),
 	like("v9-nodes", catalog.Variant{Of: "v9"}),
 	on("v11", holds, "the permit is renewed for as long as the work takes"),
-	on("v13 v14", holds, "there is no TTL: the session lasts while the process is well"),
-	on("v14-hasty", holds, "the others wait for longer than the work takes, and the release wakes them"),
+	on("v13 v14", holds, "there is no TTL: the session lasts as long as the process is healthy"),
+	on("v14-hasty", holds, "the others wait longer than the work takes, and the release wakes them"),
 	on("v16", holds, "the slow order finds that the stock has changed, writes nothing and retries"),
 	on("v17", holds, "its work comes before the script, which takes no time"),
 	needNoFault,
 )
 
-// injectSlowWork lets a work longer than its lease lasts, without any failure. Meanwhile b tries to sell.
+// injectSlowWork sends to a an order whose work outlasts its lease; nothing fails. Meanwhile b tries to sell.
 func injectSlowWork(f *play) {
 	f.slowWork(client.Order{}, nil, func(first *inFlight, begun time.Time) {
 		first.recordFault(begun, "working %s under a lease of %s", seconds(f.longWork()), seconds(f.Load.TTL))
@@ -40,19 +40,19 @@ func injectSlowWork(f *play) {
 
 var explicitLease = declare(catalog.Scenario{
 	Name:      "explicit-lease",
-	Does:      "the work takes 2.5 leases, the process is well, and the order has asked not to renew its lease",
+	Does:      "the work takes 2.5 leases in a healthy process, and the order has asked for no renewals",
 	Instances: 2,
 	TTL:       renewedLease,
 }, injectExplicitLease,
 	on("v5 v5-as-printed", oversold,
 		"without its renewals it is v4: the lease expires during the work, and the next holder reads the same stock"),
 	on("v5.5 v5.7 v7 v8 v9 v10 v12 v15 v15-write-only", holds,
-		"the lease expires during the work, but its holder keeps count: the work is cancelled before it writes"),
+		"the lease expires during the work, but its holder tracks it: the work is cancelled before it writes"),
 	on("v6", holds,
-		"the lease expires on the nodes, but its holder keeps count: the work is cancelled before it writes"),
+		"the lease expires on the nodes, but its holder tracks it: the work is cancelled before it writes"),
 	like("v9-nodes", catalog.Variant{Of: "v9"}),
 	on("v11", holds,
-		"the permit expires during the work, but its holder keeps count: the work is cancelled before it writes"),
+		"the permit expires during the work, but its holder tracks it: the work is cancelled before it writes"),
 	skip("v1.5 v2 v3 v4", "it never renews: slow-work is the same"),
 	skip("v1 v12-naive v12-session v13 v14 v14-hasty", "its lock has no TTL, so there is nothing to renew"),
 	needNoFault,
@@ -69,8 +69,8 @@ func injectExplicitLease(f *play) {
 // longWork is work that takes longer than a lease, and longer than v5.5 renews one.
 func (f *play) longWork() time.Duration { return f.Load.TTL * 5 / 2 }
 
-// slowWork lets a work longer than its lease lasts, on an order like with, and calls fault, unless nil, when that work
-// begins. Meanwhile b tries to sell. When a has ended it calls record.
+// slowWork sends to a an order like with, whose work outlasts its lease, and calls fault, unless nil, when that work
+// begins. Meanwhile b tries to sell. When a's order has ended, it calls record.
 func (f *play) slowWork(with client.Order, fault func(), record func(first *inFlight, begun time.Time)) {
 	f.warmUp()
 	with.Fault, with.Work, with.Wait = "hold@"+f.rung.AfterRead(), f.longWork(), 4*f.Load.TTL

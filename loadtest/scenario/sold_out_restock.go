@@ -9,12 +9,12 @@ import (
 
 var soldOutRestock = declare(catalog.Scenario{
 	Name:      "sold-out-restock",
-	Does:      "an order is told that all is sold; then the shop is restocked, and somebody buys",
+	Does:      "an order finds the shop sold out; then the shop is restocked, and another order buys",
 	Instances: 2,
 }, injectSoldOutRestock,
 	on("v1 v1.5 v2 v3 v4 v12-naive v12-session", holds, "the lock is released whether there was a sale or not"),
 	on("v5", holds, "the timer is stopped whether there was a sale or not"),
-	on("v5-as-printed", stuck, "without a sale nobody stops its timer, which keeps writing the released key, for ever"),
+	on("v5-as-printed", stuck, "without a sale nothing stops its timer, which rewrites the released key for ever"),
 	on("v5.5 v6 v7 v8 v9 v9-nodes v10 v11 v12 v15 v15-write-only", holds,
 		"the renewer is stopped whether there was a sale or not"),
 	on("v13 v14", holds, "the node is deleted whether there was a sale or not"),
@@ -30,7 +30,7 @@ func injectSoldOutRestock(f *play) {
 	first := f.order(a, "anna", client.Order{})
 	first.waitAnswered()
 	f.must(f.Client.SetStock(f.ctx, url, f.cell.Product, f.cell.Initial))
-	first.recordFault(begun, "told that all is sold")
+	first.recordFault(begun, "told that the shop is sold out")
 	// A timer that was left running acts after half a lease, which cannot be seen from outside: wait for a whole lease.
 	f.sleepUntil(time.Now().Add(f.Load.TTL))
 	f.order(b, "bert", client.Order{}).waitAnswered()

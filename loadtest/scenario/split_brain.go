@@ -8,7 +8,7 @@ import (
 
 var splitBrain = declare(catalog.Scenario{
 	Name: "split-brain",
-	Does: "the primary of the locks is cut off with one instance; the other instance has a replica that was promoted, " +
+	Does: "a partition leaves the primary of the locks with one instance; on the other side a replica is promoted, " +
 		"and both sides go on",
 	Instances: 2,
 	Topology:  catalog.Topology{ReplicatedLocks: true, OneLink: true},
@@ -18,8 +18,8 @@ var splitBrain = declare(catalog.Scenario{
 		"there are two primaries, neither knows of the other, and each grants the lock"),
 	on("v5.7", holds, "the old primary reaches no replica that could confirm the lock, so it grants nothing"),
 	on("v15 v15-write-only", shared,
-		"two primaries grant the lock, but the clock makes the token of the later grant the higher one, and the stock, "+
-			"of which there is one, refuses the older"),
+		"two primaries grant the lock, but tokens come from the clock: the later grant has the higher one, and the "+
+			"stock, of which there is only one, refuses the older"),
 	needNoFault,
 	noReplicas,
 	takeNoLock,
@@ -34,13 +34,13 @@ func injectSplitBrain(f *play) {
 
 var splitBrainMinReplicas = declare(catalog.Scenario{
 	Name:      "split-brain-min-replicas",
-	Does:      "the same with min-replicas-to-write 1, when the old primary has missed its replicas for max-lag",
+	Does:      "the same with min-replicas-to-write 1, after the old primary has not heard from its replicas for max-lag",
 	Instances: 2,
 	Topology:  catalog.Topology{ReplicatedLocks: true, OneLink: true, MinReplicas: true},
 	TTL:       longLease,
 }, injectSplitBrainMinReplicas,
 	on("v5.5", holds, "the old primary has heard from no replica for longer than max-lag, and refuses every write"),
-	on("v5.7", holds, "the old primary refuses the write before WAIT could say anything"),
+	on("v5.7", holds, "the old primary refuses the write before WAIT matters"),
 	on("v7", holds, "the old primary refuses the write of a script too"),
 	skip("v7-cached", splitForAll),
 	skipOthers(splitForAll),
@@ -61,7 +61,7 @@ var splitBrainInLag = declare(catalog.Scenario{
 }, injectSplitBrainInLag,
 	on("v5.5 v7", oversold,
 		"until max-lag has passed the old primary counts replicas that it does not reach, and the lease outlasts that"),
-	on("v5.7", holds, "WAIT asks about this very lock, not whether a replica answered lately"),
+	on("v5.7", holds, "WAIT asks about this very lock, not whether a replica has answered recently"),
 	skip("v7-cached", splitForAll),
 	skipOthers(splitForAll),
 )

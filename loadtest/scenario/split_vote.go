@@ -12,8 +12,8 @@ import (
 
 var splitVote = declare(catalog.Scenario{
 	Name: "split-vote",
-	Does: "three ask five nodes at once, and each reaches its own nodes first: two, two and one; nobody has a majority, " +
-		"and one has to get in within 5 s",
+	Does: "three orders ask five nodes at once, and each reaches different nodes first: two, two and one; nobody has a " +
+		"majority, and one must get in within 5 s",
 	Instances:   3,
 	Topology:    catalog.Topology{Links: true, OwnLocks: true},
 	TTL:         longLease,
@@ -23,10 +23,10 @@ var splitVote = declare(catalog.Scenario{
 	Retry:       time.Second,
 }, injectSplitVote,
 	on("v6", holds,
-		"each gives back what it got, and waits for a random time, half of the delay to one and a half of it, so the "+
-			"next time one of them comes first"),
+		"each releases what it acquired and waits for a random time, 0.5 to 1.5 times the delay, so next time one of "+
+			"them comes first"),
 	on("v9-nodes", holds,
-		"it asks one node after the other, so the vote is never split: whoever gets the first gets the rest"),
+		"it asks one node after another, so the vote is never split: whoever gets the first gets the rest"),
 	haveOneServer,
 )
 

@@ -9,7 +9,7 @@ import (
 
 var stockFailover = declare(catalog.Scenario{
 	Name:      "stock-failover",
-	Does:      "the primary of the stock dies before it has replicated a sale; the locks are elsewhere, and well",
+	Does:      "the primary of the stock dies before it has replicated a sale; the locks are elsewhere, and unaffected",
 	Instances: 2,
 	Topology:  catalog.Topology{ReplicatedStock: true},
 	TTL:       longLease,

@@ -22,7 +22,7 @@ func Trials() []Trial {
 	return []Trial{
 		{"one-instance", oneInstance.Does, nil, true},
 		{"two-instances", twoInstances.Does, nil, false},
-		{"slow-work", "an order's work takes 2.5 leases, and another order waits", trySlowWork, false},
+		{"slow-work", "an order's work takes 2.5 leases while another order waits", trySlowWork, false},
 		{"late-release", "an order releases half a lease too late, while a second works; a third tries", tryLateRelease,
 			false},
 	}
@@ -40,7 +40,7 @@ func (r *Runner) Try(ctx context.Context, t Trial, rung, product string, urls []
 	return r.run(ctx, spec, product, urls, t.steps)
 }
 
-// trySlowWork lets one order work for 2.5 leases. Once it is at work, another one comes and waits.
+// trySlowWork sends an order whose work takes 2.5 leases. Once it is at work, another one arrives and waits.
 func trySlowWork(f *play) {
 	f.warmUp()
 	begun := time.Now()
@@ -51,8 +51,8 @@ func trySlowWork(f *play) {
 	second.waitAnswered()
 }
 
-// tryLateRelease lets one order work for 1.5 leases. The second gets in by then, unless the lease is renewed, and still
-// works when the first releases. Then a third comes, which waits for no longer than a moment.
+// tryLateRelease sends an order whose work takes 1.5 leases. The second gets in by then, unless the lease is renewed,
+// and still works when the first releases. Then a third comes, which waits for no longer than a moment.
 func tryLateRelease(f *play) {
 	f.warmUp()
 	begun := time.Now()
@@ -68,7 +68,7 @@ func tryLateRelease(f *play) {
 func (o *inFlight) waitWorked(begun time.Time) {
 	o.waitAnswered()
 	if took := time.Since(begun); took < o.Load.TTL {
-		o.fail("work=%s with ttl=%s was answered after %s: the service does not work for as long as it is told", o.Work,
+		o.fail("work=%s with ttl=%s was answered after %s: the service does not work for as long as the order asks", o.Work,
 			o.Load.TTL, seconds(took))
 	}
 	o.recordFault(begun, "working %s under a lease of %s", seconds(o.Work), seconds(o.Load.TTL))

@@ -10,7 +10,7 @@ import (
 
 var waiterDies = declare(catalog.Scenario{
 	Name:      "waiter-dies",
-	Does:      "one works while two wait behind it; the first of the two is killed, and the other is served in the end",
+	Does:      "one order works while two wait behind it; the first waiter is killed, and the other is served in the end",
 	Instances: 2,
 	Topology:  catalog.Topology{OwnLocks: true},
 	TTL:       longLease,
@@ -21,18 +21,18 @@ var waiterDies = declare(catalog.Scenario{
 		"waiters poll, and a dead one leaves nothing behind"),
 	on("v7", holds, "waiters subscribe to a channel, and the release wakes one on each instance that is still alive"),
 	on("v8", holds, "the dead waiter's place in the queue expires, and the one behind it moves up"),
-	on("v10", holds, "the dead writer's mark keeps readers out until it expires, but no writers"),
+	on("v10", holds, "the dead writer's mark keeps readers out until it expires, but not writers"),
 	on("v12-session", holds, "waiters poll, and hold no connection in between"),
 	on("v13", holds, "every waiter watches the holder's node, not another waiter's"),
-	on("v14", holds, "the dead waiter's node goes and wakes it, but it looks again and finds the holder still ahead"),
+	on("v14", holds, "the dead waiter's node vanishes and wakes it, but it checks again and finds the holder still ahead"),
 	on("v14-hasty", oversold,
-		"the dead waiter's node goes and wakes it, and it takes itself for the holder beside the first"),
+		"the dead waiter's node vanishes and wakes it, and it believes it holds the lock, beside the first"),
 	needNoFault,
-	skip("v16 v17", "it has no lock that anybody waits for"),
+	skip("v16 v17", "it has no lock to wait for"),
 	skip("v18 v19", here),
 )
 
-// injectWaiterDies lets a work while the second order, on b, waits for the lock, and the third, on a again, waits
+// injectWaiterDies has a work while the second order, on b, waits for the lock, and the third, on a again, waits
 // behind it. Then b is killed. A place that ends with b's session is gone when a's work begins.
 func injectWaiterDies(f *play) {
 	f.warmUp()

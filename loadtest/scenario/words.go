@@ -24,7 +24,7 @@ var (
 	herded        = catalog.Herded
 )
 
-// What several scenarios say alike.
+// Groups that several scenarios share.
 var (
 	// needNoFault are rungs that a crowd alone breaks.
 	needNoFault = slices.Concat(

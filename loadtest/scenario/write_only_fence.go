@@ -4,7 +4,7 @@ import "stockapi/loadtest/catalog"
 
 var writeOnlyFence = declare(catalog.Scenario{
 	Name:      "write-only-fence",
-	Does:      "both have read when the one with the older token, paused till then, writes first",
+	Does:      "both orders have read; then the one with the older token, paused until then, writes first",
 	Instances: 2,
 	Stops:     true,
 }, injectWriteOnlyFence,

@@ -100,5 +100,5 @@ func (r *Recording) Wall() http.Handler {
 		}
 		return nil
 	})
-	return guarded(mux)
+	return guard(mux)
 }

@@ -243,8 +243,8 @@ func (v *vote) check() error {
 	return nil
 }
 
-// voted counts those who have voted, the first time or the second.
-func (c *class) voted(second int) (n int) {
+// voters counts those who have voted, the first time or the second.
+func (c *class) voters(second int) (n int) {
 	for _, p := range c.persons {
 		if p.votes[second] != nil {
 			n++
@@ -286,8 +286,8 @@ func (c *class) turns() map[string]int {
 	return votes
 }
 
-// decided returns what most want next, "" if nobody or as many want the one as the other; and begins the next vote.
-func (c *class) decided() (at string) {
+// decideTurn returns what most want next, "" if nobody or as many want the one as the other; and begins the next vote.
+func (c *class) decideTurn() (at string) {
 	switch votes := c.turns(); {
 	case votes["a"] > votes["b"]:
 		at = "a"
@@ -308,8 +308,8 @@ func (p *person) mayTap() error {
 	return nil
 }
 
-// sharedBy tells the persons of a unit that was sold more than once of each other.
-func (c *class) sharedBy(unit int64, buyers []string) {
+// tellShared tells the persons of a unit that was sold more than once of each other.
+func (c *class) tellShared(unit int64, buyers []string) {
 	for _, p := range c.persons {
 		own := slices.Index(buyers, p.name)
 		if own < 0 {

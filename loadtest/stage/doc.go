@@ -1,5 +1,5 @@
 // Package stage is a workshop on a projector and phones: a class predicts, buys from real instances, sees a fault
-// brought on them, says what it saw, and gets the audit's verdict.
+// injected into them, says what it saw, and gets the audit's verdict.
 //
 // Each round has a shop of its own: a Redis, two instances, and wires between them, which tell what Redis has seen.
 // All that happens is an event of one numbered log. The wall draws what the log says, so whoever comes late gets the

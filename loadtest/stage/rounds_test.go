@@ -125,7 +125,7 @@ func TestRoundsDoWhatTheySay(t *testing.T) {
 				c = openAt(t, 1, r)
 				verdict, phones = c.play(r)
 			}
-			c.scored(r, verdict, phones)
+			c.checkScores(r, verdict, phones)
 			assert.Equal(t, r.Breaks, verdict.broken())
 			assert.Equal(t, r.Twice, map[int]string{0: "0", 1: "1"}[verdict.Twice])
 			if r.Rung == "v15" {
@@ -140,8 +140,8 @@ func votesOf(r stage.Round) [][2]string {
 	return [][2]string{{r.Breaks, r.Twice}, {"", "0"}, {"SERL", "more"}}
 }
 
-// scored asserts that each person has got a point for each letter that it was right about, and one for the units.
-func (c *class) scored(r stage.Round, verdict *event, phones []*phone) {
+// checkScores asserts that each person has got a point for each letter that it was right about, and one for the units.
+func (c *class) checkScores(r stage.Round, verdict *event, phones []*phone) {
 	for i, vote := range votesOf(r) {
 		points := 0
 		for _, letter := range "SERL" {

@@ -104,9 +104,9 @@ func (s *Stage) files(mux *http.ServeMux) {
 	})
 }
 
-// guarded adds what holds of all answers. A name that is no address may be another site's that points here, so only
-// addresses are served, and a page of another site cannot send anything.
-func guarded(mux http.Handler) http.Handler {
+// guard protects the pages. A name that is no address may be another site's that points here, so only addresses are
+// served, and a page of another site cannot send anything.
+func guard(mux http.Handler) http.Handler {
 	mux = http.NewCrossOriginProtection().Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)
@@ -148,13 +148,12 @@ func (s *Stage) wall(mux *http.ServeMux) {
 	mux.HandleFunc("GET /events", s.streamWall)
 }
 
-// Teacher returns the handler of the wall with its controls. A code, if there is one, has to be in the address that the
-// teacher opens first.
-func (s *Stage) Teacher(code string) http.Handler {
+// Teacher returns the handler of the wall with its controls.
+func (s *Stage) Teacher() http.Handler {
 	mux := http.NewServeMux()
 	s.wall(mux)
 	s.controls(mux, s.act)
-	return guarded(behind(code, mux))
+	return guard(mux)
 }
 
 // controls serves the controls of a wall.
@@ -170,26 +169,6 @@ func (s *Stage) controls(mux *http.ServeMux, act func(context.Context, action) e
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}))
-}
-
-// behind lets in who has the code, which a cookie then remembers.
-func behind(code string, mux http.Handler) http.Handler {
-	if code == "" {
-		return mux
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Query().Get("code") == code {
-			http.SetCookie(w, &http.Cookie{Name: "stage", Value: code, Path: "/", HttpOnly: true,
-				SameSite: http.SameSiteStrictMode})
-			http.Redirect(w, r, "/", http.StatusSeeOther)
-			return
-		}
-		if c, err := r.Cookie("stage"); err != nil || c.Value != code {
-			http.Error(w, "open the address that loadtest has printed, with its code", http.StatusForbidden)
-			return
-		}
-		mux.ServeHTTP(w, r)
-	})
 }
 
 // Phones returns the handler of the phones' page.
@@ -230,7 +209,7 @@ func (s *Stage) Phones() http.Handler {
 			return err
 		}))
 	}
-	return guarded(mux)
+	return guard(mux)
 }
 
 // A message comes from a phone: its vote, its order, or its turn.
@@ -251,7 +230,7 @@ func (s *Stage) takeVote(p *person, m message) error {
 	if s.phase != voting && s.phase != asking {
 		return refuse("error.now")
 	}
-	p.votes[s.asked()] = &v
+	p.votes[s.voteNumber()] = &v
 	return nil
 }
 
@@ -279,15 +258,15 @@ func (s *Stage) takeTurn(p *person, m message) error {
 	switch {
 	case m.At != "a" && m.At != "b":
 		return refusal{http.StatusBadRequest, "error.json"}
-	case !s.turning():
+	case !s.takesTurns():
 		return refuse("error.now")
 	}
 	p.turn = m.At
 	return nil
 }
 
-// turning reports whether the class may say whose command is next. The caller has the lock.
-func (s *Stage) turning() bool {
+// takesTurns reports whether the class may say whose command is next. The caller has the lock.
+func (s *Stage) takesTurns() bool {
 	return s.phase == buying && s.shop.held.Load() && len(s.shop.round.steps) == 0
 }
 

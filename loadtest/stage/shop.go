@@ -55,12 +55,12 @@ type shop struct {
 	watch  watch
 }
 
-// A site is an instance with what is brought on it. The shop's lock guards it.
+// A site is an instance with its fault, if it has one. The shop's lock guards it.
 type site struct {
 	*wire.End
 	state   string          // up, stopped, dead, cut, slow
 	since   time.Time       // when it got into this state
-	faulted bool            // the round's fault has been given to an order
+	faulted bool            // an order has got the round's fault
 	gone    <-chan struct{} // closed when its process has exited
 }
 
@@ -75,21 +75,21 @@ type order struct {
 	done   chan struct{}
 }
 
-// newShop starts the shop of a round, and calls judged when the round has come to its verdicts, or cannot.
+// newShop starts the shop of a round, and calls then with the verdicts of the round, or with why there are none.
 func newShop(
-	ctx context.Context, b *wire.Testbed, token string, r *Round, rec *record, judged func(*shop, error),
+	ctx context.Context, b *wire.Testbed, token string, r *Round, rec *record, then func(*shop, error),
 ) (*shop, error) {
 	s := &shop{round: r, record: rec, client: client.New(len(animals), token), gate: wire.NewGate(b.Scripts),
 		over: make(chan struct{}), played: make(chan struct{}), sold: map[int64][]*order{}}
 	s.ctx, s.cancel = context.WithCancel(ctx)
-	s.gate.Watch = s.saw
+	s.gate.Watch = s.observe
 	opened := make(chan error, 1)
 	go func() {
 		defer close(s.played)
 		err := s.start(b)
 		if err == nil {
 			err = s.play(func() { opened <- nil })
-			judged(s, err)
+			then(s, err)
 		}
 		opened <- err
 		<-s.ctx.Done()
@@ -131,7 +131,7 @@ func (s *shop) start(b *wire.Testbed) (err error) {
 		s.sites = append(s.sites, at)
 		go func() { // whoever kills it
 			<-at.gone
-			s.died(at)
+			s.markDead(at)
 		}()
 	}
 	return nil
@@ -171,12 +171,12 @@ func (s *shop) finish(ctx context.Context) error {
 	for i, at := range s.sites {
 		if at.state != "dead" {
 			alive = append(alive, i)
-			s.makeWell(at)
+			s.heal(at)
 		}
 	}
 	orders := s.orders
 	s.mu.Unlock()
-	s.stepping(false)
+	s.setStepping(false)
 	for _, o := range orders {
 		s.letEnd(o)
 		s.cell.Ops = append(s.cell.Ops, *o.op)
@@ -256,7 +256,7 @@ func (s *shop) end(o *order, op *history.Op, told event) (shared map[int64][]str
 	if op.Outcome == history.Unknown { // because its instance is dead?
 		select {
 		case <-at.gone:
-			s.died(at)
+			s.markDead(at)
 		case <-s.ctx.Done():
 		case <-time.After(time.Second):
 		}
@@ -309,14 +309,14 @@ func (s *shop) moment(i history.Instant) *float64 {
 	return &at
 }
 
-// note records a fault that an order suffered from since then.
+// note records a fault that has affected an order since then.
 func (s *shop) note(o *order, since time.Time, text string, stopped bool) {
 	s.faults = append(s.faults, history.Fault{Order: product + "-" + o.id, Instance: s.sites[o.at].Name, Text: text,
 		Stopped: stopped, At: history.At(s.cell.Start, since), End: history.At(s.cell.Start, time.Now())})
 }
 
-// underWay returns the orders at an instance that have not ended. The caller has the lock.
-func (s *shop) underWay(at *site) (all []*order) {
+// ordersInFlight returns the orders at an instance that have not ended. The caller has the lock.
+func (s *shop) ordersInFlight(at *site) (all []*order) {
 	for _, o := range s.orders {
 		if o.at == at.Index && o.op == nil {
 			all = append(all, o)
@@ -325,21 +325,21 @@ func (s *shop) underWay(at *site) (all []*order) {
 	return all
 }
 
-// isWell reports whether nothing is brought on the instance of that number.
-func (s *shop) isWell(number int) bool {
+// isUp reports whether the instance of that number has no fault.
+func (s *shop) isUp(number int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sites[number].state == "up"
 }
 
-// bring brings a fault on an instance, or ends what it has.
-func (s *shop) bring(name string, at *site) error {
+// inject injects a fault into an instance, or ends the one that it has.
+func (s *shop) inject(name string, at *site) error {
 	switch {
 	case name == "kill":
 		at.In.Kill()
-		s.died(at)
+		s.markDead(at)
 		return nil
-	case name == "continue" && s.isWell(at.Index): // a fault of the round may hold its order
+	case name == "continue" && s.isUp(at.Index): // a fault of the round may hold its order
 		return s.endHolds(at)
 	}
 	s.mu.Lock()
@@ -348,7 +348,7 @@ func (s *shop) bring(name string, at *site) error {
 	case at.state == "dead":
 		return refuse("error.dead")
 	case name == "continue":
-		s.makeWell(at)
+		s.heal(at)
 	case at.state != "up" && at.state != "slow":
 		return refuse("error.ill")
 	case name == "pause":
@@ -388,22 +388,22 @@ func (s *shop) reach(at *site, well bool) {
 	}
 }
 
-// died says that an instance is dead, and records it of its orders.
-func (s *shop) died(at *site) {
+// markDead notes that an instance is dead, and records the fault of its orders.
+func (s *shop) markDead(at *site) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if at.state == "dead" || s.ctx.Err() != nil {
 		return
 	}
 	s.set(at, "dead")
-	for _, o := range s.underWay(at) {
+	for _, o := range s.ordersInFlight(at) {
 		s.note(o, at.since, "killed", false)
 	}
 }
 
-// makeWell ends what an instance suffers from, and records it of the orders that suffered too. The caller has the lock.
-func (s *shop) makeWell(at *site) {
-	for _, o := range s.underWay(at) {
+// heal ends the fault of an instance, and records it of the orders that it affected. The caller has the lock.
+func (s *shop) heal(at *site) {
+	for _, o := range s.ordersInFlight(at) {
 		lasted := time.Since(at.since).Seconds()
 		switch at.state {
 		case "stopped":

@@ -172,16 +172,16 @@ func (s *Stage) act(ctx context.Context, a action) error {
 	case "step":
 		return s.step(ctx, a.At)
 	case "flow":
-		s.shop.stepping(false)
+		s.shop.setStepping(false)
 	default:
-		return s.shop.bring(a.Do, s.site(a))
+		return s.shop.inject(a.Do, s.site(a))
 	}
 	return nil
 }
 
-// site is the instance that an action is about: a, unless it says which; and to make one well, the one that is not.
+// site is the instance that an action is about: a unless it names one, and for "continue" the one that has a fault.
 func (s *Stage) site(a action) *site {
-	if a.At == "b" || a.Do == "continue" && a.At == "" && s.shop.isWell(0) && !s.shop.isWell(1) {
+	if a.At == "b" || a.Do == "continue" && a.At == "" && s.shop.isUp(0) && !s.shop.isUp(1) {
 		return s.shop.sites[1]
 	}
 	return s.shop.sites[0]
@@ -190,7 +190,7 @@ func (s *Stage) site(a action) *site {
 // step begins to hold the commands, or lets the next one through: the one that the class wants, if at is "".
 func (s *Stage) step(ctx context.Context, at string) error {
 	if !s.shop.held.Load() {
-		s.shop.stepping(true)
+		s.shop.setStepping(true)
 		if len(s.shop.round.steps) == 0 {
 			return nil
 		}
@@ -199,7 +199,7 @@ func (s *Stage) step(ctx context.Context, at string) error {
 	defer cancel()
 	s.mu.Lock()
 	s.endStep = cancel
-	if wanted := s.class.decided(); at == "" {
+	if wanted := s.class.decideTurn(); at == "" {
 		at = wanted
 	}
 	s.tellClass()
@@ -214,7 +214,7 @@ func (s *Stage) goTo(number int) error {
 	}
 	s.endRound()
 	var err error
-	if s.shop, err = newShop(s.ctx, s.bed, s.token, &s.Rounds[number], s.record, s.judged); err != nil {
+	if s.shop, err = newShop(s.ctx, s.bed, s.token, &s.Rounds[number], s.record, s.showVerdict); err != nil {
 		if s.ctx.Err() != nil {
 			err = context.Cause(s.ctx)
 		}
@@ -257,7 +257,7 @@ func (s *Stage) vote(phase string) error {
 		return refuse("error.shop")
 	case phase == ready:
 		s.setPhase(voting)
-	case phase == voting && s.class.voted(0) == 0:
+	case phase == voting && s.class.voters(0) == 0:
 		return refuse("error.vote")
 	case phase == voting:
 		s.setPhase(buying)
@@ -306,7 +306,7 @@ func (s *Stage) order(p *person) {
 		t.Outcome, t.Units = string(op.Outcome), op.Units
 		p.tell()
 		for unit, buyers := range shared {
-			s.class.sharedBy(unit, buyers)
+			s.class.tellShared(unit, buyers)
 		}
 	})
 	p.tell()
@@ -318,7 +318,7 @@ type event map[string]any
 // tellClass tells everybody of the class. What was voted is told when the vote is closed. The caller has the lock.
 func (s *Stage) tellClass() {
 	e := event{"persons": len(s.class.persons), "here": s.class.here(), "lan": s.class.lan, "turns": s.class.turns(),
-		"voted": s.class.voted(s.asked())}
+		"voted": s.class.voters(s.voteNumber())}
 	if s.phase != ready && s.phase != voting {
 		e["first"] = s.class.count(0)
 	}
@@ -331,8 +331,8 @@ func (s *Stage) tellClass() {
 	}
 }
 
-// asked is the number of the vote that a phase is about: the first, or the second. The caller has the lock.
-func (s *Stage) asked() int {
+// voteNumber is the number of the vote that a phase is about: the first, or the second. The caller has the lock.
+func (s *Stage) voteNumber() int {
 	if slices.Contains([]string{asking, judging, judged}, s.phase) {
 		return 1
 	}

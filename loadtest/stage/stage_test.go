@@ -103,7 +103,7 @@ func openAt(t *testing.T, pace time.Duration, rounds ...stage.Round) *class {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, c.stage.Close()) })
-	c.teacher, c.phones = serve(t, c.stage.Teacher("")), serve(t, c.stage.Phones())
+	c.teacher, c.phones = serve(t, c.stage.Teacher()), serve(t, c.stage.Phones())
 	c.wall = watch(t, c.teacher)
 	return c
 }
@@ -207,7 +207,7 @@ type wall struct {
 // watch opens a wall at the address of the teacher's page.
 func watch(t *testing.T, teacher string) *wall {
 	w := &wall{t: t, heard: make(chan struct{})}
-	stream(t, http.DefaultClient, teacher+"/events", func(data []byte) {
+	stream(t, teacher+"/events", func(data []byte) {
 		var message struct {
 			Fresh  bool
 			Events []json.RawMessage
@@ -263,12 +263,12 @@ func (w *wall) await(kind string, is func(*event) bool) *event {
 }
 
 // stream reads the messages of a stream until the test or the returned function ends it.
-func stream(t *testing.T, client *http.Client, address string, heard func(data []byte)) (end func()) {
+func stream(t *testing.T, address string, heard func(data []byte)) (end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	require.NoError(t, err)
-	answer, err := client.Do(request)
+	answer, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, answer.StatusCode)
 	require.Equal(t, "text/event-stream", answer.Header.Get("Content-Type"))
@@ -375,7 +375,7 @@ func (p *phone) open() (end func()) {
 	p.mu.Lock()
 	p.latest = state{}
 	p.mu.Unlock()
-	return stream(p.class.t, http.DefaultClient, p.class.phones+"/me?id="+p.id, func(data []byte) {
+	return stream(p.class.t, p.class.phones+"/me?id="+p.id, func(data []byte) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.latest = state{}

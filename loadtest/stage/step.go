@@ -12,8 +12,8 @@ import (
 // stepTime bounds how long a step waits for the command that it names, or for its answer.
 const stepTime = 5 * time.Second
 
-// stepping begins or ends that commands wait at the wires until somebody says so.
-func (s *shop) stepping(begin bool) {
+// setStepping begins or ends that commands wait at the wires until somebody says so.
+func (s *shop) setStepping(begin bool) {
 	s.held.Store(begin)
 	if begin {
 		s.gate.Close()

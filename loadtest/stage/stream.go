@@ -63,7 +63,7 @@ func (s *Stage) streamWall(w http.ResponseWriter, r *http.Request) {
 // state is all that the phone of a person shows: less than 1 kB. The caller has the lock.
 func (s *Stage) state(p *person) any {
 	const shown, title, question = 3, 60, 180
-	r, asked, orders, verdict := &s.Rounds[s.number], s.asked(), []tap{}, ""
+	r, asked, orders, verdict := &s.Rounds[s.number], s.voteNumber(), []tap{}, ""
 	for _, t := range p.taps[max(0, len(p.taps)-shown):] {
 		orders = append(orders, *t) // which may change while it is sent
 	}
@@ -79,9 +79,9 @@ func (s *Stage) state(p *person) any {
 	return event{"person": p.name, "colour": p.colour, "instance": schedule.ClientName(p.at), "phase": s.phase,
 		"round": event{"number": s.number + 1, "of": len(s.Rounds), "title": cut(r.Title, title),
 			"question": cut(r.Question, question), "rung": r.Rung},
-		"voted": p.votes[asked] != nil, "vote": p.votes[asked], "votes": s.class.voted(asked), "here": s.class.here(),
+		"voted": p.votes[asked] != nil, "vote": p.votes[asked], "votes": s.class.voters(asked), "here": s.class.here(),
 		"buying": s.phase == buying && len(p.taps) < maxTaps, "orders": orders,
-		"twice": twice, "turn": s.turning(), "myturn": p.turn,
+		"twice": twice, "turn": s.takesTurns(), "myturn": p.turn,
 		"points": p.points, "of": p.of, "verdict": verdict}
 }
 

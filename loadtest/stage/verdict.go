@@ -13,8 +13,8 @@ import (
 	"stockapi/loadtest/report/terminal"
 )
 
-// judged shows what the audit says of a round, unless the next one has begun.
-func (s *Stage) judged(of *shop, err error) {
+// showVerdict shows what the audit says of a round, unless the next one has begun.
+func (s *Stage) showVerdict(of *shop, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.phase != judging || of.ctx.Err() != nil {

@@ -55,18 +55,18 @@ func (w *watch) ordinal(text string) string {
 // failedGap is the least time between two acquires of an instance that failed and are shown.
 const failedGap = 400 * time.Millisecond
 
-// saw is told of each command that comes to a wire, is sent on, and is answered.
-func (s *shop) saw(cmd wire.Seen) {
+// observe tells the wall of a command that has come to a wire, was sent on, or was answered.
+func (s *shop) observe(cmd wire.Seen) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.open || cmd.Message { // the instances start
 		return
 	}
-	e, at, held := s.told(&cmd), cmd.Client.Index, s.held.Load()
+	e, at, held := s.describe(&cmd), cmd.Client.Index, s.held.Load()
 	switch {
 	case cmd.State != wire.Done || e["role"] != "acquire":
 	case e["ok"] == true:
-		s.took(at, &cmd)
+		s.recordTake(at, &cmd)
 	case !held && time.Since(s.watch.failed[at]) < failedGap:
 		return
 	default:
@@ -77,10 +77,10 @@ func (s *shop) saw(cmd wire.Seen) {
 	}
 }
 
-// told describes a command to the wall.
-func (s *shop) told(cmd *wire.Seen) event {
+// describe describes a command to the wall.
+func (s *shop) describe(cmd *wire.Seen) event {
 	of := cmd.Traced()
-	e := event{"id": cmd.ID, "instance": cmd.Client.Name, "server": cmd.Server.Name, "text": s.watch.shown(cmd),
+	e := event{"id": cmd.ID, "instance": cmd.Client.Name, "server": cmd.Server.Name, "text": s.watch.format(cmd),
 		"role": role(cmd, &of), "state": "waiting", "came": s.record.since(cmd.Came)}
 	if !cmd.Sent.IsZero() {
 		e["state"], e["sent"] = "sent", s.record.since(cmd.Sent)
@@ -93,10 +93,10 @@ func (s *shop) told(cmd *wire.Seen) event {
 	return e
 }
 
-// took keeps an acquire that succeeded. The caller has the lock.
-func (s *shop) took(at int, cmd *wire.Seen) {
+// recordTake keeps an acquire that succeeded. The caller has the lock.
+func (s *shop) recordTake(at int, cmd *wire.Seen) {
 	one := take{at: at, key: cmd.On(), args: cmd.Args}
-	if here := s.underWay(s.sites[at]); len(here) == 1 {
+	if here := s.ordersInFlight(s.sites[at]); len(here) == 1 {
 		one.order = here[0].id
 	}
 	const kept = 100
@@ -121,9 +121,9 @@ func role(cmd *wire.Seen, c *history.Command) string {
 	return "other"
 }
 
-// shown is a command as the wall shows it: a script by its name, without the keys beside the first, and tokens by their
+// format returns a command for the wall: a script by its name, without the keys beside the first, and tokens by their
 // beginning.
-func (w *watch) shown(cmd *wire.Seen) string {
+func (w *watch) format(cmd *wire.Seen) string {
 	const most = 7
 	words := slices.Clone(cmd.Args)
 	if len(words) > 0 {
@@ -174,7 +174,7 @@ type holdings struct {
 const (
 	// pollGap is the time between two looks at the servers; while a lease drains, every third of them is told.
 	pollGap  = 80 * time.Millisecond
-	toldEach = 3
+	tellEach = 3
 )
 
 // poll looks at what the servers hold, and tells what has changed.
@@ -188,9 +188,9 @@ func (s *shop) poll(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		s.lookForStops()
+		s.checkStops()
 		now, drains, err := s.look(ctx)
-		if err == nil && (drains && n%toldEach == 0 || !reflect.DeepEqual(told.bare(), now.bare())) {
+		if err == nil && (drains && n%tellEach == 0 || !reflect.DeepEqual(told.bare(), now.bare())) {
 			told = now
 			s.record.add("lock", now)
 		}
@@ -264,8 +264,8 @@ func (s *shop) holding(server string, one wire.Entry) holding {
 	return h
 }
 
-// lookForStops notices an instance that a fault of the round has stopped. When no more orders come, it goes on at once.
-func (s *shop) lookForStops() {
+// checkStops looks for an instance that a fault of the round has stopped. Once no more orders come, it goes on at once.
+func (s *shop) checkStops() {
 	if !strings.Contains(s.round.Fault, "stop@") {
 		return
 	}
@@ -276,7 +276,7 @@ func (s *shop) lookForStops() {
 			s.set(at, "stopped")
 			select {
 			case <-s.over:
-				s.makeWell(at)
+				s.heal(at)
 			default:
 			}
 		}

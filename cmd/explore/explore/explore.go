@@ -26,7 +26,7 @@ type Exploration struct {
 	Found     []Counterexample `json:"violations"`
 }
 
-// Surprise returns in what a search differs from its expectation, "" if it does not or if there is none. Only bounds of
+// Surprise returns how a search differs from its expectation, "" if it does not or if there is none. Only bounds of
 // the usual kind have expectations.
 func (c Exploration) Surprise() string {
 	breaks, why, ok := catalog.ExpectSchedules(c.Rung, c.Situation, c.Fault)

@@ -105,26 +105,26 @@ func (j *judge) violate(v history.Verdict, format string, args ...any) {
 	j.violated[v] = Violation{Verdict: v, At: j.w.steps, Because: fmt.Sprintf(format, args...), format: format, args: args}
 }
 
-// look compares the servers with what they held before. Cmd is the command that was carried out since, or nil. With
+// check compares the servers with what they held before. Cmd is the command that was carried out since, or nil. With
 // forgotten, a server may have lost entries by itself.
-func (j *judge) look(cmd *command, forgotten bool) {
+func (j *judge) check(cmd *command, forgotten bool) {
 	if j.w.locks {
-		j.lookAtLocks(cmd, forgotten)
-		j.lookAtLine(cmd)
+		j.checkLocks(cmd, forgotten)
+		j.noteLine(cmd)
 	}
-	j.lookAtBegun()
+	j.checkBegun()
 	if cmd != nil && cmd.server == j.w.stock {
-		j.lookAtStock(cmd)
+		j.checkStock(cmd)
 	}
 }
 
-func (j *judge) lookAtLocks(cmd *command, forgotten bool) {
+func (j *judge) checkLocks(cmd *command, forgotten bool) {
 	votes, tokens := map[*client]int{}, map[*client]string{}
 	for _, server := range j.w.nodes {
 		for _, key := range j.w.keys {
 			for _, entry := range server.entries(key) {
 				if held := j.see(entryID(server, key, entry), cmd); held != nil {
-					j.lookAtAgain(held, entry.until, entry.count, cmd)
+					j.checkReentry(held, entry.until, entry.count, cmd)
 					held.until, held.count = entry.until, entry.count
 					votes[held.client]++
 					tokens[held.client] = entry.id
@@ -132,8 +132,8 @@ func (j *judge) lookAtLocks(cmd *command, forgotten bool) {
 			}
 		}
 	}
-	j.lookAtGone(cmd, forgotten)
-	j.lookAtRenewal(cmd)
+	j.checkGone(cmd, forgotten)
+	j.checkRenewal(cmd)
 	for _, c := range j.w.clients {
 		holding := votes[c] >= j.w.quorum
 		if c.lease != nil && c.lease.holding && !holding && cmd == nil && !forgotten {
@@ -161,8 +161,8 @@ func (j *judge) see(id string, cmd *command) *owned {
 	return held
 }
 
-// lookAtGone looks at the entries that no server has any more.
-func (j *judge) lookAtGone(cmd *command, forgotten bool) {
+// checkGone checks the entries that no server has any more.
+func (j *judge) checkGone(cmd *command, forgotten bool) {
 	expiries, gone := map[*client]int{}, false
 	for id, held := range j.owned {
 		if held.seen {
@@ -184,7 +184,7 @@ func (j *judge) lookAtGone(cmd *command, forgotten bool) {
 			expiries[held.client]++
 		}
 	}
-	j.lookAtLeft(expiries)
+	j.checkLeftovers(expiries)
 	switch {
 	case len(j.owned) > 0:
 		j.released = false
@@ -205,13 +205,13 @@ func (j *judge) hold(c *client, holding bool, token string, cmd *command) {
 	case holding:
 		c.lease = &lease{client: c, token: token, order: c.order.Load(), from: j.w.steps, last: j.w.steps, holding: true}
 		j.leases = append(j.leases, c.lease)
-		j.lookAtDrawn()
-		j.lookAtTurn(c)
+		j.checkNewToken()
+		j.checkTurn(c)
 	}
 }
 
-// lookAtDrawn checks that a new lease has a newer fencing token.
-func (j *judge) lookAtDrawn() {
+// checkNewToken checks that a new lease has a newer fencing token.
+func (j *judge) checkNewToken() {
 	for _, key := range j.w.nodes[0].redis.Keys() {
 		if !isFence(key) {
 			continue
@@ -225,7 +225,7 @@ func (j *judge) lookAtDrawn() {
 	}
 }
 
-func (j *judge) lookAtStock(cmd *command) {
+func (j *judge) checkStock(cmd *command) {
 	if j.w.locks && (cmd.late == nil || cmd.write) { // nobody gets what a late command reads
 		j.work(cmd.client)
 	}
@@ -247,7 +247,7 @@ func (j *judge) lookAtStock(cmd *command) {
 	left, _ := strconv.ParseInt(text, 10, 64)
 	switch cmd.Name {
 	case "set", "exec", "eval:write":
-		j.lookAtOwnLease(cmd.client)
+		j.checkOwnLease(cmd.client)
 		j.sell(cmd.client, left)
 	case "eval:take":
 		if left != j.left {

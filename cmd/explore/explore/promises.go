@@ -35,19 +35,19 @@ type place struct {
 	swept  bool // whether its client's sweep can still find it
 }
 
-// lookAtLine notes who waits in line. On v8, v18 and v19 that is the queue, as far as its places have not expired. On
+// noteLine notes who waits in line. On v8, v18 and v19 that is the queue, as far as its places have not expired. On
 // v10 it is the writers that have left a mark, in no order: a writer stays in line even if its mark has expired,
 // because it is to renew that in time.
-func (j *judge) lookAtLine(cmd *command) {
+func (j *judge) noteLine(cmd *command) {
 	switch j.w.rung.Number {
 	case "v8", "v18", "v19":
-		j.lookAtQueue(cmd)
+		j.noteQueue(cmd)
 	case "v10":
-		j.lookAtMarks(cmd)
+		j.noteMarks(cmd)
 	}
 }
 
-func (j *judge) lookAtQueue(cmd *command) {
+func (j *judge) noteQueue(cmd *command) {
 	server, before := j.w.nodes[0], j.line
 	ids, _ := server.redis.List("{" + j.w.keys[0] + "}:queue")
 	j.line = nil
@@ -67,7 +67,7 @@ func (j *judge) lookAtQueue(cmd *command) {
 
 func (p place) isExpired() bool { return !p.until.IsZero() && !p.until.After(time.Now()) }
 
-func (j *judge) lookAtMarks(cmd *command) {
+func (j *judge) noteMarks(cmd *command) {
 	j.line = slices.DeleteFunc(j.line, func(p place) bool {
 		return p.client.Dead || p.client.left || p.client.isDone() || p.client.lease != nil
 	})
@@ -80,8 +80,8 @@ func (j *judge) lookAtMarks(cmd *command) {
 	}
 }
 
-// lookAtTurn checks that a client that has got the lock was next. The line is that before its command.
-func (j *judge) lookAtTurn(c *client) {
+// checkTurn checks that a client that has got the lock was next. The line is that before its command.
+func (j *judge) checkTurn(c *client) {
 	if !j.w.promises(history.InOrder) {
 		return
 	}
@@ -97,16 +97,16 @@ func (j *judge) lookAtTurn(c *client) {
 	}
 }
 
-// lookAtOwnLease checks that a client that writes the stock has not given its lock back itself, by the release of a
+// checkOwnLease checks that a client that writes the stock has not given its lock back itself, by the release of a
 // nested one.
-func (j *judge) lookAtOwnLease(c *client) {
+func (j *judge) checkOwnLease(c *client) {
 	if j.w.isIn(nested) && j.w.faults == 0 && c.lease != nil && c.lease.given && !c.lease.holding {
 		j.violate(history.Nested, "%s wrote the stock after its inner release had freed the lock", c)
 	}
 }
 
-// lookAtAgain checks that a client that asks for the lock that it has gets it once more.
-func (j *judge) lookAtAgain(held *owned, until time.Time, count string, cmd *command) {
+// checkReentry checks that a client that asks for its own lock gets it once more.
+func (j *judge) checkReentry(held *owned, until time.Time, count string, cmd *command) {
 	asks := cmd != nil && cmd.client == held.client && strings.HasPrefix(cmd.Name, "eval:acquire")
 	if asks && until.After(held.until) { // it was granted
 		held.order = cmd.order
@@ -116,8 +116,8 @@ func (j *judge) lookAtAgain(held *owned, until time.Time, count string, cmd *com
 	}
 }
 
-// lookAtEnds looks at what the orders have come to, when nothing is under way any more.
-func (j *judge) lookAtEnds() {
+// checkEnds checks the results of the orders when none is in flight any more.
+func (j *judge) checkEnds() {
 	for _, c := range j.w.clients {
 		waited := j.w.wait() > 0 && !slices.Contains(j.w.rung.Needs, lock.NeedRedlock)
 		if waited && !c.Dead && !j.w.isReader(c) && c.isDone() && isBusy(c.err) && j.w.faults == 0 {
@@ -126,10 +126,10 @@ func (j *judge) lookAtEnds() {
 	}
 }
 
-// lookIdle looks at a state in which nobody moves until time passes. When the lock was released, and has not just
+// checkIdle checks a state in which nobody moves until time passes. When the lock was released, and has not just
 // expired, then a waiter that still waits was not called. Two that each hold a lock that the other waits for will wait
 // until their time is over.
-func (j *judge) lookIdle() {
+func (j *judge) checkIdle() {
 	if j.w.promises(history.WakeUp) && j.released && j.w.hadOnly(schedule.GiveUp) {
 		for _, c := range j.w.clients {
 			if c.waits() && !c.left {
@@ -138,14 +138,14 @@ func (j *judge) lookIdle() {
 		}
 	}
 	if len(j.w.keys) > 1 {
-		j.lookForDeadlock()
+		j.checkDeadlock()
 	}
 }
 
 // waits reports whether an order of a live client is under way.
 func (c *client) waits() bool { return c.started && !c.Dead && !c.isDone() }
 
-func (j *judge) lookForDeadlock() {
+func (j *judge) checkDeadlock() {
 	held := map[*client]int{}
 	for _, one := range j.owned {
 		held[one.client]++
@@ -164,9 +164,9 @@ func (j *judge) asksUndo() bool {
 		schedule.LoseReply, schedule.Late, schedule.Drop, schedule.GiveUp)
 }
 
-// lookAtLeft looks at how many entries of a client have expired. It should have removed them, if its order is over. On
-// several nodes fewer entries than keep others out may stay after a fault.
-func (j *judge) lookAtLeft(expired map[*client]int) {
+// checkLeftovers checks how many entries of a client have expired. It should have removed them, if its order is over.
+// On several nodes fewer entries than keep others out may stay after a fault.
+func (j *judge) checkLeftovers(expired map[*client]int) {
 	if !j.asksUndo() {
 		return
 	}
@@ -181,8 +181,8 @@ func (j *judge) lookAtLeft(expired map[*client]int) {
 	}
 }
 
-// lookAtRenewal checks that a renewal that has written something was of the client's own lock.
-func (j *judge) lookAtRenewal(cmd *command) {
+// checkRenewal checks that a renewal that has written something was of the client's own lock.
+func (j *judge) checkRenewal(cmd *command) {
 	if cmd == nil || cmd.late != nil || cmd.err != nil || !cmd.write || !isRenewal(cmd.Name) {
 		return
 	}
@@ -196,9 +196,9 @@ func (j *judge) lookAtRenewal(cmd *command) {
 
 func isRenewal(name string) bool { return strings.HasPrefix(name, "eval:renew") }
 
-// lookAtBegun checks that no client that watches its lease begins to write after the lease has expired. What was begun
+// checkBegun checks that no client that watches its lease begins to write after the lease has expired. What was begun
 // before that cannot be called back.
-func (j *judge) lookAtBegun() {
+func (j *judge) checkBegun() {
 	if !j.w.rung.Promised(lock.Watches) {
 		return
 	}

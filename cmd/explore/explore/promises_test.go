@@ -159,7 +159,7 @@ func (f forger) fencedRead(who int, token string) {
 func (f forger) sent(who int, name string, cmd command) {
 	f.steps++
 	cmd.Name, cmd.client = name, f.clients[who]
-	f.judge.look(&cmd, false)
+	f.judge.check(&cmd, false)
 }
 
 // A script that a server does not know yet comes late all the same. A replay begins with such servers.

@@ -17,8 +17,8 @@ import (
 )
 
 func TestAReplayHasTheTimesOfTheExplorer(t *testing.T) {
-	assert.EqualValues(t, LongestWait, replay.Wait)
-	assert.EqualValues(t, Stocked, replay.Stock)
+	assert.Equal(t, LongestWait, replay.Wait)
+	assert.Equal(t, Stocked, replay.Stock)
 	assert.Equal(t, DefaultBounds().Clients, schedule.Trace{}.Clients())
 }
 

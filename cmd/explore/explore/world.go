@@ -208,7 +208,7 @@ func (w *world) run(choose func([]choice) int) bool {
 	for {
 		synctest.Wait()
 		if moving, _ := w.moving(); len(moving) == 0 {
-			w.judge.lookIdle()
+			w.judge.checkIdle()
 		}
 		choices := w.choices()
 		if len(choices) == 0 {
@@ -250,7 +250,7 @@ func (w *world) do(c choice) {
 	if c.cmd != nil && c.reaches() && !c.cmd.server.Down && !c.cmd.Message {
 		cmd = c.cmd
 	}
-	w.judge.look(cmd, c.OfServer())
+	w.judge.check(cmd, c.OfServer())
 	w.noteLease(cmd)
 }
 
@@ -400,7 +400,7 @@ func (w *world) finish() {
 			w.judge.violate(history.Liveness, "the order of %s never ends", c)
 		}
 	}
-	w.judge.lookAtEnds()
+	w.judge.checkEnds()
 	if free {
 		return
 	}
@@ -416,7 +416,7 @@ func (w *world) finish() {
 // settle lets so much time pass, and has the judge look just before a key expires and just after.
 func (w *world) settle(d time.Duration) {
 	synctest.Wait()
-	w.judge.look(nil, false)
+	w.judge.check(nil, false)
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		until := end
 		if next := w.expiry(); !next.IsZero() && next.Before(end) {
@@ -427,7 +427,7 @@ func (w *world) settle(d time.Duration) {
 		}
 		time.Sleep(time.Until(until))
 		synctest.Wait()
-		w.judge.look(nil, false)
+		w.judge.check(nil, false)
 	}
 }
 

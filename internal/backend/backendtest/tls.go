@@ -2,13 +2,10 @@ package backendtest
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"math/big"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,26 +46,21 @@ func StartTLS(t testing.TB) (single, sentinel, cluster string) {
 	return single, sentinel + "?master_name=shop&password=" + password, cluster + "?cluster=true"
 }
 
-// certificate writes a certificate for 127.0.0.1 and its key, and returns the settings of a Redis that shows it.
+// certificate writes the certificate of httptest, which is for 127.0.0.1, and its key, and returns the settings of a
+// Redis that shows it.
 func certificate(t testing.TB) (settings string) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	server := httptest.NewTLSServer(nil)
+	server.Close()
+	own := server.TLS.Certificates[0]
+	private, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(24 * time.Hour)}
-	public, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	both := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: public}),
+	both := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: own.Certificate[0]}),
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})...)
 	path := filepath.Join(t.TempDir(), "tls.pem")
-	if err := os.WriteFile(path, both, 0o600); err != nil {
+	if err = os.WriteFile(path, both, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return fmt.Sprintf("tls-cert-file %[1]s\ntls-key-file %[1]s\ntls-ca-cert-file %[1]s\ntls-auth-clients no\n", path)

@@ -29,7 +29,7 @@ func StartVirtual(t testing.TB) *Server {
 func Virtual(serve func(net.Conn)) *Server {
 	return &Server{URL: "redis://virtual", Kind: Embedded,
 		dial: func(context.Context, string, string) (net.Conn, error) {
-			client, server := pipe()
+			client, server := net.Pipe()
 			serve(server)
 			return client, nil
 		}}

@@ -21,9 +21,7 @@ func writeOf(cmd *history.Command) written {
 	switch {
 	case !cmd.WritesStock() || !cmd.End.Known() || cmd.UnknownScript():
 		return noWrite
-	case cmd.Refused():
-		return refusedWrite
-	case cmd.Err != "":
+	case cmd.Lost():
 		return unsureWrite
 	case cmd.Wrote():
 		return wrote

@@ -28,8 +28,8 @@ func (p Printer) lesson(o Run) {
 	}
 }
 
-// LessonOf returns the scenario of which most can be learnt, and says what broke in it and why, and then what held. It
-// speaks only of what is as expected, since it gives the reasons of the expectations. If nothing broke, it returns
+// LessonOf returns the most instructive scenario, and sentences on what broke in it and why, and then on what held. It
+// covers only cells that are as expected, since it quotes the reasons of the expectations. If nothing broke, it returns
 // nothing.
 func LessonOf(rows []*catalog.Row) (worst string, sentences []string) {
 	rows = filter(rows, func(r *catalog.Row) bool {
@@ -74,9 +74,9 @@ func lead(worst string, there, rows []*catalog.Row) string {
 	case broken[worst] == 1 || len(there) == len(rows):
 		return "In " + worst + ","
 	case broken[worst] < most:
-		return "Most is learnt from " + worst + ":"
+		return "The most instructive is " + worst + ":"
 	}
-	return worst + " broke most:"
+	return worst + " broke the most:"
 }
 
 // Happenings say what happened where a verdict is broken.
@@ -87,7 +87,7 @@ var Happenings = map[history.Verdict]string{
 	history.Fence:      "the fencing tokens are not in order",
 	history.Liveness:   "no order got through in time",
 	history.InOrder:    "orders got the lock out of turn",
-	history.Herd:       "one release woke all who waited",
+	history.Herd:       "one release woke all waiters",
 }
 
 // whatHappened says what happened in rows that have the same severity.

@@ -33,8 +33,8 @@ func (p Printer) Matrix(rows []*catalog.Row) {
 	g := newGrid(rows)
 	p.wrapped("", 2, g.legend())
 	if g.repeat > 1 {
-		p.wrapped("", 2, fmt.Sprintf("each cell was run %d times; where not all were as expected, it says below how many "+
-			"of them were", g.repeat))
+		p.wrapped("", 2, fmt.Sprintf("each cell was run %d times; where not all runs were as expected, a second line says "+
+			"how many were", g.repeat))
 	}
 	// Below a block come a blank line, the lesson, and the last words.
 	const below = 8

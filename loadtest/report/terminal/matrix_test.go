@@ -106,7 +106,7 @@ func TestRepeatingDoesNotWidenTheMatrix(t *testing.T) {
 		cells = append(cells, cellsOf(t, someFaults, someRungs)...)
 	}
 	text := matrix(120, cells...)
-	assert.Contains(t, text, "each cell was run 99 times; where not all were as expected,")
+	assert.Contains(t, text, "each cell was run 99 times; where not all runs were as expected,")
 	assert.NotContains(t, text, "99/99")
 	last := cellsOf(t, someFaults, someRungs)
 	for _, c := range last {

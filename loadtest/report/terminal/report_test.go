@@ -122,7 +122,7 @@ func TestTheFirstRunEndsOnOneScreen(t *testing.T) {
 	assert.LessOrEqual(t, widest(text), 120, text)
 	for _, want := range []string{"\npause v2–v6: b sold", "\npause v15: b sold", "slow-work v2–v4: b sold",
 		"\nclock-jump       –  –    ok SE  SE SE SE SE   SE E   –\n", " more stories and all figures\n",
-		"\npause broke most: on v2–v6 a unit was sold twice; v2–v4: a stopped process does not see its lease expire.\n" +
+		"\npause broke the most: on v2–v6 a unit was sold twice; v2–v4: a stopped process does not see its lease expire.\n" +
 			"The stock of v15 held, though the lock broke: two",
 		" v1 (but not in crash) and v17 held.\n" +
 			"Why: `go run ./loadtest list pause`. Every rung: `go run ./loadtest all`.\n",
@@ -138,8 +138,8 @@ func TestTheFirstRunEndsOnOneScreen(t *testing.T) {
 func TestTheLessonIsTrue(t *testing.T) {
 	const stopped = "a stopped process does not see its lease expire."
 	for _, c := range []struct{ scenarios, rungs, says string }{
-		{"", "v1 v1.5 v2 v3 v4 v5 v6 v8 v12 v12-session v13 v14 v14-hasty v15 v16 v17", "Most is learnt from pause: on v1.5–v12 and v13–v14-hasty a unit was sold twice; " +
-			"v1.5–v4: " + stopped},
+		{"", "v1 v1.5 v2 v3 v4 v5 v6 v8 v12 v12-session v13 v14 v14-hasty v15 v16 v17", "The most instructive is pause: " +
+			"on v1.5–v12 and v13–v14-hasty a unit was sold twice; v1.5–v4: " + stopped},
 		{"pause", "v4", "In pause, on v4 a unit was sold twice: " + stopped},
 		{"pause slow-work", "v4 v15", "In slow-work, on v4 a unit was sold twice: an atomic"},
 		{"pause slow-work", "v4 v5", "In slow-work, on v4 a unit was sold twice: an atomic"}, // it spares one
@@ -147,7 +147,8 @@ func TestTheLessonIsTrue(t *testing.T) {
 		{"two-instances", "v0 v0.5", "In two-instances, on v0 and v0.5 a unit was sold twice; v0: nothing guards"},
 		{"check-delete-gap", "v2 v4", "In check-delete-gap, on v2 an order removed a lock that was not its own: DEL"},
 		{"hung-holder", "v1 v2 v5", "In hung-holder, on v2 two orders held the lock at once: the lease"},
-		{"queue-order herd", "v4 v7 v8 v13 v14", "queue-order broke most: on v4, v7 and v13 orders got the lock out of turn; v4: who"},
+		{"queue-order herd", "v4 v7 v8 v13 v14",
+			"queue-order broke the most: on v4, v7 and v13 orders got the lock out of turn; v4: wai"},
 		{"crash", "v1 v1.5", "In crash, on v1 and v1.5 no order got through in time; v1: its"},
 		{"pause", "v15 v18", "In pause, on v15 and v18 two orders held the lock at once: two orders"},
 	} {
@@ -157,7 +158,8 @@ func TestTheLessonIsTrue(t *testing.T) {
 	}
 }
 
-// On any terminal no line is wider than it, and everything is there if it was asked for, in as many columns as it takes.
+// On any terminal no line is wider than it, and everything is there if it was asked for, in as many columns as it
+// takes.
 func TestEveryLineFitsItsScreen(t *testing.T) {
 	cells := cellsOf(t, nil, nil)
 	cells[0].Client = &history.Client{Loop: "open", AskedRate: 1000, Rate: 500, Lag: 2 * time.Second}
@@ -249,12 +251,12 @@ func TestTheLastWords(t *testing.T) {
 		{terminal.Run{}, []*history.Cell{good, zookeeper}, "as expected (1 of 1 cells; 1 not run)\n", true},
 		{terminal.Run{}, []*history.Cell{good, bad, zookeeper}, "NOT as expected (1 of 2 cells are; 1 not run):\n" +
 			"  pause v17 atomic: stock was expected to be ok and is BROKEN: x\n", false},
-		{interrupted, []*history.Cell{good}, "interrupted after 1 of 458 cells, so far as expected\n", true},
+		{interrupted, []*history.Cell{good}, "interrupted after 1 of 458 cells, as expected so far\n", true},
 		{interrupted, []*history.Cell{good, zookeeper},
-			"interrupted after 2 of 458 cells, so far as expected (1 not run)\n", true},
+			"interrupted after 2 of 458 cells, as expected so far (1 not run)\n", true},
 		{interrupted, []*history.Cell{good, bad}, "interrupted after 2 of 458 cells, NOT as expected (1 of 2 cells are):\n" +
 			"  pause v17 atomic: stock was expected to be ok and is BROKEN: x\n", false},
-		{terminal.Run{Interrupted: true}, []*history.Cell{good}, "interrupted after 1 cell, so far as expected\n", true},
+		{terminal.Run{Interrupted: true}, []*history.Cell{good}, "interrupted after 1 cell, as expected so far\n", true},
 	} {
 		says, good := last(c.outcome, c.cells...)
 		assert.Equal(t, c.says, says)

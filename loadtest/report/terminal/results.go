@@ -39,7 +39,7 @@ func (p Printer) Results(o Run) {
 	p.lesson(o)
 }
 
-// End prints where that is which was left out, where the page is, and the summary. It returns what [Printer.Summary]
+// End prints where the omitted details and the page are, and the summary. It returns what [Printer.Summary]
 // does. The files of the run are written by then.
 func (p Printer) End(o Run) bool {
 	what := "all figures"

@@ -13,14 +13,14 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A kind is what stories have in common that are told once.
+// A kind identifies the rows that share one story.
 type kind struct {
 	scenario string
 	verdict  history.Verdict
 	twice    bool // whether a unit was sold twice
 }
 
-// A story is the first violation of a row, told for all rows of its kind.
+// A story is the first violation of a row, printed for all rows of its kind.
 type story struct {
 	kind
 	rungs []string
@@ -29,10 +29,10 @@ type story struct {
 	rank  int // its place among the lessons
 }
 
-// fewStories is the number of stories that are told unless all are asked for.
+// fewStories is the number of stories that are printed unless all are asked for.
 const fewStories = 3
 
-// A Lesson is a cell whose story is told before others.
+// A Lesson is a cell whose story is printed before others.
 type Lesson struct{ Scenario, Rung string }
 
 // Lessons are the cells whose stories teach most, the best first. They are those of WORKSHOP.md.
@@ -44,7 +44,7 @@ var Lessons = []Lesson{
 	{"opposite-order", "v9-naive"},
 }
 
-// Stories prints what went wrong in rows that are as expected; the summary tells of the others. All prints each row's
+// Stories prints what went wrong in rows that are as expected; the summary covers the others. All prints each row's
 // story, also how many waiters were woken where there was no herd. Otherwise it prints the three that teach most, each
 // for all rows of its kind.
 func (p Printer) Stories(rows []*catalog.Row, all bool) {
@@ -76,8 +76,8 @@ func (p Printer) tokens(rows []*catalog.Row) {
 	if len(rows) == 0 {
 		return
 	}
-	p.wrapped("", 2, "fencing tokens 1, 2, … of a cell are, in full (Redis draws them from its clock, not by counting: "+
-		"so they grow even when a restart or a failover has lost the last one)")
+	p.wrapped("", 2, "the fencing tokens that stories number 1, 2, …, in full (Redis takes them from its clock and does "+
+		"not count them, so they grow even if a restart or a failover loses the last one)")
 	for _, r := range rows {
 		tokens := strings.Trim(fmt.Sprint(r.Shown().Tokens()), "[]")
 		p.wrapped("  ", 4, fmt.Sprintf("%s %s: %s", r.Scenario.Name, r.Rung, tokens))
@@ -120,7 +120,7 @@ func storyOf(r *catalog.Row) (k kind, said string) {
 	return kind{r.Scenario.Name, f.Verdict, c.SoldTwice() > 0}, f.Because
 }
 
-// story prints a story after the cells of which it is true.
+// story prints a story after the cells that it is about.
 func (p Printer) story(s *story) {
 	for i, line := range wrap(s.of()+": "+s.text, p.width()-4) {
 		switch bold, rest, whole := strings.Cut(line, ":"); {

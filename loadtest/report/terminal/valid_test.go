@@ -23,7 +23,7 @@ func TestWhatIsNotValidIsToldAsSuch(t *testing.T) {
 	assert.Regexp(t, `(?m)^! v17 atomic +not valid `, text)
 	assert.Regexp(t, `(?m)^crash +inv`, text)
 	assert.Regexp(t, `(?m)^pause +SE~`, text)
-	assert.Contains(t, text, "not all was measured (1 of 3 cells are as expected; 2 not valid):\n")
+	assert.Contains(t, text, "not everything was measured (1 of 3 cells are as expected; 2 not valid):\n")
 	assert.Contains(t, text, "  two-instances v17 atomic: not valid: 2 of 3 were not sent\n")
 	assert.Contains(t, text, "  crash v4 lua-release: machine too slow for this cell: "+
 		"nothing ran for 1s at once, under leases of 400ms: could not")

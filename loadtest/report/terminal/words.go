@@ -49,7 +49,7 @@ func (p Printer) Summary(o Run) bool {
 	return good
 }
 
-// Headline says in one line how a run came out. It is good if the run was finished, and all of it was measured and is
+// Headline sums up a run in one line. It is good if the run was finished, and all of it was measured and is
 // as expected.
 func (o Run) Headline() (words string, good bool) {
 	met, ran, skipped, invalid, unknown, surprises := 0, 0, 0, 0, 0, 0
@@ -68,9 +68,10 @@ func (o Run) Headline() (words string, good bool) {
 	case surprises > 0:
 		words = fmt.Sprintf("NOT as expected (%d of %d cells are%s)", met, ran, others)
 	case invalid+unknown > 0:
-		words = fmt.Sprintf("no surprises, but not all was measured (%d of %d cells are as expected%s)", met, ran, others)
+		words = fmt.Sprintf("no surprises, but not everything was measured (%d of %d cells are as expected%s)", met, ran,
+			others)
 	case o.Interrupted:
-		words = "so far as expected"
+		words = "as expected so far"
 		if others != "" {
 			words += " (" + strings.TrimPrefix(others, "; ") + ")"
 		}

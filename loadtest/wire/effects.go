@@ -1,0 +1,282 @@
+package wire
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stockapi/loadtest/history"
+)
+
+// A keyEffect is what a command did to one of the keys in play.
+type keyEffect struct {
+	key    string
+	effect history.Effect
+}
+
+// withEffects returns a command once for each of the effects, with the key that it is on.
+func withEffects(c history.Command, effects []keyEffect) (all []history.Command) {
+	if len(effects) == 0 {
+		c.Effect = history.EffectNothing
+		return []history.Command{c}
+	}
+	for _, one := range effects {
+		c.Key, c.Effect = one.key, one.effect
+		all = append(all, c)
+	}
+	return all
+}
+
+// carried is a command that was carried out.
+type carried struct {
+	sent   []string
+	reply  string // as [Seen] has it
+	failed bool
+	exec   bool   // a transaction
+	lines  []line // what the server did meanwhile, as MONITOR tells it
+}
+
+func (l *Looker) effects(c *carried, before, after map[string]look) (all []keyEffect) {
+	for _, key := range l.keys {
+		d := l.table.did(c, key, before[key], after[key])
+		effect := d.toStock()
+		if l.roles[key] == RoleLock {
+			effect = d.toLock()
+		}
+		if effect != history.EffectNothing {
+			all = append(all, keyEffect{key, effect})
+		}
+	}
+	return all
+}
+
+// deeds are what a command did to a key.
+type deeds struct {
+	before, after look // before is that of no key, if the key had expired when the command came
+	now           bool // the key is there by now
+
+	named   bool // the server carried out something that names it
+	scripts bool // for a script
+	wrote   bool // something wrote it, whatever that changed
+	touched bool // not only to remove something
+	renewed bool // the key that was there, without a condition
+	tried   bool // something would have made it, had it not been there
+	made    bool // it was not there, or no longer
+	removed bool // it was there
+	dropped bool // somebody has it no more
+	refused bool // the server answered with an error, and nothing was written
+}
+
+// did goes through what the server did. Whether the key was there is decided by its TTL and the server's clock: it may
+// have expired since the look.
+func (t table) did(c *carried, key string, before, after look) *deeds {
+	d := &deeds{before: before, after: after}
+	for _, one := range c.lines {
+		if isScriptCall(one.args) || !slices.Contains(t.keys(one.args), key) {
+			continue
+		}
+		if !d.named && !before.ends.IsZero() && one.at.After(before.ends) {
+			d.before = look{kind: "none"}
+		}
+		if !d.named {
+			d.named, d.now = true, d.before.exists()
+		}
+		d.scripts = d.scripts || one.script
+		d.add(c.answered(t.write(one.args), one), one.args)
+	}
+	d.refused = !d.wrote && (d.named || slices.Contains(t.keys(c.sent), key)) && c.refused()
+	return d
+}
+
+// answered corrects a write by the reply, if that is the command's own, and not a script's or a transaction's.
+func (c *carried) answered(w write, of line) write {
+	switch {
+	case of.script, c.exec:
+	case c.failed:
+		return write{}
+	case w.mayFail && (c.reply == "0" || c.reply == "(nil)"):
+		w.writes = false
+	}
+	return w
+}
+
+// add adds a write.
+func (d *deeds) add(w write, args []string) {
+	works := w.works(d.now)
+	d.wrote = d.wrote || works
+	switch {
+	case !works:
+		d.tried = d.tried || w.absent && d.now
+	case w.removes:
+		d.removed = d.removed || d.now && !d.made
+		d.now, d.made = false, false
+	case w.shrinks:
+		d.dropped = d.dropped || slices.ContainsFunc(args[2:], d.lost)
+	default:
+		d.touched, d.made = true, d.made || !d.now
+		d.renewed = d.renewed || d.now && !w.depends
+		d.now = true
+	}
+}
+
+// lost reports whether an owner had the key, and has it no more.
+func (d *deeds) lost(owner string) bool {
+	return slices.Contains(d.before.owners, owner) && !slices.Contains(d.after.owners, owner)
+}
+
+// added counts the owners that had not had the key before.
+func (d *deeds) added() (n int) {
+	for _, owner := range d.after.owners {
+		if !slices.Contains(d.before.owners, owner) {
+			n++
+		}
+	}
+	return n
+}
+
+// toStock tells the effect on a stock.
+func (d *deeds) toStock() history.Effect {
+	switch {
+	case d.wrote:
+		return history.EffectWrote
+	case d.refused:
+		return history.EffectRefused
+	case d.named:
+		return history.EffectRead
+	}
+	return history.EffectNothing
+}
+
+// toLock tells the effect on a lock. A new owner shows that a command worked: what a script called has no reply, and a
+// key may expire some milliseconds before its TTL seems to be over.
+func (d *deeds) toLock() history.Effect {
+	switch added := d.added(); {
+	case !d.named:
+		return history.EffectNothing
+	case added > 0 && added < len(d.after.owners):
+		return d.withTTL(history.EffectAcquired + history.Beside)
+	case d.made, added > 0:
+		return d.withTTL(history.EffectAcquired)
+	case d.removed, d.dropped, d.touched && d.before.exists() && !d.after.exists():
+		return history.EffectReleased
+	case d.renewed, d.touched && d.changed():
+		return d.withTTL(history.EffectRenewed)
+	case d.before.exists() && (d.tried || d.scripts):
+		return history.EffectTried
+	}
+	return history.EffectNothing
+}
+
+func (d *deeds) withTTL(e history.Effect) history.Effect {
+	if d.after.exists() && d.after.ends.IsZero() {
+		e += history.Endless
+	}
+	return e
+}
+
+// changed reports whether the key is another one than before, or has another end. Its end is known to some ms.
+func (d *deeds) changed() bool {
+	const rounding = 2 * time.Millisecond
+	return d.before.digest != d.after.digest || d.before.ends.IsZero() != d.after.ends.IsZero() ||
+		d.after.ends.Sub(d.before.ends).Abs() > rounding
+}
+
+// refused reports whether the server refused a command, or aborted a transaction. A script that fails keeps what it has
+// done before.
+func (c *carried) refused() bool {
+	script := isScriptCall(c.sent) && (strings.HasPrefix(c.reply, "ERR ") || strings.Contains(c.reply, " script: "))
+	return c.failed && !script && !strings.HasPrefix(c.reply, "NOSCRIPT") || c.exec && c.reply == "(nil)"
+}
+
+// A table is what a server tells of its commands.
+type table map[string]*redis.CommandInfo
+
+func (t table) has(args []string, flag string) bool {
+	info := t.of(args)
+	return info != nil && slices.Contains(info.Flags, flag)
+}
+
+func (t table) of(args []string) *redis.CommandInfo {
+	if len(args) == 0 {
+		return nil
+	}
+	return t[strings.ToLower(args[0])]
+}
+
+// blocks reports whether a command may wait at the server.
+func (t table) blocks(args []string) bool { return t.has(args, "blocking") }
+
+// keys returns the keys of a command; or all its arguments, if the table does not tell which are keys.
+func (t table) keys(args []string) []string {
+	info := t.of(args)
+	switch {
+	case info == nil:
+		return nil
+	case slices.Contains(info.Flags, "movablekeys"):
+		return args[1:]
+	}
+	last := int(info.LastKeyPos)
+	if last < 0 {
+		last += len(args)
+	}
+	var keys []string
+	for i := int(info.FirstKeyPos); i > 0 && i <= last && i < len(args); i += max(1, int(info.StepCount)) {
+		keys = append(keys, args[i])
+	}
+	return keys
+}
+
+// A write is what a command does to a key.
+type write struct {
+	writes  bool // Redis calls it a write
+	absent  bool // only if there is no key
+	present bool // only if there is one
+	removes bool // the whole key
+	shrinks bool // removes a part
+	depends bool // on what the key has, whether it changes anything
+	mayFail bool // it did nothing if it is answered with 0 or nil
+}
+
+// works reports whether a command does something to a key that is there, or that is not.
+func (w *write) works(there bool) bool {
+	if there {
+		return w.writes && !w.absent
+	}
+	return w.writes && !w.present
+}
+
+// write tells what a command does to its keys.
+func (t table) write(args []string) write {
+	w := write{writes: t.has(args, "write")}
+	has := func(option string) bool {
+		return slices.ContainsFunc(args[2:], func(arg string) bool { return strings.EqualFold(arg, option) })
+	}
+	switch strings.ToLower(args[0]) {
+	case "set":
+		args = args[min(1, len(args)-2):] // the value is no option
+		w.absent, w.present, w.mayFail = has("nx"), has("xx"), !has("get")
+	case "setnx":
+		w.absent, w.mayFail = true, true
+	case "hsetnx":
+		w.depends, w.mayFail = true, true
+	case "zadd":
+		w.present, w.depends = has("xx"), true
+	case "del", "unlink", "getdel":
+		w.removes, w.mayFail = true, true
+	case "expire", "pexpire", "expireat", "pexpireat", "persist":
+		w.present, w.depends, w.mayFail = true, len(args) > 3, true
+	case "hdel", "zrem", "srem", "lrem":
+		w.shrinks, w.present, w.mayFail = true, true, true
+	case "lpop", "rpop", "spop", "ltrim", "zpopmin", "zpopmax", "zremrangebyscore", "zremrangebyrank", "zremrangebylex":
+		w.shrinks, w.present = true, true
+	}
+	return w
+}
+
+// isScriptCall reports whether a command is the call of a script or of a function: what that does has lines of its own.
+func isScriptCall(args []string) bool {
+	return len(args) > 0 && slices.Contains([]string{"eval", "evalsha", "eval_ro", "evalsha_ro", "fcall", "fcall_ro"},
+		strings.ToLower(args[0]))
+}

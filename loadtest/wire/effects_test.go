@@ -1,0 +1,245 @@
+package wire
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/history"
+)
+
+// commands is what a server tells of some commands.
+var commands = func() table {
+	t := table{}
+	for names, flags := range map[string][]string{
+		"set setnx decrby incr getset getdel expire pexpire persist hset hincrby hdel zadd zrem zremrangebyscore " +
+			"del unlink": {"write"},
+		"get pttl exists hexists zcard watch echo": {"readonly"},
+		"eval evalsha": {"movablekeys"},
+		"blpop":        {"write", "blocking"},
+	} {
+		for name := range strings.FieldsSeq(names) {
+			t[name] = &redis.CommandInfo{Name: name, Flags: flags, FirstKeyPos: 1, LastKeyPos: 1, StepCount: 1}
+		}
+	}
+	for _, several := range []string{"del", "unlink", "exists", "watch"} {
+		t[several].LastKeyPos = -1
+	}
+	t["echo"].FirstKeyPos, t["echo"].LastKeyPos = 0, 0
+	return t
+}()
+
+// began is when the look before a command was, and the command came a second later.
+var began = time.Unix(1_700_000_000, 0)
+
+// none is no key. held is a lock of some owners that ends after that time; 0 means never.
+var none = look{kind: "none"}
+
+func held(kind string, ends time.Duration, owners ...string) look {
+	k := look{at: began, kind: kind, digest: kind + strings.Join(owners, " "), owners: owners}
+	if ends > 0 {
+		k.ends = began.Add(ends)
+	}
+	return k
+}
+
+func str(owner string, ends time.Duration) look { return held("string", ends, owner) }
+
+// counts is the look of a key whose owners are the same, but not what they have there.
+func counts(k look, digest string) look {
+	k.digest = digest
+	return k
+}
+
+func TestEffectsOnALock(t *testing.T) {
+	const long, token = 10 * time.Second, "\x00\xfft \"\n"
+	mine, theirs := str(token, long), str("theirs", long)
+	for _, one := range []struct {
+		what          string
+		before, after look
+		does          string // the command, or those of a script; t stands for the token
+		reply         string
+		want          history.Effect
+	}{
+		{"takes", none, mine, "SET lock t NX PX 10000", "OK", history.EffectAcquired},
+		{"takes for ever", none, str(token, 0), "setnx lock t", "1", history.EffectAcquired + history.Endless},
+		{"takes by a script that returns nothing", none, mine, "eval; exists lock; set lock t; pexpire lock 10000", "(nil)",
+			history.EffectAcquired},
+		{"finds it taken", theirs, theirs, "set lock t nx px 10000", "(nil)", history.EffectTried},
+		{"finds it taken, and SETNX says so", theirs, theirs, "setnx lock t", "0", history.EffectTried},
+		{"a script finds it taken", theirs, theirs, "eval; exists lock; pttl lock", "9000", history.EffectTried},
+		{"a script finds it taken by SET", theirs, theirs, "eval; set lock t nx", "0", history.EffectTried},
+		{"a script finds it free", none, none, "eval; get lock", "0", history.EffectNothing},
+		{"a look", theirs, theirs, "get lock", `"theirs"`, history.EffectNothing},
+		{"is overwritten", theirs, mine, "set lock t px 10000", "OK", history.EffectAcquired},
+		{"is overwritten by what XX found", theirs, mine, "set lock t xx px 10000", "OK", history.EffectAcquired},
+		{"GETSET takes over", str("old", 0), str(token, 0), "getset lock t", `"old"`,
+			history.EffectAcquired + history.Endless},
+
+		{"expired before, and is taken", str("theirs", time.Second/2), mine, "set lock t nx px 10000", "OK",
+			history.EffectAcquired},
+		{"expired before, and a script makes it again", str(token, time.Second/2), mine,
+			"evalsha; get lock; set lock t px 10000", "1", history.EffectAcquired},
+		{"expired before, and a script looks", str(token, time.Second/2), none, "eval; get lock", "0",
+			history.EffectNothing},
+		{"expired before the DEL", str(token, time.Second/2), none, "del lock", "0", history.EffectNothing},
+		{"expired before the DEL, a ms early", str(token, 1001*time.Millisecond), none, "del lock", "0",
+			history.EffectNothing},
+		{"expired before the DEL of a script", str(token, time.Second/2), none, "eval; del lock", "0",
+			history.EffectNothing},
+		{"expired after a script looked", str("theirs", 1001*time.Millisecond), none, "eval; get lock", "0",
+			history.EffectTried},
+		{"expired after the GET", str("theirs", 1001*time.Millisecond), none, "get lock", `"theirs"`,
+			history.EffectNothing},
+		{"was taken while its TTL seemed to last for another ms", str("theirs", 1001*time.Millisecond), mine,
+			"eval; set lock t nx px 10000", "1", history.EffectAcquired},
+		{"is taken, and expires before the look", none, none, "set lock t nx px 1", "OK", history.EffectAcquired},
+
+		{"renews", mine, str(token, 2*long), "pexpire lock 20000", "1", history.EffectRenewed},
+		{"renews by SET XX", mine, str(token, 2*long), "set lock t xx px 20000", "OK", history.EffectRenewed},
+		{"writes the same value again, with the same end", mine, mine, "eval; get lock; set lock t px 10000", "1",
+			history.EffectRenewed},
+		{"renews a lock that is gone", none, none, "pexpire lock 1000", "0", history.EffectNothing},
+		{"a script renews a lock that is gone", none, none, "eval; pexpire lock 1000", "0", history.EffectNothing},
+		{"renews by XX a lock that is gone", none, none, "set lock t xx px 1000", "(nil)", history.EffectNothing},
+		{"has a TTL by a second command", str(token, 0), mine, "expire lock 10", "1", history.EffectRenewed},
+		{"has one already, so NX fails", mine, mine, "expire lock 10 nx", "0", history.EffectNothing},
+		{"has none any more", mine, str(token, 0), "persist lock", "1", history.EffectRenewed + history.Endless},
+		{"is taken again by its owner", held("hash", long, "me"), counts(held("hash", long, "me"), "2"),
+			"eval; hexists lock me; hincrby lock me 1", "(nil)", history.EffectRenewed},
+
+		{"releases", mine, none, "del lock", "1", history.EffectReleased},
+		{"releases several keys", mine, none, "unlink other lock", "2", history.EffectReleased},
+		{"releases by GETDEL", mine, none, "getdel lock", "(token)", history.EffectReleased},
+		{"releases by a script", mine, none, "eval; get lock; del lock", "(nil)", history.EffectReleased},
+		{"releases by EXPIRE 0", mine, none, "expire lock 0", "1", history.EffectReleased},
+		{"a script leaves another's", theirs, theirs, "eval; get lock", "0", history.EffectTried},
+		{"releases what is gone", none, none, "del lock", "0", history.EffectNothing},
+		{"removes and makes it", theirs, theirs, "eval; del lock; set lock theirs px 10000", "OK", history.EffectAcquired},
+		{"makes and removes it", none, none, "eval; set lock t; del lock", "1", history.EffectNothing},
+
+		{"has a permit beside others", held("zset", long, "a"), held("zset", long, "a", "b"),
+			"eval; zremrangebyscore lock -inf 1; zcard lock; zadd lock 1 b; pexpire lock 10000", "2",
+			history.EffectAcquired + history.Beside},
+		{"has the permit of one that is over", held("zset", long, "a"), held("zset", long, "b"),
+			"eval; zremrangebyscore lock -inf 1; zcard lock; zadd lock 1 b", "1", history.EffectAcquired},
+		{"drops permits that are over", held("zset", long, "a", "b"), held("zset", long, "b"),
+			"eval; zremrangebyscore lock -inf 1; zcard lock", "0", history.EffectTried},
+		{"renews a permit", held("zset", long, "a", "b"), counts(held("zset", long, "a", "b"), "2"),
+			"eval; zadd lock XX 2 a", "1", history.EffectRenewed},
+		{"renews a permit that another has", held("zset", long, "b"), held("zset", long, "b"), "eval; zadd lock XX 2 a", "0",
+			history.EffectTried},
+		{"gives a permit back", held("zset", long, "a", "b"), held("zset", long, "b"), "zrem lock a", "1",
+			history.EffectReleased},
+		{"gives the last one back", held("zset", long, "a"), none, "eval; zrem lock a", "1", history.EffectReleased},
+		{"gives back what it has not", held("zset", long, "a"), held("zset", long, "a"), "eval; zrem lock c", "0",
+			history.EffectTried},
+
+		{"is a value", theirs, theirs, "set order lock", "OK", history.EffectNothing},
+		{"is refused", theirs, theirs, "set lock t nx", "-READONLY You can't write against a read only replica.",
+			history.EffectNothing},
+	} {
+		assert.Equal(t, one.want, effect(t, RoleLock, one.before, one.after, one.does, one.reply, token), one.what)
+	}
+}
+
+// effect returns what a command did to the key called lock, or to the stock.
+func effect(t *testing.T, role Role, before, after look, does, reply, token string) history.Effect {
+	t.Helper()
+	c := &carried{}
+	c.reply, c.failed = strings.CutPrefix(reply, "-")
+	for i, text := range strings.Split(does, "; ") {
+		args := strings.Fields(text)
+		for j := range args {
+			if args[j] == "t" {
+				args[j] = token
+			}
+		}
+		if i == 0 {
+			c.sent = args
+			c.exec = args[0] == "exec"
+			if isScriptCall(args) {
+				c.sent = []string{args[0], "return 1", "1", "lock"}
+			}
+			if c.exec && c.reply == "(nil)" {
+				c.sent = []string{"decrby", "lock", "1"} // the first that it would have carried out
+				continue
+			}
+		}
+		c.lines = append(c.lines, line{at: began.Add(time.Second), script: i > 0 && !c.exec, args: args})
+	}
+	l := &Looker{roles: map[string]Role{"lock": role}, keys: []string{"lock"}, table: commands}
+	effects := l.effects(c, map[string]look{"lock": before}, map[string]look{"lock": after})
+	if len(effects) == 0 {
+		return history.EffectNothing
+	}
+	require.Equal(t, []keyEffect{{"lock", effects[0].effect}}, effects)
+	return effects[0].effect
+}
+
+// Any command that Redis calls a write is one, whatever it changed. The stock is called lock here, too.
+func TestEffectsOnTheStock(t *testing.T) {
+	five := str("5", 0)
+	for _, one := range []struct {
+		does, reply string
+		want        history.Effect
+	}{
+		{"get lock", `"5"`, history.EffectRead},
+		{"watch lock", "OK", history.EffectRead},
+		{"set lock 5", "OK", history.EffectWrote},
+		{"decrby lock 0", "5", history.EffectWrote},
+		{"eval; get lock; set lock 5", "(nil)", history.EffectWrote},
+		{"eval; get lock", "[0 5]", history.EffectRead},
+		{"pexpire lock 1000", "1", history.EffectWrote},
+		{"setnx lock 100", "0", history.EffectRead},
+		{"exec; decrby lock 1; set other 1", "[4 OK]", history.EffectWrote},
+		{"exec; decrby lock 1; incr other", "-[4 WRONGTYPE Operation]", history.EffectWrote},
+		{"exec", "(nil)", history.EffectRefused},
+		{"eval; get lock", "-STALE a newer token has been seen", history.EffectRefused},
+		{"eval", "-NOSCRIPT No matching script. Please use EVAL.", history.EffectNothing},
+		{"eval; decrby lock 1; incr other", "-WRONGTYPE Operation script: 6f7f3a, on @user_script:1.", history.EffectWrote},
+		{"eval; get lock; incr other", "-ERR user_script:1: nil", history.EffectRead},
+		{"decrby lock x", "-ERR value is not an integer or out of range", history.EffectRefused},
+		{"set other lock", "OK", history.EffectNothing},
+	} {
+		assert.Equal(t, one.want, effect(t, RoleStock, five, five, one.does, one.reply, ""), "%s: %s", one.does, one.reply)
+	}
+	assert.True(t, commands.blocks([]string{"BLPOP", "lock", "0"}))
+	assert.False(t, commands.blocks([]string{"LPOP", "lock"}))
+}
+
+// A command that did something to two keys is two in a trace, each with its key.
+func TestEffectsOnTwoKeysAreTwoCommands(t *testing.T) {
+	both := []keyEffect{{"lock", history.EffectReleased}, {"stock", history.EffectWrote}}
+	cmd := history.Command{Cmd: "exec", Key: "stock", Reply: "[4 1]"}
+	released, wrote, nothing := cmd, cmd, cmd
+	released.Key, released.Effect, wrote.Effect = "lock", history.EffectReleased, history.EffectWrote
+	nothing.Effect = history.EffectNothing
+	assert.Equal(t, []history.Command{released, wrote}, withEffects(cmd, both))
+	assert.Equal(t, []history.Command{nothing}, withEffects(cmd, nil))
+}
+
+func TestLinesOfMonitorAreRead(t *testing.T) {
+	for text, want := range map[string]line{
+		`+1339518083.107412 [0 127.0.0.1:60866] "get" "k"`: {args: []string{"get", "k"}},
+		`+1339518083.107412 [0 [::1]:60866] "echo" "] \""`: {args: []string{"echo", `] "`}},
+		`+1339518083.107412 [12 lua] "SET" "k" "\x00\xff\"\\\r\n\t\a\b"`: {script: true,
+			args: []string{"SET", "k", "\x00\xff\"\\\r\n\t\a\b"}},
+		`+1339518083.107412 [0 unix:/tmp/redis.sock] "set" "k" ""`: {args: []string{"set", "k", ""}},
+	} {
+		want.at = time.UnixMicro(1339518083107412)
+		got, err := parseLine(text)
+		require.NoError(t, err)
+		assert.Equal(t, want, got, text)
+	}
+	for _, text := range []string{
+		"", "+OK", "-ERR unknown", `+1.2 [0 lua] "get`, `+x.2 [0 lua] "get"`, `+1.2 [0 lua] get`,
+	} {
+		_, err := parseLine(text)
+		assert.ErrorContains(t, err, "this is no line of MONITOR", text)
+	}
+}

@@ -1,0 +1,265 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend"
+	"stockapi/internal/backend/backendtest"
+	"stockapi/internal/lock"
+	"stockapi/internal/sale"
+	"stockapi/internal/stock"
+	"stockapi/internal/trace"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
+)
+
+// Each rung whose lock is in Redis sells twice, at two instances at once, and what looks alone show of each command
+// agrees with the names that the traces have. That is why effects can be trusted where a client has no such names.
+func TestEffectsOfTheLadderAgreeWithItsNames(t *testing.T) {
+	backendtest.Long(t)
+	backendtest.Require(t)
+	server := backendtest.StartRedis(t)
+	for _, r := range lock.Ladder() {
+		if slices.ContainsFunc(r.Needs, func(need string) bool {
+			return need != lock.NeedRedis && need != lock.NeedRedlock
+		}) {
+			continue
+		}
+		t.Run(r.Number, func(t *testing.T) {
+			t.Parallel()
+			b := newLadderBench(t, server, r)
+			b.sell(t)
+			var all []string
+			for _, cmd := range b.log {
+				byName, byEffect := named(cmd), b.looker.Traced(cmd)
+				assert.Equal(t, meaning(byName), meaning(byEffect...), "%s %q: %s: %+v", cmd.Name, cmd.Args, cmd.Reply, byEffect)
+				all = append(all, meaning(byEffect...)...)
+				if byName.Acquires() && !byName.Succeeded() && byName.OnLock() {
+					all = append(all, string(byEffect[0].Effect))
+				}
+			}
+			assert.Subset(t, all, b.expected(), "%q", all)
+		})
+	}
+}
+
+// meaning is what commands did, as their predicates tell, in order.
+func meaning(cmds ...history.Command) (words []string) {
+	for _, c := range cmds {
+		switch {
+		case c.Wrote():
+			words = append(words, "wrote")
+		case c.RefusedByStock():
+			words = append(words, "refused")
+		case c.ReadsStock():
+			words = append(words, "read")
+		case !c.OnLock() || !c.Succeeded():
+		case c.Acquires() && c.Endless():
+			words = append(words, "acquired without a TTL")
+		case c.AcquiresAlone():
+			words = append(words, "acquired")
+		case c.Acquires():
+			words = append(words, "acquired beside others")
+		case c.Prolongs():
+			words = append(words, "renewed")
+		case c.Releases():
+			words = append(words, "released")
+		}
+	}
+	slices.Sort(words)
+	return words
+}
+
+// named is a command as a trace has it. A transaction is told there by what it writes.
+func named(cmd *Command) history.Command {
+	c := cmd.Traced()
+	if cmd.Name == "exec" {
+		if c.Cmd = cmd.Args[0]; c.Reply == "(nil)" {
+			c.Err = history.StockChanged
+		}
+		c.Reply = "OK"
+	}
+	return c
+}
+
+// A ladderBench has two instances of the service, which reach one server over wires, and sell one product on one rung.
+type ladderBench struct {
+	rung    lock.Rung
+	product string
+	gate    *Gate
+	clients []*schedule.Client
+	shops   []*sale.Shop
+	looker  *Looker
+	log     []*Command // that were carried out, in their order
+}
+
+func newLadderBench(t *testing.T, server *backendtest.Server, r lock.Rung) *ladderBench {
+	t.Helper()
+	b := &ladderBench{rung: r, product: "of-" + r.Number, gate: NewGate(trace.ScriptNames())}
+	direct, ok := backendtest.Client(t, server).(*redis.Client)
+	require.True(t, ok)
+	shelf := stock.NewShelf(direct)
+	_, err := shelf.Open(t.Context(), b.product, 10, 0)
+	require.NoError(t, err)
+	roles := map[string]Role{stock.Key(b.product): RoleStock, r.Key(b.product): RoleLock}
+	b.looker, err = NewLooker(t.Context(), direct, roles)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, b.looker.Close()) })
+	for i := range 2 {
+		b.add(t, i, server, direct.Options().Addr)
+	}
+	return b
+}
+
+// add adds an instance. A command may wait at the gate for longer than a client of the service usually does.
+func (b *ladderBench) add(t *testing.T, i int, server *backendtest.Server, address string) {
+	t.Helper()
+	client := &schedule.Client{Index: i, Name: schedule.ClientName(i)}
+	w, err := New(b.gate, client, &schedule.Server{Name: "stock", Host: address}, time.Second)
+	require.NoError(t, err)
+	t.Cleanup(w.Close)
+	u, err := url.Parse(server.URL)
+	require.NoError(t, err)
+	u.Host = w.Host()
+	rdb, err := backend.Open(u.String(), backend.Options{Timeout: time.Minute, PoolSize: 32})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = rdb.Close() })
+	rdb.AddHook(trace.Observer{Names: trace.ScriptNames()}.Redis(address))
+	life, end := context.WithCancel(context.Background())
+	backends := lock.Backends{Redis: rdb, Redlock: []redis.UniversalClient{rdb}, RedlockRetry: 20 * time.Millisecond,
+		RedlockTimeout: time.Minute, Process: lock.Process{Life: life, Background: new(sync.WaitGroup)}}
+	t.Cleanup(func() {
+		b.gate.OpenAll()
+		end()
+		backends.Background.Wait()
+	})
+	b.clients = append(b.clients, client)
+	b.shops = append(b.shops, sale.New(client.Name, []lock.Rung{b.rung}, stock.NewShelf(rdb), backends,
+		sale.NewMetrics(client.Name), slog.New(slog.DiscardHandler)))
+}
+
+// sell has both instances sell one unit each.
+func (b *ladderBench) sell(t *testing.T) {
+	t.Helper()
+	b.gate.Begin()
+	var orders sync.WaitGroup
+	receipts, errs := make([]sale.Receipt, len(b.shops)), make([]error, len(b.shops))
+	for i, shop := range b.shops {
+		orders.Go(func() {
+			wait := time.Minute
+			receipts[i], errs[i] = shop.Decrease(context.Background(), b.rung.Number, sale.Order{
+				Product: b.product, Quantity: 1, Wait: &wait, Trace: true, Options: lock.Options{TTL: 4 * time.Second}})
+		})
+	}
+	sold := make(chan struct{})
+	go func() {
+		orders.Wait()
+		close(sold)
+	}()
+	for done := false; !done; {
+		select {
+		case <-sold:
+			done = true
+		case <-time.After(time.Millisecond):
+		}
+		for _, c := range b.clients {
+			for _, cmd := range b.gate.Of(c) {
+				b.letThrough(t, cmd)
+			}
+		}
+	}
+	require.NoError(t, errors.Join(errs...))
+	require.NoError(t, b.looker.Err())
+	for _, receipt := range receipts {
+		for _, e := range receipt.Trace {
+			if told := (history.Command{Cmd: e.Cmd, Key: e.Key}); told.OnLock() || told.ReadsStock() || told.WritesStock() {
+				assert.True(t, slices.ContainsFunc(b.log, func(cmd *Command) bool {
+					c := named(cmd)
+					return c.Cmd == e.Cmd && c.Key == e.Key
+				}), "%s %s was not looked at", e.Cmd, e.Key)
+			}
+		}
+	}
+}
+
+// letThrough lets a command through, and looks before it and after it, unless it is a write that has to wait.
+func (b *ladderBench) letThrough(t *testing.T, cmd *Command) {
+	t.Helper()
+	if cmd.WritesStock() && !b.seenEnough(cmd) {
+		return
+	}
+	b.looker.Around(cmd, func() {
+		b.gate.Decide(cmd, schedule.Pass)
+		select {
+		case <-cmd.Done():
+		case <-time.After(time.Minute):
+			t.Errorf("%s has no reply", cmd.Text())
+		}
+	})
+	if b.looker.Traced(cmd)[0].Effect != "" {
+		b.log = append(b.log, cmd)
+	}
+}
+
+// seenEnough reports whether the first order to write has renewed its lock, and the other one has found it taken.
+func (b *ladderBench) seenEnough(write *Command) bool {
+	if !b.locks() || slices.ContainsFunc(b.log, (*Command).writes) {
+		return true
+	}
+	renewed, tried := !b.renews(), false
+	for _, cmd := range b.log {
+		c := cmd.Traced()
+		renewed = renewed || c.Renews() && c.Succeeded()
+		tried = tried || c.Acquires() && cmd.Client != write.Client
+	}
+	return renewed && tried
+}
+
+func (cmd *Command) writes() bool { return cmd.WritesStock() }
+
+func (b *ladderBench) locks() bool {
+	return b.sends("set/lock") || b.sends("setnx") || b.sends("eval:acquire")
+}
+
+func (b *ladderBench) renews() bool { return b.sends("eval:renew") }
+
+// sends reports whether the rung sends a command whose name begins so.
+func (b *ladderBench) sends(prefix string) bool {
+	return slices.ContainsFunc(strings.Fields(b.rung.Sends), func(sent string) bool {
+		return strings.HasPrefix(sent, prefix)
+	})
+}
+
+// expected is what the rung must have been seen to do.
+func (b *ladderBench) expected() []string {
+	words := []string{"wrote"}
+	if b.locks() {
+		words = append(words, "released")
+		switch b.rung.Number {
+		case "v1":
+			words = append(words, "acquired without a TTL", "tried")
+		case "v1.5":
+			words = append(words, "acquired without a TTL", "renewed", "tried")
+		case "v11-two":
+			words = append(words, "acquired", "acquired beside others")
+		default:
+			words = append(words, "acquired", "tried")
+		}
+	}
+	if b.renews() {
+		words = append(words, "renewed")
+	}
+	return words
+}

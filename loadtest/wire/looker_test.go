@@ -1,0 +1,99 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
+)
+
+// newLooker returns a looker at a server, with a lock and a stock.
+func newLooker(t *testing.T, server *backendtest.Server) (*Looker, *redis.Client) {
+	t.Helper()
+	direct, ok := backendtest.Client(t, server).(*redis.Client)
+	require.True(t, ok)
+	l, err := NewLooker(t.Context(), direct, map[string]Role{"lock": RoleLock, "units": RoleStock})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, l.Close()) })
+	return l, direct
+}
+
+// around carries out a command, and returns what a trace has of it.
+func (l *Looker) around(rdb *redis.Client, args ...any) []history.Command {
+	r := request{cmds: [][]string{{}}}
+	for _, arg := range args {
+		r.cmds[0] = append(r.cmds[0], arg.(string))
+	}
+	cmd := NewGate(nil).newCommand(nil, &schedule.Server{}, r)
+	l.Around(cmd, func() {
+		switch reply, err := rdb.Do(context.Background(), args...).Result(); {
+		case errors.Is(err, redis.Nil):
+			cmd.Reply = "(nil)"
+		case err != nil:
+			cmd.Reply, cmd.Failed = err.Error(), true
+		default:
+			cmd.Reply = fmt.Sprint(reply)
+		}
+	})
+	return l.Traced(cmd)
+}
+
+func TestALookerSeesWhatScriptsDo(t *testing.T) {
+	backendtest.Require(t)
+	l, rdb := newLooker(t, backendtest.StartRedis(t))
+	const token = "\x00\xff \"t\r\n"
+	for _, one := range []struct {
+		what string
+		args []any
+		want []keyEffect
+	}{
+		{"makes it", []any{"set", "lock", token, "nx", "px", "60000"}, []keyEffect{{"lock", history.EffectAcquired}}},
+		{"finds it", []any{"set", "lock", "other", "nx", "px", "60000"}, []keyEffect{{"lock", history.EffectTried}}},
+		{"writes the same again", []any{"eval", "redis.call('set', KEYS[1], ARGV[1], 'keepttl')", "1", "lock", token},
+			[]keyEffect{{"lock", history.EffectRenewed}}},
+		{"removes it and makes it", []any{"eval", "redis.call('del', KEYS[1]); redis.call('set', KEYS[1], ARGV[1])",
+			"1", "lock", token}, []keyEffect{{"lock", history.EffectAcquired + history.Endless}}},
+		{"hides its keys", []any{"eval", "redis.call('incr', 'units'); redis.call('del', 'lock')", "0"},
+			[]keyEffect{{"lock", history.EffectReleased}, {"units", history.EffectWrote}}},
+		{"is about nothing in play", []any{"set", "order:stock:1", "lock"}, nil},
+	} {
+		got := l.around(rdb, one.args...)
+		assert.Equal(t, len(one.want) == 0, got[0].Effect == history.EffectNothing, one.what)
+		for i, want := range one.want {
+			assert.Equal(t, want, keyEffect{got[i].Key, got[i].Effect}, one.what)
+		}
+	}
+}
+
+// A command that blocks has no turn: the one that it waits for could never come. What nobody looked at has no effect.
+func TestACommandThatBlocksKeepsNoOther(t *testing.T) {
+	backendtest.Require(t)
+	l, rdb := newLooker(t, backendtest.StartRedis(t))
+	popped := make(chan []history.Command)
+	go func() { popped <- l.around(rdb, "blpop", "list", "60") }()
+	pushed := l.around(rdb, "rpush", "list", "one")
+	assert.Equal(t, history.EffectNothing, pushed[0].Effect)
+	assert.Empty(t, (<-popped)[0].Effect)
+}
+
+// A looker that cannot look says why, and its commands are carried out all the same.
+func TestALookerWithoutAServer(t *testing.T) {
+	backendtest.Require(t)
+	server, stop, _ := backendtest.Restartable(t)
+	l, rdb := newLooker(t, server)
+	stop()
+	got := l.around(rdb, "set", "lock", "t")
+	assert.NotEmpty(t, got[0].Err)
+	assert.Empty(t, got[0].Effect)
+	assert.ErrorContains(t, l.Err(), `look at ["lock" "units"]`)
+	_, err := NewLooker(t.Context(), rdb, nil)
+	assert.ErrorContains(t, err, "ask which commands write")
+}
