@@ -22,9 +22,6 @@ type end struct {
 	r *bufio.Reader
 }
 
-// patience is how long a test waits for what has to come.
-const patience = 10 * time.Second
-
 // A pair is a client and a server, with a wire between them whose gate is open.
 type pair struct {
 	*Wire

@@ -28,9 +28,9 @@ func newLooker(t *testing.T, server *backendtest.Server) (*Looker, *redis.Client
 
 // around carries out a command, and returns what a trace has of it.
 func (l *Looker) around(rdb *redis.Client, args ...any) []history.Command {
-	r := request{cmds: [][]string{{}}}
+	var r request
 	for _, arg := range args {
-		r.cmds[0] = append(r.cmds[0], arg.(string))
+		r.args = append(r.args, arg.(string))
 	}
 	cmd := NewGate(nil).newCommand(nil, &schedule.Server{}, r)
 	l.Around(cmd, func() {
