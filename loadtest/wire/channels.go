@@ -48,78 +48,101 @@ func (c *conn) news(v value, head *entry) string {
 		return v.all[0].text
 	case v.kind == '>':
 		return "push"
-	case v.kind != '*' || len(v.all) == 0 || c.resp3 ||
-		c.count() == 0 && len(c.turns) == 0 && (head == nil || !head.isAboutChannels()):
-		return ""
-	}
-	if name := v.all[0].text; strings.HasSuffix(name, "subscribe") || slices.Contains(messages, name) {
-		return name
+	case v.kind == '*' && len(v.all) > 0 && !c.resp3 && c.expects(head):
+		if name := v.all[0].text; strings.HasSuffix(name, "subscribe") || slices.Contains(messages, name) {
+			return name
+		}
 	}
 	return ""
+}
+
+// isMonitored reports whether a reply is a line of MONITOR: a time comes first.
+func isMonitored(v value) bool {
+	return v.text != "" && strings.IndexByte("0123456789", v.text[0]) >= 0
+}
+
+// expects reports whether an array may be about subscriptions.
+func (c *conn) expects(head *entry) bool {
+	return c.count() > 0 || len(c.turns) > 0 || head != nil && head.isAboutChannels()
 }
 
 // invalidations is the channel of client tracking before RESP3.
 const invalidations = "__redis__:invalidate"
 
 // tell passes on what is no reply. A message waits until its gate lets it through, and so does what comes after it of
-// subscriptions. It returns false if too much waits.
-func (c *conn) tell(news string, v value, raw []byte, head *entry) bool {
+// subscriptions.
+func (c *conn) tell(news string, v value, raw []byte, head *entry) {
 	switch {
-	case slices.Contains(messages, news) && !(len(v.all) > 1 && v.all[1].text == invalidations):
-		return c.inTurn(func() { c.message(v, raw) })
+	case slices.Contains(messages, news) && (len(v.all) < 2 || v.all[1].text != invalidations):
+		c.inTurn(raw, func() { c.message(v, raw) })
+		return
 	case !strings.HasSuffix(news, "subscribe"):
 		c.besides(raw)
-		return true
+		return
 	}
+	left := c.subscribe(news, v)
+	if head == nil || head.verb() != news {
+		c.inTurn(raw, func() { c.besides(raw) })
+		return
+	}
+	head.want--
+	more := head.want > 0 || len(head.args) == 1 && left > 0 // without a channel, it is about all of them
+	if !more {
+		c.pop(head, v)
+	}
+	c.inTurn(raw, func() {
+		c.keep(head, raw)
+		if !more {
+			c.end(head, v)
+		}
+	})
+}
+
+// subscribe notes a channel that is subscribed to, or no more, and returns how many of that kind are.
+func (c *conn) subscribe(news string, v value) (left int) {
 	kind, ends := strings.CutSuffix(strings.TrimSuffix(news, "subscribe"), "un")
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.subscribed[kind] == nil {
 		c.subscribed[kind] = map[string]bool{}
 	}
 	switch {
-	case ends && len(v.all) > 1:
+	case len(v.all) < 2:
+	case ends:
 		delete(c.subscribed[kind], v.all[1].text)
-	case len(v.all) > 1:
+	default:
 		c.subscribed[kind][v.all[1].text] = true
 	}
-	left := len(c.subscribed[kind])
-	c.mu.Unlock()
-	if head == nil || head.verb() != news {
-		return c.inTurn(func() { c.besides(raw) })
-	}
-	head.reply = append(head.reply, raw...)
-	head.want--
-	if head.want > 0 || len(head.args) == 1 && left > 0 { // without a channel, it is about all of them
-		return true
-	}
-	c.pop(head, v)
-	return c.inTurn(func() { c.end(head, v, head.reply) })
+	return len(c.subscribed[kind])
 }
 
-// inTurn does something when the messages before it have passed the gate. It returns false if too much waits.
-func (c *conn) inTurn(do func()) bool {
+// inTurn does something with what the server sent, when the messages before it have passed the gate.
+func (c *conn) inTurn(raw []byte, do func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.turns = append(c.turns, do)
+	size := entrySize + len(raw)
+	c.kept += size
+	c.turns = append(c.turns, func() {
+		do()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.kept -= size
+	})
 	if len(c.turns) == 1 {
 		c.all.Go(c.takeTurns)
 	}
-	return len(c.turns) <= maxQueue
 }
 
 func (c *conn) takeTurns() {
-	for {
+	for left := true; left; {
 		c.mu.Lock()
 		do := c.turns[0]
 		c.mu.Unlock()
 		do()
 		c.mu.Lock()
 		c.turns = c.turns[1:]
-		left := len(c.turns)
+		left = len(c.turns) > 0
 		c.mu.Unlock()
-		if left == 0 {
-			return
-		}
 	}
 }
 

@@ -5,15 +5,19 @@ import (
 	"errors"
 	"net"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"stockapi/loadtest/schedule"
 )
 
-// maxQueue bounds the commands of one connection that are not answered, and the messages that wait. More ends it.
-const maxQueue = 1 << 20
+const (
+	// maxKept bounds the bytes that one connection keeps, of commands that wait and of replies to those behind them. More
+	// ends it.
+	maxKept = 4 * maxSize
+	// entrySize is what a command counts besides its bytes.
+	entrySize = 1 << 10
+)
 
 // A conn is one connection of a client, and the one to the server that belongs to it. Its commands are a queue: each
 // waits at the gate by itself, and is sent on when it may, also before one that came earlier. The replies are delivered
@@ -30,50 +34,42 @@ type conn struct {
 	wake        chan struct{} // holds a notice for send
 	leave, once sync.Once
 
-	mu    sync.Mutex
-	queue []*entry // as they came; those that are not delivered
-	sent  []*entry // as they were sent on; those that are not answered
+	mu      sync.Mutex
+	queue   []*entry // as they came; those that are not delivered
+	pending []*entry // as they came; those that are not sent on
+	sent    []*entry // as they were sent on; those that are not answered
+	kept    int      // see maxKept
 	channels
-}
-
-// A transaction is what a client has sent of it. The rest of the connection is not to get into it, so it is sent on
-// with its EXEC, and the wire says +OK and +QUEUED. CLIENT CACHING goes with the next command in the same way.
-type transaction struct {
-	multi  bool
-	raw    []byte
-	queued [][]string
-	passed int // replies of the server that the client has had from the wire
 }
 
 // An entry is a command in the queue of its connection.
 type entry struct {
 	request
-	cmd    *Command // nil: it passes no gate
-	passed int      // replies that come before its own
-	want   int      // channels that the server has yet to confirm
-
-	state    progress
+	cmd      *Command        // nil: it passes no gate
 	until    <-chan struct{} // closed when it may be sent on; nil: at any time
-	late     bool            // it may be sent on when its client has gone
-	reply    []byte
-	after    []byte // what the server sent besides after the reply
-	answered chan struct{}
+	late     bool            // it may not before that, though its client has gone
+	skipped  int             // replies that come before its own, and that the client has had
+	want     int             // channels that the server has yet to confirm
+	answered chan struct{}   // closed when the server has answered
+	reply    []byte          // and what the server sent besides after that
+	ready    bool            // the reply may be delivered
 }
 
-// A progress is how far a command has come.
-type progress uint8
-
-const (
-	waiting  progress = iota
-	chosen            // to be sent on
-	lost              // its client waits in vain
-	answered          // by the server, or by the wire
-)
-
 func newConn(w *Wire, client, server net.Conn) *conn {
-	return &conn{Wire: w, client: &outbox{Conn: client}, server: server, out: bufio.NewWriter(server),
+	return &conn{Wire: w, client: &outbox{Conn: client, all: &w.all}, server: server, out: bufio.NewWriter(server),
 		gone: make(chan struct{}), ended: make(chan struct{}), wake: make(chan struct{}, 1),
 		channels: channels{subscribed: map[string]map[string]bool{}}}
+}
+
+// serve serves the connection until it has ended.
+func (c *conn) serve() {
+	var ends sync.WaitGroup
+	ends.Go(c.read)
+	ends.Go(c.receive)
+	c.send()
+	c.close()
+	ends.Wait()
+	c.drop()
 }
 
 // close ends both connections.
@@ -98,6 +94,7 @@ func (c *conn) reset() {
 	c.depart()
 }
 
+// notify has send look again.
 func (c *conn) notify() {
 	select {
 	case c.wake <- struct{}{}:
@@ -129,7 +126,12 @@ func (c *conn) read() {
 		if errors.Is(err, errProtocol) || errors.Is(err, errTLS) {
 			c.add(c.refuse(&entry{}, err.Error()))
 		}
-		if err != nil || !c.take(request{raw: r.raw, args: args}) {
+		if err != nil || isClosed(c.ended) {
+			return
+		}
+		if !c.take(request{raw: r.raw, args: args}) {
+			c.note(errProtocol.Error())
+			c.close()
 			return
 		}
 	}
@@ -137,26 +139,14 @@ func (c *conn) read() {
 
 // take puts a command into the queue. It returns false if it is too much.
 func (c *conn) take(r request) bool {
-	e, t, verb := &entry{request: r}, &c.begun, r.verb()
-	why := r.refusal(t.multi)
-	switch {
-	case why != "":
+	e := &entry{request: r}
+	if why := r.refusal(c.begun.multi); why != "" {
 		return c.add(c.refuse(e, why))
-	case t.multi && (verb == "multi" || verb == "watch"):
-		return c.add(e.answer("-ERR " + verb + " inside MULTI is not allowed"))
-	case verb == "multi" || r.is("client", "caching"):
-		t.multi = t.multi || verb == "multi"
-		return t.add(r) && c.add(e.answer("+OK"))
-	case t.multi && !slices.Contains([]string{"exec", "discard", "quit", "reset"}, verb):
-		t.queued = append(t.queued, r.args)
-		return t.add(r) && c.add(e.answer("+QUEUED"))
-	case t.multi && verb == "discard": // which ends WATCH too
-		e.raw, *t = []byte("*1\r\n$7\r\nUNWATCH\r\n"), transaction{}
-	case t.multi && verb != "exec":
-		*t = transaction{}
 	}
-	e.queued, e.passed, e.raw = t.queued, t.passed, append(t.raw, e.raw...)
-	*t = transaction{}
+	if reply := c.begun.take(r); reply != "" {
+		return len(c.begun.raw) <= maxSize && c.add(e.answer(reply))
+	}
+	c.begun.end(e)
 	if cmd, again := c.again(r); again {
 		e.cmd = cmd
 	} else if !r.isSetup() {
@@ -167,15 +157,9 @@ func (c *conn) take(r request) bool {
 	return c.add(e)
 }
 
-func (t *transaction) add(r request) bool {
-	t.raw = append(t.raw, r.raw...)
-	t.passed++
-	return len(t.raw) <= maxSize && t.passed <= maxQueue
-}
-
 // answer gives a command its reply without the server.
 func (e *entry) answer(reply string) *entry {
-	e.state, e.reply = answered, []byte(reply+"\r\n")
+	e.raw, e.reply, e.ready = nil, []byte(reply+"\r\n"), true
 	return e
 }
 
@@ -187,17 +171,20 @@ func (c *conn) refuse(e *entry, why string) *entry {
 
 // add appends a command to the queue.
 func (c *conn) add(e *entry) bool {
-	if e.state == answered {
+	if e.ready {
 		defer c.deliver()
 	} else {
-		e.answered = make(chan struct{})
-		e.want = len(e.args) - 1
+		e.answered, e.want = make(chan struct{}), len(e.args)-1
 		defer c.notify()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.queue = append(c.queue, e)
-	return len(c.queue) <= maxQueue
+	if !e.ready {
+		c.pending = append(c.pending, e)
+	}
+	c.kept += entrySize + len(e.raw) + len(e.reply)
+	return c.kept <= maxKept
 }
 
 // await has send look again when a command may be sent on.
@@ -217,14 +204,16 @@ func (c *conn) await(e *entry, until <-chan struct{}) {
 
 // send sends the commands on that may be.
 func (c *conn) send() {
-	defer c.drop()
-	defer c.close()
 	for !isClosed(c.ended) {
-		for _, e := range c.choose() {
+		ready := c.choose()
+		for _, e := range ready {
 			c.pass(e)
 		}
 		if c.out.Flush() != nil || c.isOver() {
 			return
+		}
+		if len(ready) > 0 {
+			continue // what was not sent on holds others no more
 		}
 		select {
 		case <-c.wake:
@@ -233,56 +222,40 @@ func (c *conn) send() {
 	}
 }
 
-// choose returns the commands that may be sent on, in the order in which they came. What is held holds only those that
-// depend on it.
+// choose takes the commands that may be sent on, in the order in which they came. What is held holds only those that
+// depend on it. What blocks holds all, as it does at its server.
 func (c *conn) choose() (ready []*entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	held, gone := false, isClosed(c.gone)
-	may := make([]bool, len(c.queue))
-	for i, e := range slices.Backward(c.queue) { // a gate that opens meanwhile has decided first about what came first
+	gone := isClosed(c.gone)
+	may := make([]bool, len(c.pending))
+	for i, e := range slices.Backward(c.pending) { // a gate that opens meanwhile has decided first about what came first
 		may[i] = e.until == nil || isClosed(e.until) || gone && !e.late
 	}
-	for i, e := range c.queue {
-		switch {
-		case e.state != waiting:
+	var left []*entry
+	stop := blocked(c.sent)
+	for i, e := range c.pending {
+		stop = stop || len(left) > 0 && e.isOrdered() && !gone
+		if stop || !may[i] {
+			left = append(left, e)
 			continue
-		case held && e.isOrdered() && !gone:
-			return ready
-		case may[i]:
-			e.state = chosen
-			ready = append(ready, e)
-		default:
-			held = true
 		}
+		ready = append(ready, e)
+		stop = e.blocks()
 	}
+	c.pending = left
 	return ready
 }
 
 // isOver reports whether the client has gone, and nothing is left to do. What blocks ends with its client.
 func (c *conn) isOver() bool {
-	if !isClosed(c.gone) {
-		return false
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, e := range c.queue {
-		if e.state <= chosen && !slices.Contains(c.sent, e) {
-			return false
-		}
-	}
-	return len(c.sent) == 0 || blocked(c.sent)
+	return isClosed(c.gone) && (len(c.pending)+len(c.sent) == 0 || blocked(c.sent))
 }
 
-func (c *conn) isBlocked() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return blocked(c.sent)
-}
-
-func blocked(sent []*entry) bool {
-	return slices.ContainsFunc(sent, func(e *entry) bool { return e.blocks() })
-}
+// blocked reports whether the server waits with the commands that were sent on.
+func blocked(sent []*entry) bool { return len(sent) > 0 && sent[len(sent)-1].blocks() }
 
 // pass does with a command what its gate decides.
 func (c *conn) pass(e *entry) {
@@ -298,27 +271,15 @@ func (c *conn) pass(e *entry) {
 		return
 	}
 	d := c.gate.Await(e.cmd, c.gone)
-	switch d {
-	case schedule.Pass, schedule.LostReply:
+	if d == schedule.Pass || d == schedule.LostReply {
 		c.carryOut(e, func() { c.gate.settle(e.cmd, d) })
-		return
-	case schedule.ComesLate:
-		c.gate.settle(e.cmd, d)
-		arrives := (<-chan struct{})(c.gone)
-		if e.cmd.Arrive != nil {
-			arrives = e.cmd.Arrive
-		}
-		c.mu.Lock()
-		e.state, e.late = waiting, true
-		c.await(e, arrives)
-		c.mu.Unlock()
-		c.notify()
 		return
 	}
 	c.gate.settle(e.cmd, d)
-	c.mu.Lock()
-	e.state = lost
-	c.mu.Unlock()
+	if d == schedule.ComesLate {
+		c.postpone(e)
+		return
+	}
 	c.gate.finish(e.cmd)
 	switch d {
 	case schedule.LostRequest:
@@ -329,6 +290,19 @@ func (c *conn) pass(e *entry) {
 		c.client.end()
 		c.depart()
 	}
+}
+
+// postpone has a command wait that comes late.
+func (c *conn) postpone(e *entry) {
+	arrives := (<-chan struct{})(c.gone)
+	if e.cmd.Arrive != nil {
+		arrives = e.cmd.Arrive
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.late = true
+	c.await(e, arrives)
+	c.pending = slices.Insert(c.pending, 0, e) // none of those before it depends on it, or it on them
 }
 
 // carryOut sends a command on, and notes that it does.
@@ -344,18 +318,9 @@ func (c *conn) carryOut(e *entry, note func()) {
 		if c.out.Flush() != nil {
 			c.close()
 		}
-		gone := c.gone
-		for {
-			select {
-			case <-e.answered:
-				return
-			case <-c.ended:
-				return
-			case <-gone:
-				if gone = nil; c.isBlocked() {
-					c.close()
-				}
-			}
+		select {
+		case <-e.answered:
+		case <-c.ended:
 		}
 	})
 }
@@ -364,6 +329,7 @@ func (c *conn) carryOut(e *entry, note func()) {
 func (c *conn) write(e *entry) {
 	c.mu.Lock()
 	c.sent = append(c.sent, e)
+	c.kept -= len(e.raw)
 	c.mu.Unlock()
 	_, _ = c.out.Write(e.raw) // Flush says what fails
 	e.raw = nil
@@ -386,19 +352,18 @@ func (c *conn) breakLater() {
 	})
 }
 
-// drop ends what is left when the connections have ended.
+// drop ends the commands that are left when the connections have ended.
 func (c *conn) drop() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, e := range c.queue {
-		if e.cmd == nil || e.state == answered {
-			continue
-		}
-		if e.cmd.Decision == schedule.Fail && e.cmd.State == Waiting {
-			c.gate.Await(e.cmd, c.gone)
+	for _, e := range c.pending {
+		if e.cmd != nil && e.until != nil && !e.late {
+			c.gate.Await(e.cmd, c.gone) // it waits there no more
 			c.gate.settle(e.cmd, schedule.TooLate)
 		}
-		c.gate.finish(e.cmd)
+	}
+	for _, e := range slices.Concat(c.pending, c.sent) {
+		if e.cmd != nil {
+			c.gate.finish(e.cmd)
+		}
 	}
 }
 
@@ -408,31 +373,44 @@ func (c *conn) receive() {
 	r := newReader(c.server)
 	for {
 		v, err := r.reply()
+		if errors.Is(err, errProtocol) {
+			c.note(c.Server.Name + ": " + err.Error())
+		}
 		if err != nil || !c.got(v, r.raw) {
 			return
 		}
 	}
 }
 
-// got does with what the server sent what it is: a reply, or something besides. It returns false if it is neither.
+// got does with what the server sent what it is: a reply, or something besides. It returns false if it is neither, or
+// too much.
 func (c *conn) got(v value, raw []byte) bool {
 	c.mu.Lock()
 	var head *entry
 	if len(c.sent) > 0 {
 		head = c.sent[0]
 	}
+	tooMuch := c.kept > maxKept
 	c.mu.Unlock()
 	switch news := c.news(v, head); {
+	case tooMuch:
+		c.note(c.Server.Name + ": " + errProtocol.Error())
+		return false
 	case news != "":
-		return c.tell(news, v, raw, head)
+		c.tell(news, v, raw, head)
 	case head == nil: // a server that refuses a connection says so unasked
 		c.besides(raw)
 		return false
-	case head.passed > 0:
-		head.passed--
+	case head.skipped > 0:
+		head.skipped--
 	default:
+		if v.isError("MOVED") || v.isError("ASK") {
+			c.note(noCluster)
+			raw = []byte("-ERR " + noCluster + "\r\n")
+		}
 		c.pop(head, v)
-		c.end(head, v, raw)
+		c.keep(head, raw)
+		c.end(head, v)
 	}
 	return true
 }
@@ -445,67 +423,69 @@ func (c *conn) pop(e *entry, v value) {
 	c.follow(e.verb(), v)
 }
 
+// keep appends to what is delivered of a command.
+func (c *conn) keep(e *entry, raw []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.reply = append(e.reply, raw...)
+	c.kept += len(raw)
+}
+
 // end notes the reply to a command, and delivers it when its turn has come.
-func (c *conn) end(e *entry, v value, raw []byte) {
-	if v.isError("MOVED") || v.isError("ASK") {
-		c.note(noCluster)
-		raw = []byte("-ERR " + noCluster + "\r\n")
-	}
+func (c *conn) end(e *entry, v value) {
+	defer c.notify() // it may have been the last, or have held others
 	cmd := e.cmd
 	if cmd != nil && v.isError("NOSCRIPT") && c.remember(e.request, cmd) {
 		cmd, e.cmd = nil, nil // the client sends it again, and only then the server carries it out
 	}
-	if cmd != nil {
-		c.gate.record(cmd, v)
+	if cmd == nil {
+		close(e.answered)
+		c.release(e)
+		return
 	}
-	c.mu.Lock()
-	e.state, e.reply = answered, raw
-	if cmd != nil && cmd.Decision != schedule.Pass {
-		e.state = lost
-	}
-	isLost := e.state == lost
-	c.mu.Unlock()
+	c.gate.record(cmd, v)
 	close(e.answered)
 	switch {
-	case cmd == nil:
-		c.deliver()
-	case isLost:
-		c.gate.finish(cmd)
+	case cmd.Decision != schedule.Pass: // its client waits in vain
 		if cmd.Decision == schedule.LostReply {
 			c.breakLater()
 		}
+	case cmd.Deliver != nil:
+		c.all.Go(func() {
+			select {
+			case <-cmd.Deliver:
+				c.release(e)
+			case <-c.ended:
+			}
+		})
 	default:
-		if cmd.Deliver != nil {
-			c.all.Go(func() {
-				select {
-				case <-cmd.Deliver:
-					c.deliver()
-				case <-c.gone:
-				}
-			})
-		}
-		c.deliver()
-		c.gate.finish(cmd)
+		c.release(e)
 	}
-	c.notify() // it may have been the last
+	c.gate.finish(cmd)
 }
 
-// deliver passes on the replies that have come, up to the first that has not.
+// release lets a reply be delivered.
+func (c *conn) release(e *entry) {
+	c.mu.Lock()
+	e.ready = true
+	c.mu.Unlock()
+	c.deliver()
+}
+
+// deliver passes on the replies that may be, up to the first that may not.
 func (c *conn) deliver() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var all []byte
 	var done []*Command
-	for len(c.queue) > 0 {
+	for len(c.queue) > 0 && c.queue[0].ready {
 		e := c.queue[0]
-		if e.state != answered || e.cmd != nil && e.cmd.Deliver != nil && !isClosed(e.cmd.Deliver) {
-			break
-		}
-		all = append(append(all, e.reply...), e.after...)
+		all = append(all, e.reply...)
 		if e.cmd != nil {
 			done = append(done, e.cmd)
 		}
 		c.queue = c.queue[1:]
+		c.kept -= entrySize + len(e.reply)
 	}
 	if len(all) == 0 {
 		return
@@ -523,15 +503,11 @@ func (c *conn) besides(raw []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range slices.Backward(c.queue) {
-		if e.state == answered {
-			e.after = append(e.after, raw...)
+		if e.reply != nil {
+			e.reply = append(e.reply, raw...)
+			c.kept += len(raw)
 			return
 		}
 	}
 	c.client.put(raw)
-}
-
-// isMonitored reports whether a reply is a line of MONITOR: a time comes first.
-func isMonitored(v value) bool {
-	return v.kind == '+' && v.text != "" && strings.IndexByte("0123456789", v.text[0]) >= 0
 }

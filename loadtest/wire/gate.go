@@ -187,8 +187,15 @@ func (g *Gate) deliver(cmd *Command) { g.Change(func() { cmd.Delivered = time.No
 // finish says that the server has answered, or never will.
 func (g *Gate) finish(cmd *Command) {
 	cmd.ended.Do(func() {
-		if cmd.State != Done { // only what serves the command changes it
-			g.change(cmd, func() { cmd.State = Done })
+		var seen Seen
+		told := false
+		g.Change(func() {
+			told = cmd.State == Done
+			cmd.State = Done
+			seen = cmd.Seen
+		})
+		if !told && g.Watch != nil {
+			g.Watch(seen)
 		}
 		close(cmd.done)
 	})

@@ -21,6 +21,7 @@ const (
 // whole pipeline before they read.
 type outbox struct {
 	net.Conn
+	all *sync.WaitGroup // of its wire
 
 	mu     sync.Mutex
 	unread []byte
@@ -44,10 +45,10 @@ func (o *outbox) put(b []byte) {
 		}
 		_ = o.SetWriteDeadline(time.Time{})
 		o.drains = true
-		go o.drain()
+		o.all.Go(o.drain)
 	}
 	if len(o.unread)+len(b) > maxUnread {
-		_ = o.Conn.Close()
+		_ = o.Close()
 		return
 	}
 	o.unread = append(o.unread, b...)
@@ -63,12 +64,12 @@ func (o *outbox) drain() {
 		o.mu.Unlock()
 		if len(b) == 0 {
 			if ended {
-				_ = o.Conn.Close()
+				_ = o.Close()
 			}
 			return
 		}
 		if _, err := o.Write(b); err != nil {
-			_ = o.Conn.Close()
+			_ = o.Close()
 			return
 		}
 	}
@@ -79,11 +80,12 @@ func (o *outbox) end() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ended = true
+	_ = o.SetReadDeadline(time.Now()) // nothing is read any more
 	if o.drains {
 		_ = o.SetWriteDeadline(time.Now().Add(lastly))
 		return
 	}
-	_ = o.Conn.Close()
+	_ = o.Close()
 }
 
 // reset breaks the connection, as a server does that is gone.
@@ -91,5 +93,5 @@ func (o *outbox) reset() {
 	if tcp, ok := o.Conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
 	}
-	_ = o.Conn.Close()
+	_ = o.Close()
 }

@@ -42,8 +42,8 @@ var (
 		"wait", "waitaof"}
 )
 
-// isOrdered reports whether nothing on the connection may overtake the command, nor it anything. WAIT is about the writes
-// before it.
+// isOrdered reports whether nothing on the connection may overtake the command, nor it anything. WAIT is about the
+// writes before it.
 func (r request) isOrdered() bool {
 	return slices.Contains(ordered, r.verb()) || strings.HasPrefix(r.verb(), "wait")
 }
@@ -135,4 +135,47 @@ func (r request) shown() []string {
 		}
 	}
 	return r.args
+}
+
+// A transaction is what a client has sent of it. The rest of the connection is not to get into it, so it is sent on
+// with its EXEC, and the wire says +OK and +QUEUED. CLIENT CACHING goes with the next command in the same way.
+type transaction struct {
+	multi  bool
+	raw    []byte
+	queued [][]string
+	taken  int // commands whose reply the client has had from the wire
+}
+
+// take takes a command that is sent on with a later one, and returns the reply to it; "" if it is sent on now.
+func (t *transaction) take(r request) (reply string) {
+	verb := r.verb()
+	switch {
+	case t.multi && (verb == "multi" || verb == "watch"):
+		return "-ERR " + verb + " inside MULTI is not allowed"
+	case t.multi && slices.Contains([]string{"exec", "discard", "quit", "reset"}, verb):
+		return ""
+	case t.multi:
+		t.queued = append(t.queued, r.args)
+		reply = "+QUEUED"
+	case verb == "multi", r.is("client", "caching"):
+		t.multi = verb == "multi"
+		reply = "+OK"
+	default:
+		return ""
+	}
+	t.raw = append(t.raw, r.raw...)
+	t.taken++
+	return reply
+}
+
+// end puts what was taken before a command that is sent on now.
+func (t *transaction) end(e *entry) {
+	if t.multi && e.verb() != "exec" {
+		*t = transaction{}
+		if e.verb() == "discard" {
+			e.raw = []byte("*1\r\n$7\r\nUNWATCH\r\n") // which DISCARD does too
+		}
+	}
+	e.queued, e.skipped, e.raw = t.queued, t.taken, append(t.raw, e.raw...)
+	*t = transaction{}
 }

@@ -19,7 +19,7 @@ const (
 )
 
 var (
-	errProtocol = errors.New("Protocol error: this is not the protocol of Redis, or too much of it for a wire")
+	errProtocol = errors.New("this is not the protocol of Redis, or too much of it for a wire")
 	errTLS      = errors.New("this port does not speak TLS: connect with redis:// instead of rediss://")
 )
 
@@ -147,27 +147,37 @@ func (r *reader) value(depth int) (v value, err error) {
 	}
 	n, err := strconv.Atoi(v.text)
 	switch {
-	case err != nil || n < -1 || n > maxSize || strings.IndexByte("$=!*~>%|", v.kind) < 0:
+	case err != nil || n < -1 || n > maxSize:
 		return v, errProtocol
 	case n == -1:
 		return value{kind: '_'}, nil
 	case strings.IndexByte("$=!", v.kind) >= 0:
 		v.text, err = r.text(n)
 		return v, err
-	case v.kind == '%', v.kind == '|':
+	case v.kind == '|': // it belongs to the value that follows
+		if _, err := r.valuesOf(2*n, depth); err != nil {
+			return v, err
+		}
+		return r.value(depth + 1)
+	case v.kind == '%':
 		n *= 2
+	case strings.IndexByte("*~>", v.kind) < 0:
+		return v, errProtocol
 	}
+	v.all, err = r.valuesOf(n, depth)
+	return v, err
+}
+
+// valuesOf reads the values within a value.
+func (r *reader) valuesOf(n, depth int) (all []value, err error) {
 	for range n {
 		one, err := r.value(depth + 1)
 		if err != nil {
-			return v, err
+			return nil, err
 		}
-		v.all = append(v.all, one)
+		all = append(all, one)
 	}
-	if v.kind == '|' { // it belongs to the value that follows
-		return r.value(depth + 1)
-	}
-	return v, nil
+	return all, nil
 }
 
 // isError reports whether a reply is an error that begins with this word.

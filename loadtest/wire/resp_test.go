@@ -72,7 +72,8 @@ func TestRepliesOfAllTypesAreRead(t *testing.T) {
 		assert.Equal(t, "next", next.String())
 	}
 	for _, text := range []string{
-		"\r\n", "GET\r\n", "*x\r\n", "$-2\r\n", "$1\r\nxyz", "$99999999999\r\n", strings.Repeat("*1\r\n", maxDepth+2) + ":1\r\n",
+		"\r\n", "GET\r\n", "?1\r\n", "*x\r\n", "$-2\r\n", "$1\r\nxyz", "$99999999999\r\n",
+		strings.Repeat("*1\r\n", maxDepth+2) + ":1\r\n",
 		strings.Repeat("|0\r\n", maxDepth+2) + ":1\r\n", "*2000000\r\n" + strings.Repeat("_\r\n", 2000000),
 		"%99999999999999\r\n",
 	} {

@@ -27,19 +27,19 @@ type Wire struct {
 	mu      sync.Mutex
 	closed  bool
 	conns   map[*conn]bool
-	unknown map[string]*Command // by their call: scripts that the server did not know, and that are sent again
+	unknown map[string][]*Command // by their call: scripts that the server did not know, and that are sent again
 	refused []string
 }
 
-// New starts a wire on a port of its own. A connection whose request or reply was lost breaks after the time lost, which
-// is the patience of a client; 0 breaks it at once.
+// New starts a wire on a port of its own. A connection whose request or reply was lost breaks after the time lost,
+// which is the patience of a client; 0 breaks it at once.
 func New(g *Gate, from *schedule.Client, to *schedule.Server, lost time.Duration) (*Wire, error) {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("start a wire to %s: %w", to.Name, err)
 	}
 	w := &Wire{Server: to, gate: g, sender: from, lost: lost, listener: l, conns: map[*conn]bool{},
-		unknown: map[string]*Command{}}
+		unknown: map[string][]*Command{}}
 	w.all.Go(w.accept)
 	return w, nil
 }
@@ -74,9 +74,7 @@ func (w *Wire) connect(c *conn) {
 		return
 	}
 	defer w.remove(c)
-	w.all.Go(c.read)
-	w.all.Go(c.receive)
-	c.send()
+	c.serve()
 }
 
 func (w *Wire) add(c *conn) bool {
@@ -131,28 +129,41 @@ func (w *Wire) Close() {
 	w.all.Wait()
 }
 
+// maxUnknown bounds the calls of scripts that are remembered. What comes then is a command that failed.
+const maxUnknown = 1000
+
 // remember notes a script that the server does not know, unless the command runs none. The client sends it again at
 // once, whole or when it has loaded it: that is the same step.
 func (w *Wire) remember(r request, cmd *Command) bool {
-	if r.call() == "" {
-		return false
-	}
+	call := r.call()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.unknown[r.call()] = cmd
+	if call == "" || len(w.unknown) == maxUnknown {
+		return false
+	}
+	w.unknown[call] = append(w.unknown[call], cmd)
 	return true
 }
 
-// again returns the command that a script belongs to which is sent again.
+// again returns the command that a script belongs to which is sent again. Of two orders that run the same, each sends
+// it again.
 func (w *Wire) again(r request) (*Command, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.unknown) == 0 {
 		return nil, false
 	}
-	cmd, ok := w.unknown[r.call()]
-	delete(w.unknown, r.call())
-	return cmd, ok
+	call := r.call()
+	cmds := w.unknown[call]
+	switch len(cmds) {
+	case 0:
+		return nil, false
+	case 1:
+		delete(w.unknown, call)
+	default:
+		w.unknown[call] = cmds[1:]
+	}
+	return cmds[0], true
 }
 
 // note keeps why something was refused.

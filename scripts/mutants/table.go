@@ -226,7 +226,14 @@ var table = []section{
 		{"a server that is down answers", by{test("./loadtest/wire TestAServerThatIsDown")},
 			edits{{"loadtest/schedule/gate.go", "at.decision != Fail && at.Server.Down", "false && at.Server.Down"}}},
 		{"a reply that is lost comes", by{test("./loadtest/wire TestAReplyIsLost")},
-			edits{{"loadtest/wire/conn.go", "cmd.Decision != schedule.Pass {", "false {"}}},
+			edits{{"loadtest/wire/conn.go", "case cmd.Decision != schedule.Pass:", "case false:"}}},
+		{"a connection whose reply is lost goes on", by{test("./loadtest/wire TestLostCommandsBreak")},
+			edits{{"loadtest/wire/conn.go", "if c.lost == 0 {\n\t\tc.reset()", "if c.lost == 0 {"}}},
+		{"replies are delivered as they come", by{test("./loadtest/wire TestPipelineIsGatedOneByOne")},
+			edits{{"loadtest/wire/conn.go", "len(c.queue) > 0 && c.queue[0].ready {\n\t\te := c.queue[0]",
+				"slices.ContainsFunc(c.queue, func(e *entry) bool { return e.ready }) {\n" +
+					"\t\ti := slices.IndexFunc(c.queue, func(e *entry) bool { return e.ready })\n" +
+					"\t\tc.queue[0], c.queue[i] = c.queue[i], c.queue[0]\n\t\te := c.queue[0]"}}},
 		{"a script that is sent again is a second step", by{test("./loadtest/wire TestAScriptIsOneStep")},
 			edits{{"loadtest/wire/conn.go", `if cmd != nil && v.isError("NOSCRIPT")`, "if false"}}},
 		{"a message is not held", by{test("./loadtest/wire TestAMessageIsHeld")},
