@@ -32,8 +32,8 @@ type Foreign struct {
 	*child
 }
 
-// StartForeign starts a foreign service with our environment, PORT and REDIS_URL, and waits until it listens on the port.
-// If it dies later, that is not the end of the run: see [Foreign.Exited].
+// StartForeign starts a foreign service with our environment, PORT and REDIS_URL, and waits until it listens on that
+// port, which is of this service alone. If it dies later, that is not the end of the run: see [Foreign.Exited].
 func (c *Cluster) StartForeign(ctx context.Context, o ForeignOptions) (*Foreign, error) {
 	if !CanStop {
 		return nil, errors.New("a service cannot be stopped with its children on this system: use Linux, macOS or WSL")
@@ -94,17 +94,18 @@ func (f *Foreign) listens(ctx context.Context, port int, within time.Duration) (
 	}
 }
 
-// listener returns the address of this machine at which somebody accepts connections on the port, or "". A Node that is told
-// to listen on localhost may listen on ::1 alone.
-func listener(ctx context.Context, port int) string {
-	for _, host := range []string{"127.0.0.1", "::1"} {
+// listener returns the address of this machine at which somebody accepts connections on the port, or "". For Node,
+// localhost may be ::1 alone. It is tried first, so that a service that begins to listen on both just now is reached at
+// the other, as always.
+func listener(ctx context.Context, port int) (found string) {
+	for _, host := range []string{"::1", "127.0.0.1"} {
 		addr := net.JoinHostPort(host, strconv.Itoa(port))
 		if conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", addr); err == nil {
 			_ = conn.Close()
-			return addr
+			found = addr
 		}
 	}
-	return ""
+	return found
 }
 
 // Addr returns the host:port at which it was reached.

@@ -19,13 +19,15 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// isGone waits until nothing is left of a group.
+// isGone waits until nothing is left of a group, and sees to it if something is.
 func isGone(t *testing.T, group int) {
 	t.Helper()
-	assert.Eventually(t, func() bool {
+	if !assert.Eventually(t, func() bool {
 		states, err := groupStates(group)
 		return err == nil && len(states) == 0
-	}, time.Minute, time.Millisecond)
+	}, time.Minute, time.Millisecond) {
+		_ = syscall.Kill(-group, syscall.SIGKILL)
+	}
 }
 
 func TestForeignIsGivenPortAndRedis(t *testing.T) {
@@ -141,7 +143,6 @@ func TestForeignDiesWithUs(t *testing.T) {
 	require.NoError(t, err)
 	group, err := strconv.Atoi(strings.TrimSpace(line))
 	require.NoError(t, err, line)
-	defer func() { _ = syscall.Kill(-group, syscall.SIGKILL) }()
 	require.NoError(t, owner.Process.Kill())
 	_ = owner.Wait()
 	isGone(t, group)

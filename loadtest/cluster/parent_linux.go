@@ -55,8 +55,8 @@ func (p parent) start(cmd *exec.Cmd, quits bool) error {
 	}
 }
 
-// reap waits for the exit of a child and kills what is left of its group. It calls before when the child has exited, and
-// its number is still its own, which it stays until nobody is left to be killed.
+// reap waits for the exit of a child and kills what is left of its group. It calls before when the child has exited:
+// from then on nobody else may signal it by its number, which the system keeps for it until it is waited for here.
 func reap(cmd *exec.Cmd, before func()) error {
 	const pid = 1 // P_PID: by its number
 	for {
