@@ -74,10 +74,6 @@ func (c *Cluster) StartForeign(ctx context.Context, o ForeignOptions) (*Foreign,
 func (f *Foreign) listens(ctx context.Context, port int, within time.Duration) (addr string, err error) {
 	late := time.NewTimer(within)
 	defer late.Stop()
-	slow := time.AfterFunc(sayAfter, func() {
-		f.cluster.say("%s does not listen on port %d after %s, waiting on…", f.name, port, sayAfter)
-	})
-	defer slow.Stop()
 	for {
 		if addr := listener(ctx, port); addr != "" && !f.exitsWithin(0) {
 			return addr, nil
