@@ -15,7 +15,9 @@ import (
 )
 
 // inBatches runs a test of v19 as [withTwo] does.
-func inBatches(t *testing.T, test func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent func() []string)) {
+func inBatches(
+	t *testing.T, test func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent func() []string),
+) {
 	t.Helper()
 	t.Parallel()
 	withTwo(t, "v19", test)

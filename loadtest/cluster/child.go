@@ -8,9 +8,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
+	"unicode"
+
+	"stockapi/loadtest/history"
 )
 
 const (
@@ -19,6 +24,11 @@ const (
 	readyWithin = 2 * time.Minute
 	// sayAfter is the time after which a slow start is reported.
 	sayAfter = 10 * time.Second
+	// outputWithin bounds the wait for the rest of the output of a process that has ended. Its group is dead by then, but
+	// one that has left the group holds the output open for as long as it likes.
+	outputWithin = 5 * time.Second
+	// keptLines is how many lines of the output are kept.
+	keptLines = 20
 )
 
 // errExited means that a process ended before it was ready.
@@ -32,20 +42,27 @@ func (c *Cluster) say(format string, args ...any) {
 }
 
 // A child is one process of the cluster, in a process group of its own: a Ctrl-C in the terminal reaches loadtest
-// alone, which then stops its children in order.
+// alone, which then stops its children in order. Processes that it starts belong to the group too, and are stopped,
+// continued and killed with it, unless they leave the group, as setsid does.
 type child struct {
 	name         string
 	cluster      *Cluster
 	cmd          *exec.Cmd
 	stdin        io.Closer // a stockapi exits when this is closed
-	last         atomic.Pointer[string]
 	exited       chan struct{}
 	exitErr      error       // set when exited is closed
 	exitExpected atomic.Bool // an exit is not an error
 	// quits is true of a process that starts others outside its group, as PostgreSQL does. It is ended by SIGQUIT, on
 	// which it ends them too, as abruptly.
 	quits bool
+
+	mu     sync.Mutex
+	lines  []string // the last of its output, fit to be printed
+	reaped bool     // its number may be that of another process
 }
+
+// never is the readiness of a process that reports none.
+func never(string) (url string, ready bool) { return "", false }
 
 // A readiness function looks for the line in which a process reports that it is ready, and returns the URL in it.
 type readiness func(line string) (url string, ready bool)
@@ -78,7 +95,7 @@ func (c *Cluster) start(ctx context.Context, p *child, ready readiness) (url str
 
 // runToEnd runs a process to its end and returns an error if it fails.
 func (p *child) runToEnd(ctx context.Context, c *Cluster) error {
-	if err := p.spawn(c, func(string) (string, bool) { return "", false }, nil); err != nil {
+	if err := p.spawn(c, never, nil); err != nil {
 		return err
 	}
 	select {
@@ -122,11 +139,11 @@ func (p *child) spawn(c *Cluster, ready readiness, urls chan<- string) error {
 		defer close(read)
 		p.read(out, ready, urls)
 	}()
-	go p.watch(read)
+	go p.watch(out, read)
 	return nil
 }
 
-// read stores the last line, for error messages, and sends the URL of the first line that reports readiness.
+// read keeps the last lines, for error messages, and sends the URL of the first line that reports readiness.
 func (p *child) read(out io.ReadCloser, ready readiness, urls chan<- string) {
 	defer out.Close()
 	lines := bufio.NewScanner(out)
@@ -137,7 +154,7 @@ func (p *child) read(out io.ReadCloser, ready readiness, urls chan<- string) {
 		if line == "" {
 			continue
 		}
-		p.last.Store(&line)
+		p.keep(strings.TrimRightFunc(lines.Text(), unicode.IsSpace))
 		if url, ok := ready(line); ok && !sent {
 			sent = true
 			urls <- url
@@ -146,11 +163,30 @@ func (p *child) read(out io.ReadCloser, ready readiness, urls chan<- string) {
 	_, _ = io.Copy(io.Discard, out) // a line that is too long must not stall the process
 }
 
-// watch waits for the exit of the process. An unexpected exit ends the run.
-func (p *child) watch(read <-chan struct{}) {
-	p.exitErr = p.cmd.Wait()
-	<-read // for its last line
+func (p *child) keep(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lines = append(p.lines, history.Plain(line))
+	p.lines = p.lines[max(0, len(p.lines)-keptLines):]
+}
+
+// output returns the last lines of the output.
+func (p *child) output() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.lines)
+}
+
+// watch waits for the exit of the process, with which its group ends. An unexpected exit ends the run.
+func (p *child) watch(out *os.File, read <-chan struct{}) {
+	p.exitErr = reap(p.cmd, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.reaped = true
+	})
 	p.cluster.guardian.send("gone %d", p.cmd.Process.Pid)
+	_ = out.SetReadDeadline(time.Now().Add(outputWithin)) // a pipe of Windows has none
+	<-read                                                // for its last lines
 	p.cluster.remove(p)
 	close(p.exited)
 	if !p.exitExpected.Load() {
@@ -176,14 +212,24 @@ const killTime = 20 * time.Second
 
 func (p *child) kill() {
 	if p.exitsWithin(0) {
-		return // its pid may belong to another process by now
-	}
-	if p.quits && quit(p.cmd.Process.Pid) == nil && p.exitsWithin(killTime) {
 		return
 	}
-	_ = killGroup(p.cmd.Process.Pid)
+	if p.quits && p.signal(quit) == nil && p.exitsWithin(killTime) {
+		return
+	}
+	_ = p.signal(killGroup)
 	_ = p.stdin.Close()
 	p.exitsWithin(killTime)
+}
+
+// signal has send signal the process or its group, by its number, as long as the number is its own.
+func (p *child) signal(send func(pid int) error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.reaped {
+		return fmt.Errorf("%s: %w", p.name, os.ErrProcessDone)
+	}
+	return send(p.cmd.Process.Pid)
 }
 
 // Kill kills the process, if it was started, as SIGKILL or a power cut does. That is not the end of the run.
@@ -212,8 +258,8 @@ func (p *child) exitsWithin(d time.Duration) bool {
 
 // lastLine returns the last line of output as the end of an error message.
 func (p *child) lastLine() string {
-	if s := p.last.Load(); s != nil {
-		return ", its last line: " + *s
+	if lines := p.output(); len(lines) > 0 {
+		return ", its last line: " + strings.TrimSpace(lines[len(lines)-1])
 	}
 	return ", without any output"
 }

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -78,20 +79,49 @@ func killGroup(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }
 // quit ends a process together with the processes that it started.
 func quit(pid int) error { return syscall.Kill(pid, syscall.SIGQUIT) }
 
-// stop stops a process. It does not wait until the process has stopped.
-func stop(pid int) error { return syscall.Kill(pid, syscall.SIGSTOP) }
+// stop stops a child and all processes of its group. It does not wait until they have stopped.
+func stop(pid int) error { return syscall.Kill(-pid, syscall.SIGSTOP) }
 
-// resume continues a stopped process.
-func resume(pid int) error { return syscall.Kill(pid, syscall.SIGCONT) }
+// resume continues a child and all processes of its group.
+func resume(pid int) error { return syscall.Kill(-pid, syscall.SIGCONT) }
 
-// stopped reads the state of a process from the system. Waiting for the change of state is not possible: os/exec
-// already waits for the exit, and would hide it.
+// stopped reports whether a child and all processes of its group are stopped.
 func stopped(pid int) (bool, error) {
-	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
-		// pid (name) state …, where the name may hold anything.
-		rest := stat[strings.LastIndexByte(string(stat), ')')+1:]
-		return strings.HasPrefix(strings.TrimSpace(string(rest)), "T"), nil
+	states, err := groupStates(pid)
+	if err == nil && len(states) == 0 {
+		err = os.ErrProcessDone
 	}
-	state, err := exec.Command("ps", "-o", "state=", "-p", strconv.Itoa(pid)).Output()
-	return strings.HasPrefix(strings.TrimSpace(string(state)), "T"), err
+	return err == nil && !slices.ContainsFunc(states, func(s string) bool { return s != "T" }), err
+}
+
+// groupStates reads from the system the state of each process of a group that has not ended: "T" if it is stopped.
+// Waiting for the change of state is not possible: os/exec already waits for the exit of a child, and would hide it;
+// and a child's children are not ours to wait for.
+func groupStates(group int) (states []string, err error) {
+	number := strconv.Itoa(group)
+	add := func(itsGroup, state string) {
+		if itsGroup == number && !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X") {
+			states = append(states, state[:1])
+		}
+	}
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		stat, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		// pid (name) state parent group …, where the name may hold anything.
+		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		add(fields[2], fields[0])
+	}
+	if len(stats) > 0 {
+		return states, nil
+	}
+	all, err := exec.Command("ps", "-A", "-o", "pgid=", "-o", "state=").Output()
+	for line := range strings.Lines(string(all)) {
+		if fields := strings.Fields(line); len(fields) == 2 {
+			add(fields[0], fields[1])
+		}
+	}
+	return states, err
 }

@@ -15,6 +15,7 @@ func TestAStoppedProcessIsSeen(t *testing.T) {
 	stdin, err := cmd.StdinPipe() // it waits until this is closed
 	require.NoError(t, err)
 	defer stdin.Close()
+	detach(cmd)
 	require.NoError(t, cmd.Start())
 	pid := cmd.Process.Pid
 	defer func() {

@@ -17,9 +17,17 @@ import (
 
 // TestMain makes this test binary its own guardian and its own children.
 func TestMain(m *testing.M) {
-	switch os.Getenv("FLEET_TEST") {
+	role := os.Getenv("FLEET_TEST")
+	if len(os.Args) == 2 && os.Args[1] == "guardian" {
+		role = "guardian"
+	}
+	switch role {
 	case "guardian":
 		Guard(os.Stdin)
+	case "shop":
+		shop()
+	case "owner":
+		own()
 	case "ready":
 		os.Stdout.WriteString("ready http://here\n")
 		bufio.NewReader(os.Stdin).ReadString('\n') // it only waits for the end
@@ -35,7 +43,6 @@ func TestMain(m *testing.M) {
 	default:
 		// With the race detector each of these processes would sleep for a second before it exits.
 		_ = os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
-		_ = os.Setenv("FLEET_TEST", "guardian") // which a cluster starts from this binary
 		goleak.VerifyTestMain(m)
 	}
 }
@@ -122,6 +129,12 @@ func TestTheGuardianEndsWhatIsListedWhenItsPipeEnds(t *testing.T) {
 	require.NoError(t, spared.Process.Signal(os.Interrupt), "it is still there")
 	require.NoError(t, spared.Process.Kill())
 	_ = spared.Wait()
+}
+
+func TestGuardianThatIsNoneStartsNoOther(t *testing.T) {
+	t.Setenv(guardianMark, "1")
+	_, _, err := New(t.Context(), Options{})
+	require.ErrorContains(t, err, "has to call cluster.Guard")
 }
 
 func TestInstanceNames(t *testing.T) {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,13 +23,21 @@ type guardian struct {
 	pipe io.WriteCloser
 }
 
-// startGuardian starts this executable once more, as the command that calls [Guard].
+// guardianMark is in the environment of a guardian, and of no other process.
+const guardianMark = "LOADTEST_GUARDIAN"
+
+// startGuardian starts this executable once more, as the command that calls [Guard]. One that runs something else then,
+// such as its tests, would start guardians without end.
 func startGuardian() (*guardian, error) {
+	if os.Getenv(guardianMark) != "" {
+		return nil, errors.New("this process was started as a guardian, and has to call cluster.Guard")
+	}
 	self, err := os.Executable()
 	if err != nil {
 		self = os.Args[0]
 	}
 	cmd := exec.Command(self, "guardian")
+	cmd.Env = append(os.Environ(), guardianMark+"=1")
 	detach(cmd)
 	pipe, err := cmd.StdinPipe()
 	if err != nil {

@@ -154,13 +154,13 @@ func (in *Instance) ExpectExit() <-chan struct{} {
 }
 
 // Stop stops the process. It may take a moment until it has stopped.
-func (in *Instance) Stop() error { return stop(in.cmd.Process.Pid) }
+func (in *Instance) Stop() error { return in.signal(stop) }
 
 // Stopped reports whether the whole process is stopped, as after SIGSTOP.
 func (in *Instance) Stopped() (bool, error) { return stopped(in.cmd.Process.Pid) }
 
 // Continue continues a stopped process.
-func (in *Instance) Continue() error { return resume(in.cmd.Process.Pid) }
+func (in *Instance) Continue() error { return in.signal(resume) }
 
 // readyLine finds the log line with the address that the instance listens on.
 func readyLine(line string) (url string, ready bool) {

@@ -9,7 +9,8 @@ import (
 )
 
 // A parent starts the processes of a cluster, so that the kernel ends them when loadtest ends, in whatever way: also if
-// the guardian was killed too, and if a process is stopped.
+// the guardian was killed too, and if a process is stopped. Processes that they have started themselves are left to the
+// guardian.
 //
 // The kernel goes by the thread that started the child, not by the process. So one thread starts them all, does nothing
 // else, and ends after the last of them.
@@ -52,6 +53,22 @@ func (p parent) start(cmd *exec.Cmd, quits bool) error {
 	case <-p.over.Done():
 		return errors.New("the run is over")
 	}
+}
+
+// reap waits for the exit of a child and kills what is left of its group. It calls before when the child has exited:
+// from then on nobody else may signal it by its number, which the system keeps for it until it is waited for here.
+func reap(cmd *exec.Cmd, before func()) error {
+	const pid = 1 // P_PID: by its number
+	for {
+		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, pid, uintptr(cmd.Process.Pid), 0,
+			syscall.WEXITED|syscall.WNOWAIT, 0, 0)
+		if errno != syscall.EINTR {
+			break
+		}
+	}
+	before()
+	_ = killGroup(cmd.Process.Pid)
+	return cmd.Wait()
 }
 
 // dismiss ends the thread, and with it the processes that it started.

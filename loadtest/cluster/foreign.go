@@ -1,0 +1,138 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ForeignOptions say what a foreign service is and what it is given.
+type ForeignOptions struct {
+	// Argv is the command line. In it {port}, {redis} (a URL), {redis_host} and {redis_port} are replaced.
+	Argv []string
+	// RedisAddr is the host:port of the Redis that it uses.
+	RedisAddr string
+	// Name stands for it in messages.
+	Name string
+	// Within bounds the time until it accepts connections; 0 means two minutes.
+	Within time.Duration
+}
+
+// A Foreign is a running service of which nothing is known but its command line. It may consist of several processes.
+type Foreign struct {
+	ID   string // its name
+	addr string
+	*child
+}
+
+// StartForeign starts a foreign service with our environment, PORT and REDIS_URL, and waits until it listens on that
+// port, which is of this service alone. If it dies later, that is not the end of the run: see [Foreign.Exited].
+func (c *Cluster) StartForeign(ctx context.Context, o ForeignOptions) (*Foreign, error) {
+	if !CanStop {
+		return nil, errors.New("a service cannot be stopped with its children on this system: use Linux, macOS or WSL")
+	}
+	if len(o.Argv) == 0 {
+		return nil, errors.New("there is no command line of a service")
+	}
+	host, redisPort, err := net.SplitHostPort(o.RedisAddr)
+	if err != nil {
+		return nil, err
+	}
+	port, err := freePort()
+	for err == nil && listener(ctx, port) != "" { // somebody's, on ::1
+		port, err = freePort()
+	}
+	if err != nil {
+		return nil, err
+	}
+	number, url := strconv.Itoa(port), "redis://"+o.RedisAddr
+	replace := strings.NewReplacer("{port}", number, "{redis}", url, "{redis_host}", host, "{redis_port}", redisPort)
+	var argv []string
+	for _, arg := range o.Argv {
+		argv = append(argv, replace.Replace(arg))
+	}
+	f := &Foreign{ID: o.Name, child: &child{name: o.Name, cmd: exec.Command(argv[0], argv[1:]...)}}
+	f.cmd.Env = append(os.Environ(), "PORT="+number, "REDIS_URL="+url)
+	if err := f.spawn(c, never, nil); err != nil {
+		return nil, err
+	}
+	if f.addr, err = f.listens(ctx, port, cmp.Or(o.Within, readyWithin)); err != nil {
+		f.kill()
+		return nil, err
+	}
+	return f, nil
+}
+
+// listens waits until the service accepts connections on the port, and returns where.
+func (f *Foreign) listens(ctx context.Context, port int, within time.Duration) (addr string, err error) {
+	late := time.NewTimer(within)
+	defer late.Stop()
+	for {
+		if addr := listener(ctx, port); addr != "" && !f.exitsWithin(0) {
+			return addr, nil
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-f.exited:
+			return "", fmt.Errorf("%s died at start (%s)%s", f.name, f.cmd.ProcessState, f.lastLines())
+		case <-late.C:
+			return "", fmt.Errorf("%s does not listen on port %d within %s%s", f.name, port, within, f.lastLines())
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+	}
+}
+
+// listener returns the address of this machine at which somebody accepts connections on the port, or "". For Node,
+// localhost may be ::1 alone. It is tried first, so that a service that begins to listen on both just now is reached at
+// the other, as always.
+func listener(ctx context.Context, port int) (found string) {
+	for _, host := range []string{"::1", "127.0.0.1"} {
+		addr := net.JoinHostPort(host, strconv.Itoa(port))
+		if conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", addr); err == nil {
+			_ = conn.Close()
+			found = addr
+		}
+	}
+	return found
+}
+
+// Addr returns the host:port at which it was reached.
+func (f *Foreign) Addr() string { return f.addr }
+
+// Stop stops all its processes, and returns when they are stopped.
+func (f *Foreign) Stop() error {
+	if err := f.signal(stop); err != nil {
+		return err
+	}
+	for begun := time.Now(); time.Since(begun) < killTime; time.Sleep(time.Millisecond) {
+		if all, err := stopped(f.cmd.Process.Pid); all || err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s did not stop within %s", f.name, killTime)
+}
+
+// Continue continues all its processes.
+func (f *Foreign) Continue() error { return f.signal(resume) }
+
+// Exited returns a channel that is closed when the service has ended. Its processes end with the one that was started.
+func (f *Foreign) Exited() <-chan struct{} { return f.exited }
+
+// Tail returns the last twenty lines that it printed, fit to be printed.
+func (f *Foreign) Tail() []string { return f.output() }
+
+// lastLines returns the last lines of output as the end of an error message.
+func (f *Foreign) lastLines() string {
+	if lines := f.Tail(); len(lines) > 0 {
+		return "; its last lines:\n" + strings.Join(lines, "\n")
+	}
+	return ", without any output"
+}

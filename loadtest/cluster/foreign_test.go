@@ -1,0 +1,47 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+)
+
+// shop is a program that listens on a port, and does nothing else.
+func shop() {
+	l, err := net.Listen("tcp", net.JoinHostPort(os.Getenv("FLEET_HOST"), os.Getenv("PORT")))
+	for err == nil {
+		var conn net.Conn
+		if conn, err = l.Accept(); err == nil {
+			_ = conn.Close()
+		}
+	}
+	fmt.Println(err)
+	os.Exit(1)
+}
+
+// The scripts of foreign services that listen: one process, and three, of which the last listens.
+const (
+	oneProcess     = `FLEET_TEST=shop exec "$FLEET_SELF"`
+	threeProcesses = `sleep 600 & FLEET_TEST=shop "$FLEET_SELF" & wait`
+)
+
+// foreign is a foreign service that the shell runs.
+func foreign(script string, args ...string) ForeignOptions {
+	_ = os.Setenv("FLEET_SELF", os.Args[0])
+	return ForeignOptions{Argv: append([]string{"sh", "-c", script}, args...), RedisAddr: "127.0.0.1:6379", Name: "a"}
+}
+
+// own is a program that starts a foreign service, tells its number and waits.
+func own() {
+	c, ctx, err := New(context.Background(), Options{})
+	if err == nil {
+		var f *Foreign
+		if f, err = c.StartForeign(ctx, foreign(threeProcesses)); err == nil {
+			fmt.Println(f.cmd.Process.Pid)
+			select {}
+		}
+	}
+	fmt.Println(err)
+	os.Exit(1)
+}
