@@ -60,7 +60,7 @@ func (t Trace) VirtualOnly() string {
 		case ClockJump:
 			return "virtual only: the clock of one real server cannot be made to jump"
 		case Late, Arrive:
-			return "virtual only: a wire ends with the connection of its client, and what waits there is never sent on"
+			return "virtual only: a replay has no step for a command that arrives after its client has gone"
 		}
 	}
 	return ""
