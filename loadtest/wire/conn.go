@@ -490,9 +490,10 @@ func (c *conn) deliver() {
 	if len(all) == 0 {
 		return
 	}
+	gone := isClosed(c.gone) // before: a client may go as soon as it has its reply
 	c.client.put(all)
 	for _, cmd := range done {
-		if !isClosed(c.gone) {
+		if !gone {
 			c.gate.deliver(cmd)
 		}
 	}
