@@ -630,7 +630,7 @@ var table = []section{
 			edits{{"loadtest/wire/effects.go", "one.at.After(before.ends)", "false"}}},
 		{"looks alone show what a script did", by{test("./loadtest/wire TestEffectsOnALock")},
 			edits{{"loadtest/wire/effects.go", "case d.renewed, d.touched", "case d.touched"}}},
-		{"every owner has a lock alone", by{test("./loadtest/wire TestEffectsOfTheLadder")},
+		{"every owner has a lock alone", by{test("./cmd/explore/explore TestEffectsOfTheLadder")},
 			edits{{"loadtest/wire/effects.go", "added > 0 && added < len(d.after.owners)", "false"}}},
 		{"GETDEL never releases", by{test("./loadtest/audit TestOwnReleaseByEveryCommand")},
 			edits{{"loadtest/history/command.go", `if c.Cmd == "getdel" {`, "if false {"}}},

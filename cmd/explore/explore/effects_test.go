@@ -1,4 +1,4 @@
-package wire
+package explore
 
 import (
 	"context"
@@ -23,6 +23,7 @@ import (
 	"stockapi/internal/trace"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire"
 )
 
 // Each rung whose lock is in Redis sells twice, at two instances at once, and what looks alone show of each command
@@ -43,7 +44,7 @@ func TestEffectsOfTheLadderAgreeWithItsNames(t *testing.T) {
 			b.sell(t)
 			var all []string
 			for _, cmd := range b.log {
-				byName, byEffect := named(cmd), b.looker.Traced(cmd)
+				byName, byEffect := asTraced(cmd), b.looker.Traced(cmd)
 				assert.Equal(t, meaning(byName), meaning(byEffect...), "%s %q: %s: %+v", cmd.Name, cmd.Args, cmd.Reply, byEffect)
 				all = append(all, meaning(byEffect...)...)
 				if byName.Acquires() && !byName.Succeeded() && byName.OnLock() {
@@ -82,8 +83,8 @@ func meaning(cmds ...history.Command) (words []string) {
 	return words
 }
 
-// named is a command as a trace has it. A transaction is told there by what it writes.
-func named(cmd *Command) history.Command {
+// asTraced is a command as a trace has it. A transaction is told there by what it writes.
+func asTraced(cmd *wire.Command) history.Command {
 	c := cmd.Traced()
 	if cmd.Name == "exec" {
 		if c.Cmd = cmd.Args[0]; c.Reply == "(nil)" {
@@ -98,23 +99,23 @@ func named(cmd *Command) history.Command {
 type ladderBench struct {
 	rung    lock.Rung
 	product string
-	gate    *Gate
+	gate    *wire.Gate
 	clients []*schedule.Client
 	shops   []*sale.Shop
-	looker  *Looker
-	log     []*Command // that were carried out, in their order
+	looker  *wire.Looker
+	log     []*wire.Command // that were carried out, in their order
 }
 
 func newLadderBench(t *testing.T, server *backendtest.Server, r lock.Rung) *ladderBench {
 	t.Helper()
-	b := &ladderBench{rung: r, product: "of-" + r.Number, gate: NewGate(trace.ScriptNames())}
+	b := &ladderBench{rung: r, product: "of-" + r.Number, gate: wire.NewGate(trace.ScriptNames())}
 	direct, ok := backendtest.Client(t, server).(*redis.Client)
 	require.True(t, ok)
 	shelf := stock.NewShelf(direct)
 	_, err := shelf.Open(t.Context(), b.product, 10, 0)
 	require.NoError(t, err)
-	roles := map[string]Role{stock.Key(b.product): RoleStock, r.Key(b.product): RoleLock}
-	b.looker, err = NewLooker(t.Context(), direct, roles)
+	roles := map[string]wire.Role{stock.Key(b.product): wire.RoleStock, r.Key(b.product): wire.RoleLock}
+	b.looker, err = wire.NewLooker(t.Context(), direct, roles)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, b.looker.Close()) })
 	for i := range 2 {
@@ -127,7 +128,7 @@ func newLadderBench(t *testing.T, server *backendtest.Server, r lock.Rung) *ladd
 func (b *ladderBench) add(t *testing.T, i int, server *backendtest.Server, address string) {
 	t.Helper()
 	client := &schedule.Client{Index: i, Name: schedule.ClientName(i)}
-	w, err := New(b.gate, client, &schedule.Server{Name: "stock", Host: address}, time.Second)
+	w, err := wire.New(b.gate, client, &schedule.Server{Name: "stock", Host: address}, time.Second)
 	require.NoError(t, err)
 	t.Cleanup(w.Close)
 	u, err := url.Parse(server.URL)
@@ -185,8 +186,8 @@ func (b *ladderBench) sell(t *testing.T) {
 	for _, receipt := range receipts {
 		for _, e := range receipt.Trace {
 			if told := (history.Command{Cmd: e.Cmd, Key: e.Key}); told.OnLock() || told.ReadsStock() || told.WritesStock() {
-				assert.True(t, slices.ContainsFunc(b.log, func(cmd *Command) bool {
-					c := named(cmd)
+				assert.True(t, slices.ContainsFunc(b.log, func(cmd *wire.Command) bool {
+					c := asTraced(cmd)
 					return c.Cmd == e.Cmd && c.Key == e.Key
 				}), "%s %s was not looked at", e.Cmd, e.Key)
 			}
@@ -195,7 +196,7 @@ func (b *ladderBench) sell(t *testing.T) {
 }
 
 // letThrough lets a command through, and looks before it and after it, unless it is a write that has to wait.
-func (b *ladderBench) letThrough(t *testing.T, cmd *Command) {
+func (b *ladderBench) letThrough(t *testing.T, cmd *wire.Command) {
 	t.Helper()
 	if cmd.WritesStock() && !b.seenEnough(cmd) {
 		return
@@ -214,8 +215,8 @@ func (b *ladderBench) letThrough(t *testing.T, cmd *Command) {
 }
 
 // seenEnough reports whether the first order to write has renewed its lock, and the other one has found it taken.
-func (b *ladderBench) seenEnough(write *Command) bool {
-	if !b.locks() || slices.ContainsFunc(b.log, (*Command).writes) {
+func (b *ladderBench) seenEnough(write *wire.Command) bool {
+	if !b.locks() || slices.ContainsFunc(b.log, func(cmd *wire.Command) bool { return cmd.WritesStock() }) {
 		return true
 	}
 	renewed, tried := !b.renews(), false
@@ -226,8 +227,6 @@ func (b *ladderBench) seenEnough(write *Command) bool {
 	}
 	return renewed && tried
 }
-
-func (cmd *Command) writes() bool { return cmd.WritesStock() }
 
 func (b *ladderBench) locks() bool {
 	return b.sends("set/lock") || b.sends("setnx") || b.sends("eval:acquire")
