@@ -33,6 +33,9 @@ type Command struct {
 	Message bool
 	Nth     int // how many commands with this name and key the client sent to this server before
 
+	// Notify, unless nil, is called when there is a decision. It must not block, and is called under the gate's lock.
+	Notify func()
+
 	decided  chan struct{} // closed when there is a decision
 	decision Decision
 }
@@ -128,13 +131,16 @@ func (g *Gate[C]) Await(cmd C, ended <-chan struct{}) Decision {
 	return at.decision
 }
 
-// Decided is closed when it is decided about a command that has entered a gate.
+// Decided is closed when there is a decision about a command that has entered a gate.
 func (cmd *Command) Decided() <-chan struct{} { return cmd.decided }
 
 // decide is called once, by what has taken the command out of the waiting ones.
 func (cmd *Command) decide(d Decision) {
 	cmd.decision = d
 	close(cmd.decided)
+	if cmd.Notify != nil {
+		cmd.Notify()
+	}
 }
 
 // Enter brings a command to the gate.

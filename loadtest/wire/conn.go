@@ -27,7 +27,7 @@ type conn struct {
 	client *outbox
 	server net.Conn
 	out    *bufio.Writer // to the server; only send uses it
-	begun  transaction   // only read uses it
+	begun  transaction   // that has no EXEC yet; only read uses it
 
 	gone        chan struct{} // closed when the client has gone, or was cut off
 	ended       chan struct{} // closed when the connection to the server is closed too
@@ -94,7 +94,7 @@ func (c *conn) reset() {
 	c.depart()
 }
 
-// notify has send look again.
+// notify wakes send.
 func (c *conn) notify() {
 	select {
 	case c.wake <- struct{}{}:
@@ -151,8 +151,9 @@ func (c *conn) take(r request) bool {
 		e.cmd = cmd
 	} else if !r.isSetup() {
 		e.cmd = c.gate.newCommand(c.sender, c.Server, e.request)
+		e.cmd.Notify = c.notify
 		c.gate.enter(e.cmd)
-		c.await(e, e.cmd.Decided())
+		e.until = e.cmd.Decided()
 	}
 	return c.add(e)
 }
@@ -185,21 +186,6 @@ func (c *conn) add(e *entry) bool {
 	}
 	c.kept += entrySize + len(e.raw) + len(e.reply)
 	return c.kept <= maxKept
-}
-
-// await has send look again when a command may be sent on.
-func (c *conn) await(e *entry, until <-chan struct{}) {
-	e.until = until
-	if isClosed(until) {
-		return
-	}
-	c.all.Go(func() {
-		select {
-		case <-until:
-			c.notify()
-		case <-c.ended:
-		}
-	})
 }
 
 // send sends the commands on that may be.
@@ -294,14 +280,19 @@ func (c *conn) pass(e *entry) {
 
 // postpone has a command wait that comes late.
 func (c *conn) postpone(e *entry) {
-	arrives := (<-chan struct{})(c.gone)
-	if e.cmd.Arrive != nil {
-		arrives = e.cmd.Arrive
+	e.late, e.until = true, c.gone
+	if arrive := e.cmd.Arrive; arrive != nil {
+		e.until = arrive
+		c.all.Go(func() {
+			select {
+			case <-arrive:
+				c.notify()
+			case <-c.ended:
+			}
+		})
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e.late = true
-	c.await(e, arrives)
 	c.pending = slices.Insert(c.pending, 0, e) // none of those before it depends on it, or it on them
 }
 

@@ -129,7 +129,7 @@ func TestPipelineIsGatedOneByOne(t *testing.T) {
 	p.client.gets("+OK", ":1", "$1", "1")
 	for i, name := range []string{"expire", "set", "get"} {
 		one := p.seen(t, name, func(s Seen) bool { return !s.Delivered.IsZero() })
-		assert.Equal(t, one, p.gate.Record()[i])
+		assert.Equal(t, one.ID, p.gate.Record()[i].ID)
 		assert.False(t, one.Sent.Before(one.Came))
 		assert.False(t, one.Delivered.Before(one.Answered))
 	}
@@ -329,6 +329,82 @@ func TestCommandArrivesAfterItsClientHasGone(t *testing.T) {
 		assert.Equal(t, "OK", one.Reply)
 		assert.False(t, one.Sent.IsZero())
 		assert.Zero(t, one.Delivered)
+	}
+}
+
+// A client may close its half while replies are out. It gets them.
+func TestClientThatHasSentAllGetsItsReplies(t *testing.T) {
+	p := newPair(t)
+	p.client.sends("GET k", "PING")
+	require.NoError(t, p.client.Conn.(*net.TCPConn).CloseWrite())
+	p.server.gets("GET k", "PING")
+	p.server.sends("$-1", "+PONG")
+	p.client.gets("$-1", "+PONG")
+	p.client.ends()
+	p.server.ends()
+}
+
+// Whatever a wire is doing, its end leaves nothing at the gate, and no command without an end.
+func TestCloseEndsAllCommands(t *testing.T) {
+	p := newPair(t)
+	p.client.sends("SUBSCRIBE a", "GET k", "SELECT 1", "BLPOP l 0")
+	p.server.gets("SUBSCRIBE a", "GET k", "SELECT 1", "BLPOP l 0")
+	p.server.sends("*3", "$9", "subscribe", "$1", "a", ":1")
+	p.hold()
+	p.server.sends("*3", "$7", "message", "$1", "a", "$1", "x")
+	p.client.sends("SET k 1", "SET k 2", "SELECT 2", "MULTI", "GET k")
+	late := p.waits(t, "set")
+	late.Arrive = make(chan struct{})
+	p.gate.Decide(late, schedule.ComesLate)
+	waits := []*Command{p.waits(t, "message"), late}
+	p.Close()
+	assert.Empty(t, p.gate.Of(p.sender))
+	for _, cmd := range waits {
+		<-cmd.Done()
+	}
+	for _, one := range p.gate.Record() {
+		assert.Equal(t, Done, one.State, one.Name)
+	}
+}
+
+// Two orders of an instance may run the same script with the same arguments at the same time.
+func TestEqualScriptsAreTwoSteps(t *testing.T) {
+	p := newPair(t)
+	p.client.sends("EVALSHA abc 1 k", "EVALSHA abc 1 k")
+	p.server.gets("EVALSHA abc 1 k", "EVALSHA abc 1 k")
+	p.server.sends("-NOSCRIPT no", "-NOSCRIPT no")
+	p.client.gets("-NOSCRIPT no", "-NOSCRIPT no")
+	p.client.sends("EVALSHA abc 1 k", "EVALSHA abc 1 k")
+	p.server.gets("EVALSHA abc 1 k", "EVALSHA abc 1 k")
+	p.server.sends(":1", ":2")
+	p.client.gets(":1", ":2")
+	var replies []string
+	for _, one := range p.gate.Record() {
+		replies = append(replies, one.Reply)
+	}
+	assert.Equal(t, []string{"1", "2"}, replies)
+}
+
+// What a connection keeps is bounded, from either side. More ends it.
+func TestTooMuchEndsItsConnection(t *testing.T) {
+	for _, fromServer := range []bool{false, true} {
+		p := newPair(t)
+		p.client.sends("GET k")
+		p.server.gets("GET k")
+		c := p.open()[0]
+		c.mu.Lock()
+		c.kept = maxKept + 1
+		c.mu.Unlock()
+		want := errProtocol.Error()
+		if fromServer {
+			p.server.sends("$-1")
+			want = "stock: " + want
+		} else {
+			p.client.sends("GET k")
+		}
+		p.server.ends()
+		p.client.ends()
+		assert.Equal(t, []string{want}, p.Refused())
 	}
 }
 

@@ -84,7 +84,7 @@ func (r request) refusal(inTransaction bool) string {
 	case r.is("client", "reply", "off"), r.is("client", "reply", "skip"):
 		return "a wire knows a command's end by its reply: leave CLIENT REPLY on"
 	case inTransaction && r.isAboutChannels():
-		return "a wire does not pass " + r.args[0] + " on in a transaction"
+		return "a wire does not pass subscriptions on in a transaction"
 	}
 	return ""
 }
