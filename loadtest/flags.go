@@ -21,7 +21,7 @@ type commands struct {
 	All      runFlags         `cmd:"" help:"Run every rung in every scenario."`
 	Audit    auditFlags       `cmd:"" help:"Judge a run again, offline, from its histories alone; or judge what another load generator recorded: docs/scale.md."`
 	Report   reportFlags      `cmd:"" help:"Write the report of a run, one HTML file."`
-	List     listFlags        `cmd:"" help:"Print what is expected of every rung in every scenario, and why. Names narrow it down: list v4 pause."`
+	List     listFlags        `cmd:"" help:"Print the scenarios; with names, what is expected of rungs in them, and why: list v4 pause, or list all."`
 	Replay   replayFlags      `cmd:"" help:"Replay a trace of the explorer on real processes, command by command, and judge the result: docs/explore.md."`
 	Judge    judgeFlags       `cmd:"" help:"Put a running service through everything that needs no injected fault, and judge it without expectations."`
 	Stage    stageFlags       `cmd:"" help:"Show a class what a lock does, on a projector and on phones: the class predicts, buys, and watches the lock break: docs/teaching.md."`

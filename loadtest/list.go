@@ -10,11 +10,11 @@ import (
 )
 
 type listFlags struct {
-	Names []string `arg:"" optional:"" name:"name" help:"Only these scenarios and rungs, rungs by number or by name."`
+	Names []string `arg:"" optional:"" name:"name" help:"Print what is expected of these scenarios and rungs, rungs by number or by name; all for the whole table. Without names: the scenarios, a line each."`
 	Width *int     `placeholder:"N" help:"Make no line wider than N columns. Default: as wide as the terminal; elsewhere lines are not wrapped."`
 }
 
-// run prints the table of expectations.
+// run prints the scenarios, or what is expected in those that are named.
 func (f *listFlags) run(_ context.Context, stdout, stderr io.Writer) int {
 	width := 0
 	if t := terminal.Of(stdout); t != nil {
@@ -26,9 +26,17 @@ func (f *listFlags) run(_ context.Context, stdout, stderr io.Writer) int {
 			return complain(stderr, errors.New("--width must lie between 40 and 1000"))
 		}
 	}
-	scenarios, err := scenario.Table.Part(f.Names)
+	names := f.Names
+	if len(names) == 1 && names[0] == "all" {
+		names = nil
+	}
+	scenarios, err := scenario.Table.Part(names)
 	if err != nil {
 		return complain(stderr, err)
+	}
+	if len(f.Names) == 0 {
+		terminal.ListScenarios(stdout, scenarios, width)
+		return asExpected
 	}
 	terminal.List(stdout, scenarios, width)
 	return asExpected

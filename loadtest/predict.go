@@ -45,6 +45,7 @@ func (f *runFlags) predict(
 			lines <- s.Text()
 		}
 	}()
+	fmt.Fprintln(out, "Say before it runs what will break. A ? explains the letters.")
 	for repetitions := range slices.Chunk(specs, f.Repeat) {
 		p, err := askFor(ctx, repetitions[0], lines, out)
 		if err != nil {
@@ -59,6 +60,7 @@ func (f *runFlags) predict(
 func askFor(ctx context.Context, s catalog.Spec, lines <-chan string, out io.Writer) (prediction, error) {
 	known := usual + terminal.Letters[s.Scenario.Asks]
 	spaced := strings.Join(strings.Split(known, ""), " ")
+	fmt.Fprintf(out, "\n%s %s, %s: %s\n", s.Rung.Number, s.Rung.Name, s.Scenario.Name, s.Scenario.Does)
 	for {
 		p := prediction{cell: s.Scenario.Name + " " + s.Rung.Number}
 		fmt.Fprintf(out, "%s: which letters break? %s, enter for none: ", p.cell, spaced)
@@ -68,6 +70,10 @@ func askFor(ctx context.Context, s catalog.Spec, lines <-chan string, out io.Wri
 		case line, more := <-lines:
 			if !more {
 				fmt.Fprintln(out, "none, as the input has ended")
+			}
+			if strings.TrimSpace(line) == "?" {
+				explain(out, known)
+				continue
 			}
 			given := strings.Join(strings.Fields(strings.ToUpper(line)), "")
 			for _, letter := range known {
@@ -79,6 +85,15 @@ func askFor(ctx context.Context, s catalog.Spec, lines <-chan string, out io.Wri
 				return p, nil
 			}
 			fmt.Fprintf(out, "%.32q has letters other than %s\n", given, spaced)
+		}
+	}
+}
+
+// explain says what the letters mean.
+func explain(out io.Writer, letters string) {
+	for _, v := range history.Verdicts {
+		if letter := terminal.Letters[v]; letter != "" && strings.Contains(letters, letter) {
+			fmt.Fprintf(out, "  %s  %s: %s\n", letter, v, terminal.Happenings[v])
 		}
 	}
 }

@@ -142,10 +142,19 @@ func TestHelpIsEnough(t *testing.T) {
 }
 
 func TestListTellsTheTable(t *testing.T) {
-	code, stdout, _ := loadtest(t, "list")
+	code, stdout, _ := loadtest(t, "list", "all")
 	assert.Equal(t, asExpected, code)
 	assert.Regexp(t, `v0.5 mutex: stock, exclusion BROKEN; liveness ok: each instance has its own mutex`, stdout)
 	assert.Regexp(t, `v16 cas: does not apply: it has no lock`, stdout)
+}
+
+// Who does not know a name yet sees each scenario on a line, and how to go on.
+func TestListOfTheScenarios(t *testing.T) {
+	code, stdout, _ := loadtest(t, "list")
+	assert.Equal(t, asExpected, code)
+	assert.Equal(t, len(scenario.Table)+2, strings.Count(stdout, "\n"))
+	assert.Contains(t, stdout, "\npause: SIGSTOP")
+	assert.Contains(t, stdout, "list pause v4")
 }
 
 func TestListTellsOfSome(t *testing.T) {
@@ -179,9 +188,9 @@ func TestListRefusesWhatItDoesNotKnow(t *testing.T) {
 
 // Whatever the width, list says the same.
 func TestListFitsItsWidth(t *testing.T) {
-	_, whole, _ := loadtest(t, "list")
+	_, whole, _ := loadtest(t, "list", "all")
 	for _, width := range []int{40, 80, 200, 1000} {
-		code, stdout, stderr := loadtest(t, "list", "--width", strconv.Itoa(width))
+		code, stdout, stderr := loadtest(t, "list", "all", "--width", strconv.Itoa(width))
 		assert.Equal(t, asExpected, code, stderr)
 		for line := range strings.Lines(stdout) {
 			assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), width)

@@ -90,8 +90,9 @@ func (f *stageFlags) show(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	fmt.Fprintf(stdout, "the wall, with the teacher's controls: http://%s/\nthe phones: http://%s/%s\n"+
 		"Ctrl-C ends the class, which is kept in %s\n", wallAt, phonesAt, code, f.dir())
-	err = serve(ctx, map[net.Listener]http.Handler{wall: s.Teacher(), phones: s.Phones()})
-	return errors.Join(err, s.Close())
+	err = errors.Join(serve(ctx, map[net.Listener]http.Handler{wall: s.Teacher(), phones: s.Phones()}), s.Close())
+	fmt.Fprintf(stdout, "the class is kept in %s: %s, and the rounds that were judged in report.html\n", f.dir(), stageSheet)
+	return err
 }
 
 // dir returns the directory in which the class is kept: the files of the last run are beside it.

@@ -87,14 +87,14 @@ func TestTheMatrixTellsHowBadItIs(t *testing.T) {
 		found("crash", "v1", history.Liveness), found("crash", "v5"), skipped,
 		found("queue-order", "v7", history.InOrder), found("herd", "v13", history.Herd))
 	for link, cell := range map[string][2]string{
-		"pause-v4": {"broken stock-broken surprise", "stock"}, "pause-v15": {"broken lock-broken", "lock"},
-		"pause-v2": {"broken lock-broken surprise", "lock"}, "crash-v1": {"broken stuck", "stuck"}, "crash-v5": {"ok", "ok"},
-		"crash-v4": {"none", "–"}, "queue-order-v7": {"broken unfair", "order"}, "herd-v13": {"broken unfair", "herd"},
+		"pause-v4": {"broken stock-broken surprise", "SEL"}, "pause-v15": {"broken lock-broken", "E"},
+		"pause-v2": {"broken lock-broken surprise", "R"}, "crash-v1": {"broken stuck", "L"}, "crash-v5": {"ok", "ok"},
+		"crash-v4": {"none", "–"}, "queue-order-v7": {"broken unfair", "O"}, "herd-v13": {"broken unfair", "H"},
 	} {
 		assert.Regexp(t, `<td class="`+cell[0]+`( surprise)?"><a href="#`+link+`" title="[^"]*">`+cell[1]+`</a>`, doc)
 	}
 	says(t, doc, `title="pause × v4 name: stock broken, stock, exclusion, liveness, surprise"`,
-		"the lock is broken, the stock is right")
+		"the lock is broken, the stock is right", "What broke: S stock, E exclusion, R own-release, L liveness")
 }
 
 // Each cell has links to its neighbours in the matrix, whichever of them ran.

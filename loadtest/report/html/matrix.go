@@ -8,6 +8,7 @@ import (
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/terminal"
 )
 
 // matrix has a line per scenario and a column per rung. All of it fits the width of a screen: of many
@@ -16,6 +17,7 @@ type matrix struct {
 	Rungs  []column
 	Groups []string // of the ladder, those that have a column
 	Lines  []matrixLine
+	Legend string // what the letters stand for
 }
 
 // column is a rung, by number and name, and its group.
@@ -29,6 +31,7 @@ type matrixLine struct {
 // matrixCell is empty, without a link, if the scenario does not apply to the rung.
 type matrixCell struct {
 	Link, Title string
+	Letters     string // of what is broken, as everywhere; or the sign's word
 	sign
 	Surprise bool
 }
@@ -53,6 +56,14 @@ func newMatrix(groups []*group, rows []*catalog.Row) matrix {
 		}
 		m.Lines = append(m.Lines, line)
 	}
+	var legend []string
+	for _, v := range history.Verdicts {
+		broken := func(r *catalog.Row) bool { return r.Shown().Finding(v).Result == history.Broken }
+		if slices.ContainsFunc(rows, broken) {
+			legend = append(legend, terminal.Letters[v]+" "+string(v))
+		}
+	}
+	m.Legend = strings.Join(legend, ", ")
 	return m
 }
 
@@ -63,7 +74,8 @@ func byHeight(a, b *catalog.Row) int {
 
 func newMatrixCell(s *section) matrixCell {
 	shown := s.row.Shown()
-	cell := matrixCell{Link: s.ID, sign: s.sign, Surprise: len(s.row.Surprises) > 0}
+	cell := matrixCell{Link: s.ID, sign: s.sign, Surprise: len(s.row.Surprises) > 0,
+		Letters: cmp.Or(terminal.LettersOf(shown.Findings, history.Broken), s.sign.Word)}
 	said := []string{s.Title + ": " + s.Words}
 	for _, f := range shown.Findings {
 		if worst := history.Worst(shown.Findings); f.Result == worst && worst != history.OK {

@@ -149,18 +149,21 @@ func reason(all, some []*catalog.Row) string {
 	return "; " + list(all, same) + ": " + why(some[0])
 }
 
-// except names the rungs of rows that are ok, each with a scenario that breaks it, if there is one.
+// except names the rungs of rows that are ok, each with a scenario that breaks it, if there is one: its stock rather
+// than its lock alone.
 func except(all, ok []*catalog.Row) string {
 	var names []string
 	for _, r := range ok {
-		broken := ""
-		for _, other := range all {
-			if other.Rung == r.Rung && isBroken(other) {
-				broken = " (but not in " + other.Scenario.Name + ")"
-				break
-			}
+		own := filter(all, func(other *catalog.Row) bool { return other.Rung == r.Rung && isBroken(other) })
+		stock, lock, exception := with(own, history.StockBroken), with(own, history.LockBroken), ""
+		switch {
+		case len(own) == 0:
+		case len(stock) == 0 && len(lock) > 0:
+			exception = " (in " + lock[0].Scenario.Name + " its stock alone)"
+		default:
+			exception = " (but not in " + append(stock, own...)[0].Scenario.Name + ")"
 		}
-		names = append(names, r.Rung+broken)
+		names = append(names, r.Rung+exception)
 	}
 	return and(names)
 }

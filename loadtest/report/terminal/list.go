@@ -10,13 +10,26 @@ import (
 	"stockapi/loadtest/history"
 )
 
+// ListScenarios prints what each scenario does, a line each, and how to see what is expected in it.
+func ListScenarios(w io.Writer, scenarios []catalog.Scenario, width int) {
+	p := newList(w, width)
+	for _, s := range scenarios {
+		p.wrapped("", 2, s.Name+": "+s.Does)
+	}
+	p.wrapped("\n", 2, "What is expected, and why: list pause, list v4, list pause v4, or list all.")
+}
+
+func newList(w io.Writer, width int) Printer {
+	if width == 0 {
+		width = math.MaxInt32
+	}
+	return Printer{Writer: w, Width: width}
+}
+
 // List prints what is expected of the rungs in these scenarios, and why: a line for each rung, wrapped to the width if
 // one is given.
 func List(w io.Writer, scenarios []catalog.Scenario, width int) {
-	p := Printer{Writer: w, Width: width}
-	if width == 0 {
-		p.Width = math.MaxInt32
-	}
+	p := newList(w, width)
 	line := func(rung, results, why string) {
 		p.wrapped("  ", 6, rung+" "+catalog.NameOf(rung)+": "+results+": "+why)
 	}

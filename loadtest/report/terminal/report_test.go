@@ -150,6 +150,7 @@ func TestTheLessonIsTrue(t *testing.T) {
 		{"queue-order herd", "v4 v7 v8 v13 v14",
 			"queue-order broke the most: on v4, v7 and v13 orders got the lock out of turn; v4: wai"},
 		{"crash", "v1 v1.5", "In crash, on v1 and v1.5 no order got through in time; v1: its"},
+		{"pause slow-work", "v4 v5.5 v15", "v5.5 (but not in pause) and v15 (in pause its stock alone) held."},
 		{"pause", "v15 v18", "In pause, on v15 and v18 two orders held the lock at once: two orders"},
 	} {
 		cells := cellsOf(t, strings.Fields(c.scenarios), strings.Fields(c.rungs))
