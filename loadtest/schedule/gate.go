@@ -33,7 +33,7 @@ type Command struct {
 	Message bool
 	Nth     int // how many commands with this name and key the client sent to this server before
 
-	// Notify, unless nil, is called when there is a decision. It must not block, and is called under the gate's lock.
+	// Notify, unless nil, is called once there is a decision. It must not block, and is called under the gate's lock.
 	Notify func()
 
 	decided  chan struct{} // closed when there is a decision
@@ -140,6 +140,7 @@ func (cmd *Command) decide(d Decision) {
 	close(cmd.decided)
 	if cmd.Notify != nil {
 		cmd.Notify()
+		cmd.Notify = nil // a record that keeps the command keeps nothing else
 	}
 }
 

@@ -144,7 +144,7 @@ func (c *conn) take(r request) bool {
 		return c.add(c.refuse(e, why))
 	}
 	if reply := c.begun.take(r); reply != "" {
-		return len(c.begun.raw) <= maxSize && c.add(e.answer(reply))
+		return c.begun.size() <= maxKept && c.add(e.answer(reply))
 	}
 	c.begun.end(e)
 	if cmd, again := c.again(r); again {
@@ -233,11 +233,12 @@ func (c *conn) choose() (ready []*entry) {
 	return ready
 }
 
-// isOver reports whether the client has gone, and nothing is left to do. What blocks ends with its client.
+// isOver reports whether the client has gone, and nothing is left to do. What blocks ends with its client, once the
+// commands before it are answered.
 func (c *conn) isOver() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return isClosed(c.gone) && (len(c.pending)+len(c.sent) == 0 || blocked(c.sent))
+	return isClosed(c.gone) && (len(c.pending)+len(c.sent) == 0 || len(c.sent) == 1 && blocked(c.sent))
 }
 
 // blocked reports whether the server waits with the commands that were sent on.
@@ -373,8 +374,7 @@ func (c *conn) receive() {
 	}
 }
 
-// got does with what the server sent what it is: a reply, or something besides. It returns false if it is neither, or
-// too much.
+// got takes what the server sent: a reply, or something besides. It returns false if it is neither, or too much.
 func (c *conn) got(v value, raw []byte) bool {
 	c.mu.Lock()
 	var head *entry

@@ -129,7 +129,7 @@ func TestPipelineIsGatedOneByOne(t *testing.T) {
 	p.client.gets("+OK", ":1", "$1", "1")
 	for i, name := range []string{"expire", "set", "get"} {
 		one := p.seen(t, name, func(s Seen) bool { return !s.Delivered.IsZero() })
-		assert.Equal(t, one.ID, p.gate.Record()[i].ID)
+		assert.Equal(t, one, p.gate.Record()[i])
 		assert.False(t, one.Sent.Before(one.Came))
 		assert.False(t, one.Delivered.Before(one.Answered))
 	}
@@ -411,10 +411,12 @@ func TestTooMuchEndsItsConnection(t *testing.T) {
 func TestBlockingCommandEndsWithItsClient(t *testing.T) {
 	for _, one := range []string{"BLPOP l 0", "XREAD COUNT 1 BLOCK 0 STREAMS s $"} {
 		p := newPair(t)
-		p.client.sends("PING", one)
-		p.server.gets("PING", one)
+		p.client.sends("GET k", one)
+		p.server.gets("GET k", one)
 		require.NoError(t, p.client.Close())
+		p.server.sends("$-1")
 		p.server.ends()
+		assert.Equal(t, "(nil)", p.gate.Record()[0].Reply)
 	}
 }
 

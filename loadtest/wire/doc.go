@@ -6,7 +6,7 @@
 //   - gate.go: what a wire knows of a command, and the gate at which it waits. Clients, servers and decisions are of
 //     loadtest/schedule.
 //   - wire.go, conn.go, channels.go, outbox.go: the way of a command to a server, of its reply, and of messages.
-//   - request.go: what a wire knows of a command. resp.go: the protocol.
+//   - request.go: what a command means for its connection. resp.go: the protocol.
 //   - narrow.go: which commands an order sent. scripts.go: the names of scripts.
 //   - looker.go, look.lua: looks at the keys before a command and after it. effects.go: what the command did, then.
 package wire

@@ -168,6 +168,9 @@ func (t *transaction) take(r request) (reply string) {
 	return reply
 }
 
+// size is what is kept of it, as [maxKept] counts.
+func (t *transaction) size() int { return len(t.raw) + t.taken*entrySize }
+
 // end puts what was taken before a command that is sent on now.
 func (t *transaction) end(e *entry) {
 	if t.multi && e.verb() != "exec" {
