@@ -140,6 +140,10 @@ func TestPages(t *testing.T) {
 		wall.press(" ")
 		c.wall.await("step", func(e *event) bool { return len(e.Trace) > step && e.Trace[step].Done })
 	}
+	wall.until(`["a DEL", "b SET"].every((text, i) => // in the order in which they reached Redis, the newest first
+		document.querySelectorAll("#stream li")[i]?.innerText.replace(/\s+/g, " ").startsWith(text))`)
+	wall.shows("#stamps", "Anna removed the lock of Bert")
+	wall.until(`document.querySelector("#scene .stolen")`)
 	wall.picture("buy", phones[0])
 	judge("R")
 }

@@ -135,6 +135,9 @@ func (s *Stage) act(ctx context.Context, a action) error {
 		s.endStep()
 		s.mu.Unlock()
 	}
+	if a.Do == "step" && s.passesTime() { // or each press of the key would be another step, all at once afterwards
+		return refuse("error.passes")
+	}
 	s.acting.Lock()
 	defer s.acting.Unlock()
 	s.mu.Lock()
@@ -177,6 +180,13 @@ func (s *Stage) act(ctx context.Context, a action) error {
 		return s.shop.inject(a.Do, s.site(a))
 	}
 	return nil
+}
+
+// passesTime reports whether a step waits until all leases are over.
+func (s *Stage) passesTime() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.phase == buying && s.shop.passes.Load()
 }
 
 // site is the instance that an action is about: a unless it names one, and for "continue" the one that has a fault.

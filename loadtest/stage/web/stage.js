@@ -96,7 +96,7 @@ let people = { persons: 0, here: 0, voted: 0 };
 function newModel(round) {
   return {
     round, phase: "ready", frozen: undefined, orders: new Map(), commands: new Map(), sales: new Map(), twice: [],
-    holds: [], lock: { keys: [] }, faults: { a: [], b: [] }, step: { stepping: false }, verdict: undefined,
+    holds: [], broken: [], lock: { keys: [] }, faults: { a: [], b: [] }, step: { stepping: false }, verdict: undefined,
     last: 0, gaps: [],
   };
 }
@@ -123,7 +123,8 @@ const events = {
   },
   cmd(e) {
     stir(e.at);
-    remember(model.commands, e.id, Object.assign(model.commands.get(e.id) ?? {}, e));
+    const known = model.commands.get(e.id) ?? {};
+    remember(model.commands, e.id, Object.assign(known, e, { order: model.orders.get(e.order) ?? known.order }));
   },
   lock(e) {
     if (followHolds(e)) stir(e.at);
@@ -139,6 +140,10 @@ const events = {
   twice(e) {
     model.twice = [...model.twice.filter((t) => t.unit !== e.unit), e];
     e.orders.forEach((order) => sell(e.unit, order));
+  },
+  broken(e) {
+    stir(e.at);
+    model.broken.push(e);
   },
   verdict(e) { model.verdict = e; },
   trouble(e) { complain(e.error); },
@@ -189,7 +194,7 @@ let offset = 0; // of the server's time from ours
 // idle reports whether nothing runs. In step mode time is the class's, and only a command moves the picture.
 function idle() {
   const leased = model.holds.some((hold) => hold.gone === undefined && hold.expires !== Infinity);
-  return model.step.stepping || (!leased && openOrders().length === 0);
+  return model.step.stepping ? !model.step.passes : (!leased && openOrders().length === 0);
 }
 
 // stir notes that something happened, and cuts the idle time before it out of the picture.
@@ -227,6 +232,7 @@ const panels = {
     const values = last && { unit: last.unit, orders: namesOf(last.orders), count: twice.length };
     put("banner", last ? w(twice.length === 1 ? "twice" : "twice.more", values) : "");
     byId("banner").hidden = !last;
+    byId("stamps").replaceChildren(...model.broken.filter(({ letter }) => letter !== "S" || !last).map(stamp));
     page.dataset.phase = phase;
     page.classList.toggle("empty", people.persons === 0);
   },
@@ -256,7 +262,8 @@ const panels = {
     put("line", known.map((fact) => w(`lock.${fact}`, facts)).join(" · "));
   },
   stream() {
-    const last = [...model.commands.values()].filter((cmd) => cmd.state !== "waiting").slice(-9).reverse();
+    const sent = [...model.commands.values()].filter((cmd) => cmd.sent !== undefined); // by when, not by who came first
+    const last = sent.sort((one, other) => other.sent - one.sent || other.id - one.id).slice(0, 9);
     byId("stream").replaceChildren(...last.map((cmd) => make("li", laneOf(cmd.instance), make("b", "who", cmd.instance),
       make("code", "", serverOf(cmd) + cmd.text), cmd.refused ? make("strong", "", w("refused")) : cmd.reply ?? "…")));
   },
@@ -266,7 +273,7 @@ const panels = {
     page.classList.toggle("stepping", stepping);
     for (const at of ["a", "b"]) {
       const waits = [...model.commands.values()].find((cmd) => cmd.state === "waiting" && cmd.instance === at);
-      put(`next-${at}`, waits?.text ?? w("wants.nothing"));
+      put(`next-${at}`, waits?.text ?? w(model.step.passes ? "passes" : "wants.nothing"));
       put(`turns-${at}`, w("turns", { votes: people.turns?.[at] ?? 0 }));
     }
     const next = trace.find((step) => !step.done);
@@ -285,6 +292,12 @@ const panels = {
         make("li", colourOf(colour), make("b", "", nameOf(person)), ` ${w("points", { points })}`))));
   },
 };
+
+// stamp says which verdict is broken, by the audit's own evidence.
+function stamp({ letter, orders = [], unit }) {
+  const [first, second] = orders.map(nameOf), values = { 0: first, 1: second, orders: namesOf(orders), unit };
+  return make("p", "", make("b", "letter", letter), w(`stamp.${letter}`, values));
+}
 
 // fitCode chooses the size of the lines of code by their number and length.
 function fitCode(lines) {
@@ -433,14 +446,21 @@ function drawOrder(order, holds, top, height) {
 // drawHold draws a lease until it was given back or its time was over. From there on it is pale: the order only
 // believes that it holds the lock.
 function drawHold(hold, order, { top, height }) {
-  const released = order?.lost ? undefined : order?.released;
-  const end = Math.min(hold.gone ?? Infinity, hold.expires, released ?? Infinity), x = xOf(end);
+  const ended = Math.min(hold.gone ?? Infinity, hold.expires);
+  // The order knows better than a look now and then when it gave the lock back, unless that had to wait at a wire.
+  const released = order?.lost || ended - order?.released > 300 ? Infinity : order?.released ?? Infinity;
+  const end = Math.min(ended, released), x = xOf(end), own = end === released || ended < hold.expires;
   const bar = span("bar", hold.from, end, top, height), open = order?.state === "sent";
   if (end === Infinity) return [bar];
   if (end > view.now) return [bar, svg("rect", "maybe", { x: view.nowX, y: top, width: x - view.nowX, height })];
-  if (open ? hold.expires > view.now : !order?.lost) return [bar, path("end", `M${x} ${top - 2}v${height + 4}`)];
+  const stolen = model.broken.some(({ letter, orders, moments }) => letter === "R" && orders[1] === order?.order &&
+    Math.abs(moments[0] - hold.gone) < 300);
+  const mark = stolen ? [path("stolen", cross(x, top + height / 2, height * 0.7))] : [];
+  if (!stolen && (open ? hold.expires > view.now : own && !order?.lost)) {
+    return [bar, path("end", `M${x} ${top - 2}v${height + 4}`)];
+  }
   return [bar, span("believes", end, open ? undefined : order.released ?? order.done, top, height),
-    path("over", `M${x} ${top - 3}v${height + 6}`)];
+    path("over", `M${x} ${top - 3}v${height + 6}`), ...mark];
 }
 
 // drawCommand draws a command by the form of its role, as the load test's report does.
