@@ -70,10 +70,16 @@ func TestPages(t *testing.T) {
 		wall.press("v")
 		wall.phase("buy")
 	}
-	judge := func(letters string) {
+	judge := func(letters string, looks ...func()) {
 		t.Helper()
 		wall.press("w")
 		phones[0].phase("again")
+		for page, told := range map[*tab]string{wall: "#banner, #stamps, #stock", phones[0]: "#flash, .double"} {
+			page.until(fmt.Sprintf(`[...document.querySelectorAll(%q)].every((one) => !one.checkVisibility())`, told))
+		}
+		for _, look := range looks {
+			look()
+		}
 		wall.picture("again", phones[0])
 		wall.press(kb.Enter)
 		wall.phase("verdict")
@@ -81,6 +87,9 @@ func TestPages(t *testing.T) {
 		assert.Equal(t, letters, verdict.broken())
 		wall.shows("#judged", "sold twice: "+fmt.Sprint(verdict.Twice))
 		phones[0].shows("#judged", strings.Join(strings.Split(letters, ""), " "))
+		for _, look := range looks {
+			look()
+		}
 		wall.picture("verdict", phones[0])
 	}
 
@@ -97,7 +106,19 @@ func TestPages(t *testing.T) {
 	phones[1].shows("#flash", "fox")
 	assert.NotContains(t, phones[2].text("body"), "also sold")
 	wall.picture("buy", phones[0])
-	judge("SE")
+	evidence := func() { // the read that both sales come from, and both writes, joined
+		t.Helper()
+		wall.until(`(() => {
+			const { left, right } = document.querySelector("#lanes").getBoundingClientRect();
+			const inSight = (all) => all.every((one) => one.getBoundingClientRect().left > left &&
+				one.getBoundingClientRect().right < right);
+			const read = [...document.querySelectorAll("#scene .i0 .read")], line = document.querySelector("#scene .joins");
+			const writes = [...document.querySelectorAll("#scene .write")];
+			return read.length === 1 && writes.length === 2 && inSight([...read, ...writes, line]) &&
+				line.getAttribute("d").includes("L");
+		})()`)
+	}
+	judge("SE", evidence)
 
 	wall.press(kb.Delete)
 	wall.until(`!document.querySelector("#address").innerText.endsWith("/KXQP")`)
@@ -132,6 +153,11 @@ func TestPages(t *testing.T) {
 	wall.press("e")
 	c.wall.await("twice", func(e *event) bool { return len(e.Persons.([]any)) > 20 })
 	wall.until(`[...document.querySelectorAll("#stock li")].every((unit) => unit.scrollWidth <= unit.clientWidth)`)
+	last := c.wall.await("twice", func(e *event) bool { return len(e.Persons.([]any)) == 33 })
+	wall.shows("#banner", fmt.Sprintf("Unit %d was sold 33 times; 99 left", last.Unit))
+	phones[0].shows("#flash", "sold 33 times")
+	phones[0].click("Got it")
+	phones[0].shows("#receipts .double", "sold 33 times")
 	wall.picture("buy", phones[0])
 	judge("S")
 

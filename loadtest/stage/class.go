@@ -141,8 +141,9 @@ type tap struct {
 
 // A soldTwice is a unit that a person has, and who else has it.
 type soldTwice struct {
-	Unit int64    `json:"unit"`
-	With []string `json:"with"`
+	Unit  int64    `json:"unit"`
+	Times int      `json:"times"` // that it was sold
+	With  []string `json:"with"`
 }
 
 // join gives a place to the person of that id, who keeps its points, or to a new one if there is none. Every second
@@ -319,6 +320,7 @@ func (c *class) tellShared(unit int64, buyers []string) {
 		if i < 0 {
 			i, p.twice = len(p.twice), append(p.twice, soldTwice{Unit: unit})
 		}
+		p.twice[i].Times = len(buyers)
 		p.twice[i].With = slices.Delete(slices.Clone(buyers), own, own+1) // whoever has it twice stays
 		p.tell()
 	}

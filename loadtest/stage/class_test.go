@@ -377,6 +377,7 @@ func TestClassWhosePersonBuysTwice(t *testing.T) {
 	c.do("all")
 	s := fox.await(func(s *state) bool { return len(s.Twice) > 0 })
 	assert.Equal(t, []string{"fox"}, s.Twice[0].With)
+	assert.Equal(t, 2, s.Twice[0].Times)
 }
 
 // What comes from outside is refused before it does anything.

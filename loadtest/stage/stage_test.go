@@ -346,8 +346,9 @@ type state struct {
 		Units   []int64
 	}
 	Twice []struct {
-		Unit int64
-		With []string
+		Unit  int64
+		Times int
+		With  []string
 	}
 	Turn       bool
 	MyTurn     string

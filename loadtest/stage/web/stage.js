@@ -111,6 +111,8 @@ const events = {
   phase(e) {
     model.phase = e.phase;
     model.frozen = ["again", "judging", "verdict"].includes(e.phase) ? model.frozen ?? e.at : undefined;
+    const ends = [...model.orders.values()].map((order) => order.done ?? 0); // some end only for the verdict
+    if (e.phase === "verdict") model.frozen = Math.max(model.frozen, ...ends);
   },
   class(e) { people = { ...e, lan: e.lan || people.lan }; },
   order(e) {
@@ -229,9 +231,10 @@ const panels = {
     put("question", phase === "again" ? w("saw") : round.question ?? "");
     put("voted", asks ? w("voted", people) : "");
     byId("tally").replaceChildren(...people.first ? tally(people.first) : []);
-    const values = last && { unit: last.unit, orders: namesOf(last.orders), count: twice.length };
-    put("banner", last ? w(twice.length === 1 ? "twice" : "twice.more", values) : "");
-    byId("banner").hidden = !last;
+    const { orders = [], unit } = last ?? {}, names = orders.length <= 3 ? namesOf(orders) : "";
+    const values = { unit, names, times: orders.length, count: twice.length, left: model.lock.left ?? "?" };
+    put("banner", last ? w(`twice${twice.length > 1 ? ".more" : names ? "" : ".many"}`, values) : "");
+    byId("banner").hidden = !last || phase === "again"; // which asks before anybody is told
     byId("stamps").replaceChildren(...model.broken.filter(({ letter }) => letter !== "S" || !last).map(stamp));
     page.dataset.phase = phase;
     page.classList.toggle("empty", people.persons === 0);
@@ -252,8 +255,11 @@ const panels = {
     byId("hint").hidden = !lan || people.lan || performance.now() < 60000;
   },
   stock() {
-    const units = Array.from({ length: model.round.stock ?? 0 }, (_, i) => model.round.stock - i);
-    byId("stock").replaceChildren(...units.map((unit) => unitCell(unit, model.sales.get(unit) ?? [])));
+    const { stock = 0 } = model.round, lowest = Math.min(stock + 1, ...model.sales.keys());
+    const shown = Math.min(stock, Math.ceil((stock - lowest + 3) / 10) * 10); // the rest is a bar
+    const units = Array.from({ length: shown }, (_, i) => stock - i), rest = stock - shown;
+    byId("stock").replaceChildren(...units.map((unit) => unitCell(unit, model.sales.get(unit) ?? [])),
+      ...rest ? [make("li", "rest", w("stock.rest", { rest }))] : []);
   },
   lock() {
     const { keys, ...facts } = model.lock;
@@ -310,7 +316,7 @@ function fitCode(lines) {
 
 function unitCell(unit, buyers) {
   const sold = ["", `sold ${colourOf(model.orders.get(buyers[0])?.colour)}`][buyers.length] ?? "double";
-  const names = buyers.length > 2 ? [nameOf(buyers[0]), `+${buyers.length - 1}`] : buyers.map(nameOf);
+  const names = buyers.length > 2 ? [`× ${buyers.length}`] : buyers.map(nameOf);
   return make("li", `unit ${sold}`, make("span", "unit-number", unit),
     ...names.map((name) => make("span", "buyer", name)));
 }
@@ -349,10 +355,11 @@ function findingRow({ letter, verdict, result, because }) {
     votes("first"), votes("second"), make("td", "why", because));
 }
 
-// ---- The wall's lanes: what each instance did, on a clock that scrolls by ----
+// ---- The wall's lanes: what each instance did ----
 
-const across = 20000; // ms from the left edge to the right one
-const past = 0.74;    // share of the width; to the right of it is the future, in which leases end
+// The lanes show a round from its first order to the end of its leases: so many ms at least and at most. A frozen
+// picture shows all.
+const least = 8000, most = 40000;
 
 let view; // of the lanes, in the frame that is drawn
 const rem = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
@@ -371,8 +378,15 @@ const cross = (x, y, r) => `M${x - r} ${y - r}l${2 * r} ${2 * r}m0 ${-2 * r}l${-
 function drawLanes(now) {
   const { width, height: whole } = byId("lanes").getBoundingClientRect(), gutter = rem() * 1.8;
   if (width < 50 || whole < 50) return; // this phase does not show the lanes
-  const height = (whole - 4) / 2, scale = (width - gutter) / across, base = drawnTime(now);
-  view = { now, gutter, scale, base, nowX: gutter + across * past * scale, height, rem: rem() };
+  const height = (whole - 4) / 2, frozen = model.frozen !== undefined;
+  const begins = [...model.orders.values(), ...model.faults.a, ...model.faults.b].map((one) => one.sent ?? one.from);
+  const leases = model.holds.filter((hold) => hold.gone === undefined && hold.expires !== Infinity);
+  const ends = frozen ? [] : leases.map((hold) => hold.expires);
+  const right = Math.max(now, ...ends), first = drawnTime(Math.min(now, ...begins)) - 200;
+  const span = Math.max(drawnTime(right) - first, frozen ? 1000 : least), shown = frozen ? span : Math.min(span, most);
+  const left = frozen ? first : Math.max(first, drawnTime(right) - shown);
+  view = { now, gutter, left, scale: (width - gutter) / shown / 1.02, width, height, rem: rem() };
+  view.nowX = xOf(now);
   const names = [], lanes = ["a", "b"].flatMap((instance, i) => {
     const y = i * (height + 4);
     names.push(svg("rect", "lane", { x: 0, y, width: gutter, height }),
@@ -380,10 +394,19 @@ function drawLanes(now) {
     return [svg("rect", "lane", { x: 0, y, width, height }), ...drawLane(instance, y)];
   });
   const gaps = model.gaps.map((gap) => path("gap", `M${xOf(gap.from)} 0v${whole}`));
-  byId("scene").replaceChildren(...lanes, ...gaps, ...names, path("now", `M${view.nowX} 0v${whole}`));
+  byId("scene").replaceChildren(...lanes, ...gaps, ...names, ...model.twice.map(drawTwice),
+    path("now", `M${view.nowX} 0v${whole}`));
 }
 
-const xOf = (at) => view.nowX + (Math.max(drawnTime(at), view.base - across) - view.base) * view.scale;
+const xOf = (at) => view.gutter + Math.max(-view.gutter - 9, (drawnTime(at) - view.left) * view.scale);
+
+// drawTwice joins the writes that sold one unit.
+function drawTwice({ orders }) {
+  const writes = [...model.commands.values()].filter(({ role, ok, order, spot, sent }) =>
+    role === "write" && ok && orders.includes(order?.order) && spot && sent <= view.now);
+  writes.sort((one, other) => one.sent - other.sent);
+  return path("joins", writes.map(({ spot: { x, y } }, i) => `${i ? "L" : "M"}${x} ${y}`).join(""));
+}
 
 // inSight reports whether something that ended then is still on the lanes.
 const inSight = (end) => end === undefined || xOf(end) > 0;
@@ -401,14 +424,14 @@ const stuckX = (from, to = view.now) => Math.max(xOf(from), Math.min(view.gutter
 function drawLane(instance, top) {
   const orders = [...model.orders.values()].filter((o) => o.instance === instance && inSight(o.done));
   const rows = placeRows(orders);
-  const own = Math.min(view.rem * 1.7, view.height / 4), row = { top: top + 2, height: own - 4 };
-  const height = Math.min(view.rem * 2.6, (view.height - own) / Math.max(rows, 3));
+  const own = Math.min(view.rem * 1.4, view.height / 5), row = { top: top + 2, height: own - 4 };
+  const height = Math.min(view.rem * 4, (view.height - own) / Math.max(rows, 2));
   const holds = model.holds.filter((hold) => hold.instance === instance && inSight(hold.gone));
   const nobodys = holds.filter((hold) => !ownerOf(hold)).flatMap((hold) => drawHold(hold, undefined, row));
   const drawn = orders.map((order) =>
     drawOrder(order, holds.filter((hold) => ownerOf(hold) === order), top + own + order.row * height, height));
   const commands = [...model.commands.values()].filter((cmd) =>
-    cmd.instance === instance && cmd.state !== "waiting" && inSight(cmd.done));
+    cmd.instance === instance && cmd.sent <= view.now && inSight(cmd.done));
   const marks = commands.map((cmd) => drawCommand(cmd, cmd.order?.bar ?? row));
   return [...model.faults[instance].flatMap((fault) => drawFault(fault, top)),
     group(laneOf(instance), nobodys), ...drawn, group(laneOf(instance), marks)];
@@ -435,12 +458,12 @@ function drawOrder(order, holds, top, height) {
   }
   const twice = model.twice.some((t) => t.orders.includes(order.order)) ? "twice" : "";
   const outcome = order.outcome ? w(`outcome.${order.outcome}`, { units: (order.units ?? []).join(", ") }) : "";
-  // A label stands above a high bar, and behind a low one. A very low one has none: the stock names the buyers.
-  const label = svg("text", `label ${twice}`, { y: top + height * (tall ? 0.4 : 0.85),
-    x: tall ? stuckX(sent, done) : xOf(done ?? view.now) + 6,
-    "font-size": Math.min(view.rem, height * (tall ? 0.5 : 0.95)) }, `${nameOf(order.order)} ${outcome}`);
+  // A label stands above a high bar. A low one has none: the stock names the buyers.
+  const size = Math.max(18, view.rem), x = stuckX(sent, done), late = x > view.width * 0.8;
+  const label = svg("text", `label ${twice}`, { y: top + height * 0.4, x: late ? view.width - 4 : x,
+    "text-anchor": late ? "end" : "start", "font-size": size }, `${nameOf(order.order)} ${outcome}`);
   return group(colourOf(order.colour), [span("wait", sent, done, bar.top + bar.height / 2, 1.5),
-    ...holds.flatMap((hold) => drawHold(hold, order, bar)), ...height < view.rem * 0.55 ? [] : [label]]);
+    ...holds.flatMap((hold) => drawHold(hold, order, bar)), ...height < size * 1.6 ? [] : [label]]);
 }
 
 // drawHold draws a lease until it was given back or its time was over. From there on it is pale: the order only
@@ -465,7 +488,8 @@ function drawHold(hold, order, { top, height }) {
 
 // drawCommand draws a command by the form of its role, as the load test's report does.
 function drawCommand(cmd, { top, height }) {
-  const x = xOf(cmd.done ?? cmd.sent ?? cmd.came), y = top + height / 2, r = Math.min(view.rem * 0.42, height * 0.6);
+  const x = xOf(cmd.done ?? cmd.sent), y = top + height / 2, r = Math.min(view.rem * 0.42, height * 0.6);
+  cmd.spot = { x, y };
   const diamond = `M${x} ${y - r}l${r} ${r}l${-r} ${r}l${-r} ${-r}z`, failed = cmd.ok ? "" : " failed";
   if (cmd.state !== "done") return path("unsure", diamond);
   switch (cmd.role) {
@@ -701,8 +725,12 @@ function showState(now) {
   press("sides", (at) => at === now.myturn);
   byId("buy").disabled = !now.buying;
   put("buy", w("phone.buy", now));
-  byId("receipts").replaceChildren(...(now.orders ?? []).map((order) => make("li", order.outcome ?? "",
-    w(`phone.outcome.${order.outcome ?? "none"}`, { units: (order.units ?? []).join(", ") }))));
+  byId("receipts").replaceChildren(...(now.orders ?? []).map(({ outcome = "none", units = [] }) => {
+    const double = phase !== "again" && now.twice?.find(({ unit }) => units.includes(unit)); // red, read or not
+    return double ? make("li", "double", w("phone.double", double))
+      : make("li", outcome, w(`phone.outcome.${outcome}`, { units: units.join(", ") }));
+  }));
+  page.classList.toggle("told", phase !== "again" && Boolean(now.twice?.length));
   const [broke, unknown = ""] = now.verdict.split("?").map((some) => [...some].join(" "));
   const said = [broke && w("phone.broke", { letters: broke }), unknown && w("phone.unknown", { letters: unknown })];
   put("judged", phase === "verdict" ? said.filter(Boolean).join(" · ") || w("phone.held") : "");
@@ -710,11 +738,11 @@ function showState(now) {
 
 // flash tells of a unit that was sold to others too, if this person was not told yet.
 function flash(twice, told) {
-  const news = twice.find((t) => !told.some((u) => u.unit === t.unit && u.with.length === t.with.length));
+  const news = twice.find((t) => !told.some((u) => u.unit === t.unit && u.times === t.times));
   if (twice.length === 0) byId("flash").hidden = true;
   if (!news) return;
   put("flash-unit", `${news.unit}`);
-  put("flash-words", w("phone.flash", { unit: news.unit, others: namesOf(news.with) }));
+  put("flash-words", w("phone.flash", { ...news, others: namesOf(news.with) }));
   byId("flash").hidden = false;
 }
 
