@@ -66,6 +66,9 @@ func TestPages(t *testing.T) {
 			p.click("Send")
 			c.wall.await("class", func(e *event) bool { return e.Voted == i+1 })
 		}
+		wall.shows("#diff-head", rung+": its code")
+		wall.shows("#meanings", "S stock")
+		wall.until(`document.querySelectorAll(".added, .removed").length === 0`) // the answer
 		wall.picture("vote", phones[0])
 		wall.press("v")
 		wall.phase("buy")
@@ -74,6 +77,7 @@ func TestPages(t *testing.T) {
 		t.Helper()
 		wall.press("w")
 		phones[0].phase("again")
+		// Nobody is told yet.
 		for page, told := range map[*tab]string{wall: "#banner, #stamps, #stock", phones[0]: "#flash, .double"} {
 			page.until(fmt.Sprintf(`[...document.querySelectorAll(%q)].every((one) => !one.checkVisibility())`, told))
 		}
@@ -119,6 +123,10 @@ func TestPages(t *testing.T) {
 		})()`)
 	}
 	judge("SE", evidence)
+	wall.press("d")
+	wall.shows("#diff-head", "What v5 changes in v4")
+	wall.shows("#code", "watchdog")
+	wall.picture("verdict", phones[0])
 
 	wall.press(kb.Delete)
 	wall.until(`!document.querySelector("#address").innerText.endsWith("/KXQP")`)
@@ -128,7 +136,7 @@ func TestPages(t *testing.T) {
 		p.run(chromedp.SendKeys(`//input`, c.code, chromedp.NodeVisible))
 		p.click("Join")
 		p.phase("ready")
-		p.shows("#points", "5 of 5")
+		p.shows("#points", "3 of 3")
 		p.forgive("/me?", "/join") // its place was gone, and so was the code
 	}
 	wall.picture("ready", phones[0])
@@ -143,6 +151,8 @@ func TestPages(t *testing.T) {
 	c.wall.await("order", func(e *event) bool { return e.Order == "bert" && e.State == "done" })
 	wall.press("c")
 	wall.until(`document.querySelector("#scene .refused")`)
+	wall.shows("#stamps .held", "Stock refused Anna’s write: 1 < 2")
+	wall.until(`["a", "b"].every((_, i) => document.querySelectorAll("#scene .fence")[i]?.textContent === String(i + 1))`)
 	wall.picture("buy", phones[0])
 	judge("E")
 

@@ -361,7 +361,7 @@ func (s *Stage) roundEvent() event {
 	}
 	return event{"round": event{"number": s.number + 1, "of": len(s.Rounds), "title": r.Title, "rung": r.rung.Number,
 		"situation": r.Situation, "question": r.Question, "do": r.Do, "look": r.Look,
-		"lease": r.Lease.Milliseconds(), "stock": onShelf, "next": r.Next, "diff": r.diff, "buttons": buttons,
+		"lease": r.Lease.Milliseconds(), "stock": onShelf, "next": r.Next, "diff": r.diff, "own": r.own, "buttons": buttons,
 		"titles": titles, "phones": s.room(), "lan": s.LAN}}
 }
 

@@ -95,12 +95,25 @@ func (s *shop) describe(cmd *wire.Seen) event {
 		e["state"], e["done"], e["reply"] = "done", s.record.since(time.Now()), short(s.watch.ordinal(cmd.Reply))
 		answered := !cmd.Answered.IsZero() && !cmd.Failed
 		e["ok"], e["refused"] = answered && (!of.Acquires() || of.Succeeded()), of.RefusedByStock()
+		if e["refused"] == true && len(here) == 1 {
+			s.tellRefused(here[0], cmd)
+		}
 		if answered && len(here) == 1 {
 			of.At, of.End = history.At(s.cell.Start, cmd.Sent), history.At(s.cell.Start, cmd.Answered)
 			here[0].trace = append(here[0].trace, of)
 		}
 	}
 	return e
+}
+
+// tellRefused tells of a write that the stock refused, as its number was older than the newest. The caller has the
+// lock.
+func (s *shop) tellRefused(o *order, cmd *wire.Seen) {
+	for _, arg := range cmd.Args {
+		if own, is := strings.CutPrefix(s.watch.ordinal(arg), "#"); is && len(arg) == fenceDigits {
+			s.record.add("refused", event{"order": o.id, "own": own, "newest": strconv.Itoa(len(s.watch.fences))})
+		}
+	}
 }
 
 // recordTake keeps an acquire that succeeded. The caller has the lock.

@@ -96,7 +96,8 @@ let people = { persons: 0, here: 0, voted: 0 };
 function newModel(round) {
   return {
     round, phase: "ready", frozen: undefined, orders: new Map(), commands: new Map(), sales: new Map(), twice: [],
-    holds: [], broken: [], lock: { keys: [] }, faults: { a: [], b: [] }, step: { stepping: false }, verdict: undefined,
+    holds: [], broken: [], refused: [], diffing: false,
+    lock: { keys: [] }, faults: { a: [], b: [] }, step: { stepping: false }, verdict: undefined,
     last: 0, gaps: [],
   };
 }
@@ -136,12 +137,16 @@ const events = {
     stir(e.at);
     const faults = model.faults[e.instance];
     for (const fault of faults) fault.to ??= e.at;
-    if (e.state !== "up") faults.push({ from: e.at, state: e.state, text: e.text ?? e.state });
+    if (e.state !== "up") faults.push({ from: e.at, state: e.state });
   },
   step(e) { model.step = e; },
   twice(e) {
     model.twice = [...model.twice.filter((t) => t.unit !== e.unit), e];
     e.orders.forEach((order) => sell(e.unit, order));
+  },
+  refused(e) {
+    stir(e.at);
+    model.refused.push(e);
   },
   broken(e) {
     stir(e.at);
@@ -166,7 +171,7 @@ function followHolds(e) {
   const now = e.keys.map((key) => {
     const same = (hold) => hold.gone === undefined && hold.token === key.token && hold.instance === key.instance;
     let hold = model.holds.find(same);
-    if (!hold) model.holds.push(hold = { token: key.token, instance: key.instance, from: e.at });
+    if (!hold) model.holds.push(hold = { ...key, from: e.at, fence: e.fence });
     hold.expires = key.ttl < 0 ? Infinity : e.at + key.ttl;
     hold.named = key.order;
     hold.order = key.order || hold.order || "";
@@ -235,18 +240,21 @@ const panels = {
     const values = { unit, names, times: orders.length, count: twice.length, left: model.lock.left ?? "?" };
     put("banner", last ? w(`twice${twice.length > 1 ? ".more" : names ? "" : ".many"}`, values) : "");
     byId("banner").hidden = !last || phase === "again"; // which asks before anybody is told
-    byId("stamps").replaceChildren(...model.broken.filter(({ letter }) => letter !== "S" || !last).map(stamp));
+    byId("stamps").replaceChildren(...model.refused.map(({ order, own, newest }) => make("p", "held",
+      w("stamp.refused", { person: nameOf(order), own, newest }))), ...model.broken
+      .filter(({ letter }) => letter !== "S" || !last).map(stamp));
     page.dataset.phase = phase;
     page.classList.toggle("empty", people.persons === 0);
   },
   lesson() {
-    const { situation = "", next, rung, diff = [], look, phones = "", lan, replay } = model.round;
+    const { situation = "", next, rung, own = [], diff = [], look, phones = "", lan, replay } = model.round;
+    const told = model.phase === "verdict", lines = told ? diff : own; // the mend gives the answer away before
     put("situation", situation);
-    byId("diff").hidden = !next;
-    put("diff-head", next ? w("diff", { from: rung, to: next }) : "");
-    byId("code").replaceChildren(...diff.map(({ op, text }) =>
-      make("span", { "+": "added", "-": "removed" }[op] ?? "", `${op} ${text}\n`)));
-    fitCode(diff);
+    page.classList.toggle("diffing", told && model.diffing);
+    put("diff-head", told ? w("diff", { from: rung, to: next }) : w("own", { rung }));
+    byId("code").replaceChildren(...lines.map(({ op, text }) =>
+      make("span", told && { "+": "added", "-": "removed" }[op] || "", `${told ? op : ""} ${text}\n`)));
+    fitCode(lines);
     byId("do").replaceChildren(...(model.round.do ?? []).map((text) => make("li", "", text)));
     put("look", look ? w("look", { look }) : "");
     if (byId("address").textContent !== phones) byId("qr").src = `/qr.svg?${phones}`; // a new code
@@ -300,9 +308,11 @@ const panels = {
 };
 
 // stamp says which verdict is broken, by the audit's own evidence.
-function stamp({ letter, orders = [], unit }) {
-  const [first, second] = orders.map(nameOf), values = { 0: first, 1: second, orders: namesOf(orders), unit };
-  return make("p", "", make("b", "letter", letter), w(`stamp.${letter}`, values));
+const stamp = (finding) => make("p", "", make("b", "letter", finding.letter), stampText(finding));
+
+function stampText({ letter, orders = [], unit }) {
+  const [first, second] = orders.map(nameOf);
+  return w(`stamp.${letter}`, { 0: first, 1: second, orders: namesOf(orders), unit });
 }
 
 // fitCode chooses the size of the lines of code by their number and length.
@@ -345,14 +355,23 @@ function keyRow(key) {
     rail(key.ttl < 0 ? 1 : Math.min(1, key.ttl / model.round.lease)));
 }
 
-function findingRow({ letter, verdict, result, because }) {
+// proofOf puts a finding into words where the audit has no sentence of the language.
+function proofOf({ letter, result, moments = [], ...evidence }) {
+  const begun = Math.min(...[...model.orders.values()].map((order) => order.sent));
+  const times = moments.filter(Number).map((at) => w("seconds", { seconds: ((at - begun) / 1000).toFixed(3) }));
+  return result === "BROKEN" ? [stampText({ letter, ...evidence }), ...times].join(" · ") : "";
+}
+
+function findingRow(finding) {
+  const { letter, verdict, result, because } = finding;
   const kind = { BROKEN: "broken", ok: "fine", unknown: "open" }[result] ?? "none";
   const votes = (vote) => {
     const count = people[vote]?.letters[letter];
     return make("td", "", ...count === undefined ? [] : [rail(count / Math.max(1, people.persons)), ` ${count}`]);
   };
-  return make("tr", kind, make("td", "", make("b", "letter", letter), ` ${verdict}`), make("td", "result", result),
-    votes("first"), votes("second"), make("td", "why", because));
+  return make("tr", kind, make("td", "", make("b", "letter", letter), ` ${w(`verdict.${verdict}`)}`),
+    make("td", "result", w(`result.${result}`)), votes("first"), votes("second"), make("td", "why", words.lang === "en"
+      ? because : proofOf(finding)));
 }
 
 // ---- The wall's lanes: what each instance did ----
@@ -382,7 +401,9 @@ function drawLanes(now) {
   const begins = [...model.orders.values(), ...model.faults.a, ...model.faults.b].map((one) => one.sent ?? one.from);
   const leases = model.holds.filter((hold) => hold.gone === undefined && hold.expires !== Infinity);
   const ends = frozen ? [] : leases.map((hold) => hold.expires);
-  const right = Math.max(now, ...ends), first = drawnTime(Math.min(now, ...begins)) - 200;
+  const over = Math.max(...[...model.orders.values()].map((order) => order.done ?? now)) + 300;
+  const right = Math.max(frozen ? Math.min(now, over) : now, ...ends);
+  const first = drawnTime(Math.min(now, ...begins)) - 200;
   const span = Math.max(drawnTime(right) - first, frozen ? 1000 : least), shown = frozen ? span : Math.min(span, most);
   const left = frozen ? first : Math.max(first, drawnTime(right) - shown);
   view = { now, gutter, left, scale: (width - gutter) / shown / 1.02, width, height, rem: rem() };
@@ -395,7 +416,7 @@ function drawLanes(now) {
   });
   const gaps = model.gaps.map((gap) => path("gap", `M${xOf(gap.from)} 0v${whole}`));
   byId("scene").replaceChildren(...lanes, ...gaps, ...names, ...model.twice.map(drawTwice),
-    path("now", `M${view.nowX} 0v${whole}`));
+    ...frozen ? [] : [path("now", `M${view.nowX} 0v${whole}`)]);
 }
 
 const xOf = (at) => view.gutter + Math.max(-view.gutter - 9, (drawnTime(at) - view.left) * view.scale);
@@ -463,8 +484,14 @@ function drawOrder(order, holds, top, height) {
   const label = svg("text", `label ${twice}`, { y: top + height * 0.4, x: late ? view.width - 4 : x,
     "text-anchor": late ? "end" : "start", "font-size": size }, `${nameOf(order.order)} ${outcome}`);
   return group(colourOf(order.colour), [span("wait", sent, done, bar.top + bar.height / 2, 1.5),
-    ...holds.flatMap((hold) => drawHold(hold, order, bar)), ...height < size * 1.6 ? [] : [label]]);
+    ...holds.flatMap((hold) => drawHold(hold, order, bar)),
+    ...theftsOf(order).map((at) => path("stolen", cross(xOf(at), bar.top + bar.height / 2, bar.height * 0.7))),
+    ...height < size * 1.6 ? [] : [label]]);
 }
+
+// theftsOf returns when others removed the lock of an order. It may have been too short for a hold to be seen.
+const theftsOf = (order) => model.broken.filter(({ letter, orders }) => letter === "R" && orders[1] === order?.order)
+  .map(({ moments }) => moments[0]);
 
 // drawHold draws a lease until it was given back or its time was over. From there on it is pale: the order only
 // believes that it holds the lock.
@@ -473,17 +500,19 @@ function drawHold(hold, order, { top, height }) {
   // The order knows better than a look now and then when it gave the lock back, unless that had to wait at a wire.
   const released = order?.lost || ended - order?.released > 300 ? Infinity : order?.released ?? Infinity;
   const end = Math.min(ended, released), x = xOf(end), own = end === released || ended < hold.expires;
-  const bar = span("bar", hold.from, end, top, height), open = order?.state === "sent";
+  const open = order?.state === "sent", bar = svg("g", "", {}, span("bar", hold.from, end, top, height));
+  if (hold.fence && height > 14) { // the number of the lease, which the stock compares
+    bar.append(svg("text", "fence", { x: xOf(hold.from) + 4, y: top + height * 0.9, "font-size": height },
+      hold.fence.slice(1)));
+  }
   if (end === Infinity) return [bar];
   if (end > view.now) return [bar, svg("rect", "maybe", { x: view.nowX, y: top, width: x - view.nowX, height })];
-  const stolen = model.broken.some(({ letter, orders, moments }) => letter === "R" && orders[1] === order?.order &&
-    Math.abs(moments[0] - hold.gone) < 300);
-  const mark = stolen ? [path("stolen", cross(x, top + height / 2, height * 0.7))] : [];
+  const stolen = theftsOf(order).some((at) => Math.abs(at - hold.gone) < 1000);
   if (!stolen && (open ? hold.expires > view.now : own && !order?.lost)) {
     return [bar, path("end", `M${x} ${top - 2}v${height + 4}`)];
   }
   return [bar, span("believes", end, open ? undefined : order.released ?? order.done, top, height),
-    path("over", `M${x} ${top - 3}v${height + 6}`), ...mark];
+    path("over", `M${x} ${top - 3}v${height + 6}`)];
 }
 
 // drawCommand draws a command by the form of its role, as the load test's report does.
@@ -502,13 +531,13 @@ function drawCommand(cmd, { top, height }) {
   }
 }
 
-function drawFault({ from, to, state, text }, top) {
+function drawFault({ from, to, state }, top) {
   if (!inSight(to)) return [];
   const { height, rem: size } = view, thin = state === "slow";
   const className = { slow: "fault", cut: "cut" }[state] ?? "stopped";
   return [span(className, from, to, thin ? top + height - 8 : top + 2, thin ? 8 : height - 4),
     ...state === "dead" ? [path("cross", cross(xOf(from), top + height / 2, size))] : [],
-    svg("text", "faulttext", { x: stuckX(from, to), y: top + height - 10, "font-size": size }, text)];
+    svg("text", "faulttext", { x: stuckX(from, to), y: top + height - 10, "font-size": size }, w(`fault.${state}`))];
 }
 
 // ---- The wall's frames: at most 20 a second, and none while nothing moves ----
@@ -548,6 +577,7 @@ function frame() {
 const keys = {
   pause: "P", kill: "K", cut: "X", slow: "S", continue: "C", vote: "V", start: "V", anna: "A", bert: "B", all: "E",
   step: " ", flow: "Escape", again: "W", verdict: "Enter", reset: "R", next: "N", empty: "Delete",
+  diff: "D", help: "?",
 };
 const faults = ["pause", "kill", "cut", "slow"]; // Shift brings them to b
 const sensible = {
@@ -556,7 +586,7 @@ const sensible = {
   buy: ["anna", "bert", "all", ...faults, "continue", "step", "flow", "again", "reset"],
   again: ["verdict", "reset"],
   judging: ["reset"],
-  verdict: ["reset", "next"],
+  verdict: ["diff", "reset", "next"],
 };
 
 // offered reports whether the round has a use for a button.
@@ -564,6 +594,7 @@ function offered(name) {
   const { buttons = [] } = model.round;
   if (name === "continue") return faults.some((fault) => buttons.includes(fault));
   if (name === "flow") return model.step.stepping;
+  if (name === "diff") return Boolean(model.round.next);
   return buttons.includes(name) || !["anna", "bert", "all", "step", ...faults].includes(name);
 }
 
@@ -581,9 +612,22 @@ function showControls() {
 function control(name, key) {
   const text = w(name === "step" && model.step.stepping ? "do.step.next" : `do.${name}`);
   const button = make("button", "", text, make("kbd", "", words[`key.${key}`] ?? key));
-  button.addEventListener("click", (e) => command(name, e.shiftKey));
+  button.addEventListener("click", (e) => (own[name] ?? command)(name, e.shiftKey));
   return button;
 }
+
+// What the page does by itself.
+const own = {
+  diff() {
+    model.diffing = !model.diffing && offered("diff");
+    show();
+  },
+  help() {
+    const all = Object.entries(keys).map(([name, key]) => `${words[`key.${key}`] ?? key}: ${w(`do.${name}`)}`);
+    byId("help").replaceChildren(...[...all, w("do.turn"), w("shift")].map((text) => make("li", "", text)));
+    byId("help").hidden = !byId("help").hidden;
+  },
+};
 
 // JSON leaves out an instance that is undefined.
 const command = (name, shift) => order({ do: name, at: shift ? "b" : faults.includes(name) ? "a" : undefined });
@@ -596,7 +640,7 @@ function actionOf({ key, shiftKey }) {
   const at = { ArrowLeft: "a", ArrowRight: "b" }[key];
   if (at) return () => order({ do: "step", at });
   const name = Object.keys(keys).find((name) => keys[name] === (key.length === 1 ? key.toUpperCase() : key));
-  return name && (() => command(name, shiftKey));
+  return name && (() => (own[name] ?? command)(name, shiftKey));
 }
 
 function pressed(e) {
