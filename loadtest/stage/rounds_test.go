@@ -198,6 +198,9 @@ func (c *class) play(r stage.Round) (verdict *event, phones []*phone) {
 			c.wall.await("cmd", func(e *event) bool { return e.Instance == "a" })
 		}
 	}
+	if r.Trace != "" { // known by now, though Bert's order has not ended
+		c.wall.await("broken", func(e *event) bool { return e.Letter == r.Breaks })
+	}
 	return c.judge(), phones
 }
 

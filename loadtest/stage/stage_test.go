@@ -160,6 +160,7 @@ type event struct {
 	Trace    []struct{ Done bool }
 	Unit     int64
 	Twice    int
+	Letter   string
 	Findings []struct{ Letter, Result string }
 	Best     []struct {
 		Person string
