@@ -130,13 +130,8 @@ type action struct {
 
 // act carries out what the teacher asks for. A round that is to begin does not wait for a step.
 func (s *Stage) act(ctx context.Context, a action) error {
-	if slices.Contains([]string{"round", "next", "reset", "empty"}, a.Do) {
-		s.mu.Lock()
-		s.endStep()
-		s.mu.Unlock()
-	}
-	if a.Do == "step" && s.passesTime() { // or each press of the key would be another step, all at once afterwards
-		return refuse("error.passes")
+	if err := s.interrupt(a.Do); err != nil {
+		return err
 	}
 	s.acting.Lock()
 	defer s.acting.Unlock()
@@ -182,11 +177,18 @@ func (s *Stage) act(ctx context.Context, a action) error {
 	return nil
 }
 
-// passesTime reports whether a step waits until all leases are over.
-func (s *Stage) passesTime() bool {
+// interrupt ends a step if a round is to begin. It refuses another step while time passes: each press of the key would
+// be one, all at once afterwards.
+func (s *Stage) interrupt(do string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.phase == buying && s.shop.passes.Load()
+	if slices.Contains([]string{"round", "next", "reset", "empty"}, do) {
+		s.endStep()
+	}
+	if do == "step" && s.phase == buying && s.shop.passes.Load() {
+		return refuse("error.passes")
+	}
+	return nil
 }
 
 // site is the instance that an action is about: a unless it names one, and for "continue" the one that has a fault.

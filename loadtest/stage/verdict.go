@@ -76,7 +76,8 @@ func (s *shop) judgeSoFar() {
 	findings, _ := audit.Judge(&cell)
 	for _, f := range findings {
 		letter := terminal.Letters[f.Verdict]
-		if f.Result == history.Broken && strings.Contains("SER", letter) && !strings.Contains(s.judge.told, letter) {
+		early := slices.Contains([]string{"S", "E", "R"}, letter)
+		if f.Result == history.Broken && early && !strings.Contains(s.judge.told, letter) {
 			s.judge.told += letter
 			s.record.add("broken", s.tell(f))
 		}
