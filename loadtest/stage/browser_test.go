@@ -66,14 +66,24 @@ func TestPages(t *testing.T) {
 			p.click("Send")
 			c.wall.await("class", func(e *event) bool { return e.Voted == i+1 })
 		}
+		wall.shows("#diff-head", rung+": its code")
+		wall.shows("#meanings", "S stock")
+		wall.until(`document.querySelectorAll(".added, .removed").length === 0`) // the answer
 		wall.picture("vote", phones[0])
 		wall.press("v")
 		wall.phase("buy")
 	}
-	judge := func(letters string) {
+	judge := func(letters string, looks ...func()) {
 		t.Helper()
 		wall.press("w")
 		phones[0].phase("again")
+		// Nobody is told yet.
+		for page, told := range map[*tab]string{wall: "#banner, #stamps, #stock", phones[0]: "#flash, .double"} {
+			page.until(fmt.Sprintf(`[...document.querySelectorAll(%q)].every((one) => !one.checkVisibility())`, told))
+		}
+		for _, look := range looks {
+			look()
+		}
 		wall.picture("again", phones[0])
 		wall.press(kb.Enter)
 		wall.phase("verdict")
@@ -81,6 +91,9 @@ func TestPages(t *testing.T) {
 		assert.Equal(t, letters, verdict.broken())
 		wall.shows("#judged", "sold twice: "+fmt.Sprint(verdict.Twice))
 		phones[0].shows("#judged", strings.Join(strings.Split(letters, ""), " "))
+		for _, look := range looks {
+			look()
+		}
 		wall.picture("verdict", phones[0])
 	}
 
@@ -97,7 +110,23 @@ func TestPages(t *testing.T) {
 	phones[1].shows("#flash", "fox")
 	assert.NotContains(t, phones[2].text("body"), "also sold")
 	wall.picture("buy", phones[0])
-	judge("SE")
+	evidence := func() { // the read that both sales come from, and both writes, joined
+		t.Helper()
+		wall.until(`(() => {
+			const { left, right } = document.querySelector("#lanes").getBoundingClientRect();
+			const inSight = (all) => all.every((one) => one.getBoundingClientRect().left > left &&
+				one.getBoundingClientRect().right < right);
+			const read = [...document.querySelectorAll("#scene .i0 .read")], line = document.querySelector("#scene .joins");
+			const writes = [...document.querySelectorAll("#scene .write")];
+			return read.length === 1 && writes.length === 2 && inSight([...read, ...writes, line]) &&
+				line.getAttribute("d").includes("L");
+		})()`)
+	}
+	judge("SE", evidence)
+	wall.press("d")
+	wall.shows("#diff-head", "What v5 changes in v4")
+	wall.shows("#code", "watchdog")
+	wall.picture("verdict", phones[0])
 
 	wall.press(kb.Delete)
 	wall.until(`!document.querySelector("#address").innerText.endsWith("/KXQP")`)
@@ -107,7 +136,7 @@ func TestPages(t *testing.T) {
 		p.run(chromedp.SendKeys(`//input`, c.code, chromedp.NodeVisible))
 		p.click("Join")
 		p.phase("ready")
-		p.shows("#points", "5 of 5")
+		p.shows("#points", "3 of 3")
 		p.forgive("/me?", "/join") // its place was gone, and so was the code
 	}
 	wall.picture("ready", phones[0])
@@ -122,6 +151,8 @@ func TestPages(t *testing.T) {
 	c.wall.await("order", func(e *event) bool { return e.Order == "bert" && e.State == "done" })
 	wall.press("c")
 	wall.until(`document.querySelector("#scene .refused")`)
+	wall.shows("#stamps .held", "Stock refused Anna’s write: 1 < 2")
+	wall.until(`["a", "b"].every((_, i) => document.querySelectorAll("#scene .fence")[i]?.textContent === String(i + 1))`)
 	wall.picture("buy", phones[0])
 	judge("E")
 
@@ -132,6 +163,11 @@ func TestPages(t *testing.T) {
 	wall.press("e")
 	c.wall.await("twice", func(e *event) bool { return len(e.Persons.([]any)) > 20 })
 	wall.until(`[...document.querySelectorAll("#stock li")].every((unit) => unit.scrollWidth <= unit.clientWidth)`)
+	last := c.wall.await("twice", func(e *event) bool { return len(e.Persons.([]any)) == 33 })
+	wall.shows("#banner", fmt.Sprintf("Unit %d was sold 33 times; 99 left", last.Unit))
+	phones[0].shows("#flash", "sold 33 times")
+	phones[0].click("Got it")
+	phones[0].shows("#receipts .double", "sold 33 times")
 	wall.picture("buy", phones[0])
 	judge("S")
 
@@ -140,6 +176,10 @@ func TestPages(t *testing.T) {
 		wall.press(" ")
 		c.wall.await("step", func(e *event) bool { return len(e.Trace) > step && e.Trace[step].Done })
 	}
+	wall.until(`["a DEL", "b SET"].every((text, i) => // in the order in which they reached Redis, the newest first
+		document.querySelectorAll("#stream li")[i]?.innerText.replace(/\s+/g, " ").startsWith(text))`)
+	wall.shows("#stamps", "Anna removed the lock of Bert")
+	wall.until(`document.querySelector("#scene .stolen")`)
 	wall.picture("buy", phones[0])
 	judge("R")
 }

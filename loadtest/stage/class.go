@@ -141,8 +141,9 @@ type tap struct {
 
 // A soldTwice is a unit that a person has, and who else has it.
 type soldTwice struct {
-	Unit int64    `json:"unit"`
-	With []string `json:"with"`
+	Unit  int64    `json:"unit"`
+	Times int      `json:"times"` // that it was sold
+	With  []string `json:"with"`
 }
 
 // join gives a place to the person of that id, who keeps its points, or to a new one if there is none. Every second
@@ -319,6 +320,7 @@ func (c *class) tellShared(unit int64, buyers []string) {
 		if i < 0 {
 			i, p.twice = len(p.twice), append(p.twice, soldTwice{Unit: unit})
 		}
+		p.twice[i].Times = len(buyers)
 		p.twice[i].With = slices.Delete(slices.Clone(buyers), own, own+1) // whoever has it twice stays
 		p.tell()
 	}
@@ -331,9 +333,10 @@ type winner struct {
 	Points int    `json:"points"`
 }
 
-// score gives points for predictions, not for haste: a point for each verdict that a person foretold, and one for the
-// number of units sold twice. A verdict that is unknown counts for nobody. It returns those with the most points, three
-// at most.
+// score gives points for predictions, not for haste: one for each broken letter that a person named, one less for each
+// other one, but none below zero; and one for the number of units sold twice. To have named none counts as a letter
+// where none is broken. A verdict that is unknown counts for nobody. It returns those with the most points, three at
+// most.
 func (c *class) score(broken, unknown, twice string) []winner {
 	best := []winner{}
 	for _, p := range c.persons {
@@ -341,15 +344,17 @@ func (c *class) score(broken, unknown, twice string) []winner {
 		if v == nil {
 			continue
 		}
-		points, of := 0, 1
-		for _, letter := range letters {
-			if strings.ContainsRune(unknown, letter) {
-				continue
-			}
-			of++
-			if strings.ContainsRune(v.Letters, letter) == strings.ContainsRune(broken, letter) {
+		points, of := 0, 1+max(len(broken), 1)
+		for _, letter := range v.Letters {
+			switch {
+			case strings.ContainsRune(broken, letter):
 				points++
+			case !strings.ContainsRune(unknown, letter):
+				points--
 			}
+		}
+		if points = max(points, 0); v.Letters+broken == "" {
+			points++
 		}
 		if v.Twice == twice {
 			points++

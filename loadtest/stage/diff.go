@@ -13,7 +13,7 @@ type line struct {
 }
 
 // maxLines bounds what the wall shows of a difference.
-const maxLines = 24
+const maxLines = 40
 
 // diff returns the lines that differ between two texts.
 func diff(old, changed string) (lines []line) {

@@ -41,6 +41,7 @@ type Round struct {
 	at    string // the place of its fault in the file
 	rung  catalog.Rung
 	steps []schedule.Step
+	own   []line // the code of the rung
 	diff  []line // what the next rung changes
 }
 
@@ -190,16 +191,20 @@ func lettersOnly(text string) bool {
 	return true
 }
 
-// compare finds the lines that differ between the rung and the next one. Without the code there are none to show.
+// compare finds the lines of the rung, and those that differ between it and the next one. Without the code there are
+// none to show.
 func (r *Round) compare(ctx context.Context, stockapi string) {
-	r.diff = []line{} // a page expects a list
+	r.own, r.diff = []line{}, []line{} // a page expects lists
 	texts := [2]string{}
 	for i, number := range []string{r.Rung, r.Next} {
 		text, err := exec.CommandContext(ctx, stockapi, "source", number).Output()
-		if r.Next == "" || err != nil {
+		if number == "" || err != nil {
 			return
 		}
 		_, texts[i], _ = strings.Cut(string(text), "\n)\n") // its imports
+		if i == 0 {
+			r.own = diff("", texts[0])
+		}
 	}
 	r.diff = diff(texts[0], texts[1])
 }

@@ -46,6 +46,7 @@ type shop struct {
 	over   chan struct{} // closed when no more orders come
 	played chan struct{} // closed when all has ended
 	next   int           // the step of the trace that is next
+	passes atomic.Bool   // a step waits until all leases are over
 
 	mu     sync.Mutex
 	open   bool // the shelf is full
@@ -53,6 +54,7 @@ type shop struct {
 	sold   map[int64][]*order // by unit: who has bought it, in the order of the receipts
 	faults []history.Fault
 	watch  watch
+	judge  judge
 }
 
 // A site is an instance with its fault, if it has one. The shop's lock guards it.
@@ -71,7 +73,8 @@ type order struct {
 	at     int
 	sent   time.Time
 	slow   bool
-	op     *history.Op // nil until it has ended
+	trace  []history.Command // while it was the only one at its instance, so that they are known to be its own
+	op     *history.Op       // nil until it has ended
 	done   chan struct{}
 }
 
@@ -147,7 +150,7 @@ func (s *shop) play(open func()) error {
 		Shelf: func(ctx context.Context) (int64, error) { return left(ctx, s.rig.Stores[0].Redis) }}
 	err := s.runner.Play(s.ctx, s.cell, s.rig.URLs(), func(ctx context.Context) error {
 		s.mu.Lock()
-		s.open = true
+		s.open, s.judge.cell = true, *s.cell
 		s.mu.Unlock()
 		go s.poll(ctx)
 		open()
@@ -270,7 +273,7 @@ func (s *shop) end(o *order, op *history.Op, told event) (shared map[int64][]str
 		s.note(o, o.sent, fmt.Sprintf("working %.1f s under a lease of %.1f s", s.longWork().Seconds(),
 			s.round.Lease.Seconds()), false)
 	}
-	o.op = op
+	o.op, s.judge.due = op, true
 	commands := []int{}
 	for _, cmd := range own {
 		commands = append(commands, cmd.ID)

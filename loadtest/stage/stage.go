@@ -130,10 +130,8 @@ type action struct {
 
 // act carries out what the teacher asks for. A round that is to begin does not wait for a step.
 func (s *Stage) act(ctx context.Context, a action) error {
-	if slices.Contains([]string{"round", "next", "reset", "empty"}, a.Do) {
-		s.mu.Lock()
-		s.endStep()
-		s.mu.Unlock()
+	if err := s.interrupt(a.Do); err != nil {
+		return err
 	}
 	s.acting.Lock()
 	defer s.acting.Unlock()
@@ -175,6 +173,20 @@ func (s *Stage) act(ctx context.Context, a action) error {
 		s.shop.setStepping(false)
 	default:
 		return s.shop.inject(a.Do, s.site(a))
+	}
+	return nil
+}
+
+// interrupt ends a step if a round is to begin. It refuses another step while time passes: each press of the key would
+// be one, all at once afterwards.
+func (s *Stage) interrupt(do string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.Contains([]string{"round", "next", "reset", "empty"}, do) {
+		s.endStep()
+	}
+	if do == "step" && s.phase == buying && s.shop.passes.Load() {
+		return refuse("error.passes")
 	}
 	return nil
 }
@@ -351,7 +363,7 @@ func (s *Stage) roundEvent() event {
 	}
 	return event{"round": event{"number": s.number + 1, "of": len(s.Rounds), "title": r.Title, "rung": r.rung.Number,
 		"situation": r.Situation, "question": r.Question, "do": r.Do, "look": r.Look,
-		"lease": r.Lease.Milliseconds(), "stock": onShelf, "next": r.Next, "diff": r.diff, "buttons": buttons,
+		"lease": r.Lease.Milliseconds(), "stock": onShelf, "next": r.Next, "diff": r.diff, "own": r.own, "buttons": buttons,
 		"titles": titles, "phones": s.room(), "lan": s.LAN}}
 }
 

@@ -160,6 +160,7 @@ type event struct {
 	Trace    []struct{ Done bool }
 	Unit     int64
 	Twice    int
+	Letter   string
 	Findings []struct{ Letter, Result string }
 	Best     []struct {
 		Person string
@@ -346,8 +347,9 @@ type state struct {
 		Units   []int64
 	}
 	Twice []struct {
-		Unit int64
-		With []string
+		Unit  int64
+		Times int
+		With  []string
 	}
 	Turn       bool
 	MyTurn     string

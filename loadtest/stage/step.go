@@ -29,7 +29,7 @@ func (s *shop) tellSteps(stepping bool) {
 	for i, one := range s.round.steps {
 		trace = append(trace, event{"text": one.String(), "done": i < s.next})
 	}
-	s.record.add("step", event{"stepping": stepping, "trace": trace})
+	s.record.add("step", event{"stepping": stepping, "trace": trace, "passes": s.passes.Load()})
 }
 
 // step lets the next command through: that of the trace, or else that of an instance, or of either if at is "".
@@ -102,6 +102,9 @@ func (s *shop) pass(ctx context.Context, cmd *wire.Command) error {
 
 // expire waits until all leases that Redis holds are over.
 func (s *shop) expire(ctx context.Context) error {
+	s.passes.Store(true)
+	s.tellSteps(true)
+	defer s.passes.Store(false)
 	for begun := time.Now(); time.Since(begun) < s.round.Lease+stepTime && ctx.Err() == nil; {
 		if now, _, err := s.look(ctx); err != nil || len(now.Keys) == 0 {
 			return err

@@ -28,8 +28,7 @@ func (s *Stage) showVerdict(of *shop, err error) {
 	findings := []event{}
 	for _, f := range cell.Findings {
 		if f.Result != history.NotApplicable && (f.Verdict != history.Valid || f.Result != history.OK) {
-			findings = append(findings, event{"letter": terminal.Letters[f.Verdict], "verdict": f.Verdict,
-				"result": f.Result, "because": f.Because})
+			findings = append(findings, of.tell(f))
 		}
 	}
 	best := s.class.score(lettersOf(cell, history.Broken), lettersOf(cell, history.Indeterminate),
@@ -51,6 +50,65 @@ func (s *Stage) showVerdict(of *shop, err error) {
 			s.record.add("trouble", event{"error": err.Error()})
 		}
 	})
+}
+
+// A judge asks the audit while the class still buys.
+type judge struct {
+	cell history.Cell // without its orders
+	due  bool         // something was answered since it was asked
+	told string       // the letters of the verdicts that are known to be broken
+}
+
+// judgeSoFar tells of each verdict that the orders have broken by now. Those in flight count by the commands that Redis
+// has answered. A fresh request has not been sent yet, so liveness is left to the end.
+func (s *shop) judgeSoFar() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.judge.due {
+		return
+	}
+	s.judge.due = false
+	cell := s.judge.cell
+	cell.Faults = slices.Clone(s.faults)
+	for _, o := range s.orders {
+		cell.Ops = append(cell.Ops, s.soFar(o))
+	}
+	findings, _ := audit.Judge(&cell)
+	for _, f := range findings {
+		letter := terminal.Letters[f.Verdict]
+		early := slices.Contains([]string{"S", "E", "R"}, letter)
+		if f.Result == history.Broken && early && !strings.Contains(s.judge.told, letter) {
+			s.judge.told += letter
+			s.record.add("broken", s.tell(f))
+		}
+	}
+}
+
+// soFar returns an order as it is known by now. The caller has the lock.
+func (s *shop) soFar(o *order) history.Op {
+	if o.op != nil {
+		return *o.op
+	}
+	sent := history.At(s.cell.Start, o.sent)
+	return history.Op{Order: product + "-" + o.id, Phase: history.Buy, Instance: s.sites[o.at].Name, Quantity: 1,
+		Outcome: history.Unknown, Due: sent, Sent: sent, Done: history.Never, Trace: slices.Clone(o.trace)}
+}
+
+// tell describes a finding to the wall: the first piece of its evidence, by which each language has its own sentence.
+func (s *shop) tell(f history.Finding) event {
+	e := event{"letter": terminal.Letters[f.Verdict], "verdict": f.Verdict, "result": f.Result, "because": f.Because}
+	if len(f.Evidence) == 0 {
+		return e
+	}
+	first, orders, at := f.Evidence[0], []string{}, []*float64{}
+	for _, id := range first.Orders {
+		orders = append(orders, s.judge.cell.Short(id))
+	}
+	for _, one := range first.At {
+		at = append(at, s.moment(one))
+	}
+	e["unit"], e["orders"], e["moments"] = first.Unit, orders, at
+	return e
 }
 
 // inLetters returns what the audit says of a cell as the matrix has it: the letters of the verdicts that broke, and

@@ -64,7 +64,9 @@ func (s *shop) observe(cmd wire.Seen) {
 	}
 	e, at, held := s.describe(&cmd), cmd.Client.Index, s.held.Load()
 	switch {
-	case cmd.State != wire.Done || e["role"] != "acquire":
+	case cmd.State != wire.Done:
+	case e["role"] != "acquire":
+		s.judge.due = true
 	case e["ok"] == true:
 		s.recordTake(at, &cmd)
 	case !held && time.Since(s.watch.failed[at]) < failedGap:
@@ -85,12 +87,33 @@ func (s *shop) describe(cmd *wire.Seen) event {
 	if !cmd.Sent.IsZero() {
 		e["state"], e["sent"] = "sent", s.record.since(cmd.Sent)
 	}
+	here := s.ordersInFlight(s.sites[cmd.Client.Index])
+	if len(here) == 1 {
+		e["order"] = here[0].id
+	}
 	if cmd.State == wire.Done {
 		e["state"], e["done"], e["reply"] = "done", s.record.since(time.Now()), short(s.watch.ordinal(cmd.Reply))
 		answered := !cmd.Answered.IsZero() && !cmd.Failed
 		e["ok"], e["refused"] = answered && (!of.Acquires() || of.Succeeded()), of.RefusedByStock()
+		if e["refused"] == true && len(here) == 1 {
+			s.tellRefused(here[0], cmd)
+		}
+		if answered && len(here) == 1 {
+			of.At, of.End = history.At(s.cell.Start, cmd.Sent), history.At(s.cell.Start, cmd.Answered)
+			here[0].trace = append(here[0].trace, of)
+		}
 	}
 	return e
+}
+
+// tellRefused tells of a write that the stock refused, as its number was older than the newest. The caller has the
+// lock.
+func (s *shop) tellRefused(o *order, cmd *wire.Seen) {
+	for _, arg := range cmd.Args {
+		if own, is := strings.CutPrefix(s.watch.ordinal(arg), "#"); is && len(arg) == fenceDigits {
+			s.record.add("refused", event{"order": o.id, "own": own, "newest": strconv.Itoa(len(s.watch.fences))})
+		}
+	}
 }
 
 // recordTake keeps an acquire that succeeded. The caller has the lock.
@@ -189,6 +212,7 @@ func (s *shop) poll(ctx context.Context) {
 		case <-ticker.C:
 		}
 		s.checkStops()
+		s.judgeSoFar()
 		now, drains, err := s.look(ctx)
 		if err == nil && (drains && n%tellEach == 0 || !reflect.DeepEqual(told.bare(), now.bare())) {
 			told = now

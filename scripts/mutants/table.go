@@ -197,6 +197,8 @@ var table = []section{
 			edits{{"loadtest/stage/stage.go", "s.class.voters(0) == 0", "false"}}},
 		{"votes are seen before they are closed", by{test("./loadtest/stage TestClass")},
 			edits{{"loadtest/stage/stage.go", "if s.phase != ready && s.phase != voting {", "if true {"}}},
+		{"a letter is told only when all orders have ended", by{test("./loadtest/stage TestRoundsDo")},
+			edits{{"loadtest/stage/verdict.go", ", Trace: slices.Clone(o.trace)", ""}}},
 		{"a double tap is two orders", by{test("./loadtest/stage TestClass")},
 			edits{{"loadtest/stage/server.go", "p.heard[m.Tap] = true", "_ = m.Tap"}}},
 		{"a phone of another site is served", by{test("./loadtest/stage TestDoor")},

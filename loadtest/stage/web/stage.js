@@ -96,7 +96,8 @@ let people = { persons: 0, here: 0, voted: 0 };
 function newModel(round) {
   return {
     round, phase: "ready", frozen: undefined, orders: new Map(), commands: new Map(), sales: new Map(), twice: [],
-    holds: [], lock: { keys: [] }, faults: { a: [], b: [] }, step: { stepping: false }, verdict: undefined,
+    holds: [], broken: [], refused: [], diffing: false,
+    lock: { keys: [] }, faults: { a: [], b: [] }, step: { stepping: false }, verdict: undefined,
     last: 0, gaps: [],
   };
 }
@@ -111,6 +112,8 @@ const events = {
   phase(e) {
     model.phase = e.phase;
     model.frozen = ["again", "judging", "verdict"].includes(e.phase) ? model.frozen ?? e.at : undefined;
+    const ends = [...model.orders.values()].map((order) => order.done ?? 0); // some end only for the verdict
+    if (e.phase === "verdict") model.frozen = Math.max(model.frozen, ...ends);
   },
   class(e) { people = { ...e, lan: e.lan || people.lan }; },
   order(e) {
@@ -123,7 +126,8 @@ const events = {
   },
   cmd(e) {
     stir(e.at);
-    remember(model.commands, e.id, Object.assign(model.commands.get(e.id) ?? {}, e));
+    const known = model.commands.get(e.id) ?? {};
+    remember(model.commands, e.id, Object.assign(known, e, { order: model.orders.get(e.order) ?? known.order }));
   },
   lock(e) {
     if (followHolds(e)) stir(e.at);
@@ -133,12 +137,20 @@ const events = {
     stir(e.at);
     const faults = model.faults[e.instance];
     for (const fault of faults) fault.to ??= e.at;
-    if (e.state !== "up") faults.push({ from: e.at, state: e.state, text: e.text ?? e.state });
+    if (e.state !== "up") faults.push({ from: e.at, state: e.state });
   },
   step(e) { model.step = e; },
   twice(e) {
     model.twice = [...model.twice.filter((t) => t.unit !== e.unit), e];
     e.orders.forEach((order) => sell(e.unit, order));
+  },
+  refused(e) {
+    stir(e.at);
+    model.refused.push(e);
+  },
+  broken(e) {
+    stir(e.at);
+    model.broken.push(e);
   },
   verdict(e) { model.verdict = e; },
   trouble(e) { complain(e.error); },
@@ -159,7 +171,7 @@ function followHolds(e) {
   const now = e.keys.map((key) => {
     const same = (hold) => hold.gone === undefined && hold.token === key.token && hold.instance === key.instance;
     let hold = model.holds.find(same);
-    if (!hold) model.holds.push(hold = { token: key.token, instance: key.instance, from: e.at });
+    if (!hold) model.holds.push(hold = { ...key, from: e.at, fence: e.fence });
     hold.expires = key.ttl < 0 ? Infinity : e.at + key.ttl;
     hold.named = key.order;
     hold.order = key.order || hold.order || "";
@@ -189,7 +201,7 @@ let offset = 0; // of the server's time from ours
 // idle reports whether nothing runs. In step mode time is the class's, and only a command moves the picture.
 function idle() {
   const leased = model.holds.some((hold) => hold.gone === undefined && hold.expires !== Infinity);
-  return model.step.stepping || (!leased && openOrders().length === 0);
+  return model.step.stepping ? !model.step.passes : (!leased && openOrders().length === 0);
 }
 
 // stir notes that something happened, and cuts the idle time before it out of the picture.
@@ -224,20 +236,25 @@ const panels = {
     put("question", phase === "again" ? w("saw") : round.question ?? "");
     put("voted", asks ? w("voted", people) : "");
     byId("tally").replaceChildren(...people.first ? tally(people.first) : []);
-    const values = last && { unit: last.unit, orders: namesOf(last.orders), count: twice.length };
-    put("banner", last ? w(twice.length === 1 ? "twice" : "twice.more", values) : "");
-    byId("banner").hidden = !last;
+    const { orders = [], unit } = last ?? {}, names = orders.length <= 3 ? namesOf(orders) : "";
+    const values = { unit, names, times: orders.length, count: twice.length, left: model.lock.left ?? "?" };
+    put("banner", last ? w(`twice${twice.length > 1 ? ".more" : names ? "" : ".many"}`, values) : "");
+    byId("banner").hidden = !last || phase === "again"; // which asks before anybody is told
+    byId("stamps").replaceChildren(...model.refused.map(({ order, own, newest }) => make("p", "held",
+      w("stamp.refused", { person: nameOf(order), own, newest }))), ...model.broken
+      .filter(({ letter }) => letter !== "S" || !last).map(stamp));
     page.dataset.phase = phase;
     page.classList.toggle("empty", people.persons === 0);
   },
   lesson() {
-    const { situation = "", next, rung, diff = [], look, phones = "", lan, replay } = model.round;
+    const { situation = "", next, rung, own = [], diff = [], look, phones = "", lan, replay } = model.round;
+    const told = model.phase === "verdict", lines = told ? diff : own; // the mend gives the answer away before
     put("situation", situation);
-    byId("diff").hidden = !next;
-    put("diff-head", next ? w("diff", { from: rung, to: next }) : "");
-    byId("code").replaceChildren(...diff.map(({ op, text }) =>
-      make("span", { "+": "added", "-": "removed" }[op] ?? "", `${op} ${text}\n`)));
-    fitCode(diff);
+    page.classList.toggle("diffing", told && model.diffing);
+    put("diff-head", told ? w("diff", { from: rung, to: next }) : w("own", { rung }));
+    byId("code").replaceChildren(...lines.map(({ op, text }) =>
+      make("span", told && { "+": "added", "-": "removed" }[op] || "", `${told ? op : ""} ${text}\n`)));
+    fitCode(lines);
     byId("do").replaceChildren(...(model.round.do ?? []).map((text) => make("li", "", text)));
     put("look", look ? w("look", { look }) : "");
     if (byId("address").textContent !== phones) byId("qr").src = `/qr.svg?${phones}`; // a new code
@@ -246,8 +263,11 @@ const panels = {
     byId("hint").hidden = !lan || people.lan || performance.now() < 60000;
   },
   stock() {
-    const units = Array.from({ length: model.round.stock ?? 0 }, (_, i) => model.round.stock - i);
-    byId("stock").replaceChildren(...units.map((unit) => unitCell(unit, model.sales.get(unit) ?? [])));
+    const { stock = 0 } = model.round, lowest = Math.min(stock + 1, ...model.sales.keys());
+    const shown = Math.min(stock, Math.ceil((stock - lowest + 3) / 10) * 10); // the rest is a bar
+    const units = Array.from({ length: shown }, (_, i) => stock - i), rest = stock - shown;
+    byId("stock").replaceChildren(...units.map((unit) => unitCell(unit, model.sales.get(unit) ?? [])),
+      ...rest ? [make("li", "rest", w("stock.rest", { rest }))] : []);
   },
   lock() {
     const { keys, ...facts } = model.lock;
@@ -256,7 +276,8 @@ const panels = {
     put("line", known.map((fact) => w(`lock.${fact}`, facts)).join(" · "));
   },
   stream() {
-    const last = [...model.commands.values()].filter((cmd) => cmd.state !== "waiting").slice(-9).reverse();
+    const sent = [...model.commands.values()].filter((cmd) => cmd.sent !== undefined); // by when, not by who came first
+    const last = sent.sort((one, other) => other.sent - one.sent || other.id - one.id).slice(0, 9);
     byId("stream").replaceChildren(...last.map((cmd) => make("li", laneOf(cmd.instance), make("b", "who", cmd.instance),
       make("code", "", serverOf(cmd) + cmd.text), cmd.refused ? make("strong", "", w("refused")) : cmd.reply ?? "…")));
   },
@@ -266,7 +287,7 @@ const panels = {
     page.classList.toggle("stepping", stepping);
     for (const at of ["a", "b"]) {
       const waits = [...model.commands.values()].find((cmd) => cmd.state === "waiting" && cmd.instance === at);
-      put(`next-${at}`, waits?.text ?? w("wants.nothing"));
+      put(`next-${at}`, waits?.text ?? w(model.step.passes ? "passes" : "wants.nothing"));
       put(`turns-${at}`, w("turns", { votes: people.turns?.[at] ?? 0 }));
     }
     const next = trace.find((step) => !step.done);
@@ -286,6 +307,14 @@ const panels = {
   },
 };
 
+// stamp says which verdict is broken, by the audit's own evidence.
+const stamp = (finding) => make("p", "", make("b", "letter", finding.letter), stampText(finding));
+
+function stampText({ letter, orders = [], unit }) {
+  const [first, second] = orders.map(nameOf);
+  return w(`stamp.${letter}`, { 0: first, 1: second, orders: namesOf(orders), unit });
+}
+
 // fitCode chooses the size of the lines of code by their number and length.
 function fitCode(lines) {
   const code = byId("code"), width = (size) => Math.floor(code.clientWidth / size / 0.61); // in characters
@@ -297,7 +326,7 @@ function fitCode(lines) {
 
 function unitCell(unit, buyers) {
   const sold = ["", `sold ${colourOf(model.orders.get(buyers[0])?.colour)}`][buyers.length] ?? "double";
-  const names = buyers.length > 2 ? [nameOf(buyers[0]), `+${buyers.length - 1}`] : buyers.map(nameOf);
+  const names = buyers.length > 2 ? [`× ${buyers.length}`] : buyers.map(nameOf);
   return make("li", `unit ${sold}`, make("span", "unit-number", unit),
     ...names.map((name) => make("span", "buyer", name)));
 }
@@ -326,20 +355,30 @@ function keyRow(key) {
     rail(key.ttl < 0 ? 1 : Math.min(1, key.ttl / model.round.lease)));
 }
 
-function findingRow({ letter, verdict, result, because }) {
+// proofOf puts a finding into words where the audit has no sentence of the language.
+function proofOf({ letter, result, moments = [], ...evidence }) {
+  const begun = Math.min(...[...model.orders.values()].map((order) => order.sent));
+  const times = moments.filter(Number).map((at) => w("seconds", { seconds: ((at - begun) / 1000).toFixed(3) }));
+  return result === "BROKEN" ? [stampText({ letter, ...evidence }), ...times].join(" · ") : "";
+}
+
+function findingRow(finding) {
+  const { letter, verdict, result, because } = finding;
   const kind = { BROKEN: "broken", ok: "fine", unknown: "open" }[result] ?? "none";
   const votes = (vote) => {
     const count = people[vote]?.letters[letter];
     return make("td", "", ...count === undefined ? [] : [rail(count / Math.max(1, people.persons)), ` ${count}`]);
   };
-  return make("tr", kind, make("td", "", make("b", "letter", letter), ` ${verdict}`), make("td", "result", result),
-    votes("first"), votes("second"), make("td", "why", because));
+  return make("tr", kind, make("td", "", make("b", "letter", letter), ` ${w(`verdict.${verdict}`)}`),
+    make("td", "result", w(`result.${result}`)), votes("first"), votes("second"), make("td", "why", words.lang === "en"
+      ? because : proofOf(finding)));
 }
 
-// ---- The wall's lanes: what each instance did, on a clock that scrolls by ----
+// ---- The wall's lanes: what each instance did ----
 
-const across = 20000; // ms from the left edge to the right one
-const past = 0.74;    // share of the width; to the right of it is the future, in which leases end
+// The lanes show a round from its first order to the end of its leases: so many ms at least and at most. A frozen
+// picture shows all.
+const least = 8000, most = 40000;
 
 let view; // of the lanes, in the frame that is drawn
 const rem = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
@@ -358,8 +397,17 @@ const cross = (x, y, r) => `M${x - r} ${y - r}l${2 * r} ${2 * r}m0 ${-2 * r}l${-
 function drawLanes(now) {
   const { width, height: whole } = byId("lanes").getBoundingClientRect(), gutter = rem() * 1.8;
   if (width < 50 || whole < 50) return; // this phase does not show the lanes
-  const height = (whole - 4) / 2, scale = (width - gutter) / across, base = drawnTime(now);
-  view = { now, gutter, scale, base, nowX: gutter + across * past * scale, height, rem: rem() };
+  const height = (whole - 4) / 2, frozen = model.frozen !== undefined;
+  const begins = [...model.orders.values(), ...model.faults.a, ...model.faults.b].map((one) => one.sent ?? one.from);
+  const leases = model.holds.filter((hold) => hold.gone === undefined && hold.expires !== Infinity);
+  const ends = frozen ? [] : leases.map((hold) => hold.expires);
+  const over = Math.max(...[...model.orders.values()].map((order) => order.done ?? now)) + 300;
+  const right = Math.max(frozen ? Math.min(now, over) : now, ...ends);
+  const first = drawnTime(Math.min(now, ...begins)) - 200;
+  const span = Math.max(drawnTime(right) - first, frozen ? 1000 : least), shown = frozen ? span : Math.min(span, most);
+  const left = frozen ? first : Math.max(first, drawnTime(right) - shown);
+  view = { now, gutter, left, scale: (width - gutter) / shown / 1.02, width, height, rem: rem() };
+  view.nowX = xOf(now);
   const names = [], lanes = ["a", "b"].flatMap((instance, i) => {
     const y = i * (height + 4);
     names.push(svg("rect", "lane", { x: 0, y, width: gutter, height }),
@@ -367,10 +415,19 @@ function drawLanes(now) {
     return [svg("rect", "lane", { x: 0, y, width, height }), ...drawLane(instance, y)];
   });
   const gaps = model.gaps.map((gap) => path("gap", `M${xOf(gap.from)} 0v${whole}`));
-  byId("scene").replaceChildren(...lanes, ...gaps, ...names, path("now", `M${view.nowX} 0v${whole}`));
+  byId("scene").replaceChildren(...lanes, ...gaps, ...names, ...model.twice.map(drawTwice),
+    ...frozen ? [] : [path("now", `M${view.nowX} 0v${whole}`)]);
 }
 
-const xOf = (at) => view.nowX + (Math.max(drawnTime(at), view.base - across) - view.base) * view.scale;
+const xOf = (at) => view.gutter + Math.max(-view.gutter - 9, (drawnTime(at) - view.left) * view.scale);
+
+// drawTwice joins the writes that sold one unit.
+function drawTwice({ orders }) {
+  const writes = [...model.commands.values()].filter(({ role, ok, order, spot, sent }) =>
+    role === "write" && ok && orders.includes(order?.order) && spot && sent <= view.now);
+  writes.sort((one, other) => one.sent - other.sent);
+  return path("joins", writes.map(({ spot: { x, y } }, i) => `${i ? "L" : "M"}${x} ${y}`).join(""));
+}
 
 // inSight reports whether something that ended then is still on the lanes.
 const inSight = (end) => end === undefined || xOf(end) > 0;
@@ -388,14 +445,14 @@ const stuckX = (from, to = view.now) => Math.max(xOf(from), Math.min(view.gutter
 function drawLane(instance, top) {
   const orders = [...model.orders.values()].filter((o) => o.instance === instance && inSight(o.done));
   const rows = placeRows(orders);
-  const own = Math.min(view.rem * 1.7, view.height / 4), row = { top: top + 2, height: own - 4 };
-  const height = Math.min(view.rem * 2.6, (view.height - own) / Math.max(rows, 3));
+  const own = Math.min(view.rem * 1.4, view.height / 5), row = { top: top + 2, height: own - 4 };
+  const height = Math.min(view.rem * 4, (view.height - own) / Math.max(rows, 2));
   const holds = model.holds.filter((hold) => hold.instance === instance && inSight(hold.gone));
   const nobodys = holds.filter((hold) => !ownerOf(hold)).flatMap((hold) => drawHold(hold, undefined, row));
   const drawn = orders.map((order) =>
     drawOrder(order, holds.filter((hold) => ownerOf(hold) === order), top + own + order.row * height, height));
   const commands = [...model.commands.values()].filter((cmd) =>
-    cmd.instance === instance && cmd.state !== "waiting" && inSight(cmd.done));
+    cmd.instance === instance && cmd.sent <= view.now && inSight(cmd.done));
   const marks = commands.map((cmd) => drawCommand(cmd, cmd.order?.bar ?? row));
   return [...model.faults[instance].flatMap((fault) => drawFault(fault, top)),
     group(laneOf(instance), nobodys), ...drawn, group(laneOf(instance), marks)];
@@ -422,30 +479,46 @@ function drawOrder(order, holds, top, height) {
   }
   const twice = model.twice.some((t) => t.orders.includes(order.order)) ? "twice" : "";
   const outcome = order.outcome ? w(`outcome.${order.outcome}`, { units: (order.units ?? []).join(", ") }) : "";
-  // A label stands above a high bar, and behind a low one. A very low one has none: the stock names the buyers.
-  const label = svg("text", `label ${twice}`, { y: top + height * (tall ? 0.4 : 0.85),
-    x: tall ? stuckX(sent, done) : xOf(done ?? view.now) + 6,
-    "font-size": Math.min(view.rem, height * (tall ? 0.5 : 0.95)) }, `${nameOf(order.order)} ${outcome}`);
+  // A label stands above a high bar. A low one has none: the stock names the buyers.
+  const size = Math.max(18, view.rem), x = stuckX(sent, done), late = x > view.width * 0.8;
+  const label = svg("text", `label ${twice}`, { y: top + height * 0.4, x: late ? view.width - 4 : x,
+    "text-anchor": late ? "end" : "start", "font-size": size }, `${nameOf(order.order)} ${outcome}`);
   return group(colourOf(order.colour), [span("wait", sent, done, bar.top + bar.height / 2, 1.5),
-    ...holds.flatMap((hold) => drawHold(hold, order, bar)), ...height < view.rem * 0.55 ? [] : [label]]);
+    ...holds.flatMap((hold) => drawHold(hold, order, bar)),
+    ...theftsOf(order).map((at) => path("stolen", cross(xOf(at), bar.top + bar.height / 2, bar.height * 0.7))),
+    ...height < size * 1.6 ? [] : [label]]);
 }
+
+// theftsOf returns when others removed the lock of an order. It may have been too short for a hold to be seen.
+const theftsOf = (order) => model.broken.filter(({ letter, orders }) => letter === "R" && orders[1] === order?.order)
+  .map(({ moments }) => moments[0]);
 
 // drawHold draws a lease until it was given back or its time was over. From there on it is pale: the order only
 // believes that it holds the lock.
 function drawHold(hold, order, { top, height }) {
-  const released = order?.lost ? undefined : order?.released;
-  const end = Math.min(hold.gone ?? Infinity, hold.expires, released ?? Infinity), x = xOf(end);
-  const bar = span("bar", hold.from, end, top, height), open = order?.state === "sent";
+  const ended = Math.min(hold.gone ?? Infinity, hold.expires);
+  // The order knows better than a look now and then when it gave the lock back, unless that had to wait at a wire.
+  const released = order?.lost || ended - order?.released > 300 ? Infinity : order?.released ?? Infinity;
+  const end = Math.min(ended, released), x = xOf(end), own = end === released || ended < hold.expires;
+  const open = order?.state === "sent", bar = svg("g", "", {}, span("bar", hold.from, end, top, height));
+  if (hold.fence && height > 14) { // the number of the lease, which the stock compares
+    bar.append(svg("text", "fence", { x: xOf(hold.from) + 4, y: top + height * 0.9, "font-size": height },
+      hold.fence.slice(1)));
+  }
   if (end === Infinity) return [bar];
   if (end > view.now) return [bar, svg("rect", "maybe", { x: view.nowX, y: top, width: x - view.nowX, height })];
-  if (open ? hold.expires > view.now : !order?.lost) return [bar, path("end", `M${x} ${top - 2}v${height + 4}`)];
+  const stolen = theftsOf(order).some((at) => Math.abs(at - hold.gone) < 1000);
+  if (!stolen && (open ? hold.expires > view.now : own && !order?.lost)) {
+    return [bar, path("end", `M${x} ${top - 2}v${height + 4}`)];
+  }
   return [bar, span("believes", end, open ? undefined : order.released ?? order.done, top, height),
     path("over", `M${x} ${top - 3}v${height + 6}`)];
 }
 
 // drawCommand draws a command by the form of its role, as the load test's report does.
 function drawCommand(cmd, { top, height }) {
-  const x = xOf(cmd.done ?? cmd.sent ?? cmd.came), y = top + height / 2, r = Math.min(view.rem * 0.42, height * 0.6);
+  const x = xOf(cmd.done ?? cmd.sent), y = top + height / 2, r = Math.min(view.rem * 0.42, height * 0.6);
+  cmd.spot = { x, y };
   const diamond = `M${x} ${y - r}l${r} ${r}l${-r} ${r}l${-r} ${-r}z`, failed = cmd.ok ? "" : " failed";
   if (cmd.state !== "done") return path("unsure", diamond);
   switch (cmd.role) {
@@ -458,13 +531,13 @@ function drawCommand(cmd, { top, height }) {
   }
 }
 
-function drawFault({ from, to, state, text }, top) {
+function drawFault({ from, to, state }, top) {
   if (!inSight(to)) return [];
   const { height, rem: size } = view, thin = state === "slow";
   const className = { slow: "fault", cut: "cut" }[state] ?? "stopped";
   return [span(className, from, to, thin ? top + height - 8 : top + 2, thin ? 8 : height - 4),
     ...state === "dead" ? [path("cross", cross(xOf(from), top + height / 2, size))] : [],
-    svg("text", "faulttext", { x: stuckX(from, to), y: top + height - 10, "font-size": size }, text)];
+    svg("text", "faulttext", { x: stuckX(from, to), y: top + height - 10, "font-size": size }, w(`fault.${state}`))];
 }
 
 // ---- The wall's frames: at most 20 a second, and none while nothing moves ----
@@ -504,6 +577,7 @@ function frame() {
 const keys = {
   pause: "P", kill: "K", cut: "X", slow: "S", continue: "C", vote: "V", start: "V", anna: "A", bert: "B", all: "E",
   step: " ", flow: "Escape", again: "W", verdict: "Enter", reset: "R", next: "N", empty: "Delete",
+  diff: "D", help: "?",
 };
 const faults = ["pause", "kill", "cut", "slow"]; // Shift brings them to b
 const sensible = {
@@ -512,7 +586,7 @@ const sensible = {
   buy: ["anna", "bert", "all", ...faults, "continue", "step", "flow", "again", "reset"],
   again: ["verdict", "reset"],
   judging: ["reset"],
-  verdict: ["reset", "next"],
+  verdict: ["diff", "reset", "next"],
 };
 
 // offered reports whether the round has a use for a button.
@@ -520,6 +594,7 @@ function offered(name) {
   const { buttons = [] } = model.round;
   if (name === "continue") return faults.some((fault) => buttons.includes(fault));
   if (name === "flow") return model.step.stepping;
+  if (name === "diff") return Boolean(model.round.next);
   return buttons.includes(name) || !["anna", "bert", "all", "step", ...faults].includes(name);
 }
 
@@ -537,9 +612,22 @@ function showControls() {
 function control(name, key) {
   const text = w(name === "step" && model.step.stepping ? "do.step.next" : `do.${name}`);
   const button = make("button", "", text, make("kbd", "", words[`key.${key}`] ?? key));
-  button.addEventListener("click", (e) => command(name, e.shiftKey));
+  button.addEventListener("click", (e) => (own[name] ?? command)(name, e.shiftKey));
   return button;
 }
+
+// What the page does by itself.
+const own = {
+  diff() {
+    model.diffing = !model.diffing && offered("diff");
+    show();
+  },
+  help() {
+    const all = Object.entries(keys).map(([name, key]) => `${words[`key.${key}`] ?? key}: ${w(`do.${name}`)}`);
+    byId("help").replaceChildren(...[...all, w("do.turn"), w("shift")].map((text) => make("li", "", text)));
+    byId("help").hidden = !byId("help").hidden;
+  },
+};
 
 // JSON leaves out an instance that is undefined.
 const command = (name, shift) => order({ do: name, at: shift ? "b" : faults.includes(name) ? "a" : undefined });
@@ -552,7 +640,7 @@ function actionOf({ key, shiftKey }) {
   const at = { ArrowLeft: "a", ArrowRight: "b" }[key];
   if (at) return () => order({ do: "step", at });
   const name = Object.keys(keys).find((name) => keys[name] === (key.length === 1 ? key.toUpperCase() : key));
-  return name && (() => command(name, shiftKey));
+  return name && (() => (own[name] ?? command)(name, shiftKey));
 }
 
 function pressed(e) {
@@ -681,8 +769,12 @@ function showState(now) {
   press("sides", (at) => at === now.myturn);
   byId("buy").disabled = !now.buying;
   put("buy", w("phone.buy", now));
-  byId("receipts").replaceChildren(...(now.orders ?? []).map((order) => make("li", order.outcome ?? "",
-    w(`phone.outcome.${order.outcome ?? "none"}`, { units: (order.units ?? []).join(", ") }))));
+  byId("receipts").replaceChildren(...(now.orders ?? []).map(({ outcome = "none", units = [] }) => {
+    const double = phase !== "again" && now.twice?.find(({ unit }) => units.includes(unit)); // red, read or not
+    return double ? make("li", "double", w("phone.double", double))
+      : make("li", outcome, w(`phone.outcome.${outcome}`, { units: units.join(", ") }));
+  }));
+  page.classList.toggle("told", phase !== "again" && Boolean(now.twice?.length));
   const [broke, unknown = ""] = now.verdict.split("?").map((some) => [...some].join(" "));
   const said = [broke && w("phone.broke", { letters: broke }), unknown && w("phone.unknown", { letters: unknown })];
   put("judged", phase === "verdict" ? said.filter(Boolean).join(" · ") || w("phone.held") : "");
@@ -690,11 +782,11 @@ function showState(now) {
 
 // flash tells of a unit that was sold to others too, if this person was not told yet.
 function flash(twice, told) {
-  const news = twice.find((t) => !told.some((u) => u.unit === t.unit && u.with.length === t.with.length));
+  const news = twice.find((t) => !told.some((u) => u.unit === t.unit && u.times === t.times));
   if (twice.length === 0) byId("flash").hidden = true;
   if (!news) return;
   put("flash-unit", `${news.unit}`);
-  put("flash-words", w("phone.flash", { unit: news.unit, others: namesOf(news.with) }));
+  put("flash-words", w("phone.flash", { ...news, others: namesOf(news.with) }));
   byId("flash").hidden = false;
 }
 
