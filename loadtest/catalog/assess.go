@@ -92,6 +92,9 @@ type difference struct {
 // differences returns all differences of a cell, whether it is valid or not.
 func (s Scenario) differences(c *history.Cell) []difference {
 	e, known := s.Expected(c.Rung)
+	if c.Defect != "" {
+		return []difference{{text: "a defect: " + c.Defect}}
+	}
 	if c.IsUnlisted() {
 		return unbroken(c)
 	}

@@ -83,7 +83,8 @@ func (f *Foreign) listens(ctx context.Context, port int, within time.Duration) (
 		case <-f.exited:
 			return "", fmt.Errorf("%s died at start (%s)%s", f.name, f.cmd.ProcessState, f.lastLines())
 		case <-late.C:
-			return "", fmt.Errorf("%s does not listen on port %d within %s%s", f.name, port, within, f.lastLines())
+			return "", fmt.Errorf("%s does not listen on port %d, which is $PORT and {port}, within %s%s", f.name, port, within,
+				f.lastLines())
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		}

@@ -29,7 +29,8 @@ const (
 // foreign is a foreign service that the shell runs.
 func foreign(script string, args ...string) ForeignOptions {
 	_ = os.Setenv("FLEET_SELF", os.Args[0])
-	return ForeignOptions{Argv: append([]string{"sh", "-c", script}, args...), RedisAddr: "127.0.0.1:6379", Name: "a"}
+	script = "PATH=$PATH:/usr/bin:/bin; " + script
+	return ForeignOptions{Argv: append([]string{"/bin/sh", "-c", script}, args...), RedisAddr: "127.0.0.1:6379", Name: "a"}
 }
 
 // own is a program that starts a foreign service, tells its number and waits.

@@ -130,7 +130,8 @@ func TestForeignThatDoesNotListenIsKilled(t *testing.T) {
 	o.Within = time.Millisecond
 	_, err := c.StartForeign(ctx, o)
 	require.Error(t, err)
-	assert.Regexp(t, `^a does not listen on port \d+ within 1ms, without any output$`, err.Error())
+	assert.Regexp(t, `^a does not listen on port \d+, which is \$PORT and {port}, within 1ms, without any output$`,
+		err.Error())
 	assert.Empty(t, c.children)
 }
 

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os/exec"
@@ -47,6 +48,24 @@ func (c *Cluster) startRedis(ctx context.Context, start starter, name string, se
 // StartRedis starts a further server of the backend's kind.
 func (c *Cluster) StartRedis(ctx context.Context, b *Backend, name string) (*Redis, error) {
 	return c.startRedis(ctx, b.start, name)
+}
+
+// StartOpenRedis starts a redis-server without a password, for programs that know only its address.
+func (c *Cluster) StartOpenRedis(ctx context.Context, name string) (*Redis, error) {
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		return nil, errors.New("this needs a redis-server on PATH: install it (apt install redis-server, brew install redis)")
+	}
+	r, err := c.startRedis(ctx, c.redisServer, name, "--requirepass", "", "--masterauth", "")
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return nil, err
+	}
+	u.User = nil
+	r.URL = u.String()
+	return r, nil
 }
 
 // Keys counts the keys on the server.

@@ -33,6 +33,12 @@ type Cell struct {
 	// Breaks are the verdicts that the cell is to break, if it is the replay of a trace: see [ReplayOf].
 	Breaks []Verdict `json:"breaks,omitempty"`
 
+	// Defect is why somebody's own shop breaks the cell, if that is the shop's: a cause, and what shows it. Design is why
+	// it breaks what it does, if any shop of its kind does so. Remarks are worth knowing, and break nothing.
+	Defect  string   `json:"defect,omitempty"`
+	Design  string   `json:"by_design,omitempty"`
+	Remarks []string `json:"remarks,omitempty"`
+
 	// InLine means that each order was known to wait before the next one was sent: they arrived in the order of Sent.
 	InLine bool `json:"in_line,omitempty"`
 
@@ -74,10 +80,17 @@ const staged = "stage "
 // StageOf returns the name of the scenario of a cell that is a round on a stage.
 func StageOf(title string) string { return staged + title }
 
-// IsUnlisted reports whether the cell is a replay, or a round on a stage. What is expected of it stands in Breaks, not
-// in a table.
+// tried begins the name of the scenario of a cell that is a fault on somebody's own shop.
+const tried = "try "
+
+// TrialOf returns the name of the scenario of a cell that is a fault on somebody's own shop.
+func TrialOf(fault string) string { return tried + fault }
+
+// IsUnlisted reports whether the cell is a replay, a round on a stage, or of somebody's own shop. What is expected of
+// it stands in Breaks, not in a table.
 func (c *Cell) IsUnlisted() bool {
-	return strings.HasPrefix(c.Scenario, replayed) || strings.HasPrefix(c.Scenario, staged)
+	return strings.HasPrefix(c.Scenario, replayed) || strings.HasPrefix(c.Scenario, staged) ||
+		strings.HasPrefix(c.Scenario, tried)
 }
 
 // An Instance is one stockapi process that the cell used. Equal clock ids mean the same clock.
@@ -130,7 +143,9 @@ func (c *Cell) OneClock() bool {
 }
 
 // Title returns the cell's scenario, rung and name, such as "two-instances v0.5 mutex".
-func (c *Cell) Title() string { return fmt.Sprintf("%s %s %s", c.Scenario, c.Rung, c.Name) }
+func (c *Cell) Title() string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s", c.Scenario, c.Rung, c.Name)) // somebody's own shop has no name
+}
 
 // Short returns an order's id without the product's name, which begins it.
 func (c *Cell) Short(order string) string { return strings.TrimPrefix(order, c.Product+"-") }

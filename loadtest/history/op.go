@@ -82,9 +82,10 @@ func (o *Op) KilledBeforeWrite(process, how string) {
 	o.Detail = fmt.Sprintf("%s was killed%s before this order's write of the stock was sent; %s", process, how, o.Detail)
 }
 
-// LastWrite returns the command by which an order that sold wrote the stock, nil if its trace has none.
+// LastWrite returns the command by which an order that sold, or that is known to have taken units, wrote the stock; nil
+// if its trace has none.
 func (o *Op) LastWrite() *Command {
-	if o.Outcome != Sold {
+	if o.Outcome != Sold && len(o.Units) == 0 {
 		return nil
 	}
 	for i := len(o.Trace) - 1; i >= 0; i-- {

@@ -128,6 +128,8 @@ func TimelineOf(c *Cell) *Timeline {
 		}
 	}
 	for _, l := range t.Locks {
+		l.sort()
+		l.findStrangers(c)
 		l.reconstruct()
 	}
 	return t
@@ -284,6 +286,20 @@ func (l *Lock) accuse() {
 				r.By, r.Taken = h.Order, h.From
 				break
 			}
+		}
+	}
+}
+
+// findStrangers accuses those who removed a lock that they never took. Of such an order all commands are known to have
+// been seen if somebody looked. What it removed was then the lock of the order on another instance that took it last.
+func (l *Lock) findStrangers(c *Cell) {
+	for _, r := range l.removals {
+		op := &c.Ops[r.Order]
+		took := slices.ContainsFunc(op.Trace, func(cmd Command) bool {
+			return cmd.Effect == "" || cmd.Key == l.Key && cmd.Acquires() && cmd.Succeeded()
+		})
+		if i := l.from(r.At) - 1; !took && i >= 0 && c.Ops[l.Tenures[i].Order].Instance != op.Instance {
+			r.Of, r.Owned = r.Order, l.Tenures[i].Sent
 		}
 	}
 }

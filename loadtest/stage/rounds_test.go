@@ -120,8 +120,11 @@ func TestRoundsDoWhatTheySay(t *testing.T) {
 			}
 			c := open(t, r)
 			verdict, phones := c.play(r)
-			if verdict.broken() != r.Breaks { // leases of a second or two are too short for a machine that is busy
-				t.Logf("%q broke: once more, at the round's own pace", verdict.broken())
+			for range 2 { // leases of a second or two are too short for a machine that is busy
+				if verdict.broken() == r.Breaks && !verdict.isUnknown() {
+					break
+				}
+				t.Logf("%q broke, of %v: once more, at the round's own pace", verdict.broken(), verdict.Findings)
 				c = openAt(t, 1, r)
 				verdict, phones = c.play(r)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -151,6 +152,7 @@ func (s *shop) play(open func()) error {
 	err := s.runner.Play(s.ctx, s.cell, s.rig.URLs(), func(ctx context.Context) error {
 		s.mu.Lock()
 		s.open, s.judge.cell = true, *s.cell
+		s.judge.cell.Instances = slices.Clone(s.cell.Instances) // their clocks are read again at the end
 		s.mu.Unlock()
 		go s.poll(ctx)
 		open()

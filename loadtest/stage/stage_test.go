@@ -195,6 +195,11 @@ func (e *event) broken() string {
 	return letters.String()
 }
 
+// isUnknown reports whether nobody can tell one of the letters, such as that of releases whose replies came too late.
+func (e *event) isUnknown() bool {
+	return slices.ContainsFunc(e.Findings, func(f struct{ Letter, Result string }) bool { return f.Result == "unknown" })
+}
+
 // A wall is a page that reads the events of a round.
 type wall struct {
 	t *testing.T

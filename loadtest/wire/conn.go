@@ -24,6 +24,7 @@ const (
 // in the order of the queue.
 type conn struct {
 	*Wire
+	number int // counts those of its wire
 	client *outbox
 	server net.Conn
 	out    *bufio.Writer // to the server; only send uses it
@@ -151,6 +152,7 @@ func (c *conn) take(r request) bool {
 		e.cmd = cmd
 	} else if !r.isSetup() {
 		e.cmd = c.gate.newCommand(c.sender, c.Server, e.request)
+		e.cmd.Conn = c.number
 		e.cmd.Notify = c.notify
 		c.gate.enter(e.cmd)
 		e.until = e.cmd.Decided()

@@ -77,7 +77,7 @@ func (t table) did(c *carried, key string, before, after look) *deeds {
 		if isScriptCall(one.args) || !slices.Contains(t.keys(one.args), key) {
 			continue
 		}
-		if !d.named && !before.ends.IsZero() && one.at.After(before.ends) {
+		if !d.named && !before.ends.IsZero() && one.at.After(before.ends.Add(rounding)) {
 			d.before = look{kind: "none"}
 		}
 		if !d.named {
@@ -176,9 +176,11 @@ func (d *deeds) withTTL(e history.Effect) history.Effect {
 	return e
 }
 
+// rounding is how much later than a look tells a key may expire: both times are cut off at milliseconds.
+const rounding = 2 * time.Millisecond
+
 // changed reports whether the key is another one than before, or has another end. Its end is known to some ms.
 func (d *deeds) changed() bool {
-	const rounding = 2 * time.Millisecond
 	return d.before.digest != d.after.digest || d.before.ends.IsZero() != d.after.ends.IsZero() ||
 		d.after.ends.Sub(d.before.ends).Abs() > rounding
 }

@@ -225,11 +225,12 @@ func TestEffectsOnTwoKeysAreTwoCommands(t *testing.T) {
 
 func TestLinesOfMonitorAreRead(t *testing.T) {
 	for text, want := range map[string]line{
-		`+1339518083.107412 [0 127.0.0.1:60866] "get" "k"`: {args: []string{"get", "k"}},
-		`+1339518083.107412 [0 [::1]:60866] "echo" "] \""`: {args: []string{"echo", `] "`}},
-		`+1339518083.107412 [12 lua] "SET" "k" "\x00\xff\"\\\r\n\t\a\b"`: {script: true,
+		`+1339518083.107412 [0 127.0.0.1:60866] "get" "k"`: {from: "127.0.0.1:60866", args: []string{"get", "k"}},
+		`+1339518083.107412 [0 [::1]:60866] "echo" "] \""`: {from: "[::1]:60866", args: []string{"echo", `] "`}},
+		`+1339518083.107412 [12 lua] "SET" "k" "\x00\xff\"\\\r\n\t\a\b"`: {script: true, from: "lua",
 			args: []string{"SET", "k", "\x00\xff\"\\\r\n\t\a\b"}},
-		`+1339518083.107412 [0 unix:/tmp/redis.sock] "set" "k" ""`: {args: []string{"set", "k", ""}},
+		`+1339518083.107412 [0 unix:/tmp/redis.sock] "set" "k" ""`: {from: "unix:/tmp/redis.sock",
+			args: []string{"set", "k", ""}},
 	} {
 		want.at = time.UnixMicro(1339518083107412)
 		got, err := parseLine(text)

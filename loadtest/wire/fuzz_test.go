@@ -36,7 +36,7 @@ func FuzzConnection(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte, fromServer bool) {
 		w := &Wire{Server: &schedule.Server{Name: "stock"}, gate: NewGate(nil), sender: &schedule.Client{Name: "a"},
-			conns: map[*conn]bool{}, unknown: map[string][]*Command{}}
+			conns: map[*conn]bool{}, locals: map[string]bool{}, unknown: map[string][]*Command{}}
 		connect := func() (client, server net.Conn) {
 			client, atClient := net.Pipe()
 			server, atServer := net.Pipe()

@@ -56,6 +56,7 @@ type Command struct {
 type Seen struct {
 	schedule.Command
 	ID         int // counts the commands of a gate, from 1
+	Conn       int // counts the connections of its wire, from 1
 	Subscribes bool
 	Args       []string   // of a transaction those of the first command that does not concern the connection alone
 	Queued     [][]string // the commands of a transaction
@@ -221,12 +222,17 @@ func (g *Gate) LogOf(c *schedule.Client) (answered []*Command) {
 
 // Record returns all commands and messages that were decided about, in that order.
 func (g *Gate) Record() (all []Seen) {
+	g.Each(func(cmd *Command) { all = append(all, cmd.Seen) })
+	return all
+}
+
+// Each calls do for all commands and messages that were decided about, in that order. It has the gate's lock.
+func (g *Gate) Each(do func(*Command)) {
 	g.Change(func() {
 		for _, cmd := range g.log {
-			all = append(all, cmd.Seen)
+			do(cmd)
 		}
 	})
-	return all
 }
 
 // Wrote reports whether a write of the stock was sent on for a client after that moment.

@@ -142,6 +142,25 @@ func (l *Looker) Err() error {
 	return l.err
 }
 
+// Alone calls do when no command is under way, for what its caller does to the server itself: no command is blamed for
+// that.
+func (l *Looker) Alone(do func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	do()
+	_, _ = l.look()
+}
+
+// Holds looks at a key in play: the value of a string, the fields of a hash, the members of a set; and when its TTL is
+// over by the server's clock, the zero time if it has none.
+func (l *Looker) Holds(key string) (kind string, owners []string, ends time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	looks, _ := l.look()
+	one := looks[key]
+	return one.kind, one.owners, one.ends
+}
+
 // look looks at the keys in play. It also returns the lines of MONITOR since the look before.
 func (l *Looker) look() (looks map[string]look, lines []line) {
 	if l.err != nil {
@@ -189,7 +208,8 @@ func (l *Looker) linesUntil(mark string) (lines []line, err error) {
 // A line is one of MONITOR: a command, as the server carried it out at that time by its clock.
 type line struct {
 	at     time.Time
-	script bool // a script called it
+	script bool   // a script called it
+	from   string // the address of the client; not of a script
 	args   []string
 }
 
@@ -203,7 +223,8 @@ func parseLine(text string) (l line, err error) {
 	if l.at, err = serverTime(seconds, micros); err != nil || !found {
 		return l, bad
 	}
-	l.script = strings.HasSuffix(from, " lua")
+	_, l.from, _ = strings.Cut(from, " ")
+	l.script = l.from == "lua"
 	for rest = `"` + rest; rest != ""; rest = strings.TrimPrefix(rest, " ") {
 		quoted, err := strconv.QuotedPrefix(rest)
 		if err != nil {

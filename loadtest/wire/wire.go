@@ -27,6 +27,7 @@ type Wire struct {
 	mu      sync.Mutex
 	closed  bool
 	conns   map[*conn]bool
+	locals  map[string]bool       // the addresses from which it has connected to the server
 	unknown map[string][]*Command // by their call: scripts that the server did not know, and that are sent again
 	refused []string
 }
@@ -39,6 +40,7 @@ func New(g *Gate, from *schedule.Client, to *schedule.Server, lost time.Duration
 		return nil, fmt.Errorf("start a wire to %s: %w", to.Name, err)
 	}
 	w := &Wire{Server: to, gate: g, sender: from, lost: lost, listener: l, conns: map[*conn]bool{},
+		locals:  map[string]bool{},
 		unknown: map[string][]*Command{}}
 	w.all.Go(w.accept)
 	return w, nil
@@ -82,6 +84,8 @@ func (w *Wire) add(c *conn) bool {
 	defer w.mu.Unlock()
 	if !w.closed {
 		w.conns[c] = true
+		w.locals[c.server.LocalAddr().String()] = true
+		c.number = len(w.locals)
 	}
 	return !w.closed
 }
@@ -106,6 +110,14 @@ func (w *Wire) Break() {
 		c.reset()
 		c.close()
 	}
+}
+
+// Carried reports whether a connection to the server was one of the wire's, by the address that the server saw it come
+// from.
+func (w *Wire) Carried(address string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.locals[address]
 }
 
 // CloseIdle closes the connections on which no command waits and no subscription is.

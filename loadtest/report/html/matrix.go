@@ -75,7 +75,7 @@ func byHeight(a, b *catalog.Row) int {
 func newMatrixCell(s *section) matrixCell {
 	shown := s.row.Shown()
 	cell := matrixCell{Link: s.ID, sign: s.sign, Surprise: len(s.row.Surprises) > 0,
-		Letters: cmp.Or(terminal.LettersOf(shown.Findings, history.Broken), s.sign.Word)}
+		Letters: cmp.Or(terminal.LettersOf(shown.Findings, history.Broken), s.Word)}
 	said := []string{s.Title + ": " + s.Words}
 	for _, f := range shown.Findings {
 		if worst := history.Worst(shown.Findings); f.Result == worst && worst != history.OK {

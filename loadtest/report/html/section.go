@@ -1,6 +1,7 @@
 package html
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,7 +52,7 @@ func newSection(run *history.Run, r *catalog.Row, id string) *section {
 		s.Surprises = append(s.Surprises, clip(text, 600))
 	}
 	expected, known := r.Scenario.Expected(r.Rung)
-	s.Why = clip(expected.Why, 600)
+	s.Why = clip(cmp.Or(expected.Why, c.Design), 600)
 	if c.NotRun != "" {
 		return s
 	}

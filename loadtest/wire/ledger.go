@@ -1,0 +1,226 @@
+package wire
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A Ledger keeps what a server did to the stock, and to which keys it did anything, as MONITOR tells it: also what
+// scripts did. It holds nothing up, so it suits a crowd, and it does not tell what became of a lock.
+type Ledger struct {
+	commands table
+	stock    Shelf
+	monitor  net.Conn
+	lines    *bufio.Reader
+	all      sync.WaitGroup
+
+	mu      sync.Mutex
+	told    *sync.Cond
+	value   int64
+	strange string
+	taken   []Entered
+	keys    map[string]time.Time // that were written, and when that was first
+	scripts map[string]bool      // that were sent in whole
+	marks   map[string]bool
+	err     error
+}
+
+// A Shelf is where the stock is: a string, or a field of a hash.
+type Shelf struct{ Key, Field string }
+
+// An Entered is a write of the stock.
+type Entered struct {
+	At     time.Time // by the server's clock
+	From   string    // the address that the server saw it come from
+	Before int64
+	After  int64
+	Counts bool // it added to what was there, or subtracted from it
+}
+
+// markOfLedger begins what a ledger echoes, to see that it has read all lines before.
+const markOfLedger = "loadtest ledger "
+
+// NewLedger starts a ledger of a real Redis; close it.
+func NewLedger(ctx context.Context, to *redis.Client, stock Shelf) (*Ledger, error) {
+	commands, err := to.Command(ctx).Result()
+	if err != nil {
+		return nil, fmt.Errorf("ask which commands write: %w", err)
+	}
+	l := &Ledger{commands: commands, stock: stock, keys: map[string]time.Time{}, scripts: map[string]bool{},
+		marks: map[string]bool{}}
+	l.told = sync.NewCond(&l.mu)
+	if l.monitor, err = (&net.Dialer{Timeout: patience}).DialContext(ctx, "tcp", to.Options().Addr); err != nil {
+		return nil, err
+	}
+	l.lines = bufio.NewReader(l.monitor)
+	if _, err = l.monitor.Write([]byte("*1\r\n$7\r\nMONITOR\r\n")); err == nil {
+		_, err = l.lines.ReadString('\n')
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("watch what the server does: %w", err), l.monitor.Close())
+	}
+	l.all.Go(l.read)
+	return l, nil
+}
+
+// Close ends the ledger.
+func (l *Ledger) Close() {
+	_ = l.monitor.Close()
+	l.all.Wait()
+}
+
+// read enters line after line. What a script calls comes after the command that runs it.
+func (l *Ledger) read() {
+	from := ""
+	for {
+		text, err := l.lines.ReadString('\n')
+		var one line
+		if err == nil {
+			one, err = parseLine(strings.TrimRight(text, "\r\n"))
+		}
+		l.mu.Lock()
+		if err != nil {
+			l.err = err
+			l.told.Broadcast()
+			l.mu.Unlock()
+			return
+		}
+		if !one.script {
+			from = one.from
+		}
+		l.enter(one, from)
+		l.mu.Unlock()
+	}
+}
+
+// enter enters a line.
+func (l *Ledger) enter(one line, from string) {
+	if len(one.args) == 2 && strings.HasPrefix(one.args[1], markOfLedger) {
+		l.marks[one.args[1]] = true
+		l.told.Broadcast()
+		return
+	}
+	switch verb := strings.ToLower(one.args[0]); {
+	case verb == "eval" && len(one.args) > 1:
+		l.scripts[one.args[1]] = true
+	case verb == "script" && len(one.args) > 2 && strings.EqualFold(one.args[1], "load"):
+		l.scripts[one.args[2]] = true
+	}
+	if isScriptCall(one.args) || !l.commands.has(one.args, "write") {
+		return
+	}
+	keys := l.commands.keys(one.args)
+	for _, key := range keys {
+		if _, known := l.keys[key]; !known {
+			l.keys[key] = one.at
+		}
+	}
+	after, counts, on := l.stock.after(one.args, l.value)
+	if !on || !slices.Contains(keys, l.stock.Key) { // a value may be the key's name, too
+		return
+	}
+	if after == nil {
+		l.strange = strings.Join(one.args, " ")
+		return
+	}
+	l.taken = append(l.taken, Entered{At: one.at, From: from, Before: l.value, After: *after, Counts: counts})
+	l.value = *after
+}
+
+// Scripts returns the scripts that were sent to the server in whole, as far as [Ledger.Entries] has read.
+func (l *Ledger) Scripts() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Keys(l.scripts))
+}
+
+// writesOf tells of commands that write a number: the place of the new number among their arguments, or what they add,
+// or the place of what they add.
+var writesOf = map[string]struct{ sets, by, adds int }{
+	"set": {sets: 2}, "getset": {sets: 2}, "setex": {sets: 3}, "psetex": {sets: 3},
+	"incr": {by: 1}, "decr": {by: -1}, "incrby": {adds: 2}, "decrby": {adds: 2, by: -1}, "hincrby": {adds: 3},
+}
+
+// after returns what the stock is after a command, nil if that is not known, and whether the command is about it.
+func (s Shelf) after(args []string, before int64) (after *int64, counts, on bool) {
+	verb := strings.ToLower(args[0])
+	if len(args) < 2 || args[1] != s.Key {
+		return nil, false, slices.Contains(args[1:], s.Key)
+	}
+	w, known := writesOf[verb]
+	switch {
+	case verb == "hset", verb == "hmset":
+		i := slices.Index(args[2:], s.Field) // a field, and not a value, unless a shop calls both alike
+		return number(args, i+3), false, i >= 0
+	case verb == "hincrby" && (len(args) < 3 || args[2] != s.Field), onlyIfAbsent(args),
+		verb == "expire", verb == "pexpire", verb == "persist":
+		return nil, false, false
+	case !known:
+		return nil, false, true
+	case w.sets > 0:
+		return number(args, w.sets), false, true
+	case w.adds == 0:
+		return new(before + int64(w.by)), true, true
+	}
+	n := number(args, w.adds)
+	if n != nil {
+		n = new(before + *n*int64(cmp.Or(w.by, 1)))
+	}
+	return n, true, true
+}
+
+// onlyIfAbsent reports whether a command does nothing to a stock that is there.
+func onlyIfAbsent(args []string) bool {
+	verb := strings.ToLower(args[0])
+	return verb == "setnx" || verb == "hsetnx" || verb == "set" &&
+		slices.ContainsFunc(args[min(3, len(args)):], func(arg string) bool { return strings.EqualFold(arg, "nx") })
+}
+
+// number returns the number among the arguments at that place, nil if there is none.
+func number(args []string, at int) *int64 {
+	if at >= len(args) {
+		return nil
+	}
+	n, err := strconv.ParseInt(args[at], 10, 64)
+	if err != nil {
+		return nil
+	}
+	return &n
+}
+
+// Entries returns the writes of the stock, in their order, and all keys that were written. They are complete up to now.
+// It fails if the server did something to the stock that the ledger does not know.
+func (l *Ledger) Entries(
+	ctx context.Context, to *redis.Client,
+) (writes []Entered, keys map[string]time.Time, err error) {
+	mark := fmt.Sprint(markOfLedger, time.Now().UnixNano())
+	if err := to.Echo(ctx, mark).Err(); err != nil {
+		return nil, nil, err
+	}
+	defer time.AfterFunc(patience, func() { _ = l.monitor.Close() }).Stop()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for !l.marks[mark] && l.err == nil {
+		l.told.Wait()
+	}
+	delete(l.marks, mark)
+	switch {
+	case l.err != nil:
+		return nil, nil, fmt.Errorf("watch what the server does: %w", l.err)
+	case l.strange != "":
+		return nil, nil, fmt.Errorf("what %q leaves of the stock is not known here", l.strange)
+	}
+	return slices.Clone(l.taken), maps.Clone(l.keys), nil
+}

@@ -1,0 +1,137 @@
+package wire
+
+import (
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+)
+
+// newLedger returns a ledger of a server's stock, and a client.
+func newLedger(t *testing.T, stock Shelf) (*Ledger, *redis.Client) {
+	t.Helper()
+	backendtest.Require(t)
+	rdb, ok := backendtest.Client(t, backendtest.StartRedis(t)).(*redis.Client)
+	require.True(t, ok)
+	// A ledger watches servers without a password, as those of a trial are.
+	require.NoError(t, rdb.ConfigSet(t.Context(), "requirepass", "").Err())
+	l, err := NewLedger(t.Context(), rdb, stock)
+	require.NoError(t, err)
+	t.Cleanup(l.Close)
+	return l, rdb
+}
+
+// taken returns the writes without their times and addresses.
+func taken(t *testing.T, l *Ledger, rdb *redis.Client) (all []Entered) {
+	t.Helper()
+	writes, _, err := l.Entries(t.Context(), rdb)
+	require.NoError(t, err)
+	for _, w := range writes {
+		assert.NotEmpty(t, w.From)
+		assert.False(t, w.At.IsZero())
+		all = append(all, Entered{Before: w.Before, After: w.After, Counts: w.Counts})
+	}
+	return all
+}
+
+func TestALedgerKnowsWhatAWriteLeaves(t *testing.T) {
+	for _, one := range []struct {
+		args  []string
+		after int64
+		adds  bool
+		on    bool
+	}{
+		{[]string{"SET", "stock", "9"}, 9, false, true},
+		{[]string{"set", "stock", "9", "XX", "GET"}, 9, false, true},
+		{[]string{"set", "stock", "9", "nx"}, 0, false, false},
+		{[]string{"getset", "stock", "9"}, 9, false, true},
+		{[]string{"setex", "stock", "60", "9"}, 9, false, true},
+		{[]string{"decr", "stock"}, 9, true, true},
+		{[]string{"decrby", "stock", "3"}, 7, true, true},
+		{[]string{"incr", "stock"}, 11, true, true},
+		{[]string{"incrby", "stock", "-2"}, 8, true, true},
+		{[]string{"expire", "stock", "60"}, 0, false, false},
+		{[]string{"setnx", "stock", "9"}, 0, false, false},
+		{[]string{"set", "stocks", "9"}, 0, false, false},
+	} {
+		after, counts, on := Shelf{Key: "stock"}.after(one.args, 10)
+		require.Equal(t, one.on, on, one.args)
+		if one.on {
+			require.NotNil(t, after, one.args)
+			assert.Equal(t, one.after, *after, one.args)
+			assert.Equal(t, one.adds, counts, one.args)
+		}
+	}
+	hash := Shelf{Key: "stock", Field: "n"}
+	for _, one := range []struct {
+		args  []string
+		after int64
+		on    bool
+	}{
+		{[]string{"hincrby", "stock", "n", "-1"}, 9, true},
+		{[]string{"hincrby", "stock", "sold", "1"}, 0, false},
+		{[]string{"hset", "stock", "sold", "1", "n", "4"}, 4, true},
+		{[]string{"hset", "stock", "sold", "1"}, 0, false},
+	} {
+		after, _, on := hash.after(one.args, 10)
+		require.Equal(t, one.on, on, one.args)
+		if one.on {
+			require.NotNil(t, after, one.args)
+			assert.Equal(t, one.after, *after, one.args)
+		}
+	}
+	for _, args := range [][]string{{"del", "stock"}, {"set", "stock", "many"}, {"append", "stock", "1"},
+		{"decrby", "stock"}} {
+		after, _, on := Shelf{Key: "stock"}.after(args, 10)
+		assert.True(t, on, args)
+		assert.Nil(t, after, args)
+	}
+}
+
+// What a server did is in the ledger in its order, with whom it came from, also what scripts and transactions did.
+func TestALedgerEntersWhatTheServerDid(t *testing.T) {
+	l, rdb := newLedger(t, Shelf{Key: "stock"})
+	ctx := t.Context()
+	other := redis.NewClient(&redis.Options{Addr: rdb.Options().Addr})
+	defer other.Close()
+	require.NoError(t, rdb.Set(ctx, "stock", 10, 0).Err())
+	require.NoError(t, other.Decr(ctx, "stock").Err())
+	require.NoError(t, other.Eval(ctx, "return redis.call('DECRBY', KEYS[1], 2)", []string{"stock"}).Err())
+	_, err := rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		p.Set(ctx, "stock", 6, 0)
+		p.Set(ctx, "order", 1, 0)
+		return nil
+	})
+	require.NoError(t, err)
+	require.NoError(t, rdb.Get(ctx, "stock").Err())
+	require.NoError(t, rdb.SetNX(ctx, "lock", "\x00 \"stock", 0).Err())
+	assert.Equal(t, []Entered{{After: 10}, {Before: 10, After: 9, Counts: true}, {Before: 9, After: 7, Counts: true},
+		{Before: 7, After: 6}}, taken(t, l, rdb))
+}
+
+// A command that only mentions the stock's key does nothing to it.
+func TestALedgerLeavesOutWhatMentionsTheStock(t *testing.T) {
+	l, rdb := newLedger(t, Shelf{Key: "stock"})
+	ctx := t.Context()
+	require.NoError(t, rdb.Set(ctx, "stock", 10, 0).Err())
+	require.NoError(t, rdb.SAdd(ctx, "products", "stock").Err())
+	require.NoError(t, rdb.Set(ctx, "last", "stock", 0).Err())
+	require.NoError(t, rdb.XAdd(ctx, &redis.XAddArgs{Stream: "orders", Values: []string{"key", "stock"}}).Err())
+	require.NoError(t, rdb.RPush(ctx, "queue", "stock").Err())
+	assert.Len(t, taken(t, l, rdb), 1)
+	_, keys, err := l.Entries(ctx, rdb)
+	require.NoError(t, err)
+	assert.Contains(t, keys, "products")
+}
+
+// What it does not know it does not guess.
+func TestALedgerSaysWhatItDoesNotKnow(t *testing.T) {
+	l, rdb := newLedger(t, Shelf{Key: "stock"})
+	require.NoError(t, rdb.Set(t.Context(), "stock", 10, 0).Err())
+	require.NoError(t, rdb.Append(t.Context(), "stock", "1").Err())
+	_, _, err := l.Entries(t.Context(), rdb)
+	assert.ErrorContains(t, err, `what "append stock 1" leaves of the stock is not known here`)
+}
