@@ -1,0 +1,126 @@
+package trial
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+	"stockapi/loadtest/history"
+)
+
+// learned is a trial of the right shop in Go that has learned what its lock is. It ends with the test.
+func learned(ctx context.Context, t *testing.T) (*Trial, context.Context) {
+	t.Helper()
+	backendtest.Require(t)
+	backendtest.Long(t)
+	path, err := buildShop()
+	require.NoError(t, err)
+	trial, ctx, err := New(ctx, options(t, path))
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, trial.Close()) })
+	_, err = trial.Learn(ctx)
+	require.NoError(t, err)
+	return trial, ctx
+}
+
+// A shop that dies in a cell, without having been killed: the cell says so, and the next has its own bench. If no
+// instance is up, nothing was asked.
+func TestAShopThatDiesEndsItsCell(t *testing.T) {
+	t.Parallel()
+	trial, ctx := learned(t.Context(), t)
+	sell := func(b *bench) string {
+		<-b.order("anna", atA).done
+		return ""
+	}
+	dead := func(which ...int) fault {
+		return fault{name: "slow-work", play: func(b *bench) string {
+			for _, at := range which {
+				b.ends[at].shop.Kill() // no fault is noted
+			}
+			return sell(b)
+		}}
+	}
+	c, err := trial.one(ctx, dead(atB))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"the shop's process at b ended in the cell, without any output"}, c.Remarks)
+	assert.Empty(t, c.Defect+c.NotRun)
+	assert.Empty(t, trial.idle)
+	c, err = trial.one(ctx, dead(atA, atB))
+	require.NoError(t, err)
+	assert.Equal(t, "the shop's process at b ended in the cell, without any output", c.NotRun)
+	c, err = trial.one(ctx, fault{name: "slow-work", play: sell})
+	require.NoError(t, err)
+	assert.Empty(t, c.NotRun+c.Defect)
+	assert.Empty(t, broken(c))
+	assert.Len(t, trial.idle, 1)
+}
+
+// A cell that cannot be played says why, and the others are played.
+func TestACellThatCannotBePlayed(t *testing.T) {
+	t.Parallel()
+	trial, ctx := learned(t.Context(), t)
+	trial.Argv, trial.Only = []string{"no-such-shop"}, []string{"crash 2", "check-delete-gap"}
+	cells, err := trial.Run(ctx, func(*history.Cell) {})
+	require.NoError(t, err)
+	require.Len(t, cells, 2)
+	assert.Contains(t, cells[0].NotRun, `it could not be played: cannot start the shop: exec: "no-such-shop"`)
+	assert.NotEmpty(t, cells[1].NotRun)
+}
+
+// A trial that is interrupted in a cell waits for no order, and sends none.
+func TestAnInterruptedCellEnds(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	trial, ctx := learned(ctx, t)
+	b, err := trial.take(ctx)
+	require.NoError(t, err)
+	defer b.close()
+	held := b.replyOf(atA, trial.passport.beforeWrite())
+	_, err = b.play(fault{name: "slow-work", play: func(b *bench) string {
+		anna, why := b.anna(held)
+		cancel()
+		<-anna.done
+		return why
+	}})
+	require.ErrorIs(t, err, context.Canceled)
+	for _, o := range b.orders {
+		assert.Equal(t, history.Buy, o.phase, o.name)
+	}
+	_, err = trial.Run(ctx, func(c *history.Cell) { assert.NotEmpty(t, c.NotRun, "the cell was played") })
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// Cells are returned in their order, however many are under way at a time, and benches are used again.
+func TestCellsSideBySide(t *testing.T) {
+	t.Parallel()
+	trial, ctx := learned(t.Context(), t)
+	trial.AtOnce, trial.Only = 3, []string{"crash 2", "one-instance", "hang-up", "check-delete-gap", "two-instances"}
+	finished := map[string]bool{}
+	cells, err := trial.Run(ctx, func(c *history.Cell) { finished[FaultOf(c)] = true })
+	require.NoError(t, err)
+	var names []string
+	for _, c := range cells {
+		names = append(names, FaultOf(c))
+		assert.Empty(t, c.Defect, FaultOf(c))
+	}
+	assert.Equal(t, "crash 2, one-instance, hang-up 1, hang-up 2, check-delete-gap, two-instances",
+		strings.Join(names, ", "))
+	assert.Len(t, finished, len(names))
+	assert.LessOrEqual(t, len(trial.idle), 3)
+}
+
+// A write that is under way lands when the lease is over, and somebody else has sold its unit.
+func TestALateWriteLands(t *testing.T) {
+	t.Parallel()
+	trial, ctx := learned(t.Context(), t)
+	trial.Only = []string{"late"}
+	cells, err := trial.Run(ctx, func(*history.Cell) {})
+	require.NoError(t, err)
+	assert.Equal(t, "SE", broken(cells[0]))
+	assert.NotEmpty(t, cells[0].Design)
+	assert.Empty(t, cells[0].Defect)
+}

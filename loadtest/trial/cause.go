@@ -1,0 +1,368 @@
+package trial
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stockapi/loadtest/history"
+)
+
+// What breaks by design is what the mended rung of a lock's family breaks under that fault, whoever wrote it: a lease
+// that nobody renews (v4), one that is renewed (v5.5), a fenced write (v15). A write that depends on what is there
+// (v17) breaks under none.
+var byDesign = map[string]map[string]string{
+	"v4": {"slow-work": "SE", "pause": "SE", "late": "SE", "key-removed": "SE", "server-restart": "SE", "cut-off": "SE"},
+	"v5.5": {"pause": "SE", "late": "SE", "key-removed": "SE", "renewals-lost": "SE", "server-restart": "SE",
+		"cut-off": "SE"},
+	"v15": {"slow-work": "E", "pause": "E", "late": "E", "key-removed": "E", "renewals-lost": "E", "server-restart": "E",
+		"cut-off": "E"},
+}
+
+// because says why it is by design.
+var because = map[string]string{
+	"v4":   "a lease that nobody renews ends under its holder, as v4's does; renew it (v5.5) or fence the write (v15)",
+	"v5.5": "no lease protects a write that is sent after it, as with v5.5; fence the write (v15)",
+	"v15":  "the lock is lost, and the stock refuses the late write, as with v15",
+}
+
+// ofFault says so of faults that no lock survives without a fence, whatever its family.
+var ofFault = map[string]string{
+	"late": "a write that is under way outlives its lock, whatever the lock; fence the write (v15)",
+	"key-removed": "the trial took the lock away under its holder, and no lock protects a write that comes after that; " +
+		"fence the write (v15)",
+	"server-restart": "the Redis lost the lock under its holder, and no lock protects a write that comes after that; " +
+		"fence the write (v15)",
+}
+
+// Asked are the verdicts that a trial asks about.
+var Asked = []history.Verdict{history.Stock, history.Exclusion, history.OwnRelease, history.Liveness}
+
+// initials are their letters.
+var initials = map[history.Verdict]string{history.Stock: "S", history.Exclusion: "E", history.OwnRelease: "R",
+	history.Liveness: "L"}
+
+// FaultOf returns the name of a cell's fault.
+func FaultOf(c *history.Cell) string { return strings.TrimPrefix(c.Scenario, history.TrialOf("")) }
+
+// broken returns the letters of what is broken.
+func broken(c *history.Cell) string {
+	var text strings.Builder
+	for _, v := range Asked {
+		if c.Finding(v).Result == history.Broken {
+			text.WriteString(initials[v])
+		}
+	}
+	return text.String()
+}
+
+// explain says of a cell what is a defect, and what is by design.
+func (b *bench) explain(f fault, c *history.Cell, record map[*order][]carried) {
+	p, lost := b.passport, broken(c)
+	if history.Worst(c.Findings) == history.Invalid {
+		return
+	}
+	c.Remarks = b.remarks(record)
+	seen := b.seen(record)
+	name, _, _ := strings.Cut(f.name, " ")
+	allowed := byDesign[p.family()][name]
+	if p.Apart != "" {
+		allowed = ""
+	}
+	switch {
+	case seen != "":
+		c.Defect = seen
+	case lost == "":
+	case b.anyTwice(c):
+		c.Defect = "the write was sent again: " + c.Finding(history.Stock).Because
+	case strings.Trim(lost, allowed) == "" && b.ended(f, record):
+		c.Design = because[p.family()]
+		if text := ofFault[name]; text != "" && p.family() != "v15" {
+			c.Design = text
+		}
+	default:
+		c.Defect = b.cause(c, record)
+	}
+}
+
+// A deed is what an order did to a lock or to the stock by one command.
+type deed struct {
+	carried
+	history.Command
+}
+
+func deeds(commands []carried) (all []deed) {
+	for _, c := range commands {
+		for _, e := range c.effects {
+			all = append(all, deed{c, e})
+		}
+	}
+	return all
+}
+
+func (d *deed) took() bool { return acquired(d.Command) }
+
+func (d *deed) sold() bool { return d.WritesStock() && d.Wrote() }
+
+// A course is what an order has done to its lock so far.
+type course struct {
+	*bench
+	record map[*order][]carried
+	order  *order
+
+	has             map[string]time.Time // the keys that it took, heard of, and did not release
+	asked           bool                 // it took the lock, whether or not it heard so
+	released, tried time.Time
+}
+
+// seen returns a defect that an order's own commands show, whatever came of it.
+func (b *bench) seen(record map[*order][]carried) string {
+	for _, o := range b.orders {
+		c := &course{bench: b, record: record, order: o, has: map[string]time.Time{}}
+		for _, d := range deeds(record[o]) {
+			if defect := c.next(&d); defect != "" {
+				return defect
+			}
+		}
+	}
+	return ""
+}
+
+// next goes on to the next deed, and returns the defect that it is; "" if it is none.
+func (c *course) next(d *deed) string {
+	name := c.nameOf(c.order)
+	switch {
+	case d.took():
+		return c.take(d, name)
+	case d.Acquires():
+		c.tried = d.Sent
+	case d.Releases() && !c.asked:
+		return fmt.Sprintf("it released what it had not taken: %s's %s removed %s", name, d.Name, d.Key)
+	case d.Releases():
+		delete(c.has, d.Key)
+		c.released = d.Sent
+	case d.sold() && len(c.has) == 0 && !c.released.IsZero():
+		return fmt.Sprintf("written after the release: %s's %s of the stock came %s after it had released the lock", name,
+			d.Name, since(c.released, d.Sent))
+	case d.sold() && !c.asked && !c.tried.IsZero():
+		return fmt.Sprintf("sold though the lock was another's: %s wrote the stock %s after it had found the lock taken",
+			name, since(c.tried, d.Sent))
+	}
+	return ""
+}
+
+// take is the deed of an order that takes a key of the lock. If it has that already, it is a renewal.
+func (c *course) take(d *deed, name string) string {
+	if took, has := c.has[d.Key]; has {
+		if other := c.holder(c.record, c.order, d); other != nil {
+			return fmt.Sprintf("a renewal took another's lock: %s's %s, %s after its acquire, took %s from %s", name, d.Name,
+				since(took, d.Sent), d.Key, c.nameOf(other))
+		}
+		if c.passport.renews(c.shape(&d.Seen)) {
+			return fmt.Sprintf("a renewal made the key again: %s's %s made %s, which had gone, %s after its acquire", name,
+				d.Name, d.Key, since(took, d.Sent))
+		}
+	}
+	if !d.Delivered.IsZero() {
+		c.has[d.Key] = d.Sent
+	}
+	c.asked = true
+	return ""
+}
+
+// holder returns the order of another instance that has a key when it is taken, nil if none has.
+func (b *bench) holder(record map[*order][]carried, not *order, taken *deed) (holder *order) {
+	for _, o := range b.orders {
+		if o.at == not.at {
+			continue
+		}
+		var has time.Time // since when
+		for _, d := range deeds(record[o]) {
+			switch {
+			case d.Key != taken.Key || !d.Sent.Before(taken.Sent):
+			case d.took(), d.Prolongs():
+				has = d.Sent
+			case d.Releases():
+				has = time.Time{}
+			}
+		}
+		if ttl := b.passport.TTL; !has.IsZero() && (ttl == 0 || taken.Sent.Sub(has) < ttl) {
+			holder = o
+		}
+	}
+	return holder
+}
+
+// ended reports whether the lock of the order with the fault had ended by its TTL or by our hand before another order
+// took it: what that breaks is no bug of the shop.
+func (b *bench) ended(f fault, record map[*order][]carried) bool {
+	name, _, _ := strings.Cut(f.name, " ")
+	i := slices.IndexFunc(b.orders, func(o *order) bool { return o.name == "anna" })
+	if i < 0 || name == "key-removed" || name == "server-restart" || name == "late" {
+		return true
+	}
+	var last, free time.Time // when it took the lock or renewed it, and when it gave it back
+	anna := b.orders[i]
+	for _, d := range deeds(record[anna]) {
+		switch {
+		case d.took(), d.Prolongs():
+			last = d.Sent
+		case d.Releases() && free.IsZero():
+			free = d.Sent
+		}
+	}
+	const slack = 50 * time.Millisecond
+	ends := last.Add(b.passport.TTL - slack)
+	early := func(d deed) bool {
+		return d.took() && d.Sent.After(last) && d.Sent.Before(ends) && (free.IsZero() || d.Sent.Before(free))
+	}
+	return !slices.ContainsFunc(b.orders, func(o *order) bool {
+		return o.at != anna.at && slices.ContainsFunc(deeds(record[o]), early)
+	})
+}
+
+// cause names why something is broken, one of a closed list, with what shows it.
+func (b *bench) cause(c *history.Cell, record map[*order][]carried) string {
+	p, lost := b.passport, broken(c)
+	shown := history.FirstBroken(c.Findings).Because
+	of := func(v history.Verdict) string { return ": " + c.Finding(v).Because }
+	switch {
+	case p.Apart != "":
+		return fmt.Sprintf("each %s has a key of its own: %s", p.Apart, shown)
+	case p.Early:
+		return "written after the release: " + shown
+	case len(p.Locks) == 0 && !p.lockFree:
+		return "no lock: it reads the stock and writes it in two steps, as v0: " + shown
+	case strings.Contains(lost, "S") && b.toldNo(record) != nil:
+		return fmt.Sprintf("it told %s no though it had written the stock", b.nameOf(b.toldNo(record))) + of(history.Stock)
+	case strings.Contains(lost, "R"):
+		return b.howItRemoved(c.Finding(history.OwnRelease), record) + of(history.OwnRelease)
+	case strings.Contains(lost, "L"):
+		return b.whyStuck(record) + of(history.Liveness)
+	}
+	return "of unknown cause: " + shown
+}
+
+// whyStuck says why no fresh order gets through.
+func (b *bench) whyStuck(record map[*order][]carried) string {
+	switch p := b.passport; {
+	case p.TTLLater:
+		return "the lock and its TTL are two commands, as v1.5"
+	case p.TTL == 0 && len(p.Locks) > 0:
+		return "no TTL, as v1"
+	case b.renewedAfter(record) != "":
+		return "still renewed after the order"
+	case p.messages:
+		return "waiters wait for a message that a dead holder never sends, and do not look at the TTL"
+	}
+	return "of unknown cause"
+}
+
+// toldNo returns an order that was told no, and whose last write of the stock took a unit; nil if there is none.
+func (b *bench) toldNo(record map[*order][]carried) *order {
+	for _, o := range b.orders {
+		wrote := slices.ContainsFunc(deeds(record[o]), func(d deed) bool { return d.sold() })
+		if o.outcome == history.Busy && wrote {
+			return o
+		}
+	}
+	return nil
+}
+
+// howItRemoved says why an order removed another's lock.
+func (b *bench) howItRemoved(f history.Finding, record map[*order][]carried) string {
+	for o, commands := range record {
+		if len(f.Evidence) == 0 || f.Evidence[0].Orders[0] != b.Product+"-"+o.name {
+			continue
+		}
+		wrote, looked := false, false
+		for _, d := range deeds(commands) {
+			switch {
+			case d.Releases() && strings.HasPrefix(d.Name, "eval"):
+				return "it does not compare the whole value"
+			case d.Releases() && looked:
+				return "it looks and deletes in two commands, as v3; v4 fixes it"
+			case d.Releases():
+				return "it does not look at the value, as v2; v4 fixes it"
+			}
+			wrote = wrote || d.WritesStock()
+			looked = looked || wrote && slices.Contains(b.passport.Locks, d.On())
+		}
+	}
+	return "it removed another's lock"
+}
+
+// anyTwice reports whether an order took several units.
+func (b *bench) anyTwice(c *history.Cell) bool {
+	return slices.ContainsFunc(c.Ops, func(op history.Op) bool { return len(op.Units) > 1 })
+}
+
+// renewedAfter tells of an order whose lock was renewed after it had ended; "" if there is none.
+func (b *bench) renewedAfter(record map[*order][]carried) string {
+	for _, o := range b.orders {
+		if o.ended.IsZero() {
+			continue
+		}
+		for _, d := range deeds(record[o]) {
+			if d.Prolongs() && d.Came.After(o.ended.Add(200*time.Millisecond)) {
+				return fmt.Sprintf("%s's lock was renewed %s after it had been answered", b.nameOf(o), since(o.ended, d.Came))
+			}
+		}
+	}
+	return ""
+}
+
+// remarks are what changes no exit code.
+func (b *bench) remarks(record map[*order][]carried) (all []string) {
+	if text := b.renewedAfter(record); text != "" {
+		all = append(all, text)
+	}
+	for _, o := range b.orders {
+		if text := b.keptFor(o, record); text != "" {
+			all = append(all, text)
+		}
+		var freed, took time.Time
+		var by *order
+		for _, other := range b.orders {
+			for _, d := range deeds(record[other]) {
+				if other != o && d.Releases() {
+					freed, by = d.Sent, other
+				}
+			}
+		}
+		for _, d := range deeds(record[o]) {
+			if d.took() && took.IsZero() {
+				took = d.Sent
+			}
+		}
+		if by != nil && took.Sub(freed) > time.Second && freed.After(o.sent) {
+			all = append(all, fmt.Sprintf("%s slept on for %s though the lock was free", b.nameOf(o), since(freed, took)))
+		}
+	}
+	return all
+}
+
+// keptFor says that a lock stayed though the order that took it, without hearing of it, was told no.
+func (b *bench) keptFor(o *order, record map[*order][]carried) string {
+	var took time.Time
+	for _, d := range deeds(record[o]) {
+		switch {
+		case d.took() && d.Delivered.IsZero():
+			took = d.Sent
+		case d.took(), d.Releases():
+			took = time.Time{}
+		}
+	}
+	if took.IsZero() || b.passport.TTL == 0 || o.outcome == history.Sold || b.diedAt(o.at) != history.Never {
+		return ""
+	}
+	return "the lock stayed until its TTL though its order was told no: nobody undoes an acquire without a reply"
+}
+
+// nameOf returns an order as a sentence names it.
+func (b *bench) nameOf(o *order) string {
+	return (&history.Cell{Product: b.Product}).OrderName(b.Product + "-" + o.name)
+}
+
+func since(from, to time.Time) string { return to.Sub(from).Round(time.Millisecond).String() }

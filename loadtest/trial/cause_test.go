@@ -1,0 +1,165 @@
+package trial
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"stockapi/loadtest/history"
+)
+
+// An order's own commands show what is wrong with it, whatever came of it.
+func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
+	for want, forged := range map[string]func(f *forgery){
+		"it released what it had not taken: Anna's del removed lock:10000": func(f *forgery) {
+			f.order("anna", atA, history.Busy, 0, 90, f.tried(10), f.tried(60), f.del(80))
+		},
+		"written after the release: Anna's set of the stock came 5ms after it had released the lock": func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 90, f.acquire(10), f.read(20), f.release(25), f.write(30))
+		},
+		"sold though the lock was another's: Anna wrote the stock 20ms after it had found the lock taken": func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 90, f.tried(10), f.read(20), f.write(30))
+		},
+		"a renewal made the key again: Anna's eval made lock:10000, which had gone, 600ms after its acquire": func(
+			f *forgery,
+		) {
+			f.order("anna", atA, history.Sold, 0, 900, f.acquire(10), f.read(20), f.renewal(610, history.EffectAcquired),
+				f.write(700), f.release(800))
+		},
+		"a renewal took another's lock: Anna's eval, 600ms after its acquire, took lock:10000 from Bert": func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 900, f.acquire(10), f.read(20), f.renewal(610, history.EffectAcquired),
+				f.write(700), f.release(800))
+			f.order("bert", atB, history.Sold, 100, 900, f.acquire(300), f.write(850))
+		},
+		// What comes of an order that is right, whatever happens to it.
+		"": func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 90, f.acquire(10), f.read(20), f.write(30), f.release(40))
+			f.order("bert", atB, history.Sold, 5, 200, f.tried(15), f.acquire(60), f.read(70), f.write(80), f.release(90))
+			f.order("clara", atA, history.Busy, 100, 300, f.tried(110), f.tried(210))
+			f.order("dora", atA, history.Busy, 310, 400, without(f.acquire(320)), f.release(350))
+			f.order("emil", atB, history.Sold, 410, 900, f.acquire(420), f.renewal(500, history.EffectRenewed), f.write(600),
+				f.release(700))
+			f.order("fritz", atB, history.Sold, 910, 990, f.acquire(920), f.release(930), f.acquire(940), f.write(950),
+				f.release(960))
+		},
+	} {
+		f := forge()
+		forged(f)
+		assert.Equal(t, want, f.seen(f.record))
+	}
+}
+
+// The cause of what a verdict found is one of a closed list. What breaks by design has none.
+func TestCausesOfBrokenCells(t *testing.T) {
+	// Bert sells Anna's unit when her lease has ended. Then come these commands of hers.
+	overlap := func(f *forgery, then ...carried) {
+		f.order("anna", atA, history.Sold, 0, 3000, append([]carried{f.acquire(10), f.read(20), f.write(2100)}, then...)...)
+		f.order("bert", atB, history.Sold, 50, 2600, f.tried(100), f.acquire(2050), f.read(2060), f.write(2070),
+			f.release(2500))
+	}
+	stuck := func(f *forgery, annas ...carried) {
+		f.order("anna", atA, history.Unknown, 0, 0, append([]carried{f.acquire(10)}, annas...)...)
+		f.order("bert", atB, history.Busy, 900, 9000, f.tried(1010), f.tried(8000)).phase = history.Probe
+	}
+	none := func(f *forgery) {
+		f.order("anna", atA, history.Sold, 0, 60, f.read(20), f.write(50))
+		f.order("bert", atB, history.Sold, 0, 60, f.read(21), f.write(49))
+	}
+	for _, one := range []struct {
+		fault, letters, defect, design string
+		forged                         func(*forgery)
+	}{
+		{"pause", "SE", "", because["v4"], func(f *forgery) { overlap(f) }},
+		{"pause", "SE", "", because["v5.5"], func(f *forgery) {
+			f.passport.Every = 600 * time.Millisecond
+			overlap(f)
+		}},
+		{"late", "E", "", because["v15"], func(f *forgery) {
+			f.passport.Fence = true
+			f.order("anna", atA, history.Sold, 0, 3000, f.acquire(10), f.read(20), f.leave(2100, 8))
+			f.order("bert", atB, history.Sold, 50, 2600, f.acquire(2050), f.read(2060), f.write(2070), f.release(2500))
+		}},
+		// Nobody else may have the lock within the lease, whatever the fault.
+		{"pause", "SE", "of unknown cause", "", func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 600, f.acquire(10), f.read(20), f.write(500))
+			f.order("bert", atB, history.Sold, 50, 590, f.acquire(100), f.read(120), f.write(200))
+		}},
+		{"crash 2", "SE", "of unknown cause", "", func(f *forgery) { overlap(f) }},
+		{"pause", "SER", "it does not look at the value, as v2; v4 fixes it", "", func(f *forgery) {
+			overlap(f, f.del(2300))
+		}},
+		{"pause", "SER", "it looks and deletes in two commands, as v3; v4 fixes it", "", func(f *forgery) {
+			overlap(f, f.command(2250, history.EffectNothing, "get", lockKey), f.del(2300))
+		}},
+		{"pause", "SER", "it does not compare the whole value", "", func(f *forgery) { overlap(f, f.release(2300)) }},
+		{"crash 1", "L", "no TTL, as v1", "", func(f *forgery) {
+			f.passport.TTL = 0
+			stuck(f)
+		}},
+		{"crash 1", "L", "the lock and its TTL are two commands, as v1.5", "", func(f *forgery) {
+			f.passport.TTLLater = true
+			stuck(f)
+		}},
+		{"request-lost 4", "L", "still renewed after the order", "", func(f *forgery) {
+			stuck(f, f.renewal(700, history.EffectRenewed), f.renewal(1400, history.EffectRenewed))
+			f.orders[0].ended, f.orders[0].outcome = f.after(600), history.Busy
+		}},
+		{"busy", "R", "it released what it had not taken", "", func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 900, f.acquire(10), f.read(20), f.write(800), f.release(850))
+			f.order("bert", atB, history.Busy, 50, 600, f.tried(100), f.del(500))
+		}},
+		{"crash 1", "L", "of unknown cause", "", func(f *forgery) { stuck(f) }},
+		{"two-instances", "S", "each order has a key of its own", "", func(f *forgery) {
+			f.passport.Apart, f.passport.Locks = "order", nil
+			none(f)
+		}},
+		{"two-instances", "S", "each instance has a key of its own", "", func(f *forgery) {
+			f.passport.Apart, f.passport.Locks = "instance", nil
+			none(f)
+		}},
+		{"two-instances", "S", "no lock", "", func(f *forgery) {
+			f.passport.Locks = nil
+			none(f)
+		}},
+		{"reply-lost 3", "S", "the write was sent again", "", func(f *forgery) {
+			decr := func(ms int) carried { return f.command(ms, history.EffectWrote, "decr", stockKey) }
+			f.order("anna", atA, history.Sold, 0, 90, f.acquire(10), decr(20), decr(40), f.release(60))
+		}},
+	} {
+		f := forge()
+		one.forged(f)
+		c := f.judge(one.fault)
+		assert.Equal(t, one.letters, broken(c), "%s: %s %v", one.fault, one.defect, c.Findings)
+		cause, shown, _ := strings.Cut(c.Defect, ": ")
+		assert.Equal(t, one.defect, cause)
+		assert.Equal(t, one.defect != "", shown != "", "a defect has something that shows it")
+		assert.Equal(t, one.design, c.Design)
+	}
+}
+
+// A right order is accused of nothing.
+func TestNoCauseWithoutADefect(t *testing.T) {
+	f := forge()
+	f.order("anna", atA, history.Sold, 0, 90, f.acquire(10), f.read(20), f.write(30), f.release(40))
+	f.order("bert", atB, history.Sold, 5, 200, f.tried(15), f.acquire(60), f.read(70), f.leave(80, 8), f.release(90))
+	c := f.judge("pause")
+	assert.Empty(t, broken(c))
+	assert.Empty(t, c.Defect+c.Design)
+	assert.Empty(t, c.Remarks)
+}
+
+// Remarks are worth knowing, and break nothing.
+func TestRemarks(t *testing.T) {
+	f := forge()
+	f.order("anna", atA, history.Busy, 0, 90, without(f.acquire(10)))
+	f.order("bert", atB, history.Sold, 5, 9000, f.tried(15), f.acquire(3000), f.read(3010), f.write(3020), f.release(3030))
+	f.order("clara", atA, history.Sold, 3005, 9000, f.tried(3006), f.acquire(5000), f.leave(5010, 8), f.release(5020))
+	c := f.judge("reply-lost 1")
+	assert.Empty(t, c.Defect)
+	assert.Equal(t, []string{
+		"the lock stayed until its TTL though its order was told no: nobody undoes an acquire without a reply",
+		"order clara slept on for 1.97s though the lock was free",
+	}, c.Remarks)
+}

@@ -1,0 +1,10 @@
+// Package trial puts anybody's shop on trial: a service in any language that is given a port and the URL of a Redis. It
+// starts two instances of it, each behind a wire of its own, finds out what its lock is, places faults between its
+// commands, and judges what the wires recorded. It knows nothing of the shop but how an order is sent and where the
+// stock is.
+//
+// Reading order: trial.go (all of it), bench.go (a Redis, two wires, two instances), order.go (buying one unit),
+// gate.go (which command is held or lost), learn.go with passport.go (what the lock is), faults.go (the cells) with
+// inflict.go (how each fault is brought about) and play.go, record.go (what the wires saw, as a cell), cause.go (what
+// is by design, and what is a defect).
+package trial

@@ -1,0 +1,144 @@
+package trial
+
+import (
+	"context"
+	"slices"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire"
+)
+
+// A trap waits for a command of an instance, and does with it what its fault wants. It springs once, or always.
+type trap struct {
+	at     int
+	is     func(*wire.Command) bool     // of a command that has come
+	did    func([]history.Command) bool // of one that was carried out; nil: anything. Only for a reply that is held
+	does   schedule.Decision            // Pass: the command is held, or its reply
+	reply  bool                         // the reply is held
+	always bool
+
+	sprung chan struct{} // closed when it has caught one
+	cmd    *wire.Command // that it has caught
+}
+
+// hasSprung reports whether a trap has caught a command.
+func (t *trap) hasSprung() bool {
+	select {
+	case <-t.sprung:
+		return true
+	default:
+		return false
+	}
+}
+
+// set sets a trap.
+func (b *bench) set(t *trap) *trap {
+	t.sprung = make(chan struct{})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.traps = append(b.traps, t)
+	return t
+}
+
+// unset lets a trap go, with what it holds.
+func (b *bench) unset(t *trap) {
+	b.mu.Lock()
+	b.traps = slices.DeleteFunc(b.traps, func(one *trap) bool { return one == t })
+	cmd := t.cmd
+	delete(b.held, cmd)
+	b.mu.Unlock()
+	switch {
+	case cmd == nil:
+	case t.reply:
+		b.deliver(cmd)
+	case t.does == schedule.ComesLate:
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if !b.arrived[cmd] {
+			b.arrived[cmd] = true
+			close(cmd.Arrive)
+		}
+	default:
+		b.gate.Decide(cmd, schedule.Pass)
+	}
+}
+
+func (b *bench) deliver(cmd *wire.Command) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.delivered[cmd] {
+		b.delivered[cmd] = true
+		close(cmd.Deliver)
+	}
+}
+
+// letThrough lets all commands through but those for which there is a trap.
+func (b *bench) letThrough(ctx context.Context) {
+	for {
+		select {
+		case <-b.gate.Arrived:
+		case <-ctx.Done():
+			return
+		}
+		for _, e := range b.ends {
+			for _, cmd := range b.gate.Of(&e.Client) {
+				b.decide(cmd)
+			}
+		}
+	}
+}
+
+func (b *bench) decide(cmd *wire.Command) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.held[cmd] {
+		return
+	}
+	i := slices.IndexFunc(b.traps, func(t *trap) bool {
+		return t.at == cmd.Client.Index && (t.cmd == nil || t.always) && t.is(cmd)
+	})
+	if i < 0 {
+		b.gate.Decide(cmd, schedule.Pass)
+		return
+	}
+	t := b.traps[i]
+	switch {
+	case t.reply:
+		cmd.Deliver = make(chan struct{})
+		b.gate.Decide(cmd, schedule.Pass)
+		go b.holdReply(t, cmd)
+		return
+	case t.does == schedule.Pass:
+		b.held[cmd] = true
+	default:
+		if t.does == schedule.ComesLate {
+			cmd.Arrive = make(chan struct{})
+		}
+		b.gate.Decide(cmd, t.does)
+	}
+	t.spring(cmd)
+}
+
+// spring notes what a trap has caught. The caller has the bench's lock.
+func (t *trap) spring(cmd *wire.Command) {
+	if t.cmd == nil {
+		t.cmd = cmd
+		close(t.sprung)
+	}
+}
+
+// holdReply holds the reply of a command that has come into a trap, if it did what the trap is for.
+func (b *bench) holdReply(t *trap, cmd *wire.Command) {
+	<-cmd.Done()
+	caught := t.did == nil || t.did(b.looker.Traced(cmd))
+	b.mu.Lock()
+	caught = caught && t.cmd == nil && slices.Contains(b.traps, t)
+	if caught {
+		t.spring(cmd)
+	}
+	b.mu.Unlock()
+	if !caught {
+		b.deliver(cmd)
+	}
+}

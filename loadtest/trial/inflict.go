@@ -1,0 +1,495 @@
+package trial
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire"
+)
+
+// replyOf is a trap for the reply of a step at an instance, when it has done what that step does.
+func (b *bench) replyOf(at int, s *step) *trap {
+	return &trap{at: at, reply: true, is: func(cmd *wire.Command) bool { return b.shape(&cmd.Seen) == s.shape },
+		did: func(effects []history.Command) bool {
+			return len(s.effects) == 0 || slices.ContainsFunc(effects, func(c history.Command) bool {
+				return slices.ContainsFunc(s.effects, func(e history.Command) bool { return c.Effect == e.Effect })
+			})
+		}}
+}
+
+// writeOf is a trap for the first write of the stock of an instance.
+func (b *bench) writeOf(at int, does schedule.Decision) *trap {
+	return &trap{at: at, does: does, is: func(cmd *wire.Command) bool { return b.passport.writes[b.shape(&cmd.Seen)] }}
+}
+
+// anna sends an order to a, and waits until it is in the trap. It says why it got into none.
+func (b *bench) anna(t *trap) (*order, string) {
+	b.set(t)
+	o := b.order("anna", atA)
+	return o, b.caught(t, o)
+}
+
+// bert lets Bert buy at b until he has sold, again when he is told no, for so long.
+func (b *bench) bert(atMost time.Duration) { b.bertUntil(atMost, nil) }
+
+// bertUntil does so until something else has happened, too, and returns his last order.
+func (b *bench) bertUntil(atMost time.Duration, happened <-chan struct{}) (o *order) {
+	late := time.After(atMost)
+	for n := 1; ; n++ {
+		name := "bert"
+		if n > 1 {
+			name = fmt.Sprintf("bert-%d", n)
+		}
+		o = b.order(name, atB)
+		select {
+		case <-o.done:
+		case <-happened:
+			return o
+		case <-late:
+			return o
+		}
+		if o.outcome == history.Sold {
+			return o
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-late:
+			return o
+		}
+	}
+}
+
+func (b *bench) order(name string, at int) *order { return b.buy(name, at, history.Buy, b.Order, 0) }
+
+func (b *bench) caught(t *trap, o *order) string {
+	select {
+	case <-t.sprung:
+		return ""
+	case <-o.done:
+		return "the order ended without the command at which the fault was to happen"
+	}
+}
+
+// wait waits until an order has ended, or for so long.
+func wait(o *order, atMost time.Duration) {
+	select {
+	case <-o.done:
+	case <-time.After(atMost):
+	}
+}
+
+// note records a fault of an order since then.
+func (b *bench) note(o *order, since time.Time, stopped bool, format string, args ...any) {
+	b.faults = append(b.faults, history.Fault{Order: b.Product + "-" + o.name, Instance: b.ends[o.at].Name,
+		Text: fmt.Sprintf(format, args...), Stopped: stopped, At: history.At(b.begun, since),
+		End: history.At(b.begun, time.Now())})
+}
+
+const (
+	crowdOrders  = 20 // at each instance
+	crowdAtOnce  = 8  // of them
+	crowdShelf   = 15 // units for each instance
+	crowdPatient = 10 * time.Second
+)
+
+// crowdAt lets crowds buy, at full speed: nobody looks.
+func crowdAt(instances ...int) func(*bench) string {
+	return func(b *bench) string {
+		b.blind.Store(true)
+		defer b.blind.Store(false)
+		b.gate.OpenAll()
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		until := time.Now().Add(crowdPatient)
+		for _, at := range instances {
+			for w := range crowdAtOnce {
+				all.Go(func() {
+					for n := w; n < crowdOrders && time.Now().Before(until); n += crowdAtOnce {
+						mu.Lock()
+						o := b.order(fmt.Sprintf("%s-%d", b.ends[at].Name, n+1), at)
+						mu.Unlock()
+						<-o.done
+					}
+				})
+			}
+		}
+		all.Wait()
+		b.quiet()
+		b.gate.Close()
+		return ""
+	}
+}
+
+// whileHeld holds Anna before her write, and does something meanwhile. What then still holds her the bench lets go.
+func whileHeld(do func(b *bench, anna *order, held *trap) string) func(*bench) string {
+	return func(b *bench) string {
+		held := b.replyOf(atA, b.passport.beforeWrite())
+		anna, why := b.anna(held)
+		if why != "" {
+			return why
+		}
+		return do(b, anna, held)
+	}
+}
+
+// slowWork holds the reply of the command before Anna's write, or sends an order that is slow by itself.
+func slowWork(b *bench) string {
+	p := b.passport
+	if b.Slow == nil {
+		return whileHeld(func(b *bench, anna *order, _ *trap) string {
+			since := time.Now()
+			b.bert(p.hold())
+			b.note(anna, since, false, "working %s%s", round(time.Since(since)),
+				either(len(p.Locks) > 0, " under a lease of "+p.TTL.String(), ""))
+			return ""
+		})(b)
+	}
+	work := p.lease() * 5 / 2
+	anna := b.buy("anna", atA, history.Buy, *b.Slow, work)
+	time.Sleep(p.lease() / 4)
+	bert := b.order("bert", atB)
+	<-anna.done
+	b.note(anna, anna.sent, false, "working %s under a lease of %s", work, p.lease())
+	<-bert.done
+	return ""
+}
+
+// pause stops a while Anna's reply is held. It is there when a goes on.
+func pause(b *bench, anna *order, held *trap) string {
+	since := time.Now()
+	if err := b.ends[atA].shop.Stop(); err != nil {
+		return err.Error()
+	}
+	b.bert(b.passport.lease() + margin)
+	b.note(anna, since, true, "stopped %s before its write", round(time.Since(since)))
+	b.unset(held)
+	time.Sleep(20 * time.Millisecond) // until the reply is there
+	if err := b.ends[atA].shop.Continue(); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func late(b *bench) string {
+	p := b.passport
+	write := b.writeOf(atA, schedule.ComesLate)
+	anna, why := b.anna(write)
+	if why != "" {
+		return why
+	}
+	since := time.Now()
+	b.bert(max(p.lease(), p.Patience) + margin)
+	b.note(anna, since, false, "its write under way for %s", round(time.Since(since)))
+	b.land(write, atA)
+	return ""
+}
+
+// land lets a late command arrive, whose caller then waits no longer.
+func (b *bench) land(t *trap, at int) {
+	b.unset(t)
+	select {
+	case <-t.cmd.Done():
+	case <-time.After(margin):
+	}
+	b.ends[at].wire.Break()
+}
+
+// killed is the text of the fault of an instance that was killed.
+const killed = "killed"
+
+func crashAcquired(b *bench) string {
+	return crash(b, &trap{at: atA, reply: true,
+		is:  func(cmd *wire.Command) bool { return b.passport.acquires[b.shape(&cmd.Seen)] },
+		did: func(effects []history.Command) bool { return slices.ContainsFunc(effects, acquired) }})
+}
+
+func acquired(c history.Command) bool { return c.Acquires() && c.Succeeded() }
+
+func crashAtWrite(b *bench) string { return crash(b, b.writeOf(atA, schedule.Pass)) }
+
+func crash(b *bench, at *trap) string {
+	anna, why := b.anna(at)
+	if why != "" {
+		return why
+	}
+	b.note(anna, time.Now(), false, killed)
+	b.ends[atA].shop.Kill()
+	<-anna.done
+	return ""
+}
+
+// lateRelease holds that command of Anna's release until Bert has the lock. A third order comes while he has it.
+func lateRelease(number int) func(*bench) string {
+	return func(b *bench) string {
+		p := b.passport
+		shape, wrote, nth := p.afterWrite()[number].shape, false, 0
+		for _, s := range p.afterWrite()[:number] {
+			if s.shape == shape {
+				nth++
+			}
+		}
+		release := &trap{at: atA, does: schedule.Pass, is: func(cmd *wire.Command) bool {
+			one := b.shape(&cmd.Seen)
+			if wrote && one == shape {
+				nth--
+				return nth < 0
+			}
+			wrote = wrote || p.writes[one]
+			return false
+		}}
+		anna, why := b.anna(release)
+		if why != "" {
+			return why
+		}
+		since := time.Now()
+		works := b.set(b.replyOf(atB, p.beforeWrite()))
+		if aLongReply(p) != "" { // the client would give the release up before the lease ends
+			if err := b.remove(); err != nil {
+				return err.Error()
+			}
+		}
+		bert := b.bertUntil(p.lease()+margin, works.sprung)
+		if !works.hasSprung() {
+			return "Bert did not get the lock while Anna's release was held: it may be renewed until then"
+		}
+		b.note(anna, since, false, "its release held for %s", round(time.Since(since)))
+		b.unset(release)
+		moment := min(p.lease()/4, 700*time.Millisecond) // Bert's own lease must not end
+		if wait(anna, moment); anna.isDone() {
+			wait(b.order("clara", atA), moment)
+		}
+		b.unset(works)
+		<-bert.done
+		return ""
+	}
+}
+
+// lost loses command number k of Anna's sale, or its reply.
+func lost(k int, does schedule.Decision) func(*bench) string {
+	return func(b *bench) string {
+		p, nth := b.passport, 0
+		for _, s := range p.steps[:k] {
+			if s.shape == p.steps[k].shape {
+				nth++
+			}
+		}
+		t := &trap{at: atA, does: does, is: func(cmd *wire.Command) bool {
+			if b.shape(&cmd.Seen) != p.steps[k].shape {
+				return false
+			}
+			nth--
+			return nth < 0
+		}}
+		anna, why := b.anna(t)
+		if why != "" {
+			return why
+		}
+		b.note(anna, time.Now(), false, either(does == schedule.LostReply, "the reply of command %d lost", "command %d lost"),
+			k+1)
+		<-anna.done
+		<-b.order("bert", atB).done
+		return ""
+	}
+}
+
+func lateAcquire(b *bench) string {
+	t := &trap{at: atA, does: schedule.ComesLate,
+		is: func(cmd *wire.Command) bool { return b.passport.acquires[b.shape(&cmd.Seen)] }}
+	anna, why := b.anna(t)
+	if why != "" {
+		return why
+	}
+	b.note(anna, time.Now(), false, "its acquire late")
+	b.ends[atA].wire.Break()
+	wait(anna, margin)
+	b.land(t, atA)
+	<-b.order("bert", atB).done
+	return ""
+}
+
+// renewalsLost loses what prolongs Anna's lock.
+func renewalsLost(b *bench) string {
+	p := b.passport
+	b.set(&trap{at: atA, does: schedule.LostRequest, always: true, is: func(cmd *wire.Command) bool {
+		shape := b.shape(&cmd.Seen)
+		return p.renews(shape) && !p.acquires[shape]
+	}})
+	return whileHeld(func(b *bench, anna *order, _ *trap) string {
+		since := time.Now()
+		b.bert(p.hold())
+		b.note(anna, since, false, "its renewals lost for %s", round(time.Since(since)))
+		return ""
+	})(b)
+}
+
+func hangUpWaiting(b *bench) string {
+	works := b.set(b.replyOf(atB, b.passport.beforeWrite()))
+	bert := b.order("bert", atB)
+	if why := b.caught(works, bert); why != "" {
+		return why
+	}
+	anna := b.order("anna", atA)
+	wait(anna, 300*time.Millisecond)
+	if anna.isDone() {
+		return "Anna was answered at once: orders do not wait"
+	}
+	b.note(anna, time.Now(), false, "hung up while it waited")
+	anna.hang()
+	time.Sleep(200 * time.Millisecond)
+	b.unset(works)
+	<-bert.done
+	b.settle(anna)
+	return ""
+}
+
+// settle waits for what a shop does for a customer who has hung up: it may still buy for her.
+func (b *bench) settle(o *order) {
+	for until := time.Now().Add(margin); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+		if slices.ContainsFunc(deeds(b.record()[o]), func(d deed) bool { return d.Releases() }) {
+			return
+		}
+	}
+}
+
+func hangUpWorking(b *bench, anna *order, held *trap) string {
+	b.note(anna, time.Now(), false, "hung up while it worked")
+	anna.hang()
+	time.Sleep(200 * time.Millisecond)
+	b.unset(held)
+	<-b.order("bert", atB).done
+	return ""
+}
+
+// waiterUnheard loses what a waiter is to hear, or holds its subscription until the lock has been released.
+func waiterUnheard(is func(*wire.Command) bool, does schedule.Decision) func(*bench) string {
+	return whileHeld(func(b *bench, anna *order, held *trap) string {
+		unheard := b.set(&trap{at: atB, does: does, always: does == schedule.Refuse, is: is})
+		bert := b.order("bert", atB)
+		wait(bert, 300*time.Millisecond)
+		b.unset(held)
+		<-anna.done
+		b.quiet()
+		if does == schedule.Pass {
+			b.unset(unheard)
+		}
+		<-bert.done
+		if unheard.cmd == nil {
+			return "Bert waited for no message"
+		}
+		b.note(bert, unheard.cmd.Came, false, "unheard")
+		return ""
+	})
+}
+
+// remove removes the lock, as if somebody had.
+func (b *bench) remove() error {
+	return b.alone(func(to *redis.Client) error { return to.Del(b.ctx, b.passport.Locks...).Err() })
+}
+
+// keyRemoved removes the lock while Anna has it. The next renewal finds it gone, or Bert's.
+func keyRemoved(renewed bool) func(b *bench, anna *order, held *trap) string {
+	return func(b *bench, anna *order, held *trap) string {
+		p, since := b.passport, time.Now()
+		if err := b.remove(); err != nil {
+			return err.Error()
+		}
+		renewal := min(p.Every*3/2, p.hold())
+		if renewed {
+			time.Sleep(renewal)
+		}
+		works := b.set(b.replyOf(atB, p.beforeWrite()))
+		bert := b.order("bert", atB)
+		select {
+		case <-works.sprung:
+			wait(bert, renewal)
+		case <-time.After(p.hold()):
+		}
+		b.note(anna, since, false, "its lock removed")
+		b.unset(held)
+		wait(anna, time.Second)
+		b.unset(works)
+		return ""
+	}
+}
+
+// busy puts the lock's keys back as they were when somebody had them, without a TTL, until the order is answered.
+func busy(b *bench) string {
+	p, since := b.passport, time.Now()
+	err := b.alone(func(to *redis.Client) error {
+		for key, text := range p.dumps {
+			if err := to.RestoreReplace(b.ctx, key, 0, text).Err(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err.Error()
+	}
+	taken := time.Now()
+	anna := b.order("anna", atA)
+	wait(anna, httpTime*3/4)
+	if slices.ContainsFunc(deeds(b.record()[anna]), func(d deed) bool { return acquired(d.Command) }) {
+		return "a key that is put back does not keep the lock: its end is in its value"
+	}
+	ours := history.Op{Order: b.Product + "-us", Phase: history.Buy, Instance: us, Outcome: history.NotSold,
+		Detail: "the trial itself, which kept the lock", Sent: history.At(b.begun, since),
+		Done:  history.At(b.begun, time.Now()),
+		Lease: &history.Lease{AcquiredAt: history.At(b.begun, taken), ReleasedAt: history.At(b.begun, time.Now())}}
+	for _, key := range p.Locks {
+		ours.Trace = append(ours.Trace, history.Command{Node: b.store.Host, Cmd: "restore", Key: key, Reply: "OK",
+			At: history.At(b.begun, since), End: history.At(b.begun, taken), Effect: history.EffectAcquired + history.Endless})
+	}
+	b.extra = append(b.extra, ours)
+	b.note(anna, taken, false, "refused the lock, which somebody keeps")
+	if err := b.remove(); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// us is the name by which the trial itself takes part.
+const us = "loadtest"
+
+// serverRestart does what a restart of the Redis does that keeps the stock alone.
+func serverRestart(b *bench, anna *order, _ *trap) string {
+	b.note(anna, time.Now(), false, "the Redis restarted")
+	err := b.alone(func(to *redis.Client) error {
+		keys, err := to.Keys(b.ctx, "*").Result()
+		for _, key := range keys {
+			if key != b.shelf().Key && err == nil {
+				err = to.Del(b.ctx, key).Err()
+			}
+		}
+		if err == nil {
+			err = to.ScriptFlush(b.ctx).Err()
+		}
+		return err
+	})
+	if err != nil {
+		return err.Error()
+	}
+	for _, e := range b.ends {
+		e.wire.Break()
+	}
+	b.bert(margin)
+	return ""
+}
+
+// cutOff keeps a from the Redis for longer than a lease.
+func cutOff(b *bench, anna *order, _ *trap) string {
+	since := time.Now()
+	b.reach(atA, false)
+	b.bert(b.passport.lease() + margin)
+	b.note(anna, since, false, "cut off from the Redis for %s", round(time.Since(since)))
+	b.reach(atA, true)
+	return ""
+}
+
+func round(d time.Duration) time.Duration { return d.Round(10 * time.Millisecond) }

@@ -1,0 +1,99 @@
+package trial
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/scenario"
+)
+
+// An exception is a cell in which a trial of one of our rungs breaks something else than the scenario of that name.
+type exception struct {
+	letters string
+	atMost  bool // a race decides: it may break fewer
+	why     string
+}
+
+// The reasons for the exceptions.
+var (
+	writtenBefore = exception{"", false, "the release is held after the write: the second reads what the first wrote"}
+	thirdSells    = exception{"SER", false, "a third order comes while the second is at work, and sells the same unit"}
+	mayNotice     = exception{"SE", true, "it is stopped before its last look at its lease, and may notice the loss"}
+	mayNoticeToo  = exception{"E", true, mayNotice.why}
+)
+
+// ladder are our rungs as a foreign service, which has no hooks for faults and tells nothing: what a trial calls them,
+// and where its letters are not those of the matrix.
+var ladder = []struct {
+	rung, closest string
+	not           map[string]exception
+}{
+	{"v1", "v1", nil},
+	{"v2", "v2", nil},
+	{"v3", "v3", map[string]exception{"late-release": writtenBefore, "check-delete-gap": thirdSells}},
+	{"v4", "v4", map[string]exception{"late-release": writtenBefore}},
+	{"v5", "v5.5", nil},
+	{"v5.5", "v5.5", map[string]exception{"pause": mayNotice}},
+	{"v7", "v5.5", map[string]exception{"pause": mayNotice}},
+	{"v15", "v15", map[string]exception{"pause": mayNoticeToo}},
+	{"v17", "v17", nil},
+}
+
+// ofMatrix are the cells that a trial shares with the matrix.
+const ofMatrix = "one-instance two-instances slow-work pause crash late-release check-delete-gap"
+
+// Our own rungs, tried as anybody's shop, break what the matrix says of them.
+func TestTrialsOfTheLadder(t *testing.T) {
+	backendtest.Require(t)
+	backendtest.Long(t)
+	stockapi, err := buildStockapi()
+	require.NoError(t, err)
+	for _, one := range ladder {
+		t.Run(one.rung, func(t *testing.T) {
+			t.Parallel()
+			o := options(t, stockapi, "--redis-timeout", "4s", "--addr", "127.0.0.1:{port}", "--redis", "{redis}")
+			order, err := ParseRequest("POST /" + one.rung + "/decrease?product={product}&ttl=2s&wait=5s")
+			require.NoError(t, err)
+			o.Order, o.Only = order, strings.Fields(ofMatrix)
+			p, cells := try(t, o)
+			assert.Equal(t, one.closest, p.Closest(), p.String())
+			asked := 0
+			for _, c := range cells {
+				name, _, _ := strings.Cut(FaultOf(c), " ")
+				in, known := scenario.Table.Find(name)
+				require.True(t, known, name)
+				if c.NotRun != "" {
+					continue // no fault of this kind can be had there
+				}
+				asked++
+				want, may := one.not[name]
+				if !may {
+					expected, known := in.Expected(one.rung)
+					require.True(t, known, name)
+					want.letters = lettersOf(expected.Results)
+				}
+				got := broken(c)
+				if want.atMost {
+					assert.Empty(t, strings.Trim(got, want.letters), "%s: %s", FaultOf(c), got)
+					continue
+				}
+				assert.Equal(t, want.letters, got, "%s: %v", FaultOf(c), c.Findings)
+			}
+			assert.NotZero(t, asked)
+		})
+	}
+}
+
+// lettersOf returns the letters of what a scenario breaks, of what a trial asks about.
+func lettersOf(results map[history.Verdict]history.Result) string {
+	c := &history.Cell{}
+	for verdict, result := range results {
+		c.Findings = append(c.Findings, history.Finding{Verdict: verdict, Result: result})
+	}
+	return broken(c)
+}

@@ -1,0 +1,473 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/wire"
+)
+
+// Learn finds out what the lock of the shop is: from plain sales, from one that is held before its write, and from one
+// that finds the lock taken.
+func (t *Trial) Learn(ctx context.Context) (*Passport, error) {
+	t.Say("starting two instances of the shop…")
+	b, err := t.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer b.close()
+	t.Say("learning what the lock is…")
+	p := &Passport{}
+	t.passport = p
+	written, err := b.firstSales()
+	if err != nil {
+		return nil, err
+	}
+	keys := slices.Sorted(maps.Keys(written))
+	if err := b.lookAt(keys); err != nil {
+		return nil, err
+	}
+	sales, err := b.plainSales()
+	if err != nil {
+		return nil, err
+	}
+	b.findLocks(sales, keys)
+	if err := b.lookAt(p.Locks); err != nil {
+		return nil, err
+	}
+	if sales, err = b.plainSales(); err != nil {
+		return nil, err
+	}
+	b.describe(sales)
+	again, err := b.holdOne()
+	if err != nil || !again {
+		return p, err
+	}
+	if b, err = t.take(ctx); err != nil { // a shop that lost its lock may be down by now
+		return p, err
+	}
+	defer b.close()
+	_, err = b.holdOne()
+	return p, err
+}
+
+// firstSales buys one unit at each instance, and returns the keys besides the stock that were written. It fails if the
+// shop is none that can be tried.
+func (b *bench) firstSales() (written map[string]time.Time, err error) {
+	b.begin()
+	for at := range b.ends {
+		o := b.buy("first-"+strconv.Itoa(at), at, history.Buy, b.Order, 0)
+		<-o.done
+		if err := b.problem(o); err != nil {
+			return nil, err
+		}
+	}
+	b.quiet()
+	b.keepScripts()
+	_, written, err = b.ledger.Entries(b.ctx, b.store.Redis)
+	delete(written, b.shelf().Key)
+	return written, err
+}
+
+// problem says why a plain order shows that the shop cannot be tried.
+func (b *bench) problem(o *order) error {
+	e := b.ends[o.at]
+	b.quiet()
+	writes, _, err := b.ledger.Entries(b.ctx, b.store.Redis)
+	if err != nil {
+		return err
+	}
+	wrote := slices.ContainsFunc(writes[b.before:], func(w wire.Entered) bool { return e.wire.Carried(w.From) })
+	said := fmt.Sprintf("%s %s was answered %d %s", b.Order.Method, b.Order.Path, o.status, history.Clip(o.detail))
+	switch {
+	case o.status == 0:
+		said = fmt.Sprintf("%s %s got %s", b.Order.Method, b.Order.Path, o.detail)
+	case o.page:
+		said = fmt.Sprintf("%s %s was answered %d with an HTML page", b.Order.Method, b.Order.Path, o.status)
+	}
+	switch refused := e.wire.Refused(); { // a client may ask for more than it needs
+	case o.outcome == history.Sold && wrote:
+	case len(refused) > 0:
+		return fmt.Errorf("%w: %s", ErrShop, strings.Join(refused, "; "))
+	case len(b.sentBy(o.at)) == 0:
+		return fmt.Errorf("%w: it sent nothing to the Redis at $REDIS_URL ({redis}); %s", ErrShop, said)
+	case o.outcome == history.Unknown && o.status == 0:
+		return fmt.Errorf("%w: %s", ErrShop, said)
+	case o.outcome != history.Sold:
+		return fmt.Errorf("%w: a first order was not sold: %s; tell how a unit is ordered by --order, and what a sale "+
+			"looks like by --sold", ErrShop, said)
+	case !wrote:
+		return fmt.Errorf("%w: it sold without writing %s: %s; tell how a unit is ordered by --order, and where the stock "+
+			"is by --stock", ErrShop, b.shelf().Key, said)
+	}
+	return nil
+}
+
+// A sale is what a plain order did.
+type sale struct {
+	at      int
+	steps   []step
+	started map[string]bool // keys that it acquired before its first write of the stock
+}
+
+// plainSales buys one unit at a, one at b, and another at a.
+func (b *bench) plainSales() (sales []*sale, err error) {
+	b.begin()
+	for i, at := range []int{atA, atB, atA} {
+		o := b.buy("plain-"+strconv.Itoa(i), at, history.Buy, b.Order, 0)
+		<-o.done
+		b.quiet()
+		if err := b.problem(o); err != nil {
+			return nil, err
+		}
+		s := &sale{at: at, started: map[string]bool{}}
+		wrote := false
+		for _, c := range b.record()[o] {
+			one := step{shape: b.shape(&c.Seen), effects: c.effects, args: c.Args}
+			s.steps = append(s.steps, one)
+			for _, e := range one.effects {
+				wrote = wrote || e.WritesStock()
+				if e.Acquires() && e.Succeeded() && !wrote {
+					s.started[e.Key] = true
+				}
+			}
+		}
+		sales = append(sales, s)
+	}
+	b.keepScripts()
+	return sales, b.looker.Err()
+}
+
+// findLocks finds the keys within which each sale lay: it acquired them before it wrote the stock, and released them.
+func (b *bench) findLocks(sales []*sale, keys []string) {
+	p := b.passport
+	of := func(s *sale) (locks []string) {
+		for _, key := range keys {
+			released := slices.ContainsFunc(s.steps, func(one step) bool {
+				return one.has(func(c *history.Command) bool { return c.Key == key && c.Releases() })
+			})
+			if s.started[key] && released {
+				locks = append(locks, key)
+			}
+		}
+		if len(locks) == 0 { // one that nobody releases
+			locks = slices.Sorted(maps.Keys(s.started))
+		}
+		return locks
+	}
+	common := func(x, y []string) []string {
+		return slices.DeleteFunc(slices.Clone(x), func(key string) bool { return !slices.Contains(y, key) })
+	}
+	first, other, again := of(sales[0]), of(sales[1]), of(sales[2])
+	p.Locks = common(common(first, again), other)
+	switch {
+	case len(p.Locks) > 0:
+	case len(common(first, again)) > 0 && len(other) > 0:
+		p.Apart = "instance"
+	case b.makesNewKeys(sales):
+		p.Apart = "order"
+	}
+}
+
+// makesNewKeys reports whether each sale asked for a key, if it is absent, that no other sale names.
+func (b *bench) makesNewKeys(sales []*sale) bool {
+	var asked []string
+	for _, s := range sales {
+		key := ""
+		for _, one := range s.steps {
+			text := strings.ToLower(strings.Join(one.args, " "))
+			if len(one.args) > 1 && (strings.HasPrefix(text, "setnx ") || strings.HasPrefix(text, "set ") &&
+				strings.Contains(text, " nx")) {
+				key = one.args[1]
+			}
+		}
+		if key == "" || slices.Contains(asked, key) {
+			return false
+		}
+		asked = append(asked, key)
+	}
+	return true
+}
+
+// describe tells from plain sales how the lock is taken and released.
+func (b *bench) describe(sales []*sale) {
+	p := b.passport
+	p.steps = sales[2].steps
+	p.acquires, p.releases, p.renewals, p.writes = shapes{}, shapes{}, shapes{}, shapes{}
+	for _, s := range sales {
+		for i := range s.steps {
+			p.sort(&s.steps[i])
+		}
+	}
+	p.tellSteps()
+	p.Fence = grows(sales, p)
+	same := func(x, y *sale) bool {
+		return slices.EqualFunc(x.steps, y.steps, func(x, y step) bool {
+			return !p.acquires[x.shape] || slices.Equal(x.args, y.args)
+		})
+	}
+	p.Token = !same(sales[0], sales[2])
+	p.Name = !p.Token && !same(sales[0], sales[1])
+}
+
+// tellSteps tells from the steps of one sale how the lock is taken and released.
+func (p *Passport) tellSteps() {
+	wrote, released := false, false
+	var how []string
+	for _, one := range p.steps {
+		wrote = wrote || one.has((*history.Command).WritesStock)
+		switch {
+		case one.has(acquires) && p.Acquire == "":
+			p.Acquire = commandText(one.args)
+		case one.has((*history.Command).Prolongs) && !wrote:
+			p.TTLLater = true
+		case one.has((*history.Command).Releases):
+			released, p.Early = true, p.Early || !wrote
+		}
+		if (wrote || released) && strings.HasSuffix(one.shape, " lock") && !p.writes[one.shape] {
+			how = append(how, releaseText(one.args))
+		}
+	}
+	if released {
+		p.Release = strings.Join(slices.Compact(how), ", ")
+	}
+}
+
+// sort notes what commands of a step's shape do.
+func (p *Passport) sort(s *step) {
+	if s.has((*history.Command).WritesStock) {
+		p.writes[s.shape] = true
+		verb, _, _ := strings.Cut(s.shape, " ")
+		p.lockFree = p.lockFree || verb == "exec" || verb == "eval" || strings.HasPrefix(verb, "decr")
+		return
+	}
+	if s.has(acquires) {
+		p.acquires[s.shape] = true
+	}
+	if s.has((*history.Command).Releases) {
+		p.releases[s.shape] = true
+	}
+}
+
+func acquires(c *history.Command) bool { return c.Acquires() && c.Succeeded() }
+
+// commandText shows the command that takes a lock without its value.
+func commandText(args []string) string {
+	verb := strings.ToUpper(args[0])
+	switch verb {
+	case "EVAL", "EVALSHA", "FCALL":
+		return "by a script"
+	case "SET", "SETNX":
+		text := []string{verb}
+		for _, arg := range args[min(3, len(args)):] {
+			text = append(text, strings.ToUpper(arg))
+		}
+		return strings.Join(text, " ")
+	}
+	return "by " + verb
+}
+
+func releaseText(args []string) string {
+	if verb := strings.ToUpper(args[0]); !strings.HasPrefix(verb, "EVAL") && !strings.HasPrefix(verb, "FCALL") {
+		return verb
+	}
+	return "a script"
+}
+
+// grows reports whether a number that grew with every sale went along with the write of the stock.
+func grows(sales []*sale, p *Passport) bool {
+	var sent [][]string
+	for _, s := range sales {
+		for _, one := range s.steps {
+			if p.writes[one.shape] {
+				sent = append(sent, one.args)
+				break
+			}
+		}
+	}
+	if len(sent) != 3 {
+		return false
+	}
+	for i := range sent[0] {
+		before, grew := int64(0), true
+		for _, args := range sent {
+			if i >= len(args) {
+				return false
+			}
+			n, err := strconv.ParseInt(args[i], 10, 64)
+			grew = grew && err == nil && n > before
+			before = n
+		}
+		if grew {
+			return true
+		}
+	}
+	return false
+}
+
+// holdOne holds a sale at a before its write, and lets another order come to b meanwhile. It has to be done again if
+// orders sent scripts that the server did not have: a renewal may have waited for the reply that was held.
+func (b *bench) holdOne() (again bool, err error) {
+	p := b.passport
+	hold := p.beforeWrite()
+	if p.Early {
+		hold = &p.steps[slices.IndexFunc(p.steps, func(s step) bool { return p.acquires[s.shape] })]
+	}
+	if len(p.Locks) == 0 || hold == nil {
+		p.Waiting = "are none"
+		return false, nil
+	}
+	b.begin()
+	if err := b.put(onShelf); err != nil {
+		return false, err
+	}
+	held := b.replyOf(atA, hold)
+	anna, why := b.anna(held)
+	if why != "" {
+		return false, fmt.Errorf("%w: an order sent other commands than the one before", ErrShop)
+	}
+	begun := time.Now()
+	if err := b.lookAtHeld(b.record()[anna]); err != nil {
+		return false, err
+	}
+	bert := b.order("bert", atB)
+	limit := min(p.lease(), 10*time.Second) + time.Second
+	for time.Since(begun) < limit && !anna.isDone() && !b.sentAgain(held.cmd) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if took := time.Since(begun); took < limit {
+		p.Patience = took
+	}
+	b.unset(held)
+	<-anna.done
+	record := b.record()
+	b.watchRenewals(held.cmd, record[anna])
+	b.watchWaiter(bert, record[bert])
+	<-bert.done
+	b.quiet()
+	known := len(p.scripts)
+	again = b.keepScripts() > known && p.Every == 0
+	if p.slow = b.Slow != nil; p.slow && p.Every == 0 {
+		b.watchSlow()
+	}
+	return again, b.looker.Err()
+}
+
+// lookAtHeld looks at the lock while an order has it.
+func (b *bench) lookAtHeld(commands []carried) error {
+	p := b.passport
+	kind, _, ends := b.looker.Holds(p.Locks[0])
+	p.Kind = kind
+	for _, d := range deeds(commands) {
+		if d.took() && !ends.IsZero() {
+			p.TTL = ends.Sub(d.Sent).Round(10 * time.Millisecond)
+		}
+	}
+	p.dumps = map[string]string{}
+	return b.alone(func(to *redis.Client) error {
+		for _, key := range p.Locks {
+			if text, err := to.Dump(b.ctx, key).Result(); err == nil { // not all keys of a lock need be there
+				p.dumps[key] = text
+			}
+		}
+		return nil
+	})
+}
+
+// keepScripts keeps the scripts that orders have sent in whole, and returns how many there are.
+func (b *bench) keepScripts() int {
+	if _, _, err := b.ledger.Entries(b.ctx, b.store.Redis); err == nil { // it has read all that there is
+		b.passport.scripts = b.ledger.Scripts()
+	}
+	return len(b.passport.scripts)
+}
+
+// watchSlow tells whether the lock of an order is renewed that works for longer than its client waits for a reply.
+func (b *bench) watchSlow() {
+	p := b.passport
+	b.begin()
+	slow := b.buy("slow", atA, history.Buy, *b.Slow, p.lease()*3/2)
+	<-slow.done
+	b.quiet()
+	var took time.Time
+	for _, d := range deeds(b.record()[slow]) {
+		switch {
+		case d.took() && took.IsZero():
+			took = d.Sent
+		case d.Prolongs() && d.Sent.Sub(took) > p.lease()/10 && p.Every == 0:
+			p.renewals[b.shape(&d.Seen)] = true
+			p.Every = d.Sent.Sub(took)
+		}
+	}
+}
+
+// sentAgain reports whether the client of a command has sent it once more.
+func (b *bench) sentAgain(held *wire.Command) (again bool) {
+	b.gate.Each(func(cmd *wire.Command) {
+		again = again || cmd != held && cmd.Client == held.Client && cmd.Came.After(held.Sent) &&
+			cmd.Conn != held.Conn && slices.Equal(cmd.Args, held.Args)
+	})
+	return again
+}
+
+// watchRenewals tells how a lock was renewed whose order was held at that command.
+func (b *bench) watchRenewals(held *wire.Command, commands []carried) {
+	p, last := b.passport, held.Sent
+	for _, d := range deeds(commands) {
+		shape := b.shape(&d.Seen)
+		if !d.Prolongs() || d.Sent.Before(held.Answered) || p.writes[shape] {
+			continue
+		}
+		p.renewals[shape] = true
+		p.Shared = p.Shared || d.Conn == held.Conn
+		if p.Every == 0 {
+			p.Every = d.Sent.Sub(last)
+		}
+		last = d.Sent
+	}
+}
+
+// watchWaiter tells how an order waited that found the lock taken.
+func (b *bench) watchWaiter(o *order, commands []carried) {
+	p := b.passport
+	var tries []time.Time
+	blocks := ""
+	for _, c := range commands {
+		p.messages = p.messages || c.Subscribes || c.Message
+		if verb := strings.ToUpper(c.Args[0]); slices.Contains(blocking, verb) {
+			blocks = verb
+		}
+		failed := slices.ContainsFunc(c.effects, func(e history.Command) bool { return e.Acquires() && !e.Succeeded() })
+		if failed && p.acquires[b.shape(&c.Seen)] {
+			tries = append(tries, c.Sent)
+		}
+	}
+	switch {
+	case p.messages:
+		p.Waiting = "are woken by a message"
+	case blocks != "":
+		p.Waiting = "block in " + blocks
+	case len(tries) > 2:
+		var gaps []time.Duration
+		for i := range len(tries) - 1 {
+			gaps = append(gaps, tries[i+1].Sub(tries[i]))
+		}
+		slices.Sort(gaps)
+		p.Waiting = "poll every " + gaps[len(gaps)/2].Round(time.Millisecond).String()
+	case o.isDone() && o.ended.Sub(o.sent) < 300*time.Millisecond:
+		p.Waiting = "do not wait"
+	default:
+		p.Waiting = "wait in a way that shows no commands"
+	}
+}
+
+// blocking are commands in which a waiter may wait.
+var blocking = []string{"BLPOP", "BRPOP", "BLMOVE", "BRPOPLPUSH", "BLMPOP", "BZPOPMIN", "BZPOPMAX", "XREAD"}

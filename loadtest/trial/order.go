@@ -1,0 +1,118 @@
+package trial
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"stockapi/loadtest/history"
+)
+
+// A Request is how a unit is ordered: POST /buy {"sku":"{product}"}. In its path and body {product} is the product,
+// {order} the order's name, and {ms} how long its work takes.
+type Request struct{ Method, Path, Body string }
+
+var requestLine = regexp.MustCompile(`^([A-Z]+) (/\S*)(?: (.+))?$`)
+
+// ParseRequest parses a method, a path and, if there is one, a body.
+func ParseRequest(text string) (r Request, err error) {
+	m := requestLine.FindStringSubmatch(text)
+	if m == nil {
+		return r, fmt.Errorf("%q is no request such as POST /decrease, or POST /buy {\"sku\":\"{product}\"}", text)
+	}
+	return Request{m[1], m[2], m[3]}, nil
+}
+
+const (
+	// httpTime is how long an order may take: longer than libraries try again.
+	httpTime = 20 * time.Second
+	// mostOfBody bounds what is read of an answer.
+	mostOfBody = 64 << 10
+)
+
+// An order is one unit that somebody buys.
+type order struct {
+	name  string
+	at    int // the number of the instance
+	phase history.Phase
+	sent  time.Time
+	hang  context.CancelFunc // the customer hangs up
+	done  chan struct{}      // closed when it has ended; then the rest is known
+
+	ended   time.Time // when it was answered; zero: it was not
+	status  int
+	outcome history.Outcome
+	detail  string
+	page    bool // the answer is HTML
+}
+
+// isDone reports whether the order has ended.
+func (o *order) isDone() bool {
+	select {
+	case <-o.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// buy sends an order.
+func (b *bench) buy(name string, at int, phase history.Phase, how Request, work time.Duration) *order {
+	ctx, cancel := context.WithTimeout(b.ctx, httpTime)
+	o := &order{name: name, at: at, phase: phase, hang: cancel, done: make(chan struct{}), sent: time.Now()}
+	b.orders = append(b.orders, o)
+	ms := strconv.FormatInt(work.Milliseconds(), 10)
+	fill := strings.NewReplacer("{product}", b.Product, "{order}", name, "{ms}", ms)
+	go func() {
+		defer close(o.done)
+		defer cancel()
+		url := "http://" + b.ends[at].shop.Addr() + fill.Replace(how.Path)
+		o.send(ctx, b.client, url, how.Method, fill.Replace(how.Body), b.Sold)
+	}()
+	return o
+}
+
+// send sends the request, and notes what became of it.
+func (o *order) send(ctx context.Context, with *http.Client, url, method, body string, sold *regexp.Regexp) {
+	o.outcome = history.Unknown
+	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewBufferString(body))
+	if err != nil {
+		o.outcome, o.detail = history.NotSent, err.Error()
+		return
+	}
+	if strings.HasPrefix(body, "{") || strings.HasPrefix(body, "[") {
+		r.Header.Set("Content-Type", "application/json")
+	} else if body != "" {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	answer, err := with.Do(r)
+	if err != nil {
+		o.detail = "no answer: " + err.Error()
+		if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
+			o.outcome, o.ended, o.detail = history.NotSold, time.Now(), "nobody listens"
+		}
+		return
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, mostOfBody))
+	if err != nil {
+		o.detail = "half an answer: " + err.Error()
+		return
+	}
+	o.ended, o.status, o.detail = time.Now(), answer.StatusCode, history.Clip(strings.TrimSpace(string(text)))
+	o.page = strings.HasPrefix(answer.Header.Get("Content-Type"), "text/html")
+	switch class := answer.StatusCode / 100; {
+	case class == 2 && (sold == nil || sold.Match(text)):
+		o.outcome = history.Sold
+	case class == 2, class == 4:
+		o.outcome = history.Busy
+	}
+}

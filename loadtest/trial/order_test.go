@@ -1,0 +1,98 @@
+package trial
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/history"
+)
+
+func TestParseRequest(t *testing.T) {
+	for text, want := range map[string]Request{
+		"POST /decrease":                        {"POST", "/decrease", ""},
+		`POST /buy {"sku":"{product}", "n": 1}`: {"POST", "/buy", `{"sku":"{product}", "n": 1}`},
+		"PUT /a/{product}?order={order}&ttl=2s": {"PUT", "/a/{product}?order={order}&ttl=2s", ""},
+		"POST /buy sku={product}&n=1":           {"POST", "/buy", "sku={product}&n=1"},
+		"GET /":                                 {"GET", "/", ""},
+	} {
+		got, err := ParseRequest(text)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, got)
+	}
+	for _, text := range []string{"", "POST", "post /decrease", "POST decrease", "/decrease", "POST  /a"} {
+		_, err := ParseRequest(text)
+		assert.ErrorContains(t, err, "POST /decrease", text)
+	}
+}
+
+func TestCheckStock(t *testing.T) {
+	for text, good := range map[string]bool{
+		"SET ProductStock_{product} {n}": true, "set s {n}": true, "HSET stock {product} {n}": true, "hmset s f {n}": true,
+		"": false, "SET s": false, "SET {n} s": false, "SET s 100": false, "INCRBY s {n}": false, "HSET s {n}": false,
+		"SET s {n} EX 100": true, "SET s f {n}": false, "{n}": false,
+	} {
+		err := checkStock(strings.Fields(text))
+		assert.Equal(t, good, err == nil, "%q: %v", text, err)
+	}
+	trial := &Trial{Options: Options{Stock: []string{"HSET", "stock:{product}", "n", "{n}"}, Product: "7"}}
+	assert.Equal(t, "stock:7 n", trial.shelf().Key+" "+trial.shelf().Field)
+}
+
+// answer sends an order to a shop that answers so, and returns what became of it.
+func answer(t *testing.T, sold *regexp.Regexp, with http.HandlerFunc) *order {
+	t.Helper()
+	shop := httptest.NewServer(with)
+	defer shop.Close()
+	o := &order{}
+	o.send(t.Context(), shop.Client(), shop.URL, "POST", "", sold)
+	return o
+}
+
+// 2xx is sold, 4xx is not, and all else is unknown. Where a shop answers 200 to everything, the body tells.
+func TestOutcomesOfAnswers(t *testing.T) {
+	yes := regexp.MustCompile(`"ok": *true`)
+	for _, one := range []struct {
+		status int
+		body   string
+		sold   *regexp.Regexp
+		want   history.Outcome
+	}{
+		{200, "", nil, history.Sold}, {201, "", nil, history.Sold}, {409, "", nil, history.Busy},
+		{423, "", nil, history.Busy},
+		{500, "", nil, history.Unknown}, {302, "", nil, history.Unknown}, {503, "", nil, history.Unknown},
+		{200, `{"ok": true}`, yes, history.Sold}, {200, `{"ok": false}`, yes, history.Busy},
+		{500, `{"ok": true}`, yes, history.Unknown},
+	} {
+		o := answer(t, one.sold, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(one.status)
+			_, _ = w.Write([]byte(one.body))
+		})
+		assert.Equal(t, one.want, o.outcome, "%d %s", one.status, one.body)
+		assert.Equal(t, one.status, o.status)
+		assert.False(t, o.ended.IsZero())
+	}
+	page := answer(t, nil, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	})
+	assert.True(t, page.page)
+	half := answer(t, nil, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		_, _ = w.Write([]byte("half"))
+	})
+	assert.Equal(t, history.Unknown, half.outcome)
+	assert.Zero(t, half.status)
+	silent := answer(t, nil, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	assert.Equal(t, history.Unknown, silent.outcome)
+	assert.True(t, silent.ended.IsZero())
+	nobody := &order{}
+	nobody.send(t.Context(), &http.Client{Timeout: time.Minute}, "http://127.0.0.1:1", "POST", "", nil)
+	assert.Equal(t, history.NotSold, nobody.outcome)
+	assert.Equal(t, "nobody listens", nobody.detail)
+}

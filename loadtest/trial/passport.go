@@ -1,0 +1,214 @@
+package trial
+
+import (
+	"cmp"
+	"crypto/sha1"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/wire"
+)
+
+// A Passport tells what the lock of a shop is, as its commands have shown.
+type Passport struct {
+	Locks    []string      `json:"locks"`          // the keys within which each sale lay
+	Kind     string        `json:"kind,omitempty"` // string, hash, zset …
+	Acquire  string        `json:"acquire,omitempty"`
+	TTL      time.Duration `json:"ttl"`       // 0: it has none
+	TTLLater bool          `json:"ttl_later"` // a second command sets it
+	Token    bool          `json:"token"`     // the lock has a new value each time
+	Name     bool          `json:"name"`      // each instance has a value of its own
+	Release  string        `json:"release,omitempty"`
+	Early    bool          `json:"released_early"` // the stock is written after the release
+	Every    time.Duration `json:"renewed_every"`  // 0: it is not renewed
+	Waiting  string        `json:"waiting,omitempty"`
+	Fence    bool          `json:"fence"`           // a number that grew with every sale went along with the write
+	Patience time.Duration `json:"patience"`        // until the client gives up on a reply; 0: longer than a lease
+	Shared   bool          `json:"shared"`          // renewals come on the connection of the sale
+	Apart    string        `json:"apart,omitempty"` // "order" or "instance": each has a key of its own
+
+	messages bool // waiters get messages
+	lockFree bool // the write depends on what is there
+	slow     bool // an order can be made slow
+
+	steps                        []step // of a plain sale
+	acquires, releases, renewals shapes
+	writes                       shapes
+	dumps                        map[string]string // the lock's keys while somebody has it
+	scripts                      []string          // that orders sent in whole
+}
+
+// shapes is a set of them: see [Trial.shape].
+type shapes map[string]bool
+
+// A step is a command of a plain sale.
+type step struct {
+	shape   string
+	effects []history.Command
+	args    []string
+}
+
+func (s *step) has(is func(*history.Command) bool) bool {
+	for i := range s.effects {
+		if is(&s.effects[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// shape is what a command has in common with the one that another order sends in its place.
+func (t *Trial) shape(s *wire.Seen) string {
+	name := s.Name
+	if len(s.Args) > 1 && name == "eval" {
+		name += " " + digest(s.Args)
+	}
+	on := s.On()
+	switch {
+	case on == t.shelf().Key:
+		return name + " stock"
+	case t.passport != nil && slices.Contains(t.passport.Locks, on):
+		return name + " lock"
+	}
+	return name
+}
+
+func digest(args []string) string {
+	if strings.EqualFold(args[0], "evalsha") {
+		return strings.ToLower(args[1])
+	}
+	sum := sha1.Sum([]byte(args[1]))
+	return hex.EncodeToString(sum[:])
+}
+
+// beforeWrite returns the step before the first write of the stock, nil if that is the first step.
+func (p *Passport) beforeWrite() *step {
+	for i := range p.steps {
+		if p.steps[i].has((*history.Command).WritesStock) {
+			if i == 0 {
+				return nil
+			}
+			return &p.steps[i-1]
+		}
+	}
+	return nil
+}
+
+// afterWrite returns the steps on the lock after the last write of the stock: the release.
+func (p *Passport) afterWrite() (release []step) {
+	last := -1
+	for i := range p.steps {
+		if p.steps[i].has((*history.Command).WritesStock) {
+			last = i
+		}
+	}
+	for _, s := range p.steps[last+1:] {
+		if p.releases[s.shape] || strings.HasSuffix(s.shape, " lock") {
+			release = append(release, s)
+		}
+	}
+	return release
+}
+
+// renews reports whether commands of that shape renew a lock.
+func (p *Passport) renews(shape string) bool { return p.Every > 0 && p.renewals[shape] }
+
+// lease returns how long the lock stays if nobody renews or releases it.
+func (p *Passport) lease() time.Duration { return cmp.Or(p.TTL, 2*time.Second) }
+
+// family is the kind of a lock, by the mended rung of its kind.
+func (p *Passport) family() string {
+	switch {
+	case len(p.Locks) == 0 && p.Apart == "" && p.lockFree:
+		return "v17"
+	case len(p.Locks) == 0 && p.Apart == "":
+		return "v0"
+	case p.Fence:
+		return "v15"
+	case p.Every > 0:
+		return "v5.5"
+	}
+	return "v4"
+}
+
+// Closest names the rung that the lock is most like.
+func (p *Passport) Closest() string {
+	family := p.family()
+	script := strings.Contains(p.Release, "script")
+	switch {
+	case family == "v0" || family == "v17" || family == "v15" || family == "v5.5" || len(p.Locks) == 0:
+		return family
+	case p.TTL == 0 && !p.TTLLater:
+		return "v1"
+	case p.TTLLater:
+		return "v1.5"
+	case script:
+		return "v4"
+	case strings.Contains(p.Release, ","):
+		return "v3"
+	}
+	return "v2"
+}
+
+// String returns the passport as one paragraph.
+func (p *Passport) String() string {
+	if len(p.Locks) == 0 {
+		if p.Apart != "" {
+			return fmt.Sprintf("no lock that two orders share: each %s has a key of its own", p.Apart)
+		}
+		text := "no lock key in this Redis: the stock alone is judged"
+		if p.lockFree {
+			text += "; the write depends on what is there"
+		}
+		return text + "; closest rung: " + p.Closest()
+	}
+	parts := []string{fmt.Sprintf("lock: %s %s, %s", p.Kind, quoted(p.Locks), p.Acquire)}
+	switch {
+	case p.TTLLater:
+		parts = append(parts, fmt.Sprintf("a TTL of %s by a second command", p.TTL))
+	case p.TTL == 0:
+		parts = append(parts, "no TTL")
+	default:
+		parts = append(parts, "lease "+p.TTL.String())
+	}
+	parts = append(parts, either(p.Token, "a new value each time (a token)",
+		either(p.Name, "a value for each instance", "the same value each time (no token)")))
+	if p.Release == "" {
+		parts = append(parts, "not released")
+	} else {
+		parts = append(parts, "released by "+p.Release+either(p.Early, ", before the stock is written", ""))
+	}
+	if p.Every > 0 {
+		parts = append(parts, "renewed every "+p.Every.Round(100*time.Millisecond).String()+
+			either(p.Shared, ", on the connection of the sale", ""))
+	} else {
+		parts = append(parts, "not renewed"+either(p.Patience > 0 && !p.slow && p.Patience < p.TTL,
+			" for as long as it could be held", ""))
+	}
+	parts = append(parts, "waiters "+p.Waiting, "a fence: "+either(p.Fence, "a number goes along with the write", "none"))
+	if p.Patience > 0 {
+		parts = append(parts, "your client gives up on a reply after "+p.Patience.Round(100*time.Millisecond).String())
+	} else {
+		parts = append(parts, "your client waits for a reply longer than the lease lasts")
+	}
+	return strings.Join(parts, "; ") + "; closest rung: " + p.Closest()
+}
+
+func either(yes bool, one, other string) string {
+	if yes {
+		return one
+	}
+	return other
+}
+
+func quoted(keys []string) string {
+	all := make([]string, len(keys))
+	for i, key := range keys {
+		all[i] = "`" + history.Clip(key) + "`"
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,413 @@
+package trial
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"stockapi/loadtest/audit"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/wire"
+)
+
+// A carried command is one that was sent on to the Redis, with what it did.
+type carried struct {
+	wire.Seen
+	effects []history.Command // one for each key; none if nobody looked
+}
+
+// sentBy returns what an instance has sent since the cell began, in the order in which it came.
+func (b *bench) sentBy(at int) (all []carried) {
+	var commands []*wire.Command
+	b.gate.Each(func(cmd *wire.Command) {
+		if cmd.Client.Index == at && !cmd.Sent.IsZero() && !cmd.Came.Before(b.begun) {
+			commands = append(commands, cmd)
+			all = append(all, carried{Seen: cmd.Seen})
+		}
+	})
+	for i, cmd := range commands {
+		if b.looker == nil || cmd.Message {
+			continue
+		}
+		for _, c := range b.looker.Traced(cmd) {
+			c.At, c.End = history.At(b.begun, all[i].Sent), history.At(b.begun, all[i].Answered)
+			if c.Effect != "" {
+				all[i].effects = append(all[i].effects, c)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(x, y carried) int { return x.Came.Compare(y.Came) })
+	return all
+}
+
+// record returns the commands of each order: those that its instance sent while it was open, or after it, before the
+// next one came. A command that asks for no lock is that order's whose token it names, such as a late renewal.
+func (b *bench) record() map[*order][]carried {
+	record := map[*order][]carried{}
+	for at := range b.ends {
+		tokens := map[string]*order{}
+		for _, c := range b.sentBy(at) {
+			o := b.openAt(at, c.Came)
+			if o == nil {
+				continue
+			}
+			asks := func(e history.Command) bool { return e.Acquires() }
+			if !slices.ContainsFunc(c.effects, asks) {
+				o = ownerOf(c, tokens, o)
+			}
+			if slices.ContainsFunc(c.effects, acquired) {
+				for _, arg := range c.Args[min(2, len(c.Args)):] {
+					if len(arg) >= leastToken && arg != b.shelf().Key {
+						tokens[arg] = o
+					}
+				}
+			}
+			record[o] = append(record[o], c)
+		}
+	}
+	return record
+}
+
+// openAt returns the order that was sent to an instance last by then, nil if none was.
+func (b *bench) openAt(at int, then time.Time) (last *order) {
+	for _, o := range b.orders {
+		if o.at == at && !o.sent.After(then) {
+			last = o
+		}
+	}
+	return last
+}
+
+// ownerOf returns the order whose token a command names, or else that one.
+func ownerOf(c carried, tokens map[string]*order, other *order) *order {
+	for _, arg := range c.Args {
+		if owner := tokens[arg]; owner != nil {
+			return owner
+		}
+	}
+	return other
+}
+
+// leastToken is the length of the shortest token that no other argument is by chance.
+const leastToken = 8
+
+// quiet waits until the instances send nothing more: what an order does after its answer belongs to it.
+func (b *bench) quiet() {
+	const still = 60 * time.Millisecond
+	deadline := time.Now().Add(time.Second)
+	for n := -1; time.Now().Before(deadline); {
+		came := b.gate.Happened()
+		if came == n {
+			return
+		}
+		n = came
+		time.Sleep(still)
+	}
+}
+
+// name names the shop by its command line, without folders.
+func (t *Trial) name() string {
+	words := make([]string, len(t.Argv))
+	for i, arg := range t.Argv {
+		words[i] = path.Base(arg)
+	}
+	name := []rune(strings.Join(words, " "))
+	const most = 40
+	return string(name[:min(len(name), most)])
+}
+
+func (t *Trial) newCell(f fault) *history.Cell {
+	return &history.Cell{Scenario: history.TrialOf(f.name), Rung: t.name(), Product: t.Product, Repetition: 1,
+		TTL: t.passport.TTL, Limit: t.patience()}
+}
+
+// cell begins a cell with what is known before fresh orders come.
+func (b *bench) cell(f fault) (*history.Cell, error) {
+	c := b.newCell(f)
+	c.Start, c.Initial, c.Elapsed, c.Faults = b.begun, b.initial, time.Since(b.begun), b.faults
+	if len(b.extra) > 0 {
+		c.Instances = append(c.Instances, history.Instance{Name: us, Clock: "loadtest", Offsets: []history.Offset{{}, {}}})
+	}
+	for _, e := range b.ends {
+		c.Instances = append(c.Instances, history.Instance{Name: e.Name, URL: "http://" + e.shop.Addr(), Clock: "loadtest",
+			Offsets: []history.Offset{{}, {}}})
+	}
+	left, err := b.left()
+	if err != nil {
+		return nil, fmt.Errorf("read the stock: %w", err)
+	}
+	c.Left = &left
+	return c, nil
+}
+
+// complete sends fresh orders, makes the orders of the cell of what the wires have recorded, judges it, and returns the
+// commands of each order. Fresh orders buy from another shelf: they take no units.
+func (b *bench) complete(c *history.Cell, f fault) (record map[*order][]carried, err error) {
+	writes, _, err := b.ledger.Entries(b.ctx, b.store.Redis)
+	if err != nil {
+		return nil, err
+	}
+	bought := b.orders
+	fresh, err := b.fresh()
+	if err != nil {
+		return nil, err
+	}
+	b.quiet()
+	if !f.crowd {
+		record = b.record()
+		if err := b.looker.Err(); err != nil {
+			return nil, err
+		}
+	}
+	b.orders = slices.Concat(bought, fresh)
+	units := b.unitsOf(b.entered(writes[b.before:]), record)
+	if f.crowd {
+		units = b.unitsOfCrowd(b.entered(writes[b.before:]))
+	}
+	for _, o := range b.orders {
+		c.Ops = append(c.Ops, b.op(o, record[o], units[o], !f.crowd))
+	}
+	c.Ops = append(c.Ops, b.extra...)
+	away, longest := b.stalls.Since(b.begun)
+	c.Client = &history.Client{Asked: len(c.Ops), Delivered: len(c.Ops), Loop: "closed", Away: away, Longest: longest}
+	c.Findings, c.Coverage = audit.Judge(c)
+	return record, nil
+}
+
+// op returns an order as a history has it. Whether an order without an answer sold is told by its writes.
+func (b *bench) op(o *order, commands []carried, units []int64, looked bool) history.Op {
+	op := history.Op{Order: b.Product + "-" + o.name, Phase: o.phase, Instance: b.ends[o.at].Name, Outcome: o.outcome,
+		Status: o.status, Detail: o.detail, Quantity: 1, Sent: history.At(b.begun, o.sent), Done: history.Never}
+	op.Due = op.Sent
+	if o.phase == history.Probe {
+		op.Quantity = 0
+	}
+	if !o.ended.IsZero() {
+		op.Done, op.Latency = history.At(b.begun, o.ended), o.ended.Sub(o.sent)
+	}
+	wrote := false
+	for _, c := range commands {
+		for _, e := range c.effects {
+			wrote = wrote || e.WritesStock() && e.Wrote()
+			op.Trace = append(op.Trace, e)
+		}
+	}
+	if op.Outcome == history.Unknown && looked && !wrote {
+		op.Outcome, op.Detail = history.NotSold, "no write of the stock was sent; "+op.Detail
+	}
+	if op.Outcome == history.Sold || op.Outcome == history.Unknown {
+		op.Units = units
+	}
+	op.Lease = b.claim(o, commands)
+	return op
+}
+
+// claim returns the time in which an order believed that it had the lock: from the last acquire that was delivered
+// before its write of the stock, or its read, to the first release that came after it. An order that sold without
+// having acquired believed so too, while it was at the stock.
+func (b *bench) claim(o *order, commands []carried) *history.Lease {
+	if len(b.passport.Locks) == 0 {
+		return nil
+	}
+	at := func(t time.Time) history.Instant { return history.At(b.begun, t) }
+	first, last := b.atStock(commands)
+	l := &history.Lease{}
+	l.AcquiredAt, l.ReleasedAt = b.heard(commands, last)
+	end := history.Instant(0) // when it is last known to have believed in its claim
+	if last >= 0 {
+		end = at(later(commands[last].Answered, commands[last].Sent))
+	}
+	if died := b.diedAt(o.at); died.Known() {
+		end = died
+	}
+	switch {
+	case l.AcquiredAt.Known() && !l.ReleasedAt.Known():
+		l.ReleasedAt = max(l.AcquiredAt, end)
+	case !l.AcquiredAt.Known() && first >= 0 && o.outcome == history.Sold:
+		l.AcquiredAt, l.ReleasedAt = at(commands[first].Came), end
+	case l.AcquiredAt.Known():
+		l.ReleasedAt = max(l.AcquiredAt, l.ReleasedAt)
+	case !l.AcquiredAt.Known():
+		return nil
+	}
+	return l
+}
+
+// heard returns when an order heard of its last acquire before its command at the stock, the last of several, and when
+// its first release after that came. -1 is no command.
+func (b *bench) heard(commands []carried, stock int) (taken, released history.Instant) {
+	taken, released = history.Never, history.Never
+	for i, c := range commands {
+		before := stock < 0 || i < stock && !c.Delivered.After(commands[stock].Came)
+		after := stock < 0 || i > stock || b.passport.Early
+		for _, e := range c.effects {
+			switch {
+			case acquired(e) && before && !c.Delivered.IsZero():
+				taken, released = history.At(b.begun, c.Delivered), history.Never
+			case e.Releases() && after && !released.Known():
+				released = history.At(b.begun, c.Came)
+			}
+		}
+	}
+	return taken, released
+}
+
+// atStock returns the places of the first command at the stock, and of the last write of it, or the last read if there
+// is none; -1 where there is none.
+func (b *bench) atStock(commands []carried) (first, last int) {
+	first, last = -1, -1
+	wrote := false
+	for i, c := range commands {
+		writes := carriedWrite(c) || b.passport.writes[b.shape(&c.Seen)] // a script may refuse before it comes to the stock
+		if !writes && !slices.ContainsFunc(c.effects, func(e history.Command) bool { return e.ReadsStock() }) {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		if writes || !wrote {
+			last, wrote = i, writes
+		}
+	}
+	return first, last
+}
+
+func carriedWrite(c carried) bool {
+	return slices.ContainsFunc(c.effects, func(e history.Command) bool { return e.WritesStock() })
+}
+
+func later(x, y time.Time) time.Time {
+	if x.After(y) {
+		return x
+	}
+	return y
+}
+
+// diedAt returns when an instance was killed.
+func (b *bench) diedAt(at int) history.Instant {
+	for _, f := range b.faults {
+		if f.Instance == b.ends[at].Name && f.Text == killed {
+			return f.At
+		}
+	}
+	return history.Never
+}
+
+// A take is what an order has taken by a write.
+type take struct {
+	at   time.Time
+	unit int64
+}
+
+// A written is a write of the stock that came from an instance.
+type written struct {
+	wire.Entered
+	at int // the number of the instance
+}
+
+// entered returns the writes that came from an instance, and leaves out our own.
+func (b *bench) entered(writes []wire.Entered) (all []written) {
+	for _, w := range writes {
+		if at := slices.IndexFunc(b.ends, func(e *end) bool { return e.wire.Carried(w.From) }); at >= 0 {
+			all = append(all, written{w, at})
+		}
+	}
+	return all
+}
+
+// unitsOf returns the units that each order took, by the writes of the stock as the Redis carried them out: one that
+// leaves n units took unit n+1. An order that writes the same number again has taken nothing more, and one that puts
+// back what it took has taken nothing.
+func (b *bench) unitsOf(writes []written, record map[*order][]carried) map[*order][]int64 {
+	units := map[*order][]int64{}
+	for _, w := range writes {
+		o := b.writerOf(w, record)
+		if o == nil {
+			continue
+		}
+		had := units[o]
+		switch n := len(had); {
+		case w.isBack() || !w.Counts && n > 0 && w.After >= had[n-1]:
+			units[o] = had[:max(0, n-1)]
+		case !w.Counts && n > 0 && w.After+1 == had[n-1]: // it was sent again
+		default:
+			units[o] = append(had, w.After+1)
+		}
+	}
+	return units
+}
+
+// unitsOfCrowd does the same for a crowd. A write belongs to an order of that instance that was open then and sold: of
+// several, to that which was answered first. If the stock never grew, a write may have taken several units, for several
+// orders.
+func (b *bench) unitsOfCrowd(writes []written) map[*order][]int64 {
+	units := map[*order][]int64{}
+	var takes [2][]take
+	batches := !slices.ContainsFunc(writes, func(w written) bool { return w.After > w.Before })
+	for _, w := range writes {
+		own := takes[w.at]
+		if w.isBack() {
+			takes[w.at] = own[:max(0, len(own)-1)]
+			continue
+		}
+		last := w.After + 1
+		if batches {
+			last = w.Before
+		}
+		for unit := w.After + 1; unit <= last; unit++ {
+			takes[w.at] = append(takes[w.at], take{at: w.At, unit: unit})
+		}
+	}
+	for at := range takes {
+		b.match(takes[at], at, units)
+	}
+	return units
+}
+
+// isBack reports whether a write put units back.
+func (w *written) isBack() bool { return w.Counts && w.After > w.Before }
+
+// writerOf returns the order that a write of the stock belongs to: the one whose command was under way then.
+func (b *bench) writerOf(w written, record map[*order][]carried) *order {
+	for _, o := range b.orders {
+		for _, c := range record[o] {
+			if o.at == w.at && carriedWrite(c) && !w.At.Before(c.Sent.Add(-time.Millisecond)) &&
+				(c.Answered.IsZero() || !w.At.After(c.Answered.Add(time.Millisecond))) {
+				return o
+			}
+		}
+	}
+	return nil
+}
+
+// match gives the units that an instance's crowd took to its orders.
+func (b *bench) match(takes []take, at int, units map[*order][]int64) {
+	var orders []*order
+	for _, o := range b.orders {
+		if o.at == at && o.outcome != history.Busy && o.outcome != history.NotSold {
+			orders = append(orders, o)
+		}
+	}
+	slices.SortStableFunc(orders, func(x, y *order) int {
+		return cmp.Or(cmp.Compare(rank(x), rank(y)), x.ended.Compare(y.ended))
+	})
+	for _, one := range takes {
+		for _, o := range orders {
+			if len(units[o]) == 0 && !o.sent.After(one.at) && (o.ended.IsZero() || !o.ended.Before(one.at)) {
+				units[o] = []int64{one.unit}
+				break
+			}
+		}
+	}
+}
+
+// rank lets orders that sold come before those of which nobody knows.
+func rank(o *order) int {
+	if o.outcome == history.Sold {
+		return 0
+	}
+	return 1
+}

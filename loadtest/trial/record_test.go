@@ -1,0 +1,189 @@
+package trial
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"stockapi/loadtest/history"
+)
+
+// The writes as the Redis got them decide what was sold, whatever the answers say.
+func TestUnitsAreThoseThatWereTaken(t *testing.T) {
+	for _, one := range []struct {
+		what   string
+		writes func(*forgery) []written
+		want   []int64
+	}{
+		{"one write", func(f *forgery) []written { return []written{f.wrote(10, 0, 10, 9, false)} }, []int64{10}},
+		{"a SET that was sent again is one", func(f *forgery) []written {
+			return []written{f.wrote(10, 0, 10, 9, false), f.wrote(10, 0, 9, 9, false)}
+		}, []int64{10}},
+		{"a DECR that was sent again is two", func(f *forgery) []written {
+			return []written{f.wrote(10, 0, 10, 9, true), f.wrote(10, 0, 9, 8, true)}
+		}, []int64{10, 9}},
+		{"an INCR takes back what was taken", func(f *forgery) []written {
+			return []written{f.wrote(10, 0, 10, 9, true), f.wrote(10, 0, 9, 10, true)}
+		}, nil},
+		{"an INCR takes back one of two", func(f *forgery) []written {
+			return []written{f.wrote(10, 0, 10, 9, true), f.wrote(10, 0, 9, 8, true), f.wrote(10, 0, 8, 9, true)}
+		}, []int64{10}},
+		{"an INCR takes back nothing that was not taken", func(f *forgery) []written {
+			return []written{f.wrote(10, 0, 9, 10, true)}
+		}, nil},
+		{"a SET of more puts the unit back", func(f *forgery) []written {
+			return []written{f.wrote(10, 0, 10, 9, false), f.wrote(10, 0, 9, 10, false)}
+		}, nil},
+		{"the unit below zero is none that there was", func(f *forgery) []written {
+			return []written{f.wrote(10, 0, 0, -1, true)}
+		}, []int64{0}},
+		{"a write at another instance", func(f *forgery) []written {
+			return []written{f.wrote(10, 1, 10, 9, false)}
+		}, nil},
+		{"a write of another time", func(f *forgery) []written {
+			return []written{f.wrote(500, 0, 10, 9, false)}
+		}, nil},
+	} {
+		f := forge()
+		anna := f.order("anna", atA, history.Sold, 0, 40, f.acquire(1), f.read(5), f.write(10), f.release(20))
+		assert.Equal(t, one.want, append([]int64(nil), f.unitsOf(one.writes(f), f.record)[anna]...), one.what)
+	}
+}
+
+// Two orders that wrote the same number have sold the same unit.
+func TestTwoOrdersSellOneUnit(t *testing.T) {
+	f := forge()
+	anna := f.order("anna", atA, history.Sold, 0, 90, f.read(5), f.write(80))
+	bert := f.order("bert", atB, history.Sold, 10, 60, f.read(20), f.write(50))
+	units := f.unitsOf([]written{f.wrote(50, 1, 10, 9, false), f.wrote(80, 0, 9, 9, false)}, f.record)
+	assert.Equal(t, []int64{10}, units[anna])
+	assert.Equal(t, []int64{10}, units[bert])
+}
+
+// In a crowd nobody knows whose a write was. It belongs to one that sold rather than to one of which nobody knows, to
+// that which was answered first, and never to one that was not open.
+func TestACrowdsWritesBelongToThoseThatWereOpen(t *testing.T) {
+	f := forge()
+	early := f.order("a-1", atA, history.Sold, 0, 20)
+	unknown := f.order("a-2", atA, history.Unknown, 0, 0)
+	refused := f.order("a-3", atA, history.Busy, 0, 100)
+	sold := f.order("a-4", atA, history.Sold, 0, 100)
+	elsewhere := f.order("b-1", atB, history.Sold, 0, 100)
+	units := f.unitsOfCrowd([]written{
+		f.wrote(10, 0, 10, 9, true), f.wrote(50, 0, 9, 8, true), f.wrote(60, 0, 8, 7, true), f.wrote(70, 0, 7, 6, true),
+	})
+	assert.Equal(t, map[*order][]int64{early: {10}, sold: {9}, unknown: {8}}, units)
+	assert.Empty(t, units[refused])
+	assert.Empty(t, units[elsewhere])
+}
+
+// What an order of a crowd puts back is what was taken last.
+func TestACrowdPutsBack(t *testing.T) {
+	f := forge()
+	sold := f.order("a-1", atA, history.Sold, 0, 100)
+	writes := []written{f.wrote(10, 0, 1, 0, true), f.wrote(20, 0, 0, -1, true), f.wrote(30, 0, -1, 0, true)}
+	units := f.unitsOfCrowd(writes)
+	assert.Equal(t, map[*order][]int64{sold: {1}}, units)
+}
+
+// A claim runs from the last acquire that was delivered before the order's write, or its read, to the first release
+// that came after it.
+func TestAClaim(t *testing.T) {
+	for _, one := range []struct {
+		what     string
+		outcome  history.Outcome
+		commands func(*forgery) []carried
+		from, to int // in ms; 0, 0: there is no claim
+	}{
+		{"begins when the reply is delivered", history.Sold, func(f *forgery) []carried {
+			return []carried{f.acquire(10), f.read(20), f.write(30), f.release(40)}
+		}, 11, 40},
+		{"begins with the last acquire", history.Sold, func(f *forgery) []carried {
+			return []carried{f.acquire(10), f.acquire(15), f.read(20), f.write(30), f.release(40)}
+		}, 16, 40},
+		{"begins with no acquire whose reply was lost", history.Sold, func(f *forgery) []carried {
+			return []carried{f.acquire(10), without(f.acquire(15)), f.read(20), f.write(30), f.release(40)}
+		}, 11, 40},
+		{"begins with no acquire after the write", history.Sold, func(f *forgery) []carried {
+			return []carried{f.acquire(10), f.write(30), f.acquire(50), f.release(60)}
+		}, 11, 60},
+		{"ends with the first release after the write", history.Sold, func(f *forgery) []carried {
+			return []carried{f.acquire(10), f.write(30), f.release(40), f.release(50)}
+		}, 11, 40},
+		{"does not end with a release before the write", history.Sold, func(f *forgery) []carried {
+			return []carried{f.acquire(10), f.release(20), f.acquire(25), f.write(30), f.release(40)}
+		}, 26, 40},
+		{"ends with its write if nobody releases", history.Sold, func(f *forgery) []carried {
+			return []carried{f.acquire(10), f.write(30)}
+		}, 11, 31},
+		{"of one that only read goes on after the read", history.Busy, func(f *forgery) []carried {
+			return []carried{f.acquire(10), f.read(20), f.release(40)}
+		}, 11, 40},
+		{"of one that never came to the stock ends at once", history.Busy, func(f *forgery) []carried {
+			return []carried{f.acquire(10)}
+		}, 11, 11},
+		{"of one that sold without a lock is its time at the stock", history.Sold, func(f *forgery) []carried {
+			return []carried{f.tried(10), f.read(20), f.write(30)}
+		}, 20, 31},
+		{"there is none without a lock and a sale", history.Busy, func(f *forgery) []carried {
+			return []carried{f.tried(10), f.tried(20)}
+		}, 0, 0},
+	} {
+		f := forge()
+		commands := one.commands(f)
+		got := f.claim(f.order("anna", atA, one.outcome, 0, 100, commands...), commands)
+		at := func(ms int) history.Instant { return history.At(f.begun, f.after(ms)) }
+		switch {
+		case one.from == 0:
+			assert.Nil(t, got, one.what)
+		case assert.NotNil(t, got, one.what):
+			assert.Equal(t, history.Lease{AcquiredAt: at(one.from), ReleasedAt: at(one.to)}, *got, one.what)
+		}
+	}
+}
+
+// The claim of an order whose instance was killed ends there.
+func TestTheClaimOfTheDeadEnds(t *testing.T) {
+	f := forge()
+	commands := []carried{f.acquire(10), f.read(20)}
+	anna := f.order("anna", atA, history.Unknown, 0, 0, commands...)
+	f.faults = []history.Fault{{Instance: "a", Text: killed, At: history.At(f.begun, f.after(60))}}
+	assert.Equal(t, history.At(f.begun, f.after(60)), f.claim(anna, commands).ReleasedAt)
+}
+
+// An order without an answer has not sold if nothing was written for it, as far as somebody looked.
+func TestAnOrderWithoutAnAnswerIsTakenByItsWrites(t *testing.T) {
+	f := forge()
+	commands := []carried{f.acquire(10), f.read(20)}
+	anna := f.order("anna", atA, history.Unknown, 0, 0, commands...)
+	op := f.op(anna, commands, nil, true)
+	assert.Equal(t, history.NotSold, op.Outcome)
+	assert.Equal(t, "10000-anna", op.Order)
+	assert.Equal(t, history.Never, op.Done)
+	assert.Equal(t, history.Unknown, f.op(anna, commands, nil, false).Outcome, "nobody looked")
+	commands = append(commands, f.write(30))
+	op = f.op(anna, commands, []int64{10}, true)
+	assert.Equal(t, history.Unknown, op.Outcome)
+	assert.Equal(t, []int64{10}, op.Units)
+	assert.Len(t, op.Trace, 3)
+}
+
+// The name of a shop is its command line without folders, and short.
+func TestNameOfAShop(t *testing.T) {
+	trial := &Trial{Options: Options{Argv: []string{"/usr/bin/python3", "shops/shop.py", "--port={port}"}}}
+	assert.Equal(t, "python3 shop.py --port={port}", trial.name())
+	trial.Argv = append(trial.Argv, "und eine sehr lange Fährte von Wörtern")
+	assert.Len(t, []rune(trial.name()), 40)
+	assert.Equal(t, 2*time.Second+margin, trial.patience())
+}
+
+// A write of a crowd may take a unit for each of several orders.
+func TestACrowdsWriteMayTakeSeveralUnits(t *testing.T) {
+	f := forge()
+	for _, name := range []string{"a-1", "a-2", "a-3"} {
+		f.order(name, atA, history.Sold, 0, 100)
+	}
+	units := f.unitsOfCrowd([]written{f.wrote(10, 0, 10, 7, false)})
+	assert.Equal(t, map[*order][]int64{f.orders[0]: {8}, f.orders[1]: {9}, f.orders[2]: {10}}, units)
+}

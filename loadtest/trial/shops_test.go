@@ -1,0 +1,199 @@
+package trial
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+)
+
+// A shop is a foreign service, and what a trial of it has to find.
+type shop struct {
+	file  string
+	kind  string // the shop's only argument; "" for none
+	code  int    // the trial's exit code
+	cause string // how the cause that it names begins; "" if there is no defect
+	cell  string // the cell that tells; "": all quick ones are played
+}
+
+const (
+	inPython = "testdata/planted/shop.py"
+	inGo     = "testdata/right/shop.go"
+	inNode   = "testdata/right/shop.js"
+)
+
+// shops are those with one defect each, and those without. Leases that nobody renews break under slow work and pauses:
+// that is no defect.
+var shops = []shop{
+	{file: inPython, kind: "right"},
+	{file: inPython, kind: "renewed"},
+	{file: inPython, kind: "fenced"},
+	{file: inPython, kind: "lock-free"},
+	{file: inGo},
+	{file: inGo, kind: "-renew"},
+	{file: inNode},
+	{file: "../../examples/shop.py"},
+	{"../../examples/tokenless_shop.py", "", 1, "it does not look at the value", "late-release"},
+	{inPython, "del-without-look", 1, "it does not look at the value", "late-release"},
+	{inPython, "setnx-expire", 1, "the lock and its TTL are two commands", "crash 1"},
+	{inPython, "unlock-first", 1, "written after the release", "slow-work"},
+	{inPython, "falls-through", 1, "sold though the lock was another's", "busy"},
+	{inPython, "prefix", 1, "it does not compare the whole value", "late-release"},
+	{inPython, "finally", 1, "it released what it had not taken", "busy"},
+	{inPython, "renew-xx", 1, "a renewal took another's lock", "key-removed 1"},
+	{inPython, "renew-again", 1, "a renewal made the key again", "key-removed 2"},
+	{inPython, "decr-again", 1, "the write was sent again", "late"},
+	{inPython, "per-customer", 1, "each order has a key of its own", "two-instances"},
+	{inPython, "per-instance", 1, "each instance has a key of its own", "two-instances"},
+	{inPython, "no-ttl", 1, "no TTL", "crash 1"},
+	{inPython, "renew-after", 1, "still renewed after the order", "request-lost 4"},
+	{inPython, "no-lock", 1, "no lock", "two-instances"},
+}
+
+func (s shop) String() string { return strings.TrimSpace(filepath.Base(s.file) + " " + s.kind) }
+
+// command returns the command line of the shop. It skips the test if the machine lacks what the shop needs, or fails it
+// if STOCKAPI_REQUIRE names that.
+func (s shop) command(t *testing.T) (command []string) {
+	t.Helper()
+	switch filepath.Ext(s.file) {
+	case ".py":
+		command = []string{need(t, "python3", python()), s.file}
+	case ".js":
+		command = []string{need(t, "node", node()), s.file}
+	case ".go":
+		path, err := buildShop()
+		require.NoError(t, err)
+		command = []string{path}
+	}
+	if s.kind != "" {
+		command = append(command, s.kind)
+	}
+	return command
+}
+
+// The interpreters that can load a client of Redis; "" if there is none. Debian's redis-py belongs to Debian's Python,
+// and another Python may come before that on the PATH.
+var (
+	python = sync.OnceValue(func() string { return interpreter("-c", "import redis", "python3", "/usr/bin/python3") })
+	node   = sync.OnceValue(func() string { return interpreter("-e", "require('redis')", "node") })
+)
+
+// interpreter returns the first program that can run the code.
+func interpreter(flag, code string, programs ...string) string {
+	for _, program := range programs {
+		if exec.Command(program, flag, code).Run() == nil {
+			return program
+		}
+	}
+	return ""
+}
+
+// need returns the program unless there is none: then it skips the test, or fails it if STOCKAPI_REQUIRE has the name.
+func need(t *testing.T, name, program string) string {
+	t.Helper()
+	switch {
+	case program != "":
+	case slices.Contains(strings.Split(os.Getenv("STOCKAPI_REQUIRE"), ","), name):
+		t.Fatalf("no %s with a client of Redis, and STOCKAPI_REQUIRE asks for it", name)
+	default:
+		t.Skipf("no %s with a client of Redis", name)
+	}
+	return program
+}
+
+// start starts an instance, and returns where it sells once it listens. It ends with the test.
+func (s shop) start(t *testing.T, redisURL string) (url string) {
+	t.Helper()
+	command, port := s.command(t), strconv.Itoa(backendtest.FreePort(t))
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env, cmd.Stderr = append(os.Environ(), "PORT="+port, "REDIS_URL="+redisURL), os.Stderr
+	require.NoError(t, cmd.Start())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait()
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-ended
+	})
+	address := net.JoinHostPort("127.0.0.1", port)
+	require.Eventually(t, func() bool {
+		c, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = c.Close()
+		}
+		select {
+		case <-ended:
+			return true
+		default:
+			return err == nil
+		}
+	}, time.Minute, 10*time.Millisecond)
+	return fmt.Sprintf("http://%s/decrease", address)
+}
+
+// sell sends an order, and returns the answer's status.
+func sell(t *testing.T, url string) int {
+	t.Helper()
+	answer, err := http.Post(url, "", http.NoBody)
+	if !assert.NoError(t, err) {
+		return 0
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode
+}
+
+const stockKey = "ProductStock_10000"
+
+// Without a crowd and without a fault, no shop has a defect: a trial has to bring them about.
+func TestShopsSell(t *testing.T) {
+	backendtest.Require(t)
+	backendtest.Long(t)
+	server := backendtest.StartRedis(t)
+	rdb := backendtest.Client(t, server)
+	for _, s := range shops {
+		t.Run(s.String(), func(t *testing.T) {
+			require.NoError(t, rdb.FlushAll(t.Context()).Err())
+			require.NoError(t, rdb.Set(t.Context(), stockKey, 3, 0).Err())
+			url := s.start(t, server.URL)
+			for range 3 {
+				assert.Equal(t, http.StatusOK, sell(t, url))
+			}
+			assert.Equal(t, http.StatusConflict, sell(t, url))
+			assert.Equal(t, "0", rdb.Get(t.Context(), stockKey).Val())
+			if s.code == 0 {
+				sellsToTwoAtOnce(t, rdb, url, s.start(t, server.URL))
+			}
+		})
+	}
+}
+
+// sellsToTwoAtOnce has two customers come at once, at two instances: each gets a unit of their own.
+func sellsToTwoAtOnce(t *testing.T, rdb redis.UniversalClient, urls ...string) {
+	t.Helper()
+	require.NoError(t, rdb.Set(t.Context(), stockKey, 20, 0).Err())
+	for range 10 {
+		var both sync.WaitGroup
+		for _, url := range urls {
+			both.Go(func() { assert.Equal(t, http.StatusOK, sell(t, url)) })
+		}
+		both.Wait()
+	}
+	assert.Equal(t, "0", rdb.Get(t.Context(), stockKey).Val())
+}

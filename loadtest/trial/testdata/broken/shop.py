@@ -1,0 +1,46 @@
+"""A service that cannot be tried: PORT=8001 REDIS_URL=redis://127.0.0.1:6379 python3 shop.py WHY"""
+import os, socket, sys, time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
+
+WHY, REDIS = sys.argv[1], urlsplit(os.environ["REDIS_URL"])
+
+def ask(*args):
+    """Sends Redis a command, and returns the beginning of its reply."""
+    with socket.create_connection((REDIS.hostname, REDIS.port), timeout=5) as redis:
+        redis.sendall(("*%d\r\n" % len(args) + "".join("$%d\r\n%s\r\n" % (len(arg), arg) for arg in args)).encode())
+        return redis.recv(1000)
+
+def tls():
+    """Begins a TLS handshake, as clients of rediss:// do."""
+    with socket.create_connection((REDIS.hostname, REDIS.port), timeout=5) as redis:
+        redis.sendall(b"\x16\x03\x01\x00\xc8\x01\x00\x00\xc4\x03\x03" + b"\0" * 196)
+        if not redis.recv(1000): raise ConnectionError("the server has hung up")
+
+if WHY == "dies":
+    print("reading the configuration", file=sys.stderr)
+    sys.exit("no price list")
+if WHY == "deaf": time.sleep(600)
+
+class Handler(BaseHTTPRequestHandler):
+    log_message = lambda *_: None
+
+    def do_POST(self):
+        status, kind, body = 200, "application/json", b"{}"
+        if WHY == "reads": ask("GET", "ProductStock_10000")
+        if WHY == "cluster": status = 200 if ask("CLUSTER", "SLOTS").startswith(b"*") else 500
+        if WHY == "tls":
+            try: tls()
+            except OSError: status = 500
+        if WHY == "sells-out": status, _ = 409, ask("GET", "ProductStock_10000")
+        if WHY.startswith("html"):
+            status, kind, body = int(WHY[5:]), "text/html", b"<!doctype html><h1>Welcome</h1>"
+            ask("GET", "session")
+        if WHY == "hangs-up": return
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+ThreadingHTTPServer(("127.0.0.1", int(os.environ["PORT"])), Handler).serve_forever()

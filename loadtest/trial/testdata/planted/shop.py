@@ -1,0 +1,200 @@
+"""A small shop, with a defect in its lock: PORT=8001 REDIS_URL=redis://127.0.0.1:6379 python3 shop.py DEFECT
+
+POST /decrease sells one unit under a lock whose lease is 2 s. It answers 200 sold, 409 sold out, 423 busy, or 500 after
+an exception. The shops right, renewed, fenced and lock-free have no defect; each other one has the one it is named for.
+"""
+import os, secrets, sys, threading, time, traceback
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+import redis as redispy
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+STOCK, SEEN, LOCK, FENCE = "ProductStock_10000", "seen:10000", "lock:10000", "fence:10000"
+LEASE, RENEWAL, POLL = 2, 0.6, 0.05  # seconds
+
+# Newer versions of redis-py send a command again when its reply is lost. These shops do so only where they say it.
+redis = redispy.Redis.from_url(os.environ["REDIS_URL"], socket_timeout=5, retry=Retry(NoBackoff(), 0))
+script = redis.register_script
+OWNER = "redis.call('GET', KEYS[1])"  # false: nobody
+DELETE = script(f"return {OWNER} == ARGV[1] and redis.call('DEL', KEYS[1])")
+EXTEND = script(f"return {OWNER} == ARGV[1] and redis.call('PEXPIRE', KEYS[1], ARGV[2])")
+DELETE_BY_PREFIX = script(f"return ({OWNER} or ''):sub(1, 5) == ARGV[1]:sub(1, 5) and redis.call('DEL', KEYS[1])")
+EXTEND_OR_SET = script(
+    f"return ({OWNER} or ARGV[1]) == ARGV[1] and redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])")
+# The count starts at Redis' own time in microseconds: if its key is lost, the numbers still grow.
+ACQUIRE_FENCED = script("""
+if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 0 end
+local time = redis.call('TIME')
+redis.call('SET', KEYS[2], string.format('%.0f', time[1] * 1000000 + time[2]), 'NX')
+return redis.call('INCR', KEYS[2])""")
+# Whoever reads or writes shows a number. Reading counts too: an older order must not write once a newer one has read.
+USE_STOCK = script("""
+if tonumber(ARGV[1]) < tonumber(redis.call('GET', KEYS[2]) or '0') then return -1 end
+redis.call('SET', KEYS[2], ARGV[1])
+if ARGV[2] then redis.call('SET', KEYS[1], ARGV[2]) end
+return tonumber(redis.call('GET', KEYS[1]) or '0')""")
+
+class Lost(Exception): """The lock was lost, and nothing is written."""
+
+class Right:
+    """One order under a leased lock: a token, and a release that compares it."""
+    key, patience = LOCK, 3
+
+    def __init__(self, customer): self.token, self.customer = "shop-" + secrets.token_hex(8), customer
+
+    def order(self):
+        if not self.wait(): return self.give_up()
+        try: return self.sell()
+        finally: self.release()
+
+    def wait(self):
+        end = time.monotonic() + self.patience
+        while not self.acquire():
+            if time.monotonic() > end: return False
+            time.sleep(POLL)
+        return True
+
+    def sell(self):
+        left = self.read()
+        if left < 1: return 409
+        self.write(left - 1)
+        return 200
+
+    def acquire(self): return redis.set(self.key, self.token, nx=True, px=LEASE * 1000)
+    def give_up(self): return 423
+    def read(self): return int(redis.get(STOCK) or 0)
+    def write(self, left): redis.set(STOCK, left)
+    def release(self): DELETE([self.key], [self.token])
+
+class Renewed(Right):
+    """Renewed until the release, and nothing is written once the lock is lost."""
+    def acquire(self):
+        asked = time.monotonic()
+        if not super().acquire(): return False
+        self.end, self.over = asked + LEASE, threading.Event()
+        self.renewer = threading.Thread(target=self.renew, daemon=True)
+        self.renewer.start()
+        return True
+
+    def renew(self):
+        while self.end and not self.over.wait(RENEWAL):
+            asked = time.monotonic()
+            try: self.end = asked + LEASE if self.extend() else 0
+            except redispy.RedisError: pass  # unknown: it asks again, as long as the lease lasts
+
+    def write(self, left):
+        if time.monotonic() > self.end: raise Lost
+        super().write(left)
+
+    def release(self):
+        self.over.set()
+        self.renewer.join()
+        super().release()
+
+    def extend(self): return EXTEND([self.key], [self.token, LEASE * 1000])
+
+class Fenced(Right):
+    """A number that grows with every order goes along with the read and the write, and the stock refuses older ones."""
+    def acquire(self):
+        self.number = ACQUIRE_FENCED([self.key, FENCE], [self.token, LEASE * 1000])
+        return self.number
+
+    def use(self, *left):
+        left = USE_STOCK([STOCK, SEEN], [self.number, *left])
+        if left < 0: raise Lost
+        return left
+
+    read = write = use
+
+class LockFree(Right):
+    """No lock: if the stock changes between read and write, the order starts again."""
+    def order(self):
+        while True:
+            with redis.pipeline() as pipe:
+                try:
+                    pipe.watch(STOCK)
+                    left = int(pipe.get(STOCK) or 0)
+                    if left < 1: return 409
+                    pipe.multi()
+                    pipe.set(STOCK, left - 1)
+                    pipe.execute()
+                    return 200
+                except redispy.WatchError as error:
+                    if error.__context__: raise  # redis-py's word for a broken connection, too: it may have sold
+
+class DelWithoutLook(Right):  # the release deletes the key, whoever has it
+    def release(self): redis.delete(self.key)
+
+class SetnxExpire(Right):  # a crash between the two commands leaves a lock for ever
+    def acquire(self): return redis.setnx(self.key, self.token) and redis.expire(self.key, LEASE)
+
+class UnlockFirst(Right):  # another order reads before this one has written
+    def order(self):
+        if not self.wait(): return self.give_up()
+        try: left = self.read()
+        finally: self.release()
+        if left < 1: return 409
+        self.write(left - 1)
+        return 200
+
+class FallsThrough(Right):  # when the wait is over it sells without the lock
+    patience = 1
+    def give_up(self): return self.sell()
+
+class Prefix(Right):  # the release compares five characters, and all tokens begin with the same
+    def release(self): DELETE_BY_PREFIX([self.key], [self.token])
+
+class Finally(Right):  # when the wait is over, the clean-up deletes a lock that was never taken
+    def wait(self):
+        taken = False
+        try: return (taken := super().wait())
+        finally:
+            if not taken: redis.delete(self.key)
+
+class RenewXx(Renewed):  # the renewal puts its own token into the key, whoever has it
+    def extend(self): return redis.set(self.key, self.token, xx=True, px=LEASE * 1000)
+
+class RenewAgain(Renewed):  # the renewal makes a key again that has expired or was removed
+    def extend(self): return EXTEND_OR_SET([self.key], [self.token, LEASE * 1000])
+
+class DecrAgain(Right):  # when the reply is lost it takes a unit again: the first may have been taken
+    def write(self, left):
+        try: redis.decr(STOCK)
+        except (redispy.ConnectionError, redispy.TimeoutError): redis.decr(STOCK)
+
+class PerCustomer(Right):  # each customer has a lock of their own
+    def __init__(self, customer):
+        super().__init__(customer)
+        self.key = f"{LOCK}:{customer}"
+
+class PerInstance(Right):  # each instance has a lock of its own
+    key = f"{LOCK}:{os.environ['PORT']}"
+
+class NoTtl(Right):  # a crash leaves the lock for ever
+    def acquire(self): return redis.set(self.key, self.token, nx=True)
+
+class RenewAfter(Renewed):  # the renewal is not stopped: it goes on for as long as the release has not arrived
+    def release(self): Right.release(self)
+
+class NoLock(Right):  # read, write
+    def order(self): return self.sell()
+
+Shop = globals()["".join(word.capitalize() for word in sys.argv[1].split("-"))]  # no-lock: NoLock
+
+class Handler(BaseHTTPRequestHandler):
+    log_message = lambda *_: None
+
+    def do_POST(self):
+        url = urlsplit(self.path)
+        customer = parse_qs(url.query).get("customer", [self.client_address[1]])[0]
+        try: status = Shop(customer).order() if url.path == "/decrease" else 404
+        except Lost: status = 423
+        except Exception: status = traceback.print_exc() or 500
+        self.send_response(status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+ThreadingHTTPServer.request_queue_size = 1024  # a crowd comes at once
+ThreadingHTTPServer(("127.0.0.1", int(os.environ["PORT"])), Handler).serve_forever()

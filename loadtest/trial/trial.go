@@ -1,0 +1,230 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"stockapi/loadtest/cluster"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/load"
+	"stockapi/loadtest/wire"
+)
+
+// Options say what is tried, and how.
+type Options struct {
+	Argv    []string // the command line of the shop
+	Order   Request  // how a unit is ordered
+	Slow    *Request // how one is ordered whose work takes {ms}; nil: it cannot be
+	Stock   []string // the command by which {n} units of {product} are put
+	Product string
+	Sold    *regexp.Regexp // what the body says of a sale; nil: the status tells
+	Within  time.Duration  // for the start of an instance
+
+	Quick  bool     // the dozen cells that tell most
+	Only   []string // the names of the cells; none: all
+	AtOnce int      // cells under way at a time
+
+	Say func(string) // hears of progress
+}
+
+// A Trial is that of one shop.
+type Trial struct {
+	Options
+	cluster  *cluster.Cluster
+	passport *Passport
+	stalls   *load.StallMeter
+	starting sync.Mutex
+
+	mu   sync.Mutex
+	idle []*bench
+}
+
+const (
+	onShelf = 100
+	// margin is the time beyond a lease in which a fresh order has to get through.
+	margin = 2 * time.Second
+)
+
+// ErrShop is wrapped by the errors that are the shop's: it could not be tried.
+var ErrShop = errors.New("the shop cannot be tried")
+
+// New starts a trial. When one of its servers dies, the returned context ends. Close it.
+func New(ctx context.Context, o Options) (*Trial, context.Context, error) {
+	if err := checkStock(o.Stock); err != nil {
+		return nil, ctx, err
+	}
+	c, ctx, err := cluster.New(ctx, cluster.Options{Backend: "redis-server", Say: o.Say})
+	if err != nil {
+		return nil, ctx, err
+	}
+	return &Trial{Options: o, cluster: c, stalls: load.NewStallMeter()}, ctx, nil
+}
+
+// Close ends all that the trial has started.
+func (t *Trial) Close() error {
+	for _, b := range t.idle {
+		b.close()
+	}
+	t.stalls.Close()
+	return t.cluster.Close()
+}
+
+// checkStock says whether the stock can be put and read in that way.
+func checkStock(command []string) error {
+	text := strings.Join(command, " ")
+	at := slices.Index(command, "{n}")
+	switch {
+	case at == 2 && strings.EqualFold(command[0], "SET"),
+		at == 3 && (strings.EqualFold(command[0], "HSET") || strings.EqualFold(command[0], "HMSET")):
+		return nil
+	}
+	return fmt.Errorf("the stock is put by SET KEY {n} or HSET KEY FIELD {n}, and not by %q", text)
+}
+
+// shelf returns where the stock is.
+func (t *Trial) shelf() wire.Shelf {
+	fill := func(s string) string { return strings.ReplaceAll(s, "{product}", t.Product) }
+	s := wire.Shelf{Key: fill(t.Stock[1])}
+	if len(t.Stock) > 3 {
+		s.Field = fill(t.Stock[2])
+	}
+	return s
+}
+
+// patience is the time in which a fresh order has to get through.
+func (t *Trial) patience() time.Duration {
+	ttl := 2 * time.Second
+	if t.passport != nil {
+		ttl = t.passport.TTL
+	}
+	return ttl + margin
+}
+
+// Run plays the cells side by side, and returns them in their order; one that could not be played says why. It calls
+// finished as each is known, one at a time.
+func (t *Trial) Run(ctx context.Context, finished func(*history.Cell)) ([]*history.Cell, error) {
+	faults, err := t.chosen()
+	if err != nil {
+		return nil, err
+	}
+	results := make([]*history.Cell, len(faults))
+	limit, all := make(chan struct{}, t.AtOnce), sync.WaitGroup{}
+	for i, f := range faults {
+		if why := f.notAsked(t.passport); why != "" {
+			results[i] = t.newCell(f)
+			results[i].NotRun = why
+			t.mu.Lock()
+			finished(results[i])
+			t.mu.Unlock()
+			continue
+		}
+		limit <- struct{}{}
+		if ctx.Err() != nil {
+			break
+		}
+		all.Go(func() {
+			defer func() { <-limit }()
+			r, err := t.one(ctx, f)
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			if err != nil {
+				r = t.newCell(f)
+				r.NotRun = "it could not be played: " + strings.ReplaceAll(err.Error(), "\n", "; ")
+			}
+			if ctx.Err() == nil {
+				results[i] = r
+				finished(r)
+			}
+		})
+	}
+	all.Wait()
+	return slices.DeleteFunc(results, func(c *history.Cell) bool { return c == nil }), context.Cause(ctx)
+}
+
+// chosen returns the faults that are asked for.
+func (t *Trial) chosen() (chosen []fault, err error) {
+	all := faultsFor(t.passport)
+	if len(t.Only) == 0 {
+		return slices.DeleteFunc(all, func(f fault) bool { return t.Quick && !f.quick }), nil
+	}
+	for _, name := range t.Only {
+		of := slices.DeleteFunc(slices.Clone(all), func(f fault) bool {
+			return f.name != name && !strings.HasPrefix(f.name, name+" ")
+		})
+		if len(of) == 0 {
+			var names []string
+			for _, f := range all {
+				names = append(names, f.name)
+			}
+			return nil, fmt.Errorf("there is no cell %q; there are %s", name, strings.Join(names, ", "))
+		}
+		chosen = append(chosen, of...)
+	}
+	return chosen, nil
+}
+
+// one plays one cell, once more if the machine was busy with something else.
+func (t *Trial) one(ctx context.Context, f fault) (r *history.Cell, err error) {
+	for range 2 {
+		if r, err = t.once(ctx, f); err != nil || history.Worst(r.Findings) != history.Invalid {
+			break
+		}
+	}
+	return r, err
+}
+
+// once plays a cell on a bench, which is kept for another one unless the cell has left something there.
+func (t *Trial) once(ctx context.Context, f fault) (*history.Cell, error) {
+	b, err := t.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := b.play(f)
+	if err != nil || !b.isAsNew() {
+		b.close()
+		return r, err
+	}
+	t.mu.Lock()
+	t.idle = append(t.idle, b)
+	t.mu.Unlock()
+	return r, nil
+}
+
+// take returns a bench on which nothing is under way.
+func (t *Trial) take(ctx context.Context) (*bench, error) {
+	t.mu.Lock()
+	if n := len(t.idle); n > 0 {
+		b := t.idle[n-1]
+		t.idle = t.idle[:n-1]
+		t.mu.Unlock()
+		return b, nil
+	}
+	t.mu.Unlock()
+	b, err := t.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = b.lookAt(t.passport.Locks)
+	for _, script := range t.passport.scripts { // or the first renewal may be a NOSCRIPT behind a command that is held
+		err = errors.Join(err, b.store.Redis.ScriptLoad(ctx, script).Err())
+	}
+	for range 2 { // the first order of an instance also connects, and loads scripts; a release may come after its answer
+		if err == nil && b.isAsNew() {
+			return b, nil
+		}
+	}
+	if err == nil && !b.isAsNew() {
+		err = fmt.Errorf("%w: a plain order was not sold", ErrShop)
+	}
+	if err != nil {
+		b.close()
+		return nil, err
+	}
+	return b, nil
+}

@@ -1,0 +1,108 @@
+package trial
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+	"stockapi/loadtest/history"
+)
+
+// options are those of a trial of that command line, as a user has them by default.
+func options(t *testing.T, argv ...string) Options {
+	t.Helper()
+	order, err := ParseRequest("POST /decrease")
+	require.NoError(t, err)
+	return Options{Argv: argv, Order: order, Stock: []string{"SET", "ProductStock_{product}", "{n}"}, Product: "10000",
+		Within: time.Minute, Quick: true, AtOnce: 2, Say: func(string) {}}
+}
+
+// try learns what the lock is, and plays cells. They are played again if the machine was too slow to measure one.
+func try(t *testing.T, o Options) (p *Passport, cells []*history.Cell) {
+	t.Helper()
+	for range 3 {
+		trial, ctx, err := New(t.Context(), o)
+		require.NoError(t, err)
+		p, err = trial.Learn(ctx)
+		if err == nil {
+			cells, err = trial.Run(ctx, func(*history.Cell) {})
+		}
+		require.NoError(t, trial.Close())
+		require.NoError(t, err)
+		if !slices.ContainsFunc(cells, func(c *history.Cell) bool { return history.Worst(c.Findings) == history.Invalid }) {
+			break
+		}
+	}
+	return p, cells
+}
+
+// Each planted defect is found in the cell that tells, by its cause. A right shop is accused of nothing in any quick
+// cell.
+func TestTrialsOfShops(t *testing.T) {
+	backendtest.Require(t)
+	backendtest.Long(t)
+	for _, s := range shops {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			o := options(t, s.command(t)...)
+			if s.cell != "" {
+				o.Only = []string{s.cell}
+			}
+			p, cells := try(t, o)
+			asked := 0
+			for _, c := range cells {
+				if c.NotRun == "" {
+					asked++
+				}
+				if s.code == 0 {
+					assert.Empty(t, c.Defect, "%s of %s", FaultOf(c), p)
+				} else {
+					cause, shown, _ := strings.Cut(c.Defect, ": ")
+					assert.True(t, strings.HasPrefix(cause, s.cause), "%s: %q, not run: %q, %s", FaultOf(c), c.Defect, c.NotRun, p)
+					assert.NotEmpty(t, shown)
+				}
+			}
+			assert.NotZero(t, asked)
+		})
+	}
+}
+
+// A trial ends with a list of the cells, if one is asked for that there is not.
+func TestCellsByName(t *testing.T) {
+	trial := &Trial{passport: forge().passport}
+	for _, one := range []struct {
+		quick bool
+		only  []string
+		want  []string
+	}{
+		{only: []string{"busy"}, want: []string{"busy"}},
+		{only: []string{"crash"}, want: []string{"crash 1", "crash 2"}},
+		{only: []string{"busy", "crash 2"}, want: []string{"busy", "crash 2"}, quick: true},
+	} {
+		trial.Quick, trial.Only = one.quick, one.only
+		faults, err := trial.chosen()
+		require.NoError(t, err)
+		var names []string
+		for _, f := range faults {
+			names = append(names, f.name)
+		}
+		assert.Equal(t, one.want, names)
+	}
+	for _, name := range []string{"", "cras", "crash 3", "CRASH"} {
+		trial.Only = []string{name}
+		_, err := trial.chosen()
+		assert.ErrorContains(t, err, "there is no cell \""+name+"\"; there are one-instance, ")
+	}
+	trial.Only, trial.Quick = nil, true
+	quick, err := trial.chosen()
+	require.NoError(t, err)
+	trial.Quick = false
+	all, err := trial.chosen()
+	require.NoError(t, err)
+	assert.Less(t, len(quick), len(all))
+}

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/report"
+	"stockapi/loadtest/report/terminal"
+	"stockapi/loadtest/scenario"
+	"stockapi/loadtest/trial"
+)
+
+// tryFlags are the flags of the command try.
+type tryFlags struct {
+	Argv    []string      `arg:"" optional:"" passthrough:"" name:"command" help:"The command line of the shop, after --. In it {port}, {redis}, {redis_host} and {redis_port} are replaced; it also finds PORT and REDIS_URL in its environment."`
+	Order   string        `default:"POST /decrease" placeholder:"REQUEST" help:"How a unit is ordered, such as POST /buy {\"sku\":\"{product}\"}; {order} is the order's name."`
+	Slow    string        `placeholder:"REQUEST" help:"How one is ordered whose work takes {ms}, such as POST /decrease?work={ms}."`
+	Stock   string        `default:"SET ProductStock_{product} {n}" placeholder:"COMMAND" help:"The Redis command that puts {n} units on the shelf: SET KEY {n}, or HSET KEY FIELD {n}."`
+	Sold    string        `placeholder:"REGEXP" help:"What the body of a sale matches, if the shop answers 2xx to everything."`
+	Within  time.Duration `default:"60s" help:"How long an instance may take to start."`
+	Quick   bool          `help:"Try the dozen cells that tell most."`
+	Only    []string      `placeholder:"CELL" help:"Try these cells alone, such as 'reply-lost 1'."`
+	AtOnce  int           `default:"4" help:"Cells under way at a time."`
+	Out     string        `default:"out" placeholder:"DIR" help:"Write results.jsonl.gz, matrix.txt and report.html to DIR."`
+	NoOut   bool          `help:"Write no files."`
+	Verbose bool          `short:"v" help:"Print the evidence of each broken cell."`
+	JSON    bool          `name:"json" help:"Print the result as JSON."`
+}
+
+// options returns what the flags ask for.
+func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
+	argv := f.Argv
+	if len(argv) > 0 && argv[0] == "--" {
+		argv = argv[1:]
+	}
+	o = trial.Options{Argv: argv, Stock: strings.Fields(f.Stock), Product: "10000", Within: f.Within, Quick: f.Quick,
+		Only: f.Only, AtOnce: max(1, f.AtOnce), Say: say}
+	if len(argv) == 0 {
+		return o, errors.New("name the command line of the shop after --, such as: loadtest try -- python3 shop.py")
+	}
+	if o.Order, err = trial.ParseRequest(f.Order); err != nil {
+		return o, fmt.Errorf("--order: %w", err)
+	}
+	if f.Slow != "" {
+		slow, err := trial.ParseRequest(f.Slow)
+		if err != nil {
+			return o, fmt.Errorf("--slow: %w", err)
+		}
+		o.Slow = &slow
+	}
+	if f.Sold != "" {
+		if o.Sold, err = regexp.Compile(f.Sold); err != nil {
+			return o, fmt.Errorf("--sold: %w", err)
+		}
+	}
+	return o, nil
+}
+
+// run tries the shop, and returns the exit code: 0 without a defect, 1 with one, 2 if nothing could be measured.
+func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
+	shown := terminal.NewProgress(stderr, terminal.Of(stderr))
+	defer shown.Clear()
+	o, err := f.options(shown.Say)
+	if err != nil {
+		return complain(stderr, fmt.Errorf("try: %w", err))
+	}
+	if !f.NoOut {
+		if err := checkOut(f.Out); err != nil {
+			return complain(stderr, err)
+		}
+	}
+	run := &history.Run{ID: "try", Started: time.Now(), Loadtest: thisBuild(), Machine: history.ThisMachine(),
+		Backend: history.Backend{Kind: "redis-server", Text: "redis-server, its own", Stockapi: strings.Join(o.Argv, " ")},
+		Load:    history.Load{Repeat: 1}}
+	passport, results, err := f.measure(ctx, o, shown)
+	shown.Clear()
+	if ctx.Err() != nil {
+		err = errInterrupted
+	}
+	run.Cells, run.Selected = results, len(results)
+	if err != nil {
+		run.Interrupted = err.Error()
+	}
+	if len(run.Cells) > 0 && !f.NoOut {
+		err = errors.Join(err, report.WriteAll(f.Out, run, scenario.Table.Assess(run.Cells)))
+	}
+	if passport != nil && (err == nil || len(results) > 0) {
+		err = errors.Join(err, f.print(stdout, passport, results, err == nil))
+	}
+	if err != nil {
+		return complainOfShop(stderr, err)
+	}
+	return codeOfTrial(results)
+}
+
+// complainOfShop says in one line why a shop could not be tried. The last lines that the shop printed follow.
+func complainOfShop(stderr io.Writer, err error) int {
+	why, last, _ := strings.Cut(err.Error(), "\n")
+	complain(stderr, errors.New(why))
+	for line := range strings.Lines(last) {
+		fmt.Fprintln(stderr, "  "+history.Plain(strings.TrimRight(line, "\n")))
+	}
+	return couldNotRun
+}
+
+// codeOfTrial is the exit code of cells that were played.
+func codeOfTrial(results []*history.Cell) int {
+	switch {
+	case slices.ContainsFunc(results, func(r *history.Cell) bool { return r.Defect != "" }):
+		return surprised
+	case !slices.ContainsFunc(results, func(c *history.Cell) bool { return c.NotRun == "" && !isInvalid(c) }):
+		return couldNotRun
+	}
+	return asExpected
+}
+
+// measure learns what the lock is, and plays the cells.
+func (f *tryFlags) measure(
+	ctx context.Context, o trial.Options, shown *terminal.Progress,
+) (p *trial.Passport, results []*history.Cell, err error) {
+	t, ctx, err := trial.New(ctx, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	if p, err = t.Learn(ctx); err != nil {
+		return nil, nil, err
+	}
+	played := 0
+	results, err = t.Run(ctx, func(r *history.Cell) {
+		played++
+		shown.Status(fmt.Sprintf("%d cells played; the last: %s", played, trial.FaultOf(r)))
+	})
+	return p, results, err
+}
+
+// print prints the passport, a line for each cell, and what the broken ones mean: defects first.
+func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, cells []*history.Cell, whole bool) error {
+	if f.JSON {
+		e := json.NewEncoder(stdout)
+		e.SetIndent("", "  ")
+		return e.Encode(struct {
+			Passport *trial.Passport `json:"passport"`
+			Cells    []*history.Cell `json:"cells"`
+		}{p, cells})
+	}
+	fmt.Fprintf(stdout, "%s\n\n", history.Plain(p.String()))
+	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	asked := []history.Verdict{history.Stock, history.Exclusion, history.OwnRelease, history.Liveness}
+	fmt.Fprintln(table, "\tstock\texclusion\town-release\tliveness")
+	for _, c := range cells {
+		if c.NotRun != "" {
+			continue
+		}
+		fmt.Fprint(table, trial.FaultOf(c))
+		for _, v := range asked {
+			fmt.Fprintf(table, "\t%s", c.Finding(v).Result)
+		}
+		fmt.Fprintf(table, "\t%s\n", meaning(c))
+	}
+	_ = table.Flush()
+	ran := slices.ContainsFunc(cells, func(c *history.Cell) bool { return c.NotRun == "" && !isInvalid(c) })
+	if found := f.tell(stdout, cells); found == 0 && whole && ran {
+		fmt.Fprintln(stdout, "\nno defect was found in what was asked")
+	}
+	return nil
+}
+
+func meaning(c *history.Cell) string {
+	switch {
+	case c.Defect != "":
+		return "DEFECT"
+	case c.Design != "":
+		return "by design"
+	case isInvalid(c):
+		return "not measured"
+	}
+	return ""
+}
+
+// isInvalid reports whether the machine, and not the shop, decided a cell.
+func isInvalid(c *history.Cell) bool { return c.Finding(history.Valid).Result == history.Invalid }
+
+// tell tells the defects, each with the cell that shows it first, what is so by design, remarks, and what was not asked
+// or cannot be told, and why. It returns the number of defects.
+func (f *tryFlags) tell(stdout io.Writer, cells []*history.Cell) int {
+	cause := func(c *history.Cell) []string {
+		cause, _, _ := strings.Cut(c.Defect, ": ")
+		return []string{cause}
+	}
+	defects := grouped(cells, cause)
+	for _, g := range defects {
+		_, shown, _ := strings.Cut(g.first.Defect, ": ")
+		fmt.Fprintf(stdout, "\nDEFECT in %s: %s\n  %s: %s\n", g.faults(), g.text, trial.FaultOf(g.first),
+			history.Plain(shown))
+	}
+	for _, kind := range []struct {
+		word string
+		of   func(*history.Cell) []string
+	}{
+		{"by design in", func(c *history.Cell) []string { return []string{c.Design} }},
+		{"remark on", func(c *history.Cell) []string { return c.Remarks }},
+		{"unknown in", unknowns},
+		{"not asked:", func(c *history.Cell) []string { return []string{c.NotRun} }},
+	} {
+		for _, g := range grouped(cells, kind.of) {
+			fmt.Fprintf(stdout, "\n%s %s: %s\n", kind.word, g.faults(), g.text)
+		}
+	}
+	for _, c := range cells {
+		for _, one := range c.Findings {
+			if f.Verbose && one.Result == history.Broken {
+				fmt.Fprintf(stdout, "\n%s, %s %s: %s\n", trial.FaultOf(c), one.Verdict, one.Result, history.Plain(one.Because))
+			}
+		}
+	}
+	return len(defects)
+}
+
+// unknowns says which verdicts of a cell nobody can tell.
+func unknowns(c *history.Cell) (all []string) {
+	if isInvalid(c) {
+		return []string{c.Finding(history.Valid).Because}
+	}
+	for _, one := range c.Findings {
+		if one.Result == history.Indeterminate {
+			all = append(all, fmt.Sprintf("%s: %s", one.Verdict, one.Because))
+		}
+	}
+	return all
+}
+
+// A group is the cells of which the same is said.
+type group struct {
+	text  string
+	first *history.Cell
+	names []string
+}
+
+func (g *group) faults() string { return strings.Join(g.names, ", ") }
+
+// grouped groups cells by what is said of them, in their order.
+func grouped(cells []*history.Cell, of func(*history.Cell) []string) (groups []*group) {
+	for _, c := range cells {
+		for _, text := range of(c) {
+			if text = history.Plain(text); text == "" {
+				continue
+			}
+			i := slices.IndexFunc(groups, func(g *group) bool { return g.text == text })
+			if i < 0 {
+				i, groups = len(groups), append(groups, &group{text: text, first: c})
+			}
+			groups[i].names = append(groups[i].names, trial.FaultOf(c))
+		}
+	}
+	return groups
+}

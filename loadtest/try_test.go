@@ -1,0 +1,209 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+)
+
+// The services that trials of these tests start.
+const (
+	plantedShop = "trial/testdata/planted/shop.py"
+	brokenShop  = "trial/testdata/broken/shop.py"
+)
+
+// pythonWithRedis returns a Python that has a client of Redis. Debian's belongs to Debian's Python.
+func pythonWithRedis(t *testing.T) string {
+	t.Helper()
+	backendtest.Require(t)
+	backendtest.Long(t)
+	for _, python := range []string{"python3", "/usr/bin/python3"} {
+		if exec.Command(python, "-c", "import redis").Run() == nil {
+			return python
+		}
+	}
+	const missing = "no python3 with a client of Redis"
+	if slices.Contains(strings.Split(os.Getenv("STOCKAPI_REQUIRE"), ","), "python3") {
+		t.Fatal(missing + ", and STOCKAPI_REQUIRE asks for it")
+	}
+	t.Skip(missing)
+	return ""
+}
+
+// complaint returns what a run complained of, and the lines after that, without what it told of its progress.
+func complaint(stderr string) (line string, more []string) {
+	_, text, _ := strings.Cut("\n"+stderr, "\nloadtest: ")
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	return lines[0], lines[1:]
+}
+
+// A service that cannot be tried gets one line that says why, and what helps. Nothing is left of it.
+func TestTryOfServicesThatCannotBeTried(t *testing.T) {
+	backendtest.Require(t)
+	backendtest.Long(t)
+	need(t, "python3")
+	for _, one := range []struct {
+		why  string
+		args []string // before --
+		want string
+		more []string
+	}{
+		{"dies", nil, `^the shop died at start \(exit status 1\); its last lines:$`,
+			[]string{"  reading the configuration", "  no price list"}},
+		{"deaf", []string{"--within", "1s"},
+			`^the shop does not listen on port \d+, which is \$PORT and {port}, within 1s, without any output$`, nil},
+		{"untouched", nil, `sent nothing to the Redis at \$REDIS_URL \({redis}\); POST /decrease was answered 200 {}$`, nil},
+		{"reads", nil, `it sold without writing ProductStock_10000: .* --stock$`, nil},
+		{"reads", []string{"--stock", "HSET goods {product} {n}"}, `it sold without writing goods: .* --stock$`, nil},
+		{"cluster", nil, `connect without Redis Cluster$`, nil},
+		{"tls", nil, `connect with redis:// instead of rediss://$`, nil},
+		{"sells-out", nil, `a first order was not sold: POST /decrease was answered 409 {}; .* --order, .* --sold$`, nil},
+		{"html-200", nil, `POST /decrease was answered 200 with an HTML page; .* --order`, nil},
+		{"html-404", nil, `POST /decrease was answered 404 with an HTML page; .* --order`, nil},
+		{"hangs-up", nil, `POST /decrease got no answer: .*EOF$`, nil},
+	} {
+		t.Run(strings.Join(append(one.args, one.why), " "), func(t *testing.T) {
+			t.Parallel()
+			dir := ownTemp(t)
+			args := append([]string{"try", "--no-out"}, one.args...)
+			code, stdout, stderr := dir.loadtest(t, append(args, "--", "python3", brokenShop, one.why)...)
+			line, more := complaint(stderr)
+			assert.Equal(t, couldNotRun, code)
+			assert.Empty(t, stdout)
+			assert.Regexp(t, one.want, line)
+			assert.Equal(t, one.more, append([]string(nil), more...))
+			assert.Empty(t, dir.left(t))
+		})
+	}
+}
+
+// What is wrong with a command line is said before anything is started.
+func TestTryOfWrongCommandLines(t *testing.T) {
+	for _, one := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{}, `name the command line of the shop after --`},
+		{[]string{"--"}, `name the command line of the shop after --`},
+		{[]string{"--order", "buy", "--", "shop"}, `--order: "buy" is no request such as POST /decrease`},
+		{[]string{"--slow", "buy", "--", "shop"}, `--slow: "buy" is no request`},
+		{[]string{"--sold", "(", "--", "shop"}, `--sold: .*missing closing \)`},
+		{[]string{"--stock", "INCRBY s {n}", "--", "shop"}, `^the stock is put by SET KEY {n} or HSET KEY FIELD {n}`},
+		{[]string{"--stock", "", "--", "shop"}, `^the stock is put by SET KEY {n}`},
+	} {
+		code, _, stderr := loadtest(t, append([]string{"try", "--no-out"}, one.args...)...)
+		line, more := complaint(stderr)
+		assert.Equal(t, couldNotRun, code, one.args)
+		assert.Regexp(t, one.want, line)
+		assert.Empty(t, more)
+	}
+}
+
+func TestTryOfCommandsThatAreNotThere(t *testing.T) {
+	backendtest.Require(t)
+	code, _, stderr := loadtest(t, "try", "--no-out", "--", "no-such-shop")
+	line, _ := complaint(stderr)
+	assert.Equal(t, couldNotRun, code)
+	assert.Equal(t, `cannot start the shop: exec: "no-such-shop": executable file not found in $PATH`, line)
+	t.Setenv("PATH", t.TempDir())
+	code, _, stderr = loadtest(t, "try", "--no-out", "--", os.Args[0])
+	line, _ = complaint(stderr)
+	assert.Equal(t, couldNotRun, code)
+	assert.Regexp(t, `^this needs a redis-server on PATH: install it`, line)
+}
+
+// A trial tells a defect and what is by design, and writes pages that an audit and a report judge the same.
+func TestTryTellsAndWrites(t *testing.T) {
+	t.Parallel()
+	python, out := pythonWithRedis(t), filepath.Join(t.TempDir(), "out")
+	args := []string{"try", "--only", "late-release", "--only", "slow-work", "--only", "check-delete-gap", "--out", out}
+	code, stdout, stderr := loadtest(t, append(args, "--", python, plantedShop, "del-without-look")...)
+	assert.Equal(t, surprised, code, stderr)
+	assert.Regexp(t, "^lock: string `lock:10000`, SET NX PX 2000; .*; closest rung: v2\n", stdout)
+	assert.Regexp(t, `\nlate-release +BROKEN +BROKEN +BROKEN +ok +DEFECT\n`, stdout)
+	assert.Regexp(t, `\nslow-work +BROKEN +BROKEN +ok +ok +by design\n`, stdout)
+	assert.Contains(t, stdout, "\nDEFECT in late-release: it does not look at the value, as v2; v4 fixes it\n"+
+		"  late-release: Anna on a, its release held for ")
+	assert.Contains(t, stdout, "\nnot asked: check-delete-gap: the lock is released by one command\n")
+	assert.NotContains(t, stdout, "no defect was found")
+	code, again, stderr := loadtest(t, "audit", out)
+	assert.Equal(t, surprised, code)
+	assert.Empty(t, stderr)
+	assert.Regexp(t, `\ntry late-release +SER!\n`, again)
+	assert.Regexp(t, `\ntry slow-work +SE\n`, again)
+	assert.Contains(t, again, "try late-release python3 shop.py del-without-look: a defect: it does not look")
+	page := filepath.Join(t.TempDir(), "page.html")
+	_, _, stderr = loadtest(t, "report", out, "-o", page)
+	assert.Empty(t, stderr)
+	assert.FileExists(t, page)
+}
+
+func TestTryAsJSON(t *testing.T) {
+	t.Parallel()
+	python := pythonWithRedis(t)
+	code, stdout, stderr := loadtest(t, "try", "--no-out", "--json", "--only", "busy", "--", python, plantedShop, "right")
+	assert.Equal(t, asExpected, code, stderr)
+	var told struct {
+		Passport struct {
+			Locks []string
+			Token bool
+		}
+		Cells []struct {
+			Scenario, Defect string
+			Findings         []struct{ Verdict, Result string }
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout), &told), stdout)
+	assert.Equal(t, []string{"lock:10000"}, told.Passport.Locks)
+	assert.True(t, told.Passport.Token)
+	require.Len(t, told.Cells, 1)
+	assert.Equal(t, "try busy", told.Cells[0].Scenario)
+	assert.NotEmpty(t, told.Cells[0].Findings)
+}
+
+// Nothing could be measured if no cell can be had, or there is none of that name.
+func TestTryThatMeasuresNothing(t *testing.T) {
+	t.Parallel()
+	python := pythonWithRedis(t)
+	shop := []string{"--", python, plantedShop, "right"}
+	code, stdout, _ := loadtest(t, append([]string{"try", "--no-out", "--only", "check-delete-gap"}, shop...)...)
+	assert.Equal(t, couldNotRun, code)
+	assert.Contains(t, stdout, "not asked: check-delete-gap: the lock is released by one command")
+	code, stdout, stderr := loadtest(t, append([]string{"try", "--no-out", "--only", "bussy"}, shop...)...)
+	line, _ := complaint(stderr)
+	assert.Equal(t, couldNotRun, code)
+	assert.Empty(t, stdout)
+	assert.Regexp(t, `^there is no cell "bussy"; there are one-instance, `, line)
+}
+
+// Ctrl-C ends a trial, and leaves nothing of the shop.
+func TestTryIsInterrupted(t *testing.T) {
+	t.Parallel()
+	python, dir := pythonWithRedis(t), ownTemp(t)
+	cmd := dir.command("try", "--no-out", "--", python, plantedShop, "right")
+	var out, errs strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	require.NoError(t, cmd.Start())
+	twoShops := func() bool { // and loadtest itself, which names the shop
+		return strings.Count(strings.Join(dir.left(t), "\n"), plantedShop) == 3
+	}
+	require.Eventually(t, twoShops, time.Minute, 10*time.Millisecond)
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	_ = cmd.Wait()
+	assert.Equal(t, couldNotRun, cmd.ProcessState.ExitCode())
+	line, more := complaint(errs.String())
+	assert.Equal(t, "interrupted", line)
+	assert.Empty(t, more)
+	assert.NotContains(t, out.String(), "no defect was found")
+	assert.Empty(t, dir.left(t))
+}
