@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -249,13 +250,30 @@ func (r *answersReader) notAsked(f *history.Finding) string {
 	case r.lessors[""]:
 		return "the instances of some leases are unknown"
 	case f.Result == history.NotApplicable && f.Because == "":
-		return "no receipt has the evidence for it"
+		return cmp.Or(memberless(f.Verdict, r.cell), "no receipt has the evidence for it")
 	case len(r.lessors) > 1:
 		return fmt.Sprintf("the leases are from %d instances, which may not read the same clock", len(r.lessors))
 	case r.generators > 1:
 		return fmt.Sprintf("the %d load generators may not read the same clock", r.generators)
 	}
 	return ""
+}
+
+// memberless names the member that a verdict needs and that no answer had. It is empty if one had it.
+func memberless(v history.Verdict, cells ...*history.Cell) string {
+	name, has := "lease", func(op history.Op) bool { return op.Lease != nil }
+	switch v {
+	case history.OwnRelease:
+		name, has = "trace", func(op history.Op) bool { return len(op.Trace) > 0 }
+	case history.Fence:
+		name, has = "lease.fence", func(op history.Op) bool { return op.Lease != nil && op.Lease.Fence != 0 }
+	}
+	for _, c := range cells {
+		if slices.ContainsFunc(c.Ops, has) {
+			return ""
+		}
+	}
+	return "no answer had the member " + name
 }
 
 // basisOf returns the evidence for an ok.

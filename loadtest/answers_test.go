@@ -122,8 +122,10 @@ func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 			[][]string{{"\ufeff" + sold1, "\ufeff" + sold2}}, "--left 0", asExpected, `stock +ok`,
 		},
 		"nothing sold": {[][]string{{noAnswer}}, "", couldNotRun, `stock +unknown`},
-		"no leases":    {[][]string{{sold1}}, "", asExpected, `exclusion +not asked +no receipt has the evidence`},
-		"leases":       {leases(2, 3), "", asExpected, `exclusion +ok +2 of 2 leases\n`},
+		"no leases":    {[][]string{{sold1}}, "", asExpected, `exclusion +not asked +no answer had the member lease\n`},
+		"no units": {[][]string{{strings.Replace(sold1, `"units":[1],`, "", 1)}}, "", couldNotRun,
+			`stock +unknown .*: 200, but without the member units\n`},
+		"leases": {leases(2, 3), "", asExpected, `exclusion +ok +2 of 2 leases\n`},
 		"leases overlap": {
 			leases(3, 2), "", surprised, `exclusion +BROKEN +order x on a and order y on a both held the lock for 750.000 ms`,
 		},
@@ -132,7 +134,8 @@ func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 			`exclusion +not asked +the leases are from 2 instances`,
 		},
 		"no leases, but commands": {
-			[][]string{{reading(sold2), reading(sold1)}}, "", asExpected, `exclusion +not asked +no receipt has the evidence`,
+			[][]string{{reading(sold2), reading(sold1)}}, "", asExpected,
+			`exclusion +not asked +no answer had the member lease\n`,
 		},
 		"leases by an unknown clock": {
 			[][]string{{leased(receipt("x", "", 2, 0, 9), 1, 3), leased(receipt("y", "", 1, 0, 9), 2, 4)}}, "", asExpected,

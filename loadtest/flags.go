@@ -17,16 +17,16 @@ type command interface {
 
 // commands is the command line.
 type commands struct {
-	Run      runFlags         `cmd:"" default:"withargs" help:"Run scenarios and print the matrix; this is the default command. Without names, run the article's locks and the answers to them, in the scenarios where they differ."`
-	All      runFlags         `cmd:"" help:"Run every rung in every scenario."`
-	Audit    auditFlags       `cmd:"" help:"Judge a run again, offline, from its histories alone; or judge what another load generator recorded: docs/scale.md."`
-	Report   reportFlags      `cmd:"" help:"Write the report of a run, one HTML file."`
-	List     listFlags        `cmd:"" help:"Print the scenarios; with names, what is expected of rungs in them, and why: list v4 pause, or list all."`
-	Replay   replayFlags      `cmd:"" help:"Replay a trace of the explorer on real processes, command by command, and judge the result: docs/explore.md."`
-	Judge    judgeFlags       `cmd:"" help:"Put a running service through everything that needs no injected fault, and judge it without expectations."`
-	Stage    stageFlags       `cmd:"" help:"Show a class what a lock does, on a projector and on phones: the class predicts, buys, and watches the lock break: docs/teaching.md."`
-	Contract contractFlags    `cmd:"" help:"Check a running service, route by route, for what loadtest needs of it: docs/contract.md."`
-	Version  kong.VersionFlag `help:"Print version, commit, Go and platform, and exit."`
+	Run     runFlags         `cmd:"" default:"withargs" help:"Run scenarios and print the matrix; this is the default command. Without names, run the article's locks and the answers to them, in the scenarios where they differ."`
+	All     runFlags         `cmd:"" help:"Run every rung in every scenario."`
+	Audit   auditFlags       `cmd:"" help:"Judge a run again, offline, from its histories alone; or judge what another load generator recorded: docs/scale.md."`
+	Report  reportFlags      `cmd:"" help:"Write the report of a run, one HTML file."`
+	List    listFlags        `cmd:"" help:"Print the scenarios; with names, what is expected of rungs in them, and why: list v4 pause, or list all."`
+	Replay  replayFlags      `cmd:"" help:"Replay a trace of the explorer on real processes, command by command, and judge the result: docs/explore.md."`
+	Judge   judgeFlags       `cmd:"" help:"Put a running service through everything that needs no injected fault, and judge it without expectations."`
+	Try     tryFlags         `cmd:"" help:"Put your own shop on trial: any command line that listens on $PORT and uses the Redis at $REDIS_URL. Faults are placed between its commands, and each is judged: docs/try.md."`
+	Stage   stageFlags       `cmd:"" help:"Show a class what a lock does, on a projector and on phones: the class predicts, buys, and watches the lock break: docs/teaching.md."`
+	Version kong.VersionFlag `help:"Print version, commit, Go and platform, and exit."`
 
 	Guardian guardian `cmd:"" hidden:"" help:"Wait for the end of the standard input, then end what it listed."`
 }
@@ -51,8 +51,8 @@ Examples:
   loadtest report out --svg picture.svg --cell "pause v4"
   loadtest list v4 pause
   loadtest replay v3:aaaa.expiry.ba --expect own-release
-  loadtest contract http://127.0.0.1:5000
   loadtest judge http://127.0.0.1:5000 http://127.0.0.1:5010
+  loadtest try -- python3 examples/shop.py
   loadtest stage --lan
 
 Environment: LOADTEST_STOCKAPI is the stockapi to start (default: beside loadtest, else from PATH, else built from this
@@ -61,6 +61,7 @@ module); LOADTEST_ADMIN_TOKEN is the admin token of the instances.
 Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run, was interrupted, or a cell
 was not measured: the client or the machine was too slow for it, or one of its verdicts is unknown.
 "go run" turns every code but 0 into 1.
+With try: 0 no defect in what was asked; 1 a defect; 2 nothing could be measured.
 With judge and audit --answers: 0 nothing is BROKEN; 1 something is; 2 a verdict is unknown, or it could not judge.`
 
 // parse parses the command line. It returns no command if there is nothing left to do, as after --help.

@@ -138,6 +138,11 @@ func printJudged(stdout io.Writer, cells []*history.Cell) int {
 		}
 	}
 	_ = table.Flush()
+	for _, v := range []history.Verdict{history.Exclusion, history.OwnRelease} {
+		if why := memberless(v, cells...); why != "" {
+			tell("%s was not asked: %s", v, why)
+		}
+	}
 	for _, story := range stories {
 		fmt.Fprintf(stdout, "\n%s\n", story)
 	}

@@ -41,6 +41,14 @@ func TestJudgeOfAShopThatSellsTwice(t *testing.T) {
 	assert.Regexp(t, `(?s)two-instances [^\n]* BROKEN.*two-instances: . sold unit 11`, stdout)
 }
 
+// A verdict that nothing was asked about names what the answers lack.
+func TestJudgeOfAShopWithoutTraces(t *testing.T) {
+	code, stdout, _ := judgeOf(t, func(o *order) { delete(o.doc, "trace") }, "v4")
+	assert.Equal(t, asExpected, code, stdout)
+	assert.Contains(t, stdout, "\nown-release was not asked: no answer had the member trace\n")
+	assert.NotContains(t, stdout, "exclusion was not asked")
+}
+
 // The contract says of a service that removes nothing: what was put there stays. Its verdicts count all the same.
 func TestJudgeOfAShopThatRemovesNothing(t *testing.T) {
 	backendtest.Long(t)

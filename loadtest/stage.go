@@ -91,7 +91,7 @@ func (f *stageFlags) show(ctx context.Context, stdout, stderr io.Writer) error {
 	fmt.Fprintf(stdout, "the wall, with the teacher's controls: http://%s/\nthe phones: http://%s/%s\n"+
 		"Ctrl-C ends the class, which is kept in %s\n", wallAt, phonesAt, code, f.dir())
 	err = errors.Join(serve(ctx, map[net.Listener]http.Handler{wall: s.Teacher(), phones: s.Phones()}), s.Close())
-	fmt.Fprintf(stdout, "the class is kept in %s: %s, and the rounds that were judged in report.html\n", f.dir(), stageSheet)
+	fmt.Fprintf(stdout, "the class is kept in %s: all rounds in %s, what was judged in report.html\n", f.dir(), stageSheet)
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -60,6 +61,9 @@ func (p *workshopPart) test(t *testing.T) {
 			for _, program := range b.programs() {
 				need(t, program)
 			}
+			if b.needs == redisPy {
+				d.provideRedisPy(t)
+			}
 			require.NoError(t, d.do(t.Context(), b))
 		}) || skipped {
 			return // the next one counts on this one
@@ -67,9 +71,16 @@ func (p *workshopPart) test(t *testing.T) {
 	}
 }
 
+// redisPy is what the shops of the examples need: a client of Redis, and a Redis.
+const redisPy = "redis-py"
+
 // programs returns those that a block needs and that not every machine has.
 func (b *workshopBlock) programs() (names []string) {
-	if b.needs != "" {
+	switch b.needs {
+	case "":
+	case redisPy:
+		names = append(names, "redis-server")
+	default:
 		names = append(names, b.needs)
 	}
 	for _, name := range []string{"curl", "gunzip", "make", "python3"} {
@@ -78,6 +89,25 @@ func (b *workshopBlock) programs() (names []string) {
 		}
 	}
 	return names
+}
+
+// provideRedisPy puts Debian's Python first on the desk's PATH if the first one has no redis-py: Debian's belongs to
+// Debian's Python alone.
+func (d *workshopDesk) provideRedisPy(t *testing.T) {
+	t.Helper()
+	const debian = "/usr/bin/python3"
+	has := func(python string) bool { return exec.Command(python, "-c", "import redis").Run() == nil }
+	switch {
+	case has("python3"):
+	case has(debian):
+		if err := os.Symlink(debian, filepath.Join(d.bin, "python3")); !errors.Is(err, fs.ErrExist) {
+			require.NoError(t, err)
+		}
+	case slices.Contains(strings.Split(os.Getenv("STOCKAPI_REQUIRE"), ","), "python3"):
+		t.Fatal("no python3 has redis-py, and STOCKAPI_REQUIRE asks for python3")
+	default:
+		t.Skip("no python3 has redis-py")
+	}
 }
 
 // workshopDesk stands for the desk of a reader of WORKSHOP.md: a copy of the module to work in, and some terminals.

@@ -154,9 +154,11 @@ func readSale(op *history.Op, product string, start time.Time, body []byte) {
 	}
 	switch {
 	case a.Order == "":
-		op.Detail = "200, but it names no order"
+		op.Detail = "200, but without the member order"
 	case a.Order != op.Order:
 		op.Detail = fmt.Sprintf("200, but for order %q", a.Order)
+	case a.Units == nil:
+		op.Detail = "200, but without the member units"
 	case a.Quantity != op.Quantity || int64(len(a.Units)) != a.Quantity:
 		op.Detail = fmt.Sprintf("200, but %d units for a quantity of %d", len(a.Units), op.Quantity)
 	default:

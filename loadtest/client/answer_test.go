@@ -190,7 +190,7 @@ func TestWhatA200NamesIsKept(t *testing.T) {
 		assert.Equal(t, want.For, op.For, body)
 	}
 	op := buy(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `{"success":false}`) })
-	assert.Equal(t, "200, but it names no order", op.Detail)
+	assert.Equal(t, "200, but without the member order", op.Detail)
 	op = buy(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusConflict)
 		_, _ = fmt.Fprint(w, `{"type":"/problems/sold-out","order":"p-2"}`)
