@@ -1,0 +1,55 @@
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Lock;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.data.redis.core.StringRedisTemplate;
+import org.springframework.integration.redis.util.RedisLockRegistry;
+
+/** A shop over Spring Integration's RedisLockRegistry, whose waiters poll (its default) or listen (pub-sub). */
+public class RegistryShop {
+  static RedisLockRegistry registry;
+  static StringRedisTemplate redis;
+
+  static int sell() throws InterruptedException {
+    Lock lock = registry.obtain("product_10000");
+    if (!lock.tryLock(5, TimeUnit.SECONDS)) return 423;
+    try {
+      int left = Integer.parseInt(redis.opsForValue().get("ProductStock_10000"));
+      if (left < 1) return 409;
+      redis.opsForValue().set("ProductStock_10000", String.valueOf(left - 1));
+      return 200;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  static void answer(HttpExchange order) throws IOException {
+    int status;
+    try (order) {
+      order.getRequestBody().readAllBytes();
+      byte[] body = {};
+      try { status = sell(); } catch (Exception e) { status = 500; body = e.toString().getBytes(); }
+      order.sendResponseHeaders(status, body.length == 0 ? -1 : body.length);
+      order.getResponseBody().write(body);
+    }
+  }
+
+  public static void main(String[] args) throws IOException {
+    URI url = URI.create(System.getenv("REDIS_URL"));
+    var connections = new LettuceConnectionFactory(url.getHost(), url.getPort());
+    connections.afterPropertiesSet();
+    connections.start();
+    redis = new StringRedisTemplate(connections);
+    registry = new RedisLockRegistry(connections, "locks", 2000);
+    if (args.length > 0) registry.setRedisLockType(RedisLockRegistry.RedisLockType.PUB_SUB_LOCK);
+    HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", Integer.parseInt(System.getenv("PORT"))), 0);
+    server.setExecutor(Executors.newCachedThreadPool());
+    server.createContext("/decrease", RegistryShop::answer);
+    server.start();
+  }
+}
