@@ -13,7 +13,7 @@ import (
 	"github.com/redis/rueidis/rueidislock"
 )
 
-func sell(client rueidis.Client, locker rueidislock.Locker, ctx context.Context) (int, error) {
+func sell(ctx context.Context, client rueidis.Client, locker rueidislock.Locker) (int, error) {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	patience := time.AfterFunc(5*time.Second, cancel) // a deadline would bound the lease too
@@ -24,11 +24,8 @@ func sell(client rueidis.Client, locker rueidislock.Locker, ctx context.Context)
 	}
 	defer release()
 	left, err := client.Do(held, client.B().Get().Key("ProductStock_10000").Build()).AsInt64()
-	if err != nil {
-		return 0, err
-	}
-	if left < 1 {
-		return http.StatusConflict, nil
+	if err != nil || left < 1 {
+		return http.StatusConflict, err
 	}
 	rest := strconv.FormatInt(left-1, 10)
 	return http.StatusOK, client.Do(held, client.B().Set().Key("ProductStock_10000").Value(rest).Build()).Error()
@@ -49,7 +46,7 @@ func main() {
 		log.Fatal(err)
 	}
 	http.HandleFunc("POST /decrease", func(w http.ResponseWriter, r *http.Request) {
-		status, err := sell(client, locker, r.Context())
+		status, err := sell(r.Context(), client, locker)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return

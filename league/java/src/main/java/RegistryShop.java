@@ -29,13 +29,14 @@ public class RegistryShop {
   }
 
   static void answer(HttpExchange order) throws IOException {
-    int status;
+    int status = 500;
     try (order) {
-      order.getRequestBody().readAllBytes();
-      byte[] body = {};
-      try { status = sell(); } catch (Exception e) { status = 500; body = e.toString().getBytes(); }
-      order.sendResponseHeaders(status, body.length == 0 ? -1 : body.length);
-      order.getResponseBody().write(body);
+      try {
+        status = sell();
+      } catch (Exception e) {
+        System.err.println(e);
+      }
+      order.sendResponseHeaders(status, -1);
     }
   }
 
@@ -47,7 +48,8 @@ public class RegistryShop {
     redis = new StringRedisTemplate(connections);
     registry = new RedisLockRegistry(connections, "locks", 2000);
     if (args.length > 0) registry.setRedisLockType(RedisLockRegistry.RedisLockType.PUB_SUB_LOCK);
-    HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", Integer.parseInt(System.getenv("PORT"))), 0);
+    int port = Integer.parseInt(System.getenv("PORT"));
+    HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", port), 0);
     server.setExecutor(Executors.newCachedThreadPool());
     server.createContext("/decrease", RegistryShop::answer);
     server.start();
