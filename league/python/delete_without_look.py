@@ -1,4 +1,4 @@
-"""A pattern, no library: the key is deleted without a look at its owner, as ShedLock's issue 2584 has it."""
+"""A pattern, no library: the key is deleted without a look at its owner, as ShedLock did before its pull request 2584."""
 import os
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
