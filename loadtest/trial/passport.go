@@ -85,14 +85,16 @@ func digest(args []string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// beforeWrite returns the step before the first write of the stock, nil if that is the first step.
-func (p *Passport) beforeWrite() *step {
+// beforeWrite returns the last step before the first write of the stock: its read, if there is one, since other keys of
+// the lock may be taken beside that. It is nil if the write is the first step.
+func (p *Passport) beforeWrite() (before *step) {
 	for i := range p.steps {
-		if p.steps[i].has((*history.Command).WritesStock) {
-			if i == 0 {
-				return nil
-			}
-			return &p.steps[i-1]
+		s := &p.steps[i]
+		switch {
+		case s.has((*history.Command).WritesStock):
+			return before
+		case s.has((*history.Command).ReadsStock), before == nil || !before.has((*history.Command).ReadsStock):
+			before = s
 		}
 	}
 	return nil
