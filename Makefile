@@ -56,6 +56,10 @@ bench: ## each rung: acquire + release, and a whole sale, with allocations
 bench-peers: ## our rungs beside redsync, redislock, rueidislock and Redisson: docs/bench.md; ARGS="--rounds 5 ..."
 	$(GO) -C bench build -trimpath -o ../bin/bench-peers . && bin/bench-peers $(ARGS)
 
+.PHONY: league
+league: ## locks that people install, on trial: docs/league.md; ARGS="redis-py redsync" for some
+	league/run $(ARGS)
+
 .PHONY: fuzz
 fuzz: ## what a client may send, for a minute
 	$(GO) test -run '^$$' -fuzz FuzzDecreaseRequest -fuzztime 1m ./internal/handlers

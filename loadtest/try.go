@@ -150,8 +150,10 @@ func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, cells []*history.C
 		e.SetIndent("", "  ")
 		return e.Encode(struct {
 			Passport *trial.Passport `json:"passport"`
+			Lock     string          `json:"lock"`
+			Closest  string          `json:"closest_rung"`
 			Cells    []*history.Cell `json:"cells"`
-		}{p, cells})
+		}{p, p.String(), p.Closest(), cells})
 	}
 	fmt.Fprintf(stdout, "%s\n\n", history.Plain(p.String()))
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)

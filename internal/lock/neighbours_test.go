@@ -14,7 +14,7 @@ import (
 	"stockapi/internal/backend/sqldb"
 )
 
-// These tests keep the promises of docs/neighbours.md to other programs, byte by byte: the names and layouts by which
+// These tests keep the promises of docs/league.md to other programs, byte by byte: the names and layouts by which
 // they share a lock with a rung. A change here breaks mutual exclusion with those programs. Each promise is tested both
 // ways: the rung writes what the other program expects, and what the other program writes keeps the rung out.
 
