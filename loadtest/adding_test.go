@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"go/format"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -100,6 +102,9 @@ func assignments(t *testing.T) (edits []addition) {
 	for _, file := range append(known, "internal/lock/v99_stub.go") {
 		text, err := os.ReadFile(filepath.Join(dir, file))
 		require.NoError(t, err)
+		formatted, err := format.Source(text)
+		require.NoError(t, err)
+		assert.True(t, bytes.Equal(formatted, text), "gofmt would change %s", file)
 		edits = append(edits, addition{file, "", string(text)})
 	}
 	v4, err := os.ReadFile("../internal/lock/v4_lua_release.go")
