@@ -183,7 +183,11 @@ func TestListRefusesWhatItDoesNotKnow(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
 	}
 	_, _, stderr := loadtest(t, "list", "rain")
-	assert.Contains(t, stderr, `there is no scenario or rung "rain"; there are one-instance, two-instances, crash`)
+	var names []string
+	for _, s := range scenario.Table {
+		names = append(names, s.Name)
+	}
+	assert.Contains(t, stderr, `there is no scenario or rung "rain"; there are `+strings.Join(names, ", ")+", v0, nolock")
 }
 
 // Whatever the width, list says the same.
