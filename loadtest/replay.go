@@ -215,7 +215,7 @@ func (r *replays) all(ctx context.Context, entries []replay.Entry) (code int) {
 			}
 			r.run.Cells = append(r.run.Cells, one.cell)
 		}
-		text, good := judged(e, one.cell, one.err)
+		text, good := assess(e, one.cell, one.err)
 		if !good {
 			bad++
 		}
@@ -241,8 +241,8 @@ func (r *replays) prove(ctx context.Context, e replay.Entry) (*history.Cell, err
 	return r.environment.Prove(ctx, e.Trace, e.Breaks, func(float64, error) {}, func(replay.Line) {})
 }
 
-// judged describes the result of a trace, and reports whether it is as expected.
-func judged(e replay.Entry, cell *history.Cell, err error) (text string, good bool) {
+// assess describes the result of a trace, and reports whether it is as expected.
+func assess(e replay.Entry, cell *history.Cell, err error) (text string, good bool) {
 	missing := e.Breaks
 	if err == nil {
 		missing = replay.Missing(cell, e.Breaks)

@@ -81,16 +81,16 @@ func pictured(rows []*catalog.Row, name string) (*catalog.Row, error) {
 	case len(names) == 0:
 		return nil, errors.New("no cell of the file has orders to draw: use the file of a run that was not cut short")
 	case name == "":
-		return nil, fmt.Errorf("no cell's stock was broken by a fault: choose a cell with --cell, %s", listed(names))
+		return nil, fmt.Errorf("no cell's stock was broken by a fault: choose a cell with --cell, %s", listFew(names))
 	}
 	if near := catalog.DidYouMean(name, names); near != "" {
 		return nil, fmt.Errorf("--cell: there is no cell %q with orders to draw%s", name, near)
 	}
-	return nil, fmt.Errorf("--cell: there is no cell %q with orders to draw: choose %s", name, listed(names))
+	return nil, fmt.Errorf("--cell: there is no cell %q with orders to draw: choose %s", name, listFew(names))
 }
 
-// listed names a few of the cells that can be chosen.
-func listed(names []string) string {
+// listFew names some of the cells that can be chosen.
+func listFew(names []string) string {
 	const few = 8
 	text := `"` + strings.Join(names[:min(len(names), few)], `", "`) + `"`
 	if len(names) > few {

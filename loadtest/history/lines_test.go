@@ -46,7 +46,7 @@ func runOf(orders int) *Run {
 	return &Run{ID: "1", Started: c.Start, Cells: []*Cell{c, {NotRun: "needs five nodes"}, few}}
 }
 
-func written(t *testing.T, run *Run) string {
+func write(t *testing.T, run *Run) string {
 	t.Helper()
 	var b bytes.Buffer
 	require.NoError(t, encode(&b, run))
@@ -72,7 +72,7 @@ func zipped(t *testing.T, content string) string {
 
 func TestAFileIsReadCompressedOrNot(t *testing.T) {
 	run := runOf(1000)
-	text := written(t, run)
+	text := write(t, run)
 	for _, content := range []string{text, zipped(t, text)} {
 		got, err := read(t, content)
 		require.NoError(t, err)
@@ -81,7 +81,7 @@ func TestAFileIsReadCompressedOrNot(t *testing.T) {
 }
 
 func TestLinesAreEachAValue(t *testing.T) {
-	text := strings.TrimSpace(written(t, runOf(100)))
+	text := strings.TrimSpace(write(t, runOf(100)))
 	lines := strings.Split(text, "\n")
 	assert.Len(t, lines, 1+3+102+1)
 	for _, line := range lines {
@@ -96,7 +96,7 @@ func TestLinesThatAreNotWholeAreRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes longer than a second")
 	}
-	text := written(t, runOf(20))
+	text := write(t, runOf(20))
 	lines := strings.SplitAfter(text, "\n")
 	lines = lines[:len(lines)-1]
 	without := func(i int) string { return strings.Join(append(append([]string{}, lines[:i]...), lines[i+1:]...), "") }

@@ -39,9 +39,9 @@ func TestTheTextsOfAFileArePlain(t *testing.T) {
 			Findings: []Finding{{Verdict: Stock, Because: evil, Evidence: []Evidence{{Text: evil, Orders: []string{evil}}}}},
 			Ops:      []Op{{Order: evil, Detail: evil, Lease: &Lease{Token: evil}, Trace: []Command{{Reply: evil}}}}},
 	}}
-	run, err := read(t, written(t, given))
+	run, err := read(t, write(t, given))
 	require.NoError(t, err)
-	again := written(t, run)
+	again := write(t, run)
 	for _, acting := range []string{`\u001b`, "\u009b", `\n`, `\r`, "\u202e"} {
 		assert.NotContains(t, again, acting)
 	}

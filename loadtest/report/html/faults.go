@@ -78,7 +78,7 @@ func (d *drawing) faultWords(b *bar, line float64) {
 	if len(faults) == 0 {
 		return
 	}
-	text := told(faults[0].Text)
+	text := describePoint(faults[0].Text)
 	for _, f := range d.cell.Faults {
 		if f.Order == b.op.Order && f.On == "" {
 			text = f.Text
@@ -92,8 +92,8 @@ func (d *drawing) faultWords(b *bar, line float64) {
 	d.put("faulttext", append(spots, spot{d.right(), line, clip(text, 60), "end"})...)
 }
 
-// told puts a point of a fault, such as "hold@before:set/stock", into words.
-func told(point string) string {
+// describePoint puts a point of a fault, such as "hold@before:set/stock", into words.
+func describePoint(point string) string {
 	action, at, found := strings.Cut(point, "@")
 	if !found {
 		return point

@@ -27,8 +27,8 @@ func locksOf(c *history.Cell) locks {
 	return l
 }
 
-// A held is a tenure that is drawn, in a row of its lane.
-type held struct {
+// A holding is a tenure that is drawn, in a row of its lane.
+type holding struct {
 	*history.Tenure
 	op       *history.Op
 	row      int
@@ -51,7 +51,7 @@ func (d *drawing) lanes() {
 		if len(d.locks.Locks) > 1 {
 			name = fmt.Sprintf("lock, node %d", i+1)
 		}
-		drawn, side := d.held(l)
+		drawn, side := d.holdings(l)
 		height := height + float64(side)*rowHeight
 		d.lane(name, height)
 		d.rect("hit", clip(l.Key, 120)+" on "+clip(l.Node, 80), 0, gutter, d.y, height)
@@ -60,12 +60,12 @@ func (d *drawing) lanes() {
 	}
 }
 
-// held returns the tenures that are drawn of a lock. One that shares the lock with others, as readers and permits do,
+// holdings returns what is drawn of a lock's tenures. One that shares the lock with others, as readers and permits do,
 // gets the first row with room for it. Side is how many rows that takes beside the first.
-func (d *drawing) held(l *history.Lock) (drawn []held, side int) {
+func (d *drawing) holdings(l *history.Lock) (drawn []holding, side int) {
 	ends := make([]float64, maxSide)
 	for i := range l.Tenures {
-		h := held{Tenure: &l.Tenures[i], from: float64(l.Tenures[i].From), at: float64(l.Tenures[i].At)}
+		h := holding{Tenure: &l.Tenures[i], from: float64(l.Tenures[i].From), at: float64(l.Tenures[i].At)}
 		if h.from > d.hi || h.at < d.lo || len(drawn) == maxHolds {
 			continue
 		}
@@ -84,7 +84,7 @@ func (d *drawing) held(l *history.Lock) (drawn []held, side int) {
 }
 
 // lock draws the tenures of one lock: first all marks, then the words, because those keep clear of the marks.
-func (d *drawing) lock(l *history.Lock, drawn []held, middle float64) {
+func (d *drawing) lock(l *history.Lock, drawn []holding, middle float64) {
 	wordy := len(d.locks.Locks) == 1
 	if wordy {
 		d.ofTheDead(l, middle)
@@ -102,15 +102,15 @@ func (d *drawing) lock(l *history.Lock, drawn []held, middle float64) {
 	if wordy {
 		d.busy(l, middle)
 	}
-	slices.SortStableFunc(drawn, func(a, b held) int { return d.rank(a) - d.rank(b) })   // the violation's come first
-	wordy = wordy && !slices.ContainsFunc(drawn, func(h held) bool { return h.row > 0 }) // they are where words would be
+	slices.SortStableFunc(drawn, func(a, b holding) int { return d.rank(a) - d.rank(b) })   // the violation's come first
+	wordy = wordy && !slices.ContainsFunc(drawn, func(h holding) bool { return h.row > 0 }) // where words would be
 	for _, h := range drawn {
 		d.holdWords(h, middle-float64(h.row)*rowHeight, wordy)
 	}
 }
 
 // rank is 0 for the tenures of the violation's orders, and 1 for others.
-func (d *drawing) rank(h held) int {
+func (d *drawing) rank(h holding) int {
 	if d.window.focus[h.op.Order] {
 		return 0
 	}
@@ -187,7 +187,7 @@ func known(l *history.Lock, s span) bool {
 
 // hold draws a tenure: solid while the order is known to have the lock, then dashed until it is known to have it no
 // more.
-func (d *drawing) hold(h held, middle float64) {
+func (d *drawing) hold(h holding, middle float64) {
 	class := "hold " + d.colours[h.op.Instance]
 	if d.window.focus[h.op.Order] {
 		class += " focus"
@@ -220,7 +220,7 @@ func (d *drawing) hold(h held, middle float64) {
 const exact = 1.1e6
 
 // holdWords says whose lock it was and since when, inside, and how it ended, above.
-func (d *drawing) holdWords(h held, middle float64, wordy bool) {
+func (d *drawing) holdWords(h holding, middle float64, wordy bool) {
 	order, name := named(d.cell, h.op), short(d.cell, h.op)
 	x0, x1 := d.x(h.from), d.x(h.at)
 	d.group("hold "+d.colours[h.op.Instance], "")

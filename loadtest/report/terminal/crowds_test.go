@@ -37,7 +37,9 @@ func TestFiguresOfACrowd(t *testing.T) {
 func TestTheColumnsAreFixed(t *testing.T) {
 	head := func(all bool) string {
 		var out bytes.Buffer
-		rows := scenario.Table.Assess([]*history.Cell{told("two-instances", "v0.5", "x"), asExpected("two-instances", "v13")})
+		rows := scenario.Table.Assess([]*history.Cell{
+			breaks("two-instances", "v0.5", "x"), asExpected("two-instances", "v13"),
+		})
 		terminal.Printer{Writer: &out, Width: 80}.Crowds(rows, all)
 		assert.True(t, all || widest(out.String()) <= 80, out.String())
 		_, text, _ := strings.Cut(out.String(), "\n  rung ")

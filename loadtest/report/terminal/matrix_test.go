@@ -120,7 +120,7 @@ func TestRepeatingDoesNotWidenTheMatrix(t *testing.T) {
 func TestColoursOfTheMatrix(t *testing.T) {
 	var out bytes.Buffer
 	terminal.Printer{Writer: &out, Colour: true}.Matrix(scenario.Table.Assess([]*history.Cell{
-		asExpected("crash", "v1"), asExpected("crash", "v4"), told("crash", "v5", "x"),
+		asExpected("crash", "v1"), asExpected("crash", "v4"), breaks("crash", "v5", "x"),
 		asExpected("pause", "v4"), asExpected("pause", "v15"),
 	}))
 	for _, want := range []string{"\x1b[34mL\x1b[0m", "\x1b[32mok\x1b[0m", "\x1b[31;1;7mS!\x1b[0m", "\x1b[31mSE\x1b[0m",

@@ -48,7 +48,7 @@ func TestASurpriseStaysAboveTheLine(t *testing.T) {
 		assert.Equal(t, "the disk is slow", screen(out))
 		finish(p, asExpected("crash", "v1"))
 		assert.Equal(t, "1 of 6 cells", screen(out))
-		finish(p, needs("luck", "pause", "v15"), told("crash", "v4", "a sold unit 7 to order 1"))
+		finish(p, needs("luck", "pause", "v15"), breaks("crash", "v4", "a sold unit 7 to order 1"))
 		const stays = "3/6 ! crash v4 lua-release: stock was expected to be ok and is BROKEN: a sold unit 7 to order 1\n"
 		assert.Equal(t, stays+"3 of 6 cells", screen(out))
 		p.Clear()
@@ -98,7 +98,7 @@ func TestElsewhereThereIsALinePerCell(t *testing.T) {
 	p.Say("building stockapi…")
 	p.Status("starting Redis and stockapi…")
 	p.Expect(make([]catalog.Spec, 2))
-	finish(p, asExpected("crash", "v2"), told("pause", "v4", "twice"))
+	finish(p, asExpected("crash", "v2"), breaks("pause", "v4", "twice"))
 	p.Clear()
 	assert.Equal(t, "building stockapi…\n1/2 crash v2 set-nx-ex: ok\n"+
 		"2/2 pause v4 lua-release: BROKEN stock, exclusion: twice\n", out.String())

@@ -68,8 +68,8 @@ func asExpected(name, rung string) *history.Cell {
 	return c
 }
 
-// told makes a cell whose stock broke, with that story.
-func told(name, rung, story string) *history.Cell {
+// breaks makes a cell whose stock broke, with that story.
+func breaks(name, rung, story string) *history.Cell {
 	c := asExpected(name, rung)
 	c.Findings[0].Result, c.Findings[0].Because = history.Broken, story
 	return c
@@ -191,23 +191,24 @@ func TestStories(t *testing.T) {
 		terminal.Printer{Writer: &out}.Stories(scenario.Table.Assess(cells), all)
 		return out.String()
 	}
-	lost := told("pause", "v2", "a unit is lost")
+	lost := breaks("pause", "v2", "a unit is lost")
 	lost.Ops = lost.Ops[1:]
 	cells := []*history.Cell{
-		told("two-instances", "v0.5", "eight"), lost, told("pause", "v3", "three"), told("pause", "v4", "four"),
-		told("pause", "v5", "five"), told("pause", "v6", "six"), asExpected("pause", "v12-naive"),
-		told("pause", "v13", "seven"), told("pause", "v17", "a surprise"), told("pause-at-work", "v4", "nine"),
+		breaks("two-instances", "v0.5", "eight"), lost, breaks("pause", "v3", "three"), breaks("pause", "v4", "four"),
+		breaks("pause", "v5", "five"), breaks("pause", "v6", "six"), asExpected("pause", "v12-naive"),
+		breaks("pause", "v13", "seven"), breaks("pause", "v17", "a surprise"), breaks("pause-at-work", "v4", "nine"),
 	}
 	assert.Equal(t, "two-instances v0.5: eight\npause v2: a unit is lost\npause v3–v6 v13: three\n\n",
 		text(false, cells...), "each kind once; the surprise is the summary's")
 	assert.Contains(t, text(true, cells...), "pause v4: four\npause v5: five\n", "each row has its own")
-	assert.Contains(t, text(false, told("pause", "v4", "four"), told("pause", "v5.5", "best")), "pause v4 v5.5: best\n",
+	assert.Contains(t, text(false, breaks("pause", "v4", "four"), breaks("pause", "v5.5", "best")),
+		"pause v4 v5.5: best\n",
 		"it is told of the rung that teaches most")
 	assert.Empty(t, text(false, asExpected("pause", "v17")))
 	assert.Empty(t, text(false, asExpected("herd", "v14")))
 	assert.Equal(t, "herd v14: so\n\n", text(true, asExpected("herd", "v14")), "no herd, for comparison")
 	long := strings.TrimSpace(strings.Repeat("b sold unit 98 to order 2 at +0.521 s; ", 9))
-	lines := text(false, told("pause", "v4", long))
+	lines := text(false, breaks("pause", "v4", long))
 	assert.Equal(t, "pause v4: "+long, strings.Join(strings.Fields(lines), " "), "no word is lost")
 }
 
@@ -226,9 +227,9 @@ func TestEveryLessonIsOne(t *testing.T) {
 
 func TestALineOfACellThatIsNotAsExpectedSaysSo(t *testing.T) {
 	assert.Equal(t, "pause v4 lua-release: BROKEN stock, exclusion: three",
-		terminal.Line(assess(told("pause", "v4", "three"))))
+		terminal.Line(assess(breaks("pause", "v4", "three"))))
 	assert.Equal(t, "! pause v17 atomic: stock was expected to be ok and is BROKEN: five",
-		terminal.Line(assess(told("pause", "v17", "five"))))
+		terminal.Line(assess(breaks("pause", "v17", "five"))))
 	assert.Equal(t, "pause v1 setnx: needs luck", terminal.Line(assess(needs("luck", "pause", "v1"))))
 }
 
@@ -239,7 +240,7 @@ func TestTheLastWords(t *testing.T) {
 		good := terminal.Printer{Writer: &out}.Summary(o)
 		return out.String(), good
 	}
-	good, bad := asExpected("crash", "v1"), told("pause", "v17", "x")
+	good, bad := asExpected("crash", "v1"), breaks("pause", "v17", "x")
 	zookeeper := needs("zookeeper", "crash", "v13")
 	interrupted := terminal.Run{Interrupted: true, Selected: 458}
 	for _, c := range []struct {
