@@ -125,8 +125,52 @@ func (b *bench) seen(record map[*order][]carried) string {
 				return defect
 			}
 		}
+		if defect := b.unwoken(o, record); defect != "" {
+			return defect
+		}
 	}
 	return ""
+}
+
+// unwoken tells of an order that waited in vain for a lock that had been given back, for as long as a fresh order may
+// take: stock is left in every cell. Whoever sleeps beyond the end of a lease is found by fresh orders, when its holder
+// has died.
+func (b *bench) unwoken(o *order, record map[*order][]carried) string {
+	until := o.ended
+	if until.IsZero() && o.waited {
+		until = o.sent.Add(httpTime)
+	}
+	wrote := func(d deed) bool { return d.sold() }
+	if o.outcome == history.Sold || until.IsZero() || len(b.extra) > 0 || slices.ContainsFunc(deeds(record[o]), wrote) {
+		return ""
+	}
+	has := map[string]bool{} // the keys that somebody has
+	var freed time.Time
+	for _, d := range b.inOrder(record) {
+		switch {
+		case d.Sent.After(until):
+		case d.took():
+			has[d.Key] = true
+		case d.Releases():
+			delete(has, d.Key)
+			freed = d.Sent
+		}
+	}
+	asked := slices.ContainsFunc(deeds(record[o]), func(d deed) bool { return d.Acquires() })
+	if freed = later(freed, o.sent); !asked || len(has) > 0 || until.Sub(freed) < margin {
+		return ""
+	}
+	return fmt.Sprintf("nobody wakes a waiter: %s was told no %s after the lock had been given back, and nobody had it",
+		b.nameOf(o), since(freed, until))
+}
+
+// inOrder returns what all orders did, in the order in which the Redis got it.
+func (b *bench) inOrder(record map[*order][]carried) (all []deed) {
+	for _, o := range b.orders {
+		all = append(all, deeds(record[o])...)
+	}
+	slices.SortStableFunc(all, func(x, y deed) int { return x.Sent.Compare(y.Sent) })
+	return all
 }
 
 // next goes on to the next deed, and returns the defect that it is; "" if it is none.

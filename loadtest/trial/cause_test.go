@@ -33,6 +33,12 @@ func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 				f.write(700), f.release(800))
 			f.order("bert", atB, history.Sold, 100, 900, f.acquire(300), f.write(850))
 		},
+		"nobody wakes a waiter: Anna was told no 4.47s after the lock had been given back, and nobody had it": func(
+			f *forgery,
+		) {
+			f.order("anna", atA, history.Busy, 0, 5000, f.tried(10), f.tried(20))
+			f.order("bert", atB, history.Sold, 0, 600, f.acquire(5), f.read(20), f.write(30), f.release(530))
+		},
 		// What comes of an order that is right, whatever happens to it.
 		"": func(f *forgery) {
 			f.order("anna", atA, history.Sold, 0, 90, f.acquire(10), f.read(20), f.write(30), f.release(40))
@@ -43,6 +49,8 @@ func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 				f.release(700))
 			f.order("fritz", atB, history.Sold, 910, 990, f.acquire(920), f.release(930), f.acquire(940), f.write(950),
 				f.release(960))
+			f.order("gustav", atA, history.Busy, 1000, 9000, f.tried(1010)) // somebody has the lock
+			f.order("heinz", atB, history.Unknown, 1000, 0, f.acquire(1005))
 		},
 	} {
 		f := forge()

@@ -256,7 +256,8 @@ func lateRelease(number int) func(*bench) string {
 		}
 		bert := b.bertUntil(p.lease()+margin, works.sprung)
 		if !works.hasSprung() {
-			return "Bert did not get the lock while Anna's release was held: it may be renewed until then"
+			return "Bert did not get the lock while Anna's release was held: " +
+				either(p.messages && p.Every == 0, asleep, "it may be renewed until then")
 		}
 		b.note(anna, since, false, "its release held for %s", round(time.Since(since)))
 		b.unset(release)
@@ -270,28 +271,53 @@ func lateRelease(number int) func(*bench) string {
 	}
 }
 
+// isStep matches command number k of a plain sale.
+func (b *bench) isStep(k int) func(*wire.Command) bool {
+	p, nth := b.passport, 0
+	for _, s := range p.steps[:k] {
+		if s.shape == p.steps[k].shape {
+			nth++
+		}
+	}
+	return func(cmd *wire.Command) bool {
+		if b.shape(&cmd.Seen) != p.steps[k].shape {
+			return false
+		}
+		nth--
+		return nth < 0
+	}
+}
+
 // lost loses command number k of Anna's sale, or its reply.
 func lost(k int, does schedule.Decision) func(*bench) string {
 	return func(b *bench) string {
-		p, nth := b.passport, 0
-		for _, s := range p.steps[:k] {
-			if s.shape == p.steps[k].shape {
-				nth++
-			}
-		}
-		t := &trap{at: atA, does: does, is: func(cmd *wire.Command) bool {
-			if b.shape(&cmd.Seen) != p.steps[k].shape {
-				return false
-			}
-			nth--
-			return nth < 0
-		}}
-		anna, why := b.anna(t)
+		anna, why := b.anna(&trap{at: atA, does: does, is: b.isStep(k)})
 		if why != "" {
 			return why
 		}
 		b.note(anna, time.Now(), false, either(does == schedule.LostReply, "the reply of command %d lost", "command %d lost"),
 			k+1)
+		<-anna.done
+		<-b.order("bert", atB).done
+		return ""
+	}
+}
+
+// aMoment is longer than some wait for a reply before they let go of what they asked for, and shorter than clients do.
+const aMoment = 400 * time.Millisecond
+
+// lateReply holds the reply of command number k of Anna's sale for a moment. Nothing is cut.
+func lateReply(k int) func(*bench) string {
+	return func(b *bench) string {
+		held := &trap{at: atA, reply: true, is: b.isStep(k)}
+		anna, why := b.anna(held)
+		if why != "" {
+			return why
+		}
+		since := time.Now()
+		wait(anna, aMoment)
+		b.unset(held)
+		b.note(anna, since, false, "the reply of command %d late by %s", k+1, round(time.Since(since)))
 		<-anna.done
 		<-b.order("bert", atB).done
 		return ""
@@ -316,13 +342,16 @@ func lateAcquire(b *bench) string {
 // renewalsLost loses what prolongs Anna's lock.
 func renewalsLost(b *bench) string {
 	p := b.passport
-	b.set(&trap{at: atA, does: schedule.LostRequest, always: true, is: func(cmd *wire.Command) bool {
+	lose := b.set(&trap{at: atA, does: schedule.LostRequest, always: true, is: func(cmd *wire.Command) bool {
 		shape := b.shape(&cmd.Seen)
 		return p.renews(shape) && !p.acquires[shape]
 	}})
 	return whileHeld(func(b *bench, anna *order, _ *trap) string {
 		since := time.Now()
 		b.bert(p.hold())
+		if !lose.hasSprung() {
+			return "no renewal came while Anna was at work"
+		}
 		b.note(anna, since, false, "its renewals lost for %s", round(time.Since(since)))
 		return ""
 	})(b)

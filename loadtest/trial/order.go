@@ -52,6 +52,7 @@ type order struct {
 	outcome history.Outcome
 	detail  string
 	page    bool // the answer is HTML
+	waited  bool // it was not answered for as long as an order may take
 }
 
 // isDone reports whether the order has ended.
@@ -95,7 +96,7 @@ func (o *order) send(ctx context.Context, with *http.Client, url, method, body s
 	}
 	answer, err := with.Do(r)
 	if err != nil {
-		o.detail = "no answer: " + err.Error()
+		o.detail, o.waited = "no answer: "+err.Error(), errors.Is(err, context.DeadlineExceeded)
 		if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
 			o.outcome, o.ended, o.detail = history.NotSold, time.Now(), "nobody listens"
 		}

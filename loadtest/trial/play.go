@@ -39,6 +39,9 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 	if err != nil {
 		return nil, err
 	}
+	if why == "" && f.asks != nil {
+		why = f.asks(b, record)
+	}
 	cell.Aborted = why
 	b.explain(f, cell, record)
 	died, all := b.died()
