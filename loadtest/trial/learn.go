@@ -445,8 +445,8 @@ func (b *bench) watchWaiter(o *order, commands []carried) {
 		if verb := strings.ToUpper(c.Args[0]); slices.Contains(blocking, verb) {
 			blocks = verb
 		}
-		failed := slices.ContainsFunc(c.effects, func(e history.Command) bool { return e.Acquires() && !e.Succeeded() })
-		if failed && p.acquires[b.shape(&c.Seen)] {
+		asks := func(e history.Command) bool { return e.Acquires() && e.Key == p.Locks[0] }
+		if slices.ContainsFunc(c.effects, asks) && p.acquires[b.shape(&c.Seen)] {
 			tries = append(tries, c.Sent)
 		}
 	}
@@ -455,6 +455,8 @@ func (b *bench) watchWaiter(o *order, commands []carried) {
 		p.Waiting = "are woken by a message"
 	case blocks != "":
 		p.Waiting = "block in " + blocks
+	case wokenBetween(tries, b.ends[o.at].wire.Invalidations()):
+		p.Waiting = "are woken by an invalidation (client tracking)"
 	case len(tries) > 2:
 		var gaps []time.Duration
 		for i := range len(tries) - 1 {
@@ -467,6 +469,16 @@ func (b *bench) watchWaiter(o *order, commands []carried) {
 	default:
 		p.Waiting = "wait in a way that shows no commands"
 	}
+}
+
+// wokenBetween reports whether something came between each try and the next one.
+func wokenBetween(tries, came []time.Time) bool {
+	for i := range len(tries) - 1 {
+		if !slices.ContainsFunc(came, func(t time.Time) bool { return t.After(tries[i]) && t.Before(tries[i+1]) }) {
+			return false
+		}
+	}
+	return len(tries) > 1
 }
 
 // blocking are commands in which a waiter may wait.

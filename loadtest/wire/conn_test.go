@@ -250,6 +250,7 @@ func TestSubscriptionOfRESP3LetsCommandsPass(t *testing.T) {
 	message := p.waits(t, "message")
 	p.server.sends(">2", "+invalidate", "*1", "$1", "k")
 	p.client.gets(">2", "+invalidate", "*1", "$1", "k") // though there are commands and a message that wait
+	require.Eventually(t, func() bool { return len(p.Invalidations()) == 1 }, patience, time.Millisecond)
 	p.server.sends("*3", "$9", "subscribe", "$1", "a", ":1")
 	p.seen(t, "lrange", func(s Seen) bool { return s.Reply == `["subscribe" "a" 1]` }) // the list, and no confirmation
 	p.gate.Decide(message, schedule.Pass)
