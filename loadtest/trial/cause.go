@@ -387,15 +387,22 @@ func (b *bench) remarks(record map[*order][]carried) (all []string) {
 	return all
 }
 
-// keptFor says that a lock stayed though the order that took it, without hearing of it, was told no.
+// keptFor says that a lock stayed for which nobody worked: the order that took it had not heard of it, and was told no,
+// or met its own key when it asked again, and waited that out.
 func (b *bench) keptFor(o *order, record map[*order][]carried) string {
-	var took time.Time
+	var took time.Time // without a reply
+	met := false       // and then it found its own key
 	for _, d := range deeds(record[o]) {
 		switch {
 		case d.took() && d.Delivered.IsZero():
-			took = d.Sent
+			took, met = d.Sent, false
+		case d.took() && met && d.Sent.Sub(took) > b.passport.TTL*3/4:
+			return "a lock that nobody had stood for its lease: an acquire that is sent again meets its own key, and waits " +
+				"for itself"
 		case d.took(), d.Releases():
-			took = time.Time{}
+			took, met = time.Time{}, false
+		case d.Acquires():
+			met = !took.IsZero()
 		}
 	}
 	if took.IsZero() || b.passport.TTL == 0 || o.outcome == history.Sold || b.diedAt(o.at) != history.Never {

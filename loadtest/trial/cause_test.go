@@ -168,6 +168,27 @@ func TestRemarks(t *testing.T) {
 	assert.Empty(t, c.Defect)
 	assert.Equal(t, []string{
 		"the lock stayed until its TTL though its order was told no: nobody undoes an acquire without a reply",
-		"order clara slept on for 1.97s though the lock was free",
+		"Clara slept on for 1.97s though the lock was free",
 	}, c.Remarks)
+	f = forge()
+	f.order("anna", atA, history.Sold, 0, 3000, without(f.acquire(10)), f.tried(20), f.tried(1900), f.acquire(2020),
+		f.read(2030), f.write(2040), f.release(2050))
+	f.order("bert", atB, history.Sold, 3100, 3200, without(f.acquire(3110)), f.acquire(3120), f.leave(3130, 8),
+		f.release(3140))
+	assert.Equal(t, []string{"a lock that nobody had stood for its lease: an acquire that is sent again meets its own " +
+		"key, and waits for itself"}, f.judge("reply-lost 1").Remarks)
+}
+
+// Waiters are woken if something came between each try and the next one.
+func TestWakersOfWaiters(t *testing.T) {
+	f := forge()
+	at := func(ms ...int) (all []time.Time) {
+		for _, one := range ms {
+			all = append(all, f.after(one))
+		}
+		return all
+	}
+	assert.True(t, wokenBetween(at(0, 1000, 2000), at(990, 1990)))
+	assert.False(t, wokenBetween(at(0, 50, 100, 150), at(120)), "they poll")
+	assert.False(t, wokenBetween(at(0), at(10)))
 }
