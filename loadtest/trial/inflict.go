@@ -186,18 +186,18 @@ func late(b *bench) string {
 	since := time.Now()
 	b.bert(max(p.lease(), p.Patience) + margin)
 	b.note(anna, since, false, "its write under way for %s", round(time.Since(since)))
-	b.land(write, atA)
+	b.land(write)
+	b.ends[atA].wire.Break() // its caller waits no longer
 	return ""
 }
 
-// land lets a late command arrive, whose caller then waits no longer.
-func (b *bench) land(t *trap, at int) {
+// land lets a late command arrive.
+func (b *bench) land(t *trap) {
 	b.unset(t)
 	select {
 	case <-t.cmd.Done():
 	case <-time.After(margin):
 	}
-	b.ends[at].wire.Break()
 }
 
 // killed is the text of the fault of an instance that was killed.
@@ -332,9 +332,9 @@ func lateAcquire(b *bench) string {
 		return why
 	}
 	b.note(anna, time.Now(), false, "its acquire late")
-	b.ends[atA].wire.Break()
+	b.ends[atA].wire.BreakClients()
 	wait(anna, margin)
-	b.land(t, atA)
+	b.land(t)
 	<-b.order("bert", atB).done
 	return ""
 }

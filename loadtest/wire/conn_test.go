@@ -302,7 +302,7 @@ func TestLostCommandsBreakTheirConnection(t *testing.T) {
 	}
 }
 
-// A command that comes late reaches its server after its client has gone.
+// A command that comes late reaches its server after its client has gone, or was cut off.
 func TestCommandArrivesAfterItsClientHasGone(t *testing.T) {
 	for _, held := range []bool{false, true} {
 		p := newPair(t)
@@ -316,11 +316,13 @@ func TestCommandArrivesAfterItsClientHasGone(t *testing.T) {
 		p.gate.Decide(p.waits(t, "get"), schedule.Pass)
 		p.server.gets("GET k") // it does not wait for the other
 		p.server.sends("$-1")
-		require.NoError(t, p.client.Close())
 		if held {
+			p.BreakClients()
 			p.seen(t, "get", func(s Seen) bool { return s.State == Done })
 			assert.Equal(t, Waiting, p.gate.Record()[0].State)
 			close(set.Arrive)
+		} else {
+			require.NoError(t, p.client.Close())
 		}
 		p.server.gets("SET k 1")
 		p.server.sends("+OK")

@@ -120,6 +120,13 @@ func (w *Wire) Break() {
 	}
 }
 
+// BreakClients breaks the connections to the instance alone: what it has sent may still arrive.
+func (w *Wire) BreakClients() {
+	for _, c := range w.open() {
+		c.reset()
+	}
+}
+
 // Carried reports whether a connection to the server was one of the wire's, by the address that the server saw it come
 // from.
 func (w *Wire) Carried(address string) bool {
