@@ -3,9 +3,9 @@ package trial
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"stockapi/loadtest/audit"
@@ -108,15 +108,17 @@ func (b *bench) quiet() {
 	}
 }
 
-// name names the shop by its command line, without folders.
+// name names the shop: the first file that its command line names after the program, or else the program, without
+// folders.
 func (t *Trial) name() string {
-	words := make([]string, len(t.Argv))
-	for i, arg := range t.Argv {
-		words[i] = path.Base(arg)
+	name := t.Argv[0]
+	for _, arg := range t.Argv[1:] {
+		if file, err := os.Stat(arg); err == nil && file.Mode().IsRegular() {
+			name = arg
+			break
+		}
 	}
-	name := []rune(strings.Join(words, " "))
-	const most = 40
-	return string(name[:min(len(name), most)])
+	return history.Clip(path.Base(name))
 }
 
 func (t *Trial) newCell(f fault) *history.Cell {

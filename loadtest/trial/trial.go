@@ -56,7 +56,7 @@ var ErrShop = errors.New("the shop cannot be tried")
 
 // New starts a trial. When one of its servers dies, the returned context ends. Close it.
 func New(ctx context.Context, o Options) (*Trial, context.Context, error) {
-	if err := checkStock(o.Stock); err != nil {
+	if err := errors.Join(checkStock(o.Stock), checkOnly(o.Only)); err != nil {
 		return nil, ctx, err
 	}
 	c, ctx, err := cluster.New(ctx, cluster.Options{Backend: "redis-server", Say: o.Say})
@@ -154,19 +154,45 @@ func (t *Trial) chosen() (chosen []fault, err error) {
 		return slices.DeleteFunc(all, func(f fault) bool { return t.Quick && !f.quick }), nil
 	}
 	for _, name := range t.Only {
-		of := slices.DeleteFunc(slices.Clone(all), func(f fault) bool {
-			return f.name != name && !strings.HasPrefix(f.name, name+" ")
-		})
-		if len(of) == 0 {
-			var names []string
-			for _, f := range all {
-				names = append(names, f.name)
-			}
-			return nil, fmt.Errorf("there is no cell %q; there are %s", name, strings.Join(names, ", "))
+		of, err := named(all, name)
+		if err != nil {
+			return nil, err
 		}
 		chosen = append(chosen, of...)
 	}
 	return chosen, nil
+}
+
+// named returns the faults of that name, with numbers or without.
+func named(all []fault, name string) ([]fault, error) {
+	of := slices.DeleteFunc(slices.Clone(all), func(f fault) bool {
+		return f.name != name && !strings.HasPrefix(f.name, name+" ")
+	})
+	if len(of) > 0 {
+		return of, nil
+	}
+	var names []string
+	for _, f := range all {
+		names = append(names, f.name)
+	}
+	return nil, fmt.Errorf("there is no cell %q; there are %s", name, strings.Join(names, ", "))
+}
+
+// numbered is a cell of one command of a sale. How many a shop's sale has is not known before it is learned.
+var numbered = regexp.MustCompile(`^(request-lost|reply-lost|reply-late) [1-9]\d*$`)
+
+// checkOnly says which of these names no shop has.
+func checkOnly(names []string) error {
+	all := faultsFor(&Passport{steps: make([]step, 1)})
+	for i := range all {
+		all[i].name = numbered.ReplaceAllString(all[i].name, "$1 N")
+	}
+	for _, name := range names {
+		if _, err := named(all, numbered.ReplaceAllString(name, "$1 N")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // one plays one cell, once more if the machine was busy with something else.
