@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/terminal"
 )
 
 // What breaks by design is what the mended rung of a lock's family breaks under that fault, whoever wrote it: a lease
@@ -39,23 +40,11 @@ var ofFault = map[string]string{
 // Asked are the verdicts that a trial asks about.
 var Asked = []history.Verdict{history.Stock, history.Exclusion, history.OwnRelease, history.Liveness}
 
-// initials are their letters.
-var initials = map[history.Verdict]string{history.Stock: "S", history.Exclusion: "E", history.OwnRelease: "R",
-	history.Liveness: "L"}
-
 // FaultOf returns the name of a cell's fault.
 func FaultOf(c *history.Cell) string { return strings.TrimPrefix(c.Scenario, history.TrialOf("")) }
 
 // broken returns the letters of what is broken.
-func broken(c *history.Cell) string {
-	var text strings.Builder
-	for _, v := range Asked {
-		if c.Finding(v).Result == history.Broken {
-			text.WriteString(initials[v])
-		}
-	}
-	return text.String()
-}
+func broken(c *history.Cell) string { return terminal.LettersOf(c.Findings, history.Broken) }
 
 // explain says of a cell what is a defect, and what is by design.
 func (b *bench) explain(f fault, c *history.Cell, record map[*order][]carried) {
@@ -101,7 +90,7 @@ func deeds(commands []carried) (all []deed) {
 	return all
 }
 
-func (d *deed) took() bool { return acquired(d.Command) }
+func (d *deed) took() bool { return acquired(&d.Command) }
 
 func (d *deed) sold() bool { return d.WritesStock() && d.Wrote() }
 
@@ -203,7 +192,7 @@ func (c *course) take(d *deed, name string) string {
 			return fmt.Sprintf("a renewal took another's lock: %s's %s, %s after its acquire, took %s from %s", name, d.Name,
 				since(took, d.Sent), d.Key, c.nameOf(other))
 		}
-		if c.passport.renews(c.shape(&d.Seen)) {
+		if c.passport.renewals[c.shape(&d.Seen)] {
 			return fmt.Sprintf("a renewal made the key again: %s's %s made %s, which had gone, %s after its acquire", name,
 				d.Name, d.Key, since(took, d.Sent))
 		}
@@ -242,12 +231,11 @@ func (b *bench) holder(record map[*order][]carried, not *order, taken *deed) (ho
 // took it: what that breaks is no bug of the shop.
 func (b *bench) ended(f fault, record map[*order][]carried) bool {
 	name, _, _ := strings.Cut(f.name, " ")
-	i := slices.IndexFunc(b.orders, func(o *order) bool { return o.name == "anna" })
-	if i < 0 || name == "key-removed" || name == "server-restart" || name == "late" {
+	anna := b.find("anna")
+	if anna == nil || name == "key-removed" || name == "server-restart" || name == "late" {
 		return true
 	}
 	var last, free time.Time // when it took the lock or renewed it, and when it gave it back
-	anna := b.orders[i]
 	for _, d := range deeds(record[anna]) {
 		switch {
 		case d.took(), d.Prolongs():

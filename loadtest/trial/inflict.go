@@ -17,8 +17,8 @@ import (
 func (b *bench) replyOf(at int, s *step) *trap {
 	return &trap{at: at, reply: true, is: func(cmd *wire.Command) bool { return b.shape(&cmd.Seen) == s.shape },
 		did: func(effects []history.Command) bool {
-			return len(s.effects) == 0 || slices.ContainsFunc(effects, func(c history.Command) bool {
-				return slices.ContainsFunc(s.effects, func(e history.Command) bool { return c.Effect == e.Effect })
+			return len(s.effects) == 0 || anyOf(effects, func(c *history.Command) bool {
+				return anyOf(s.effects, func(e *history.Command) bool { return c.Effect == e.Effect })
 			})
 		}}
 }
@@ -87,8 +87,7 @@ func wait(o *order, atMost time.Duration) {
 // note records a fault of an order since then.
 func (b *bench) note(o *order, since time.Time, stopped bool, format string, args ...any) {
 	b.faults = append(b.faults, history.Fault{Order: b.Product + "-" + o.name, Instance: b.ends[o.at].Name,
-		Text: fmt.Sprintf(format, args...), Stopped: stopped, At: history.At(b.begun, since),
-		End: history.At(b.begun, time.Now())})
+		Text: fmt.Sprintf(format, args...), Stopped: stopped, At: b.since(since), End: b.since(time.Now())})
 }
 
 const (
@@ -206,10 +205,8 @@ const killed = "killed"
 func crashAcquired(b *bench) string {
 	return crash(b, &trap{at: atA, reply: true,
 		is:  func(cmd *wire.Command) bool { return b.passport.acquires[b.shape(&cmd.Seen)] },
-		did: func(effects []history.Command) bool { return slices.ContainsFunc(effects, acquired) }})
+		did: func(effects []history.Command) bool { return anyOf(effects, acquired) }})
 }
-
-func acquired(c history.Command) bool { return c.Acquires() && c.Succeeded() }
 
 func crashAtWrite(b *bench) string { return crash(b, b.writeOf(atA, schedule.Pass)) }
 
@@ -227,20 +224,13 @@ func crash(b *bench, at *trap) string {
 // lateRelease holds that command of Anna's release until Bert has the lock. A third order comes while he has it.
 func lateRelease(number int) func(*bench) string {
 	return func(b *bench) string {
-		p := b.passport
-		shape, wrote, nth := p.afterWrite()[number].shape, false, 0
-		for _, s := range p.afterWrite()[:number] {
-			if s.shape == shape {
-				nth++
-			}
-		}
+		p, wrote := b.passport, false
+		releases := b.isStep(p.afterWrite(), number)
 		release := &trap{at: atA, does: schedule.Pass, is: func(cmd *wire.Command) bool {
-			one := b.shape(&cmd.Seen)
-			if wrote && one == shape {
-				nth--
-				return nth < 0
+			if wrote {
+				return releases(cmd)
 			}
-			wrote = wrote || p.writes[one]
+			wrote = p.writes[b.shape(&cmd.Seen)]
 			return false
 		}}
 		anna, why := b.anna(release)
@@ -255,14 +245,14 @@ func lateRelease(number int) func(*bench) string {
 			}
 		}
 		bert := b.bertUntil(p.lease()+margin, works.sprung)
-		if !works.hasSprung() {
+		if !isClosed(works.sprung) {
 			return "Bert did not get the lock while Anna's release was held: " +
 				either(p.messages && p.Every == 0, asleep, "it may be renewed until then")
 		}
 		b.note(anna, since, false, "its release held for %s", round(time.Since(since)))
 		b.unset(release)
 		moment := min(p.lease()/4, 700*time.Millisecond) // Bert's own lease must not end
-		if wait(anna, moment); anna.isDone() {
+		if wait(anna, moment); isClosed(anna.done) {
 			wait(b.order("clara", atA), moment)
 		}
 		b.unset(works)
@@ -271,16 +261,16 @@ func lateRelease(number int) func(*bench) string {
 	}
 }
 
-// isStep matches command number k of a plain sale.
-func (b *bench) isStep(k int) func(*wire.Command) bool {
-	p, nth := b.passport, 0
-	for _, s := range p.steps[:k] {
-		if s.shape == p.steps[k].shape {
+// isStep matches command number k of these of a sale.
+func (b *bench) isStep(steps []step, k int) func(*wire.Command) bool {
+	nth := 0
+	for _, s := range steps[:k] {
+		if s.shape == steps[k].shape {
 			nth++
 		}
 	}
 	return func(cmd *wire.Command) bool {
-		if b.shape(&cmd.Seen) != p.steps[k].shape {
+		if b.shape(&cmd.Seen) != steps[k].shape {
 			return false
 		}
 		nth--
@@ -291,7 +281,7 @@ func (b *bench) isStep(k int) func(*wire.Command) bool {
 // lost loses command number k of Anna's sale, or its reply.
 func lost(k int, does schedule.Decision) func(*bench) string {
 	return func(b *bench) string {
-		anna, why := b.anna(&trap{at: atA, does: does, is: b.isStep(k)})
+		anna, why := b.anna(&trap{at: atA, does: does, is: b.isStep(b.passport.steps, k)})
 		if why != "" {
 			return why
 		}
@@ -309,7 +299,7 @@ const aMoment = 400 * time.Millisecond
 // lateReply holds the reply of command number k of Anna's sale for a moment. Nothing is cut.
 func lateReply(k int) func(*bench) string {
 	return func(b *bench) string {
-		held := &trap{at: atA, reply: true, is: b.isStep(k)}
+		held := &trap{at: atA, reply: true, is: b.isStep(b.passport.steps, k)}
 		anna, why := b.anna(held)
 		if why != "" {
 			return why
@@ -344,12 +334,12 @@ func renewalsLost(b *bench) string {
 	p := b.passport
 	lose := b.set(&trap{at: atA, does: schedule.LostRequest, always: true, is: func(cmd *wire.Command) bool {
 		shape := b.shape(&cmd.Seen)
-		return p.renews(shape) && !p.acquires[shape]
+		return p.renewals[shape] && !p.acquires[shape]
 	}})
 	return whileHeld(func(b *bench, anna *order, _ *trap) string {
 		since := time.Now()
 		b.bert(p.hold())
-		if !lose.hasSprung() {
+		if !isClosed(lose.sprung) {
 			return "no renewal came while Anna was at work"
 		}
 		b.note(anna, since, false, "its renewals lost for %s", round(time.Since(since)))
@@ -365,7 +355,7 @@ func hangUpWaiting(b *bench) string {
 	}
 	anna := b.order("anna", atA)
 	wait(anna, 300*time.Millisecond)
-	if anna.isDone() {
+	if isClosed(anna.done) {
 		return "Anna was answered at once: orders do not wait"
 	}
 	b.note(anna, time.Now(), false, "hung up while it waited")
@@ -380,7 +370,7 @@ func hangUpWaiting(b *bench) string {
 // settle waits for what a shop does for a customer who has hung up: it may still buy for her.
 func (b *bench) settle(o *order) {
 	for until := time.Now().Add(margin); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
-		if slices.ContainsFunc(deeds(b.record()[o]), func(d deed) bool { return d.Releases() }) {
+		if slices.ContainsFunc(b.record()[o], func(c carried) bool { return c.did((*history.Command).Releases) }) {
 			return
 		}
 	}
@@ -464,16 +454,15 @@ func busy(b *bench) string {
 	taken := time.Now()
 	anna := b.order("anna", atA)
 	wait(anna, httpTime*3/4)
-	if slices.ContainsFunc(deeds(b.record()[anna]), func(d deed) bool { return acquired(d.Command) }) {
+	if !tookAt(b.record()[anna]).IsZero() {
 		return "a key that is put back does not keep the lock: its end is in its value"
 	}
 	ours := history.Op{Order: b.Product + "-us", Phase: history.Buy, Instance: us, Outcome: history.NotSold,
-		Detail: "the trial itself, which kept the lock", Sent: history.At(b.begun, since),
-		Done:  history.At(b.begun, time.Now()),
-		Lease: &history.Lease{AcquiredAt: history.At(b.begun, taken), ReleasedAt: history.At(b.begun, time.Now())}}
+		Detail: "the trial itself, which kept the lock", Sent: b.since(since), Done: b.since(time.Now()),
+		Lease: &history.Lease{AcquiredAt: b.since(taken), ReleasedAt: b.since(time.Now())}}
 	for _, key := range p.Locks {
 		ours.Trace = append(ours.Trace, history.Command{Node: b.store.Host, Cmd: "restore", Key: key, Reply: "OK",
-			At: history.At(b.begun, since), End: history.At(b.begun, taken), Effect: history.EffectAcquired + history.Endless})
+			At: b.since(since), End: b.since(taken), Effect: history.EffectAcquired + history.Endless})
 	}
 	b.extra = append(b.extra, ours)
 	b.note(anna, taken, false, "refused the lock, which somebody keeps")

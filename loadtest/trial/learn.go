@@ -71,8 +71,8 @@ func (b *bench) firstSales() (written map[string]time.Time, err error) {
 		}
 	}
 	b.quiet()
-	b.keepScripts()
 	_, written, err = b.ledger.Entries(b.ctx, b.store.Redis)
+	b.passport.scripts = b.ledger.Scripts()
 	delete(written, b.shelf().Key)
 	return written, err
 }
@@ -135,7 +135,7 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 			s.steps = append(s.steps, one)
 			for _, e := range one.effects {
 				wrote = wrote || e.WritesStock()
-				if e.Acquires() && e.Succeeded() && !wrote {
+				if acquired(&e) && !wrote {
 					s.started[e.Key] = true
 				}
 			}
@@ -143,7 +143,7 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 		sales = append(sales, s)
 	}
 	b.keepScripts()
-	return sales, b.looker.Err()
+	return sales, b.looker.Load().Err()
 }
 
 // findLocks finds the keys within which each sale lay: it acquired them before it wrote the stock, and released them.
@@ -225,7 +225,7 @@ func (p *Passport) tellSteps() {
 	for _, one := range p.steps {
 		wrote = wrote || one.has((*history.Command).WritesStock)
 		switch {
-		case one.has(acquires) && p.Acquire == "":
+		case one.has(acquired) && p.Acquire == "":
 			p.Acquire = commandText(one.args)
 		case one.has((*history.Command).Prolongs) && !wrote:
 			p.TTLLater = true
@@ -249,15 +249,13 @@ func (p *Passport) sort(s *step) {
 		p.lockFree = p.lockFree || verb == "exec" || verb == "eval" || strings.HasPrefix(verb, "decr")
 		return
 	}
-	if s.has(acquires) {
+	if s.has(acquired) {
 		p.acquires[s.shape] = true
 	}
 	if s.has((*history.Command).Releases) {
 		p.releases[s.shape] = true
 	}
 }
-
-func acquires(c *history.Command) bool { return c.Acquires() && c.Succeeded() }
 
 // commandText shows the command that takes a lock without its value.
 func commandText(args []string) string {
@@ -340,7 +338,7 @@ func (b *bench) holdOne() (again bool, err error) {
 	}
 	bert := b.order("bert", atB)
 	limit := min(p.lease(), 10*time.Second) + time.Second
-	for time.Since(begun) < limit && !anna.isDone() && !b.sentAgain(held.cmd) {
+	for time.Since(begun) < limit && !isClosed(anna.done) && !b.sentAgain(held.cmd) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if took := time.Since(begun); took < limit {
@@ -358,13 +356,13 @@ func (b *bench) holdOne() (again bool, err error) {
 	if p.slow = b.Slow != nil; p.slow && p.Every == 0 {
 		b.watchSlow()
 	}
-	return again, b.looker.Err()
+	return again, b.looker.Load().Err()
 }
 
 // lookAtHeld looks at the lock while an order has it.
 func (b *bench) lookAtHeld(commands []carried) error {
 	p := b.passport
-	kind, _, ends := b.looker.Holds(p.Locks[0])
+	kind, _, ends := b.looker.Load().Holds(p.Locks[0])
 	p.Kind = kind
 	for _, d := range deeds(commands) {
 		if d.took() && !ends.IsZero() {
@@ -445,8 +443,8 @@ func (b *bench) watchWaiter(o *order, commands []carried) {
 		if verb := strings.ToUpper(c.Args[0]); slices.Contains(blocking, verb) {
 			blocks = verb
 		}
-		asks := func(e history.Command) bool { return e.Acquires() && e.Key == p.Locks[0] }
-		if slices.ContainsFunc(c.effects, asks) && p.acquires[b.shape(&c.Seen)] {
+		asks := func(e *history.Command) bool { return e.Acquires() && e.Key == p.Locks[0] }
+		if c.did(asks) && p.acquires[b.shape(&c.Seen)] {
 			tries = append(tries, c.Sent)
 		}
 	}
@@ -464,7 +462,7 @@ func (b *bench) watchWaiter(o *order, commands []carried) {
 		}
 		slices.Sort(gaps)
 		p.Waiting = "poll every " + gaps[len(gaps)/2].Round(time.Millisecond).String()
-	case o.isDone() && o.ended.Sub(o.sent) < 300*time.Millisecond:
+	case isClosed(o.done) && o.ended.Sub(o.sent) < 300*time.Millisecond:
 		p.Waiting = "do not wait"
 	default:
 		p.Waiting = "wait in a way that shows no commands"

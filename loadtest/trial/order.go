@@ -55,16 +55,6 @@ type order struct {
 	waited  bool // it was not answered for as long as an order may take
 }
 
-// isDone reports whether the order has ended.
-func (o *order) isDone() bool {
-	select {
-	case <-o.done:
-		return true
-	default:
-		return false
-	}
-}
-
 // buy sends an order.
 func (b *bench) buy(name string, at int, phase history.Phase, how Request, work time.Duration) *order {
 	ctx, cancel := context.WithTimeout(b.ctx, httpTime)

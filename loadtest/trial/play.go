@@ -101,7 +101,7 @@ func (b *bench) freshAt(at int) (own []*order, through bool) {
 		o := b.buy(fmt.Sprintf("fresh-%s-%d", b.ends[at].Name, len(own)+1), at, history.Probe, b.Order, 0)
 		own = append(own, o)
 		wait(o, left+500*time.Millisecond)
-		if o.isDone() && o.outcome == history.Sold {
+		if isClosed(o.done) && o.outcome == history.Sold {
 			return own, true
 		}
 		o.hang()

@@ -76,7 +76,7 @@ func (b *bench) comes(record map[*order][]carried, since time.Time) bool {
 		}
 	}
 	return slices.ContainsFunc(b.berts(record), func(c carried) bool {
-		got := slices.ContainsFunc(c.effects, func(e history.Command) bool { return acquired(e) || e.WritesStock() })
+		got := c.did(acquired) || carriedWrite(c)
 		asked := b.asks(c) && (c.Answered.IsZero() || c.Answered.After(since))
 		return (got || asked) && (write.IsZero() || c.Sent.Before(write))
 	})
@@ -94,8 +94,7 @@ func (b *bench) berts(record map[*order][]carried) (all []carried) {
 
 // asks reports whether a command asks for the lock, with success or without.
 func (b *bench) asks(c carried) bool {
-	return b.passport.acquires[b.shape(&c.Seen)] ||
-		slices.ContainsFunc(c.effects, func(e history.Command) bool { return e.Acquires() })
+	return b.passport.acquires[b.shape(&c.Seen)] || c.did((*history.Command).Acquires)
 }
 
 // landed asks that Anna's write arrived late, and that the other customer came before.
@@ -144,7 +143,7 @@ func unheard(b *bench, record map[*order][]carried) string {
 func renewed(b *bench, record map[*order][]carried) string {
 	anna := record[b.find("anna")]
 	renews := func(c carried) bool {
-		return b.passport.renewals[b.shape(&c.Seen)] && history.At(b.begun, c.Came) > b.faults[0].At
+		return b.passport.renewals[b.shape(&c.Seen)] && b.since(c.Came) > b.faults[0].At
 	}
 	if slices.ContainsFunc(anna, carriedWrite) && !slices.ContainsFunc(anna, renews) {
 		return "no renewal came after Anna's lock was removed"
@@ -154,6 +153,6 @@ func renewed(b *bench, record map[*order][]carried) string {
 
 // waited asks that Anna had asked for the lock before her fault was over.
 func waited(b *bench, record map[*order][]carried) string {
-	asked := func(c carried) bool { return b.asks(c) && history.At(b.begun, c.Came) < b.faults[0].End }
+	asked := func(c carried) bool { return b.asks(c) && b.since(c.Came) < b.faults[0].End }
 	return either(slices.ContainsFunc(record[b.find("anna")], asked), "", "Anna had not asked for the lock yet")
 }

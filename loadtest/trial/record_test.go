@@ -2,7 +2,6 @@ package trial
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -179,7 +178,6 @@ func TestNameOfAShop(t *testing.T) {
 	} {
 		assert.Equal(t, want, (&Trial{Options: Options{Argv: argv}}).name())
 	}
-	assert.Equal(t, 2*time.Second+margin, (&Trial{}).patience())
 }
 
 // A write of a crowd may take a unit for each of several orders.

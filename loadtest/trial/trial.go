@@ -98,13 +98,7 @@ func (t *Trial) shelf() wire.Shelf {
 }
 
 // patience is the time in which a fresh order has to get through.
-func (t *Trial) patience() time.Duration {
-	ttl := 2 * time.Second
-	if t.passport != nil {
-		ttl = t.passport.TTL
-	}
-	return ttl + margin
-}
+func (t *Trial) patience() time.Duration { return t.passport.TTL + margin }
 
 // Run plays the cells side by side, and returns them in their order; one that could not be played says why. It calls
 // finished as each is known, one at a time.
