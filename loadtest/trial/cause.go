@@ -129,8 +129,16 @@ func (b *bench) unwoken(o *order, record map[*order][]carried) string {
 	if until.IsZero() && o.waited {
 		until = o.sent.Add(httpTime)
 	}
-	wrote := func(d deed) bool { return d.sold() }
-	if o.outcome == history.Sold || until.IsZero() || len(b.extra) > 0 || slices.ContainsFunc(deeds(record[o]), wrote) {
+	waits := false // it has asked for the lock, and neither has it nor has sold
+	for _, d := range deeds(record[o]) {
+		switch {
+		case d.took() && !d.Delivered.IsZero(), d.sold():
+			waits = false
+		case d.Acquires(), d.Releases():
+			waits = true
+		}
+	}
+	if !waits || until.IsZero() || o.outcome == history.Sold || len(b.extra) > 0 {
 		return ""
 	}
 	has := map[string]bool{} // the keys that somebody has
@@ -145,8 +153,7 @@ func (b *bench) unwoken(o *order, record map[*order][]carried) string {
 			freed = d.Sent
 		}
 	}
-	asked := slices.ContainsFunc(deeds(record[o]), func(d deed) bool { return d.Acquires() })
-	if freed = later(freed, o.sent); !asked || len(has) > 0 || until.Sub(freed) < margin {
+	if freed = later(freed, o.sent); len(has) > 0 || until.Sub(freed) < margin {
 		return ""
 	}
 	return fmt.Sprintf("nobody wakes a waiter: %s was told no %s after the lock had been given back, and nobody had it",

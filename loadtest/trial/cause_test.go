@@ -49,8 +49,11 @@ func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 				f.release(700))
 			f.order("fritz", atB, history.Sold, 910, 990, f.acquire(920), f.release(930), f.acquire(940), f.write(950),
 				f.release(960))
-			f.order("gustav", atA, history.Busy, 1000, 9000, f.tried(1010)) // somebody has the lock
-			f.order("heinz", atB, history.Unknown, 1000, 0, f.acquire(1005))
+			f.order("gustav", atA, history.Busy, 1000, 7000, f.tried(1010)) // somebody has the lock
+			f.order("heinz", atB, history.Sold, 1000, 6500, f.acquire(1005), f.leave(6010, 8), f.release(6020))
+			// The lease ends while it works, somebody else sells, and the stock refuses its write.
+			f.order("ida", atA, history.Busy, 9000, 19000, f.acquire(9010), f.command(18000, history.EffectRefused, "eval"))
+			f.order("jan", atB, history.Sold, 9100, 12000, f.acquire(11500), f.leave(11600, 7), f.release(11700))
 		},
 	} {
 		f := forge()
