@@ -63,7 +63,7 @@ func (b *bench) explain(f fault, c *history.Cell, record map[*order][]carried) {
 	case seen != "":
 		c.Defect = seen
 	case lost == "":
-	case b.anyTwice(c):
+	case anyTwice(c):
 		c.Defect = "the write was sent again: " + c.Finding(history.Stock).Because
 	case strings.Trim(lost, allowed) == "" && b.ended(f, record):
 		c.Design = because[p.family()]
@@ -333,7 +333,7 @@ func (b *bench) howItRemoved(f history.Finding, record map[*order][]carried) str
 }
 
 // anyTwice reports whether an order took several units.
-func (b *bench) anyTwice(c *history.Cell) bool {
+func anyTwice(c *history.Cell) bool {
 	return slices.ContainsFunc(c.Ops, func(op history.Op) bool { return len(op.Units) > 1 })
 }
 

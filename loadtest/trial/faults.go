@@ -11,12 +11,16 @@ import (
 
 // A fault is what a cell does to the shop. docs/try.md tells what each does.
 type fault struct {
-	name         string
-	quick, crowd bool
-	needs        []func(*Passport) string // why it cannot be had; "" if it can
-	play         func(*bench) string      // returns why the fault did not happen, "" if it did
-	asks         premise                  // nil: once the fault has happened, ok means something
+	name  string
+	quick bool
+	crowd int // buys at so many instances
+	needs []requirement
+	play  func(*bench) string // returns why the fault did not happen, "" if it did
+	asks  premise             // nil: once the fault has happened, ok means something
 }
+
+// A requirement says why a fault cannot be had with such a lock, "" if it can.
+type requirement func(*Passport) string
 
 // notAsked says why the fault cannot be had.
 func (f *fault) notAsked(p *Passport) string {
@@ -31,16 +35,16 @@ func (f *fault) notAsked(p *Passport) string {
 // faultsFor lists the faults. Those that lose a command or delay its reply are one for each command of a plain sale.
 func faultsFor(p *Passport) []fault {
 	faults := []fault{
-		{name: "one-instance", quick: true, crowd: true, play: crowdAt(atA), asks: soldAt(atA)},
-		{name: "two-instances", quick: true, crowd: true, play: crowdAt(atA, atB), asks: soldAt(atA, atB)},
-		{name: "slow-work", quick: true, needs: needs(aWindow, aLease, aHold), play: slowWork, asks: overdue},
-		{name: "pause", quick: true, needs: needs(aWindow, aLongReply), play: whileHeld(pause), asks: overdue},
+		{name: "one-instance", quick: true, crowd: 1, play: crowdAt(1), asks: soldAt(1)},
+		{name: "two-instances", quick: true, crowd: 2, play: crowdAt(2), asks: soldAt(2)},
+		{name: "slow-work", quick: true, needs: []requirement{aWindow, aLease, aHold}, play: slowWork, asks: overdue},
+		{name: "pause", quick: true, needs: []requirement{aWindow, aLongReply}, play: whileHeld(pause), asks: overdue},
 		{name: "late", quick: true, play: late, asks: landed},
-		{name: "crash 1", quick: true, needs: needs(aLock), play: crashAcquired},
+		{name: "crash 1", quick: true, needs: []requirement{aLock}, play: crashAcquired},
 		{name: "crash 2", quick: true, play: crashAtWrite},
-		{name: "late-release", quick: true, needs: needs(aLock, aWindow, aRelease, aTTL), play: lateRelease(0),
+		{name: "late-release", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL}, play: lateRelease(0),
 			asks: overlaps},
-		{name: "check-delete-gap", quick: true, needs: needs(aLock, aWindow, aRelease, aTTL, twoReleases),
+		{name: "check-delete-gap", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL, twoReleases},
 			play: lateRelease(1), asks: overlaps},
 	}
 	for k, s := range p.steps {
@@ -52,25 +56,23 @@ func faultsFor(p *Passport) []fault {
 			fault{name: "reply-late" + number, quick: takes, play: lateReply(k)})
 	}
 	return append(faults,
-		fault{name: "late-acquire", needs: needs(aLock), play: lateAcquire, asks: latecomer},
-		fault{name: "renewals-lost", needs: needs(aLock, aRenewal, aWindow), play: renewalsLost, asks: overdue},
-		fault{name: "hang-up 1", quick: true, needs: needs(aLock, aWindow), play: hangUpWaiting, asks: waited},
-		fault{name: "hang-up 2", quick: true, needs: needs(aWindow), play: whileHeld(hangUpWorking)},
-		fault{name: "waiter-unheard 1", needs: needs(aLock, aWindow, aMessage),
+		fault{name: "late-acquire", needs: []requirement{aLock}, play: lateAcquire, asks: latecomer},
+		fault{name: "renewals-lost", needs: []requirement{aLock, aRenewal, aWindow}, play: renewalsLost, asks: overdue},
+		fault{name: "hang-up 1", quick: true, needs: []requirement{aLock, aWindow}, play: hangUpWaiting, asks: waited},
+		fault{name: "hang-up 2", quick: true, needs: []requirement{aWindow}, play: whileHeld(hangUpWorking)},
+		fault{name: "waiter-unheard 1", needs: []requirement{aLock, aWindow, aMessage},
 			play: waiterUnheard(func(cmd *wire.Command) bool { return cmd.Message }, schedule.Refuse)},
-		fault{name: "waiter-unheard 2", needs: needs(aLock, aWindow, aMessage),
+		fault{name: "waiter-unheard 2", needs: []requirement{aLock, aWindow, aMessage},
 			play: waiterUnheard(func(cmd *wire.Command) bool { return cmd.Subscribes }, schedule.Pass), asks: unheard},
-		fault{name: "key-removed 1", quick: true, needs: needs(aLock, aWindow), play: whileHeld(keyRemoved(false)),
+		fault{name: "key-removed 1", quick: true, needs: []requirement{aLock, aWindow}, play: whileHeld(keyRemoved(false)),
 			asks: bereft},
-		fault{name: "key-removed 2", quick: true, needs: needs(aLock, aWindow, aRenewal, aLongHold),
+		fault{name: "key-removed 2", quick: true, needs: []requirement{aLock, aWindow, aRenewal, aLongHold},
 			play: whileHeld(keyRemoved(true)), asks: renewed},
-		fault{name: "busy", quick: true, needs: needs(aLock, aWindow), play: busy, asks: waited},
-		fault{name: "server-restart", needs: needs(aWindow), play: whileHeld(serverRestart), asks: bereft},
-		fault{name: "cut-off", needs: needs(aWindow), play: whileHeld(cutOff), asks: overdue},
+		fault{name: "busy", quick: true, needs: []requirement{aLock, aWindow}, play: busy, asks: waited},
+		fault{name: "server-restart", needs: []requirement{aWindow}, play: whileHeld(serverRestart), asks: bereft},
+		fault{name: "cut-off", needs: []requirement{aWindow}, play: whileHeld(cutOff), asks: overdue},
 	)
 }
-
-func needs(all ...func(*Passport) string) []func(*Passport) string { return all }
 
 func aLock(p *Passport) string { return either(len(p.Locks) > 0, "", "there is no lock in this Redis") }
 

@@ -97,8 +97,8 @@ const (
 	crowdPatient = 10 * time.Second
 )
 
-// crowdAt lets crowds buy, at full speed: nobody looks.
-func crowdAt(instances ...int) func(*bench) string {
+// crowdAt lets crowds buy at so many instances, at full speed: nobody looks.
+func crowdAt(instances int) func(*bench) string {
 	return func(b *bench) string {
 		b.blind.Store(true)
 		defer b.blind.Store(false)
@@ -106,7 +106,7 @@ func crowdAt(instances ...int) func(*bench) string {
 		var all sync.WaitGroup
 		var mu sync.Mutex
 		until := time.Now().Add(crowdPatient)
-		for _, at := range instances {
+		for at := range instances {
 			for w := range crowdAtOnce {
 				all.Go(func() {
 					for n := w; n < crowdOrders && time.Now().Before(until); n += crowdAtOnce {

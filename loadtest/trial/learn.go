@@ -96,17 +96,17 @@ func (b *bench) problem(o *order) error {
 	switch refused := e.wire.Refused(); { // a client may ask for more than it needs
 	case o.outcome == history.Sold && wrote:
 	case len(refused) > 0:
-		return fmt.Errorf("%w: %s", ErrShop, strings.Join(refused, "; "))
+		return fmt.Errorf("%w: %s", errShop, strings.Join(refused, "; "))
 	case len(b.sentBy(o.at)) == 0:
-		return fmt.Errorf("%w: it sent nothing to the Redis at $REDIS_URL ({redis}); %s", ErrShop, said)
+		return fmt.Errorf("%w: it sent nothing to the Redis at $REDIS_URL ({redis}); %s", errShop, said)
 	case o.outcome == history.Unknown && o.status == 0:
-		return fmt.Errorf("%w: %s", ErrShop, said)
+		return fmt.Errorf("%w: %s", errShop, said)
 	case o.outcome != history.Sold:
 		return fmt.Errorf("%w: a first order was not sold: %s; tell how a unit is ordered by --order, and what a sale "+
-			"looks like by --sold", ErrShop, said)
+			"looks like by --sold", errShop, said)
 	case !wrote:
 		return fmt.Errorf("%w: it sold without writing %s: %s; tell how a unit is ordered by --order, and where the stock "+
-			"is by --stock", ErrShop, b.shelf().Key, said)
+			"is by --stock", errShop, b.shelf().Key, said)
 	}
 	return nil
 }
@@ -330,7 +330,7 @@ func (b *bench) holdOne() (again bool, err error) {
 	held := b.replyOf(atA, hold)
 	anna, why := b.anna(held)
 	if why != "" {
-		return false, fmt.Errorf("%w: an order sent other commands than the one before", ErrShop)
+		return false, fmt.Errorf("%w: an order sent other commands than the one before", errShop)
 	}
 	begun := time.Now()
 	if err := b.lookAtHeld(b.record()[anna]); err != nil {

@@ -132,7 +132,7 @@ func (p *Passport) Closest() string {
 	family := p.family()
 	script := strings.Contains(p.Release, "script")
 	switch {
-	case family == "v0" || family == "v17" || family == "v15" || family == "v5.5" || len(p.Locks) == 0:
+	case family != "v4" || len(p.Locks) == 0:
 		return family
 	case p.TTL == 0 && !p.TTLLater:
 		return "v1"

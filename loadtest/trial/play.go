@@ -13,11 +13,8 @@ import (
 func (b *bench) play(f fault) (*history.Cell, error) {
 	b.begin()
 	b.initial = onShelf
-	if f.crowd {
-		b.initial = crowdShelf
-		if f.name == "two-instances" {
-			b.initial *= 2
-		}
+	if f.crowd > 0 {
+		b.initial = crowdShelf * int64(f.crowd)
 	}
 	if err := b.put(b.initial); err != nil {
 		return nil, err

@@ -20,10 +20,10 @@ func (b *bench) find(name string) *order {
 	return nil
 }
 
-// soldAt asks that a crowd's instances have sold.
-func soldAt(instances ...int) premise {
+// soldAt asks that so many instances have sold to a crowd.
+func soldAt(instances int) premise {
 	return func(b *bench, _ map[*order][]carried) string {
-		for _, at := range instances {
+		for at := range instances {
 			if !slices.ContainsFunc(b.orders, func(o *order) bool {
 				return o.at == at && o.phase == history.Buy && o.outcome == history.Sold
 			}) {

@@ -108,6 +108,6 @@ func TestACrowdHasToBuyEverywhere(t *testing.T) {
 	f := forge()
 	f.order("a-1", atA, history.Sold, 0, 20)
 	f.order("b-1", atB, history.Busy, 0, 20)
-	assert.Empty(t, soldAt(atA)(f.bench, nil))
-	assert.Equal(t, "of the crowd nobody was sold to at b", soldAt(atA, atB)(f.bench, nil))
+	assert.Empty(t, soldAt(1)(f.bench, nil))
+	assert.Equal(t, "of the crowd nobody was sold to at b", soldAt(2)(f.bench, nil))
 }

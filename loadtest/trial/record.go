@@ -175,7 +175,7 @@ func (b *bench) complete(c *history.Cell, f fault) (record map[*order][]carried,
 		return nil, err
 	}
 	b.quiet()
-	if !f.crowd {
+	if f.crowd == 0 {
 		record = b.record()
 		if err := b.looker.Load().Err(); err != nil {
 			return nil, err
@@ -184,13 +184,13 @@ func (b *bench) complete(c *history.Cell, f fault) (record map[*order][]carried,
 	b.orders = slices.Concat(bought, fresh)
 	entered := b.entered(writes[b.before:])
 	var units map[*order][]int64
-	if f.crowd {
+	if f.crowd > 0 {
 		units = b.unitsOfCrowd(entered)
 	} else {
 		units = b.unitsOf(entered, record)
 	}
 	for _, o := range b.orders {
-		c.Ops = append(c.Ops, b.op(o, record[o], units[o], !f.crowd))
+		c.Ops = append(c.Ops, b.op(o, record[o], units[o], f.crowd == 0))
 	}
 	c.Ops = append(c.Ops, b.extra...)
 	away, longest := b.stalls.Since(b.begun)

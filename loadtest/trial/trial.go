@@ -51,8 +51,8 @@ const (
 	margin = 2 * time.Second
 )
 
-// ErrShop is wrapped by the errors that are the shop's: it could not be tried.
-var ErrShop = errors.New("the shop cannot be tried")
+// errShop is wrapped by the errors that are the shop's: it could not be tried.
+var errShop = errors.New("the shop cannot be tried")
 
 // New starts a trial. When one of its servers dies, the returned context ends. Close it.
 func New(ctx context.Context, o Options) (*Trial, context.Context, error) {
@@ -240,7 +240,7 @@ func (t *Trial) take(ctx context.Context) (*bench, error) {
 		}
 	}
 	if err == nil && !b.isAsNew() {
-		err = fmt.Errorf("%w: a plain order was not sold", ErrShop)
+		err = fmt.Errorf("%w: a plain order was not sold", errShop)
 	}
 	if err != nil {
 		b.close()

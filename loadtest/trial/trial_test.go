@@ -81,7 +81,8 @@ func TestCellsThatAskedNothing(t *testing.T) {
 	o.Only, o.AtOnce = []string{"slow-work", "pause", "late"}, 3
 	_, cells := try(t, o)
 	for _, c := range cells {
-		assert.Equal(t, "nobody came for the lock between the end of Anna's lease and her write: "+asleep, c.NotRun, FaultOf(c))
+		assert.Equal(t, "nobody came for the lock between the end of Anna's lease and her write: "+asleep, c.NotRun,
+			FaultOf(c))
 	}
 }
 
