@@ -129,10 +129,12 @@ func (b *bench) unwoken(o *order, record map[*order][]carried) string {
 	if until.IsZero() && o.waited {
 		until = o.sent.Add(httpTime)
 	}
-	waits := false // it has asked for the lock, and neither has it nor has sold
+	waits := false // it has asked for the lock, and does not have it
 	for _, d := range deeds(record[o]) {
 		switch {
-		case d.took() && !d.Delivered.IsZero(), d.sold():
+		case d.sold():
+			return ""
+		case d.took() && !d.Delivered.IsZero():
 			waits = false
 		case d.Acquires(), d.Releases():
 			waits = true
@@ -156,7 +158,7 @@ func (b *bench) unwoken(o *order, record map[*order][]carried) string {
 	if freed = later(freed, o.sent); len(has) > 0 || until.Sub(freed) < margin {
 		return ""
 	}
-	return fmt.Sprintf("nobody wakes a waiter: %s was told no %s after the lock had been given back, and nobody had it",
+	return fmt.Sprintf("nobody wakes a waiter: %s got no unit in %s after the lock had been given back, though nobody had it",
 		b.nameOf(o), since(freed, until))
 }
 

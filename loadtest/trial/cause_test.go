@@ -33,7 +33,7 @@ func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 				f.write(700), f.release(800))
 			f.order("bert", atB, history.Sold, 100, 900, f.acquire(300), f.write(850))
 		},
-		"nobody wakes a waiter: Anna was told no 4.47s after the lock had been given back, and nobody had it": func(
+		"nobody wakes a waiter: Anna got no unit in 4.47s after the lock had been given back, though nobody had it": func(
 			f *forgery,
 		) {
 			f.order("anna", atA, history.Busy, 0, 5000, f.tried(10), f.tried(20))
@@ -51,6 +51,8 @@ func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 				f.release(960))
 			f.order("gustav", atA, history.Busy, 1000, 7000, f.tried(1010)) // somebody has the lock
 			f.order("heinz", atB, history.Sold, 1000, 6500, f.acquire(1005), f.leave(6010, 8), f.release(6020))
+			// It has sold, and asks for a long time whether it has released the lock.
+			f.order("heike", atA, history.Unknown, 6600, 8900, f.acquire(6610), f.leave(6620, 7), f.release(6630))
 			// The lease ends while it works, somebody else sells, and the stock refuses its write.
 			f.order("ida", atA, history.Busy, 9000, 19000, f.acquire(9010), f.command(18000, history.EffectRefused, "eval"))
 			f.order("jan", atB, history.Sold, 9100, 12000, f.acquire(11500), f.leave(11600, 7), f.release(11700))

@@ -34,11 +34,12 @@ func soldAt(instances int) premise {
 	}
 }
 
-// overdue asks that the other customer came when Anna had had the lock for a lease, and had yet to write.
+// overdue asks that the other customer came when Anna had had the lock for a lease, if it ends at all, and had yet to
+// write.
 func overdue(b *bench, record map[*order][]carried) string {
 	taken := tookAt(record[b.find("anna")])
 	switch {
-	case taken.IsZero():
+	case taken.IsZero() || b.passport.TTL == 0:
 		return bereft(b, record)
 	case b.comes(record, taken.Add(b.passport.lease())):
 		return ""

@@ -44,6 +44,10 @@ func TestWhatHasToHappenBesidesAFault(t *testing.T) {
 		{"Bert sleeps", overdue, sale, func(f *forgery) []carried {
 			return []carried{f.tried(50), f.tried(2600), f.acquire(2700), f.write(2710)}
 		}, false, false},
+		{"Bert waits for a lock without an end", overdue, func(f *forgery) []carried {
+			f.passport.TTL = 0
+			return sale(f)
+		}, func(f *forgery) []carried { return []carried{f.tried(50)} }, true, false},
 		{"Bert has come too late for a write that nothing delayed", overdue, func(f *forgery) []carried {
 			return []carried{f.acquire(10), f.read(20), f.write(30), f.release(40)}
 		}, func(f *forgery) []carried { return []carried{f.tried(50), f.acquire(2100)} }, false, false},

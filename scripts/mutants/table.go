@@ -126,7 +126,7 @@ var table = []section{
 		{"who came before a lease ended has tried its end", by{test("./loadtest/trial TestWhatHasToHappen")},
 			edits{{"loadtest/trial/premise.go", "(c.Answered.IsZero() || c.Answered.After(since))", "true"}}},
 		{"who lost a lock is a waiter", by{test("./loadtest/trial TestDefects")},
-			edits{{"loadtest/trial/cause.go", "case d.took() && !d.Delivered.IsZero(), d.sold():", "case d.sold():"}}},
+			edits{{"loadtest/trial/cause.go", "case d.took() && !d.Delivered.IsZero():\n\t\t\twaits", "case false:\n\t\t\twaits"}}},
 		{"a shop that died in a cell is one that is stuck", by{test("./loadtest/trial TestAShopThatDies")},
 			edits{{"loadtest/trial/play.go", `if died != "" {`, "if false {"}}},
 		{"a ledger takes a value for the stock's key", by{test("./loadtest/wire TestALedgerLeavesOut")},
