@@ -158,8 +158,8 @@ func (b *bench) unwoken(o *order, record map[*order][]carried) string {
 	if freed = later(freed, o.sent); len(has) > 0 || until.Sub(freed) < margin {
 		return ""
 	}
-	return fmt.Sprintf("nobody wakes a waiter: %s got no unit in %s after the lock had been given back, though nobody had it",
-		b.nameOf(o), since(freed, until))
+	return fmt.Sprintf("nobody wakes a waiter: %s got no unit in %s after the lock had been given back, though nobody had "+
+		"it", b.nameOf(o), since(freed, until))
 }
 
 // inOrder returns what all orders did, in the order in which the Redis got it.
@@ -363,7 +363,7 @@ func (b *bench) remarks(record map[*order][]carried) (all []string) {
 		if text := b.keptFor(o, record); text != "" {
 			all = append(all, text)
 		}
-		var freed, took time.Time
+		var freed time.Time
 		var by *order
 		for _, other := range b.orders {
 			for _, d := range deeds(record[other]) {
@@ -372,12 +372,7 @@ func (b *bench) remarks(record map[*order][]carried) (all []string) {
 				}
 			}
 		}
-		for _, d := range deeds(record[o]) {
-			if d.took() && took.IsZero() {
-				took = d.Sent
-			}
-		}
-		if by != nil && took.Sub(freed) > time.Second && freed.After(o.sent) {
+		if took := tookAt(record[o]); by != nil && took.Sub(freed) > time.Second && freed.After(o.sent) {
 			all = append(all, fmt.Sprintf("%s slept on for %s though the lock was free", b.nameOf(o), since(freed, took)))
 		}
 	}

@@ -22,16 +22,6 @@ type fault struct {
 // A requirement says why a fault cannot be had with such a lock, "" if it can.
 type requirement func(*Passport) string
 
-// notAsked says why the fault cannot be had.
-func (f *fault) notAsked(p *Passport) string {
-	for _, need := range f.needs {
-		if why := need(p); why != "" {
-			return why
-		}
-	}
-	return ""
-}
-
 // faultsFor lists the faults. Those that lose a command or delay its reply are one for each command of a plain sale.
 func faultsFor(p *Passport) []fault {
 	faults := []fault{

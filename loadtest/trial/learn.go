@@ -364,10 +364,8 @@ func (b *bench) lookAtHeld(commands []carried) error {
 	p := b.passport
 	kind, _, ends := b.looker.Load().Holds(p.Locks[0])
 	p.Kind = kind
-	for _, d := range deeds(commands) {
-		if d.took() && !ends.IsZero() {
-			p.TTL = ends.Sub(d.Sent).Round(10 * time.Millisecond)
-		}
+	if took := tookAt(commands); !took.IsZero() && !ends.IsZero() {
+		p.TTL = ends.Sub(took).Round(10 * time.Millisecond)
 	}
 	p.dumps = map[string]string{}
 	return b.alone(func(to *redis.Client) error {
@@ -395,12 +393,10 @@ func (b *bench) watchSlow() {
 	slow := b.buy("slow", atA, history.Buy, *b.Slow, p.lease()*3/2)
 	<-slow.done
 	b.quiet()
-	var took time.Time
-	for _, d := range deeds(b.record()[slow]) {
-		switch {
-		case d.took() && took.IsZero():
-			took = d.Sent
-		case d.Prolongs() && d.Sent.Sub(took) > p.lease()/10 && p.Every == 0:
+	commands := b.record()[slow]
+	took := tookAt(commands)
+	for _, d := range deeds(commands) {
+		if d.Prolongs() && d.Sent.Sub(took) > p.lease()/10 && p.Every == 0 {
 			p.renewals[b.shape(&d.Seen)] = true
 			p.Every = d.Sent.Sub(took)
 		}

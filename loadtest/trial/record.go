@@ -148,11 +148,13 @@ func (b *bench) cell(f fault) (*history.Cell, error) {
 	c := b.newCell(f)
 	c.Start, c.Initial, c.Elapsed, c.Faults = b.begun, b.initial, time.Since(b.begun), b.faults
 	if len(b.extra) > 0 {
-		c.Instances = append(c.Instances, history.Instance{Name: us, Clock: "loadtest", Offsets: []history.Offset{{}, {}}})
+		c.Instances = append(c.Instances, history.Instance{Name: us})
 	}
 	for _, e := range b.ends {
-		c.Instances = append(c.Instances, history.Instance{Name: e.Name, URL: "http://" + e.shop.Addr(), Clock: "loadtest",
-			Offsets: []history.Offset{{}, {}}})
+		c.Instances = append(c.Instances, history.Instance{Name: e.Name, URL: "http://" + e.shop.Addr()})
+	}
+	for i := range c.Instances { // all moments are ours
+		c.Instances[i].Clock, c.Instances[i].Offsets = "loadtest", make([]history.Offset, 2)
 	}
 	left, err := b.left()
 	if err != nil {

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,14 +111,6 @@ func (t *Trial) Run(ctx context.Context, finished func(*history.Cell)) ([]*histo
 	results := make([]*history.Cell, len(faults))
 	limit, all := make(chan struct{}, t.AtOnce), sync.WaitGroup{}
 	for i, f := range faults {
-		if why := f.notAsked(t.passport); why != "" {
-			results[i] = t.newCell(f)
-			results[i].NotRun = why
-			t.mu.Lock()
-			finished(results[i])
-			t.mu.Unlock()
-			continue
-		}
 		limit <- struct{}{}
 		if ctx.Err() != nil {
 			break
@@ -189,8 +182,15 @@ func checkOnly(names []string) error {
 	return nil
 }
 
-// one plays one cell, once more if the machine was busy with something else.
+// one plays one cell if it can be had, once more if the machine was busy with something else.
 func (t *Trial) one(ctx context.Context, f fault) (r *history.Cell, err error) {
+	for _, need := range f.needs {
+		if why := need(t.passport); why != "" {
+			r = t.newCell(f)
+			r.NotRun = why
+			return r, nil
+		}
+	}
 	for range 2 {
 		if r, err = t.once(ctx, f); err != nil || history.Worst(r.Findings) != history.Invalid {
 			break
@@ -234,17 +234,11 @@ func (t *Trial) take(ctx context.Context) (*bench, error) {
 	for _, script := range t.passport.scripts { // or the first renewal may be a NOSCRIPT behind a command that is held
 		err = errors.Join(err, b.store.Redis.ScriptLoad(ctx, script).Err())
 	}
-	for range 2 { // the first order of an instance also connects, and loads scripts; a release may come after its answer
+	for range 3 { // the first order of an instance also connects, and loads scripts; a release may come after its answer
 		if err == nil && b.isAsNew() {
 			return b, nil
 		}
 	}
-	if err == nil && !b.isAsNew() {
-		err = fmt.Errorf("%w: a plain order was not sold", errShop)
-	}
-	if err != nil {
-		b.close()
-		return nil, err
-	}
-	return b, nil
+	b.close()
+	return nil, cmp.Or(err, fmt.Errorf("%w: a plain order was not sold", errShop))
 }
