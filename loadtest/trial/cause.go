@@ -158,8 +158,8 @@ func (b *bench) unwoken(o *order, record map[*order][]carried) string {
 	if freed = later(freed, o.sent); len(has) > 0 || until.Sub(freed) < margin {
 		return ""
 	}
-	return fmt.Sprintf("nobody wakes a waiter: %s got no unit in %s after the lock had been given back, though nobody had "+
-		"it", b.nameOf(o), since(freed, until))
+	return fmt.Sprintf("nobody wakes a waiter: %s got no unit in %s after the lock had been given back, though nobody "+
+		"had it", b.nameOf(o), since(freed, until))
 }
 
 // inOrder returns what all orders did, in the order in which the Redis got it.

@@ -29,24 +29,26 @@ func faultsFor(p *Passport) []fault {
 		{name: "two-instances", quick: true, crowd: 2, play: crowdAt(2), asks: soldAt(2)},
 		{name: "slow-work", quick: true, needs: []requirement{aWindow, aLease, aHold}, play: slowWork, asks: overdue},
 		{name: "pause", quick: true, needs: []requirement{aWindow, aLongReply}, play: whileHeld(pause), asks: overdue},
-		{name: "late", quick: true, play: late, asks: landed},
-		{name: "crash 1", quick: true, needs: []requirement{aLock}, play: crashAcquired},
-		{name: "crash 2", quick: true, play: crashAtWrite},
-		{name: "late-release", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL}, play: lateRelease(0),
-			asks: overlaps},
+		{name: "late", quick: true, play: caughtAt(atWrite(schedule.ComesLate), late), asks: landed},
+		{name: "crash 1", quick: true, needs: []requirement{aLock}, play: caughtAt(onceAcquired, crash)},
+		{name: "crash 2", quick: true, play: caughtAt(atWrite(schedule.Pass), crash)},
+		{name: "late-release", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL},
+			play: caughtAt(atRelease(0), lateRelease), asks: overlaps},
 		{name: "check-delete-gap", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL, twoReleases},
-			play: lateRelease(1), asks: overlaps},
+			play: caughtAt(atRelease(1), lateRelease), asks: overlaps},
 	}
 	for k, s := range p.steps {
 		number, takes := " "+strconv.Itoa(k+1), p.acquires[s.shape]
-		ends := takes || p.releases[s.shape]
+		quick := takes || p.releases[s.shape]
 		faults = append(faults,
-			fault{name: "request-lost" + number, quick: ends, play: lost(k, schedule.LostRequest)},
-			fault{name: "reply-lost" + number, quick: ends, play: lost(k, schedule.LostReply)},
-			fault{name: "reply-late" + number, quick: takes, play: lateReply(k)})
+			fault{name: "request-lost" + number, quick: quick,
+				play: caughtAt(atStep(k, schedule.LostRequest, false), lost("command"+number+" lost"))},
+			fault{name: "reply-lost" + number, quick: quick,
+				play: caughtAt(atStep(k, schedule.LostReply, false), lost("the reply of command"+number+" lost"))},
+			fault{name: "reply-late" + number, quick: takes, play: caughtAt(atStep(k, schedule.Pass, true), lateReply)})
 	}
 	return append(faults,
-		fault{name: "late-acquire", needs: []requirement{aLock}, play: lateAcquire, asks: latecomer},
+		fault{name: "late-acquire", needs: []requirement{aLock}, play: caughtAt(atAcquire, lateAcquire), asks: latecomer},
 		fault{name: "renewals-lost", needs: []requirement{aLock, aRenewal, aWindow}, play: renewalsLost, asks: overdue},
 		fault{name: "hang-up 1", quick: true, needs: []requirement{aLock, aWindow}, play: hangUpWaiting, asks: waited},
 		fault{name: "hang-up 2", quick: true, needs: []requirement{aWindow}, play: whileHeld(hangUpWorking)},

@@ -23,9 +23,45 @@ func (b *bench) replyOf(at int, s *step) *trap {
 		}}
 }
 
-// writeOf is a trap for the first write of the stock of an instance.
-func (b *bench) writeOf(at int, does schedule.Decision) *trap {
-	return &trap{at: at, does: does, is: func(cmd *wire.Command) bool { return b.passport.writes[b.shape(&cmd.Seen)] }}
+// atWrite is a trap for Anna's write of the stock.
+func atWrite(does schedule.Decision) func(*bench) *trap {
+	return func(b *bench) *trap {
+		return &trap{at: atA, does: does, is: func(cmd *wire.Command) bool { return b.passport.writes[b.shape(&cmd.Seen)] }}
+	}
+}
+
+// atAcquire is a trap for Anna's first try to get the lock.
+func atAcquire(b *bench) *trap {
+	return &trap{at: atA, does: schedule.ComesLate,
+		is: func(cmd *wire.Command) bool { return b.passport.acquires[b.shape(&cmd.Seen)] }}
+}
+
+// onceAcquired is a trap for the reply that tells Anna that she has the lock.
+func onceAcquired(b *bench) *trap {
+	t := atAcquire(b)
+	t.reply, t.did = true, func(effects []history.Command) bool { return anyOf(effects, acquired) }
+	return t
+}
+
+// atStep is a trap for command number k of Anna's sale.
+func atStep(k int, does schedule.Decision, reply bool) func(*bench) *trap {
+	return func(b *bench) *trap {
+		return &trap{at: atA, does: does, reply: reply, is: b.isStep(b.passport.steps, k)}
+	}
+}
+
+// atRelease is a trap for that command of Anna's release.
+func atRelease(number int) func(*bench) *trap {
+	return func(b *bench) *trap {
+		releases, wrote := b.isStep(b.passport.afterWrite(), number), false
+		return &trap{at: atA, does: schedule.Pass, is: func(cmd *wire.Command) bool {
+			if wrote {
+				return releases(cmd)
+			}
+			wrote = b.passport.writes[b.shape(&cmd.Seen)]
+			return false
+		}}
+	}
 }
 
 // anna sends an order to a, and waits until it is in the trap. It says why it got into none.
@@ -125,16 +161,24 @@ func crowdAt(instances int) func(*bench) string {
 	}
 }
 
-// whileHeld holds Anna before her write, and does something meanwhile. What then still holds her the bench lets go.
-func whileHeld(do func(b *bench, anna *order, held *trap) string) func(*bench) string {
+// A deal is what happens when Anna is in a trap. It returns why it does not.
+type deal func(b *bench, anna *order, in *trap) string
+
+// caughtAt has Anna come into a trap, and goes on there. What then still holds her the bench lets go.
+func caughtAt(at func(*bench) *trap, then deal) func(*bench) string {
 	return func(b *bench) string {
-		held := b.replyOf(atA, b.passport.beforeWrite())
-		anna, why := b.anna(held)
+		t := at(b)
+		anna, why := b.anna(t)
 		if why != "" {
 			return why
 		}
-		return do(b, anna, held)
+		return then(b, anna, t)
 	}
+}
+
+// whileHeld holds Anna before her write, and does something meanwhile.
+func whileHeld(do deal) func(*bench) string {
+	return caughtAt(func(b *bench) *trap { return b.replyOf(atA, b.passport.beforeWrite()) }, do)
 }
 
 // slowWork holds the reply of the command before Anna's write, or sends an order that is slow by itself.
@@ -175,15 +219,9 @@ func pause(b *bench, anna *order, held *trap) string {
 	return ""
 }
 
-func late(b *bench) string {
-	p := b.passport
-	write := b.writeOf(atA, schedule.ComesLate)
-	anna, why := b.anna(write)
-	if why != "" {
-		return why
-	}
+func late(b *bench, anna *order, write *trap) string {
 	since := time.Now()
-	b.bert(max(p.lease(), p.Patience) + margin)
+	b.bert(max(b.passport.lease(), b.passport.Patience) + margin)
 	b.note(anna, since, false, "its write under way for %s", round(time.Since(since)))
 	b.land(write)
 	b.ends[atA].wire.Break() // its caller waits no longer
@@ -202,63 +240,36 @@ func (b *bench) land(t *trap) {
 // killed is the text of the fault of an instance that was killed.
 const killed = "killed"
 
-func crashAcquired(b *bench) string {
-	return crash(b, &trap{at: atA, reply: true,
-		is:  func(cmd *wire.Command) bool { return b.passport.acquires[b.shape(&cmd.Seen)] },
-		did: func(effects []history.Command) bool { return anyOf(effects, acquired) }})
-}
-
-func crashAtWrite(b *bench) string { return crash(b, b.writeOf(atA, schedule.Pass)) }
-
-func crash(b *bench, at *trap) string {
-	anna, why := b.anna(at)
-	if why != "" {
-		return why
-	}
+func crash(b *bench, anna *order, _ *trap) string {
 	b.note(anna, time.Now(), false, killed)
 	b.ends[atA].shop.Kill()
 	<-anna.done
 	return ""
 }
 
-// lateRelease holds that command of Anna's release until Bert has the lock. A third order comes while he has it.
-func lateRelease(number int) func(*bench) string {
-	return func(b *bench) string {
-		p, wrote := b.passport, false
-		releases := b.isStep(p.afterWrite(), number)
-		release := &trap{at: atA, does: schedule.Pass, is: func(cmd *wire.Command) bool {
-			if wrote {
-				return releases(cmd)
-			}
-			wrote = p.writes[b.shape(&cmd.Seen)]
-			return false
-		}}
-		anna, why := b.anna(release)
-		if why != "" {
-			return why
+// lateRelease holds a command of Anna's release until Bert has the lock. A third order comes while he has it.
+func lateRelease(b *bench, anna *order, release *trap) string {
+	p, since := b.passport, time.Now()
+	works := b.set(b.replyOf(atB, p.beforeWrite()))
+	if aLongReply(p) != "" { // the client would give the release up before the lease ends
+		if err := b.remove(); err != nil {
+			return err.Error()
 		}
-		since := time.Now()
-		works := b.set(b.replyOf(atB, p.beforeWrite()))
-		if aLongReply(p) != "" { // the client would give the release up before the lease ends
-			if err := b.remove(); err != nil {
-				return err.Error()
-			}
-		}
-		bert := b.bertUntil(p.lease()+margin, works.sprung)
-		if !isClosed(works.sprung) {
-			return "Bert did not get the lock while Anna's release was held: " +
-				either(p.messages && p.Every == 0, asleep, "it may be renewed until then")
-		}
-		b.note(anna, since, false, "its release held for %s", round(time.Since(since)))
-		b.unset(release)
-		moment := min(p.lease()/4, 700*time.Millisecond) // Bert's own lease must not end
-		if wait(anna, moment); isClosed(anna.done) {
-			wait(b.order("clara", atA), moment)
-		}
-		b.unset(works)
-		<-bert.done
-		return ""
 	}
+	bert := b.bertUntil(p.lease()+margin, works.sprung)
+	if !isClosed(works.sprung) {
+		return "Bert did not get the lock while Anna's release was held: " +
+			either(p.messages && p.Every == 0, asleep, "it may be renewed until then")
+	}
+	b.note(anna, since, false, "its release held for %s", round(time.Since(since)))
+	b.unset(release)
+	moment := min(p.lease()/4, 700*time.Millisecond) // Bert's own lease must not end
+	if wait(anna, moment); isClosed(anna.done) {
+		wait(b.order("clara", atA), moment)
+	}
+	b.unset(works)
+	<-bert.done
+	return ""
 }
 
 // isStep matches command number k of these of a sale.
@@ -278,15 +289,10 @@ func (b *bench) isStep(steps []step, k int) func(*wire.Command) bool {
 	}
 }
 
-// lost loses command number k of Anna's sale, or its reply.
-func lost(k int, does schedule.Decision) func(*bench) string {
-	return func(b *bench) string {
-		anna, why := b.anna(&trap{at: atA, does: does, is: b.isStep(b.passport.steps, k)})
-		if why != "" {
-			return why
-		}
-		b.note(anna, time.Now(), false, either(does == schedule.LostReply, "the reply of command %d lost", "command %d lost"),
-			k+1)
+// lost lets Bert come when a command of Anna's is lost, or its reply.
+func lost(text string) deal {
+	return func(b *bench, anna *order, _ *trap) string {
+		b.note(anna, time.Now(), false, "%s", text)
 		<-anna.done
 		<-b.order("bert", atB).done
 		return ""
@@ -296,35 +302,22 @@ func lost(k int, does schedule.Decision) func(*bench) string {
 // aMoment is longer than some wait for a reply before they let go of what they asked for, and shorter than clients do.
 const aMoment = 400 * time.Millisecond
 
-// lateReply holds the reply of command number k of Anna's sale for a moment. Nothing is cut.
-func lateReply(k int) func(*bench) string {
-	return func(b *bench) string {
-		held := &trap{at: atA, reply: true, is: b.isStep(b.passport.steps, k)}
-		anna, why := b.anna(held)
-		if why != "" {
-			return why
-		}
-		since := time.Now()
-		wait(anna, aMoment)
-		b.unset(held)
-		b.note(anna, since, false, "the reply of command %d late by %s", k+1, round(time.Since(since)))
-		<-anna.done
-		<-b.order("bert", atB).done
-		return ""
-	}
+// lateReply holds a reply for a moment. Nothing is cut.
+func lateReply(b *bench, anna *order, held *trap) string {
+	since := time.Now()
+	wait(anna, aMoment)
+	b.unset(held)
+	b.note(anna, since, false, "a reply late by %s", round(time.Since(since)))
+	<-anna.done
+	<-b.order("bert", atB).done
+	return ""
 }
 
-func lateAcquire(b *bench) string {
-	t := &trap{at: atA, does: schedule.ComesLate,
-		is: func(cmd *wire.Command) bool { return b.passport.acquires[b.shape(&cmd.Seen)] }}
-	anna, why := b.anna(t)
-	if why != "" {
-		return why
-	}
+func lateAcquire(b *bench, anna *order, acquire *trap) string {
 	b.note(anna, time.Now(), false, "its acquire late")
 	b.ends[atA].wire.BreakClients()
 	wait(anna, margin)
-	b.land(t)
+	b.land(acquire)
 	<-b.order("bert", atB).done
 	return ""
 }
