@@ -117,10 +117,15 @@ func codeOfTrial(results []*history.Cell) int {
 	switch {
 	case slices.ContainsFunc(results, func(r *history.Cell) bool { return r.Defect != "" }):
 		return surprised
-	case !slices.ContainsFunc(results, func(c *history.Cell) bool { return c.NotRun == "" && !isInvalid(c) }):
+	case !anyMeasured(results):
 		return couldNotRun
 	}
 	return asExpected
+}
+
+// anyMeasured reports whether some cell was played, and decided by the shop.
+func anyMeasured(cells []*history.Cell) bool {
+	return slices.ContainsFunc(cells, func(c *history.Cell) bool { return c.NotRun == "" && !isInvalid(c) })
 }
 
 // measure learns what the lock is, and plays the cells.
@@ -157,21 +162,19 @@ func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, cells []*history.C
 	}
 	fmt.Fprintf(stdout, "%s\n\n", history.Plain(p.String()))
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	asked := []history.Verdict{history.Stock, history.Exclusion, history.OwnRelease, history.Liveness}
 	fmt.Fprintln(table, "\tstock\texclusion\town-release\tliveness")
 	for _, c := range cells {
 		if c.NotRun != "" {
 			continue
 		}
 		fmt.Fprint(table, trial.FaultOf(c))
-		for _, v := range asked {
+		for _, v := range trial.Asked {
 			fmt.Fprintf(table, "\t%s", c.Finding(v).Result)
 		}
 		fmt.Fprintf(table, "\t%s\n", meaning(c))
 	}
 	_ = table.Flush()
-	ran := slices.ContainsFunc(cells, func(c *history.Cell) bool { return c.NotRun == "" && !isInvalid(c) })
-	if found := f.tell(stdout, cells); found == 0 && whole && ran {
+	if found := f.tell(stdout, cells); found == 0 && whole && anyMeasured(cells) {
 		fmt.Fprintln(stdout, "\nno defect was found in what was asked")
 	}
 	return nil

@@ -100,6 +100,8 @@ func TestTryOfWrongCommandLines(t *testing.T) {
 		{[]string{"--sold", "(", "--", "shop"}, `--sold: .*missing closing \)`},
 		{[]string{"--stock", "INCRBY s {n}", "--", "shop"}, `^the stock is put by SET KEY {n} or HSET KEY FIELD {n}`},
 		{[]string{"--stock", "", "--", "shop"}, `^the stock is put by SET KEY {n}`},
+		{[]string{"--only", "bussy", "--", "shop"}, `^there is no cell "bussy"; there are one-instance, `},
+		{[]string{"--only", "reply-lost x", "--", "shop"}, `^there is no cell "reply-lost x"; .*, request-lost N, `},
 	} {
 		code, _, stderr := loadtest(t, append([]string{"try", "--no-out"}, one.args...)...)
 		line, more := complaint(stderr)
@@ -141,11 +143,14 @@ func TestTryTellsAndWrites(t *testing.T) {
 	assert.Empty(t, stderr)
 	assert.Regexp(t, `\ntry late-release +SER!\n`, again)
 	assert.Regexp(t, `\ntry slow-work +SE\n`, again)
-	assert.Contains(t, again, "try late-release python3 shop.py del-without-look: a defect: it does not look")
+	assert.Contains(t, again, "try late-release shop.py: a defect: it does not look")
+	assert.Less(t, strings.Index(again, "try late-release shop.py: "), strings.Index(again, "try slow-work shop.py: "))
 	page := filepath.Join(t.TempDir(), "page.html")
 	_, _, stderr = loadtest(t, "report", out, "-o", page)
 	assert.Empty(t, stderr)
-	assert.FileExists(t, page)
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	assert.NotContains(t, string(text), "0 buyers")
 }
 
 func TestTryAsJSON(t *testing.T) {
@@ -171,7 +176,7 @@ func TestTryAsJSON(t *testing.T) {
 	assert.NotEmpty(t, told.Cells[0].Findings)
 }
 
-// Nothing could be measured if no cell can be had, or there is none of that name.
+// Nothing could be measured if no cell can be had, or a sale has not so many commands.
 func TestTryThatMeasuresNothing(t *testing.T) {
 	t.Parallel()
 	python := pythonWithRedis(t)
@@ -179,11 +184,10 @@ func TestTryThatMeasuresNothing(t *testing.T) {
 	code, stdout, _ := loadtest(t, append([]string{"try", "--no-out", "--only", "check-delete-gap"}, shop...)...)
 	assert.Equal(t, couldNotRun, code)
 	assert.Contains(t, stdout, "not asked: check-delete-gap: the lock is released by one command")
-	code, stdout, stderr := loadtest(t, append([]string{"try", "--no-out", "--only", "bussy"}, shop...)...)
+	code, _, stderr := loadtest(t, append([]string{"try", "--no-out", "--only", "reply-lost 9"}, shop...)...)
 	line, _ := complaint(stderr)
 	assert.Equal(t, couldNotRun, code)
-	assert.Empty(t, stdout)
-	assert.Regexp(t, `^there is no cell "bussy"; there are one-instance, `, line)
+	assert.Regexp(t, `^there is no cell "reply-lost 9"; there are one-instance, `, line)
 }
 
 // Ctrl-C ends a trial, and leaves nothing of the shop.

@@ -189,7 +189,7 @@ func (l *sqlLink) closeAll() {
 	l.open = nil
 }
 
-// sqlRequests are what clients write to the server.
+// sqlRequests counts the writes to a server.
 type sqlRequests struct {
 	net.Conn
 	link *sqlLink

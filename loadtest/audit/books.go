@@ -9,8 +9,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// books are what the questions share: the clocks of a cell, counts of its ops, and of each sale, refusal and lease what
-// the questions compare, with the index of its op.
+// books are kept once for all questions. Receipts, sends, refusals and leases have the index of their op.
 type books struct {
 	*history.Cell
 	// ops are the cell's, without the leases and commands of answers that are another order's: they prove nothing of the

@@ -12,7 +12,7 @@ import (
 // Pending is the outcome of an order that is still under way.
 const Pending history.Outcome = "pending"
 
-// An OrderStatus is what a service says of an order when it is asked for it later.
+// An OrderStatus is the answer to GET /orders/{id}.
 type OrderStatus struct {
 	Order    string          `json:"order"`
 	Outcome  history.Outcome `json:"outcome"`

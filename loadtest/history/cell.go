@@ -150,13 +150,11 @@ func (c *Cell) Title() string {
 // Short returns an order's id without the product's name, which begins it.
 func (c *Cell) Short(order string) string { return strings.TrimPrefix(order, c.Product+"-") }
 
-// OrderName returns an order as a sentence names it: "Anna", "Bert", or "order 12".
+// OrderName returns an order as a sentence names it: "Anna", "Bert", "Clara", or "order 12".
 func (c *Cell) OrderName(order string) string {
 	switch short := c.Short(order); short {
-	case "anna":
-		return "Anna"
-	case "bert":
-		return "Bert"
+	case "anna", "bert", "clara":
+		return strings.ToUpper(short[:1]) + short[1:]
 	default:
 		return "order " + short
 	}

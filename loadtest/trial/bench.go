@@ -30,8 +30,7 @@ type bench struct {
 	store  *wire.Store
 	gate   *wire.Gate
 	ledger *wire.Ledger
-	looker *wire.Looker                // nil: nobody looks
-	looks  atomic.Pointer[wire.Looker] // the same, for commands: an instance may send some at any time
+	looker atomic.Pointer[wire.Looker] // nil: nobody looks. An instance may send commands at any time
 	ends   []*end
 	client *http.Client
 	all    sync.WaitGroup
@@ -44,11 +43,8 @@ type bench struct {
 	before  int          // so many writes of the stock are of cells before
 	blind   atomic.Bool  // nobody looks
 
-	mu        sync.Mutex
-	traps     []*trap
-	held      map[*wire.Command]bool
-	delivered map[*wire.Command]bool
-	arrived   map[*wire.Command]bool
+	mu    sync.Mutex
+	traps []*trap
 }
 
 // An end is an instance at the end of its wire.
@@ -60,9 +56,11 @@ type end struct {
 }
 
 // isDown reports whether the instance has ended.
-func (e *end) isDown() bool {
+func (e *end) isDown() bool { return isClosed(e.shop.Exited()) }
+
+func isClosed(done <-chan struct{}) bool {
 	select {
-	case <-e.shop.Exited():
+	case <-done:
 		return true
 	default:
 		return false
@@ -101,7 +99,7 @@ func (t *Trial) open(ctx context.Context) (*bench, error) {
 	b := &bench{Trial: t, gate: wire.NewGate(nil), client: &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}, held: map[*wire.Command]bool{}, delivered: map[*wire.Command]bool{}, arrived: map[*wire.Command]bool{}}
+	}}
 	b.ctx, b.cancel = context.WithCancel(ctx)
 	if err := b.setUp(ctx); err != nil {
 		b.close()
@@ -126,7 +124,7 @@ func (b *bench) setUp(ctx context.Context) (err error) {
 		return err
 	}
 	b.gate.Look = func(cmd *wire.Command, carryOut func()) {
-		if looker := b.looks.Load(); looker != nil && !b.blind.Load() {
+		if looker := b.looker.Load(); looker != nil && !b.blind.Load() {
 			looker.Around(cmd, carryOut)
 			return
 		}
@@ -145,19 +143,14 @@ func (b *bench) setUp(ctx context.Context) (err error) {
 	defer t.starting.Unlock()
 	_, err = cluster.StartAll(ctx, len(b.ends), func(ctx context.Context, i int) (*cluster.Foreign, error) {
 		var err error
-		b.ends[i].shop, err = t.start(ctx, b.ends[i])
+		b.ends[i].shop, err = t.cluster.StartForeign(ctx, cluster.ForeignOptions{
+			Name: "the shop", Argv: t.Argv, RedisAddr: b.ends[i].wire.Host(), Within: t.Within})
 		return b.ends[i].shop, err
 	})
 	if err != nil {
 		return err
 	}
 	return b.put(onShelf) // an instance that starts may have put its own
-}
-
-// start starts the instance of an end.
-func (t *Trial) start(ctx context.Context, e *end) (*cluster.Foreign, error) {
-	return t.cluster.StartForeign(ctx, cluster.ForeignOptions{
-		Name: "the shop", Argv: t.Argv, RedisAddr: e.wire.Host(), Within: t.Within})
 }
 
 // close ends all of a bench.
@@ -179,8 +172,8 @@ func (b *bench) close() {
 	for _, o := range b.orders {
 		<-o.done
 	}
-	if b.looker != nil {
-		_ = b.looker.Close()
+	if looker := b.looker.Load(); looker != nil {
+		_ = looker.Close()
 	}
 	if b.ledger != nil {
 		b.ledger.Close()
@@ -203,10 +196,7 @@ func (b *bench) lookAt(locks []string) (err error) {
 	if err != nil {
 		return err
 	}
-	old := b.looker
-	b.looker = looker
-	b.looks.Store(looker)
-	if old != nil {
+	if old := b.looker.Swap(looker); old != nil {
 		err = old.Close()
 	}
 	return err
@@ -214,10 +204,11 @@ func (b *bench) lookAt(locks []string) (err error) {
 
 // alone does something to the server while no command is under way.
 func (b *bench) alone(do func(*redis.Client) error) (err error) {
-	if b.looker == nil {
+	looker := b.looker.Load()
+	if looker == nil {
 		return do(b.store.Redis)
 	}
-	b.looker.Alone(func() { err = do(b.store.Redis) })
+	looker.Alone(func() { err = do(b.store.Redis) })
 	return err
 }
 

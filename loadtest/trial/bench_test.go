@@ -113,13 +113,15 @@ func TestCellsSideBySide(t *testing.T) {
 	assert.LessOrEqual(t, len(trial.idle), 3)
 }
 
-// A write that is under way lands when the lease is over, and somebody else has sold its unit.
+// A write that is under way lands when the lease is over, and somebody else has sold its unit. An acquire that is under
+// way when its client is cut off takes the lock.
 func TestALateWriteLands(t *testing.T) {
 	t.Parallel()
 	trial, ctx := learned(t.Context(), t)
-	trial.Only = []string{"late"}
+	trial.Only = []string{"late", "late-acquire"}
 	cells, err := trial.Run(ctx, func(*history.Cell) {})
 	require.NoError(t, err)
+	assert.Empty(t, cells[1].NotRun+cells[1].Defect)
 	assert.Equal(t, "SE", broken(cells[0]))
 	assert.NotEmpty(t, cells[0].Design)
 	assert.Empty(t, cells[0].Defect)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/terminal"
 )
 
 // What breaks by design is what the mended rung of a lock's family breaks under that fault, whoever wrote it: a lease
@@ -39,23 +40,11 @@ var ofFault = map[string]string{
 // Asked are the verdicts that a trial asks about.
 var Asked = []history.Verdict{history.Stock, history.Exclusion, history.OwnRelease, history.Liveness}
 
-// initials are their letters.
-var initials = map[history.Verdict]string{history.Stock: "S", history.Exclusion: "E", history.OwnRelease: "R",
-	history.Liveness: "L"}
-
 // FaultOf returns the name of a cell's fault.
 func FaultOf(c *history.Cell) string { return strings.TrimPrefix(c.Scenario, history.TrialOf("")) }
 
 // broken returns the letters of what is broken.
-func broken(c *history.Cell) string {
-	var text strings.Builder
-	for _, v := range Asked {
-		if c.Finding(v).Result == history.Broken {
-			text.WriteString(initials[v])
-		}
-	}
-	return text.String()
-}
+func broken(c *history.Cell) string { return terminal.LettersOf(c.Findings, history.Broken) }
 
 // explain says of a cell what is a defect, and what is by design.
 func (b *bench) explain(f fault, c *history.Cell, record map[*order][]carried) {
@@ -74,7 +63,7 @@ func (b *bench) explain(f fault, c *history.Cell, record map[*order][]carried) {
 	case seen != "":
 		c.Defect = seen
 	case lost == "":
-	case b.anyTwice(c):
+	case anyTwice(c):
 		c.Defect = "the write was sent again: " + c.Finding(history.Stock).Because
 	case strings.Trim(lost, allowed) == "" && b.ended(f, record):
 		c.Design = because[p.family()]
@@ -101,7 +90,7 @@ func deeds(commands []carried) (all []deed) {
 	return all
 }
 
-func (d *deed) took() bool { return acquired(d.Command) }
+func (d *deed) took() bool { return acquired(&d.Command) }
 
 func (d *deed) sold() bool { return d.WritesStock() && d.Wrote() }
 
@@ -125,8 +114,61 @@ func (b *bench) seen(record map[*order][]carried) string {
 				return defect
 			}
 		}
+		if defect := b.unwoken(o, record); defect != "" {
+			return defect
+		}
 	}
 	return ""
+}
+
+// unwoken tells of an order that waited in vain for a lock that had been given back, for as long as a fresh order may
+// take: stock is left in every cell. Whoever sleeps beyond the end of a lease is found by fresh orders, when its holder
+// has died.
+func (b *bench) unwoken(o *order, record map[*order][]carried) string {
+	until := o.ended
+	if until.IsZero() && o.waited {
+		until = o.sent.Add(httpTime)
+	}
+	waits := false // it has asked for the lock, and does not have it
+	for _, d := range deeds(record[o]) {
+		switch {
+		case d.sold():
+			return ""
+		case d.took() && !d.Delivered.IsZero():
+			waits = false
+		case d.Acquires(), d.Releases():
+			waits = true
+		}
+	}
+	if !waits || until.IsZero() || o.outcome == history.Sold || len(b.extra) > 0 {
+		return ""
+	}
+	has := map[string]bool{} // the keys that somebody has
+	var freed time.Time
+	for _, d := range b.inOrder(record) {
+		switch {
+		case d.Sent.After(until):
+		case d.took():
+			has[d.Key] = true
+		case d.Releases():
+			delete(has, d.Key)
+			freed = d.Sent
+		}
+	}
+	if freed = later(freed, o.sent); len(has) > 0 || until.Sub(freed) < margin {
+		return ""
+	}
+	return fmt.Sprintf("nobody wakes a waiter: %s got no unit in %s after the lock had been given back, though nobody "+
+		"had it", b.nameOf(o), since(freed, until))
+}
+
+// inOrder returns what all orders did, in the order in which the Redis got it.
+func (b *bench) inOrder(record map[*order][]carried) (all []deed) {
+	for _, o := range b.orders {
+		all = append(all, deeds(record[o])...)
+	}
+	slices.SortStableFunc(all, func(x, y deed) int { return x.Sent.Compare(y.Sent) })
+	return all
 }
 
 // next goes on to the next deed, and returns the defect that it is; "" if it is none.
@@ -159,7 +201,7 @@ func (c *course) take(d *deed, name string) string {
 			return fmt.Sprintf("a renewal took another's lock: %s's %s, %s after its acquire, took %s from %s", name, d.Name,
 				since(took, d.Sent), d.Key, c.nameOf(other))
 		}
-		if c.passport.renews(c.shape(&d.Seen)) {
+		if c.passport.renewals[c.shape(&d.Seen)] {
 			return fmt.Sprintf("a renewal made the key again: %s's %s made %s, which had gone, %s after its acquire", name,
 				d.Name, d.Key, since(took, d.Sent))
 		}
@@ -198,12 +240,11 @@ func (b *bench) holder(record map[*order][]carried, not *order, taken *deed) (ho
 // took it: what that breaks is no bug of the shop.
 func (b *bench) ended(f fault, record map[*order][]carried) bool {
 	name, _, _ := strings.Cut(f.name, " ")
-	i := slices.IndexFunc(b.orders, func(o *order) bool { return o.name == "anna" })
-	if i < 0 || name == "key-removed" || name == "server-restart" || name == "late" {
+	anna := b.find("anna")
+	if anna == nil || name == "key-removed" || name == "server-restart" || name == "late" {
 		return true
 	}
 	var last, free time.Time // when it took the lock or renewed it, and when it gave it back
-	anna := b.orders[i]
 	for _, d := range deeds(record[anna]) {
 		switch {
 		case d.took(), d.Prolongs():
@@ -294,7 +335,7 @@ func (b *bench) howItRemoved(f history.Finding, record map[*order][]carried) str
 }
 
 // anyTwice reports whether an order took several units.
-func (b *bench) anyTwice(c *history.Cell) bool {
+func anyTwice(c *history.Cell) bool {
 	return slices.ContainsFunc(c.Ops, func(op history.Op) bool { return len(op.Units) > 1 })
 }
 
@@ -322,7 +363,7 @@ func (b *bench) remarks(record map[*order][]carried) (all []string) {
 		if text := b.keptFor(o, record); text != "" {
 			all = append(all, text)
 		}
-		var freed, took time.Time
+		var freed time.Time
 		var by *order
 		for _, other := range b.orders {
 			for _, d := range deeds(record[other]) {
@@ -331,27 +372,29 @@ func (b *bench) remarks(record map[*order][]carried) (all []string) {
 				}
 			}
 		}
-		for _, d := range deeds(record[o]) {
-			if d.took() && took.IsZero() {
-				took = d.Sent
-			}
-		}
-		if by != nil && took.Sub(freed) > time.Second && freed.After(o.sent) {
+		if took := tookAt(record[o]); by != nil && took.Sub(freed) > time.Second && freed.After(o.sent) {
 			all = append(all, fmt.Sprintf("%s slept on for %s though the lock was free", b.nameOf(o), since(freed, took)))
 		}
 	}
 	return all
 }
 
-// keptFor says that a lock stayed though the order that took it, without hearing of it, was told no.
+// keptFor says that a lock stayed for which nobody worked: the order that took it had not heard of it, and was told no,
+// or met its own key when it asked again, and waited that out.
 func (b *bench) keptFor(o *order, record map[*order][]carried) string {
-	var took time.Time
+	var took time.Time // without a reply
+	met := false       // and then it found its own key
 	for _, d := range deeds(record[o]) {
 		switch {
 		case d.took() && d.Delivered.IsZero():
-			took = d.Sent
+			took, met = d.Sent, false
+		case d.took() && met && d.Sent.Sub(took) > b.passport.TTL*3/4:
+			return "a lock that nobody had stood for its lease: an acquire that is sent again meets its own key, and waits " +
+				"for itself"
 		case d.took(), d.Releases():
-			took = time.Time{}
+			took, met = time.Time{}, false
+		case d.Acquires():
+			met = !took.IsZero()
 		}
 	}
 	if took.IsZero() || b.passport.TTL == 0 || o.outcome == history.Sold || b.diedAt(o.at) != history.Never {

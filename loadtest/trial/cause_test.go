@@ -33,6 +33,12 @@ func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 				f.write(700), f.release(800))
 			f.order("bert", atB, history.Sold, 100, 900, f.acquire(300), f.write(850))
 		},
+		"nobody wakes a waiter: Anna got no unit in 4.47s after the lock had been given back, though nobody had it": func(
+			f *forgery,
+		) {
+			f.order("anna", atA, history.Busy, 0, 5000, f.tried(10), f.tried(20))
+			f.order("bert", atB, history.Sold, 0, 600, f.acquire(5), f.read(20), f.write(30), f.release(530))
+		},
 		// What comes of an order that is right, whatever happens to it.
 		"": func(f *forgery) {
 			f.order("anna", atA, history.Sold, 0, 90, f.acquire(10), f.read(20), f.write(30), f.release(40))
@@ -43,6 +49,13 @@ func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 				f.release(700))
 			f.order("fritz", atB, history.Sold, 910, 990, f.acquire(920), f.release(930), f.acquire(940), f.write(950),
 				f.release(960))
+			f.order("gustav", atA, history.Busy, 1000, 7000, f.tried(1010)) // somebody has the lock
+			f.order("heinz", atB, history.Sold, 1000, 6500, f.acquire(1005), f.leave(6010, 8), f.release(6020))
+			// It has sold, and asks for a long time whether it has released the lock.
+			f.order("heike", atA, history.Unknown, 6600, 8900, f.acquire(6610), f.leave(6620, 7), f.release(6630))
+			// The lease ends while it works, somebody else sells, and the stock refuses its write.
+			f.order("ida", atA, history.Busy, 9000, 19000, f.acquire(9010), f.command(18000, history.EffectRefused, "eval"))
+			f.order("jan", atB, history.Sold, 9100, 12000, f.acquire(11500), f.leave(11600, 7), f.release(11700))
 		},
 	} {
 		f := forge()
@@ -160,6 +173,27 @@ func TestRemarks(t *testing.T) {
 	assert.Empty(t, c.Defect)
 	assert.Equal(t, []string{
 		"the lock stayed until its TTL though its order was told no: nobody undoes an acquire without a reply",
-		"order clara slept on for 1.97s though the lock was free",
+		"Clara slept on for 1.97s though the lock was free",
 	}, c.Remarks)
+	f = forge()
+	f.order("anna", atA, history.Sold, 0, 3000, without(f.acquire(10)), f.tried(20), f.tried(1900), f.acquire(2020),
+		f.read(2030), f.write(2040), f.release(2050))
+	f.order("bert", atB, history.Sold, 3100, 3200, without(f.acquire(3110)), f.acquire(3120), f.leave(3130, 8),
+		f.release(3140))
+	assert.Equal(t, []string{"a lock that nobody had stood for its lease: an acquire that is sent again meets its own " +
+		"key, and waits for itself"}, f.judge("reply-lost 1").Remarks)
+}
+
+// Waiters are woken if something came between each try and the next one.
+func TestWakersOfWaiters(t *testing.T) {
+	f := forge()
+	at := func(ms ...int) (all []time.Time) {
+		for _, one := range ms {
+			all = append(all, f.after(one))
+		}
+		return all
+	}
+	assert.True(t, wokenBetween(at(0, 1000, 2000), at(990, 1990)))
+	assert.False(t, wokenBetween(at(0, 50, 100, 150), at(120)), "they poll")
+	assert.False(t, wokenBetween(at(0), at(10)))
 }

@@ -5,6 +5,6 @@
 //
 // Reading order: trial.go (all of it), bench.go (a Redis, two wires, two instances), order.go (buying one unit),
 // gate.go (which command is held or lost), learn.go with passport.go (what the lock is), faults.go (the cells) with
-// inflict.go (how each fault is brought about) and play.go, record.go (what the wires saw, as a cell), cause.go (what
-// is by design, and what is a defect).
+// inflict.go (how each fault is brought about) and play.go, record.go (what the wires saw, as a cell), premise.go (what
+// else has to have happened for an ok to mean something), cause.go (what is by design, and what is a defect).
 package trial

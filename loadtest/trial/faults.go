@@ -9,80 +9,62 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// A fault is what a cell does to the shop.
+// A fault is what a cell does to the shop. docs/try.md tells what each does.
 type fault struct {
-	name, does   string
-	quick, crowd bool
-	needs        []func(*Passport) string // why it cannot be had; "" if it can
-	play         func(*bench) string      // returns why the fault did not happen, "" if it did
+	name  string
+	quick bool
+	crowd int // buys at so many instances
+	needs []requirement
+	play  func(*bench) string // returns why the fault did not happen, "" if it did
+	asks  premise             // nil: once the fault has happened, ok means something
 }
 
-// notAsked says why the fault cannot be had.
-func (f *fault) notAsked(p *Passport) string {
-	for _, need := range f.needs {
-		if why := need(p); why != "" {
-			return why
-		}
-	}
-	return ""
-}
+// A requirement says why a fault cannot be had with such a lock, "" if it can.
+type requirement func(*Passport) string
 
-// faultsFor lists the faults. Those that lose a command are one for each command of a plain sale.
+// faultsFor lists the faults. Those that lose a command or delay its reply are one for each command of a plain sale.
 func faultsFor(p *Passport) []fault {
 	faults := []fault{
-		{name: "one-instance", does: "a crowd buys at a", quick: true, crowd: true, play: crowdAt(atA)},
-		{name: "two-instances", does: "a crowd buys at a and at b", quick: true, crowd: true, play: crowdAt(atA, atB)},
-		{name: "slow-work", does: "Anna works for longer than a lease while Bert comes", quick: true,
-			needs: needs(aWindow, aLease, aHold), play: slowWork},
-		{name: "pause", does: "a is stopped for longer than a lease before Anna's write", quick: true,
-			needs: needs(aWindow, aLongReply), play: whileHeld(pause)},
-		{name: "late", does: "Anna's write lands after the lease", quick: true, play: late},
-		{name: "crash 1", does: "a is killed when Anna has acquired", quick: true, needs: needs(aLock), play: crashAcquired},
-		{name: "crash 2", does: "a is killed before Anna's write", quick: true, play: crashAtWrite},
-		{name: "late-release", does: "Anna's release comes when Bert has the lock", quick: true,
-			needs: needs(aLock, aWindow, aRelease, aTTL), play: lateRelease(0)},
-		{name: "check-delete-gap", does: "between the look and the delete of Anna's release Bert gets the lock", quick: true,
-			needs: needs(aLock, aWindow, aRelease, aTTL, twoReleases), play: lateRelease(1)},
+		{name: "one-instance", quick: true, crowd: 1, play: crowdAt(1), asks: soldAt(1)},
+		{name: "two-instances", quick: true, crowd: 2, play: crowdAt(2), asks: soldAt(2)},
+		{name: "slow-work", quick: true, needs: []requirement{aWindow, aLease, aHold}, play: slowWork, asks: overdue},
+		{name: "pause", quick: true, needs: []requirement{aWindow, aLongReply}, play: whileHeld(pause), asks: overdue},
+		{name: "late", quick: true, play: caughtAt(atWrite(schedule.ComesLate), late), asks: landed},
+		{name: "crash 1", quick: true, needs: []requirement{aLock}, play: caughtAt(onceAcquired, crash)},
+		{name: "crash 2", quick: true, play: caughtAt(atWrite(schedule.Pass), crash)},
+		{name: "late-release", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL},
+			play: caughtAt(atRelease(0), lateRelease), asks: overlaps},
+		{name: "check-delete-gap", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL, twoReleases},
+			play: caughtAt(atRelease(1), lateRelease), asks: overlaps},
 	}
 	for k, s := range p.steps {
-		for _, lose := range []struct {
-			name, what string
-			does       schedule.Decision
-		}{{"request-lost", "is lost before it reaches the Redis", schedule.LostRequest},
-			{"reply-lost", "is carried out, and its reply lost", schedule.LostReply}} {
-			faults = append(faults, fault{name: lose.name + " " + strconv.Itoa(k+1),
-				does:  fmt.Sprintf("command %d of Anna's sale, %s, %s", k+1, s.shape, lose.what),
-				quick: p.acquires[s.shape] || p.releases[s.shape], play: lost(k, lose.does)})
-		}
+		number, takes := " "+strconv.Itoa(k+1), p.acquires[s.shape]
+		quick := takes || p.releases[s.shape]
+		faults = append(faults,
+			fault{name: "request-lost" + number, quick: quick,
+				play: caughtAt(atStep(k, schedule.LostRequest, false), lost("command"+number+" lost"))},
+			fault{name: "reply-lost" + number, quick: quick,
+				play: caughtAt(atStep(k, schedule.LostReply, false), lost("the reply of command"+number+" lost"))},
+			fault{name: "reply-late" + number, quick: takes, play: caughtAt(atStep(k, schedule.Pass, true), lateReply)})
 	}
 	return append(faults,
-		fault{name: "late-acquire", does: "an acquire arrives after its caller gave up", needs: needs(aLock),
-			play: lateAcquire},
-		fault{name: "renewals-lost", does: "Anna's renewals are lost", needs: needs(aLock, aRenewal, aWindow),
-			play: renewalsLost},
-		fault{name: "hang-up 1", does: "Anna hangs up while she waits", quick: true, needs: needs(aLock, aWindow),
-			play: hangUpWaiting},
-		fault{name: "hang-up 2", does: "Anna hangs up while a works for her", quick: true, needs: needs(aWindow),
-			play: whileHeld(hangUpWorking)},
-		fault{name: "waiter-unheard 1", does: "the message to a waiter is lost", needs: needs(aLock, aWindow, aMessage),
+		fault{name: "late-acquire", needs: []requirement{aLock}, play: caughtAt(atAcquire, lateAcquire), asks: latecomer},
+		fault{name: "renewals-lost", needs: []requirement{aLock, aRenewal, aWindow}, play: renewalsLost, asks: overdue},
+		fault{name: "hang-up 1", quick: true, needs: []requirement{aLock, aWindow}, play: hangUpWaiting, asks: waited},
+		fault{name: "hang-up 2", quick: true, needs: []requirement{aWindow}, play: whileHeld(hangUpWorking)},
+		fault{name: "waiter-unheard 1", needs: []requirement{aLock, aWindow, aMessage},
 			play: waiterUnheard(func(cmd *wire.Command) bool { return cmd.Message }, schedule.Refuse)},
-		fault{name: "waiter-unheard 2", does: "a waiter's subscription comes after the release",
-			needs: needs(aLock, aWindow, aMessage),
-			play:  waiterUnheard(func(cmd *wire.Command) bool { return cmd.Subscribes }, schedule.Pass)},
-		fault{name: "key-removed 1", does: "the lock's key is removed while Anna has it, and Bert comes", quick: true,
-			needs: needs(aLock, aWindow), play: whileHeld(keyRemoved(false))},
-		fault{name: "key-removed 2", does: "the lock's key is removed while Anna has it, and Bert comes after a renewal",
-			quick: true, needs: needs(aLock, aWindow, aRenewal, aLongHold), play: whileHeld(keyRemoved(true))},
-		fault{name: "busy", does: "somebody else has the lock, and keeps it", quick: true, needs: needs(aLock, aWindow),
-			play: busy},
-		fault{name: "server-restart", does: "the Redis restarts with the stock alone", needs: needs(aWindow),
-			play: whileHeld(serverRestart)},
-		fault{name: "cut-off", does: "a cannot reach the Redis for longer than a lease", needs: needs(aWindow),
-			play: whileHeld(cutOff)},
+		fault{name: "waiter-unheard 2", needs: []requirement{aLock, aWindow, aMessage},
+			play: waiterUnheard(func(cmd *wire.Command) bool { return cmd.Subscribes }, schedule.Pass), asks: unheard},
+		fault{name: "key-removed 1", quick: true, needs: []requirement{aLock, aWindow}, play: whileHeld(keyRemoved(false)),
+			asks: bereft},
+		fault{name: "key-removed 2", quick: true, needs: []requirement{aLock, aWindow, aRenewal, aLongHold},
+			play: whileHeld(keyRemoved(true)), asks: renewed},
+		fault{name: "busy", quick: true, needs: []requirement{aLock, aWindow}, play: busy, asks: waited},
+		fault{name: "server-restart", needs: []requirement{aWindow}, play: whileHeld(serverRestart), asks: bereft},
+		fault{name: "cut-off", needs: []requirement{aWindow}, play: whileHeld(cutOff), asks: overdue},
 	)
 }
-
-func needs(all ...func(*Passport) string) []func(*Passport) string { return all }
 
 func aLock(p *Passport) string { return either(len(p.Locks) > 0, "", "there is no lock in this Redis") }
 

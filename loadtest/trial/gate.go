@@ -22,16 +22,6 @@ type trap struct {
 	cmd    *wire.Command // that it has caught
 }
 
-// hasSprung reports whether a trap has caught a command.
-func (t *trap) hasSprung() bool {
-	select {
-	case <-t.sprung:
-		return true
-	default:
-		return false
-	}
-}
-
 // set sets a trap.
 func (b *bench) set(t *trap) *trap {
 	t.sprung = make(chan struct{})
@@ -44,32 +34,20 @@ func (b *bench) set(t *trap) *trap {
 // unset lets a trap go, with what it holds.
 func (b *bench) unset(t *trap) {
 	b.mu.Lock()
-	b.traps = slices.DeleteFunc(b.traps, func(one *trap) bool { return one == t })
-	cmd := t.cmd
-	delete(b.held, cmd)
-	b.mu.Unlock()
-	switch {
-	case cmd == nil:
-	case t.reply:
-		b.deliver(cmd)
-	case t.does == schedule.ComesLate:
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if !b.arrived[cmd] {
-			b.arrived[cmd] = true
-			close(cmd.Arrive)
-		}
-	default:
-		b.gate.Decide(cmd, schedule.Pass)
-	}
-}
-
-func (b *bench) deliver(cmd *wire.Command) {
-	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.delivered[cmd] {
-		b.delivered[cmd] = true
-		close(cmd.Deliver)
+	i := slices.Index(b.traps, t)
+	if i < 0 {
+		return
+	}
+	b.traps = slices.Delete(b.traps, i, i+1)
+	switch {
+	case t.cmd == nil:
+	case t.reply:
+		close(t.cmd.Deliver)
+	case t.does == schedule.ComesLate:
+		close(t.cmd.Arrive)
+	default:
+		b.gate.Decide(t.cmd, schedule.Pass)
 	}
 }
 
@@ -92,8 +70,8 @@ func (b *bench) letThrough(ctx context.Context) {
 func (b *bench) decide(cmd *wire.Command) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.held[cmd] {
-		return
+	if slices.ContainsFunc(b.traps, func(t *trap) bool { return t.cmd == cmd }) {
+		return // it is held
 	}
 	i := slices.IndexFunc(b.traps, func(t *trap) bool {
 		return t.at == cmd.Client.Index && (t.cmd == nil || t.always) && t.is(cmd)
@@ -109,12 +87,10 @@ func (b *bench) decide(cmd *wire.Command) {
 		b.gate.Decide(cmd, schedule.Pass)
 		go b.holdReply(t, cmd)
 		return
-	case t.does == schedule.Pass:
-		b.held[cmd] = true
-	default:
-		if t.does == schedule.ComesLate {
-			cmd.Arrive = make(chan struct{})
-		}
+	case t.does == schedule.ComesLate:
+		cmd.Arrive = make(chan struct{})
+		b.gate.Decide(cmd, t.does)
+	case t.does != schedule.Pass:
 		b.gate.Decide(cmd, t.does)
 	}
 	t.spring(cmd)
@@ -131,14 +107,12 @@ func (t *trap) spring(cmd *wire.Command) {
 // holdReply holds the reply of a command that has come into a trap, if it did what the trap is for.
 func (b *bench) holdReply(t *trap, cmd *wire.Command) {
 	<-cmd.Done()
-	caught := t.did == nil || t.did(b.looker.Traced(cmd))
+	caught := t.did == nil || t.did(b.looker.Load().Traced(cmd))
 	b.mu.Lock()
-	caught = caught && t.cmd == nil && slices.Contains(b.traps, t)
-	if caught {
+	defer b.mu.Unlock()
+	if caught && t.cmd == nil && slices.Contains(b.traps, t) {
 		t.spring(cmd)
+		return
 	}
-	b.mu.Unlock()
-	if !caught {
-		b.deliver(cmd)
-	}
+	close(cmd.Deliver)
 }

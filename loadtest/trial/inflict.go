@@ -17,15 +17,51 @@ import (
 func (b *bench) replyOf(at int, s *step) *trap {
 	return &trap{at: at, reply: true, is: func(cmd *wire.Command) bool { return b.shape(&cmd.Seen) == s.shape },
 		did: func(effects []history.Command) bool {
-			return len(s.effects) == 0 || slices.ContainsFunc(effects, func(c history.Command) bool {
-				return slices.ContainsFunc(s.effects, func(e history.Command) bool { return c.Effect == e.Effect })
+			return len(s.effects) == 0 || anyOf(effects, func(c *history.Command) bool {
+				return anyOf(s.effects, func(e *history.Command) bool { return c.Effect == e.Effect })
 			})
 		}}
 }
 
-// writeOf is a trap for the first write of the stock of an instance.
-func (b *bench) writeOf(at int, does schedule.Decision) *trap {
-	return &trap{at: at, does: does, is: func(cmd *wire.Command) bool { return b.passport.writes[b.shape(&cmd.Seen)] }}
+// atWrite is a trap for Anna's write of the stock.
+func atWrite(does schedule.Decision) func(*bench) *trap {
+	return func(b *bench) *trap {
+		return &trap{at: atA, does: does, is: func(cmd *wire.Command) bool { return b.passport.writes[b.shape(&cmd.Seen)] }}
+	}
+}
+
+// atAcquire is a trap for Anna's first try to get the lock.
+func atAcquire(b *bench) *trap {
+	return &trap{at: atA, does: schedule.ComesLate,
+		is: func(cmd *wire.Command) bool { return b.passport.acquires[b.shape(&cmd.Seen)] }}
+}
+
+// onceAcquired is a trap for the reply that tells Anna that she has the lock.
+func onceAcquired(b *bench) *trap {
+	t := atAcquire(b)
+	t.reply, t.did = true, func(effects []history.Command) bool { return anyOf(effects, acquired) }
+	return t
+}
+
+// atStep is a trap for command number k of Anna's sale.
+func atStep(k int, does schedule.Decision, reply bool) func(*bench) *trap {
+	return func(b *bench) *trap {
+		return &trap{at: atA, does: does, reply: reply, is: b.isStep(b.passport.steps, k)}
+	}
+}
+
+// atRelease is a trap for that command of Anna's release.
+func atRelease(number int) func(*bench) *trap {
+	return func(b *bench) *trap {
+		releases, wrote := b.isStep(b.passport.afterWrite(), number), false
+		return &trap{at: atA, does: schedule.Pass, is: func(cmd *wire.Command) bool {
+			if wrote {
+				return releases(cmd)
+			}
+			wrote = b.passport.writes[b.shape(&cmd.Seen)]
+			return false
+		}}
+	}
 }
 
 // anna sends an order to a, and waits until it is in the trap. It says why it got into none.
@@ -87,8 +123,7 @@ func wait(o *order, atMost time.Duration) {
 // note records a fault of an order since then.
 func (b *bench) note(o *order, since time.Time, stopped bool, format string, args ...any) {
 	b.faults = append(b.faults, history.Fault{Order: b.Product + "-" + o.name, Instance: b.ends[o.at].Name,
-		Text: fmt.Sprintf(format, args...), Stopped: stopped, At: history.At(b.begun, since),
-		End: history.At(b.begun, time.Now())})
+		Text: fmt.Sprintf(format, args...), Stopped: stopped, At: b.since(since), End: b.since(time.Now())})
 }
 
 const (
@@ -98,8 +133,8 @@ const (
 	crowdPatient = 10 * time.Second
 )
 
-// crowdAt lets crowds buy, at full speed: nobody looks.
-func crowdAt(instances ...int) func(*bench) string {
+// crowdAt lets crowds buy at so many instances, at full speed: nobody looks.
+func crowdAt(instances int) func(*bench) string {
 	return func(b *bench) string {
 		b.blind.Store(true)
 		defer b.blind.Store(false)
@@ -107,7 +142,7 @@ func crowdAt(instances ...int) func(*bench) string {
 		var all sync.WaitGroup
 		var mu sync.Mutex
 		until := time.Now().Add(crowdPatient)
-		for _, at := range instances {
+		for at := range instances {
 			for w := range crowdAtOnce {
 				all.Go(func() {
 					for n := w; n < crowdOrders && time.Now().Before(until); n += crowdAtOnce {
@@ -126,16 +161,24 @@ func crowdAt(instances ...int) func(*bench) string {
 	}
 }
 
-// whileHeld holds Anna before her write, and does something meanwhile. What then still holds her the bench lets go.
-func whileHeld(do func(b *bench, anna *order, held *trap) string) func(*bench) string {
+// A deal is what happens when Anna is in a trap. It returns why it does not.
+type deal func(b *bench, anna *order, in *trap) string
+
+// caughtAt has Anna come into a trap, and goes on there. What then still holds her the bench lets go.
+func caughtAt(at func(*bench) *trap, then deal) func(*bench) string {
 	return func(b *bench) string {
-		held := b.replyOf(atA, b.passport.beforeWrite())
-		anna, why := b.anna(held)
+		t := at(b)
+		anna, why := b.anna(t)
 		if why != "" {
 			return why
 		}
-		return do(b, anna, held)
+		return then(b, anna, t)
 	}
+}
+
+// whileHeld holds Anna before her write, and does something meanwhile.
+func whileHeld(do deal) func(*bench) string {
+	return caughtAt(func(b *bench) *trap { return b.replyOf(atA, b.passport.beforeWrite()) }, do)
 }
 
 // slowWork holds the reply of the command before Anna's write, or sends an order that is slow by itself.
@@ -176,139 +219,105 @@ func pause(b *bench, anna *order, held *trap) string {
 	return ""
 }
 
-func late(b *bench) string {
-	p := b.passport
-	write := b.writeOf(atA, schedule.ComesLate)
-	anna, why := b.anna(write)
-	if why != "" {
-		return why
-	}
+func late(b *bench, anna *order, write *trap) string {
 	since := time.Now()
-	b.bert(max(p.lease(), p.Patience) + margin)
+	b.bert(max(b.passport.lease(), b.passport.Patience) + margin)
 	b.note(anna, since, false, "its write under way for %s", round(time.Since(since)))
-	b.land(write, atA)
+	b.land(write)
+	b.ends[atA].wire.Break() // its caller waits no longer
 	return ""
 }
 
-// land lets a late command arrive, whose caller then waits no longer.
-func (b *bench) land(t *trap, at int) {
+// land lets a late command arrive.
+func (b *bench) land(t *trap) {
 	b.unset(t)
 	select {
 	case <-t.cmd.Done():
 	case <-time.After(margin):
 	}
-	b.ends[at].wire.Break()
 }
 
 // killed is the text of the fault of an instance that was killed.
 const killed = "killed"
 
-func crashAcquired(b *bench) string {
-	return crash(b, &trap{at: atA, reply: true,
-		is:  func(cmd *wire.Command) bool { return b.passport.acquires[b.shape(&cmd.Seen)] },
-		did: func(effects []history.Command) bool { return slices.ContainsFunc(effects, acquired) }})
-}
-
-func acquired(c history.Command) bool { return c.Acquires() && c.Succeeded() }
-
-func crashAtWrite(b *bench) string { return crash(b, b.writeOf(atA, schedule.Pass)) }
-
-func crash(b *bench, at *trap) string {
-	anna, why := b.anna(at)
-	if why != "" {
-		return why
-	}
+func crash(b *bench, anna *order, _ *trap) string {
 	b.note(anna, time.Now(), false, killed)
 	b.ends[atA].shop.Kill()
 	<-anna.done
 	return ""
 }
 
-// lateRelease holds that command of Anna's release until Bert has the lock. A third order comes while he has it.
-func lateRelease(number int) func(*bench) string {
-	return func(b *bench) string {
-		p := b.passport
-		shape, wrote, nth := p.afterWrite()[number].shape, false, 0
-		for _, s := range p.afterWrite()[:number] {
-			if s.shape == shape {
-				nth++
-			}
+// lateRelease holds a command of Anna's release until Bert has the lock. A third order comes while he has it.
+func lateRelease(b *bench, anna *order, release *trap) string {
+	p, since := b.passport, time.Now()
+	works := b.set(b.replyOf(atB, p.beforeWrite()))
+	if aLongReply(p) != "" { // the client would give the release up before the lease ends
+		if err := b.remove(); err != nil {
+			return err.Error()
 		}
-		release := &trap{at: atA, does: schedule.Pass, is: func(cmd *wire.Command) bool {
-			one := b.shape(&cmd.Seen)
-			if wrote && one == shape {
-				nth--
-				return nth < 0
-			}
-			wrote = wrote || p.writes[one]
+	}
+	bert := b.bertUntil(p.lease()+margin, works.sprung)
+	if !isClosed(works.sprung) {
+		return "Bert did not get the lock while Anna's release was held: " +
+			either(p.messages && p.Every == 0, asleep, "it may be renewed until then")
+	}
+	b.note(anna, since, false, "its release held for %s", round(time.Since(since)))
+	b.unset(release)
+	moment := min(p.lease()/4, 700*time.Millisecond) // Bert's own lease must not end
+	if wait(anna, moment); isClosed(anna.done) {
+		wait(b.order("clara", atA), moment)
+	}
+	b.unset(works)
+	<-bert.done
+	return ""
+}
+
+// isStep matches command number k of these of a sale.
+func (b *bench) isStep(steps []step, k int) func(*wire.Command) bool {
+	nth := 0
+	for _, s := range steps[:k] {
+		if s.shape == steps[k].shape {
+			nth++
+		}
+	}
+	return func(cmd *wire.Command) bool {
+		if b.shape(&cmd.Seen) != steps[k].shape {
 			return false
-		}}
-		anna, why := b.anna(release)
-		if why != "" {
-			return why
 		}
-		since := time.Now()
-		works := b.set(b.replyOf(atB, p.beforeWrite()))
-		if aLongReply(p) != "" { // the client would give the release up before the lease ends
-			if err := b.remove(); err != nil {
-				return err.Error()
-			}
-		}
-		bert := b.bertUntil(p.lease()+margin, works.sprung)
-		if !works.hasSprung() {
-			return "Bert did not get the lock while Anna's release was held: it may be renewed until then"
-		}
-		b.note(anna, since, false, "its release held for %s", round(time.Since(since)))
-		b.unset(release)
-		moment := min(p.lease()/4, 700*time.Millisecond) // Bert's own lease must not end
-		if wait(anna, moment); anna.isDone() {
-			wait(b.order("clara", atA), moment)
-		}
-		b.unset(works)
-		<-bert.done
-		return ""
+		nth--
+		return nth < 0
 	}
 }
 
-// lost loses command number k of Anna's sale, or its reply.
-func lost(k int, does schedule.Decision) func(*bench) string {
-	return func(b *bench) string {
-		p, nth := b.passport, 0
-		for _, s := range p.steps[:k] {
-			if s.shape == p.steps[k].shape {
-				nth++
-			}
-		}
-		t := &trap{at: atA, does: does, is: func(cmd *wire.Command) bool {
-			if b.shape(&cmd.Seen) != p.steps[k].shape {
-				return false
-			}
-			nth--
-			return nth < 0
-		}}
-		anna, why := b.anna(t)
-		if why != "" {
-			return why
-		}
-		b.note(anna, time.Now(), false, either(does == schedule.LostReply, "the reply of command %d lost", "command %d lost"),
-			k+1)
+// lost lets Bert come when a command of Anna's is lost, or its reply.
+func lost(text string) deal {
+	return func(b *bench, anna *order, _ *trap) string {
+		b.note(anna, time.Now(), false, "%s", text)
 		<-anna.done
 		<-b.order("bert", atB).done
 		return ""
 	}
 }
 
-func lateAcquire(b *bench) string {
-	t := &trap{at: atA, does: schedule.ComesLate,
-		is: func(cmd *wire.Command) bool { return b.passport.acquires[b.shape(&cmd.Seen)] }}
-	anna, why := b.anna(t)
-	if why != "" {
-		return why
-	}
+// aMoment is longer than some wait for a reply before they let go of what they asked for, and shorter than clients do.
+const aMoment = 400 * time.Millisecond
+
+// lateReply holds a reply for a moment. Nothing is cut.
+func lateReply(b *bench, anna *order, held *trap) string {
+	since := time.Now()
+	wait(anna, aMoment)
+	b.unset(held)
+	b.note(anna, since, false, "a reply late by %s", round(time.Since(since)))
+	<-anna.done
+	<-b.order("bert", atB).done
+	return ""
+}
+
+func lateAcquire(b *bench, anna *order, acquire *trap) string {
 	b.note(anna, time.Now(), false, "its acquire late")
-	b.ends[atA].wire.Break()
+	b.ends[atA].wire.BreakClients()
 	wait(anna, margin)
-	b.land(t, atA)
+	b.land(acquire)
 	<-b.order("bert", atB).done
 	return ""
 }
@@ -316,13 +325,16 @@ func lateAcquire(b *bench) string {
 // renewalsLost loses what prolongs Anna's lock.
 func renewalsLost(b *bench) string {
 	p := b.passport
-	b.set(&trap{at: atA, does: schedule.LostRequest, always: true, is: func(cmd *wire.Command) bool {
+	lose := b.set(&trap{at: atA, does: schedule.LostRequest, always: true, is: func(cmd *wire.Command) bool {
 		shape := b.shape(&cmd.Seen)
-		return p.renews(shape) && !p.acquires[shape]
+		return p.renewals[shape] && !p.acquires[shape]
 	}})
 	return whileHeld(func(b *bench, anna *order, _ *trap) string {
 		since := time.Now()
 		b.bert(p.hold())
+		if !isClosed(lose.sprung) {
+			return "no renewal came while Anna was at work"
+		}
 		b.note(anna, since, false, "its renewals lost for %s", round(time.Since(since)))
 		return ""
 	})(b)
@@ -336,7 +348,7 @@ func hangUpWaiting(b *bench) string {
 	}
 	anna := b.order("anna", atA)
 	wait(anna, 300*time.Millisecond)
-	if anna.isDone() {
+	if isClosed(anna.done) {
 		return "Anna was answered at once: orders do not wait"
 	}
 	b.note(anna, time.Now(), false, "hung up while it waited")
@@ -351,7 +363,7 @@ func hangUpWaiting(b *bench) string {
 // settle waits for what a shop does for a customer who has hung up: it may still buy for her.
 func (b *bench) settle(o *order) {
 	for until := time.Now().Add(margin); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
-		if slices.ContainsFunc(deeds(b.record()[o]), func(d deed) bool { return d.Releases() }) {
+		if slices.ContainsFunc(b.record()[o], func(c carried) bool { return c.did((*history.Command).Releases) }) {
 			return
 		}
 	}
@@ -435,16 +447,15 @@ func busy(b *bench) string {
 	taken := time.Now()
 	anna := b.order("anna", atA)
 	wait(anna, httpTime*3/4)
-	if slices.ContainsFunc(deeds(b.record()[anna]), func(d deed) bool { return acquired(d.Command) }) {
+	if !tookAt(b.record()[anna]).IsZero() {
 		return "a key that is put back does not keep the lock: its end is in its value"
 	}
 	ours := history.Op{Order: b.Product + "-us", Phase: history.Buy, Instance: us, Outcome: history.NotSold,
-		Detail: "the trial itself, which kept the lock", Sent: history.At(b.begun, since),
-		Done:  history.At(b.begun, time.Now()),
-		Lease: &history.Lease{AcquiredAt: history.At(b.begun, taken), ReleasedAt: history.At(b.begun, time.Now())}}
+		Detail: "the trial itself, which kept the lock", Sent: b.since(since), Done: b.since(time.Now()),
+		Lease: &history.Lease{AcquiredAt: b.since(taken), ReleasedAt: b.since(time.Now())}}
 	for _, key := range p.Locks {
 		ours.Trace = append(ours.Trace, history.Command{Node: b.store.Host, Cmd: "restore", Key: key, Reply: "OK",
-			At: history.At(b.begun, since), End: history.At(b.begun, taken), Effect: history.EffectAcquired + history.Endless})
+			At: b.since(since), End: b.since(taken), Effect: history.EffectAcquired + history.Endless})
 	}
 	b.extra = append(b.extra, ours)
 	b.note(anna, taken, false, "refused the lock, which somebody keeps")

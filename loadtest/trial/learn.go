@@ -71,8 +71,8 @@ func (b *bench) firstSales() (written map[string]time.Time, err error) {
 		}
 	}
 	b.quiet()
-	b.keepScripts()
 	_, written, err = b.ledger.Entries(b.ctx, b.store.Redis)
+	b.passport.scripts = b.ledger.Scripts()
 	delete(written, b.shelf().Key)
 	return written, err
 }
@@ -96,17 +96,17 @@ func (b *bench) problem(o *order) error {
 	switch refused := e.wire.Refused(); { // a client may ask for more than it needs
 	case o.outcome == history.Sold && wrote:
 	case len(refused) > 0:
-		return fmt.Errorf("%w: %s", ErrShop, strings.Join(refused, "; "))
+		return fmt.Errorf("%w: %s", errShop, strings.Join(refused, "; "))
 	case len(b.sentBy(o.at)) == 0:
-		return fmt.Errorf("%w: it sent nothing to the Redis at $REDIS_URL ({redis}); %s", ErrShop, said)
+		return fmt.Errorf("%w: it sent nothing to the Redis at $REDIS_URL ({redis}); %s", errShop, said)
 	case o.outcome == history.Unknown && o.status == 0:
-		return fmt.Errorf("%w: %s", ErrShop, said)
+		return fmt.Errorf("%w: %s", errShop, said)
 	case o.outcome != history.Sold:
 		return fmt.Errorf("%w: a first order was not sold: %s; tell how a unit is ordered by --order, and what a sale "+
-			"looks like by --sold", ErrShop, said)
+			"looks like by --sold", errShop, said)
 	case !wrote:
 		return fmt.Errorf("%w: it sold without writing %s: %s; tell how a unit is ordered by --order, and where the stock "+
-			"is by --stock", ErrShop, b.shelf().Key, said)
+			"is by --stock", errShop, b.shelf().Key, said)
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 			s.steps = append(s.steps, one)
 			for _, e := range one.effects {
 				wrote = wrote || e.WritesStock()
-				if e.Acquires() && e.Succeeded() && !wrote {
+				if acquired(&e) && !wrote {
 					s.started[e.Key] = true
 				}
 			}
@@ -143,7 +143,7 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 		sales = append(sales, s)
 	}
 	b.keepScripts()
-	return sales, b.looker.Err()
+	return sales, b.looker.Load().Err()
 }
 
 // findLocks finds the keys within which each sale lay: it acquired them before it wrote the stock, and released them.
@@ -225,7 +225,7 @@ func (p *Passport) tellSteps() {
 	for _, one := range p.steps {
 		wrote = wrote || one.has((*history.Command).WritesStock)
 		switch {
-		case one.has(acquires) && p.Acquire == "":
+		case one.has(acquired) && p.Acquire == "":
 			p.Acquire = commandText(one.args)
 		case one.has((*history.Command).Prolongs) && !wrote:
 			p.TTLLater = true
@@ -249,15 +249,13 @@ func (p *Passport) sort(s *step) {
 		p.lockFree = p.lockFree || verb == "exec" || verb == "eval" || strings.HasPrefix(verb, "decr")
 		return
 	}
-	if s.has(acquires) {
+	if s.has(acquired) {
 		p.acquires[s.shape] = true
 	}
 	if s.has((*history.Command).Releases) {
 		p.releases[s.shape] = true
 	}
 }
-
-func acquires(c *history.Command) bool { return c.Acquires() && c.Succeeded() }
 
 // commandText shows the command that takes a lock without its value.
 func commandText(args []string) string {
@@ -332,7 +330,7 @@ func (b *bench) holdOne() (again bool, err error) {
 	held := b.replyOf(atA, hold)
 	anna, why := b.anna(held)
 	if why != "" {
-		return false, fmt.Errorf("%w: an order sent other commands than the one before", ErrShop)
+		return false, fmt.Errorf("%w: an order sent other commands than the one before", errShop)
 	}
 	begun := time.Now()
 	if err := b.lookAtHeld(b.record()[anna]); err != nil {
@@ -340,7 +338,7 @@ func (b *bench) holdOne() (again bool, err error) {
 	}
 	bert := b.order("bert", atB)
 	limit := min(p.lease(), 10*time.Second) + time.Second
-	for time.Since(begun) < limit && !anna.isDone() && !b.sentAgain(held.cmd) {
+	for time.Since(begun) < limit && !isClosed(anna.done) && !b.sentAgain(held.cmd) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if took := time.Since(begun); took < limit {
@@ -358,18 +356,16 @@ func (b *bench) holdOne() (again bool, err error) {
 	if p.slow = b.Slow != nil; p.slow && p.Every == 0 {
 		b.watchSlow()
 	}
-	return again, b.looker.Err()
+	return again, b.looker.Load().Err()
 }
 
 // lookAtHeld looks at the lock while an order has it.
 func (b *bench) lookAtHeld(commands []carried) error {
 	p := b.passport
-	kind, _, ends := b.looker.Holds(p.Locks[0])
+	kind, _, ends := b.looker.Load().Holds(p.Locks[0])
 	p.Kind = kind
-	for _, d := range deeds(commands) {
-		if d.took() && !ends.IsZero() {
-			p.TTL = ends.Sub(d.Sent).Round(10 * time.Millisecond)
-		}
+	if took := tookAt(commands); !took.IsZero() && !ends.IsZero() {
+		p.TTL = ends.Sub(took).Round(10 * time.Millisecond)
 	}
 	p.dumps = map[string]string{}
 	return b.alone(func(to *redis.Client) error {
@@ -397,12 +393,10 @@ func (b *bench) watchSlow() {
 	slow := b.buy("slow", atA, history.Buy, *b.Slow, p.lease()*3/2)
 	<-slow.done
 	b.quiet()
-	var took time.Time
-	for _, d := range deeds(b.record()[slow]) {
-		switch {
-		case d.took() && took.IsZero():
-			took = d.Sent
-		case d.Prolongs() && d.Sent.Sub(took) > p.lease()/10 && p.Every == 0:
+	commands := b.record()[slow]
+	took := tookAt(commands)
+	for _, d := range deeds(commands) {
+		if d.Prolongs() && d.Sent.Sub(took) > p.lease()/10 && p.Every == 0 {
 			p.renewals[b.shape(&d.Seen)] = true
 			p.Every = d.Sent.Sub(took)
 		}
@@ -445,8 +439,8 @@ func (b *bench) watchWaiter(o *order, commands []carried) {
 		if verb := strings.ToUpper(c.Args[0]); slices.Contains(blocking, verb) {
 			blocks = verb
 		}
-		failed := slices.ContainsFunc(c.effects, func(e history.Command) bool { return e.Acquires() && !e.Succeeded() })
-		if failed && p.acquires[b.shape(&c.Seen)] {
+		asks := func(e *history.Command) bool { return e.Acquires() && e.Key == p.Locks[0] }
+		if c.did(asks) && p.acquires[b.shape(&c.Seen)] {
 			tries = append(tries, c.Sent)
 		}
 	}
@@ -455,6 +449,8 @@ func (b *bench) watchWaiter(o *order, commands []carried) {
 		p.Waiting = "are woken by a message"
 	case blocks != "":
 		p.Waiting = "block in " + blocks
+	case wokenBetween(tries, b.ends[o.at].wire.Invalidations()):
+		p.Waiting = "are woken by an invalidation (client tracking)"
 	case len(tries) > 2:
 		var gaps []time.Duration
 		for i := range len(tries) - 1 {
@@ -462,11 +458,21 @@ func (b *bench) watchWaiter(o *order, commands []carried) {
 		}
 		slices.Sort(gaps)
 		p.Waiting = "poll every " + gaps[len(gaps)/2].Round(time.Millisecond).String()
-	case o.isDone() && o.ended.Sub(o.sent) < 300*time.Millisecond:
+	case isClosed(o.done) && o.ended.Sub(o.sent) < 300*time.Millisecond:
 		p.Waiting = "do not wait"
 	default:
 		p.Waiting = "wait in a way that shows no commands"
 	}
+}
+
+// wokenBetween reports whether something came between each try and the next one.
+func wokenBetween(tries, came []time.Time) bool {
+	for i := range len(tries) - 1 {
+		if !slices.ContainsFunc(came, func(t time.Time) bool { return t.After(tries[i]) && t.Before(tries[i+1]) }) {
+			return false
+		}
+	}
+	return len(tries) > 1
 }
 
 // blocking are commands in which a waiter may wait.

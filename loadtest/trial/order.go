@@ -52,16 +52,7 @@ type order struct {
 	outcome history.Outcome
 	detail  string
 	page    bool // the answer is HTML
-}
-
-// isDone reports whether the order has ended.
-func (o *order) isDone() bool {
-	select {
-	case <-o.done:
-		return true
-	default:
-		return false
-	}
+	waited  bool // it was not answered for as long as an order may take
 }
 
 // buy sends an order.
@@ -95,7 +86,7 @@ func (o *order) send(ctx context.Context, with *http.Client, url, method, body s
 	}
 	answer, err := with.Do(r)
 	if err != nil {
-		o.detail = "no answer: " + err.Error()
+		o.detail, o.waited = "no answer: "+err.Error(), errors.Is(err, context.DeadlineExceeded)
 		if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
 			o.outcome, o.ended, o.detail = history.NotSold, time.Now(), "nobody listens"
 		}

@@ -52,14 +52,7 @@ type step struct {
 	args    []string
 }
 
-func (s *step) has(is func(*history.Command) bool) bool {
-	for i := range s.effects {
-		if is(&s.effects[i]) {
-			return true
-		}
-	}
-	return false
-}
+func (s *step) has(is func(*history.Command) bool) bool { return anyOf(s.effects, is) }
 
 // shape is what a command has in common with the one that another order sends in its place.
 func (t *Trial) shape(s *wire.Seen) string {
@@ -71,7 +64,7 @@ func (t *Trial) shape(s *wire.Seen) string {
 	switch {
 	case on == t.shelf().Key:
 		return name + " stock"
-	case t.passport != nil && slices.Contains(t.passport.Locks, on):
+	case slices.Contains(t.passport.Locks, on):
 		return name + " lock"
 	}
 	return name
@@ -116,9 +109,6 @@ func (p *Passport) afterWrite() (release []step) {
 	return release
 }
 
-// renews reports whether commands of that shape renew a lock.
-func (p *Passport) renews(shape string) bool { return p.Every > 0 && p.renewals[shape] }
-
 // lease returns how long the lock stays if nobody renews or releases it.
 func (p *Passport) lease() time.Duration { return cmp.Or(p.TTL, 2*time.Second) }
 
@@ -142,7 +132,7 @@ func (p *Passport) Closest() string {
 	family := p.family()
 	script := strings.Contains(p.Release, "script")
 	switch {
-	case family == "v0" || family == "v17" || family == "v15" || family == "v5.5" || len(p.Locks) == 0:
+	case family != "v4" || len(p.Locks) == 0:
 		return family
 	case p.TTL == 0 && !p.TTLLater:
 		return "v1"

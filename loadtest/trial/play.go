@@ -13,11 +13,8 @@ import (
 func (b *bench) play(f fault) (*history.Cell, error) {
 	b.begin()
 	b.initial = onShelf
-	if f.crowd {
-		b.initial = crowdShelf
-		if f.name == "two-instances" {
-			b.initial *= 2
-		}
+	if f.crowd > 0 {
+		b.initial = crowdShelf * int64(f.crowd)
 	}
 	if err := b.put(b.initial); err != nil {
 		return nil, err
@@ -38,6 +35,9 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 	record, err := b.complete(cell, f)
 	if err != nil {
 		return nil, err
+	}
+	if why == "" && f.asks != nil {
+		why = f.asks(b, record)
 	}
 	cell.Aborted = why
 	b.explain(f, cell, record)
@@ -98,7 +98,7 @@ func (b *bench) freshAt(at int) (own []*order, through bool) {
 		o := b.buy(fmt.Sprintf("fresh-%s-%d", b.ends[at].Name, len(own)+1), at, history.Probe, b.Order, 0)
 		own = append(own, o)
 		wait(o, left+500*time.Millisecond)
-		if o.isDone() && o.outcome == history.Sold {
+		if isClosed(o.done) && o.outcome == history.Sold {
 			return own, true
 		}
 		o.hang()

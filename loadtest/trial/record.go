@@ -3,9 +3,9 @@ package trial
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"stockapi/loadtest/audit"
@@ -19,8 +19,26 @@ type carried struct {
 	effects []history.Command // one for each key; none if nobody looked
 }
 
+// anyOf reports whether one of a command's effects is such.
+func anyOf(effects []history.Command, is func(*history.Command) bool) bool {
+	for i := range effects {
+		if is(&effects[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *carried) did(what func(*history.Command) bool) bool { return anyOf(c.effects, what) }
+
+func acquired(c *history.Command) bool { return c.Acquires() && c.Succeeded() }
+
+// since returns a moment as the cell has it.
+func (b *bench) since(t time.Time) history.Instant { return history.At(b.begun, t) }
+
 // sentBy returns what an instance has sent since the cell began, in the order in which it came.
 func (b *bench) sentBy(at int) (all []carried) {
+	looker := b.looker.Load()
 	var commands []*wire.Command
 	b.gate.Each(func(cmd *wire.Command) {
 		if cmd.Client.Index == at && !cmd.Sent.IsZero() && !cmd.Came.Before(b.begun) {
@@ -29,11 +47,11 @@ func (b *bench) sentBy(at int) (all []carried) {
 		}
 	})
 	for i, cmd := range commands {
-		if b.looker == nil || cmd.Message {
+		if looker == nil || cmd.Message {
 			continue
 		}
-		for _, c := range b.looker.Traced(cmd) {
-			c.At, c.End = history.At(b.begun, all[i].Sent), history.At(b.begun, all[i].Answered)
+		for _, c := range looker.Traced(cmd) {
+			c.At, c.End = b.since(all[i].Sent), b.since(all[i].Answered)
 			if c.Effect != "" {
 				all[i].effects = append(all[i].effects, c)
 			}
@@ -54,11 +72,10 @@ func (b *bench) record() map[*order][]carried {
 			if o == nil {
 				continue
 			}
-			asks := func(e history.Command) bool { return e.Acquires() }
-			if !slices.ContainsFunc(c.effects, asks) {
+			if !c.did((*history.Command).Acquires) {
 				o = ownerOf(c, tokens, o)
 			}
-			if slices.ContainsFunc(c.effects, acquired) {
+			if c.did(acquired) {
 				for _, arg := range c.Args[min(2, len(c.Args)):] {
 					if len(arg) >= leastToken && arg != b.shelf().Key {
 						tokens[arg] = o
@@ -108,15 +125,17 @@ func (b *bench) quiet() {
 	}
 }
 
-// name names the shop by its command line, without folders.
+// name names the shop: the first file that its command line names after the program, or else the program, without
+// folders.
 func (t *Trial) name() string {
-	words := make([]string, len(t.Argv))
-	for i, arg := range t.Argv {
-		words[i] = path.Base(arg)
+	name := t.Argv[0]
+	for _, arg := range t.Argv[1:] {
+		if file, err := os.Stat(arg); err == nil && file.Mode().IsRegular() {
+			name = arg
+			break
+		}
 	}
-	name := []rune(strings.Join(words, " "))
-	const most = 40
-	return string(name[:min(len(name), most)])
+	return history.Clip(path.Base(name))
 }
 
 func (t *Trial) newCell(f fault) *history.Cell {
@@ -129,11 +148,13 @@ func (b *bench) cell(f fault) (*history.Cell, error) {
 	c := b.newCell(f)
 	c.Start, c.Initial, c.Elapsed, c.Faults = b.begun, b.initial, time.Since(b.begun), b.faults
 	if len(b.extra) > 0 {
-		c.Instances = append(c.Instances, history.Instance{Name: us, Clock: "loadtest", Offsets: []history.Offset{{}, {}}})
+		c.Instances = append(c.Instances, history.Instance{Name: us})
 	}
 	for _, e := range b.ends {
-		c.Instances = append(c.Instances, history.Instance{Name: e.Name, URL: "http://" + e.shop.Addr(), Clock: "loadtest",
-			Offsets: []history.Offset{{}, {}}})
+		c.Instances = append(c.Instances, history.Instance{Name: e.Name, URL: "http://" + e.shop.Addr()})
+	}
+	for i := range c.Instances { // all moments are ours
+		c.Instances[i].Clock, c.Instances[i].Offsets = "loadtest", make([]history.Offset, 2)
 	}
 	left, err := b.left()
 	if err != nil {
@@ -156,19 +177,22 @@ func (b *bench) complete(c *history.Cell, f fault) (record map[*order][]carried,
 		return nil, err
 	}
 	b.quiet()
-	if !f.crowd {
+	if f.crowd == 0 {
 		record = b.record()
-		if err := b.looker.Err(); err != nil {
+		if err := b.looker.Load().Err(); err != nil {
 			return nil, err
 		}
 	}
 	b.orders = slices.Concat(bought, fresh)
-	units := b.unitsOf(b.entered(writes[b.before:]), record)
-	if f.crowd {
-		units = b.unitsOfCrowd(b.entered(writes[b.before:]))
+	entered := b.entered(writes[b.before:])
+	var units map[*order][]int64
+	if f.crowd > 0 {
+		units = b.unitsOfCrowd(entered)
+	} else {
+		units = b.unitsOf(entered, record)
 	}
 	for _, o := range b.orders {
-		c.Ops = append(c.Ops, b.op(o, record[o], units[o], !f.crowd))
+		c.Ops = append(c.Ops, b.op(o, record[o], units[o], f.crowd == 0))
 	}
 	c.Ops = append(c.Ops, b.extra...)
 	away, longest := b.stalls.Since(b.begun)
@@ -180,13 +204,13 @@ func (b *bench) complete(c *history.Cell, f fault) (record map[*order][]carried,
 // op returns an order as a history has it. Whether an order without an answer sold is told by its writes.
 func (b *bench) op(o *order, commands []carried, units []int64, looked bool) history.Op {
 	op := history.Op{Order: b.Product + "-" + o.name, Phase: o.phase, Instance: b.ends[o.at].Name, Outcome: o.outcome,
-		Status: o.status, Detail: o.detail, Quantity: 1, Sent: history.At(b.begun, o.sent), Done: history.Never}
+		Status: o.status, Detail: o.detail, Quantity: 1, Sent: b.since(o.sent), Done: history.Never}
 	op.Due = op.Sent
 	if o.phase == history.Probe {
 		op.Quantity = 0
 	}
 	if !o.ended.IsZero() {
-		op.Done, op.Latency = history.At(b.begun, o.ended), o.ended.Sub(o.sent)
+		op.Done, op.Latency = b.since(o.ended), o.ended.Sub(o.sent)
 	}
 	wrote := false
 	for _, c := range commands {
@@ -212,25 +236,25 @@ func (b *bench) claim(o *order, commands []carried) *history.Lease {
 	if len(b.passport.Locks) == 0 {
 		return nil
 	}
-	at := func(t time.Time) history.Instant { return history.At(b.begun, t) }
 	first, last := b.atStock(commands)
 	l := &history.Lease{}
 	l.AcquiredAt, l.ReleasedAt = b.heard(commands, last)
 	end := history.Instant(0) // when it is last known to have believed in its claim
 	if last >= 0 {
-		end = at(later(commands[last].Answered, commands[last].Sent))
+		end = b.since(later(commands[last].Answered, commands[last].Sent))
 	}
 	if died := b.diedAt(o.at); died.Known() {
 		end = died
 	}
+	if l.ReleasedAt.Known() {
+		end = l.ReleasedAt
+	}
 	switch {
-	case l.AcquiredAt.Known() && !l.ReleasedAt.Known():
-		l.ReleasedAt = max(l.AcquiredAt, end)
-	case !l.AcquiredAt.Known() && first >= 0 && o.outcome == history.Sold:
-		l.AcquiredAt, l.ReleasedAt = at(commands[first].Came), end
 	case l.AcquiredAt.Known():
-		l.ReleasedAt = max(l.AcquiredAt, l.ReleasedAt)
-	case !l.AcquiredAt.Known():
+		l.ReleasedAt = max(l.AcquiredAt, end)
+	case first >= 0 && o.outcome == history.Sold:
+		l.AcquiredAt, l.ReleasedAt = b.since(commands[first].Came), end
+	default:
 		return nil
 	}
 	return l
@@ -245,10 +269,10 @@ func (b *bench) heard(commands []carried, stock int) (taken, released history.In
 		after := stock < 0 || i > stock || b.passport.Early
 		for _, e := range c.effects {
 			switch {
-			case acquired(e) && before && !c.Delivered.IsZero():
-				taken, released = history.At(b.begun, c.Delivered), history.Never
+			case acquired(&e) && before && !c.Delivered.IsZero():
+				taken, released = b.since(c.Delivered), history.Never
 			case e.Releases() && after && !released.Known():
-				released = history.At(b.begun, c.Came)
+				released = b.since(c.Came)
 			}
 		}
 	}
@@ -262,7 +286,7 @@ func (b *bench) atStock(commands []carried) (first, last int) {
 	wrote := false
 	for i, c := range commands {
 		writes := carriedWrite(c) || b.passport.writes[b.shape(&c.Seen)] // a script may refuse before it comes to the stock
-		if !writes && !slices.ContainsFunc(c.effects, func(e history.Command) bool { return e.ReadsStock() }) {
+		if !writes && !c.did((*history.Command).ReadsStock) {
 			continue
 		}
 		if first < 0 {
@@ -275,9 +299,7 @@ func (b *bench) atStock(commands []carried) (first, last int) {
 	return first, last
 }
 
-func carriedWrite(c carried) bool {
-	return slices.ContainsFunc(c.effects, func(e history.Command) bool { return e.WritesStock() })
-}
+func carriedWrite(c carried) bool { return c.did((*history.Command).WritesStock) }
 
 func later(x, y time.Time) time.Time {
 	if x.After(y) {

@@ -2,7 +2,6 @@ package trial
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -169,13 +168,16 @@ func TestAnOrderWithoutAnAnswerIsTakenByItsWrites(t *testing.T) {
 	assert.Len(t, op.Trace, 3)
 }
 
-// The name of a shop is its command line without folders, and short.
+// A shop is named by its own file, where the command line names one, and not by its interpreter.
 func TestNameOfAShop(t *testing.T) {
-	trial := &Trial{Options: Options{Argv: []string{"/usr/bin/python3", "shops/shop.py", "--port={port}"}}}
-	assert.Equal(t, "python3 shop.py --port={port}", trial.name())
-	trial.Argv = append(trial.Argv, "und eine sehr lange Fährte von Wörtern")
-	assert.Len(t, []rune(trial.name()), 40)
-	assert.Equal(t, 2*time.Second+margin, trial.patience())
+	for want, argv := range map[string][]string{
+		"shop.py":  {"/usr/bin/python3", "-u", inPython, "right"},
+		"shop.js":  {"env", "NODE_PATH=testdata", "node", inNode},
+		"shop":     {"/opt/shop", "--port={port}", "testdata"},
+		"stockapi": {"stockapi"},
+	} {
+		assert.Equal(t, want, (&Trial{Options: Options{Argv: argv}}).name())
+	}
 }
 
 // A write of a crowd may take a unit for each of several orders.

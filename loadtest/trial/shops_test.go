@@ -61,6 +61,8 @@ var shops = []shop{
 	{inPython, "per-instance", 1, "each instance has a key of its own", "two-instances"},
 	{inPython, "no-ttl", 1, "no TTL", "crash 1"},
 	{inPython, "renew-after", 1, "still renewed after the order", "request-lost 4"},
+	{inPython, "sleeper", 1, "waiters wait for a message that a dead holder never sends", "crash 1"},
+	{inPython, "hasty", 1, "nobody wakes a waiter", "reply-late 2"},
 	{inPython, "no-lock", 1, "no lock", "two-instances"},
 }
 

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,12 +52,12 @@ const (
 	margin = 2 * time.Second
 )
 
-// ErrShop is wrapped by the errors that are the shop's: it could not be tried.
-var ErrShop = errors.New("the shop cannot be tried")
+// errShop is wrapped by the errors that are the shop's: it could not be tried.
+var errShop = errors.New("the shop cannot be tried")
 
 // New starts a trial. When one of its servers dies, the returned context ends. Close it.
 func New(ctx context.Context, o Options) (*Trial, context.Context, error) {
-	if err := checkStock(o.Stock); err != nil {
+	if err := errors.Join(checkStock(o.Stock), checkOnly(o.Only)); err != nil {
 		return nil, ctx, err
 	}
 	c, ctx, err := cluster.New(ctx, cluster.Options{Backend: "redis-server", Say: o.Say})
@@ -98,13 +99,7 @@ func (t *Trial) shelf() wire.Shelf {
 }
 
 // patience is the time in which a fresh order has to get through.
-func (t *Trial) patience() time.Duration {
-	ttl := 2 * time.Second
-	if t.passport != nil {
-		ttl = t.passport.TTL
-	}
-	return ttl + margin
-}
+func (t *Trial) patience() time.Duration { return t.passport.TTL + margin }
 
 // Run plays the cells side by side, and returns them in their order; one that could not be played says why. It calls
 // finished as each is known, one at a time.
@@ -116,14 +111,6 @@ func (t *Trial) Run(ctx context.Context, finished func(*history.Cell)) ([]*histo
 	results := make([]*history.Cell, len(faults))
 	limit, all := make(chan struct{}, t.AtOnce), sync.WaitGroup{}
 	for i, f := range faults {
-		if why := f.notAsked(t.passport); why != "" {
-			results[i] = t.newCell(f)
-			results[i].NotRun = why
-			t.mu.Lock()
-			finished(results[i])
-			t.mu.Unlock()
-			continue
-		}
 		limit <- struct{}{}
 		if ctx.Err() != nil {
 			break
@@ -154,23 +141,56 @@ func (t *Trial) chosen() (chosen []fault, err error) {
 		return slices.DeleteFunc(all, func(f fault) bool { return t.Quick && !f.quick }), nil
 	}
 	for _, name := range t.Only {
-		of := slices.DeleteFunc(slices.Clone(all), func(f fault) bool {
-			return f.name != name && !strings.HasPrefix(f.name, name+" ")
-		})
-		if len(of) == 0 {
-			var names []string
-			for _, f := range all {
-				names = append(names, f.name)
-			}
-			return nil, fmt.Errorf("there is no cell %q; there are %s", name, strings.Join(names, ", "))
+		of, err := named(all, name)
+		if err != nil {
+			return nil, err
 		}
 		chosen = append(chosen, of...)
 	}
 	return chosen, nil
 }
 
-// one plays one cell, once more if the machine was busy with something else.
+// named returns the faults of that name, with numbers or without.
+func named(all []fault, name string) ([]fault, error) {
+	of := slices.DeleteFunc(slices.Clone(all), func(f fault) bool {
+		return f.name != name && !strings.HasPrefix(f.name, name+" ")
+	})
+	if len(of) > 0 {
+		return of, nil
+	}
+	var names []string
+	for _, f := range all {
+		names = append(names, f.name)
+	}
+	return nil, fmt.Errorf("there is no cell %q; there are %s", name, strings.Join(names, ", "))
+}
+
+// numbered is a cell of one command of a sale. How many a shop's sale has is not known before it is learned.
+var numbered = regexp.MustCompile(`^(request-lost|reply-lost|reply-late) [1-9]\d*$`)
+
+// checkOnly says which of these names no shop has.
+func checkOnly(names []string) error {
+	all := faultsFor(&Passport{steps: make([]step, 1)})
+	for i := range all {
+		all[i].name = numbered.ReplaceAllString(all[i].name, "$1 N")
+	}
+	for _, name := range names {
+		if _, err := named(all, numbered.ReplaceAllString(name, "$1 N")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// one plays one cell if it can be had, once more if the machine was busy with something else.
 func (t *Trial) one(ctx context.Context, f fault) (r *history.Cell, err error) {
+	for _, need := range f.needs {
+		if why := need(t.passport); why != "" {
+			r = t.newCell(f)
+			r.NotRun = why
+			return r, nil
+		}
+	}
 	for range 2 {
 		if r, err = t.once(ctx, f); err != nil || history.Worst(r.Findings) != history.Invalid {
 			break
@@ -214,17 +234,11 @@ func (t *Trial) take(ctx context.Context) (*bench, error) {
 	for _, script := range t.passport.scripts { // or the first renewal may be a NOSCRIPT behind a command that is held
 		err = errors.Join(err, b.store.Redis.ScriptLoad(ctx, script).Err())
 	}
-	for range 2 { // the first order of an instance also connects, and loads scripts; a release may come after its answer
+	for range 3 { // the first order of an instance also connects, and loads scripts; a release may come after its answer
 		if err == nil && b.isAsNew() {
 			return b, nil
 		}
 	}
-	if err == nil && !b.isAsNew() {
-		err = fmt.Errorf("%w: a plain order was not sold", ErrShop)
-	}
-	if err != nil {
-		b.close()
-		return nil, err
-	}
-	return b, nil
+	b.close()
+	return nil, cmp.Or(err, fmt.Errorf("%w: a plain order was not sold", errShop))
 }

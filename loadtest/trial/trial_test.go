@@ -72,6 +72,20 @@ func TestTrialsOfShops(t *testing.T) {
 	}
 }
 
+// Where the other customer slept while Anna was over her lease, nothing was asked.
+func TestCellsThatAskedNothing(t *testing.T) {
+	t.Parallel()
+	backendtest.Require(t)
+	backendtest.Long(t)
+	o := options(t, shop{file: inPython, kind: "sleeper"}.command(t)...)
+	o.Only, o.AtOnce = []string{"slow-work", "pause", "late"}, 3
+	_, cells := try(t, o)
+	for _, c := range cells {
+		assert.Equal(t, "nobody came for the lock between the end of Anna's lease and her write: "+asleep, c.NotRun,
+			FaultOf(c))
+	}
+}
+
 // A trial ends with a list of the cells, if one is asked for that there is not.
 func TestCellsByName(t *testing.T) {
 	trial := &Trial{passport: forge().passport}

@@ -3,6 +3,7 @@ package wire
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"stockapi/loadtest/schedule"
 )
@@ -72,12 +73,18 @@ const invalidations = "__redis__:invalidate"
 // tell passes on what is no reply. A message waits until its gate lets it through, and so does what comes after it of
 // subscriptions.
 func (c *conn) tell(news string, v value, raw []byte, head *entry) {
+	tracks := news == "invalidate" || len(v.all) > 1 && v.all[1].text == invalidations
 	switch {
-	case slices.Contains(messages, news) && (len(v.all) < 2 || v.all[1].text != invalidations):
+	case slices.Contains(messages, news) && !tracks:
 		c.inTurn(raw, func() { c.message(v, raw) })
 		return
 	case !strings.HasSuffix(news, "subscribe"):
 		c.besides(raw)
+		if tracks {
+			c.Wire.mu.Lock()
+			c.tracked = append(c.tracked, time.Now())
+			c.Wire.mu.Unlock()
+		}
 		return
 	}
 	left := c.subscribe(news, v)

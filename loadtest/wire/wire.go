@@ -30,6 +30,7 @@ type Wire struct {
 	locals  map[string]bool       // the addresses from which it has connected to the server
 	unknown map[string][]*Command // by their call: scripts that the server did not know, and that are sent again
 	refused []string
+	tracked []time.Time // when the invalidations of client tracking came
 }
 
 // New starts a wire on a port of its own. A connection whose request or reply was lost breaks after the time lost,
@@ -48,6 +49,13 @@ func New(g *Gate, from *schedule.Client, to *schedule.Server, lost time.Duration
 
 // Host returns the address that the instance connects to.
 func (w *Wire) Host() string { return w.listener.Addr().String() }
+
+// Invalidations returns when the server told the instance, by client tracking, that keys had changed.
+func (w *Wire) Invalidations() []time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.tracked)
+}
 
 func (w *Wire) accept() {
 	for {
@@ -109,6 +117,13 @@ func (w *Wire) Break() {
 	for _, c := range w.open() {
 		c.reset()
 		c.close()
+	}
+}
+
+// BreakClients breaks the connections to the instance alone: what it has sent may still arrive.
+func (w *Wire) BreakClients() {
+	for _, c := range w.open() {
+		c.reset()
 	}
 }
 

@@ -56,7 +56,8 @@ func TestEffectsOfTheLadderAgreeWithItsNames(t *testing.T) {
 	}
 }
 
-// meaning is what commands did, as their predicates tell, in order.
+// meaning puts the predicates of commands into words, so that what a rung says of itself can be compared with what was
+// seen of it.
 func meaning(cmds ...history.Command) (words []string) {
 	for _, c := range cmds {
 		switch {
@@ -241,7 +242,7 @@ func (b *ladderBench) sends(prefix string) bool {
 	})
 }
 
-// expected is what the rung must have been seen to do.
+// expected returns the least that meaning has to say of the rung.
 func (b *ladderBench) expected() []string {
 	words := []string{"wrote"}
 	if b.locks() {

@@ -144,8 +144,8 @@ func conditions(run *history.Run, rows []*catalog.Row) (f facts) {
 	f.add(true, "backend", "%s", run.Backend.Text)
 	f.add(true, "stockapi", "%s", run.Backend.Stockapi)
 	f.add(true, "machine", "%s/%s, %d CPUs, %s", m.OS, m.Arch, m.CPUs, m.Go)
-	f.add(true, "load", "%d buyers of %d units, %d at once, %s", l.Requests, l.Stock, l.Concurrency, loop)
-	f.add(true, "times", "wait %s, TTL %s, work %s", l.Wait, l.TTL, l.Work)
+	f.add(l.Requests > 0, "load", "%d buyers of %d units, %d at once, %s", l.Requests, l.Stock, l.Concurrency, loop)
+	f.add(l.Requests > 0, "times", "wait %s, TTL %s, work %s", l.Wait, l.TTL, l.Work)
 	f.add(times > 1, "k of K", "each cell up to %d times; it is as expected only if it was so each time", times)
 	f.add(run.Interrupted != "", "interrupted", "%s", clip(run.Interrupted, 300))
 	return f

@@ -46,7 +46,7 @@ var Lessons = []Lesson{
 
 // Stories prints what went wrong in rows that are as expected; the summary covers the others. All prints each row's
 // story, also how many waiters were woken where there was no herd. Otherwise it prints the three that teach most, each
-// for all rows of its kind.
+// for all rows of its kind. Defects of somebody's own shop come before what is by design.
 func (p Printer) Stories(rows []*catalog.Row, all bool) {
 	stories := storiesOf(rows, !all)
 	byRank := slices.Clone(stories)
@@ -85,7 +85,7 @@ func (p Printer) tokens(rows []*catalog.Row) {
 	fmt.Fprintln(p)
 }
 
-// storiesOf returns the stories in the order of the rows, together those of a kind if so asked.
+// storiesOf returns the stories in the order of the rows, defects first, together those of a kind if so asked.
 func storiesOf(rows []*catalog.Row, together bool) (stories []*story) {
 	of := map[kind]*story{}
 	for i, r := range rows {
@@ -93,11 +93,15 @@ func storiesOf(rows []*catalog.Row, together bool) (stories []*story) {
 		if said == "" && !together {
 			said = audit.Remark(r.Shown().Findings)
 		}
-		if said == "" || len(r.Surprises) > 0 {
+		defect := r.Shown().Defect != ""
+		if said == "" || len(r.Surprises) > 0 && !defect {
 			continue
 		}
 		rank := slices.Index(Lessons, Lesson{r.Scenario.Name, r.Rung})
-		if rank < 0 {
+		switch {
+		case defect:
+			rank = ofDefects
+		case rank < 0:
 			rank = len(Lessons)
 		}
 		s := of[k]
@@ -110,8 +114,12 @@ func storiesOf(rows []*catalog.Row, together bool) (stories []*story) {
 			s.text, s.rank = said, rank
 		}
 	}
+	slices.SortStableFunc(stories, func(a, b *story) int { return cmp.Compare(min(a.rank, 0), min(b.rank, 0)) })
 	return stories
 }
+
+// ofDefects is the rank of their stories.
+const ofDefects = -1
 
 // storyOf returns the row's first violation, empty if there is none.
 func storyOf(r *catalog.Row) (k kind, said string) {

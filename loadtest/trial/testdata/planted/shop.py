@@ -11,7 +11,7 @@ import redis as redispy
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-STOCK, SEEN, LOCK, FENCE = "ProductStock_10000", "seen:10000", "lock:10000", "fence:10000"
+STOCK, SEEN, LOCK, FENCE, FREED = "ProductStock_10000", "seen:10000", "lock:10000", "fence:10000", "freed:10000"
 LEASE, RENEWAL, POLL = 2, 0.6, 0.05  # seconds
 
 # Newer versions of redis-py send a command again when its reply is lost. These shops do so only where they say it.
@@ -177,6 +177,27 @@ class NoTtl(Right):  # a crash leaves the lock for ever
 
 class RenewAfter(Renewed):  # the renewal is not stopped: it goes on for as long as the release has not arrived
     def release(self): Right.release(self)
+
+class Sleeper(Right):  # a waiter sleeps until a message: a holder that dies sends none, nor does the end of a lease
+    patience = 6
+
+    def wait(self):
+        end = time.monotonic() + self.patience
+        with redis.pubsub(ignore_subscribe_messages=True) as heard:
+            heard.subscribe(FREED)
+            heard.get_message(timeout=LEASE)  # that it is subscribed
+            while not self.acquire():
+                if heard.get_message(timeout=end - time.monotonic()) is None: return False
+        return True
+
+    def release(self): return DELETE([self.key], [self.token]) and redis.publish(FREED, "")
+
+class Hasty(Sleeper):  # it gives up an acquire whose reply comes late, and tells nobody, not even itself
+    def acquire(self):
+        asked = time.monotonic()
+        got = super().acquire()
+        if time.monotonic() - asked < 0.35: return got
+        DELETE([self.key], [self.token])
 
 class NoLock(Right):  # read, write
     def order(self): return self.sell()
