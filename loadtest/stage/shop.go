@@ -53,6 +53,7 @@ type shop struct {
 	open   bool // the shelf is full
 	orders []*order
 	sold   map[int64][]*order // by unit: who has bought it, in the order of the receipts
+	known  map[int]bool       // the commands of which an order has been told that they are its own
 	faults []history.Fault
 	watch  watch
 	judge  judge
@@ -84,7 +85,7 @@ func newShop(
 	ctx context.Context, b *wire.Testbed, token string, r *Round, rec *record, then func(*shop, error),
 ) (*shop, error) {
 	s := &shop{round: r, record: rec, client: client.New(len(animals), token), gate: wire.NewGate(b.Scripts),
-		over: make(chan struct{}), played: make(chan struct{}), sold: map[int64][]*order{}}
+		over: make(chan struct{}), played: make(chan struct{}), sold: map[int64][]*order{}, known: map[int]bool{}}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.gate.Watch = s.observe
 	opened := make(chan error, 1)
@@ -257,7 +258,6 @@ func (s *shop) find(id string) *order {
 // instance that died before it wrote has not sold.
 func (s *shop) end(o *order, op *history.Op, told event) (shared map[int64][]string) {
 	at := s.sites[o.at]
-	own := wire.Narrow(op, s.cell.Start, s.gate.LogOf(&at.Client))
 	if op.Outcome == history.Unknown { // because its instance is dead?
 		select {
 		case <-at.gone:
@@ -276,9 +276,11 @@ func (s *shop) end(o *order, op *history.Op, told event) (shared map[int64][]str
 			s.round.Lease.Seconds()), false)
 	}
 	o.op, s.judge.due = op, true
-	commands := []int{}
-	for _, cmd := range own {
-		commands = append(commands, cmd.ID)
+	commands, log := []int{}, slices.DeleteFunc(s.gate.LogOf(&at.Client), func(cmd *wire.Command) bool {
+		return s.known[cmd.ID]
+	})
+	for _, cmd := range wire.Narrow(op, s.cell.Start, log) {
+		commands, s.known[cmd.ID] = append(commands, cmd.ID), true
 	}
 	told["state"], told["done"], told["commands"] = "done", s.record.since(time.Now()), commands
 	told["outcome"], told["units"], told["detail"] = op.Outcome, op.Units, op.Detail

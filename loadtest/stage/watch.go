@@ -24,6 +24,7 @@ type watch struct {
 // A take is a successful acquire of an instance.
 type take struct {
 	at    int
+	done  time.Time
 	order string // "" while that is not known, as several were under way
 	key   string
 	args  []string
@@ -118,7 +119,7 @@ func (s *shop) tellRefused(o *order, cmd *wire.Seen) {
 
 // recordTake keeps an acquire that succeeded. The caller has the lock.
 func (s *shop) recordTake(at int, cmd *wire.Seen) {
-	one := take{at: at, key: cmd.On(), args: cmd.Args}
+	one := take{at: at, done: time.Now(), key: cmd.On(), args: cmd.Args}
 	if here := s.ordersInFlight(s.sites[at]); len(here) == 1 {
 		one.order = here[0].id
 	}
@@ -183,7 +184,8 @@ type holding struct {
 	Token    string  `json:"token"`
 	Order    string  `json:"order"`
 	Instance string  `json:"instance"`
-	TTL      float64 `json:"ttl"` // in milliseconds; -1: it has none
+	Since    float64 `json:"since,omitempty"` // when its order had the reply: a look at the servers comes later
+	TTL      float64 `json:"ttl"`             // in milliseconds; -1: it has none
 }
 
 // Holdings are the contents of the servers: the keys of the locks, and the stock.
@@ -281,7 +283,7 @@ func (s *shop) holding(server string, one wire.Entry) holding {
 	defer s.mu.Unlock()
 	for _, take := range slices.Backward(s.watch.takes) {
 		if take.key == one.Key && slices.Contains(take.args, one.Token) {
-			h.Instance, h.Order = s.sites[take.at].Name, take.order
+			h.Instance, h.Order, h.Since = s.sites[take.at].Name, take.order, s.record.since(take.done)
 			break
 		}
 	}
