@@ -500,8 +500,8 @@ function drawHold(hold, order, { top, height }) {
   const end = Math.min(ended, released), x = xOf(end), own = end === released || ended < hold.expires;
   const open = order?.state === "sent", bar = svg("g", "", {}, span("bar", hold.from, end, top, height));
   if (hold.fence && height > 14) { // the number of the lease, which the stock compares, between its read and its write
-    const x = (xOf(hold.from) + xOf(Math.min(end, view.now))) / 2;
-    bar.append(svg("text", "fence", { x, y: top + height * 0.9, "font-size": height }, hold.fence.slice(1)));
+    const x = (xOf(hold.from) + xOf(Math.min(end, view.now))) / 2, y = top + height * 0.9;
+    bar.append(svg("text", "fence", { x, y, "font-size": Math.max(18, height) }, hold.fence.slice(1)));
   }
   if (end === Infinity) return [bar];
   if (end > view.now) return [bar, svg("rect", "maybe", { x: view.nowX, y: top, width: x - view.nowX, height })];
