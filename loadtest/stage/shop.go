@@ -101,8 +101,7 @@ func newShop(
 		s.client.Close()
 		s.rig.Close()
 	}()
-	err := <-opened
-	if err != nil {
+	if err := <-opened; err != nil {
 		s.close()
 		return nil, err
 	}
@@ -223,7 +222,7 @@ func (s *shop) buy(person string, colour, to int, then func(op *history.Op, shar
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at, o := s.sites[to], &order{id: person, person: person, at: to, sent: time.Now(), done: make(chan struct{})}
-	for n := 2; s.find(o.id) != nil; n++ {
+	for n := 2; slices.ContainsFunc(s.orders, func(before *order) bool { return before.id == o.id }); n++ {
 		o.id = fmt.Sprintf("%s-%d", person, n)
 	}
 	with := client.Order{Timeout: s.round.Wait + s.longWork() + held}
@@ -242,16 +241,6 @@ func (s *shop) buy(person string, colour, to int, then func(op *history.Op, shar
 		then(&op, s.end(o, &op, told))
 		close(o.done)
 	}()
-}
-
-// find returns the order of that id. The caller has the lock.
-func (s *shop) find(id string) *order {
-	for _, o := range s.orders {
-		if o.id == id {
-			return o
-		}
-	}
-	return nil
 }
 
 // end tells what became of an order, and returns the buyers of those of its units that were sold before. An order of an
@@ -283,7 +272,7 @@ func (s *shop) end(o *order, op *history.Op, told event) (shared map[int64][]str
 		commands, s.known[cmd.ID] = append(commands, cmd.ID), true
 	}
 	told["state"], told["done"], told["commands"] = "done", s.record.since(time.Now()), commands
-	told["outcome"], told["units"], told["detail"] = op.Outcome, op.Units, op.Detail
+	told["outcome"], told["units"] = op.Outcome, op.Units
 	if l := op.Lease; l != nil {
 		told["acquired"], told["released"], told["lost"] = s.moment(l.AcquiredAt), s.moment(l.ReleasedAt), l.Lost
 		s.watch.owns(l.Token, o.id)
@@ -312,8 +301,7 @@ func (s *shop) moment(i history.Instant) *float64 {
 	if !i.Known() {
 		return nil
 	}
-	at := s.record.since(s.cell.Start.Add(time.Duration(i)))
-	return &at
+	return new(s.record.since(s.cell.Start.Add(time.Duration(i))))
 }
 
 // note records a fault that has affected an order since then.

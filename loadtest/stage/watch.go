@@ -84,7 +84,7 @@ func (s *shop) observe(cmd wire.Seen) {
 func (s *shop) describe(cmd *wire.Seen) event {
 	of := cmd.Traced()
 	e := event{"id": cmd.ID, "instance": cmd.Client.Name, "server": cmd.Server.Name, "text": s.watch.format(cmd),
-		"role": role(cmd, &of), "state": "waiting", "came": s.record.since(cmd.Came)}
+		"role": role(cmd, &of), "state": "waiting"}
 	if !cmd.Sent.IsZero() {
 		e["state"], e["sent"] = "sent", s.record.since(cmd.Sent)
 	}
@@ -123,9 +123,7 @@ func (s *shop) recordTake(at int, cmd *wire.Seen) {
 	if here := s.ordersInFlight(s.sites[at]); len(here) == 1 {
 		one.order = here[0].id
 	}
-	const kept = 100
 	s.watch.takes = append(s.watch.takes, one)
-	s.watch.takes = s.watch.takes[max(0, len(s.watch.takes)-kept):]
 }
 
 // role says what a command is to the sale.
@@ -204,14 +202,12 @@ const (
 
 // poll looks at what the servers hold, and tells what has changed.
 func (s *shop) poll(ctx context.Context) {
-	ticker := time.NewTicker(pollGap)
-	defer ticker.Stop()
 	var told holdings
 	for n := 0; ; n++ {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-time.After(pollGap):
 		}
 		s.checkStops()
 		s.judgeSoFar()
