@@ -195,15 +195,18 @@ func TestPages(t *testing.T) {
 	judge("R")
 }
 
-// checkChinese shows a verdict on the Chinese wall: letter, unit, buyers and times, and none of the audit's sentences.
+// checkChinese shows a verdict of another day on the Chinese wall: letter, unit, buyers and times, and none of the
+// audit's sentences.
 func (b *browser) checkChinese(t *testing.T) {
 	t.Helper()
 	const log = `{"n":1,"at":0,"kind":"round","round":{"number":1,"of":1,"stock":100}}
 {"n":2,"at":1,"kind":"order","order":"anna","colour":-1,"instance":"a","state":"sent","sent":1000}
-{"n":3,"at":2,"kind":"verdict","sold":2,"left":99,"twice":1,"best":[{"person":"fox","colour":0,"points":2}],"findings":[
+{"n":3,"at":2,"kind":"lock","keys":[{"key":"l","token":"1","order":"anna","instance":"a","ttl":-1}],"left":100}
+{"n":4,"at":3,"kind":"fault","instance":"a","state":"dead"}
+{"n":5,"at":4,"kind":"verdict","sold":2,"left":99,"twice":1,"best":[{"person":"fox","colour":0,"points":2}],"findings":[
 {"letter":"S","verdict":"stock","result":"BROKEN","because":"a sold it","unit":100,"orders":["anna","fox"],"moments":[3500,4250]},
 {"letter":"R","verdict":"own-release","result":"ok","because":""}]}
-{"n":4,"at":3,"kind":"phase","phase":"verdict"}`
+{"n":6,"at":5,"kind":"phase","phase":"verdict"}`
 	recording, err := stage.ReadRecording(strings.NewReader(strings.ReplaceAll(log, "\n{\"letter", `{"letter`)), "zh")
 	require.NoError(t, err)
 	go recording.Play(t.Context())
@@ -215,6 +218,9 @@ func (b *browser) checkChinese(t *testing.T) {
 		wall.shows("#judged", text)
 	}
 	assert.NotRegexp(t, "[a-z]{2}", wall.text("main"))
+	// The cross of a process that died is on its order's bar, not under it.
+	wall.until(`document.querySelector("#scene rect.bar").compareDocumentPosition(
+		document.querySelector("#scene .cross")) & Node.DOCUMENT_POSITION_FOLLOWING`)
 }
 
 // A browser is Chromium, in which no name can be resolved.

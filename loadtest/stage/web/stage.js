@@ -412,9 +412,8 @@ function drawLanes(now) {
       svg("text", `lane-name i${i}`, { x: gutter / 2, y: y + height / 2 }, instance));
     return [svg("rect", "lane", { x: 0, y, width, height }), ...drawLane(instance, y)];
   });
-  const gaps = model.gaps.map((gap) => path("gap", `M${xOf(gap.from)} 0v${whole}`));
-  byId("scene").replaceChildren(...lanes, ...gaps, ...names, ...model.twice.map(drawTwice),
-    ...frozen ? [] : [path("now", `M${view.nowX} 0v${whole}`)]);
+  byId("scene").replaceChildren(...lanes, ...model.gaps.map((gap) => path("gap", `M${xOf(gap.from)} 0v${whole}`)),
+    ...names, ...model.twice.map(drawTwice), ...frozen ? [] : [path("now", `M${view.nowX} 0v${whole}`)]);
 }
 
 const xOf = (at) => view.gutter + Math.max(-view.gutter - 9, (drawnTime(at) - view.left) * view.scale);
@@ -453,7 +452,9 @@ function drawLane(instance, top) {
     cmd.instance === instance && cmd.sent <= view.now && inSight(cmd.done));
   const marks = commands.map((cmd) => drawCommand(cmd, cmd.order?.bar ?? row));
   return [...model.faults[instance].flatMap((fault) => drawFault(fault, top)),
-    group(laneOf(instance), nobodys), ...drawn, group(laneOf(instance), marks)];
+    group(laneOf(instance), nobodys), ...drawn, group(laneOf(instance), marks),
+    ...model.faults[instance].filter(({ state }) => state === "dead").map(({ from }) =>
+      path("cross", cross(xOf(from), top + view.height / 2, view.rem)))];
 }
 
 // placeRows gives each order the first row that is free at its time, and returns the number of rows.
@@ -534,7 +535,6 @@ function drawFault({ from, to, state }, top) {
   const { height, rem: size } = view, thin = state === "slow";
   const className = { slow: "fault", cut: "cut" }[state] ?? "stopped";
   return [span(className, from, to, thin ? top + height - 8 : top + 2, thin ? 8 : height - 4),
-    ...state === "dead" ? [path("cross", cross(xOf(from), top + height / 2, size))] : [],
     svg("text", "faulttext", { x: stuckX(from, to), y: top + height - 10, "font-size": size }, w(`fault.${state}`))];
 }
 
