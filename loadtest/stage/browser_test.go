@@ -203,10 +203,13 @@ func (b *browser) checkChinese(t *testing.T) {
 {"n":2,"at":1,"kind":"order","order":"anna","colour":-1,"instance":"a","state":"sent","sent":1000}
 {"n":3,"at":2,"kind":"lock","keys":[{"key":"l","token":"1","order":"anna","instance":"a","ttl":-1}],"left":100}
 {"n":4,"at":3,"kind":"fault","instance":"a","state":"dead"}
-{"n":5,"at":4,"kind":"verdict","sold":2,"left":99,"twice":1,"best":[{"person":"fox","colour":0,"points":2}],"findings":[
+{"n":5,"at":4,"kind":"refused","order":"anna","own":"1","newest":"4"}
+{"n":6,"at":4,"kind":"refused","order":"anna","own":"2","newest":"4"}
+{"n":7,"at":4,"kind":"refused","order":"anna","own":"3","newest":"4"}
+{"n":8,"at":4,"kind":"verdict","sold":2,"left":99,"twice":1,"best":[{"person":"fox","colour":0,"points":2}],"findings":[
 {"letter":"S","verdict":"stock","result":"BROKEN","because":"a sold it","unit":100,"orders":["anna","fox"],"moments":[3500,4250]},
 {"letter":"R","verdict":"own-release","result":"ok","because":""}]}
-{"n":6,"at":5,"kind":"phase","phase":"verdict"}`
+{"n":9,"at":5,"kind":"phase","phase":"verdict"}`
 	recording, err := stage.ReadRecording(strings.NewReader(strings.ReplaceAll(log, "\n{\"letter", `{"letter`)), "zh")
 	require.NoError(t, err)
 	go recording.Play(t.Context())
@@ -218,6 +221,7 @@ func (b *browser) checkChinese(t *testing.T) {
 		wall.shows("#judged", text)
 	}
 	assert.NotRegexp(t, "[a-z]{2}", wall.text("main"))
+	wall.until(`document.querySelectorAll("#stamps .held").length === 2`) // many would fill the wall
 	// The cross of a process that died is on its order's bar, not under it.
 	wall.until(`document.querySelector("#scene rect.bar").compareDocumentPosition(
 		document.querySelector("#scene .cross")) & Node.DOCUMENT_POSITION_FOLLOWING`)

@@ -238,7 +238,7 @@ const panels = {
     const values = { unit, names, times: orders.length, count: twice.length, left: model.lock.left ?? "?" };
     put("banner", last ? w(`twice${twice.length > 1 ? ".more" : names ? "" : ".many"}`, values) : "");
     byId("banner").hidden = !last || phase === "again"; // which asks before anybody is told
-    byId("stamps").replaceChildren(...model.refused.map(({ order, own, newest }) => make("p", "held",
+    byId("stamps").replaceChildren(...model.refused.slice(-2).map(({ order, own, newest }) => make("p", "held",
       w("stamp.refused", { person: nameOf(order), own, newest }))), ...model.broken
       .filter(({ letter }) => letter !== "S" || !last)
       .map((one) => make("p", "", make("b", "letter", one.letter), stampText(one))));
@@ -376,7 +376,7 @@ function findingRow(finding) {
 
 // The lanes show a round from its first order to the end of its leases: so many ms at least and at most. A frozen
 // picture shows all.
-const least = 8000, most = 40000;
+const least = 5000, most = 40000;
 
 let view; // of the lanes, in the frame that is drawn
 const rem = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
