@@ -1,7 +1,6 @@
 package stage
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -25,29 +24,21 @@ type recorded struct {
 	text json.RawMessage
 }
 
-// maxRecorded bounds a line of a recording.
-const maxRecorded = 4 << 20
-
 // ReadRecording reads the log of a class. One that was cut short is shown as far as it goes.
 func ReadRecording(from io.Reader, language string) (*Recording, error) {
 	r := &Recording{skip: make(chan struct{})}
 	r.record, r.Language, r.words = newRecord(nil), language, wordsOf(language)
 	r.ctx = context.Background() // a stream ends with its request
-	lines := bufio.NewScanner(from)
-	lines.Buffer(nil, maxRecorded)
-	for lines.Scan() {
-		one := recorded{text: json.RawMessage(append([]byte(nil), lines.Bytes()...))}
-		if err := json.Unmarshal(one.text, &one); err != nil || one.N == 0 {
-			if len(r.lines) > 0 {
-				break
-			}
-			return nil, errors.New("it is not the log of a class: stage.jsonl")
+	for lines := json.NewDecoder(from); ; {
+		var one recorded
+		if lines.Decode(&one.text) != nil || json.Unmarshal(one.text, &one) != nil || one.N == 0 {
+			break
 		}
 		one.text = bytes.Replace(one.text, []byte(`"round":{`), []byte(`"round":{"replay":true,`), 1)
 		r.lines = append(r.lines, one)
 	}
 	if len(r.lines) == 0 {
-		return nil, errors.Join(errors.New("it has no events"), lines.Err())
+		return nil, errors.New("it is not the log of a class: stage.jsonl")
 	}
 	return r, nil
 }

@@ -25,6 +25,7 @@ import (
 
 	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/cluster"
+	"stockapi/loadtest/stage"
 )
 
 // The test here plays rounds on the stage's pages in a real browser. It is skipped where there is none, unless
@@ -46,6 +47,11 @@ func TestPages(t *testing.T) {
 	}
 	c := open(t, ownRounds(t, rungs...)...)
 	wall := b.open(t, c.teacher, 1280, 720)
+	wall.press("?")
+	wall.shows("#help", "Space: step")
+	wall.press("?")
+	wall.until(`!document.querySelector("#help").checkVisibility()`)
+	b.checkChinese(t)
 	var phones []*tab
 	for _, name := range []string{"fox", "owl", "bear"} {
 		phones = append(phones, b.open(t, c.phones+"/"+code, 360, 740))
@@ -118,8 +124,9 @@ func TestPages(t *testing.T) {
 				one.getBoundingClientRect().right < right);
 			const read = [...document.querySelectorAll("#scene .i0 .read")], line = document.querySelector("#scene .joins");
 			const writes = [...document.querySelectorAll("#scene .write")];
-			return read.length === 1 && writes.length === 2 && inSight([...read, ...writes, line]) &&
-				line.getAttribute("d").includes("L");
+			const [lease] = document.querySelectorAll("#scene rect.bar"); // which the read is not before
+			return read.length === 1 && Number(read[0].getAttribute("cx")) >= Number(lease.getAttribute("x")) &&
+				writes.length === 2 && inSight([...read, ...writes, line]) && line.getAttribute("d").includes("L");
 		})()`)
 	}
 	judge("SE", evidence)
@@ -151,10 +158,15 @@ func TestPages(t *testing.T) {
 	c.wall.await("order", func(e *event) bool { return e.Order == "bert" && e.State == "done" })
 	wall.press("c")
 	wall.until(`document.querySelector("#scene .refused")`)
-	wall.shows("#stamps .held", "Stock refused Anna’s write: 1 < 2")
+	refused := func() {
+		t.Helper()
+		wall.shows("#stamps .held", "Stock refused Anna’s write: 1 < 2")
+	}
+	refused()
 	wall.until(`["a", "b"].every((_, i) => document.querySelectorAll("#scene .fence")[i]?.textContent === String(i + 1))`)
 	wall.picture("buy", phones[0])
 	judge("E")
+	refused()
 
 	for range 30 {
 		c.join()
@@ -162,7 +174,6 @@ func TestPages(t *testing.T) {
 	begin("v0", "S")
 	wall.press("e")
 	c.wall.await("twice", func(e *event) bool { return len(e.Persons.([]any)) > 20 })
-	wall.until(`[...document.querySelectorAll("#stock li")].every((unit) => unit.scrollWidth <= unit.clientWidth)`)
 	last := c.wall.await("twice", func(e *event) bool { return len(e.Persons.([]any)) == 33 })
 	wall.shows("#banner", fmt.Sprintf("Unit %d was sold 33 times; 99 left", last.Unit))
 	phones[0].shows("#flash", "sold 33 times")
@@ -182,6 +193,38 @@ func TestPages(t *testing.T) {
 	wall.until(`document.querySelector("#scene .stolen")`)
 	wall.picture("buy", phones[0])
 	judge("R")
+}
+
+// checkChinese shows a verdict of another day on the Chinese wall: letter, unit, buyers and times, and none of the
+// audit's sentences.
+func (b *browser) checkChinese(t *testing.T) {
+	t.Helper()
+	const log = `{"n":1,"at":0,"kind":"round","round":{"number":1,"of":1,"stock":100}}
+{"n":2,"at":1,"kind":"order","order":"anna","colour":-1,"instance":"a","state":"sent","sent":1000}
+{"n":3,"at":2,"kind":"lock","keys":[{"key":"l","token":"1","order":"anna","instance":"a","ttl":-1}],"left":100}
+{"n":4,"at":3,"kind":"fault","instance":"a","state":"dead"}
+{"n":5,"at":4,"kind":"refused","order":"anna","own":"1","newest":"4"}
+{"n":6,"at":4,"kind":"refused","order":"anna","own":"2","newest":"4"}
+{"n":7,"at":4,"kind":"refused","order":"anna","own":"3","newest":"4"}
+{"n":8,"at":4,"kind":"verdict","sold":2,"left":99,"twice":1,"best":[{"person":"fox","colour":0,"points":2}],"findings":[
+{"letter":"S","verdict":"stock","result":"BROKEN","because":"a sold it","unit":100,"orders":["anna","fox"],"moments":[3500,4250]},
+{"letter":"R","verdict":"own-release","result":"ok","because":""}]}
+{"n":9,"at":5,"kind":"phase","phase":"verdict"}`
+	recording, err := stage.ReadRecording(strings.NewReader(strings.ReplaceAll(log, "\n{\"letter", `{"letter`)), "zh")
+	require.NoError(t, err)
+	go recording.Play(t.Context())
+	wall := b.open(t, serve(t, recording.Wall()), 1280, 720)
+	wall.phase("verdict")
+	for _, text := range []string{
+		"S 库存", "出错", "第 100 件：安娜和狐狸 · 2.500 秒 · 3.250 秒", "R 只释放自己的锁", "狐狸 2 分",
+	} {
+		wall.shows("#judged", text)
+	}
+	assert.NotRegexp(t, "[a-z]{2}", wall.text("main"))
+	wall.until(`document.querySelectorAll("#stamps .held").length === 2`) // many would fill the wall
+	// The cross of a process that died is on its order's bar, not under it.
+	wall.until(`document.querySelector("#scene rect.bar").compareDocumentPosition(
+		document.querySelector("#scene .cross")) & Node.DOCUMENT_POSITION_FOLLOWING`)
 }
 
 // A browser is Chromium, in which no name can be resolved.
@@ -312,7 +355,8 @@ func (p *tab) until(expression string) {
 // shows waits until an element that can be seen has a text.
 func (p *tab) shows(selector, text string) {
 	p.t.Helper()
-	p.until(fmt.Sprintf(`(document.querySelector(%q)?.innerText ?? "").includes(%q)`, selector, text))
+	p.until(fmt.Sprintf(`document.querySelector(%q)?.checkVisibility() &&
+		document.querySelector(%[1]q).innerText.includes(%q)`, selector, text)) // a hidden one has an innerText too
 }
 
 func (p *tab) phase(phase string) {
@@ -329,6 +373,12 @@ func (p *tab) text(selector string) string {
 // noValue matches what a page shows in place of a value that is missing.
 var noValue = regexp.MustCompile(`undefined|null|NaN|\{[a-z\d]+\}`)
 
+// misfits are the elements of the wall that the last row cannot read, or not whole. The controls are the teacher's.
+const misfits = `[...document.querySelectorAll("body *")].filter((one) => one.checkVisibility() &&
+	!one.closest("#controls, #menu") && (one.matches("#stock li") && one.scrollWidth > one.clientWidth ||
+	[...one.childNodes].some(({ nodeType, data }) => nodeType === Node.TEXT_NODE && data.trim()) &&
+	parseFloat(getComputedStyle(one).fontSize) < (one.closest("#code") ? 16 : 18))).map((one) => one.outerHTML)`
+
 // picture keeps screenshots of the wall and of a phone, if -artifacts asks for them, and asks axe-core if it is here.
 func (p *tab) picture(phase string, phone *tab) {
 	p.t.Helper()
@@ -338,6 +388,7 @@ func (p *tab) picture(phase string, phone *tab) {
 		page.axe(phase)
 		assert.Empty(p.t, noValue.FindString(page.text("body")), phase)
 	}
+	assert.Empty(p.t, evaluate[[]string](p, misfits), phase)
 	if keep := flag.Lookup("test.artifacts"); keep == nil || keep.Value.String() != "true" {
 		return
 	}

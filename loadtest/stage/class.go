@@ -236,14 +236,6 @@ func (p *person) tell() {
 	}
 }
 
-// check returns an error for a vote that is none.
-func (v *vote) check() error {
-	if !lettersOnly(v.Letters) || !slices.Contains(counts, v.Twice) {
-		return refusal{http.StatusBadRequest, "error.ballot"}
-	}
-	return nil
-}
-
 // voters counts those who have voted, the first time or the second.
 func (c *class) voters(second int) (n int) {
 	for _, p := range c.persons {
@@ -299,14 +291,6 @@ func (c *class) decideTurn() (at string) {
 		p.turn = ""
 	}
 	return at
-}
-
-// mayTap returns why a person may not order now.
-func (p *person) mayTap() error {
-	if len(p.taps) >= maxTaps || time.Since(p.tapped) < tapGap {
-		return refusal{http.StatusTooManyRequests, "error.often"}
-	}
-	return nil
 }
 
 // tellShared tells the persons of a unit that was sold more than once of each other.

@@ -189,8 +189,13 @@ func TestClassThatIsBusy(t *testing.T) {
 	for _, w := range []*wall{c.wall, late} {
 		assert.Eventually(t, func() bool { return ended(w) == most*len(phones) }, 5*time.Second, 20*time.Millisecond)
 		assert.Equal(t, 1, w.fresh)
+		whose := map[int]string{} // a command is of one order, though many are under way at its instance
 		for i, e := range w.all() {
 			assert.Equal(t, i+1, e.N)
+			for _, id := range e.Commands {
+				assert.Empty(t, whose[id], e.text)
+				whose[id] = e.Order
+			}
 		}
 	}
 }
@@ -257,7 +262,8 @@ func TestClassThatGoesOn(t *testing.T) {
 	assert.Equal(t, 3, annas)
 }
 
-// A round begins anew at once, also while a step waits for a lease to end.
+// A round begins anew at once, also while a step waits for a lease to end. Another step is refused meanwhile: it would
+// be one more of a hand that does not see that time passes.
 func TestClassThatStepsAndBeginsAnew(t *testing.T) {
 	t.Parallel()
 	r := ownRounds(t, "v3")[0]
@@ -274,7 +280,10 @@ func TestClassThatStepsAndBeginsAnew(t *testing.T) {
 		status, _ := c.tryTo("step")
 		assert.Equal(t, http.StatusConflict, status)
 	})
-	time.Sleep(100 * time.Millisecond)
+	c.wall.await("step", func(e *event) bool { return e.Passes })
+	status, text := c.tryTo("step")
+	assert.Equal(t, http.StatusConflict, status)
+	assert.Contains(t, text, "Time passes until every lease has ended.")
 	begun := time.Now()
 	c.do("reset")
 	assert.Less(t, time.Since(begun), 5*time.Second)

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -50,23 +51,20 @@ var ownRounds embed.FS
 
 // ReadRounds returns the rounds of a file, or without one those of the workshop, in that language.
 func ReadRounds(file, language string) ([]Round, error) {
-	if file == "" {
-		text, err := ownRounds.ReadFile("rounds." + language + ".yaml")
-		if err != nil {
-			return nil, err
-		}
-		return parseRounds(text)
+	name := cmp.Or(file, "rounds."+language+".yaml")
+	text, err := ownRounds.ReadFile(name)
+	if file != "" {
+		text, err = os.ReadFile(file)
 	}
-	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
 	rounds, err := parseRounds(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	for i := range rounds {
-		rounds[i].at = file + ": " + rounds[i].at
+		rounds[i].at = name + ": " + rounds[i].at
 	}
 	return rounds, nil
 }
@@ -105,26 +103,18 @@ func parseRounds(text []byte) ([]Round, error) {
 
 // lineOf returns the line of a field in a file of rounds, 0 if it is not there.
 func lineOf(text []byte, path string) int {
-	field, err := yaml.PathString(path)
-	if err != nil {
-		return 0
+	if field, err := yaml.PathString(path); err == nil {
+		if node, err := field.ReadNode(bytes.NewReader(text)); err == nil {
+			return node.GetToken().Position.Line
+		}
 	}
-	node, err := field.ReadNode(bytes.NewReader(text))
-	if err != nil {
-		return 0
-	}
-	return node.GetToken().Position.Line
+	return 0
 }
 
 // complete checks a round, and fills in what it leaves out.
 func (r *Round) complete() error {
 	r.rung = catalog.RungOf(r.Rung)
-	if r.Lease == 0 {
-		r.Lease = 8 * time.Second
-	}
-	if r.Wait == 0 {
-		r.Wait = 20 * time.Second
-	}
+	r.Lease, r.Wait = cmp.Or(r.Lease, 8*time.Second), cmp.Or(r.Wait, 20*time.Second)
 	switch {
 	case r.rung.Number == "":
 		return fmt.Errorf("there is no rung %q", r.Rung)

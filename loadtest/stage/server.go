@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,8 +68,7 @@ func (s *Stage) handler(do func(http.ResponseWriter, *http.Request) error) http.
 			return
 		}
 		status, text := http.StatusConflict, err.Error()
-		var refused refusal
-		if errors.As(err, &refused) {
+		if refused, is := errors.AsType[refusal](err); is {
 			status, text = refused.status, cmp.Or(s.words[refused.key], text)
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -212,9 +212,10 @@ func (s *Stage) Phones() http.Handler {
 	return guard(mux)
 }
 
-// A message comes from a phone: its vote, its order, or its turn.
+// A message comes from a phone: how it joins, its vote, its order, or its turn.
 type message struct {
-	ID      string `json:"id"`
+	ID      string `json:"id"` // of a person who is, or was, here
+	Code    string `json:"code"`
 	Letters string `json:"letters"`
 	Twice   string `json:"twice"`
 	Tap     string `json:"tap"`
@@ -223,14 +224,13 @@ type message struct {
 
 // takeVote takes the vote of a person, or changes it. The caller has the lock.
 func (s *Stage) takeVote(p *person, m message) error {
-	v := vote{m.Letters, m.Twice}
-	if err := v.check(); err != nil {
-		return err
-	}
-	if s.phase != voting && s.phase != asking {
+	switch {
+	case !lettersOnly(m.Letters) || !slices.Contains(counts, m.Twice):
+		return refusal{http.StatusBadRequest, "error.ballot"}
+	case s.phase != voting && s.phase != asking:
 		return refuse("error.now")
 	}
-	p.votes[s.voteNumber()] = &v
+	p.votes[s.voteNumber()] = &vote{m.Letters, m.Twice}
 	return nil
 }
 
@@ -244,9 +244,8 @@ func (s *Stage) takeTap(p *person, m message) error {
 		return nil
 	case s.phase != buying:
 		return refuse("error.now")
-	}
-	if err := p.mayTap(); err != nil {
-		return err
+	case len(p.taps) >= maxTaps || time.Since(p.tapped) < tapGap:
+		return refusal{http.StatusTooManyRequests, "error.often"}
 	}
 	p.heard[m.Tap] = true
 	s.order(p)
@@ -271,10 +270,7 @@ func (s *Stage) takesTurns() bool {
 }
 
 func (s *Stage) join(w http.ResponseWriter, r *http.Request) error {
-	var m struct {
-		Code string `json:"code"`
-		ID   string `json:"id"` // of a person who was here before
-	}
+	var m message
 	if err := read(w, r, &m); err != nil {
 		return err
 	}

@@ -53,6 +53,7 @@ type shop struct {
 	open   bool // the shelf is full
 	orders []*order
 	sold   map[int64][]*order // by unit: who has bought it, in the order of the receipts
+	known  map[int]bool       // the commands of which an order has been told that they are its own
 	faults []history.Fault
 	watch  watch
 	judge  judge
@@ -84,7 +85,7 @@ func newShop(
 	ctx context.Context, b *wire.Testbed, token string, r *Round, rec *record, then func(*shop, error),
 ) (*shop, error) {
 	s := &shop{round: r, record: rec, client: client.New(len(animals), token), gate: wire.NewGate(b.Scripts),
-		over: make(chan struct{}), played: make(chan struct{}), sold: map[int64][]*order{}}
+		over: make(chan struct{}), played: make(chan struct{}), sold: map[int64][]*order{}, known: map[int]bool{}}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.gate.Watch = s.observe
 	opened := make(chan error, 1)
@@ -100,8 +101,7 @@ func newShop(
 		s.client.Close()
 		s.rig.Close()
 	}()
-	err := <-opened
-	if err != nil {
+	if err := <-opened; err != nil {
 		s.close()
 		return nil, err
 	}
@@ -222,7 +222,7 @@ func (s *shop) buy(person string, colour, to int, then func(op *history.Op, shar
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at, o := s.sites[to], &order{id: person, person: person, at: to, sent: time.Now(), done: make(chan struct{})}
-	for n := 2; s.find(o.id) != nil; n++ {
+	for n := 2; slices.ContainsFunc(s.orders, func(before *order) bool { return before.id == o.id }); n++ {
 		o.id = fmt.Sprintf("%s-%d", person, n)
 	}
 	with := client.Order{Timeout: s.round.Wait + s.longWork() + held}
@@ -243,21 +243,10 @@ func (s *shop) buy(person string, colour, to int, then func(op *history.Op, shar
 	}()
 }
 
-// find returns the order of that id. The caller has the lock.
-func (s *shop) find(id string) *order {
-	for _, o := range s.orders {
-		if o.id == id {
-			return o
-		}
-	}
-	return nil
-}
-
 // end tells what became of an order, and returns the buyers of those of its units that were sold before. An order of an
 // instance that died before it wrote has not sold.
 func (s *shop) end(o *order, op *history.Op, told event) (shared map[int64][]string) {
 	at := s.sites[o.at]
-	own := wire.Narrow(op, s.cell.Start, s.gate.LogOf(&at.Client))
 	if op.Outcome == history.Unknown { // because its instance is dead?
 		select {
 		case <-at.gone:
@@ -276,12 +265,14 @@ func (s *shop) end(o *order, op *history.Op, told event) (shared map[int64][]str
 			s.round.Lease.Seconds()), false)
 	}
 	o.op, s.judge.due = op, true
-	commands := []int{}
-	for _, cmd := range own {
-		commands = append(commands, cmd.ID)
+	commands, log := []int{}, slices.DeleteFunc(s.gate.LogOf(&at.Client), func(cmd *wire.Command) bool {
+		return s.known[cmd.ID]
+	})
+	for _, cmd := range wire.Narrow(op, s.cell.Start, log) {
+		commands, s.known[cmd.ID] = append(commands, cmd.ID), true
 	}
 	told["state"], told["done"], told["commands"] = "done", s.record.since(time.Now()), commands
-	told["outcome"], told["units"], told["detail"] = op.Outcome, op.Units, op.Detail
+	told["outcome"], told["units"] = op.Outcome, op.Units
 	if l := op.Lease; l != nil {
 		told["acquired"], told["released"], told["lost"] = s.moment(l.AcquiredAt), s.moment(l.ReleasedAt), l.Lost
 		s.watch.owns(l.Token, o.id)
@@ -310,8 +301,7 @@ func (s *shop) moment(i history.Instant) *float64 {
 	if !i.Known() {
 		return nil
 	}
-	at := s.record.since(s.cell.Start.Add(time.Duration(i)))
-	return &at
+	return new(s.record.since(s.cell.Start.Add(time.Duration(i))))
 }
 
 // note records a fault that has affected an order since then.

@@ -148,18 +148,14 @@ func (s *Stage) act(ctx context.Context, a action) error {
 	case "empty":
 		s.empty()
 		return s.goTo(s.number)
-	case "vote", "start":
-		return s.vote(phase)
-	case "again", "verdict":
-		return s.end(a.Do, phase)
-	case "anna", "bert", "all", "pause", "kill", "cut", "slow", "continue", "step", "flow":
-	default:
-		return refusal{http.StatusBadRequest, "error.action"}
+	case "vote", "start", "again", "verdict":
+		return s.advance(a.Do, phase)
 	}
-	if !slices.Contains([]string{"", "a", "b"}, a.At) {
+	known := []string{"anna", "bert", "all", "pause", "kill", "cut", "slow", "continue", "step", "flow"}
+	switch {
+	case !slices.Contains(known, a.Do) || !slices.Contains([]string{"", "a", "b"}, a.At):
 		return refusal{http.StatusBadRequest, "error.action"}
-	}
-	if phase != buying {
+	case phase != buying:
 		return refuse("error.early")
 	}
 	switch a.Do {
@@ -260,30 +256,23 @@ func (s *Stage) setPhase(phase string) {
 	s.tellClass()
 }
 
-// vote opens the vote, or closes it and lets the class buy.
-func (s *Stage) vote(phase string) error {
+// advance opens the vote; closes it and lets the class buy; freezes the picture and asks what the class has seen; and
+// lets all come to its end, for the verdict.
+func (s *Stage) advance(do, phase string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	votes := do == "vote" || do == "start"
 	switch {
 	case s.shop == nil:
 		return refuse("error.shop")
-	case phase == ready:
+	case votes && phase == ready:
 		s.setPhase(voting)
-	case phase == voting && s.class.voters(0) == 0:
+	case votes && phase == voting && s.class.voters(0) == 0:
 		return refuse("error.vote")
-	case phase == voting:
+	case votes && phase == voting:
 		s.setPhase(buying)
-	default:
+	case votes:
 		return refuse("error.voted")
-	}
-	return nil
-}
-
-// end freezes the picture and asks what the class has seen; and then lets all come to its end, for the verdict.
-func (s *Stage) end(do, phase string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
 	case do == "again" && phase == buying:
 		s.setPhase(asking)
 	case do == "verdict" && phase == asking:

@@ -40,8 +40,8 @@ func (s *Stage) showVerdict(of *shop, err error) {
 	}
 	s.cells = append(s.cells, cell)
 	s.sheet = append(s.sheet, page{cell, of.round, s.class.count(0), s.class.count(1), best})
-	s.record.add("verdict", event{"findings": findings, "story": audit.Story(cell.Findings),
-		"sold": cell.Tally().Sold, "left": cell.Left, "twice": cell.SoldTwice(), "best": best})
+	s.record.add("verdict", event{"findings": findings, "sold": cell.Tally().Sold, "left": cell.Left,
+		"twice": cell.SoldTwice(), "best": best})
 	s.setPhase(judged)
 	s.keeping.Go(func() {
 		s.writing.Lock()

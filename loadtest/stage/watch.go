@@ -24,6 +24,7 @@ type watch struct {
 // A take is a successful acquire of an instance.
 type take struct {
 	at    int
+	done  time.Time
 	order string // "" while that is not known, as several were under way
 	key   string
 	args  []string
@@ -83,7 +84,7 @@ func (s *shop) observe(cmd wire.Seen) {
 func (s *shop) describe(cmd *wire.Seen) event {
 	of := cmd.Traced()
 	e := event{"id": cmd.ID, "instance": cmd.Client.Name, "server": cmd.Server.Name, "text": s.watch.format(cmd),
-		"role": role(cmd, &of), "state": "waiting", "came": s.record.since(cmd.Came)}
+		"role": role(cmd, &of), "state": "waiting"}
 	if !cmd.Sent.IsZero() {
 		e["state"], e["sent"] = "sent", s.record.since(cmd.Sent)
 	}
@@ -118,13 +119,11 @@ func (s *shop) tellRefused(o *order, cmd *wire.Seen) {
 
 // recordTake keeps an acquire that succeeded. The caller has the lock.
 func (s *shop) recordTake(at int, cmd *wire.Seen) {
-	one := take{at: at, key: cmd.On(), args: cmd.Args}
+	one := take{at: at, done: time.Now(), key: cmd.On(), args: cmd.Args}
 	if here := s.ordersInFlight(s.sites[at]); len(here) == 1 {
 		one.order = here[0].id
 	}
-	const kept = 100
 	s.watch.takes = append(s.watch.takes, one)
-	s.watch.takes = s.watch.takes[max(0, len(s.watch.takes)-kept):]
 }
 
 // role says what a command is to the sale.
@@ -183,7 +182,8 @@ type holding struct {
 	Token    string  `json:"token"`
 	Order    string  `json:"order"`
 	Instance string  `json:"instance"`
-	TTL      float64 `json:"ttl"` // in milliseconds; -1: it has none
+	Since    float64 `json:"since,omitempty"` // when its order had the reply: a look at the servers comes later
+	TTL      float64 `json:"ttl"`             // in milliseconds; -1: it has none
 }
 
 // Holdings are the contents of the servers: the keys of the locks, and the stock.
@@ -202,14 +202,12 @@ const (
 
 // poll looks at what the servers hold, and tells what has changed.
 func (s *shop) poll(ctx context.Context) {
-	ticker := time.NewTicker(pollGap)
-	defer ticker.Stop()
 	var told holdings
 	for n := 0; ; n++ {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-time.After(pollGap):
 		}
 		s.checkStops()
 		s.judgeSoFar()
@@ -281,7 +279,7 @@ func (s *shop) holding(server string, one wire.Entry) holding {
 	defer s.mu.Unlock()
 	for _, take := range slices.Backward(s.watch.takes) {
 		if take.key == one.Key && slices.Contains(take.args, one.Token) {
-			h.Instance, h.Order = s.sites[take.at].Name, take.order
+			h.Instance, h.Order, h.Since = s.sites[take.at].Name, take.order, s.record.since(take.done)
 			break
 		}
 	}

@@ -102,6 +102,9 @@ function newModel(round) {
   };
 }
 
+// These tell that something happens. A step that ends may have waited for an expiry, of which nothing is cut out.
+const stirring = ["order", "cmd", "fault", "step", "refused", "broken"];
+
 // Each function takes an event of its kind into the model.
 const events = {
   round(e) {
@@ -117,7 +120,6 @@ const events = {
   },
   class(e) { people = { ...e, lan: e.lan || people.lan }; },
   order(e) {
-    stir(e.at);
     const order = Object.assign(model.orders.get(e.order) ?? {}, e);
     remember(model.orders, e.order, order);
     for (const id of e.commands ?? []) Object.assign(model.commands.get(id) ?? {}, { order });
@@ -125,7 +127,6 @@ const events = {
     if (e.outcome === "sold") e.units.forEach((unit) => sell(unit, e.order));
   },
   cmd(e) {
-    stir(e.at);
     const known = model.commands.get(e.id) ?? {};
     remember(model.commands, e.id, Object.assign(known, e, { order: model.orders.get(e.order) ?? known.order }));
   },
@@ -134,7 +135,6 @@ const events = {
     model.lock = e;
   },
   fault(e) {
-    stir(e.at);
     const faults = model.faults[e.instance];
     for (const fault of faults) fault.to ??= e.at;
     if (e.state !== "up") faults.push({ from: e.at, state: e.state });
@@ -144,15 +144,13 @@ const events = {
     model.twice = [...model.twice.filter((t) => t.unit !== e.unit), e];
     e.orders.forEach((order) => sell(e.unit, order));
   },
-  refused(e) {
-    stir(e.at);
-    model.refused.push(e);
+  refused(e) { model.refused.push(e); },
+  broken(e) { model.broken.push(e); },
+  verdict(e) {
+    model.verdict = e;
+    const told = ({ letter }) => model.broken.some((before) => before.letter === letter);
+    model.broken.push(...e.findings.filter((finding) => finding.result === "BROKEN" && !told(finding)));
   },
-  broken(e) {
-    stir(e.at);
-    model.broken.push(e);
-  },
-  verdict(e) { model.verdict = e; },
   trouble(e) { complain(e.error); },
 };
 
@@ -171,7 +169,7 @@ function followHolds(e) {
   const now = e.keys.map((key) => {
     const same = (hold) => hold.gone === undefined && hold.token === key.token && hold.instance === key.instance;
     let hold = model.holds.find(same);
-    if (!hold) model.holds.push(hold = { ...key, from: e.at, fence: e.fence });
+    if (!hold) model.holds.push(hold = { ...key, from: key.since ?? e.at, fence: e.fence });
     hold.expires = key.ttl < 0 ? Infinity : e.at + key.ttl;
     hold.named = key.order;
     hold.order = key.order || hold.order || "";
@@ -240,9 +238,10 @@ const panels = {
     const values = { unit, names, times: orders.length, count: twice.length, left: model.lock.left ?? "?" };
     put("banner", last ? w(`twice${twice.length > 1 ? ".more" : names ? "" : ".many"}`, values) : "");
     byId("banner").hidden = !last || phase === "again"; // which asks before anybody is told
-    byId("stamps").replaceChildren(...model.refused.map(({ order, own, newest }) => make("p", "held",
+    byId("stamps").replaceChildren(...model.refused.slice(-2).map(({ order, own, newest }) => make("p", "held",
       w("stamp.refused", { person: nameOf(order), own, newest }))), ...model.broken
-      .filter(({ letter }) => letter !== "S" || !last).map(stamp));
+      .filter(({ letter }) => letter !== "S" || !last)
+      .map((one) => make("p", "", make("b", "letter", one.letter), stampText(one))));
     page.dataset.phase = phase;
     page.classList.toggle("empty", people.persons === 0);
   },
@@ -254,7 +253,7 @@ const panels = {
     put("diff-head", told ? w("diff", { from: rung, to: next }) : w("own", { rung }));
     byId("code").replaceChildren(...lines.map(({ op, text }) =>
       make("span", told && { "+": "added", "-": "removed" }[op] || "", `${told ? op : ""} ${text}\n`)));
-    fitCode(lines);
+    fitCode();
     byId("do").replaceChildren(...(model.round.do ?? []).map((text) => make("li", "", text)));
     put("look", look ? w("look", { look }) : "");
     if (byId("address").textContent !== phones) byId("qr").src = `/qr.svg?${phones}`; // a new code
@@ -282,46 +281,45 @@ const panels = {
       make("code", "", serverOf(cmd) + cmd.text), cmd.refused ? make("strong", "", w("refused")) : cmd.reply ?? "…")));
   },
   steps() {
-    const { stepping, trace = [] } = model.step;
+    const { stepping, trace = [], passes } = model.step;
     byId("steps").hidden = !stepping;
     page.classList.toggle("stepping", stepping);
     for (const at of ["a", "b"]) {
       const waits = [...model.commands.values()].find((cmd) => cmd.state === "waiting" && cmd.instance === at);
-      put(`next-${at}`, waits?.text ?? w(model.step.passes ? "passes" : "wants.nothing"));
-      put(`turns-${at}`, w("turns", { votes: people.turns?.[at] ?? 0 }));
+      put(`next-${at}`, waits?.text ?? w("wants.nothing"));
+      put(`turns-${at}`, trace.length ? "" : w("turns", { votes: people.turns?.[at] ?? 0 })); // a trace has decided
     }
     const next = trace.find((step) => !step.done);
-    byId("trace").replaceChildren(...trace.map((step) => (step === next ? make("li", "next", `▸ ${step.text}`)
+    byId("trace").replaceChildren(...trace.map((step) => (step === next
+      ? make("li", "next", `▸ ${passes ? w("passes") : step.text}`)
       : make("li", "", (step.done ? "✓ " : "") + step.text))));
   },
   judged() {
-    const { findings = [], best = [] } = model.verdict ?? {};
+    const { findings = [], best = [] } = model.verdict ?? {}, scored = best.filter(({ points }) => points > 0);
     const head = ["letter", "result", "before", "after", "because"].map((key) => make("th", "", w(`judged.${key}`)));
     const guesses = ["first", "second"].filter((vote) => people[vote]?.twice).map((vote) =>
       make("span", "guess", w(`judged.${vote}`, people[vote].twice)));
     byId("judged").hidden = !model.verdict;
     byId("judged").replaceChildren(make("table", "", make("tr", "", ...head), ...findings.map(findingRow)),
       make("p", "", w("judged.sold", { ...model.verdict, left: model.verdict?.left ?? "?" }), ...guesses),
-      make("ol", "best", make("li", "best-head", w("best")), ...best.map(({ person, colour, points }) =>
+      make("ol", "best", make("li", "best-head", w("best")), ...scored.map(({ person, colour, points }) =>
         make("li", colourOf(colour), make("b", "", nameOf(person)), ` ${w("points", { points })}`))));
   },
 };
 
-// stamp says which verdict is broken, by the audit's own evidence.
-const stamp = (finding) => make("p", "", make("b", "letter", finding.letter), stampText(finding));
-
+// stampText says how a verdict is broken, by the audit's own evidence.
 function stampText({ letter, orders = [], unit }) {
   const [first, second] = orders.map(nameOf);
   return w(`stamp.${letter}`, { 0: first, 1: second, orders: namesOf(orders), unit });
 }
 
-// fitCode chooses the size of the lines of code by their number and length.
-function fitCode(lines) {
-  const code = byId("code"), width = (size) => Math.floor(code.clientWidth / size / 0.61); // in characters
-  const rows = (size) => lines.reduce((sum, { text }) => sum + Math.ceil((text.length + 2) / width(size)), 0);
-  let size = rem() * 1.15; // a line that is too long is wrapped
-  while (size > 10 && rows(size) * size * 1.25 > code.clientHeight) size -= 0.5;
-  code.style.fontSize = `${size}px`;
+// fitCode chooses the largest size at which all lines of code are in sight: 16 px at least, or nobody reads them.
+function fitCode() {
+  const code = byId("code");
+  for (let size = Math.round(rem() * 1.15); size >= 16; size--) {
+    code.style.fontSize = `${size}px`;
+    if (code.scrollHeight <= code.clientHeight) return;
+  }
 }
 
 function unitCell(unit, buyers) {
@@ -378,7 +376,7 @@ function findingRow(finding) {
 
 // The lanes show a round from its first order to the end of its leases: so many ms at least and at most. A frozen
 // picture shows all.
-const least = 8000, most = 40000;
+const least = 5000, most = 40000;
 
 let view; // of the lanes, in the frame that is drawn
 const rem = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
@@ -410,13 +408,12 @@ function drawLanes(now) {
   view.nowX = xOf(now);
   const names = [], lanes = ["a", "b"].flatMap((instance, i) => {
     const y = i * (height + 4);
-    names.push(svg("rect", "lane", { x: 0, y, width: gutter, height }),
+    names.push(svg("rect", "lane", { x: 0, y, width: gutter, height: height + 4 }), // nothing looks out between them
       svg("text", `lane-name i${i}`, { x: gutter / 2, y: y + height / 2 }, instance));
     return [svg("rect", "lane", { x: 0, y, width, height }), ...drawLane(instance, y)];
   });
-  const gaps = model.gaps.map((gap) => path("gap", `M${xOf(gap.from)} 0v${whole}`));
-  byId("scene").replaceChildren(...lanes, ...gaps, ...names, ...model.twice.map(drawTwice),
-    ...frozen ? [] : [path("now", `M${view.nowX} 0v${whole}`)]);
+  byId("scene").replaceChildren(...lanes, ...model.gaps.map((gap) => path("gap", `M${xOf(gap.from)} 0v${whole}`)),
+    ...names, ...model.twice.map(drawTwice), ...frozen ? [] : [path("now", `M${view.nowX} 0v${whole}`)]);
 }
 
 const xOf = (at) => view.gutter + Math.max(-view.gutter - 9, (drawnTime(at) - view.left) * view.scale);
@@ -455,7 +452,9 @@ function drawLane(instance, top) {
     cmd.instance === instance && cmd.sent <= view.now && inSight(cmd.done));
   const marks = commands.map((cmd) => drawCommand(cmd, cmd.order?.bar ?? row));
   return [...model.faults[instance].flatMap((fault) => drawFault(fault, top)),
-    group(laneOf(instance), nobodys), ...drawn, group(laneOf(instance), marks)];
+    group(laneOf(instance), nobodys), ...drawn, group(laneOf(instance), marks),
+    ...model.faults[instance].filter(({ state }) => state === "dead").map(({ from }) =>
+      path("cross", cross(xOf(from), top + view.height / 2, view.rem)))];
 }
 
 // placeRows gives each order the first row that is free at its time, and returns the number of rows.
@@ -501,9 +500,9 @@ function drawHold(hold, order, { top, height }) {
   const released = order?.lost || ended - order?.released > 300 ? Infinity : order?.released ?? Infinity;
   const end = Math.min(ended, released), x = xOf(end), own = end === released || ended < hold.expires;
   const open = order?.state === "sent", bar = svg("g", "", {}, span("bar", hold.from, end, top, height));
-  if (hold.fence && height > 14) { // the number of the lease, which the stock compares
-    bar.append(svg("text", "fence", { x: xOf(hold.from) + 4, y: top + height * 0.9, "font-size": height },
-      hold.fence.slice(1)));
+  if (hold.fence && height > 14) { // the number of the lease, which the stock compares, between its read and its write
+    const x = (xOf(hold.from) + xOf(Math.min(end, view.now))) / 2, y = top + height * 0.9;
+    bar.append(svg("text", "fence", { x, y, "font-size": Math.max(18, height) }, hold.fence.slice(1)));
   }
   if (end === Infinity) return [bar];
   if (end > view.now) return [bar, svg("rect", "maybe", { x: view.nowX, y: top, width: x - view.nowX, height })];
@@ -536,7 +535,6 @@ function drawFault({ from, to, state }, top) {
   const { height, rem: size } = view, thin = state === "slow";
   const className = { slow: "fault", cut: "cut" }[state] ?? "stopped";
   return [span(className, from, to, thin ? top + height - 8 : top + 2, thin ? 8 : height - 4),
-    ...state === "dead" ? [path("cross", cross(xOf(from), top + height / 2, size))] : [],
     svg("text", "faulttext", { x: stuckX(from, to), y: top + height - 10, "font-size": size }, w(`fault.${state}`))];
 }
 
@@ -577,7 +575,7 @@ function frame() {
 const keys = {
   pause: "P", kill: "K", cut: "X", slow: "S", continue: "C", vote: "V", start: "V", anna: "A", bert: "B", all: "E",
   step: " ", flow: "Escape", again: "W", verdict: "Enter", reset: "R", next: "N", empty: "Delete",
-  diff: "D", help: "?",
+  diff: "D", help: "?", round: "1–9", turn: "← →",
 };
 const faults = ["pause", "kill", "cut", "slow"]; // Shift brings them to b
 const sensible = {
@@ -624,7 +622,7 @@ const own = {
   },
   help() {
     const all = Object.entries(keys).map(([name, key]) => `${words[`key.${key}`] ?? key}: ${w(`do.${name}`)}`);
-    byId("help").replaceChildren(...[...all, w("do.turn"), w("shift")].map((text) => make("li", "", text)));
+    byId("help").replaceChildren(...[...all, w("shift")].map((text) => make("li", "", text)));
     byId("help").hidden = !byId("help").hidden;
   },
 };
@@ -656,7 +654,10 @@ function startWall() {
   const reopen = listen(() => "/events", (message) => {
     offset = message.now - performance.now();
     if (message.fresh) model = newModel(model.round);
-    for (const event of message.events) attempt(() => events[event.kind]?.(event));
+    for (const event of message.events) {
+      if (stirring.includes(event.kind)) stir(event.at);
+      attempt(() => events[event.kind]?.(event));
+    }
     if (message.events.some(({ kind }) => ["round", "phase", "step"].includes(kind))) showControls();
     if (message.events.length > 0) show();
   });
