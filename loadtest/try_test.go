@@ -67,7 +67,8 @@ func TestTryOfServicesThatCannotBeTried(t *testing.T) {
 		{"reads", []string{"--stock", "HSET goods {product} {n}"}, `it sold without writing goods: .* --stock$`, nil},
 		{"cluster", nil, `connect without Redis Cluster$`, nil},
 		{"tls", nil, `connect with redis:// instead of rediss://$`, nil},
-		{"sells-out", nil, `a first order was not sold: POST /decrease was answered 409 {}; .* --order, .* --sold$`, nil},
+		{"sells-out", nil, `a first order was not sold: POST /decrease was answered 409 {}; the stock is in ` +
+			`ProductStock_10000 of database 0; .* --order, .* --sold$`, nil},
 		{"html-200", nil, `POST /decrease was answered 200 with an HTML page; .* --order`, nil},
 		{"html-404", nil, `POST /decrease was answered 404 with an HTML page; .* --order`, nil},
 		{"hangs-up", nil, `POST /decrease got no answer: .*EOF$`, nil},

@@ -10,6 +10,8 @@ import (
 
 	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire"
 )
 
 // learned is a trial of the right shop in Go that has learned what its lock is. It ends with the test.
@@ -125,4 +127,20 @@ func TestALateWriteLands(t *testing.T) {
 	assert.Equal(t, "SE", broken(cells[0]))
 	assert.NotEmpty(t, cells[0].Design)
 	assert.Empty(t, cells[0].Defect)
+}
+
+// No server gets a release before the write that was sent before it on its connection.
+func TestAReleaseStaysBehindALateWriteOnItsConnection(t *testing.T) {
+	f := forge()
+	on := func(c carried, conn int) *wire.Command {
+		c.Client, c.Conn = &f.ends[atA].Client, conn
+		return &wire.Command{Seen: c.Seen}
+	}
+	write, release := on(f.write(10), 1), on(f.del(11), 1)
+	f.traps = []*trap{{does: schedule.ComesLate, cmd: write}}
+	assert.Nil(t, f.lateBefore(release), "nobody knows yet that it releases")
+	f.passport.releases[f.shape(&release.Seen)] = true
+	assert.Same(t, write, f.lateBefore(release))
+	assert.Nil(t, f.lateBefore(on(f.del(11), 2)), "another connection")
+	assert.Nil(t, f.lateBefore(on(f.read(11), 1)), "no release")
 }

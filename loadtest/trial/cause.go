@@ -92,6 +92,10 @@ func deeds(commands []carried) (all []deed) {
 
 func (d *deed) took() bool { return acquired(&d.Command) }
 
+// before reports whether an order sent a command before another on one connection, so that no Redis gets them in the
+// other order, though a trial may hold the first.
+func (d *deed) before(other *deed) bool { return d.Conn == other.Conn && d.Came.Before(other.Came) }
+
 func (d *deed) sold() bool { return d.WritesStock() && d.Wrote() }
 
 // A course is what an order has done to its lock so far.
@@ -100,9 +104,10 @@ type course struct {
 	record map[*order][]carried
 	order  *order
 
-	has             map[string]time.Time // the keys that it took, heard of, and did not release
-	asked           bool                 // it took the lock, whether or not it heard so
-	released, tried time.Time
+	has      map[string]time.Time // the keys that it took, heard of, and did not release
+	asked    bool                 // it took the lock, whether or not it heard so
+	tried    time.Time
+	released *deed
 }
 
 // seen returns a defect that an order's own commands show, whatever came of it.
@@ -129,37 +134,46 @@ func (b *bench) unwoken(o *order, record map[*order][]carried) string {
 	if until.IsZero() && o.waited {
 		until = o.sent.Add(httpTime)
 	}
-	waits := false // it has asked for the lock, and does not have it
-	for _, d := range deeds(record[o]) {
+	if until.IsZero() || o.outcome == history.Sold || len(b.extra) > 0 || !waits(record[o]) {
+		return ""
+	}
+	freed, free := b.freeAt(until, record)
+	if freed = later(freed, o.sent); !free || until.Sub(freed) < margin {
+		return ""
+	}
+	return fmt.Sprintf("nobody wakes a waiter: %s got no unit in %s after the lock had been given back, though nobody "+
+		"had it", b.nameOf(o), since(freed, until))
+}
+
+// waits reports whether an order of these commands asked for the lock, did not get it, and has not sold.
+func waits(commands []carried) (waits bool) {
+	for _, d := range deeds(commands) {
 		switch {
 		case d.sold():
-			return ""
+			return false
 		case d.took() && !d.Delivered.IsZero():
 			waits = false
 		case d.Acquires(), d.Releases():
 			waits = true
 		}
 	}
-	if !waits || until.IsZero() || o.outcome == history.Sold || len(b.extra) > 0 {
-		return ""
-	}
+	return waits
+}
+
+// freeAt reports whether nobody had the lock at that moment, and since when.
+func (b *bench) freeAt(then time.Time, record map[*order][]carried) (since time.Time, free bool) {
 	has := map[string]bool{} // the keys that somebody has
-	var freed time.Time
 	for _, d := range b.inOrder(record) {
 		switch {
-		case d.Sent.After(until):
+		case d.Sent.After(then):
 		case d.took():
 			has[d.Key] = true
 		case d.Releases():
 			delete(has, d.Key)
-			freed = d.Sent
+			since = d.Sent
 		}
 	}
-	if freed = later(freed, o.sent); len(has) > 0 || until.Sub(freed) < margin {
-		return ""
-	}
-	return fmt.Sprintf("nobody wakes a waiter: %s got no unit in %s after the lock had been given back, though nobody "+
-		"had it", b.nameOf(o), since(freed, until))
+	return since, len(has) == 0
 }
 
 // inOrder returns what all orders did, in the order in which the Redis got it.
@@ -179,14 +193,14 @@ func (c *course) next(d *deed) string {
 		return c.take(d, name)
 	case d.Acquires():
 		c.tried = d.Sent
-	case d.Releases() && !c.asked:
+	case d.Releases() && !c.asked && !c.passport.Name:
 		return fmt.Sprintf("it released what it had not taken: %s's %s removed %s", name, d.Name, d.Key)
 	case d.Releases():
 		delete(c.has, d.Key)
-		c.released = d.Sent
-	case d.sold() && len(c.has) == 0 && !c.released.IsZero():
+		c.released = d
+	case d.sold() && len(c.has) == 0 && c.released != nil && !d.before(c.released):
 		return fmt.Sprintf("written after the release: %s's %s of the stock came %s after it had released the lock", name,
-			d.Name, since(c.released, d.Sent))
+			d.Name, since(c.released.Sent, d.Sent))
 	case d.sold() && !c.asked && !c.tried.IsZero():
 		return fmt.Sprintf("sold though the lock was another's: %s wrote the stock %s after it had found the lock taken",
 			name, since(c.tried, d.Sent))
@@ -240,7 +254,7 @@ func (b *bench) holder(record map[*order][]carried, not *order, taken *deed) (ho
 // took it: what that breaks is no bug of the shop.
 func (b *bench) ended(f fault, record map[*order][]carried) bool {
 	name, _, _ := strings.Cut(f.name, " ")
-	anna := b.find("anna")
+	anna := b.annas()
 	if anna == nil || name == "key-removed" || name == "server-restart" || name == "late" {
 		return true
 	}
@@ -273,21 +287,48 @@ func (b *bench) cause(c *history.Cell, record map[*order][]carried) string {
 		return fmt.Sprintf("each %s has a key of its own: %s", p.Apart, shown)
 	case p.Early:
 		return "written after the release: " + shown
-	case len(p.Locks) == 0 && !p.lockFree:
+	case len(p.Locks) == 0 && !p.lockFree && strings.Contains(lost, "S"):
 		return "no lock: it reads the stock and writes it in two steps, as v0: " + shown
 	case strings.Contains(lost, "S") && b.toldNo(record) != nil:
 		return fmt.Sprintf("it told %s no though it had written the stock", b.nameOf(b.toldNo(record))) + of(history.Stock)
+	case strings.Contains(lost, "R") && p.Name:
+		return "the value is the instance's, and its orders remove each other's lock" + of(history.OwnRelease)
 	case strings.Contains(lost, "R"):
 		return b.howItRemoved(c.Finding(history.OwnRelease), record) + of(history.OwnRelease)
 	case strings.Contains(lost, "L"):
 		return b.whyStuck(record) + of(history.Liveness)
 	}
-	return "of unknown cause: " + shown
+	return p.flaw(lost) + ": " + shown
+}
+
+// flaw names what of a plain sale explains that units are sold twice, or that two have the lock.
+func (p *Passport) flaw(lost string) string {
+	const unknown = "of unknown cause"
+	takes := strings.Fields(strings.ToLower(p.Acquire))
+	switch {
+	case len(p.Locks) == 0 && slices.ContainsFunc(p.steps, func(s step) bool { return strings.HasPrefix(s.shape, "watch") }):
+		return "it watches the stock on a connection that its orders share, and each ends the watch of the others"
+	case strings.Contains(lost, "S") && p.misread() != "":
+		return p.misread()
+	case strings.Contains(lost, "S") && p.Fence:
+		return "the stock hears of a new number only with its write, too late for what was read before; show it with the read"
+	case len(takes) > 0 && takes[0] == "set" && !slices.Contains(takes, "nx"):
+		return "it looks for the lock and takes it in two commands, SET without NX"
+	case p.Name:
+		return "the value is the instance's, and lets all its orders in"
+	case p.TTL > 0 && p.TTL < p.takes:
+		return "the lease ends within a plain sale"
+	}
+	return unknown
 }
 
 // whyStuck says why no fresh order gets through.
 func (b *bench) whyStuck(record map[*order][]carried) string {
 	switch p := b.passport; {
+	case b.diedWaiting(record):
+		return "whoever dies while it waits keeps its place in the line"
+	case b.prolongsAnothers(record) != "":
+		return "who waits prolongs the lock of whoever has it"
 	case p.TTLLater:
 		return "the lock and its TTL are two commands, as v1.5"
 	case p.TTL == 0 && len(p.Locks) > 0:
@@ -298,6 +339,31 @@ func (b *bench) whyStuck(record map[*order][]carried) string {
 		return "waiters wait for a message that a dead holder never sends, and do not look at the TTL"
 	}
 	return "of unknown cause"
+}
+
+// diedWaiting reports whether Anna's instance was killed while she waited for the lock.
+func (b *bench) diedWaiting(record map[*order][]carried) bool {
+	anna := b.annas()
+	return anna != nil && b.diedAt(anna.at) != history.Never && len(b.passport.Locks) > 0 && tookAt(record[anna]).IsZero()
+}
+
+// prolongsAnothers tells of an order that prolonged the lock that an order of the other instance had; "" if none did.
+func (b *bench) prolongsAnothers(record map[*order][]carried) string {
+	if b.passport.Kind != "string" { // it may be shared
+		return ""
+	}
+	for _, o := range b.orders {
+		for _, d := range deeds(record[o]) {
+			if !d.Prolongs() {
+				continue
+			}
+			if other := b.holder(record, o, &d); other != nil {
+				return fmt.Sprintf("%s's %s prolonged the lock of %s: it does not look at the value", b.nameOf(o), d.Name,
+					b.nameOf(other))
+			}
+		}
+	}
+	return ""
 }
 
 // toldNo returns an order that was told no, and whose last write of the stock took a unit; nil if there is none.
@@ -356,8 +422,10 @@ func (b *bench) renewedAfter(record map[*order][]carried) string {
 
 // remarks are what changes no exit code.
 func (b *bench) remarks(record map[*order][]carried) (all []string) {
-	if text := b.renewedAfter(record); text != "" {
-		all = append(all, text)
+	for _, text := range []string{b.renewedAfter(record), b.prolongsAnothers(record)} {
+		if text != "" {
+			all = append(all, text)
+		}
 	}
 	for _, o := range b.orders {
 		if text := b.keptFor(o, record); text != "" {

@@ -53,6 +53,12 @@ func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 			f.order("heinz", atB, history.Sold, 1000, 6500, f.acquire(1005), f.leave(6010, 8), f.release(6020))
 			// It has sold, and asks for a long time whether it has released the lock.
 			f.order("heike", atA, history.Unknown, 6600, 8900, f.acquire(6610), f.leave(6620, 7), f.release(6630))
+			// It sends its write and its release at once, and the trial holds the write.
+			late := f.leave(6650, 6)
+			late.Conn, late.Sent = 1, f.after(6700)
+			free := f.release(6651)
+			free.Conn = 1
+			f.order("karl", atB, history.Sold, 6640, 6710, f.acquire(6645), free, late)
 			// The lease ends while it works, somebody else sells, and the stock refuses its write.
 			f.order("ida", atA, history.Busy, 9000, 19000, f.acquire(9010), f.command(18000, history.EffectRefused, "eval"))
 			f.order("jan", atB, history.Sold, 9100, 12000, f.acquire(11500), f.leave(11600, 7), f.release(11700))
@@ -119,6 +125,40 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			stuck(f, f.renewal(700, history.EffectRenewed), f.renewal(1400, history.EffectRenewed))
 			f.orders[0].ended, f.orders[0].outcome = f.after(600), history.Busy
 		}},
+		{"crash 1", "L", "who waits prolongs the lock of whoever has it", "", func(f *forgery) {
+			f.passport.Kind = "string"
+			f.order("anna", atA, history.Unknown, 0, 0, f.acquire(10))
+			f.order("bert", atB, history.Busy, 900, 9000, f.tried(1010),
+				f.command(1020, history.EffectRenewed, "expire", lockKey), f.tried(8000)).phase = history.Probe
+		}},
+		{"crash 3", "L", "whoever dies while it waits keeps its place in the line", "", func(f *forgery) {
+			f.order("anna", atA, history.Unknown, 0, 0, f.tried(10))
+			f.order("bert", atB, history.Unknown, 900, 0, f.tried(1010), f.tried(8000)).phase = history.Probe
+			f.faults = []history.Fault{{Instance: f.ends[atA].Name, Text: killed, At: history.At(f.begun, f.after(20))}}
+		}},
+		{"late-release", "ER", "the value is the instance's, and its orders remove each other's lock", "", func(f *forgery) {
+			f.passport.Name = true
+			f.order("anna", atA, history.Sold, 0, 3000, f.acquire(10), f.read(20), f.write(30), f.release(2200))
+			f.order("bert", atA, history.Sold, 50, 2600, f.acquire(2100), f.read(2110), f.leave(2300, 8))
+		}},
+		{"two-instances", "SE", "it reads the stock before it has the lock", "", func(f *forgery) {
+			has := func(e history.Effect) step { return step{effects: []history.Command{{Effect: e}}} }
+			f.passport.steps = []step{has(history.EffectRead), has(history.EffectAcquired), has(history.EffectWrote)}
+			none(f)
+		}},
+		{"key-removed 1", "SE", "the stock hears of a new number only with its write, too late for what was read before; " +
+			"show it with the read", "", func(f *forgery) {
+			f.passport.Fence = true
+			none(f)
+		}},
+		{"two-instances", "SE", "it looks for the lock and takes it in two commands, SET without NX", "", func(f *forgery) {
+			f.passport.Acquire = "SET PX 2000"
+			none(f)
+		}},
+		{"two-instances", "SE", "the lease ends within a plain sale", "", func(f *forgery) {
+			f.passport.TTL, f.passport.takes = time.Millisecond, 5*time.Millisecond
+			none(f)
+		}},
 		{"busy", "R", "it released what it had not taken", "", func(f *forgery) {
 			f.order("anna", atA, history.Sold, 0, 900, f.acquire(10), f.read(20), f.write(800), f.release(850))
 			f.order("bert", atB, history.Busy, 50, 600, f.tried(100), f.del(500))
@@ -175,6 +215,12 @@ func TestRemarks(t *testing.T) {
 		"the lock stayed until its TTL though its order was told no: nobody undoes an acquire without a reply",
 		"Clara slept on for 1.97s though the lock was free",
 	}, c.Remarks)
+	f = forge()
+	f.passport.Kind = "string"
+	f.order("anna", atA, history.Sold, 0, 3000, f.acquire(10), f.read(20), f.write(30), f.release(40))
+	f.order("bert", atB, history.Busy, 15, 90, f.tried(16), f.command(20, history.EffectRenewed, "pexpire", lockKey))
+	assert.Equal(t, []string{"Bert's pexpire prolonged the lock of Anna: it does not look at the value"},
+		f.judge("two-instances").Remarks)
 	f = forge()
 	f.order("anna", atA, history.Sold, 0, 3000, without(f.acquire(10)), f.tried(20), f.tried(1900), f.acquire(2020),
 		f.read(2030), f.write(2040), f.release(2050))

@@ -48,9 +48,10 @@ func faultsFor(p *Passport) []fault {
 			fault{name: "reply-late" + number, quick: takes, play: caughtAt(atStep(k, schedule.Pass, true), lateReply)})
 	}
 	return append(faults,
+		fault{name: "crash 3", needs: []requirement{aLock, aWindow}, play: whileItWaits(dieWaiting), asks: waited},
 		fault{name: "late-acquire", needs: []requirement{aLock}, play: caughtAt(atAcquire, lateAcquire), asks: latecomer},
 		fault{name: "renewals-lost", needs: []requirement{aLock, aRenewal, aWindow}, play: renewalsLost, asks: overdue},
-		fault{name: "hang-up 1", quick: true, needs: []requirement{aLock, aWindow}, play: hangUpWaiting, asks: waited},
+		fault{name: "hang-up 1", quick: true, needs: []requirement{aLock, aWindow}, play: whileItWaits(hangUpWaiting), asks: waited},
 		fault{name: "hang-up 2", quick: true, needs: []requirement{aWindow}, play: whileHeld(hangUpWorking)},
 		fault{name: "waiter-unheard 1", needs: []requirement{aLock, aWindow, aMessage},
 			play: waiterUnheard(func(cmd *wire.Command) bool { return cmd.Message }, schedule.Refuse)},
@@ -64,6 +65,17 @@ func faultsFor(p *Passport) []fault {
 		fault{name: "server-restart", needs: []requirement{aWindow}, play: whileHeld(serverRestart), asks: bereft},
 		fault{name: "cut-off", needs: []requirement{aWindow}, play: whileHeld(cutOff), asks: overdue},
 	)
+}
+
+// mostLease is the longest lease whose end a cell waits for.
+const mostLease = time.Minute
+
+// aShortLease asks for one whose end can be waited for. A crowd waits for none.
+func (f *fault) aShortLease(p *Passport) string {
+	if f.crowd > 0 || p.TTL <= mostLease {
+		return ""
+	}
+	return fmt.Sprintf("a lease lasts %s, and a cell waits for its end: start the shop with one of 2 s", p.TTL)
 }
 
 func aLock(p *Passport) string { return either(len(p.Locks) > 0, "", "there is no lock in this Redis") }

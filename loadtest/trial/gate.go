@@ -73,6 +73,15 @@ func (b *bench) decide(cmd *wire.Command) {
 	if slices.ContainsFunc(b.traps, func(t *trap) bool { return t.cmd == cmd }) {
 		return // it is held
 	}
+	if write := b.lateBefore(cmd); write != nil {
+		cmd.Arrive = make(chan struct{})
+		b.gate.Decide(cmd, schedule.ComesLate)
+		go func() {
+			<-write.Done()
+			close(cmd.Arrive)
+		}()
+		return
+	}
 	i := slices.IndexFunc(b.traps, func(t *trap) bool {
 		return t.at == cmd.Client.Index && (t.cmd == nil || t.always) && t.is(cmd)
 	})
@@ -94,6 +103,18 @@ func (b *bench) decide(cmd *wire.Command) {
 		b.gate.Decide(cmd, t.does)
 	}
 	t.spring(cmd)
+}
+
+// lateBefore returns the late write behind which a release was sent on the same connection: it cannot arrive before that.
+// Renewals can, since most clients have them elsewhere.
+func (b *bench) lateBefore(release *wire.Command) *wire.Command {
+	for _, t := range b.traps {
+		if t.does == schedule.ComesLate && t.cmd != nil && t.cmd.Client == release.Client && t.cmd.Conn == release.Conn &&
+			b.passport.releases[b.shape(&release.Seen)] {
+			return t.cmd
+		}
+	}
+	return nil
 }
 
 // spring notes what a trap has caught. The caller has the bench's lock.

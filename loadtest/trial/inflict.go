@@ -72,17 +72,17 @@ func (b *bench) anna(t *trap) (*order, string) {
 }
 
 // bert lets Bert buy at b until he has sold, again when he is told no, for so long.
-func (b *bench) bert(atMost time.Duration) { b.bertUntil(atMost, nil) }
+func (b *bench) bert(atMost time.Duration) { b.bertUntil(atB, atMost, nil) }
 
-// bertUntil does so until something else has happened, too, and returns his last order.
-func (b *bench) bertUntil(atMost time.Duration, happened <-chan struct{}) (o *order) {
+// bertUntil does so at an instance, until something else has happened, too, and returns his last order.
+func (b *bench) bertUntil(at int, atMost time.Duration, happened <-chan struct{}) (o *order) {
 	late := time.After(atMost)
 	for n := 1; ; n++ {
 		name := "bert"
 		if n > 1 {
 			name = fmt.Sprintf("bert-%d", n)
 		}
-		o = b.order(name, atB)
+		o = b.order(name, at)
 		select {
 		case <-o.done:
 		case <-happened:
@@ -247,16 +247,21 @@ func crash(b *bench, anna *order, _ *trap) string {
 	return ""
 }
 
-// lateRelease holds a command of Anna's release until Bert has the lock. A third order comes while he has it.
+// lateRelease holds a command of Anna's release until Bert has the lock. A third order comes while he has it. If the
+// lock has a value for each instance, Bert comes to Anna's, where her release may take his lock for hers.
 func lateRelease(b *bench, anna *order, release *trap) string {
 	p, since := b.passport, time.Now()
-	works := b.set(b.replyOf(atB, p.beforeWrite()))
+	at, third := atB, atA
+	if p.Name {
+		at, third = third, at
+	}
+	works := b.set(b.replyOf(at, p.beforeWrite()))
 	if aLongReply(p) != "" { // the client would give the release up before the lease ends
 		if err := b.remove(); err != nil {
 			return err.Error()
 		}
 	}
-	bert := b.bertUntil(p.lease()+margin, works.sprung)
+	bert := b.bertUntil(at, p.lease()+margin, works.sprung)
 	if !isClosed(works.sprung) {
 		return "Bert did not get the lock while Anna's release was held: " +
 			either(p.messages && p.Every == 0, asleep, "it may be renewed until then")
@@ -265,7 +270,7 @@ func lateRelease(b *bench, anna *order, release *trap) string {
 	b.unset(release)
 	moment := min(p.lease()/4, 700*time.Millisecond) // Bert's own lease must not end
 	if wait(anna, moment); isClosed(anna.done) {
-		wait(b.order("clara", atA), moment)
+		wait(b.order("clara", third), moment)
 	}
 	b.unset(works)
 	<-bert.done
@@ -340,29 +345,38 @@ func renewalsLost(b *bench) string {
 	})(b)
 }
 
-func hangUpWaiting(b *bench) string {
-	works := b.set(b.replyOf(atB, b.passport.beforeWrite()))
-	bert := b.order("bert", atB)
-	if why := b.caught(works, bert); why != "" {
-		return why
+// whileItWaits has Anna wait for Bert, and does something to her meanwhile.
+func whileItWaits(do func(b *bench, anna *order)) func(*bench) string {
+	return func(b *bench) string {
+		works := b.set(b.replyOf(atB, b.passport.beforeWrite()))
+		bert := b.order("bert", atB)
+		if why := b.caught(works, bert); why != "" {
+			return why
+		}
+		anna := b.order("anna", atA)
+		wait(anna, 300*time.Millisecond)
+		if isClosed(anna.done) {
+			return "Anna was answered at once: orders do not wait"
+		}
+		do(b, anna)
+		time.Sleep(200 * time.Millisecond)
+		b.unset(works)
+		<-bert.done
+		b.settle(anna)
+		return ""
 	}
-	anna := b.order("anna", atA)
-	wait(anna, 300*time.Millisecond)
-	if isClosed(anna.done) {
-		return "Anna was answered at once: orders do not wait"
-	}
+}
+
+func hangUpWaiting(b *bench, anna *order) {
 	b.note(anna, time.Now(), false, "hung up while it waited")
 	anna.hang()
-	time.Sleep(200 * time.Millisecond)
-	b.unset(works)
-	<-bert.done
-	b.settle(anna)
-	return ""
 }
+
+func dieWaiting(b *bench, anna *order) { _ = crash(b, anna, nil) }
 
 // settle waits for what a shop does for a customer who has hung up: it may still buy for her.
 func (b *bench) settle(o *order) {
-	for until := time.Now().Add(margin); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+	for until := time.Now().Add(margin); time.Now().Before(until) && !b.ends[o.at].isDown(); time.Sleep(50 * time.Millisecond) {
 		if slices.ContainsFunc(b.record()[o], func(c carried) bool { return c.did((*history.Command).Releases) }) {
 			return
 		}

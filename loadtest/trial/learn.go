@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -40,6 +41,9 @@ func (t *Trial) Learn(ctx context.Context) (*Passport, error) {
 		return nil, err
 	}
 	b.findLocks(sales, keys)
+	if key := p.leftBehind(sales); key != "" {
+		return nil, fmt.Errorf("%w: it never releases %s: each order waits until the one before has lost it", errShop, key)
+	}
 	if err := b.lookAt(p.Locks); err != nil {
 		return nil, err
 	}
@@ -69,6 +73,7 @@ func (b *bench) firstSales() (written map[string]time.Time, err error) {
 		if err := b.problem(o); err != nil {
 			return nil, err
 		}
+		b.passport.takes = o.ended.Sub(o.sent) // the first may have to connect
 	}
 	b.quiet()
 	_, written, err = b.ledger.Entries(b.ctx, b.store.Redis)
@@ -102,13 +107,29 @@ func (b *bench) problem(o *order) error {
 	case o.outcome == history.Unknown && o.status == 0:
 		return fmt.Errorf("%w: %s", errShop, said)
 	case o.outcome != history.Sold:
-		return fmt.Errorf("%w: a first order was not sold: %s; tell how a unit is ordered by --order, and what a sale "+
-			"looks like by --sold", errShop, said)
+		return fmt.Errorf("%w: a first order was not sold: %s%s; tell how a unit is ordered by --order, and what a sale "+
+			"looks like by --sold", errShop, said, b.hindrance())
 	case !wrote:
 		return fmt.Errorf("%w: it sold without writing %s: %s; tell how a unit is ordered by --order, and where the stock "+
 			"is by --stock", errShop, b.shelf().Key, said)
 	}
 	return nil
+}
+
+// hindrance says what may have kept a plain order from being sold, such as a lock that the one before has left.
+func (b *bench) hindrance() (text string) {
+	text = fmt.Sprintf("; the stock is in %s of database 0", b.shelf().Key)
+	var left []string
+	_ = b.alone(func(to *redis.Client) (err error) {
+		left, err = to.Keys(b.ctx, "*").Result()
+		return err
+	})
+	left = slices.DeleteFunc(left, func(key string) bool { return key == b.shelf().Key })
+	if len(b.orders) > 1 && len(left) > 0 && len(left) <= 3 {
+		slices.Sort(left)
+		text += "; the order before it left " + quoted(left)
+	}
+	return text
 }
 
 // A sale is what a plain order did.
@@ -177,6 +198,21 @@ func (b *bench) findLocks(sales []*sale, keys []string) {
 	}
 }
 
+// leftBehind returns a key of the lock that each sale but the first found taken, though all others had ended; "" if
+// there is none.
+func (p *Passport) leftBehind(sales []*sale) string {
+	for _, key := range p.Locks {
+		tried := func(c *history.Command) bool { return c.Key == key && c.Acquires() && !c.Succeeded() }
+		found := func(s *sale) bool {
+			return slices.ContainsFunc(s.steps, func(one step) bool { return one.has(tried) })
+		}
+		if found(sales[1]) && found(sales[2]) {
+			return key
+		}
+	}
+	return ""
+}
+
 // makesNewKeys reports whether each sale asked for a key, if it is absent, that no other sale names.
 func (b *bench) makesNewKeys(sales []*sale) bool {
 	var asked []string
@@ -220,14 +256,15 @@ func (b *bench) describe(sales []*sale) {
 
 // tellSteps tells from the steps of one sale how the lock is taken and released.
 func (p *Passport) tellSteps() {
-	wrote, released := false, false
+	wrote, released, endless := false, false, false
 	var how []string
 	for _, one := range p.steps {
 		wrote = wrote || one.has((*history.Command).WritesStock)
+		endless = endless || one.has(acquired) && one.has((*history.Command).Endless)
 		switch {
 		case one.has(acquired) && p.Acquire == "":
-			p.Acquire = commandText(one.args)
-		case one.has((*history.Command).Prolongs) && !wrote:
+			p.Acquire = either(strings.HasPrefix(one.shape, "exec"), "in a transaction", commandText(one.args))
+		case one.has((*history.Command).Prolongs) && !wrote && endless:
 			p.TTLLater = true
 		case one.has((*history.Command).Releases):
 			released, p.Early = true, p.Early || !wrote
@@ -237,7 +274,7 @@ func (p *Passport) tellSteps() {
 		}
 	}
 	if released {
-		p.Release = strings.Join(slices.Compact(how), ", ")
+		p.Release = cmp.Or(strings.Join(slices.Compact(how), ", "), withWrite)
 	}
 }
 
@@ -364,8 +401,14 @@ func (b *bench) lookAtHeld(commands []carried) error {
 	p := b.passport
 	kind, _, ends := b.looker.Load().Holds(p.Locks[0])
 	p.Kind = kind
-	if took := tookAt(commands); !took.IsZero() && !ends.IsZero() {
-		p.TTL = ends.Sub(took).Round(10 * time.Millisecond)
+	for _, d := range deeds(commands) {
+		switch {
+		case !d.took():
+		case kind == "none" || !ends.IsZero() && ends.Sub(d.Sent) < 10*time.Millisecond: // it has ended, or is about to
+			p.Kind, p.TTL = "string", ttlOf(d.Args)
+		case !ends.IsZero():
+			p.TTL = ends.Sub(d.Sent).Round(10 * time.Millisecond)
+		}
 	}
 	p.dumps = map[string]string{}
 	return b.alone(func(to *redis.Client) error {
@@ -376,6 +419,18 @@ func (b *bench) lookAtHeld(commands []carried) error {
 		}
 		return nil
 	})
+}
+
+// ttlOf returns the TTL that a SET gives its key, 0 if none.
+func ttlOf(args []string) time.Duration {
+	for i, arg := range args {
+		unit := map[string]time.Duration{"PX": time.Millisecond, "EX": time.Second}[strings.ToUpper(arg)]
+		if unit > 0 && i+1 < len(args) {
+			n, _ := strconv.Atoi(args[i+1])
+			return time.Duration(n) * unit
+		}
+	}
+	return 0
 }
 
 // keepScripts keeps the scripts that orders have sent in whole, and returns how many there are.
@@ -414,7 +469,8 @@ func (b *bench) sentAgain(held *wire.Command) (again bool) {
 
 // watchRenewals tells how a lock was renewed whose order was held at that command.
 func (b *bench) watchRenewals(held *wire.Command, commands []carried) {
-	p, last := b.passport, held.Sent
+	p := b.passport
+	times := []time.Time{held.Sent}
 	for _, d := range deeds(commands) {
 		shape := b.shape(&d.Seen)
 		if !d.Prolongs() || d.Sent.Before(held.Answered) || p.writes[shape] {
@@ -422,10 +478,15 @@ func (b *bench) watchRenewals(held *wire.Command, commands []carried) {
 		}
 		p.renewals[shape] = true
 		p.Shared = p.Shared || d.Conn == held.Conn
-		if p.Every == 0 {
-			p.Every = d.Sent.Sub(last)
-		}
-		last = d.Sent
+		times = append(times, d.Sent)
+	}
+	n := min(len(times), 3)
+	if n == 1 || p.Every > 0 {
+		return
+	}
+	every := times[n-1].Sub(times[n-2])
+	if every > p.lease()/10 || b.Slow == nil { // else it came with the acquire, and those behind it are held: see watchSlow
+		p.Every = every
 	}
 }
 

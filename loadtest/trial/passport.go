@@ -31,9 +31,10 @@ type Passport struct {
 	Shared   bool          `json:"shared"`          // renewals come on the connection of the sale
 	Apart    string        `json:"apart,omitempty"` // "order" or "instance": each has a key of its own
 
-	messages bool // waiters get messages
-	lockFree bool // the write depends on what is there
-	slow     bool // an order can be made slow
+	takes    time.Duration // a plain sale
+	messages bool          // waiters get messages
+	lockFree bool          // the write depends on what is there
+	slow     bool          // an order can be made slow
 
 	steps                        []step // of a plain sale
 	acquires, releases, renewals shapes
@@ -78,19 +79,36 @@ func digest(args []string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// beforeWrite returns the last step before the first write of the stock: its read, if there is one, since other keys of
-// the lock may be taken beside that. It is nil if the write is the first step.
+// beforeWrite returns the last step before the first write of the stock: its read under the lock, if there is one,
+// since other keys of the lock may be taken beside that. It is nil if the write is the first step.
 func (p *Passport) beforeWrite() (before *step) {
+	locked, read := len(p.Locks) == 0, false
 	for i := range p.steps {
 		s := &p.steps[i]
+		locked = locked || s.has(acquired)
+		reads := locked && s.has((*history.Command).ReadsStock)
 		switch {
 		case s.has((*history.Command).WritesStock):
 			return before
-		case s.has((*history.Command).ReadsStock), before == nil || !before.has((*history.Command).ReadsStock):
-			before = s
+		case reads, !read:
+			before, read = s, read || reads
 		}
 	}
 	return nil
+}
+
+// misread says how a sale comes to write a stock that it has not read under its lock; "" if it reads it there, or
+// writes what depends on what is there.
+func (p *Passport) misread() string {
+	switch before := p.beforeWrite(); {
+	case len(p.Locks) == 0 || before == nil || before.has((*history.Command).ReadsStock):
+		return ""
+	case slices.ContainsFunc(p.steps, func(s step) bool { return s.has((*history.Command).ReadsStock) }):
+		return "it reads the stock before it has the lock"
+	case p.lockFree:
+		return ""
+	}
+	return "it writes the stock without having read it"
 }
 
 // afterWrite returns the steps on the lock after the last write of the stock: the release.
@@ -130,7 +148,7 @@ func (p *Passport) family() string {
 // Closest names the rung that the lock is most like.
 func (p *Passport) Closest() string {
 	family := p.family()
-	script := strings.Contains(p.Release, "script")
+	atOnce := strings.Contains(p.Release, "script") || strings.Contains(p.Release, "WATCH") || p.Release == withWrite
 	switch {
 	case family != "v4" || len(p.Locks) == 0:
 		return family
@@ -138,13 +156,16 @@ func (p *Passport) Closest() string {
 		return "v1"
 	case p.TTLLater:
 		return "v1.5"
-	case script:
+	case atOnce:
 		return "v4"
 	case strings.Contains(p.Release, ","):
 		return "v3"
 	}
 	return "v2"
 }
+
+// withWrite is how a lock is released by the command that writes the stock.
+const withWrite = "the command that writes the stock"
 
 // String returns the passport as one paragraph.
 func (p *Passport) String() string {
@@ -165,7 +186,7 @@ func (p *Passport) String() string {
 	case p.TTL == 0:
 		parts = append(parts, "no TTL")
 	default:
-		parts = append(parts, "lease "+p.TTL.String())
+		parts = append(parts, "lease "+p.TTL.String()+either(p.TTL < p.takes, ", which is shorter than a sale takes", ""))
 	}
 	parts = append(parts, either(p.Token, "a new value each time (a token)",
 		either(p.Name, "a value for each instance", "the same value each time (no token)")))

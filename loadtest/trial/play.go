@@ -74,7 +74,8 @@ func (b *bench) fresh() (probes []*order, err error) {
 	if err := b.put(onShelf); err != nil {
 		return nil, err
 	}
-	for at, e := range b.ends {
+	for _, at := range []int{atB, atA} { // a has seen the fault, and may have left something that lets it in
+		e := b.ends[at]
 		own, through := b.freshAt(at)
 		switch {
 		case b.ctx.Err() != nil:

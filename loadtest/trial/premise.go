@@ -2,6 +2,7 @@ package trial
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -12,9 +13,9 @@ import (
 // the fault did not. It returns "" if it did.
 type premise func(b *bench, record map[*order][]carried) string
 
-// find returns an order by its name, nil if there is none.
-func (b *bench) find(name string) *order {
-	if i := slices.IndexFunc(b.orders, func(o *order) bool { return o.name == name }); i >= 0 {
+// annas returns Anna's order, nil if there is none.
+func (b *bench) annas() *order {
+	if i := slices.IndexFunc(b.orders, func(o *order) bool { return o.name == "anna" }); i >= 0 {
 		return b.orders[i]
 	}
 	return nil
@@ -37,7 +38,7 @@ func soldAt(instances int) premise {
 // overdue asks that the other customer came when Anna had had the lock for a lease, if it ends at all, and had yet to
 // write.
 func overdue(b *bench, record map[*order][]carried) string {
-	taken := tookAt(record[b.find("anna")])
+	taken := tookAt(record[b.annas()])
 	switch {
 	case taken.IsZero() || b.passport.TTL == 0:
 		return bereft(b, record)
@@ -71,7 +72,7 @@ func tookAt(commands []carried) time.Time {
 // may have noticed, and what came later counts too.
 func (b *bench) comes(record map[*order][]carried, since time.Time) bool {
 	var write time.Time
-	for _, d := range deeds(record[b.find("anna")]) {
+	for _, d := range deeds(record[b.annas()]) {
 		if d.WritesStock() && write.IsZero() {
 			write = d.Sent
 		}
@@ -83,10 +84,10 @@ func (b *bench) comes(record map[*order][]carried, since time.Time) bool {
 	})
 }
 
-// berts returns the commands of those who buy at b.
+// berts returns the commands of Bert's orders.
 func (b *bench) berts(record map[*order][]carried) (all []carried) {
 	for _, o := range b.orders {
-		if o.at == atB && o.phase == history.Buy {
+		if strings.HasPrefix(o.name, "bert") {
 			all = append(all, record[o]...)
 		}
 	}
@@ -101,7 +102,7 @@ func (b *bench) asks(c carried) bool {
 // landed asks that Anna's write arrived late, and that the other customer came before.
 func landed(b *bench, record map[*order][]carried) string {
 	late := func(c carried) bool { return c.Decision == schedule.ComesLate }
-	if !slices.ContainsFunc(record[b.find("anna")], late) {
+	if !slices.ContainsFunc(record[b.annas()], late) {
 		return "Anna's write never arrived"
 	}
 	return overdue(b, record)
@@ -110,14 +111,14 @@ func landed(b *bench, record map[*order][]carried) string {
 // latecomer asks that an acquire that came late took the lock.
 func latecomer(b *bench, record map[*order][]carried) string {
 	late := func(d deed) bool { return d.Decision == schedule.ComesLate && d.took() }
-	return either(slices.ContainsFunc(deeds(record[b.find("anna")]), late), "",
+	return either(slices.ContainsFunc(deeds(record[b.annas()]), late), "",
 		"the acquire that came late found the lock taken, or never arrived")
 }
 
 // overlaps asks that Anna's release came to its wire before Bert took the lock, and to the Redis after that.
 func overlaps(b *bench, record map[*order][]carried) string {
 	for _, d := range deeds(b.berts(record)) {
-		if d.took() && spans(record[b.find("anna")], d.Sent) {
+		if d.took() && spans(record[b.annas()], d.Sent) {
 			return ""
 		}
 	}
@@ -131,7 +132,7 @@ func spans(commands []carried, then time.Time) bool {
 
 // unheard asks that Bert's subscription was under way when Anna released the lock.
 func unheard(b *bench, record map[*order][]carried) string {
-	for _, d := range deeds(record[b.find("anna")]) {
+	for _, d := range deeds(record[b.annas()]) {
 		if d.Releases() && spans(b.berts(record), d.Sent) {
 			return ""
 		}
@@ -142,7 +143,7 @@ func unheard(b *bench, record map[*order][]carried) string {
 // renewed asks that a renewal of Anna's came when her lock had gone, unless she wrote nothing: she may have noticed.
 // Then the other customer came.
 func renewed(b *bench, record map[*order][]carried) string {
-	anna := record[b.find("anna")]
+	anna := record[b.annas()]
 	renews := func(c carried) bool {
 		return b.passport.renewals[b.shape(&c.Seen)] && b.since(c.Came) > b.faults[0].At
 	}
@@ -155,5 +156,5 @@ func renewed(b *bench, record map[*order][]carried) string {
 // waited asks that Anna had asked for the lock before her fault was over.
 func waited(b *bench, record map[*order][]carried) string {
 	asked := func(c carried) bool { return b.asks(c) && b.since(c.Came) < b.faults[0].End }
-	return either(slices.ContainsFunc(record[b.find("anna")], asked), "", "Anna had not asked for the lock yet")
+	return either(slices.ContainsFunc(record[b.annas()], asked), "", "Anna had not asked for the lock yet")
 }

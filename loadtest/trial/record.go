@@ -72,7 +72,7 @@ func (b *bench) record() map[*order][]carried {
 			if o == nil {
 				continue
 			}
-			if !c.did((*history.Command).Acquires) {
+			if !c.did((*history.Command).Acquires) && !b.passport.Name {
 				o = ownerOf(c, tokens, o)
 			}
 			if c.did(acquired) {

@@ -99,7 +99,7 @@ func (t *Trial) shelf() wire.Shelf {
 }
 
 // patience is the time in which a fresh order has to get through.
-func (t *Trial) patience() time.Duration { return t.passport.TTL + margin }
+func (t *Trial) patience() time.Duration { return t.passport.lease() + margin }
 
 // Run plays the cells side by side, and returns them in their order; one that could not be played says why. It calls
 // finished as each is known, one at a time.
@@ -184,7 +184,7 @@ func checkOnly(names []string) error {
 
 // one plays one cell if it can be had, once more if the machine was busy with something else.
 func (t *Trial) one(ctx context.Context, f fault) (r *history.Cell, err error) {
-	for _, need := range f.needs {
+	for _, need := range append([]requirement{f.aShortLease}, f.needs...) {
 		if why := need(t.passport); why != "" {
 			r = t.newCell(f)
 			r.NotRun = why
@@ -234,7 +234,7 @@ func (t *Trial) take(ctx context.Context) (*bench, error) {
 	for _, script := range t.passport.scripts { // or the first renewal may be a NOSCRIPT behind a command that is held
 		err = errors.Join(err, b.store.Redis.ScriptLoad(ctx, script).Err())
 	}
-	for range 3 { // the first order of an instance also connects, and loads scripts; a release may come after its answer
+	for range 3 { // the first order of an instance also connects, and loads scripts
 		if err == nil && b.isAsNew() {
 			return b, nil
 		}

@@ -72,6 +72,18 @@ func TestTrialsOfShops(t *testing.T) {
 	}
 }
 
+// A lock that nobody gives back makes every order wait: nothing else can be told of it.
+func TestALockThatStaysBehind(t *testing.T) {
+	t.Parallel()
+	backendtest.Require(t)
+	backendtest.Long(t)
+	trial, ctx, err := New(t.Context(), options(t, shop{file: inPython, kind: "keeps-it"}.command(t)...))
+	require.NoError(t, err)
+	_, err = trial.Learn(ctx)
+	assert.ErrorContains(t, err, "it never releases lock:10000")
+	assert.NoError(t, trial.Close())
+}
+
 // Where the other customer slept while Anna was over her lease, nothing was asked.
 func TestCellsThatAskedNothing(t *testing.T) {
 	t.Parallel()
@@ -95,7 +107,7 @@ func TestCellsByName(t *testing.T) {
 		want  []string
 	}{
 		{only: []string{"busy"}, want: []string{"busy"}},
-		{only: []string{"crash"}, want: []string{"crash 1", "crash 2"}},
+		{only: []string{"crash"}, want: []string{"crash 1", "crash 2", "crash 3"}},
 		{only: []string{"busy", "crash 2"}, want: []string{"busy", "crash 2"}, quick: true},
 	} {
 		trial.Quick, trial.Only = one.quick, one.only
@@ -107,7 +119,7 @@ func TestCellsByName(t *testing.T) {
 		}
 		assert.Equal(t, one.want, names)
 	}
-	for _, name := range []string{"", "cras", "crash 3", "CRASH"} {
+	for _, name := range []string{"", "cras", "crash 4", "CRASH"} {
 		trial.Only = []string{name}
 		_, err := trial.chosen()
 		assert.ErrorContains(t, err, "there is no cell \""+name+"\"; there are one-instance, ")

@@ -66,6 +66,7 @@ type deeds struct {
 	made    bool // it was not there, or no longer
 	removed bool // it was there
 	dropped bool // somebody has it no more
+	counted bool // a counter that was there goes on
 	refused bool // the server answered with an error, and nothing was written
 }
 
@@ -84,7 +85,12 @@ func (t table) did(c *carried, key string, before, after look) *deeds {
 			d.named, d.now = true, d.before.exists()
 		}
 		d.scripts = d.scripts || one.script
-		d.add(c.answered(t.write(one.args), one), one.args)
+		w := c.answered(t.write(one.args), one)
+		if w.counts && d.now && !one.script { // whoever made the counter has the lock; who finds it has counted in vain
+			d.wrote, d.tried, d.counted = true, true, true
+			continue
+		}
+		d.add(w, one.args)
 	}
 	d.refused = !d.wrote && (d.named || slices.Contains(t.keys(c.sent), key)) && c.refused()
 	return d
@@ -128,6 +134,9 @@ func (d *deeds) lost(owner string) bool {
 
 // added counts the owners that had not had the key before.
 func (d *deeds) added() (n int) {
+	if d.counted {
+		return 0
+	}
 	for _, owner := range d.after.owners {
 		if !slices.Contains(d.before.owners, owner) {
 			n++
@@ -237,6 +246,7 @@ type write struct {
 	present bool // only if there is one
 	removes bool // the whole key
 	shrinks bool // removes a part
+	counts  bool // one more, or one less
 	depends bool // on what the key has, whether it changes anything
 	mayFail bool // it did nothing if it is answered with 0 or nil
 }
@@ -261,6 +271,8 @@ func (t table) write(args []string) write {
 		w.absent, w.present, w.mayFail = has("nx"), has("xx"), !has("get")
 	case "setnx":
 		w.absent, w.mayFail = true, true
+	case "incr", "incrby", "decr", "decrby":
+		w.counts = true
 	case "hsetnx":
 		w.depends, w.mayFail = true, true
 	case "zadd":

@@ -66,6 +66,10 @@ func TestEffectsOnALock(t *testing.T) {
 		want          history.Effect
 	}{
 		{"takes", none, mine, "SET lock t NX PX 10000", "OK", history.EffectAcquired},
+		{"counts to one", none, str("1", 0), "incr lock", "1", history.EffectAcquired + history.Endless},
+		{"counts on", str("1", long), str("2", long), "incr lock", "2", history.EffectTried},
+		{"counts on, and is let in by a script", str("1", long), str("2", long), "eval; incr lock", "2",
+			history.EffectAcquired},
 		{"takes for ever", none, str(token, 0), "setnx lock t", "1", history.EffectAcquired + history.Endless},
 		{"takes by a script that returns nothing", none, mine, "eval; exists lock; set lock t; pexpire lock 10000", "(nil)",
 			history.EffectAcquired},

@@ -11,7 +11,8 @@ import redis as redispy
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-STOCK, SEEN, LOCK, FENCE, FREED = "ProductStock_10000", "seen:10000", "lock:10000", "fence:10000", "freed:10000"
+STOCK, SEEN, LOCK, FENCE, FREED, LINE = "ProductStock_10000", "seen:10000", "lock:10000", "fence:10000", "freed:10000", \
+    "line:10000"
 LEASE, RENEWAL, POLL = 2, 0.6, 0.05  # seconds
 
 # Newer versions of redis-py send a command again when its reply is lost. These shops do so only where they say it.
@@ -23,6 +24,9 @@ EXTEND = script(f"return {OWNER} == ARGV[1] and redis.call('PEXPIRE', KEYS[1], A
 DELETE_BY_PREFIX = script(f"return ({OWNER} or ''):sub(1, 5) == ARGV[1]:sub(1, 5) and redis.call('DEL', KEYS[1])")
 EXTEND_OR_SET = script(
     f"return ({OWNER} or ARGV[1]) == ARGV[1] and redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])")
+LINE_UP = script("""
+if not redis.call('LPOS', KEYS[2], ARGV[1]) then redis.call('RPUSH', KEYS[2], ARGV[1]) end
+return redis.call('LINDEX', KEYS[2], 0) == ARGV[1] and redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])""")
 # The count starts at Redis' own time in microseconds: if its key is lost, the numbers still grow.
 ACQUIRE_FENCED = script("""
 if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 0 end
@@ -177,6 +181,52 @@ class NoTtl(Right):  # a crash leaves the lock for ever
 
 class RenewAfter(Renewed):  # the renewal is not stopped: it goes on for as long as the release has not arrived
     def release(self): Right.release(self)
+
+class ReadFirst(Right):  # it looks at the stock before it has the lock
+    def order(self):
+        self.left = int(redis.get(STOCK) or 0)
+        return super().order()
+
+    def read(self): return self.left
+
+class Remember(Right):  # each instance keeps the stock in its memory
+    left = None
+
+    def read(self):
+        Remember.left = int(redis.get(STOCK) or 0) if Remember.left is None else Remember.left
+        return Remember.left
+
+    def write(self, left):
+        super().write(left)
+        Remember.left = left
+
+class LookThenSet(Right):  # two may look before either sets
+    def acquire(self): return not redis.exists(self.key) and redis.set(self.key, self.token, px=LEASE * 1000)
+
+class OneValue(Right):  # the orders of an instance have one value, by which one may release the lock of another
+    def __init__(self, customer):
+        super().__init__(customer)
+        self.token = "instance-" + os.environ["PORT"]
+
+class WaitersProlong(Right):  # who finds the lock taken sets its TTL anew, also when its holder is dead
+    def acquire(self):
+        with redis.pipeline() as pipe: return pipe.setnx(self.key, self.token).expire(self.key, LEASE).execute()[0]
+
+class LateNumber(Fenced):  # the stock hears of a number with the write, and what an older one wrote since the read is lost
+    def read(self): return int(redis.get(STOCK) or 0)
+
+class Counter(DelWithoutLook):  # whoever counts to one has the lock; those who wait count on
+    def acquire(self): return redis.incr(self.key) == 1 and redis.pexpire(self.key, LEASE * 1000)
+
+class Line(Right):  # whoever dies in the line stays in it, and nobody behind gets to its head
+    def acquire(self): return LINE_UP([self.key, LINE], [self.token, LEASE * 1000])
+    def give_up(self): return redis.lrem(LINE, 0, self.token) and 423
+    def release(self):
+        super().release()
+        redis.lpop(LINE)
+
+class KeepsIt(Right):  # it never gives the lock back
+    def release(self): pass
 
 class Sleeper(Right):  # a waiter sleeps until a message: a holder that dies sends none, nor does the end of a lease
     patience = 6

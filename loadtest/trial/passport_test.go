@@ -1,0 +1,72 @@
+package trial
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"stockapi/loadtest/history"
+)
+
+// What a passport says of a lock goes by the steps of a plain sale.
+func TestAPassportOfASale(t *testing.T) {
+	one := func(shape string, effects ...history.Effect) step {
+		s := step{shape: shape, args: strings.Fields(shape)}
+		for _, e := range effects {
+			s.effects = append(s.effects, history.Command{Effect: e})
+		}
+		return s
+	}
+	take := step{shape: "set lock", args: []string{"SET", "lock", "token", "NX", "PX", "2000"},
+		effects: []history.Command{{Effect: history.EffectAcquired}}}
+	read, write := one("get stock", history.EffectRead), one("set stock", history.EffectWrote)
+	free, atOnce := one("eval lock", history.EffectReleased), one("exec", history.EffectWrote, history.EffectReleased)
+	watch, look, remove := one("watch lock"), one("get lock"), one("exec lock", history.EffectReleased)
+	for _, sale := range []struct {
+		what          string
+		steps         []step
+		release, rung string
+		held          int // the step before the write
+		misread       string
+	}{
+		{"right", []step{take, read, write, free}, "a script", "v4", 1, ""},
+		{"a read before the lock", []step{read, take, write, free}, "a script", "v4", 1,
+			"it reads the stock before it has the lock"},
+		{"a read before the lock, and under it", []step{read, take, read, write, free}, "a script", "v4", 2, ""},
+		{"no read", []step{take, write, free}, "a script", "v4", 0, "it writes the stock without having read it"},
+		{"the lock's other key after the read", []step{take, read, take, write, free}, "a script", "v4", 1, ""},
+		{"released with the write", []step{take, read, watch, atOnce}, withWrite, "v4", 1, ""},
+		{"a release that watches", []step{take, read, write, watch, look, remove}, "WATCH, GET, EXEC", "v4",
+			1, ""},
+	} {
+		p := &Passport{Locks: []string{"lock"}, TTL: 2 * time.Second, steps: sale.steps, acquires: shapes{},
+			releases: shapes{}, renewals: shapes{}, writes: shapes{}}
+		for i := range p.steps {
+			p.sort(&p.steps[i])
+		}
+		p.tellSteps()
+		assert.Equal(t, "SET NX PX 2000", p.Acquire, sale.what)
+		assert.Equal(t, sale.release, p.Release, sale.what)
+		assert.Equal(t, sale.rung, p.Closest(), sale.what)
+		assert.Equal(t, &p.steps[sale.held], p.beforeWrite(), sale.what)
+		assert.Equal(t, sale.misread, p.misread(), sale.what)
+	}
+}
+
+// A lease that ends before anybody looks is known by the command alone.
+func TestTTLOfASet(t *testing.T) {
+	assert.Equal(t, 2*time.Millisecond, ttlOf([]string{"SET", "lock", "token", "NX", "PX", "2"}))
+	assert.Equal(t, 2*time.Second, ttlOf([]string{"set", "lock", "token", "ex", "2"}))
+	assert.Zero(t, ttlOf([]string{"SET", "lock", "px"}))
+	assert.Zero(t, ttlOf([]string{"SETNX", "lock", "token"}))
+}
+
+// A cell waits for the end of no lease that lasts for hours. A crowd waits for none.
+func TestALongLeaseIsNotWaitedFor(t *testing.T) {
+	p := &Passport{TTL: 2000 * time.Second}
+	assert.Contains(t, (&fault{}).aShortLease(p), "a lease lasts 33m20s")
+	assert.Empty(t, (&fault{crowd: 1}).aShortLease(p))
+	assert.Empty(t, (&fault{}).aShortLease(&Passport{TTL: 30 * time.Second}))
+}
