@@ -47,7 +47,7 @@ func TestWhichLock(t *testing.T) {
 	for _, row := range readme[1:] {
 		for _, shop := range regexp.MustCompile("`([^`]*)`").FindAllStringSubmatch(row[0], -1) {
 			named++
-			assert.Equal(t, found[shop[1]], [2]string{row[1], row[2]}, shop[1])
+			assert.Equal(t, [2]string{row[1], row[2]}, found[shop[1]], shop[1])
 		}
 	}
 	assert.Len(t, found, named, "README names each shop of the league once")
