@@ -207,10 +207,11 @@ func (b *browser) checkChinese(t *testing.T) {
 {"n":6,"at":4,"kind":"refused","order":"anna","own":"2","newest":"4"}
 {"n":7,"at":4,"kind":"refused","order":"anna","own":"3","newest":"4"}
 {"n":8,"at":4,"kind":"verdict","sold":2,"left":99,"twice":1,"best":[{"person":"fox","colour":0,"points":2}],"findings":[
-{"letter":"S","verdict":"stock","result":"BROKEN","because":"a sold it","unit":100,"orders":["anna","fox"],"moments":[3500,4250]},
-{"letter":"R","verdict":"own-release","result":"ok","because":""}]}
+ {"letter":"S","verdict":"stock","result":"BROKEN","because":"a sold it","unit":100,"orders":["anna","fox"],
+ "moments":[3500,4250]},
+ {"letter":"R","verdict":"own-release","result":"ok","because":""}]}
 {"n":9,"at":5,"kind":"phase","phase":"verdict"}`
-	recording, err := stage.ReadRecording(strings.NewReader(strings.ReplaceAll(log, "\n{\"letter", `{"letter`)), "zh")
+	recording, err := stage.ReadRecording(strings.NewReader(strings.ReplaceAll(log, "\n ", "")), "zh")
 	require.NoError(t, err)
 	go recording.Play(t.Context())
 	wall := b.open(t, serve(t, recording.Wall()), 1280, 720)

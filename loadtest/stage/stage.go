@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -261,27 +262,24 @@ func (s *Stage) setPhase(phase string) {
 func (s *Stage) advance(do, phase string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	votes := do == "vote" || do == "start"
-	switch {
-	case s.shop == nil:
+	if s.shop == nil {
 		return refuse("error.shop")
-	case votes && phase == ready:
+	}
+	switch do + " " + phase {
+	case "vote " + ready, "start " + ready:
 		s.setPhase(voting)
-	case votes && phase == voting && s.class.voters(0) == 0:
-		return refuse("error.vote")
-	case votes && phase == voting:
+	case "vote " + voting, "start " + voting:
+		if s.class.voters(0) == 0 {
+			return refuse("error.vote")
+		}
 		s.setPhase(buying)
-	case votes:
-		return refuse("error.voted")
-	case do == "again" && phase == buying:
+	case "again " + buying:
 		s.setPhase(asking)
-	case do == "verdict" && phase == asking:
+	case "verdict " + asking:
 		s.setPhase(judging)
 		close(s.shop.over)
-	case do == "again":
-		return refuse("error.again")
 	default:
-		return refuse("error.verdict")
+		return refuse(cmp.Or(map[string]string{"again": "error.again", "verdict": "error.verdict"}[do], "error.voted"))
 	}
 	return nil
 }

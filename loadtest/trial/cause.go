@@ -305,8 +305,9 @@ func (b *bench) cause(c *history.Cell, record map[*order][]carried) string {
 func (p *Passport) flaw(lost string) string {
 	const unknown = "of unknown cause"
 	takes := strings.Fields(strings.ToLower(p.Acquire))
+	watches := slices.ContainsFunc(p.steps, func(s step) bool { return strings.HasPrefix(s.shape, "watch") })
 	switch {
-	case len(p.Locks) == 0 && slices.ContainsFunc(p.steps, func(s step) bool { return strings.HasPrefix(s.shape, "watch") }):
+	case len(p.Locks) == 0 && watches:
 		return "it watches the stock on a connection that its orders share, and each ends the watch of the others"
 	case strings.Contains(lost, "S") && p.misread() != "":
 		return p.misread()

@@ -105,8 +105,8 @@ func (b *bench) decide(cmd *wire.Command) {
 	t.spring(cmd)
 }
 
-// lateBefore returns the late write behind which a release was sent on the same connection: it cannot arrive before that.
-// Renewals can, since most clients have them elsewhere.
+// lateBefore returns the late write behind which a release was sent on the same connection: it cannot arrive before
+// that. Renewals can, since most clients have them elsewhere.
 func (b *bench) lateBefore(release *wire.Command) *wire.Command {
 	for _, t := range b.traps {
 		if t.does == schedule.ComesLate && t.cmd != nil && t.cmd.Client == release.Client && t.cmd.Conn == release.Conn &&

@@ -376,7 +376,10 @@ func dieWaiting(b *bench, anna *order) { _ = crash(b, anna, nil) }
 
 // settle waits for what a shop does for a customer who has hung up: it may still buy for her.
 func (b *bench) settle(o *order) {
-	for until := time.Now().Add(margin); time.Now().Before(until) && !b.ends[o.at].isDown(); time.Sleep(50 * time.Millisecond) {
+	for until := time.Now().Add(margin); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+		if b.ends[o.at].isDown() {
+			return
+		}
 		if slices.ContainsFunc(b.record()[o], func(c carried) bool { return c.did((*history.Command).Releases) }) {
 			return
 		}

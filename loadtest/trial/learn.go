@@ -243,7 +243,8 @@ func (b *bench) describe(sales []*sale) {
 			p.sort(&s.steps[i])
 		}
 	}
-	p.tellSteps()
+	p.tellTaken()
+	p.tellReleased()
 	p.Fence = grows(sales, p)
 	same := func(x, y *sale) bool {
 		return slices.EqualFunc(x.steps, y.steps, func(x, y step) bool {
@@ -254,19 +255,29 @@ func (b *bench) describe(sales []*sale) {
 	p.Name = !p.Token && !same(sales[0], sales[1])
 }
 
-// tellSteps tells from the steps of one sale how the lock is taken and released.
-func (p *Passport) tellSteps() {
-	wrote, released, endless := false, false, false
+// tellTaken tells from the steps of one sale how the lock is taken.
+func (p *Passport) tellTaken() {
+	endless := false
+	for _, one := range p.steps {
+		endless = endless || one.has(acquired) && one.has((*history.Command).Endless)
+		switch {
+		case one.has((*history.Command).WritesStock):
+			return
+		case one.has(acquired) && p.Acquire == "":
+			p.Acquire = either(strings.HasPrefix(one.shape, "exec"), "in a transaction", commandText(one.args))
+		case one.has((*history.Command).Prolongs) && endless:
+			p.TTLLater = true
+		}
+	}
+}
+
+// tellReleased tells from the steps of one sale how the lock is released.
+func (p *Passport) tellReleased() {
+	wrote, released := false, false
 	var how []string
 	for _, one := range p.steps {
 		wrote = wrote || one.has((*history.Command).WritesStock)
-		endless = endless || one.has(acquired) && one.has((*history.Command).Endless)
-		switch {
-		case one.has(acquired) && p.Acquire == "":
-			p.Acquire = either(strings.HasPrefix(one.shape, "exec"), "in a transaction", commandText(one.args))
-		case one.has((*history.Command).Prolongs) && !wrote && endless:
-			p.TTLLater = true
-		case one.has((*history.Command).Releases):
+		if one.has((*history.Command).Releases) {
 			released, p.Early = true, p.Early || !wrote
 		}
 		if (wrote || released) && strings.HasSuffix(one.shape, " lock") && !p.writes[one.shape] {
@@ -485,7 +496,7 @@ func (b *bench) watchRenewals(held *wire.Command, commands []carried) {
 		return
 	}
 	every := times[n-1].Sub(times[n-2])
-	if every > p.lease()/10 || b.Slow == nil { // else it came with the acquire, and those behind it are held: see watchSlow
+	if every > p.lease()/10 || b.Slow == nil { // else it came with the acquire, and the others are held: see watchSlow
 		p.Every = every
 	}
 }

@@ -46,7 +46,8 @@ func TestAPassportOfASale(t *testing.T) {
 		for i := range p.steps {
 			p.sort(&p.steps[i])
 		}
-		p.tellSteps()
+		p.tellTaken()
+		p.tellReleased()
 		assert.Equal(t, "SET NX PX 2000", p.Acquire, sale.what)
 		assert.Equal(t, sale.release, p.Release, sale.what)
 		assert.Equal(t, sale.rung, p.Closest(), sale.what)
