@@ -358,13 +358,32 @@ func (b *bench) prolongsAnothers(record map[*order][]carried) string {
 			if !d.Prolongs() {
 				continue
 			}
-			if other := b.holder(record, o, &d); other != nil {
+			if other := b.ownerBefore(&d, record); other != nil && other != o {
 				return fmt.Sprintf("%s's %s prolonged the lock of %s: it does not look at the value", b.nameOf(o), d.Name,
 					b.nameOf(other))
 			}
 		}
 	}
 	return ""
+}
+
+// ownerBefore returns the order that took a key last before a deed on it, nil if that has released it.
+func (b *bench) ownerBefore(d *deed, record map[*order][]carried) (owner *order) {
+	var since time.Time
+	for _, o := range b.orders {
+		for _, before := range deeds(record[o]) {
+			if before.Key != d.Key || !before.Sent.Before(d.Sent) || before.Sent.Before(since) {
+				continue
+			}
+			switch {
+			case before.took():
+				owner, since = o, before.Sent
+			case before.Releases():
+				owner, since = nil, before.Sent
+			}
+		}
+	}
+	return owner
 }
 
 // toldNo returns an order that was told no, and whose last write of the stock took a unit; nil if there is none.

@@ -219,6 +219,9 @@ func TestRemarks(t *testing.T) {
 	f.passport.Kind = "string"
 	f.order("anna", atA, history.Sold, 0, 3000, f.acquire(10), f.read(20), f.write(30), f.release(40))
 	f.order("bert", atB, history.Busy, 15, 90, f.tried(16), f.command(20, history.EffectRenewed, "pexpire", lockKey))
+	f.order("clara", atA, history.Busy, 100, 190, f.acquire(110)) // its key is removed, and Dora prolongs her own
+	f.order("dora", atB, history.Busy, 120, 190, f.acquire(130), f.command(140, history.EffectRenewed, "pexpire", lockKey),
+		f.release(150))
 	assert.Equal(t, []string{"Bert's pexpire prolonged the lock of Anna: it does not look at the value"},
 		f.judge("two-instances").Remarks)
 	f = forge()

@@ -13,14 +13,27 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// replyOf is a trap for the reply of a step at an instance, when it has done what that step does.
+// replyOf is a trap for the reply of a step at an instance, when it has done what that step does. If orders send the same
+// before they have the lock, it is the one that comes under it.
 func (b *bench) replyOf(at int, s *step) *trap {
-	return &trap{at: at, reply: true, is: func(cmd *wire.Command) bool { return b.shape(&cmd.Seen) == s.shape },
+	early := b.passport.comesEarly(s)
+	return &trap{at: at, reply: true,
+		is: func(cmd *wire.Command) bool {
+			return b.shape(&cmd.Seen) == s.shape && (!early || b.hasLock(at))
+		},
 		did: func(effects []history.Command) bool {
 			return len(s.effects) == 0 || anyOf(effects, func(c *history.Command) bool {
 				return anyOf(s.effects, func(e *history.Command) bool { return c.Effect == e.Effect })
 			})
 		}}
+}
+
+// hasLock reports whether an instance has taken the lock, and not released it.
+func (b *bench) hasLock(at int) (has bool) {
+	for _, d := range deeds(b.sentBy(at)) {
+		has = (has || d.took()) && !d.Releases()
+	}
+	return has
 }
 
 // atWrite is a trap for Anna's write of the stock.

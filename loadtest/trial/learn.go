@@ -505,15 +505,19 @@ func (b *bench) watchRenewals(held *wire.Command, commands []carried) {
 func (b *bench) watchWaiter(o *order, commands []carried) {
 	p := b.passport
 	var tries []time.Time
-	blocks := ""
+	blocks, key := "", "" // key is that of the lock's that it asked for first
 	for _, c := range commands {
 		p.messages = p.messages || c.Subscribes || c.Message
 		if verb := strings.ToUpper(c.Args[0]); slices.Contains(blocking, verb) {
 			blocks = verb
 		}
-		asks := func(e *history.Command) bool { return e.Acquires() && e.Key == p.Locks[0] }
-		if c.did(asks) && p.acquires[b.shape(&c.Seen)] {
-			tries = append(tries, c.Sent)
+		for _, e := range c.effects {
+			if !e.Acquires() || !slices.Contains(p.Locks, e.Key) || !p.acquires[b.shape(&c.Seen)] {
+				continue
+			}
+			if key = cmp.Or(key, e.Key); e.Key == key {
+				tries = append(tries, c.Sent)
+			}
 		}
 	}
 	switch {

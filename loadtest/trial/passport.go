@@ -97,6 +97,12 @@ func (p *Passport) beforeWrite() (before *step) {
 	return nil
 }
 
+// comesEarly reports whether a sale sends a command like that step's before it has the lock, too.
+func (p *Passport) comesEarly(s *step) bool {
+	first := slices.IndexFunc(p.steps, func(one step) bool { return one.has(acquired) })
+	return slices.ContainsFunc(p.steps[:max(0, first)], func(one step) bool { return one.shape == s.shape })
+}
+
 // misread says how a sale comes to write a stock that it has not read under its lock; "" if it reads it there, or
 // writes what depends on what is there.
 func (p *Passport) misread() string {

@@ -30,16 +30,17 @@ func TestAPassportOfASale(t *testing.T) {
 		release, rung string
 		held          int // the step before the write
 		misread       string
+		early         bool
 	}{
-		{"right", []step{take, read, write, free}, "a script", "v4", 1, ""},
+		{"right", []step{take, read, write, free}, "a script", "v4", 1, "", false},
 		{"a read before the lock", []step{read, take, write, free}, "a script", "v4", 1,
-			"it reads the stock before it has the lock"},
-		{"a read before the lock, and under it", []step{read, take, read, write, free}, "a script", "v4", 2, ""},
-		{"no read", []step{take, write, free}, "a script", "v4", 0, "it writes the stock without having read it"},
-		{"the lock's other key after the read", []step{take, read, take, write, free}, "a script", "v4", 1, ""},
-		{"released with the write", []step{take, read, watch, atOnce}, withWrite, "v4", 1, ""},
+			"it reads the stock before it has the lock", false},
+		{"a read before the lock, and under it", []step{read, take, read, write, free}, "a script", "v4", 2, "", true},
+		{"no read", []step{take, write, free}, "a script", "v4", 0, "it writes the stock without having read it", false},
+		{"the lock's other key after the read", []step{take, read, take, write, free}, "a script", "v4", 1, "", false},
+		{"released with the write", []step{take, read, watch, atOnce}, withWrite, "v4", 1, "", false},
 		{"a release that watches", []step{take, read, write, watch, look, remove}, "WATCH, GET, EXEC", "v4",
-			1, ""},
+			1, "", false},
 	} {
 		p := &Passport{Locks: []string{"lock"}, TTL: 2 * time.Second, steps: sale.steps, acquires: shapes{},
 			releases: shapes{}, renewals: shapes{}, writes: shapes{}}
@@ -53,6 +54,7 @@ func TestAPassportOfASale(t *testing.T) {
 		assert.Equal(t, sale.rung, p.Closest(), sale.what)
 		assert.Equal(t, &p.steps[sale.held], p.beforeWrite(), sale.what)
 		assert.Equal(t, sale.misread, p.misread(), sale.what)
+		assert.Equal(t, sale.early, p.comesEarly(p.beforeWrite()), sale.what)
 	}
 }
 

@@ -40,6 +40,7 @@ const (
 // that is no defect.
 var shops = []shop{
 	{file: inPython, kind: "right"},
+	{file: inPython, kind: "looks-twice"},
 	{file: inPython, kind: "renewed"},
 	{file: inPython, kind: "fenced"},
 	{file: inPython, kind: "lock-free"},

@@ -1,7 +1,8 @@
 """A small shop, with a defect in its lock: PORT=8001 REDIS_URL=redis://127.0.0.1:6379 python3 shop.py DEFECT
 
 POST /decrease sells one unit under a lock whose lease is 2 s. It answers 200 sold, 409 sold out, 423 busy, or 500 after
-an exception. The shops right, renewed, fenced and lock-free have no defect; each other one has the one it is named for.
+an exception. The shops right, looks-twice, renewed, fenced and lock-free have no defect; each other one has the one
+that it is named for.
 """
 import os, secrets, sys, threading, time, traceback
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,8 +12,8 @@ import redis as redispy
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-STOCK, SEEN, LOCK, FENCE, FREED, LINE = "ProductStock_10000", "seen:10000", "lock:10000", "fence:10000", "freed:10000", \
-    "line:10000"
+STOCK, LOCK, LINE = "ProductStock_10000", "lock:10000", "line:10000"
+SEEN, FENCE, FREED = "seen:10000", "fence:10000", "freed:10000"
 LEASE, RENEWAL, POLL = 2, 0.6, 0.05  # seconds
 
 # Newer versions of redis-py send a command again when its reply is lost. These shops do so only where they say it.
@@ -71,6 +72,10 @@ class Right:
     def read(self): return int(redis.get(STOCK) or 0)
     def write(self, left): redis.set(STOCK, left)
     def release(self): DELETE([self.key], [self.token])
+
+class LooksTwice(Right):
+    """It asks for no lock if nothing is left, and reads again under it."""
+    def order(self): return super().order() if self.read() > 0 else 409
 
 class Renewed(Right):
     """Renewed until the release, and nothing is written once the lock is lost."""
@@ -212,7 +217,7 @@ class WaitersProlong(Right):  # who finds the lock taken sets its TTL anew, also
     def acquire(self):
         with redis.pipeline() as pipe: return pipe.setnx(self.key, self.token).expire(self.key, LEASE).execute()[0]
 
-class LateNumber(Fenced):  # the stock hears of a number with the write, and what an older one wrote since the read is lost
+class LateNumber(Fenced):  # the stock hears of a number with the write: what an older one wrote since the read is lost
     def read(self): return int(redis.get(STOCK) or 0)
 
 class Counter(DelWithoutLook):  # whoever counts to one has the lock; those who wait count on
