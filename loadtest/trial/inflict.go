@@ -13,8 +13,8 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// replyOf is a trap for the reply of a step at an instance, when it has done what that step does. If orders send the same
-// before they have the lock, it is the one that comes under it.
+// replyOf is a trap for the reply of a step at an instance, when it has done what that step does. If orders send the
+// same before they have the lock, it is the one that comes under it.
 func (b *bench) replyOf(at int, s *step) *trap {
 	early := b.passport.comesEarly(s)
 	return &trap{at: at, reply: true,

@@ -504,20 +504,11 @@ func (b *bench) watchRenewals(held *wire.Command, commands []carried) {
 // watchWaiter tells how an order waited that found the lock taken.
 func (b *bench) watchWaiter(o *order, commands []carried) {
 	p := b.passport
-	var tries []time.Time
-	blocks, key := "", "" // key is that of the lock's that it asked for first
+	blocks, tries := "", b.tries(commands)
 	for _, c := range commands {
 		p.messages = p.messages || c.Subscribes || c.Message
 		if verb := strings.ToUpper(c.Args[0]); slices.Contains(blocking, verb) {
 			blocks = verb
-		}
-		for _, e := range c.effects {
-			if !e.Acquires() || !slices.Contains(p.Locks, e.Key) || !p.acquires[b.shape(&c.Seen)] {
-				continue
-			}
-			if key = cmp.Or(key, e.Key); e.Key == key {
-				tries = append(tries, c.Sent)
-			}
 		}
 	}
 	switch {
@@ -539,6 +530,20 @@ func (b *bench) watchWaiter(o *order, commands []carried) {
 	default:
 		p.Waiting = "wait in a way that shows no commands"
 	}
+}
+
+// tries returns when an order asked for that key of the lock that it asked for first.
+func (b *bench) tries(commands []carried) (tries []time.Time) {
+	key := ""
+	for _, d := range deeds(commands) {
+		if !d.Acquires() || !slices.Contains(b.passport.Locks, d.Key) || !b.passport.acquires[b.shape(&d.Seen)] {
+			continue
+		}
+		if key = cmp.Or(key, d.Key); d.Key == key {
+			tries = append(tries, d.Sent)
+		}
+	}
+	return tries
 }
 
 // wokenBetween reports whether something came between each try and the next one.

@@ -54,6 +54,9 @@ func TestTrialsOfShops(t *testing.T) {
 				o.Only = []string{s.cell}
 			}
 			p, cells := try(t, o)
+			if s.code == 0 && len(p.Locks) > 0 {
+				assert.InDelta(t, 2, p.TTL.Seconds(), 0.05, p.String())
+			}
 			asked := 0
 			for _, c := range cells {
 				if c.NotRun == "" {

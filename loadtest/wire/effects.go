@@ -85,15 +85,24 @@ func (t table) did(c *carried, key string, before, after look) *deeds {
 			d.named, d.now = true, d.before.exists()
 		}
 		d.scripts = d.scripts || one.script
-		w := c.answered(t.write(one.args), one)
-		if w.counts && d.now && !one.script { // whoever made the counter has the lock; who finds it has counted in vain
-			d.wrote, d.tried, d.counted = true, true, true
-			continue
+		if w := c.answered(t.write(one.args), one); !w.counts || one.script || !d.count(c) {
+			d.add(w, one.args)
 		}
-		d.add(w, one.args)
 	}
 	d.refused = !d.wrote && (d.named || slices.Contains(t.keys(c.sent), key)) && c.refused()
 	return d
+}
+
+// count adds a command that counts on, and reports whether it has found a counter. Whoever makes the counter has the
+// lock, and who finds it has counted in vain.
+func (d *deeds) count(c *carried) (found bool) {
+	if !c.exec && c.reply == "1" { // the one before had expired
+		d.now = false
+	}
+	if d.now {
+		d.wrote, d.tried, d.counted = true, true, true
+	}
+	return d.now
 }
 
 // answered corrects a write by the reply, if that is the command's own, and not a script's or a transaction's.
@@ -246,7 +255,7 @@ type write struct {
 	present bool // only if there is one
 	removes bool // the whole key
 	shrinks bool // removes a part
-	counts  bool // one more, or one less
+	counts  bool // one more
 	depends bool // on what the key has, whether it changes anything
 	mayFail bool // it did nothing if it is answered with 0 or nil
 }
@@ -271,7 +280,7 @@ func (t table) write(args []string) write {
 		w.absent, w.present, w.mayFail = has("nx"), has("xx"), !has("get")
 	case "setnx":
 		w.absent, w.mayFail = true, true
-	case "incr", "incrby", "decr", "decrby":
+	case "incr", "incrby":
 		w.counts = true
 	case "hsetnx":
 		w.depends, w.mayFail = true, true

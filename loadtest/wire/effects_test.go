@@ -67,6 +67,8 @@ func TestEffectsOnALock(t *testing.T) {
 	}{
 		{"takes", none, mine, "SET lock t NX PX 10000", "OK", history.EffectAcquired},
 		{"counts to one", none, str("1", 0), "incr lock", "1", history.EffectAcquired + history.Endless},
+		{"counts to one when the lock has just expired", str("7", long), str("1", 0), "incr lock", "1",
+			history.EffectAcquired + history.Endless},
 		{"counts on", str("1", long), str("2", long), "incr lock", "2", history.EffectTried},
 		{"counts on, and is let in by a script", str("1", long), str("2", long), "eval; incr lock", "2",
 			history.EffectAcquired},

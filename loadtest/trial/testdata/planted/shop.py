@@ -173,12 +173,19 @@ class DecrAgain(Right):  # when the reply is lost it takes a unit again: the fir
         try: redis.decr(STOCK)
         except (redispy.ConnectionError, redispy.TimeoutError): redis.decr(STOCK)
 
-class PerCustomer(Right):  # each customer has a lock of their own
+class Slowly(Right):
+    """Between read and write there is time for another order."""
+    def read(self):
+        left = super().read()
+        time.sleep(0.005)
+        return left
+
+class PerCustomer(Slowly):  # each customer has a lock of their own
     def __init__(self, customer):
         super().__init__(customer)
         self.key = f"{LOCK}:{customer}"
 
-class PerInstance(Right):  # each instance has a lock of its own
+class PerInstance(Slowly):  # each instance has a lock of its own
     key = f"{LOCK}:{os.environ['PORT']}"
 
 class NoTtl(Right):  # a crash leaves the lock for ever
@@ -206,7 +213,10 @@ class Remember(Right):  # each instance keeps the stock in its memory
         Remember.left = left
 
 class LookThenSet(Right):  # two may look before either sets
-    def acquire(self): return not redis.exists(self.key) and redis.set(self.key, self.token, px=LEASE * 1000)
+    def acquire(self):
+        if redis.exists(self.key): return False
+        time.sleep(0.005)
+        return redis.set(self.key, self.token, px=LEASE * 1000)
 
 class OneValue(Right):  # the orders of an instance have one value, by which one may release the lock of another
     def __init__(self, customer):
@@ -254,7 +264,7 @@ class Hasty(Sleeper):  # it gives up an acquire whose reply comes late, and tell
         if time.monotonic() - asked < 0.35: return got
         DELETE([self.key], [self.token])
 
-class NoLock(Right):  # read, write
+class NoLock(Slowly):  # read, write
     def order(self): return self.sell()
 
 Shop = globals()["".join(word.capitalize() for word in sys.argv[1].split("-"))]  # no-lock: NoLock
