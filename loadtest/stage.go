@@ -78,14 +78,10 @@ func (f *stageFlags) show(ctx context.Context, stdout, stderr io.Writer) error {
 	progress := terminal.NewProgress(stderr, terminal.Of(stderr))
 	defer progress.Clear()
 	progress.Status("starting Redis and stockapi…")
-	code, judged := stage.NewCode(), false
-	keep := func(s *stage.Stage) error {
-		judged = true
-		return f.keep(s)
-	}
+	code := stage.NewCode()
 	s, ctx, err := stage.Open(ctx, stage.Options{
 		Cluster: cluster.Options{Backend: f.Backend, Stockapi: theStockapi(), Say: progress.Say},
-		Rounds:  rounds, Language: f.Language, Log: log, Keep: keep, LAN: f.LAN, Code: code,
+		Rounds:  rounds, Language: f.Language, Log: log, Keep: f.keep, LAN: f.LAN, Code: code,
 		Address: phonesAt,
 	})
 	progress.Clear()
@@ -95,7 +91,7 @@ func (f *stageFlags) show(ctx context.Context, stdout, stderr io.Writer) error {
 	fmt.Fprintf(stdout, "the wall, with the teacher's controls: http://%s/\nthe phones: http://%s/%s\n"+
 		"Ctrl-C ends the class, which is kept in %s\n", wallAt, phonesAt, code, f.dir())
 	err = errors.Join(serve(ctx, map[net.Listener]http.Handler{wall: s.Teacher(), phones: s.Phones()}), s.Close())
-	if !judged {
+	if len(s.Run(thisBuild()).Cells) == 0 {
 		fmt.Fprintf(stdout, "no round came to its verdict; the log of the class is %s\n", log.Name())
 		return err
 	}

@@ -20,7 +20,7 @@ const (
 	maxTaps = 20
 	// maxRate bounds what a phone sends in a second.
 	maxRate = 20
-	// keptFor is how long a full class keeps the place of a person without an open page: phones sleep.
+	// keptFor bounds the time for which a full class keeps the place of a person without an open page: phones sleep.
 	keptFor = 2 * time.Minute
 	// An address has a guess at the code each guessGap, and may be slips of them ahead: see guess.
 	guessGap = time.Second

@@ -75,7 +75,7 @@ func (b *bench) explain(f fault, c *history.Cell, record map[*order][]carried) {
 	}
 }
 
-// A deed is what an order did to a lock or to the stock by one command.
+// A deed is one effect of a command, on a key of the lock or on the stock.
 type deed struct {
 	carried
 	history.Command
@@ -98,7 +98,7 @@ func (d *deed) before(other *deed) bool { return d.Conn == other.Conn && d.Came.
 
 func (d *deed) sold() bool { return d.WritesStock() && d.Wrote() }
 
-// A course is what an order has done to its lock so far.
+// A course goes through the deeds of one order, with what it has of the lock, until one is a defect.
 type course struct {
 	*bench
 	record map[*order][]carried

@@ -15,7 +15,7 @@ const (
 	maxSide  = 4   // rows of holds that share a lock
 )
 
-// A locks is what a timeline shows of a cell's locks: who held them, and by which terms they end.
+// A locks holds the locks of a cell for its timeline: their tenures, and the terms by which these end.
 type locks struct {
 	*history.Timeline
 	terms history.Terms
@@ -216,7 +216,7 @@ func (d *drawing) hold(h holding, middle float64) {
 	}
 }
 
-// exact is how short the time is in which an end is said to be "at" a moment, in nanoseconds: 0 in milliseconds.
+// exact bounds the time, in nanoseconds, within which an end is said to be "at" a moment: 0 in milliseconds.
 const exact = 1.1e6
 
 // holdWords says whose lock it was and since when, inside, and how it ended, above.
