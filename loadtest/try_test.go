@@ -134,16 +134,16 @@ func TestTryTellsAndWrites(t *testing.T) {
 	assert.Equal(t, surprised, code, stderr)
 	assert.Regexp(t, "^lock: string `lock:10000`, SET NX PX 2000; .*; closest rung: v2\n", stdout)
 	assert.Regexp(t, `\nlate-release +BROKEN +BROKEN +BROKEN +ok +DEFECT\n`, stdout)
-	assert.Regexp(t, `\nslow-work +BROKEN +BROKEN +ok +ok +by design\n`, stdout)
-	assert.Contains(t, stdout, "\nDEFECT in late-release: it does not look at the value, as v2; v4 fixes it\n"+
-		"  late-release: Anna on a, its release held for ")
+	assert.Regexp(t, `\nslow-work +BROKEN +BROKEN `, stdout) // Anna's late DEL may meet a lock that Bert still holds
+	assert.Regexp(t, "\nDEFECT in late-release(, slow-work)?: it does not look at the value, as v2; v4 fixes it\n"+
+		"  late-release: Anna on a, its release held for ", stdout)
 	assert.Contains(t, stdout, "\nnot asked: check-delete-gap: the lock is released by one command\n")
 	assert.NotContains(t, stdout, "no defect was found")
 	code, again, stderr := loadtest(t, "audit", out)
 	assert.Equal(t, surprised, code)
 	assert.Empty(t, stderr)
 	assert.Regexp(t, `\ntry late-release +SER!\n`, again)
-	assert.Regexp(t, `\ntry slow-work +SE\n`, again)
+	assert.Regexp(t, `\ntry slow-work +SE`, again)
 	assert.Contains(t, again, "try late-release shop.py: a defect: it does not look")
 	assert.Less(t, strings.Index(again, "try late-release shop.py: "), strings.Index(again, "try slow-work shop.py: "))
 	page := filepath.Join(t.TempDir(), "page.html")

@@ -305,7 +305,8 @@ func (p *Passport) sort(s *step) {
 	}
 }
 
-// commandText shows the command that takes a lock without its value.
+// commandText shows the command that takes a lock without its value. Clients send the options of a SET in any order:
+// its condition is shown before its TTL.
 func commandText(args []string) string {
 	verb := strings.ToUpper(args[0])
 	switch verb {
@@ -313,10 +314,16 @@ func commandText(args []string) string {
 		return "by a script"
 	case "SET", "SETNX":
 		text := []string{verb}
+		var ttl []string
 		for _, arg := range args[min(3, len(args)):] {
-			text = append(text, strings.ToUpper(arg))
+			switch option := strings.ToUpper(arg); option {
+			case "NX", "XX", "GET":
+				text = append(text, option)
+			default:
+				ttl = append(ttl, option)
+			}
 		}
-		return strings.Join(text, " ")
+		return strings.Join(append(text, ttl...), " ")
 	}
 	return "by " + verb
 }

@@ -58,6 +58,14 @@ func TestAPassportOfASale(t *testing.T) {
 	}
 }
 
+// Clients send the options of a SET in any order.
+func TestAcquireIsShownInOneOrder(t *testing.T) {
+	for _, sent := range []string{"SET lock token NX PX 2000", "set lock token px 2000 nx"} {
+		assert.Equal(t, "SET NX PX 2000", commandText(strings.Fields(sent)))
+	}
+	assert.Equal(t, "SETNX", commandText([]string{"setnx", "lock", "token"}))
+}
+
 // A lease that ends before anybody looks is known by the command alone.
 func TestTTLOfASet(t *testing.T) {
 	assert.Equal(t, 2*time.Millisecond, ttlOf([]string{"SET", "lock", "token", "NX", "PX", "2"}))
