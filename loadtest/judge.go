@@ -118,8 +118,8 @@ func printJudged(stdout io.Writer, cells []*history.Cell) int {
 	}
 	fmt.Fprintln(table)
 	for _, c := range cells {
-		if c.NotRun+c.Aborted != "" {
-			tell("%s: not tried: %s%s", c.Scenario, c.NotRun, c.Aborted)
+		if why := c.WhyNot() + c.Aborted; why != "" {
+			tell("%s: not tried: %s", c.Scenario, why)
 			code = couldNotRun
 			continue
 		}

@@ -80,7 +80,7 @@ func TestResultsOfARun(t *testing.T) {
 		"another verdict": {func(r *history.Run) { r.Cells[0].Findings[0].Result = history.Broken }, surprised},
 		"interrupted":     {func(r *history.Run) { r.Interrupted = "interrupted" }, couldNotRun},
 		"no cells ran": {func(r *history.Run) {
-			r.Cells[0].NotRun, r.Cells[0].Findings = "needs five nodes", nil
+			r.Cells[0].NotAsked, r.Cells[0].Findings = &history.NotAsked{Reason: "needs five nodes"}, nil
 		}, couldNotRun},
 	} {
 		t.Run("the exit code, "+name, func(t *testing.T) {
@@ -142,7 +142,7 @@ func forgedRun(t *testing.T, fault bool) (file string) {
 		{Scenario: "one-instance", Rung: "v0", Name: "nolock", Initial: 1, Left: &left, Ops: twice},
 		{Scenario: "pause", Rung: "v4", Name: "lua-release", Initial: 1, Left: &left, Ops: twice,
 			Faults: []history.Fault{{Order: "one", Instance: "a", Text: "stopped for 3.000 s", At: 500, End: 900}}},
-		{Scenario: "pause", Rung: "v6", Name: "redlock", NotRun: "needs 5 nodes"},
+		{Scenario: "pause", Rung: "v6", Name: "redlock", NotAsked: &history.NotAsked{Reason: "needs 5 nodes"}},
 	}
 	if !fault {
 		cells = cells[:2]

@@ -209,7 +209,9 @@ func (s *session) cell(
 	if env.err != nil || env.notRun != "" {
 		env.close()
 		cell = spec.NewCell(product)
-		cell.NotRun = env.notRun
+		if env.notRun != "" {
+			cell.NotAsked = &history.NotAsked{Reason: env.notRun}
+		}
 		return cell, env.err
 	}
 	own := s.newClient() // to close the connections of several cells would break requests of the others

@@ -115,7 +115,7 @@ func complainOfShop(stderr io.Writer, err error) int {
 // codeOfTrial is the exit code of cells that were played.
 func codeOfTrial(results []*history.Cell) int {
 	switch {
-	case slices.ContainsFunc(results, func(r *history.Cell) bool { return r.Defect != "" }):
+	case slices.ContainsFunc(results, func(r *history.Cell) bool { return r.Defect != nil }):
 		return surprised
 	case !anyMeasured(results):
 		return couldNotRun
@@ -125,7 +125,7 @@ func codeOfTrial(results []*history.Cell) int {
 
 // anyMeasured reports whether some cell was played, and decided by the shop.
 func anyMeasured(cells []*history.Cell) bool {
-	return slices.ContainsFunc(cells, func(c *history.Cell) bool { return c.NotRun == "" && !isInvalid(c) })
+	return slices.ContainsFunc(cells, func(c *history.Cell) bool { return c.NotAsked == nil && !isInvalid(c) })
 }
 
 // measure learns what the lock is, and plays the cells.
@@ -143,7 +143,7 @@ func (f *tryFlags) measure(
 	played := 0
 	results, err = t.Run(ctx, func(r *history.Cell) {
 		played++
-		shown.Status(fmt.Sprintf("%d cells played; the last: %s", played, trial.FaultOf(r)))
+		shown.Status(fmt.Sprintf("%d cells played; the last: %s", played, r.Scenario))
 	})
 	return p, results, err
 }
@@ -154,20 +154,21 @@ func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, cells []*history.C
 		e := json.NewEncoder(stdout)
 		e.SetIndent("", "  ")
 		return e.Encode(struct {
+			Defects  []jsonDefect    `json:"defects"`
 			Passport *trial.Passport `json:"passport"`
 			Lock     string          `json:"lock"`
 			Closest  string          `json:"closest_rung"`
 			Cells    []*history.Cell `json:"cells"`
-		}{p, p.String(), p.Closest(), cells})
+		}{jsonDefects(cells), p, p.String(), p.Closest(), cells})
 	}
 	fmt.Fprintf(stdout, "%s\n\n", history.Plain(p.String()))
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "\tstock\texclusion\town-release\tliveness")
 	for _, c := range cells {
-		if c.NotRun != "" {
+		if c.NotAsked != nil {
 			continue
 		}
-		fmt.Fprint(table, trial.FaultOf(c))
+		fmt.Fprint(table, c.Scenario)
 		for _, v := range trial.Asked {
 			fmt.Fprintf(table, "\t%s", c.Finding(v).Result)
 		}
@@ -180,9 +181,33 @@ func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, cells []*history.C
 	return nil
 }
 
+// A jsonDefect is a defect, and the cells in which it was found; the first shows it.
+type jsonDefect struct {
+	history.Defect
+	Cells []string `json:"cells"`
+}
+
+func jsonDefects(cells []*history.Cell) []jsonDefect {
+	all := []jsonDefect{}
+	for _, g := range defectsOf(cells) {
+		all = append(all, jsonDefect{*g.first.Defect, g.names})
+	}
+	return all
+}
+
+// defectsOf groups the cells with a defect by its cause.
+func defectsOf(cells []*history.Cell) []*group {
+	return grouped(cells, func(c *history.Cell) []string {
+		if c.Defect == nil {
+			return nil
+		}
+		return []string{c.Defect.Cause}
+	})
+}
+
 func meaning(c *history.Cell) string {
 	switch {
-	case c.Defect != "":
+	case c.Defect != nil:
 		return "DEFECT"
 	case c.Design != "":
 		return "by design"
@@ -198,15 +223,10 @@ func isInvalid(c *history.Cell) bool { return c.Finding(history.Valid).Result ==
 // tell tells the defects, each with the cell that shows it first, what is so by design, remarks, and what was not asked
 // or cannot be told, and why. It returns the number of defects.
 func (f *tryFlags) tell(stdout io.Writer, cells []*history.Cell) int {
-	cause := func(c *history.Cell) []string {
-		cause, _, _ := strings.Cut(c.Defect, ": ")
-		return []string{cause}
-	}
-	defects := grouped(cells, cause)
+	defects := defectsOf(cells)
 	for _, g := range defects {
-		_, shown, _ := strings.Cut(g.first.Defect, ": ")
-		fmt.Fprintf(stdout, "\nDEFECT in %s: %s\n  %s: %s\n", g.faults(), g.text, trial.FaultOf(g.first),
-			history.Plain(shown))
+		fmt.Fprintf(stdout, "\nDEFECT in %s: %s\n  %s: %s\n", g.faults(), g.text, g.first.Scenario,
+			history.Plain(g.first.Defect.Shown))
 	}
 	for _, kind := range []struct {
 		word string
@@ -215,7 +235,7 @@ func (f *tryFlags) tell(stdout io.Writer, cells []*history.Cell) int {
 		{"by design in", func(c *history.Cell) []string { return []string{c.Design} }},
 		{"remark on", func(c *history.Cell) []string { return c.Remarks }},
 		{"unknown in", unknowns},
-		{"not asked:", func(c *history.Cell) []string { return []string{c.NotRun} }},
+		{"not asked:", func(c *history.Cell) []string { return []string{c.WhyNot()} }},
 	} {
 		for _, g := range grouped(cells, kind.of) {
 			fmt.Fprintf(stdout, "\n%s %s: %s\n", kind.word, g.faults(), g.text)
@@ -224,7 +244,7 @@ func (f *tryFlags) tell(stdout io.Writer, cells []*history.Cell) int {
 	for _, c := range cells {
 		for _, one := range c.Findings {
 			if f.Verbose && one.Result == history.Broken {
-				fmt.Fprintf(stdout, "\n%s, %s %s: %s\n", trial.FaultOf(c), one.Verdict, one.Result, history.Plain(one.Because))
+				fmt.Fprintf(stdout, "\n%s, %s %s: %s\n", c.Scenario, one.Verdict, one.Result, history.Plain(one.Because))
 			}
 		}
 	}
@@ -264,7 +284,7 @@ func grouped(cells []*history.Cell, of func(*history.Cell) []string) (groups []*
 			if i < 0 {
 				i, groups = len(groups), append(groups, &group{text: text, first: c})
 			}
-			groups[i].names = append(groups[i].names, trial.FaultOf(c))
+			groups[i].names = append(groups[i].names, c.Scenario)
 		}
 	}
 	return groups

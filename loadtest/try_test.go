@@ -165,15 +165,16 @@ func TestTryAsJSON(t *testing.T) {
 			Token bool
 		}
 		Cells []struct {
-			Scenario, Defect string
-			Findings         []struct{ Verdict, Result string }
+			Scenario string
+			Findings []struct{ Verdict, Result string }
 		}
 	}
+	assert.Regexp(t, `^{\s+"defects": \[\],`, stdout)
 	require.NoError(t, json.Unmarshal([]byte(stdout), &told), stdout)
 	assert.Equal(t, []string{"lock:10000"}, told.Passport.Locks)
 	assert.True(t, told.Passport.Token)
 	require.Len(t, told.Cells, 1)
-	assert.Equal(t, "try busy", told.Cells[0].Scenario)
+	assert.Equal(t, "busy", told.Cells[0].Scenario)
 	assert.NotEmpty(t, told.Cells[0].Findings)
 }
 

@@ -340,7 +340,9 @@ func (b *books) notKept() string {
 // been carried out.
 func lostWrite(c *history.Cell, op *history.Op) bool {
 	for i := range op.Trace {
-		if cmd := &op.Trace[i]; (cmd.Lost() || cmd.Effect == history.EffectWrote) && writesStock(c, cmd) {
+		cmd := &op.Trace[i]
+		carriedOut := cmd.Source == history.Looked && cmd.Effect == history.EffectWrote
+		if (cmd.Lost() || carriedOut) && writesStock(c, cmd) {
 			return true
 		}
 	}
@@ -360,5 +362,5 @@ func wroteStock(c *history.Cell, op *history.Op) bool {
 // writesStock reports whether a command writes the stock of the cell's product. An effect is on that stock, whatever
 // its key is called.
 func writesStock(c *history.Cell, cmd *history.Command) bool {
-	return cmd.WritesStock() && (cmd.Effect != "" || strings.Contains(cmd.Key, c.Product))
+	return cmd.WritesStock() && (cmd.Source == history.Looked || strings.Contains(cmd.Key, c.Product))
 }

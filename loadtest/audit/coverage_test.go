@@ -20,5 +20,5 @@ func TestCoverageSaysWhatAnOKRestsOn(t *testing.T) {
 	assert.Equal(t, 4, cover.Leases)
 	assert.Equal(t, 5, cover.Expected)
 	assert.Equal(t, 1, cover.Unknown)
-	assert.Nil(t, coverage(&history.Cell{NotRun: "needs 5 nodes"}))
+	assert.Nil(t, coverage(&history.Cell{NotAsked: &history.NotAsked{Reason: "needs 5 nodes"}}))
 }

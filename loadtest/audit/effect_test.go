@@ -18,8 +18,8 @@ func forgeForeign() *history.Cell {
 		op := &c.Ops[i]
 		t := op.Lease.AcquiredAt
 		eval := func(key, reply string, at history.Instant, effect history.Effect) history.Command {
-			return history.Command{Node: "n", Cmd: "eval", Key: key, Reply: reply, Effect: effect,
-				At: t + at, End: t + at + ms/4}
+			return history.Command{Node: "n", Cmd: "eval", Key: key, Reply: reply, Source: history.Looked,
+				Effect: effect, At: t + at, End: t + at + ms/4}
 		}
 		op.Trace = []history.Command{
 			eval("lock:stock:1", "1000", -ms, history.EffectTried),
@@ -59,11 +59,11 @@ func TestAScriptThatRemovesAnothersLock(t *testing.T) {
 		first.Trace[5].At, first.Trace[5].End = 15*ms, 16*ms
 		first.Done = 18 * ms
 		f := judge(t, c, history.OwnRelease, history.Broken)
-		assert.Contains(t, f.Because, "removed lock:stock:1", effect)
+		assert.Contains(t, f.Because, "removed lock:stock:1", effect.String())
 		judge(t, c, history.Exclusion, history.Broken)
 		for i := range c.Ops {
 			for j := range c.Ops[i].Trace {
-				c.Ops[i].Trace[j].Effect = ""
+				c.Ops[i].Trace[j].Source = history.Unseen
 			}
 		}
 		judge(t, c, history.OwnRelease, history.NotApplicable)

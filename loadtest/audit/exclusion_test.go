@@ -15,7 +15,7 @@ func TestExclusionOfAnOrderThatWasStopped(t *testing.T) {
 		c := forge(5)
 		hold(c, 1, 25*ms) // order 2 came in at 22
 		c.Ops[1].Lease.Lost, c.Ops[1].Lease.Noticed = true, noticed
-		c.Faults = []history.Fault{{Order: c.Ops[1].Order, Instance: "b", Text: "stopped", Stopped: stopped,
+		c.Faults = []history.Fault{{Order: c.Ops[1].Order, Instance: "b", Text: "stopped", Kind: map[bool]history.FaultKind{true: history.FaultStop}[stopped],
 			At: 15 * ms, End: 24 * ms}}
 		return c
 	}
@@ -60,7 +60,7 @@ func TestExclusionRestsOnTheLeasesOfAll(t *testing.T) {
 	c = forge(5)
 	c.Ops[2].Lease.ReleasedAt = history.Never
 	judge(t, c, history.Exclusion, history.Indeterminate)
-	c.Faults = []history.Fault{{Order: c.Ops[2].Order, Text: "killed"}}
+	c.Faults = []history.Fault{{Order: c.Ops[2].Order, Kind: history.FaultKill, Text: "killed"}}
 	judge(t, c, history.Exclusion, history.OK)
 }
 

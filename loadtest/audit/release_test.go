@@ -38,12 +38,12 @@ func TestOwnReleaseIgnores(t *testing.T) {
 		"an acquisition that failed":     func(c *history.Cell) { c.Ops[1].Trace[0].Reply = "false" },
 		"one that was still under way":   func(c *history.Cell) { c.Ops[1].Trace[0].End = 16 * ms },
 		"one whose reply was lost": func(c *history.Cell) {
-			c.Ops[1].Trace[0].Reply, c.Ops[1].Trace[0].Err = "", "i/o timeout"
+			c.Ops[1].Trace[0].Reply, c.Ops[1].Trace[0].Source = "", history.ReplyLost
 		},
 		"a removal by an order that never made the key": func(c *history.Cell) { c.Ops[0].Trace[0].Reply = "false" },
 		"an order that may have made the key again": func(c *history.Cell) {
 			c.Ops[0].Trace = append(c.Ops[0].Trace,
-				history.Command{Node: "n", Cmd: "set", Key: "lock", At: 13 * ms, End: 14 * ms, Err: "i/o timeout"})
+				history.Command{Node: "n", Cmd: "set", Key: "lock", At: 13 * ms, End: 14 * ms, Source: history.ReplyLost})
 		},
 		"a renewal that made the key again": func(c *history.Cell) {
 			c.Ops[0].Trace = append(c.Ops[0].Trace,
@@ -97,6 +97,11 @@ var (
 	halfway = []string{"WRONGTYPE Operation against a key script: 6f7f3a, on @user_script:1.", "ERR user_script:7: nil"}
 )
 
+// fail has a command end with that error instead of a reply.
+func fail(cmd *history.Command, err string) {
+	cmd.Reply, cmd.Err, cmd.Source = "", err, history.SourceOf(cmd.Cmd, err)
+}
+
 // Whatever the commands are by which an order takes, renews and releases the lock: its late release is found, unless
 // what it sent before may have made the key its own again.
 func TestOwnReleaseByEveryCommandOfTheContract(t *testing.T) {
@@ -120,10 +125,11 @@ func TestOwnReleaseByEveryCommandOfTheContract(t *testing.T) {
 			cmd.At, cmd.End = mine.Trace[1].At, mine.Trace[1].End
 			mine.Trace[1] = cmd
 			judge(t, c, history.OwnRelease, history.Broken)
-			mine.Trace[1].Reply, mine.Trace[1].Err = "", losses[0]
+			fail(&mine.Trace[1], losses[0])
 			judge(t, c, history.OwnRelease, history.OK)
 			assert.Equal(t, 1, coverage(c).LostReleases, one.cmd)
-			for _, mine.Trace[1].Err = range refusals {
+			for _, refusal := range refusals {
+				fail(&mine.Trace[1], refusal)
 				judge(t, c, history.OwnRelease, history.OK)
 				assert.Zero(t, coverage(c).LostReleases, one.cmd)
 			}
@@ -140,15 +146,16 @@ func TestOwnReleaseByEveryCommandOfTheContract(t *testing.T) {
 			c.Ops[1].Trace[1].Reply = "0"
 			last := &mine.Trace[2]
 			judge(t, c, history.OwnRelease, history.OK)
-			last.Reply = ""
-			for _, last.Err = range refusals {
+			for _, refusal := range refusals {
+				fail(last, refusal)
 				judge(t, c, history.OwnRelease, history.Broken)
 			}
 			lost := losses
 			if strings.HasPrefix(one.cmd, "eval") {
 				lost = slices.Concat(losses, halfway)
 			}
-			for _, last.Err = range lost {
+			for _, loss := range lost {
+				fail(last, loss)
 				judge(t, c, history.OwnRelease, history.Indeterminate)
 			}
 		}
@@ -161,7 +168,8 @@ func TestOwnReleaseAfterAnUnknownScript(t *testing.T) {
 	c := lateRelease("eval:release")
 	for i := range c.Ops {
 		first := c.Ops[i].Trace[0]
-		first.Cmd, first.Reply, first.Err = "eval:acquire", "", refusals[0]
+		first.Cmd = "eval:acquire"
+		fail(&first, refusals[0])
 		first.At, first.End = first.At-ms/2, first.At
 		c.Ops[i].Trace[0].Cmd = "eval:acquire"
 		c.Ops[i].Trace = append([]history.Command{first}, c.Ops[i].Trace...)
@@ -281,7 +289,7 @@ func TestOwnReleaseOfALockThatWasPassedOn(t *testing.T) {
 		},
 		"and may have been taken again": func(c *history.Cell) {
 			c.Ops[0].Trace = append(c.Ops[0].Trace,
-				history.Command{Node: "n", Cmd: "set", Key: "lock", At: 7 * ms, End: 8 * ms, Err: "i/o timeout"})
+				history.Command{Node: "n", Cmd: "set", Key: "lock", At: 7 * ms, End: 8 * ms, Source: history.ReplyLost})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

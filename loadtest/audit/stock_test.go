@@ -62,7 +62,7 @@ func TestStockFindsWhatSalesDoNotExplain(t *testing.T) {
 
 // lostSet is a write of the stock that was sent, and whose reply was lost.
 var lostSet = history.Command{Node: "n", Cmd: "set", Key: "ProductStock_p", At: 43 * ms, End: 44 * ms,
-	Err: "i/o timeout"}
+	Source: history.ReplyLost}
 
 func TestStockWithLostAnswers(t *testing.T) {
 	t.Run("each shows the write that explains a unit that is gone", func(t *testing.T) {
@@ -276,15 +276,16 @@ func TestUnitsThatVanishBesideAnUnknownOutcomeAreNotOK(t *testing.T) {
 	assert.Equal(t, "1 unit is of unknown outcome and the stock is lower by that much, "+
 		"but no write without a reply explains it: one may have been lost and another not sold", f.Because)
 	c.Ops[4].Trace = []history.Command{lostSet}
-	c.Ops[4].Trace[0].Err, c.Ops[4].Trace[0].Reply = "", "OK"
-	judge(t, c, history.Stock, history.Indeterminate)
 	write := &c.Ops[4].Trace[0]
-	write.Reply = ""
+	write.Source, write.Reply = history.Told, "OK"
+	judge(t, c, history.Stock, history.Indeterminate)
 	for _, write.Cmd = range []string{"set", "eval:write", "eval:take", "decr", "decrby", "incrby"} {
-		for _, write.Err = range refusals { // it took nothing
+		for _, refusal := range refusals { // it took nothing
+			fail(write, refusal)
 			judge(t, c, history.Stock, history.Indeterminate)
 		}
-		for _, write.Err = range losses {
+		for _, loss := range losses {
+			fail(write, loss)
 			judge(t, c, history.Stock, history.OK)
 		}
 	}

@@ -22,7 +22,7 @@ func TestAStoryTellsTheFault(t *testing.T) {
 
 func TestAStoryOfAStuckLockBeginsWithTheFault(t *testing.T) {
 	c := forge(2)
-	c.Faults = []history.Fault{{Order: "p-1", Instance: "b", Text: "killed", At: 4 * ms}}
+	c.Faults = []history.Fault{{Order: "p-1", Instance: "b", Kind: history.FaultKill, Text: "killed", At: 4 * ms}}
 	probe := &c.Ops[2]
 	probe.Outcome, probe.Status, probe.Detail = history.Busy, 423, "423 lock-busy"
 	assert.Equal(t, "order 1 on b, killed at +0.004 s: a fresh request did not get through in 9ms, "+

@@ -36,10 +36,12 @@ func (t Table) Assess(cells []*history.Cell) []*Row {
 	var rows []*Row
 	byName := map[[2]string]*Row{}
 	for _, c := range cells {
-		name := [2]string{c.Scenario, c.Rung}
+		name := [2]string{c.Heading(), c.Rung}
 		if byName[name] == nil {
-			byName[name] = &Row{Rung: c.Rung, Name: c.Name}
-			byName[name].Scenario, _ = t.Find(c.Scenario)
+			byName[name] = &Row{Rung: c.Rung, Name: c.Name, Scenario: Scenario{Name: c.Heading()}}
+			if !c.IsUnlisted() {
+				byName[name].Scenario, _ = t.Find(c.Scenario)
+			}
 			rows = append(rows, byName[name])
 		}
 		byName[name].add(c)
@@ -51,7 +53,7 @@ func (r *Row) add(c *history.Cell) {
 	a := r.Scenario.Assess(c)
 	r.Cells = append(r.Cells, a)
 	switch {
-	case c.NotRun != "":
+	case c.NotAsked != nil:
 	case a.Invalid != "":
 		r.Invalid = append(r.Invalid, a.Invalid)
 	case a.AsExpected():
@@ -92,8 +94,8 @@ type difference struct {
 // differences returns all differences of a cell, whether it is valid or not.
 func (s Scenario) differences(c *history.Cell) []difference {
 	e, known := s.Expected(c.Rung)
-	if c.Defect != "" {
-		return []difference{{text: "a defect: " + c.Defect}}
+	if c.Defect != nil {
+		return []difference{{text: "a defect: " + c.Defect.String()}}
 	}
 	if c.IsUnlisted() {
 		return unbroken(c)
@@ -151,7 +153,7 @@ func title(c *history.Cell) string {
 func (r *Row) Ran() int {
 	n := 0
 	for _, c := range r.Cells {
-		if c.NotRun == "" {
+		if c.NotAsked == nil {
 			n++
 		}
 	}
@@ -164,7 +166,7 @@ func (r *Row) Shown() *Assessment {
 	shown := r.Cells[0]
 	for _, a := range r.Cells {
 		switch {
-		case a.NotRun != "":
+		case a.NotAsked != nil:
 		case len(a.Surprises) > 0:
 			return a
 		case !a.AsExpected() && shown.AsExpected():

@@ -31,7 +31,7 @@ func assess(c *history.Cell) *catalog.Assessment {
 
 // What is expected of the replay of a trace stands in its cell.
 func TestAReplayIsToBreakWhatItsTraceBreaks(t *testing.T) {
-	cell := &history.Cell{Scenario: history.ReplayOf("v4:aa.expiry.bbba"), Rung: "v4", Findings: []history.Finding{
+	cell := &history.Cell{Kind: history.Replay, Scenario: "v4:aa.expiry.bbba", Rung: "v4", Findings: []history.Finding{
 		{Verdict: history.Stock, Result: history.Broken}, {Verdict: history.Exclusion, Result: history.OK},
 	}}
 	assert.Empty(t, assess(cell).Surprises, "nothing was expected")
@@ -103,7 +103,7 @@ func TestACellThatTheTableDoesNotKnowIsASurprise(t *testing.T) {
 func TestRowsCountRepetitions(t *testing.T) {
 	good, bad := asTheTableSays("one-instance", "v4"), asTheTableSays("one-instance", "v4")
 	bad.Repetition, bad.Findings[3].Result = 2, history.Broken
-	skipped := &history.Cell{Scenario: "one-instance", Rung: "v6", Name: "redlock", NotRun: "needs nodes"}
+	skipped := &history.Cell{Scenario: "one-instance", Rung: "v6", Name: "redlock", NotAsked: &history.NotAsked{Reason: "needs nodes"}}
 	rows := scenario.Table.Assess([]*history.Cell{good, bad, skipped})
 	assert.Len(t, rows, 2)
 	assert.Equal(t, 1, rows[0].Met)

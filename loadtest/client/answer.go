@@ -181,7 +181,8 @@ func trace(start time.Time, ts []traced) []history.Command {
 	for _, t := range ts {
 		out = append(out, history.Command{
 			Node: t.Node, Cmd: strings.ToLower(t.Cmd), Key: t.Key, Reply: t.Reply, Err: t.Err,
-			At: history.At(start, t.At), End: history.At(start, t.End),
+			Source: history.SourceOf(strings.ToLower(t.Cmd), t.Err),
+			At:     history.At(start, t.At), End: history.At(start, t.End),
 		})
 	}
 	return out

@@ -8,14 +8,16 @@ import (
 
 // A Cell is one rung under one scenario, run once: on its own instances, with its own product.
 type Cell struct {
+	Kind Kind `json:"kind,omitempty"`
+	// Scenario is that of the ladder, or what its kind of experiment has in its place: see [Kind].
 	Scenario string `json:"scenario"`
 	Rung     string `json:"rung"`
 	Name     string `json:"name"`
 	// Repetition counts from 1.
 	Repetition int    `json:"repetition"`
 	Product    string `json:"product"`
-	// NotRun says why the cell was not run, such as "needs 5 nodes". A cell that was not run has passed nothing.
-	NotRun string `json:"not_run,omitempty"`
+	// NotAsked is nil if the cell was run. One that was not run, or told nothing, has passed nothing.
+	NotAsked *NotAsked `json:"not_asked,omitempty"`
 
 	Start     time.Time  `json:"start"`
 	Instances []Instance `json:"instances,omitempty"`
@@ -30,12 +32,12 @@ type Cell struct {
 	// Aborted says why the scenario was not run to its end, if so: its fault did not happen.
 	Aborted string `json:"cut_short,omitempty"`
 
-	// Breaks are the verdicts that the cell is to break, if it is the replay of a trace: see [ReplayOf].
+	// Breaks are the verdicts that the cell is to break, if it is a replay.
 	Breaks []Verdict `json:"breaks,omitempty"`
 
-	// Defect is why somebody's own shop breaks the cell, if that is the shop's: a cause, and what shows it. Design is why
-	// it breaks what it does, if any shop of its kind does so. Remarks are worth knowing, and break nothing.
-	Defect  string   `json:"defect,omitempty"`
+	// Defect is why somebody's own shop breaks the cell, if that is the shop's; nil if it is not. Design is why it breaks
+	// what it does, if any shop of its kind does so. Remarks are worth knowing, and break nothing.
+	Defect  *Defect  `json:"defect,omitempty"`
 	Design  string   `json:"by_design,omitempty"`
 	Remarks []string `json:"remarks,omitempty"`
 
@@ -68,30 +70,45 @@ type Cell struct {
 	Findings []Finding `json:"findings,omitempty"`
 }
 
-// replayed begins the name of the scenario of a cell that is the replay of a trace.
-const replayed = "replay "
+// A Kind is that of the experiment which a cell records.
+type Kind string
 
-// ReplayOf returns the name of the scenario of a cell that is the replay of a trace.
-func ReplayOf(trace string) string { return replayed + trace }
+// The kinds. Scenario is one of the table; or the trace that was replayed, the title of a round on a stage, or the fault
+// that somebody's own shop was tried with.
+const (
+	Ladder Kind = ""
+	Replay Kind = "replay"
+	Stage  Kind = "stage"
+	Trial  Kind = "try"
+)
 
-// staged begins the name of the scenario of a cell that is a round on a stage.
-const staged = "stage "
+// IsUnlisted reports whether the cell is no scenario of the table. What is expected of it stands in Breaks.
+func (c *Cell) IsUnlisted() bool { return c.Kind != Ladder }
 
-// StageOf returns the name of the scenario of a cell that is a round on a stage.
-func StageOf(title string) string { return staged + title }
+// Heading returns the scenario as readers are told it: the kind of the experiment comes first, if it is not the ladder's.
+func (c *Cell) Heading() string { return strings.TrimSpace(string(c.Kind) + " " + c.Scenario) }
 
-// tried begins the name of the scenario of a cell that is a fault on somebody's own shop.
-const tried = "try "
-
-// TrialOf returns the name of the scenario of a cell that is a fault on somebody's own shop.
-func TrialOf(fault string) string { return tried + fault }
-
-// IsUnlisted reports whether the cell is a replay, a round on a stage, or of somebody's own shop. What is expected of
-// it stands in Breaks, not in a table.
-func (c *Cell) IsUnlisted() bool {
-	return strings.HasPrefix(c.Scenario, replayed) || strings.HasPrefix(c.Scenario, staged) ||
-		strings.HasPrefix(c.Scenario, tried)
+// NotAsked is a cell that was not run, or whose run told nothing.
+type NotAsked struct {
+	Reason string `json:"reason"` // such as "needs 5 nodes"
 }
+
+// WhyNot returns why the cell was not asked, "" if it was.
+func (c *Cell) WhyNot() string {
+	if c.NotAsked == nil {
+		return ""
+	}
+	return c.NotAsked.Reason
+}
+
+// A Defect is what is wrong with somebody's own shop.
+type Defect struct {
+	Cause string `json:"cause"`
+	Shown string `json:"shown"` // the orders, and what they did
+}
+
+// String returns the cause, and what shows it.
+func (d *Defect) String() string { return d.Cause + ": " + d.Shown }
 
 // An Instance is one stockapi process that the cell used. Equal clock ids mean the same clock.
 type Instance struct {
@@ -116,13 +133,34 @@ type Fault struct {
 	Instance string `json:"instance"`
 	// On is the target of the fault, if not the order and its process: "network" is the path between the instance and its
 	// servers, "locks" and "stock" are servers.
-	On string `json:"on,omitempty"`
+	On   string    `json:"on,omitempty"`
+	Kind FaultKind `json:"kind,omitempty"`
 	// Text says what happened, so that it reads on after the instance's name: "stopped 0.451 s before set/stock".
-	Text string `json:"text"`
-	// Stopped is true if the process was stopped from At to End.
-	Stopped bool    `json:"stopped,omitempty"`
-	At      Instant `json:"at"`
-	End     Instant `json:"end"`
+	Text string  `json:"text"`
+	At   Instant `json:"at"`
+	End  Instant `json:"end"`
+}
+
+// A FaultKind says what became of the instance's process. It is empty if that went on.
+type FaultKind string
+
+// The kinds of faults of a process.
+const (
+	FaultStop FaultKind = "stop" // it stood still from At to End
+	FaultKill FaultKind = "kill" // it died
+)
+
+// FaultKindOf returns the kind of a fault that an instance notes in a trace, such as "stop@before:set/stock".
+func FaultKindOf(point string) FaultKind {
+	action, _, _ := strings.Cut(point, "@")
+	action, _, _ = strings.Cut(action, ":")
+	switch strings.ToLower(action) {
+	case "stop", "pause", "sigstop":
+		return FaultStop
+	case "crash", "kill", "sigkill":
+		return FaultKill
+	}
+	return ""
 }
 
 // Latency is the distribution over the buyers, counted from Due.
@@ -144,7 +182,7 @@ func (c *Cell) OneClock() bool {
 
 // Title returns the cell's scenario, rung and name, such as "two-instances v0.5 mutex".
 func (c *Cell) Title() string {
-	return strings.TrimSpace(fmt.Sprintf("%s %s %s", c.Scenario, c.Rung, c.Name)) // somebody's own shop has no name
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s", c.Heading(), c.Rung, c.Name)) // somebody's own shop has no name
 }
 
 // Short returns an order's id without the product's name, which begins it.

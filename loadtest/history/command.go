@@ -6,103 +6,79 @@ import (
 	"strings"
 )
 
-// What a command does goes by its [Effect] where somebody looked, or else by its name, as docs/contract.md tells it to
-// those who write a service of their own.
-
-// Acquires reports whether the command takes a lock if nobody has it. A SET may also be a write of the stock: see
-// [Command.WritesStock].
-func (c *Command) Acquires() bool {
-	if c.Effect != "" {
-		return c.Effect.is(EffectAcquired) || c.Effect.is(EffectTried)
+// effect returns what the command did: its [Effect] where somebody looked, or else what its name, reply and error say.
+// A command without a reply is not done. A SET that nobody saw may be an acquire or a write of the stock: it has the
+// flags of both if its key is called like a stock.
+func (c *Command) effect() Effect {
+	if c.Source == Looked {
+		return c.Effect
 	}
+	e := c.named()
+	switch {
+	case c.Source == ReplyLost:
+		return e
+	case c.Err != "":
+		return e | refused
+	}
+	if c.succeeded() {
+		e |= done
+	}
+	if e.has(writes) && c.answeredWrite() {
+		e |= wrote
+	}
+	return e
+}
+
+// named returns what a command of this name does, as docs/contract.md tells it to those who write a service of their
+// own.
+func (c *Command) named() Effect {
 	switch c.Cmd {
-	case "set", "setnx", "zk:create", "sql:acquire":
-		return true
-	}
-	return strings.HasPrefix(c.Cmd, "eval:acquire")
-}
-
-// AcquiresAlone reports whether success of this acquire proves that nobody else had the lock. A semaphore's acquire
-// answers with the number of its holders, and a reader may come in beside others.
-func (c *Command) AcquiresAlone() bool {
-	if c.Effect != "" {
-		return c.Acquires() && !c.Effect.has(Beside)
-	}
-	switch c.Cmd {
-	case "eval:acquire-permit":
-		return c.Reply == "1"
-	case "eval:acquire-read":
-		return false
-	}
-	return c.Acquires()
-}
-
-// Endless reports whether the command, if it succeeds, leaves the lock without a TTL.
-func (c *Command) Endless() bool {
-	return c.Effect.has(Endless) || c.Effect == "" && c.Cmd == "setnx"
-}
-
-// Renews reports whether the command prolongs a lock if it is the sender's, or makes it so. The effect of a renewal
-// does not tell whose the lock was.
-func (c *Command) Renews() bool {
-	if c.Effect != "" {
-		return false
-	}
-	return strings.HasPrefix(c.Cmd, "eval:renew") || c.Cmd == "sql:renew"
-}
-
-// Prolongs reports whether the command gives a lock a new end, whoever has it: success shows only that the lock was
-// there.
-func (c *Command) Prolongs() bool {
-	if c.Effect != "" {
-		return c.Effect.is(EffectRenewed)
-	}
-	return c.Renews() || c.Cmd == "expire" || c.Cmd == "pexpire"
-}
-
-// Releases reports whether the command removes a lock.
-func (c *Command) Releases() bool {
-	if c.Effect != "" {
-		return c.Effect.is(EffectReleased)
-	}
-	switch c.Cmd {
+	case "set":
+		if c.onStock() {
+			return acquires | writes
+		}
+		return acquires
+	case "setnx":
+		return acquires | Endless
+	case "zk:create", "sql:acquire":
+		return acquires
+	case "eval:acquire-read": // a reader may come in beside others
+		return acquires | Beside
+	case "eval:acquire-permit": // the reply of a semaphore is the number of its holders
+		if c.Reply == "1" {
+			return acquires
+		}
+		return acquires | Beside
+	case "sql:renew":
+		return renews | owned
+	case "expire", "pexpire":
+		return renews
 	case "del", "unlink", "getdel", "zk:delete", "sql:release":
-		return true
+		return releases
+	case "get", "hget", "hmget", "hgetall", "watch", "eval:read":
+		if c.onStock() {
+			return reads
+		}
+	case "eval:write", "eval:take", "decr", "decrby", "incrby":
+		if c.onStock() {
+			return writes
+		}
 	}
-	return strings.HasPrefix(c.Cmd, "eval:release")
+	switch script, _ := strings.CutPrefix(c.Cmd, "eval:"); {
+	case len(script) == len(c.Cmd):
+	case strings.HasPrefix(script, "acquire"):
+		return acquires
+	case strings.HasPrefix(script, "renew"):
+		return renews | owned
+	case strings.HasPrefix(script, "release"):
+		return releases
+	}
+	return EffectNothing
 }
 
-// serverSays matches an error that a Redis replied with, such as "STALE a newer token has been seen", and not one of
-// the network.
-var serverSays = regexp.MustCompile(`^[A-Z]+ `)
-
-// Refused reports whether the server replied with an error instead of doing it. An ERR of a script, or an error of a
-// command in one, is no refusal: Redis keeps what the script has done before.
-func (c *Command) Refused() bool {
-	if c.Effect != "" {
-		return c.Effect.is(EffectRefused)
-	}
-	if strings.HasPrefix(c.Cmd, "eval") && (strings.HasPrefix(c.Err, "ERR ") || strings.Contains(c.Err, " script: ")) {
-		return false
-	}
-	return c.Err == StockChanged || serverSays.MatchString(c.Err)
-}
-
-// StockChanged is the error of a transaction that wrote nothing, as the stock had changed after it was read.
-const StockChanged = "redis: transaction failed"
-
-// Lost reports whether no reply came, and nobody looked: it may have been done, or may yet be.
-func (c *Command) Lost() bool { return c.Effect == "" && c.Err != "" && !c.Refused() }
-
-// Succeeded reports whether it was done, by its effect, or as the reply says: OK, true, or a positive number. GETDEL
-// replies with what it removed.
-func (c *Command) Succeeded() bool {
-	if c.Effect != "" {
-		return c.Effect.done()
-	}
-	if c.Err != "" {
-		return false
-	}
+// succeeded reports whether the reply says that it was done: OK, true, or a positive number. GETDEL replies with what it
+// removed.
+func (c *Command) succeeded() bool {
 	if c.Cmd == "getdel" {
 		return c.Reply != "" && c.Reply != "nil"
 	}
@@ -114,47 +90,80 @@ func (c *Command) Succeeded() bool {
 	return err == nil && n > 0
 }
 
+// answeredWrite reports whether a write was carried out, by its reply. That of a script that takes what it finds begins
+// with 0 if that was not enough; a SET that is answered with anything but success wrote nothing.
+func (c *Command) answeredWrite() bool {
+	if strings.HasPrefix(c.Reply, "[0") {
+		return false
+	}
+	return c.Cmd != "set" && c.Cmd != "eval:write" || c.Reply == "" || c.succeeded()
+}
+
+// Acquires reports whether the command takes a lock if nobody has it. A SET may also be a write of the stock: see
+// [Command.WritesStock].
+func (c *Command) Acquires() bool { return c.effect().has(acquires) }
+
+// AcquiresAlone reports whether success of this acquire proves that nobody else had the lock.
+func (c *Command) AcquiresAlone() bool {
+	e := c.effect()
+	return e.has(acquires) && !e.has(Beside)
+}
+
+// Endless reports whether the command, if it succeeds, leaves the lock without a TTL.
+func (c *Command) Endless() bool { return c.effect().has(Endless) }
+
+// Renews reports whether the command prolongs a lock if it is the sender's, or makes it so. A look does not tell whose
+// the lock was.
+func (c *Command) Renews() bool { return c.effect().has(owned) }
+
+// Prolongs reports whether the command gives a lock a new end, whoever has it: success shows only that the lock was
+// there.
+func (c *Command) Prolongs() bool { return c.effect().has(renews) }
+
+// Releases reports whether the command removes a lock.
+func (c *Command) Releases() bool { return c.effect().has(releases) }
+
+// Refused reports whether the server replied with an error instead of doing it.
+func (c *Command) Refused() bool { return c.effect().has(refused) }
+
+// Lost reports whether no reply came, and nobody looked: it may have been done, or may yet be.
+func (c *Command) Lost() bool { return c.Source == ReplyLost }
+
+// Succeeded reports whether it was done. A command without a reply is not known to have been.
+func (c *Command) Succeeded() bool { return c.effect().has(done) }
+
 // RefusedByStock reports whether the stock refused to be written: the fencing token was too old, or the stock had
 // changed since it was read.
 func (c *Command) RefusedByStock() bool { return c.WritesStock() && c.Refused() && !c.UnknownScript() }
 
 // ReadsStock reports whether the command reads the stock of a product.
-func (c *Command) ReadsStock() bool {
-	if c.Effect != "" {
-		return c.Effect.is(EffectRead)
-	}
-	switch c.Cmd {
-	case "get", "hget", "hmget", "hgetall", "watch", "eval:read":
-		return c.onStock()
-	}
-	return false
-}
+func (c *Command) ReadsStock() bool { return c.effect().has(reads) }
 
 // WritesStock reports whether the command writes the stock of a product.
-func (c *Command) WritesStock() bool {
-	if c.Effect != "" {
-		return c.Effect.is(EffectWrote) || c.Effect.is(EffectRefused)
-	}
-	switch c.Cmd {
-	case "set", "eval:write", "eval:take", "decr", "decrby", "incrby":
-		return c.onStock()
-	}
-	return false
-}
+func (c *Command) WritesStock() bool { return c.effect().has(writes) }
 
-// Wrote reports whether the command wrote the stock, by its effect or its reply. The reply of a script that takes what
-// it finds begins with 0 if that was not enough; a SET that is answered with anything but success wrote nothing.
-func (c *Command) Wrote() bool {
-	if c.Effect != "" {
-		return c.Effect.is(EffectWrote) && c.End.Known()
-	}
-	if !c.WritesStock() || !c.End.Known() || c.Err != "" || strings.HasPrefix(c.Reply, "[0") {
-		return false
-	}
-	return c.Cmd != "set" && c.Cmd != "eval:write" || c.Reply == "" || c.Succeeded()
-}
+// Wrote reports whether the command wrote the stock.
+func (c *Command) Wrote() bool { return c.effect().has(wrote) && c.End.Known() }
 
 func (c *Command) onStock() bool { return strings.Contains(strings.ToLower(c.Key), "stock") }
+
+// serverSays matches an error that a Redis replied with, such as "STALE a newer token has been seen", and not one of
+// the network.
+var serverSays = regexp.MustCompile(`^[A-Z]+ `)
+
+// StockChanged is the error of a transaction that wrote nothing, as the stock had changed after it was read.
+const StockChanged = "redis: transaction failed"
+
+// SourceOf returns how it is known what a command did whose sender got that error, "" for none: [Told] if the server
+// replied, and else [ReplyLost]. An ERR of a script, or an error of a command in one, is as good as no reply: Redis
+// keeps what the script has done before.
+func SourceOf(cmd, err string) Source {
+	half := strings.HasPrefix(cmd, "eval") && (strings.HasPrefix(err, "ERR ") || strings.Contains(err, " script: "))
+	if err == "" || err == StockChanged || serverSays.MatchString(err) && !half {
+		return Told
+	}
+	return ReplyLost
+}
 
 // OnLock reports whether the command takes, prolongs or removes a lock.
 func (c *Command) OnLock() bool {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"stockapi/loadtest/history"
 )
@@ -97,11 +98,11 @@ func TestWhatACommandDoesByItsEffect(t *testing.T) {
 	for effect, want := range map[history.Effect]string{
 		history.EffectTried:                                       "acquires alone lock",
 		history.EffectAcquired:                                    "acquires alone lock succeeded",
-		history.EffectAcquired + history.Endless:                  "acquires alone lock succeeded endless",
-		history.EffectAcquired + history.Beside:                   "acquires lock succeeded",
-		history.EffectAcquired + history.Beside + history.Endless: "acquires lock succeeded endless",
+		history.EffectAcquired | history.Endless:                  "acquires alone lock succeeded endless",
+		history.EffectAcquired | history.Beside:                   "acquires lock succeeded",
+		history.EffectAcquired | history.Beside | history.Endless: "acquires lock succeeded endless",
 		history.EffectRenewed:                                     "prolongs lock succeeded",
-		history.EffectRenewed + history.Endless:                   "prolongs lock succeeded endless",
+		history.EffectRenewed | history.Endless:                   "prolongs lock succeeded endless",
 		history.EffectReleased:                                    "releases lock succeeded",
 		history.EffectRead:                                        "reads succeeded",
 		history.EffectWrote:                                       "writes succeeded wrote",
@@ -113,7 +114,7 @@ func TestWhatACommandDoesByItsEffect(t *testing.T) {
 				{Cmd: name, Key: "lock:stock:1", Reply: "nil"}, {Cmd: name, Key: "ProductStock_1", Reply: "1"},
 				{Cmd: name, Key: "k", Err: "i/o timeout"}, {Cmd: name, Key: "k", Err: "STALE a newer token has been seen"},
 			} {
-				c.Effect = effect
+				c.Source, c.Effect = history.Looked, effect
 				is := does(c)
 				assert.False(t, c.Lost(), "%s: %+v", effect, c)
 				for _, one := range []struct {
@@ -140,7 +141,7 @@ func TestAReplySaysWhetherItWasDone(t *testing.T) {
 	} {
 		c := history.Command{Cmd: "set", Reply: reply}
 		assert.Equal(t, done, c.Succeeded(), reply)
-		c.Err = "i/o timeout"
+		c.Source = history.ReplyLost
 		assert.False(t, c.Succeeded(), reply)
 	}
 	// GETDEL replies with the value that it removed, whatever that is.
@@ -162,8 +163,26 @@ func TestRefusedAndLostAreTwoThings(t *testing.T) {
 		{"set", "i/o timeout", "lost"},
 		{"set", "EOF", "lost"},
 	} {
-		c := history.Command{Cmd: one.cmd, Err: one.err}
+		c := history.Command{Cmd: one.cmd, Err: one.err, Source: history.SourceOf(one.cmd, one.err)}
 		is := map[bool]string{true: "refused"}[c.Refused()] + map[bool]string{true: "lost"}[c.Lost()]
 		assert.Equal(t, one.is, is, one.err)
 	}
+}
+
+// A file has an effect as words, and any other word is refused.
+func TestEffectIsWrittenInWords(t *testing.T) {
+	for effect, words := range map[history.Effect]string{
+		history.EffectNothing: "",
+		history.EffectTried:   "acquires",
+		history.EffectAcquired | history.Beside | history.Endless: "acquires done beside endless",
+		history.EffectWrote: "writes done wrote",
+	} {
+		text, err := effect.MarshalText()
+		require.NoError(t, err)
+		assert.Equal(t, words, string(text))
+		read := history.EffectRefused
+		require.NoError(t, read.UnmarshalText(text))
+		assert.Equal(t, effect, read)
+	}
+	assert.ErrorContains(t, new(history.Effect).UnmarshalText([]byte("acquires doen")), `there is no effect "doen"`)
 }

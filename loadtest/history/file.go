@@ -14,7 +14,7 @@ import (
 // Version. A change to the meaning of a field needs a new version.
 const (
 	Format  = "stockapi-history"
-	Version = 2
+	Version = 3
 )
 
 // ErrNotHistory is wrapped by every error of Open that is due to the file's content.

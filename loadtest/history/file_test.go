@@ -46,15 +46,16 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 }
 
 func TestUnusableFilesAreRefusedWithTheReason(t *testing.T) {
-	const head = `{"format":"stockapi-history","version":2`
+	const head = `{"format":"stockapi-history","version":3`
 	for name, c := range map[string]struct{ content, reason string }{
 		"empty": {"", "cut short after 0 bytes"},
 		"older format": {`{"format":"stockapi-history","version":1,"cells":1,"run":{"cells":[` + "\n{}]}}\n",
 			"make the run again"},
-		"later version": {`{"format":"stockapi-history","version":3,"run":5}` + "\n", "version 3"},
-		"other format":  {`{"format":"k6","version":1}` + "\n", `format is "k6"`},
-		"no JSON":       {"left: 0\n", "not valid JSON"},
-		"no cells":      {head + "}\n" + `{"end":{}}` + "\n", "no cells"},
+		"the format before": {`{"format":"stockapi-history","version":2,"run":5}` + "\n", "an older loadtest wrote it"},
+		"later version":     {`{"format":"stockapi-history","version":4,"run":5}` + "\n", "version 4"},
+		"other format":      {`{"format":"k6","version":1}` + "\n", `format is "k6"`},
+		"no JSON":           {"left: 0\n", "not valid JSON"},
+		"no cells":          {head + "}\n" + `{"end":{}}` + "\n", "no cells"},
 		"null cell": {head + `,"cells":1}` + "\n" + `{"cell":null}` + "\n",
 			"cell 0 has more orders than its head declares"},
 		"negative count": {head + `,"cells":1}` + "\n" + `{"cell":{},"ops":-1}` + "\n{}\n",

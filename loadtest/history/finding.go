@@ -105,7 +105,7 @@ const (
 	NotValid
 	Undecided
 	Unbroken
-	NotAsked
+	Unasked
 )
 
 // severities are those of the verdicts, where they are broken. One that a forged file invents has the worst.
@@ -124,7 +124,7 @@ func SeverityOf(fs []Finding) Severity {
 	case OK:
 		return Unbroken
 	}
-	worst := NotAsked
+	worst := Unasked
 	for _, f := range fs {
 		if f.Result == Broken {
 			worst = min(worst, severities[f.Verdict])

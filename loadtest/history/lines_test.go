@@ -43,7 +43,7 @@ func runOf(orders int) *Run {
 		c.Ops = append(c.Ops, typical(i))
 	}
 	few := &Cell{Scenario: "crash", Ops: []Op{typical(1), {Order: "x", Due: Never, Sent: -5, Done: Never}}}
-	return &Run{ID: "1", Started: c.Start, Cells: []*Cell{c, {NotRun: "needs five nodes"}, few}}
+	return &Run{ID: "1", Started: c.Start, Cells: []*Cell{c, {NotAsked: &NotAsked{Reason: "needs five nodes"}}, few}}
 }
 
 func write(t *testing.T, run *Run) string {
@@ -87,7 +87,7 @@ func TestLinesAreEachAValue(t *testing.T) {
 	for _, line := range lines {
 		require.True(t, json.Valid([]byte(line)), line)
 	}
-	assert.Contains(t, lines[0], `{"format":"stockapi-history","version":2,"cells":3,"ops":102,"run":{"id":"1"`)
+	assert.Contains(t, lines[0], `{"format":"stockapi-history","version":3,"cells":3,"ops":102,"run":{"id":"1"`)
 	assert.JSONEq(t, `{"end":{"cells":3,"ops":102}}`, lines[len(lines)-1])
 }
 

@@ -117,14 +117,16 @@ func (l *Lease) Until() Instant {
 }
 
 // A Command is one Redis command of an order: At is before it was sent, End after its reply was read. It took effect in
-// between, unless Err says that no reply came. Cmd, Reply and Err are as they were sent, whatever the effect.
+// between, unless no reply came. Cmd, Reply and Err are as they were sent, whatever the effect.
 type Command struct {
-	Node   string  `json:"node"`
-	Cmd    string  `json:"cmd"`
-	Key    string  `json:"key"`
-	At     Instant `json:"at"`
-	End    Instant `json:"end"`
-	Reply  string  `json:"reply,omitempty"`
-	Err    string  `json:"err,omitempty"`
-	Effect Effect  `json:"effect,omitempty"`
+	Node  string  `json:"node"`
+	Cmd   string  `json:"cmd"`
+	Key   string  `json:"key"`
+	At    Instant `json:"at"`
+	End   Instant `json:"end"`
+	Reply string  `json:"reply,omitempty"`
+	Err   string  `json:"err,omitempty"`
+	// Source says how it is known what it did, and Effect is what looks at the server have shown, if there were any.
+	Source Source `json:"source,omitempty"`
+	Effect Effect `json:"effect,omitempty"`
 }

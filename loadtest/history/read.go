@@ -128,13 +128,16 @@ func (r *reader) countHead() error {
 	return nil
 }
 
+// errOlder is that of a file of an older version.
+var errOlder = errors.New("an older loadtest wrote it, in a format that is no longer read: make the run again")
+
 // head reads the first line. Before the rest of it the format and the version: another one may not fit our types.
 func (r *reader) head() error {
 	if err := r.next(); err != nil {
 		return err
 	}
 	if bytes.HasPrefix(r.lines.Bytes(), []byte(`{"format":"`+Format+`","version":1,`)) { // the line is no value of its own
-		return errors.New("an older loadtest wrote it, in a format that is no longer read: make the run again")
+		return errOlder
 	}
 	var first lineOfHead
 	var start struct {
@@ -147,6 +150,8 @@ func (r *reader) head() error {
 	switch {
 	case start.Format != Format:
 		return fmt.Errorf("its format is %.40q, not %q", start.Format, Format)
+	case start.Version < Version:
+		return errOlder
 	case start.Version != Version:
 		return fmt.Errorf("it is version %d, this loadtest reads version %d", start.Version, Version)
 	}

@@ -296,7 +296,7 @@ func (l *Lock) findStrangers(c *Cell) {
 	for _, r := range l.removals {
 		op := &c.Ops[r.Order]
 		took := slices.ContainsFunc(op.Trace, func(cmd Command) bool {
-			return cmd.Effect == "" || cmd.Key == l.Key && cmd.Acquires() && cmd.Succeeded()
+			return cmd.Source != Looked || cmd.Key == l.Key && cmd.Acquires() && cmd.Succeeded()
 		})
 		if i := l.from(r.At) - 1; !took && i >= 0 && c.Ops[l.Tenures[i].Order].Instance != op.Instance {
 			r.Of, r.Owned = r.Order, l.Tenures[i].Sent

@@ -35,7 +35,7 @@ func (p *player) passTime(ctx context.Context, line *Line) error {
 		}
 	}
 	for c, cmd := range waiting {
-		p.note(c, begun, fmt.Sprintf("held %.3f s before %s", time.Since(begun).Seconds(), cmd.Text()))
+		p.note(c, begun, "", fmt.Sprintf("held %.3f s before %s", time.Since(begun).Seconds(), cmd.Text()))
 	}
 	p.settle(ctx)
 	p.passed = time.Now()

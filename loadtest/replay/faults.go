@@ -47,7 +47,7 @@ func (p *player) giveUp(ctx context.Context, line *Line) error {
 	if c.reply == nil && len(p.gate.Of(&c.Client)) > 0 {
 		return fmt.Errorf("%s has sent its command, and in the explorer it does not", c.Name)
 	}
-	p.note(c, time.Now(), line.Step.Fault(""))
+	p.note(c, time.Now(), faultKind(line.Step), line.Step.Fault(""))
 	c.leave()
 	<-c.done
 	p.settle(ctx)
@@ -88,9 +88,17 @@ func (p *player) toServer(ctx context.Context, line *Line) (err error) {
 }
 
 // note records a fault of a client's order.
-func (p *player) note(c *participant, begun time.Time, text string) {
-	p.fault(history.Fault{Order: product + "-" + c.order(), Instance: c.Name, Text: text,
+func (p *player) note(c *participant, begun time.Time, kind history.FaultKind, text string) {
+	p.fault(history.Fault{Order: product + "-" + c.order(), Instance: c.Name, Kind: kind, Text: text,
 		At: history.At(p.start, begun), End: history.At(p.start, time.Now())})
+}
+
+// faultKind returns what a step does to its client's process.
+func faultKind(s schedule.Step) history.FaultKind {
+	if s.Kind == schedule.CrashBefore || s.Kind == schedule.CrashAfter {
+		return history.FaultKill
+	}
+	return ""
 }
 
 // noteServer records a fault of a lock server, of which the first order that is under way is the victim.

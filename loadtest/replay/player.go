@@ -138,7 +138,7 @@ func (p *player) toCommand(ctx context.Context, i int, line *Line) error {
 	s, begun, text := line.Step, time.Now(), cmd.Text()
 	line.What = s.Text(text, "")
 	if s.IsFault() {
-		defer func() { p.note(c, begun, s.Fault(text)) }()
+		defer func() { p.note(c, begun, faultKind(s), s.Fault(text)) }()
 	}
 	switch s.Kind {
 	case schedule.CrashBefore:

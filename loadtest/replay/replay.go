@@ -54,7 +54,7 @@ func (r *replay) close() {
 
 // play plays the trace, from filling the shelf to the verdicts.
 func (r *replay) play(ctx context.Context, longer float64, show func(Line)) (*history.Cell, error) {
-	cell := &history.Cell{Scenario: history.ReplayOf(r.trace.String()), Rung: r.rung.Number, Name: r.rung.Name,
+	cell := &history.Cell{Kind: history.Replay, Scenario: r.trace.String(), Rung: r.rung.Number, Name: r.rung.Name,
 		Repetition: 1, Product: product, Initial: Stock, TTL: r.times.lease, Limit: r.times.within,
 		Start: time.Now()}
 	if longer > 1 {
@@ -89,8 +89,8 @@ func (r *replay) play(ctx context.Context, longer float64, show func(Line)) (*hi
 		cell.Elapsed = time.Since(cell.Start)
 		return err
 	})
-	if err == nil && cell.NotRun != "" {
-		err = errors.New(cell.NotRun)
+	if err == nil && cell.NotAsked != nil {
+		err = errors.New(cell.WhyNot())
 	}
 	return cell, err
 }

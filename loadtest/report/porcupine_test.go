@@ -116,7 +116,7 @@ func TestTwoHoldersHaveNoPlaceInAnySequence(t *testing.T) {
 func TestWithoutOrdersThereIsNoPicture(t *testing.T) {
 	lost, none := forge(10), int64(0)
 	lost.Left = &none // a unit is gone, and nobody has it
-	for _, c := range []*history.Cell{lost, forge(10), {NotRun: "needs 5 nodes"}} {
+	for _, c := range []*history.Cell{lost, forge(10), {NotAsked: &history.NotAsked{Reason: "needs 5 nodes"}}} {
 		_, illegal := check(c)
 		assert.False(t, illegal)
 	}

@@ -42,6 +42,6 @@ func injectCrash(f *play) {
 	gone, begun := f.Targets.Processes[a].ExpectExit(), time.Now()
 	first := f.order(a, "anna", client.Order{Fault: "crash@" + point})
 	first.waitDied(gone)
-	first.recordFault(begun, "killed %s", strings.Replace(point, ":", " ", 1))
+	first.recordKill(begun, "killed %s", strings.Replace(point, ":", " ", 1))
 	f.probes = []int{b}
 }

@@ -276,7 +276,13 @@ func (o *inFlight) recordFault(since time.Time, format string, args ...any) {
 // recordStop is recordFault for an order whose process was stopped.
 func (o *inFlight) recordStop(since time.Time, format string, args ...any) {
 	o.recordFault(since, format, args...)
-	o.cell.Faults[len(o.cell.Faults)-1].Stopped = true
+	o.cell.Faults[len(o.cell.Faults)-1].Kind = history.FaultStop
+}
+
+// recordKill is recordFault for an order whose process was killed.
+func (o *inFlight) recordKill(since time.Time, format string, args ...any) {
+	o.recordFault(since, format, args...)
+	o.cell.Faults[len(o.cell.Faults)-1].Kind = history.FaultKill
 }
 
 // recordFaultOn records a fault on the network or on servers that affected the order, between two moments.

@@ -46,7 +46,7 @@ func injectWaiterDies(f *play) {
 	gone, begun := f.Targets.Processes[b].ExpectExit(), time.Now()
 	f.Targets.Processes[b].Kill()
 	second.waitDied(gone)
-	second.recordFault(begun, "killed while it waited for the lock")
+	second.recordKill(begun, "killed while it waited for the lock")
 	second.waitPlaceGone(queued)
 	first.endHold()
 	for _, o := range []*inFlight{third, first} {

@@ -143,7 +143,7 @@ func (s *shop) start(b *wire.Testbed) (err error) {
 
 // play is the round from filling the shelf, when it calls open, to the verdicts. It takes orders until over is closed.
 func (s *shop) play(open func()) error {
-	s.cell = &history.Cell{Scenario: history.StageOf(s.round.Title), Rung: s.round.rung.Number,
+	s.cell = &history.Cell{Kind: history.Stage, Scenario: s.round.Title, Rung: s.round.rung.Number,
 		Name: s.round.rung.Name, Repetition: 1, Product: product, Initial: onShelf, TTL: s.round.Lease,
 		Limit: s.round.Lease + margin, Start: time.Now()}
 	s.runner = &scenario.Runner{Client: s.client, Targets: &scenario.FaultTargets{Behind: s.rig.Behind()},
@@ -163,8 +163,8 @@ func (s *shop) play(open func()) error {
 			return context.Cause(ctx)
 		}
 	})
-	if err == nil && s.cell.NotRun != "" {
-		err = errors.New(s.cell.NotRun)
+	if err == nil && s.cell.NotAsked != nil {
+		err = errors.New(s.cell.WhyNot())
 	}
 	return err
 }
@@ -261,8 +261,8 @@ func (s *shop) end(o *order, op *history.Op, told event) (shared map[int64][]str
 		op.KilledBeforeWrite(at.Name, "")
 	}
 	if o.slow {
-		s.note(o, o.sent, fmt.Sprintf("working %.1f s under a lease of %.1f s", s.longWork().Seconds(),
-			s.round.Lease.Seconds()), false)
+		s.note(o, o.sent, "", fmt.Sprintf("working %.1f s under a lease of %.1f s", s.longWork().Seconds(),
+			s.round.Lease.Seconds()))
 	}
 	o.op, s.judge.due = op, true
 	commands, log := []int{}, slices.DeleteFunc(s.gate.LogOf(&at.Client), func(cmd *wire.Command) bool {
@@ -305,9 +305,9 @@ func (s *shop) moment(i history.Instant) *float64 {
 }
 
 // note records a fault that has affected an order since then.
-func (s *shop) note(o *order, since time.Time, text string, stopped bool) {
+func (s *shop) note(o *order, since time.Time, kind history.FaultKind, text string) {
 	s.faults = append(s.faults, history.Fault{Order: product + "-" + o.id, Instance: s.sites[o.at].Name, Text: text,
-		Stopped: stopped, At: history.At(s.cell.Start, since), End: history.At(s.cell.Start, time.Now())})
+		Kind: kind, At: history.At(s.cell.Start, since), End: history.At(s.cell.Start, time.Now())})
 }
 
 // ordersInFlight returns the orders at an instance that have not ended. The caller has the lock.
@@ -392,7 +392,7 @@ func (s *shop) markDead(at *site) {
 	}
 	s.set(at, "dead")
 	for _, o := range s.ordersInFlight(at) {
-		s.note(o, at.since, "killed", false)
+		s.note(o, at.since, history.FaultKill, "killed")
 	}
 }
 
@@ -402,10 +402,10 @@ func (s *shop) heal(at *site) {
 		lasted := time.Since(at.since).Seconds()
 		switch at.state {
 		case "stopped":
-			s.note(o, at.since, fmt.Sprintf("stopped for %.1f s under a lease of %.1f s", lasted,
-				s.round.Lease.Seconds()), true)
+			s.note(o, at.since, history.FaultStop, fmt.Sprintf("stopped for %.1f s under a lease of %.1f s", lasted,
+				s.round.Lease.Seconds()))
 		case "cut":
-			s.note(o, at.since, fmt.Sprintf("cut off from Redis for %.1f s", lasted), false)
+			s.note(o, at.since, "", fmt.Sprintf("cut off from Redis for %.1f s", lasted))
 		}
 	}
 	if at.state == "cut" {

@@ -49,14 +49,16 @@ func TestAShopThatDiesEndsItsCell(t *testing.T) {
 	c, err := trial.one(ctx, dead(atB))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"the shop's process at b ended in the cell, without any output"}, c.Remarks)
-	assert.Empty(t, c.Defect+c.NotRun)
+	assert.Nil(t, c.Defect)
+	assert.Nil(t, c.NotAsked)
 	assert.Empty(t, trial.idle)
 	c, err = trial.one(ctx, dead(atA, atB))
 	require.NoError(t, err)
-	assert.Equal(t, "the shop's process at b ended in the cell, without any output", c.NotRun)
+	assert.Equal(t, "the shop's process at b ended in the cell, without any output", c.WhyNot())
 	c, err = trial.one(ctx, fault{name: "slow-work", play: sell})
 	require.NoError(t, err)
-	assert.Empty(t, c.NotRun+c.Defect)
+	assert.Nil(t, c.NotAsked)
+	assert.Nil(t, c.Defect)
 	assert.Empty(t, broken(c))
 	assert.Len(t, trial.idle, 1)
 }
@@ -69,8 +71,8 @@ func TestACellThatCannotBePlayed(t *testing.T) {
 	cells, err := trial.Run(ctx, func(*history.Cell) {})
 	require.NoError(t, err)
 	require.Len(t, cells, 2)
-	assert.Contains(t, cells[0].NotRun, `it could not be played: cannot start the shop: exec: "no-such-shop"`)
-	assert.NotEmpty(t, cells[1].NotRun)
+	assert.Contains(t, cells[0].WhyNot(), `it could not be played: cannot start the shop: exec: "no-such-shop"`)
+	assert.NotEmpty(t, cells[1].WhyNot())
 }
 
 // A trial that is interrupted in a cell waits for no order, and sends none.
@@ -92,7 +94,7 @@ func TestAnInterruptedCellEnds(t *testing.T) {
 	for _, o := range b.orders {
 		assert.Equal(t, history.Buy, o.phase, o.name)
 	}
-	_, err = trial.Run(ctx, func(c *history.Cell) { assert.NotEmpty(t, c.NotRun, "the cell was played") })
+	_, err = trial.Run(ctx, func(c *history.Cell) { assert.NotEmpty(t, c.WhyNot(), "the cell was played") })
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
@@ -102,12 +104,12 @@ func TestCellsSideBySide(t *testing.T) {
 	trial, ctx := learned(t.Context(), t)
 	trial.AtOnce, trial.Only = 3, []string{"crash 2", "one-instance", "hang-up", "check-delete-gap", "two-instances"}
 	finished := map[string]bool{}
-	cells, err := trial.Run(ctx, func(c *history.Cell) { finished[FaultOf(c)] = true })
+	cells, err := trial.Run(ctx, func(c *history.Cell) { finished[c.Scenario] = true })
 	require.NoError(t, err)
 	var names []string
 	for _, c := range cells {
-		names = append(names, FaultOf(c))
-		assert.Empty(t, c.Defect, FaultOf(c))
+		names = append(names, c.Scenario)
+		assert.Nil(t, c.Defect, c.Scenario)
 	}
 	assert.Equal(t, "crash 2, one-instance, hang-up 1, hang-up 2, check-delete-gap, two-instances",
 		strings.Join(names, ", "))
@@ -123,10 +125,11 @@ func TestALateWriteLands(t *testing.T) {
 	trial.Only = []string{"late", "late-acquire"}
 	cells, err := trial.Run(ctx, func(*history.Cell) {})
 	require.NoError(t, err)
-	assert.Empty(t, cells[1].NotRun+cells[1].Defect)
+	assert.Nil(t, cells[1].NotAsked)
+	assert.Nil(t, cells[1].Defect)
 	assert.Equal(t, "SE", broken(cells[0]))
 	assert.NotEmpty(t, cells[0].Design)
-	assert.Empty(t, cells[0].Defect)
+	assert.Nil(t, cells[0].Defect)
 }
 
 // No server gets a release before the write that was sent before it on its connection.

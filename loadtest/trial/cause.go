@@ -40,9 +40,6 @@ var ofFault = map[string]string{
 // Asked are the verdicts that a trial asks about.
 var Asked = []history.Verdict{history.Stock, history.Exclusion, history.OwnRelease, history.Liveness}
 
-// FaultOf returns the name of a cell's fault.
-func FaultOf(c *history.Cell) string { return strings.TrimPrefix(c.Scenario, history.TrialOf("")) }
-
 // broken returns the letters of what is broken.
 func broken(c *history.Cell) string { return terminal.LettersOf(c.Findings, history.Broken) }
 
@@ -60,11 +57,11 @@ func (b *bench) explain(f fault, c *history.Cell, record map[*order][]carried) {
 		allowed = ""
 	}
 	switch {
-	case seen != "":
+	case seen != nil:
 		c.Defect = seen
 	case lost == "":
 	case anyTwice(c):
-		c.Defect = "the write was sent again: " + c.Finding(history.Stock).Because
+		c.Defect = &history.Defect{Cause: "the write was sent again", Shown: c.Finding(history.Stock).Because}
 	case strings.Trim(lost, allowed) == "" && b.ended(f, record):
 		c.Design = because[p.family()]
 		if text := ofFault[name]; text != "" && p.family() != "v15" {
@@ -111,38 +108,43 @@ type course struct {
 }
 
 // seen returns a defect that an order's own commands show, whatever came of it.
-func (b *bench) seen(record map[*order][]carried) string {
+func (b *bench) seen(record map[*order][]carried) *history.Defect {
 	for _, o := range b.orders {
 		c := &course{bench: b, record: record, order: o, has: map[string]time.Time{}}
 		for _, d := range deeds(record[o]) {
-			if defect := c.next(&d); defect != "" {
+			if defect := c.next(&d); defect != nil {
 				return defect
 			}
 		}
-		if defect := b.unwoken(o, record); defect != "" {
+		if defect := b.unwoken(o, record); defect != nil {
 			return defect
 		}
 	}
-	return ""
+	return nil
+}
+
+// defect returns a defect of that cause.
+func defect(cause, shown string, args ...any) *history.Defect {
+	return &history.Defect{Cause: cause, Shown: fmt.Sprintf(shown, args...)}
 }
 
 // unwoken tells of an order that waited in vain for a lock that had been given back, for as long as a fresh order may
 // take: stock is left in every cell. Whoever sleeps beyond the end of a lease is found by fresh orders, when its holder
 // has died.
-func (b *bench) unwoken(o *order, record map[*order][]carried) string {
+func (b *bench) unwoken(o *order, record map[*order][]carried) *history.Defect {
 	until := o.ended
 	if until.IsZero() && o.waited {
 		until = o.sent.Add(httpTime)
 	}
 	if until.IsZero() || o.outcome == history.Sold || len(b.extra) > 0 || !waits(record[o]) {
-		return ""
+		return nil
 	}
 	freed, free := b.freeAt(until, record)
 	if freed = later(freed, o.sent); !free || until.Sub(freed) < margin {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("nobody wakes a waiter: %s got no unit in %s after the lock had been given back, though nobody "+
-		"had it", b.nameOf(o), since(freed, until))
+	return defect("nobody wakes a waiter", "%s got no unit in %s after the lock had been given back, though nobody had it",
+		b.nameOf(o), since(freed, until))
 }
 
 // waits reports whether an order of these commands asked for the lock, did not get it, and has not sold.
@@ -185,8 +187,8 @@ func (b *bench) inOrder(record map[*order][]carried) (all []deed) {
 	return all
 }
 
-// next goes on to the next deed, and returns the defect that it is; "" if it is none.
-func (c *course) next(d *deed) string {
+// next goes on to the next deed, and returns the defect that it is; nil if it is none.
+func (c *course) next(d *deed) *history.Defect {
 	name := c.nameOf(c.order)
 	switch {
 	case d.took():
@@ -194,29 +196,29 @@ func (c *course) next(d *deed) string {
 	case d.Acquires():
 		c.tried = d.Sent
 	case d.Releases() && !c.asked && !c.passport.Name:
-		return fmt.Sprintf("it released what it had not taken: %s's %s removed %s", name, d.Name, d.Key)
+		return defect("it released what it had not taken", "%s's %s removed %s", name, d.Name, d.Key)
 	case d.Releases():
 		delete(c.has, d.Key)
 		c.released = d
 	case d.sold() && len(c.has) == 0 && c.released != nil && !d.before(c.released):
-		return fmt.Sprintf("written after the release: %s's %s of the stock came %s after it had released the lock", name,
+		return defect("written after the release", "%s's %s of the stock came %s after it had released the lock", name,
 			d.Name, since(c.released.Sent, d.Sent))
 	case d.sold() && !c.asked && !c.tried.IsZero():
-		return fmt.Sprintf("sold though the lock was another's: %s wrote the stock %s after it had found the lock taken",
-			name, since(c.tried, d.Sent))
+		return defect("sold though the lock was another's", "%s wrote the stock %s after it had found the lock taken", name,
+			since(c.tried, d.Sent))
 	}
-	return ""
+	return nil
 }
 
 // take is the deed of an order that takes a key of the lock. If it has that already, it is a renewal.
-func (c *course) take(d *deed, name string) string {
+func (c *course) take(d *deed, name string) *history.Defect {
 	if took, has := c.has[d.Key]; has {
 		if other := c.holder(c.record, c.order, d); other != nil {
-			return fmt.Sprintf("a renewal took another's lock: %s's %s, %s after its acquire, took %s from %s", name, d.Name,
+			return defect("a renewal took another's lock", "%s's %s, %s after its acquire, took %s from %s", name, d.Name,
 				since(took, d.Sent), d.Key, c.nameOf(other))
 		}
 		if c.passport.renewals[c.shape(&d.Seen)] {
-			return fmt.Sprintf("a renewal made the key again: %s's %s made %s, which had gone, %s after its acquire", name,
+			return defect("a renewal made the key again", "%s's %s made %s, which had gone, %s after its acquire", name,
 				d.Name, d.Key, since(took, d.Sent))
 		}
 	}
@@ -224,7 +226,7 @@ func (c *course) take(d *deed, name string) string {
 		c.has[d.Key] = d.Sent
 	}
 	c.asked = true
-	return ""
+	return nil
 }
 
 // holder returns the order of another instance that has a key when it is taken, nil if none has.
@@ -278,33 +280,35 @@ func (b *bench) ended(f fault, record map[*order][]carried) bool {
 }
 
 // cause names why something is broken, one of a closed list, with what shows it.
-func (b *bench) cause(c *history.Cell, record map[*order][]carried) string {
+func (b *bench) cause(c *history.Cell, record map[*order][]carried) *history.Defect {
 	p, lost := b.passport, broken(c)
-	shown := history.FirstBroken(c.Findings).Because
-	of := func(v history.Verdict) string { return ": " + c.Finding(v).Because }
+	because := func(v history.Verdict) string { return c.Finding(v).Because }
+	d := &history.Defect{Shown: history.FirstBroken(c.Findings).Because}
 	switch {
 	case p.Apart != "":
-		return fmt.Sprintf("each %s has a key of its own: %s", p.Apart, shown)
+		d.Cause = fmt.Sprintf("each %s has a key of its own", p.Apart)
 	case p.Early:
-		return "written after the release: " + shown
+		d.Cause = "written after the release"
 	case len(p.Locks) == 0 && !p.lockFree && strings.Contains(lost, "S"):
-		return "no lock: it reads the stock and writes it in two steps, as v0: " + shown
+		d.Cause = "no lock: it reads the stock and writes it in two steps, as v0"
 	case strings.Contains(lost, "S") && b.toldNo(record) != nil:
-		return fmt.Sprintf("it told %s no though it had written the stock", b.nameOf(b.toldNo(record))) + of(history.Stock)
+		d.Cause = fmt.Sprintf("it told %s no though it had written the stock", b.nameOf(b.toldNo(record)))
+		d.Shown = because(history.Stock)
 	case strings.Contains(lost, "R") && p.Name:
-		return "the value is the instance's, and its orders remove each other's lock" + of(history.OwnRelease)
+		d.Cause, d.Shown = "the value is the instance's, and its orders remove each other's lock", because(history.OwnRelease)
 	case strings.Contains(lost, "R"):
-		return b.howItRemoved(c.Finding(history.OwnRelease), record) + of(history.OwnRelease)
+		d.Cause, d.Shown = b.howItRemoved(c.Finding(history.OwnRelease), record), because(history.OwnRelease)
 	case strings.Contains(lost, "L"):
-		return b.whyStuck(record) + of(history.Liveness)
+		d.Cause, d.Shown = b.whyStuck(record), because(history.Liveness)
+	default:
+		d.Cause = p.flaw(lost)
 	}
-	return p.flaw(lost) + ": " + shown
+	return d
 }
 
 // flaw names what of a plain sale explains that units are sold twice, or that two have the lock.
 func (p *Passport) flaw(lost string) string {
 	const unknown = "of unknown cause"
-	takes := strings.Fields(strings.ToLower(p.Acquire))
 	watches := slices.ContainsFunc(p.steps, func(s step) bool { return strings.HasPrefix(s.shape, "watch") })
 	switch {
 	case len(p.Locks) == 0 && watches:
@@ -313,7 +317,7 @@ func (p *Passport) flaw(lost string) string {
 		return p.misread()
 	case strings.Contains(lost, "S") && p.Fence:
 		return "the stock hears of a new number only with its write, too late for what was read before; show it with the read"
-	case len(takes) > 0 && takes[0] == "set" && !slices.Contains(takes, "nx"):
+	case p.overwrites():
 		return "it looks for the lock and takes it in two commands, SET without NX"
 	case p.Name:
 		return "the value is the instance's, and lets all its orders in"

@@ -50,17 +50,20 @@ func (f *forgery) order(name string, at int, outcome history.Outcome, from, to i
 
 // command is one that came to its wire at that moment, was answered a millisecond later, and that reply delivered.
 func (f *forgery) command(ms int, effect history.Effect, args ...string) carried {
-	c := carried{Seen: wire.Seen{Command: schedule.Command{Name: args[0]}, Args: args,
-		Came: f.after(ms), Sent: f.after(ms), Answered: f.after(ms + 1), Delivered: f.after(ms + 1)}}
-	if effect != "" {
-		key := lockKey
-		if len(args) > 1 && args[0] != "eval" {
-			key = args[1]
-		}
-		c.effects = []history.Command{{Cmd: args[0], Key: key, Effect: effect, At: history.At(f.begun, c.Sent),
-			End: history.At(f.begun, c.Answered)}}
+	c := f.unseen(ms, args...)
+	key := lockKey
+	if len(args) > 1 && args[0] != "eval" {
+		key = args[1]
 	}
+	c.effects = []history.Command{{Cmd: args[0], Key: key, Source: history.Looked, Effect: effect,
+		At: history.At(f.begun, c.Sent), End: history.At(f.begun, c.Answered)}}
 	return c
+}
+
+// unseen is one at which nobody looked.
+func (f *forgery) unseen(ms int, args ...string) carried {
+	return carried{Seen: wire.Seen{Command: schedule.Command{Name: args[0]}, Args: args,
+		Came: f.after(ms), Sent: f.after(ms), Answered: f.after(ms + 1), Delivered: f.after(ms + 1)}}
 }
 
 func (f *forgery) acquire(ms int) carried {
@@ -105,7 +108,7 @@ func (f *forgery) wrote(ms, at int, before, after int64, counts bool) written {
 // judge judges the forgery as a cell of that fault, and explains it.
 func (f *forgery) judge(name string) *history.Cell {
 	left := int64(10)
-	c := &history.Cell{Scenario: history.TrialOf(name), Product: f.Product, Initial: left, TTL: f.passport.TTL,
+	c := &history.Cell{Kind: history.Trial, Scenario: name, Product: f.Product, Initial: left, TTL: f.passport.TTL,
 		Limit: f.patience(), Start: f.begun, Elapsed: time.Minute, Client: &history.Client{Loop: "closed"}}
 	for _, e := range f.ends {
 		c.Instances = append(c.Instances,

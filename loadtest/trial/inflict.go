@@ -134,9 +134,9 @@ func wait(o *order, atMost time.Duration) {
 }
 
 // note records a fault of an order since then.
-func (b *bench) note(o *order, since time.Time, stopped bool, format string, args ...any) {
+func (b *bench) note(o *order, since time.Time, kind history.FaultKind, format string, args ...any) {
 	b.faults = append(b.faults, history.Fault{Order: b.Product + "-" + o.name, Instance: b.ends[o.at].Name,
-		Text: fmt.Sprintf(format, args...), Stopped: stopped, At: b.since(since), End: b.since(time.Now())})
+		Text: fmt.Sprintf(format, args...), Kind: kind, At: b.since(since), End: b.since(time.Now())})
 }
 
 const (
@@ -201,7 +201,7 @@ func slowWork(b *bench) string {
 		return whileHeld(func(b *bench, anna *order, _ *trap) string {
 			since := time.Now()
 			b.bert(p.hold())
-			b.note(anna, since, false, "working %s%s", round(time.Since(since)),
+			b.note(anna, since, "", "working %s%s", round(time.Since(since)),
 				either(len(p.Locks) > 0, " under a lease of "+p.TTL.String(), ""))
 			return ""
 		})(b)
@@ -211,7 +211,7 @@ func slowWork(b *bench) string {
 	time.Sleep(p.lease() / 4)
 	bert := b.order("bert", atB)
 	<-anna.done
-	b.note(anna, anna.sent, false, "working %s under a lease of %s", work, p.lease())
+	b.note(anna, anna.sent, "", "working %s under a lease of %s", work, p.lease())
 	<-bert.done
 	return ""
 }
@@ -223,7 +223,7 @@ func pause(b *bench, anna *order, held *trap) string {
 		return err.Error()
 	}
 	b.bert(b.passport.lease() + margin)
-	b.note(anna, since, true, "stopped %s before its write", round(time.Since(since)))
+	b.note(anna, since, history.FaultStop, "stopped %s before its write", round(time.Since(since)))
 	b.unset(held)
 	time.Sleep(20 * time.Millisecond) // until the reply is there
 	if err := b.ends[atA].shop.Continue(); err != nil {
@@ -235,7 +235,7 @@ func pause(b *bench, anna *order, held *trap) string {
 func late(b *bench, anna *order, write *trap) string {
 	since := time.Now()
 	b.bert(max(b.passport.lease(), b.passport.Patience) + margin)
-	b.note(anna, since, false, "its write under way for %s", round(time.Since(since)))
+	b.note(anna, since, "", "its write under way for %s", round(time.Since(since)))
 	b.land(write)
 	b.ends[atA].wire.Break() // its caller waits no longer
 	return ""
@@ -250,11 +250,8 @@ func (b *bench) land(t *trap) {
 	}
 }
 
-// killed is the text of the fault of an instance that was killed.
-const killed = "killed"
-
 func crash(b *bench, anna *order, _ *trap) string {
-	b.note(anna, time.Now(), false, killed)
+	b.note(anna, time.Now(), history.FaultKill, "killed")
 	b.ends[atA].shop.Kill()
 	<-anna.done
 	return ""
@@ -279,7 +276,7 @@ func lateRelease(b *bench, anna *order, release *trap) string {
 		return "Bert did not get the lock while Anna's release was held: " +
 			either(p.messages && p.Every == 0, asleep, "it may be renewed until then")
 	}
-	b.note(anna, since, false, "its release held for %s", round(time.Since(since)))
+	b.note(anna, since, "", "its release held for %s", round(time.Since(since)))
 	b.unset(release)
 	moment := min(p.lease()/4, 700*time.Millisecond) // Bert's own lease must not end
 	if wait(anna, moment); isClosed(anna.done) {
@@ -310,7 +307,7 @@ func (b *bench) isStep(steps []step, k int) func(*wire.Command) bool {
 // lost lets Bert come when a command of Anna's is lost, or its reply.
 func lost(text string) deal {
 	return func(b *bench, anna *order, _ *trap) string {
-		b.note(anna, time.Now(), false, "%s", text)
+		b.note(anna, time.Now(), "", "%s", text)
 		<-anna.done
 		<-b.order("bert", atB).done
 		return ""
@@ -325,14 +322,14 @@ func lateReply(b *bench, anna *order, held *trap) string {
 	since := time.Now()
 	wait(anna, aMoment)
 	b.unset(held)
-	b.note(anna, since, false, "a reply late by %s", round(time.Since(since)))
+	b.note(anna, since, "", "a reply late by %s", round(time.Since(since)))
 	<-anna.done
 	<-b.order("bert", atB).done
 	return ""
 }
 
 func lateAcquire(b *bench, anna *order, acquire *trap) string {
-	b.note(anna, time.Now(), false, "its acquire late")
+	b.note(anna, time.Now(), "", "its acquire late")
 	b.ends[atA].wire.BreakClients()
 	wait(anna, margin)
 	b.land(acquire)
@@ -353,7 +350,7 @@ func renewalsLost(b *bench) string {
 		if !isClosed(lose.sprung) {
 			return "no renewal came while Anna was at work"
 		}
-		b.note(anna, since, false, "its renewals lost for %s", round(time.Since(since)))
+		b.note(anna, since, "", "its renewals lost for %s", round(time.Since(since)))
 		return ""
 	})(b)
 }
@@ -381,7 +378,7 @@ func whileItWaits(do func(b *bench, anna *order)) func(*bench) string {
 }
 
 func hangUpWaiting(b *bench, anna *order) {
-	b.note(anna, time.Now(), false, "hung up while it waited")
+	b.note(anna, time.Now(), "", "hung up while it waited")
 	anna.hang()
 }
 
@@ -400,7 +397,7 @@ func (b *bench) settle(o *order) {
 }
 
 func hangUpWorking(b *bench, anna *order, held *trap) string {
-	b.note(anna, time.Now(), false, "hung up while it worked")
+	b.note(anna, time.Now(), "", "hung up while it worked")
 	anna.hang()
 	time.Sleep(200 * time.Millisecond)
 	b.unset(held)
@@ -424,7 +421,7 @@ func waiterUnheard(is func(*wire.Command) bool, does schedule.Decision) func(*be
 		if unheard.cmd == nil {
 			return "Bert waited for no message"
 		}
-		b.note(bert, unheard.cmd.Came, false, "unheard")
+		b.note(bert, unheard.cmd.Came, "", "unheard")
 		return ""
 	})
 }
@@ -452,7 +449,7 @@ func keyRemoved(renewed bool) func(b *bench, anna *order, held *trap) string {
 			wait(bert, renewal)
 		case <-time.After(p.hold()):
 		}
-		b.note(anna, since, false, "its lock removed")
+		b.note(anna, since, "", "its lock removed")
 		b.unset(held)
 		wait(anna, time.Second)
 		b.unset(works)
@@ -485,10 +482,10 @@ func busy(b *bench) string {
 		Lease: &history.Lease{AcquiredAt: b.since(taken), ReleasedAt: b.since(time.Now())}}
 	for _, key := range p.Locks {
 		ours.Trace = append(ours.Trace, history.Command{Node: b.store.Host, Cmd: "restore", Key: key, Reply: "OK",
-			At: b.since(since), End: b.since(taken), Effect: history.EffectAcquired + history.Endless})
+			At: b.since(since), End: b.since(taken), Source: history.Looked, Effect: history.EffectAcquired | history.Endless})
 	}
 	b.extra = append(b.extra, ours)
-	b.note(anna, taken, false, "refused the lock, which somebody keeps")
+	b.note(anna, taken, "", "refused the lock, which somebody keeps")
 	if err := b.remove(); err != nil {
 		return err.Error()
 	}
@@ -500,7 +497,7 @@ const us = "loadtest"
 
 // serverRestart does what a restart of the Redis does that keeps the stock alone.
 func serverRestart(b *bench, anna *order, _ *trap) string {
-	b.note(anna, time.Now(), false, "the Redis restarted")
+	b.note(anna, time.Now(), "", "the Redis restarted")
 	err := b.alone(func(to *redis.Client) error {
 		keys, err := to.Keys(b.ctx, "*").Result()
 		for _, key := range keys {
@@ -528,7 +525,7 @@ func cutOff(b *bench, anna *order, _ *trap) string {
 	since := time.Now()
 	b.reach(atA, false)
 	b.bert(b.passport.lease() + margin)
-	b.note(anna, since, false, "cut off from the Redis for %s", round(time.Since(since)))
+	b.note(anna, since, "", "cut off from the Redis for %s", round(time.Since(since)))
 	b.reach(atA, true)
 	return ""
 }

@@ -64,10 +64,10 @@ func TestTrialsOfTheLadder(t *testing.T) {
 			assert.Equal(t, one.closest, p.Closest(), p.String())
 			asked := 0
 			for _, c := range cells {
-				name, _, _ := strings.Cut(FaultOf(c), " ")
+				name, _, _ := strings.Cut(c.Scenario, " ")
 				in, known := scenario.Table.Find(name)
 				require.True(t, known, name)
-				if c.NotRun != "" {
+				if c.NotAsked != nil {
 					continue // no fault of this kind can be had there
 				}
 				asked++
@@ -79,10 +79,10 @@ func TestTrialsOfTheLadder(t *testing.T) {
 				}
 				got := broken(c)
 				if want.atMost {
-					assert.Empty(t, strings.Trim(got, want.letters), "%s: %s", FaultOf(c), got)
+					assert.Empty(t, strings.Trim(got, want.letters), "%s: %s", c.Scenario, got)
 					continue
 				}
-				assert.Equal(t, want.letters, got, "%s: %v", FaultOf(c), c.Findings)
+				assert.Equal(t, want.letters, got, "%s: %v", c.Scenario, c.Findings)
 			}
 			assert.NotZero(t, asked)
 		})

@@ -264,7 +264,10 @@ func (p *Passport) tellTaken() {
 		case one.has((*history.Command).WritesStock):
 			return
 		case one.has(acquired) && p.Acquire == "":
-			p.Acquire = either(strings.HasPrefix(one.shape, "exec"), "in a transaction", commandText(one.args))
+			if p.acquire = one.args; one.verb() == "exec" {
+				p.acquire = nil
+			}
+			p.Acquire = acquireText(p.acquire)
 		case one.has((*history.Command).Prolongs) && endless:
 			p.TTLLater = true
 		}
@@ -274,26 +277,27 @@ func (p *Passport) tellTaken() {
 // tellReleased tells from the steps of one sale how the lock is released.
 func (p *Passport) tellReleased() {
 	wrote, released := false, false
-	var how []string
 	for _, one := range p.steps {
 		wrote = wrote || one.has((*history.Command).WritesStock)
 		if one.has((*history.Command).Releases) {
 			released, p.Early = true, p.Early || !wrote
 		}
 		if (wrote || released) && strings.HasSuffix(one.shape, " lock") && !p.writes[one.shape] {
-			how = append(how, releaseText(one.args))
+			p.release = append(p.release, strings.ToLower(one.args[0]))
 		}
 	}
-	if released {
-		p.Release = cmp.Or(strings.Join(slices.Compact(how), ", "), withWrite)
+	p.joint = released && len(p.release) == 0
+	if p.release = slices.Compact(p.release); !released {
+		p.release = nil
 	}
+	p.Release = p.releaseText()
 }
 
 // sort notes what commands of a step's shape do.
 func (p *Passport) sort(s *step) {
 	if s.has((*history.Command).WritesStock) {
 		p.writes[s.shape] = true
-		verb, _, _ := strings.Cut(s.shape, " ")
+		verb := s.verb()
 		p.lockFree = p.lockFree || verb == "exec" || verb == "eval" || strings.HasPrefix(verb, "decr")
 		return
 	}
@@ -305,34 +309,48 @@ func (p *Passport) sort(s *step) {
 	}
 }
 
-// commandText shows the command that takes a lock without its value. Clients send the options of a SET in any order:
-// its condition is shown before its TTL.
-func commandText(args []string) string {
-	verb := strings.ToUpper(args[0])
-	switch verb {
-	case "EVAL", "EVALSHA", "FCALL":
-		return "by a script"
-	case "SET", "SETNX":
-		text := []string{verb}
-		var ttl []string
-		for _, arg := range args[min(3, len(args)):] {
-			switch option := strings.ToUpper(arg); option {
-			case "NX", "XX", "GET":
-				text = append(text, option)
-			default:
-				ttl = append(ttl, option)
-			}
-		}
-		return strings.Join(append(text, ttl...), " ")
+// acquireText shows the command that takes a lock without its value; nil is a transaction. Clients send the options of a
+// SET in any order: its condition is shown before its TTL.
+func acquireText(args []string) string {
+	if len(args) == 0 {
+		return "in a transaction"
 	}
-	return "by " + verb
+	verb := strings.ToUpper(args[0])
+	if isScript(verb) {
+		return "by a script"
+	}
+	if verb != "SET" && verb != "SETNX" {
+		return "by " + verb
+	}
+	text := []string{verb}
+	var ttl []string
+	for _, arg := range args[min(3, len(args)):] {
+		switch option := strings.ToUpper(arg); option {
+		case "NX", "XX", "GET":
+			text = append(text, option)
+		default:
+			ttl = append(ttl, option)
+		}
+	}
+	return strings.Join(append(text, ttl...), " ")
 }
 
-func releaseText(args []string) string {
-	if verb := strings.ToUpper(args[0]); !strings.HasPrefix(verb, "EVAL") && !strings.HasPrefix(verb, "FCALL") {
-		return verb
+// releaseText says how the lock is released, "" if it is not.
+func (p *Passport) releaseText() string {
+	if p.joint {
+		return withWrite
 	}
-	return "a script"
+	how := make([]string, len(p.release))
+	for i, verb := range p.release {
+		how[i] = either(isScript(verb), "a script", strings.ToUpper(verb))
+	}
+	return strings.Join(slices.Compact(how), ", ")
+}
+
+// isScript reports whether a command of that name runs a script or a function.
+func isScript(verb string) bool {
+	verb = strings.ToLower(verb)
+	return strings.HasPrefix(verb, "eval") || strings.HasPrefix(verb, "fcall")
 }
 
 // grows reports whether a number that grew with every sale went along with the write of the stock.

@@ -32,6 +32,9 @@ type Passport struct {
 	Apart    string        `json:"apart,omitempty"` // "order" or "instance": each has a key of its own
 
 	takes    time.Duration // a plain sale
+	acquire  []string      // the command that takes the lock; nil if that is a transaction
+	release  []string      // the verbs of the commands on the lock from the write on, in lower case
+	joint    bool          // the command that writes the stock releases the lock
 	messages bool          // waiters get messages
 	lockFree bool          // the write depends on what is there
 	slow     bool          // an order can be made slow
@@ -51,6 +54,12 @@ type step struct {
 	shape   string
 	effects []history.Command
 	args    []string
+}
+
+// verb is the name of the command, in lower case, and "eval" for each script.
+func (s *step) verb() string {
+	verb, _, _ := strings.Cut(s.shape, " ")
+	return verb
 }
 
 func (s *step) has(is func(*history.Command) bool) bool { return anyOf(s.effects, is) }
@@ -154,7 +163,7 @@ func (p *Passport) family() string {
 // Closest names the rung that the lock is most like.
 func (p *Passport) Closest() string {
 	family := p.family()
-	atOnce := strings.Contains(p.Release, "script") || strings.Contains(p.Release, "WATCH") || p.Release == withWrite
+	atOnce := p.joint || slices.ContainsFunc(p.release, func(verb string) bool { return isScript(verb) || verb == "watch" })
 	switch {
 	case family != "v4" || len(p.Locks) == 0:
 		return family
@@ -164,7 +173,7 @@ func (p *Passport) Closest() string {
 		return "v1.5"
 	case atOnce:
 		return "v4"
-	case strings.Contains(p.Release, ","):
+	case len(p.release) > 1:
 		return "v3"
 	}
 	return "v2"
@@ -172,6 +181,14 @@ func (p *Passport) Closest() string {
 
 // withWrite is how a lock is released by the command that writes the stock.
 const withWrite = "the command that writes the stock"
+
+// overwrites reports whether the lock is taken by a SET that does not look whether somebody has it.
+func (p *Passport) overwrites() bool {
+	if len(p.acquire) == 0 || !strings.EqualFold(p.acquire[0], "set") {
+		return false
+	}
+	return !slices.ContainsFunc(p.acquire[min(3, len(p.acquire)):], func(arg string) bool { return strings.EqualFold(arg, "nx") })
+}
 
 // String returns the passport as one paragraph.
 func (p *Passport) String() string {

@@ -15,12 +15,12 @@ func TestAPassportOfASale(t *testing.T) {
 	one := func(shape string, effects ...history.Effect) step {
 		s := step{shape: shape, args: strings.Fields(shape)}
 		for _, e := range effects {
-			s.effects = append(s.effects, history.Command{Effect: e})
+			s.effects = append(s.effects, history.Command{Source: history.Looked, Effect: e})
 		}
 		return s
 	}
 	take := step{shape: "set lock", args: []string{"SET", "lock", "token", "NX", "PX", "2000"},
-		effects: []history.Command{{Effect: history.EffectAcquired}}}
+		effects: []history.Command{{Source: history.Looked, Effect: history.EffectAcquired}}}
 	read, write := one("get stock", history.EffectRead), one("set stock", history.EffectWrote)
 	free, atOnce := one("eval lock", history.EffectReleased), one("exec", history.EffectWrote, history.EffectReleased)
 	watch, look, remove := one("watch lock"), one("get lock"), one("exec lock", history.EffectReleased)
@@ -61,9 +61,9 @@ func TestAPassportOfASale(t *testing.T) {
 // Clients send the options of a SET in any order.
 func TestAcquireIsShownInOneOrder(t *testing.T) {
 	for _, sent := range []string{"SET lock token NX PX 2000", "set lock token px 2000 nx"} {
-		assert.Equal(t, "SET NX PX 2000", commandText(strings.Fields(sent)))
+		assert.Equal(t, "SET NX PX 2000", acquireText(strings.Fields(sent)))
 	}
-	assert.Equal(t, "SETNX", commandText([]string{"setnx", "lock", "token"}))
+	assert.Equal(t, "SETNX", acquireText([]string{"setnx", "lock", "token"}))
 }
 
 // A lease that ends before anybody looks is known by the command alone.

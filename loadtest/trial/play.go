@@ -48,8 +48,8 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 	if all {
 		why = died
 	}
-	if why != "" && cell.Defect == "" && broken(cell) == "" {
-		cell.NotRun = why
+	if why != "" && cell.Defect == nil && broken(cell) == "" {
+		cell.NotAsked = &history.NotAsked{Reason: why}
 	}
 	return cell, nil
 }

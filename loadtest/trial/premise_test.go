@@ -88,10 +88,10 @@ func TestWhatHasToHappenBesidesAFault(t *testing.T) {
 		{"the late acquire finds it taken", latecomer, func(f *forgery) []carried { return []carried{late(f.tried(10))} },
 			none, false, false},
 		{"Bert's subscription comes after the release", unheard, sale, func(f *forgery) []carried {
-			return []carried{held(f, f.command(60, "", "subscribe", "freed"), 2600)}
+			return []carried{held(f, f.unseen(60, "subscribe", "freed"), 2600)}
 		}, true, false},
 		{"Bert's subscription comes before the release", unheard, sale, func(f *forgery) []carried {
-			return []carried{f.command(60, "", "subscribe", "freed")}
+			return []carried{f.unseen(60, "subscribe", "freed")}
 		}, false, false},
 		{"Anna waits", waited, func(f *forgery) []carried { return []carried{f.tried(50)} }, none, true, false},
 		{"Anna has not come yet", waited, func(f *forgery) []carried { return []carried{f.tried(2600)} }, none, false, false},

@@ -52,7 +52,7 @@ func (b *bench) sentBy(at int) (all []carried) {
 		}
 		for _, c := range looker.Traced(cmd) {
 			c.At, c.End = b.since(all[i].Sent), b.since(all[i].Answered)
-			if c.Effect != "" {
+			if c.Source == history.Looked {
 				all[i].effects = append(all[i].effects, c)
 			}
 		}
@@ -139,7 +139,7 @@ func (t *Trial) name() string {
 }
 
 func (t *Trial) newCell(f fault) *history.Cell {
-	return &history.Cell{Scenario: history.TrialOf(f.name), Rung: t.name(), Product: t.Product, Repetition: 1,
+	return &history.Cell{Kind: history.Trial, Scenario: f.name, Rung: t.name(), Product: t.Product, Repetition: 1,
 		TTL: t.passport.TTL, Limit: t.patience()}
 }
 
@@ -311,7 +311,7 @@ func later(x, y time.Time) time.Time {
 // diedAt returns when an instance was killed.
 func (b *bench) diedAt(at int) history.Instant {
 	for _, f := range b.faults {
-		if f.Instance == b.ends[at].Name && f.Text == killed {
+		if f.Instance == b.ends[at].Name && f.Kind == history.FaultKill {
 			return f.At
 		}
 	}

@@ -122,7 +122,8 @@ func (t *Trial) Run(ctx context.Context, finished func(*history.Cell)) ([]*histo
 			defer t.mu.Unlock()
 			if err != nil {
 				r = t.newCell(f)
-				r.NotRun = "it could not be played: " + strings.ReplaceAll(err.Error(), "\n", "; ")
+				r.NotAsked = &history.NotAsked{
+					Reason: "it could not be played: " + strings.ReplaceAll(err.Error(), "\n", "; ")}
 			}
 			if ctx.Err() == nil {
 				results[i] = r
@@ -187,7 +188,7 @@ func (t *Trial) one(ctx context.Context, f fault) (r *history.Cell, err error) {
 	for _, need := range append([]requirement{f.aShortLease}, f.needs...) {
 		if why := need(t.passport); why != "" {
 			r = t.newCell(f)
-			r.NotRun = why
+			r.NotAsked = &history.NotAsked{Reason: why}
 			return r, nil
 		}
 	}

@@ -59,15 +59,14 @@ func TestTrialsOfShops(t *testing.T) {
 			}
 			asked := 0
 			for _, c := range cells {
-				if c.NotRun == "" {
+				if c.NotAsked == nil {
 					asked++
 				}
 				if s.code == 0 {
-					assert.Empty(t, c.Defect, "%s of %s", FaultOf(c), p)
-				} else {
-					cause, shown, _ := strings.Cut(c.Defect, ": ")
-					assert.True(t, strings.HasPrefix(cause, s.cause), "%s: %q, not run: %q, %s", FaultOf(c), c.Defect, c.NotRun, p)
-					assert.NotEmpty(t, shown)
+					assert.Nil(t, c.Defect, "%s of %s", c.Scenario, p)
+				} else if assert.NotNil(t, c.Defect, "%s: %s %s", c.Scenario, c.WhyNot(), p) {
+					assert.True(t, strings.HasPrefix(c.Defect.Cause, s.cause), "%s: %s, %s", c.Scenario, c.Defect, p)
+					assert.NotEmpty(t, c.Defect.Shown)
 				}
 			}
 			assert.NotZero(t, asked)
@@ -96,8 +95,8 @@ func TestCellsThatAskedNothing(t *testing.T) {
 	o.Only, o.AtOnce = []string{"slow-work", "pause", "late"}, 3
 	_, cells := try(t, o)
 	for _, c := range cells {
-		assert.Equal(t, "nobody came for the lock between the end of Anna's lease and her write: "+asleep, c.NotRun,
-			FaultOf(c))
+		assert.Equal(t, "nobody came for the lock between the end of Anna's lease and her write: "+asleep, c.WhyNot(),
+			c.Scenario)
 	}
 }
 

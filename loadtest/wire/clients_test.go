@@ -144,11 +144,11 @@ func (b *clientBench) check(t *testing.T) {
 	require.NoError(t, b.looker.Err())
 	assert.Empty(t, b.Refused())
 	assert.Equal(t, "9", b.direct.Get(t.Context(), "stock").Val())
-	effects := map[string]bool{}
+	effects := map[keyEffect]bool{}
 	numbers, held, lost := 0, 0, 0
 	for _, cmd := range b.gate.LogOf(b.sender) {
 		for _, c := range b.looker.Traced(cmd) {
-			effects[c.Key+" "+string(c.Effect)] = true
+			effects[keyEffect{c.Key, c.Effect}] = true
 		}
 		assert.Same(t, b.sender, cmd.Client)
 		assert.False(t, cmd.Came.IsZero() || cmd.Sent.Before(cmd.Came) || cmd.Answered.Before(cmd.Sent), "%+v", cmd.Seen)
@@ -167,8 +167,10 @@ func (b *clientBench) check(t *testing.T) {
 		}
 		assert.False(t, cmd.Delivered.Before(cmd.Answered), "%+v", cmd.Seen)
 	}
-	for _, effect := range []string{"lock acquired", "lock tried", "lock renewed", "lock released", "stock read",
-		"stock wrote"} {
+	for _, effect := range []keyEffect{
+		{"lock", history.EffectAcquired}, {"lock", history.EffectTried}, {"lock", history.EffectRenewed},
+		{"lock", history.EffectReleased}, {"stock", history.EffectRead}, {"stock", history.EffectWrote},
+	} {
 		assert.Contains(t, effects, effect)
 	}
 	assert.GreaterOrEqual(t, numbers, 16, "each command of a pipeline is recorded")

@@ -18,8 +18,8 @@ type keyEffect struct {
 
 // withEffects returns a command once for each of the effects, with the key that it is on.
 func withEffects(c history.Command, effects []keyEffect) (all []history.Command) {
+	c.Source = history.Looked
 	if len(effects) == 0 {
-		c.Effect = history.EffectNothing
 		return []history.Command{c}
 	}
 	for _, one := range effects {
@@ -174,7 +174,7 @@ func (d *deeds) toLock() history.Effect {
 	case !d.named:
 		return history.EffectNothing
 	case added > 0 && added < len(d.after.owners):
-		return d.withTTL(history.EffectAcquired + history.Beside)
+		return d.withTTL(history.EffectAcquired | history.Beside)
 	case d.made, added > 0:
 		return d.withTTL(history.EffectAcquired)
 	case d.removed, d.dropped, d.touched && d.before.exists() && !d.after.exists():
@@ -189,7 +189,7 @@ func (d *deeds) toLock() history.Effect {
 
 func (d *deeds) withTTL(e history.Effect) history.Effect {
 	if d.after.exists() && d.after.ends.IsZero() {
-		e += history.Endless
+		e |= history.Endless
 	}
 	return e
 }

@@ -66,13 +66,13 @@ func TestEffectsOnALock(t *testing.T) {
 		want          history.Effect
 	}{
 		{"takes", none, mine, "SET lock t NX PX 10000", "OK", history.EffectAcquired},
-		{"counts to one", none, str("1", 0), "incr lock", "1", history.EffectAcquired + history.Endless},
+		{"counts to one", none, str("1", 0), "incr lock", "1", history.EffectAcquired | history.Endless},
 		{"counts to one when the lock has just expired", str("7", long), str("1", 0), "incr lock", "1",
-			history.EffectAcquired + history.Endless},
+			history.EffectAcquired | history.Endless},
 		{"counts on", str("1", long), str("2", long), "incr lock", "2", history.EffectTried},
 		{"counts on, and is let in by a script", str("1", long), str("2", long), "eval; incr lock", "2",
 			history.EffectAcquired},
-		{"takes for ever", none, str(token, 0), "setnx lock t", "1", history.EffectAcquired + history.Endless},
+		{"takes for ever", none, str(token, 0), "setnx lock t", "1", history.EffectAcquired | history.Endless},
 		{"takes by a script that returns nothing", none, mine, "eval; exists lock; set lock t; pexpire lock 10000", "(nil)",
 			history.EffectAcquired},
 		{"finds it taken", theirs, theirs, "set lock t nx px 10000", "(nil)", history.EffectTried},
@@ -84,7 +84,7 @@ func TestEffectsOnALock(t *testing.T) {
 		{"is overwritten", theirs, mine, "set lock t px 10000", "OK", history.EffectAcquired},
 		{"is overwritten by what XX found", theirs, mine, "set lock t xx px 10000", "OK", history.EffectAcquired},
 		{"GETSET takes over", str("old", 0), str(token, 0), "getset lock t", `"old"`,
-			history.EffectAcquired + history.Endless},
+			history.EffectAcquired | history.Endless},
 
 		{"expired before, and is taken", str("theirs", time.Second/2), mine, "set lock t nx px 10000", "OK",
 			history.EffectAcquired},
@@ -114,7 +114,7 @@ func TestEffectsOnALock(t *testing.T) {
 		{"renews by XX a lock that is gone", none, none, "set lock t xx px 1000", "(nil)", history.EffectNothing},
 		{"has a TTL by a second command", str(token, 0), mine, "expire lock 10", "1", history.EffectRenewed},
 		{"has one already, so NX fails", mine, mine, "expire lock 10 nx", "0", history.EffectNothing},
-		{"has none any more", mine, str(token, 0), "persist lock", "1", history.EffectRenewed + history.Endless},
+		{"has none any more", mine, str(token, 0), "persist lock", "1", history.EffectRenewed | history.Endless},
 		{"is taken again by its owner", held("hash", long, "me"), counts(held("hash", long, "me"), "2"),
 			"eval; hexists lock me; hincrby lock me 1", "(nil)", history.EffectRenewed},
 
@@ -130,7 +130,7 @@ func TestEffectsOnALock(t *testing.T) {
 
 		{"has a permit beside others", held("zset", long, "a"), held("zset", long, "a", "b"),
 			"eval; zremrangebyscore lock -inf 1; zcard lock; zadd lock 1 b; pexpire lock 10000", "2",
-			history.EffectAcquired + history.Beside},
+			history.EffectAcquired | history.Beside},
 		{"has the permit of one that is over", held("zset", long, "a"), held("zset", long, "b"),
 			"eval; zremrangebyscore lock -inf 1; zcard lock; zadd lock 1 b", "1", history.EffectAcquired},
 		{"drops permits that are over", held("zset", long, "a", "b"), held("zset", long, "b"),
@@ -222,9 +222,10 @@ func TestEffectsOnTheStock(t *testing.T) {
 func TestEffectsOnTwoKeysAreTwoCommands(t *testing.T) {
 	both := []keyEffect{{"lock", history.EffectReleased}, {"stock", history.EffectWrote}}
 	cmd := history.Command{Cmd: "exec", Key: "stock", Reply: "[4 1]"}
-	released, wrote, nothing := cmd, cmd, cmd
+	looked := cmd
+	looked.Source = history.Looked
+	released, wrote, nothing := looked, looked, looked
 	released.Key, released.Effect, wrote.Effect = "lock", history.EffectReleased, history.EffectWrote
-	nothing.Effect = history.EffectNothing
 	assert.Equal(t, []history.Command{released, wrote}, withEffects(cmd, both))
 	assert.Equal(t, []history.Command{nothing}, withEffects(cmd, nil))
 }

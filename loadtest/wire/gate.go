@@ -101,9 +101,12 @@ func (s *Seen) On() string {
 
 // Traced returns a command as an order's trace has it, without its times.
 func (s *Seen) Traced() history.Command {
-	c := history.Command{Node: s.Server.Host, Cmd: s.Name, Key: s.On(), Reply: s.Reply}
+	c := history.Command{Node: s.Server.Host, Cmd: s.Name, Key: s.On(), Reply: s.Reply, Source: history.Unseen}
 	if s.Failed {
 		c.Reply, c.Err = "", s.Reply
+	}
+	if s.Answered.IsZero() || history.SourceOf(c.Cmd, c.Err) == history.ReplyLost {
+		c.Source = history.ReplyLost
 	}
 	return c
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -42,6 +43,7 @@ func (l *Looker) around(rdb *redis.Client, args ...any) []history.Command {
 		default:
 			cmd.Reply = fmt.Sprint(reply)
 		}
+		cmd.Answered = time.Now()
 	})
 	return l.Traced(cmd)
 }
@@ -60,7 +62,7 @@ func TestALookerSeesWhatScriptsDo(t *testing.T) {
 		{"writes the same again", []any{"eval", "redis.call('set', KEYS[1], ARGV[1], 'keepttl')", "1", "lock", token},
 			[]keyEffect{{"lock", history.EffectRenewed}}},
 		{"removes it and makes it", []any{"eval", "redis.call('del', KEYS[1]); redis.call('set', KEYS[1], ARGV[1])",
-			"1", "lock", token}, []keyEffect{{"lock", history.EffectAcquired + history.Endless}}},
+			"1", "lock", token}, []keyEffect{{"lock", history.EffectAcquired | history.Endless}}},
 		{"hides its keys", []any{"eval", "redis.call('incr', 'units'); redis.call('del', 'lock')", "0"},
 			[]keyEffect{{"lock", history.EffectReleased}, {"units", history.EffectWrote}}},
 		{"is about nothing in play", []any{"set", "order:stock:1", "lock"}, nil},
@@ -80,8 +82,9 @@ func TestACommandThatBlocksKeepsNoOther(t *testing.T) {
 	popped := make(chan []history.Command)
 	go func() { popped <- l.around(rdb, "blpop", "list", "60") }()
 	pushed := l.around(rdb, "rpush", "list", "one")
+	assert.Equal(t, history.Looked, pushed[0].Source)
 	assert.Equal(t, history.EffectNothing, pushed[0].Effect)
-	assert.Empty(t, (<-popped)[0].Effect)
+	assert.Equal(t, history.Unseen, (<-popped)[0].Source)
 }
 
 // A looker that cannot look says why, and its commands are carried out all the same.
@@ -92,7 +95,7 @@ func TestALookerWithoutAServer(t *testing.T) {
 	stop()
 	got := l.around(rdb, "set", "lock", "t")
 	assert.NotEmpty(t, got[0].Err)
-	assert.Empty(t, got[0].Effect)
+	assert.NotEqual(t, history.Looked, got[0].Source)
 	assert.ErrorContains(t, l.Err(), `look at ["lock" "units"]`)
 	_, err := NewLooker(t.Context(), rdb, nil)
 	assert.ErrorContains(t, err, "ask which commands write")

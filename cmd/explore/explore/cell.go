@@ -105,6 +105,7 @@ func (cmd *command) record(kind schedule.Kind, at history.Instant) history.Comma
 	if cmd.server.Index == 0 && kind == schedule.LoseReply {
 		c.Err = "the reply is lost"
 	}
+	c.Source = history.SourceOf(c.Cmd, c.Err)
 	return c
 }
 

@@ -13,8 +13,8 @@ func (d *drawing) faultsOf(op *history.Op) []history.Fault {
 	var traced, noted []history.Fault
 	for i := range op.Trace {
 		if cmd := &op.Trace[i]; cmd.Fault() {
-			f := history.Fault{Order: op.Order, Instance: op.Instance, Text: cmd.Key, At: cmd.At, End: cmd.End}
-			traced = append(traced, f)
+			traced = append(traced, history.Fault{Order: op.Order, Instance: op.Instance, Text: cmd.Key,
+				Kind: history.FaultKindOf(cmd.Key), At: cmd.At, End: cmd.End})
 		}
 	}
 	for _, f := range d.cell.Faults {
@@ -107,7 +107,7 @@ func describePoint(point string) string {
 func (d *drawing) stopped(bars []*bar, height float64) {
 	for _, b := range bars {
 		for _, f := range d.faultsOf(b.op) {
-			if !wholeProcess(f.Text) {
+			if f.Kind == "" {
 				continue
 			}
 			x0, x1 := d.faultSpan(f)
@@ -134,15 +134,4 @@ func (d *drawing) faultText(f history.Fault) string {
 	return "fault " + clip(f.Text, 80) + ", " + d.when(f.At) + " to " + d.when(f.End)
 }
 
-func wholeProcess(fault string) bool {
-	for _, action := range []string{"stop", "pause", "crash", "kill", "sig"} {
-		if strings.HasPrefix(strings.ToLower(fault), action) {
-			return true
-		}
-	}
-	return false
-}
-
-func kills(f history.Fault) bool {
-	return strings.HasPrefix(f.Text, "kill") || strings.HasPrefix(f.Text, "crash")
-}
+func kills(f history.Fault) bool { return f.Kind == history.FaultKill }

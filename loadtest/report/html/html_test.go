@@ -222,7 +222,7 @@ func TestADeathIsSeenByWhatItLeaves(t *testing.T) {
 			Order: "o1", Phase: history.Buy, Instance: "a", Outcome: history.Unknown, Sent: 10 * ms, Done: history.Never,
 		},
 		history.Op{Order: "probe", Phase: history.Probe, Instance: "b", Outcome: history.Busy, Sent: 20 * ms, Done: 900 * ms})
-	c.Faults = []history.Fault{{Order: "o1", Instance: "a", Text: "killed", At: 12 * ms, End: 13 * ms}}
+	c.Faults = []history.Fault{{Order: "o1", Instance: "a", Kind: history.FaultKill, Text: "killed", At: 12 * ms, End: 13 * ms}}
 	doc := render(t, runOf(c))
 	es := sound(t, doc)
 	says(t, doc, "the whole process: fault killed, 12 ms to 13 ms",
@@ -269,7 +269,7 @@ func TestHostileStringsStayText(t *testing.T) {
 		history.Command{Cmd: "fault", Key: evil, At: 1, End: 15 * ms})
 	c := cellOf(evil, evil, o, sale(evil+"2", "a", 100, 10, 20), sale(evil+"3", "a", 100, 12, 20))
 	skipped := cellOf(evil, evil+"4")
-	c.Name, c.Product, c.Instances[0].Name, skipped.NotRun = evil, evil, evil, evil
+	c.Name, c.Product, c.Instances[0].Name, skipped.NotAsked = evil, evil, evil, &history.NotAsked{Reason: evil}
 	run := runOf(c, skipped)
 	run.ID, run.Interrupted, run.Backend.Text, run.Backend.Stockapi, run.Machine.OS = evil, evil, evil, evil, evil
 	doc := render(t, run)
@@ -296,7 +296,7 @@ func TestFewCellsAreOpen(t *testing.T) {
 		run := runOf()
 		for i := range cells {
 			c := cellOf("two-instances", "v4", sale("o1", "a", 100, 10, 20))
-			c.Rung, c.NotRun = rungs[i], "there is no server"
+			c.Rung, c.NotAsked = rungs[i], &history.NotAsked{Reason: "there is no server"}
 			run.Cells = append(run.Cells, c)
 		}
 		assert.Equal(t, open, strings.Count(render(t, run), ` open="open"`), cells)

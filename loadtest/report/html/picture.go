@@ -114,7 +114,7 @@ func heading(c *history.Cell, what string) (title, does, sentence string) {
 		title = whatHappened(f)
 		title = strings.ToUpper(title[:1]) + title[1:]
 	}
-	does = fmt.Sprintf("lock %s %s, scenario %s", clip(c.Rung, 30), clip(c.Name, 30), clip(c.Scenario, 30))
+	does = fmt.Sprintf("lock %s %s, scenario %s", clip(c.Rung, 30), clip(c.Name, 30), clip(c.Heading(), 30))
 	if what != "" {
 		does += ": " + what
 	}

@@ -46,14 +46,14 @@ func newSection(run *history.Run, r *catalog.Row, id string) *section {
 	c := r.Shown().Cell
 	s := &section{
 		ID: id, Title: r.Scenario.Name + " × " + catalog.RungTitle(r.Rung, r.Name), row: r,
-		sign: signOf(c), NotRun: clip(c.NotRun, 600), Command: command(run, r), Others: others(r),
+		sign: signOf(c), NotRun: clip(c.WhyNot(), 600), Command: command(run, r), Others: others(r),
 	}
 	for _, text := range slices.Concat(r.Surprises, r.Unknown) {
 		s.Surprises = append(s.Surprises, clip(text, 600))
 	}
 	expected, known := r.Scenario.Expected(r.Rung)
 	s.Why = clip(cmp.Or(expected.Why, c.Design), 600)
-	if c.NotRun != "" {
+	if c.NotAsked != nil {
 		return s
 	}
 	for _, v := range history.Verdicts {

@@ -36,7 +36,7 @@ func (s sign) severity() string {
 
 // signOf returns the sign of a cell.
 func signOf(c *history.Cell) sign {
-	if c.NotRun != "" {
+	if c.NotAsked != nil {
 		return noneSign
 	}
 	return signOfAll(c.Findings...)

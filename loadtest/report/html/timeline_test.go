@@ -170,7 +170,7 @@ func fenced() *history.Cell {
 	c.Left, c.TTL = &left, 500*time.Millisecond
 	c.Faults = []history.Fault{{
 		Order: "lt-beef-3-v15-1", Instance: "a", Text: "stopped for 0.513 s before eval:write under a lease of 0.500 s",
-		Stopped: true, At: 11 * ms, End: 524 * ms,
+		Kind: history.FaultStop, At: 11 * ms, End: 524 * ms,
 	}}
 	return c
 }
@@ -195,7 +195,7 @@ func TestARefusedWriteIsNotAWrite(t *testing.T) {
 	assert.Contains(t, texts(draw(t, c)[0]), "refused: the stock has changed")
 	c.Ops[1].Trace[3].Err = "NOSCRIPT No matching script. Please use EVAL."
 	assert.Empty(t, of(draw(t, c)[0], "refused", ""), "the client sends it again")
-	c.Ops[1].Trace[3].Err = "i/o timeout"
+	c.Ops[1].Trace[3].Err, c.Ops[1].Trace[3].Source = "i/o timeout", history.ReplyLost
 	first := draw(t, c)[0]
 	assert.Empty(t, of(first, "refused", ""))
 	assert.Len(t, of(first, "unsure", ""), 1, "it may have been written")
@@ -266,7 +266,7 @@ func zookeeper() *history.Cell {
 	}
 	fresh.Phase = history.Probe
 	unnumbered := command("zk:create", "/stockapi/sequential/DistributedLock_p/_c_x-lock-", 0, 1, "")
-	unnumbered.Err = "zk: node does not exist"
+	unnumbered.Err, unnumbered.Source = "zk: node does not exist", history.ReplyLost
 	opening.Trace = append(opening.Trace, unnumbered)
 	c := cellOf("crash", "v14", opening,
 		history.Op{Order: "1", Phase: history.Buy, Instance: "a", Outcome: history.NotSold, Sent: 12 * ms, Done: 30 * ms},
@@ -277,7 +277,7 @@ func zookeeper() *history.Cell {
 			},
 		},
 		fresh)
-	c.Faults = []history.Fault{{Order: "1", Instance: "a", Text: "killed before set/stock", At: 20 * ms, End: 30 * ms}}
+	c.Faults = []history.Fault{{Order: "1", Instance: "a", Kind: history.FaultKill, Text: "killed before set/stock", At: 20 * ms, End: 30 * ms}}
 	c.TTL = 500 * time.Millisecond
 	return c
 }
@@ -452,7 +452,7 @@ func TestTheLegendHasEveryMark(t *testing.T) {
 	renewed := slow()
 	renewed.Ops[1].Trace = append(renewed.Ops[1].Trace, command("eval:renew", "lock", 500, 501, "1"))
 	lost := fenced()
-	lost.Ops[1].Trace[3].Err = "i/o timeout"
+	lost.Ops[1].Trace[3].Source = history.ReplyLost
 	quiet := map[string]bool{"lane": true, "grid": true, "hit": true, "tagbox": true}
 	for _, c := range []*history.Cell{renewed, lost, paused(), fenced(), gap(), line("v8", nil), zookeeper()} {
 		doc := render(t, runOf(c))

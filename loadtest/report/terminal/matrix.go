@@ -148,7 +148,7 @@ func (g *grid) legend() string {
 func (p Printer) notRunBecause(rows []*catalog.Row) {
 	count := map[string]int{}
 	for _, r := range rows {
-		if why := r.Shown().NotRun; why != "" {
+		if why := r.Shown().WhyNot(); why != "" {
 			count[why]++
 		}
 	}

@@ -93,7 +93,7 @@ func storiesOf(rows []*catalog.Row, together bool) (stories []*story) {
 		if said == "" && !together {
 			said = audit.Remark(r.Shown().Findings)
 		}
-		defect := r.Shown().Defect != ""
+		defect := r.Shown().Defect != nil
 		if said == "" || len(r.Surprises) > 0 && !defect {
 			continue
 		}

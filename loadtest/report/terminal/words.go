@@ -12,8 +12,8 @@ import (
 // Line describes a finished cell in one line, during the run: its verdict and its story, or after a "!" what is not as
 // expected.
 func Line(c *catalog.Assessment) string {
-	if c.NotRun != "" {
-		return fmt.Sprintf("%s: %s", c.Title(), c.NotRun)
+	if c.NotAsked != nil {
+		return fmt.Sprintf("%s: %s", c.Title(), c.WhyNot())
 	}
 	if c.Invalid != "" {
 		return "! " + c.Invalid
