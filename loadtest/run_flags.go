@@ -160,7 +160,8 @@ func (f *runFlags) places() error {
 	return nil
 }
 
-// checkURLs refuses what is no URL of an instance, and cuts off a slash at the end.
+// checkURLs refuses what is no URL of an instance, and one that is named twice: a mutex in one process would hold
+// between the two. It cuts off a slash at the end.
 func checkURLs(urls []string) error {
 	for i, t := range urls {
 		u, err := url.Parse(t)
@@ -169,6 +170,9 @@ func checkURLs(urls []string) error {
 			return fmt.Errorf("number %d is not a URL such as http://127.0.0.1:5000", i+1)
 		}
 		urls[i] = strings.TrimRight(t, "/")
+		if slices.Contains(urls[:i], urls[i]) {
+			return fmt.Errorf("%s is named twice: name each instance once", urls[i])
+		}
 	}
 	return nil
 }

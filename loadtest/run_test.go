@@ -52,6 +52,7 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 		{"--rungs v12-session --sql sqlite", "the first needs MariaDB or PostgreSQL; use --sql with a server"},
 		{"--scenarios rain", `there is no scenario "rain"; there are one-instance, two-instances`},
 		{"--targets localhost:5000", "is not a URL such as"},
+		{"--targets http://127.0.0.1:1,http://127.0.0.1:1/", "--targets: http://127.0.0.1:1 is named twice: name each"},
 		{"--backend memcached", "--backend: neither auto, embedded, redis-server nor a URL such as"},
 		{"--backend redis-sever", `did you mean "redis-server"?`},
 		{"--backend embed", `did you mean "embedded"?`},
@@ -251,8 +252,8 @@ func TestTargets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url, dir := c.shop.serve(t), t.TempDir()
-			args := append(strings.Fields(c.args), "--targets", url+","+url, "--out", dir)
+			urls, dir := c.shop.serve(t)+","+c.shop.serve(t), t.TempDir()
+			args := append(strings.Fields(c.args), "--targets", urls, "--out", dir)
 			code, stdout, stderr := loadtest(t, args...)
 			assert.Equal(t, c.code, code, stdout+stderr)
 			for _, says := range c.says {
@@ -282,8 +283,8 @@ func TestAnOpenLoopSendsAllToo(t *testing.T) {
 func TestTheFirstRunEndsWithWhatToDoNext(t *testing.T) {
 	backendtest.Long(t)
 	t.Parallel()
-	url := bigShop().serve(t)
-	targets := []string{"--targets", url + "," + url, "--requests", "10", "--stock", "3"}
+	shop := bigShop()
+	targets := []string{"--targets", shop.serve(t) + "," + shop.serve(t), "--requests", "10", "--stock", "3"}
 	for _, c := range []struct {
 		args  []string
 		cells string

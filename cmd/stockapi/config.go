@@ -6,10 +6,12 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/alecthomas/kong"
 
+	"stockapi/internal/backend"
 	"stockapi/internal/handlers"
 )
 
@@ -130,7 +132,18 @@ func (c *config) check() error {
 	case c.LockRedis == embedded:
 		return errors.Join(errors.New("only --redis can be embedded"), errUsage)
 	}
-	return errors.Join(c.checkShelf(), c.checkSession(), c.checkPipelining(), c.checkToken())
+	return errors.Join(c.checkShelf(), c.checkSession(), c.checkPipelining(), c.checkToken(), c.checkRedlock())
+}
+
+// checkRedlock refuses a node that is named twice. An order would ask it twice, and its second vote is always no. Other
+// names of a node that is listed already are not found.
+func (c *config) checkRedlock() error {
+	for i, url := range c.Redlock {
+		if slices.Contains(c.Redlock[:i], url) {
+			return fmt.Errorf("--redlock names %s twice: name each node once: %w", backend.Redact(url), errUsage)
+		}
+	}
+	return nil
 }
 
 // maxToken bounds --admin-token, which has to fit into the 16 KiB of a request's headers.

@@ -67,6 +67,25 @@ func TestNothingIsNarratedWithoutTheFlag(t *testing.T) {
 	assert.Empty(t, out.String())
 }
 
+// What is narrated is not logged as well; what is not narrated still is.
+func TestLogOmitsWhatIsNarrated(t *testing.T) {
+	for narrates, logged := range map[bool][]string{
+		true:  {"no-such-rung"},
+		false: {"lease lost", "lease lost", "lease-lost", "no-such-rung"},
+	} {
+		in, out := startTelling(t, fmt.Sprintf("--narrate=%t", narrates))
+		before := in.logs.len()
+		assert.Equal(t, 200, in.post(t, "/v4/decrease?ttl=10ms&work=100ms").status)
+		assert.Equal(t, "lease-lost", in.post(t, "/v15/decrease?ttl=20ms&work=1s&renew=false").problem())
+		assert.Equal(t, "no-such-rung", in.post(t, "/v99/decrease").problem())
+		in.end()
+		require.NoError(t, in.wait())
+		assert.Equal(t, append(logged, "draining", "stopped"), in.logs.since(before))
+		assert.Equal(t, narrates, strings.Contains(out.String(), "! lease lost: the key was gone or another's\n"))
+		assert.Equal(t, narrates, strings.Contains(out.String(), "! not sold: lease lost\n"))
+	}
+}
+
 func TestNarrationByEnvironment(t *testing.T) {
 	t.Setenv("STOCKAPI_NARRATE", "true")
 	in, out := startTelling(t)

@@ -30,6 +30,16 @@ func TestRedlockWithANodeAway(t *testing.T) {
 	assert.NotContains(t, r.logs.text(), `"node":"`+backend.Address(server.URL)+`"`)
 }
 
+// A node that is named twice is asked twice by each order, and refuses the second time: v6 may then find no quorum.
+func TestRedlockWithANodeNamedTwice(t *testing.T) {
+	url := "redis://:" + canary + "@127.0.0.1:1"
+	code, text := exits(t, "--redlock", url+",redis://127.0.0.1:2,"+url)
+	assert.Equal(t, 2, code)
+	assert.Contains(t, text, "--redlock names redis://127.0.0.1:1 twice: name each node once")
+	assert.Equal(t, 1, strings.Count(text, "\n"), "one line")
+	assert.NotContains(t, text, canary)
+}
+
 // startRefusing starts a Redis that refuses every command, and returns its address.
 func startRefusing(t *testing.T) string {
 	t.Helper()

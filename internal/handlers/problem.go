@@ -123,7 +123,7 @@ func problemOf(err error) string { //nolint:gocyclo // a flat list
 	return "backend-away"
 }
 
-// fail sends the problem of err, with what is known of the order.
+// fail sends the problem of err, with what is known of the order. It logs it unless the narration has it.
 func (s *server) fail(c *gin.Context, err error, receipt sale.Receipt) {
 	name := problemOf(err)
 	p := problems[name]
@@ -134,7 +134,9 @@ func (s *server) fail(c *gin.Context, err error, receipt sale.Receipt) {
 	p.Order, p.Rung = receipt.Order, receipt.Rung
 	p.Lease, p.SoldBy, p.Trace = receipt.Lease, receipt.SoldBy, receipt.Trace
 	s.send(c, name, p)
-	s.logProblem(c, name, p, err)
+	if !receipt.Narrated {
+		s.logProblem(c, name, p, err)
+	}
 }
 
 // failAdmin sends the problem of err for a request that is not an order, and so has no outcome.

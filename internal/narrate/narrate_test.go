@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -157,13 +159,51 @@ func TestTheEndOfAWatchedLease(t *testing.T) {
 			var out bytes.Buffer
 			ctx, o := New(&out, false).Begin(context.Background(), wants("a", "v5.5"))
 			ctx, lose := context.WithCancelCause(ctx)
-			o.Has(&lock.Lease{Context: ctx, Token: "T"}, 0)
+			lease := &lock.Lease{Context: ctx, Token: "T"}
+			o.Has(lease, 0)
 			lose(cause)
 			synctest.Wait()
 			o.Failed(cause)
-			assert.Equal(t, append([]string{"wants 1 of 10000", "has the lock: token T"}, want...), lines(t, out.String()))
+			assert.Equal(t, len(want) > 1, o.Released(lease, nil), "that it was lost is told")
+			want = append([]string{"wants 1 of 10000", "has the lock: token T"}, append(want, "released")...)
+			assert.Equal(t, want, lines(t, out.String()))
 		})
 	}
+}
+
+// The two fences are printed in two terminals, and nobody has to compare sixteen digits by eye.
+func TestRefusedFenceIsComparedWithTheNewest(t *testing.T) {
+	for newest, says := range map[string]string{
+		"1795702089474689":  "…7487380, older than …9474689 by 2.0 s",
+		"1795702087529380":  "…487380, older than …529380 by 42 ms",
+		"1795702087487383":  "…0, older than …3 by 3", // a lease that is handed on: the token counts
+		"1895702087487380":  "…795702087487380, older than …895702087487380 by 100000000.0 s",
+		"10000000000000000": "1795702087487380, older than 10000000000000000 by 8204297912.5 s",
+	} {
+		var out bytes.Buffer
+		_, o := New(&out, false).Begin(context.Background(), wants("a", "v15"))
+		o.Has(&lock.Lease{Context: context.Background(), Token: "T", Fence: 1795702087487380}, 0)
+		assert.True(t, o.Failed(fmt.Errorf("%w: STALE a newer token has been seen: %s", stock.ErrStale, newest)))
+		assert.Equal(t, "! not sold: the stock refuses fence "+says, lines(t, out.String())[2])
+	}
+}
+
+// What the narration has printed is left out of the log, and only that.
+func TestWhatTheLogMayLeaveOut(t *testing.T) {
+	var none *Order
+	lease := &lock.Lease{Context: context.Background(), Token: "T"}
+	assert.False(t, none.Failed(lock.ErrBusy))
+	assert.False(t, none.Released(lease, lock.ErrLost))
+	for unlocked, told := range map[error]bool{lock.ErrLost: true, errors.New("release: away"): true, nil: false} {
+		_, o := New(io.Discard, false).Begin(context.Background(), wants("a", "v4"))
+		o.Has(lease, 0)
+		assert.True(t, o.Failed(stock.ErrSoldOut))
+		assert.True(t, o.Failed(stock.ErrSoldOut), "printed once, and so the second time too")
+		assert.Equal(t, told, o.Released(lease, unlocked))
+	}
+	_, o := New(io.Discard, false).Begin(context.Background(), wants("a", "v4"))
+	assert.False(t, o.Failed(nil))
+	assert.False(t, o.Failed(fmt.Errorf("%w: i/o timeout", stock.ErrUnknown)), "it does not print why")
 }
 
 // A compare-and-set reads twice. The second read tells whether it begins again.
@@ -235,7 +275,7 @@ func TestColorIsForTerminals(t *testing.T) {
 		o.Failed(stock.ErrStale)
 		assert.Equal(t, color, strings.Contains(out.String(), "\x1b[1;31m"))
 		assert.Equal(t, color, strings.Contains(out.String(), "\x1b"))
-		assert.Contains(t, out.String(), " ! not sold: the stock refuses the older fence")
+		assert.Contains(t, out.String(), " ! not sold: the stock refuses ")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ type Order struct {
 	mu       sync.Mutex
 	waiting  bool
 	has      bool
+	fence    int64
 	ended    bool // it was told what came of the order
 	lost     bool // it was told that the lease is over
 	released time.Time
@@ -89,7 +91,7 @@ func (o *Order) Has(lease *lock.Lease, waited time.Duration) {
 			text += fmt.Sprintf(" after %d ms", waited.Milliseconds())
 		}
 		text += ": token " + lease.Token[:min(len(lease.Token), 6)]
-		if lease.Fence > 0 {
+		if o.fence = lease.Fence; o.fence > 0 {
 			text += fmt.Sprintf(", fence %d", lease.Fence)
 		}
 		switch until, watched := lease.ValidUntil(); {
@@ -173,8 +175,9 @@ func (o *Order) of(product string) string {
 	return " of " + product
 }
 
-// Failed tells why nothing was sold, once. A nil error is no failure.
-func (o *Order) Failed(err error) {
+// Failed tells why nothing was sold, once, and reports whether the narration has it all. A nil error is no failure. The
+// cause of an unknown outcome is not told.
+func (o *Order) Failed(err error) (told bool) {
 	o.tell(func() {
 		if err == nil || o.ended {
 			return
@@ -189,7 +192,7 @@ func (o *Order) Failed(err error) {
 		case errors.Is(err, stock.ErrUnknown):
 			o.say(bad, "sold or not? the write was sent, and no reply came")
 		case errors.Is(err, stock.ErrStale):
-			o.say(bad, verb+"the stock refuses the older fence")
+			o.say(bad, verb+"the stock refuses "+o.staleFence(stock.Newest(err)))
 		case errors.Is(err, lock.ErrLost):
 			o.say(bad, verb+lock.ErrLost.Error())
 		case errors.Is(err, context.Canceled):
@@ -198,6 +201,36 @@ func (o *Order) Failed(err error) {
 			o.say(slow, verb+err.Error())
 		}
 	})
+	return o != nil && err != nil && !errors.Is(err, stock.ErrUnknown)
+}
+
+// staleFence compares the order's fence with the newest that the stock has seen, by the digits that differ.
+func (o *Order) staleFence(newest int64) string {
+	ours, theirs := strconv.FormatInt(o.fence, 10), strconv.FormatInt(newest, 10)
+	if len(ours) == len(theirs) {
+		same := 0
+		for same < len(ours)-1 && ours[same] == theirs[same] {
+			same++
+		}
+		if same > 0 {
+			ours, theirs = "…"+ours[same:], "…"+theirs[same:]
+		}
+	}
+	return fmt.Sprintf("fence %s, older than %s by %s", ours, theirs, difference(newest-o.fence))
+}
+
+// difference returns how much newer a fence is. The rungs whose stock checks fences draw them from Redis' clock, in
+// microseconds. They count on from the last one where the clock has not passed it, and where a lease is handed on: so
+// less than a millisecond is a number, and no time.
+func difference(fences int64) string {
+	switch d := time.Duration(fences) * time.Microsecond; {
+	case d < time.Millisecond:
+		return strconv.FormatInt(fences, 10)
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	default:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
 }
 
 // Nested tells that the work takes the order's own lock again, and what came of it.
@@ -205,8 +238,9 @@ func (o *Order) Nested(step string) {
 	o.tell(func() { o.say(plain, step) })
 }
 
-// Released tells what the release found and did. Unlocked is the error of [lock.Lease].Unlock.
-func (o *Order) Released(lease *lock.Lease, unlocked error) {
+// Released tells what the release found and did. Unlocked is the error of [lock.Lease].Unlock. It reports whether the
+// narration has that the lease was lost, or could not be released.
+func (o *Order) Released(lease *lock.Lease, unlocked error) (told bool) {
 	o.tell(func() {
 		if o.atEnd != nil {
 			o.atEnd.Stop()
@@ -217,8 +251,10 @@ func (o *Order) Released(lease *lock.Lease, unlocked error) {
 		o.released = time.Now()
 		if lease.Token != "" {
 			o.say(o.release(unlocked))
+			told = o.lost || unlocked != nil
 		}
 	})
+	return told
 }
 
 // release returns the line about a release. A DEL removes any key. If it was sent after the lease had ended and still

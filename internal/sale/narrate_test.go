@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -120,4 +121,39 @@ func TestARefusalIsNarrated(t *testing.T) {
 	_, err = s.Decrease(context.Background(), "v4", late)
 	require.ErrorIs(t, err, ErrDraining)
 	assert.Equal(t, []string{"wants 1 of 10000", "not sold: " + ErrDraining.Error()}, out.steps("late"))
+}
+
+// The stock refuses fences that are times of Redis' clock, in microseconds: how much newer one is, is how much later it
+// was drawn.
+func TestRefusedFenceIsOlderByTheTimeBetween(t *testing.T) {
+	t.Parallel()
+	for _, r := range lock.Ladder() {
+		if !slices.Contains([]stock.Kind{stock.Fenced, stock.WriteFenced, stock.Combined}, r.Shelf) {
+			continue
+		}
+		t.Run(r.Number, func(t *testing.T) {
+			t.Parallel()
+			server := backendtest.StartEmbedded(t)
+			a, locks := newShop(t, server)
+			b, _ := newShop(t, server) // on v18 and v19 the orders of one instance share a lease
+			out := narrated(a)
+			older := order()
+			older.ID, older.Work = "older", 1500*time.Millisecond
+			var sale sync.WaitGroup
+			sale.Go(func() {
+				_, err := a.Decrease(context.Background(), r.Number, older)
+				assert.ErrorIs(t, err, stock.ErrStale)
+			})
+			require.Eventually(t, func() bool { return slices.Contains(out.steps("older"), "works for 1.5s") }, 10*time.Second,
+				time.Millisecond)
+			time.Sleep(300 * time.Millisecond)
+			_, err := locks.Break(context.Background(), product)
+			require.NoError(t, err)
+			_, err = b.Decrease(context.Background(), r.Number, order())
+			require.NoError(t, err)
+			sale.Wait()
+			assert.Regexp(t, `(?m)^! not sold: the stock refuses fence …\d+, older than …\d+ by ([3-9]\d\d ms|1\.\d s)$`,
+				strings.Join(out.steps("older"), "\n"))
+		})
+	}
 }

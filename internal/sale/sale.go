@@ -48,6 +48,7 @@ type Receipt struct {
 	SoldBy   string        `json:"sold_by,omitempty"` // the order of a batch that shows its lease, on v19
 	WaitedMS float64       `json:"waited_ms"`
 	Trace    []trace.Event `json:"trace,omitempty"`
+	Narrated bool          `json:"-"` // whether the narration has why the order failed
 }
 
 // A Lease reports when an order held its lock. Between the two times the order had reason to believe that it held the
@@ -94,7 +95,7 @@ func (s *Shop) serve(ctx context.Context, r *rung, o Order) (receipt Receipt, er
 	receipt = Receipt{Rung: r.Number, Product: first.Product, Quantity: first.Quantity, Instance: s.instance, Order: o.ID}
 	if s.narrator != nil {
 		ctx, o.narrated = s.narrator.Begin(ctx, narrate.Wants{ID: o.ID, Rung: r.Number, Items: o.items(), TTL: o.TTL})
-		defer func() { o.narrated.Failed(err) }()
+		defer func() { receipt.Narrated = o.narrated.Failed(err) }()
 	}
 	if err := s.accepts(r, o); err != nil {
 		return receipt, err
@@ -224,7 +225,7 @@ func (s *Shop) release(ctx context.Context, o Order, lease *lock.Lease, receipt 
 		unlock = lease.Forget
 	}
 	err := unlock(ctx)
-	o.narrated.Released(lease, err)
+	told := o.narrated.Released(lease, err)
 	held.Lost = lostAtWork || errors.Is(err, lock.ErrLost)
 	receipt.SoldBy = lease.Seat.SoldBy()
 	if lease.Token == "" || receipt.SoldBy != "" {
@@ -232,9 +233,12 @@ func (s *Shop) release(ctx context.Context, o Order, lease *lock.Lease, receipt 
 	}
 	s.metrics.Held.WithLabelValues(receipt.Rung).Dec()
 	s.metrics.Hold.WithLabelValues(receipt.Rung).Observe(held.ReleasedAt.Sub(held.AcquiredAt).Seconds())
-	switch {
-	case held.Lost:
+	if held.Lost {
 		s.metrics.Lost.WithLabelValues(receipt.Rung).Inc()
+	}
+	switch {
+	case told: // the log would say it again
+	case held.Lost:
 		s.log.Warn("lease lost", "rung", receipt.Rung, "product", receipt.Product, "order", receipt.Order)
 	case err != nil:
 		s.log.Warn("release failed", "rung", receipt.Rung, "product", receipt.Product, "order", receipt.Order, "err", err)

@@ -4,6 +4,8 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -45,6 +47,13 @@ func (s *Shelf) writeFenced(ctx context.Context, o Order, left int64) error {
 		return stale(fencedWrite.Run(ctx, s.rdb, keys, o.Fence, left, fenceTTL.Milliseconds()).Err())
 	})
 	return stockError(o.Product, err)
+}
+
+// Newest returns the fencing token that the stock had seen when it refused an older one with ErrStale.
+func Newest(err error) int64 {
+	_, newest, _ := strings.Cut(err.Error(), "STALE a newer token has been seen: ")
+	fence, _ := strconv.ParseInt(newest, 10, 64) // 0: of an error that no script returned
+	return fence
 }
 
 // stale turns the scripts' STALE error into ErrStale.

@@ -9,7 +9,7 @@ if type(newest) ~= 'string' or not string.find(newest, '^%d+$') then
   return redis.error_reply('CORRUPT ' .. KEYS[2])
 end
 if tonumber(ARGV[1]) < tonumber(newest) then
-  return redis.error_reply('STALE a newer token has been seen')
+  return redis.error_reply('STALE a newer token has been seen: ' .. newest)
 end
 redis.call('SET', KEYS[2], ARGV[1], 'KEEPTTL')
 local ttl = redis.call('PTTL', KEYS[1])

@@ -104,8 +104,10 @@ func TestFencedRefusesTheOlderToken(t *testing.T) {
 	}
 	_, err := sell(context.Background(), order(1, newer)) // paused between its read and its write
 	require.ErrorIs(t, err, ErrStale)
+	assert.EqualValues(t, 2, Newest(err))
 	_, err = sell(context.Background(), order(1, nil))
 	require.ErrorIs(t, err, ErrStale, "on reading")
+	assert.EqualValues(t, 2, Newest(err))
 	left, err := s.Left(context.Background(), "p")
 	require.NoError(t, err)
 	assert.EqualValues(t, 9, left, "one sale, one unit")
