@@ -90,7 +90,21 @@ func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 			[][]string{{receipt("x", "a", 3, 0, 1)}}, "", surprised, `BROKEN +a sold unit 3 to order x, of a stock of 2`,
 		},
 		"a unit is lost": {
-			[][]string{{sold2}}, "--left 0", surprised, `BROKEN +1 sold, but the stock went from 2 to 0`,
+			[][]string{{sold2}}, "--left 0 --orders 1", surprised, `BROKEN +1 sold, but the stock went from 2 to 0`,
+		},
+		"a unit is gone, maybe to an order without an answer": {
+			[][]string{{sold2}}, "--left 0", couldNotRun,
+			`stock +unknown +1 unit more is gone than the answers account for; was a generator cut short\?`,
+		},
+		"a unit is gone, and an order has no answer": {
+			[][]string{{sold2}}, "--left 0 --orders 2", couldNotRun,
+			`1 answers to 2 orders: 1 sold.* 1 unknown\n(?s:.*)stock +unknown +1 unit is of unknown outcome`,
+		},
+		"fewer units are gone than were sold": {
+			[][]string{{sold2, sold1}}, "--left 1", surprised, `BROKEN +2 sold, but the stock went from 2 to 1`,
+		},
+		"sound, and an order has no answer": {
+			[][]string{{sold2}}, "--left 1 --orders 2", couldNotRun, `stock +unknown +1 unit is of unknown outcome`,
 		},
 		"refused falsely": {
 			[][]string{{refusal("z", 0, 1), receipt("x", "a", 2, 5, 6)}}, "", surprised,
@@ -211,14 +225,19 @@ func TestAnswersThatAreNone(t *testing.T) {
 	code, _, stderr := loadtest(t, "audit", "--answers", "--stock", "2", file, file)
 	assert.Equal(t, couldNotRun, code)
 	assert.Contains(t, stderr, `twice.jsonl:1" was answered before`)
+	code, _, stderr = answersOf(t, [][]string{{good}, {receipt("y", "a", 1, 0, 1)}}, "--stock", "2", "--orders", "1")
+	assert.Equal(t, couldNotRun, code)
+	assert.Contains(t, stderr, "the files have 2 answers to 1 orders: correct --orders")
 	code, _, stderr = answersOf(t, [][]string{nil}, "--stock", "2")
 	assert.Equal(t, couldNotRun, code, stderr)
 	for flags, says := range map[string]string{
-		"audit --answers f":                     "--answers needs --stock",
-		"audit --answers --stock 2 --left 3 f":  "--left must lie between 0 and --stock",
-		"audit --stock 2 f":                     "are for --answers",
-		"audit f g":                             "several files are for --answers",
-		"audit --answers --stock 2 /no/such.js": "no such file",
+		"audit --answers f":                      "--answers needs --stock",
+		"audit --answers --stock 2 --left 3 f":   "--left must lie between 0 and --stock",
+		"audit --stock 2 f":                      "are for --answers",
+		"audit --orders 2 f":                     "are for --answers",
+		"audit --answers --stock 2 --orders 0 f": "--orders must lie between 1 and 1000000",
+		"audit f g":                              "several files are for --answers",
+		"audit --answers --stock 2 /no/such.js":  "no such file",
 	} {
 		code, _, stderr := loadtest(t, strings.Fields(flags)...)
 		assert.Equal(t, couldNotRun, code)
