@@ -27,7 +27,9 @@ const maxAnswer = 16 << 20
 // nothing is broken, 1 if something is, 2 if that is unknown.
 func (f *auditFlags) judgeAnswers(stdout, stderr io.Writer) int {
 	c := &history.Cell{}
-	r := &answersReader{cell: c, orders: map[string]bool{}, lessors: map[string]bool{}, generators: len(f.Files)}
+	r := &answersReader{
+		cell: c, orders: map[string]bool{}, lessors: map[string]bool{}, generators: len(f.Files), stock: f.Stock,
+	}
 	for _, file := range f.Files {
 		if err := r.readFile(file); err != nil {
 			return complain(stderr, err)
@@ -65,6 +67,7 @@ type answersReader struct {
 	// orders are those that were answered, and lessors the instances that showed a lease or commands.
 	orders, lessors map[string]bool
 	generators      int
+	stock           int64 // before the first order
 	units           int64 // that any answer names
 }
 
@@ -81,14 +84,18 @@ func (r *answersReader) readFile(name string) error {
 	for lines.Scan() {
 		n++
 		line := bytes.TrimPrefix(lines.Bytes(), []byte("\ufeff")) // files that were put together have more than one
-		if len(line) == 0 {
+		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
 		if err := r.add(line, fmt.Sprintf("%s:%d", name, n)); err != nil {
 			return fmt.Errorf("%s, line %d: %w", name, n, cmp.Or(foreign(line), err))
 		}
 	}
-	if err := lines.Err(); err != nil {
+	err = lines.Err()
+	if errors.Is(err, bufio.ErrTooLong) {
+		err = fmt.Errorf("it has more than %d MB: write one answer a line", maxAnswer>>20)
+	}
+	if err != nil {
 		return fmt.Errorf("%s, line %d: %w", name, n+1, err)
 	}
 	return nil
@@ -112,7 +119,7 @@ func foreign(line []byte) error {
 // add adds the answer of one line, which is at that place.
 func (r *answersReader) add(line []byte, place string) error {
 	a := answerLine{Quantity: 1}
-	if err := json.Unmarshal(line, &a); err != nil {
+	if err := history.ReadJSON(line, &a); err != nil {
 		return fmt.Errorf("no answer: %w", err)
 	}
 	switch {
@@ -135,6 +142,9 @@ func (r *answersReader) add(line []byte, place string) error {
 		r.cell.Start = a.Sent
 	}
 	op := r.op(&a, order, body)
+	if err := op.CheckUnits(r.stock); err != nil {
+		return fmt.Errorf("%w: correct --stock or the file", err)
+	}
 	r.units += int64(len(op.Units))
 	r.cell.Ops = append(r.cell.Ops, op)
 	return nil

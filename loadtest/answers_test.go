@@ -122,7 +122,7 @@ func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 		},
 		"a unit as a text": {
 			[][]string{{sold2, strings.Replace(sold1, "[1]", `["1"]`, 1)}}, "", couldNotRun,
-			`first answer without an outcome, to order .*: 200, but no sale: json: .* string into .*\.units`,
+			`first answer without an outcome, to order .*: 200, but no sale: its member units is a string, not a whole number`,
 		},
 		"created": {
 			[][]string{{sold2, strings.Replace(sold1, `:200`, `:201`, 1)}}, "", couldNotRun, `, to order y: 201 Created`,
@@ -196,21 +196,23 @@ func TestAnswersThatAreNone(t *testing.T) {
 	good := receipt("x", "a", 2, 0, 1)
 	const sent = `{"sent":"2026-03-01T12:00:00Z",`
 	for line, says := range map[string]string{
-		"bogus":                `0.jsonl, line 2: no answer: invalid character`,
+		"bogus":                `0.jsonl, line 2: no answer: it is not JSON from byte 1 on`,
 		"null":                 `line 2: no answer: it has no time "sent"`,
-		`{"sent":3}`:           `line 2: no answer`,
+		`{"sent":3}`:           `line 2: no answer: a time in it is not a string such as "2026-03-01T12:00:00Z"`,
+		`{"sent":"noon"}`:      `line 2: no answer: "noon" is not a time such as 2026-03-01T12:00:00Z`,
+		"[]":                   `line 2: no answer: it is an array, not an object`,
 		sent + `"status":200}`: `line 2: a status and no time "received"`,
 		strings.Replace(good, "12:00:01.", "11:59:59.", 1): `line 2: "received" is before "sent"`,
-		sent + `"quantity":-1}`:                            `line 2: no answer: json: cannot unmarshal number -1`,
-		sent + `"quantity":1e30}`:                          `line 2: no answer: json: cannot unmarshal number 1e30`,
+		sent + `"quantity":-1}`:                            `line 2: no answer: its member quantity is -1, not a whole`,
+		sent + `"quantity":1e30}`:                          `line 2: no answer: its member quantity is 1e30, not a`,
 		"\xff\xfe{\x00":                                    `line 2: this is UTF-16, as PowerShell's > writes: convert it`,
 		"\xfe\xff\x00{":                                    `line 2: this is UTF-16`,
 		"{\x00\"\x00":                                      `line 2: this is UTF-16`,
 		"\x00{\x00\"":                                      `line 2: this is UTF-16`,
 		`time="2026-03-01" level=info`:                     `line 2: this is k6's log: run k6 with --log-format raw`,
 		`{"level":"info","msg":"{}"}`:                      `line 2: this is k6's log`,
-		good[:40]:                                          `line 2: no answer: unexpected end of JSON input`,
-		strings.Repeat("x", maxAnswer+1):                   `line 2: bufio.Scanner: token too long`,
+		good[:40]:                                          `line 2: no answer: its JSON is cut short`,
+		strings.Repeat("x", maxAnswer+1):                   `line 2: it has more than 16 MB: write one answer a line`,
 		good:                                               `line 2: order "x" was answered before: judge one run`,
 		strings.NewReplacer(`"v4"`, `"v0"`, `"x"`, `"y"`).Replace(good): `the rung is "v0", and was "v4" before`,
 		strings.NewReplacer(`"p"`, `"q"`, `"x"`, `"y"`).Replace(good):   `the product is "q", and was "p" before`,
@@ -219,10 +221,18 @@ func TestAnswersThatAreNone(t *testing.T) {
 		assert.Equal(t, couldNotRun, code)
 		assert.Contains(t, stderr, says)
 	}
+	units := strings.Trim(strings.ReplaceAll(fmt.Sprint(make([]int64, 1_000_000)), " ", ","), "[]")
+	many := strings.NewReplacer(`{"sent"`, `{"quantity":1000000,"sent"`, `[2]`, "["+units+"]").Replace(good)
+	code, _, stderr := answersOf(t, [][]string{{many}}, "--stock", "2")
+	assert.Equal(t, couldNotRun, code)
+	assert.Contains(t, stderr, "line 1: order x names 1000000 units, and the stock had 2: "+
+		"it is no receipt of this stock: correct --stock or the file")
+	code, stdout, stderr := answersOf(t, [][]string{{good, "", " \t\r"}}, "--stock", "2")
+	assert.Equal(t, asExpected, code, stdout+stderr)
 	nameless := strings.Replace(good, `,"order":"x"`, "", 1)
 	file := filepath.Join(t.TempDir(), "twice.jsonl")
 	require.NoError(t, os.WriteFile(file, []byte(nameless), 0o600))
-	code, _, stderr := loadtest(t, "audit", "--answers", "--stock", "2", file, file)
+	code, _, stderr = loadtest(t, "audit", "--answers", "--stock", "2", file, file)
 	assert.Equal(t, couldNotRun, code)
 	assert.Contains(t, stderr, `twice.jsonl:1" was answered before`)
 	code, _, stderr = answersOf(t, [][]string{{good}, {receipt("y", "a", 1, 0, 1)}}, "--stock", "2", "--orders", "1")
