@@ -2,7 +2,7 @@
 //
 //   k6 run -e TARGETS=http://127.0.0.1:5000,http://127.0.0.1:5010 -e RUNG=v0 \
 //     --console-output answers.jsonl --log-format raw examples/k6.js
-//   loadtest audit --answers --stock 100 answers.jsonl
+//   loadtest audit --answers --stock 100 --orders 300 answers.jsonl
 //
 // k6 appends to a file that is there: take a new one for each run.
 import exec from "k6/execution";

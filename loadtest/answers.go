@@ -23,12 +23,14 @@ import (
 // maxAnswer bounds the length of a line. The longest answer that the load test itself reads fits, as JSON in JSON.
 const maxAnswer = 16 << 20
 
-// judgeAnswers judges the answers in the files, one file for each load generator, to orders from a stock of so many
-// units, and returns the exit code: 0 if nothing is broken, 1 if something is, 2 if that is unknown.
-func judgeAnswers(files []string, stock int64, left *int64, stdout, stderr io.Writer) int {
+// judgeAnswers judges the answers in the files, one file for each load generator, and returns the exit code: 0 if
+// nothing is broken, 1 if something is, 2 if that is unknown.
+func (f *auditFlags) judgeAnswers(stdout, stderr io.Writer) int {
 	c := &history.Cell{}
-	r := &answersReader{cell: c, orders: map[string]bool{}, lessors: map[string]bool{}, generators: len(files)}
-	for _, file := range files {
+	r := &answersReader{
+		cell: c, orders: map[string]bool{}, lessors: map[string]bool{}, generators: len(f.Files), stock: f.Stock,
+	}
+	for _, file := range f.Files {
 		if err := r.readFile(file); err != nil {
 			return complain(stderr, err)
 		}
@@ -36,13 +38,16 @@ func judgeAnswers(files []string, stock int64, left *int64, stdout, stderr io.Wr
 	if len(c.Ops) == 0 {
 		return complain(stderr, errors.New("the files have no answers"))
 	}
-	c.Initial, c.Left = stock, left
-	if left == nil { // nobody asks whether a unit was lost: what is left is taken to be what the sales leave
-		rest := stock - r.units
+	if err := r.complete(f.Orders); err != nil {
+		return complain(stderr, err)
+	}
+	c.Initial, c.Left = f.Stock, f.Left
+	if f.Left == nil { // nobody asks whether a unit was lost: what is left is taken to be what the sales leave
+		rest := f.Stock - r.units
 		c.Left = &rest
 	}
 	c.Findings, c.Coverage = audit.Judge(c)
-	return r.print(stdout, left != nil)
+	return r.print(stdout, f.Left != nil)
 }
 
 // An answerLine is a line of such a file, as docs/contract.md describes it.
@@ -62,6 +67,7 @@ type answersReader struct {
 	// orders are those that were answered, and lessors the instances that showed a lease or commands.
 	orders, lessors map[string]bool
 	generators      int
+	stock           int64 // before the first order
 	units           int64 // that any answer names
 }
 
@@ -78,14 +84,18 @@ func (r *answersReader) readFile(name string) error {
 	for lines.Scan() {
 		n++
 		line := bytes.TrimPrefix(lines.Bytes(), []byte("\ufeff")) // files that were put together have more than one
-		if len(line) == 0 {
+		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
 		if err := r.add(line, fmt.Sprintf("%s:%d", name, n)); err != nil {
 			return fmt.Errorf("%s, line %d: %w", name, n, cmp.Or(foreign(line), err))
 		}
 	}
-	if err := lines.Err(); err != nil {
+	err = lines.Err()
+	if errors.Is(err, bufio.ErrTooLong) {
+		err = fmt.Errorf("it has more than %d MB: write one answer a line", maxAnswer>>20)
+	}
+	if err != nil {
 		return fmt.Errorf("%s, line %d: %w", name, n+1, err)
 	}
 	return nil
@@ -109,7 +119,7 @@ func foreign(line []byte) error {
 // add adds the answer of one line, which is at that place.
 func (r *answersReader) add(line []byte, place string) error {
 	a := answerLine{Quantity: 1}
-	if err := json.Unmarshal(line, &a); err != nil {
+	if err := history.ReadJSON(line, &a); err != nil {
 		return fmt.Errorf("no answer: %w", err)
 	}
 	switch {
@@ -132,8 +142,33 @@ func (r *answersReader) add(line []byte, place string) error {
 		r.cell.Start = a.Sent
 	}
 	op := r.op(&a, order, body)
+	if err := op.CheckUnits(r.stock); err != nil {
+		return fmt.Errorf("%w: correct --stock or the file", err)
+	}
 	r.units += int64(len(op.Units))
 	r.cell.Ops = append(r.cell.Ops, op)
+	return nil
+}
+
+// complete adds the orders without a line, of unknown outcome, if the number of orders is known. Each may have been for
+// as many units as the largest that has a line. It returns an error if there are more lines than orders.
+func (r *answersReader) complete(orders *int) error {
+	if orders == nil {
+		r.cell.Incomplete = true
+		return nil
+	}
+	answers := len(r.cell.Ops)
+	if answers > *orders {
+		return fmt.Errorf("the files have %d answers to %d orders: correct --orders, or judge one run at a time",
+			answers, *orders)
+	}
+	largest := slices.MaxFunc(r.cell.Ops, func(a, b history.Op) int { return cmp.Compare(a.Quantity, b.Quantity) })
+	for i := range *orders - answers {
+		r.cell.Ops = append(r.cell.Ops, history.Op{
+			Order: fmt.Sprintf("missing-%d", i+1), Phase: history.Buy, Outcome: history.Unknown,
+			Quantity: largest.Quantity, Sent: longAgo, Done: history.Never,
+		})
+	}
 	return nil
 }
 
@@ -215,8 +250,12 @@ func latest(t time.Time) time.Time {
 // print prints a row for each verdict, and returns the exit code.
 func (r *answersReader) print(stdout io.Writer, leftKnown bool) int {
 	tally := r.cell.Tally()
-	said := fmt.Sprintf("%s %d answers: %d sold, %d refused, %d busy, %d not sold, %d unknown", r.cell.Rung,
-		tally.Buyers, tally.Sold, tally.Refused, tally.Busy, tally.NotSold, tally.Unknown)
+	said := fmt.Sprintf("%s %d answers", r.cell.Rung, len(r.orders))
+	if tally.Buyers > len(r.orders) {
+		said += fmt.Sprintf(" to %d orders", tally.Buyers)
+	}
+	said += fmt.Sprintf(": %d sold, %d refused, %d busy, %d not sold, %d unknown",
+		tally.Sold, tally.Refused, tally.Busy, tally.NotSold, tally.Unknown)
 	fmt.Fprintln(stdout, strings.TrimSpace(said))
 	table, code := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0), asExpected
 	for _, v := range history.Verdicts {

@@ -90,7 +90,21 @@ func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 			[][]string{{receipt("x", "a", 3, 0, 1)}}, "", surprised, `BROKEN +a sold unit 3 to order x, of a stock of 2`,
 		},
 		"a unit is lost": {
-			[][]string{{sold2}}, "--left 0", surprised, `BROKEN +1 sold, but the stock went from 2 to 0`,
+			[][]string{{sold2}}, "--left 0 --orders 1", surprised, `BROKEN +1 sold, but the stock went from 2 to 0`,
+		},
+		"a unit is gone, maybe to an order without an answer": {
+			[][]string{{sold2}}, "--left 0", couldNotRun,
+			`stock +unknown +1 unit more is gone than the answers account for; was a generator cut short\?`,
+		},
+		"a unit is gone, and an order has no answer": {
+			[][]string{{sold2}}, "--left 0 --orders 2", couldNotRun,
+			`1 answers to 2 orders: 1 sold.* 1 unknown\n(?s:.*)stock +unknown +1 unit is of unknown outcome`,
+		},
+		"fewer units are gone than were sold": {
+			[][]string{{sold2, sold1}}, "--left 1", surprised, `BROKEN +2 sold, but the stock went from 2 to 1`,
+		},
+		"sound, and an order has no answer": {
+			[][]string{{sold2}}, "--left 1 --orders 2", couldNotRun, `stock +unknown +1 unit is of unknown outcome`,
 		},
 		"refused falsely": {
 			[][]string{{refusal("z", 0, 1), receipt("x", "a", 2, 5, 6)}}, "", surprised,
@@ -108,7 +122,7 @@ func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 		},
 		"a unit as a text": {
 			[][]string{{sold2, strings.Replace(sold1, "[1]", `["1"]`, 1)}}, "", couldNotRun,
-			`first answer without an outcome, to order .*: 200, but no sale: json: .* string into .*\.units`,
+			`first answer without an outcome, to order .*: 200, but no sale: its member units is a string, not a whole number`,
 		},
 		"created": {
 			[][]string{{sold2, strings.Replace(sold1, `:200`, `:201`, 1)}}, "", couldNotRun, `, to order y: 201 Created`,
@@ -182,21 +196,23 @@ func TestAnswersThatAreNone(t *testing.T) {
 	good := receipt("x", "a", 2, 0, 1)
 	const sent = `{"sent":"2026-03-01T12:00:00Z",`
 	for line, says := range map[string]string{
-		"bogus":                `0.jsonl, line 2: no answer: invalid character`,
+		"bogus":                `0.jsonl, line 2: no answer: it is not JSON from byte 1 on`,
 		"null":                 `line 2: no answer: it has no time "sent"`,
-		`{"sent":3}`:           `line 2: no answer`,
+		`{"sent":3}`:           `line 2: no answer: a time in it is not a string such as "2026-03-01T12:00:00Z"`,
+		`{"sent":"noon"}`:      `line 2: no answer: "noon" is not a time such as 2026-03-01T12:00:00Z`,
+		"[]":                   `line 2: no answer: it is an array, not an object`,
 		sent + `"status":200}`: `line 2: a status and no time "received"`,
 		strings.Replace(good, "12:00:01.", "11:59:59.", 1): `line 2: "received" is before "sent"`,
-		sent + `"quantity":-1}`:                            `line 2: no answer: json: cannot unmarshal number -1`,
-		sent + `"quantity":1e30}`:                          `line 2: no answer: json: cannot unmarshal number 1e30`,
+		sent + `"quantity":-1}`:                            `line 2: no answer: its member quantity is -1, not a whole`,
+		sent + `"quantity":1e30}`:                          `line 2: no answer: its member quantity is 1e30, not a`,
 		"\xff\xfe{\x00":                                    `line 2: this is UTF-16, as PowerShell's > writes: convert it`,
 		"\xfe\xff\x00{":                                    `line 2: this is UTF-16`,
 		"{\x00\"\x00":                                      `line 2: this is UTF-16`,
 		"\x00{\x00\"":                                      `line 2: this is UTF-16`,
 		`time="2026-03-01" level=info`:                     `line 2: this is k6's log: run k6 with --log-format raw`,
 		`{"level":"info","msg":"{}"}`:                      `line 2: this is k6's log`,
-		good[:40]:                                          `line 2: no answer: unexpected end of JSON input`,
-		strings.Repeat("x", maxAnswer+1):                   `line 2: bufio.Scanner: token too long`,
+		good[:40]:                                          `line 2: no answer: its JSON is cut short`,
+		strings.Repeat("x", maxAnswer+1):                   `line 2: it has more than 16 MB: write one answer a line`,
 		good:                                               `line 2: order "x" was answered before: judge one run`,
 		strings.NewReplacer(`"v4"`, `"v0"`, `"x"`, `"y"`).Replace(good): `the rung is "v0", and was "v4" before`,
 		strings.NewReplacer(`"p"`, `"q"`, `"x"`, `"y"`).Replace(good):   `the product is "q", and was "p" before`,
@@ -205,20 +221,33 @@ func TestAnswersThatAreNone(t *testing.T) {
 		assert.Equal(t, couldNotRun, code)
 		assert.Contains(t, stderr, says)
 	}
+	units := strings.Trim(strings.ReplaceAll(fmt.Sprint(make([]int64, 1_000_000)), " ", ","), "[]")
+	many := strings.NewReplacer(`{"sent"`, `{"quantity":1000000,"sent"`, `[2]`, "["+units+"]").Replace(good)
+	code, _, stderr := answersOf(t, [][]string{{many}}, "--stock", "2")
+	assert.Equal(t, couldNotRun, code)
+	assert.Contains(t, stderr, "line 1: order x names 1000000 units, and the stock had 2: "+
+		"it is no receipt of this stock: correct --stock or the file")
+	code, stdout, stderr := answersOf(t, [][]string{{good, "", " \t\r"}}, "--stock", "2")
+	assert.Equal(t, asExpected, code, stdout+stderr)
 	nameless := strings.Replace(good, `,"order":"x"`, "", 1)
 	file := filepath.Join(t.TempDir(), "twice.jsonl")
 	require.NoError(t, os.WriteFile(file, []byte(nameless), 0o600))
-	code, _, stderr := loadtest(t, "audit", "--answers", "--stock", "2", file, file)
+	code, _, stderr = loadtest(t, "audit", "--answers", "--stock", "2", file, file)
 	assert.Equal(t, couldNotRun, code)
 	assert.Contains(t, stderr, `twice.jsonl:1" was answered before`)
+	code, _, stderr = answersOf(t, [][]string{{good}, {receipt("y", "a", 1, 0, 1)}}, "--stock", "2", "--orders", "1")
+	assert.Equal(t, couldNotRun, code)
+	assert.Contains(t, stderr, "the files have 2 answers to 1 orders: correct --orders")
 	code, _, stderr = answersOf(t, [][]string{nil}, "--stock", "2")
 	assert.Equal(t, couldNotRun, code, stderr)
 	for flags, says := range map[string]string{
-		"audit --answers f":                     "--answers needs --stock",
-		"audit --answers --stock 2 --left 3 f":  "--left must lie between 0 and --stock",
-		"audit --stock 2 f":                     "are for --answers",
-		"audit f g":                             "several files are for --answers",
-		"audit --answers --stock 2 /no/such.js": "no such file",
+		"audit --answers f":                      "--answers needs --stock",
+		"audit --answers --stock 2 --left 3 f":   "--left must lie between 0 and --stock",
+		"audit --stock 2 f":                      "are for --answers",
+		"audit --orders 2 f":                     "are for --answers",
+		"audit --answers --stock 2 --orders 0 f": "--orders must lie between 1 and 1000000",
+		"audit f g":                              "several files are for --answers",
+		"audit --answers --stock 2 /no/such.js":  "no such file",
 	} {
 		code, _, stderr := loadtest(t, strings.Fields(flags)...)
 		assert.Equal(t, couldNotRun, code)

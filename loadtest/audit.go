@@ -22,6 +22,7 @@ type auditFlags struct {
 	Answers bool     `help:"The files hold the answers that another load generator got, one JSON line each: docs/contract.md."`
 	Stock   int64    `placeholder:"N" help:"The stock before the first order of the answers."`
 	Left    *int64   `placeholder:"N" help:"The stock after the last of them. Default: not checked, so that a lost unit goes unnoticed."`
+	Orders  *int     `placeholder:"N" help:"How many orders were sent. Those without an answer are of unknown outcome. Default: not known; with --left, units that no answer accounts for are then unknown, not BROKEN."`
 }
 
 // Validate returns an error if the flags do not go together.
@@ -31,8 +32,10 @@ func (f *auditFlags) Validate() error {
 		return errors.New("--answers needs --stock, 1 or more: the stock before the first order")
 	case f.Answers && f.Left != nil && (*f.Left < 0 || *f.Left > f.Stock):
 		return errors.New("--left must lie between 0 and --stock")
-	case !f.Answers && (f.Stock != 0 || f.Left != nil):
-		return errors.New("--stock and --left are for --answers: a run has its own")
+	case f.Answers && f.Orders != nil:
+		return within("--orders", *f.Orders, 1, 1_000_000)
+	case !f.Answers && (f.Stock != 0 || f.Left != nil || f.Orders != nil):
+		return errors.New("--stock, --left and --orders are for --answers: a run has its own")
 	case !f.Answers && len(f.Files) > 1:
 		return errors.New("several files are for --answers: judge the results of one run at a time")
 	}
@@ -47,7 +50,7 @@ func (f *auditFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 
 func (f *auditFlags) judge(stdout, stderr io.Writer) int {
 	if f.Answers {
-		return judgeAnswers(f.Files, f.Stock, f.Left, stdout, stderr)
+		return f.judgeAnswers(stdout, stderr)
 	}
 	return again(f.Files[0], stdout, stderr, func(run *history.Run, rows []*catalog.Row) error {
 		p := terminal.NewPrinter(stdout)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/cluster"
+	"stockapi/loadtest/report/terminal"
 )
 
 func main() {
@@ -20,6 +21,16 @@ func main() {
 // execute is the whole program: it parses args, does what they say, and returns the exit code. What was found goes to
 // stdout; progress, and why something could not be done, to stderr.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	out := &terminal.Output{Writer: stdout}
+	code := do(ctx, args, out, stderr)
+	if err := out.Err(); err != nil {
+		return complain(stderr, err)
+	}
+	return code
+}
+
+// do is execute, but for what cannot be written to stdout.
+func do(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	_, chosen, err := parse(args, stdout, stderr)
 	switch {
 	case err != nil:

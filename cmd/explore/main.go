@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"stockapi/internal/backend"
+	"stockapi/loadtest/report/terminal"
 )
 
 func main() {
@@ -35,14 +36,21 @@ func main() {
 func execute(
 	ctx context.Context, args []string, stdout, stderr io.Writer, within func(func(*testing.T) int) int,
 ) int {
-	f, done, err := parse(args, stdout)
+	out := &terminal.Output{Writer: stdout}
+	printed := func(code int) int {
+		if err := out.Err(); err != nil {
+			return complain(stderr, err)
+		}
+		return code
+	}
+	f, done, err := parse(args, out)
 	switch {
 	case err != nil:
 		return complain(stderr, err)
 	case done:
-		return asExpected
+		return printed(asExpected)
 	}
-	return within(func(t *testing.T) int { return f.run(ctx, t, stdout, stderr) })
+	return within(func(t *testing.T) int { return printed(f.run(ctx, t, out, stderr)) })
 }
 
 // inTest calls do with a test, which testing/synctest needs for its bubbles, and ends the program with its exit code.

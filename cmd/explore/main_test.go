@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -180,4 +181,20 @@ func TestHelp(t *testing.T) {
 		assert.Contains(t, out, part)
 	}
 	assert.Panics(t, func() { _, _, _ = parse([]string{"--help"}, nil) }, "a panic is no wish to go on")
+}
+
+// A full is a writer to a disk that is full.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestOutputThatCannotBeWrittenExits2(t *testing.T) {
+	for _, args := range []string{"--help", "--rungs v0", "--replay v3:aaaa.expiry.ba"} {
+		var errs bytes.Buffer
+		code := execute(t.Context(), strings.Fields(args), full{}, &errs,
+			func(do func(*testing.T) int) int { return do(t) })
+		assert.Equal(t, couldNotRun, code, args)
+		assert.Equal(t, "explore: cannot print the result: no space left on device; "+
+			"redirect it to a file that can be written\n", errs.String(), args)
+	}
 }

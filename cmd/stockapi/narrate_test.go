@@ -113,6 +113,7 @@ func TestColorsAreForTerminals(t *testing.T) {
 		t.Skip("this end of a pseudo-terminal is none on this system")
 	}
 	assert.True(t, takesColor(terminal))
+	assert.True(t, takesColor(&output{Writer: terminal}))
 	t.Setenv("TERM", "dumb")
 	assert.False(t, takesColor(terminal))
 	t.Setenv("TERM", "xterm")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,8 @@ import (
 // repeatTime is the time after a signal in which another one counts as the same: GNU timeout sends two.
 const repeatTime = time.Second
 
-// errUsage marks an error of the command line. Its exit code is 2; that of every other error is 1.
+// errUsage marks an error of the command line. Its exit code is 2, as that of errUnprinted; that of every other error
+// is 1.
 var errUsage = errors.New("see stockapi --help")
 
 // exitCode prints err as one line and returns the code to exit with.
@@ -25,7 +27,7 @@ func exitCode(stderr io.Writer, err error) int {
 		return 0
 	}
 	fmt.Fprintln(stderr, "stockapi:", err)
-	if errors.Is(err, errUsage) {
+	if errors.Is(err, errUsage) || errors.Is(err, errUnprinted) {
 		return 2
 	}
 	return 1
@@ -38,6 +40,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	context.AfterFunc(ctx, func() { time.AfterFunc(repeatTime, stop) }) // then another signal ends the process at once
 	backend.Silence()
 
+	out := &output{Writer: stdout}
+	err := runCommand(ctx, args, stdin, out, stderr)
+	return cmp.Or(err, out.failure())
+}
+
+func runCommand(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	command := ""
 	if len(args) > 0 {
 		command = args[0]

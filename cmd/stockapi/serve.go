@@ -208,6 +208,9 @@ func narrator(c *config, stdout io.Writer) *narrate.Narrator {
 // takesColor reports whether w is a terminal that shows colours, and the user has not declined them. See no-color.org.
 // On Windows only the newer terminal understands the codes without further ado.
 func takesColor(w io.Writer) bool {
+	if o, is := w.(*output); is {
+		w = o.Writer
+	}
 	f, ok := w.(*os.File)
 	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return false

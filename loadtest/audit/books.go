@@ -34,6 +34,8 @@ type books struct {
 	// open counts the units that orders of unknown outcome may have taken besides those that they name. unexplained counts
 	// those of them that cannot be due to a write of the stock whose reply was lost.
 	open, unexplained int64
+	// missing counts the units that are gone besides those that the ops can have taken, if other orders may have.
+	missing int64
 	// strange says what the first answer was that leaves the outcome unknown, as the end of a sentence.
 	strange string
 	// unanswered counts the orders without an answer, whose lease, if any, is not known. astray counts those that got the
@@ -130,6 +132,7 @@ func readBooks(c *history.Cell) *books {
 	if len(b.sellers) > 0 {
 		b.addShared()
 	}
+	b.addMissing()
 	b.readLeases()
 	return b
 }
@@ -173,6 +176,17 @@ func (b *books) dropCopies() {
 		}
 		return true
 	})
+}
+
+// addMissing counts what orders took that are not among the ops. When they did is not known: it may have been before
+// any refusal.
+func (b *books) addMissing() {
+	if !b.Incomplete || b.Left == nil {
+		return
+	}
+	if b.missing = max(0, b.Initial-*b.Left-int64(len(b.receipts))-b.open); b.missing > 0 {
+		b.sends = append(b.sends, send{sent: -far, done: history.Never, quantity: b.missing})
+	}
 }
 
 func (b *books) add(i int, op *history.Op, faulted bool) {

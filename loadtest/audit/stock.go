@@ -52,6 +52,10 @@ func (b *books) balance() history.Finding {
 	}
 	gone, sold := b.Initial-*b.Left, int64(len(b.receipts))
 	switch {
+	case b.missing > 0:
+		return answer(history.Stock, history.Indeterminate, "%d %s gone than the answers account for; "+
+			"was a generator cut short? If not, name the number of orders: --orders", b.missing,
+			oneOr(b.missing, "unit more is", "units more are"))
 	case gone < sold || gone > sold+b.open:
 		text := fmt.Sprintf("%d sold, but the stock went from %d to %d", sold, b.Initial, *b.Left)
 		if b.open > 0 {

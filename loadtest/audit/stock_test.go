@@ -141,6 +141,26 @@ func TestAnAnswerThatTwoOrdersGetIsOneSale(t *testing.T) {
 	assert.Contains(t, f.Because, "1 unit is of unknown outcome")
 }
 
+// A load generator that was cut short lost answers: its orders may have taken units, and before any refusal.
+func TestUnitsOfOrdersWithoutARecordAreUnknown(t *testing.T) {
+	c := forge(5)
+	c.Ops = c.Ops[2:]
+	probe(c).Quantity = 6
+	judge(t, c, history.Stock, history.Broken)
+	c.Incomplete = true
+	f := judge(t, c, history.Stock, history.Indeterminate)
+	assert.Equal(t, "2 units more are gone than the answers account for; was a generator cut short? "+
+		"If not, name the number of orders: --orders", f.Because)
+	probe(c).Quantity = 5
+	f = judge(t, c, history.Stock, history.Broken)
+	assert.Contains(t, f.Because, "although at least 5 of 10 were left")
+	c = forge(5)
+	c.Incomplete = true
+	judge(t, c, history.Stock, history.OK)
+	*c.Left = 6
+	judge(t, c, history.Stock, history.Broken)
+}
+
 func TestMoreSalesThanUnitsAreAProof(t *testing.T) {
 	c := forge(6)
 	c.Initial, *c.Left = 5, 0

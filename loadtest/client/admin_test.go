@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -73,7 +74,11 @@ func TestAdminErrorsSayWhatWasAnswered(t *testing.T) {
 	_, err := c.Stock(t.Context(), url, "p")
 	require.ErrorContains(t, err, "503 backend-away: no Redis")
 	_, err = c.Ladder(t.Context(), url)
-	require.ErrorContains(t, err, "unexpected JSON")
+	require.ErrorContains(t, err, "unexpected JSON: it is not JSON from byte 1 on: is that a stockapi?")
+	_, err = c.Ladder(t.Context(), strings.Replace(url, "http:", "https:", 1))
+	require.ErrorContains(t, err, "/rungs: it does not speak TLS: begin the URL with http://")
+	_, err = c.Ladder(t.Context(), "http://127.0.0.1:1")
+	require.ErrorContains(t, err, "GET http://127.0.0.1:1/rungs: connection refused: is the service running there?")
 }
 
 func TestCommandsAreSummedOverLabels(t *testing.T) {

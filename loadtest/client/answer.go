@@ -139,7 +139,7 @@ func outcome(status int, p problem) history.Outcome {
 func readSale(op *history.Op, product string, start time.Time, body []byte) {
 	var a answer
 	op.Outcome = history.Unknown
-	if err := json.Unmarshal(body, &a); err != nil {
+	if err := history.ReadJSON(body, &a); err != nil {
 		op.Detail = "200, but no sale: " + err.Error()
 		return
 	}

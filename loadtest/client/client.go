@@ -2,12 +2,17 @@ package client
 
 import (
 	"context"
-	"encoding/json"
+	"crypto/tls"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"time"
+
+	"stockapi/loadtest/history"
 )
 
 const (
@@ -64,9 +69,28 @@ func (c *Client) ask(ctx context.Context, method, url, body string) (status int,
 	}
 	_, status, answer, err = c.send(req, patience)
 	if err != nil {
-		return status, nil, fmt.Errorf("%s %s: %w", method, url, err)
+		return status, nil, fmt.Errorf("%s %s: %w", method, url, unreached(err))
 	}
 	return status, answer, nil
+}
+
+// unreached returns why a service was not reached, and what to do about it. Any other error it returns as it is.
+func unreached(err error) error {
+	var name *net.DNSError
+	var dial *net.OpError
+	var header tls.RecordHeaderError
+	switch {
+	case errors.As(err, &name) && name.IsNotFound:
+		return fmt.Errorf("there is no host %s: correct the URL", name.Name)
+	case errors.As(err, &header):
+		return errors.New("it does not speak TLS: begin the URL with http://")
+	case errors.As(err, &dial) && dial.Op == "dial":
+		var call *os.SyscallError
+		if errors.As(err, &call) {
+			return fmt.Errorf("%w: is the service running there?", call.Err)
+		}
+	}
+	return err
 }
 
 // call expects a 2xx and decodes it into out, unless out is nil.
@@ -84,8 +108,8 @@ func (c *Client) call(ctx context.Context, method, url, body string, out any) er
 	if out == nil {
 		return nil
 	}
-	if err := json.Unmarshal(answer, out); err != nil {
-		return fmt.Errorf("%s %s answered with unexpected JSON: %w", method, url, err)
+	if err := history.ReadJSON(answer, out); err != nil {
+		return fmt.Errorf("%s %s answered with unexpected JSON: %w: is that a stockapi?", method, url, err)
 	}
 	return nil
 }

@@ -41,6 +41,16 @@ func (op *Op) Bound() {
 	}
 }
 
+// CheckUnits returns an error if an order names more units than a stock of that many can have sold it. A few too many
+// are for the audit to see: an answer is bounded to that.
+func (op *Op) CheckUnits(stock int64) error {
+	if most := max(stock, 0) + 2*maxUnits; int64(len(op.Units)) > most {
+		return fmt.Errorf("order %s names %d units, and the stock had %d: it is no receipt of this stock",
+			Plain(op.Order), len(op.Units), stock)
+	}
+	return nil
+}
+
 func fewer(trace []Command) []Command {
 	kept := make([]Command, 0, maxCommands+1)
 	for _, cmd := range trace {

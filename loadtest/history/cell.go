@@ -53,7 +53,10 @@ type Cell struct {
 
 	// Ops are the cell's orders; evidence and timelines refer to them by their index. In a file each has a line of its
 	// own.
-	Ops      []Op          `json:"-"`
+	Ops []Op `json:"-"`
+	// Incomplete means that there may have been other orders besides the ops: nothing shows that each has an answer.
+	Incomplete bool `json:"-"`
+
 	Elapsed  time.Duration `json:"elapsed"`
 	Latency  Latency       `json:"latency"`
 	Commands *int64        `json:"redis_commands,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,13 +55,17 @@ func TestUnusableFilesAreRefusedWithTheReason(t *testing.T) {
 		"the format before": {`{"format":"stockapi-history","version":2,"run":5}` + "\n", "an older loadtest wrote it"},
 		"later version":     {`{"format":"stockapi-history","version":4,"run":5}` + "\n", "version 4"},
 		"other format":      {`{"format":"k6","version":1}` + "\n", `format is "k6"`},
-		"no JSON":           {"left: 0\n", "not valid JSON"},
-		"no cells":          {head + "}\n" + `{"end":{}}` + "\n", "no cells"},
+		"no JSON":           {"left: 0\n", "it is not JSON from byte 1 on"},
+		"an array":          {"[]\n", "it is an array, not an object"},
+		"too many units": {head + `,"cells":1,"ops":1}` + "\n" + `{"cell":{"initial":2},"ops":1}` + "\n" +
+			`{"order":"x","units":[1` + strings.Repeat(",1", 99) + "]}\n",
+			"order x names 100 units, and the stock had 2: it is no receipt of this stock"},
+		"no cells": {head + "}\n" + `{"end":{}}` + "\n", "no cells"},
 		"null cell": {head + `,"cells":1}` + "\n" + `{"cell":null}` + "\n",
 			"cell 0 has more orders than its head declares"},
 		"negative count": {head + `,"cells":1}` + "\n" + `{"cell":{},"ops":-1}` + "\n{}\n",
 			"cell 1 has more orders than its head declares"},
-		"wrong types": {head + `,"run":"x"}` + "\n", "cannot unmarshal"},
+		"wrong types": {head + `,"run":"x"}` + "\n", "its member run is a string, not an object"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "h.jsonl")

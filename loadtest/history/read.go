@@ -3,8 +3,9 @@ package history
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"compress/flate"
 	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -115,7 +116,7 @@ func (r *reader) decode(v any) error {
 	if err := r.next(); err != nil {
 		return err
 	}
-	err := json.Unmarshal(r.lines.Bytes(), v)
+	err := ReadJSON(r.lines.Bytes(), v)
 	MakePlain(v)
 	return err
 }
@@ -144,7 +145,7 @@ func (r *reader) head() error {
 		Format  string
 		Version int
 	}
-	if err := json.Unmarshal(r.lines.Bytes(), &start); err != nil {
+	if err := ReadJSON(r.lines.Bytes(), &start); err != nil {
 		return err
 	}
 	switch {
@@ -155,7 +156,7 @@ func (r *reader) head() error {
 	case start.Version != Version:
 		return fmt.Errorf("it is version %d, this loadtest reads version %d", start.Version, Version)
 	}
-	if err := errors.Join(json.Unmarshal(r.lines.Bytes(), &first), r.countHead()); err != nil {
+	if err := cmp.Or(ReadJSON(r.lines.Bytes(), &first), r.countHead()); err != nil {
 		return err
 	}
 	r.run, r.said = first.Run, first.counts
@@ -185,6 +186,9 @@ func (r *reader) cells() error {
 			}
 			left--
 			c := r.run.Cells[len(r.run.Cells)-1]
+			if err := line.CheckUnits(c.Initial); err != nil {
+				return err
+			}
 			c.Ops = append(c.Ops, line.Op)
 			continue
 		}
@@ -219,14 +223,14 @@ func (r *reader) check() error {
 
 // explain says what is wrong with the file.
 func (r *reader) explain(err error) error {
-	var syntax *json.SyntaxError
+	var corrupt flate.CorruptInputError
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("it is cut short after %d bytes", r.n)
 	case errors.Is(err, bufio.ErrTooLong):
 		return fmt.Errorf("it has a line of more than %d MB", maxLine>>20)
-	case errors.As(err, &syntax), errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
-		return fmt.Errorf("it is not valid JSON: %w", err)
+	case errors.As(err, &corrupt), errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
+		return fmt.Errorf("its compressed data are damaged after %d bytes: copy it again", r.n)
 	}
 	return err
 }

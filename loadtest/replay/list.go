@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -63,6 +64,9 @@ func parseList(from io.Reader) (list []Entry, err error) {
 		}
 		one.Not = strings.TrimSpace(why)
 		list = append(list, one)
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return nil, fmt.Errorf("it has a line of more than %d KB: a line names one trace", bufio.MaxScanTokenSize>>10)
 	}
 	return list, lines.Err()
 }

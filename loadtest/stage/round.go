@@ -18,6 +18,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
 )
 
@@ -83,6 +84,11 @@ func parseRounds(text []byte) ([]Round, error) {
 	switch err := d.Decode(&rounds); {
 	case errors.As(err, &mismatch) && mismatch.DstType == reflect.TypeFor[time.Duration]():
 		return nil, fmt.Errorf("line %d: %s is no duration, such as 8s", mismatch.Token.Position.Line, mismatch.Token.Value)
+	case errors.As(err, &mismatch):
+		return nil, fmt.Errorf("line %d: a value must be %s", mismatch.Token.Position.Line, history.KindOf(mismatch.DstType))
+	case err != nil && strings.HasPrefix(err.Error(), "time: "):
+		_, text, _ := strings.Cut(err.Error(), "duration ")
+		return nil, fmt.Errorf("%s is no duration, such as 8s", text)
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, errors.New(yaml.FormatError(err, false, false))
 	}

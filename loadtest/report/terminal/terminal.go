@@ -16,7 +16,7 @@ type Terminal struct {
 
 // Of returns the terminal that w is, nil if it is none.
 func Of(w io.Writer) *Terminal {
-	f, ok := w.(*os.File)
+	f, ok := fileOf(w)
 	if !ok || !isTerminal(f) || os.Getenv("TERM") == "dumb" {
 		return nil
 	}
@@ -31,8 +31,16 @@ func Of(w io.Writer) *Terminal {
 
 // Colourful reports whether colours belong on w: it is a terminal, and https://no-color.org does not say otherwise.
 func Colourful(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f, ok := fileOf(w)
 	return ok && isTerminal(f) && os.Getenv("NO_COLOR") == ""
+}
+
+func fileOf(w io.Writer) (f *os.File, ok bool) {
+	if o, is := w.(*Output); is {
+		w = o.Writer
+	}
+	f, ok = w.(*os.File)
+	return f, ok
 }
 
 func isTerminal(f *os.File) bool { return isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd()) }

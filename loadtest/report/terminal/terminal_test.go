@@ -28,6 +28,7 @@ func TestATerminalIsKnownAsOne(t *testing.T) {
 		t.Skip("this end of a pseudo-terminal is none on this system")
 	}
 	assert.NotNil(t, terminal.Of(tty))
+	assert.NotNil(t, terminal.Of(&terminal.Output{Writer: tty}))
 	t.Setenv("TERM", "dumb")
 	assert.Nil(t, terminal.Of(tty))
 }

@@ -1,0 +1,38 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"sync"
+)
+
+// An Output is what a program prints to. It keeps the first error of a write to itself: the program reports it once, at
+// its end.
+type Output struct {
+	io.Writer
+
+	mu  sync.Mutex // not held while it writes: a pipe may be full
+	err error
+}
+
+// Write never returns an error; see [Output.Err].
+func (o *Output) Write(b []byte) (int, error) {
+	if _, err := o.Writer.Write(b); err != nil {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if o.err == nil {
+			o.err = err
+		}
+	}
+	return len(b), nil
+}
+
+// Err returns why not all of the output was written, nil if it was.
+func (o *Output) Err() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err == nil {
+		return nil
+	}
+	return fmt.Errorf("cannot print the result: %w; redirect it to a file that can be written", o.err)
+}
