@@ -11,21 +11,21 @@ import (
 // An order that was stopped and then found its lease lost held the lock when it was taken, and nobody knows until when.
 // One that went on to sell or to write believed in its lease all the time, and so did one that was never stopped.
 func TestExclusionOfAnOrderThatWasStopped(t *testing.T) {
-	stop := func(noticed, stopped bool) *history.Cell {
+	stop := func(noticed bool, kind history.FaultKind) *history.Cell {
 		c := forge(5)
 		hold(c, 1, 25*ms) // order 2 came in at 22
 		c.Ops[1].Lease.Lost, c.Ops[1].Lease.Noticed = true, noticed
-		c.Faults = []history.Fault{{Order: c.Ops[1].Order, Instance: "b", Text: "stopped", Kind: map[bool]history.FaultKind{true: history.FaultStop}[stopped],
+		c.Faults = []history.Fault{{Order: c.Ops[1].Order, Instance: "b", Text: "stopped", Kind: kind,
 			At: 15 * ms, End: 24 * ms}}
 		return c
 	}
-	judge(t, stop(true, true), history.Exclusion, history.OK)
-	judge(t, stop(false, true), history.Exclusion, history.Broken)
-	judge(t, stop(true, false), history.Exclusion, history.Broken)
-	c := stop(true, true)
+	judge(t, stop(true, history.FaultStop), history.Exclusion, history.OK)
+	judge(t, stop(false, history.FaultStop), history.Exclusion, history.Broken)
+	judge(t, stop(true, ""), history.Exclusion, history.Broken)
+	c := stop(true, history.FaultStop)
 	hold(c, 0, 14*ms) // and order 1 came in at 12
 	judge(t, c, history.Exclusion, history.Broken)
-	c = stop(true, true)
+	c = stop(true, history.FaultStop)
 	c.Faults[0].Order = c.Ops[2].Order
 	judge(t, c, history.Exclusion, history.Broken)
 }

@@ -49,5 +49,7 @@ func (b *books) lease(i int, op *history.Op) lease {
 
 // stopped reports whether an order's process was stopped during the order.
 func stopped(c *history.Cell, op *history.Op) bool {
-	return slices.ContainsFunc(c.Faults, func(f history.Fault) bool { return f.Kind == history.FaultStop && f.Order == op.Order })
+	return slices.ContainsFunc(c.Faults, func(f history.Fault) bool {
+		return f.Kind == history.FaultStop && f.Order == op.Order
+	})
 }

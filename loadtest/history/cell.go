@@ -76,8 +76,8 @@ type Cell struct {
 // A Kind is that of the experiment which a cell records.
 type Kind string
 
-// The kinds. Scenario is one of the table; or the trace that was replayed, the title of a round on a stage, or the fault
-// that somebody's own shop was tried with.
+// The kinds. Scenario is one of the table; or the trace that was replayed, the title of a round on a stage, or the
+// fault that somebody's own shop was tried with.
 const (
 	Ladder Kind = ""
 	Replay Kind = "replay"
@@ -88,7 +88,7 @@ const (
 // IsUnlisted reports whether the cell is no scenario of the table. What is expected of it stands in Breaks.
 func (c *Cell) IsUnlisted() bool { return c.Kind != Ladder }
 
-// Heading returns the scenario as readers are told it: the kind of the experiment comes first, if it is not the ladder's.
+// Heading returns the scenario as it is printed, after the kind of the experiment, if that is not the ladder's.
 func (c *Cell) Heading() string { return strings.TrimSpace(string(c.Kind) + " " + c.Scenario) }
 
 // NotAsked is a cell that was not run, or whose run told nothing.

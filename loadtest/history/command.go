@@ -32,52 +32,51 @@ func (c *Command) effect() Effect {
 // named returns what a command of this name does, as docs/contract.md tells it to those who write a service of their
 // own.
 func (c *Command) named() Effect {
-	switch c.Cmd {
-	case "set":
-		if c.onStock() {
-			return acquires | writes
-		}
-		return acquires
-	case "setnx":
-		return acquires | Endless
-	case "zk:create", "sql:acquire":
-		return acquires
-	case "eval:acquire-read": // a reader may come in beside others
-		return acquires | Beside
-	case "eval:acquire-permit": // the reply of a semaphore is the number of its holders
-		if c.Reply == "1" {
-			return acquires
-		}
-		return acquires | Beside
-	case "sql:renew":
-		return renews | owned
-	case "expire", "pexpire":
-		return renews
-	case "del", "unlink", "getdel", "zk:delete", "sql:release":
-		return releases
-	case "get", "hget", "hmget", "hgetall", "watch", "eval:read":
-		if c.onStock() {
-			return reads
-		}
-	case "eval:write", "eval:take", "decr", "decrby", "incrby":
-		if c.onStock() {
-			return writes
-		}
+	e, known := ofLock[c.Cmd]
+	if !known {
+		e = ofScript(c.Cmd)
 	}
-	switch script, _ := strings.CutPrefix(c.Cmd, "eval:"); {
-	case len(script) == len(c.Cmd):
-	case strings.HasPrefix(script, "acquire"):
+	if c.Cmd == permit && c.Reply != "1" { // the reply of a semaphore is the number of its holders
+		e |= Beside
+	}
+	if on := ofStock[c.Cmd]; on != EffectNothing && c.onStock() {
+		e |= on
+	}
+	return e
+}
+
+const permit = "eval:acquire-permit"
+
+var (
+	// ofLock are the commands that a lock is made of. A reader may come in beside others.
+	ofLock = map[string]Effect{
+		"set": acquires, "setnx": acquires | Endless, "zk:create": acquires, "sql:acquire": acquires,
+		"eval:acquire-read": acquires | Beside,
+		"expire":            renews, "pexpire": renews, "sql:renew": renews | owned,
+		"del": releases, "unlink": releases, "getdel": releases, "zk:delete": releases, "sql:release": releases,
+	}
+	// ofStock are the commands on a key that is called like a stock.
+	ofStock = map[string]Effect{
+		"get": reads, "hget": reads, "hmget": reads, "hgetall": reads, "watch": reads, "eval:read": reads,
+		"set": writes, "eval:write": writes, "eval:take": writes, "decr": writes, "decrby": writes, "incrby": writes,
+	}
+)
+
+// ofScript returns what a script of that name does to a lock.
+func ofScript(name string) Effect {
+	switch {
+	case strings.HasPrefix(name, "eval:acquire"):
 		return acquires
-	case strings.HasPrefix(script, "renew"):
+	case strings.HasPrefix(name, "eval:renew"):
 		return renews | owned
-	case strings.HasPrefix(script, "release"):
+	case strings.HasPrefix(name, "eval:release"):
 		return releases
 	}
 	return EffectNothing
 }
 
-// succeeded reports whether the reply says that it was done: OK, true, or a positive number. GETDEL replies with what it
-// removed.
+// succeeded reports whether the reply says that it was done: OK, true, or a positive number. GETDEL replies with what
+// it removed.
 func (c *Command) succeeded() bool {
 	if c.Cmd == "getdel" {
 		return c.Reply != "" && c.Reply != "nil"

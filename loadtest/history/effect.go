@@ -20,8 +20,8 @@ const (
 	ReplyLost Source = "reply-lost"
 )
 
-// An Effect is what a command did to a lock or to the stock: a set of flags. An effect on a lock does not tell whose the
-// lock was.
+// An Effect is what a command did to a lock or to the stock: a set of flags. An effect on a lock does not tell whose
+// the lock was.
 type Effect uint16
 
 const (
@@ -60,8 +60,8 @@ const (
 )
 
 // flags are the words of the flags in a file, in their order.
-var flags = [...]string{"acquires", "renews", "releases", "reads", "writes", "done", "wrote", "refused", "owned", "beside",
-	"endless"}
+var flags = [...]string{"acquires", "renews", "releases", "reads", "writes", "done", "wrote", "refused", "owned",
+	"beside", "endless"}
 
 func (e Effect) has(flag Effect) bool { return e&flag != 0 }
 

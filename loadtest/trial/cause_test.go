@@ -137,7 +137,8 @@ func TestCausesOfBrokenCells(t *testing.T) {
 		{"crash 3", "L", "whoever dies while it waits keeps its place in the line", "", func(f *forgery) {
 			f.order("anna", atA, history.Unknown, 0, 0, f.tried(10))
 			f.order("bert", atB, history.Unknown, 900, 0, f.tried(1010), f.tried(8000)).phase = history.Probe
-			f.faults = []history.Fault{{Instance: f.ends[atA].Name, Kind: history.FaultKill, Text: "killed", At: history.At(f.begun, f.after(20))}}
+			f.faults = []history.Fault{{Instance: f.ends[atA].Name, Kind: history.FaultKill,
+				Text: "killed", At: history.At(f.begun, f.after(20))}}
 		}},
 		{"late-release", "ER", "the value is the instance's, and its orders remove each other's lock", "", func(f *forgery) {
 			f.passport.Name = true

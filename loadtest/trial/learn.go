@@ -309,8 +309,8 @@ func (p *Passport) sort(s *step) {
 	}
 }
 
-// acquireText shows the command that takes a lock without its value; nil is a transaction. Clients send the options of a
-// SET in any order: its condition is shown before its TTL.
+// acquireText shows the command that takes a lock without its value; nil is a transaction. Clients send the options of
+// a SET in any order: its condition is shown before its TTL.
 func acquireText(args []string) string {
 	if len(args) == 0 {
 		return "in a transaction"

@@ -163,7 +163,9 @@ func (p *Passport) family() string {
 // Closest names the rung that the lock is most like.
 func (p *Passport) Closest() string {
 	family := p.family()
-	atOnce := p.joint || slices.ContainsFunc(p.release, func(verb string) bool { return isScript(verb) || verb == "watch" })
+	atOnce := p.joint || slices.ContainsFunc(p.release, func(verb string) bool {
+		return isScript(verb) || verb == "watch"
+	})
 	switch {
 	case family != "v4" || len(p.Locks) == 0:
 		return family
@@ -187,7 +189,9 @@ func (p *Passport) overwrites() bool {
 	if len(p.acquire) == 0 || !strings.EqualFold(p.acquire[0], "set") {
 		return false
 	}
-	return !slices.ContainsFunc(p.acquire[min(3, len(p.acquire)):], func(arg string) bool { return strings.EqualFold(arg, "nx") })
+	return !slices.ContainsFunc(p.acquire[min(3, len(p.acquire)):], func(arg string) bool {
+		return strings.EqualFold(arg, "nx")
+	})
 }
 
 // String returns the passport as one paragraph.

@@ -147,7 +147,8 @@ func TestTheClaimOfTheDeadEnds(t *testing.T) {
 	f := forge()
 	commands := []carried{f.acquire(10), f.read(20)}
 	anna := f.order("anna", atA, history.Unknown, 0, 0, commands...)
-	f.faults = []history.Fault{{Instance: "a", Kind: history.FaultKill, Text: "killed", At: history.At(f.begun, f.after(60))}}
+	f.faults = []history.Fault{{Instance: "a", Kind: history.FaultKill, Text: "killed",
+		At: history.At(f.begun, f.after(60))}}
 	assert.Equal(t, history.At(f.begun, f.after(60)), f.claim(anna, commands).ReleasedAt)
 }
 

@@ -684,7 +684,7 @@ var table = []section{
 		{"a place in a queue is not told", by{test("./internal/trace TestZooKeeperOperations")},
 			edits{{"internal/trace/trace.go", `(e.Cmd != "zk:create" || e.Reply != created)`, "true"}}},
 		{"EXPIRE shows whose lock it is", by{test("./loadtest/history TestWhatACommandDoes")},
-			edits{{"loadtest/history/command.go", "\"pexpire\":\n\t\treturn renews", "\"pexpire\":\n\t\treturn renews | owned"}}},
+			edits{{"loadtest/history/command.go", `"expire":            renews,`, `"expire": renews | owned,`}}},
 		{"what the probe bought is lost", by{test("./loadtest/history TestWhatTheProbeBought")},
 			edits{{"loadtest/history/sums.go", "*c.Left + c.sums().probes", "*c.Left"}}},
 		{"timeline: a write that was refused is one", by{test("./loadtest/report/html TestARefusedWrite")},

@@ -222,7 +222,8 @@ func TestADeathIsSeenByWhatItLeaves(t *testing.T) {
 			Order: "o1", Phase: history.Buy, Instance: "a", Outcome: history.Unknown, Sent: 10 * ms, Done: history.Never,
 		},
 		history.Op{Order: "probe", Phase: history.Probe, Instance: "b", Outcome: history.Busy, Sent: 20 * ms, Done: 900 * ms})
-	c.Faults = []history.Fault{{Order: "o1", Instance: "a", Kind: history.FaultKill, Text: "killed", At: 12 * ms, End: 13 * ms}}
+	c.Faults = []history.Fault{{Order: "o1", Instance: "a", Kind: history.FaultKill, Text: "killed",
+		At: 12 * ms, End: 13 * ms}}
 	doc := render(t, runOf(c))
 	es := sound(t, doc)
 	says(t, doc, "the whole process: fault killed, 12 ms to 13 ms",

@@ -277,7 +277,8 @@ func zookeeper() *history.Cell {
 			},
 		},
 		fresh)
-	c.Faults = []history.Fault{{Order: "1", Instance: "a", Kind: history.FaultKill, Text: "killed before set/stock", At: 20 * ms, End: 30 * ms}}
+	c.Faults = []history.Fault{{Order: "1", Instance: "a", Kind: history.FaultKill,
+		Text: "killed before set/stock", At: 20 * ms, End: 30 * ms}}
 	c.TTL = 500 * time.Millisecond
 	return c
 }
