@@ -13,13 +13,25 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// replyOf is a trap for the reply of a step at an instance, when it has done what that step does. If orders send the
-// same before they have the lock, it is the one that comes under it.
+// replyOf is a trap for the reply of a step at an instance, when it has done what that step does. If an order sends the
+// same several times, it is the one that comes as many commands after the acquire as in a plain sale.
 func (b *bench) replyOf(at int, s *step) *trap {
-	early := b.passport.comesEarly(s)
+	early, ahead := b.passport.comesEarly(s), b.passport.aheadOf(s)
+	var taken time.Time // when the lock was taken last
+	came := 0           // since then
 	return &trap{at: at, reply: true,
 		is: func(cmd *wire.Command) bool {
-			return b.shape(&cmd.Seen) == s.shape && (!early || b.hasLock(at))
+			if b.shape(&cmd.Seen) != s.shape {
+				return false
+			}
+			if since := b.hasLock(at); !since.Equal(taken) {
+				taken, came = since, 0
+			}
+			if early && taken.IsZero() {
+				return false
+			}
+			came++
+			return came > ahead
 		},
 		did: func(effects []history.Command) bool {
 			return len(s.effects) == 0 || anyOf(effects, func(c *history.Command) bool {
@@ -28,12 +40,17 @@ func (b *bench) replyOf(at int, s *step) *trap {
 		}}
 }
 
-// hasLock reports whether an instance has taken the lock, and not released it.
-func (b *bench) hasLock(at int) (has bool) {
+// hasLock returns when an instance took the lock last, zero if it has released it since.
+func (b *bench) hasLock(at int) (since time.Time) {
 	for _, d := range deeds(b.sentBy(at)) {
-		has = (has || d.took()) && !d.Releases()
+		switch {
+		case d.took():
+			since = d.Sent
+		case d.Releases():
+			since = time.Time{}
+		}
 	}
-	return has
+	return since
 }
 
 // atWrite is a trap for Anna's write of the stock.
@@ -476,7 +493,7 @@ func busy(b *bench) string {
 	}
 	taken := time.Now()
 	anna := b.order("anna", atA)
-	wait(anna, httpTime*3/4)
+	<-anna.done
 	if !tookAt(b.record()[anna]).IsZero() {
 		return "a key that is put back does not keep the lock: its end is in its value"
 	}

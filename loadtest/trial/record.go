@@ -6,6 +6,8 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"stockapi/loadtest/audit"
@@ -62,40 +64,52 @@ func (b *bench) sentBy(at int) (all []carried) {
 }
 
 // record returns the commands of each order: those that its instance sent while it was open, or after it, before the
-// next one came. A command that asks for no lock is that order's whose token it names, such as a late renewal.
+// next one came. Under nil are those that several orders may have sent: they prove nothing of any.
 func (b *bench) record() map[*order][]carried {
 	record := map[*order][]carried{}
 	for at := range b.ends {
-		tokens := map[string]*order{}
-		for _, c := range b.sentBy(at) {
-			o := b.openAt(at, c.Came)
-			if o == nil {
-				continue
-			}
-			if !c.did((*history.Command).Acquires) && !b.passport.Name {
-				o = ownerOf(c, tokens, o)
-			}
-			if c.did(acquired) {
-				for _, arg := range c.Args[min(2, len(c.Args)):] {
-					if len(arg) >= leastToken && arg != b.shelf().Key {
-						tokens[arg] = o
-					}
-				}
-			}
-			record[o] = append(record[o], c)
-		}
+		b.attribute(at, b.sentBy(at), record)
 	}
 	return record
 }
 
-// openAt returns the order that was sent to an instance last by then, nil if none was.
-func (b *bench) openAt(at int, then time.Time) (last *order) {
+// attribute adds the commands of an instance to those of their orders. One that asks for no lock is that order's whose
+// token it names, such as a late renewal.
+func (b *bench) attribute(at int, commands []carried, record map[*order][]carried) {
+	tokens := map[string]*order{}
+	for _, c := range commands {
+		o, alone := b.senderAt(at, c.Came)
+		if o == nil {
+			continue
+		}
+		if !alone {
+			o = nil
+		}
+		if !c.did((*history.Command).Acquires) && !b.passport.Name {
+			o = ownerOf(c, tokens, o)
+		}
+		if c.did(acquired) {
+			for _, arg := range c.values() {
+				if len(arg) >= leastToken && arg != b.shelf().Key && !slices.Contains(b.passport.Locks, arg) {
+					tokens[arg] = o
+				}
+			}
+		}
+		record[o] = append(record[o], c)
+	}
+}
+
+// senderAt returns the order that was sent to an instance last by then, nil if none was, and whether no other one may
+// have sent a command then. An instance may still work for a customer who has left.
+func (b *bench) senderAt(at int, then time.Time) (last *order, alone bool) {
+	alone = true
 	for _, o := range b.orders {
 		if o.at == at && !o.sent.After(then) {
+			alone = alone && (last == nil || !isClosed(last.done) || !last.left)
 			last = o
 		}
 	}
-	return last
+	return last, alone
 }
 
 // ownerOf returns the order whose token a command names, or else that one.
@@ -106,6 +120,18 @@ func ownerOf(c carried, tokens map[string]*order, other *order) *order {
 		}
 	}
 	return other
+}
+
+// values returns the arguments that follow the key of a command, or the keys of a script.
+func (c *carried) values() []string {
+	from := 2
+	if verb := strings.ToLower(c.Args[0]); strings.HasPrefix(verb, "eval") || strings.HasPrefix(verb, "fcall") {
+		if len(c.Args) > 2 {
+			keys, _ := strconv.Atoi(c.Args[2])
+			from = 3 + max(0, keys)
+		}
+	}
+	return c.Args[min(from, len(c.Args)):]
 }
 
 // leastToken is the length of the shortest token that no other argument is by chance.
@@ -171,7 +197,7 @@ func (b *bench) complete(c *history.Cell, f fault) (record map[*order][]carried,
 	if err != nil {
 		return nil, err
 	}
-	bought := b.orders
+	bought, over := b.orders, time.Now()
 	fresh, err := b.fresh()
 	if err != nil {
 		return nil, err
@@ -191,14 +217,27 @@ func (b *bench) complete(c *history.Cell, f fault) (record map[*order][]carried,
 	} else {
 		units = b.unitsOf(entered, record)
 	}
-	for _, o := range b.orders {
-		c.Ops = append(c.Ops, b.op(o, record[o], units[o], f.crowd == 0))
-	}
+	c.Ops = append(c.Ops, b.ops(record, units, f.crowd == 0, over)...)
 	c.Ops = append(c.Ops, b.extra...)
 	away, longest := b.stalls.Since(b.begun)
 	c.Client = &history.Client{Asked: len(c.Ops), Delivered: len(c.Ops), Loop: "closed", Away: away, Longest: longest}
 	c.Findings, c.Coverage = audit.Judge(c)
 	return record, nil
+}
+
+// ops returns the orders as a history has them. Where one of several wrote the stock before fresh orders came, nobody
+// knows which of them has sold.
+func (b *bench) ops(record map[*order][]carried, units map[*order][]int64, looked bool, fresh time.Time) []history.Op {
+	var ops []history.Op
+	unsure := slices.ContainsFunc(record[nil], func(c carried) bool { return carriedWrite(c) && c.Came.Before(fresh) })
+	for _, o := range b.orders {
+		op := b.op(o, record[o], units[o], looked && !unsure)
+		if unsure && o.phase == history.Buy && op.Outcome == history.Sold && len(op.Units) == 0 {
+			op.Outcome, op.Detail = history.Unknown, "one of several orders wrote the stock; "+op.Detail
+		}
+		ops = append(ops, op)
+	}
+	return ops
 }
 
 // op returns an order as a history has it. Whether an order without an answer sold is told by its writes.

@@ -41,6 +41,7 @@ const (
 var shops = []shop{
 	{file: inPython, kind: "right"},
 	{file: inPython, kind: "looks-twice"},
+	{file: inPython, kind: "reads-twice"},
 	{file: inPython, kind: "renewed"},
 	{file: inPython, kind: "fenced"},
 	{file: inPython, kind: "lock-free"},

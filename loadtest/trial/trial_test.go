@@ -42,7 +42,7 @@ func try(t *testing.T, o Options) (p *Passport, cells []*history.Cell) {
 }
 
 // Each planted defect is found in the cell that tells, by its cause. A right shop is accused of nothing in any quick
-// cell.
+// cell, and slow work breaks what it breaks by design.
 func TestTrialsOfShops(t *testing.T) {
 	backendtest.Require(t)
 	backendtest.Long(t)
@@ -64,6 +64,9 @@ func TestTrialsOfShops(t *testing.T) {
 				}
 				if s.code == 0 {
 					assert.Empty(t, c.Defect, "%s of %s", FaultOf(c), p)
+					if FaultOf(c) == "slow-work" && c.NotRun == "" {
+						assert.Equal(t, byDesign[p.family()]["slow-work"], broken(c), p.String())
+					}
 				} else {
 					cause, shown, _ := strings.Cut(c.Defect, ": ")
 					assert.True(t, strings.HasPrefix(cause, s.cause), "%s: %q, not run: %q, %s", FaultOf(c), c.Defect, c.NotRun, p)
