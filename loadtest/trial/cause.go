@@ -134,7 +134,7 @@ func (b *bench) unwoken(o *order, record map[*order][]carried) string {
 	if until.IsZero() && o.waited {
 		until = o.sent.Add(b.httpTime())
 	}
-	if until.IsZero() || o.outcome == history.Sold || len(b.extra) > 0 || !waits(record[o]) {
+	if until.IsZero() || o.outcome == history.Sold || len(b.extra) > 0 || !b.waits(record[o]) {
 		return ""
 	}
 	freed, free := b.freeAt(until, record)
@@ -145,10 +145,13 @@ func (b *bench) unwoken(o *order, record map[*order][]carried) string {
 		"had it", b.nameOf(o), since(freed, until))
 }
 
-// waits reports whether an order of these commands asked for the lock, did not get it, and has not sold.
-func waits(commands []carried) (waits bool) {
+// waits reports whether an order of these commands asked for the lock, did not get it, and has not sold. A renewal asks
+// for none.
+func (b *bench) waits(commands []carried) (waits bool) {
 	for _, d := range deeds(commands) {
+		shape := b.shape(&d.Seen)
 		switch {
+		case b.passport.renewals[shape] && !b.passport.acquires[shape]:
 		case d.sold():
 			return false
 		case d.took() && !d.Delivered.IsZero():

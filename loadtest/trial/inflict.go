@@ -108,11 +108,7 @@ func (b *bench) bert(atMost time.Duration) { b.bertUntil(atB, atMost, nil) }
 func (b *bench) bertUntil(at int, atMost time.Duration, happened <-chan struct{}) (o *order) {
 	late := time.After(atMost)
 	for n := 1; ; n++ {
-		name := "bert"
-		if n > 1 {
-			name = fmt.Sprintf("bert-%d", n)
-		}
-		o = b.order(name, at)
+		o = b.order(nth("bert", n), at)
 		select {
 		case <-o.done:
 		case <-happened:
@@ -129,6 +125,14 @@ func (b *bench) bertUntil(at int, atMost time.Duration, happened <-chan struct{}
 			return o
 		}
 	}
+}
+
+// nth names the order that somebody sends for the nth time.
+func nth(name string, n int) string {
+	if n == 1 {
+		return name
+	}
+	return fmt.Sprintf("%s-%d", name, n)
 }
 
 func (b *bench) order(name string, at int) *order { return b.buy(name, at, history.Buy, b.Order, 0) }
@@ -328,10 +332,15 @@ func (b *bench) isStep(steps []step, k int) func(*wire.Command) bool {
 func lost(text string) deal {
 	return func(b *bench, anna *order, _ *trap) string {
 		b.note(anna, time.Now(), false, "%s", text)
-		<-anna.done
-		<-b.order("bert", atB).done
+		b.bertAfter(anna)
 		return ""
 	}
+}
+
+// bertAfter has Bert buy at b once Anna has ended, in the time in which a fresh order has to get through.
+func (b *bench) bertAfter(anna *order) {
+	<-anna.done
+	b.sellAt(atB, "bert", history.Buy, endOf(anna, b.record()[anna]))
 }
 
 // aMoment is longer than some wait for a reply before they let go of what they asked for, and shorter than clients do.
@@ -343,8 +352,7 @@ func lateReply(b *bench, anna *order, held *trap) string {
 	wait(anna, aMoment)
 	b.unset(held)
 	b.note(anna, since, false, "a reply late by %s", round(time.Since(since)))
-	<-anna.done
-	<-b.order("bert", atB).done
+	b.bertAfter(anna)
 	return ""
 }
 
@@ -353,7 +361,11 @@ func lateAcquire(b *bench, anna *order, acquire *trap) string {
 	b.ends[atA].wire.BreakClients()
 	wait(anna, margin)
 	b.land(acquire)
-	<-b.order("bert", atB).done
+	if !isClosed(anna.done) { // she asks for the lock again
+		b.order("bert", atB)
+		return ""
+	}
+	b.bertAfter(anna)
 	return ""
 }
 
@@ -406,7 +418,7 @@ func dieWaiting(b *bench, anna *order) { _ = crash(b, anna, nil) }
 
 // settle waits for what a shop does for a customer who has hung up: it may still buy for her.
 func (b *bench) settle(o *order) {
-	for until := time.Now().Add(margin); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+	for until := time.Now().Add(b.passport.takes + margin); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
 		if b.ends[o.at].isDown() {
 			return
 		}
@@ -421,7 +433,8 @@ func hangUpWorking(b *bench, anna *order, held *trap) string {
 	anna.hang()
 	time.Sleep(200 * time.Millisecond)
 	b.unset(held)
-	<-b.order("bert", atB).done
+	b.settle(anna)
+	b.bertAfter(anna)
 	return ""
 }
 
@@ -477,7 +490,7 @@ func keyRemoved(renewed bool) func(b *bench, anna *order, held *trap) string {
 	}
 }
 
-// busy puts the lock's keys back as they were when somebody had them, without a TTL, until the order is answered.
+// busy puts the lock's keys back as they were when somebody had them, without a TTL, until the order has ended.
 func busy(b *bench) string {
 	p, since := b.passport, time.Now()
 	err := b.alone(func(to *redis.Client) error {

@@ -55,6 +55,7 @@ type order struct {
 	page    bool // the answer is HTML
 	left    bool // its customer hung up, or waited no longer: the instance may still work for it
 	waited  bool // it was not answered for as long as an order may take
+	fresh   bool // it shows whether an order gets through after the fault
 }
 
 // httpTime is how long an order may take. It covers the lease, or an instance would still work for the order before

@@ -76,13 +76,16 @@ func (b *bench) record() map[*order][]carried {
 // attribute adds the commands of an instance to those of their orders. One that asks for no lock is that order's whose
 // token it names, such as a late renewal.
 func (b *bench) attribute(at int, commands []carried, record map[*order][]carried) {
-	tokens := map[string]*order{}
+	tokens, alone := map[string]*order{}, map[*order]bool{}
 	for _, c := range commands {
-		o, alone := b.senderAt(at, c.Came)
+		o := b.openAt(at, c.Came)
 		if o == nil {
 			continue
 		}
-		if !alone {
+		if _, known := alone[o]; !known {
+			alone[o] = b.isAlone(o, record)
+		}
+		if !alone[o] {
 			o = nil
 		}
 		if !c.did((*history.Command).Acquires) && !b.passport.Name {
@@ -99,17 +102,39 @@ func (b *bench) attribute(at int, commands []carried, record map[*order][]carrie
 	}
 }
 
-// senderAt returns the order that was sent to an instance last by then, nil if none was, and whether no other one may
-// have sent a command then. An instance may still work for a customer who has left.
-func (b *bench) senderAt(at int, then time.Time) (last *order, alone bool) {
-	alone = true
+// openAt returns the order that was sent to an instance last by then, nil if none was.
+func (b *bench) openAt(at int, then time.Time) (last *order) {
 	for _, o := range b.orders {
 		if o.at == at && !o.sent.After(then) {
-			alone = alone && (last == nil || !isClosed(last.done) || !last.left)
 			last = o
 		}
 	}
-	return last, alone
+	return last
+}
+
+// isAlone reports whether an order's instance worked for no customer who had left when it was sent.
+func (b *bench) isAlone(o *order, record map[*order][]carried) bool {
+	return !slices.ContainsFunc(b.orders, func(other *order) bool {
+		return other != o && other.at == o.at && other.sent.Before(o.sent) && isClosed(other.done) && other.left &&
+			!other.isOver(record[other], o.sent)
+	})
+}
+
+// isOver reports whether an instance did nothing more by then for an order whose customer had left: it had given the
+// lock back, or had never taken it, and sent nothing for so long that it waits no more.
+func (o *order) isOver(commands []carried, then time.Time) bool {
+	last, took, released := o.over, false, false
+	for _, c := range commands {
+		if c.Delivered.IsZero() || c.Delivered.After(then) {
+			return false
+		}
+		last = later(last, c.Delivered)
+		if c.did((*history.Command).Releases) {
+			took, released = false, true
+		}
+		took = took || c.did(acquired)
+	}
+	return !took && (released || then.Sub(last) >= margin)
 }
 
 // ownerOf returns the order whose token a command names, or else that one.
@@ -197,7 +222,7 @@ func (b *bench) complete(c *history.Cell, f fault) (record map[*order][]carried,
 	if err != nil {
 		return nil, err
 	}
-	bought, over := b.orders, time.Now()
+	bought, over := slices.Clone(b.orders), time.Now()
 	fresh, err := b.fresh()
 	if err != nil {
 		return nil, err
@@ -209,7 +234,13 @@ func (b *bench) complete(c *history.Cell, f fault) (record map[*order][]carried,
 			return nil, err
 		}
 	}
-	b.orders = slices.Concat(bought, fresh)
+	b.orders = bought
+	for _, o := range fresh {
+		o.fresh = true
+		if !slices.Contains(bought, o) {
+			b.orders = append(b.orders, o)
+		}
+	}
 	entered := b.entered(writes[b.before:])
 	var units map[*order][]int64
 	if f.crowd > 0 {
@@ -247,6 +278,9 @@ func (b *bench) op(o *order, commands []carried, units []int64, looked bool) his
 	op.Due = op.Sent
 	if o.phase == history.Probe {
 		op.Quantity = 0
+	}
+	if o.fresh { // Bert, too, if he came after Anna
+		op.Phase = history.Probe
 	}
 	if !o.ended.IsZero() {
 		op.Done, op.Latency = b.since(o.ended), o.ended.Sub(o.sent)

@@ -174,39 +174,53 @@ func TestAnOrderWithoutAnAnswerIsTakenByItsWrites(t *testing.T) {
 func TestWhoseACommandIs(t *testing.T) {
 	for _, one := range []struct {
 		what               string
-		left, named        bool // Anna's customer has left; all orders of an instance have one value
+		left, named        bool // Anna's customer has left at 90 ms; all orders of an instance have one value
+		next               int  // when Bert comes, in ms
 		commands           func(*forgery) []carried
 		anna, bert, nobody int
 	}{
-		{"each order's own, after its answer too", false, false, func(f *forgery) []carried {
+		{"each order's own, after its answer too", false, false, 100, func(f *forgery) []carried {
 			return []carried{f.acquire(10), f.write(30), f.del(60), f.acquire(110), f.write(130)}
 		}, 3, 2, 0},
-		{"the next order's write is not that of an order whose customer has left", true, false, func(f *forgery) []carried {
+		{"the next order's write is not that of an order whose customer has left", true, false, 100, func(f *forgery) []carried {
 			return []carried{f.tried(10), f.acquire(110), f.write(130), f.del(140)}
 		}, 1, 0, 3},
-		{"a token tells whose a late release is", true, false, func(f *forgery) []carried {
+		{"a token tells whose a late release is", true, false, 100, func(f *forgery) []carried {
 			return []carried{f.acquire(10), f.write(130), f.release(140), f.del(150)}
 		}, 2, 0, 2},
-		{"a token that several orders may have taken shows nothing", true, false, func(f *forgery) []carried {
+		{"a token that several orders may have taken shows nothing", true, false, 100, func(f *forgery) []carried {
 			return []carried{f.tried(10), f.acquire(110), f.release(140)}
 		}, 1, 0, 2},
-		{"an instance's value is no token", true, true, func(f *forgery) []carried {
+		{"an instance's value is no token", true, true, 100, func(f *forgery) []carried {
 			return []carried{f.acquire(10), f.release(140)}
 		}, 1, 0, 1},
-		{"the key of a script is no token", false, false, func(f *forgery) []carried {
+		{"the key of a script is no token", false, false, 100, func(f *forgery) []carried {
 			return []carried{f.command(10, history.EffectAcquired, "eval", "take", "2", lockKey, "a channel of the lock", "9"),
 				f.command(130, history.EffectNothing, "get", lockKey),
 				f.command(140, history.EffectNothing, "publish", "a channel of the lock", "free")}
 		}, 1, 2, 0},
-		{"a script's argument is", false, false, func(f *forgery) []carried {
+		{"a script's argument is", false, false, 100, func(f *forgery) []carried {
 			return []carried{f.command(10, history.EffectAcquired, "eval", "take", "1", lockKey, "a token of its own"),
 				f.release(140)}
 		}, 2, 0, 0},
+		{"an instance that has given the lock back works for nobody", true, false, 100, func(f *forgery) []carried {
+			return []carried{f.acquire(10), f.release(60), f.acquire(110), f.write(130)}
+		}, 2, 2, 0},
+		{"a waiter that asks no more has gone, too", true, false, 2100, func(f *forgery) []carried {
+			return []carried{f.tried(10), f.acquire(2110), f.write(2130)}
+		}, 1, 2, 0},
+		{"one that waits for a reply has not", true, false, 2100, func(f *forgery) []carried {
+			return []carried{without(f.tried(10)), f.acquire(2110), f.write(2130)}
+		}, 1, 0, 2},
+		{"nor has one that has the lock", true, false, 2100, func(f *forgery) []carried {
+			return []carried{f.acquire(10), f.write(2130)}
+		}, 1, 0, 1},
 	} {
 		f := forge()
 		f.passport.Name = one.named
 		anna := f.order("anna", atA, history.Sold, 0, 90)
-		bert := f.order("bert", atA, history.Sold, 100, 190)
+		bert := f.order("bert", atA, history.Sold, one.next, one.next+90)
+		anna.over = anna.ended
 		if one.left {
 			anna.ended, anna.left, anna.outcome = time.Time{}, true, history.Unknown
 		}

@@ -132,7 +132,7 @@ var table = []section{
 			by{test("./loadtest/trial TestTrialsOfShops/shop.py_reads-twice")},
 			edits{{"loadtest/trial/inflict.go", "return came > ahead", "return came > ahead-ahead"}}},
 		{"an instance works for nobody who has left", by{test("./loadtest/trial TestWhoseACommandIs")},
-			edits{{"loadtest/trial/record.go", "!last.left", "true"}}},
+			edits{{"loadtest/trial/record.go", "&& other.left &&", "&& false &&"}}},
 		{"a trial does not hear of a waiter that prolongs", by{test("./loadtest/trial TestCauses")},
 			edits{{"loadtest/trial/cause.go", `case b.prolongsAnothers(record) != "":`, "case false:"}}},
 		{"who counts on has the lock", by{test("./loadtest/wire TestEffectsOnALock")},

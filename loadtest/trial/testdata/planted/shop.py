@@ -198,6 +198,11 @@ class NoTtl(Right):  # a crash leaves the lock for ever
 class RenewAfter(Renewed):  # the renewal is not stopped: it goes on for as long as the release has not arrived
     def release(self): Right.release(self)
 
+class RenewsOn(Renewed):  # the renewal goes on for some seconds after a release that has not arrived
+    def release(self):
+        threading.Timer(3.5, self.over.set).start()
+        Right.release(self)
+
 class ReadFirst(Right):  # it looks at the stock before it has the lock
     def order(self):
         self.left = int(redis.get(STOCK) or 0)
