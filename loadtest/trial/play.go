@@ -115,18 +115,9 @@ func eachInTurn(since time.Time, ask func(at int, since time.Time) (own []*order
 // freshAt returns the orders that show whether one gets through at an instance since then: fresh ones, and Bert's, if
 // he came since then in vain. It is stuck if it is up and none gets through in time. There are none if it is down.
 func (b *bench) freshAt(at int, since time.Time) (own []*order, stuck bool) {
-	record, turn := b.record(), since
-	stillTaken := func(d deed) bool { return d.Acquires() && !d.took() && d.Sent.After(since.Add(b.patience())) }
-	for _, o := range b.orders {
-		switch sold := o.outcome == history.Sold; {
-		case o.phase != history.Buy:
-		case sold && o.at == at && o.sent.Before(since) && slices.ContainsFunc(deeds(record[o]), stillTaken):
-			return []*order{o}, true // he waited for a lock that should have ended
-		case sold && o.over.After(turn):
-			turn, own = o.over, nil
-		case o.at == at && !o.sent.Before(since):
-			own = append(own, o)
-		}
+	own, turn, stuck := b.alreadyAt(at, since, b.record())
+	if stuck {
+		return own, true
 	}
 	turn = later(turn, time.Now().Add(-b.passport.lease())) // one that is sent now has the margin at least
 	fresh, through := b.sellAt(at, "fresh-"+b.ends[at].Name, history.Probe, turn)
@@ -134,6 +125,28 @@ func (b *bench) freshAt(at int, since time.Time) (own []*order, stuck bool) {
 		return nil, false
 	}
 	return append(own, fresh...), !through
+}
+
+// alreadyAt returns the orders that have come to an instance since then in vain, and when the last one sold, from which
+// the time of the next one is counted. It is stuck if an order that came before still found the lock taken when nobody
+// should have had it.
+func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]carried) (
+	own []*order, turn time.Time, stuck bool,
+) {
+	stillTaken := func(d deed) bool { return d.Acquires() && !d.took() && d.Sent.After(since.Add(b.patience())) }
+	turn = since
+	for _, o := range b.orders {
+		switch sold := o.outcome == history.Sold; {
+		case o.phase != history.Buy:
+		case sold && o.at == at && o.sent.Before(since) && slices.ContainsFunc(deeds(record[o]), stillTaken):
+			return []*order{o}, turn, true
+		case sold && o.over.After(turn):
+			turn, own = o.over, nil
+		case o.at == at && !o.sent.Before(since):
+			own = append(own, o)
+		}
+	}
+	return own, turn, false
 }
 
 // sellAt sends orders to an instance, one after the other, until one sells, the time since then in which one has to get

@@ -45,6 +45,47 @@ func TestFreshOrdersAskEachInstance(t *testing.T) {
 	}
 }
 
+// Who came since Anna's end in vain shows that nobody gets through, and who sold shows from when on the next one may be
+// asked. Anna ends at 1 s, and an order has 4 s.
+func TestOrdersThatCameBeforeFreshOnes(t *testing.T) {
+	for _, one := range []struct {
+		what  string
+		berts func(*forgery)
+		own   int
+		turn  int // in ms
+		stuck bool
+	}{
+		{"nobody came", func(*forgery) {}, 0, 1000, false},
+		{"Bert sold before", func(f *forgery) { f.order("bert", atB, history.Sold, 10, 900) }, 0, 1000, false},
+		{"Bert sold since", func(f *forgery) {
+			f.order("bert", atB, history.Busy, 1010, 1500)
+			f.order("bert-2", atB, history.Sold, 1550, 2000)
+		}, 0, 2000, false},
+		{"Bert came in vain", func(f *forgery) {
+			f.order("bert", atB, history.Busy, 1010, 4000)
+			f.order("bert-2", atB, history.Unknown, 4050, 0)
+		}, 2, 1000, false},
+		{"Bert came to a", func(f *forgery) { f.order("bert", atA, history.Busy, 1010, 4000) }, 0, 1000, false},
+		{"Bert waited for a lock that should have ended", func(f *forgery) {
+			f.order("bert", atB, history.Sold, 10, 6500, f.tried(20), f.tried(5500), f.acquire(6000))
+		}, 1, 1000, true},
+		{"Bert slept", func(f *forgery) {
+			f.order("bert", atB, history.Sold, 10, 6500, f.tried(20), f.acquire(6000))
+		}, 0, 6500, false},
+	} {
+		f := forge()
+		f.order("anna", atA, history.Sold, 0, 1000)
+		one.berts(f)
+		for _, o := range f.orders {
+			o.over = o.ended
+		}
+		own, turn, stuck := f.alreadyAt(atB, f.after(1000), f.record)
+		assert.Len(t, own, one.own, one.what)
+		assert.Equal(t, f.after(one.turn), turn, one.what)
+		assert.Equal(t, one.stuck, stuck, one.what)
+	}
+}
+
 // An order ends with its answer, or with its release if its customer had left.
 func TestEndOfAnOrder(t *testing.T) {
 	f := forge()
