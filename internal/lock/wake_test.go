@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -327,6 +329,32 @@ func TestWaitersNoticeSilentEarlyEnd(t *testing.T) {
 			sub.notify("")
 			require.NoError(t, <-results)
 		}
+	})
+}
+
+// Waiters do not poll (pitfall 13). While the lock is held, one of those that share a subscription tries per tickTime,
+// however many they are. On v8 each also tries per heartbeat to renew its place, and on v18 the first of an instance.
+func TestWaitersSendFewCommands(t *testing.T) {
+	t.Parallel()
+	const waiters, beats = 8, 10
+	perBeat := map[string]int{"v7": 1, "v8": waiters + 1, "v18": 2}
+	onRungs(t, slices.Sorted(maps.Keys(perBeat)), 0, func(t *testing.T, s *shop, r Rung) {
+		var sent atomic.Int64
+		a, b := s.instance(t, r), s.instance(t, r, hook(func(ctx context.Context, _ redis.Cmder, next send) error {
+			sent.Add(1)
+			return next(ctx)
+		}))
+		lease := a.lock(t, "k", time.Minute)
+		ctx, leave := context.WithCancel(t.Context())
+		for range waiters {
+			b.startWaiting(ctx, "k", time.Minute, minute)
+		}
+		time.Sleep(heartbeat / 2) // by now each of them listens
+		before := sent.Load()
+		time.Sleep(beats * heartbeat)
+		assert.LessOrEqual(t, sent.Load()-before, int64(beats*perBeat[r.Number]))
+		leave()
+		unlock(t, lease)
 	})
 }
 

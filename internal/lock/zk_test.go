@@ -103,6 +103,19 @@ func TestPitfall19SequenceOverflows(t *testing.T) {
 	assert.False(t, queued, "it is not in the queue")
 }
 
+// The node before ours is the nearest one, by its number. Its name begins with a random token, and does not count.
+func TestZooKeeperPredecessorIsNearest(t *testing.T) {
+	t.Parallel()
+	const a, b, c, d = "_c_Z-lock-0000000003", "_c_B-lock-0000000007", "_c_M-lock-0000000009", "_c_A-lock-0000000012"
+	for _, names := range [][]string{{a, b, c, d}, {d, c, b, a}, {b, c, d, a}} {
+		for own, expected := range map[string]string{a: "", b: a, c: b, d: c} {
+			before, queued := predecessor(names, own)
+			assert.True(t, queued)
+			assert.Equal(t, expected, before, "%s in %v", own, names)
+		}
+	}
+}
+
 // Every node with a number from ZooKeeper is in the queue, also another program's. A sign is told from a dash.
 func TestZooKeeperSequenceOfForeignNodes(t *testing.T) {
 	t.Parallel()
@@ -190,6 +203,32 @@ func TestPitfall19NodeCreatedAfterLook(t *testing.T) {
 		require.NoError(t, late())
 		require.True(t, b.freeWithin(t, key(t), 2*zkSession+margin), "the node stayed")
 		assert.True(t, a.tryOnce(t, key(t)))
+	})
+}
+
+// Pitfall 19: the create, the look-up and the first removals get no answer. The node is removed as soon as the server
+// answers, although its session lives on.
+func TestPitfall19NodeIsSweptLater(t *testing.T) {
+	t.Parallel()
+	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
+		b := s.instance(t, r)
+		require.True(t, b.tryOnce(t, key(t)), "the directory exists")
+		var created atomic.Bool
+		var unanswered atomic.Int64
+		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
+			if cmd.Name() == "zk:create" {
+				created.Store(next(ctx) == nil)
+				return os.ErrDeadlineExceeded
+			}
+			if unanswered.Add(1) <= 4 {
+				return os.ErrDeadlineExceeded
+			}
+			return next(ctx)
+		}))
+		_, err := a.tryLock(context.Background(), key(t), Options{TTL: ttl})
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		require.True(t, created.Load())
+		assert.True(t, b.freeWithin(t, key(t), margin))
 	})
 }
 
