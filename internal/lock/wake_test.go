@@ -296,6 +296,24 @@ func TestPitfall13WakeUpSurvivesFailedTry(t *testing.T) {
 	})
 }
 
+// Pitfall 13: a waiter that gives up leaves the subscription, and so the message of the release, to those that stay.
+func TestPitfall13WakeUpSurvivesWaiter(t *testing.T) {
+	t.Parallel()
+	onRungs(t, []string{"v7", "v8", "v18"}, 0, func(t *testing.T, s *shop, r Rung) {
+		a, b := s.instance(t, r), s.instance(t, r)
+		lease := a.lock(t, "k", time.Minute)
+		ctx, leave := context.WithCancel(t.Context())
+		gone, stays := b.waitFor(ctx, "k", minute), b.waitFor(t.Context(), "k", minute)
+		time.Sleep(heartbeat / 4) // by now both listen
+		leave()
+		assert.Nil(t, <-gone)
+		start := time.Now()
+		unlock(t, lease)
+		unlock(t, has(t, stays))
+		assert.Less(t, time.Since(start), heartbeat/4, "it was notified, and did not try by itself")
+	})
+}
+
 // When a lock ends without a message, earlier than the lease that its waiters saw, a waiter gets it within a tickTime.
 // At each tick only one waiter tries.
 func TestWaitersNoticeSilentEarlyEnd(t *testing.T) {

@@ -166,6 +166,47 @@ func TestZooKeeperSessionEndsInMidAttempt(t *testing.T) {
 	})
 }
 
+// A waiter whose session ends when it is its turn tries again. Its wait goes on.
+func TestZooKeeperSessionEndsInWait(t *testing.T) {
+	t.Parallel()
+	backendtest.RequireZooKeeper(t)
+	s, r := newShop(t, backendtest.StartEmbedded, 0), rung(t, "v14")
+	var end atomic.Bool
+	watching := make(chan struct{}, 100)
+	a, b := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
+		if cmd.Name() == "zk:check" && end.CompareAndSwap(true, false) {
+			return zk.ErrSessionExpired
+		}
+		err := next(ctx)
+		if cmd.Name() == "zk:watch" {
+			watching <- struct{}{}
+		}
+		return err
+	})), s.instance(t, r)
+	lease := b.lock(t, key(t), time.Minute)
+	got := a.waitFor(t.Context(), key(t), minute)
+	<-watching // so its next attempt begins with a check
+	end.Store(true)
+	unlock(t, lease)
+	unlock(t, has(t, got))
+	assert.False(t, end.Load())
+}
+
+// Pitfall 19: a wait that was cancelled leaves no node behind, not even for a moment.
+func TestPitfall19CancelledWaitLeavesNoNode(t *testing.T) {
+	t.Parallel()
+	backendtest.RequireZooKeeper(t)
+	s, r := newShop(t, backendtest.StartEmbedded, 0), rung(t, "v14")
+	a, b := s.instance(t, r), s.instance(t, r)
+	b.lock(t, key(t), time.Minute)
+	ctx, cancel := context.WithCancel(t.Context())
+	got := a.waitFor(ctx, key(t), minute)
+	require.Eventually(t, func() bool { return b.locks(t, key(t)) == 2 }, margin, time.Millisecond)
+	cancel()
+	assert.Nil(t, <-got)
+	assert.Equal(t, 1, b.locks(t, key(t)))
+}
+
 // Pitfall 19: a create that was under way when its connection broke is carried out after its client has looked for it.
 // The node is swept although the first look did not find it. The lock is free again, and nobody queues behind himself.
 func TestPitfall19NodeCreatedAfterLook(t *testing.T) {
@@ -293,6 +334,27 @@ func TestZooKeeperSessionLossCancelsLease(t *testing.T) {
 		assert.ErrorIs(t, lease.Unlock(context.Background()), ErrLost)
 		assert.True(t, a.tryOnce(t, key(t)))
 		assert.NotEqual(t, first, a.ZooKeeper.SessionID())
+	})
+}
+
+// A check that gets no answer is no loss: a connection may break for less than the session's timeout.
+func TestZooKeeperLeaseOutlivesFailedCheck(t *testing.T) {
+	t.Parallel()
+	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
+		var fail atomic.Bool
+		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
+			if cmd.Name() == "zk:check" && fail.CompareAndSwap(true, false) {
+				return zk.ErrConnectionClosed
+			}
+			return next(ctx)
+		}))
+		assert.True(t, askAgain(t, true, func(time.Duration) bool {
+			lease := a.lock(t, key(t), ttl)
+			fail.Store(true)
+			time.Sleep(zkSession)
+			alive := lease.Context.Err() == nil && !fail.Load()
+			return lease.Unlock(t.Context()) == nil && alive
+		}))
 	})
 }
 
