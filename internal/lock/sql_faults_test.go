@@ -69,6 +69,7 @@ func TestPitfall20TheConnectionFallsSilent(t *testing.T) {
 		holder.SQL.Timeout = slowTTL / 2
 		lease := holder.lock(t, key(t), slowTTL)
 		link.silent.Store(true)
+		defer link.cut() // ends a check without a timeout, which the end of the instance would wait for
 		awaitLoss(t, lease, slowTTL+margin)
 		require.Error(t, lease.Unlock(context.Background()))
 	})
@@ -132,8 +133,8 @@ func TestSQLRoundTrips(t *testing.T) {
 	})
 }
 
-// An sqlLink is a proxy to a server, which can break or fall silent. It counts the writes of clients: one that waits for each answer
-// writes once per round trip.
+// An sqlLink is a proxy to a server, which can break or fall silent. It counts the writes of clients: one that waits for
+// each answer writes once per round trip.
 type sqlLink struct {
 	address, upstream string
 	written           atomic.Int64

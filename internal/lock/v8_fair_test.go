@@ -101,6 +101,19 @@ func TestPitfall15FairPutsReturningWaiterLast(t *testing.T) {
 	})
 }
 
+// Nor does one whose wait is over keep its place.
+func TestPitfall15FairTimeoutLeavesQueue(t *testing.T) {
+	t.Parallel()
+	onEmbedded(t, "v8", 0, func(t *testing.T, s *shop, r Rung) {
+		a := s.instance(t, r)
+		lease := a.lock(t, "k", time.Minute)
+		_, err := a.acquire(t.Context(), "k", time.Second, minute)
+		require.ErrorIs(t, err, ErrBusy)
+		assert.Zero(t, a.Redis.Exists(t.Context(), queueOf("k"), deadlinesOf("k")).Val())
+		unlock(t, lease)
+	})
+}
+
 // The owner takes its lock again past the queue, where it would wait for itself. Its inner release calls nobody; the
 // last one calls the first in the queue.
 func TestFairLetsOwnerInPastQueue(t *testing.T) {

@@ -192,7 +192,7 @@ func TestZooKeeperSessionEndsInWait(t *testing.T) {
 	assert.False(t, end.Load())
 }
 
-// Pitfall 19: a wait that was cancelled leaves no node behind, not even for a moment.
+// Pitfall 19: a wait that was cancelled leaves no node.
 func TestPitfall19CancelledWaitLeavesNoNode(t *testing.T) {
 	t.Parallel()
 	backendtest.RequireZooKeeper(t)
