@@ -75,7 +75,7 @@ var table = []section{
 					"redis.call('LPOP', KEYS[2]) -- its waiter has died, or was paused for too long\n  " +
 						"redis.call('ZREM', KEYS[3], head)\n  head = redis.call('LINDEX', KEYS[2], 0)",
 					"dead = dead + 1\n  head = redis.call('LINDEX', KEYS[2], dead)"}}},
-		{"an instance that was paused for too long on v18 comes first",
+		{"who comes to v18's queue last is the first in it",
 			by{test("./internal/lock TestPitfall14LostPlaceComesLast/v18")},
 			edits{{"internal/lock/handoff_acquire.lua", "redis.call('RPUSH', KEYS[2], ARGV[3])",
 				"redis.call('LPUSH', KEYS[2], ARGV[3])"}}},
