@@ -38,6 +38,21 @@ func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 			f.order("anna", atA, history.Busy, 0, 5000, f.tried(10), f.tried(20))
 			f.order("bert", atB, history.Sold, 0, 600, f.acquire(5), f.read(20), f.write(30), f.release(530))
 		},
+		// The margin alone is the waiter's, and not a lease besides.
+		"nobody wakes a waiter: Anna got no unit in 2.07s after the lock had been given back, though nobody had it": func(
+			f *forgery,
+		) {
+			f.order("anna", atA, history.Busy, 0, 2600, f.tried(10), f.tried(20))
+			f.order("bert", atB, history.Sold, 0, 600, f.acquire(5), f.read(20), f.write(30), f.release(530))
+		},
+		// Bert's lease is over when the renewal comes: Anna takes nothing from him.
+		"a renewal made the key again: Anna's eval made lock:10000, which had gone, 2.4s after its acquire": func(
+			f *forgery,
+		) {
+			f.order("anna", atA, history.Sold, 0, 2900, f.acquire(10), f.read(20), f.renewal(2410, history.EffectAcquired),
+				f.write(2700), f.release(2800))
+			f.order("bert", atB, history.Unknown, 100, 0, f.acquire(300))
+		},
 		// What comes of an order that is right, whatever happens to it.
 		"": func(f *forgery) {
 			f.order("anna", atA, history.Sold, 0, 90, f.acquire(10), f.read(20), f.write(30), f.release(40))

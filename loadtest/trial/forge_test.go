@@ -100,6 +100,12 @@ func without(reply carried) carried {
 	return reply
 }
 
+// heardAt delays a command's reply: it was delivered at that moment.
+func heardAt(ms int, f *forgery, c carried) carried {
+	c.Delivered = f.after(ms)
+	return c
+}
+
 // wrote is what the ledger has of a write.
 func (f *forgery) wrote(ms, at int, before, after int64, counts bool) written {
 	return written{wire.Entered{At: f.after(ms), Before: before, After: after, Counts: counts}, at}
