@@ -47,6 +47,7 @@ type order struct {
 	hang  context.CancelFunc // the customer hangs up
 	done  chan struct{}      // closed when it has ended; then the rest is known
 
+	over    time.Time // when it ended, with an answer or without
 	ended   time.Time // when it was answered; zero: it was not
 	status  int
 	outcome history.Outcome
@@ -67,6 +68,7 @@ func (b *bench) buy(name string, at int, phase history.Phase, how Request, work 
 		defer cancel()
 		url := "http://" + b.ends[at].shop.Addr() + fill.Replace(how.Path)
 		o.send(ctx, b.client, url, how.Method, fill.Replace(how.Body), b.Sold)
+		o.over = time.Now()
 	}()
 	return o
 }
