@@ -38,10 +38,11 @@ type bench struct {
 	begun   time.Time // the cell that is under way
 	orders  []*order
 	faults  []history.Fault
-	extra   []history.Op // of the trial itself
-	initial int64        // the stock at the beginning
-	before  int          // so many writes of the stock are of cells before
-	blind   atomic.Bool  // nobody looks
+	extra   []history.Op  // of the trial itself
+	stalled time.Duration // the longest time for which this process did not get a processor
+	initial int64         // the stock at the beginning
+	before  int           // so many writes of the stock are of cells before
+	blind   atomic.Bool   // nobody looks
 
 	mu    sync.Mutex
 	traps []*trap

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,11 +47,12 @@ func broken(c *history.Cell) string { return terminal.LettersOf(c.Findings, hist
 // explain says of a cell what is a defect, and what is by design.
 func (b *bench) explain(f fault, c *history.Cell, record map[*order][]carried) {
 	p, lost := b.passport, broken(c)
+	seen := b.seen(record)
 	if history.Worst(c.Findings) == history.Invalid {
+		c.Defect = cmp.Or(seen, b.keptOut(c, record))
 		return
 	}
 	c.Remarks = b.remarks(record)
-	seen := b.seen(record)
 	name, _, _ := strings.Cut(f.name, " ")
 	allowed := byDesign[p.family()][name]
 	if p.Apart != "" {
@@ -139,8 +141,8 @@ func (b *bench) unwoken(o *order, record map[*order][]carried) *history.Defect {
 	if until.IsZero() || o.outcome == history.Sold || len(b.extra) > 0 || !b.waits(record[o]) {
 		return nil
 	}
-	freed, free := b.freeAt(until, record)
-	if freed = later(freed, o.sent); !free || until.Sub(freed) < margin {
+	freed, free := b.freeAt(until, record, 0)
+	if freed = later(freed, o.sent); !free || until.Sub(freed) < margin+b.stalled {
 		return nil
 	}
 	return defect("nobody wakes a waiter", "%s got no unit in %s after the lock had been given back, though nobody had it",
@@ -165,20 +167,95 @@ func (b *bench) waits(commands []carried) (waits bool) {
 	return waits
 }
 
-// freeAt reports whether nobody had the lock at that moment, and since when.
-func (b *bench) freeAt(then time.Time, record map[*order][]carried) (since time.Time, free bool) {
-	has := map[string]bool{} // the keys that somebody has
+// freeAt reports whether nobody had the lock at that moment, and since when. A lock that nobody renews ends after a
+// lease, 0 means never.
+func (b *bench) freeAt(
+	then time.Time, record map[*order][]carried, lease time.Duration,
+) (since time.Time, free bool) {
+	has := map[string]time.Time{} // the keys that somebody has, and when each was taken or renewed last
 	for _, d := range b.inOrder(record) {
 		switch {
 		case d.Sent.After(then):
-		case d.took():
-			has[d.Key] = true
+		case d.took(), d.Prolongs() && !has[d.Key].IsZero():
+			has[d.Key] = d.Sent
 		case d.Releases():
 			delete(has, d.Key)
 			since = d.Sent
 		}
 	}
+	for key, taken := range has {
+		if ends := taken.Add(lease); lease > 0 && ends.Before(then) {
+			delete(has, key)
+			since = later(since, ends)
+		}
+	}
 	return since, len(has) == 0
+}
+
+// keptOut returns the defect that kept fresh orders out, where the commands show it although the machine was busy: a key
+// that stood, or a waiter that slept, for as long as a verdict asks and the longest stall besides.
+func (b *bench) keptOut(c *history.Cell, record map[*order][]carried) *history.Defect {
+	last := history.Op{Outcome: history.Sold}
+	for _, op := range c.Ops {
+		if op.Phase == history.Probe {
+			last = op
+		}
+	}
+	if last.Outcome == history.Sold || len(b.extra) > 0 {
+		return nil
+	}
+	for _, o := range b.orders {
+		if defect := cmp.Or(b.stands(o, record), b.sleeps(o, record)); defect != nil {
+			return defect
+		}
+	}
+	return nil
+}
+
+// stands tells of a key that an order found for longer than a fresh order may take after the order that took it last was
+// over. Of holders beside others nobody knows whose the key is.
+func (b *bench) stands(o *order, record map[*order][]carried) *history.Defect {
+	for _, d := range deeds(record[o]) {
+		owner := b.ownerBefore(&d, record)
+		if owner == nil || d.took() || !d.Prolongs() && (!d.Acquires() || owner == o) {
+			continue
+		}
+		over := b.workedUntil(owner)
+		known := !over.IsZero()
+		for _, own := range deeds(record[owner]) {
+			if own.Key == d.Key && own.took() && own.Sent.Before(d.Sent) {
+				over = later(over, own.Sent) // an acquire may come late
+				known = known && own.AcquiresAlone()
+			}
+		}
+		if known && d.Sent.Sub(over) > b.patience()+b.stalled {
+			return defect(b.whyStuck(record), "%s's %s found %s %s after the order of %s was over", b.nameOf(o), d.Name, d.Key,
+				since(over, d.Sent), b.nameOf(owner))
+		}
+	}
+	return nil
+}
+
+// workedUntil returns when an order was over: when it was answered, or its instance killed. It is zero if neither is so.
+func (b *bench) workedUntil(o *order) time.Time {
+	died := b.diedAt(o.at)
+	if died.Known() && (o.ended.IsZero() || died < b.since(o.ended)) {
+		return b.begun.Add(time.Duration(died))
+	}
+	return o.ended
+}
+
+// sleeps tells of an order that had asked for the lock, and did not ask again though it was free, by a release or by the
+// end of a lease.
+func (b *bench) sleeps(o *order, record map[*order][]carried) *history.Defect {
+	freed, free := b.freeAt(o.over, record, b.passport.TTL)
+	freed = later(freed, o.sent)
+	asked := slices.ContainsFunc(deeds(record[o]), func(d deed) bool { return d.Acquires() })
+	awake := slices.ContainsFunc(record[o], func(c carried) bool { return c.Came.After(freed) })
+	if !free || !asked || awake || !tookAt(record[o]).IsZero() || o.over.Sub(freed) < margin+b.stalled {
+		return nil
+	}
+	return defect(b.whyStuck(record), "%s slept on for %s though the lock was free", b.nameOf(o), since(freed, o.over))
 }
 
 // inOrder returns what all orders did, in the order in which the Redis got it, and what several may have done.
@@ -243,7 +320,7 @@ func (b *bench) holder(record map[*order][]carried, not *order, taken *deed) (ho
 			switch {
 			case d.Key != taken.Key || !d.Sent.Before(taken.Sent):
 			case d.took(), d.Prolongs():
-				has = d.Sent
+				has = d.Sent.Add(-b.stalled) // the other command may have come to the Redis by so much later
 			case d.Releases():
 				has = time.Time{}
 			}

@@ -38,6 +38,21 @@ func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 			f.order("anna", atA, history.Busy, 0, 5000, f.tried(10), f.tried(20))
 			f.order("bert", atB, history.Sold, 0, 600, f.acquire(5), f.read(20), f.write(30), f.release(530))
 		},
+		// The margin alone is the waiter's, and not a lease besides.
+		"nobody wakes a waiter: Anna got no unit in 2.07s after the lock had been given back, though nobody had it": func(
+			f *forgery,
+		) {
+			f.order("anna", atA, history.Busy, 0, 2600, f.tried(10), f.tried(20))
+			f.order("bert", atB, history.Sold, 0, 600, f.acquire(5), f.read(20), f.write(30), f.release(530))
+		},
+		// Bert's lease is over when the renewal comes: Anna takes nothing from him.
+		"a renewal made the key again: Anna's eval made lock:10000, which had gone, 2.4s after its acquire": func(
+			f *forgery,
+		) {
+			f.order("anna", atA, history.Sold, 0, 2900, f.acquire(10), f.read(20), f.renewal(2410, history.EffectAcquired),
+				f.write(2700), f.release(2800))
+			f.order("bert", atB, history.Unknown, 100, 0, f.acquire(300))
+		},
 		// What comes of an order that is right, whatever happens to it.
 		"": func(f *forgery) {
 			f.order("anna", atA, history.Sold, 0, 90, f.acquire(10), f.read(20), f.write(30), f.release(40))
@@ -202,6 +217,104 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			assert.NotEmpty(t, c.Defect.Shown, "a defect has something that shows it")
 		}
 		assert.Equal(t, one.design, c.Design)
+	}
+}
+
+// A machine that stood still voids a verdict. What the commands show in spite of that is a defect all the same: a lock
+// that stands, or a waiter that sleeps, for longer than the machine explains.
+func TestDefectsOnABusyMachine(t *testing.T) {
+	const aBit, long = 200 * time.Millisecond, 1100 * time.Millisecond
+	// Anna's instance is killed when she has the lock. A fresh order asks for it at these moments, in vain.
+	dead := func(f *forgery, moments ...int) *order {
+		f.order("anna", atA, history.Unknown, 0, 0, f.acquire(10))
+		f.killed(20)
+		var tries []carried
+		for _, ms := range moments {
+			tries = append(tries, f.tried(ms))
+		}
+		fresh := f.order("fresh-b-1", atB, history.Unknown, 900, 0, tries...)
+		fresh.phase = history.Probe
+		f.hungUp(5400, fresh)
+		return fresh
+	}
+	asleep := func(f *forgery, moments ...int) *order {
+		f.passport.messages = true
+		return dead(f, moments...)
+	}
+	for _, one := range []struct {
+		what, defect string
+		stalled      time.Duration
+		forged       func(*forgery)
+	}{
+		{"a key stands though its order has died", "the lock and its TTL are two commands, as v1.5", aBit,
+			func(f *forgery) {
+				f.passport.TTLLater = true
+				dead(f, 1010, 4300)
+			}},
+		{"a key may have stood while the machine did", "", long, func(f *forgery) {
+			f.passport.TTLLater = true
+			dead(f, 1010, 4300)
+		}},
+		{"a key is renewed though its order was answered", "still renewed after the order", aBit, func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 60, f.acquire(10), f.read(20), f.write(30),
+				f.renewal(1400, history.EffectRenewed), f.renewal(2800, history.EffectRenewed),
+				f.renewal(4290, history.EffectRenewed))
+			f.order("fresh-b-1", atB, history.Unknown, 900, 0, f.tried(1010)).phase = history.Probe
+		}},
+		{"a waiter prolongs the lock of a dead order", "who waits prolongs the lock of whoever has it", aBit,
+			func(f *forgery) {
+				f.passport.Kind = "string"
+				fresh := dead(f, 1010)
+				f.record[fresh] = append(f.record[fresh], f.command(4300, history.EffectRenewed, "expire", lockKey))
+			}},
+		{"a waiter sleeps beyond the end of a lease",
+			"waiters wait for a message that a dead holder never sends, and do not look at the TTL", aBit,
+			func(f *forgery) { asleep(f, 1010) }},
+		{"a waiter asks again", "", aBit, func(f *forgery) { asleep(f, 1010, 2100) }},
+		{"a waiter may have slept while the machine stood", "", long, func(f *forgery) { f.hungUp(4900, asleep(f, 1010)) }},
+		{"a waiter sleeps, and another has the lock", "", aBit, func(f *forgery) {
+			asleep(f, 1010)
+			f.order("bert", atB, history.Unknown, 900, 0, f.acquire(4000))
+		}},
+		{"a fresh order sells in the end", "", long, func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 60, f.acquire(10), f.read(20), f.write(30),
+				f.renewal(5300, history.EffectRenewed))
+			f.order("bert", atB, history.Sold, 0, 60, f.acquire(15), f.read(20), f.write(40))
+			f.order("fresh-b-1", atB, history.Sold, 900, 5600, f.tried(5400), f.acquire(5500), f.leave(5510, 8)).phase =
+				history.Probe
+		}},
+		{"whoever released has the lock no more", "", aBit, func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 60, f.acquire(10), f.read(20), f.write(30), f.release(40))
+			f.order("bert", atB, history.Unknown, 100, 0, f.acquire(1000))
+			f.order("fresh-b-1", atB, history.Unknown, 900, 0, f.tried(1010), f.tried(5300)).phase = history.Probe
+		}},
+		{"a waiter may have been told no when the machine went on", "", long, func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 60, f.acquire(10), f.read(20), f.write(30), f.release(40))
+			f.order("bert", atB, history.Sold, 0, 60, f.acquire(15), f.read(20), f.write(40), f.release(50))
+			f.order("clara", atA, history.Busy, 70, 3130, f.tried(80))
+		}},
+		{"an order's own commands show it", "written after the release", long, func(f *forgery) {
+			dead(f, 1010)
+			f.order("clara", atB, history.Sold, 0, 90, f.acquire(10), f.read(20), f.release(25), f.write(30))
+		}},
+		{"a renewal may have come to the Redis when the other's lock was over", "a renewal made the key again", long,
+			func(f *forgery) {
+				dead(f, 1010)
+				f.order("clara", atB, history.Sold, 0, 2900, f.acquire(10), f.read(20),
+					f.renewal(1900, history.EffectAcquired), f.write(2700), f.release(2800))
+			}},
+	} {
+		f := forge()
+		f.stalled = one.stalled
+		one.forged(f)
+		c := f.judge("crash 1")
+		assert.Equal(t, history.Invalid, history.Worst(c.Findings), one.what)
+		if one.defect == "" {
+			assert.Nil(t, c.Defect, one.what)
+		} else if assert.NotNil(t, c.Defect, one.what) {
+			assert.Equal(t, one.defect, c.Defect.Cause, one.what)
+			assert.NotEmpty(t, c.Defect.Shown)
+		}
 	}
 }
 

@@ -40,7 +40,7 @@ func (f *forgery) after(ms int) time.Time { return f.begun.Add(time.Duration(ms)
 func (f *forgery) order(name string, at int, outcome history.Outcome, from, to int, commands ...carried) *order {
 	o := &order{name: name, at: at, phase: history.Buy, outcome: outcome, sent: f.after(from), done: make(chan struct{})}
 	if to > 0 {
-		o.ended = f.after(to)
+		o.ended, o.over = f.after(to), f.after(to)
 	}
 	close(o.done)
 	f.orders = append(f.orders, o)
@@ -100,6 +100,23 @@ func without(reply carried) carried {
 	return reply
 }
 
+// hungUp is an order whose customer hung up at that moment.
+func (f *forgery) hungUp(ms int, o *order) {
+	o.ended, o.over = time.Time{}, f.after(ms)
+}
+
+// killed is a fault that ends a at that moment.
+func (f *forgery) killed(ms int) {
+	f.faults = append(f.faults, history.Fault{Instance: f.ends[atA].Name, Kind: history.FaultKill, Text: "killed",
+		At: history.At(f.begun, f.after(ms))})
+}
+
+// heardAt delays a command's reply: it was delivered at that moment.
+func heardAt(ms int, f *forgery, c carried) carried {
+	c.Delivered = f.after(ms)
+	return c
+}
+
 // wrote is what the ledger has of a write.
 func (f *forgery) wrote(ms, at int, before, after int64, counts bool) written {
 	return written{wire.Entered{At: f.after(ms), Before: before, After: after, Counts: counts}, at}
@@ -109,7 +126,7 @@ func (f *forgery) wrote(ms, at int, before, after int64, counts bool) written {
 func (f *forgery) judge(name string) *history.Cell {
 	left := int64(10)
 	c := &history.Cell{Kind: history.Trial, Scenario: name, Product: f.Product, Initial: left, TTL: f.passport.TTL,
-		Limit: f.patience(), Start: f.begun, Elapsed: time.Minute, Client: &history.Client{Loop: "closed"}}
+		Limit: f.patience(), Start: f.begun, Elapsed: time.Minute, Client: &history.Client{Loop: "closed", Longest: f.stalled}}
 	for _, e := range f.ends {
 		c.Instances = append(c.Instances,
 			history.Instance{Name: e.Name, Clock: "loadtest", Offsets: make([]history.Offset, 2)})

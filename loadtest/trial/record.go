@@ -251,6 +251,7 @@ func (b *bench) complete(c *history.Cell, f fault) (record map[*order][]carried,
 	c.Ops = append(c.Ops, b.ops(record, units, f.crowd == 0, over)...)
 	c.Ops = append(c.Ops, b.extra...)
 	away, longest := b.stalls.Since(b.begun)
+	b.stalled = longest
 	c.Client = &history.Client{Asked: len(c.Ops), Delivered: len(c.Ops), Loop: "closed", Away: away, Longest: longest}
 	c.Findings, c.Coverage = audit.Judge(c)
 	return record, nil

@@ -65,6 +65,7 @@ func TestTwoOrdersSellOneUnit(t *testing.T) {
 // that which was answered first, and never to one that was not open.
 func TestACrowdsWritesBelongToThoseThatWereOpen(t *testing.T) {
 	f := forge()
+	over := f.order("a-0", atA, history.Sold, 0, 5)
 	early := f.order("a-1", atA, history.Sold, 0, 20)
 	unknown := f.order("a-2", atA, history.Unknown, 0, 0)
 	refused := f.order("a-3", atA, history.Busy, 0, 100)
@@ -74,6 +75,7 @@ func TestACrowdsWritesBelongToThoseThatWereOpen(t *testing.T) {
 		f.wrote(10, 0, 10, 9, true), f.wrote(50, 0, 9, 8, true), f.wrote(60, 0, 8, 7, true), f.wrote(70, 0, 7, 6, true),
 	})
 	assert.Equal(t, map[*order][]int64{early: {10}, sold: {9}, unknown: {8}}, units)
+	assert.Empty(t, units[over])
 	assert.Empty(t, units[refused])
 	assert.Empty(t, units[elsewhere])
 }
@@ -104,6 +106,9 @@ func TestAClaim(t *testing.T) {
 		}, 16, 40},
 		{"begins with no acquire whose reply was lost", history.Sold, func(f *forgery) []carried {
 			return []carried{f.acquire(10), without(f.acquire(15)), f.read(20), f.write(30), f.release(40)}
+		}, 11, 40},
+		{"begins with no acquire whose reply came after the write", history.Sold, func(f *forgery) []carried {
+			return []carried{f.acquire(10), heardAt(35, f, f.acquire(25)), f.write(30), f.release(40)}
 		}, 11, 40},
 		{"begins with no acquire after the write", history.Sold, func(f *forgery) []carried {
 			return []carried{f.acquire(10), f.write(30), f.acquire(50), f.release(60)}
