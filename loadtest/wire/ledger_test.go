@@ -124,7 +124,7 @@ func TestALedgerLeavesOutWhatMentionsTheStock(t *testing.T) {
 	assert.Len(t, taken(t, l, rdb), 1)
 	_, keys, err := l.Entries(ctx, rdb)
 	require.NoError(t, err)
-	assert.Contains(t, keys, "products")
+	assert.Contains(t, keys, Key{Name: "products"})
 }
 
 // What it does not know it does not guess.
