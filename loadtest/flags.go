@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/alecthomas/kong"
 
 	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/scenario"
 )
 
 // A command does what its flags say, and returns the exit code.
@@ -89,7 +91,8 @@ func parse(args []string, stdout, stderr io.Writer) (c *commands, chosen command
 	return c, parsed.Selected().Target.Addr().Interface().(command), nil
 }
 
-// proposed says of an argument that is none which command was meant, if one is like it, or else what err says.
+// proposed says of an argument that is none which command was meant, if one is most like it, or else what err says. If
+// nothing is like it, err would list a hundred names.
 func proposed(argument string, err error) error {
 	var names []string
 	for _, node := range kong.Must(&commands{}).Model.Children {
@@ -97,7 +100,11 @@ func proposed(argument string, err error) error {
 			names = append(names, node.Name)
 		}
 	}
-	if near := catalog.DidYouMean(argument, names); near != "" {
+	switch near := catalog.DidYouMean(argument, slices.Concat(names, scenario.Table.Known())); {
+	case near == "":
+		return fmt.Errorf("unexpected argument %s: it is no command, scenario or rung: "+
+			"see loadtest --help and loadtest list", argument)
+	case near == catalog.DidYouMean(argument, names):
 		return fmt.Errorf("unexpected argument %s%s", argument, near)
 	}
 	return fmt.Errorf("unexpected argument %s: %w", argument, err)

@@ -149,12 +149,12 @@ func (f *runFlags) places() error {
 	}
 	if u, err := url.Parse(f.SQL); !slices.Contains(cluster.Databases, f.SQL) &&
 		(err != nil || !slices.Contains(databases, u.Scheme)) {
-		return fmt.Errorf("--sql: neither %s nor a DSN that begins with one of %s%s",
+		return fmt.Errorf("--sql: %s is neither %s nor a DSN that begins with one of %s%s", typed(f.SQL, "it"),
 			strings.Join(cluster.Databases, ", "), strings.Join(databases, ", "), catalog.DidYouMean(f.SQL, cluster.Databases))
 	}
 	if u, err := url.Parse(f.Backend); !slices.Contains(cluster.Redises, f.Backend) &&
 		(err != nil || !strings.HasPrefix(u.Scheme, "redis")) {
-		return fmt.Errorf("--backend: neither %s nor a URL such as redis://127.0.0.1:6379%s",
+		return fmt.Errorf("--backend: %s is neither %s nor a URL such as redis://127.0.0.1:6379%s", typed(f.Backend, "it"),
 			strings.Join(cluster.Redises, ", "), catalog.DidYouMean(f.Backend, cluster.Redises))
 	}
 	return nil
@@ -167,7 +167,11 @@ func checkURLs(urls []string) error {
 		u, err := url.Parse(t)
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil ||
 			strings.Contains(t, "#") { // the part of a password before it would be the host
-			return fmt.Errorf("number %d is not a URL such as http://127.0.0.1:5000", i+1)
+			near := ""
+			if u, err := url.Parse("http://" + t); err == nil && u.Port() != "" && !mayBeSecret(t) {
+				near = fmt.Sprintf(", did you mean %q?", u)
+			}
+			return fmt.Errorf("%s is not a URL such as http://127.0.0.1:5000%s", typed(t, fmt.Sprintf("number %d", i+1)), near)
 		}
 		urls[i] = strings.TrimRight(t, "/")
 		if slices.Contains(urls[:i], urls[i]) {
@@ -176,3 +180,14 @@ func checkURLs(urls []string) error {
 	}
 	return nil
 }
+
+// typed returns what was typed, in quotation marks. If it may hold a password, it returns the other name of it.
+func typed(text, other string) string {
+	if mayBeSecret(text) {
+		return other
+	}
+	return fmt.Sprintf("%.80q", text)
+}
+
+// mayBeSecret reports whether an address may hold a password: of a user, cut off by a #, or as a parameter.
+func mayBeSecret(address string) bool { return strings.ContainsAny(address, "@#=") }

@@ -65,6 +65,22 @@ func TestForeignKeyIsNamed(t *testing.T) {
 	})
 }
 
+// To a rung that takes its lock by SET NX, a key of another type is a lock that somebody else holds.
+func TestForeignKeyIsHeld(t *testing.T) {
+	t.Parallel()
+	ids := []string{
+		"v1", "v1.5", "v2", "v3", "v4", "v5", "v5-as-printed", "v5.5", "v5.7", "v6", "v9", "v9-nodes", "v15", "v18",
+	}
+	onRungs(t, ids, 1, func(t *testing.T, s *shop, r Rung) {
+		a, ctx := s.instance(t, r), context.Background()
+		for _, client := range s.bare() {
+			require.NoError(t, client.HSet(ctx, "k", "somebody:1", 1).Err())
+		}
+		_, err := a.tryLock(ctx, "k", minute)
+		assert.ErrorIs(t, err, ErrBusy)
+	})
+}
+
 // A lock is lost if its key has another type, and the release says so.
 func TestForeignKeyReplacesLock(t *testing.T) {
 	t.Parallel()

@@ -36,6 +36,20 @@ func TestLeaseNeedsNoGoroutineBeforeRenewal(t *testing.T) {
 	})
 }
 
+// A lease that is released before its first renewal is due allocates little. The test does not run in parallel with
+// others, since it counts the allocations of the whole process.
+func TestLeaseAllocatesLittle(t *testing.T) {
+	rt := newRuntime(Backends{})
+	yes := func(context.Context) (bool, error) { return true, nil }
+	released := func(context.Context) error { return nil }
+	allocated := testing.AllocsPerRun(100, func() {
+		work, stop := rt.keepAlive(t.Context(), minute, time.Minute/2, time.Now().Add(time.Minute), yes)
+		stop()
+		_ = rt.releaseOrSweep(work, released)
+	})
+	assert.LessOrEqual(t, allocated, 12.0)
+}
+
 // A process that has ended renews nothing more, and does not wait for the leases that nobody released.
 func TestRenewalEndsWithProcess(t *testing.T) {
 	t.Parallel()

@@ -147,6 +147,30 @@ func TestPitfall08RenewerAndAmbiguity(t *testing.T) {
 	})
 }
 
+// On v5.5, v5.7 and v9 only the renewals that succeeded count. A server that does not answer for a while must not cost
+// the work its time.
+func TestAtMostCountsSuccesses(t *testing.T) {
+	t.Parallel()
+	var ok bool
+	var err error
+	renew := atMost(2, func(context.Context) (bool, error) { return ok, err })
+	for range 3 {
+		for failure, renewed := range map[error]bool{os.ErrDeadlineExceeded: false, ErrNoQuorum: true} {
+			ok, err = renewed, failure // on v5.7 a lease that too few replicas know of was renewed
+			_, got := renew(t.Context())
+			require.ErrorIs(t, got, failure)
+		}
+	}
+	ok, err = true, nil
+	for range 2 {
+		renewed, got := renew(t.Context())
+		require.NoError(t, got)
+		assert.True(t, renewed)
+	}
+	_, got := renew(t.Context())
+	assert.ErrorIs(t, got, ErrExhausted)
+}
+
 // Pitfall 10: no renewal succeeds any more, because the server hangs or refuses. The lease ends at the start of the
 // last successful renewal + TTL − drift at the latest.
 func TestPitfall10RenewalBlackout(t *testing.T) {

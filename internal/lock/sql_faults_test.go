@@ -58,6 +58,23 @@ func TestPitfall20TheConnectionBreaks(t *testing.T) {
 	})
 }
 
+// The holder's requests are lost, and neither end is told. A session has no TTL: its holder notices because a check has
+// a timeout.
+func TestPitfall20TheConnectionFallsSilent(t *testing.T) {
+	t.Parallel()
+	eachSQLRung(t, func(t *testing.T, r Rung, link *sqlLink, holder, _ *instance) {
+		if r.Number != "v12-session" {
+			return // TestPitfall10RenewalBlackout has the rungs with a TTL
+		}
+		holder.SQL.Timeout = slowTTL / 2
+		lease := holder.lock(t, key(t), slowTTL)
+		link.silent.Store(true)
+		defer link.cut() // ends a check without a timeout, which the end of the instance would wait for
+		awaitLoss(t, lease, slowTTL+margin)
+		require.Error(t, lease.Unlock(context.Background()))
+	})
+}
+
 // A session's lock is released over its own connection, even if the pool is busy. A connection that goes back to the
 // pool holds no lock, and one that may hold a lock does not go back.
 func TestPitfall20OneConnection(t *testing.T) {
@@ -116,11 +133,12 @@ func TestSQLRoundTrips(t *testing.T) {
 	})
 }
 
-// An sqlLink is a proxy to a server, which can break. It counts the writes of clients: one that waits for each answer
-// writes once per round trip.
+// An sqlLink is a proxy to a server, which can break or fall silent. It counts the writes of clients: one that waits for
+// each answer writes once per round trip.
 type sqlLink struct {
 	address, upstream string
 	written           atomic.Int64
+	silent            atomic.Bool // what clients write is lost
 
 	mu       sync.Mutex
 	listener net.Listener // nil while it is cut
@@ -197,5 +215,8 @@ type sqlRequests struct {
 
 func (r sqlRequests) Write(data []byte) (int, error) {
 	r.link.written.Add(1)
+	if r.link.silent.Load() {
+		return len(data), nil
+	}
 	return r.Conn.Write(data)
 }

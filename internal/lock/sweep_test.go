@@ -72,6 +72,22 @@ func TestSweepLateAcquire(t *testing.T) {
 	})
 }
 
+// So is that of a reader, which keeps writers out.
+func TestSweepLateReader(t *testing.T) {
+	t.Parallel()
+	onEmbedded(t, "v10", 0, func(t *testing.T, s *shop, r Rung) {
+		late := newLater()
+		a, b := s.instance(t, r, hook(late.hook)), s.instance(t, r)
+		read, _ := r.BuildRead(a.Backends)
+		unlock(t, must(read(t.Context(), "k", minute))) // loads the scripts
+		late.left.Store(1)
+		_, err := read(t.Context(), "k", minute)
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		late.letGo()
+		assert.True(t, b.freeWithin(t, "k", soon))
+	})
+}
+
 // If an attempt of v8 is carried out after its waiter has given up, the waiter's place is in the queue again, and
 // nobody would use it.
 func TestSweepLatePlaceInQueue(t *testing.T) {

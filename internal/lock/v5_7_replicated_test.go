@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -103,6 +104,22 @@ func TestReplicasConfirmRenewal(t *testing.T) {
 		confirmed.Store(0)
 		awaitLoss(t, lease, slowTTL+margin)
 		unlock(t, lease)
+	})
+}
+
+// The lock and WAIT are sent together: asking the replicas costs no round trip more.
+func TestReplicasCostNoRoundTrip(t *testing.T) {
+	t.Parallel()
+	onEmbedded(t, "v5.7", 0, func(t *testing.T, s *shop, _ Rung) {
+		var written atomic.Int64
+		a := instanceWithReplicas(t, s, 1)
+		a.Redis = clientOn(t, s.redis, func(conn net.Conn) net.Conn { return countingConn{conn, &written} })
+		a.Redis.AddHook(confirmation(func() int64 { return 1 }))
+		a.rebuild()
+		require.True(t, a.tryOnce(t, "k")) // connects, and loads the scripts
+		before := written.Load()
+		require.True(t, a.tryOnce(t, "k"))
+		assert.EqualValues(t, 2, written.Load()-before, "one to acquire, one to release")
 	})
 }
 

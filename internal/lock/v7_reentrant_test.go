@@ -120,6 +120,20 @@ func TestNestedAcquireDoesNotShortenLease(t *testing.T) {
 	}
 }
 
+// A nested lease ends with the outer one, however long its own TTL.
+func TestNestedLeaseEndsWithOuter(t *testing.T) {
+	t.Parallel()
+	onRungs(t, []string{"v7", "v8", "v12"}, 0, func(t *testing.T, s *shop, r Rung) {
+		a, o := s.instance(t, r), Options{TTL: slowTTL, Owner: NewOwner("1")}
+		outer := must(a.tryLock(t.Context(), "k", o))
+		inner := must(a.tryLock(outer.Context, "k", Options{TTL: time.Hour, Owner: o.Owner}))
+		s.remove(t, "k")
+		awaitLoss(t, inner, slowTTL+margin)
+		require.ErrorIs(t, inner.Unlock(t.Context()), ErrLost)
+		require.ErrorIs(t, outer.Unlock(t.Context()), ErrLost)
+	})
+}
+
 // A nested acquire does not revive a lost lease: another owner may have held the lock in between.
 func TestNestedAcquireDoesNotReviveLease(t *testing.T) {
 	t.Parallel()

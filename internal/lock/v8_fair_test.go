@@ -58,6 +58,28 @@ func TestPitfall14FairNeverEvictsLiving(t *testing.T) {
 	})
 }
 
+// Pitfall 14: a waiter that was paused for too long has lost its place, as a dead one has. When it asks again, it is
+// behind those that stayed.
+func TestPitfall14LostPlaceComesLast(t *testing.T) {
+	t.Parallel()
+	onRungs(t, []string{"v8", "v18"}, 0, func(t *testing.T, s *shop, r Rung) {
+		a, b := s.instance(t, r), s.instance(t, r)
+		lease := b.lock(t, "k", time.Minute)
+		ask := func(place string) {
+			_, err := a.tryLock(context.WithValue(t.Context(), placeKey{}, place), "k", minute)
+			require.ErrorIs(t, err, ErrBusy)
+		}
+		ask("paused")
+		time.Sleep(placeTTL / 2)
+		ask("stays")
+		time.Sleep(placeTTL / 2)
+		ask("stays")
+		ask("paused")
+		assert.Equal(t, []string{"stays", "paused"}, a.Redis.LRange(t.Context(), queueOf("k"), 0, -1).Val())
+		unlock(t, lease)
+	})
+}
+
 // Pitfall 15: a waiter that gives up leaves a gap. It has no place any more: when it comes again, those who stayed are
 // before it.
 func TestPitfall15FairPutsReturningWaiterLast(t *testing.T) {
@@ -76,6 +98,19 @@ func TestPitfall15FairPutsReturningWaiterLast(t *testing.T) {
 		unlock(t, lease)
 		unlock(t, has(t, stays))
 		unlock(t, has(t, back))
+	})
+}
+
+// Nor does one whose wait is over keep its place.
+func TestPitfall15FairTimeoutLeavesQueue(t *testing.T) {
+	t.Parallel()
+	onEmbedded(t, "v8", 0, func(t *testing.T, s *shop, r Rung) {
+		a := s.instance(t, r)
+		lease := a.lock(t, "k", time.Minute)
+		_, err := a.acquire(t.Context(), "k", time.Second, minute)
+		require.ErrorIs(t, err, ErrBusy)
+		assert.Zero(t, a.Redis.Exists(t.Context(), queueOf("k"), deadlinesOf("k")).Val())
+		unlock(t, lease)
 	})
 }
 

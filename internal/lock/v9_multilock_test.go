@@ -90,6 +90,22 @@ func TestPitfall16SortedAndOnce(t *testing.T) {
 	})
 }
 
+// If one of several is held, the others are given back at once, and its holder keeps it.
+func TestPitfall16PartialAcquireIsUndone(t *testing.T) {
+	t.Parallel()
+	onEmbedded(t, "v9", 0, func(t *testing.T, s *shop, r Rung) {
+		a, b := s.instance(t, r), s.instance(t, r)
+		held := b.lock(t, "k2", time.Minute)
+		_, err := a.acquireAll(t, "v9", 0, "k1", "k2", "k3")
+		require.ErrorIs(t, err, ErrBusy)
+		assert.Zero(t, a.Redis.Exists(t.Context(), "k1", "k3").Val())
+		unlock(t, held)
+		lease, err := a.acquireAll(t, "v9", 0, "k1", "k2", "k3")
+		require.NoError(t, err)
+		unlock(t, lease)
+	})
+}
+
 // The reply to the second acquire is lost, or comes after the first lease has expired. No key is left.
 func TestPitfall16AcquireThatFailsHalfWay(t *testing.T) {
 	t.Parallel()

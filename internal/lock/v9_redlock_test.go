@@ -37,6 +37,51 @@ func TestRedlockRenewalRefusedByMajority(t *testing.T) {
 	}
 }
 
+// v6 goes on while a majority of the nodes is there, v9-nodes only with all of them. A refused acquire leaves no key.
+func TestRedlockWithNodesAway(t *testing.T) {
+	t.Parallel()
+	for id, most := range map[string]int{"v6": 1, "v9-nodes": 0} {
+		for away := range 3 {
+			t.Run(fmt.Sprint(id, " ", away), func(t *testing.T) {
+				onEmbedded(t, id, 3-away, func(t *testing.T, s *shop, r Rung) {
+					for range away {
+						s.redlock = append(s.redlock, deadVirtual(hangsUp))
+					}
+					a := s.instance(t, r)
+					lease, err := a.tryLock(t.Context(), "k", minute)
+					require.Equal(t, away <= most, err == nil, "%v", err)
+					if err == nil {
+						unlock(t, lease)
+					}
+					for _, node := range a.Redlock[:3-away] {
+						assert.Zero(t, node.Exists(t.Context(), "k").Val())
+					}
+				})
+			})
+		}
+	}
+}
+
+// v6 is taken twice when a majority of the nodes has forgotten it, v9-nodes only when all of them have.
+func TestRedlockWithNodesThatForget(t *testing.T) {
+	t.Parallel()
+	for id, most := range map[string]int{"v6": 1, "v9-nodes": 2} {
+		for forgetful := range 4 {
+			t.Run(fmt.Sprint(id, " ", forgetful), func(t *testing.T) {
+				onEmbedded(t, id, 3, func(t *testing.T, s *shop, r Rung) {
+					a, b := s.instance(t, r), s.instance(t, r)
+					lease := a.lock(t, "k", time.Minute)
+					for _, node := range a.Redlock[:forgetful] {
+						require.NoError(t, node.Del(t.Context(), "k").Err())
+					}
+					assert.Equal(t, forgetful <= most, !b.tryOnce(t, "k"))
+					_ = lease.Unlock(t.Context())
+				})
+			})
+		}
+	}
+}
+
 // If a majority of the nodes answers, the lock is busy. Otherwise there is no quorum.
 func TestRedlockNoQuorum(t *testing.T) {
 	t.Parallel()

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -294,6 +296,24 @@ func TestPitfall13WakeUpSurvivesFailedTry(t *testing.T) {
 	})
 }
 
+// Pitfall 13: a waiter that gives up leaves the subscription, and so the message of the release, to those that stay.
+func TestPitfall13WakeUpSurvivesWaiter(t *testing.T) {
+	t.Parallel()
+	onRungs(t, []string{"v7", "v8", "v18"}, 0, func(t *testing.T, s *shop, r Rung) {
+		a, b := s.instance(t, r), s.instance(t, r)
+		lease := a.lock(t, "k", time.Minute)
+		ctx, leave := context.WithCancel(t.Context())
+		gone, stays := b.waitFor(ctx, "k", minute), b.waitFor(t.Context(), "k", minute)
+		time.Sleep(heartbeat / 4) // by now both listen
+		leave()
+		assert.Nil(t, <-gone)
+		start := time.Now()
+		unlock(t, lease)
+		unlock(t, has(t, stays))
+		assert.Less(t, time.Since(start), heartbeat/4, "it was notified, and did not try by itself")
+	})
+}
+
 // When a lock ends without a message, earlier than the lease that its waiters saw, a waiter gets it within a tickTime.
 // At each tick only one waiter tries.
 func TestWaitersNoticeSilentEarlyEnd(t *testing.T) {
@@ -327,6 +347,32 @@ func TestWaitersNoticeSilentEarlyEnd(t *testing.T) {
 			sub.notify("")
 			require.NoError(t, <-results)
 		}
+	})
+}
+
+// Waiters do not poll (pitfall 13). While the lock is held, one of those that share a subscription tries per tickTime,
+// however many they are. On v8 each also tries per heartbeat to renew its place, and on v18 the first of an instance.
+func TestWaitersSendFewCommands(t *testing.T) {
+	t.Parallel()
+	const waiters, beats = 8, 10
+	perBeat := map[string]int{"v7": 1, "v8": waiters + 1, "v18": 2}
+	onRungs(t, slices.Sorted(maps.Keys(perBeat)), 0, func(t *testing.T, s *shop, r Rung) {
+		var sent atomic.Int64
+		a, b := s.instance(t, r), s.instance(t, r, hook(func(ctx context.Context, _ redis.Cmder, next send) error {
+			sent.Add(1)
+			return next(ctx)
+		}))
+		lease := a.lock(t, "k", time.Minute)
+		ctx, leave := context.WithCancel(t.Context())
+		for range waiters {
+			b.startWaiting(ctx, "k", time.Minute, minute)
+		}
+		time.Sleep(heartbeat / 2) // by now each of them listens
+		before := sent.Load()
+		time.Sleep(beats * heartbeat)
+		assert.LessOrEqual(t, sent.Load()-before, int64(beats*perBeat[r.Number]))
+		leave()
+		unlock(t, lease)
 	})
 }
 

@@ -103,6 +103,19 @@ func TestPitfall19SequenceOverflows(t *testing.T) {
 	assert.False(t, queued, "it is not in the queue")
 }
 
+// The node before ours is the nearest one, by its number. Its name begins with a random token, and does not count.
+func TestZooKeeperPredecessorIsNearest(t *testing.T) {
+	t.Parallel()
+	const a, b, c, d = "_c_Z-lock-0000000003", "_c_B-lock-0000000007", "_c_M-lock-0000000009", "_c_A-lock-0000000012"
+	for _, names := range [][]string{{a, b, c, d}, {d, c, b, a}, {b, c, d, a}} {
+		for own, expected := range map[string]string{a: "", b: a, c: b, d: c} {
+			before, queued := predecessor(names, own)
+			assert.True(t, queued)
+			assert.Equal(t, expected, before, "%s in %v", own, names)
+		}
+	}
+}
+
 // Every node with a number from ZooKeeper is in the queue, also another program's. A sign is told from a dash.
 func TestZooKeeperSequenceOfForeignNodes(t *testing.T) {
 	t.Parallel()
@@ -153,6 +166,47 @@ func TestZooKeeperSessionEndsInMidAttempt(t *testing.T) {
 	})
 }
 
+// A waiter whose session ends when it is its turn tries again. Its wait goes on.
+func TestZooKeeperSessionEndsInWait(t *testing.T) {
+	t.Parallel()
+	backendtest.RequireZooKeeper(t)
+	s, r := newShop(t, backendtest.StartEmbedded, 0), rung(t, "v14")
+	var end atomic.Bool
+	watching := make(chan struct{}, 100)
+	a, b := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
+		if cmd.Name() == "zk:check" && end.CompareAndSwap(true, false) {
+			return zk.ErrSessionExpired
+		}
+		err := next(ctx)
+		if cmd.Name() == "zk:watch" {
+			watching <- struct{}{}
+		}
+		return err
+	})), s.instance(t, r)
+	lease := b.lock(t, key(t), time.Minute)
+	got := a.waitFor(t.Context(), key(t), minute)
+	<-watching // so its next attempt begins with a check
+	end.Store(true)
+	unlock(t, lease)
+	unlock(t, has(t, got))
+	assert.False(t, end.Load())
+}
+
+// Pitfall 19: a wait that was cancelled leaves no node.
+func TestPitfall19CancelledWaitLeavesNoNode(t *testing.T) {
+	t.Parallel()
+	backendtest.RequireZooKeeper(t)
+	s, r := newShop(t, backendtest.StartEmbedded, 0), rung(t, "v14")
+	a, b := s.instance(t, r), s.instance(t, r)
+	b.lock(t, key(t), time.Minute)
+	ctx, cancel := context.WithCancel(t.Context())
+	got := a.waitFor(ctx, key(t), minute)
+	require.Eventually(t, func() bool { return b.locks(t, key(t)) == 2 }, margin, time.Millisecond)
+	cancel()
+	assert.Nil(t, <-got)
+	assert.Equal(t, 1, b.locks(t, key(t)))
+}
+
 // Pitfall 19: a create that was under way when its connection broke is carried out after its client has looked for it.
 // The node is swept although the first look did not find it. The lock is free again, and nobody queues behind himself.
 func TestPitfall19NodeCreatedAfterLook(t *testing.T) {
@@ -190,6 +244,32 @@ func TestPitfall19NodeCreatedAfterLook(t *testing.T) {
 		require.NoError(t, late())
 		require.True(t, b.freeWithin(t, key(t), 2*zkSession+margin), "the node stayed")
 		assert.True(t, a.tryOnce(t, key(t)))
+	})
+}
+
+// Pitfall 19: the create, the look-up and the first removals get no answer. The node is removed as soon as the server
+// answers, although its session lives on.
+func TestPitfall19NodeIsSweptLater(t *testing.T) {
+	t.Parallel()
+	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
+		b := s.instance(t, r)
+		require.True(t, b.tryOnce(t, key(t)), "the directory exists")
+		var created atomic.Bool
+		var unanswered atomic.Int64
+		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
+			if cmd.Name() == "zk:create" {
+				created.Store(next(ctx) == nil)
+				return os.ErrDeadlineExceeded
+			}
+			if unanswered.Add(1) <= 4 {
+				return os.ErrDeadlineExceeded
+			}
+			return next(ctx)
+		}))
+		_, err := a.tryLock(context.Background(), key(t), Options{TTL: ttl})
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		require.True(t, created.Load())
+		assert.True(t, b.freeWithin(t, key(t), margin))
 	})
 }
 
@@ -254,6 +334,27 @@ func TestZooKeeperSessionLossCancelsLease(t *testing.T) {
 		assert.ErrorIs(t, lease.Unlock(context.Background()), ErrLost)
 		assert.True(t, a.tryOnce(t, key(t)))
 		assert.NotEqual(t, first, a.ZooKeeper.SessionID())
+	})
+}
+
+// A check that gets no answer is no loss: a connection may break for less than the session's timeout.
+func TestZooKeeperLeaseOutlivesFailedCheck(t *testing.T) {
+	t.Parallel()
+	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
+		var fail atomic.Bool
+		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
+			if cmd.Name() == "zk:check" && fail.CompareAndSwap(true, false) {
+				return zk.ErrConnectionClosed
+			}
+			return next(ctx)
+		}))
+		assert.True(t, askAgain(t, true, func(time.Duration) bool {
+			lease := a.lock(t, key(t), ttl)
+			fail.Store(true)
+			time.Sleep(zkSession)
+			alive := lease.Context.Err() == nil && !fail.Load()
+			return lease.Unlock(t.Context()) == nil && alive
+		}))
 	})
 }
 

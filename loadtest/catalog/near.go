@@ -12,7 +12,7 @@ import (
 func DidYouMean(name string, known []string) string {
 	near, least := "", max(1, (len(name)+1)/3)+1
 	for _, k := range known {
-		far := levenshtein.ComputeDistance(strings.ToLower(name), k)
+		far := distance(strings.ToLower(name), k)
 		if len(name) >= 3 && strings.HasPrefix(k, strings.ToLower(name)) {
 			far = 1
 		}
@@ -24,4 +24,14 @@ func DidYouMean(name string, known []string) string {
 		return ""
 	}
 	return fmt.Sprintf(", did you mean %q?", near)
+}
+
+// distance is the number of letters to add, drop or replace. Two neighbours that changed places count as one.
+func distance(name, known string) int {
+	least := levenshtein.ComputeDistance(name, known)
+	for i := 1; i < len(name) && len(name) <= 2*len(known); i++ {
+		swapped := name[:i-1] + name[i:i+1] + name[i-1:i] + name[i+1:]
+		least = min(least, levenshtein.ComputeDistance(swapped, known)+1)
+	}
+	return least
 }

@@ -31,6 +31,8 @@ func TestNamesThatAreNearAreProposed(t *testing.T) {
 	_, err = scenario.Table.Select([]string{"Pause"}, []string{"V4", "RedLock"}, 2, 1)
 	assert.NoError(t, err, "as texts spell them")
 	assert.Empty(t, catalog.DidYouMean("", []string{"auto"}))
+	assert.Equal(t, `, did you mean "list"?`, catalog.DidYouMean("lits", []string{"all", "list"}), "two changed places")
+	assert.Empty(t, catalog.DidYouMean("lsit5", []string{"try"}))
 }
 
 // A selection without a cell says why it has none.

@@ -87,7 +87,7 @@ func (t Table) Part(names []string) (Table, error) {
 // Sort returns which of the names are scenarios, and which are rungs; see [Table.Part].
 func (t Table) Sort(names []string) (scenarios, rungs []string, err error) {
 	names = lower(names)
-	if err := known("scenario or rung", names, slices.Concat(t.names(), rungNames())); err != nil {
+	if err := known("scenario or rung", names, t.Known()); err != nil {
 		return nil, nil, err
 	}
 	for _, n := range names {
@@ -155,6 +155,9 @@ func known(what string, names, all []string) error {
 	}
 	return nil
 }
+
+// Known returns the names of all scenarios and rungs, and the numbers of the rungs.
+func (t Table) Known() []string { return slices.Concat(t.names(), rungNames()) }
 
 func (t Table) names() []string {
 	var names []string

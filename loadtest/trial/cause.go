@@ -134,9 +134,9 @@ func defect(cause, shown string, args ...any) *history.Defect {
 func (b *bench) unwoken(o *order, record map[*order][]carried) *history.Defect {
 	until := o.ended
 	if until.IsZero() && o.waited {
-		until = o.sent.Add(httpTime)
+		until = o.sent.Add(b.httpTime())
 	}
-	if until.IsZero() || o.outcome == history.Sold || len(b.extra) > 0 || !waits(record[o]) {
+	if until.IsZero() || o.outcome == history.Sold || len(b.extra) > 0 || !b.waits(record[o]) {
 		return nil
 	}
 	freed, free := b.freeAt(until, record)
@@ -147,10 +147,13 @@ func (b *bench) unwoken(o *order, record map[*order][]carried) *history.Defect {
 		b.nameOf(o), since(freed, until))
 }
 
-// waits reports whether an order of these commands asked for the lock, did not get it, and has not sold.
-func waits(commands []carried) (waits bool) {
+// waits reports whether an order of these commands asked for the lock, did not get it, and has not sold. A renewal asks
+// for none.
+func (b *bench) waits(commands []carried) (waits bool) {
 	for _, d := range deeds(commands) {
+		shape := b.shape(&d.Seen)
 		switch {
+		case b.passport.renewals[shape] && !b.passport.acquires[shape]:
 		case d.sold():
 			return false
 		case d.took() && !d.Delivered.IsZero():
@@ -178,9 +181,9 @@ func (b *bench) freeAt(then time.Time, record map[*order][]carried) (since time.
 	return since, len(has) == 0
 }
 
-// inOrder returns what all orders did, in the order in which the Redis got it.
+// inOrder returns what all orders did, in the order in which the Redis got it, and what several may have done.
 func (b *bench) inOrder(record map[*order][]carried) (all []deed) {
-	for _, o := range b.orders {
+	for _, o := range append(slices.Clip(b.orders), nil) {
 		all = append(all, deeds(record[o])...)
 	}
 	slices.SortStableFunc(all, func(x, y deed) int { return x.Sent.Compare(y.Sent) })
@@ -245,7 +248,8 @@ func (b *bench) holder(record map[*order][]carried, not *order, taken *deed) (ho
 				has = time.Time{}
 			}
 		}
-		if ttl := b.passport.TTL; !has.IsZero() && (ttl == 0 || taken.Sent.Sub(has) < ttl) {
+		if ttl := b.passport.TTL; !has.IsZero() && (ttl == 0 || taken.Sent.Sub(has) < ttl) &&
+			!isUnsure(taken.Key, has, taken.Sent, record) {
 			holder = o
 		}
 	}
@@ -272,7 +276,8 @@ func (b *bench) ended(f fault, record map[*order][]carried) bool {
 	const slack = 50 * time.Millisecond
 	ends := last.Add(b.passport.TTL - slack)
 	early := func(d deed) bool {
-		return d.took() && d.Sent.After(last) && d.Sent.Before(ends) && (free.IsZero() || d.Sent.Before(free))
+		return d.took() && d.Sent.After(last) && d.Sent.Before(ends) && (free.IsZero() || d.Sent.Before(free)) &&
+			!isUnsure(d.Key, last, d.Sent, record)
 	}
 	return !slices.ContainsFunc(b.orders, func(o *order) bool {
 		return o.at != anna.at && slices.ContainsFunc(deeds(record[o]), early)
@@ -387,7 +392,18 @@ func (b *bench) ownerBefore(d *deed, record map[*order][]carried) (owner *order)
 			}
 		}
 	}
+	if isUnsure(d.Key, since, d.Sent, record) {
+		return nil
+	}
 	return owner
+}
+
+// isUnsure reports whether a key was taken or removed between two moments by a command that several orders may have
+// sent.
+func isUnsure(key string, from, to time.Time, record map[*order][]carried) bool {
+	return slices.ContainsFunc(deeds(record[nil]), func(d deed) bool {
+		return d.Key == key && (d.took() || d.Releases()) && d.Sent.After(from) && d.Sent.Before(to)
+	})
 }
 
 // toldNo returns an order that was told no, and whose last write of the stock took a unit; nil if there is none.
@@ -403,12 +419,12 @@ func (b *bench) toldNo(record map[*order][]carried) *order {
 
 // howItRemoved says why an order removed another's lock.
 func (b *bench) howItRemoved(f history.Finding, record map[*order][]carried) string {
-	for o, commands := range record {
+	for _, o := range b.orders {
 		if len(f.Evidence) == 0 || f.Evidence[0].Orders[0] != b.Product+"-"+o.name {
 			continue
 		}
 		wrote, looked := false, false
-		for _, d := range deeds(commands) {
+		for _, d := range deeds(record[o]) {
 			switch {
 			case d.Releases() && strings.HasPrefix(d.Name, "eval"):
 				return "it does not compare the whole value"
@@ -489,7 +505,7 @@ func (b *bench) keptFor(o *order, record map[*order][]carried) string {
 			met = !took.IsZero()
 		}
 	}
-	if took.IsZero() || b.passport.TTL == 0 || o.outcome == history.Sold || b.diedAt(o.at) != history.Never {
+	if took.IsZero() || b.passport.TTL == 0 || o.outcome == history.Sold || o.left || b.diedAt(o.at) != history.Never {
 		return ""
 	}
 	return "the lock stayed until its TTL though its order was told no: nobody undoes an acquire without a reply"

@@ -61,6 +61,10 @@ func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 			// The lease ends while it works, somebody else sells, and the stock refuses its write.
 			f.order("ida", atA, history.Busy, 9000, 19000, f.acquire(9010), f.command(18000, history.EffectRefused, "eval"))
 			f.order("jan", atB, history.Sold, 9100, 12000, f.acquire(11500), f.leave(11600, 7), f.release(11700))
+			// A renewal finds its lock gone, and the order is told no when it has done its work: it waited for nothing.
+			f.order("kurt", atA, history.Busy, 20000, 27000, f.acquire(20010), f.read(20020),
+				f.renewal(22500, history.EffectTried))
+			f.order("lena", atB, history.Sold, 20000, 24000, f.acquire(22100), f.leave(22200, 6), f.release(22300))
 		},
 	} {
 		f := forge()

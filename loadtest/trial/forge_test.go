@@ -115,11 +115,15 @@ func (f *forgery) judge(name string) *history.Cell {
 			history.Instance{Name: e.Name, Clock: "loadtest", Offsets: make([]history.Offset, 2)})
 	}
 	var writes []written
-	for _, o := range f.orders {
-		for _, cmd := range f.record[o] {
+	for o, commands := range f.record {
+		for _, cmd := range commands {
 			if carriedWrite(cmd) {
 				n, err := strconv.ParseInt(cmd.Args[len(cmd.Args)-1], 10, 64)
-				writes = append(writes, written{wire.Entered{At: cmd.Sent, After: n, Counts: err != nil}, o.at})
+				w := written{Entered: wire.Entered{At: cmd.Sent, After: n, Counts: err != nil}}
+				if o != nil {
+					w.at = o.at
+				}
+				writes = append(writes, w)
 			}
 		}
 	}
@@ -132,9 +136,7 @@ func (f *forgery) judge(name string) *history.Cell {
 		left = w.After
 	}
 	units := f.unitsOf(writes, f.record)
-	for _, o := range f.orders {
-		c.Ops = append(c.Ops, f.op(o, f.record[o], units[o], true))
-	}
+	c.Ops = f.ops(f.record, units, true, f.after(60000))
 	c.Left, c.Faults, c.Client.Asked, c.Client.Delivered = &left, f.faults, len(c.Ops), len(c.Ops)
 	c.Findings, c.Coverage = audit.Judge(c)
 	f.explain(fault{name: name}, c, f.record)

@@ -13,13 +13,25 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// replyOf is a trap for the reply of a step at an instance, when it has done what that step does. If orders send the
-// same before they have the lock, it is the one that comes under it.
+// replyOf is a trap for the reply of a step at an instance, when it has done what that step does. If an order sends the
+// same several times, it is the one that comes as many commands after the acquire as in a plain sale.
 func (b *bench) replyOf(at int, s *step) *trap {
-	early := b.passport.comesEarly(s)
+	early, ahead := b.passport.comesEarly(s), b.passport.aheadOf(s)
+	var taken time.Time // when the lock was taken last
+	came := 0           // since then
 	return &trap{at: at, reply: true,
 		is: func(cmd *wire.Command) bool {
-			return b.shape(&cmd.Seen) == s.shape && (!early || b.hasLock(at))
+			if b.shape(&cmd.Seen) != s.shape {
+				return false
+			}
+			if since := b.hasLock(at); !since.Equal(taken) {
+				taken, came = since, 0
+			}
+			if early && taken.IsZero() {
+				return false
+			}
+			came++
+			return came > ahead
 		},
 		did: func(effects []history.Command) bool {
 			return len(s.effects) == 0 || anyOf(effects, func(c *history.Command) bool {
@@ -28,12 +40,17 @@ func (b *bench) replyOf(at int, s *step) *trap {
 		}}
 }
 
-// hasLock reports whether an instance has taken the lock, and not released it.
-func (b *bench) hasLock(at int) (has bool) {
+// hasLock returns when an instance took the lock last, zero if it has released it since.
+func (b *bench) hasLock(at int) (since time.Time) {
 	for _, d := range deeds(b.sentBy(at)) {
-		has = (has || d.took()) && !d.Releases()
+		switch {
+		case d.took():
+			since = d.Sent
+		case d.Releases():
+			since = time.Time{}
+		}
 	}
-	return has
+	return since
 }
 
 // atWrite is a trap for Anna's write of the stock.
@@ -91,11 +108,7 @@ func (b *bench) bert(atMost time.Duration) { b.bertUntil(atB, atMost, nil) }
 func (b *bench) bertUntil(at int, atMost time.Duration, happened <-chan struct{}) (o *order) {
 	late := time.After(atMost)
 	for n := 1; ; n++ {
-		name := "bert"
-		if n > 1 {
-			name = fmt.Sprintf("bert-%d", n)
-		}
-		o = b.order(name, at)
+		o = b.order(nth("bert", n), at)
 		select {
 		case <-o.done:
 		case <-happened:
@@ -112,6 +125,14 @@ func (b *bench) bertUntil(at int, atMost time.Duration, happened <-chan struct{}
 			return o
 		}
 	}
+}
+
+// nth names the order that somebody sends for the nth time.
+func nth(name string, n int) string {
+	if n == 1 {
+		return name
+	}
+	return fmt.Sprintf("%s-%d", name, n)
 }
 
 func (b *bench) order(name string, at int) *order { return b.buy(name, at, history.Buy, b.Order, 0) }
@@ -308,10 +329,15 @@ func (b *bench) isStep(steps []step, k int) func(*wire.Command) bool {
 func lost(text string) deal {
 	return func(b *bench, anna *order, _ *trap) string {
 		b.note(anna, time.Now(), "", "%s", text)
-		<-anna.done
-		<-b.order("bert", atB).done
+		b.bertAfter(anna)
 		return ""
 	}
+}
+
+// bertAfter has Bert buy at b once Anna has ended, in the time in which a fresh order has to get through.
+func (b *bench) bertAfter(anna *order) {
+	<-anna.done
+	b.sellAt(atB, "bert", history.Buy, endOf(anna, b.record()[anna]))
 }
 
 // aMoment is longer than some wait for a reply before they let go of what they asked for, and shorter than clients do.
@@ -323,8 +349,7 @@ func lateReply(b *bench, anna *order, held *trap) string {
 	wait(anna, aMoment)
 	b.unset(held)
 	b.note(anna, since, "", "a reply late by %s", round(time.Since(since)))
-	<-anna.done
-	<-b.order("bert", atB).done
+	b.bertAfter(anna)
 	return ""
 }
 
@@ -333,7 +358,11 @@ func lateAcquire(b *bench, anna *order, acquire *trap) string {
 	b.ends[atA].wire.BreakClients()
 	wait(anna, margin)
 	b.land(acquire)
-	<-b.order("bert", atB).done
+	if !isClosed(anna.done) { // she asks for the lock again
+		b.order("bert", atB)
+		return ""
+	}
+	b.bertAfter(anna)
 	return ""
 }
 
@@ -386,7 +415,7 @@ func dieWaiting(b *bench, anna *order) { _ = crash(b, anna, nil) }
 
 // settle waits for what a shop does for a customer who has hung up: it may still buy for her.
 func (b *bench) settle(o *order) {
-	for until := time.Now().Add(margin); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+	for until := time.Now().Add(b.passport.takes + margin); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
 		if b.ends[o.at].isDown() {
 			return
 		}
@@ -401,7 +430,8 @@ func hangUpWorking(b *bench, anna *order, held *trap) string {
 	anna.hang()
 	time.Sleep(200 * time.Millisecond)
 	b.unset(held)
-	<-b.order("bert", atB).done
+	b.settle(anna)
+	b.bertAfter(anna)
 	return ""
 }
 
@@ -457,7 +487,7 @@ func keyRemoved(renewed bool) func(b *bench, anna *order, held *trap) string {
 	}
 }
 
-// busy puts the lock's keys back as they were when somebody had them, without a TTL, until the order is answered.
+// busy puts the lock's keys back as they were when somebody had them, without a TTL, until the order has ended.
 func busy(b *bench) string {
 	p, since := b.passport, time.Now()
 	err := b.alone(func(to *redis.Client) error {
@@ -473,7 +503,7 @@ func busy(b *bench) string {
 	}
 	taken := time.Now()
 	anna := b.order("anna", atA)
-	wait(anna, httpTime*3/4)
+	<-anna.done
 	if !tookAt(b.record()[anna]).IsZero() {
 		return "a key that is put back does not keep the lock: its end is in its value"
 	}

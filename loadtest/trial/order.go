@@ -32,8 +32,8 @@ func ParseRequest(text string) (r Request, err error) {
 }
 
 const (
-	// httpTime is how long an order may take: longer than libraries try again.
-	httpTime = 20 * time.Second
+	// leastHTTPTime is longer than libraries try again, and mostHTTPTime bounds how long a cell takes.
+	leastHTTPTime, mostHTTPTime = 20 * time.Second, time.Minute
 	// mostOfBody bounds what is read of an answer.
 	mostOfBody = 64 << 10
 )
@@ -47,28 +47,43 @@ type order struct {
 	hang  context.CancelFunc // the customer hangs up
 	done  chan struct{}      // closed when it has ended; then the rest is known
 
+	over    time.Time // when it ended, with an answer or without
 	ended   time.Time // when it was answered; zero: it was not
 	status  int
 	outcome history.Outcome
 	detail  string
 	page    bool // the answer is HTML
+	left    bool // its customer hung up, or waited no longer: the instance may still work for it
 	waited  bool // it was not answered for as long as an order may take
+	fresh   bool // it shows whether an order gets through after the fault
 }
+
+// httpTime is how long an order may take. It covers the lease, or an instance would still work for the order before
+// when the next one comes.
+func (t *Trial) httpTime() time.Duration { return min(max(leastHTTPTime, t.patience()), mostHTTPTime) }
 
 // buy sends an order.
 func (b *bench) buy(name string, at int, phase history.Phase, how Request, work time.Duration) *order {
-	ctx, cancel := context.WithTimeout(b.ctx, httpTime)
+	ctx, cancel := context.WithTimeout(b.ctx, b.httpTime())
 	o := &order{name: name, at: at, phase: phase, hang: cancel, done: make(chan struct{}), sent: time.Now()}
 	b.orders = append(b.orders, o)
 	ms := strconv.FormatInt(work.Milliseconds(), 10)
 	fill := strings.NewReplacer("{product}", b.Product, "{order}", name, "{ms}", ms)
+	url := "http://" + b.ends[at].shop.Addr() + fill.Replace(how.Path)
 	go func() {
-		defer close(o.done)
 		defer cancel()
-		url := "http://" + b.ends[at].shop.Addr() + fill.Replace(how.Path)
-		o.send(ctx, b.client, url, how.Method, fill.Replace(how.Body), b.Sold)
+		o.ask(ctx, b.client, url, how.Method, fill.Replace(how.Body), b.Sold)
 	}()
 	return o
+}
+
+// ask sends the request, and notes when it has ended, and whether its customer left before.
+func (o *order) ask(ctx context.Context, with *http.Client, url, method, body string, sold *regexp.Regexp) {
+	defer close(o.done)
+	o.send(ctx, with, url, method, body, sold)
+	o.over = time.Now()
+	o.left = o.ended.IsZero() && ctx.Err() != nil
+	o.waited = o.left && errors.Is(ctx.Err(), context.DeadlineExceeded)
 }
 
 // send sends the request, and notes what became of it.
@@ -86,7 +101,7 @@ func (o *order) send(ctx context.Context, with *http.Client, url, method, body s
 	}
 	answer, err := with.Do(r)
 	if err != nil {
-		o.detail, o.waited = "no answer: "+err.Error(), errors.Is(err, context.DeadlineExceeded)
+		o.detail = "no answer: " + err.Error()
 		if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
 			o.outcome, o.ended, o.detail = history.NotSold, time.Now(), "nobody listens"
 		}

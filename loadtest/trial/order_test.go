@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -95,4 +96,39 @@ func TestOutcomesOfAnswers(t *testing.T) {
 	nobody.send(t.Context(), &http.Client{Timeout: time.Minute}, "http://127.0.0.1:1", "POST", "", nil)
 	assert.Equal(t, history.NotSold, nobody.outcome)
 	assert.Equal(t, "nobody listens", nobody.detail)
+}
+
+// An order may take as long as the lease lasts, or its instance would still work for it when the next one comes.
+func TestHTTPTimeCoversTheLease(t *testing.T) {
+	for lease, want := range map[time.Duration]time.Duration{
+		0: 20 * time.Second, 2 * time.Second: 20 * time.Second, 30 * time.Second: 32 * time.Second, time.Minute: time.Minute,
+	} {
+		assert.Equal(t, want, (&Trial{passport: &Passport{TTL: lease}}).httpTime())
+	}
+}
+
+// An instance may still work for a customer who hung up or waited no longer, and for no other one.
+func TestOrdersWhoseCustomersLeave(t *testing.T) {
+	asked := make(chan struct{})
+	shop := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	defer shop.Close()
+	o := &order{done: make(chan struct{})}
+	ctx, hang := context.WithCancel(t.Context())
+	go o.ask(ctx, shop.Client(), shop.URL, "POST", "", nil)
+	<-asked
+	hang()
+	<-o.done
+	assert.True(t, o.left)
+	assert.False(t, o.waited)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	o = &order{done: make(chan struct{})}
+	go o.ask(ctx, shop.Client(), shop.URL, "POST", "", nil)
+	<-asked
+	<-o.done
+	assert.True(t, o.left)
+	assert.True(t, o.waited)
 }

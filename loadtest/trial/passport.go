@@ -112,6 +112,21 @@ func (p *Passport) comesEarly(s *step) bool {
 	return slices.ContainsFunc(p.steps[:max(0, first)], func(one step) bool { return one.shape == s.shape })
 }
 
+// aheadOf returns how many commands like that step's a sale sends before it, since it has taken the lock.
+func (p *Passport) aheadOf(s *step) (n int) {
+	for i := range p.steps {
+		switch one := &p.steps[i]; {
+		case one == s:
+			return n
+		case one.has(acquired):
+			n = 0
+		case one.shape == s.shape:
+			n++
+		}
+	}
+	return n
+}
+
 // misread says how a sale comes to write a stock that it has not read under its lock; "" if it reads it there, or
 // writes what depends on what is there.
 func (p *Passport) misread() string {

@@ -31,16 +31,20 @@ func TestAPassportOfASale(t *testing.T) {
 		held          int // the step before the write
 		misread       string
 		early         bool
+		ahead         int // so many like it come before it under the lock
 	}{
-		{"right", []step{take, read, write, free}, "a script", "v4", 1, "", false},
+		{"right", []step{take, read, write, free}, "a script", "v4", 1, "", false, 0},
 		{"a read before the lock", []step{read, take, write, free}, "a script", "v4", 1,
-			"it reads the stock before it has the lock", false},
-		{"a read before the lock, and under it", []step{read, take, read, write, free}, "a script", "v4", 2, "", true},
-		{"no read", []step{take, write, free}, "a script", "v4", 0, "it writes the stock without having read it", false},
-		{"the lock's other key after the read", []step{take, read, take, write, free}, "a script", "v4", 1, "", false},
-		{"released with the write", []step{take, read, watch, atOnce}, withWrite, "v4", 1, "", false},
+			"it reads the stock before it has the lock", false, 0},
+		{"a read before the lock, and under it", []step{read, take, read, write, free}, "a script", "v4", 2, "", true, 0},
+		{"two reads under the lock", []step{take, read, read, write, free}, "a script", "v4", 2, "", false, 1},
+		{"a read before the lock, and two under it", []step{read, take, read, read, write, free}, "a script", "v4", 3, "",
+			true, 1},
+		{"no read", []step{take, write, free}, "a script", "v4", 0, "it writes the stock without having read it", false, 0},
+		{"the lock's other key after the read", []step{take, read, take, write, free}, "a script", "v4", 1, "", false, 0},
+		{"released with the write", []step{take, read, watch, atOnce}, withWrite, "v4", 1, "", false, 0},
 		{"a release that watches", []step{take, read, write, watch, look, remove}, "WATCH, GET, EXEC", "v4",
-			1, "", false},
+			1, "", false, 0},
 	} {
 		p := &Passport{Locks: []string{"lock"}, TTL: 2 * time.Second, steps: sale.steps, acquires: shapes{},
 			releases: shapes{}, renewals: shapes{}, writes: shapes{}}
@@ -55,6 +59,7 @@ func TestAPassportOfASale(t *testing.T) {
 		assert.Equal(t, &p.steps[sale.held], p.beforeWrite(), sale.what)
 		assert.Equal(t, sale.misread, p.misread(), sale.what)
 		assert.Equal(t, sale.early, p.comesEarly(p.beforeWrite()), sale.what)
+		assert.Equal(t, sale.ahead, p.aheadOf(p.beforeWrite()), sale.what)
 	}
 }
 

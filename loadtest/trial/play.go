@@ -2,7 +2,6 @@ package trial
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -39,6 +38,9 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 	if why == "" && f.asks != nil {
 		why = f.asks(b, record)
 	}
+	if why == "" {
+		why = b.givenUp()
+	}
 	cell.Aborted = why
 	b.explain(f, cell, record)
 	died, all := b.died()
@@ -68,35 +70,94 @@ func (b *bench) heal() {
 	}
 }
 
+// endOf returns when an order had ended: when it was answered, or when its instance gave the lock back for a customer
+// who had left.
+func endOf(o *order, commands []carried) (end time.Time) {
+	end = o.over
+	for _, d := range deeds(commands) {
+		if o.left && d.Releases() {
+			end = later(end, d.Sent)
+		}
+	}
+	return end
+}
+
 // fresh sends orders to each instance that is up, until one sells. It returns those of an instance where none got
 // through in time, or all. The shelf is full, so that an order that gets through sells.
 func (b *bench) fresh() (probes []*order, err error) {
 	if err := b.put(onShelf); err != nil {
 		return nil, err
 	}
-	for _, at := range []int{atB, atA} { // a has seen the fault, and may have left something that lets it in
-		e := b.ends[at]
-		own, through := b.freshAt(at)
-		switch {
-		case b.ctx.Err() != nil:
-			return nil, context.Cause(b.ctx)
-		case through:
-			probes = append(probes, own...)
-		case !e.isDown():
-			return own, nil
-		}
+	over := time.Now()
+	if anna := b.annas(); anna != nil {
+		over = endOf(anna, b.record()[anna])
 	}
-	return probes, nil
+	probes = eachInTurn(over, b.freshAt)
+	return probes, context.Cause(b.ctx)
 }
 
-// freshAt sends orders to an instance, until one sells, the time for that is over, or the instance has ended.
-func (b *bench) freshAt(at int) (own []*order, through bool) {
-	for begun := time.Now(); ; time.Sleep(50 * time.Millisecond) {
-		left := b.patience() - time.Since(begun)
+// eachInTurn asks b, and then a, whether or not b sold: a has seen the fault, and may have left something that lets it
+// in. The time in which an order has to get through is counted from the end of the fault, and then from the sale at b.
+func eachInTurn(since time.Time, ask func(at int, since time.Time) (own []*order, stuck bool)) (probes []*order) {
+	for _, at := range []int{atB, atA} {
+		own, stuck := ask(at, since)
+		if stuck {
+			return own
+		}
+		probes = append(probes, own...)
+		if len(own) > 0 {
+			since = own[len(own)-1].over
+		}
+	}
+	return probes
+}
+
+// freshAt returns the orders that show whether one gets through at an instance since then: fresh ones, and Bert's, if
+// he came since then in vain. It is stuck if it is up and none gets through in time. There are none if it is down.
+func (b *bench) freshAt(at int, since time.Time) (own []*order, stuck bool) {
+	own, turn, stuck := b.alreadyAt(at, since, b.record())
+	if stuck {
+		return own, true
+	}
+	turn = later(turn, time.Now().Add(-b.passport.lease())) // one that is sent now has the margin at least
+	fresh, through := b.sellAt(at, "fresh-"+b.ends[at].Name, history.Probe, turn)
+	if b.ends[at].isDown() {
+		return nil, false
+	}
+	return append(own, fresh...), !through
+}
+
+// alreadyAt returns the orders that have come to an instance since then in vain, and when the last one sold, from which
+// the time of the next one is counted. It is stuck if an order that came before still found the lock taken when nobody
+// should have had it.
+func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]carried) (
+	own []*order, turn time.Time, stuck bool,
+) {
+	stillTaken := func(d deed) bool { return d.Acquires() && !d.took() && d.Sent.After(since.Add(b.patience())) }
+	turn = since
+	for _, o := range b.orders {
+		switch sold := o.outcome == history.Sold; {
+		case o.phase != history.Buy:
+		case sold && o.at == at && o.sent.Before(since) && slices.ContainsFunc(deeds(record[o]), stillTaken):
+			return []*order{o}, turn, true
+		case sold && o.over.After(turn):
+			turn, own = o.over, nil
+		case o.at == at && !o.sent.Before(since):
+			own = append(own, o)
+		}
+	}
+	return own, turn, false
+}
+
+// sellAt sends orders to an instance, one after the other, until one sells, the time since then in which one has to get
+// through is over, or the instance has ended.
+func (b *bench) sellAt(at int, name string, phase history.Phase, since time.Time) (own []*order, through bool) {
+	for ; ; time.Sleep(50 * time.Millisecond) {
+		left := b.patience() - time.Since(since)
 		if left < 0 || b.ends[at].isDown() || b.ctx.Err() != nil {
 			return own, false
 		}
-		o := b.buy(fmt.Sprintf("fresh-%s-%d", b.ends[at].Name, len(own)+1), at, history.Probe, b.Order, 0)
+		o := b.buy(nth(name, len(own)+1), at, phase, b.Order, 0)
 		own = append(own, o)
 		wait(o, left+500*time.Millisecond)
 		if isClosed(o.done) && o.outcome == history.Sold {

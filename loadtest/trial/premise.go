@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -157,4 +158,15 @@ func renewed(b *bench, record map[*order][]carried) string {
 func waited(b *bench, record map[*order][]carried) string {
 	asked := func(c carried) bool { return b.asks(c) && b.since(c.Came) < b.faults[0].End }
 	return either(slices.ContainsFunc(record[b.annas()], asked), "", "Anna had not asked for the lock yet")
+}
+
+// givenUp says which order still waited when its time was over: what would have come of it nobody knows. A customer who
+// hangs up, or whose instance is killed, waits no more.
+func (b *bench) givenUp() string {
+	for _, o := range b.orders {
+		if o.phase == history.Buy && o.waited {
+			return fmt.Sprintf("%s still waited after %s", b.nameOf(o), b.httpTime())
+		}
+	}
+	return ""
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"stockapi/loadtest/audit"
@@ -62,30 +64,42 @@ func (b *bench) sentBy(at int) (all []carried) {
 }
 
 // record returns the commands of each order: those that its instance sent while it was open, or after it, before the
-// next one came. A command that asks for no lock is that order's whose token it names, such as a late renewal.
+// next one came. Under nil are those that several orders may have sent: they prove nothing of any.
 func (b *bench) record() map[*order][]carried {
 	record := map[*order][]carried{}
 	for at := range b.ends {
-		tokens := map[string]*order{}
-		for _, c := range b.sentBy(at) {
-			o := b.openAt(at, c.Came)
-			if o == nil {
-				continue
-			}
-			if !c.did((*history.Command).Acquires) && !b.passport.Name {
-				o = ownerOf(c, tokens, o)
-			}
-			if c.did(acquired) {
-				for _, arg := range c.Args[min(2, len(c.Args)):] {
-					if len(arg) >= leastToken && arg != b.shelf().Key {
-						tokens[arg] = o
-					}
-				}
-			}
-			record[o] = append(record[o], c)
-		}
+		b.attribute(at, b.sentBy(at), record)
 	}
 	return record
+}
+
+// attribute adds the commands of an instance to those of their orders. One that asks for no lock is that order's whose
+// token it names, such as a late renewal.
+func (b *bench) attribute(at int, commands []carried, record map[*order][]carried) {
+	tokens, alone := map[string]*order{}, map[*order]bool{}
+	for _, c := range commands {
+		o := b.openAt(at, c.Came)
+		if o == nil {
+			continue
+		}
+		if _, known := alone[o]; !known {
+			alone[o] = b.isAlone(o, record)
+		}
+		if !alone[o] {
+			o = nil
+		}
+		if !c.did((*history.Command).Acquires) && !b.passport.Name {
+			o = ownerOf(c, tokens, o)
+		}
+		if c.did(acquired) {
+			for _, arg := range c.values() {
+				if len(arg) >= leastToken && arg != b.shelf().Key && !slices.Contains(b.passport.Locks, arg) {
+					tokens[arg] = o
+				}
+			}
+		}
+		record[o] = append(record[o], c)
+	}
 }
 
 // openAt returns the order that was sent to an instance last by then, nil if none was.
@@ -98,6 +112,31 @@ func (b *bench) openAt(at int, then time.Time) (last *order) {
 	return last
 }
 
+// isAlone reports whether an order's instance worked for no customer who had left when it was sent.
+func (b *bench) isAlone(o *order, record map[*order][]carried) bool {
+	return !slices.ContainsFunc(b.orders, func(other *order) bool {
+		return other != o && other.at == o.at && other.sent.Before(o.sent) && isClosed(other.done) && other.left &&
+			!other.isOver(record[other], o.sent)
+	})
+}
+
+// isOver reports whether an instance did nothing more by then for an order whose customer had left: it had given the
+// lock back, or had never taken it, and sent nothing for so long that it waits no more.
+func (o *order) isOver(commands []carried, then time.Time) bool {
+	last, took, released := o.over, false, false
+	for _, c := range commands {
+		if c.Delivered.IsZero() || c.Delivered.After(then) {
+			return false
+		}
+		last = later(last, c.Delivered)
+		if c.did((*history.Command).Releases) {
+			took, released = false, true
+		}
+		took = took || c.did(acquired)
+	}
+	return !took && (released || then.Sub(last) >= margin)
+}
+
 // ownerOf returns the order whose token a command names, or else that one.
 func ownerOf(c carried, tokens map[string]*order, other *order) *order {
 	for _, arg := range c.Args {
@@ -106,6 +145,18 @@ func ownerOf(c carried, tokens map[string]*order, other *order) *order {
 		}
 	}
 	return other
+}
+
+// values returns the arguments that follow the key of a command, or the keys of a script.
+func (c *carried) values() []string {
+	from := 2
+	if verb := strings.ToLower(c.Args[0]); strings.HasPrefix(verb, "eval") || strings.HasPrefix(verb, "fcall") {
+		if len(c.Args) > 2 {
+			keys, _ := strconv.Atoi(c.Args[2])
+			from = 3 + max(0, keys)
+		}
+	}
+	return c.Args[min(from, len(c.Args)):]
 }
 
 // leastToken is the length of the shortest token that no other argument is by chance.
@@ -171,7 +222,7 @@ func (b *bench) complete(c *history.Cell, f fault) (record map[*order][]carried,
 	if err != nil {
 		return nil, err
 	}
-	bought := b.orders
+	bought, over := slices.Clone(b.orders), time.Now()
 	fresh, err := b.fresh()
 	if err != nil {
 		return nil, err
@@ -183,7 +234,13 @@ func (b *bench) complete(c *history.Cell, f fault) (record map[*order][]carried,
 			return nil, err
 		}
 	}
-	b.orders = slices.Concat(bought, fresh)
+	b.orders = bought
+	for _, o := range fresh {
+		o.fresh = true
+		if !slices.Contains(bought, o) {
+			b.orders = append(b.orders, o)
+		}
+	}
 	entered := b.entered(writes[b.before:])
 	var units map[*order][]int64
 	if f.crowd > 0 {
@@ -191,14 +248,27 @@ func (b *bench) complete(c *history.Cell, f fault) (record map[*order][]carried,
 	} else {
 		units = b.unitsOf(entered, record)
 	}
-	for _, o := range b.orders {
-		c.Ops = append(c.Ops, b.op(o, record[o], units[o], f.crowd == 0))
-	}
+	c.Ops = append(c.Ops, b.ops(record, units, f.crowd == 0, over)...)
 	c.Ops = append(c.Ops, b.extra...)
 	away, longest := b.stalls.Since(b.begun)
 	c.Client = &history.Client{Asked: len(c.Ops), Delivered: len(c.Ops), Loop: "closed", Away: away, Longest: longest}
 	c.Findings, c.Coverage = audit.Judge(c)
 	return record, nil
+}
+
+// ops returns the orders as a history has them. Where one of several wrote the stock before fresh orders came, nobody
+// knows which of them has sold.
+func (b *bench) ops(record map[*order][]carried, units map[*order][]int64, looked bool, fresh time.Time) []history.Op {
+	var ops []history.Op
+	unsure := slices.ContainsFunc(record[nil], func(c carried) bool { return carriedWrite(c) && c.Came.Before(fresh) })
+	for _, o := range b.orders {
+		op := b.op(o, record[o], units[o], looked && !unsure)
+		if unsure && o.phase == history.Buy && op.Outcome == history.Sold && len(op.Units) == 0 {
+			op.Outcome, op.Detail = history.Unknown, "one of several orders wrote the stock; "+op.Detail
+		}
+		ops = append(ops, op)
+	}
+	return ops
 }
 
 // op returns an order as a history has it. Whether an order without an answer sold is told by its writes.
@@ -208,6 +278,9 @@ func (b *bench) op(o *order, commands []carried, units []int64, looked bool) his
 	op.Due = op.Sent
 	if o.phase == history.Probe {
 		op.Quantity = 0
+	}
+	if o.fresh { // Bert, too, if he came after Anna
+		op.Phase = history.Probe
 	}
 	if !o.ended.IsZero() {
 		op.Done, op.Latency = b.since(o.ended), o.ended.Sub(o.sent)

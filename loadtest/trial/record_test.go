@@ -2,6 +2,7 @@ package trial
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -167,6 +168,108 @@ func TestAnOrderWithoutAnAnswerIsTakenByItsWrites(t *testing.T) {
 	assert.Equal(t, history.Unknown, op.Outcome)
 	assert.Equal(t, []int64{10}, op.Units)
 	assert.Len(t, op.Trace, 3)
+}
+
+// A command is that order's whose instance was open for it alone, or whose token it names. What an instance sends while
+// it may still work for a customer who has left is nobody's: it is no claim, and shows no defect.
+func TestWhoseACommandIs(t *testing.T) {
+	for _, one := range []struct {
+		what               string
+		left, named        bool // Anna's customer has left at 90 ms; all orders of an instance have one value
+		next               int  // when Bert comes, in ms
+		commands           func(*forgery) []carried
+		anna, bert, nobody int
+	}{
+		{"each order's own, after its answer too", false, false, 100, func(f *forgery) []carried {
+			return []carried{f.acquire(10), f.write(30), f.del(60), f.acquire(110), f.write(130)}
+		}, 3, 2, 0},
+		{"the next order's write is not that of an order whose customer has left", true, false, 100, func(f *forgery) []carried {
+			return []carried{f.tried(10), f.acquire(110), f.write(130), f.del(140)}
+		}, 1, 0, 3},
+		{"a token tells whose a late release is", true, false, 100, func(f *forgery) []carried {
+			return []carried{f.acquire(10), f.write(130), f.release(140), f.del(150)}
+		}, 2, 0, 2},
+		{"a token that several orders may have taken shows nothing", true, false, 100, func(f *forgery) []carried {
+			return []carried{f.tried(10), f.acquire(110), f.release(140)}
+		}, 1, 0, 2},
+		{"an instance's value is no token", true, true, 100, func(f *forgery) []carried {
+			return []carried{f.acquire(10), f.release(140)}
+		}, 1, 0, 1},
+		{"the key of a script is no token", false, false, 100, func(f *forgery) []carried {
+			return []carried{f.command(10, history.EffectAcquired, "eval", "take", "2", lockKey, "a channel of the lock", "9"),
+				f.command(130, history.EffectNothing, "get", lockKey),
+				f.command(140, history.EffectNothing, "publish", "a channel of the lock", "free")}
+		}, 1, 2, 0},
+		{"a script's argument is", false, false, 100, func(f *forgery) []carried {
+			return []carried{f.command(10, history.EffectAcquired, "eval", "take", "1", lockKey, "a token of its own"),
+				f.release(140)}
+		}, 2, 0, 0},
+		{"an instance that has given the lock back works for nobody", true, false, 100, func(f *forgery) []carried {
+			return []carried{f.acquire(10), f.release(60), f.acquire(110), f.write(130)}
+		}, 2, 2, 0},
+		{"a waiter that asks no more has gone, too", true, false, 2100, func(f *forgery) []carried {
+			return []carried{f.tried(10), f.acquire(2110), f.write(2130)}
+		}, 1, 2, 0},
+		{"one that waits for a reply has not", true, false, 2100, func(f *forgery) []carried {
+			return []carried{without(f.tried(10)), f.acquire(2110), f.write(2130)}
+		}, 1, 0, 2},
+		{"nor has one that has the lock", true, false, 2100, func(f *forgery) []carried {
+			return []carried{f.acquire(10), f.write(2130)}
+		}, 1, 0, 1},
+	} {
+		f := forge()
+		f.passport.Name = one.named
+		anna := f.order("anna", atA, history.Sold, 0, 90)
+		bert := f.order("bert", atA, history.Sold, one.next, one.next+90)
+		anna.over = anna.ended
+		if one.left {
+			anna.ended, anna.left, anna.outcome = time.Time{}, true, history.Unknown
+		}
+		record := map[*order][]carried{}
+		f.attribute(atA, one.commands(f), record)
+		assert.Equal(t, []int{one.anna, one.bert, one.nobody}, []int{len(record[anna]), len(record[bert]), len(record[nil])},
+			one.what)
+		assert.Empty(t, f.seen(record), one.what)
+	}
+}
+
+// Commands that several orders may have sent are no defect's evidence: a lock is not known to be free that one of them
+// took, nor to be held that one of them removed.
+func TestNobodysCommandsShowNoDefect(t *testing.T) {
+	for _, one := range []struct {
+		forged func(*forgery)
+		nobody func(*forgery) carried
+	}{
+		{func(f *forgery) {
+			f.order("anna", atA, history.Busy, 0, 5000, f.tried(10), f.tried(20))
+			f.order("bert", atB, history.Sold, 0, 600, f.acquire(5), f.read(20), f.write(30), f.release(530))
+		}, func(f *forgery) carried { return f.acquire(600) }},
+		{func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 900, f.acquire(10), f.read(20), f.renewal(610, history.EffectAcquired),
+				f.write(700), f.release(800))
+			f.passport.renewals = map[string]bool{}
+			f.order("bert", atB, history.Sold, 100, 900, f.acquire(300), f.write(850))
+		}, func(f *forgery) carried { return f.del(500) }},
+	} {
+		f := forge()
+		one.forged(f)
+		assert.NotEmpty(t, f.seen(f.record))
+		f.record[nil] = []carried{one.nobody(f)}
+		assert.Empty(t, f.seen(f.record))
+	}
+}
+
+// Who has sold is not known if one of several orders wrote the stock, and no unit is missing.
+func TestNobodysWritesLeaveTheStockOpen(t *testing.T) {
+	f := forge()
+	anna := f.order("anna", atA, history.Unknown, 0, 0, f.tried(10))
+	anna.left = true
+	f.order("bert", atA, history.Sold, 100, 190)
+	f.record[nil] = []carried{f.acquire(110), f.write(130), f.del(140)}
+	c := f.judge("hang-up 1")
+	assert.Empty(t, broken(c), c.Findings)
+	assert.Empty(t, c.Defect)
+	assert.Equal(t, history.Indeterminate, c.Finding(history.Stock).Result)
 }
 
 // A shop is named by its own file, where the command line names one, and not by its interpreter.

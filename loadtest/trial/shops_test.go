@@ -41,6 +41,7 @@ const (
 var shops = []shop{
 	{file: inPython, kind: "right"},
 	{file: inPython, kind: "looks-twice"},
+	{file: inPython, kind: "reads-twice"},
 	{file: inPython, kind: "renewed"},
 	{file: inPython, kind: "fenced"},
 	{file: inPython, kind: "lock-free"},
@@ -62,6 +63,7 @@ var shops = []shop{
 	{inPython, "per-instance", 1, "each instance has a key of its own", "two-instances"},
 	{inPython, "no-ttl", 1, "no TTL", "crash 1"},
 	{inPython, "renew-after", 1, "still renewed after the order", "request-lost 4"},
+	{inPython, "renews-on", 1, "still renewed after the order", "request-lost 4"},
 	{inPython, "read-first", 1, "it reads the stock before it has the lock", "two-instances"},
 	{inPython, "remember", 1, "it writes the stock without having read it", "two-instances"},
 	{inPython, "look-then-set", 1, "it looks for the lock and takes it in two commands", "two-instances"},

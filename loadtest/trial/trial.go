@@ -48,7 +48,7 @@ type Trial struct {
 
 const (
 	onShelf = 100
-	// margin is the time beyond a lease in which a fresh order has to get through.
+	// margin is the time beyond a lease and a sale in which a fresh order has to get through.
 	margin = 2 * time.Second
 )
 
@@ -98,8 +98,8 @@ func (t *Trial) shelf() wire.Shelf {
 	return s
 }
 
-// patience is the time in which a fresh order has to get through.
-func (t *Trial) patience() time.Duration { return t.passport.lease() + margin }
+// patience is the time in which a fresh order has to get through: a lease, a plain sale's own time, and the margin.
+func (t *Trial) patience() time.Duration { return t.passport.lease() + t.passport.takes + margin }
 
 // Run plays the cells side by side, and returns them in their order; one that could not be played says why. It calls
 // finished as each is known, one at a time.

@@ -42,7 +42,7 @@ func try(t *testing.T, o Options) (p *Passport, cells []*history.Cell) {
 }
 
 // Each planted defect is found in the cell that tells, by its cause. A right shop is accused of nothing in any quick
-// cell.
+// cell, and slow work breaks what it breaks by design.
 func TestTrialsOfShops(t *testing.T) {
 	backendtest.Require(t)
 	backendtest.Long(t)
@@ -64,6 +64,9 @@ func TestTrialsOfShops(t *testing.T) {
 				}
 				if s.code == 0 {
 					assert.Nil(t, c.Defect, "%s of %s", c.Scenario, p)
+					if c.Scenario == "slow-work" && c.NotAsked == nil {
+						assert.Equal(t, byDesign[p.family()]["slow-work"], broken(c), p.String())
+					}
 				} else if assert.NotNil(t, c.Defect, "%s: %s %s", c.Scenario, c.WhyNot(), p) {
 					assert.True(t, strings.HasPrefix(c.Defect.Cause, s.cause), "%s: %s, %s", c.Scenario, c.Defect, p)
 					assert.NotEmpty(t, c.Defect.Shown)

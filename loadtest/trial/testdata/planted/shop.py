@@ -1,8 +1,8 @@
 """A small shop, with a defect in its lock: PORT=8001 REDIS_URL=redis://127.0.0.1:6379 python3 shop.py DEFECT
 
 POST /decrease sells one unit under a lock whose lease is 2 s. It answers 200 sold, 409 sold out, 423 busy, or 500 after
-an exception. The shops right, looks-twice, renewed, fenced and lock-free have no defect; each other one has the one
-that it is named for.
+an exception. The shops right, looks-twice, reads-twice, renewed, fenced and lock-free have no defect; each other one
+has the one that it is named for.
 """
 import os, secrets, sys, threading, time, traceback
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -76,6 +76,10 @@ class Right:
 class LooksTwice(Right):
     """It asks for no lock if nothing is left, and reads again under it."""
     def order(self): return super().order() if self.read() > 0 else 409
+
+class ReadsTwice(Right):
+    """It reads the stock under its lock to show it, and again to decide."""
+    def read(self): return super().read() and super().read()
 
 class Renewed(Right):
     """Renewed until the release, and nothing is written once the lock is lost."""
@@ -193,6 +197,11 @@ class NoTtl(Right):  # a crash leaves the lock for ever
 
 class RenewAfter(Renewed):  # the renewal is not stopped: it goes on for as long as the release has not arrived
     def release(self): Right.release(self)
+
+class RenewsOn(Renewed):  # the renewal goes on for some seconds after a release that has not arrived
+    def release(self):
+        threading.Timer(3.5, self.over.set).start()
+        Right.release(self)
 
 class ReadFirst(Right):  # it looks at the stock before it has the lock
     def order(self):

@@ -1,0 +1,111 @@
+package trial
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"stockapi/loadtest/history"
+)
+
+// Fresh orders ask each instance that is up: a also when b has sold, in the time since that sale.
+func TestFreshOrdersAskEachInstance(t *testing.T) {
+	f := forge()
+	fault := f.after(100)
+	at := func(at, ms int) *order { return &order{at: at, outcome: history.Sold, over: f.after(ms)} }
+	for _, one := range []struct {
+		what  string
+		a, b  *order // nil: it is down
+		stuck int    // -1: none is
+		since []time.Time
+		want  int
+	}{
+		{"both sell", at(atA, 300), at(atB, 200), -1, []time.Time{fault, f.after(200)}, 2},
+		{"b is stuck", at(atA, 300), at(atB, 200), atB, []time.Time{fault}, 1},
+		{"a is stuck", at(atA, 300), at(atB, 200), atA, []time.Time{fault, f.after(200)}, 1},
+		{"b is down", at(atA, 300), nil, -1, []time.Time{fault, fault}, 1},
+		{"a is down", nil, at(atB, 200), -1, []time.Time{fault, f.after(200)}, 1},
+	} {
+		var asked []int
+		var since []time.Time
+		probes := eachInTurn(fault, func(at int, then time.Time) (own []*order, stuck bool) {
+			asked, since = append(asked, at), append(since, then)
+			if o := [2]*order{one.a, one.b}[at]; o != nil {
+				own = append(own, o)
+			}
+			return own, at == one.stuck
+		})
+		assert.Equal(t, []int{atB, atA}[:len(one.since)], asked, one.what)
+		assert.Equal(t, one.since, since, one.what)
+		assert.Len(t, probes, one.want, one.what)
+		for _, o := range probes {
+			assert.True(t, one.stuck < 0 || o.at == one.stuck, one.what)
+		}
+	}
+}
+
+// Who came since Anna's end in vain shows that nobody gets through, and who sold shows from when on the next one may be
+// asked. Anna ends at 1 s, and an order has 4 s.
+func TestOrdersThatCameBeforeFreshOnes(t *testing.T) {
+	for _, one := range []struct {
+		what  string
+		berts func(*forgery)
+		own   int
+		turn  int // in ms
+		stuck bool
+	}{
+		{"nobody came", func(*forgery) {}, 0, 1000, false},
+		{"Bert sold before", func(f *forgery) { f.order("bert", atB, history.Sold, 10, 900) }, 0, 1000, false},
+		{"Bert sold since", func(f *forgery) {
+			f.order("bert", atB, history.Busy, 1010, 1500)
+			f.order("bert-2", atB, history.Sold, 1550, 2000)
+		}, 0, 2000, false},
+		{"Bert came in vain", func(f *forgery) {
+			f.order("bert", atB, history.Busy, 1010, 4000)
+			f.order("bert-2", atB, history.Unknown, 4050, 0)
+		}, 2, 1000, false},
+		{"Bert came to a", func(f *forgery) { f.order("bert", atA, history.Busy, 1010, 4000) }, 0, 1000, false},
+		{"Bert waited for a lock that should have ended", func(f *forgery) {
+			f.order("bert", atB, history.Sold, 10, 6500, f.tried(20), f.tried(5500), f.acquire(6000))
+		}, 1, 1000, true},
+		{"Bert slept", func(f *forgery) {
+			f.order("bert", atB, history.Sold, 10, 6500, f.tried(20), f.acquire(6000))
+		}, 0, 6500, false},
+	} {
+		f := forge()
+		f.order("anna", atA, history.Sold, 0, 1000)
+		one.berts(f)
+		for _, o := range f.orders {
+			o.over = o.ended
+		}
+		own, turn, stuck := f.alreadyAt(atB, f.after(1000), f.record)
+		assert.Len(t, own, one.own, one.what)
+		assert.Equal(t, f.after(one.turn), turn, one.what)
+		assert.Equal(t, one.stuck, stuck, one.what)
+	}
+}
+
+// An order ends with its answer, or with its release if its customer had left.
+func TestEndOfAnOrder(t *testing.T) {
+	f := forge()
+	commands := []carried{f.acquire(10), f.release(150)}
+	anna := f.order("anna", atA, history.Sold, 0, 90, commands...)
+	anna.over = anna.ended
+	assert.Equal(t, f.after(90), endOf(anna, commands))
+	anna.left = true
+	assert.Equal(t, f.after(150), endOf(anna, commands))
+	assert.Equal(t, f.after(90), endOf(anna, nil))
+}
+
+// Of a cell whose order was given up nobody knows what would have come of it, unless the fault ended its wait.
+func TestAnOrderThatIsGivenUpAsksNothing(t *testing.T) {
+	f := forge()
+	anna := f.order("anna", atA, history.Unknown, 0, 0, f.tried(10))
+	anna.left = true
+	assert.Empty(t, f.givenUp(), "she hung up")
+	anna.waited = true
+	assert.Equal(t, "Anna still waited after 20s", f.givenUp())
+	anna.phase = history.Probe
+	assert.Empty(t, f.givenUp(), "it is for liveness to say so")
+}
