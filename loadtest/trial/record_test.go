@@ -183,7 +183,7 @@ func TestWhoseACommandIs(t *testing.T) {
 		{"each order's own, after its answer too", false, false, 100, func(f *forgery) []carried {
 			return []carried{f.acquire(10), f.write(30), f.del(60), f.acquire(110), f.write(130)}
 		}, 3, 2, 0},
-		{"the next order's write is not that of an order whose customer has left", true, false, 100, func(f *forgery) []carried {
+		{"a write after Anna's customer has left is nobody's", true, false, 100, func(f *forgery) []carried {
 			return []carried{f.tried(10), f.acquire(110), f.write(130), f.del(140)}
 		}, 1, 0, 3},
 		{"a token tells whose a late release is", true, false, 100, func(f *forgery) []carried {
