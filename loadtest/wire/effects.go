@@ -166,7 +166,7 @@ func (d *difference) effect() (e history.Effect, stepped bool) {
 		return history.EffectReleased, false
 	case len(had) == 0:
 		return history.EffectNothing, false
-	case stepped && d.nearer(had, has):
+	case stepped && d.nearer(has):
 		return history.EffectReleased, true
 	case stepped:
 		return history.EffectTried, true
@@ -206,12 +206,9 @@ func isStep(was, now part) bool {
 }
 
 // nearer reports whether a counter is nearer to its rest than before.
-func (d *difference) nearer(had, has map[string]part) bool {
-	for name, now := range has {
-		rest, _ := strconv.ParseInt(d.lock.Rest.Parts[name], 10, 64)
-		x, _ := strconv.ParseInt(had[name].value, 10, 64)
-		y, _ := strconv.ParseInt(now.value, 10, 64)
-		if (y-rest)*(y-rest) < (x-rest)*(x-rest) {
+func (d *difference) nearer(has map[string]part) bool {
+	for name := range has {
+		if x, y := d.lock.Step(&d.before, name), d.lock.Step(&d.after, name); x*x > y*y {
 			return true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"strconv"
@@ -33,12 +34,11 @@ type Looker struct {
 	monitor net.Conn
 	lines   *bufio.Reader
 
-	mu      sync.Mutex
-	n       int // counts the looks
-	seen    map[*Command]*seen
-	blocked map[*Command]bool // wait at the server
-	last    *Command          // the last one that had a turn
-	err     error
+	mu    sync.Mutex
+	n     int // counts the looks
+	seen  map[*Command]*seen
+	tried map[string]*Command // the last that touched a lock, and left it held
+	err   error
 }
 
 // seen is what was seen of a command.
@@ -57,7 +57,7 @@ const patience = 10 * time.Second
 // the stock and the locks.
 func NewLooker(ctx context.Context, to *redis.Client, stock Shelf, locks []Lock) (*Looker, error) {
 	l := &Looker{redis: to, stock: stock, locks: locks, keys: []Key{stock.key()}, name: rand.Text(),
-		seen: map[*Command]*seen{}, blocked: map[*Command]bool{}}
+		seen: map[*Command]*seen{}, tried: map[string]*Command{}}
 	for _, lock := range locks {
 		if !slices.Contains(l.keys, lock.Key) {
 			l.keys = append(l.keys, lock.Key)
@@ -124,7 +124,12 @@ func (l *Looker) Around(cmd *Command, carryOut func()) {
 		after, lines := l.look()
 		if l.err == nil {
 			c := &carried{sent: cmd.Args, reply: cmd.Reply, failed: cmd.Failed, exec: cmd.Name == "exec", lines: lines}
-			l.seen[cmd], l.last = &seen{before, after, l.effects(c, before, after)}, cmd
+			l.seen[cmd] = &seen{before, after, l.effects(c, before, after)}
+			for _, one := range l.seen[cmd].effects {
+				if one.effect == history.EffectTried {
+					l.tried[one.key] = cmd
+				}
+			}
 		}
 	}
 }
@@ -133,25 +138,23 @@ func (l *Looker) Around(cmd *Command, carryOut func()) {
 // served it, that has released what this one took, and no look shows a difference.
 func (l *Looker) aroundBlocking(cmd *Command, carryOut func()) {
 	l.mu.Lock()
-	l.blocked[cmd] = true
-	begun := l.last
+	before := maps.Clone(l.tried)
 	l.mu.Unlock()
 	carryOut()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.blocked, cmd)
 	if l.err != nil || cmd.Failed || cmd.Reply == "" || cmd.Reply == "(nil)" {
 		return
 	}
 	one := &seen{}
 	for i := range l.locks {
-		lock := &l.locks[i]
-		if !slices.Contains(l.table.keys(cmd.Args), lock.Name) {
+		lock := l.locks[i].String()
+		if !slices.Contains(l.table.keys(cmd.Args), l.locks[i].Name) {
 			continue
 		}
-		one.effects = append(one.effects, keyEffect{key: lock.String(), effect: history.EffectAcquired | history.Endless})
-		if waker := l.seen[l.last]; waker != nil && l.last != begun {
-			waker.release(lock.String())
+		one.effects = append(one.effects, keyEffect{key: lock, effect: history.EffectAcquired | history.Endless})
+		if waker := l.tried[lock]; waker != before[lock] {
+			l.seen[waker].serve(lock)
 		}
 	}
 	if len(one.effects) > 0 {
@@ -159,15 +162,13 @@ func (l *Looker) aroundBlocking(cmd *Command, carryOut func()) {
 	}
 }
 
-// release notes that a command released a lock which went to one that waited for it at the server.
-func (s *seen) release(lock string) {
+// serve notes that a command released a lock to one that waited for it at the server.
+func (s *seen) serve(lock string) {
 	for i := range s.effects {
 		if s.effects[i].key == lock {
 			s.effects[i].effect = history.EffectReleased
-			return
 		}
 	}
-	s.effects = append(s.effects, keyEffect{key: lock, effect: history.EffectReleased})
 }
 
 // Traced returns a command as an order's trace has it, without its times: once for the stock and for each lock to which
@@ -181,6 +182,9 @@ func (l *Looker) Traced(cmd *Command) []history.Command {
 	}
 	return withEffects(cmd.Traced(), one.effects)
 }
+
+// Blocks reports whether a command may wait at the server.
+func (l *Looker) Blocks(args []string) bool { return len(args) > 0 && l.table.blocks(args) }
 
 // Stepped reports whether a command counted a lock on, or back, that was held before it and after it.
 func (l *Looker) Stepped(cmd *Command, lock string) bool {

@@ -48,6 +48,9 @@ type Lock struct {
 	Parts []string
 	// Rest is the key's state while nobody holds the lock.
 	Rest KeyState
+	// Steps is by how much a counter differs from its rest while somebody holds it; 0 if that is not known. One that
+	// differs the other way is held by nobody.
+	Steps int64
 }
 
 // String returns the key, with the name of the part if the key has others at rest.
@@ -70,15 +73,53 @@ func (l *Lock) holders(s *KeyState) map[string]part {
 		return held
 	}
 	for _, name := range l.Parts {
-		if now, rest := s.part(name), l.Rest.part(name); now != rest && !(now.isZero() && rest.isZero()) {
-			held[name] = now
+		if !s.Same(&l.Rest, name) && (l.Steps == 0 || l.Steps > 0 == (l.Step(s, name) > 0)) {
+			held[name] = s.part(name)
 		}
 	}
 	return held
 }
 
+// Step returns by how much a counter differs from its rest, 0 if the part is no counter.
+func (l *Lock) Step(s *KeyState, name string) int64 {
+	now, err := strconv.ParseInt(cmp.Or(s.Parts[name], "0"), 10, 64)
+	rest, err2 := strconv.ParseInt(cmp.Or(l.Rest.Parts[name], "0"), 10, 64)
+	if err != nil || err2 != nil {
+		return 0
+	}
+	return now - rest
+}
+
+// IsLike reports whether the names of two keys differ in their numbers alone, as those of a majority do.
+func (l *Lock) IsLike(other Lock) bool {
+	return numbers.ReplaceAllString(l.Name, "") == numbers.ReplaceAllString(other.Name, "")
+}
+
+var numbers = regexp.MustCompile(`\d+`)
+
 // Held reports whether somebody holds the lock in that state of its key.
 func (l *Lock) Held(s KeyState) bool { return len(l.holders(&s)) > 0 }
+
+// Differences returns the names of the parts that are not the same in the two states.
+func (s *KeyState) Differences(other *KeyState) (names []string) {
+	for name := range s.Parts {
+		if !s.Same(other, name) {
+			names = append(names, name)
+		}
+	}
+	for name := range other.Parts {
+		if _, known := s.Parts[name]; !known && !s.Same(other, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Same reports whether a part is the same in the two states. A counter of zero is as good as none.
+func (s *KeyState) Same(other *KeyState, name string) bool {
+	x, y := s.part(name), other.part(name)
+	return x == y || x.isZero() && y.isZero()
+}
 
 // A part is that of a key.
 type part struct {
