@@ -85,7 +85,8 @@ type difference struct {
 	lock          *Lock
 	before, after KeyState
 	touched       bool     // the server carried out something that names it
-	wrote         bool     // that was a write
+	wrote         bool     // that was a write, and may have done something
+	removed       bool     // that removed a key
 	named         []string // the arguments of all that names it
 	again         bool     // it was removed, and made again
 	over          bool     // it was set, whatever was there
@@ -95,10 +96,6 @@ type difference struct {
 // it may have expired since the look.
 func (t table) difference(c *carried, lock *Lock, before, after KeyState) *difference {
 	d := &difference{lock: lock, before: before, after: after}
-	if !c.exec && c.reply == "0" && !after.Exists() && !before.Ends.IsZero() && !isScriptCall(c.sent) {
-		d.before = KeyState{Kind: "none"} // it did nothing: the key had just expired
-	}
-	removed := false
 	for _, one := range c.lines {
 		if isScriptCall(one.args) || one.db != lock.DB || !slices.Contains(t.keys(one.args), lock.Name) {
 			continue
@@ -106,15 +103,19 @@ func (t table) difference(c *carried, lock *Lock, before, after KeyState) *diffe
 		if !d.touched && !before.Ends.IsZero() && one.at.After(before.Ends.Add(rounding)) {
 			d.before = KeyState{Kind: "none"}
 		}
-		d.touched, d.wrote = true, d.wrote || t.has(one.args, "write")
-		d.named = append(d.named, one.args[1:]...)
-		switch verb := strings.ToLower(one.args[0]); {
-		case verb == "del", verb == "unlink", verb == "getdel":
-			removed = true
-		case t.has(one.args, "write"):
-			d.again = d.again || removed
+		d.touched = true
+		if !t.has(one.args, "write") || !one.script && !c.exec && !c.worked() {
+			continue
 		}
-		d.over = d.over || isPlainSet(one.args) && (one.script || c.exec || c.worked())
+		d.wrote = true
+		d.named = append(d.named, one.args[1:]...)
+		switch strings.ToLower(one.args[0]) {
+		case "del", "unlink", "getdel":
+			d.removed = !c.nothing()
+		default:
+			d.again = d.again || d.removed
+		}
+		d.over = d.over || isPlainSet(one.args)
 	}
 	d.touched = d.touched && !c.failedOn()
 	return d
@@ -156,7 +157,7 @@ func (d *difference) effect() (e history.Effect, stepped bool) {
 	switch {
 	case !d.touched:
 		return history.EffectNothing, false
-	case !d.wrote: // what has gone has expired
+	case !d.wrote, len(had) > 0 && d.mayHaveExpired(): // what has gone has expired
 		return either(len(had) > 0, history.EffectTried, history.EffectNothing), false
 	case came > 0 && stayed > 0:
 		return d.withTTL(history.EffectAcquired | history.Beside), false
@@ -177,6 +178,14 @@ func (d *difference) effect() (e history.Effect, stepped bool) {
 	}
 	return history.EffectTried, false
 }
+
+// mayHaveExpired reports whether the key's TTL was over by the look after a command that removed no key.
+func (d *difference) mayHaveExpired() bool {
+	return !d.removed && !d.before.Ends.IsZero() && !d.after.Exists() && !d.after.At.Before(d.before.Ends.Add(-rounding))
+}
+
+// nothing reports whether the reply of a command of its own says that it found nothing to remove.
+func (c *carried) nothing() bool { return !c.exec && !isScriptCall(c.sent) && c.reply == "0" }
 
 func either(yes bool, one, other history.Effect) history.Effect {
 	if yes {

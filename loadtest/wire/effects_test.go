@@ -87,6 +87,10 @@ func TestEffectsOnALock(t *testing.T) {
 		{"finds it taken, and SETNX says so", theirs, theirs, "setnx lock t", "0", history.EffectTried},
 		{"a script finds it taken", theirs, theirs, "eval; exists lock; pttl lock", "9000", history.EffectTried},
 		{"a script finds it taken by SET", theirs, theirs, "eval; set lock t nx", "0", history.EffectTried},
+		{"finds it taken, and then it expires", str("theirs", 1001*time.Millisecond), none, "set lock t nx px 10000", "(nil)",
+			history.EffectTried},
+		{"a script finds it taken, and then it expires", str("theirs", 1001*time.Millisecond), none, "eval; set lock t nx",
+			"0", history.EffectTried},
 		{"a script finds it free", none, none, "eval; get lock", "0", history.EffectNothing},
 		{"a look", theirs, theirs, "get lock", `"theirs"`, history.EffectTried},
 		{"is overwritten", theirs, mine, "set lock t px 10000", "OK", history.EffectAcquired},
@@ -102,7 +106,7 @@ func TestEffectsOnALock(t *testing.T) {
 			history.EffectNothing},
 		{"expired before the DEL", str(token, time.Second/2), none, "del lock", "0", history.EffectNothing},
 		{"expired before the DEL, a ms early", str(token, 1001*time.Millisecond), none, "del lock", "0",
-			history.EffectNothing},
+			history.EffectTried},
 		{"expired before the DEL of a script", str(token, time.Second/2), none, "eval; del lock", "0",
 			history.EffectNothing},
 		{"expired after a script looked", str("theirs", 1001*time.Millisecond), none, "eval; get lock", "0",
@@ -185,6 +189,7 @@ func effect(t *testing.T, stock bool, before, after KeyState, does, reply, token
 		}
 		c.lines = append(c.lines, line{at: began.Add(time.Second), script: i > 0 && !c.exec, args: args})
 	}
+	after.At = began.Add(time.Second + time.Millisecond)
 	lock := Lock{Key: Key{Name: "lock"}, Rest: none}
 	if before.Kind == "string" || after.Kind == "string" {
 		lock.Parts = []string{""}

@@ -30,6 +30,7 @@ func (k Key) String() string {
 
 // A KeyState is what a key was at a moment.
 type KeyState struct {
+	At   time.Time // by the server's clock
 	Kind string    // none: there was no key
 	Ends time.Time // when its TTL is over, by the server's clock; zero: never
 	// Parts are its parts, by their names: the value of a string, which has no name; the fields of a hash; the members of
@@ -202,7 +203,7 @@ func readStates(keys []Key, answer any) (map[Key]KeyState, error) {
 		if len(one) != 3 {
 			return nil, bad
 		}
-		s := KeyState{Kind: fmt.Sprint(one[0]), Parts: map[string]string{}}
+		s := KeyState{At: now, Kind: fmt.Sprint(one[0]), Parts: map[string]string{}}
 		if ms, ok := one[1].(int64); ok && ms >= 0 {
 			s.Ends = now.Truncate(time.Millisecond).Add(time.Duration(ms) * time.Millisecond)
 		}
