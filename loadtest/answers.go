@@ -322,10 +322,15 @@ func basisOf(v history.Verdict, c *history.Coverage, leftKnown bool) string {
 		return fmt.Sprintf("%d of %d releases judged", c.Judged, c.Removals)
 	case v != history.Stock:
 		return fmt.Sprintf("%d of %d leases", c.Leases, c.Expected)
-	case leftKnown:
-		return fmt.Sprintf("%d sales, %d refusals", c.Sales, c.Refusals)
 	}
-	return fmt.Sprintf("%d sales, %d refusals; whether a unit was lost was not asked: --left", c.Sales, c.Refusals)
+	text := fmt.Sprintf("%d sales, %d refusals", c.Sales, c.Refusals)
+	if busy := c.WereBusy(); busy != "" {
+		text += ", " + busy
+	}
+	if !leftKnown {
+		text += "; whether a unit was lost was not asked: --left"
+	}
+	return text
 }
 
 // evidence returns the first piece of a finding's evidence. For a unit that was sold twice it names both buyers, and no

@@ -58,6 +58,7 @@ func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 	sold2, sold1 := receipt("x", "a", 2, 0, 1), receipt("y", "b", 1, 1, 2)
 	page := `{"sent":"2026-03-01T12:00:01Z","received":"2026-03-01T12:00:02Z","status":200,"body":"<html>back soon"}`
 	noAnswer := `{"sent":"2026-03-01T12:00:00Z","status":0,"body":null}`
+	busy := strings.Replace(refusal("z", 3, 4), "409", "423", 1)
 	leases := func(a, b int) [][]string { // of one instance: seconds 1 to a, and b to 4
 		return [][]string{{
 			leased(receipt("x", "a", 2, 0, 9), 1, a), leased(receipt("y", "a", 1, 0, 9), b, 4),
@@ -71,6 +72,14 @@ func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 	}{
 		"sound": {
 			[][]string{{sold1, sold2, refusal("z", 3, 4)}}, "--left 0", asExpected, `stock +ok +2 sales, 1 refusals\n`,
+		},
+		"busy, with stock left": {
+			[][]string{{sold2, busy}}, "--left 1", asExpected,
+			`stock +ok +1 sales, 0 refusals, 1 of 2 orders busy though stock was left\n`,
+		},
+		"busy, without --left": {
+			[][]string{{sold2, busy}}, "", asExpected,
+			`stock +ok +1 sales, 0 refusals, 1 of 2 orders busy though stock was left; whether a unit was lost`,
 		},
 		"sound, without --left": {
 			[][]string{{sold1}}, "", asExpected, `stock +ok +1 sales.* lost was not asked`,

@@ -133,6 +133,9 @@ func printJudged(stdout io.Writer, cells []*history.Cell) int {
 			}
 		}
 		fmt.Fprintln(table)
+		if busy := c.Coverage.WereBusy(); busy != "" {
+			tell("%s: %s", c.Scenario, busy)
+		}
 		if story := audit.Story(c.Findings); story != "" {
 			tell("%s: %s", c.Scenario, story)
 		}

@@ -78,6 +78,21 @@ func TestJudgeOfAShopThatDies(t *testing.T) {
 	assert.Contains(t, stderr, "loadtest: judge: slow-work: GET ")
 }
 
+// A shop that turns its buyers away breaks nothing, and does not go unmentioned.
+func TestJudgeOfAShopThatIsBusy(t *testing.T) {
+	shop, _ := newShop()
+	shop.sell = func(o *order) {
+		if o.number > 4 && o.number <= 40 {
+			o.refuse(http.StatusLocked, "lock-busy", "somebody else holds the lock")
+			return
+		}
+		o.underLock(o)
+	}
+	_, stdout, _ := loadtest(t, "judge", shop.serve(t), "--requests", "40", "--concurrency", "1", "--stock", "10")
+	assert.Regexp(t, `one-instance +4 +6 +ok`, stdout)
+	assert.Contains(t, stdout, "\none-instance: 36 of 40 orders busy though stock was left\n")
+}
+
 // What could not be tried is no success.
 func TestJudgeOfAShopThatDoesNotWork(t *testing.T) {
 	shop, _ := newShop()

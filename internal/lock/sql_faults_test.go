@@ -133,8 +133,8 @@ func TestSQLRoundTrips(t *testing.T) {
 	})
 }
 
-// An sqlLink is a proxy to a server, which can break or fall silent. It counts the writes of clients: one that waits for
-// each answer writes once per round trip.
+// An sqlLink is a proxy to a server, which can break or fall silent. It counts the writes of clients: one that waits
+// for each answer writes once per round trip.
 type sqlLink struct {
 	address, upstream string
 	written           atomic.Int64

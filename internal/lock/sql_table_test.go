@@ -143,6 +143,12 @@ func TestSQLOwnerFitsItsColumn(t *testing.T) {
 	assert.Len(t, owner, ownerWidth)
 }
 
+// An operator chooses the name of the instance. Its row has it in plain characters.
+func TestSQLInstanceIsPlain(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, "till-7-----", backendtest.OpenSQLAs(t, backendtest.SQLiteFile(t), "till 7'; --").Instance)
+}
+
 // The sweep removes rows that have expired by the database's clock, also if the instance's clock is ahead of it.
 func TestSQLSweepUsesDatabaseClock(t *testing.T) {
 	t.Parallel()

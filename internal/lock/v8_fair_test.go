@@ -69,13 +69,15 @@ func TestPitfall14LostPlaceComesLast(t *testing.T) {
 			_, err := a.tryLock(context.WithValue(t.Context(), placeKey{}, place), "k", minute)
 			require.ErrorIs(t, err, ErrBusy)
 		}
+		queue := func() []string { return a.Redis.LRange(t.Context(), queueOf("k"), 0, -1).Val() }
 		ask("paused")
 		time.Sleep(placeTTL / 2)
 		ask("stays")
+		assert.Equal(t, []string{"paused", "stays"}, queue())
 		time.Sleep(placeTTL / 2)
 		ask("stays")
 		ask("paused")
-		assert.Equal(t, []string{"stays", "paused"}, a.Redis.LRange(t.Context(), queueOf("k"), 0, -1).Val())
+		assert.Equal(t, []string{"stays", "paused"}, queue())
 		unlock(t, lease)
 	})
 }

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"net"
 	"os"
 	"slices"
@@ -426,6 +427,24 @@ func TestPitfall12LostWakeUpOnZooKeeper(t *testing.T) {
 		assert.Less(t, time.Since(begun), zkSession/2)
 		unlock(t, second)
 	})
+}
+
+// On v14-hasty the end of the wait gives the lock, not that of a session, which limits each watch of v14. An order that
+// does not wait is refused.
+func TestHastyWaitsToItsEnd(t *testing.T) {
+	t.Parallel()
+	backendtest.RequireZooKeeper(t)
+	s, r := newShop(t, backendtest.StartEmbedded, 0), rung(t, "v14-hasty")
+	a, b := s.instance(t, r), s.instance(t, r)
+	assert.True(t, askAgain(t, true, func(time.Duration) bool { // a busy machine may lose a session that short
+		first := a.lock(t, key(t), time.Minute)
+		_, err := b.tryLock(t.Context(), key(t), minute)
+		begun := time.Now()
+		second := must(b.acquire(t.Context(), key(t), 2*zkSession, minute))
+		waited := time.Since(begun)
+		_, _ = first.Unlock(t.Context()), second.Unlock(t.Context())
+		return errors.Is(err, ErrBusy) && waited >= 2*zkSession
+	}))
 }
 
 // A ZooKeeper that is silent or unreachable costs its timeout, and leaves nothing running.

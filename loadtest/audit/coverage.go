@@ -14,6 +14,9 @@ func (b *books) coverage() *history.Coverage {
 		Sales: b.sales, Refusals: b.refused, Checked: checked, Resolved: b.resolved, Unknown: b.unknown,
 		Removals: b.removals, Judged: b.judged, LostReleases: b.lostReleases,
 	}
+	if t := b.Tally(); t.Busy > 0 && b.noFaults() && b.Left != nil && *b.Left > 0 {
+		cover.Busy, cover.Orders = t.Busy, t.Buyers
+	}
 	if b.sales > 0 {
 		cover.Rarer = math.Min(1, rule/float64(b.sales))
 	}

@@ -20,5 +20,15 @@ func TestCoverageSaysWhatAnOKRestsOn(t *testing.T) {
 	assert.Equal(t, 4, cover.Leases)
 	assert.Equal(t, 5, cover.Expected)
 	assert.Equal(t, 1, cover.Unknown)
+	for i := range 3 {
+		c.Ops[i].Outcome, c.Ops[i].Units = history.Busy, nil
+	}
+	cover = coverage(c)
+	assert.Equal(t, 3, cover.Busy)
+	assert.Equal(t, 5, cover.Orders)
+	c.Faults = []history.Fault{{Text: "stopped"}}
+	assert.Zero(t, coverage(c).Busy, "under a fault that may be right")
+	c.Faults, *c.Left = nil, 0
+	assert.Zero(t, coverage(c).Busy, "all was sold: nothing was left to wait for")
 	assert.Nil(t, coverage(&history.Cell{NotAsked: &history.NotAsked{Reason: "needs 5 nodes"}}))
 }

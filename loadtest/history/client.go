@@ -39,6 +39,10 @@ type Coverage struct {
 	// to be possible.
 	Refusals int `json:"refusals,omitempty"`
 	Checked  int `json:"checked,omitempty"`
+	// Busy counts the buyers' orders that did not get the lock in time, of all Orders of theirs, if stock was left and no
+	// fault was injected.
+	Busy   int `json:"busy,omitempty"`
+	Orders int `json:"orders,omitempty"`
 	// Leases counts the whole leases that were seen, Expected those that should have been.
 	Leases   int `json:"leases,omitempty"`
 	Expected int `json:"expected,omitempty"`
@@ -58,6 +62,14 @@ type Coverage struct {
 	// never were.
 	Resolved int `json:"resolved,omitempty"`
 	Unknown  int `json:"unknown,omitempty"`
+}
+
+// WereBusy returns the share of the orders that were busy, as a part of a sentence. It is empty if none was.
+func (v *Coverage) WereBusy() string {
+	if v.Busy == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d orders busy though stock was left", v.Busy, v.Orders)
 }
 
 // WouldShow says how frequent a fault would have shown. It is empty where the sales are too few to tell.

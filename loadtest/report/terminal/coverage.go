@@ -44,6 +44,7 @@ func Coverage(v *history.Coverage) []string {
 	said := []string{
 		fmt.Sprintf("%d sales", v.Sales),
 		ifAny(v.Refusals, "%d of %d refusals checked", v.Checked, v.Refusals),
+		v.WereBusy(),
 		ifAny(v.Expected, "%d of %d leases", v.Leases, v.Expected) +
 			ifAny(v.Shared, " and %d orders under another's", v.Shared),
 		ifAny(v.Removals, "%d of %d releases judged", v.Judged, v.Removals) +

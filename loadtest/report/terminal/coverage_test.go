@@ -23,6 +23,9 @@ func TestTheEvidenceForEachOk(t *testing.T) {
 		cells = append(cells, c)
 	}
 	cells[3].Coverage = &history.Coverage{Sales: 30000, Rarer: 1e-4}
+	busy := asExpected("two-instances", "v3")
+	busy.Coverage = &history.Coverage{Sales: 8, Busy: 292, Orders: 300, Rarer: 0.375}
+	cells = append(cells, busy)
 	shared := asExpected("two-instances", "v19")
 	shared.Coverage = &history.Coverage{Sales: 100, Leases: 3, Expected: 3, Shared: 97, Rarer: 0.6}
 	cells = append(cells, shared)
@@ -34,6 +37,7 @@ func TestTheEvidenceForEachOk(t *testing.T) {
 			"judged and 2 without a reply,\n    overlaps under 0.28 ms would not show, 2 resolved later and 1 unknown, "+
 			"a fault in one sale of 33 or more would have\n    shown (95 %)\n"+
 			"  v17: 30000 sales, a fault in one sale of 10000 or more would have shown (95 %)\n"+
+			"  v3: 8 sales, 292 of 300 orders busy though stock was left\n"+
 			"  v19: 100 sales, 3 of 3 leases and 97 orders under another's\n")
 }
 
