@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -232,6 +233,9 @@ func (b *bench) left() (n int64, err error) {
 			n, err = to.Get(b.ctx, shelf.Key).Int64()
 		} else {
 			n, err = to.HGet(b.ctx, shelf.Key, shelf.Field).Int64()
+		}
+		if errors.Is(err, redis.Nil) { // some remove the last unit's key
+			return nil
 		}
 		return err
 	})

@@ -158,28 +158,43 @@ func (l *Ledger) Scripts() []string {
 }
 
 // writesOf tells of commands that write a number: the place of the new number among their arguments, or what they add,
-// or the place of what they add.
+// or the place of what they add. Those that remove the number leave none.
 var writesOf = map[string]struct{ sets, by, adds int }{
 	"set": {sets: 2}, "getset": {sets: 2}, "setex": {sets: 3}, "psetex": {sets: 3},
 	"incr": {by: 1}, "decr": {by: -1}, "incrby": {adds: 2}, "decrby": {adds: 2, by: -1}, "hincrby": {adds: 3},
+	"del": {}, "unlink": {}, "getdel": {},
 }
+
+// endsOf are commands that change the end of a key alone.
+var endsOf = []string{"expire", "pexpire", "expireat", "pexpireat", "persist", "getex"}
 
 // after returns what the stock is after a command, nil if that is not known, and whether the command is about it.
 func (s Shelf) after(args []string, before int64) (after *int64, counts, on bool) {
 	verb := strings.ToLower(args[0])
-	if len(args) < 2 || args[1] != s.Key {
-		return nil, false, slices.Contains(args[1:], s.Key)
+	if verb == "mset" && s.Field == "" {
+		for i := 1; i < len(args); i += 2 {
+			if args[i] == s.Key {
+				return number(args, i+1), false, true
+			}
+		}
+		return nil, false, false
 	}
 	w, known := writesOf[verb]
+	removes := known && w.sets == 0 && w.by == 0 && w.adds == 0
+	if len(args) < 2 || args[1] != s.Key && !removes {
+		return nil, false, slices.Contains(args[1:], s.Key)
+	}
 	switch {
 	case verb == "hset", verb == "hmset":
 		i := slices.Index(args[2:], s.Field) // a field, and not a value, unless a shop calls both alike
 		return number(args, i+3), false, i >= 0
-	case verb == "hincrby" && (len(args) < 3 || args[2] != s.Field), onlyIfAbsent(args),
-		verb == "expire", verb == "pexpire", verb == "persist":
+	case verb == "hincrby" && (len(args) < 3 || args[2] != s.Field), onlyIfAbsent(args), slices.Contains(endsOf, verb),
+		s.elsewhere(args):
 		return nil, false, false
 	case !known:
 		return nil, false, true
+	case removes:
+		return new(int64(0)), false, slices.Contains(args[1:], s.Key)
 	case w.sets > 0:
 		return number(args, w.sets), false, true
 	case w.adds == 0:
