@@ -2,8 +2,10 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -187,13 +189,9 @@ func (b *bench) close() {
 	}
 }
 
-// lookAt looks at the stock and at these keys from now on.
-func (b *bench) lookAt(locks []string) (err error) {
-	roles := map[string]wire.Role{b.shelf().Key: wire.RoleStock}
-	for _, key := range locks {
-		roles[key] = wire.RoleLock
-	}
-	looker, err := wire.NewLooker(b.ctx, b.store.Redis, roles)
+// lookAt looks at the stock and at these locks from now on.
+func (b *bench) lookAt(locks []wire.Lock) (err error) {
+	looker, err := wire.NewLooker(b.ctx, b.store.Redis, b.shelf(), locks)
 	if err != nil {
 		return err
 	}
@@ -237,6 +235,9 @@ func (b *bench) left() (n int64, err error) {
 		} else {
 			n, err = to.HGet(b.ctx, shelf.Key, shelf.Field).Int64()
 		}
+		if errors.Is(err, redis.Nil) { // some remove the last unit's key
+			return nil
+		}
 		return err
 	})
 	return max(n, 0), err
@@ -260,11 +261,8 @@ func (b *bench) isAsNew() bool {
 		}
 	}
 	b.quiet() // a release may come after the answer
-	n, err := int64(0), error(nil)
-	if keys := b.passport.Locks; len(keys) > 0 {
-		n, err = b.store.Redis.Exists(b.ctx, keys...).Result()
-	}
-	return err == nil && n == 0
+	states := b.looker.Load().Look()
+	return states != nil && !slices.ContainsFunc(b.passport.locks, func(l wire.Lock) bool { return l.Held(states[l.Key]) })
 }
 
 // begin begins a cell.

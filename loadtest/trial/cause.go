@@ -511,7 +511,7 @@ func (b *bench) howItRemoved(f history.Finding, record map[*order][]carried) str
 				return "it does not look at the value, as v2; v4 fixes it"
 			}
 			wrote = wrote || d.WritesStock()
-			looked = looked || wrote && slices.Contains(b.passport.Locks, d.On())
+			looked = looked || wrote && b.passport.onLock(d.On())
 		}
 	}
 	return "it removed another's lock"

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -456,9 +457,21 @@ func waiterUnheard(is func(*wire.Command) bool, does schedule.Decision) func(*be
 	})
 }
 
-// remove removes the lock, as if somebody had.
-func (b *bench) remove() error {
-	return b.alone(func(to *redis.Client) error { return to.Del(b.ctx, b.passport.Locks...).Err() })
+// remove brings the lock to rest, as if somebody had removed it.
+func (b *bench) remove() error { return b.putLocks(nil) }
+
+// putLocks makes the keys of the lock as they are in those states, at rest where there is none.
+func (b *bench) putLocks(held map[wire.Key]wire.KeyState) error {
+	return b.alone(func(to *redis.Client) (err error) {
+		for _, lock := range b.passport.locks {
+			state, is := held[lock.Key]
+			if !is {
+				state = lock.Rest
+			}
+			err = errors.Join(err, lock.Put(b.ctx, to, state))
+		}
+		return err
+	})
 }
 
 // keyRemoved removes the lock while Anna has it. The next renewal finds it gone, or Bert's.
@@ -490,15 +503,7 @@ func keyRemoved(renewed bool) func(b *bench, anna *order, held *trap) string {
 // busy puts the lock's keys back as they were when somebody had them, without a TTL, until the order has ended.
 func busy(b *bench) string {
 	p, since := b.passport, time.Now()
-	err := b.alone(func(to *redis.Client) error {
-		for key, text := range p.dumps {
-			if err := to.RestoreReplace(b.ctx, key, 0, text).Err(); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
+	if err := b.putLocks(p.held); err != nil {
 		return err.Error()
 	}
 	taken := time.Now()
@@ -525,20 +530,20 @@ func busy(b *bench) string {
 // us is the name by which the trial itself takes part.
 const us = "loadtest"
 
-// serverRestart does what a restart of the Redis does that keeps the stock alone.
+// serverRestart does what a restart of the Redis does that keeps the stock, and what was there before the first order.
 func serverRestart(b *bench, anna *order, _ *trap) string {
 	b.note(anna, time.Now(), "", "the Redis restarted")
 	err := b.alone(func(to *redis.Client) error {
-		keys, err := to.Keys(b.ctx, "*").Result()
-		for _, key := range keys {
-			if key != b.shelf().Key && err == nil {
-				err = to.Del(b.ctx, key).Err()
+		now, err := wire.Snapshot(b.ctx, to)
+		for key := range now {
+			if before, was := b.passport.before[key]; key.Name != b.shelf().Key && err == nil {
+				if !was {
+					before = wire.KeyState{Kind: "none"}
+				}
+				err = wire.PutState(b.ctx, to, key, before)
 			}
 		}
-		if err == nil {
-			err = to.ScriptFlush(b.ctx).Err()
-		}
-		return err
+		return errors.Join(err, to.ScriptFlush(b.ctx).Err())
 	})
 	if err != nil {
 		return err.Error()

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,11 +27,17 @@ func (t *Trial) Learn(ctx context.Context) (*Passport, error) {
 	t.Say("learning what the lock is…")
 	p := &Passport{}
 	t.passport = p
+	if p.before, err = wire.Snapshot(ctx, b.store.Redis); err != nil {
+		return nil, err
+	}
 	written, err := b.firstSales()
 	if err != nil {
 		return nil, err
 	}
-	keys := slices.Sorted(maps.Keys(written))
+	keys, err := b.atRest(written)
+	if err != nil {
+		return nil, err
+	}
 	if err := b.lookAt(keys); err != nil {
 		return nil, err
 	}
@@ -40,17 +45,27 @@ func (t *Trial) Learn(ctx context.Context) (*Passport, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.findLocks(sales, keys)
-	if key := p.leftBehind(sales); key != "" {
-		return nil, fmt.Errorf("%w: it never releases %s: each order waits until the one before has lost it", errShop, key)
+	for _, key := range keys {
+		if sales[1].waitedFor(&key) && sales[2].waitedFor(&key) {
+			return nil, fmt.Errorf("%w: it never releases %s: each order waits until the one before has lost it", errShop,
+				key.String())
+		}
 	}
-	if err := b.lookAt(p.Locks); err != nil {
+	b.findLocks(sales, keys)
+	if err := b.lookAt(p.locks); err != nil {
 		return nil, err
 	}
 	if sales, err = b.plainSales(); err != nil {
 		return nil, err
 	}
 	b.describe(sales)
+	if idle, err := b.dropsIdle(); err != nil {
+		return nil, err
+	} else if idle {
+		if err := b.describeAnew(); err != nil {
+			return nil, err
+		}
+	}
 	again, err := b.holdOne()
 	if err != nil || !again {
 		return p, err
@@ -63,9 +78,77 @@ func (t *Trial) Learn(ctx context.Context) (*Passport, error) {
 	return p, err
 }
 
+// describeAnew does so when fewer keys make the lock than before.
+func (b *bench) describeAnew() error {
+	if err := b.lookAt(b.passport.locks); err != nil {
+		return err
+	}
+	sales, err := b.plainSales()
+	if err == nil {
+		b.describe(sales)
+	}
+	return err
+}
+
+// dropsIdle drops those of several keys that keep nobody out: with the others held and that one at rest, an order at b
+// does not get to the stock either. A gauge of orders under way is such a key, or a line of waiters. One that is like
+// another stays, since most of several keys may be enough.
+func (b *bench) dropsIdle() (dropped bool, err error) {
+	p := b.passport
+	hold := p.beforeWrite()
+	if len(p.locks) < 2 || hold == nil || p.Early {
+		return false, nil
+	}
+	b.begin()
+	trap := b.replyOf(atA, hold)
+	anna, why := b.anna(trap)
+	if why == "" {
+		err = b.lookAtHeld(b.record()[anna])
+	}
+	b.unset(trap)
+	<-anna.done
+	if err != nil || why != "" || !b.keepsOut(p.locks) { // the end of the lock may be in its value
+		return false, err
+	}
+	for _, idle := range slices.Clone(p.locks) {
+		others := slices.DeleteFunc(slices.Clone(p.locks), func(l wire.Lock) bool { return l.Key == idle.Key })
+		if len(others) > 0 && !slices.ContainsFunc(others, idle.IsLike) && b.keepsOut(others) {
+			p.setLocks(others)
+			dropped = true
+		}
+	}
+	return dropped, nil
+}
+
+// keepsOut reports whether an order at b does not get to the stock while these keys are as when somebody holds the lock,
+// and the others of the lock are at rest.
+func (b *bench) keepsOut(locks []wire.Lock) bool {
+	p := b.passport
+	held := map[wire.Key]wire.KeyState{}
+	for _, l := range locks {
+		held[l.Key] = p.held[l.Key]
+	}
+	b.begin()
+	if b.put(onShelf) != nil || b.putLocks(held) != nil {
+		return false
+	}
+	bert := b.order("bert", atB)
+	wait(bert, b.soon())
+	kept := !slices.ContainsFunc(b.record()[bert], carriedWrite)
+	if b.remove() != nil {
+		return false
+	}
+	<-bert.done
+	b.quiet()
+	return kept
+}
+
+// soon is a time in which a plain order certainly gets to the stock.
+func (b *bench) soon() time.Duration { return 3*b.passport.takes + 200*time.Millisecond }
+
 // firstSales buys one unit at each instance, and returns the keys besides the stock that were written. It fails if the
 // shop is none that can be tried.
-func (b *bench) firstSales() (written map[string]time.Time, err error) {
+func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 	b.begin()
 	for at := range b.ends {
 		o := b.buy("first-"+strconv.Itoa(at), at, history.Buy, b.Order, 0)
@@ -78,8 +161,25 @@ func (b *bench) firstSales() (written map[string]time.Time, err error) {
 	b.quiet()
 	_, written, err = b.ledger.Entries(b.ctx, b.store.Redis)
 	b.passport.scripts = b.ledger.Scripts()
-	delete(written, b.shelf().Key)
+	if b.shelf().Field == "" {
+		delete(written, wire.Key{Name: b.shelf().Key})
+	}
 	return written, err
+}
+
+// atRest returns the keys that were written, with what they are while no order is under way. One that only its TTL will
+// remove is not at rest yet.
+func (b *bench) atRest(written map[wire.Key]time.Time) (keys []wire.Lock, err error) {
+	now, err := wire.Snapshot(b.ctx, b.store.Redis)
+	for key := range written {
+		rest, is := now[key]
+		if _, was := b.passport.before[key]; !is || !was && !rest.Ends.IsZero() {
+			rest = wire.KeyState{Kind: "none"}
+		}
+		keys = append(keys, wire.Lock{Key: key, Rest: rest})
+	}
+	slices.SortFunc(keys, func(x, y wire.Lock) int { return cmp.Compare(x.String(), y.String()) })
+	return keys, err
 }
 
 // problem says why a plain order shows that the shop cannot be tried.
@@ -134,14 +234,22 @@ func (b *bench) hindrance() (text string) {
 
 // A sale is what a plain order did.
 type sale struct {
-	at      int
-	steps   []step
-	started map[string]bool // keys that it acquired before its first write of the stock
+	at       int
+	steps    []step
+	commands []carried
+	looker   *wire.Looker
+	own      bool // it made a key that no other order has named, and removed it
 }
 
 // plainSales buys one unit at a, one at b, and another at a.
 func (b *bench) plainSales() (sales []*sale, err error) {
 	b.begin()
+	p := b.passport
+	_, known, err := b.ledger.Entries(b.ctx, b.store.Redis)
+	if err != nil {
+		return nil, err
+	}
+	sent := map[string]int{} // the sales that sent a script, by its digest
 	for i, at := range []int{atA, atB, atA} {
 		o := b.buy("plain-"+strconv.Itoa(i), at, history.Buy, b.Order, 0)
 		<-o.done
@@ -149,95 +257,168 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 		if err := b.problem(o); err != nil {
 			return nil, err
 		}
-		b.passport.takes = min(b.passport.takes, o.over.Sub(o.sent))
-		s := &sale{at: at, started: map[string]bool{}}
-		wrote := false
-		for _, c := range b.record()[o] {
-			one := step{shape: b.shape(&c.Seen), effects: c.effects, args: c.Args}
-			s.steps = append(s.steps, one)
-			for _, e := range one.effects {
-				wrote = wrote || e.WritesStock()
-				if acquired(&e) && !wrote {
-					s.started[e.Key] = true
-				}
+		p.takes = min(p.takes, o.over.Sub(o.sent))
+		s := &sale{at: at, commands: b.record()[o], looker: b.looker.Load()}
+		writes, _, err := b.ledger.Entries(b.ctx, b.store.Redis)
+		if err != nil {
+			return nil, err
+		}
+		p.lockFree = p.lockFree || slices.ContainsFunc(writes[b.before:], func(w wire.Entered) bool { return w.Counts })
+		if s.own, err = b.madeAndRemoved(known); err != nil {
+			return nil, err
+		}
+		digests := shapes{}
+		for _, c := range s.commands {
+			if len(c.Args) > 1 && c.Name == "eval" {
+				digests[digest(c.Args)] = true
 			}
 		}
+		for one := range digests {
+			sent[one]++
+		}
 		sales = append(sales, s)
+	}
+	if p.ours == nil {
+		p.ours = shapes{}
+	}
+	for one, n := range sent {
+		p.ours[one] = p.ours[one] || n > 1
+	}
+	for _, s := range sales {
+		for _, c := range s.commands {
+			s.steps = append(s.steps, step{shape: b.shape(&c.Seen), effects: c.effects, args: c.Args})
+		}
 	}
 	b.keepScripts()
 	return sales, b.looker.Load().Err()
 }
 
-// findLocks finds the keys within which each sale lay: it acquired them before it wrote the stock, and released them.
-func (b *bench) findLocks(sales []*sale, keys []string) {
-	p := b.passport
-	of := func(s *sale) (locks []string) {
-		for _, key := range keys {
-			released := slices.ContainsFunc(s.steps, func(one step) bool {
-				return one.has(func(c *history.Command) bool { return c.Key == key && c.Releases() })
-			})
-			if s.started[key] && released {
-				locks = append(locks, key)
+// madeAndRemoved reports whether the order since the last call made a key that was not known before its write of the
+// stock, and removed it. Then all keys are known.
+func (b *bench) madeAndRemoved(known map[wire.Key]time.Time) (yes bool, err error) {
+	writes, keys, err := b.ledger.Entries(b.ctx, b.store.Redis)
+	if err != nil {
+		return false, err
+	}
+	now, err := wire.Snapshot(b.ctx, b.store.Redis)
+	if err != nil {
+		return false, err
+	}
+	for key, at := range keys {
+		if _, was := known[key]; was {
+			continue
+		}
+		known[key] = at
+		_, is := now[key]
+		yes = yes || !is && len(writes) > 0 && at.Before(writes[len(writes)-1].At)
+	}
+	return yes, nil
+}
+
+// changes returns the names of the parts of a key that a sale changed before it wrote the stock, and changed back.
+func (s *sale) changes(key *wire.Lock) (names []string) {
+	moved, back := map[string]bool{}, map[string]bool{}
+	var rest, last *wire.KeyState
+	wrote, blocked := false, false
+	see := func(from, to *wire.KeyState) {
+		for _, name := range from.Differences(to) {
+			switch {
+			case from.Same(rest, name) && !wrote:
+				moved[name] = true
+			case moved[name] && to.Same(rest, name):
+				back[name] = true
 			}
 		}
-		if len(locks) == 0 { // one that nobody releases
-			locks = slices.Sorted(maps.Keys(s.started))
+	}
+	for _, c := range s.commands {
+		before, after, looked := s.looker.States(c.cmd, key.Key)
+		switch {
+		case !looked:
+			blocked = blocked || s.looker.Blocks(c.Args)
+		case rest == nil && blocked: // it had served the first command
+			rest = &key.Rest
+			see(rest, &before)
+		case rest == nil:
+			rest = &before
+		case blocked:
+			see(last, &before)
 		}
-		return locks
+		if looked {
+			blocked = false
+			see(&before, &after)
+			last = &after
+		}
+		wrote = wrote || c.did((*history.Command).WritesStock)
 	}
-	common := func(x, y []string) []string {
-		return slices.DeleteFunc(slices.Clone(x), func(key string) bool { return !slices.Contains(y, key) })
+	for name := range moved {
+		if back[name] && last.Same(rest, name) {
+			names = append(names, name)
+		}
 	}
-	first, other, again := of(sales[0]), of(sales[1]), of(sales[2])
-	p.Locks = common(common(first, again), other)
+	slices.Sort(names)
+	return names
+}
+
+// waitedFor reports whether an order found a key there that no order needed any more, and went on when its TTL had
+// removed it.
+func (s *sale) waitedFor(key *wire.Lock) bool {
+	tried := false
+	for _, c := range s.commands {
+		before, after, looked := s.looker.States(c.cmd, key.Key)
+		switch {
+		case !looked || key.Rest.Exists():
+		case before.Exists() && after.Exists():
+			tried = true
+		case !before.Exists() && after.Exists():
+			return tried
+		}
+	}
+	return false
+}
+
+// findLocks finds the keys, or the parts of keys, within which each sale lay: it changed them before it wrote the stock,
+// and changed them back.
+func (b *bench) findLocks(sales []*sale, keys []wire.Lock) {
+	p := b.passport
+	var locks []wire.Lock
+	some := make([]bool, len(sales)) // whether a sale has such a key
+	again := false                   // whether both sales at a have one that the sale at b has not
+	for _, key := range keys {
+		var names [3][]string
+		for i, s := range sales {
+			names[i] = s.changes(&key)
+			some[i] = some[i] || len(names[i]) > 0
+		}
+		switch {
+		case len(names[0]) > 0 && len(names[1]) > 0 && len(names[2]) > 0:
+			key.Parts = common(common(names[0], names[1]), names[2])
+			if len(key.Parts) == 0 {
+				key.Parts = nil
+			}
+			locks = append(locks, key)
+		case len(names[0]) > 0 && len(names[2]) > 0:
+			again = true
+		}
+	}
+	p.setLocks(locks)
 	switch {
-	case len(p.Locks) > 0:
-	case len(common(first, again)) > 0 && len(other) > 0:
+	case len(locks) > 0:
+	case again && some[1]:
 		p.Apart = "instance"
-	case b.makesNewKeys(sales):
+	case sales[0].own && sales[1].own && sales[2].own:
 		p.Apart = "order"
 	}
 }
 
-// leftBehind returns a key of the lock that each sale but the first found taken, though all others had ended; "" if
-// there is none.
-func (p *Passport) leftBehind(sales []*sale) string {
-	for _, key := range p.Locks {
-		tried := func(c *history.Command) bool { return c.Key == key && c.Acquires() && !c.Succeeded() }
-		found := func(s *sale) bool {
-			return slices.ContainsFunc(s.steps, func(one step) bool { return one.has(tried) })
-		}
-		if found(sales[1]) && found(sales[2]) {
-			return key
-		}
-	}
-	return ""
-}
-
-// makesNewKeys reports whether each sale asked for a key, if it is absent, that no other sale names.
-func (b *bench) makesNewKeys(sales []*sale) bool {
-	var asked []string
-	for _, s := range sales {
-		key := ""
-		for _, one := range s.steps {
-			text := strings.ToLower(strings.Join(one.args, " "))
-			if len(one.args) > 1 && (strings.HasPrefix(text, "setnx ") || strings.HasPrefix(text, "set ") &&
-				strings.Contains(text, " nx")) {
-				key = one.args[1]
-			}
-		}
-		if key == "" || slices.Contains(asked, key) {
-			return false
-		}
-		asked = append(asked, key)
-	}
-	return true
+func common(x, y []string) []string {
+	return slices.DeleteFunc(slices.Clone(x), func(one string) bool { return !slices.Contains(y, one) })
 }
 
 // describe tells from plain sales how the lock is taken and released.
 func (b *bench) describe(sales []*sale) {
 	p := b.passport
 	p.steps = sales[2].steps
+	p.Acquire, p.acquire, p.release, p.Early, p.TTLLater = "", nil, nil, false, false
 	p.acquires, p.releases, p.renewals, p.writes = shapes{}, shapes{}, shapes{}, shapes{}
 	for _, s := range sales {
 		for i := range s.steps {
@@ -299,7 +480,7 @@ func (p *Passport) sort(s *step) {
 	if s.has((*history.Command).WritesStock) {
 		p.writes[s.shape] = true
 		verb := s.verb()
-		p.lockFree = p.lockFree || verb == "exec" || verb == "eval" || strings.HasPrefix(verb, "decr")
+		p.lockFree = p.lockFree || verb == "exec" || isScript(verb)
 		return
 	}
 	if s.has(acquired) {
@@ -424,6 +605,12 @@ func (b *bench) holdOne() (again bool, err error) {
 	b.watchRenewals(held.cmd, record[anna])
 	b.watchWaiter(bert, record[bert])
 	<-bert.done
+	if i := slices.IndexFunc(record[bert], carriedWrite); i >= 0 && record[bert][i].Sent.Sub(bert.sent) < b.soon() &&
+		record[bert][i].Sent.Sub(begun) < p.lease() {
+		p.setLocks(nil) // what looked like a lock keeps nobody out
+		p.Waiting = "are none"
+		return false, b.describeAnew()
+	}
 	b.quiet()
 	known := len(p.scripts)
 	again = b.keepScripts() > known && p.Every == 0
@@ -436,26 +623,26 @@ func (b *bench) holdOne() (again bool, err error) {
 // lookAtHeld looks at the lock while an order has it.
 func (b *bench) lookAtHeld(commands []carried) error {
 	p := b.passport
-	kind, _, ends := b.looker.Load().Holds(p.Locks[0])
-	p.Kind = kind
+	p.held = b.looker.Load().Look()
+	for i := range p.locks {
+		if l, state := &p.locks[i], p.held[p.locks[i].Key]; len(l.Parts) == 1 {
+			l.Steps = l.Step(&state, l.Parts[0])
+		}
+	}
+	state := p.held[p.locks[0].Key]
+	if p.Kind = state.Kind; !state.Exists() {
+		p.Kind = p.locks[0].Rest.Kind
+	}
 	for _, d := range deeds(commands) {
 		switch {
 		case !d.took():
-		case kind == "none" || !ends.IsZero() && ends.Sub(d.Sent) < 10*time.Millisecond: // it has ended, or is about to
-			p.Kind, p.TTL = "string", ttlOf(d.Args)
-		case !ends.IsZero():
-			p.TTL = ends.Sub(d.Sent).Round(10 * time.Millisecond)
+		case p.Kind == "none" || !state.Ends.IsZero() && state.Ends.Sub(d.Sent) < 10*time.Millisecond:
+			p.Kind, p.TTL = "string", ttlOf(d.Args) // it has ended, or is about to
+		case !state.Ends.IsZero():
+			p.TTL = state.Ends.Sub(d.Sent).Round(10 * time.Millisecond)
 		}
 	}
-	p.dumps = map[string]string{}
-	return b.alone(func(to *redis.Client) error {
-		for _, key := range p.Locks {
-			if text, err := to.Dump(b.ctx, key).Result(); err == nil { // not all keys of a lock need be there
-				p.dumps[key] = text
-			}
-		}
-		return nil
-	})
+	return b.looker.Load().Err()
 }
 
 // ttlOf returns the TTL that a SET gives its key, 0 if none.
@@ -533,8 +720,8 @@ func (b *bench) watchWaiter(o *order, commands []carried) {
 	blocks, tries := "", b.tries(commands)
 	for _, c := range commands {
 		p.messages = p.messages || c.Subscribes || c.Message
-		if verb := strings.ToUpper(c.Args[0]); slices.Contains(blocking, verb) {
-			blocks = verb
+		if b.looker.Load().Blocks(c.Args) {
+			blocks = strings.ToUpper(c.Args[0])
 		}
 	}
 	switch {
@@ -581,6 +768,3 @@ func wokenBetween(tries, came []time.Time) bool {
 	}
 	return len(tries) > 1
 }
-
-// blocking are commands in which a waiter may wait.
-var blocking = []string{"BLPOP", "BRPOP", "BLMOVE", "BRPOPLPUSH", "BLMPOP", "BZPOPMIN", "BZPOPMAX", "XREAD"}

@@ -42,8 +42,12 @@ type Passport struct {
 	steps                        []step // of a plain sale
 	acquires, releases, renewals shapes
 	writes                       shapes
-	dumps                        map[string]string // the lock's keys while somebody has it
-	scripts                      []string          // that orders sent in whole
+	scripts                      []string // that orders sent in whole
+	ours                         shapes   // the digests of scripts that several orders have sent; nil: any is
+
+	locks  []wire.Lock
+	held   map[wire.Key]wire.KeyState // the locks' keys while somebody has the lock
+	before map[wire.Key]wire.KeyState // the server before the first order
 }
 
 // shapes is a set of them: see [Trial.shape].
@@ -67,17 +71,36 @@ func (s *step) has(is func(*history.Command) bool) bool { return anyOf(s.effects
 // shape is what a command has in common with the one that another order sends in its place.
 func (t *Trial) shape(s *wire.Seen) string {
 	name := s.Name
-	if len(s.Args) > 1 && name == "eval" {
-		name += " " + digest(s.Args)
+	switch {
+	case len(s.Args) < 2:
+	case name == "fcall":
+		name += " " + s.Args[1]
+	case name == "eval":
+		if of := digest(s.Args); t.passport.ours == nil || t.passport.ours[of] {
+			name += " " + of
+		}
 	}
 	on := s.On()
 	switch {
 	case on == t.shelf().Key:
 		return name + " stock"
-	case slices.Contains(t.passport.Locks, on):
+	case t.passport.onLock(on):
 		return name + " lock"
 	}
 	return name
+}
+
+// onLock reports whether a key of that name is one of the lock's.
+func (p *Passport) onLock(name string) bool {
+	return slices.ContainsFunc(p.locks, func(l wire.Lock) bool { return l.Name == name })
+}
+
+// setLocks notes of what the lock consists.
+func (p *Passport) setLocks(locks []wire.Lock) {
+	p.locks, p.Locks = locks, nil
+	for i := range locks {
+		p.Locks = append(p.Locks, locks[i].String())
+	}
 }
 
 func digest(args []string) string {

@@ -19,6 +19,7 @@ import (
 type carried struct {
 	wire.Seen
 	effects []history.Command // one for each key; none if nobody looked
+	cmd     *wire.Command
 }
 
 // anyOf reports whether one of a command's effects is such.
@@ -45,7 +46,7 @@ func (b *bench) sentBy(at int) (all []carried) {
 	b.gate.Each(func(cmd *wire.Command) {
 		if cmd.Client.Index == at && !cmd.Sent.IsZero() && !cmd.Came.Before(b.begun) {
 			commands = append(commands, cmd)
-			all = append(all, carried{Seen: cmd.Seen})
+			all = append(all, carried{Seen: cmd.Seen, cmd: cmd})
 		}
 	})
 	for i, cmd := range commands {
@@ -70,7 +71,43 @@ func (b *bench) record() map[*order][]carried {
 	for at := range b.ends {
 		b.attribute(at, b.sentBy(at), record)
 	}
+	for o := range record {
+		if o != nil {
+			b.resolve(record[o])
+		}
+	}
 	return record
+}
+
+// resolve takes back what the commands of one order only seem to have done to the lock. Of a counter, an order that undoes
+// its own vain step has done nothing. Whoever looks at a lock that it holds, or has written under, tries nothing.
+func (b *bench) resolve(commands []carried) {
+	looker, has, steps, wrote := b.looker.Load(), map[string]bool{}, map[string]int{}, false
+	for i := range commands {
+		for j := range commands[i].effects {
+			e := &commands[i].effects[j]
+			stepped := looker != nil && looker.Stepped(commands[i].cmd, e.Key)
+			switch e.Effect {
+			case history.EffectTried:
+				if stepped {
+					steps[e.Key]++
+				} else if has[e.Key] || wrote {
+					e.Effect = history.EffectNothing
+				}
+			case history.EffectReleased:
+				if steps[e.Key] > 0 {
+					steps[e.Key]--
+					e.Effect = history.EffectNothing
+				} else {
+					has[e.Key] = false
+				}
+			case history.EffectWrote:
+				wrote = true
+			default:
+				has[e.Key] = has[e.Key] || e.Acquires() && e.Succeeded()
+			}
+		}
+	}
 }
 
 // attribute adds the commands of an instance to those of their orders. One that asks for no lock is that order's whose
@@ -93,7 +130,7 @@ func (b *bench) attribute(at int, commands []carried, record map[*order][]carrie
 		}
 		if c.did(acquired) {
 			for _, arg := range c.values() {
-				if len(arg) >= leastToken && arg != b.shelf().Key && !slices.Contains(b.passport.Locks, arg) {
+				if len(arg) >= leastToken && arg != b.shelf().Key && !b.passport.onLock(arg) {
 					tokens[arg] = o
 				}
 			}

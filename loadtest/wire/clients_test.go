@@ -86,7 +86,8 @@ func newClientBench(t *testing.T, name string) *clientBench {
 	require.NoError(t, direct.Set(t.Context(), "stock", "10", 0).Err())
 	b := &clientBench{direct: direct}
 	var err error
-	b.looker, err = NewLooker(t.Context(), direct, map[string]Role{"lock": RoleLock, "stock": RoleStock})
+	b.looker, err = NewLooker(t.Context(), direct, Shelf{Key: "stock"},
+		[]Lock{{Key: Key{Name: "lock"}, Parts: []string{""}, Rest: KeyState{Kind: "none"}}})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, b.looker.Close()) })
 	gate := NewGate(nil)
@@ -148,7 +149,7 @@ func (b *clientBench) check(t *testing.T) {
 	numbers, held, lost := 0, 0, 0
 	for _, cmd := range b.gate.LogOf(b.sender) {
 		for _, c := range b.looker.Traced(cmd) {
-			effects[keyEffect{c.Key, c.Effect}] = true
+			effects[keyEffect{key: c.Key, effect: c.Effect}] = true
 		}
 		assert.Same(t, b.sender, cmd.Client)
 		assert.False(t, cmd.Came.IsZero() || cmd.Sent.Before(cmd.Came) || cmd.Answered.Before(cmd.Sent), "%+v", cmd.Seen)
@@ -168,8 +169,8 @@ func (b *clientBench) check(t *testing.T) {
 		assert.False(t, cmd.Delivered.Before(cmd.Answered), "%+v", cmd.Seen)
 	}
 	for _, effect := range []keyEffect{
-		{"lock", history.EffectAcquired}, {"lock", history.EffectTried}, {"lock", history.EffectRenewed},
-		{"lock", history.EffectReleased}, {"stock", history.EffectRead}, {"stock", history.EffectWrote},
+		{key: "lock", effect: history.EffectAcquired}, {key: "lock", effect: history.EffectTried}, {key: "lock", effect: history.EffectRenewed},
+		{key: "lock", effect: history.EffectReleased}, {key: "stock", effect: history.EffectRead}, {key: "stock", effect: history.EffectWrote},
 	} {
 		assert.Contains(t, effects, effect)
 	}

@@ -301,7 +301,23 @@ func (c *conn) postpone(e *entry) {
 
 // carryOut sends a command on, and notes that it does.
 func (c *conn) carryOut(e *entry, note func()) {
-	if c.gate.Look == nil || e.blocks() || e.isAboutChannels() {
+	if c.gate.Look == nil || e.isAboutChannels() {
+		note()
+		c.write(e)
+		return
+	}
+	if e.blocks() { // what else comes on the connection has to be read meanwhile
+		looks := make(chan struct{})
+		c.all.Go(func() {
+			c.gate.Look(e.cmd, func() {
+				close(looks)
+				select {
+				case <-e.answered:
+				case <-c.ended:
+				}
+			})
+		})
+		<-looks
 		note()
 		c.write(e)
 		return

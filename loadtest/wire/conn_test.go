@@ -475,9 +475,11 @@ func TestCommandsAreLookedAtInTurn(t *testing.T) {
 	p.server.sends("+PONG", "$-1") // what blocks holds what is behind it: nobody could look at that when it is carried out
 	p.server.gets("GET k")
 	require.NoError(t, p.server.Close())
-	for _, want := range []string{"after get: (nil)", "before set", "after set: OK", "before get", "after get: "} {
+	for _, want := range []string{"after get: (nil)", "before set", "after set: OK", "before blpop"} {
 		assert.Equal(t, want, <-looked)
 	}
+	last := []string{<-looked, <-looked, <-looked} // what blocks has no turn
+	assert.ElementsMatch(t, []string{"after blpop: (nil)", "before get", "after get: "}, last)
 }
 
 // A client may send much before it reads.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -10,10 +11,11 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A keyEffect is what a command did to one of the keys in play.
+// A keyEffect is what a command did to the stock, or to one of the locks.
 type keyEffect struct {
-	key    string
-	effect history.Effect
+	key     string
+	effect  history.Effect
+	stepped bool // it counted on, or back
 }
 
 // withEffects returns a command once for each of the effects, with the key that it is on.
@@ -38,157 +40,192 @@ type carried struct {
 	lines  []line // what the server did meanwhile, as MONITOR tells it
 }
 
-func (l *Looker) effects(c *carried, before, after map[string]look) (all []keyEffect) {
-	for _, key := range l.keys {
-		d := l.table.did(c, key, before[key], after[key])
-		effect := d.toStock()
-		if l.roles[key] == RoleLock {
-			effect = d.toLock()
-		}
-		if effect != history.EffectNothing {
-			all = append(all, keyEffect{key, effect})
+func (l *Looker) effects(c *carried, before, after map[Key]KeyState) (all []keyEffect) {
+	if effect := l.onStock(c, before, after); effect != history.EffectNothing {
+		all = append(all, keyEffect{key: l.stock.Key, effect: effect})
+	}
+	for i := range l.locks {
+		lock := &l.locks[i]
+		d := l.table.difference(c, lock, before[lock.Key], after[lock.Key])
+		if effect, stepped := d.effect(); effect != history.EffectNothing {
+			all = append(all, keyEffect{lock.String(), effect, stepped})
 		}
 	}
 	return all
 }
 
-// deeds are what a command did to a key.
-type deeds struct {
-	before, after look // before is that of no key, if the key had expired when the command came
-	now           bool // the key is there by now
-
-	named   bool // the server carried out something that names it
-	scripts bool // for a script
-	wrote   bool // something wrote it, whatever that changed
-	touched bool // not only to remove something
-	renewed bool // the key that was there, without a condition
-	tried   bool // something would have made it, had it not been there
-	made    bool // it was not there, or no longer
-	removed bool // it was there
-	dropped bool // somebody has it no more
-	counted bool // a counter that was there goes on
-	refused bool // the server answered with an error, and nothing was written
-}
-
-// did goes through what the server did. Whether the key was there is decided by its TTL and the server's clock: it may
-// have expired since the look.
-func (t table) did(c *carried, key string, before, after look) *deeds {
-	d := &deeds{before: before, after: after}
+// onStock tells the effect on the stock. A write may have left it as it was.
+func (l *Looker) onStock(c *carried, before, after map[Key]KeyState) history.Effect {
+	key := l.stock.key()
+	named, wrote := false, before[key].Parts[l.stock.Field] != after[key].Parts[l.stock.Field]
 	for _, one := range c.lines {
-		if isScriptCall(one.args) || !slices.Contains(t.keys(one.args), key) {
+		if isScriptCall(one.args) || one.db != key.DB || !slices.Contains(l.table.keys(one.args), key.Name) ||
+			l.stock.elsewhere(one.args) {
 			continue
 		}
-		if !d.named && !before.ends.IsZero() && one.at.After(before.ends.Add(rounding)) {
-			d.before = look{kind: "none"}
-		}
-		if !d.named {
-			d.named, d.now = true, d.before.exists()
-		}
-		d.scripts = d.scripts || one.script
-		if w := c.answered(t.write(one.args), one); !w.counts || one.script || !d.count(c) {
-			d.add(w, one.args)
-		}
+		named = true
+		wrote = wrote || l.table.has(one.args, "write") && (one.script || c.exec || c.worked()) && !onlyIfAbsent(one.args)
 	}
-	d.refused = !d.wrote && (d.named || slices.Contains(t.keys(c.sent), key)) && c.refused()
-	return d
-}
-
-// count adds a command that counts on, and reports whether it has found a counter. Whoever makes the counter has the
-// lock, and who finds it has counted in vain.
-func (d *deeds) count(c *carried) (found bool) {
-	if !c.exec && c.reply == "1" { // the one before had expired
-		d.now = false
-	}
-	if d.now {
-		d.wrote, d.tried, d.counted = true, true, true
-	}
-	return d.now
-}
-
-// answered corrects a write by the reply, if that is the command's own, and not a script's or a transaction's.
-func (c *carried) answered(w write, of line) write {
 	switch {
-	case of.script, c.exec:
-	case c.failed:
-		return write{}
-	case w.mayFail && (c.reply == "0" || c.reply == "(nil)"):
-		w.writes = false
-	}
-	return w
-}
-
-// add adds a write.
-func (d *deeds) add(w write, args []string) {
-	works := w.works(d.now)
-	d.wrote = d.wrote || works
-	switch {
-	case !works:
-		d.tried = d.tried || w.absent && d.now
-	case w.removes:
-		d.removed = d.removed || d.now && !d.made
-		d.now, d.made = false, false
-	case w.shrinks:
-		d.dropped = d.dropped || slices.ContainsFunc(args[2:], d.lost)
-	default:
-		d.touched, d.made = true, d.made || !d.now
-		d.renewed = d.renewed || d.now && !w.depends
-		d.now = true
-	}
-}
-
-// lost reports whether an owner had the key, and has it no more.
-func (d *deeds) lost(owner string) bool {
-	return slices.Contains(d.before.owners, owner) && !slices.Contains(d.after.owners, owner)
-}
-
-// added counts the owners that had not had the key before.
-func (d *deeds) added() (n int) {
-	if d.counted {
-		return 0
-	}
-	for _, owner := range d.after.owners {
-		if !slices.Contains(d.before.owners, owner) {
-			n++
-		}
-	}
-	return n
-}
-
-// toStock tells the effect on a stock.
-func (d *deeds) toStock() history.Effect {
-	switch {
-	case d.wrote:
+	case wrote:
 		return history.EffectWrote
-	case d.refused:
+	case named && c.refused(), slices.Contains(l.table.keys(c.sent), key.Name) && c.refused():
 		return history.EffectRefused
-	case d.named:
+	case named:
 		return history.EffectRead
 	}
 	return history.EffectNothing
 }
 
-// toLock tells the effect on a lock. A new owner shows that a command worked: what a script called has no reply, and a
-// key may expire some milliseconds before its TTL seems to be over.
-func (d *deeds) toLock() history.Effect {
-	switch added := d.added(); {
-	case !d.named:
-		return history.EffectNothing
-	case added > 0 && added < len(d.after.owners):
-		return d.withTTL(history.EffectAcquired | history.Beside)
-	case d.made, added > 0:
-		return d.withTTL(history.EffectAcquired)
-	case d.removed, d.dropped, d.touched && d.before.exists() && !d.after.exists():
-		return history.EffectReleased
-	case d.renewed, d.touched && d.changed():
-		return d.withTTL(history.EffectRenewed)
-	case d.before.exists() && (d.tried || d.scripts):
-		return history.EffectTried
-	}
-	return history.EffectNothing
+// worked reports whether the reply of a command of its own says that it did something.
+func (c *carried) worked() bool { return !c.failed && c.reply != "(nil)" }
+
+// A difference is what two looks and MONITOR show of a command on a lock.
+type difference struct {
+	lock          *Lock
+	before, after KeyState
+	touched       bool     // the server carried out something that names it
+	wrote         bool     // that was a write, and may have done something
+	removed       bool     // that removed a key
+	named         []string // the arguments of all that names it
+	again         bool     // it was removed, and made again
+	over          bool     // it was set, whatever was there
 }
 
-func (d *deeds) withTTL(e history.Effect) history.Effect {
-	if d.after.exists() && d.after.ends.IsZero() {
+// difference tells what a command did to a lock. Whether a key was there is decided by its TTL and the server's clock:
+// it may have expired since the look.
+func (t table) difference(c *carried, lock *Lock, before, after KeyState) *difference {
+	d := &difference{lock: lock, before: before, after: after}
+	for _, one := range c.lines {
+		if isScriptCall(one.args) || one.db != lock.DB || !slices.Contains(t.keys(one.args), lock.Name) {
+			continue
+		}
+		if !d.touched && !before.Ends.IsZero() && one.at.After(before.Ends.Add(rounding)) {
+			d.before = KeyState{Kind: "none"}
+		}
+		d.touched = true
+		if !t.has(one.args, "write") || !one.script && !c.exec && !c.worked() {
+			continue
+		}
+		d.wrote = true
+		d.named = append(d.named, one.args[1:]...)
+		switch strings.ToLower(one.args[0]) {
+		case "del", "unlink", "getdel":
+			d.removed = !c.nothing()
+		default:
+			d.again = d.again || d.removed
+		}
+		d.over = d.over || isPlainSet(one.args)
+	}
+	d.touched = d.touched && !c.failedOn()
+	return d
+}
+
+// failedOn reports whether the server answered with an error, and did nothing.
+func (c *carried) failedOn() bool { return c.failed && c.refused() }
+
+// isPlainSet reports whether a command is a SET that does not look whether the key is there.
+func isPlainSet(args []string) bool {
+	switch strings.ToLower(args[0]) {
+	case "set":
+		return !slices.ContainsFunc(args[min(3, len(args)):], func(arg string) bool {
+			return strings.EqualFold(arg, "nx")
+		})
+	case "setex", "psetex", "getset":
+		return true
+	}
+	return false
+}
+
+// effect tells the effect on the lock, and whether the command counted on, or back, a lock that was held before it and
+// after it. It tells nothing of whose the lock was.
+func (d *difference) effect() (e history.Effect, stepped bool) {
+	had, has := d.lock.holders(&d.before), d.lock.holders(&d.after)
+	came, stayed, changed := 0, 0, 0
+	fixed := d.lock.Parts != nil || d.after.Kind == "string" // the part has no name of its holder's
+	for name, now := range has {
+		switch was, there := had[name]; {
+		case !there:
+			came++
+		case was != now:
+			stayed, changed = stayed+1, changed+1
+			stepped = stepped || fixed && isStep(was, now)
+		default:
+			stayed++
+		}
+	}
+	switch {
+	case !d.touched:
+		return history.EffectNothing, false
+	case !d.wrote, len(had) > 0 && d.mayHaveExpired(): // what has gone has expired
+		return either(len(had) > 0, history.EffectTried, history.EffectNothing), false
+	case came > 0 && stayed > 0:
+		return d.withTTL(history.EffectAcquired | history.Beside), false
+	case came > 0:
+		return d.withTTL(history.EffectAcquired), false
+	case len(had) > stayed && !d.purged(had, has):
+		return history.EffectReleased, false
+	case len(had) == 0:
+		return history.EffectNothing, false
+	case stepped && d.nearer(has):
+		return history.EffectReleased, true
+	case stepped:
+		return history.EffectTried, true
+	case changed > 0 && fixed && d.after.Kind != "zset", d.again:
+		return d.withTTL(history.EffectAcquired), false
+	case changed > 0, d.hasOtherEnd(), d.over:
+		return d.withTTL(history.EffectRenewed), false
+	}
+	return history.EffectTried, false
+}
+
+// mayHaveExpired reports whether the key's TTL was over by the look after a command that removed no key.
+func (d *difference) mayHaveExpired() bool {
+	return !d.removed && !d.before.Ends.IsZero() && !d.after.Exists() && !d.after.At.Before(d.before.Ends.Add(-rounding))
+}
+
+// nothing reports whether the reply of a command of its own says that it found nothing to remove.
+func (c *carried) nothing() bool { return !c.exec && !isScriptCall(c.sent) && c.reply == "0" }
+
+func either(yes bool, one, other history.Effect) history.Effect {
+	if yes {
+		return one
+	}
+	return other
+}
+
+// purged reports whether only deadlines are gone that were over, which no command named: a waiter does so as it asks.
+func (d *difference) purged(had, has map[string]part) bool {
+	if d.after.Kind != "zset" {
+		return false
+	}
+	for name := range had {
+		if _, stays := has[name]; !stays && slices.Contains(d.named, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// isStep reports whether a counter went from one value to the other.
+func isStep(was, now part) bool {
+	x, err := strconv.ParseInt(was.value, 10, 64)
+	y, err2 := strconv.ParseInt(now.value, 10, 64)
+	return err == nil && err2 == nil && (x-y == 1 || y-x == 1)
+}
+
+// nearer reports whether a counter is nearer to its rest than before.
+func (d *difference) nearer(has map[string]part) bool {
+	for name := range has {
+		if x, y := d.lock.Step(&d.before, name), d.lock.Step(&d.after, name); x*x > y*y {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *difference) withTTL(e history.Effect) history.Effect {
+	if d.after.Exists() && d.after.Ends.IsZero() || !d.after.Exists() && d.lock.Rest.Exists() {
 		e |= history.Endless
 	}
 	return e
@@ -197,10 +234,9 @@ func (d *deeds) withTTL(e history.Effect) history.Effect {
 // rounding is how much later than a look tells a key may expire: both times are cut off at milliseconds.
 const rounding = 2 * time.Millisecond
 
-// changed reports whether the key is another one than before, or has another end. Its end is known to some ms.
-func (d *deeds) changed() bool {
-	return d.before.digest != d.after.digest || d.before.ends.IsZero() != d.after.ends.IsZero() ||
-		d.after.ends.Sub(d.before.ends).Abs() > rounding
+// hasOtherEnd reports whether the lock has another end than before. It is known to some ms.
+func (d *difference) hasOtherEnd() bool {
+	return d.before.Ends.IsZero() != d.after.Ends.IsZero() || d.after.Ends.Sub(d.before.Ends).Abs() > rounding
 }
 
 // refused reports whether the server refused a command, or aborted a transaction. A script that fails keeps what it has
@@ -246,56 +282,6 @@ func (t table) keys(args []string) []string {
 		keys = append(keys, args[i])
 	}
 	return keys
-}
-
-// A write is what a command does to a key.
-type write struct {
-	writes  bool // Redis calls it a write
-	absent  bool // only if there is no key
-	present bool // only if there is one
-	removes bool // the whole key
-	shrinks bool // removes a part
-	counts  bool // one more
-	depends bool // on what the key has, whether it changes anything
-	mayFail bool // it did nothing if it is answered with 0 or nil
-}
-
-// works reports whether a command does something to a key that is there, or that is not.
-func (w *write) works(there bool) bool {
-	if there {
-		return w.writes && !w.absent
-	}
-	return w.writes && !w.present
-}
-
-// write tells what a command does to its keys.
-func (t table) write(args []string) write {
-	w := write{writes: t.has(args, "write")}
-	has := func(option string) bool {
-		return slices.ContainsFunc(args[2:], func(arg string) bool { return strings.EqualFold(arg, option) })
-	}
-	switch strings.ToLower(args[0]) {
-	case "set":
-		args = args[min(1, len(args)-2):] // the value is no option
-		w.absent, w.present, w.mayFail = has("nx"), has("xx"), !has("get")
-	case "setnx":
-		w.absent, w.mayFail = true, true
-	case "incr", "incrby":
-		w.counts = true
-	case "hsetnx":
-		w.depends, w.mayFail = true, true
-	case "zadd":
-		w.present, w.depends = has("xx"), true
-	case "del", "unlink", "getdel":
-		w.removes, w.mayFail = true, true
-	case "expire", "pexpire", "expireat", "pexpireat", "persist":
-		w.present, w.depends, w.mayFail = true, len(args) > 3, true
-	case "hdel", "zrem", "srem", "lrem":
-		w.shrinks, w.present, w.mayFail = true, true, true
-	case "lpop", "rpop", "spop", "ltrim", "zpopmin", "zpopmax", "zremrangebyscore", "zremrangebyrank", "zremrangebylex":
-		w.shrinks, w.present = true, true
-	}
-	return w
 }
 
 // isScriptCall reports whether a command is the call of a script or of a function: what that does has lines of its own.

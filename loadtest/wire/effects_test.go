@@ -16,7 +16,7 @@ import (
 var commands = func() table {
 	t := table{}
 	for names, flags := range map[string][]string{
-		"set setnx decrby incr getset getdel expire pexpire persist hset hincrby hdel zadd zrem zremrangebyscore " +
+		"set setnx decr decrby incr getset getdel expire pexpire persist hset hincrby hdel zadd zrem zremrangebyscore " +
 			"del unlink": {"write"},
 		"get pttl exists hexists zcard watch echo": {"readonly"},
 		"eval evalsha": {"movablekeys"},
@@ -37,21 +37,30 @@ var commands = func() table {
 var began = time.Unix(1_700_000_000, 0)
 
 // none is no key. held is a lock of some owners that ends after that time; 0 means never.
-var none = look{kind: "none"}
+var none = KeyState{Kind: "none"}
 
-func held(kind string, ends time.Duration, owners ...string) look {
-	k := look{at: began, kind: kind, digest: kind + strings.Join(owners, " "), owners: owners}
+func held(kind string, ends time.Duration, owners ...string) KeyState {
+	k := KeyState{Kind: kind, Parts: map[string]string{}}
+	for _, owner := range owners {
+		if kind == "string" {
+			k.Parts[""] = owner
+		} else {
+			k.Parts[owner] = "1"
+		}
+	}
 	if ends > 0 {
-		k.ends = began.Add(ends)
+		k.Ends = began.Add(ends)
 	}
 	return k
 }
 
-func str(owner string, ends time.Duration) look { return held("string", ends, owner) }
+func str(owner string, ends time.Duration) KeyState { return held("string", ends, owner) }
 
-// counts is the look of a key whose owners are the same, but not what they have there.
-func counts(k look, digest string) look {
-	k.digest = digest
+// counts is the state of a key whose owners are the same, but not what they have there.
+func counts(k KeyState, count string) KeyState {
+	for owner := range k.Parts {
+		k.Parts[owner] = count
+	}
 	return k
 }
 
@@ -60,7 +69,7 @@ func TestEffectsOnALock(t *testing.T) {
 	mine, theirs := str(token, long), str("theirs", long)
 	for _, one := range []struct {
 		what          string
-		before, after look
+		before, after KeyState
 		does          string // the command, or those of a script; t stands for the token
 		reply         string
 		want          history.Effect
@@ -70,8 +79,7 @@ func TestEffectsOnALock(t *testing.T) {
 		{"counts to one when the lock has just expired", str("7", long), str("1", 0), "incr lock", "1",
 			history.EffectAcquired | history.Endless},
 		{"counts on", str("1", long), str("2", long), "incr lock", "2", history.EffectTried},
-		{"counts on, and is let in by a script", str("1", long), str("2", long), "eval; incr lock", "2",
-			history.EffectAcquired},
+		{"counts back to one", str("2", long), str("1", long), "decr lock", "1", history.EffectReleased},
 		{"takes for ever", none, str(token, 0), "setnx lock t", "1", history.EffectAcquired | history.Endless},
 		{"takes by a script that returns nothing", none, mine, "eval; exists lock; set lock t; pexpire lock 10000", "(nil)",
 			history.EffectAcquired},
@@ -79,8 +87,12 @@ func TestEffectsOnALock(t *testing.T) {
 		{"finds it taken, and SETNX says so", theirs, theirs, "setnx lock t", "0", history.EffectTried},
 		{"a script finds it taken", theirs, theirs, "eval; exists lock; pttl lock", "9000", history.EffectTried},
 		{"a script finds it taken by SET", theirs, theirs, "eval; set lock t nx", "0", history.EffectTried},
+		{"finds it taken, and then it expires", str("theirs", 1001*time.Millisecond), none, "set lock t nx px 10000", "(nil)",
+			history.EffectTried},
+		{"a script finds it taken, and then it expires", str("theirs", 1001*time.Millisecond), none, "eval; set lock t nx",
+			"0", history.EffectTried},
 		{"a script finds it free", none, none, "eval; get lock", "0", history.EffectNothing},
-		{"a look", theirs, theirs, "get lock", `"theirs"`, history.EffectNothing},
+		{"a look", theirs, theirs, "get lock", `"theirs"`, history.EffectTried},
 		{"is overwritten", theirs, mine, "set lock t px 10000", "OK", history.EffectAcquired},
 		{"is overwritten by what XX found", theirs, mine, "set lock t xx px 10000", "OK", history.EffectAcquired},
 		{"GETSET takes over", str("old", 0), str(token, 0), "getset lock t", `"old"`,
@@ -94,16 +106,15 @@ func TestEffectsOnALock(t *testing.T) {
 			history.EffectNothing},
 		{"expired before the DEL", str(token, time.Second/2), none, "del lock", "0", history.EffectNothing},
 		{"expired before the DEL, a ms early", str(token, 1001*time.Millisecond), none, "del lock", "0",
-			history.EffectNothing},
+			history.EffectTried},
 		{"expired before the DEL of a script", str(token, time.Second/2), none, "eval; del lock", "0",
 			history.EffectNothing},
 		{"expired after a script looked", str("theirs", 1001*time.Millisecond), none, "eval; get lock", "0",
 			history.EffectTried},
 		{"expired after the GET", str("theirs", 1001*time.Millisecond), none, "get lock", `"theirs"`,
-			history.EffectNothing},
+			history.EffectTried},
 		{"was taken while its TTL seemed to last for another ms", str("theirs", 1001*time.Millisecond), mine,
 			"eval; set lock t nx px 10000", "1", history.EffectAcquired},
-		{"is taken, and expires before the look", none, none, "set lock t nx px 1", "OK", history.EffectAcquired},
 
 		{"renews", mine, str(token, 2*long), "pexpire lock 20000", "1", history.EffectRenewed},
 		{"renews by SET XX", mine, str(token, 2*long), "set lock t xx px 20000", "OK", history.EffectRenewed},
@@ -113,7 +124,7 @@ func TestEffectsOnALock(t *testing.T) {
 		{"a script renews a lock that is gone", none, none, "eval; pexpire lock 1000", "0", history.EffectNothing},
 		{"renews by XX a lock that is gone", none, none, "set lock t xx px 1000", "(nil)", history.EffectNothing},
 		{"has a TTL by a second command", str(token, 0), mine, "expire lock 10", "1", history.EffectRenewed},
-		{"has one already, so NX fails", mine, mine, "expire lock 10 nx", "0", history.EffectNothing},
+		{"has one already, so NX fails", mine, mine, "expire lock 10 nx", "0", history.EffectTried},
 		{"has none any more", mine, str(token, 0), "persist lock", "1", history.EffectRenewed | history.Endless},
 		{"is taken again by its owner", held("hash", long, "me"), counts(held("hash", long, "me"), "2"),
 			"eval; hexists lock me; hincrby lock me 1", "(nil)", history.EffectRenewed},
@@ -149,12 +160,12 @@ func TestEffectsOnALock(t *testing.T) {
 		{"is refused", theirs, theirs, "set lock t nx", "-READONLY You can't write against a read only replica.",
 			history.EffectNothing},
 	} {
-		assert.Equal(t, one.want, effect(t, RoleLock, one.before, one.after, one.does, one.reply, token), one.what)
+		assert.Equal(t, one.want, effect(t, false, one.before, one.after, one.does, one.reply, token), one.what)
 	}
 }
 
 // effect returns what a command did to the key called lock, or to the stock.
-func effect(t *testing.T, role Role, before, after look, does, reply, token string) history.Effect {
+func effect(t *testing.T, stock bool, before, after KeyState, does, reply, token string) history.Effect {
 	t.Helper()
 	c := &carried{}
 	c.reply, c.failed = strings.CutPrefix(reply, "-")
@@ -178,12 +189,21 @@ func effect(t *testing.T, role Role, before, after look, does, reply, token stri
 		}
 		c.lines = append(c.lines, line{at: began.Add(time.Second), script: i > 0 && !c.exec, args: args})
 	}
-	l := &Looker{roles: map[string]Role{"lock": role}, keys: []string{"lock"}, table: commands}
-	effects := l.effects(c, map[string]look{"lock": before}, map[string]look{"lock": after})
+	after.At = began.Add(time.Second + time.Millisecond)
+	lock := Lock{Key: Key{Name: "lock"}, Rest: none}
+	if before.Kind == "string" || after.Kind == "string" {
+		lock.Parts = []string{""}
+	}
+	l := &Looker{stock: Shelf{Key: "units"}, locks: []Lock{lock}, table: commands}
+	if stock {
+		l.stock, l.locks = Shelf{Key: "lock"}, nil
+	}
+	effects := l.effects(c, map[Key]KeyState{lock.Key: before}, map[Key]KeyState{lock.Key: after})
 	if len(effects) == 0 {
 		return history.EffectNothing
 	}
-	require.Equal(t, []keyEffect{{"lock", effects[0].effect}}, effects)
+	require.Len(t, effects, 1)
+	require.Equal(t, "lock", effects[0].key)
 	return effects[0].effect
 }
 
@@ -212,7 +232,7 @@ func TestEffectsOnTheStock(t *testing.T) {
 		{"decrby lock x", "-ERR value is not an integer or out of range", history.EffectRefused},
 		{"set other lock", "OK", history.EffectNothing},
 	} {
-		assert.Equal(t, one.want, effect(t, RoleStock, five, five, one.does, one.reply, ""), "%s: %s", one.does, one.reply)
+		assert.Equal(t, one.want, effect(t, true, five, five, one.does, one.reply, ""), "%s: %s", one.does, one.reply)
 	}
 	assert.True(t, commands.blocks([]string{"BLPOP", "lock", "0"}))
 	assert.False(t, commands.blocks([]string{"LPOP", "lock"}))
@@ -220,7 +240,7 @@ func TestEffectsOnTheStock(t *testing.T) {
 
 // A command that did something to two keys is two in a trace, each with its key.
 func TestEffectsOnTwoKeysAreTwoCommands(t *testing.T) {
-	both := []keyEffect{{"lock", history.EffectReleased}, {"stock", history.EffectWrote}}
+	both := []keyEffect{{key: "lock", effect: history.EffectReleased}, {key: "stock", effect: history.EffectWrote}}
 	cmd := history.Command{Cmd: "exec", Key: "stock", Reply: "[4 1]"}
 	looked := cmd
 	looked.Source = history.Looked
@@ -234,7 +254,7 @@ func TestLinesOfMonitorAreRead(t *testing.T) {
 	for text, want := range map[string]line{
 		`+1339518083.107412 [0 127.0.0.1:60866] "get" "k"`: {from: "127.0.0.1:60866", args: []string{"get", "k"}},
 		`+1339518083.107412 [0 [::1]:60866] "echo" "] \""`: {from: "[::1]:60866", args: []string{"echo", `] "`}},
-		`+1339518083.107412 [12 lua] "SET" "k" "\x00\xff\"\\\r\n\t\a\b"`: {script: true, from: "lua",
+		`+1339518083.107412 [12 lua] "SET" "k" "\x00\xff\"\\\r\n\t\a\b"`: {db: 12, script: true, from: "lua",
 			args: []string{"SET", "k", "\x00\xff\"\\\r\n\t\a\b"}},
 		`+1339518083.107412 [0 unix:/tmp/redis.sock] "set" "k" ""`: {from: "unix:/tmp/redis.sock",
 			args: []string{"set", "k", ""}},

@@ -88,12 +88,12 @@ func (cmd *Command) Done() <-chan struct{} { return cmd.done }
 // On returns the first key of a command, as its client sent it; "" if it has none.
 func (s *Seen) On() string {
 	switch {
-	case len(s.Args) > 3 && isScript(s.Args[0]):
+	case len(s.Args) > 3 && isScriptCall(s.Args):
 		if n, err := strconv.Atoi(s.Args[2]); err != nil || n == 0 {
 			return ""
 		}
 		return s.Args[3]
-	case len(s.Args) > 1 && !isScript(s.Args[0]):
+	case len(s.Args) > 1 && !isScriptCall(s.Args):
 		return s.Args[1]
 	}
 	return ""

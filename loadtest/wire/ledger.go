@@ -31,14 +31,22 @@ type Ledger struct {
 	value   int64
 	strange string
 	taken   []Entered
-	keys    map[string]time.Time // that were written, and when that was first
-	scripts map[string]bool      // that were sent in whole
+	keys    map[Key]time.Time // that were written, and when that was first
+	scripts map[string]bool   // that were sent in whole
 	marks   map[string]bool
 	err     error
 }
 
 // A Shelf is where the stock is: a string, or a field of a hash.
 type Shelf struct{ Key, Field string }
+
+func (s Shelf) key() Key { return Key{Name: s.Key} }
+
+// elsewhere reports whether a command is about other fields of the stock's hash.
+func (s Shelf) elsewhere(args []string) bool {
+	return s.Field != "" && strings.HasPrefix(strings.ToLower(args[0]), "h") && len(args) > 2 &&
+		!slices.Contains(args[2:], s.Field)
+}
 
 // An Entered is a write of the stock.
 type Entered struct {
@@ -58,7 +66,7 @@ func NewLedger(ctx context.Context, to *redis.Client, stock Shelf) (*Ledger, err
 	if err != nil {
 		return nil, fmt.Errorf("ask which commands write: %w", err)
 	}
-	l := &Ledger{commands: commands, stock: stock, keys: map[string]time.Time{}, scripts: map[string]bool{},
+	l := &Ledger{commands: commands, stock: stock, keys: map[Key]time.Time{}, scripts: map[string]bool{},
 		marks: map[string]bool{}}
 	l.told = sync.NewCond(&l.mu)
 	if l.monitor, err = (&net.Dialer{Timeout: patience}).DialContext(ctx, "tcp", to.Options().Addr); err != nil {
@@ -122,10 +130,13 @@ func (l *Ledger) enter(one line, from string) {
 		return
 	}
 	keys := l.commands.keys(one.args)
-	for _, key := range keys {
-		if _, known := l.keys[key]; !known {
+	for _, name := range keys {
+		if key := (Key{one.db, name}); l.keys[key].IsZero() {
 			l.keys[key] = one.at
 		}
+	}
+	if one.db != l.stock.key().DB {
+		return
 	}
 	after, counts, on := l.stock.after(one.args, l.value)
 	if !on || !slices.Contains(keys, l.stock.Key) { // a value may be the key's name, too
@@ -147,28 +158,43 @@ func (l *Ledger) Scripts() []string {
 }
 
 // writesOf tells of commands that write a number: the place of the new number among their arguments, or what they add,
-// or the place of what they add.
+// or the place of what they add. Those that remove the number leave none.
 var writesOf = map[string]struct{ sets, by, adds int }{
 	"set": {sets: 2}, "getset": {sets: 2}, "setex": {sets: 3}, "psetex": {sets: 3},
 	"incr": {by: 1}, "decr": {by: -1}, "incrby": {adds: 2}, "decrby": {adds: 2, by: -1}, "hincrby": {adds: 3},
+	"del": {}, "unlink": {}, "getdel": {},
 }
+
+// endsOf are commands that change the end of a key alone.
+var endsOf = []string{"expire", "pexpire", "expireat", "pexpireat", "persist", "getex"}
 
 // after returns what the stock is after a command, nil if that is not known, and whether the command is about it.
 func (s Shelf) after(args []string, before int64) (after *int64, counts, on bool) {
 	verb := strings.ToLower(args[0])
-	if len(args) < 2 || args[1] != s.Key {
-		return nil, false, slices.Contains(args[1:], s.Key)
+	if verb == "mset" && s.Field == "" {
+		for i := 1; i < len(args); i += 2 {
+			if args[i] == s.Key {
+				return number(args, i+1), false, true
+			}
+		}
+		return nil, false, false
 	}
 	w, known := writesOf[verb]
+	removes := known && w.sets == 0 && w.by == 0 && w.adds == 0
+	if len(args) < 2 || args[1] != s.Key && !removes {
+		return nil, false, slices.Contains(args[1:], s.Key)
+	}
 	switch {
 	case verb == "hset", verb == "hmset":
 		i := slices.Index(args[2:], s.Field) // a field, and not a value, unless a shop calls both alike
 		return number(args, i+3), false, i >= 0
-	case verb == "hincrby" && (len(args) < 3 || args[2] != s.Field), onlyIfAbsent(args),
-		verb == "expire", verb == "pexpire", verb == "persist":
+	case verb == "hincrby" && (len(args) < 3 || args[2] != s.Field), onlyIfAbsent(args), slices.Contains(endsOf, verb),
+		s.elsewhere(args):
 		return nil, false, false
 	case !known:
 		return nil, false, true
+	case removes:
+		return new(int64(0)), false, slices.Contains(args[1:], s.Key)
 	case w.sets > 0:
 		return number(args, w.sets), false, true
 	case w.adds == 0:
@@ -204,7 +230,7 @@ func number(args []string, at int) *int64 {
 // It fails if the server did something to the stock that the ledger does not know.
 func (l *Ledger) Entries(
 	ctx context.Context, to *redis.Client,
-) (writes []Entered, keys map[string]time.Time, err error) {
+) (writes []Entered, keys map[Key]time.Time, err error) {
 	mark := fmt.Sprint(markOfLedger, time.Now().UnixNano())
 	if err := to.Echo(ctx, mark).Err(); err != nil {
 		return nil, nil, err

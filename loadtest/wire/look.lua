@@ -1,22 +1,37 @@
 -- Says what keys are, without changing them.
--- KEYS the keys. Returns the server's time, as seconds and microseconds, and then for each key: its type; and unless that
--- is none, a digest of all of it, its PTTL, and who has it as a lock: the value of a string, the fields of a hash, or the
--- members of a set.
-local owners = {
-  string = function(key) return {redis.call('GET', key)} end,
-  hash = function(key) return redis.call('HKEYS', key) end,
-  set = function(key) return redis.call('SMEMBERS', key) end,
-  zset = function(key) return redis.call('ZRANGE', key, 0, -1) end,
+-- ARGV the keys, each after the number of its database. Returns the server's time, as seconds and microseconds, and then
+-- for each key: its type, its PTTL, and its parts, each as a name and a value: of a string the value, which has no name;
+-- the fields of a hash; the members of a set, without a value, or of a sorted set, with their scores; the places of a
+-- list, from 0. A key of more than 64 KB, or of another type, has none.
+local most = 65536
+local parts = {
+  string = function(key) return {'', redis.call('GET', key)} end,
+  hash = function(key) return redis.call('HGETALL', key) end,
+  set = function(key)
+    local all = {}
+    for _, member in ipairs(redis.call('SMEMBERS', key)) do
+      all[#all + 1], all[#all + 2] = member, ''
+    end
+    return all
+  end,
+  zset = function(key) return redis.call('ZRANGE', key, 0, -1, 'WITHSCORES') end,
+  list = function(key)
+    local all = {}
+    for place, value in ipairs(redis.call('LRANGE', key, 0, -1)) do
+      all[#all + 1], all[#all + 2] = tostring(place - 1), value
+    end
+    return all
+  end,
 }
 local time = redis.call('TIME')
 local looks = {time[1], time[2]}
-for _, key in ipairs(KEYS) do
+for i = 1, #ARGV, 2 do
+  local key = ARGV[i + 1]
+  redis.call('SELECT', ARGV[i])
   local kind = redis.call('TYPE', key).ok
-  local look = {kind}
-  if kind ~= 'none' then
-    look[2] = redis.sha1hex(redis.call('DUMP', key))
-    look[3] = redis.call('PTTL', key)
-    look[4] = owners[kind] and owners[kind](key) or {}
+  local look = {kind, redis.call('PTTL', key), {}}
+  if parts[kind] and redis.call('MEMORY', 'USAGE', key) <= most then
+    look[3] = parts[kind](key)
   end
   looks[#looks + 1] = look
 end

@@ -21,32 +21,31 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A Looker looks at the keys in play before each command that comes to a server, and after it. The commands of all
-// clients take turns, or one would be blamed for another's. MONITOR shows what a script did: if it wrote the value that
-// was there, or removed a key and made it again, two looks see no difference.
+// A Looker looks at the stock and at the locks before each command that comes to a server, and after it. The commands of
+// all clients take turns, or one would be blamed for another's. MONITOR shows which commands touched a key, also in a
+// script: if one wrote the value that was there, or removed a key and made it again, two looks see no difference.
 type Looker struct {
 	redis   *redis.Client
-	roles   map[string]Role
-	keys    []string
+	stock   Shelf
+	locks   []Lock
+	keys    []Key
 	table   table
 	name    string // of this looker, in its marks
 	monitor net.Conn
 	lines   *bufio.Reader
 
-	mu   sync.Mutex
-	n    int // counts the looks
-	seen map[*Command][]keyEffect
-	err  error
+	mu    sync.Mutex
+	n     int // counts the looks
+	seen  map[*Command]*seen
+	tried map[string]*Command // the last that touched a lock, and left it held
+	err   error
 }
 
-// A Role is what a key is to a sale.
-type Role uint8
-
-// The roles.
-const (
-	RoleLock Role = iota + 1
-	RoleStock
-)
+// seen is what was seen of a command.
+type seen struct {
+	before, after map[Key]KeyState
+	effects       []keyEffect
+}
 
 //go:embed look.lua
 var lookScript string
@@ -54,11 +53,16 @@ var lookScript string
 // patience bounds the wait for a line of MONITOR.
 const patience = 10 * time.Second
 
-// NewLooker returns a looker at a real Redis, which has COMMAND, DUMP and MONITOR; close it. The roles are those of the
-// keys in play, and nothing is told of other keys.
-func NewLooker(ctx context.Context, to *redis.Client, roles map[string]Role) (*Looker, error) {
-	l := &Looker{redis: to, roles: roles, keys: slices.Sorted(maps.Keys(roles)), name: rand.Text(),
-		seen: map[*Command][]keyEffect{}}
+// NewLooker returns a looker at a real Redis, which has COMMAND and MONITOR; close it. Nothing is told of other keys than
+// the stock and the locks.
+func NewLooker(ctx context.Context, to *redis.Client, stock Shelf, locks []Lock) (*Looker, error) {
+	l := &Looker{redis: to, stock: stock, locks: locks, keys: []Key{stock.key()}, name: rand.Text(),
+		seen: map[*Command]*seen{}, tried: map[string]*Command{}}
+	for _, lock := range locks {
+		if !slices.Contains(l.keys, lock.Key) {
+			l.keys = append(l.keys, lock.Key)
+		}
+	}
 	commands, err := to.Command(ctx).Result()
 	if err != nil {
 		return nil, fmt.Errorf("ask which commands write: %w", err)
@@ -105,34 +109,99 @@ func (l *Looker) Close() error { return l.monitor.Close() }
 
 // Around carries out a command when its turn has come, and looks before it and after it. carryOut sends it to the
 // server, waits for the reply and notes that in the command, and does nothing else: no other command comes to the
-// server meanwhile. A command that may block there has no turn, nor has a message.
+// server meanwhile. A message has no turn, and neither has a command that may block there: see [Looker.wake].
 func (l *Looker) Around(cmd *Command, carryOut func()) {
-	if cmd.Message || cmd.Subscribes || len(cmd.Args) > 0 && l.table.blocks(cmd.Args) {
+	switch {
+	case cmd.Message || cmd.Subscribes:
 		carryOut()
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	before, _ := l.look()
-	carryOut()
-	after, lines := l.look()
-	if l.err == nil {
-		c := &carried{sent: cmd.Args, reply: cmd.Reply, failed: cmd.Failed, exec: cmd.Name == "exec", lines: lines}
-		l.seen[cmd] = l.effects(c, before, after)
+	case len(cmd.Args) > 0 && l.table.blocks(cmd.Args):
+		l.aroundBlocking(cmd, carryOut)
+	default:
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		before, _ := l.look()
+		carryOut()
+		after, lines := l.look()
+		if l.err == nil {
+			c := &carried{sent: cmd.Args, reply: cmd.Reply, failed: cmd.Failed, exec: cmd.Name == "exec", lines: lines}
+			l.seen[cmd] = &seen{before, after, l.effects(c, before, after)}
+			for _, one := range l.seen[cmd].effects {
+				if one.effect == history.EffectTried {
+					l.tried[one.key] = cmd
+				}
+			}
+		}
 	}
 }
 
-// Traced returns a command as an order's trace has it, without its times: once for each key in play to which it did
-// something, with that key and the effect. If it did nothing to any, the effect is [history.EffectNothing]; if nobody
-// looked, there is none.
+// aroundBlocking carries out a command that may block. If it was served at once, it took what was there. If another one
+// served it, that has released what this one took, and no look shows a difference.
+func (l *Looker) aroundBlocking(cmd *Command, carryOut func()) {
+	l.mu.Lock()
+	before := maps.Clone(l.tried)
+	l.mu.Unlock()
+	carryOut()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err != nil || cmd.Failed || cmd.Reply == "" || cmd.Reply == "(nil)" {
+		return
+	}
+	one := &seen{}
+	for i := range l.locks {
+		lock := l.locks[i].String()
+		if !slices.Contains(l.table.keys(cmd.Args), l.locks[i].Name) {
+			continue
+		}
+		one.effects = append(one.effects, keyEffect{key: lock, effect: history.EffectAcquired | history.Endless})
+		if waker := l.tried[lock]; waker != before[lock] {
+			l.seen[waker].serve(lock)
+		}
+	}
+	if len(one.effects) > 0 {
+		l.seen[cmd] = one
+	}
+}
+
+// serve notes that a command released a lock to one that waited for it at the server.
+func (s *seen) serve(lock string) {
+	for i := range s.effects {
+		if s.effects[i].key == lock {
+			s.effects[i].effect = history.EffectReleased
+		}
+	}
+}
+
+// Traced returns a command as an order's trace has it, without its times: once for the stock and for each lock to which
+// it did something, with that key and the effect. If it did nothing to any, the effect is [history.EffectNothing].
 func (l *Looker) Traced(cmd *Command) []history.Command {
 	l.mu.Lock()
-	effects, looked := l.seen[cmd]
+	one := l.seen[cmd]
 	l.mu.Unlock()
-	if !looked {
+	if one == nil {
 		return []history.Command{cmd.Traced()}
 	}
-	return withEffects(cmd.Traced(), effects)
+	return withEffects(cmd.Traced(), one.effects)
+}
+
+// Blocks reports whether a command may wait at the server.
+func (l *Looker) Blocks(args []string) bool { return len(args) > 0 && l.table.blocks(args) }
+
+// Stepped reports whether a command counted a lock on, or back, that was held before it and after it.
+func (l *Looker) Stepped(cmd *Command, lock string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	one := l.seen[cmd]
+	return one != nil && slices.ContainsFunc(one.effects, func(e keyEffect) bool { return e.key == lock && e.stepped })
+}
+
+// States returns what a key was before a command and after it, and false if nobody looked.
+func (l *Looker) States(cmd *Command, key Key) (before, after KeyState, looked bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if one := l.seen[cmd]; one != nil && one.before != nil {
+		return one.before[key], one.after[key], true
+	}
+	return before, after, false
 }
 
 // Err returns why the looker has stopped looking; nil if it has not.
@@ -151,18 +220,16 @@ func (l *Looker) Alone(do func()) {
 	_, _ = l.look()
 }
 
-// Holds looks at a key in play: the value of a string, the fields of a hash, the members of a set; and when its TTL is
-// over by the server's clock, the zero time if it has none.
-func (l *Looker) Holds(key string) (kind string, owners []string, ends time.Time) {
+// Look returns what the keys in play are.
+func (l *Looker) Look() map[Key]KeyState {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	looks, _ := l.look()
-	one := looks[key]
-	return one.kind, one.owners, one.ends
+	return looks
 }
 
 // look looks at the keys in play. It also returns the lines of MONITOR since the look before.
-func (l *Looker) look() (looks map[string]look, lines []line) {
+func (l *Looker) look() (looks map[Key]KeyState, lines []line) {
 	if l.err != nil {
 		return nil, nil
 	}
@@ -172,13 +239,13 @@ func (l *Looker) look() (looks map[string]look, lines []line) {
 	defer cancel()
 	p := l.redis.Pipeline()
 	p.Echo(ctx, begin)
-	answer := p.Eval(ctx, lookScript, l.keys)
+	answer := p.Eval(ctx, lookScript, nil, argsOf(l.keys)...)
 	p.Echo(ctx, end)
 	if _, err := p.Exec(ctx); err != nil {
-		l.err = fmt.Errorf("look at %q: %w", l.keys, err)
+		l.err = fmt.Errorf("look at %v: %w", l.keys, err)
 		return nil, nil
 	}
-	if looks, l.err = readLooks(l.keys, answer.Val()); l.err == nil {
+	if looks, l.err = readStates(l.keys, answer.Val()); l.err == nil {
 		lines, l.err = l.linesUntil(begin)
 	}
 	if l.err == nil {
@@ -208,6 +275,7 @@ func (l *Looker) linesUntil(mark string) (lines []line, err error) {
 // A line is one of MONITOR: a command, as the server carried it out at that time by its clock.
 type line struct {
 	at     time.Time
+	db     int
 	script bool   // a script called it
 	from   string // the address of the client; not of a script
 	args   []string
@@ -223,7 +291,11 @@ func parseLine(text string) (l line, err error) {
 	if l.at, err = serverTime(seconds, micros); err != nil || !found {
 		return l, bad
 	}
-	_, l.from, _ = strings.Cut(from, " ")
+	number, client, _ := strings.Cut(strings.TrimPrefix(from, "["), " ")
+	if l.db, err = strconv.Atoi(number); err != nil {
+		return l, bad
+	}
+	l.from = client
 	l.script = l.from == "lua"
 	for rest = `"` + rest; rest != ""; rest = strings.TrimPrefix(rest, " ") {
 		quoted, err := strconv.QuotedPrefix(rest)
@@ -240,44 +312,4 @@ func serverTime(seconds, micros string) (time.Time, error) {
 	s, err := strconv.ParseInt(seconds, 10, 64)
 	us, err2 := strconv.ParseInt(micros, 10, 64)
 	return time.UnixMicro(s*1e6 + us), errors.Join(err, err2)
-}
-
-// A look is what a key was at that time, by the server's clock.
-type look struct {
-	at     time.Time
-	kind   string    // none: there was no key
-	digest string    // of all of it
-	owners []string  // the value of a string, the fields of a hash, the members of a set
-	ends   time.Time // when its TTL is over; zero: never
-}
-
-func (k *look) exists() bool { return k.kind != "none" }
-
-// readLooks reads what look.lua returned.
-func readLooks(keys []string, answer any) (map[string]look, error) {
-	all, _ := answer.([]any)
-	if len(all) != 2+len(keys) {
-		return nil, fmt.Errorf("look.lua returned %v", answer)
-	}
-	at, err := serverTime(fmt.Sprint(all[0]), fmt.Sprint(all[1]))
-	looks := map[string]look{}
-	for i, key := range keys {
-		one, _ := all[2+i].([]any)
-		if len(one) == 0 {
-			return nil, fmt.Errorf("look.lua returned %v", answer)
-		}
-		k := look{at: at, kind: fmt.Sprint(one[0])}
-		if len(one) > 3 {
-			k.digest = fmt.Sprint(one[1])
-			if ms, ok := one[2].(int64); ok && ms >= 0 {
-				k.ends = at.Truncate(time.Millisecond).Add(time.Duration(ms) * time.Millisecond)
-			}
-			owners, _ := one[3].([]any)
-			for _, owner := range owners {
-				k.owners = append(k.owners, fmt.Sprint(owner))
-			}
-		}
-		looks[key] = k
-	}
-	return looks, err
 }

@@ -21,7 +21,8 @@ func newLooker(t *testing.T, server *backendtest.Server) (*Looker, *redis.Client
 	t.Helper()
 	direct, ok := backendtest.Client(t, server).(*redis.Client)
 	require.True(t, ok)
-	l, err := NewLooker(t.Context(), direct, map[string]Role{"lock": RoleLock, "units": RoleStock})
+	l, err := NewLooker(t.Context(), direct, Shelf{Key: "units"},
+		[]Lock{{Key: Key{Name: "lock"}, Parts: []string{""}, Rest: KeyState{Kind: "none"}}})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, l.Close()) })
 	return l, direct
@@ -57,20 +58,20 @@ func TestALookerSeesWhatScriptsDo(t *testing.T) {
 		args []any
 		want []keyEffect
 	}{
-		{"makes it", []any{"set", "lock", token, "nx", "px", "60000"}, []keyEffect{{"lock", history.EffectAcquired}}},
-		{"finds it", []any{"set", "lock", "other", "nx", "px", "60000"}, []keyEffect{{"lock", history.EffectTried}}},
+		{"makes it", []any{"set", "lock", token, "nx", "px", "60000"}, []keyEffect{{key: "lock", effect: history.EffectAcquired}}},
+		{"finds it", []any{"set", "lock", "other", "nx", "px", "60000"}, []keyEffect{{key: "lock", effect: history.EffectTried}}},
 		{"writes the same again", []any{"eval", "redis.call('set', KEYS[1], ARGV[1], 'keepttl')", "1", "lock", token},
-			[]keyEffect{{"lock", history.EffectRenewed}}},
+			[]keyEffect{{key: "lock", effect: history.EffectRenewed}}},
 		{"removes it and makes it", []any{"eval", "redis.call('del', KEYS[1]); redis.call('set', KEYS[1], ARGV[1])",
-			"1", "lock", token}, []keyEffect{{"lock", history.EffectAcquired | history.Endless}}},
+			"1", "lock", token}, []keyEffect{{key: "lock", effect: history.EffectAcquired | history.Endless}}},
 		{"hides its keys", []any{"eval", "redis.call('incr', 'units'); redis.call('del', 'lock')", "0"},
-			[]keyEffect{{"lock", history.EffectReleased}, {"units", history.EffectWrote}}},
+			[]keyEffect{{key: "units", effect: history.EffectWrote}, {key: "lock", effect: history.EffectReleased}}},
 		{"is about nothing in play", []any{"set", "order:stock:1", "lock"}, nil},
 	} {
 		got := l.around(rdb, one.args...)
 		assert.Equal(t, len(one.want) == 0, got[0].Effect == history.EffectNothing, one.what)
 		for i, want := range one.want {
-			assert.Equal(t, want, keyEffect{got[i].Key, got[i].Effect}, one.what)
+			assert.Equal(t, want, keyEffect{key: got[i].Key, effect: got[i].Effect}, one.what)
 		}
 	}
 }
@@ -96,7 +97,7 @@ func TestALookerWithoutAServer(t *testing.T) {
 	got := l.around(rdb, "set", "lock", "t")
 	assert.NotEmpty(t, got[0].Err)
 	assert.NotEqual(t, history.Looked, got[0].Source)
-	assert.ErrorContains(t, l.Err(), `look at ["lock" "units"]`)
-	_, err := NewLooker(t.Context(), rdb, nil)
+	assert.ErrorContains(t, l.Err(), `look at [units lock]`)
+	_, err := NewLooker(t.Context(), rdb, Shelf{}, nil)
 	assert.ErrorContains(t, err, "ask which commands write")
 }

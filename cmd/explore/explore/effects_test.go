@@ -115,8 +115,8 @@ func newLadderBench(t *testing.T, server *backendtest.Server, r lock.Rung) *ladd
 	shelf := stock.NewShelf(direct)
 	_, err := shelf.Open(t.Context(), b.product, 10, 0)
 	require.NoError(t, err)
-	roles := map[string]wire.Role{stock.Key(b.product): wire.RoleStock, r.Key(b.product): wire.RoleLock}
-	b.looker, err = wire.NewLooker(t.Context(), direct, roles)
+	b.looker, err = wire.NewLooker(t.Context(), direct, wire.Shelf{Key: stock.Key(b.product)},
+		[]wire.Lock{{Key: wire.Key{Name: r.Key(b.product)}, Rest: wire.KeyState{Kind: "none"}}})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, b.looker.Close()) })
 	for i := range 2 {

@@ -1,0 +1,279 @@
+package wire
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A Key is a key in one of a server's databases.
+type Key struct {
+	DB   int
+	Name string
+}
+
+// String returns its name, and its database if that is not the first.
+func (k Key) String() string {
+	if k.DB == 0 {
+		return k.Name
+	}
+	return fmt.Sprintf("%s of database %d", k.Name, k.DB)
+}
+
+// A KeyState is what a key was at a moment.
+type KeyState struct {
+	At   time.Time // by the server's clock
+	Kind string    // none: there was no key
+	Ends time.Time // when its TTL is over, by the server's clock; zero: never
+	// Parts are its parts, by their names: the value of a string, which has no name; the fields of a hash; the members of
+	// a set, or of a sorted set with their scores; the places of a list, from 0.
+	Parts map[string]string
+}
+
+// Exists reports whether the key was there.
+func (s *KeyState) Exists() bool { return s.Kind != "none" }
+
+// A Lock is a key, or a part of one, that is at rest or held.
+type Lock struct {
+	Key
+	// Parts are the names of the parts that make the lock. Nil: any that is not there at rest, as each holder has a name
+	// of its own.
+	Parts []string
+	// Rest is the key's state while nobody holds the lock.
+	Rest KeyState
+	// Steps is by how much a counter differs from its rest while somebody holds it; 0 if that is not known. One that
+	// differs the other way is held by nobody.
+	Steps int64
+}
+
+// String returns the key, with the name of the part if the key has others at rest.
+func (l *Lock) String() string {
+	if len(l.Parts) == 1 && l.Parts[0] != "" && len(l.Rest.Parts) > 0 && l.Rest.Kind != "list" {
+		return fmt.Sprintf("%s[%s]", l.Key, l.Parts[0])
+	}
+	return l.Key.String()
+}
+
+// holders returns the parts that are not as at rest, by their names.
+func (l *Lock) holders(s *KeyState) map[string]part {
+	held := map[string]part{}
+	if l.Parts == nil {
+		for name := range s.Parts {
+			if !l.Rest.part(name).there {
+				held[name] = s.part(name)
+			}
+		}
+		return held
+	}
+	for _, name := range l.Parts {
+		if !s.Same(&l.Rest, name) && (l.Steps == 0 || l.Steps > 0 == (l.Step(s, name) > 0)) {
+			held[name] = s.part(name)
+		}
+	}
+	return held
+}
+
+// Step returns by how much a counter differs from its rest, 0 if the part is no counter.
+func (l *Lock) Step(s *KeyState, name string) int64 {
+	now, err := strconv.ParseInt(cmp.Or(s.Parts[name], "0"), 10, 64)
+	rest, err2 := strconv.ParseInt(cmp.Or(l.Rest.Parts[name], "0"), 10, 64)
+	if err != nil || err2 != nil {
+		return 0
+	}
+	return now - rest
+}
+
+// IsLike reports whether the names of two keys differ in their numbers alone, as those of a majority do.
+func (l *Lock) IsLike(other Lock) bool {
+	return numbers.ReplaceAllString(l.Name, "") == numbers.ReplaceAllString(other.Name, "")
+}
+
+var numbers = regexp.MustCompile(`\d+`)
+
+// Held reports whether somebody holds the lock in that state of its key.
+func (l *Lock) Held(s KeyState) bool { return len(l.holders(&s)) > 0 }
+
+// Differences returns the names of the parts that are not the same in the two states.
+func (s *KeyState) Differences(other *KeyState) (names []string) {
+	for name := range s.Parts {
+		if !s.Same(other, name) {
+			names = append(names, name)
+		}
+	}
+	for name := range other.Parts {
+		if _, known := s.Parts[name]; !known && !s.Same(other, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Same reports whether a part is the same in the two states. A counter of zero is as good as none.
+func (s *KeyState) Same(other *KeyState, name string) bool {
+	x, y := s.part(name), other.part(name)
+	return x == y || x.isZero() && y.isZero()
+}
+
+// A part is that of a key.
+type part struct {
+	value string
+	there bool
+}
+
+func (s *KeyState) part(name string) part {
+	value, there := s.Parts[name]
+	return part{value, there}
+}
+
+// isZero reports whether a counter of that value counts nobody.
+func (p part) isZero() bool { return !p.there || p.value == "0" }
+
+// mostKeys bounds a snapshot.
+const mostKeys = 10_000
+
+//go:embed keys.lua
+var keysScript string
+
+var databaseLine = regexp.MustCompile(`(?m)^db(\d+):`)
+
+// Snapshot returns the states of all keys of all databases.
+func Snapshot(ctx context.Context, of *redis.Client) (map[Key]KeyState, error) {
+	info, err := of.Info(ctx, "keyspace").Result()
+	if err != nil {
+		return nil, err
+	}
+	args := []any{mostKeys}
+	for _, m := range databaseLine.FindAllStringSubmatch(info, -1) {
+		args = append(args, m[1])
+	}
+	found, err := of.Eval(ctx, keysScript, nil, args...).StringSlice()
+	if err != nil {
+		return nil, err
+	}
+	if len(found) > 2*mostKeys {
+		return nil, fmt.Errorf("this Redis has more than %d keys: start the shop with a small stock of its own", mostKeys)
+	}
+	var keys []Key
+	for i := 0; i+1 < len(found); i += 2 {
+		db, _ := strconv.Atoi(found[i])
+		keys = append(keys, Key{db, found[i+1]})
+	}
+	return lookAt(ctx, of, keys)
+}
+
+// lookAt returns the states of these keys.
+func lookAt(ctx context.Context, of *redis.Client, keys []Key) (map[Key]KeyState, error) {
+	answer, err := of.Eval(ctx, lookScript, nil, argsOf(keys)...).Result()
+	if err != nil {
+		return nil, err
+	}
+	return readStates(keys, answer)
+}
+
+func argsOf(keys []Key) []any {
+	args := make([]any, 0, 2*len(keys))
+	for _, k := range keys {
+		args = append(args, k.DB, k.Name)
+	}
+	return args
+}
+
+// readStates reads what look.lua returned.
+func readStates(keys []Key, answer any) (map[Key]KeyState, error) {
+	bad := fmt.Errorf("look.lua returned %v", answer)
+	all, _ := answer.([]any)
+	if len(all) != 2+len(keys) {
+		return nil, bad
+	}
+	now, err := serverTime(fmt.Sprint(all[0]), fmt.Sprint(all[1]))
+	if err != nil {
+		return nil, err
+	}
+	states := map[Key]KeyState{}
+	for i, key := range keys {
+		one, _ := all[2+i].([]any)
+		if len(one) != 3 {
+			return nil, bad
+		}
+		s := KeyState{At: now, Kind: fmt.Sprint(one[0]), Parts: map[string]string{}}
+		if ms, ok := one[1].(int64); ok && ms >= 0 {
+			s.Ends = now.Truncate(time.Millisecond).Add(time.Duration(ms) * time.Millisecond)
+		}
+		parts, _ := one[2].([]any)
+		for j := 0; j+1 < len(parts); j += 2 {
+			s.Parts[fmt.Sprint(parts[j])] = fmt.Sprint(parts[j+1])
+		}
+		states[key] = s
+	}
+	return states, nil
+}
+
+// Put makes the parts that the lock consists of as they are in that state of its key, and leaves the others alone. A key
+// that has no others has no TTL then.
+func (l *Lock) Put(ctx context.Context, to *redis.Client, s KeyState) error {
+	now, err := lookAt(ctx, to, []Key{l.Key})
+	if err != nil {
+		return err
+	}
+	was := now[l.Key]
+	for name := range l.holders(&was) {
+		delete(was.Parts, name)
+	}
+	if l.Parts != nil {
+		for _, name := range l.Parts {
+			delete(was.Parts, name)
+		}
+	}
+	if len(was.Parts) == 0 {
+		was.Ends = time.Time{}
+	}
+	for name := range s.Parts {
+		if _, held := l.holders(&s)[name]; held || slices.Contains(l.Parts, name) {
+			was.Parts[name] = s.Parts[name]
+		}
+	}
+	if was.Kind = s.Kind; !s.Exists() {
+		was.Kind = l.Rest.Kind
+	}
+	return PutState(ctx, to, l.Key, was)
+}
+
+// PutState makes a key what it is in that state.
+func PutState(ctx context.Context, to *redis.Client, key Key, s KeyState) error {
+	names := slices.Sorted(maps.Keys(s.Parts))
+	_, err := to.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		p.Do(ctx, "SELECT", key.DB)
+		p.Del(ctx, key.Name)
+		if s.Kind == "list" {
+			slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+		}
+		for _, name := range names {
+			switch value := s.Parts[name]; s.Kind {
+			case "string":
+				p.Set(ctx, key.Name, value, 0)
+			case "hash":
+				p.HSet(ctx, key.Name, name, value)
+			case "set":
+				p.SAdd(ctx, key.Name, name)
+			case "zset":
+				p.Do(ctx, "ZADD", key.Name, value, name)
+			case "list":
+				p.RPush(ctx, key.Name, value)
+			}
+		}
+		if !s.Ends.IsZero() {
+			p.PExpireAt(ctx, key.Name, s.Ends)
+		}
+		p.Do(ctx, "SELECT", 0)
+		return nil
+	})
+	return err
+}
