@@ -192,8 +192,8 @@ func (b *bench) freeAt(
 	return since, len(has) == 0
 }
 
-// keptOut returns the defect that kept fresh orders out, where the commands show it although the machine was busy: a key
-// that stood, or a waiter that slept, for as long as a verdict asks and the longest stall besides.
+// keptOut returns the defect that kept fresh orders out, where the commands show it although the machine was busy: a
+// key that stood, or a waiter that slept, for as long as a verdict asks and the longest stall besides.
 func (b *bench) keptOut(c *history.Cell, record map[*order][]carried) *history.Defect {
 	last := history.Op{Outcome: history.Sold}
 	for _, op := range c.Ops {
@@ -212,8 +212,8 @@ func (b *bench) keptOut(c *history.Cell, record map[*order][]carried) *history.D
 	return nil
 }
 
-// stands tells of a key that an order found for longer than a fresh order may take after the order that took it last was
-// over. Of holders beside others nobody knows whose the key is.
+// stands tells of a key that an order found for longer than a fresh order may take after the order that took it last
+// was over. Of holders beside others nobody knows whose the key is.
 func (b *bench) stands(o *order, record map[*order][]carried) *history.Defect {
 	for _, d := range deeds(record[o]) {
 		owner := b.ownerBefore(&d, record)
@@ -236,7 +236,8 @@ func (b *bench) stands(o *order, record map[*order][]carried) *history.Defect {
 	return nil
 }
 
-// workedUntil returns when an order was over: when it was answered, or its instance killed. It is zero if neither is so.
+// workedUntil returns when an order was over: when it was answered, or its instance killed. It is zero if it was
+// neither.
 func (b *bench) workedUntil(o *order) time.Time {
 	died := b.diedAt(o.at)
 	if died.Known() && (o.ended.IsZero() || died < b.since(o.ended)) {
@@ -245,8 +246,8 @@ func (b *bench) workedUntil(o *order) time.Time {
 	return o.ended
 }
 
-// sleeps tells of an order that had asked for the lock, and did not ask again though it was free, by a release or by the
-// end of a lease.
+// sleeps tells of an order that had asked for the lock, and did not ask again though it was free, by a release or by
+// the end of a lease.
 func (b *bench) sleeps(o *order, record map[*order][]carried) *history.Defect {
 	freed, free := b.freeAt(o.over, record, b.passport.TTL)
 	freed = later(freed, o.sent)

@@ -22,7 +22,9 @@ type forgery struct {
 
 // forge begins a forgery at a shop whose lock is a leased key with a token.
 func forge() *forgery {
-	p := &Passport{Locks: []string{lockKey}, locks: []wire.Lock{{Key: wire.Key{Name: lockKey}, Parts: []string{""}}}, TTL: 2 * time.Second, Token: true, Release: "a script",
+	p := &Passport{Locks: []string{lockKey},
+		locks: []wire.Lock{{Key: wire.Key{Name: lockKey}, Parts: []string{""}}},
+		TTL:   2 * time.Second, Token: true, Release: "a script",
 		writes: map[string]bool{"set stock": true}, acquires: map[string]bool{"set lock": true},
 		releases: map[string]bool{}, renewals: map[string]bool{}}
 	t := &Trial{Options: Options{Stock: []string{"SET", "ProductStock_{product}", "{n}"}, Product: "10000"}, passport: p}

@@ -27,44 +27,8 @@ func (t *Trial) Learn(ctx context.Context) (*Passport, error) {
 	t.Say("learning what the lock is…")
 	p := &Passport{}
 	t.passport = p
-	if p.before, err = wire.Snapshot(ctx, b.store.Redis); err != nil {
+	if err := b.learnLocks(); err != nil {
 		return nil, err
-	}
-	written, err := b.firstSales()
-	if err != nil {
-		return nil, err
-	}
-	keys, err := b.atRest(written)
-	if err != nil {
-		return nil, err
-	}
-	if err := b.lookAt(keys); err != nil {
-		return nil, err
-	}
-	sales, err := b.plainSales()
-	if err != nil {
-		return nil, err
-	}
-	for _, key := range keys {
-		if sales[1].waitedFor(&key) && sales[2].waitedFor(&key) {
-			return nil, fmt.Errorf("%w: it never releases %s: each order waits until the one before has lost it", errShop,
-				key.String())
-		}
-	}
-	b.findLocks(sales, keys)
-	if err := b.lookAt(p.locks); err != nil {
-		return nil, err
-	}
-	if sales, err = b.plainSales(); err != nil {
-		return nil, err
-	}
-	b.describe(sales)
-	if idle, err := b.dropsIdle(); err != nil {
-		return nil, err
-	} else if idle {
-		if err := b.describeAnew(); err != nil {
-			return nil, err
-		}
 	}
 	again, err := b.holdOne()
 	if err != nil || !again {
@@ -77,74 +41,6 @@ func (t *Trial) Learn(ctx context.Context) (*Passport, error) {
 	_, err = b.holdOne()
 	return p, err
 }
-
-// describeAnew does so when fewer keys make the lock than before.
-func (b *bench) describeAnew() error {
-	if err := b.lookAt(b.passport.locks); err != nil {
-		return err
-	}
-	sales, err := b.plainSales()
-	if err == nil {
-		b.describe(sales)
-	}
-	return err
-}
-
-// dropsIdle drops those of several keys that keep nobody out: with the others held and that one at rest, an order at b
-// does not get to the stock either. A gauge of orders under way is such a key, or a line of waiters. One that is like
-// another stays, since most of several keys may be enough.
-func (b *bench) dropsIdle() (dropped bool, err error) {
-	p := b.passport
-	hold := p.beforeWrite()
-	if len(p.locks) < 2 || hold == nil || p.Early {
-		return false, nil
-	}
-	b.begin()
-	trap := b.replyOf(atA, hold)
-	anna, why := b.anna(trap)
-	if why == "" {
-		err = b.lookAtHeld(b.record()[anna])
-	}
-	b.unset(trap)
-	<-anna.done
-	if err != nil || why != "" || !b.keepsOut(p.locks) { // the end of the lock may be in its value
-		return false, err
-	}
-	for _, idle := range slices.Clone(p.locks) {
-		others := slices.DeleteFunc(slices.Clone(p.locks), func(l wire.Lock) bool { return l.Key == idle.Key })
-		if len(others) > 0 && !slices.ContainsFunc(others, idle.IsLike) && b.keepsOut(others) {
-			p.setLocks(others)
-			dropped = true
-		}
-	}
-	return dropped, nil
-}
-
-// keepsOut reports whether an order at b does not get to the stock while these keys are as when somebody holds the lock,
-// and the others of the lock are at rest.
-func (b *bench) keepsOut(locks []wire.Lock) bool {
-	p := b.passport
-	held := map[wire.Key]wire.KeyState{}
-	for _, l := range locks {
-		held[l.Key] = p.held[l.Key]
-	}
-	b.begin()
-	if b.put(onShelf) != nil || b.putLocks(held) != nil {
-		return false
-	}
-	bert := b.order("bert", atB)
-	wait(bert, b.soon())
-	kept := !slices.ContainsFunc(b.record()[bert], carriedWrite)
-	if b.remove() != nil {
-		return false
-	}
-	<-bert.done
-	b.quiet()
-	return kept
-}
-
-// soon is a time in which a plain order certainly gets to the stock.
-func (b *bench) soon() time.Duration { return 3*b.passport.takes + 200*time.Millisecond }
 
 // firstSales buys one unit at each instance, and returns the keys besides the stock that were written. It fails if the
 // shop is none that can be tried.
@@ -165,21 +61,6 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 		delete(written, wire.Key{Name: b.shelf().Key})
 	}
 	return written, err
-}
-
-// atRest returns the keys that were written, with what they are while no order is under way. One that only its TTL will
-// remove is not at rest yet.
-func (b *bench) atRest(written map[wire.Key]time.Time) (keys []wire.Lock, err error) {
-	now, err := wire.Snapshot(b.ctx, b.store.Redis)
-	for key := range written {
-		rest, is := now[key]
-		if _, was := b.passport.before[key]; !is || !was && !rest.Ends.IsZero() {
-			rest = wire.KeyState{Kind: "none"}
-		}
-		keys = append(keys, wire.Lock{Key: key, Rest: rest})
-	}
-	slices.SortFunc(keys, func(x, y wire.Lock) int { return cmp.Compare(x.String(), y.String()) })
-	return keys, err
 }
 
 // problem says why a plain order shows that the shop cannot be tried.
@@ -249,7 +130,6 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 	if err != nil {
 		return nil, err
 	}
-	sent := map[string]int{} // the sales that sent a script, by its digest
 	for i, at := range []int{atA, atB, atA} {
 		o := b.buy("plain-"+strconv.Itoa(i), at, history.Buy, b.Order, 0)
 		<-o.done
@@ -267,23 +147,9 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 		if s.own, err = b.madeAndRemoved(known); err != nil {
 			return nil, err
 		}
-		digests := shapes{}
-		for _, c := range s.commands {
-			if len(c.Args) > 1 && c.Name == "eval" {
-				digests[digest(c.Args)] = true
-			}
-		}
-		for one := range digests {
-			sent[one]++
-		}
 		sales = append(sales, s)
 	}
-	if p.ours == nil {
-		p.ours = shapes{}
-	}
-	for one, n := range sent {
-		p.ours[one] = p.ours[one] || n > 1
-	}
+	p.knowScripts(sales)
 	for _, s := range sales {
 		for _, c := range s.commands {
 			s.steps = append(s.steps, step{shape: b.shape(&c.Seen), effects: c.effects, args: c.Args})
@@ -293,125 +159,25 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 	return sales, b.looker.Load().Err()
 }
 
-// madeAndRemoved reports whether the order since the last call made a key that was not known before its write of the
-// stock, and removed it. Then all keys are known.
-func (b *bench) madeAndRemoved(known map[wire.Key]time.Time) (yes bool, err error) {
-	writes, keys, err := b.ledger.Entries(b.ctx, b.store.Redis)
-	if err != nil {
-		return false, err
+// knowScripts notes which scripts several of the sales have sent. The text of any other has something of its order in
+// it.
+func (p *Passport) knowScripts(sales []*sale) {
+	first := map[string]*sale{}
+	if p.ours == nil {
+		p.ours = shapes{}
 	}
-	now, err := wire.Snapshot(b.ctx, b.store.Redis)
-	if err != nil {
-		return false, err
-	}
-	for key, at := range keys {
-		if _, was := known[key]; was {
-			continue
-		}
-		known[key] = at
-		_, is := now[key]
-		yes = yes || !is && len(writes) > 0 && at.Before(writes[len(writes)-1].At)
-	}
-	return yes, nil
-}
-
-// changes returns the names of the parts of a key that a sale changed before it wrote the stock, and changed back.
-func (s *sale) changes(key *wire.Lock) (names []string) {
-	moved, back := map[string]bool{}, map[string]bool{}
-	var rest, last *wire.KeyState
-	wrote, blocked := false, false
-	see := func(from, to *wire.KeyState) {
-		for _, name := range from.Differences(to) {
-			switch {
-			case from.Same(rest, name) && !wrote:
-				moved[name] = true
-			case moved[name] && to.Same(rest, name):
-				back[name] = true
+	for _, s := range sales {
+		for _, c := range s.commands {
+			if len(c.Args) < 2 || c.Name != "eval" {
+				continue
 			}
-		}
-	}
-	for _, c := range s.commands {
-		before, after, looked := s.looker.States(c.cmd, key.Key)
-		switch {
-		case !looked:
-			blocked = blocked || s.looker.Blocks(c.Args)
-		case rest == nil && blocked: // it had served the first command
-			rest = &key.Rest
-			see(rest, &before)
-		case rest == nil:
-			rest = &before
-		case blocked:
-			see(last, &before)
-		}
-		if looked {
-			blocked = false
-			see(&before, &after)
-			last = &after
-		}
-		wrote = wrote || c.did((*history.Command).WritesStock)
-	}
-	for name := range moved {
-		if back[name] && last.Same(rest, name) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// waitedFor reports whether an order found a key there that no order needed any more, and went on when its TTL had
-// removed it.
-func (s *sale) waitedFor(key *wire.Lock) bool {
-	tried := false
-	for _, c := range s.commands {
-		before, after, looked := s.looker.States(c.cmd, key.Key)
-		switch {
-		case !looked || key.Rest.Exists():
-		case before.Exists() && after.Exists():
-			tried = true
-		case !before.Exists() && after.Exists():
-			return tried
-		}
-	}
-	return false
-}
-
-// findLocks finds the keys, or the parts of keys, within which each sale lay: it changed them before it wrote the stock,
-// and changed them back.
-func (b *bench) findLocks(sales []*sale, keys []wire.Lock) {
-	p := b.passport
-	var locks []wire.Lock
-	some := make([]bool, len(sales)) // whether a sale has such a key
-	again := false                   // whether both sales at a have one that the sale at b has not
-	for _, key := range keys {
-		var names [3][]string
-		for i, s := range sales {
-			names[i] = s.changes(&key)
-			some[i] = some[i] || len(names[i]) > 0
-		}
-		switch {
-		case len(names[0]) > 0 && len(names[1]) > 0 && len(names[2]) > 0:
-			key.Parts = common(common(names[0], names[1]), names[2])
-			if len(key.Parts) == 0 {
-				key.Parts = nil
+			of := digest(c.Args)
+			if first[of] == nil {
+				first[of] = s
 			}
-			locks = append(locks, key)
-		case len(names[0]) > 0 && len(names[2]) > 0:
-			again = true
+			p.ours[of] = p.ours[of] || first[of] != s
 		}
 	}
-	p.setLocks(locks)
-	switch {
-	case len(locks) > 0:
-	case again && some[1]:
-		p.Apart = "instance"
-	case sales[0].own && sales[1].own && sales[2].own:
-		p.Apart = "order"
-	}
-}
-
-func common(x, y []string) []string {
-	return slices.DeleteFunc(slices.Clone(x), func(one string) bool { return !slices.Contains(y, one) })
 }
 
 // describe tells from plain sales how the lock is taken and released.
@@ -605,19 +371,22 @@ func (b *bench) holdOne() (again bool, err error) {
 	b.watchRenewals(held.cmd, record[anna])
 	b.watchWaiter(bert, record[bert])
 	<-bert.done
-	if i := slices.IndexFunc(record[bert], carriedWrite); i >= 0 && record[bert][i].Sent.Sub(bert.sent) < b.soon() &&
-		record[bert][i].Sent.Sub(begun) < p.lease() {
-		p.setLocks(nil) // what looked like a lock keeps nobody out
+	b.quiet()
+	if i := slices.IndexFunc(record[bert], carriedWrite); i >= 0 && b.wasLetIn(bert, record[bert][i].Sent, begun) {
+		p.setLocks(nil)
 		p.Waiting = "are none"
 		return false, b.describeAnew()
 	}
-	b.quiet()
 	known := len(p.scripts)
 	again = b.keepScripts() > known && p.Every == 0
-	if p.slow = b.Slow != nil; p.slow && p.Every == 0 {
-		b.watchSlow()
-	}
+	b.watchSlow()
 	return again, b.looker.Load().Err()
+}
+
+// wasLetIn reports whether an order wrote the stock at once, although another one had had the lock since then: so it is
+// none.
+func (b *bench) wasLetIn(o *order, wrote, held time.Time) bool {
+	return wrote.Sub(o.sent) < b.soon() && wrote.Sub(held) < b.passport.lease()
 }
 
 // lookAtHeld looks at the lock while an order has it.
@@ -668,6 +437,9 @@ func (b *bench) keepScripts() int {
 // watchSlow tells whether the lock of an order is renewed that works for longer than its client waits for a reply.
 func (b *bench) watchSlow() {
 	p := b.passport
+	if p.slow = b.Slow != nil; !p.slow || p.Every > 0 {
+		return
+	}
 	b.begin()
 	slow := b.buy("slow", atA, history.Buy, *b.Slow, p.lease()*3/2)
 	<-slow.done

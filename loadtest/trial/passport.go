@@ -90,19 +90,6 @@ func (t *Trial) shape(s *wire.Seen) string {
 	return name
 }
 
-// onLock reports whether a key of that name is one of the lock's.
-func (p *Passport) onLock(name string) bool {
-	return slices.ContainsFunc(p.locks, func(l wire.Lock) bool { return l.Name == name })
-}
-
-// setLocks notes of what the lock consists.
-func (p *Passport) setLocks(locks []wire.Lock) {
-	p.locks, p.Locks = locks, nil
-	for i := range locks {
-		p.Locks = append(p.Locks, locks[i].String())
-	}
-}
-
 func digest(args []string) string {
 	if strings.EqualFold(args[0], "evalsha") {
 		return strings.ToLower(args[1])

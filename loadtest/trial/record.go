@@ -79,8 +79,8 @@ func (b *bench) record() map[*order][]carried {
 	return record
 }
 
-// resolve takes back what the commands of one order only seem to have done to the lock. Of a counter, an order that undoes
-// its own vain step has done nothing. Whoever looks at a lock that it holds, or has written under, tries nothing.
+// resolve takes back what the commands of one order only seem to have done to the lock. Of a counter, an order that
+// undoes its own vain step has done nothing. A look at a lock by its holder, or after the write, is no try.
 func (b *bench) resolve(commands []carried) {
 	looker, has, steps, wrote := b.looker.Load(), map[string]bool{}, map[string]int{}, false
 	for i := range commands {

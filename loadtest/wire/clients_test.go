@@ -149,7 +149,7 @@ func (b *clientBench) check(t *testing.T) {
 	numbers, held, lost := 0, 0, 0
 	for _, cmd := range b.gate.LogOf(b.sender) {
 		for _, c := range b.looker.Traced(cmd) {
-			effects[keyEffect{key: c.Key, effect: c.Effect}] = true
+			effects[on(c.Key, c.Effect)] = true
 		}
 		assert.Same(t, b.sender, cmd.Client)
 		assert.False(t, cmd.Came.IsZero() || cmd.Sent.Before(cmd.Came) || cmd.Answered.Before(cmd.Sent), "%+v", cmd.Seen)
@@ -169,8 +169,8 @@ func (b *clientBench) check(t *testing.T) {
 		assert.False(t, cmd.Delivered.Before(cmd.Answered), "%+v", cmd.Seen)
 	}
 	for _, effect := range []keyEffect{
-		{key: "lock", effect: history.EffectAcquired}, {key: "lock", effect: history.EffectTried}, {key: "lock", effect: history.EffectRenewed},
-		{key: "lock", effect: history.EffectReleased}, {key: "stock", effect: history.EffectRead}, {key: "stock", effect: history.EffectWrote},
+		on("lock", history.EffectAcquired), on("lock", history.EffectTried), on("lock", history.EffectRenewed),
+		on("lock", history.EffectReleased), on("stock", history.EffectRead), on("stock", history.EffectWrote),
 	} {
 		assert.Contains(t, effects, effect)
 	}

@@ -57,28 +57,36 @@ func (l *Looker) effects(c *carried, before, after map[Key]KeyState) (all []keyE
 // onStock tells the effect on the stock. A write may have left it as it was.
 func (l *Looker) onStock(c *carried, before, after map[Key]KeyState) history.Effect {
 	key := l.stock.key()
-	named, wrote := false, before[key].Parts[l.stock.Field] != after[key].Parts[l.stock.Field]
-	for _, one := range c.lines {
-		if isScriptCall(one.args) || one.db != key.DB || !slices.Contains(l.table.keys(one.args), key.Name) ||
-			l.stock.elsewhere(one.args) {
-			continue
-		}
-		named = true
-		wrote = wrote || l.table.has(one.args, "write") && (one.script || c.exec || c.worked()) && !onlyIfAbsent(one.args)
+	wrote := before[key].Parts[l.stock.Field] != after[key].Parts[l.stock.Field]
+	named := slices.DeleteFunc(c.on(l.table, key), func(one line) bool { return l.stock.elsewhere(one.args) })
+	for _, one := range named {
+		wrote = wrote || c.mayWrite(l.table, one) && !onlyIfAbsent(one.args)
 	}
 	switch {
 	case wrote:
 		return history.EffectWrote
-	case named && c.refused(), slices.Contains(l.table.keys(c.sent), key.Name) && c.refused():
+	case c.refused() && (len(named) > 0 || slices.Contains(l.table.keys(c.sent), key.Name)):
 		return history.EffectRefused
-	case named:
+	case len(named) > 0:
 		return history.EffectRead
 	}
 	return history.EffectNothing
 }
 
-// worked reports whether the reply of a command of its own says that it did something.
-func (c *carried) worked() bool { return !c.failed && c.reply != "(nil)" }
+// on returns the lines that name a key, without the call of a script: what that does has lines of its own.
+func (c *carried) on(t table, key Key) (lines []line) {
+	for _, one := range c.lines {
+		if !isScriptCall(one.args) && one.db == key.DB && slices.Contains(t.keys(one.args), key.Name) {
+			lines = append(lines, one)
+		}
+	}
+	return lines
+}
+
+// mayWrite reports whether a line is a write that may have done something: the reply of a command of its own tells.
+func (c *carried) mayWrite(t table, one line) bool {
+	return t.has(one.args, "write") && (one.script || c.exec || !c.failed && c.reply != "(nil)")
+}
 
 // A difference is what two looks and MONITOR show of a command on a lock.
 type difference struct {
@@ -87,7 +95,7 @@ type difference struct {
 	touched       bool     // the server carried out something that names it
 	wrote         bool     // that was a write, and may have done something
 	removed       bool     // that removed a key
-	named         []string // the arguments of all that names it
+	named         []string // the arguments of all that wrote it
 	again         bool     // it was removed, and made again
 	over          bool     // it was set, whatever was there
 }
@@ -96,29 +104,29 @@ type difference struct {
 // it may have expired since the look.
 func (t table) difference(c *carried, lock *Lock, before, after KeyState) *difference {
 	d := &difference{lock: lock, before: before, after: after}
-	for _, one := range c.lines {
-		if isScriptCall(one.args) || one.db != lock.DB || !slices.Contains(t.keys(one.args), lock.Name) {
-			continue
-		}
-		if !d.touched && !before.Ends.IsZero() && one.at.After(before.Ends.Add(rounding)) {
+	for i, one := range c.on(t, lock.Key) {
+		if i == 0 && !before.Ends.IsZero() && one.at.After(before.Ends.Add(rounding)) {
 			d.before = KeyState{Kind: "none"}
 		}
-		d.touched = true
-		if !t.has(one.args, "write") || !one.script && !c.exec && !c.worked() {
-			continue
+		d.touched = !c.failedOn()
+		if c.mayWrite(t, one) {
+			d.write(c, one.args)
 		}
-		d.wrote = true
-		d.named = append(d.named, one.args[1:]...)
-		switch strings.ToLower(one.args[0]) {
-		case "del", "unlink", "getdel":
-			d.removed = !c.nothing()
-		default:
-			d.again = d.again || d.removed
-		}
-		d.over = d.over || isPlainSet(one.args)
 	}
-	d.touched = d.touched && !c.failedOn()
 	return d
+}
+
+// write notes a write of the lock's key. Two looks do not show a SET of the same value, nor a key that was removed and
+// made again.
+func (d *difference) write(c *carried, args []string) {
+	d.wrote, d.named = true, append(d.named, args[1:]...)
+	switch strings.ToLower(args[0]) {
+	case "del", "unlink", "getdel":
+		d.removed = !c.nothing()
+	default:
+		d.again = d.again || d.removed
+	}
+	d.over = d.over || isPlainSet(args)
 }
 
 // failedOn reports whether the server answered with an error, and did nothing.
@@ -141,47 +149,38 @@ func isPlainSet(args []string) bool {
 // after it. It tells nothing of whose the lock was.
 func (d *difference) effect() (e history.Effect, stepped bool) {
 	had, has := d.lock.holders(&d.before), d.lock.holders(&d.after)
-	came, stayed, changed := 0, 0, 0
-	fixed := d.lock.Parts != nil || d.after.Kind == "string" // the part has no name of its holder's
-	for name, now := range has {
-		switch was, there := had[name]; {
-		case !there:
-			came++
-		case was != now:
-			stayed, changed = stayed+1, changed+1
-			stepped = stepped || fixed && isStep(was, now)
-		default:
-			stayed++
-		}
-	}
+	came, gone := missing(has, had), missing(had, has)
 	switch {
 	case !d.touched:
 		return history.EffectNothing, false
-	case !d.wrote, len(had) > 0 && d.mayHaveExpired(): // what has gone has expired
+	case !d.wrote, d.mayHaveExpired(had):
 		return either(len(had) > 0, history.EffectTried, history.EffectNothing), false
-	case came > 0 && stayed > 0:
+	case came && stays(had, has):
 		return d.withTTL(history.EffectAcquired | history.Beside), false
-	case came > 0:
+	case came:
 		return d.withTTL(history.EffectAcquired), false
-	case len(had) > stayed && !d.purged(had, has):
+	case gone && !d.purged(had, has):
 		return history.EffectReleased, false
 	case len(had) == 0:
 		return history.EffectNothing, false
-	case stepped && d.nearer(has):
-		return history.EffectReleased, true
-	case stepped:
-		return history.EffectTried, true
-	case changed > 0 && fixed && d.after.Kind != "zset", d.again:
-		return d.withTTL(history.EffectAcquired), false
-	case changed > 0, d.hasOtherEnd(), d.over:
-		return d.withTTL(history.EffectRenewed), false
 	}
-	return history.EffectTried, false
+	return d.ofHolder(had, has)
 }
 
-// mayHaveExpired reports whether the key's TTL was over by the look after a command that removed no key.
-func (d *difference) mayHaveExpired() bool {
-	return !d.removed && !d.before.Ends.IsZero() && !d.after.Exists() && !d.after.At.Before(d.before.Ends.Add(-rounding))
+// stays reports whether one of these parts is one of the others, too.
+func stays(parts, others map[string]part) bool {
+	for name := range parts {
+		if _, is := others[name]; is {
+			return true
+		}
+	}
+	return false
+}
+
+// mayHaveExpired reports whether the key was held, and its TTL was over by the look after a command that removed no key.
+func (d *difference) mayHaveExpired(had map[string]part) bool {
+	return len(had) > 0 && !d.removed && !d.before.Ends.IsZero() && !d.after.Exists() &&
+		!d.after.At.Before(d.before.Ends.Add(-rounding))
 }
 
 // nothing reports whether the reply of a command of its own says that it found nothing to remove.
@@ -192,6 +191,36 @@ func either(yes bool, one, other history.Effect) history.Effect {
 		return one
 	}
 	return other
+}
+
+// missing reports whether one of these parts is none of the others.
+func missing(parts, others map[string]part) bool {
+	for name := range parts {
+		if _, is := others[name]; !is {
+			return true
+		}
+	}
+	return false
+}
+
+// ofHolder tells the effect on a lock that had the same holders before and after.
+func (d *difference) ofHolder(had, has map[string]part) (e history.Effect, stepped bool) {
+	changed := false
+	fixed := d.lock.Parts != nil || d.after.Kind == "string" // the part has no name of its holder's
+	for name, now := range has {
+		changed = changed || had[name] != now
+		if fixed && isStep(had[name], now) {
+			x, y := d.lock.Step(&d.before, name), d.lock.Step(&d.after, name)
+			return either(x*x > y*y, history.EffectReleased, history.EffectTried), true
+		}
+	}
+	switch {
+	case changed && fixed && d.after.Kind != "zset", d.again:
+		return d.withTTL(history.EffectAcquired), false
+	case changed, d.hasOtherEnd(), d.over:
+		return d.withTTL(history.EffectRenewed), false
+	}
+	return history.EffectTried, false
 }
 
 // purged reports whether only deadlines are gone that were over, which no command named: a waiter does so as it asks.
@@ -212,16 +241,6 @@ func isStep(was, now part) bool {
 	x, err := strconv.ParseInt(was.value, 10, 64)
 	y, err2 := strconv.ParseInt(now.value, 10, 64)
 	return err == nil && err2 == nil && (x-y == 1 || y-x == 1)
-}
-
-// nearer reports whether a counter is nearer to its rest than before.
-func (d *difference) nearer(has map[string]part) bool {
-	for name := range has {
-		if x, y := d.lock.Step(&d.before, name), d.lock.Step(&d.after, name); x*x > y*y {
-			return true
-		}
-	}
-	return false
 }
 
 func (d *difference) withTTL(e history.Effect) history.Effect {

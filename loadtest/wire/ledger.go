@@ -120,12 +120,7 @@ func (l *Ledger) enter(one line, from string) {
 		l.told.Broadcast()
 		return
 	}
-	switch verb := strings.ToLower(one.args[0]); {
-	case verb == "eval" && len(one.args) > 1:
-		l.scripts[one.args[1]] = true
-	case verb == "script" && len(one.args) > 2 && strings.EqualFold(one.args[1], "load"):
-		l.scripts[one.args[2]] = true
-	}
+	l.keepScript(one.args)
 	if isScriptCall(one.args) || !l.commands.has(one.args, "write") {
 		return
 	}
@@ -150,6 +145,16 @@ func (l *Ledger) enter(one line, from string) {
 	l.value = *after
 }
 
+// keepScript keeps a script that is sent in whole.
+func (l *Ledger) keepScript(args []string) {
+	switch verb := strings.ToLower(args[0]); {
+	case verb == "eval" && len(args) > 1:
+		l.scripts[args[1]] = true
+	case verb == "script" && len(args) > 2 && strings.EqualFold(args[1], "load"):
+		l.scripts[args[2]] = true
+	}
+}
+
 // Scripts returns the scripts that were sent to the server in whole, as far as [Ledger.Entries] has read.
 func (l *Ledger) Scripts() []string {
 	l.mu.Lock()
@@ -158,7 +163,7 @@ func (l *Ledger) Scripts() []string {
 }
 
 // writesOf tells of commands that write a number: the place of the new number among their arguments, or what they add,
-// or the place of what they add. Those that remove the number leave none.
+// or the place of what they add. Those that have none of these remove it.
 var writesOf = map[string]struct{ sets, by, adds int }{
 	"set": {sets: 2}, "getset": {sets: 2}, "setex": {sets: 3}, "psetex": {sets: 3},
 	"incr": {by: 1}, "decr": {by: -1}, "incrby": {adds: 2}, "decrby": {adds: 2, by: -1}, "hincrby": {adds: 3},
@@ -171,32 +176,23 @@ var endsOf = []string{"expire", "pexpire", "expireat", "pexpireat", "persist", "
 // after returns what the stock is after a command, nil if that is not known, and whether the command is about it.
 func (s Shelf) after(args []string, before int64) (after *int64, counts, on bool) {
 	verb := strings.ToLower(args[0])
-	if verb == "mset" && s.Field == "" {
-		for i := 1; i < len(args); i += 2 {
-			if args[i] == s.Key {
-				return number(args, i+1), false, true
-			}
-		}
+	if !slices.Contains(args[1:], s.Key) || onlyIfAbsent(args) || slices.Contains(endsOf, verb) || s.elsewhere(args) {
 		return nil, false, false
 	}
 	w, known := writesOf[verb]
-	removes := known && w.sets == 0 && w.by == 0 && w.adds == 0
-	if len(args) < 2 || args[1] != s.Key && !removes {
-		return nil, false, slices.Contains(args[1:], s.Key)
-	}
 	switch {
+	case verb == "mset":
+		i := s.pairOf(args)
+		return number(args, i+1), false, i > 0
 	case verb == "hset", verb == "hmset":
 		i := slices.Index(args[2:], s.Field) // a field, and not a value, unless a shop calls both alike
 		return number(args, i+3), false, i >= 0
-	case verb == "hincrby" && (len(args) < 3 || args[2] != s.Field), onlyIfAbsent(args), slices.Contains(endsOf, verb),
-		s.elsewhere(args):
-		return nil, false, false
 	case !known:
 		return nil, false, true
-	case removes:
-		return new(int64(0)), false, slices.Contains(args[1:], s.Key)
 	case w.sets > 0:
 		return number(args, w.sets), false, true
+	case w.adds == 0 && w.by == 0:
+		return new(int64(0)), false, true
 	case w.adds == 0:
 		return new(before + int64(w.by)), true, true
 	}
@@ -205,6 +201,16 @@ func (s Shelf) after(args []string, before int64) (after *int64, counts, on bool
 		n = new(before + *n*int64(cmp.Or(w.by, 1)))
 	}
 	return n, true, true
+}
+
+// pairOf returns the place of the stock's key among those of an MSET, 0 if it is only one of the values.
+func (s Shelf) pairOf(args []string) int {
+	for i := 1; i < len(args); i += 2 {
+		if args[i] == s.Key {
+			return i
+		}
+	}
+	return 0
 }
 
 // onlyIfAbsent reports whether a command does nothing to a stock that is there.

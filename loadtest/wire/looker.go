@@ -53,8 +53,8 @@ var lookScript string
 // patience bounds the wait for a line of MONITOR.
 const patience = 10 * time.Second
 
-// NewLooker returns a looker at a real Redis, which has COMMAND and MONITOR; close it. Nothing is told of other keys than
-// the stock and the locks.
+// NewLooker returns a looker at a real Redis, which has COMMAND and MONITOR; close it. It reports nothing of other keys
+// than the stock and the locks.
 func NewLooker(ctx context.Context, to *redis.Client, stock Shelf, locks []Lock) (*Looker, error) {
 	l := &Looker{redis: to, stock: stock, locks: locks, keys: []Key{stock.key()}, name: rand.Text(),
 		seen: map[*Command]*seen{}, tried: map[string]*Command{}}

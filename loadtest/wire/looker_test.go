@@ -28,6 +28,9 @@ func newLooker(t *testing.T, server *backendtest.Server) (*Looker, *redis.Client
 	return l, direct
 }
 
+// on is an effect on a key.
+func on(key string, e history.Effect) keyEffect { return keyEffect{key: key, effect: e} }
+
 // around carries out a command, and returns what a trace has of it.
 func (l *Looker) around(rdb *redis.Client, args ...any) []history.Command {
 	var r request
@@ -58,20 +61,20 @@ func TestALookerSeesWhatScriptsDo(t *testing.T) {
 		args []any
 		want []keyEffect
 	}{
-		{"makes it", []any{"set", "lock", token, "nx", "px", "60000"}, []keyEffect{{key: "lock", effect: history.EffectAcquired}}},
-		{"finds it", []any{"set", "lock", "other", "nx", "px", "60000"}, []keyEffect{{key: "lock", effect: history.EffectTried}}},
+		{"makes it", []any{"set", "lock", token, "nx", "px", "60000"}, []keyEffect{on("lock", history.EffectAcquired)}},
+		{"finds it", []any{"set", "lock", "other", "nx", "px", "60000"}, []keyEffect{on("lock", history.EffectTried)}},
 		{"writes the same again", []any{"eval", "redis.call('set', KEYS[1], ARGV[1], 'keepttl')", "1", "lock", token},
-			[]keyEffect{{key: "lock", effect: history.EffectRenewed}}},
+			[]keyEffect{on("lock", history.EffectRenewed)}},
 		{"removes it and makes it", []any{"eval", "redis.call('del', KEYS[1]); redis.call('set', KEYS[1], ARGV[1])",
-			"1", "lock", token}, []keyEffect{{key: "lock", effect: history.EffectAcquired | history.Endless}}},
+			"1", "lock", token}, []keyEffect{on("lock", history.EffectAcquired|history.Endless)}},
 		{"hides its keys", []any{"eval", "redis.call('incr', 'units'); redis.call('del', 'lock')", "0"},
-			[]keyEffect{{key: "units", effect: history.EffectWrote}, {key: "lock", effect: history.EffectReleased}}},
+			[]keyEffect{on("units", history.EffectWrote), on("lock", history.EffectReleased)}},
 		{"is about nothing in play", []any{"set", "order:stock:1", "lock"}, nil},
 	} {
 		got := l.around(rdb, one.args...)
 		assert.Equal(t, len(one.want) == 0, got[0].Effect == history.EffectNothing, one.what)
 		for i, want := range one.want {
-			assert.Equal(t, want, keyEffect{key: got[i].Key, effect: got[i].Effect}, one.what)
+			assert.Equal(t, want, on(got[i].Key, got[i].Effect), one.what)
 		}
 	}
 }

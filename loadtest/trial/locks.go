@@ -1,0 +1,268 @@
+package trial
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"stockapi/loadtest/wire"
+)
+
+// A lock is a difference of states. What each of three sales changes before it writes the stock, and changes back, is a
+// lock if it keeps another order from the stock. So fences and counters of orders are none, as they stay, nor is a
+// gauge of orders in flight, which keeps nobody out.
+
+// learnLocks finds out which keys make the lock, and how it is taken and released.
+func (b *bench) learnLocks() (err error) {
+	p := b.passport
+	if p.before, err = wire.Snapshot(b.ctx, b.store.Redis); err != nil {
+		return err
+	}
+	written, err := b.firstSales()
+	if err != nil {
+		return err
+	}
+	keys, err := b.atRest(written)
+	if err != nil {
+		return err
+	}
+	if err := b.lookAt(keys); err != nil {
+		return err
+	}
+	sales, err := b.plainSales()
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if sales[1].waitedFor(&key) && sales[2].waitedFor(&key) {
+			return fmt.Errorf("%w: it never releases %s: each order waits until the one before has lost it", errShop,
+				key.String())
+		}
+	}
+	b.findLocks(sales, keys)
+	if err := b.describeAnew(); err != nil {
+		return err
+	}
+	idle, err := b.dropsIdle()
+	if err != nil || !idle {
+		return err
+	}
+	return b.describeAnew()
+}
+
+// describeAnew looks at the keys that make the lock by now, and describes it from three sales.
+func (b *bench) describeAnew() error {
+	if err := b.lookAt(b.passport.locks); err != nil {
+		return err
+	}
+	sales, err := b.plainSales()
+	if err == nil {
+		b.describe(sales)
+	}
+	return err
+}
+
+// atRest returns the keys that were written, with their states while no order is under way. One that only its TTL will
+// remove is not at rest yet.
+func (b *bench) atRest(written map[wire.Key]time.Time) (keys []wire.Lock, err error) {
+	now, err := wire.Snapshot(b.ctx, b.store.Redis)
+	for key := range written {
+		rest, is := now[key]
+		if _, was := b.passport.before[key]; !is || !was && !rest.Ends.IsZero() {
+			rest = wire.KeyState{Kind: "none"}
+		}
+		keys = append(keys, wire.Lock{Key: key, Rest: rest})
+	}
+	slices.SortFunc(keys, func(x, y wire.Lock) int { return cmp.Compare(x.String(), y.String()) })
+	return keys, err
+}
+
+// findLocks finds the keys, or the parts of keys, that each sale changed before it wrote the stock, and changed back.
+func (b *bench) findLocks(sales []*sale, keys []wire.Lock) {
+	p := b.passport
+	var locks []wire.Lock
+	ofOther, again := false, false // the sale at b has such a key; both at a have one that the sale at b has not
+	for _, key := range keys {
+		first, other, last := sales[0].changes(&key), sales[1].changes(&key), sales[2].changes(&key)
+		both := len(first) > 0 && len(last) > 0
+		ofOther = ofOther || len(other) > 0
+		switch {
+		case both && len(other) > 0:
+			if key.Parts = common(common(first, other), last); len(key.Parts) == 0 {
+				key.Parts = nil // each order has a name of its own there
+			}
+			locks = append(locks, key)
+		case both:
+			again = true
+		}
+	}
+	p.setLocks(locks)
+	switch {
+	case len(locks) > 0:
+	case again && ofOther:
+		p.Apart = "instance"
+	case sales[0].own && sales[1].own && sales[2].own:
+		p.Apart = "order"
+	}
+}
+
+func common(x, y []string) []string {
+	return slices.DeleteFunc(slices.Clone(x), func(one string) bool { return !slices.Contains(y, one) })
+}
+
+// onLock reports whether a key of that name is one of the lock's.
+func (p *Passport) onLock(name string) bool {
+	return slices.ContainsFunc(p.locks, func(l wire.Lock) bool { return l.Name == name })
+}
+
+// setLocks notes of what the lock consists.
+func (p *Passport) setLocks(locks []wire.Lock) {
+	p.locks, p.Locks = locks, nil
+	for i := range locks {
+		p.Locks = append(p.Locks, locks[i].String())
+	}
+}
+
+// madeAndRemoved reports whether the order since the last call made a key that was not known before its write of the
+// stock, and removed it. Then all keys are known.
+func (b *bench) madeAndRemoved(known map[wire.Key]time.Time) (yes bool, err error) {
+	writes, keys, err := b.ledger.Entries(b.ctx, b.store.Redis)
+	if err != nil {
+		return false, err
+	}
+	now, err := wire.Snapshot(b.ctx, b.store.Redis)
+	if err != nil {
+		return false, err
+	}
+	for key, at := range keys {
+		if _, was := known[key]; was {
+			continue
+		}
+		known[key] = at
+		_, is := now[key]
+		yes = yes || !is && len(writes) > 0 && at.Before(writes[len(writes)-1].At)
+	}
+	return yes, nil
+}
+
+// A keyCourse is how the parts of a key change while an order sells.
+type keyCourse struct {
+	rest, last  *wire.KeyState
+	moved, back map[string]bool // the names of those that were changed before the stock was written, and changed back
+	wrote       bool            // the stock
+}
+
+// changes returns the names of the parts of a key that a sale changed before it wrote the stock, and changed back.
+func (s *sale) changes(key *wire.Lock) (names []string) {
+	c := &keyCourse{rest: &key.Rest, moved: map[string]bool{}, back: map[string]bool{}}
+	blocked := false // a command that may block had no turn: the next look shows what it did
+	for _, one := range s.commands {
+		before, after, looked := s.looker.States(one.cmd, key.Key)
+		if looked {
+			switch {
+			case blocked && c.last == nil:
+				c.see(c.rest, &before)
+			case blocked:
+				c.see(c.last, &before)
+			case c.last == nil:
+				c.rest = &before
+			}
+			c.see(&before, &after)
+		}
+		blocked = !looked && (blocked || s.looker.Blocks(one.Args))
+		c.wrote = c.wrote || carriedWrite(one)
+	}
+	for name := range c.back {
+		if c.last.Same(c.rest, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// see goes on to a command's change.
+func (c *keyCourse) see(from, to *wire.KeyState) {
+	for _, name := range from.Differences(to) {
+		switch {
+		case from.Same(c.rest, name) && !c.wrote:
+			c.moved[name] = true
+		case c.moved[name] && to.Same(c.rest, name):
+			c.back[name] = true
+		}
+	}
+	c.last = to
+}
+
+// waitedFor reports whether an order found a key there that no order needed any more, and went on when its TTL had
+// removed it.
+func (s *sale) waitedFor(key *wire.Lock) bool {
+	tried := false
+	for _, c := range s.commands {
+		before, after, looked := s.looker.States(c.cmd, key.Key)
+		switch {
+		case !looked || key.Rest.Exists():
+		case before.Exists() && after.Exists():
+			tried = true
+		case !before.Exists() && after.Exists():
+			return tried
+		}
+	}
+	return false
+}
+
+// dropsIdle drops those of several keys that keep nobody out: with the others held and that one at rest, an order at b
+// does not get to the stock either. A gauge of orders under way is such a key, or a line of waiters. One that is like
+// another stays, since most of several keys may be enough.
+func (b *bench) dropsIdle() (dropped bool, err error) {
+	p := b.passport
+	hold := p.beforeWrite()
+	if len(p.locks) < 2 || hold == nil || p.Early {
+		return false, nil
+	}
+	b.begin()
+	trap := b.replyOf(atA, hold)
+	anna, why := b.anna(trap)
+	if why == "" {
+		err = b.lookAtHeld(b.record()[anna])
+	}
+	b.unset(trap)
+	<-anna.done
+	if err != nil || why != "" || !b.keepsOut(p.locks) { // the end of the lock may be in its value
+		return false, err
+	}
+	for _, idle := range slices.Clone(p.locks) {
+		others := slices.DeleteFunc(slices.Clone(p.locks), func(l wire.Lock) bool { return l.Key == idle.Key })
+		if len(others) > 0 && !slices.ContainsFunc(others, idle.IsLike) && b.keepsOut(others) {
+			p.setLocks(others)
+			dropped = true
+		}
+	}
+	return dropped, nil
+}
+
+// keepsOut reports whether an order at b does not get to the stock while these keys are as when somebody holds the
+// lock, and the others of the lock are at rest.
+func (b *bench) keepsOut(locks []wire.Lock) bool {
+	held := map[wire.Key]wire.KeyState{}
+	for _, l := range locks {
+		held[l.Key] = b.passport.held[l.Key]
+	}
+	b.begin()
+	if b.put(onShelf) != nil || b.putLocks(held) != nil {
+		return false
+	}
+	bert := b.order("bert", atB)
+	wait(bert, b.soon())
+	kept := !slices.ContainsFunc(b.record()[bert], carriedWrite)
+	if b.remove() != nil {
+		return false
+	}
+	<-bert.done
+	b.quiet()
+	return kept
+}
+
+// soon is a time in which a plain order certainly gets to the stock, if nothing keeps it out.
+func (b *bench) soon() time.Duration { return 3*b.passport.takes + 200*time.Millisecond }
