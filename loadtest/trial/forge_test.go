@@ -119,7 +119,7 @@ func heardAt(ms int, f *forgery, c carried) carried {
 
 // wrote is what the ledger has of a write.
 func (f *forgery) wrote(ms, at int, before, after int64, counts bool) written {
-	return written{wire.Entered{At: f.after(ms), Before: before, After: after, Counts: counts}, at}
+	return written{wire.StockWrite{At: f.after(ms), Before: before, After: after, Counts: counts}, at}
 }
 
 // judge judges the forgery as a cell of that fault, and explains it.
@@ -136,7 +136,7 @@ func (f *forgery) judge(name string) *history.Cell {
 		for _, cmd := range f.record[o] {
 			if carriedWrite(cmd) {
 				n, err := strconv.ParseInt(cmd.Args[len(cmd.Args)-1], 10, 64)
-				writes = append(writes, written{wire.Entered{At: cmd.Sent, After: n, Counts: err != nil}, o.at})
+				writes = append(writes, written{wire.StockWrite{At: cmd.Sent, After: n, Counts: err != nil}, o.at})
 			}
 		}
 	}

@@ -76,7 +76,7 @@ func (b *bench) firstSales() (written map[string]time.Time, err error) {
 		b.passport.takes = o.ended.Sub(o.sent) // the first may have to connect
 	}
 	b.quiet()
-	_, written, err = b.ledger.Entries(b.ctx, b.store.Redis)
+	_, written, err = b.ledger.Writes(b.ctx, b.store.Redis)
 	b.passport.scripts = b.ledger.Scripts()
 	delete(written, b.shelf().Key)
 	return written, err
@@ -86,11 +86,11 @@ func (b *bench) firstSales() (written map[string]time.Time, err error) {
 func (b *bench) problem(o *order) error {
 	e := b.ends[o.at]
 	b.quiet()
-	writes, _, err := b.ledger.Entries(b.ctx, b.store.Redis)
+	writes, _, err := b.ledger.Writes(b.ctx, b.store.Redis)
 	if err != nil {
 		return err
 	}
-	wrote := slices.ContainsFunc(writes[b.before:], func(w wire.Entered) bool { return e.wire.Carried(w.From) })
+	wrote := slices.ContainsFunc(writes[b.before:], func(w wire.StockWrite) bool { return e.wire.Owns(w.From) })
 	said := fmt.Sprintf("%s %s was answered %d %s", b.Order.Method, b.Order.Path, o.status, history.Clip(o.detail))
 	switch {
 	case o.status == 0:
@@ -471,7 +471,7 @@ func ttlOf(args []string) time.Duration {
 
 // keepScripts keeps the scripts that orders have sent in whole, and returns how many there are.
 func (b *bench) keepScripts() int {
-	if _, _, err := b.ledger.Entries(b.ctx, b.store.Redis); err == nil { // it has read all that there is
+	if _, _, err := b.ledger.Writes(b.ctx, b.store.Redis); err == nil { // it has read all that there is
 		b.passport.scripts = b.ledger.Scripts()
 	}
 	return len(b.passport.scripts)

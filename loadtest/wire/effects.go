@@ -29,8 +29,8 @@ func withEffects(c history.Command, effects []keyEffect) (all []history.Command)
 	return all
 }
 
-// carried is a command that was carried out.
-type carried struct {
+// An execution is a command that was carried out.
+type execution struct {
 	sent   []string
 	reply  string // as [Seen] has it
 	failed bool
@@ -38,12 +38,12 @@ type carried struct {
 	lines  []line // what the server did meanwhile, as MONITOR tells it
 }
 
-func (l *Looker) effects(c *carried, before, after map[string]look) (all []keyEffect) {
+func (l *Looker) effects(c *execution, before, after map[string]look) (all []keyEffect) {
 	for _, key := range l.keys {
-		d := l.table.did(c, key, before[key], after[key])
-		effect := d.toStock()
+		a := l.table.activityOn(c, key, before[key], after[key])
+		effect := a.toStock()
 		if l.roles[key] == RoleLock {
-			effect = d.toLock()
+			effect = a.toLock()
 		}
 		if effect != history.EffectNothing {
 			all = append(all, keyEffect{key, effect})
@@ -52,8 +52,8 @@ func (l *Looker) effects(c *carried, before, after map[string]look) (all []keyEf
 	return all
 }
 
-// deeds are what a command did to a key.
-type deeds struct {
+// An activity is what a command did to a key.
+type activity struct {
 	before, after look // before is that of no key, if the key had expired when the command came
 	now           bool // the key is there by now
 
@@ -70,43 +70,43 @@ type deeds struct {
 	refused bool // the server answered with an error, and nothing was written
 }
 
-// did goes through what the server did. Whether the key was there is decided by its TTL and the server's clock: it may
-// have expired since the look.
-func (t table) did(c *carried, key string, before, after look) *deeds {
-	d := &deeds{before: before, after: after}
+// activityOn goes through what the server did. Whether the key was there is decided by its TTL and the server's clock: it
+// may have expired since the look.
+func (t table) activityOn(c *execution, key string, before, after look) *activity {
+	a := &activity{before: before, after: after}
 	for _, one := range c.lines {
 		if isScriptCall(one.args) || !slices.Contains(t.keys(one.args), key) {
 			continue
 		}
-		if !d.named && !before.ends.IsZero() && one.at.After(before.ends.Add(rounding)) {
-			d.before = look{kind: "none"}
+		if !a.named && !before.ends.IsZero() && one.at.After(before.ends.Add(rounding)) {
+			a.before = look{kind: "none"}
 		}
-		if !d.named {
-			d.named, d.now = true, d.before.exists()
+		if !a.named {
+			a.named, a.now = true, a.before.exists()
 		}
-		d.scripts = d.scripts || one.script
-		if w := c.answered(t.write(one.args), one); !w.counts || one.script || !d.count(c) {
-			d.add(w, one.args)
+		a.scripts = a.scripts || one.script
+		if w := c.answered(t.write(one.args), one); !w.counts || one.script || !a.count(c) {
+			a.add(w, one.args)
 		}
 	}
-	d.refused = !d.wrote && (d.named || slices.Contains(t.keys(c.sent), key)) && c.refused()
-	return d
+	a.refused = !a.wrote && (a.named || slices.Contains(t.keys(c.sent), key)) && c.refused()
+	return a
 }
 
 // count adds a command that counts on, and reports whether it has found a counter. Whoever makes the counter has the
 // lock, and who finds it has counted in vain.
-func (d *deeds) count(c *carried) (found bool) {
+func (a *activity) count(c *execution) (found bool) {
 	if !c.exec && c.reply == "1" { // the one before had expired
-		d.now = false
+		a.now = false
 	}
-	if d.now {
-		d.wrote, d.tried, d.counted = true, true, true
+	if a.now {
+		a.wrote, a.tried, a.counted = true, true, true
 	}
-	return d.now
+	return a.now
 }
 
 // answered corrects a write by the reply, if that is the command's own, and not a script's or a transaction's.
-func (c *carried) answered(w write, of line) write {
+func (c *execution) answered(w write, of line) write {
 	switch {
 	case of.script, c.exec:
 	case c.failed:
@@ -118,36 +118,36 @@ func (c *carried) answered(w write, of line) write {
 }
 
 // add adds a write.
-func (d *deeds) add(w write, args []string) {
-	works := w.works(d.now)
-	d.wrote = d.wrote || works
+func (a *activity) add(w write, args []string) {
+	works := w.works(a.now)
+	a.wrote = a.wrote || works
 	switch {
 	case !works:
-		d.tried = d.tried || w.absent && d.now
+		a.tried = a.tried || w.absent && a.now
 	case w.removes:
-		d.removed = d.removed || d.now && !d.made
-		d.now, d.made = false, false
+		a.removed = a.removed || a.now && !a.made
+		a.now, a.made = false, false
 	case w.shrinks:
-		d.dropped = d.dropped || slices.ContainsFunc(args[2:], d.lost)
+		a.dropped = a.dropped || slices.ContainsFunc(args[2:], a.lost)
 	default:
-		d.touched, d.made = true, d.made || !d.now
-		d.renewed = d.renewed || d.now && !w.depends
-		d.now = true
+		a.touched, a.made = true, a.made || !a.now
+		a.renewed = a.renewed || a.now && !w.depends
+		a.now = true
 	}
 }
 
 // lost reports whether an owner had the key, and has it no more.
-func (d *deeds) lost(owner string) bool {
-	return slices.Contains(d.before.owners, owner) && !slices.Contains(d.after.owners, owner)
+func (a *activity) lost(owner string) bool {
+	return slices.Contains(a.before.owners, owner) && !slices.Contains(a.after.owners, owner)
 }
 
 // added counts the owners that had not had the key before.
-func (d *deeds) added() (n int) {
-	if d.counted {
+func (a *activity) added() (n int) {
+	if a.counted {
 		return 0
 	}
-	for _, owner := range d.after.owners {
-		if !slices.Contains(d.before.owners, owner) {
+	for _, owner := range a.after.owners {
+		if !slices.Contains(a.before.owners, owner) {
 			n++
 		}
 	}
@@ -155,13 +155,13 @@ func (d *deeds) added() (n int) {
 }
 
 // toStock tells the effect on a stock.
-func (d *deeds) toStock() history.Effect {
+func (a *activity) toStock() history.Effect {
 	switch {
-	case d.wrote:
+	case a.wrote:
 		return history.EffectWrote
-	case d.refused:
+	case a.refused:
 		return history.EffectRefused
-	case d.named:
+	case a.named:
 		return history.EffectRead
 	}
 	return history.EffectNothing
@@ -169,26 +169,26 @@ func (d *deeds) toStock() history.Effect {
 
 // toLock tells the effect on a lock. A new owner shows that a command worked: what a script called has no reply, and a
 // key may expire some milliseconds before its TTL seems to be over.
-func (d *deeds) toLock() history.Effect {
-	switch added := d.added(); {
-	case !d.named:
+func (a *activity) toLock() history.Effect {
+	switch added := a.added(); {
+	case !a.named:
 		return history.EffectNothing
-	case added > 0 && added < len(d.after.owners):
-		return d.withTTL(history.EffectAcquired | history.Beside)
-	case d.made, added > 0:
-		return d.withTTL(history.EffectAcquired)
-	case d.removed, d.dropped, d.touched && d.before.exists() && !d.after.exists():
+	case added > 0 && added < len(a.after.owners):
+		return a.withTTL(history.EffectAcquired | history.Beside)
+	case a.made, added > 0:
+		return a.withTTL(history.EffectAcquired)
+	case a.removed, a.dropped, a.touched && a.before.exists() && !a.after.exists():
 		return history.EffectReleased
-	case d.renewed, d.touched && d.changed():
-		return d.withTTL(history.EffectRenewed)
-	case d.before.exists() && (d.tried || d.scripts):
+	case a.renewed, a.touched && a.changed():
+		return a.withTTL(history.EffectRenewed)
+	case a.before.exists() && (a.tried || a.scripts):
 		return history.EffectTried
 	}
 	return history.EffectNothing
 }
 
-func (d *deeds) withTTL(e history.Effect) history.Effect {
-	if d.after.exists() && d.after.ends.IsZero() {
+func (a *activity) withTTL(e history.Effect) history.Effect {
+	if a.after.exists() && a.after.ends.IsZero() {
 		e |= history.Endless
 	}
 	return e
@@ -198,14 +198,14 @@ func (d *deeds) withTTL(e history.Effect) history.Effect {
 const rounding = 2 * time.Millisecond
 
 // changed reports whether the key is another one than before, or has another end. Its end is known to some ms.
-func (d *deeds) changed() bool {
-	return d.before.digest != d.after.digest || d.before.ends.IsZero() != d.after.ends.IsZero() ||
-		d.after.ends.Sub(d.before.ends).Abs() > rounding
+func (a *activity) changed() bool {
+	return a.before.digest != a.after.digest || a.before.ends.IsZero() != a.after.ends.IsZero() ||
+		a.after.ends.Sub(a.before.ends).Abs() > rounding
 }
 
 // refused reports whether the server refused a command, or aborted a transaction. A script that fails keeps what it has
 // done before.
-func (c *carried) refused() bool {
+func (c *execution) refused() bool {
 	script := isScriptCall(c.sent) && (strings.HasPrefix(c.reply, "ERR ") || strings.Contains(c.reply, " script: "))
 	return c.failed && !script && !strings.HasPrefix(c.reply, "NOSCRIPT") || c.exec && c.reply == "(nil)"
 }
