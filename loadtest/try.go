@@ -36,6 +36,12 @@ type tryFlags struct {
 	JSON    bool          `name:"json" help:"Print the result as JSON."`
 }
 
+// Help returns what the flags leave open.
+func (*tryFlags) Help() string {
+	return `Cells whose result a busy machine decided are played once more at the end, each alone. If some are still not
+measured, the last line counts them, and the exit code is 2 unless a defect was found.`
+}
+
 // options returns what the flags ask for.
 func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 	argv := f.Argv
@@ -65,7 +71,8 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 	return o, nil
 }
 
-// run tries the shop, and returns the exit code: 0 without a defect, 1 with one, 2 if nothing could be measured.
+// run tries the shop, and returns the exit code: 0 without a defect, 1 with one, 2 if a cell, or everything, could not
+// be measured and nothing shows a defect.
 func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	shown := terminal.NewProgress(stderr, terminal.Of(stderr))
 	defer shown.Clear()
@@ -112,20 +119,28 @@ func complainOfShop(stderr io.Writer, err error) int {
 	return couldNotRun
 }
 
-// codeOfTrial is the exit code of cells that were played.
+// codeOfTrial is the exit code of cells that were played. A defect is more than a cell that was not measured.
 func codeOfTrial(results []*history.Cell) int {
-	switch {
-	case slices.ContainsFunc(results, func(r *history.Cell) bool { return r.Defect != nil }):
+	if slices.ContainsFunc(results, func(r *history.Cell) bool { return r.Defect != nil }) {
 		return surprised
-	case !anyMeasured(results):
+	}
+	if asked, unmeasured := count(results); asked == 0 || unmeasured > 0 {
 		return couldNotRun
 	}
 	return asExpected
 }
 
-// anyMeasured reports whether some cell was played, and decided by the shop.
-func anyMeasured(cells []*history.Cell) bool {
-	return slices.ContainsFunc(cells, func(c *history.Cell) bool { return c.NotAsked == nil && !isInvalid(c) })
+// count returns how many cells could be had, and how many of them were not measured.
+func count(cells []*history.Cell) (asked, unmeasured int) {
+	for _, c := range cells {
+		if c.NotAsked == nil {
+			asked++
+		}
+		if trial.IsUnmeasured(c) {
+			unmeasured++
+		}
+	}
+	return asked, unmeasured
 }
 
 // measure learns what the lock is, and plays the cells.
@@ -175,8 +190,21 @@ func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, cells []*history.C
 		fmt.Fprintf(table, "\t%s\n", meaning(c))
 	}
 	_ = table.Flush()
-	if found := f.tell(stdout, cells); found == 0 && whole && anyMeasured(cells) {
+	found := f.tell(stdout, cells)
+	asked, unmeasured := count(cells)
+	switch {
+	case found > 0 || !whole || asked == unmeasured:
+	case unmeasured > 0:
+		fmt.Fprintln(stdout, "\nno defect was found in what was measured")
+	default:
 		fmt.Fprintln(stdout, "\nno defect was found in what was asked")
+	}
+	if unmeasured > 0 {
+		were := "were"
+		if unmeasured == 1 {
+			were = "was"
+		}
+		fmt.Fprintf(stdout, "\n%d of %d cells %s not measured: the machine was busy\n", unmeasured, asked, were)
 	}
 	return nil
 }
@@ -211,7 +239,7 @@ func meaning(c *history.Cell) string {
 		return "DEFECT"
 	case c.Design != "":
 		return "by design"
-	case isInvalid(c):
+	case trial.IsUnmeasured(c):
 		return "not measured"
 	}
 	return ""

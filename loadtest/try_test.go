@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/internal/backend/backendtest"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/trial"
 )
 
 // The services that trials of these tests start.
@@ -176,6 +179,44 @@ func TestTryAsJSON(t *testing.T) {
 	require.Len(t, told.Cells, 1)
 	assert.Equal(t, "busy", told.Cells[0].Scenario)
 	assert.NotEmpty(t, told.Cells[0].Findings)
+}
+
+// What a busy machine decided is counted in the last line. It has an exit code of its own, unless a defect was found.
+func TestTryOnABusyMachine(t *testing.T) {
+	ok := func() *history.Cell {
+		return &history.Cell{Findings: []history.Finding{{Verdict: history.Valid, Result: history.OK}}}
+	}
+	void := func() *history.Cell {
+		return &history.Cell{Findings: []history.Finding{{Verdict: history.Valid, Result: history.Invalid, Because: "slow"}}}
+	}
+	notAsked := &history.Cell{NotAsked: &history.NotAsked{Reason: "the lock is not renewed"}}
+	defect, voidDefect := ok(), void()
+	defect.Defect = &history.Defect{Cause: "no TTL, as v1"}
+	voidDefect.Defect = defect.Defect
+	for _, one := range []struct {
+		what  string
+		cells []*history.Cell
+		code  int
+		last  string // a pattern of the end of what is printed
+	}{
+		{"all was measured", []*history.Cell{ok(), notAsked}, asExpected, `\nno defect was found in what was asked`},
+		{"some was not", []*history.Cell{ok(), void(), notAsked, void()}, couldNotRun,
+			`\nno defect was found in what was measured\n\n2 of 3 cells were not measured: the machine was busy`},
+		{"nothing was", []*history.Cell{void()}, couldNotRun,
+			`: slow\n\n1 of 1 cells was not measured: the machine was busy`},
+		{"a defect counts more", []*history.Cell{defect, void()}, surprised,
+			`\nDEFECT in .*\n\n1 of 2 cells was not measured: the machine was busy`},
+		{"a defect that a void cell shows", []*history.Cell{ok(), voidDefect}, surprised, `\nDEFECT in (?s:.*): slow`},
+		{"nothing was asked", []*history.Cell{notAsked}, couldNotRun, `: the lock is not renewed`},
+	} {
+		for i, c := range one.cells {
+			c.Scenario = fmt.Sprint("cell-", i+1)
+		}
+		var out strings.Builder
+		require.NoError(t, (&tryFlags{}).print(&out, &trial.Passport{}, one.cells, true))
+		assert.Regexp(t, `(?s)`+one.last+`\n$`, out.String(), one.what)
+		assert.Equal(t, one.code, codeOfTrial(one.cells), one.what)
+	}
 }
 
 // Nothing could be measured if no cell can be had, or a sale has not so many commands.

@@ -96,6 +96,16 @@ func TestASurpriseBesideAnUnknown(t *testing.T) {
 		assess(c).Unknown)
 }
 
+// A trial's defect is one also where a busy machine hides the verdicts: the commands show it by themselves.
+func TestADefectNeedsNoQuietMachine(t *testing.T) {
+	c := &history.Cell{Kind: history.Trial, Scenario: "crash 1", Rung: "shop.py",
+		Findings: []history.Finding{{Verdict: history.Valid, Result: history.Invalid, Because: "slow"}}}
+	assert.Contains(t, assess(c).Invalid, "not valid: slow")
+	c.Defect = &history.Defect{Cause: "no TTL, as v1", Shown: "so"}
+	assert.Empty(t, assess(c).Invalid)
+	assert.Equal(t, []string{"try crash 1 shop.py: a defect: no TTL, as v1: so"}, assess(c).Surprises)
+}
+
 func TestACellThatTheTableDoesNotKnowIsASurprise(t *testing.T) {
 	assert.Len(t, assess(&history.Cell{Scenario: "rain", Rung: "v4"}).Surprises, 1)
 }

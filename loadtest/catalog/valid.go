@@ -32,8 +32,12 @@ func (s Spec) AgainLonger(c *history.Cell) (Spec, bool) {
 	return s.Longer(longerBy), true
 }
 
-// invalid returns why the cell is no measurement of its rung; empty if it is one.
+// invalid returns why the cell is no measurement of its rung; empty if it is one. A defect is shown by the commands
+// themselves.
 func (s Scenario) invalid(c *history.Cell) string {
+	if c.Defect != nil {
+		return ""
+	}
 	if f := c.Finding(history.Valid); f.Result == history.Invalid {
 		return title(c) + ": not valid: " + f.Because
 	}

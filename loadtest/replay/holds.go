@@ -45,7 +45,7 @@ type store struct {
 
 // expiries returns when the keys of a lock server, and the members with a deadline, end that have not ended.
 func (s *store) expiries(ctx context.Context) (ends []time.Time, err error) {
-	all, err := s.Entries(ctx)
+	all, err := s.Holders(ctx)
 	for _, one := range all {
 		if one.Until.After(time.Now()) {
 			ends = append(ends, one.Until)
@@ -56,7 +56,7 @@ func (s *store) expiries(ctx context.Context) (ends []time.Time, err error) {
 
 // text lists the holders of a server's locks. By is the client whose step was the last one: what is new is its own.
 func (s *store) text(ctx context.Context, by string) string {
-	all, err := s.Entries(ctx)
+	all, err := s.Holders(ctx)
 	owners := map[string]string{}
 	var parts []string
 	for _, one := range all {

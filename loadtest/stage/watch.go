@@ -232,11 +232,11 @@ func (h holdings) bare() holdings {
 func (s *shop) look(ctx context.Context) (now holdings, drains bool, err error) {
 	now.Keys = []holding{}
 	for _, store := range s.rig.Stores {
-		entries, err := store.Entries(ctx)
+		holders, err := store.Holders(ctx)
 		if err != nil {
 			return now, false, err
 		}
-		for _, one := range entries {
+		for _, one := range holders {
 			if !strings.HasPrefix(one.Key, "{") { // a queue, or its deadlines
 				now.Keys = append(now.Keys, s.holding(store.Name, one))
 				drains = drains || !one.Until.IsZero()
@@ -270,7 +270,7 @@ func left(ctx context.Context, rdb *redis.Client) (int64, error) {
 }
 
 // holding says who has a key: whose the last command was that made it.
-func (s *shop) holding(server string, one wire.Entry) holding {
+func (s *shop) holding(server string, one wire.Holder) holding {
 	h := holding{Server: server, Key: one.Key, Token: short(one.Token), TTL: -1}
 	if !one.Until.IsZero() {
 		h.TTL = float64(time.Until(one.Until).Milliseconds())

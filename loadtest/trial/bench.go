@@ -269,7 +269,7 @@ func (b *bench) isAsNew() bool {
 func (b *bench) begin() {
 	b.begun, b.orders, b.faults, b.extra = time.Now(), nil, nil, nil
 	b.gate.Begin()
-	writes, _, err := b.ledger.Entries(b.ctx, b.store.Redis)
+	writes, _, err := b.ledger.Writes(b.ctx, b.store.Redis)
 	if err == nil {
 		b.before = len(writes)
 	}

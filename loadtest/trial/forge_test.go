@@ -121,14 +121,15 @@ func heardAt(ms int, f *forgery, c carried) carried {
 
 // wrote is what the ledger has of a write.
 func (f *forgery) wrote(ms, at int, before, after int64, counts bool) written {
-	return written{wire.Entered{At: f.after(ms), Before: before, After: after, Counts: counts}, at}
+	return written{wire.StockWrite{At: f.after(ms), Before: before, After: after, Counts: counts}, at}
 }
 
 // judge judges the forgery as a cell of that fault, and explains it.
 func (f *forgery) judge(name string) *history.Cell {
 	left := int64(10)
 	c := &history.Cell{Kind: history.Trial, Scenario: name, Product: f.Product, Initial: left, TTL: f.passport.TTL,
-		Limit: f.patience(), Start: f.begun, Elapsed: time.Minute, Client: &history.Client{Loop: "closed", Longest: f.stalled}}
+		Limit: f.patience(), Start: f.begun, Elapsed: time.Minute,
+		Client: &history.Client{Loop: "closed", Longest: f.stalled}}
 	for _, e := range f.ends {
 		c.Instances = append(c.Instances,
 			history.Instance{Name: e.Name, Clock: "loadtest", Offsets: make([]history.Offset, 2)})
@@ -138,7 +139,7 @@ func (f *forgery) judge(name string) *history.Cell {
 		for _, cmd := range commands {
 			if carriedWrite(cmd) {
 				n, err := strconv.ParseInt(cmd.Args[len(cmd.Args)-1], 10, 64)
-				w := written{Entered: wire.Entered{At: cmd.Sent, After: n, Counts: err != nil}}
+				w := written{StockWrite: wire.StockWrite{At: cmd.Sent, After: n, Counts: err != nil}}
 				if o != nil {
 					w.at = o.at
 				}

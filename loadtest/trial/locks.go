@@ -127,7 +127,7 @@ func (p *Passport) setLocks(locks []wire.Lock) {
 // madeAndRemoved reports whether the order since the last call made a key that was not known before its write of the
 // stock, and removed it. Then all keys are known.
 func (b *bench) madeAndRemoved(known map[wire.Key]time.Time) (yes bool, err error) {
-	writes, keys, err := b.ledger.Entries(b.ctx, b.store.Redis)
+	writes, keys, err := b.ledger.Writes(b.ctx, b.store.Redis)
 	if err != nil {
 		return false, err
 	}

@@ -255,7 +255,7 @@ func (b *bench) cell(f fault) (*history.Cell, error) {
 // complete sends fresh orders, makes the orders of the cell of what the wires have recorded, judges it, and returns the
 // commands of each order. Fresh orders buy from another shelf: they take no units.
 func (b *bench) complete(c *history.Cell, f fault) (record map[*order][]carried, err error) {
-	writes, _, err := b.ledger.Entries(b.ctx, b.store.Redis)
+	writes, _, err := b.ledger.Writes(b.ctx, b.store.Redis)
 	if err != nil {
 		return nil, err
 	}
@@ -437,14 +437,14 @@ type take struct {
 
 // A written is a write of the stock that came from an instance.
 type written struct {
-	wire.Entered
+	wire.StockWrite
 	at int // the number of the instance
 }
 
 // entered returns the writes that came from an instance, and leaves out our own.
-func (b *bench) entered(writes []wire.Entered) (all []written) {
+func (b *bench) entered(writes []wire.StockWrite) (all []written) {
 	for _, w := range writes {
-		if at := slices.IndexFunc(b.ends, func(e *end) bool { return e.wire.Carried(w.From) }); at >= 0 {
+		if at := slices.IndexFunc(b.ends, func(e *end) bool { return e.wire.Owns(w.From) }); at >= 0 {
 			all = append(all, written{w, at})
 		}
 	}

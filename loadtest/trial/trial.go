@@ -101,38 +101,60 @@ func (t *Trial) shelf() wire.Shelf {
 // patience is the time in which a fresh order has to get through: a lease, a plain sale's own time, and the margin.
 func (t *Trial) patience() time.Duration { return t.passport.lease() + t.passport.takes + margin }
 
-// Run plays the cells side by side, and returns them in their order; one that could not be played says why. It calls
-// finished as each is known, one at a time.
+// Run plays the cells side by side, and then once more, one at a time, those that a busy machine decided. It returns
+// them in their order; one that could not be played says why. It calls finished as each is known, one at a time.
 func (t *Trial) Run(ctx context.Context, finished func(*history.Cell)) ([]*history.Cell, error) {
 	faults, err := t.chosen()
 	if err != nil {
 		return nil, err
 	}
+	play := func(f fault) *history.Cell {
+		c, err := t.one(ctx, f)
+		if err != nil {
+			return t.notAsked(f, "it could not be played: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+		}
+		return c
+	}
+	results := playAll(ctx, faults, t.AtOnce, play, finished)
+	return slices.DeleteFunc(results, func(c *history.Cell) bool { return c == nil }), context.Cause(ctx)
+}
+
+// playAll plays the cells of these faults, atOnce at a time, and returns them in their order. It plays those that are
+// void once more when no other is under way. A cell is nil if it had not ended when the context did.
+func playAll(
+	ctx context.Context, faults []fault, atOnce int, play func(fault) *history.Cell, finished func(*history.Cell),
+) []*history.Cell {
 	results := make([]*history.Cell, len(faults))
-	limit, all := make(chan struct{}, t.AtOnce), sync.WaitGroup{}
-	for i, f := range faults {
+	var telling sync.Mutex
+	playOne := func(i int, last bool) {
+		c := play(faults[i])
+		if ctx.Err() != nil {
+			return
+		}
+		telling.Lock()
+		defer telling.Unlock()
+		if results[i] = c; last || !isVoid(c) {
+			finished(c)
+		}
+	}
+	limit, all := make(chan struct{}, atOnce), sync.WaitGroup{}
+	for i := range faults {
 		limit <- struct{}{}
 		if ctx.Err() != nil {
 			break
 		}
 		all.Go(func() {
 			defer func() { <-limit }()
-			r, err := t.one(ctx, f)
-			t.mu.Lock()
-			defer t.mu.Unlock()
-			if err != nil {
-				r = t.newCell(f)
-				r.NotAsked = &history.NotAsked{
-					Reason: "it could not be played: " + strings.ReplaceAll(err.Error(), "\n", "; ")}
-			}
-			if ctx.Err() == nil {
-				results[i] = r
-				finished(r)
-			}
+			playOne(i, false)
 		})
 	}
 	all.Wait()
-	return slices.DeleteFunc(results, func(c *history.Cell) bool { return c == nil }), context.Cause(ctx)
+	for i, c := range results {
+		if c != nil && isVoid(c) && ctx.Err() == nil {
+			playOne(i, true)
+		}
+	}
+	return results
 }
 
 // chosen returns the faults that are asked for.
@@ -183,21 +205,30 @@ func checkOnly(names []string) error {
 	return nil
 }
 
-// one plays one cell if it can be had, once more if the machine was busy with something else.
-func (t *Trial) one(ctx context.Context, f fault) (r *history.Cell, err error) {
+// isVoid reports whether a machine that was busy with something else decided a cell, and its commands show no defect in
+// spite of that.
+func isVoid(c *history.Cell) bool {
+	return c.Defect == nil && history.Worst(c.Findings) == history.Invalid
+}
+
+// IsUnmeasured reports whether a cell that could be had is void.
+func IsUnmeasured(c *history.Cell) bool { return c.NotAsked == nil && isVoid(c) }
+
+// one plays one cell if it can be had.
+func (t *Trial) one(ctx context.Context, f fault) (*history.Cell, error) {
 	for _, need := range append([]requirement{f.aShortLease}, f.needs...) {
 		if why := need(t.passport); why != "" {
-			r = t.newCell(f)
-			r.NotAsked = &history.NotAsked{Reason: why}
-			return r, nil
+			return t.notAsked(f, why), nil
 		}
 	}
-	for range 2 {
-		if r, err = t.once(ctx, f); err != nil || history.Worst(r.Findings) != history.Invalid {
-			break
-		}
-	}
-	return r, err
+	return t.once(ctx, f)
+}
+
+// notAsked returns a cell that was not played, or told nothing.
+func (t *Trial) notAsked(f fault, why string) *history.Cell {
+	c := t.newCell(f)
+	c.NotAsked = &history.NotAsked{Reason: why}
+	return c
 }
 
 // once plays a cell on a bench, which is kept for another one unless the cell has left something there.

@@ -3,6 +3,7 @@ package trial
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -101,6 +102,60 @@ func TestCellsThatAskedNothing(t *testing.T) {
 		assert.Equal(t, "nobody came for the lock between the end of Anna's lease and her write: "+asleep, c.WhyNot(),
 			c.Scenario)
 	}
+}
+
+// A cell that a busy machine decided is played once more at the end, when no other is under way. Its second result
+// stands.
+func TestVoidCellsArePlayedAgainAlone(t *testing.T) {
+	void := []history.Finding{{Verdict: history.Valid, Result: history.Invalid}}
+	var mu sync.Mutex
+	var finished []string
+	played, underWay, atOnce := map[string]int{}, 0, 0
+	play := func(f fault) *history.Cell {
+		mu.Lock()
+		played[f.name]++
+		c := &history.Cell{Scenario: f.name, Repetition: played[f.name]}
+		underWay++
+		if c.Repetition == 1 {
+			atOnce = max(atOnce, underWay)
+		} else {
+			assert.Equal(t, 1, underWay, "%s is not alone", f.name)
+			assert.Len(t, played, 5, "%s is played again before all others", f.name)
+		}
+		mu.Unlock()
+		time.Sleep(5 * time.Millisecond)
+		mu.Lock()
+		defer mu.Unlock()
+		underWay--
+		switch {
+		case f.name == "busy once" && c.Repetition == 1, f.name == "busy":
+			c.Findings = void
+		case f.name == "defect":
+			c.Findings, c.Defect = void, &history.Defect{Cause: "no TTL, as v1"}
+		}
+		return c
+	}
+	var faults []fault
+	for _, name := range []string{"busy once", "busy", "quiet", "defect", "quiet too"} {
+		faults = append(faults, fault{name: name})
+	}
+	cells := playAll(t.Context(), faults, 3, play, func(c *history.Cell) {
+		mu.Lock()
+		defer mu.Unlock()
+		finished = append(finished, c.Scenario)
+	})
+	assert.Equal(t, map[string]int{"busy once": 2, "busy": 2, "quiet": 1, "defect": 1, "quiet too": 1}, played)
+	assert.Greater(t, atOnce, 1)
+	assert.Equal(t, []string{"busy once", "busy"}, finished[3:], "the others are finished before")
+	var unmeasured []string
+	for i, c := range cells {
+		assert.Equal(t, faults[i].name, c.Scenario)
+		assert.Equal(t, played[c.Scenario], c.Repetition, c.Scenario)
+		if IsUnmeasured(c) {
+			unmeasured = append(unmeasured, c.Scenario)
+		}
+	}
+	assert.Equal(t, []string{"busy"}, unmeasured)
 }
 
 // A trial ends with a list of the cells, if one is asked for that there is not.

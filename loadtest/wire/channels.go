@@ -39,7 +39,7 @@ func (c *channels) follow(verb string, v value) {
 
 // news names what the server sent if it is no reply: message, subscribe, invalidate … Before RESP3 it looks like a
 // reply, and comes only where there are subscriptions.
-func (c *conn) news(v value, head *entry) string {
+func (c *conn) news(v value, head *exchange) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -63,7 +63,7 @@ func isMonitored(v value) bool {
 }
 
 // expects reports whether an array may be about subscriptions.
-func (c *conn) expects(head *entry) bool {
+func (c *conn) expects(head *exchange) bool {
 	return c.count() > 0 || len(c.turns) > 0 || head != nil && head.isAboutChannels()
 }
 
@@ -72,7 +72,7 @@ const invalidations = "__redis__:invalidate"
 
 // tell passes on what is no reply. A message waits until its gate lets it through, and so does what comes after it of
 // subscriptions.
-func (c *conn) tell(news string, v value, raw []byte, head *entry) {
+func (c *conn) tell(news string, v value, raw []byte, head *exchange) {
 	tracks := news == "invalidate" || len(v.all) > 1 && v.all[1].text == invalidations
 	switch {
 	case slices.Contains(messages, news) && !tracks:
@@ -81,9 +81,9 @@ func (c *conn) tell(news string, v value, raw []byte, head *entry) {
 	case !strings.HasSuffix(news, "subscribe"):
 		c.besides(raw)
 		if tracks {
-			c.Wire.mu.Lock()
-			c.tracked = append(c.tracked, time.Now())
-			c.Wire.mu.Unlock()
+			c.wire.mu.Lock()
+			c.wire.tracked = append(c.wire.tracked, time.Now())
+			c.wire.mu.Unlock()
 		}
 		return
 	}
@@ -100,7 +100,7 @@ func (c *conn) tell(news string, v value, raw []byte, head *entry) {
 	c.inTurn(raw, func() {
 		c.keep(head, raw)
 		if !more {
-			c.end(head, v)
+			c.complete(head, v)
 		}
 	})
 }
@@ -127,7 +127,7 @@ func (c *conn) subscribe(news string, v value) (left int) {
 func (c *conn) inTurn(raw []byte, do func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	size := entrySize + len(raw)
+	size := exchangeSize + len(raw)
 	c.kept += size
 	c.turns = append(c.turns, func() {
 		do()
@@ -136,7 +136,7 @@ func (c *conn) inTurn(raw []byte, do func()) {
 		c.kept -= size
 	})
 	if len(c.turns) == 1 {
-		c.all.Go(c.takeTurns)
+		c.wire.all.Go(c.takeTurns)
 	}
 }
 
@@ -156,15 +156,15 @@ func (c *conn) takeTurns() {
 // message passes a message on when its gate lets it through.
 func (c *conn) message(v value, raw []byte) {
 	cmd := &Command{done: make(chan struct{}), Seen: Seen{
-		Command: schedule.Command{Client: c.sender, Server: c.Server, Name: "message", Message: true}}}
+		Command: schedule.Command{Client: c.wire.sender, Server: c.wire.Server, Name: "message", Message: true}}}
 	for _, part := range v.all {
 		cmd.Args = append(cmd.Args, part.text)
 	}
-	defer c.gate.finish(cmd)
-	switch c.gate.Wait(cmd, c.gone) {
+	defer c.wire.gate.finish(cmd)
+	switch c.wire.gate.Wait(cmd, c.gone) {
 	case schedule.Pass:
 		c.besides(raw)
-		c.gate.deliver(cmd)
+		c.wire.gate.deliver(cmd)
 	case schedule.TooLate, schedule.Fail:
 		c.close()
 	}

@@ -15,15 +15,15 @@ const (
 	// maxKept bounds the bytes that one connection keeps, of commands that wait and of replies to those behind them. More
 	// ends it.
 	maxKept = 4 * maxSize
-	// entrySize is what a command counts besides its bytes.
-	entrySize = 1 << 10
+	// exchangeSize is what a command counts besides its bytes.
+	exchangeSize = 1 << 10
 )
 
 // A conn is one connection of a client, and the one to the server that belongs to it. Its commands are a queue: each
 // waits at the gate by itself, and is sent on when it may, also before one that came earlier. The replies are delivered
 // in the order of the queue.
 type conn struct {
-	*Wire
+	wire   *Wire
 	number int // counts those of its wire
 	client *outbox
 	server net.Conn
@@ -36,15 +36,15 @@ type conn struct {
 	leave, once sync.Once
 
 	mu      sync.Mutex
-	queue   []*entry // as they came; those that are not delivered
-	pending []*entry // as they came; those that are not sent on
-	sent    []*entry // as they were sent on; those that are not answered
-	kept    int      // see maxKept
+	queue   []*exchange // as they came; those that are not delivered
+	pending []*exchange // as they came; those that are not sent on
+	sent    []*exchange // as they were sent on; those that are not answered
+	kept    int         // see maxKept
 	channels
 }
 
-// An entry is a command in the queue of its connection.
-type entry struct {
+// An exchange is a command in the queue of its connection, with its reply.
+type exchange struct {
 	request
 	cmd      *Command        // nil: it passes no gate
 	until    <-chan struct{} // closed when it may be sent on; nil: at any time
@@ -57,7 +57,7 @@ type entry struct {
 }
 
 func newConn(w *Wire, client, server net.Conn) *conn {
-	return &conn{Wire: w, client: &outbox{Conn: client, all: &w.all}, server: server, out: bufio.NewWriter(server),
+	return &conn{wire: w, client: &outbox{Conn: client, all: &w.all}, server: server, out: bufio.NewWriter(server),
 		gone: make(chan struct{}), ended: make(chan struct{}), wake: make(chan struct{}, 1),
 		channels: channels{subscribed: map[string]map[string]bool{}}}
 }
@@ -78,7 +78,7 @@ func (c *conn) close() {
 	c.once.Do(func() {
 		close(c.ended)
 		_ = c.server.Close()
-		c.client.end()
+		c.client.shut()
 		c.depart()
 	})
 }
@@ -125,55 +125,55 @@ func (c *conn) read() {
 	for {
 		args, err := r.command()
 		if errors.Is(err, errProtocol) || errors.Is(err, errTLS) {
-			c.add(c.refuse(&entry{}, err.Error()))
+			c.add(c.refuse(&exchange{}, err.Error()))
 		}
 		if err != nil || isClosed(c.ended) {
 			return
 		}
-		if !c.take(request{raw: r.raw, args: args}) {
-			c.note(errProtocol.Error())
+		if !c.enqueue(request{raw: r.raw, args: args}) {
+			c.wire.note(errProtocol.Error())
 			c.close()
 			return
 		}
 	}
 }
 
-// take puts a command into the queue. It returns false if it is too much.
-func (c *conn) take(r request) bool {
-	e := &entry{request: r}
+// enqueue puts a command into the queue. It returns false if it is too much.
+func (c *conn) enqueue(r request) bool {
+	e := &exchange{request: r}
 	if why := r.refusal(c.begun.multi); why != "" {
 		return c.add(c.refuse(e, why))
 	}
-	if reply := c.begun.take(r); reply != "" {
+	if reply := c.begun.collect(r); reply != "" {
 		return c.begun.size() <= maxKept && c.add(e.answer(reply))
 	}
-	c.begun.end(e)
-	if cmd, again := c.again(r); again {
+	c.begun.attach(e)
+	if cmd, again := c.wire.again(r); again {
 		e.cmd = cmd
 	} else if !r.isSetup() {
-		e.cmd = c.gate.newCommand(c.sender, c.Server, e.request)
+		e.cmd = c.wire.gate.newCommand(c.wire.sender, c.wire.Server, e.request)
 		e.cmd.Conn = c.number
 		e.cmd.Notify = c.notify
-		c.gate.enter(e.cmd)
+		c.wire.gate.enter(e.cmd)
 		e.until = e.cmd.Decided()
 	}
 	return c.add(e)
 }
 
 // answer gives a command its reply without the server.
-func (e *entry) answer(reply string) *entry {
+func (e *exchange) answer(reply string) *exchange {
 	e.raw, e.reply, e.ready = nil, []byte(reply+"\r\n"), true
 	return e
 }
 
 // refuse answers a command by why it is not passed on, and notes that.
-func (c *conn) refuse(e *entry, why string) *entry {
-	c.note(why)
+func (c *conn) refuse(e *exchange, why string) *exchange {
+	c.wire.note(why)
 	return e.answer("-ERR " + why)
 }
 
 // add appends a command to the queue.
-func (c *conn) add(e *entry) bool {
+func (c *conn) add(e *exchange) bool {
 	if e.ready {
 		defer c.deliver()
 	} else {
@@ -186,7 +186,7 @@ func (c *conn) add(e *entry) bool {
 	if !e.ready {
 		c.pending = append(c.pending, e)
 	}
-	c.kept += entrySize + len(e.raw) + len(e.reply)
+	c.kept += exchangeSize + len(e.raw) + len(e.reply)
 	return c.kept <= maxKept
 }
 
@@ -212,7 +212,7 @@ func (c *conn) send() {
 
 // choose takes the commands that may be sent on, in the order in which they came. What is held holds only those that
 // depend on it. What blocks holds all, as it does at its server.
-func (c *conn) choose() (ready []*entry) {
+func (c *conn) choose() (ready []*exchange) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	gone := isClosed(c.gone)
@@ -220,7 +220,7 @@ func (c *conn) choose() (ready []*entry) {
 	for i, e := range slices.Backward(c.pending) { // a gate that opens meanwhile has decided first about what came first
 		may[i] = e.until == nil || isClosed(e.until) || gone && !e.late
 	}
-	var left []*entry
+	var left []*exchange
 	stop := blocked(c.sent)
 	for i, e := range c.pending {
 		stop = stop || len(left) > 0 && e.isOrdered() && !gone
@@ -244,49 +244,49 @@ func (c *conn) isOver() bool {
 }
 
 // blocked reports whether the server waits with the commands that were sent on.
-func blocked(sent []*entry) bool { return len(sent) > 0 && sent[len(sent)-1].blocks() }
+func blocked(sent []*exchange) bool { return len(sent) > 0 && sent[len(sent)-1].blocks() }
 
 // pass does with a command what its gate decides.
-func (c *conn) pass(e *entry) {
+func (c *conn) pass(e *exchange) {
 	switch {
 	case e.cmd == nil:
 		c.write(e)
 		return
 	case e.late:
-		c.carryOut(e, func() { c.gate.arrive(e.cmd) })
+		c.carryOut(e, func() { c.wire.gate.arrive(e.cmd) })
 		return
 	case e.until == nil: // a script that is sent again
-		c.carryOut(e, func() { c.gate.Change(func() { e.cmd.Sent = time.Now() }) })
+		c.carryOut(e, func() { c.wire.gate.Change(func() { e.cmd.Sent = time.Now() }) })
 		return
 	}
-	d := c.gate.Await(e.cmd, c.gone)
+	d := c.wire.gate.Await(e.cmd, c.gone)
 	if d == schedule.Pass || d == schedule.LostReply {
-		c.carryOut(e, func() { c.gate.settle(e.cmd, d) })
+		c.carryOut(e, func() { c.wire.gate.settle(e.cmd, d) })
 		return
 	}
-	c.gate.settle(e.cmd, d)
+	c.wire.gate.settle(e.cmd, d)
 	if d == schedule.ComesLate {
 		c.postpone(e)
 		return
 	}
-	c.gate.finish(e.cmd)
+	c.wire.gate.finish(e.cmd)
 	switch d {
 	case schedule.LostRequest:
 		c.breakLater()
 	case schedule.Refuse:
 		c.reset()
 	case schedule.Fail:
-		c.client.end()
+		c.client.shut()
 		c.depart()
 	}
 }
 
 // postpone has a command wait that comes late.
-func (c *conn) postpone(e *entry) {
+func (c *conn) postpone(e *exchange) {
 	e.late, e.until = true, c.gone
 	if arrive := e.cmd.Arrive; arrive != nil {
 		e.until = arrive
-		c.all.Go(func() {
+		c.wire.all.Go(func() {
 			select {
 			case <-arrive:
 				c.notify()
@@ -300,16 +300,16 @@ func (c *conn) postpone(e *entry) {
 }
 
 // carryOut sends a command on, and notes that it does.
-func (c *conn) carryOut(e *entry, note func()) {
-	if c.gate.Look == nil || e.isAboutChannels() {
+func (c *conn) carryOut(e *exchange, note func()) {
+	if c.wire.gate.Look == nil || e.isAboutChannels() {
 		note()
 		c.write(e)
 		return
 	}
 	if e.blocks() { // what else comes on the connection has to be read meanwhile
 		looks := make(chan struct{})
-		c.all.Go(func() {
-			c.gate.Look(e.cmd, func() {
+		c.wire.all.Go(func() {
+			c.wire.gate.Look(e.cmd, func() {
 				close(looks)
 				select {
 				case <-e.answered:
@@ -322,7 +322,7 @@ func (c *conn) carryOut(e *entry, note func()) {
 		c.write(e)
 		return
 	}
-	c.gate.Look(e.cmd, func() {
+	c.wire.gate.Look(e.cmd, func() {
 		note()
 		c.write(e)
 		if c.out.Flush() != nil {
@@ -336,7 +336,7 @@ func (c *conn) carryOut(e *entry, note func()) {
 }
 
 // write sends a command to the server.
-func (c *conn) write(e *entry) {
+func (c *conn) write(e *exchange) {
 	c.mu.Lock()
 	c.sent = append(c.sent, e)
 	c.kept -= len(e.raw)
@@ -347,12 +347,12 @@ func (c *conn) write(e *entry) {
 
 // breakLater breaks the connection when the client has waited for the reply for some time.
 func (c *conn) breakLater() {
-	if c.lost == 0 {
+	if c.wire.lost == 0 {
 		c.reset()
 		return
 	}
-	c.all.Go(func() {
-		timer := time.NewTimer(c.lost)
+	c.wire.all.Go(func() {
+		timer := time.NewTimer(c.wire.lost)
 		defer timer.Stop()
 		select {
 		case <-timer.C:
@@ -366,13 +366,13 @@ func (c *conn) breakLater() {
 func (c *conn) drop() {
 	for _, e := range c.pending {
 		if e.cmd != nil && e.until != nil && !e.late {
-			c.gate.Await(e.cmd, c.gone) // it waits there no more
-			c.gate.settle(e.cmd, schedule.TooLate)
+			c.wire.gate.Await(e.cmd, c.gone) // it waits there no more
+			c.wire.gate.settle(e.cmd, schedule.TooLate)
 		}
 	}
 	for _, e := range slices.Concat(c.pending, c.sent) {
 		if e.cmd != nil {
-			c.gate.finish(e.cmd)
+			c.wire.gate.finish(e.cmd)
 		}
 	}
 }
@@ -384,7 +384,7 @@ func (c *conn) receive() {
 	for {
 		v, err := r.reply()
 		if errors.Is(err, errProtocol) {
-			c.note(c.Server.Name + ": " + err.Error())
+			c.wire.note(c.wire.Server.Name + ": " + err.Error())
 		}
 		if err != nil || !c.got(v, r.raw) {
 			return
@@ -395,7 +395,7 @@ func (c *conn) receive() {
 // got takes what the server sent: a reply, or something besides. It returns false if it is neither, or too much.
 func (c *conn) got(v value, raw []byte) bool {
 	c.mu.Lock()
-	var head *entry
+	var head *exchange
 	if len(c.sent) > 0 {
 		head = c.sent[0]
 	}
@@ -403,7 +403,7 @@ func (c *conn) got(v value, raw []byte) bool {
 	c.mu.Unlock()
 	switch news := c.news(v, head); {
 	case tooMuch:
-		c.note(c.Server.Name + ": " + errProtocol.Error())
+		c.wire.note(c.wire.Server.Name + ": " + errProtocol.Error())
 		return false
 	case news != "":
 		c.tell(news, v, raw, head)
@@ -414,18 +414,18 @@ func (c *conn) got(v value, raw []byte) bool {
 		head.skipped--
 	default:
 		if v.isError("MOVED") || v.isError("ASK") {
-			c.note(noCluster)
+			c.wire.note(noCluster)
 			raw = []byte("-ERR " + noCluster + "\r\n")
 		}
 		c.pop(head, v)
 		c.keep(head, raw)
-		c.end(head, v)
+		c.complete(head, v)
 	}
 	return true
 }
 
 // pop takes a command off those that were sent on.
-func (c *conn) pop(e *entry, v value) {
+func (c *conn) pop(e *exchange, v value) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sent = c.sent[1:]
@@ -433,18 +433,18 @@ func (c *conn) pop(e *entry, v value) {
 }
 
 // keep appends to what is delivered of a command.
-func (c *conn) keep(e *entry, raw []byte) {
+func (c *conn) keep(e *exchange, raw []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.reply = append(e.reply, raw...)
 	c.kept += len(raw)
 }
 
-// end notes the reply to a command, and delivers it when its turn has come.
-func (c *conn) end(e *entry, v value) {
+// complete notes the reply to a command, and delivers it when its turn has come.
+func (c *conn) complete(e *exchange, v value) {
 	defer c.notify() // it may have been the last, or have held others
 	cmd := e.cmd
-	if cmd != nil && v.isError("NOSCRIPT") && c.remember(e.request, cmd) {
+	if cmd != nil && v.isError("NOSCRIPT") && c.wire.remember(e.request, cmd) {
 		cmd, e.cmd = nil, nil // the client sends it again, and only then the server carries it out
 	}
 	if cmd == nil {
@@ -452,7 +452,7 @@ func (c *conn) end(e *entry, v value) {
 		c.release(e)
 		return
 	}
-	c.gate.record(cmd, v)
+	c.wire.gate.noteReply(cmd, v)
 	close(e.answered)
 	switch {
 	case cmd.Decision != schedule.Pass: // its client waits in vain
@@ -460,7 +460,7 @@ func (c *conn) end(e *entry, v value) {
 			c.breakLater()
 		}
 	case cmd.Deliver != nil:
-		c.all.Go(func() {
+		c.wire.all.Go(func() {
 			select {
 			case <-cmd.Deliver:
 				c.release(e)
@@ -470,11 +470,11 @@ func (c *conn) end(e *entry, v value) {
 	default:
 		c.release(e)
 	}
-	c.gate.finish(cmd)
+	c.wire.gate.finish(cmd)
 }
 
 // release lets a reply be delivered.
-func (c *conn) release(e *entry) {
+func (c *conn) release(e *exchange) {
 	c.mu.Lock()
 	e.ready = true
 	c.mu.Unlock()
@@ -494,7 +494,7 @@ func (c *conn) deliver() {
 			done = append(done, e.cmd)
 		}
 		c.queue = c.queue[1:]
-		c.kept -= entrySize + len(e.reply)
+		c.kept -= exchangeSize + len(e.reply)
 	}
 	if len(all) == 0 {
 		return
@@ -503,7 +503,7 @@ func (c *conn) deliver() {
 	c.client.put(all)
 	for _, cmd := range done {
 		if !gone {
-			c.gate.deliver(cmd)
+			c.wire.gate.deliver(cmd)
 		}
 	}
 }

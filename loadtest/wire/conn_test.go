@@ -99,7 +99,7 @@ func (p *pair) waits(t *testing.T, name string) (found *Command) {
 func (p *pair) seen(t *testing.T, name string, fits func(Seen) bool) (found Seen) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		for _, one := range p.gate.Record() {
+		for _, one := range p.gate.Log() {
 			if one.Name == name {
 				found = one
 				return fits(one)
@@ -124,12 +124,12 @@ func TestPipelineIsGatedOneByOne(t *testing.T) {
 	p.gate.Decide(get, schedule.Pass)
 	p.server.gets("GET k")
 	<-expire.Done()
-	assert.Zero(t, p.gate.Record()[0].Delivered, "what came before it has no reply")
+	assert.Zero(t, p.gate.Log()[0].Delivered, "what came before it has no reply")
 	p.server.sends("+OK", "$1", "1")
 	p.client.gets("+OK", ":1", "$1", "1")
 	for i, name := range []string{"expire", "set", "get"} {
 		one := p.seen(t, name, func(s Seen) bool { return !s.Delivered.IsZero() })
-		assert.Equal(t, one, p.gate.Record()[i])
+		assert.Equal(t, one, p.gate.Log()[i])
 		assert.False(t, one.Sent.Before(one.Came))
 		assert.False(t, one.Delivered.Before(one.Answered))
 	}
@@ -295,7 +295,7 @@ func TestLostCommandsBreakTheirConnection(t *testing.T) {
 		p.server.ends()
 		assert.Equal(t, "OK", p.seen(t, "set", func(s Seen) bool { return s.State == Done }).Reply)
 		states := map[schedule.Decision]int{}
-		for _, one := range p.gate.Record() {
+		for _, one := range p.gate.Log() {
 			states[one.Decision]++
 		}
 		assert.Equal(t, map[schedule.Decision]int{schedule.Pass: 1, d: 1, schedule.TooLate: 1}, states)
@@ -319,7 +319,7 @@ func TestCommandArrivesAfterItsClientHasGone(t *testing.T) {
 		if held {
 			p.BreakClients()
 			p.seen(t, "get", func(s Seen) bool { return s.State == Done })
-			assert.Equal(t, Waiting, p.gate.Record()[0].State)
+			assert.Equal(t, Waiting, p.gate.Log()[0].State)
 			close(set.Arrive)
 		} else {
 			require.NoError(t, p.client.Close())
@@ -328,7 +328,7 @@ func TestCommandArrivesAfterItsClientHasGone(t *testing.T) {
 		p.server.sends("+OK")
 		<-set.Done()
 		p.server.ends()
-		one := p.gate.Record()[0]
+		one := p.gate.Log()[0]
 		assert.Equal(t, "OK", one.Reply)
 		assert.False(t, one.Sent.IsZero())
 		assert.Zero(t, one.Delivered)
@@ -365,7 +365,7 @@ func TestCloseEndsAllCommands(t *testing.T) {
 	for _, cmd := range waits {
 		<-cmd.Done()
 	}
-	for _, one := range p.gate.Record() {
+	for _, one := range p.gate.Log() {
 		assert.Equal(t, Done, one.State, one.Name)
 	}
 }
@@ -382,7 +382,7 @@ func TestEqualScriptsAreTwoSteps(t *testing.T) {
 	p.server.sends(":1", ":2")
 	p.client.gets(":1", ":2")
 	var replies []string
-	for _, one := range p.gate.Record() {
+	for _, one := range p.gate.Log() {
 		replies = append(replies, one.Reply)
 	}
 	assert.Equal(t, []string{"1", "2"}, replies)
@@ -419,7 +419,7 @@ func TestBlockingCommandEndsWithItsClient(t *testing.T) {
 		require.NoError(t, p.client.Close())
 		p.server.sends("$-1")
 		p.server.ends()
-		assert.Equal(t, "(nil)", p.gate.Record()[0].Reply)
+		assert.Equal(t, "(nil)", p.gate.Log()[0].Reply)
 	}
 }
 
@@ -434,7 +434,7 @@ func TestReplyIsWithheldUntilItMayBeDelivered(t *testing.T) {
 	p.server.sends("$-1", ":1")
 	<-get.Done()
 	p.seen(t, "pexpire", func(s Seen) bool { return s.State == Done })
-	assert.Zero(t, p.gate.Record()[0].Delivered)
+	assert.Zero(t, p.gate.Log()[0].Delivered)
 	close(get.Deliver)
 	p.client.gets("$-1", ":1")
 }
@@ -453,7 +453,7 @@ func TestScriptThatIsLoadedIsOneStep(t *testing.T) {
 	p.server.sends("$3", "abc", ":1")
 	p.client.gets("$3", "abc", ":1")
 	assert.Equal(t, "1", p.seen(t, "eval", func(s Seen) bool { return s.State == Done }).Reply)
-	assert.Len(t, p.gate.Record(), 1)
+	assert.Len(t, p.gate.Log(), 1)
 }
 
 // The commands that somebody looks at are carried out one after the other.
@@ -499,8 +499,8 @@ func TestUnreadRepliesHoldNothing(t *testing.T) {
 		}
 	}()
 	require.Eventually(t, func() bool {
-		record := p.gate.Record()
-		return len(record) == n && record[n-1].State == Done
+		log := p.gate.Log()
+		return len(log) == n && log[n-1].State == Done
 	}, patience, time.Millisecond)
 	for range n {
 		p.client.gets(fmt.Sprintf("$%d", size), strings.Repeat("x", size))

@@ -31,8 +31,8 @@ func withEffects(c history.Command, effects []keyEffect) (all []history.Command)
 	return all
 }
 
-// carried is a command that was carried out.
-type carried struct {
+// An execution is a command that was carried out.
+type execution struct {
 	sent   []string
 	reply  string // as [Seen] has it
 	failed bool
@@ -40,7 +40,7 @@ type carried struct {
 	lines  []line // what the server did meanwhile, as MONITOR tells it
 }
 
-func (l *Looker) effects(c *carried, before, after map[Key]KeyState) (all []keyEffect) {
+func (l *Looker) effects(c *execution, before, after map[Key]KeyState) (all []keyEffect) {
 	if effect := l.onStock(c, before, after); effect != history.EffectNothing {
 		all = append(all, keyEffect{key: l.stock.Key, effect: effect})
 	}
@@ -55,7 +55,7 @@ func (l *Looker) effects(c *carried, before, after map[Key]KeyState) (all []keyE
 }
 
 // onStock tells the effect on the stock. A write may have left it as it was.
-func (l *Looker) onStock(c *carried, before, after map[Key]KeyState) history.Effect {
+func (l *Looker) onStock(c *execution, before, after map[Key]KeyState) history.Effect {
 	key := l.stock.key()
 	wrote := before[key].Parts[l.stock.Field] != after[key].Parts[l.stock.Field]
 	named := slices.DeleteFunc(c.on(l.table, key), func(one line) bool { return l.stock.elsewhere(one.args) })
@@ -74,7 +74,7 @@ func (l *Looker) onStock(c *carried, before, after map[Key]KeyState) history.Eff
 }
 
 // on returns the lines that name a key, without the call of a script: what that does has lines of its own.
-func (c *carried) on(t table, key Key) (lines []line) {
+func (c *execution) on(t table, key Key) (lines []line) {
 	for _, one := range c.lines {
 		if !isScriptCall(one.args) && one.db == key.DB && slices.Contains(t.keys(one.args), key.Name) {
 			lines = append(lines, one)
@@ -84,7 +84,7 @@ func (c *carried) on(t table, key Key) (lines []line) {
 }
 
 // mayWrite reports whether a line is a write that may have done something: the reply of a command of its own tells.
-func (c *carried) mayWrite(t table, one line) bool {
+func (c *execution) mayWrite(t table, one line) bool {
 	return t.has(one.args, "write") && (one.script || c.exec || !c.failed && c.reply != "(nil)")
 }
 
@@ -102,7 +102,7 @@ type difference struct {
 
 // difference tells what a command did to a lock. Whether a key was there is decided by its TTL and the server's clock:
 // it may have expired since the look.
-func (t table) difference(c *carried, lock *Lock, before, after KeyState) *difference {
+func (t table) difference(c *execution, lock *Lock, before, after KeyState) *difference {
 	d := &difference{lock: lock, before: before, after: after}
 	for i, one := range c.on(t, lock.Key) {
 		if i == 0 && !before.Ends.IsZero() && one.at.After(before.Ends.Add(rounding)) {
@@ -118,7 +118,7 @@ func (t table) difference(c *carried, lock *Lock, before, after KeyState) *diffe
 
 // write notes a write of the lock's key. Two looks do not show a SET of the same value, nor a key that was removed and
 // made again.
-func (d *difference) write(c *carried, args []string) {
+func (d *difference) write(c *execution, args []string) {
 	d.wrote, d.named = true, append(d.named, args[1:]...)
 	switch strings.ToLower(args[0]) {
 	case "del", "unlink", "getdel":
@@ -130,7 +130,7 @@ func (d *difference) write(c *carried, args []string) {
 }
 
 // failedOn reports whether the server answered with an error, and did nothing.
-func (c *carried) failedOn() bool { return c.failed && c.refused() }
+func (c *execution) failedOn() bool { return c.failed && c.refused() }
 
 // isPlainSet reports whether a command is a SET that does not look whether the key is there.
 func isPlainSet(args []string) bool {
@@ -177,14 +177,15 @@ func stays(parts, others map[string]part) bool {
 	return false
 }
 
-// mayHaveExpired reports whether the key was held, and its TTL was over by the look after a command that removed no key.
+// mayHaveExpired reports whether the key was held, and its TTL was over by the look after a command that removed no
+// key.
 func (d *difference) mayHaveExpired(had map[string]part) bool {
 	return len(had) > 0 && !d.removed && !d.before.Ends.IsZero() && !d.after.Exists() &&
 		!d.after.At.Before(d.before.Ends.Add(-rounding))
 }
 
 // nothing reports whether the reply of a command of its own says that it found nothing to remove.
-func (c *carried) nothing() bool { return !c.exec && !isScriptCall(c.sent) && c.reply == "0" }
+func (c *execution) nothing() bool { return !c.exec && !isScriptCall(c.sent) && c.reply == "0" }
 
 func either(yes bool, one, other history.Effect) history.Effect {
 	if yes {
@@ -260,7 +261,7 @@ func (d *difference) hasOtherEnd() bool {
 
 // refused reports whether the server refused a command, or aborted a transaction. A script that fails keeps what it has
 // done before.
-func (c *carried) refused() bool {
+func (c *execution) refused() bool {
 	script := isScriptCall(c.sent) && (strings.HasPrefix(c.reply, "ERR ") || strings.Contains(c.reply, " script: "))
 	return c.failed && !script && !strings.HasPrefix(c.reply, "NOSCRIPT") || c.exec && c.reply == "(nil)"
 }

@@ -167,7 +167,7 @@ func TestEffectsOnALock(t *testing.T) {
 // effect returns what a command did to the key called lock, or to the stock.
 func effect(t *testing.T, stock bool, before, after KeyState, does, reply, token string) history.Effect {
 	t.Helper()
-	c := &carried{}
+	c := &execution{}
 	c.reply, c.failed = strings.CutPrefix(reply, "-")
 	for i, text := range strings.Split(does, "; ") {
 		args := strings.Fields(text)

@@ -179,8 +179,8 @@ func (g *Gate) arrive(cmd *Command) {
 	g.change(cmd, func() { cmd.State, cmd.Sent = Sent, time.Now() })
 }
 
-// record notes the reply of a server.
-func (g *Gate) record(cmd *Command, reply value) {
+// noteReply notes the reply of a server.
+func (g *Gate) noteReply(cmd *Command, reply value) {
 	text, failed := reply.String(), reply.failed()
 	g.change(cmd, func() { cmd.State, cmd.Answered, cmd.Reply, cmd.Failed = Done, time.Now(), text, failed })
 }
@@ -223,8 +223,8 @@ func (g *Gate) LogOf(c *schedule.Client) (answered []*Command) {
 	return answered
 }
 
-// Record returns all commands and messages that were decided about, in that order.
-func (g *Gate) Record() (all []Seen) {
+// Log returns all commands and messages that were decided about, in that order.
+func (g *Gate) Log() (all []Seen) {
 	g.Each(func(cmd *Command) { all = append(all, cmd.Seen) })
 	return all
 }

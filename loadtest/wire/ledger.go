@@ -30,7 +30,7 @@ type Ledger struct {
 	told    *sync.Cond
 	value   int64
 	strange string
-	taken   []Entered
+	writes  []StockWrite
 	keys    map[Key]time.Time // that were written, and when that was first
 	scripts map[string]bool   // that were sent in whole
 	marks   map[string]bool
@@ -48,8 +48,8 @@ func (s Shelf) elsewhere(args []string) bool {
 		!slices.Contains(args[2:], s.Field)
 }
 
-// An Entered is a write of the stock.
-type Entered struct {
+// A StockWrite is a write of the stock.
+type StockWrite struct {
 	At     time.Time // by the server's clock
 	From   string    // the address that the server saw it come from
 	Before int64
@@ -89,7 +89,7 @@ func (l *Ledger) Close() {
 	l.all.Wait()
 }
 
-// read enters line after line. What a script calls comes after the command that runs it.
+// read adds line after line. What a script calls comes after the command that runs it.
 func (l *Ledger) read() {
 	from := ""
 	for {
@@ -108,13 +108,13 @@ func (l *Ledger) read() {
 		if !one.script {
 			from = one.from
 		}
-		l.enter(one, from)
+		l.add(one, from)
 		l.mu.Unlock()
 	}
 }
 
-// enter enters a line.
-func (l *Ledger) enter(one line, from string) {
+// add adds what a line tells.
+func (l *Ledger) add(one line, from string) {
 	if len(one.args) == 2 && strings.HasPrefix(one.args[1], markOfLedger) {
 		l.marks[one.args[1]] = true
 		l.told.Broadcast()
@@ -141,7 +141,7 @@ func (l *Ledger) enter(one line, from string) {
 		l.strange = strings.Join(one.args, " ")
 		return
 	}
-	l.taken = append(l.taken, Entered{At: one.at, From: from, Before: l.value, After: *after, Counts: counts})
+	l.writes = append(l.writes, StockWrite{At: one.at, From: from, Before: l.value, After: *after, Counts: counts})
 	l.value = *after
 }
 
@@ -155,7 +155,7 @@ func (l *Ledger) keepScript(args []string) {
 	}
 }
 
-// Scripts returns the scripts that were sent to the server in whole, as far as [Ledger.Entries] has read.
+// Scripts returns the scripts that were sent to the server in whole, as far as [Ledger.Writes] has read.
 func (l *Ledger) Scripts() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -232,11 +232,11 @@ func number(args []string, at int) *int64 {
 	return &n
 }
 
-// Entries returns the writes of the stock, in their order, and all keys that were written. They are complete up to now.
+// Writes returns the writes of the stock, in their order, and all keys that were written. They are complete up to now.
 // It fails if the server did something to the stock that the ledger does not know.
-func (l *Ledger) Entries(
+func (l *Ledger) Writes(
 	ctx context.Context, to *redis.Client,
-) (writes []Entered, keys map[Key]time.Time, err error) {
+) (writes []StockWrite, keys map[Key]time.Time, err error) {
 	mark := fmt.Sprint(markOfLedger, time.Now().UnixNano())
 	if err := to.Echo(ctx, mark).Err(); err != nil {
 		return nil, nil, err
@@ -254,5 +254,5 @@ func (l *Ledger) Entries(
 	case l.strange != "":
 		return nil, nil, fmt.Errorf("what %q leaves of the stock is not known here", l.strange)
 	}
-	return slices.Clone(l.taken), maps.Clone(l.keys), nil
+	return slices.Clone(l.writes), maps.Clone(l.keys), nil
 }

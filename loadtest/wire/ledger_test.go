@@ -24,15 +24,15 @@ func newLedger(t *testing.T, stock Shelf) (*Ledger, *redis.Client) {
 	return l, rdb
 }
 
-// taken returns the writes without their times and addresses.
-func taken(t *testing.T, l *Ledger, rdb *redis.Client) (all []Entered) {
+// written returns the writes without their times and addresses.
+func written(t *testing.T, l *Ledger, rdb *redis.Client) (all []StockWrite) {
 	t.Helper()
-	writes, _, err := l.Entries(t.Context(), rdb)
+	writes, _, err := l.Writes(t.Context(), rdb)
 	require.NoError(t, err)
 	for _, w := range writes {
 		assert.NotEmpty(t, w.From)
 		assert.False(t, w.At.IsZero())
-		all = append(all, Entered{Before: w.Before, After: w.After, Counts: w.Counts})
+		all = append(all, StockWrite{Before: w.Before, After: w.After, Counts: w.Counts})
 	}
 	return all
 }
@@ -115,8 +115,8 @@ func TestALedgerEntersWhatTheServerDid(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, rdb.Get(ctx, "stock").Err())
 	require.NoError(t, rdb.SetNX(ctx, "lock", "\x00 \"stock", 0).Err())
-	assert.Equal(t, []Entered{{After: 10}, {Before: 10, After: 9, Counts: true}, {Before: 9, After: 7, Counts: true},
-		{Before: 7, After: 6}}, taken(t, l, rdb))
+	assert.Equal(t, []StockWrite{{After: 10}, {Before: 10, After: 9, Counts: true}, {Before: 9, After: 7, Counts: true},
+		{Before: 7, After: 6}}, written(t, l, rdb))
 }
 
 // A command that only mentions the stock's key does nothing to it.
@@ -128,8 +128,8 @@ func TestALedgerLeavesOutWhatMentionsTheStock(t *testing.T) {
 	require.NoError(t, rdb.Set(ctx, "last", "stock", 0).Err())
 	require.NoError(t, rdb.XAdd(ctx, &redis.XAddArgs{Stream: "orders", Values: []string{"key", "stock"}}).Err())
 	require.NoError(t, rdb.RPush(ctx, "queue", "stock").Err())
-	assert.Len(t, taken(t, l, rdb), 1)
-	_, keys, err := l.Entries(ctx, rdb)
+	assert.Len(t, written(t, l, rdb), 1)
+	_, keys, err := l.Writes(ctx, rdb)
 	require.NoError(t, err)
 	assert.Contains(t, keys, Key{Name: "products"})
 }
@@ -139,6 +139,6 @@ func TestALedgerSaysWhatItDoesNotKnow(t *testing.T) {
 	l, rdb := newLedger(t, Shelf{Key: "stock"})
 	require.NoError(t, rdb.Set(t.Context(), "stock", 10, 0).Err())
 	require.NoError(t, rdb.Append(t.Context(), "stock", "1").Err())
-	_, _, err := l.Entries(t.Context(), rdb)
+	_, _, err := l.Writes(t.Context(), rdb)
 	assert.ErrorContains(t, err, `what "append stock 1" leaves of the stock is not known here`)
 }

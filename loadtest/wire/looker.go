@@ -123,7 +123,7 @@ func (l *Looker) Around(cmd *Command, carryOut func()) {
 		carryOut()
 		after, lines := l.look()
 		if l.err == nil {
-			c := &carried{sent: cmd.Args, reply: cmd.Reply, failed: cmd.Failed, exec: cmd.Name == "exec", lines: lines}
+			c := &execution{sent: cmd.Args, reply: cmd.Reply, failed: cmd.Failed, exec: cmd.Name == "exec", lines: lines}
 			l.seen[cmd] = &seen{before, after, l.effects(c, before, after)}
 			for _, one := range l.seen[cmd].effects {
 				if one.effect == history.EffectTried {

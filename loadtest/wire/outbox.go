@@ -75,8 +75,8 @@ func (o *outbox) drain() {
 	}
 }
 
-// end closes the connection when all is sent.
-func (o *outbox) end() {
+// shut closes the connection when all is sent.
+func (o *outbox) shut() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ended = true

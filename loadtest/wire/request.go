@@ -140,14 +140,14 @@ func (r request) shown() []string {
 // A transaction is what a client has sent of it. The rest of the connection is not to get into it, so it is sent on
 // with its EXEC, and the wire says +OK and +QUEUED. CLIENT CACHING goes with the next command in the same way.
 type transaction struct {
-	multi  bool
-	raw    []byte
-	queued [][]string
-	taken  int // commands whose reply the client has had from the wire
+	multi     bool
+	raw       []byte
+	queued    [][]string
+	collected int // commands whose reply the client has had from the wire
 }
 
-// take takes a command that is sent on with a later one, and returns the reply to it; "" if it is sent on now.
-func (t *transaction) take(r request) (reply string) {
+// collect keeps a command that is sent on with a later one, and returns the reply to it; "" if it is sent on now.
+func (t *transaction) collect(r request) (reply string) {
 	verb := r.verb()
 	switch {
 	case t.multi && (verb == "multi" || verb == "watch"):
@@ -164,21 +164,21 @@ func (t *transaction) take(r request) (reply string) {
 		return ""
 	}
 	t.raw = append(t.raw, r.raw...)
-	t.taken++
+	t.collected++
 	return reply
 }
 
 // size is what is kept of it, as [maxKept] counts.
-func (t *transaction) size() int { return len(t.raw) + t.taken*entrySize }
+func (t *transaction) size() int { return len(t.raw) + t.collected*exchangeSize }
 
-// end puts what was taken before a command that is sent on now.
-func (t *transaction) end(e *entry) {
+// attach puts what was collected before a command that is sent on now.
+func (t *transaction) attach(e *exchange) {
 	if t.multi && e.verb() != "exec" {
 		*t = transaction{}
 		if e.verb() == "discard" {
 			e.raw = []byte("*1\r\n$7\r\nUNWATCH\r\n") // which DISCARD does too
 		}
 	}
-	e.queued, e.skipped, e.raw = t.queued, t.taken, append(t.raw, e.raw...)
+	e.queued, e.skipped, e.raw = t.queued, t.collected, append(t.raw, e.raw...)
 	*t = transaction{}
 }

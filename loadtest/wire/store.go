@@ -28,15 +28,15 @@ func NewStore(index int, name, url string) (*Store, error) {
 	return &Store{&schedule.Server{Index: index, Name: name, Host: o.Addr}, redis.NewClient(o)}, nil
 }
 
-// An Entry is one holder of a lock in the data of a server, or something else that ends.
-type Entry struct {
+// A Holder holds a lock, by the data of a server, or is something else there that ends.
+type Holder struct {
 	Key, Token string
 	Until      time.Time // when it ends; zero: it does not
 }
 
-// Entries returns what a lock server holds, in any of the layouts that rungs have: a string, a hash of owners, or a
+// Holders returns what a lock server holds, in any of the layouts that rungs have: a string, a hash of owners, or a
 // sorted set of deadlines. Fencing tokens are left out, as they hold nothing, and so is the stock.
-func (s *Store) Entries(ctx context.Context) (all []Entry, err error) {
+func (s *Store) Holders(ctx context.Context) (all []Holder, err error) {
 	keys, err := s.Redis.Keys(ctx, "*").Result()
 	slices.Sort(keys)
 	for _, key := range keys {
@@ -61,7 +61,7 @@ func (s *Store) Entries(ctx context.Context) (all []Entry, err error) {
 		case "zset":
 			for _, m := range s.Redis.ZRangeWithScores(ctx, key, 0, -1).Val() {
 				if end := time.UnixMilli(int64(m.Score)); end.After(time.Now()) {
-					all = append(all, Entry{key, fmt.Sprint(m.Member), end})
+					all = append(all, Holder{key, fmt.Sprint(m.Member), end})
 				}
 			}
 		case "none": // it has just expired
@@ -69,7 +69,7 @@ func (s *Store) Entries(ctx context.Context) (all []Entry, err error) {
 			tokens = []string{kind}
 		}
 		for _, token := range tokens {
-			all = append(all, Entry{key, token, until})
+			all = append(all, Holder{key, token, until})
 		}
 	}
 	return all, err

@@ -127,9 +127,9 @@ func (w *Wire) BreakClients() {
 	}
 }
 
-// Carried reports whether a connection to the server was one of the wire's, by the address that the server saw it come
+// Owns reports whether a connection to the server was one of the wire's, by the address that the server saw it come
 // from.
-func (w *Wire) Carried(address string) bool {
+func (w *Wire) Owns(address string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.locals[address]
