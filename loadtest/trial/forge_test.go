@@ -12,7 +12,7 @@ import (
 )
 
 // lockKey is the lock of forged records; stockKey is the stock.
-const lockKey = "lock:10000"
+const lockKey, stockKey = "lock:10000", "ProductStock_10000"
 
 // A forgery is a cell whose orders and commands are made up: no process is started.
 type forgery struct {

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/internal/backend/backendtest"
+	"stockapi/loadtest/wire"
 )
 
 // A shop is a foreign service, and what a trial of it has to find.
@@ -27,13 +28,15 @@ type shop struct {
 	kind  string // the shop's only argument; "" for none
 	code  int    // the trial's exit code
 	cause string // how the cause that it names begins; "" if there is no defect
-	cell  string // the cell that tells; "": all quick ones are played
+	cell  string // the cells that tell; "": all quick ones are played
 }
 
 const (
 	inPython = "testdata/planted/shop.py"
 	inGo     = "testdata/right/shop.go"
 	inNode   = "testdata/right/shop.js"
+
+	telling = "two-instances,crash 1,late-release,key-removed 1,busy" // what comes of a wrong idea of the lock
 )
 
 // shops are those with one defect each, and those without. Leases that nobody renews break under slow work and pauses:
@@ -45,6 +48,15 @@ var shops = []shop{
 	{file: inPython, kind: "renewed"},
 	{file: inPython, kind: "fenced"},
 	{file: inPython, kind: "lock-free"},
+	{file: inPython, kind: "gauge", cell: telling},
+	{file: inPython, kind: "gauge-set", cell: telling},
+	{file: inPython, kind: "cached", cell: telling},
+	{file: inPython, kind: "counts-orders", cell: telling},
+	{file: inPython, kind: "write-if-owner", cell: telling},
+	{file: inPython, kind: "database1", cell: telling},
+	{file: inPython, kind: "hash-renewed", cell: telling},
+	{file: inPython, kind: "functions", cell: telling},
+	{file: inPython, kind: "buyers", cell: "two-instances"},
 	{file: inGo},
 	{file: inGo, kind: "-renew"},
 	{file: inNode},
@@ -74,7 +86,39 @@ var shops = []shop{
 	{inPython, "line", 1, "whoever dies while it waits keeps its place in the line", "crash 3"},
 	{inPython, "sleeper", 1, "waiters wait for a message that a dead holder never sends", "crash 1"},
 	{inPython, "hasty", 1, "nobody wakes a waiter", "reply-late 2"},
+	{inPython, "shared-hash", 1, "no TTL", "crash 1"},
+	{inPython, "beside-stock", 1, "no TTL", "crash 1"},
+	{inPython, "steps-back", 1, "no TTL", "crash 1"},
+	{inPython, "token-list", 1, "no TTL", "crash 1"},
 	{inPython, "no-lock", 1, "no lock", "two-instances"},
+}
+
+// elsewhere are the locks of the planted shops that have another than lock:10000.
+var elsewhere = map[string][]string{
+	"lock-free": nil, "buyers": nil, "no-lock": nil, "per-customer": nil, "per-instance": nil,
+	"database1": {"lock:10000 of database 1"}, "shared-hash": {"locks[10000]"}, "beside-stock": {"shelf[lock]"},
+	"token-list": {"tokens:10000"},
+}
+
+// locks returns what the passport of a planted shop names.
+func (s shop) locks() []string {
+	if locks, known := elsewhere[s.kind]; known {
+		return locks
+	}
+	return []string{"lock:10000"}
+}
+
+// options are those of a trial of the shop.
+func (s shop) options(t *testing.T) Options {
+	t.Helper()
+	o := options(t, s.command(t)...)
+	if s.kind == "beside-stock" {
+		o.Stock = []string{"HSET", "shelf", "{product}", "{n}"}
+	}
+	if s.cell != "" {
+		o.Only = strings.Split(s.cell, ",")
+	}
+	return o
 }
 
 func (s shop) String() string { return strings.TrimSpace(filepath.Base(s.file) + " " + s.kind) }
@@ -172,7 +216,29 @@ func sell(t *testing.T, url string) int {
 	return answer.StatusCode
 }
 
-const stockKey = "ProductStock_10000"
+// A shelf is the stock of a shop at a Redis.
+type shelf struct {
+	redis.UniversalClient
+	wire.Shelf
+}
+
+func (s shelf) put(t *testing.T, n int) {
+	t.Helper()
+	if s.Field != "" {
+		require.NoError(t, s.HSet(t.Context(), s.Key, s.Field, n).Err())
+		return
+	}
+	require.NoError(t, s.Set(t.Context(), s.Key, n, 0).Err())
+}
+
+func (s shelf) isEmpty(t *testing.T) {
+	t.Helper()
+	left := s.Get(t.Context(), s.Key)
+	if s.Field != "" {
+		left = s.HGet(t.Context(), s.Key, s.Field)
+	}
+	assert.Equal(t, "0", left.Val())
+}
 
 // Without a crowd and without a fault, no shop has a defect: a trial has to bring them about.
 func TestShopsSell(t *testing.T) {
@@ -183,24 +249,25 @@ func TestShopsSell(t *testing.T) {
 	for _, s := range shops {
 		t.Run(s.String(), func(t *testing.T) {
 			require.NoError(t, rdb.FlushAll(t.Context()).Err())
-			require.NoError(t, rdb.Set(t.Context(), stockKey, 3, 0).Err())
+			stock := shelf{rdb, (&Trial{Options: s.options(t)}).shelf()}
+			stock.put(t, 3)
 			url := s.start(t, server.URL)
 			for range 3 {
 				assert.Equal(t, http.StatusOK, sell(t, url))
 			}
 			assert.Equal(t, http.StatusConflict, sell(t, url))
-			assert.Equal(t, "0", rdb.Get(t.Context(), stockKey).Val())
+			stock.isEmpty(t)
 			if s.code == 0 {
-				sellsToTwoAtOnce(t, rdb, url, s.start(t, server.URL))
+				sellsToTwoAtOnce(t, stock, url, s.start(t, server.URL))
 			}
 		})
 	}
 }
 
 // sellsToTwoAtOnce has two customers come at once, at two instances: each gets a unit of their own.
-func sellsToTwoAtOnce(t *testing.T, rdb redis.UniversalClient, urls ...string) {
+func sellsToTwoAtOnce(t *testing.T, stock shelf, urls ...string) {
 	t.Helper()
-	require.NoError(t, rdb.Set(t.Context(), stockKey, 20, 0).Err())
+	stock.put(t, 20)
 	for range 10 {
 		var both sync.WaitGroup
 		for _, url := range urls {
@@ -208,5 +275,5 @@ func sellsToTwoAtOnce(t *testing.T, rdb redis.UniversalClient, urls ...string) {
 		}
 		both.Wait()
 	}
-	assert.Equal(t, "0", rdb.Get(t.Context(), stockKey).Val())
+	stock.isEmpty(t)
 }

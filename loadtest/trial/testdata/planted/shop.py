@@ -1,8 +1,7 @@
 """A small shop, with a defect in its lock: PORT=8001 REDIS_URL=redis://127.0.0.1:6379 python3 shop.py DEFECT
 
 POST /decrease sells one unit under a lock whose lease is 2 s. It answers 200 sold, 409 sold out, 423 busy, or 500 after
-an exception. The shops right, looks-twice, reads-twice, renewed, fenced and lock-free have no defect; each other one
-has the one that it is named for.
+an exception. The shops from right to buyers have no defect; each other one has the one that it is named for.
 """
 import os, secrets, sys, threading, time, traceback
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +13,8 @@ from redis.retry import Retry
 
 STOCK, LOCK, LINE = "ProductStock_10000", "lock:10000", "line:10000"
 SEEN, FENCE, FREED = "seen:10000", "fence:10000", "freed:10000"
+IN_FLIGHT, PRICE, ORDERS, BUYERS = "inflight", "price:10000", "orders:10000", "buyers:10000"
+LOCKS, SHELF, TOKENS = "locks", "shelf", "tokens:10000"
 LEASE, RENEWAL, POLL = 2, 0.6, 0.05  # seconds
 
 # Newer versions of redis-py send a command again when its reply is lost. These shops do so only where they say it.
@@ -40,12 +41,29 @@ if tonumber(ARGV[1]) < tonumber(redis.call('GET', KEYS[2]) or '0') then return -
 redis.call('SET', KEYS[2], ARGV[1])
 if ARGV[2] then redis.call('SET', KEYS[1], ARGV[2]) end
 return tonumber(redis.call('GET', KEYS[1]) or '0')""")
+TAKE_ONE = script("""
+redis.call('SADD', KEYS[2], ARGV[1])
+return tonumber(redis.call('GET', KEYS[1]) or '0') > 0 and redis.call('DECR', KEYS[1]) + 1""")
+WRITE_IF_OWNER = script(f"return {OWNER} == ARGV[1] and redis.call('SET', KEYS[2], ARGV[2])")
+TAKE_HASH = script("""
+return redis.call('HSETNX', KEYS[1], 'owner', ARGV[1]) == 1 and redis.call('PEXPIRE', KEYS[1], ARGV[2])""")
+FIELD = "redis.call('HGET', KEYS[1], ARGV[1])"
+DELETE_FIELD = script(f"return {FIELD} == ARGV[2] and redis.call('HDEL', KEYS[1], ARGV[1])")
+EXTEND_HASH = script(f"return {FIELD} == ARGV[2] and redis.call('PEXPIRE', KEYS[1], ARGV[3])")
+LIBRARY = """#!lua name=locks
+redis.register_function('take', function(k, a) return redis.call('SET', k[1], a[1], 'NX', 'PX', a[2]) end)
+redis.register_function('free', function(k, a) return redis.call('GET', k[1]) == a[1] and redis.call('DEL', k[1]) end)
+redis.register_function('renew', function(k, a)
+  return redis.call('GET', k[1]) == a[1] and redis.call('PEXPIRE', k[1], a[2])
+end)"""
+MAKE_TOKEN = script("return redis.call('SETNX', KEYS[1], 1) == 1 and redis.call('RPUSH', KEYS[2], 'token')")
 
 class Lost(Exception): """The lock was lost, and nothing is written."""
 
 class Right:
     """One order under a leased lock: a token, and a release that compares it."""
     key, patience = LOCK, 3
+    start = lambda: None  # once, before the first order
 
     def __init__(self, customer): self.token, self.customer = "shop-" + secrets.token_hex(8), customer
 
@@ -136,6 +154,73 @@ class LockFree(Right):
                     return 200
                 except redispy.WatchError as error:
                     if error.__context__: raise  # redis-py's word for a broken connection, too: it may have sold
+
+class Gauge(Right):
+    """It counts the orders in flight."""
+    def order(self):
+        redis.incr(IN_FLIGHT)
+        try: return super().order()
+        finally: redis.decr(IN_FLIGHT)
+
+class GaugeSet(Right):
+    """It keeps a set of the orders in flight."""
+    def order(self):
+        redis.sadd(IN_FLIGHT, self.token)
+        try: return super().order()
+        finally: redis.srem(IN_FLIGHT, self.token)
+
+class Cached(Right):
+    """A cache is filled under the lock, and only its TTL empties it."""
+    def sell(self):
+        if not redis.get(PRICE): redis.set(PRICE, 3, px=1000)
+        return super().sell()
+
+class CountsOrders(Right):
+    """It counts what it has sold."""
+    def write(self, left):
+        super().write(left)
+        redis.incr(ORDERS)
+
+class WriteIfOwner(Right):
+    """The write looks whether the lock is its own, and the release comes whether it is or not."""
+    def order(self):
+        try: return self.sell() if self.wait() else 423
+        finally: self.release()
+
+    def write(self, left):
+        if not WRITE_IF_OWNER([self.key, STOCK], [self.token, left]): raise Lost
+
+class Database1(Right):
+    """The lock is in another database than the stock."""
+    locks = redispy.Redis.from_url(os.environ["REDIS_URL"], db=1, socket_timeout=5, retry=Retry(NoBackoff(), 0))
+
+    def acquire(self): return self.locks.set(self.key, self.token, nx=True, px=LEASE * 1000)
+    def release(self): DELETE([self.key], [self.token], client=self.locks)
+
+class Hash(Right):
+    """The lock is a hash."""
+    def acquire(self): return TAKE_HASH([self.key], [self.token, LEASE * 1000])
+    def release(self): DELETE_FIELD([self.key], ["owner", self.token])
+
+class HashRenewed(Renewed, Hash):
+    """The lock is a hash, and renewed."""
+    def extend(self): return EXTEND_HASH([self.key], ["owner", self.token, LEASE * 1000])
+
+class ByFunctions(Right):
+    """Functions at the server take the lock and free it."""
+    start = lambda: redis.execute_command("FUNCTION", "LOAD", "REPLACE", LIBRARY)
+
+    def call(self, name, *args): return redis.execute_command("FCALL", name, 1, self.key, self.token, *args)
+    def acquire(self): return self.call("take", LEASE * 1000)
+    def release(self): self.call("free")
+
+class Functions(Renewed, ByFunctions):
+    """Functions at the server take the lock, renew it and free it."""
+    def extend(self): return self.call("renew", LEASE * 1000)
+
+class Buyers(Right):
+    """No lock: one script takes a unit, and notes who asked for one."""
+    def order(self): return 200 if TAKE_ONE([STOCK, BUYERS], [self.customer]) else 409
 
 class DelWithoutLook(Right):  # the release deletes the key, whoever has it
     def release(self): redis.delete(self.key)
@@ -273,6 +358,28 @@ class Hasty(Sleeper):  # it gives up an acquire whose reply comes late, and tell
         if time.monotonic() - asked < 0.35: return got
         DELETE([self.key], [self.token])
 
+class SharedHash(Right):  # a field of a hash has no TTL
+    start, locks, field = (lambda: redis.hset(LOCKS, "made", 1)), LOCKS, "10000"
+
+    def acquire(self): return redis.hsetnx(self.locks, self.field, self.token)
+    def release(self): DELETE_FIELD([self.locks], [self.field, self.token])
+
+class BesideStock(SharedHash):  # and so has none in the hash of the stock
+    start, locks, field = Right.start, SHELF, "lock"
+
+    def read(self): return int(redis.hget(self.locks, "10000") or 0)
+    def write(self, left): redis.hset(self.locks, "10000", left)
+
+class StepsBack(Right):  # a counter has no TTL
+    def acquire(self): return redis.incr(self.key) == 1 or self.release()
+    def release(self): redis.decr(self.key)
+
+class TokenList(Right):  # nor has a token that whoever has it puts back
+    start = lambda: MAKE_TOKEN(["made:10000", TOKENS])
+
+    def wait(self): return redis.blpop(TOKENS, self.patience)
+    def release(self): redis.rpush(TOKENS, "token")
+
 class NoLock(Slowly):  # read, write
     def order(self): return self.sell()
 
@@ -291,5 +398,6 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", "0")
         self.end_headers()
 
+Shop.start()
 ThreadingHTTPServer.request_queue_size = 1024  # a crowd comes at once
 ThreadingHTTPServer(("127.0.0.1", int(os.environ["PORT"])), Handler).serve_forever()
