@@ -59,7 +59,7 @@ func (b *bench) letThrough(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		for _, e := range b.ends {
+		for _, e := range b.sites {
 			for _, cmd := range b.gate.Of(&e.Client) {
 				b.decide(cmd)
 			}
