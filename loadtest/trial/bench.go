@@ -46,8 +46,8 @@ type bench struct {
 	before  int           // so many writes of the stock are of cells before
 	blind   atomic.Bool   // nobody looks
 
-	mu    sync.Mutex
-	traps []*trap
+	trapsMu sync.Mutex
+	traps   []*trap
 }
 
 // An end is an instance at the end of its wire.

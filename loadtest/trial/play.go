@@ -58,9 +58,9 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 
 // heal lets everything go on.
 func (b *bench) heal() {
-	b.mu.Lock()
+	b.trapsMu.Lock()
 	traps := slices.Clone(b.traps)
-	b.mu.Unlock()
+	b.trapsMu.Unlock()
 	for _, t := range traps {
 		b.unset(t)
 	}
