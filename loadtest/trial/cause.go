@@ -514,8 +514,8 @@ func (b *bench) howItRemoved(f history.Finding, record map[*order][]observation)
 	return "it removed another's lock"
 }
 
-// howItCompared says what was wrong with the comparison of a release that removed another's lock: whether it looked in a
-// command before, and whether it had the other's value.
+// howItCompared says what was wrong with the comparison of a release that removed another's lock, by whether it looked
+// in a command before, and whether it had the other's value.
 func (b *bench) howItCompared(release *effect, looked, others bool) string {
 	switch {
 	case others:
