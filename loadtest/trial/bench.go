@@ -33,7 +33,7 @@ type bench struct {
 	gate   *wire.Gate
 	ledger *wire.Ledger
 	looker atomic.Pointer[wire.Looker] // nil: nobody looks. An instance may send commands at any time
-	ends   []*end
+	sites  []*site
 	client *http.Client
 	all    sync.WaitGroup
 
@@ -46,12 +46,12 @@ type bench struct {
 	before  int           // so many writes of the stock are of cells before
 	blind   atomic.Bool   // nobody looks
 
-	mu    sync.Mutex
-	traps []*trap
+	trapsMu sync.Mutex
+	traps   []*trap
 }
 
 // An end is an instance at the end of its wire.
-type end struct {
+type site struct {
 	schedule.Client
 	server *schedule.Server
 	wire   *wire.Wire
@@ -59,7 +59,7 @@ type end struct {
 }
 
 // isDown reports whether the instance has ended.
-func (e *end) isDown() bool { return isClosed(e.shop.Exited()) }
+func (e *site) isDown() bool { return isClosed(e.shop.Exited()) }
 
 func isClosed(done <-chan struct{}) bool {
 	select {
@@ -73,7 +73,7 @@ func isClosed(done <-chan struct{}) bool {
 // died tells of instances that ended by themselves, "" if none did, and whether none is up.
 func (b *bench) died() (text string, all bool) {
 	all = true
-	for at, e := range b.ends {
+	for at, e := range b.sites {
 		all = all && e.isDown()
 		if !e.isDown() || b.diedAt(at) != history.Never {
 			continue
@@ -136,19 +136,19 @@ func (b *bench) setUp(ctx context.Context) (err error) {
 	b.gate.Begin()
 	b.all.Go(func() { b.letThrough(b.ctx) })
 	for i := range 2 {
-		e := &end{Client: schedule.Client{Index: i, Name: schedule.ClientName(i)}, server: new(*b.store.Server)}
+		e := &site{Client: schedule.Client{Index: i, Name: schedule.ClientName(i)}, server: new(*b.store.Server)}
 		if e.wire, err = wire.New(b.gate, &e.Client, e.server, 0); err != nil {
 			return err
 		}
-		b.ends = append(b.ends, e)
+		b.sites = append(b.sites, e)
 	}
 	t.starting.Lock() // two that start at once are slower than one after the other
 	defer t.starting.Unlock()
-	_, err = cluster.StartAll(ctx, len(b.ends), func(ctx context.Context, i int) (*cluster.Foreign, error) {
+	_, err = cluster.StartAll(ctx, len(b.sites), func(ctx context.Context, i int) (*cluster.Foreign, error) {
 		var err error
-		b.ends[i].shop, err = t.cluster.StartForeign(ctx, cluster.ForeignOptions{
-			Name: "the shop", Argv: t.Argv, RedisAddr: b.ends[i].wire.Host(), Within: t.Within})
-		return b.ends[i].shop, err
+		b.sites[i].shop, err = t.cluster.StartForeign(ctx, cluster.ForeignOptions{
+			Name: "the shop", Argv: t.Argv, RedisAddr: b.sites[i].wire.Host(), Within: t.Within})
+		return b.sites[i].shop, err
 	})
 	if err != nil {
 		return err
@@ -159,13 +159,13 @@ func (b *bench) setUp(ctx context.Context) (err error) {
 // close ends all of a bench.
 func (b *bench) close() {
 	var shops sync.WaitGroup
-	for _, e := range b.ends {
+	for _, e := range b.sites {
 		if e.shop != nil {
 			shops.Go(e.shop.Kill)
 		}
 	}
 	shops.Wait()
-	for _, e := range b.ends {
+	for _, e := range b.sites {
 		if e.wire != nil {
 			e.wire.Close()
 		}
@@ -246,7 +246,7 @@ func (b *bench) left() (n int64, err error) {
 // isAsNew reports whether another cell can be played on the bench: an order at each instance sells, and leaves no lock.
 func (b *bench) isAsNew() bool {
 	b.begin()
-	for at, e := range b.ends {
+	for at, e := range b.sites {
 		if e.isDown() {
 			return false
 		}
@@ -277,8 +277,8 @@ func (b *bench) begin() {
 
 // reach lets an instance reach its Redis, or not.
 func (b *bench) reach(at int, well bool) {
-	b.gate.Change(func() { b.ends[at].server.Down = !well })
+	b.gate.Change(func() { b.sites[at].server.Down = !well })
 	if !well {
-		b.ends[at].wire.Break()
+		b.sites[at].wire.Break()
 	}
 }

@@ -35,13 +35,13 @@ func TestAShopThatDiesEndsItsCell(t *testing.T) {
 	t.Parallel()
 	trial, ctx := learned(t.Context(), t)
 	sell := func(b *bench) string {
-		<-b.order("anna", atA).done
+		<-b.send("anna", atA).done
 		return ""
 	}
 	dead := func(which ...int) fault {
 		return fault{name: "slow-work", play: func(b *bench) string {
 			for _, at := range which {
-				b.ends[at].shop.Kill() // no fault is noted
+				b.sites[at].shop.Kill() // no fault is noted
 			}
 			return sell(b)
 		}}
@@ -80,7 +80,7 @@ func TestAnInterruptedCellEnds(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	trial, ctx := learned(ctx, t)
-	b, err := trial.take(ctx)
+	b, err := trial.idleBench(ctx)
 	require.NoError(t, err)
 	defer b.close()
 	held := b.replyOf(atA, trial.passport.beforeWrite())
@@ -135,8 +135,8 @@ func TestALateWriteLands(t *testing.T) {
 // No server gets a release before the write that was sent before it on its connection.
 func TestAReleaseStaysBehindALateWriteOnItsConnection(t *testing.T) {
 	f := forge()
-	on := func(c carried, conn int) *wire.Command {
-		c.Client, c.Conn = &f.ends[atA].Client, conn
+	on := func(c observation, conn int) *wire.Command {
+		c.Client, c.Conn = &f.sites[atA].Client, conn
 		return &wire.Command{Seen: c.Seen}
 	}
 	write, release := on(f.write(10), 1), on(f.del(11), 1)

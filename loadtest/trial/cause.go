@@ -45,7 +45,7 @@ var Asked = []history.Verdict{history.Stock, history.Exclusion, history.OwnRelea
 func broken(c *history.Cell) string { return terminal.LettersOf(c.Findings, history.Broken) }
 
 // explain says of a cell what is a defect, and what is by design.
-func (b *bench) explain(f fault, c *history.Cell, record map[*order][]carried) {
+func (b *bench) explain(f fault, c *history.Cell, record map[*order][]observation) {
 	p, lost := b.passport, broken(c)
 	seen := b.seen(record)
 	if history.Worst(c.Findings) == history.Invalid {
@@ -74,46 +74,46 @@ func (b *bench) explain(f fault, c *history.Cell, record map[*order][]carried) {
 	}
 }
 
-// A deed is one effect of a command, on a key of the lock or on the stock.
-type deed struct {
-	carried
+// An effect is what a command did to a key of the lock, or to the stock.
+type effect struct {
+	observation
 	history.Command
 }
 
-func deeds(commands []carried) (all []deed) {
+func effectsOf(commands []observation) (all []effect) {
 	for _, c := range commands {
 		for _, e := range c.effects {
-			all = append(all, deed{c, e})
+			all = append(all, effect{c, e})
 		}
 	}
 	return all
 }
 
-func (d *deed) took() bool { return acquired(&d.Command) }
+func (d *effect) took() bool { return acquired(&d.Command) }
 
 // before reports whether an order sent a command before another on one connection, so that no Redis gets them in the
 // other order, though a trial may hold the first.
-func (d *deed) before(other *deed) bool { return d.Conn == other.Conn && d.Came.Before(other.Came) }
+func (d *effect) before(other *effect) bool { return d.Conn == other.Conn && d.Came.Before(other.Came) }
 
-func (d *deed) sold() bool { return d.WritesStock() && d.Wrote() }
+func (d *effect) sold() bool { return d.WritesStock() && d.Wrote() }
 
-// A course goes through the deeds of one order, with what it has of the lock, until one is a defect.
+// A course goes through the effects of one order, with what it has of the lock, until one is a defect.
 type course struct {
 	*bench
-	record map[*order][]carried
+	record map[*order][]observation
 	order  *order
 
 	has      map[string]time.Time // the keys that it took, heard of, and did not release
 	asked    bool                 // it took the lock, whether or not it heard so
 	tried    time.Time
-	released *deed
+	released *effect
 }
 
 // seen returns a defect that an order's own commands show, whatever came of it.
-func (b *bench) seen(record map[*order][]carried) *history.Defect {
+func (b *bench) seen(record map[*order][]observation) *history.Defect {
 	for _, o := range b.orders {
 		c := &course{bench: b, record: record, order: o, has: map[string]time.Time{}}
-		for _, d := range deeds(record[o]) {
+		for _, d := range effectsOf(record[o]) {
 			if defect := c.next(&d); defect != nil {
 				return defect
 			}
@@ -133,7 +133,7 @@ func defect(cause, shown string, args ...any) *history.Defect {
 // unwoken tells of an order that waited in vain for a lock that had been given back, for as long as a fresh order may
 // take: stock is left in every cell. Whoever sleeps beyond the end of a lease is found by fresh orders, when its holder
 // has died.
-func (b *bench) unwoken(o *order, record map[*order][]carried) *history.Defect {
+func (b *bench) unwoken(o *order, record map[*order][]observation) *history.Defect {
 	until := o.ended
 	if until.IsZero() && o.waited {
 		until = o.sent.Add(b.httpTime())
@@ -151,8 +151,8 @@ func (b *bench) unwoken(o *order, record map[*order][]carried) *history.Defect {
 
 // waits reports whether an order of these commands asked for the lock, did not get it, and has not sold. A renewal asks
 // for none.
-func (b *bench) waits(commands []carried) (waits bool) {
-	for _, d := range deeds(commands) {
+func (b *bench) waits(commands []observation) (waits bool) {
+	for _, d := range effectsOf(commands) {
 		shape := b.shape(&d.Seen)
 		switch {
 		case b.passport.renewals[shape] && !b.passport.acquires[shape]:
@@ -170,7 +170,7 @@ func (b *bench) waits(commands []carried) (waits bool) {
 // freeAt reports whether nobody had the lock at that moment, and since when. A lock that nobody renews ends after a
 // lease, 0 means never.
 func (b *bench) freeAt(
-	then time.Time, record map[*order][]carried, lease time.Duration,
+	then time.Time, record map[*order][]observation, lease time.Duration,
 ) (since time.Time, free bool) {
 	has := map[string]time.Time{} // the keys that somebody has, and when each was taken or renewed last
 	for _, d := range b.inOrder(record) {
@@ -194,7 +194,7 @@ func (b *bench) freeAt(
 
 // keptOut returns the defect that kept fresh orders out, where the commands show it although the machine was busy: a
 // key that stood, or a waiter that slept, for as long as a verdict asks and the longest stall besides.
-func (b *bench) keptOut(c *history.Cell, record map[*order][]carried) *history.Defect {
+func (b *bench) keptOut(c *history.Cell, record map[*order][]observation) *history.Defect {
 	last := history.Op{Outcome: history.Sold}
 	for _, op := range c.Ops {
 		if op.Phase == history.Probe {
@@ -214,15 +214,15 @@ func (b *bench) keptOut(c *history.Cell, record map[*order][]carried) *history.D
 
 // stands tells of a key that an order found for longer than a fresh order may take after the order that took it last
 // was over. Of holders beside others nobody knows whose the key is.
-func (b *bench) stands(o *order, record map[*order][]carried) *history.Defect {
-	for _, d := range deeds(record[o]) {
+func (b *bench) stands(o *order, record map[*order][]observation) *history.Defect {
+	for _, d := range effectsOf(record[o]) {
 		owner := b.ownerBefore(&d, record)
 		if owner == nil || d.took() || !d.Prolongs() && (!d.Acquires() || owner == o) {
 			continue
 		}
 		over := b.workedUntil(owner)
 		known := !over.IsZero()
-		for _, own := range deeds(record[owner]) {
+		for _, own := range effectsOf(record[owner]) {
 			if own.Key == d.Key && own.took() && own.Sent.Before(d.Sent) {
 				over = later(over, own.Sent) // an acquire may come late
 				known = known && own.AcquiresAlone()
@@ -248,11 +248,11 @@ func (b *bench) workedUntil(o *order) time.Time {
 
 // sleeps tells of an order that had asked for the lock, and did not ask again though it was free, by a release or by
 // the end of a lease.
-func (b *bench) sleeps(o *order, record map[*order][]carried) *history.Defect {
+func (b *bench) sleeps(o *order, record map[*order][]observation) *history.Defect {
 	freed, free := b.freeAt(o.over, record, b.passport.TTL)
 	freed = later(freed, o.sent)
-	asked := slices.ContainsFunc(deeds(record[o]), func(d deed) bool { return d.Acquires() })
-	awake := slices.ContainsFunc(record[o], func(c carried) bool { return c.Came.After(freed) })
+	asked := slices.ContainsFunc(effectsOf(record[o]), func(d effect) bool { return d.Acquires() })
+	awake := slices.ContainsFunc(record[o], func(c observation) bool { return c.Came.After(freed) })
 	if !free || !asked || awake || !tookAt(record[o]).IsZero() || o.over.Sub(freed) < margin+b.stalled {
 		return nil
 	}
@@ -260,20 +260,20 @@ func (b *bench) sleeps(o *order, record map[*order][]carried) *history.Defect {
 }
 
 // inOrder returns what all orders did, in the order in which the Redis got it, and what several may have done.
-func (b *bench) inOrder(record map[*order][]carried) (all []deed) {
+func (b *bench) inOrder(record map[*order][]observation) (all []effect) {
 	for _, o := range append(slices.Clip(b.orders), nil) {
-		all = append(all, deeds(record[o])...)
+		all = append(all, effectsOf(record[o])...)
 	}
-	slices.SortStableFunc(all, func(x, y deed) int { return x.Sent.Compare(y.Sent) })
+	slices.SortStableFunc(all, func(x, y effect) int { return x.Sent.Compare(y.Sent) })
 	return all
 }
 
-// next goes on to the next deed, and returns the defect that it is; nil if it is none.
-func (c *course) next(d *deed) *history.Defect {
+// next goes on to the next effect, and returns the defect that it is; nil if it is none.
+func (c *course) next(d *effect) *history.Defect {
 	name := c.nameOf(c.order)
 	switch {
 	case d.took():
-		return c.take(d, name)
+		return c.acquire(d, name)
 	case d.Acquires():
 		c.tried = d.Sent
 	case d.Releases() && !c.asked && !c.passport.Name:
@@ -291,8 +291,8 @@ func (c *course) next(d *deed) *history.Defect {
 	return nil
 }
 
-// take is the deed of an order that takes a key of the lock. If it has that already, it is a renewal.
-func (c *course) take(d *deed, name string) *history.Defect {
+// acquire is the effect of an order that acquires a key of the lock. If it has that already, it is a renewal.
+func (c *course) acquire(d *effect, name string) *history.Defect {
 	if took, has := c.has[d.Key]; has {
 		if other := c.holder(c.record, c.order, d); other != nil {
 			return defect("a renewal took another's lock", "%s's %s, %s after its acquire, took %s from %s", name, d.Name,
@@ -311,13 +311,13 @@ func (c *course) take(d *deed, name string) *history.Defect {
 }
 
 // holder returns the order of another instance that has a key when it is taken, nil if none has.
-func (b *bench) holder(record map[*order][]carried, not *order, taken *deed) (holder *order) {
+func (b *bench) holder(record map[*order][]observation, not *order, taken *effect) (holder *order) {
 	for _, o := range b.orders {
 		if o.at == not.at {
 			continue
 		}
 		var has time.Time // since when
-		for _, d := range deeds(record[o]) {
+		for _, d := range effectsOf(record[o]) {
 			switch {
 			case d.Key != taken.Key || !d.Sent.Before(taken.Sent):
 			case d.took(), d.Prolongs():
@@ -336,14 +336,14 @@ func (b *bench) holder(record map[*order][]carried, not *order, taken *deed) (ho
 
 // ended reports whether the lock of the order with the fault had ended by its TTL or by our hand before another order
 // took it: what that breaks is no bug of the shop.
-func (b *bench) ended(f fault, record map[*order][]carried) bool {
+func (b *bench) ended(f fault, record map[*order][]observation) bool {
 	name, _, _ := strings.Cut(f.name, " ")
 	anna := b.annas()
 	if anna == nil || name == "key-removed" || name == "server-restart" || name == "late" {
 		return true
 	}
 	var last, free time.Time // when it took the lock or renewed it, and when it gave it back
-	for _, d := range deeds(record[anna]) {
+	for _, d := range effectsOf(record[anna]) {
 		switch {
 		case d.took(), d.Prolongs():
 			last = d.Sent
@@ -353,17 +353,17 @@ func (b *bench) ended(f fault, record map[*order][]carried) bool {
 	}
 	const slack = 50 * time.Millisecond
 	ends := last.Add(b.passport.TTL - slack)
-	early := func(d deed) bool {
+	early := func(d effect) bool {
 		return d.took() && d.Sent.After(last) && d.Sent.Before(ends) && (free.IsZero() || d.Sent.Before(free)) &&
 			!isUnsure(d.Key, last, d.Sent, record)
 	}
 	return !slices.ContainsFunc(b.orders, func(o *order) bool {
-		return o.at != anna.at && slices.ContainsFunc(deeds(record[o]), early)
+		return o.at != anna.at && slices.ContainsFunc(effectsOf(record[o]), early)
 	})
 }
 
 // cause names why something is broken, one of a closed list, with what shows it.
-func (b *bench) cause(c *history.Cell, record map[*order][]carried) *history.Defect {
+func (b *bench) cause(c *history.Cell, record map[*order][]observation) *history.Defect {
 	p, lost := b.passport, broken(c)
 	because := func(v history.Verdict) string { return c.Finding(v).Because }
 	d := &history.Defect{Shown: history.FirstBroken(c.Findings).Because}
@@ -411,7 +411,7 @@ func (p *Passport) flaw(lost string) string {
 }
 
 // whyStuck says why no fresh order gets through.
-func (b *bench) whyStuck(record map[*order][]carried) string {
+func (b *bench) whyStuck(record map[*order][]observation) string {
 	switch p := b.passport; {
 	case b.diedWaiting(record):
 		return "whoever dies while it waits keeps its place in the line"
@@ -430,18 +430,18 @@ func (b *bench) whyStuck(record map[*order][]carried) string {
 }
 
 // diedWaiting reports whether Anna's instance was killed while she waited for the lock.
-func (b *bench) diedWaiting(record map[*order][]carried) bool {
+func (b *bench) diedWaiting(record map[*order][]observation) bool {
 	anna := b.annas()
 	return anna != nil && b.diedAt(anna.at) != history.Never && len(b.passport.Locks) > 0 && tookAt(record[anna]).IsZero()
 }
 
 // prolongsAnothers tells of an order that prolonged the lock that an order of the other instance had; "" if none did.
-func (b *bench) prolongsAnothers(record map[*order][]carried) string {
+func (b *bench) prolongsAnothers(record map[*order][]observation) string {
 	if b.passport.Kind != "string" { // it may be shared
 		return ""
 	}
 	for _, o := range b.orders {
-		for _, d := range deeds(record[o]) {
+		for _, d := range effectsOf(record[o]) {
 			if !d.Prolongs() {
 				continue
 			}
@@ -454,11 +454,11 @@ func (b *bench) prolongsAnothers(record map[*order][]carried) string {
 	return ""
 }
 
-// ownerBefore returns the order that took a key last before a deed on it, nil if that has released it.
-func (b *bench) ownerBefore(d *deed, record map[*order][]carried) (owner *order) {
+// ownerBefore returns the order that took a key last before an effect on it, nil if that has released it.
+func (b *bench) ownerBefore(d *effect, record map[*order][]observation) (owner *order) {
 	var since time.Time
 	for _, o := range b.orders {
-		for _, before := range deeds(record[o]) {
+		for _, before := range effectsOf(record[o]) {
 			if before.Key != d.Key || !before.Sent.Before(d.Sent) || before.Sent.Before(since) {
 				continue
 			}
@@ -478,16 +478,16 @@ func (b *bench) ownerBefore(d *deed, record map[*order][]carried) (owner *order)
 
 // isUnsure reports whether a key was taken or removed between two moments by a command that several orders may have
 // sent.
-func isUnsure(key string, from, to time.Time, record map[*order][]carried) bool {
-	return slices.ContainsFunc(deeds(record[nil]), func(d deed) bool {
+func isUnsure(key string, from, to time.Time, record map[*order][]observation) bool {
+	return slices.ContainsFunc(effectsOf(record[nil]), func(d effect) bool {
 		return d.Key == key && (d.took() || d.Releases()) && d.Sent.After(from) && d.Sent.Before(to)
 	})
 }
 
 // toldNo returns an order that was told no, and whose last write of the stock took a unit; nil if there is none.
-func (b *bench) toldNo(record map[*order][]carried) *order {
+func (b *bench) toldNo(record map[*order][]observation) *order {
 	for _, o := range b.orders {
-		wrote := slices.ContainsFunc(deeds(record[o]), func(d deed) bool { return d.sold() })
+		wrote := slices.ContainsFunc(effectsOf(record[o]), func(d effect) bool { return d.sold() })
 		if o.outcome == history.Busy && wrote {
 			return o
 		}
@@ -496,13 +496,13 @@ func (b *bench) toldNo(record map[*order][]carried) *order {
 }
 
 // howItRemoved says why an order removed another's lock.
-func (b *bench) howItRemoved(f history.Finding, record map[*order][]carried) string {
+func (b *bench) howItRemoved(f history.Finding, record map[*order][]observation) string {
 	for _, o := range b.orders {
 		if len(f.Evidence) == 0 || f.Evidence[0].Orders[0] != b.Product+"-"+o.name {
 			continue
 		}
 		wrote, looked := false, false
-		for _, d := range deeds(record[o]) {
+		for _, d := range effectsOf(record[o]) {
 			switch {
 			case d.Releases() && strings.HasPrefix(d.Name, "eval"):
 				return "it does not compare the whole value"
@@ -524,12 +524,12 @@ func anyTwice(c *history.Cell) bool {
 }
 
 // renewedAfter tells of an order whose lock was renewed after it had ended; "" if there is none.
-func (b *bench) renewedAfter(record map[*order][]carried) string {
+func (b *bench) renewedAfter(record map[*order][]observation) string {
 	for _, o := range b.orders {
 		if o.ended.IsZero() {
 			continue
 		}
-		for _, d := range deeds(record[o]) {
+		for _, d := range effectsOf(record[o]) {
 			if d.Prolongs() && d.Came.After(o.ended.Add(200*time.Millisecond)) {
 				return fmt.Sprintf("%s's lock was renewed %s after it had been answered", b.nameOf(o), since(o.ended, d.Came))
 			}
@@ -539,7 +539,7 @@ func (b *bench) renewedAfter(record map[*order][]carried) string {
 }
 
 // remarks are what changes no exit code.
-func (b *bench) remarks(record map[*order][]carried) (all []string) {
+func (b *bench) remarks(record map[*order][]observation) (all []string) {
 	for _, text := range []string{b.renewedAfter(record), b.prolongsAnothers(record)} {
 		if text != "" {
 			all = append(all, text)
@@ -552,7 +552,7 @@ func (b *bench) remarks(record map[*order][]carried) (all []string) {
 		var freed time.Time
 		var by *order
 		for _, other := range b.orders {
-			for _, d := range deeds(record[other]) {
+			for _, d := range effectsOf(record[other]) {
 				if other != o && d.Releases() {
 					freed, by = d.Sent, other
 				}
@@ -567,10 +567,10 @@ func (b *bench) remarks(record map[*order][]carried) (all []string) {
 
 // keptFor says that a lock stayed for which nobody worked: the order that took it had not heard of it, and was told no,
 // or met its own key when it asked again, and waited that out.
-func (b *bench) keptFor(o *order, record map[*order][]carried) string {
+func (b *bench) keptFor(o *order, record map[*order][]observation) string {
 	var took time.Time // without a reply
 	met := false       // and then it found its own key
-	for _, d := range deeds(record[o]) {
+	for _, d := range effectsOf(record[o]) {
 		switch {
 		case d.took() && d.Delivered.IsZero():
 			took, met = d.Sent, false

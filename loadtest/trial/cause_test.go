@@ -95,13 +95,14 @@ func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 // The cause of what a verdict found is one of a closed list. What breaks by design has none.
 func TestCausesOfBrokenCells(t *testing.T) {
 	// Bert sells Anna's unit when her lease has ended. Then come these commands of hers.
-	overlap := func(f *forgery, then ...carried) {
-		f.order("anna", atA, history.Sold, 0, 3000, append([]carried{f.acquire(10), f.read(20), f.write(2100)}, then...)...)
+	overlap := func(f *forgery, then ...observation) {
+		annas := append([]observation{f.acquire(10), f.read(20), f.write(2100)}, then...)
+		f.order("anna", atA, history.Sold, 0, 3000, annas...)
 		f.order("bert", atB, history.Sold, 50, 2600, f.tried(100), f.acquire(2050), f.read(2060), f.write(2070),
 			f.release(2500))
 	}
-	stuck := func(f *forgery, annas ...carried) {
-		f.order("anna", atA, history.Unknown, 0, 0, append([]carried{f.acquire(10)}, annas...)...)
+	stuck := func(f *forgery, annas ...observation) {
+		f.order("anna", atA, history.Unknown, 0, 0, append([]observation{f.acquire(10)}, annas...)...)
 		f.order("bert", atB, history.Busy, 900, 9000, f.tried(1010), f.tried(8000)).phase = history.Probe
 	}
 	none := func(f *forgery) {
@@ -156,7 +157,7 @@ func TestCausesOfBrokenCells(t *testing.T) {
 		{"crash 3", "L", "whoever dies while it waits keeps its place in the line", "", func(f *forgery) {
 			f.order("anna", atA, history.Unknown, 0, 0, f.tried(10))
 			f.order("bert", atB, history.Unknown, 900, 0, f.tried(1010), f.tried(8000)).phase = history.Probe
-			f.faults = []history.Fault{{Instance: f.ends[atA].Name, Kind: history.FaultKill,
+			f.faults = []history.Fault{{Instance: f.sites[atA].Name, Kind: history.FaultKill,
 				Text: "killed", At: history.At(f.begun, f.after(20))}}
 		}},
 		{"late-release", "ER", "the value is the instance's, and its orders remove each other's lock", "", func(f *forgery) {
@@ -202,7 +203,7 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			none(f)
 		}},
 		{"reply-lost 3", "S", "the write was sent again", "", func(f *forgery) {
-			decr := func(ms int) carried { return f.command(ms, history.EffectWrote, "decr", stockKey) }
+			decr := func(ms int) observation { return f.command(ms, history.EffectWrote, "decr", stockKey) }
 			f.order("anna", atA, history.Sold, 0, 90, f.acquire(10), decr(20), decr(40), f.release(60))
 		}},
 	} {
@@ -228,7 +229,7 @@ func TestDefectsOnABusyMachine(t *testing.T) {
 	dead := func(f *forgery, moments ...int) *order {
 		f.order("anna", atA, history.Unknown, 0, 0, f.acquire(10))
 		f.killed(20)
-		var tries []carried
+		var tries []observation
 		for _, ms := range moments {
 			tries = append(tries, f.tried(ms))
 		}

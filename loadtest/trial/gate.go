@@ -25,16 +25,16 @@ type trap struct {
 // set sets a trap.
 func (b *bench) set(t *trap) *trap {
 	t.sprung = make(chan struct{})
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.trapsMu.Lock()
+	defer b.trapsMu.Unlock()
 	b.traps = append(b.traps, t)
 	return t
 }
 
 // unset lets a trap go, with what it holds.
 func (b *bench) unset(t *trap) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.trapsMu.Lock()
+	defer b.trapsMu.Unlock()
 	i := slices.Index(b.traps, t)
 	if i < 0 {
 		return
@@ -59,7 +59,7 @@ func (b *bench) letThrough(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		for _, e := range b.ends {
+		for _, e := range b.sites {
 			for _, cmd := range b.gate.Of(&e.Client) {
 				b.decide(cmd)
 			}
@@ -68,8 +68,8 @@ func (b *bench) letThrough(ctx context.Context) {
 }
 
 func (b *bench) decide(cmd *wire.Command) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.trapsMu.Lock()
+	defer b.trapsMu.Unlock()
 	if slices.ContainsFunc(b.traps, func(t *trap) bool { return t.cmd == cmd }) {
 		return // it is held
 	}
@@ -129,8 +129,8 @@ func (t *trap) spring(cmd *wire.Command) {
 func (b *bench) holdReply(t *trap, cmd *wire.Command) {
 	<-cmd.Done()
 	caught := t.did == nil || t.did(b.looker.Load().Traced(cmd))
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.trapsMu.Lock()
+	defer b.trapsMu.Unlock()
 	if caught && t.cmd == nil && slices.Contains(b.traps, t) {
 		t.spring(cmd)
 		return

@@ -43,7 +43,7 @@ func (b *bench) replyOf(at int, s *step) *trap {
 
 // hasLock returns when an instance took the lock last, zero if it has released it since.
 func (b *bench) hasLock(at int) (since time.Time) {
-	for _, d := range deeds(b.sentBy(at)) {
+	for _, d := range effectsOf(b.sentBy(at)) {
 		switch {
 		case d.took():
 			since = d.Sent
@@ -98,7 +98,7 @@ func atRelease(number int) func(*bench) *trap {
 // anna sends an order to a, and waits until it is in the trap. It says why it got into none.
 func (b *bench) anna(t *trap) (*order, string) {
 	b.set(t)
-	o := b.order("anna", atA)
+	o := b.send("anna", atA)
 	return o, b.caught(t, o)
 }
 
@@ -109,7 +109,7 @@ func (b *bench) bert(atMost time.Duration) { b.bertUntil(atB, atMost, nil) }
 func (b *bench) bertUntil(at int, atMost time.Duration, happened <-chan struct{}) (o *order) {
 	late := time.After(atMost)
 	for n := 1; ; n++ {
-		o = b.order(nth("bert", n), at)
+		o = b.send(nth("bert", n), at)
 		select {
 		case <-o.done:
 		case <-happened:
@@ -136,7 +136,7 @@ func nth(name string, n int) string {
 	return fmt.Sprintf("%s-%d", name, n)
 }
 
-func (b *bench) order(name string, at int) *order { return b.buy(name, at, history.Buy, b.Order, 0) }
+func (b *bench) send(name string, at int) *order { return b.buy(name, at, history.Buy, b.Order, 0) }
 
 func (b *bench) caught(t *trap, o *order) string {
 	select {
@@ -157,7 +157,7 @@ func wait(o *order, atMost time.Duration) {
 
 // note records a fault of an order since then.
 func (b *bench) note(o *order, since time.Time, kind history.FaultKind, format string, args ...any) {
-	b.faults = append(b.faults, history.Fault{Order: b.Product + "-" + o.name, Instance: b.ends[o.at].Name,
+	b.faults = append(b.faults, history.Fault{Order: b.Product + "-" + o.name, Instance: b.sites[o.at].Name,
 		Text: fmt.Sprintf(format, args...), Kind: kind, At: b.since(since), End: b.since(time.Now())})
 }
 
@@ -182,7 +182,7 @@ func crowdAt(instances int) func(*bench) string {
 				all.Go(func() {
 					for n := w; n < crowdOrders && time.Now().Before(until); n += crowdAtOnce {
 						mu.Lock()
-						o := b.order(fmt.Sprintf("%s-%d", b.ends[at].Name, n+1), at)
+						o := b.send(fmt.Sprintf("%s-%d", b.sites[at].Name, n+1), at)
 						mu.Unlock()
 						<-o.done
 					}
@@ -231,7 +231,7 @@ func slowWork(b *bench) string {
 	work := p.lease() * 5 / 2
 	anna := b.buy("anna", atA, history.Buy, *b.Slow, work)
 	time.Sleep(p.lease() / 4)
-	bert := b.order("bert", atB)
+	bert := b.send("bert", atB)
 	<-anna.done
 	b.note(anna, anna.sent, "", "working %s under a lease of %s", work, p.lease())
 	<-bert.done
@@ -241,14 +241,14 @@ func slowWork(b *bench) string {
 // pause stops a while Anna's reply is held. It is there when a goes on.
 func pause(b *bench, anna *order, held *trap) string {
 	since := time.Now()
-	if err := b.ends[atA].shop.Stop(); err != nil {
+	if err := b.sites[atA].shop.Stop(); err != nil {
 		return err.Error()
 	}
 	b.bert(b.passport.lease() + margin)
 	b.note(anna, since, history.FaultStop, "stopped %s before its write", round(time.Since(since)))
 	b.unset(held)
 	time.Sleep(20 * time.Millisecond) // until the reply is there
-	if err := b.ends[atA].shop.Continue(); err != nil {
+	if err := b.sites[atA].shop.Continue(); err != nil {
 		return err.Error()
 	}
 	return ""
@@ -259,7 +259,7 @@ func late(b *bench, anna *order, write *trap) string {
 	b.bert(max(b.passport.lease(), b.passport.Patience) + margin)
 	b.note(anna, since, "", "its write under way for %s", round(time.Since(since)))
 	b.land(write)
-	b.ends[atA].wire.Break() // its caller waits no longer
+	b.sites[atA].wire.Break() // its caller waits no longer
 	return ""
 }
 
@@ -274,7 +274,7 @@ func (b *bench) land(t *trap) {
 
 func crash(b *bench, anna *order, _ *trap) string {
 	b.note(anna, time.Now(), history.FaultKill, "killed")
-	b.ends[atA].shop.Kill()
+	b.sites[atA].shop.Kill()
 	<-anna.done
 	return ""
 }
@@ -302,7 +302,7 @@ func lateRelease(b *bench, anna *order, release *trap) string {
 	b.unset(release)
 	moment := min(p.lease()/4, 700*time.Millisecond) // Bert's own lease must not end
 	if wait(anna, moment); isClosed(anna.done) {
-		wait(b.order("clara", third), moment)
+		wait(b.send("clara", third), moment)
 	}
 	b.unset(works)
 	<-bert.done
@@ -338,7 +338,7 @@ func lost(text string) deal {
 // bertAfter has Bert buy at b once Anna has ended, in the time in which a fresh order has to get through.
 func (b *bench) bertAfter(anna *order) {
 	<-anna.done
-	b.sellAt(atB, "bert", history.Buy, endOf(anna, b.record()[anna]))
+	b.sellAt(atB, "bert", history.Buy, endOf(anna, b.byOrder()[anna]))
 }
 
 // aMoment is longer than some wait for a reply before they let go of what they asked for, and shorter than clients do.
@@ -356,11 +356,11 @@ func lateReply(b *bench, anna *order, held *trap) string {
 
 func lateAcquire(b *bench, anna *order, acquire *trap) string {
 	b.note(anna, time.Now(), "", "its acquire late")
-	b.ends[atA].wire.BreakClients()
+	b.sites[atA].wire.BreakClients()
 	wait(anna, margin)
 	b.land(acquire)
 	if !isClosed(anna.done) { // she asks for the lock again
-		b.order("bert", atB)
+		b.send("bert", atB)
 		return ""
 	}
 	b.bertAfter(anna)
@@ -389,11 +389,11 @@ func renewalsLost(b *bench) string {
 func whileItWaits(do func(b *bench, anna *order)) func(*bench) string {
 	return func(b *bench) string {
 		works := b.set(b.replyOf(atB, b.passport.beforeWrite()))
-		bert := b.order("bert", atB)
+		bert := b.send("bert", atB)
 		if why := b.caught(works, bert); why != "" {
 			return why
 		}
-		anna := b.order("anna", atA)
+		anna := b.send("anna", atA)
 		wait(anna, 300*time.Millisecond)
 		if isClosed(anna.done) {
 			return "Anna was answered at once: orders do not wait"
@@ -417,10 +417,10 @@ func dieWaiting(b *bench, anna *order) { _ = crash(b, anna, nil) }
 // settle waits for what a shop does for a customer who has hung up: it may still buy for her.
 func (b *bench) settle(o *order) {
 	for until := time.Now().Add(b.passport.takes + margin); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
-		if b.ends[o.at].isDown() {
+		if b.sites[o.at].isDown() {
 			return
 		}
-		if slices.ContainsFunc(b.record()[o], func(c carried) bool { return c.did((*history.Command).Releases) }) {
+		if slices.ContainsFunc(b.byOrder()[o], func(c observation) bool { return c.did((*history.Command).Releases) }) {
 			return
 		}
 	}
@@ -440,7 +440,7 @@ func hangUpWorking(b *bench, anna *order, held *trap) string {
 func waiterUnheard(is func(*wire.Command) bool, does schedule.Decision) func(*bench) string {
 	return whileHeld(func(b *bench, anna *order, held *trap) string {
 		unheard := b.set(&trap{at: atB, does: does, always: does == schedule.Refuse, is: is})
-		bert := b.order("bert", atB)
+		bert := b.send("bert", atB)
 		wait(bert, 300*time.Millisecond)
 		b.unset(held)
 		<-anna.done
@@ -486,7 +486,7 @@ func keyRemoved(renewed bool) func(b *bench, anna *order, held *trap) string {
 			time.Sleep(renewal)
 		}
 		works := b.set(b.replyOf(atB, p.beforeWrite()))
-		bert := b.order("bert", atB)
+		bert := b.send("bert", atB)
 		select {
 		case <-works.sprung:
 			wait(bert, renewal)
@@ -507,9 +507,9 @@ func busy(b *bench) string {
 		return err.Error()
 	}
 	taken := time.Now()
-	anna := b.order("anna", atA)
+	anna := b.send("anna", atA)
 	<-anna.done
-	if !tookAt(b.record()[anna]).IsZero() {
+	if !tookAt(b.byOrder()[anna]).IsZero() {
 		return "a key that is put back does not keep the lock: its end is in its value"
 	}
 	ours := history.Op{Order: b.Product + "-us", Phase: history.Buy, Instance: us, Outcome: history.NotSold,
@@ -548,7 +548,7 @@ func serverRestart(b *bench, anna *order, _ *trap) string {
 	if err != nil {
 		return err.Error()
 	}
-	for _, e := range b.ends {
+	for _, e := range b.sites {
 		e.wire.Break()
 	}
 	b.bert(margin)

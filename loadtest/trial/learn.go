@@ -34,7 +34,7 @@ func (t *Trial) Learn(ctx context.Context) (*Passport, error) {
 	if err != nil || !again {
 		return p, err
 	}
-	if b, err = t.take(ctx); err != nil { // a shop that lost its lock may be down by now
+	if b, err = t.idleBench(ctx); err != nil { // a shop that lost its lock may be down by now
 		return p, err
 	}
 	defer b.close()
@@ -46,7 +46,7 @@ func (t *Trial) Learn(ctx context.Context) (*Passport, error) {
 // shop is none that can be tried.
 func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 	b.begin()
-	for at := range b.ends {
+	for at := range b.sites {
 		o := b.buy("first-"+strconv.Itoa(at), at, history.Buy, b.Order, 0)
 		<-o.done
 		if err := b.problem(o); err != nil {
@@ -65,7 +65,7 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 
 // problem says why a plain order shows that the shop cannot be tried.
 func (b *bench) problem(o *order) error {
-	e := b.ends[o.at]
+	e := b.sites[o.at]
 	b.quiet()
 	writes, _, err := b.ledger.Writes(b.ctx, b.store.Redis)
 	if err != nil {
@@ -117,7 +117,7 @@ func (b *bench) hindrance() (text string) {
 type sale struct {
 	at       int
 	steps    []step
-	commands []carried
+	commands []observation
 	looker   *wire.Looker
 	own      bool // it made a key that no other order has named, and removed it
 }
@@ -138,7 +138,7 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 			return nil, err
 		}
 		p.takes = min(p.takes, o.over.Sub(o.sent))
-		s := &sale{at: at, commands: b.record()[o], looker: b.looker.Load()}
+		s := &sale{at: at, commands: b.byOrder()[o], looker: b.looker.Load()}
 		writes, _, err := b.ledger.Writes(b.ctx, b.store.Redis)
 		if err != nil {
 			return nil, err
@@ -188,7 +188,7 @@ func (b *bench) describe(sales []*sale) {
 	p.acquires, p.releases, p.renewals, p.writes = shapes{}, shapes{}, shapes{}, shapes{}
 	for _, s := range sales {
 		for i := range s.steps {
-			p.sort(&s.steps[i])
+			p.classify(&s.steps[i])
 		}
 	}
 	p.tellTaken()
@@ -242,8 +242,8 @@ func (p *Passport) tellReleased() {
 	p.Release = p.releaseText()
 }
 
-// sort notes what commands of a step's shape do.
-func (p *Passport) sort(s *step) {
+// classify notes what commands of a step's shape do.
+func (p *Passport) classify(s *step) {
 	if s.has((*history.Command).WritesStock) {
 		p.writes[s.shape] = true
 		verb := s.verb()
@@ -355,10 +355,10 @@ func (b *bench) holdOne() (again bool, err error) {
 		return false, fmt.Errorf("%w: an order sent other commands than the one before", errShop)
 	}
 	begun := time.Now()
-	if err := b.lookAtHeld(b.record()[anna]); err != nil {
+	if err := b.lookAtHeld(b.byOrder()[anna]); err != nil {
 		return false, err
 	}
-	bert := b.order("bert", atB)
+	bert := b.send("bert", atB)
 	limit := min(p.lease(), 10*time.Second) + time.Second
 	for time.Since(begun) < limit && !isClosed(anna.done) && !b.sentAgain(held.cmd) {
 		time.Sleep(10 * time.Millisecond)
@@ -368,12 +368,12 @@ func (b *bench) holdOne() (again bool, err error) {
 	}
 	b.unset(held)
 	<-anna.done
-	record := b.record()
+	record := b.byOrder()
 	b.watchRenewals(held.cmd, record[anna])
 	b.watchWaiter(bert, record[bert])
 	<-bert.done
 	b.quiet()
-	if i := slices.IndexFunc(record[bert], carriedWrite); i >= 0 && b.wasLetIn(bert, record[bert][i].Sent, begun) {
+	if i := slices.IndexFunc(record[bert], writesStock); i >= 0 && b.wasLetIn(bert, record[bert][i].Sent, begun) {
 		p.setLocks(nil)
 		p.Waiting = "are none"
 		return false, b.describeAnew()
@@ -391,7 +391,7 @@ func (b *bench) wasLetIn(o *order, wrote, held time.Time) bool {
 }
 
 // lookAtHeld looks at the lock while an order has it.
-func (b *bench) lookAtHeld(commands []carried) error {
+func (b *bench) lookAtHeld(commands []observation) error {
 	p := b.passport
 	p.held = b.looker.Load().Look()
 	for i := range p.locks {
@@ -403,7 +403,7 @@ func (b *bench) lookAtHeld(commands []carried) error {
 	if p.Kind = state.Kind; !state.Exists() {
 		p.Kind = p.locks[0].Rest.Kind
 	}
-	for _, d := range deeds(commands) {
+	for _, d := range effectsOf(commands) {
 		switch {
 		case !d.took():
 		case p.Kind == "none" || !state.Ends.IsZero() && state.Ends.Sub(d.Sent) < 10*time.Millisecond:
@@ -445,9 +445,9 @@ func (b *bench) watchSlow() {
 	slow := b.buy("slow", atA, history.Buy, *b.Slow, p.lease()*3/2)
 	<-slow.done
 	b.quiet()
-	commands := b.record()[slow]
+	commands := b.byOrder()[slow]
 	took := tookAt(commands)
-	for _, d := range deeds(commands) {
+	for _, d := range effectsOf(commands) {
 		if d.Prolongs() && d.Sent.Sub(took) > p.lease()/10 && p.Every == 0 {
 			p.renewals[b.shape(&d.Seen)] = true
 			p.Every = d.Sent.Sub(took)
@@ -465,10 +465,10 @@ func (b *bench) sentAgain(held *wire.Command) (again bool) {
 }
 
 // watchRenewals tells how a lock was renewed whose order was held at that command.
-func (b *bench) watchRenewals(held *wire.Command, commands []carried) {
+func (b *bench) watchRenewals(held *wire.Command, commands []observation) {
 	p := b.passport
 	times := []time.Time{held.Sent}
-	for _, d := range deeds(commands) {
+	for _, d := range effectsOf(commands) {
 		shape := b.shape(&d.Seen)
 		if !d.Prolongs() || d.Sent.Before(held.Answered) || p.writes[shape] {
 			continue
@@ -488,7 +488,7 @@ func (b *bench) watchRenewals(held *wire.Command, commands []carried) {
 }
 
 // watchWaiter tells how an order waited that found the lock taken.
-func (b *bench) watchWaiter(o *order, commands []carried) {
+func (b *bench) watchWaiter(o *order, commands []observation) {
 	p := b.passport
 	blocks, tries := "", b.tries(commands)
 	for _, c := range commands {
@@ -502,7 +502,7 @@ func (b *bench) watchWaiter(o *order, commands []carried) {
 		p.Waiting = "are woken by a message"
 	case blocks != "":
 		p.Waiting = "block in " + blocks
-	case wokenBetween(tries, b.ends[o.at].wire.Invalidations()):
+	case wokenBetween(tries, b.sites[o.at].wire.Invalidations()):
 		p.Waiting = "are woken by an invalidation (client tracking)"
 	case len(tries) > 2:
 		var gaps []time.Duration
@@ -519,9 +519,9 @@ func (b *bench) watchWaiter(o *order, commands []carried) {
 }
 
 // tries returns when an order asked for that key of the lock that it asked for first.
-func (b *bench) tries(commands []carried) (tries []time.Time) {
+func (b *bench) tries(commands []observation) (tries []time.Time) {
 	key := ""
-	for _, d := range deeds(commands) {
+	for _, d := range effectsOf(commands) {
 		if !d.Acquires() || !slices.Contains(b.passport.Locks, d.Key) || !b.passport.acquires[b.shape(&d.Seen)] {
 			continue
 		}

@@ -171,7 +171,7 @@ func (s *sale) changes(key *wire.Lock) (names []string) {
 			c.see(&before, &after)
 		}
 		blocked = !looked && (blocked || s.looker.Blocks(one.Args))
-		c.wrote = c.wrote || carriedWrite(one)
+		c.wrote = c.wrote || writesStock(one)
 	}
 	for name := range c.back {
 		if c.last.Same(c.rest, name) {
@@ -225,7 +225,7 @@ func (b *bench) dropsIdle() (dropped bool, err error) {
 	trap := b.replyOf(atA, hold)
 	anna, why := b.anna(trap)
 	if why == "" {
-		err = b.lookAtHeld(b.record()[anna])
+		err = b.lookAtHeld(b.byOrder()[anna])
 	}
 	b.unset(trap)
 	<-anna.done
@@ -253,9 +253,9 @@ func (b *bench) keepsOut(locks []wire.Lock) bool {
 	if b.put(onShelf) != nil || b.putLocks(held) != nil {
 		return false
 	}
-	bert := b.order("bert", atB)
+	bert := b.send("bert", atB)
 	wait(bert, b.soon())
-	kept := !slices.ContainsFunc(b.record()[bert], carriedWrite)
+	kept := !slices.ContainsFunc(b.byOrder()[bert], writesStock)
 	if b.remove() != nil {
 		return false
 	}

@@ -51,7 +51,7 @@ func TestAPassportOfASale(t *testing.T) {
 		p := &Passport{Locks: []string{"lock"}, TTL: 2 * time.Second, steps: sale.steps, acquires: shapes{},
 			releases: shapes{}, renewals: shapes{}, writes: shapes{}}
 		for i := range p.steps {
-			p.sort(&p.steps[i])
+			p.classify(&p.steps[i])
 		}
 		p.tellTaken()
 		p.tellReleased()

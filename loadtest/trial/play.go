@@ -58,23 +58,23 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 
 // heal lets everything go on.
 func (b *bench) heal() {
-	b.mu.Lock()
+	b.trapsMu.Lock()
 	traps := slices.Clone(b.traps)
-	b.mu.Unlock()
+	b.trapsMu.Unlock()
 	for _, t := range traps {
 		b.unset(t)
 	}
-	for at := range b.ends {
+	for at := range b.sites {
 		b.reach(at, true)
-		_ = b.ends[at].shop.Continue()
+		_ = b.sites[at].shop.Continue()
 	}
 }
 
 // endOf returns when an order had ended: when it was answered, or when its instance gave the lock back for a customer
 // who had left.
-func endOf(o *order, commands []carried) (end time.Time) {
+func endOf(o *order, commands []observation) (end time.Time) {
 	end = o.over
-	for _, d := range deeds(commands) {
+	for _, d := range effectsOf(commands) {
 		if o.left && d.Releases() {
 			end = later(end, d.Sent)
 		}
@@ -90,7 +90,7 @@ func (b *bench) fresh() (probes []*order, err error) {
 	}
 	over := time.Now()
 	if anna := b.annas(); anna != nil {
-		over = endOf(anna, b.record()[anna])
+		over = endOf(anna, b.byOrder()[anna])
 	}
 	probes = eachInTurn(over, b.freshAt)
 	return probes, context.Cause(b.ctx)
@@ -115,13 +115,13 @@ func eachInTurn(since time.Time, ask func(at int, since time.Time) (own []*order
 // freshAt returns the orders that show whether one gets through at an instance since then: fresh ones, and Bert's, if
 // he came since then in vain. It is stuck if it is up and none gets through in time. There are none if it is down.
 func (b *bench) freshAt(at int, since time.Time) (own []*order, stuck bool) {
-	own, turn, stuck := b.alreadyAt(at, since, b.record())
+	own, turn, stuck := b.alreadyAt(at, since, b.byOrder())
 	if stuck {
 		return own, true
 	}
 	turn = later(turn, time.Now().Add(-b.passport.lease())) // one that is sent now has the margin at least
-	fresh, through := b.sellAt(at, "fresh-"+b.ends[at].Name, history.Probe, turn)
-	if b.ends[at].isDown() {
+	fresh, through := b.sellAt(at, "fresh-"+b.sites[at].Name, history.Probe, turn)
+	if b.sites[at].isDown() {
 		return nil, false
 	}
 	return append(own, fresh...), !through
@@ -130,15 +130,15 @@ func (b *bench) freshAt(at int, since time.Time) (own []*order, stuck bool) {
 // alreadyAt returns the orders that have come to an instance since then in vain, and when the last one sold, from which
 // the time of the next one is counted. It is stuck if an order that came before still found the lock taken when nobody
 // should have had it.
-func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]carried) (
+func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]observation) (
 	own []*order, turn time.Time, stuck bool,
 ) {
-	stillTaken := func(d deed) bool { return d.Acquires() && !d.took() && d.Sent.After(since.Add(b.patience())) }
+	stillTaken := func(d effect) bool { return d.Acquires() && !d.took() && d.Sent.After(since.Add(b.patience())) }
 	turn = since
 	for _, o := range b.orders {
 		switch sold := o.outcome == history.Sold; {
 		case o.phase != history.Buy:
-		case sold && o.at == at && o.sent.Before(since) && slices.ContainsFunc(deeds(record[o]), stillTaken):
+		case sold && o.at == at && o.sent.Before(since) && slices.ContainsFunc(effectsOf(record[o]), stillTaken):
 			return []*order{o}, turn, true
 		case sold && o.over.After(turn):
 			turn, own = o.over, nil
@@ -154,7 +154,7 @@ func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]carried) 
 func (b *bench) sellAt(at int, name string, phase history.Phase, since time.Time) (own []*order, through bool) {
 	for ; ; time.Sleep(50 * time.Millisecond) {
 		left := b.patience() - time.Since(since)
-		if left < 0 || b.ends[at].isDown() || b.ctx.Err() != nil {
+		if left < 0 || b.sites[at].isDown() || b.ctx.Err() != nil {
 			return own, false
 		}
 		o := b.buy(nth(name, len(own)+1), at, phase, b.Order, 0)

@@ -89,7 +89,7 @@ func TestOrdersThatCameBeforeFreshOnes(t *testing.T) {
 // An order ends with its answer, or with its release if its customer had left.
 func TestEndOfAnOrder(t *testing.T) {
 	f := forge()
-	commands := []carried{f.acquire(10), f.release(150)}
+	commands := []observation{f.acquire(10), f.release(150)}
 	anna := f.order("anna", atA, history.Sold, 0, 90, commands...)
 	anna.over = anna.ended
 	assert.Equal(t, f.after(90), endOf(anna, commands))

@@ -12,7 +12,7 @@ import (
 
 // A premise says of a cell that was played why its ok would mean nothing, by its record: what had to come about besides
 // the fault did not. It returns "" if it did.
-type premise func(b *bench, record map[*order][]carried) string
+type premise func(b *bench, record map[*order][]observation) string
 
 // annas returns Anna's order, nil if there is none.
 func (b *bench) annas() *order {
@@ -24,12 +24,12 @@ func (b *bench) annas() *order {
 
 // soldAt asks that so many instances have sold to a crowd.
 func soldAt(instances int) premise {
-	return func(b *bench, _ map[*order][]carried) string {
+	return func(b *bench, _ map[*order][]observation) string {
 		for at := range instances {
 			if !slices.ContainsFunc(b.orders, func(o *order) bool {
 				return o.at == at && o.phase == history.Buy && o.outcome == history.Sold
 			}) {
-				return "of the crowd nobody was sold to at " + b.ends[at].Name
+				return "of the crowd nobody was sold to at " + b.sites[at].Name
 			}
 		}
 		return ""
@@ -38,7 +38,7 @@ func soldAt(instances int) premise {
 
 // overdue asks that the other customer came when Anna had had the lock for a lease, if it ends at all, and had yet to
 // write.
-func overdue(b *bench, record map[*order][]carried) string {
+func overdue(b *bench, record map[*order][]observation) string {
 	taken := tookAt(record[b.annas()])
 	switch {
 	case taken.IsZero() || b.passport.TTL == 0:
@@ -54,13 +54,13 @@ func overdue(b *bench, record map[*order][]carried) string {
 const asleep = "a waiter sleeps until a message, which the end of a lease does not send"
 
 // bereft asks that the other customer came when Anna's lock had gone, and she had yet to write.
-func bereft(b *bench, record map[*order][]carried) string {
+func bereft(b *bench, record map[*order][]observation) string {
 	return either(b.comes(record, time.Time{}), "", "nobody came for the lock before Anna's write")
 }
 
 // tookAt returns when an order took the lock first.
-func tookAt(commands []carried) time.Time {
-	for _, d := range deeds(commands) {
+func tookAt(commands []observation) time.Time {
+	for _, d := range effectsOf(commands) {
 		if d.took() {
 			return d.Sent
 		}
@@ -71,22 +71,22 @@ func tookAt(commands []carried) time.Time {
 // comes reports whether an order of the other instance took the lock or wrote the stock before Anna's write, or asked
 // for the lock since then: an attempt before that says nothing of a lock that ended later. If Anna wrote nothing, she
 // may have noticed, and what came later counts too.
-func (b *bench) comes(record map[*order][]carried, since time.Time) bool {
+func (b *bench) comes(record map[*order][]observation, since time.Time) bool {
 	var write time.Time
-	for _, d := range deeds(record[b.annas()]) {
+	for _, d := range effectsOf(record[b.annas()]) {
 		if d.WritesStock() && write.IsZero() {
 			write = d.Sent
 		}
 	}
-	return slices.ContainsFunc(b.berts(record), func(c carried) bool {
-		got := c.did(acquired) || carriedWrite(c)
+	return slices.ContainsFunc(b.berts(record), func(c observation) bool {
+		got := c.did(acquired) || writesStock(c)
 		asked := b.asks(c) && (c.Answered.IsZero() || c.Answered.After(since))
 		return (got || asked) && (write.IsZero() || c.Sent.Before(write))
 	})
 }
 
 // berts returns the commands of Bert's orders.
-func (b *bench) berts(record map[*order][]carried) (all []carried) {
+func (b *bench) berts(record map[*order][]observation) (all []observation) {
 	for _, o := range b.orders {
 		if strings.HasPrefix(o.name, "bert") {
 			all = append(all, record[o]...)
@@ -96,13 +96,13 @@ func (b *bench) berts(record map[*order][]carried) (all []carried) {
 }
 
 // asks reports whether a command asks for the lock, with success or without.
-func (b *bench) asks(c carried) bool {
+func (b *bench) asks(c observation) bool {
 	return b.passport.acquires[b.shape(&c.Seen)] || c.did((*history.Command).Acquires)
 }
 
 // landed asks that Anna's write arrived late, and that the other customer came before.
-func landed(b *bench, record map[*order][]carried) string {
-	late := func(c carried) bool { return c.Decision == schedule.ComesLate }
+func landed(b *bench, record map[*order][]observation) string {
+	late := func(c observation) bool { return c.Decision == schedule.ComesLate }
 	if !slices.ContainsFunc(record[b.annas()], late) {
 		return "Anna's write never arrived"
 	}
@@ -110,15 +110,15 @@ func landed(b *bench, record map[*order][]carried) string {
 }
 
 // latecomer asks that an acquire that came late took the lock.
-func latecomer(b *bench, record map[*order][]carried) string {
-	late := func(d deed) bool { return d.Decision == schedule.ComesLate && d.took() }
-	return either(slices.ContainsFunc(deeds(record[b.annas()]), late), "",
+func latecomer(b *bench, record map[*order][]observation) string {
+	late := func(d effect) bool { return d.Decision == schedule.ComesLate && d.took() }
+	return either(slices.ContainsFunc(effectsOf(record[b.annas()]), late), "",
 		"the acquire that came late found the lock taken, or never arrived")
 }
 
 // overlaps asks that Anna's release came to its wire before Bert took the lock, and to the Redis after that.
-func overlaps(b *bench, record map[*order][]carried) string {
-	for _, d := range deeds(b.berts(record)) {
+func overlaps(b *bench, record map[*order][]observation) string {
+	for _, d := range effectsOf(b.berts(record)) {
 		if d.took() && spans(record[b.annas()], d.Sent) {
 			return ""
 		}
@@ -127,13 +127,13 @@ func overlaps(b *bench, record map[*order][]carried) string {
 }
 
 // spans reports whether one of the commands waited at its wire at that moment.
-func spans(commands []carried, then time.Time) bool {
-	return slices.ContainsFunc(commands, func(c carried) bool { return c.Came.Before(then) && c.Sent.After(then) })
+func spans(commands []observation, then time.Time) bool {
+	return slices.ContainsFunc(commands, func(c observation) bool { return c.Came.Before(then) && c.Sent.After(then) })
 }
 
 // unheard asks that Bert's subscription was under way when Anna released the lock.
-func unheard(b *bench, record map[*order][]carried) string {
-	for _, d := range deeds(record[b.annas()]) {
+func unheard(b *bench, record map[*order][]observation) string {
+	for _, d := range effectsOf(record[b.annas()]) {
 		if d.Releases() && spans(b.berts(record), d.Sent) {
 			return ""
 		}
@@ -143,20 +143,20 @@ func unheard(b *bench, record map[*order][]carried) string {
 
 // renewed asks that a renewal of Anna's came when her lock had gone, unless she wrote nothing: she may have noticed.
 // Then the other customer came.
-func renewed(b *bench, record map[*order][]carried) string {
+func renewed(b *bench, record map[*order][]observation) string {
 	anna := record[b.annas()]
-	renews := func(c carried) bool {
+	renews := func(c observation) bool {
 		return b.passport.renewals[b.shape(&c.Seen)] && b.since(c.Came) > b.faults[0].At
 	}
-	if slices.ContainsFunc(anna, carriedWrite) && !slices.ContainsFunc(anna, renews) {
+	if slices.ContainsFunc(anna, writesStock) && !slices.ContainsFunc(anna, renews) {
 		return "no renewal came after Anna's lock was removed"
 	}
 	return bereft(b, record)
 }
 
 // waited asks that Anna had asked for the lock before her fault was over.
-func waited(b *bench, record map[*order][]carried) string {
-	asked := func(c carried) bool { return b.asks(c) && b.since(c.Came) < b.faults[0].End }
+func waited(b *bench, record map[*order][]observation) string {
+	asked := func(c observation) bool { return b.asks(c) && b.since(c.Came) < b.faults[0].End }
 	return either(slices.ContainsFunc(record[b.annas()], asked), "", "Anna had not asked for the lock yet")
 }
 

@@ -15,8 +15,8 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// A carried command is one that was sent on to the Redis, with what it did.
-type carried struct {
+// An observation is a command that was sent on to the Redis, with what it did.
+type observation struct {
 	wire.Seen
 	effects []history.Command // one for each key; none if nobody looked
 	cmd     *wire.Command
@@ -32,7 +32,7 @@ func anyOf(effects []history.Command, is func(*history.Command) bool) bool {
 	return false
 }
 
-func (c *carried) did(what func(*history.Command) bool) bool { return anyOf(c.effects, what) }
+func (c *observation) did(what func(*history.Command) bool) bool { return anyOf(c.effects, what) }
 
 func acquired(c *history.Command) bool { return c.Acquires() && c.Succeeded() }
 
@@ -40,13 +40,13 @@ func acquired(c *history.Command) bool { return c.Acquires() && c.Succeeded() }
 func (b *bench) since(t time.Time) history.Instant { return history.At(b.begun, t) }
 
 // sentBy returns what an instance has sent since the cell began, in the order in which it came.
-func (b *bench) sentBy(at int) (all []carried) {
+func (b *bench) sentBy(at int) (all []observation) {
 	looker := b.looker.Load()
 	var commands []*wire.Command
 	b.gate.Each(func(cmd *wire.Command) {
 		if cmd.Client.Index == at && !cmd.Sent.IsZero() && !cmd.Came.Before(b.begun) {
 			commands = append(commands, cmd)
-			all = append(all, carried{Seen: cmd.Seen, cmd: cmd})
+			all = append(all, observation{Seen: cmd.Seen, cmd: cmd})
 		}
 	})
 	for i, cmd := range commands {
@@ -60,15 +60,15 @@ func (b *bench) sentBy(at int) (all []carried) {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(x, y carried) int { return x.Came.Compare(y.Came) })
+	slices.SortStableFunc(all, func(x, y observation) int { return x.Came.Compare(y.Came) })
 	return all
 }
 
-// record returns the commands of each order: those that its instance sent while it was open, or after it, before the
+// byOrder returns the commands of each order: those that its instance sent while it was open, or after it, before the
 // next one came. Under nil are those that several orders may have sent: they prove nothing of any.
-func (b *bench) record() map[*order][]carried {
-	record := map[*order][]carried{}
-	for at := range b.ends {
+func (b *bench) byOrder() map[*order][]observation {
+	record := map[*order][]observation{}
+	for at := range b.sites {
 		b.attribute(at, b.sentBy(at), record)
 	}
 	for o := range record {
@@ -81,7 +81,7 @@ func (b *bench) record() map[*order][]carried {
 
 // resolve takes back what the commands of one order only seem to have done to the lock. Of a counter, an order that
 // undoes its own vain step has done nothing. A look at a lock by its holder, or after the write, is no try.
-func (b *bench) resolve(commands []carried) {
+func (b *bench) resolve(commands []observation) {
 	looker, has, steps, wrote := b.looker.Load(), map[string]bool{}, map[string]int{}, false
 	for i := range commands {
 		for j := range commands[i].effects {
@@ -112,7 +112,7 @@ func (b *bench) resolve(commands []carried) {
 
 // attribute adds the commands of an instance to those of their orders. One that asks for no lock is that order's whose
 // token it names, such as a late renewal.
-func (b *bench) attribute(at int, commands []carried, record map[*order][]carried) {
+func (b *bench) attribute(at int, commands []observation, record map[*order][]observation) {
 	tokens, alone := map[string]*order{}, map[*order]bool{}
 	for _, c := range commands {
 		o := b.openAt(at, c.Came)
@@ -150,7 +150,7 @@ func (b *bench) openAt(at int, then time.Time) (last *order) {
 }
 
 // isAlone reports whether an order's instance worked for no customer who had left when it was sent.
-func (b *bench) isAlone(o *order, record map[*order][]carried) bool {
+func (b *bench) isAlone(o *order, record map[*order][]observation) bool {
 	return !slices.ContainsFunc(b.orders, func(other *order) bool {
 		return other != o && other.at == o.at && other.sent.Before(o.sent) && isClosed(other.done) && other.left &&
 			!other.isOver(record[other], o.sent)
@@ -159,7 +159,7 @@ func (b *bench) isAlone(o *order, record map[*order][]carried) bool {
 
 // isOver reports whether an instance did nothing more by then for an order whose customer had left: it had given the
 // lock back, or had never taken it, and sent nothing for so long that it waits no more.
-func (o *order) isOver(commands []carried, then time.Time) bool {
+func (o *order) isOver(commands []observation, then time.Time) bool {
 	last, took, released := o.over, false, false
 	for _, c := range commands {
 		if c.Delivered.IsZero() || c.Delivered.After(then) {
@@ -175,7 +175,7 @@ func (o *order) isOver(commands []carried, then time.Time) bool {
 }
 
 // ownerOf returns the order whose token a command names, or else that one.
-func ownerOf(c carried, tokens map[string]*order, other *order) *order {
+func ownerOf(c observation, tokens map[string]*order, other *order) *order {
 	for _, arg := range c.Args {
 		if owner := tokens[arg]; owner != nil {
 			return owner
@@ -185,7 +185,7 @@ func ownerOf(c carried, tokens map[string]*order, other *order) *order {
 }
 
 // values returns the arguments that follow the key of a command, or the keys of a script.
-func (c *carried) values() []string {
+func (c *observation) values() []string {
 	from := 2
 	if verb := strings.ToLower(c.Args[0]); strings.HasPrefix(verb, "eval") || strings.HasPrefix(verb, "fcall") {
 		if len(c.Args) > 2 {
@@ -238,7 +238,7 @@ func (b *bench) cell(f fault) (*history.Cell, error) {
 	if len(b.extra) > 0 {
 		c.Instances = append(c.Instances, history.Instance{Name: us})
 	}
-	for _, e := range b.ends {
+	for _, e := range b.sites {
 		c.Instances = append(c.Instances, history.Instance{Name: e.Name, URL: "http://" + e.shop.Addr()})
 	}
 	for i := range c.Instances { // all moments are ours
@@ -254,7 +254,7 @@ func (b *bench) cell(f fault) (*history.Cell, error) {
 
 // complete sends fresh orders, makes the orders of the cell of what the wires have recorded, judges it, and returns the
 // commands of each order. Fresh orders buy from another shelf: they take no units.
-func (b *bench) complete(c *history.Cell, f fault) (record map[*order][]carried, err error) {
+func (b *bench) complete(c *history.Cell, f fault) (record map[*order][]observation, err error) {
 	writes, _, err := b.ledger.Writes(b.ctx, b.store.Redis)
 	if err != nil {
 		return nil, err
@@ -266,7 +266,7 @@ func (b *bench) complete(c *history.Cell, f fault) (record map[*order][]carried,
 	}
 	b.quiet()
 	if f.crowd == 0 {
-		record = b.record()
+		record = b.byOrder()
 		if err := b.looker.Load().Err(); err != nil {
 			return nil, err
 		}
@@ -278,12 +278,12 @@ func (b *bench) complete(c *history.Cell, f fault) (record map[*order][]carried,
 			b.orders = append(b.orders, o)
 		}
 	}
-	entered := b.entered(writes[b.before:])
+	own := b.ofShop(writes[b.before:])
 	var units map[*order][]int64
 	if f.crowd > 0 {
-		units = b.unitsOfCrowd(entered)
+		units = b.unitsOfCrowd(own)
 	} else {
-		units = b.unitsOf(entered, record)
+		units = b.unitsOf(own, record)
 	}
 	c.Ops = append(c.Ops, b.ops(record, units, f.crowd == 0, over)...)
 	c.Ops = append(c.Ops, b.extra...)
@@ -296,9 +296,11 @@ func (b *bench) complete(c *history.Cell, f fault) (record map[*order][]carried,
 
 // ops returns the orders as a history has them. Where one of several wrote the stock before fresh orders came, nobody
 // knows which of them has sold.
-func (b *bench) ops(record map[*order][]carried, units map[*order][]int64, looked bool, fresh time.Time) []history.Op {
+func (b *bench) ops(
+	record map[*order][]observation, units map[*order][]int64, looked bool, fresh time.Time,
+) []history.Op {
 	var ops []history.Op
-	unsure := slices.ContainsFunc(record[nil], func(c carried) bool { return carriedWrite(c) && c.Came.Before(fresh) })
+	unsure := slices.ContainsFunc(record[nil], func(c observation) bool { return writesStock(c) && c.Came.Before(fresh) })
 	for _, o := range b.orders {
 		op := b.op(o, record[o], units[o], looked && !unsure)
 		if unsure && o.phase == history.Buy && op.Outcome == history.Sold && len(op.Units) == 0 {
@@ -310,8 +312,8 @@ func (b *bench) ops(record map[*order][]carried, units map[*order][]int64, looke
 }
 
 // op returns an order as a history has it. Whether an order without an answer sold is told by its writes.
-func (b *bench) op(o *order, commands []carried, units []int64, looked bool) history.Op {
-	op := history.Op{Order: b.Product + "-" + o.name, Phase: o.phase, Instance: b.ends[o.at].Name, Outcome: o.outcome,
+func (b *bench) op(o *order, commands []observation, units []int64, looked bool) history.Op {
+	op := history.Op{Order: b.Product + "-" + o.name, Phase: o.phase, Instance: b.sites[o.at].Name, Outcome: o.outcome,
 		Status: o.status, Detail: o.detail, Quantity: 1, Sent: b.since(o.sent), Done: history.Never}
 	op.Due = op.Sent
 	if o.phase == history.Probe {
@@ -343,7 +345,7 @@ func (b *bench) op(o *order, commands []carried, units []int64, looked bool) his
 // claim returns the time in which an order believed that it had the lock: from the last acquire that was delivered
 // before its write of the stock, or its read, to the first release that came after it. An order that sold without
 // having acquired believed so too, while it was at the stock.
-func (b *bench) claim(o *order, commands []carried) *history.Lease {
+func (b *bench) claim(o *order, commands []observation) *history.Lease {
 	if len(b.passport.Locks) == 0 {
 		return nil
 	}
@@ -373,7 +375,7 @@ func (b *bench) claim(o *order, commands []carried) *history.Lease {
 
 // heard returns when an order heard of its last acquire before its command at the stock, the last of several, and when
 // its first release after that came. -1 is no command.
-func (b *bench) heard(commands []carried, stock int) (taken, released history.Instant) {
+func (b *bench) heard(commands []observation, stock int) (taken, released history.Instant) {
 	taken, released = history.Never, history.Never
 	for i, c := range commands {
 		before := stock < 0 || i < stock && !c.Delivered.After(commands[stock].Came)
@@ -392,11 +394,11 @@ func (b *bench) heard(commands []carried, stock int) (taken, released history.In
 
 // atStock returns the places of the first command at the stock, and of the last write of it, or the last read if there
 // is none; -1 where there is none.
-func (b *bench) atStock(commands []carried) (first, last int) {
+func (b *bench) atStock(commands []observation) (first, last int) {
 	first, last = -1, -1
 	wrote := false
 	for i, c := range commands {
-		writes := carriedWrite(c) || b.passport.writes[b.shape(&c.Seen)] // a script may refuse before it comes to the stock
+		writes := writesStock(c) || b.passport.writes[b.shape(&c.Seen)] // a script may refuse before it comes to the stock
 		if !writes && !c.did((*history.Command).ReadsStock) {
 			continue
 		}
@@ -410,7 +412,7 @@ func (b *bench) atStock(commands []carried) (first, last int) {
 	return first, last
 }
 
-func carriedWrite(c carried) bool { return c.did((*history.Command).WritesStock) }
+func writesStock(c observation) bool { return c.did((*history.Command).WritesStock) }
 
 func later(x, y time.Time) time.Time {
 	if x.After(y) {
@@ -422,7 +424,7 @@ func later(x, y time.Time) time.Time {
 // diedAt returns when an instance was killed.
 func (b *bench) diedAt(at int) history.Instant {
 	for _, f := range b.faults {
-		if f.Instance == b.ends[at].Name && f.Kind == history.FaultKill {
+		if f.Instance == b.sites[at].Name && f.Kind == history.FaultKill {
 			return f.At
 		}
 	}
@@ -430,7 +432,7 @@ func (b *bench) diedAt(at int) history.Instant {
 }
 
 // A take is what an order has taken by a write.
-type take struct {
+type unitTaken struct {
 	at   time.Time
 	unit int64
 }
@@ -441,10 +443,10 @@ type written struct {
 	at int // the number of the instance
 }
 
-// entered returns the writes that came from an instance, and leaves out our own.
-func (b *bench) entered(writes []wire.StockWrite) (all []written) {
+// ofShop returns the writes that came from an instance, and leaves out our own.
+func (b *bench) ofShop(writes []wire.StockWrite) (all []written) {
 	for _, w := range writes {
-		if at := slices.IndexFunc(b.ends, func(e *end) bool { return e.wire.Owns(w.From) }); at >= 0 {
+		if at := slices.IndexFunc(b.sites, func(e *site) bool { return e.wire.Owns(w.From) }); at >= 0 {
 			all = append(all, written{w, at})
 		}
 	}
@@ -454,7 +456,7 @@ func (b *bench) entered(writes []wire.StockWrite) (all []written) {
 // unitsOf returns the units that each order took, by the writes of the stock as the Redis carried them out: one that
 // leaves n units took unit n+1. An order that writes the same number again has taken nothing more, and one that puts
 // back what it took has taken nothing.
-func (b *bench) unitsOf(writes []written, record map[*order][]carried) map[*order][]int64 {
+func (b *bench) unitsOf(writes []written, record map[*order][]observation) map[*order][]int64 {
 	units := map[*order][]int64{}
 	for _, w := range writes {
 		o := b.writerOf(w, record)
@@ -478,7 +480,7 @@ func (b *bench) unitsOf(writes []written, record map[*order][]carried) map[*orde
 // orders.
 func (b *bench) unitsOfCrowd(writes []written) map[*order][]int64 {
 	units := map[*order][]int64{}
-	var takes [2][]take
+	var takes [2][]unitTaken
 	batches := !slices.ContainsFunc(writes, func(w written) bool { return w.After > w.Before })
 	for _, w := range writes {
 		own := takes[w.at]
@@ -491,7 +493,7 @@ func (b *bench) unitsOfCrowd(writes []written) map[*order][]int64 {
 			last = w.Before
 		}
 		for unit := w.After + 1; unit <= last; unit++ {
-			takes[w.at] = append(takes[w.at], take{at: w.At, unit: unit})
+			takes[w.at] = append(takes[w.at], unitTaken{at: w.At, unit: unit})
 		}
 	}
 	for at := range takes {
@@ -504,10 +506,10 @@ func (b *bench) unitsOfCrowd(writes []written) map[*order][]int64 {
 func (w *written) isBack() bool { return w.Counts && w.After > w.Before }
 
 // writerOf returns the order that a write of the stock belongs to: the one whose command was under way then.
-func (b *bench) writerOf(w written, record map[*order][]carried) *order {
+func (b *bench) writerOf(w written, record map[*order][]observation) *order {
 	for _, o := range b.orders {
 		for _, c := range record[o] {
-			if o.at == w.at && carriedWrite(c) && !w.At.Before(c.Sent.Add(-time.Millisecond)) &&
+			if o.at == w.at && writesStock(c) && !w.At.Before(c.Sent.Add(-time.Millisecond)) &&
 				(c.Answered.IsZero() || !w.At.After(c.Answered.Add(time.Millisecond))) {
 				return o
 			}
@@ -517,7 +519,7 @@ func (b *bench) writerOf(w written, record map[*order][]carried) *order {
 }
 
 // match gives the units that an instance's crowd took to its orders.
-func (b *bench) match(takes []take, at int, units map[*order][]int64) {
+func (b *bench) match(takes []unitTaken, at int, units map[*order][]int64) {
 	var orders []*order
 	for _, o := range b.orders {
 		if o.at == at && o.outcome != history.Busy && o.outcome != history.NotSold {

@@ -95,44 +95,44 @@ func TestAClaim(t *testing.T) {
 	for _, one := range []struct {
 		what     string
 		outcome  history.Outcome
-		commands func(*forgery) []carried
+		commands func(*forgery) []observation
 		from, to int // in ms; 0, 0: there is no claim
 	}{
-		{"begins when the reply is delivered", history.Sold, func(f *forgery) []carried {
-			return []carried{f.acquire(10), f.read(20), f.write(30), f.release(40)}
+		{"begins when the reply is delivered", history.Sold, func(f *forgery) []observation {
+			return []observation{f.acquire(10), f.read(20), f.write(30), f.release(40)}
 		}, 11, 40},
-		{"begins with the last acquire", history.Sold, func(f *forgery) []carried {
-			return []carried{f.acquire(10), f.acquire(15), f.read(20), f.write(30), f.release(40)}
+		{"begins with the last acquire", history.Sold, func(f *forgery) []observation {
+			return []observation{f.acquire(10), f.acquire(15), f.read(20), f.write(30), f.release(40)}
 		}, 16, 40},
-		{"begins with no acquire whose reply was lost", history.Sold, func(f *forgery) []carried {
-			return []carried{f.acquire(10), without(f.acquire(15)), f.read(20), f.write(30), f.release(40)}
+		{"begins with no acquire whose reply was lost", history.Sold, func(f *forgery) []observation {
+			return []observation{f.acquire(10), without(f.acquire(15)), f.read(20), f.write(30), f.release(40)}
 		}, 11, 40},
-		{"begins with no acquire whose reply came after the write", history.Sold, func(f *forgery) []carried {
-			return []carried{f.acquire(10), heardAt(35, f, f.acquire(25)), f.write(30), f.release(40)}
+		{"begins with no acquire whose reply came after the write", history.Sold, func(f *forgery) []observation {
+			return []observation{f.acquire(10), heardAt(35, f, f.acquire(25)), f.write(30), f.release(40)}
 		}, 11, 40},
-		{"begins with no acquire after the write", history.Sold, func(f *forgery) []carried {
-			return []carried{f.acquire(10), f.write(30), f.acquire(50), f.release(60)}
+		{"begins with no acquire after the write", history.Sold, func(f *forgery) []observation {
+			return []observation{f.acquire(10), f.write(30), f.acquire(50), f.release(60)}
 		}, 11, 60},
-		{"ends with the first release after the write", history.Sold, func(f *forgery) []carried {
-			return []carried{f.acquire(10), f.write(30), f.release(40), f.release(50)}
+		{"ends with the first release after the write", history.Sold, func(f *forgery) []observation {
+			return []observation{f.acquire(10), f.write(30), f.release(40), f.release(50)}
 		}, 11, 40},
-		{"does not end with a release before the write", history.Sold, func(f *forgery) []carried {
-			return []carried{f.acquire(10), f.release(20), f.acquire(25), f.write(30), f.release(40)}
+		{"does not end with a release before the write", history.Sold, func(f *forgery) []observation {
+			return []observation{f.acquire(10), f.release(20), f.acquire(25), f.write(30), f.release(40)}
 		}, 26, 40},
-		{"ends with its write if nobody releases", history.Sold, func(f *forgery) []carried {
-			return []carried{f.acquire(10), f.write(30)}
+		{"ends with its write if nobody releases", history.Sold, func(f *forgery) []observation {
+			return []observation{f.acquire(10), f.write(30)}
 		}, 11, 31},
-		{"of one that only read goes on after the read", history.Busy, func(f *forgery) []carried {
-			return []carried{f.acquire(10), f.read(20), f.release(40)}
+		{"of one that only read goes on after the read", history.Busy, func(f *forgery) []observation {
+			return []observation{f.acquire(10), f.read(20), f.release(40)}
 		}, 11, 40},
-		{"of one that never came to the stock ends at once", history.Busy, func(f *forgery) []carried {
-			return []carried{f.acquire(10)}
+		{"of one that never came to the stock ends at once", history.Busy, func(f *forgery) []observation {
+			return []observation{f.acquire(10)}
 		}, 11, 11},
-		{"of one that sold without a lock is its time at the stock", history.Sold, func(f *forgery) []carried {
-			return []carried{f.tried(10), f.read(20), f.write(30)}
+		{"of one that sold without a lock is its time at the stock", history.Sold, func(f *forgery) []observation {
+			return []observation{f.tried(10), f.read(20), f.write(30)}
 		}, 20, 31},
-		{"there is none without a lock and a sale", history.Busy, func(f *forgery) []carried {
-			return []carried{f.tried(10), f.tried(20)}
+		{"there is none without a lock and a sale", history.Busy, func(f *forgery) []observation {
+			return []observation{f.tried(10), f.tried(20)}
 		}, 0, 0},
 	} {
 		f := forge()
@@ -151,7 +151,7 @@ func TestAClaim(t *testing.T) {
 // The claim of an order whose instance was killed ends there.
 func TestTheClaimOfTheDeadEnds(t *testing.T) {
 	f := forge()
-	commands := []carried{f.acquire(10), f.read(20)}
+	commands := []observation{f.acquire(10), f.read(20)}
 	anna := f.order("anna", atA, history.Unknown, 0, 0, commands...)
 	f.faults = []history.Fault{{Instance: "a", Kind: history.FaultKill, Text: "killed",
 		At: history.At(f.begun, f.after(60))}}
@@ -161,7 +161,7 @@ func TestTheClaimOfTheDeadEnds(t *testing.T) {
 // An order without an answer has not sold if nothing was written for it, as far as somebody looked.
 func TestAnOrderWithoutAnAnswerIsTakenByItsWrites(t *testing.T) {
 	f := forge()
-	commands := []carried{f.acquire(10), f.read(20)}
+	commands := []observation{f.acquire(10), f.read(20)}
 	anna := f.order("anna", atA, history.Unknown, 0, 0, commands...)
 	op := f.op(anna, commands, nil, true)
 	assert.Equal(t, history.NotSold, op.Outcome)
@@ -182,44 +182,45 @@ func TestWhoseACommandIs(t *testing.T) {
 		what               string
 		left, named        bool // Anna's customer has left at 90 ms; all orders of an instance have one value
 		next               int  // when Bert comes, in ms
-		commands           func(*forgery) []carried
+		commands           func(*forgery) []observation
 		anna, bert, nobody int
 	}{
-		{"each order's own, after its answer too", false, false, 100, func(f *forgery) []carried {
-			return []carried{f.acquire(10), f.write(30), f.del(60), f.acquire(110), f.write(130)}
+		{"each order's own, after its answer too", false, false, 100, func(f *forgery) []observation {
+			return []observation{f.acquire(10), f.write(30), f.del(60), f.acquire(110), f.write(130)}
 		}, 3, 2, 0},
-		{"a write after Anna's customer has left is nobody's", true, false, 100, func(f *forgery) []carried {
-			return []carried{f.tried(10), f.acquire(110), f.write(130), f.del(140)}
+		{"a write after Anna's customer has left is nobody's", true, false, 100, func(f *forgery) []observation {
+			return []observation{f.tried(10), f.acquire(110), f.write(130), f.del(140)}
 		}, 1, 0, 3},
-		{"a token tells whose a late release is", true, false, 100, func(f *forgery) []carried {
-			return []carried{f.acquire(10), f.write(130), f.release(140), f.del(150)}
+		{"a token tells whose a late release is", true, false, 100, func(f *forgery) []observation {
+			return []observation{f.acquire(10), f.write(130), f.release(140), f.del(150)}
 		}, 2, 0, 2},
-		{"a token that several orders may have taken shows nothing", true, false, 100, func(f *forgery) []carried {
-			return []carried{f.tried(10), f.acquire(110), f.release(140)}
+		{"a token that several orders may have taken shows nothing", true, false, 100, func(f *forgery) []observation {
+			return []observation{f.tried(10), f.acquire(110), f.release(140)}
 		}, 1, 0, 2},
-		{"an instance's value is no token", true, true, 100, func(f *forgery) []carried {
-			return []carried{f.acquire(10), f.release(140)}
+		{"an instance's value is no token", true, true, 100, func(f *forgery) []observation {
+			return []observation{f.acquire(10), f.release(140)}
 		}, 1, 0, 1},
-		{"the key of a script is no token", false, false, 100, func(f *forgery) []carried {
-			return []carried{f.command(10, history.EffectAcquired, "eval", "take", "2", lockKey, "a channel of the lock", "9"),
+		{"the key of a script is no token", false, false, 100, func(f *forgery) []observation {
+			return []observation{
+				f.command(10, history.EffectAcquired, "eval", "take", "2", lockKey, "a channel of the lock", "9"),
 				f.command(130, history.EffectNothing, "get", lockKey),
 				f.command(140, history.EffectNothing, "publish", "a channel of the lock", "free")}
 		}, 1, 2, 0},
-		{"a script's argument is", false, false, 100, func(f *forgery) []carried {
-			return []carried{f.command(10, history.EffectAcquired, "eval", "take", "1", lockKey, "a token of its own"),
+		{"a script's argument is", false, false, 100, func(f *forgery) []observation {
+			return []observation{f.command(10, history.EffectAcquired, "eval", "take", "1", lockKey, "a token of its own"),
 				f.release(140)}
 		}, 2, 0, 0},
-		{"an instance that has given the lock back works for nobody", true, false, 100, func(f *forgery) []carried {
-			return []carried{f.acquire(10), f.release(60), f.acquire(110), f.write(130)}
+		{"an instance that has given the lock back works for nobody", true, false, 100, func(f *forgery) []observation {
+			return []observation{f.acquire(10), f.release(60), f.acquire(110), f.write(130)}
 		}, 2, 2, 0},
-		{"a waiter that asks no more has gone, too", true, false, 2100, func(f *forgery) []carried {
-			return []carried{f.tried(10), f.acquire(2110), f.write(2130)}
+		{"a waiter that asks no more has gone, too", true, false, 2100, func(f *forgery) []observation {
+			return []observation{f.tried(10), f.acquire(2110), f.write(2130)}
 		}, 1, 2, 0},
-		{"one that waits for a reply has not", true, false, 2100, func(f *forgery) []carried {
-			return []carried{without(f.tried(10)), f.acquire(2110), f.write(2130)}
+		{"one that waits for a reply has not", true, false, 2100, func(f *forgery) []observation {
+			return []observation{without(f.tried(10)), f.acquire(2110), f.write(2130)}
 		}, 1, 0, 2},
-		{"nor has one that has the lock", true, false, 2100, func(f *forgery) []carried {
-			return []carried{f.acquire(10), f.write(2130)}
+		{"nor has one that has the lock", true, false, 2100, func(f *forgery) []observation {
+			return []observation{f.acquire(10), f.write(2130)}
 		}, 1, 0, 1},
 	} {
 		f := forge()
@@ -230,7 +231,7 @@ func TestWhoseACommandIs(t *testing.T) {
 		if one.left {
 			anna.ended, anna.left, anna.outcome = time.Time{}, true, history.Unknown
 		}
-		record := map[*order][]carried{}
+		record := map[*order][]observation{}
 		f.attribute(atA, one.commands(f), record)
 		assert.Equal(t, []int{one.anna, one.bert, one.nobody}, []int{len(record[anna]), len(record[bert]), len(record[nil])},
 			one.what)
@@ -243,23 +244,23 @@ func TestWhoseACommandIs(t *testing.T) {
 func TestNobodysCommandsShowNoDefect(t *testing.T) {
 	for _, one := range []struct {
 		forged func(*forgery)
-		nobody func(*forgery) carried
+		nobody func(*forgery) observation
 	}{
 		{func(f *forgery) {
 			f.order("anna", atA, history.Busy, 0, 5000, f.tried(10), f.tried(20))
 			f.order("bert", atB, history.Sold, 0, 600, f.acquire(5), f.read(20), f.write(30), f.release(530))
-		}, func(f *forgery) carried { return f.acquire(600) }},
+		}, func(f *forgery) observation { return f.acquire(600) }},
 		{func(f *forgery) {
 			f.order("anna", atA, history.Sold, 0, 900, f.acquire(10), f.read(20), f.renewal(610, history.EffectAcquired),
 				f.write(700), f.release(800))
 			f.passport.renewals = map[string]bool{}
 			f.order("bert", atB, history.Sold, 100, 900, f.acquire(300), f.write(850))
-		}, func(f *forgery) carried { return f.del(500) }},
+		}, func(f *forgery) observation { return f.del(500) }},
 	} {
 		f := forge()
 		one.forged(f)
 		assert.NotEmpty(t, f.seen(f.record))
-		f.record[nil] = []carried{one.nobody(f)}
+		f.record[nil] = []observation{one.nobody(f)}
 		assert.Empty(t, f.seen(f.record))
 	}
 }
@@ -270,7 +271,7 @@ func TestNobodysWritesLeaveTheStockOpen(t *testing.T) {
 	anna := f.order("anna", atA, history.Unknown, 0, 0, f.tried(10))
 	anna.left = true
 	f.order("bert", atA, history.Sold, 100, 190)
-	f.record[nil] = []carried{f.acquire(110), f.write(130), f.del(140)}
+	f.record[nil] = []observation{f.acquire(110), f.write(130), f.del(140)}
 	c := f.judge("hang-up 1")
 	assert.Empty(t, broken(c), c.Findings)
 	assert.Empty(t, c.Defect)

@@ -233,7 +233,7 @@ func (t *Trial) notAsked(f fault, why string) *history.Cell {
 
 // once plays a cell on a bench, which is kept for another one unless the cell has left something there.
 func (t *Trial) once(ctx context.Context, f fault) (*history.Cell, error) {
-	b, err := t.take(ctx)
+	b, err := t.idleBench(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -248,8 +248,8 @@ func (t *Trial) once(ctx context.Context, f fault) (*history.Cell, error) {
 	return r, nil
 }
 
-// take returns a bench on which nothing is under way.
-func (t *Trial) take(ctx context.Context) (*bench, error) {
+// idleBench returns a bench on which nothing is under way.
+func (t *Trial) idleBench(ctx context.Context) (*bench, error) {
 	t.mu.Lock()
 	if n := len(t.idle); n > 0 {
 		b := t.idle[n-1]

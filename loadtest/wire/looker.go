@@ -21,9 +21,9 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A Looker looks at the stock and at the locks before each command that comes to a server, and after it. The commands of
-// all clients take turns, or one would be blamed for another's. MONITOR shows which commands touched a key, also in a
-// script: if one wrote the value that was there, or removed a key and made it again, two looks see no difference.
+// A Looker looks at the stock and at the locks before each command that comes to a server, and after it. The commands
+// of all clients take turns, or one would be blamed for another's. MONITOR shows which commands touched a key, also in
+// a script: if one wrote the value that was there, or removed a key and made it again, two looks see no difference.
 type Looker struct {
 	redis   *redis.Client
 	stock   Shelf

@@ -216,8 +216,8 @@ func readStates(keys []Key, answer any) (map[Key]KeyState, error) {
 	return states, nil
 }
 
-// Put makes the parts that the lock consists of as they are in that state of its key, and leaves the others alone. A key
-// that has no others has no TTL then.
+// Put makes the parts that the lock consists of as they are in that state of its key, and leaves the others alone. A
+// key that has no others has no TTL then.
 func (l *Lock) Put(ctx context.Context, to *redis.Client, s KeyState) error {
 	now, err := lookAt(ctx, to, []Key{l.Key})
 	if err != nil {
