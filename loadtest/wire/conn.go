@@ -52,6 +52,7 @@ type exchange struct {
 	skipped  int             // replies that come before its own, and that the client has had
 	want     int             // channels that the server has yet to confirm
 	answered chan struct{}   // closed when the server has answered
+	looked   chan struct{}   // of one that blocks: closed when somebody has looked at it after that
 	reply    []byte          // and what the server sent besides after that
 	ready    bool            // the reply may be delivered
 }
@@ -308,7 +309,9 @@ func (c *conn) carryOut(e *exchange, note func()) {
 	}
 	if e.blocks() { // what else comes on the connection has to be read meanwhile
 		looks := make(chan struct{})
+		e.looked = make(chan struct{})
 		c.wire.all.Go(func() {
+			defer close(e.looked)
 			c.wire.gate.Look(e.cmd, func() {
 				close(looks)
 				select {
@@ -454,6 +457,9 @@ func (c *conn) complete(e *exchange, v value) {
 	}
 	c.wire.gate.noteReply(cmd, v)
 	close(e.answered)
+	if e.looked != nil { // it has no turn that would keep others from asking what it did
+		<-e.looked
+	}
 	switch {
 	case cmd.Decision != schedule.Pass: // its client waits in vain
 		if cmd.Decision == schedule.LostReply {
