@@ -341,11 +341,12 @@ func (c *conn) carryOut(e *exchange, note func()) {
 // write sends a command to the server.
 func (c *conn) write(e *exchange) {
 	c.mu.Lock()
+	raw := e.raw
+	e.raw = nil // before a server that answers unasked can be answering this
 	c.sent = append(c.sent, e)
-	c.kept -= len(e.raw)
+	c.kept -= len(raw)
 	c.mu.Unlock()
-	_, _ = c.out.Write(e.raw) // Flush says what fails
-	e.raw = nil
+	_, _ = c.out.Write(raw) // Flush says what fails
 }
 
 // breakLater breaks the connection when the client has waited for the reply for some time.
