@@ -512,7 +512,11 @@ func (b *bench) howItRemoved(f history.Finding, record map[*order][]observation)
 		wrote, looked := false, false
 		for _, d := range effectsOf(record[o]) {
 			switch {
-			case d.Releases() && strings.HasPrefix(d.Name, "eval"):
+			case d.Releases() && b.hasValueOf(&d, o, record):
+				return "its orders share one lock object, and release the lock by the last one's value"
+			case d.Releases() && isScript(d.Name) && !b.passport.Token:
+				return "one value for all orders: each releases the lock of any other"
+			case d.Releases() && isScript(d.Name):
 				return "it does not compare the whole value"
 			case d.Releases() && looked:
 				return "it looks and deletes in two commands, as v3; v4 fixes it"
@@ -524,6 +528,22 @@ func (b *bench) howItRemoved(f history.Finding, record map[*order][]observation)
 		}
 	}
 	return "it removed another's lock"
+}
+
+// hasValueOf reports whether a release names a value by which another order acquired the lock, and its own did not.
+func (b *bench) hasValueOf(release *effect, own *order, record map[*order][]observation) bool {
+	values := func(o *order) (all []string) {
+		for _, d := range effectsOf(record[o]) {
+			if d.took() {
+				all = append(all, d.values()...)
+			}
+		}
+		return all
+	}
+	return b.passport.Token && slices.ContainsFunc(release.values(), func(value string) bool {
+		return len(value) >= leastToken && !slices.Contains(values(own), value) &&
+			slices.ContainsFunc(b.orders, func(o *order) bool { return o != own && slices.Contains(values(o), value) })
+	})
 }
 
 // anyTwice reports whether an order took several units.

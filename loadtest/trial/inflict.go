@@ -74,6 +74,13 @@ func onceAcquired(b *bench) *trap {
 	return t
 }
 
+// onceWritten is a trap for the reply that tells Anna that she has written the stock.
+func onceWritten(b *bench) *trap {
+	t := atWrite(schedule.Pass)(b)
+	t.reply = true
+	return t
+}
+
 // atStep is a trap for command number k of Anna's sale.
 func atStep(k int, does schedule.Decision, reply bool) func(*bench) *trap {
 	return func(b *bench) *trap {
@@ -304,6 +311,29 @@ func lateRelease(b *bench, anna *order, release *trap) string {
 	if wait(anna, moment); isClosed(anna.done) {
 		wait(b.send("clara", third), moment)
 	}
+	b.unset(works)
+	<-bert.done
+	return ""
+}
+
+// sameInstance holds the reply to Anna's write until Bert has the lock at her own instance, and lets her release it then.
+// A third order comes while he has it. If her release has his value, it takes his lock.
+func sameInstance(b *bench, anna *order, written *trap) string {
+	p, since := b.passport, time.Now()
+	works := b.set(b.replyOf(atA, p.beforeWrite()))
+	bert := b.bertUntil(atA, p.lease()+margin, works.sprung)
+	if !isClosed(works.sprung) {
+		return "Bert did not get the lock before Anna released it: " +
+			either(p.messages && p.Every == 0, asleep, "it may be renewed until then")
+	}
+	b.note(anna, since, "", "the reply to its write held for %s", round(time.Since(since)))
+	blocked := time.Now()
+	b.unset(written)
+	moment := min(p.lease()/4, 700*time.Millisecond) // Bert's own lease must not end
+	if wait(anna, moment); isClosed(anna.done) {
+		wait(b.send("clara", atB), moment)
+	}
+	bert.blocked = span{blocked, time.Now()}
 	b.unset(works)
 	<-bert.done
 	return ""

@@ -119,6 +119,10 @@ func (b *bench) attribute(at int, commands []observation, record map[*order][]ob
 		if o == nil {
 			continue
 		}
+		if only := b.onlyFree(at, c.Came); only != nil && !b.passport.renewals[b.shape(&c.Seen)] {
+			record[only] = append(record[only], c)
+			continue
+		}
 		if _, known := alone[o]; !known {
 			alone[o] = b.isAlone(o, record)
 		}
@@ -147,6 +151,27 @@ func (b *bench) openAt(at int, then time.Time) (last *order) {
 		}
 	}
 	return last
+}
+
+// onlyFree returns the only order that can have sent a command then, as the others at its instance were blocked; nil if
+// none was, or several can have.
+func (b *bench) onlyFree(at int, then time.Time) (free *order) {
+	blocked := false
+	for _, o := range b.orders {
+		switch {
+		case o.at != at || o.sent.After(then) || isClosed(o.done) && o.over.Before(then):
+		case o.blocked.has(then):
+			blocked = true
+		case free != nil:
+			return nil
+		default:
+			free = o
+		}
+	}
+	if !blocked {
+		return nil
+	}
+	return free
 }
 
 // isAlone reports whether an order's instance worked for no customer who had left when it was sent.
