@@ -227,10 +227,11 @@ func (p *Passport) tellReleased() {
 	wrote, released := false, false
 	for _, one := range p.steps {
 		wrote = wrote || one.has((*history.Command).WritesStock)
-		if one.has((*history.Command).Releases) {
+		releases := one.has((*history.Command).Releases)
+		if releases {
 			released, p.Early = true, p.Early || !wrote
 		}
-		if (wrote || released) && strings.HasSuffix(one.shape, " lock") && !p.writes[one.shape] {
+		if (wrote || released) && (releases || strings.HasSuffix(one.shape, " lock")) && !p.writes[one.shape] {
 			p.release = append(p.release, strings.ToLower(one.args[0]))
 		}
 	}

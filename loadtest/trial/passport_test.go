@@ -23,6 +23,7 @@ func TestAPassportOfASale(t *testing.T) {
 		effects: []history.Command{{Source: history.Looked, Effect: history.EffectAcquired}}}
 	read, write := one("get stock", history.EffectRead), one("set stock", history.EffectWrote)
 	free, atOnce := one("eval lock", history.EffectReleased), one("exec", history.EffectWrote, history.EffectReleased)
+	beside := one("eval stock", history.EffectReleased) // of a lock in the stock's own hash
 	watch, look, remove := one("watch lock"), one("get lock"), one("exec lock", history.EffectReleased)
 	for _, sale := range []struct {
 		what          string
@@ -43,6 +44,7 @@ func TestAPassportOfASale(t *testing.T) {
 		{"no read", []step{take, write, free}, "a script", "v4", 0, "it writes the stock without having read it", false, 0},
 		{"the lock's other key after the read", []step{take, read, take, write, free}, "a script", "v4", 1, "", false, 0},
 		{"released with the write", []step{take, read, watch, atOnce}, withWrite, "v4", 1, "", false, 0},
+		{"a release of a field beside the stock", []step{take, read, write, beside}, "a script", "v4", 1, "", false, 0},
 		{"a release that watches", []step{take, read, write, watch, look, remove}, "WATCH, GET, EXEC", "v4",
 			1, "", false, 0},
 	} {
