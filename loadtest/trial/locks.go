@@ -41,6 +41,10 @@ func (b *bench) learnLocks() (err error) {
 		}
 	}
 	b.findLocks(sales, keys)
+	if i := slices.IndexFunc(keys, func(l wire.Lock) bool { return l.Rest.Opaque }); i >= 0 && len(p.locks) == 0 {
+		return fmt.Errorf("%w: %s has more than 64 KB, or is a stream, and a lock in it would not be seen: start the shop "+
+			"with a smaller one", errShop, keys[i].String())
+	}
 	if err := b.describeAnew(); err != nil {
 		return err
 	}

@@ -2,7 +2,7 @@
 -- ARGV the keys, each after the number of its database. Returns the server's time, as seconds and microseconds, and then
 -- for each key: its type, its PTTL, and its parts, each as a name and a value: of a string the value, which has no name;
 -- the fields of a hash; the members of a set, without a value, or of a sorted set, with their scores; the places of a
--- list, from 0. A key of more than 64 KB, or of another type, has none.
+-- list, from 0. A key of more than 64 KB, or of another type, has none: its parts are 0.
 local most = 65536
 local parts = {
   string = function(key) return {'', redis.call('GET', key)} end,
@@ -30,8 +30,9 @@ for i = 1, #ARGV, 2 do
   redis.call('SELECT', ARGV[i])
   local kind = redis.call('TYPE', key).ok
   local look = {kind, redis.call('PTTL', key), {}}
-  if parts[kind] and redis.call('MEMORY', 'USAGE', key) <= most then
-    look[3] = parts[kind](key)
+  if kind ~= 'none' then
+    local small = parts[kind] and redis.call('MEMORY', 'USAGE', key) <= most
+    look[3] = small and parts[kind](key) or 0
   end
   looks[#looks + 1] = look
 end

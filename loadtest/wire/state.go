@@ -36,6 +36,8 @@ type KeyState struct {
 	// Parts are its parts, by their names: the value of a string, which has no name; the fields of a hash; the members of
 	// a set, or of a sorted set with their scores; the places of a list, from 0.
 	Parts map[string]string
+	// Opaque means that the parts are not known: the key has more than 64 KB, or is a stream.
+	Opaque bool
 }
 
 // Exists reports whether the key was there.
@@ -207,7 +209,8 @@ func readStates(keys []Key, answer any) (map[Key]KeyState, error) {
 		if ms, ok := one[1].(int64); ok && ms >= 0 {
 			s.Ends = now.Truncate(time.Millisecond).Add(time.Duration(ms) * time.Millisecond)
 		}
-		parts, _ := one[2].([]any)
+		parts, known := one[2].([]any)
+		s.Opaque = !known
 		for j := 0; j+1 < len(parts); j += 2 {
 			s.Parts[fmt.Sprint(parts[j])] = fmt.Sprint(parts[j+1])
 		}

@@ -1,0 +1,113 @@
+package wire
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+)
+
+// newRedis returns a client of a real Redis of its own.
+func newRedis(t *testing.T) *redis.Client {
+	t.Helper()
+	backendtest.Require(t)
+	rdb, ok := backendtest.Client(t, backendtest.StartRedis(t)).(*redis.Client)
+	require.True(t, ok)
+	return rdb
+}
+
+// A snapshot has each key of each database with its parts, and what it has can be put again.
+func TestSnapshotIsPutAgain(t *testing.T) {
+	rdb, ctx := newRedis(t), t.Context()
+	_, err := rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.Set(ctx, "string", "token", time.Hour)
+		p.HSet(ctx, "hash", "owner", "1", "other", "2")
+		p.SAdd(ctx, "set", "a", "b")
+		p.ZAdd(ctx, "zset", redis.Z{Score: 1.5, Member: "a"})
+		p.RPush(ctx, "list", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10")
+		p.Do(ctx, "SELECT", 3)
+		p.Set(ctx, "string", "elsewhere", 0)
+		p.Do(ctx, "SELECT", 0)
+		return nil
+	})
+	require.NoError(t, err)
+	before, err := Snapshot(ctx, rdb)
+	require.NoError(t, err)
+	assert.Len(t, before, 6)
+	assert.Equal(t, map[string]string{"": "elsewhere"}, before[Key{3, "string"}].Parts)
+	assert.Equal(t, map[string]string{"owner": "1", "other": "2"}, before[Key{0, "hash"}].Parts)
+	assert.Equal(t, "10", before[Key{0, "list"}].Parts["10"])
+	require.NoError(t, rdb.FlushAll(ctx).Err())
+	for key, state := range before {
+		require.NoError(t, PutState(ctx, rdb, key, state))
+	}
+	after, err := Snapshot(ctx, rdb)
+	require.NoError(t, err)
+	for key, state := range before {
+		got := after[key]
+		assert.Equal(t, state.Kind, got.Kind, key)
+		assert.Equal(t, state.Parts, got.Parts, key)
+		assert.WithinDuration(t, state.Ends, got.Ends, rounding, key)
+	}
+}
+
+// The lock is put, and brought to rest, beside whatever else its key has.
+func TestLockIsPut(t *testing.T) {
+	rdb, ctx := newRedis(t), t.Context()
+	for _, one := range []struct {
+		what       string
+		rest, held []string // commands
+		parts      []string
+	}{
+		{"a string", nil, []string{"set k token"}, []string{""}},
+		{"a counter", []string{"set k 0"}, []string{"set k 1"}, []string{""}},
+		{"a field", []string{"hset k ready 1"}, []string{"hset k ready 1", "hset k 10000 token"}, []string{"10000"}},
+		{"a field for each owner", []string{"hset k ready 1"}, []string{"hset k ready 1", "hset k uuid:1 1"}, nil},
+		{"a token in a list", []string{"rpush k t"}, nil, []string{"0"}},
+		{"a permit", nil, []string{"zadd k 7 order"}, nil},
+	} {
+		state := func(commands []string) KeyState {
+			require.NoError(t, rdb.FlushAll(ctx).Err())
+			for _, command := range commands {
+				var args []any
+				for word := range strings.FieldsSeq(command) {
+					args = append(args, word)
+				}
+				require.NoError(t, rdb.Do(ctx, args...).Err())
+			}
+			states, err := lookAt(ctx, rdb, []Key{{Name: "k"}})
+			require.NoError(t, err)
+			return states[Key{Name: "k"}]
+		}
+		held := state(one.held)
+		l := Lock{Key: Key{Name: "k"}, Parts: one.parts, Rest: state(one.rest)}
+		assert.True(t, l.Held(held), one.what)
+		assert.False(t, l.Held(l.Rest), one.what)
+		for _, want := range []KeyState{held, l.Rest, held} {
+			require.NoError(t, l.Put(ctx, rdb, want))
+			states, err := lookAt(ctx, rdb, []Key{l.Key})
+			require.NoError(t, err)
+			assert.Equal(t, want.Parts, states[l.Key].Parts, one.what)
+		}
+	}
+}
+
+// A key that is large, or of another type, is not looked into, and too many keys are an error.
+func TestSnapshotIsBounded(t *testing.T) {
+	rdb, ctx := newRedis(t), t.Context()
+	require.NoError(t, rdb.Set(ctx, "large", strings.Repeat("x", 70_000), 0).Err())
+	require.NoError(t, rdb.XAdd(ctx, &redis.XAddArgs{Stream: "stream", Values: []string{"a", "b"}}).Err())
+	states, err := Snapshot(ctx, rdb)
+	require.NoError(t, err)
+	assert.True(t, states[Key{0, "large"}].Opaque)
+	assert.True(t, states[Key{0, "stream"}].Opaque)
+	fill := "for i = 1, tonumber(ARGV[1]) do redis.call('SET', i, i) end return 1"
+	require.NoError(t, rdb.Eval(ctx, fill, nil, mostKeys).Err())
+	_, err = Snapshot(ctx, rdb)
+	assert.ErrorContains(t, err, "this Redis has more than 10000 keys")
+}
