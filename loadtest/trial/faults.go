@@ -36,6 +36,8 @@ func faultsFor(p *Passport) []fault {
 			play: caughtAt(atRelease(0), lateRelease), asks: overlaps},
 		{name: "check-delete-gap", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL, twoReleases},
 			play: caughtAt(atRelease(1), lateRelease), asks: overlaps},
+		{name: "same-instance", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL, aLongReply},
+			play: caughtAt(onceWritten, sameInstance)},
 	}
 	for k, s := range p.steps {
 		number, takes := " "+strconv.Itoa(k+1), p.acquires[s.shape]

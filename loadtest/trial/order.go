@@ -48,6 +48,7 @@ type order struct {
 	done  chan struct{}      // closed when it has ended; then the rest is known
 
 	over    time.Time // when it ended, with an answer or without
+	blocked span      // while a reply to it is known to be held: it sends nothing then but renewals
 	ended   time.Time // when it was answered; zero: it was not
 	status  int
 	outcome history.Outcome
@@ -61,6 +62,11 @@ type order struct {
 // httpTime is how long an order may take. It covers the lease, or an instance would still work for the order before
 // when the next one comes.
 func (t *Trial) httpTime() time.Duration { return min(max(leastHTTPTime, t.patience()), mostHTTPTime) }
+
+// A span is the time between two moments.
+type span struct{ from, to time.Time }
+
+func (s span) has(t time.Time) bool { return t.After(s.from) && t.Before(s.to) }
 
 // buy sends an order.
 func (b *bench) buy(name string, at int, phase history.Phase, how Request, work time.Duration) *order {

@@ -80,6 +80,8 @@ var shops = []shop{
 	{inPython, "remember", 1, "it writes the stock without having read it", "two-instances"},
 	{inPython, "look-then-set", 1, "it looks for the lock and takes it in two commands", "two-instances"},
 	{inPython, "one-value", 1, "the value is the instance's", "late-release"},
+	{inPython, "one-for-all", 1, "one value for all orders", "same-instance"},
+	{inPython, "one-object", 1, "its orders share one lock object", "same-instance"},
 	{inPython, "waiters-prolong", 1, "who waits prolongs the lock", "crash 1"},
 	{inPython, "late-number", 1, "the stock hears of a new number only with its write", "key-removed 1"},
 	{inPython, "counter", 1, "it does not look at the value", "late-release"},

@@ -317,6 +317,19 @@ class OneValue(Right):  # the orders of an instance have one value, by which one
         super().__init__(customer)
         self.token = "instance-" + os.environ["PORT"]
 
+class OneForAll(Right):  # all orders have one value, by which each may release the lock of any other
+    def __init__(self, customer):
+        super().__init__(customer)
+        self.token = "shop-of-everybody"
+
+class OneObject(Right):  # one lock object for all requests: it has the value of whoever acquired last
+    shared = None
+    def acquire(self):
+        if not super().acquire(): return False
+        OneObject.shared = self.token
+        return True
+    def release(self): DELETE([self.key], [OneObject.shared])
+
 class WaitersProlong(Right):  # who finds the lock taken sets its TTL anew, also when its holder is dead
     def acquire(self):
         with redis.pipeline() as pipe: return pipe.setnx(self.key, self.token).expire(self.key, LEASE).execute()[0]
