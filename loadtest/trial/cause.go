@@ -65,13 +65,21 @@ func (b *bench) explain(f fault, c *history.Cell, record map[*order][]observatio
 	case anyTwice(c):
 		c.Defect = &history.Defect{Cause: "the write was sent again", Shown: c.Finding(history.Stock).Because}
 	case strings.Trim(lost, allowed) == "" && b.ended(f, record):
-		c.Design = because[p.family()]
-		if text := ofFault[name]; text != "" && p.family() != "v15" {
-			c.Design = text
+		c.Design = cmp.Or(ofFault[name], because[p.family()])
+		if p.family() == "v15" || b.wroteInVain(record[b.annas()]) {
+			c.Design = because["v15"]
 		}
 	default:
 		c.Defect = b.cause(c, record)
 	}
+}
+
+// wroteInVain reports whether the command that writes the stock found that the lock was lost, and wrote nothing.
+func (b *bench) wroteInVain(commands []observation) bool {
+	return slices.ContainsFunc(commands, func(c observation) bool {
+		return b.passport.writes[b.shape(&c.Seen)] && !c.Answered.IsZero() && !anyOf(c.effects, (*history.Command).Wrote) &&
+			!anyOf(c.effects, (*history.Command).ReadsStock)
+	})
 }
 
 // An effect is what a command did to a key of the lock, or to the stock.
@@ -515,8 +523,8 @@ func (b *bench) howItRemoved(f history.Finding, record map[*order][]observation)
 	return "it removed another's lock"
 }
 
-// howItCompared says what was wrong with the comparison of a release that removed another's lock: whether it looked in a
-// command before, and whether it had the other's value.
+// howItCompared says what was wrong with the comparison of a release that removed another's lock, by whether it looked
+// in a command before, and whether it had the other's value.
 func (b *bench) howItCompared(release *effect, looked, others bool) string {
 	switch {
 	case others:

@@ -123,6 +123,12 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			f.order("anna", atA, history.Sold, 0, 3000, f.acquire(10), f.read(20), f.leave(2100, 8))
 			f.order("bert", atB, history.Sold, 50, 2600, f.acquire(2050), f.read(2060), f.write(2070), f.release(2500))
 		}},
+		{"key-removed 1", "E", "", because["v15"], func(f *forgery) { // the write looks for its lock
+			write := f.command(600, history.EffectNothing, "eval", "write", "2", lockKey, stockKey)
+			f.passport.writes[f.shape(&write.Seen)] = true
+			f.order("anna", atA, history.Busy, 0, 700, f.acquire(10), f.read(20), write)
+			f.order("bert", atB, history.Sold, 50, 590, f.acquire(100), f.read(120), f.write(200), f.release(300))
+		}},
 		// Nobody else may have the lock within the lease, whatever the fault.
 		{"pause", "SE", "of unknown cause", "", func(f *forgery) {
 			f.order("anna", atA, history.Sold, 0, 600, f.acquire(10), f.read(20), f.write(500))

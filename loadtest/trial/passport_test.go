@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/wire"
 )
 
 // What a passport says of a lock goes by the steps of a plain sale.
@@ -23,6 +24,7 @@ func TestAPassportOfASale(t *testing.T) {
 		effects: []history.Command{{Source: history.Looked, Effect: history.EffectAcquired}}}
 	read, write := one("get stock", history.EffectRead), one("set stock", history.EffectWrote)
 	free, atOnce := one("eval lock", history.EffectReleased), one("exec", history.EffectWrote, history.EffectReleased)
+	beside := one("eval stock", history.EffectReleased) // of a lock in the stock's own hash
 	watch, look, remove := one("watch lock"), one("get lock"), one("exec lock", history.EffectReleased)
 	for _, sale := range []struct {
 		what          string
@@ -43,6 +45,7 @@ func TestAPassportOfASale(t *testing.T) {
 		{"no read", []step{take, write, free}, "a script", "v4", 0, "it writes the stock without having read it", false, 0},
 		{"the lock's other key after the read", []step{take, read, take, write, free}, "a script", "v4", 1, "", false, 0},
 		{"released with the write", []step{take, read, watch, atOnce}, withWrite, "v4", 1, "", false, 0},
+		{"a release of a field beside the stock", []step{take, read, write, beside}, "a script", "v4", 1, "", false, 0},
 		{"a release that watches", []step{take, read, write, watch, look, remove}, "WATCH, GET, EXEC", "v4",
 			1, "", false, 0},
 	} {
@@ -85,4 +88,19 @@ func TestALongLeaseIsNotWaitedFor(t *testing.T) {
 	assert.Contains(t, (&fault{}).aShortLease(p), "a lease lasts 33m20s")
 	assert.Empty(t, (&fault{crowd: 1}).aShortLease(p))
 	assert.Empty(t, (&fault{}).aShortLease(&Passport{TTL: 30 * time.Second}))
+}
+
+// How often a lock is renewed goes by one of its keys: those of a majority are renewed together.
+func TestThePeriodOfRenewalsOfSeveralKeys(t *testing.T) {
+	f := forge()
+	var commands []observation
+	for _, ms := range []int{1000, 2000} {
+		for i, key := range []string{"lock:0", "lock:1", "lock:2"} {
+			renewal := f.command(ms+i, history.EffectRenewed, "eval", "renew", "1", key, "a token of its own")
+			renewal.effects[0].Key = key
+			commands = append(commands, renewal)
+		}
+	}
+	f.watchRenewals(&wire.Command{Seen: f.read(5).Seen}, commands)
+	assert.Equal(t, time.Second, f.passport.Every)
 }

@@ -57,6 +57,7 @@ var shops = []shop{
 	{file: inPython, kind: "hash-renewed", cell: telling},
 	{file: inPython, kind: "functions", cell: telling},
 	{file: inPython, kind: "buyers", cell: "two-instances"},
+	{file: inPython, kind: "lock-free-gauge", cell: "two-instances"},
 	{file: inGo},
 	{file: inGo, kind: "-renew"},
 	{file: inNode},
@@ -97,7 +98,7 @@ var shops = []shop{
 
 // elsewhere are the locks of the planted shops that have another than lock:10000.
 var elsewhere = map[string][]string{
-	"lock-free": nil, "buyers": nil, "no-lock": nil, "per-customer": nil, "per-instance": nil,
+	"lock-free": nil, "buyers": nil, "lock-free-gauge": nil, "no-lock": nil, "per-customer": nil, "per-instance": nil,
 	"database1": {"lock:10000 of database 1"}, "shared-hash": {"locks[10000]"}, "beside-stock": {"shelf[lock]"},
 	"token-list": {"tokens:10000"},
 }

@@ -52,6 +52,7 @@ type exchange struct {
 	skipped  int             // replies that come before its own, and that the client has had
 	want     int             // channels that the server has yet to confirm
 	answered chan struct{}   // closed when the server has answered
+	looked   chan struct{}   // of one that blocks: closed when somebody has looked at it after that
 	reply    []byte          // and what the server sent besides after that
 	ready    bool            // the reply may be delivered
 }
@@ -308,7 +309,9 @@ func (c *conn) carryOut(e *exchange, note func()) {
 	}
 	if e.blocks() { // what else comes on the connection has to be read meanwhile
 		looks := make(chan struct{})
+		e.looked = make(chan struct{})
 		c.wire.all.Go(func() {
+			defer close(e.looked)
 			c.wire.gate.Look(e.cmd, func() {
 				close(looks)
 				select {
@@ -338,11 +341,12 @@ func (c *conn) carryOut(e *exchange, note func()) {
 // write sends a command to the server.
 func (c *conn) write(e *exchange) {
 	c.mu.Lock()
+	raw := e.raw
+	e.raw = nil // before a server that answers unasked can be answering this
 	c.sent = append(c.sent, e)
-	c.kept -= len(e.raw)
+	c.kept -= len(raw)
 	c.mu.Unlock()
-	_, _ = c.out.Write(e.raw) // Flush says what fails
-	e.raw = nil
+	_, _ = c.out.Write(raw) // Flush says what fails
 }
 
 // breakLater breaks the connection when the client has waited for the reply for some time.
@@ -454,6 +458,9 @@ func (c *conn) complete(e *exchange, v value) {
 	}
 	c.wire.gate.noteReply(cmd, v)
 	close(e.answered)
+	if e.looked != nil { // it has no turn that would keep others from asking what it did
+		<-e.looked
+	}
 	switch {
 	case cmd.Decision != schedule.Pass: // its client waits in vain
 		if cmd.Decision == schedule.LostReply {

@@ -463,6 +463,10 @@ func TestCommandsAreLookedAtInTurn(t *testing.T) {
 	p.gate.Look = func(cmd *Command, carryOut func()) {
 		looked <- "before " + cmd.Name
 		carryOut()
+		if cmd.Name == "blpop" {
+			time.Sleep(10 * time.Millisecond)
+			assert.False(t, isClosed(cmd.Done()), "it is done only once somebody has looked")
+		}
 		looked <- "after " + cmd.Name + ": " + cmd.Reply
 	}
 	p.client.sends("GET k", "SET k 1", "PING", "BLPOP l 0", "GET k")

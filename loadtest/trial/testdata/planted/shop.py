@@ -1,7 +1,7 @@
 """A small shop, with a defect in its lock: PORT=8001 REDIS_URL=redis://127.0.0.1:6379 python3 shop.py DEFECT
 
 POST /decrease sells one unit under a lock whose lease is 2 s. It answers 200 sold, 409 sold out, 423 busy, or 500 after
-an exception. The shops from right to buyers have no defect; each other one has the one that it is named for.
+an exception. The shops from right to lock-free-gauge have no defect; each other one has the one that it is named for.
 """
 import os, secrets, sys, threading, time, traceback
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -221,6 +221,9 @@ class Functions(Renewed, ByFunctions):
 class Buyers(Right):
     """No lock: one script takes a unit, and notes who asked for one."""
     def order(self): return 200 if TAKE_ONE([STOCK, BUYERS], [self.customer]) else 409
+
+class LockFreeGauge(Gauge, LockFree):
+    """It has no lock, and counts the orders in flight."""
 
 class DelWithoutLook(Right):  # the release deletes the key, whoever has it
     def release(self): redis.delete(self.key)
