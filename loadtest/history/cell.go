@@ -16,7 +16,7 @@ type Cell struct {
 	// Repetition counts from 1.
 	Repetition int    `json:"repetition"`
 	Product    string `json:"product"`
-	// NotAsked is nil if the cell was run. One that was not run, or told nothing, has passed nothing.
+	// NotAsked is nil if the cell was run. One that was not run, or was inconclusive, has passed nothing.
 	NotAsked *NotAsked `json:"not_asked,omitempty"`
 
 	Start     time.Time  `json:"start"`
@@ -85,13 +85,13 @@ const (
 	Trial  Kind = "try"
 )
 
-// IsUnlisted reports whether the cell is no scenario of the table. What is expected of it stands in Breaks.
+// IsUnlisted reports whether the cell is no scenario of the table. Breaks has what is expected of it.
 func (c *Cell) IsUnlisted() bool { return c.Kind != Ladder }
 
 // Heading returns the scenario as it is printed, after the kind of the experiment, if that is not the ladder's.
 func (c *Cell) Heading() string { return strings.TrimSpace(string(c.Kind) + " " + c.Scenario) }
 
-// NotAsked is a cell that was not run, or whose run told nothing.
+// NotAsked says why a cell was not run, or was inconclusive.
 type NotAsked struct {
 	Reason string `json:"reason"` // such as "needs 5 nodes"
 }
@@ -144,12 +144,12 @@ type Fault struct {
 	End  Instant `json:"end"`
 }
 
-// A FaultKind says what became of the instance's process. It is empty if that went on.
+// A FaultKind says what became of the instance's process. It is empty if the process went on.
 type FaultKind string
 
 // The kinds of faults of a process.
 const (
-	FaultStop FaultKind = "stop" // it stood still from At to End
+	FaultStop FaultKind = "stop" // it was stopped from At to End
 	FaultKill FaultKind = "kill" // it died
 )
 

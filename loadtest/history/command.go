@@ -29,8 +29,7 @@ func (c *Command) effect() Effect {
 	return e
 }
 
-// named returns what a command of this name does, as docs/contract.md tells it to those who write a service of their
-// own.
+// named returns what a command of this name does, by the names that docs/contract.md defines.
 func (c *Command) named() Effect {
 	e, known := ofLock[c.Cmd]
 	if !known {
@@ -98,11 +97,11 @@ func (c *Command) answeredWrite() bool {
 	return c.Cmd != "set" && c.Cmd != "eval:write" || c.Reply == "" || c.succeeded()
 }
 
-// Acquires reports whether the command takes a lock if nobody has it. A SET may also be a write of the stock: see
+// Acquires reports whether the command acquires a lock if it is free. A SET may also be a write of the stock: see
 // [Command.WritesStock].
 func (c *Command) Acquires() bool { return c.effect().has(acquires) }
 
-// AcquiresAlone reports whether success of this acquire proves that nobody else had the lock.
+// AcquiresAlone reports whether success of this acquire proves that no other order held the lock.
 func (c *Command) AcquiresAlone() bool {
 	e := c.effect()
 	return e.has(acquires) && !e.has(Beside)
@@ -111,12 +110,12 @@ func (c *Command) AcquiresAlone() bool {
 // Endless reports whether the command, if it succeeds, leaves the lock without a TTL.
 func (c *Command) Endless() bool { return c.effect().has(Endless) }
 
-// Renews reports whether the command prolongs a lock if it is the sender's, or makes it so. A look does not tell whose
+// Renews reports whether the command prolongs a lock if it is the sender's, or makes it so. A look does not show whose
 // the lock was.
 func (c *Command) Renews() bool { return c.effect().has(owned) }
 
-// Prolongs reports whether the command gives a lock a new end, whoever has it: success shows only that the lock was
-// there.
+// Prolongs reports whether the command gives a lock a new expiry, whoever holds it: success shows only that the lock
+// was there.
 func (c *Command) Prolongs() bool { return c.effect().has(renews) }
 
 // Releases reports whether the command removes a lock.

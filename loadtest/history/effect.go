@@ -9,24 +9,24 @@ import (
 type Source string
 
 const (
-	// Told is by its sender: the command's name, reply and error decide.
+	// Told means that its sender reported it: the command's name, reply and error decide.
 	Told Source = ""
-	// Looked is by looks at the server before it and after it. Then its effect decides, whatever its name and reply: a
-	// foreign client takes a lock by a script without a name.
+	// Looked means that the server's data were read before it and after it. Then its effect decides, whatever its name
+	// and reply: a foreign client takes a lock by a script without a name.
 	Looked Source = "looked"
-	// Unseen is by a wire that carried it while nobody looked at the server: its name and reply decide.
+	// Unseen means that a wire carried it while nobody looked at the server: its name and reply decide.
 	Unseen Source = "unseen"
 	// ReplyLost means that no reply came, and nobody looked: it may have been done, or may yet be.
 	ReplyLost Source = "reply-lost"
 )
 
-// An Effect is what a command did to a lock or to the stock: a set of flags. An effect on a lock does not tell whose
+// An Effect is what a command did to a lock or to the stock: a set of flags. An effect on a lock does not show whose
 // the lock was.
 type Effect uint16
 
 const (
 	acquires Effect = 1 << iota // asks for the lock
-	renews                      // gives the lock a new end, or another value of the same holder
+	renews                      // gives the lock a new expiry, or another value of the same holder
 	releases                    // removes the lock, or one holder of several
 	reads                       // the stock
 	writes                      // the stock
@@ -46,7 +46,7 @@ const (
 	EffectTried = acquires
 	// EffectAcquired made the sender a holder.
 	EffectAcquired = acquires | done
-	// EffectRenewed gave the lock a new end, or another value of the same holder.
+	// EffectRenewed gave the lock a new expiry, or another value of the same holder.
 	EffectRenewed = renews | done
 	// EffectReleased removed the lock, or one holder of several.
 	EffectReleased = releases | done

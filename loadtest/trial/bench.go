@@ -43,7 +43,7 @@ type bench struct {
 	extra   []history.Op  // of the trial itself
 	stalled time.Duration // the longest time for which this process did not get a processor
 	initial int64         // the stock at the beginning
-	before  int           // so many writes of the stock are of cells before
+	before  int           // writes of the stock by the cells before
 	blind   atomic.Bool   // nobody looks
 
 	trapsMu sync.Mutex

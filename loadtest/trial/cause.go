@@ -11,7 +11,7 @@ import (
 	"stockapi/loadtest/report/terminal"
 )
 
-// What breaks by design is what the mended rung of a lock's family breaks under that fault, whoever wrote it: a lease
+// What breaks by design is what the repaired rung of a lock's family breaks under that fault, whoever wrote it: a lease
 // that nobody renews (v4), one that is renewed (v5.5), a fenced write (v15). A write that depends on what is there
 // (v17) breaks under none.
 var byDesign = map[string]map[string]string{
@@ -105,7 +105,7 @@ func (d *effect) before(other *effect) bool { return d.Conn == other.Conn && d.C
 
 func (d *effect) sold() bool { return d.WritesStock() && d.Wrote() }
 
-// A course goes through the effects of one order, with what it has of the lock, until one is a defect.
+// A course goes through the effects of one order, with the keys of the lock that it holds, until one is a defect.
 type course struct {
 	*bench
 	record map[*order][]observation
@@ -175,12 +175,12 @@ func (b *bench) waits(commands []observation) (waits bool) {
 	return waits
 }
 
-// freeAt reports whether nobody had the lock at that moment, and since when. A lock that nobody renews ends after a
+// freeAt reports whether the lock was free at that moment, and since when. A lock that nobody renews ends after a
 // lease, 0 means never.
 func (b *bench) freeAt(
 	then time.Time, record map[*order][]observation, lease time.Duration,
 ) (since time.Time, free bool) {
-	has := map[string]time.Time{} // the keys that somebody has, and when each was taken or renewed last
+	has := map[string]time.Time{} // the keys that are held, and when each was acquired or renewed last
 	for _, d := range b.inOrder(record) {
 		switch {
 		case d.Sent.After(then):
@@ -200,8 +200,8 @@ func (b *bench) freeAt(
 	return since, len(has) == 0
 }
 
-// keptOut returns the defect that kept fresh orders out, where the commands show it although the machine was busy: a
-// key that stood, or a waiter that slept, for as long as a verdict asks and the longest stall besides.
+// keptOut returns the defect that kept fresh orders out, if the commands show it although the machine was busy: a key
+// stayed, or a waiter slept, for longer than the verdict allows and the longest stall explains.
 func (b *bench) keptOut(c *history.Cell, record map[*order][]observation) *history.Defect {
 	last := history.Op{Outcome: history.Sold}
 	for _, op := range c.Ops {
@@ -220,8 +220,8 @@ func (b *bench) keptOut(c *history.Cell, record map[*order][]observation) *histo
 	return nil
 }
 
-// stands tells of a key that an order found for longer than a fresh order may take after the order that took it last
-// was over. Of holders beside others nobody knows whose the key is.
+// stands returns a defect if an order still found a key for longer than a fresh order may take after the end of the
+// order that acquired it last. Of several holders it is not known whose the key is.
 func (b *bench) stands(o *order, record map[*order][]observation) *history.Defect {
 	for _, d := range effectsOf(record[o]) {
 		owner := b.ownerBefore(&d, record)
@@ -254,8 +254,8 @@ func (b *bench) workedUntil(o *order) time.Time {
 	return o.ended
 }
 
-// sleeps tells of an order that had asked for the lock, and did not ask again though it was free, by a release or by
-// the end of a lease.
+// sleeps returns a defect if an order that had asked for the lock did not poll though it was free, by a release or as
+// its lease had expired.
 func (b *bench) sleeps(o *order, record map[*order][]observation) *history.Defect {
 	freed, free := b.freeAt(o.over, record, b.passport.TTL)
 	freed = later(freed, o.sent)
@@ -299,7 +299,8 @@ func (c *course) next(d *effect) *history.Defect {
 	return nil
 }
 
-// acquire is the effect of an order that acquires a key of the lock. If it has that already, it is a renewal.
+// acquire notes that the order acquires a key of the lock, and returns the defect that it is; nil if it is none. If the
+// order holds the key already, it is a renewal.
 func (c *course) acquire(d *effect, name string) *history.Defect {
 	if took, has := c.has[d.Key]; has {
 		if other := c.holder(c.record, c.order, d); other != nil {
@@ -329,7 +330,7 @@ func (b *bench) holder(record map[*order][]observation, not *order, taken *effec
 			switch {
 			case d.Key != taken.Key || !d.Sent.Before(taken.Sent):
 			case d.took(), d.Prolongs():
-				has = d.Sent.Add(-b.stalled) // the other command may have come to the Redis by so much later
+				has = d.Sent.Add(-b.stalled) // the other command may have arrived at the Redis that much later
 			case d.Releases():
 				has = time.Time{}
 			}

@@ -14,8 +14,8 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// replyOf is a trap for the reply of a step at an instance, when it has done what that step does. If an order sends the
-// same several times, it is the one that comes as many commands after the acquire as in a plain sale.
+// replyOf is a trap for the reply to a step's command at an instance, if that had the step's effect. Of several such
+// commands of an order it is the one that has the same place after the acquire as in a plain sale.
 func (b *bench) replyOf(at int, s *step) *trap {
 	early, ahead := b.passport.comesEarly(s), b.passport.aheadOf(s)
 	var taken time.Time // when the lock was taken last
@@ -41,7 +41,7 @@ func (b *bench) replyOf(at int, s *step) *trap {
 		}}
 }
 
-// hasLock returns when an instance took the lock last, zero if it has released it since.
+// hasLock returns when an instance acquired the lock last, zero if it has released it since.
 func (b *bench) hasLock(at int) (since time.Time) {
 	for _, d := range effectsOf(b.sentBy(at)) {
 		switch {
@@ -499,7 +499,7 @@ func waiterUnheard(is func(*wire.Command) bool, does schedule.Decision) func(*be
 // remove brings the lock to rest, as if somebody had removed it.
 func (b *bench) remove() error { return b.putLocks(nil) }
 
-// putLocks makes the keys of the lock as they are in those states, at rest where there is none.
+// putLocks puts the keys of the lock into those states, and the others to rest.
 func (b *bench) putLocks(held map[wire.Key]wire.KeyState) error {
 	return b.alone(func(to *redis.Client) (err error) {
 		for _, lock := range b.passport.locks {
@@ -539,7 +539,7 @@ func keyRemoved(renewed bool) func(b *bench, anna *order, held *trap) string {
 	}
 }
 
-// busy puts the lock's keys back as they were when somebody had them, without a TTL, until the order has ended.
+// busy puts the lock's keys into the state in which an order held them, without a TTL, until Anna's order has ended.
 func busy(b *bench) string {
 	p, since := b.passport, time.Now()
 	if err := b.putLocks(p.held); err != nil {
@@ -569,7 +569,7 @@ func busy(b *bench) string {
 // us is the name by which the trial itself takes part.
 const us = "loadtest"
 
-// serverRestart does what a restart of the Redis does that keeps the stock, and what was there before the first order.
+// serverRestart has the effect of a restart that keeps the stock, and what was there before the first order.
 func serverRestart(b *bench, anna *order, _ *trap) string {
 	b.note(anna, time.Now(), "", "the Redis restarted")
 	err := b.alone(func(to *redis.Client) error {

@@ -384,8 +384,8 @@ func (b *bench) holdOne() (again bool, err error) {
 	return again, b.looker.Load().Err()
 }
 
-// wasLetIn reports whether an order wrote the stock at once, although another one had had the lock since then: so it is
-// none.
+// wasLetIn reports whether an order wrote the stock at once, although another one held what was taken for the lock: it
+// is none, then.
 func (b *bench) wasLetIn(o *order, wrote, held time.Time) bool {
 	return wrote.Sub(o.sent) < b.soon() && wrote.Sub(held) < b.passport.lease()
 }

@@ -11,7 +11,7 @@ import (
 
 // A lock is a difference of states. What each of three sales changes before it writes the stock, and changes back, is a
 // lock if it keeps another order from the stock. So fences and counters of orders are none, as they stay, nor is a
-// gauge of orders in flight, which keeps nobody out.
+// gauge of orders in flight, which keeps no order out.
 
 // learnLocks finds out which keys make the lock, and how it is taken and released.
 func (b *bench) learnLocks() (err error) {
@@ -120,7 +120,7 @@ func (p *Passport) onLock(name string) bool {
 	return slices.ContainsFunc(p.locks, func(l wire.Lock) bool { return l.Name == name })
 }
 
-// setLocks notes of what the lock consists.
+// setLocks notes the keys that make up the lock.
 func (p *Passport) setLocks(locks []wire.Lock) {
 	p.locks, p.Locks = locks, nil
 	for i := range locks {
@@ -216,8 +216,8 @@ func (s *sale) waitedFor(key *wire.Lock) bool {
 	return false
 }
 
-// dropsIdle drops those of several keys that keep nobody out: with the others held and that one at rest, an order at b
-// does not get to the stock either. A gauge of orders under way is such a key, or a line of waiters. One that is like
+// dropsIdle drops those of several keys that keep no order out: with the others held and that one at rest, an order at
+// b does not reach the stock either. A gauge of orders in flight is such a key, or a queue of waiters. One that is like
 // another stays, since most of several keys may be enough.
 func (b *bench) dropsIdle() (dropped bool, err error) {
 	p := b.passport
@@ -246,8 +246,8 @@ func (b *bench) dropsIdle() (dropped bool, err error) {
 	return dropped, nil
 }
 
-// keepsOut reports whether an order at b does not get to the stock while these keys are as when somebody holds the
-// lock, and the others of the lock are at rest.
+// keepsOut reports whether an order at b does not reach the stock while these keys are held, and the others of the lock
+// are at rest.
 func (b *bench) keepsOut(locks []wire.Lock) bool {
 	held := map[wire.Key]wire.KeyState{}
 	for _, l := range locks {

@@ -32,7 +32,7 @@ func ParseRequest(text string) (r Request, err error) {
 }
 
 const (
-	// leastHTTPTime is longer than libraries try again, and mostHTTPTime bounds how long a cell takes.
+	// leastHTTPTime is longer than libraries retry, and mostHTTPTime bounds how long a cell takes.
 	leastHTTPTime, mostHTTPTime = 20 * time.Second, time.Minute
 	// mostOfBody bounds what is read of an answer.
 	mostOfBody = 64 << 10

@@ -46,7 +46,7 @@ type Passport struct {
 	ours                         shapes   // the digests of scripts that several orders have sent; nil: any is
 
 	locks  []wire.Lock
-	held   map[wire.Key]wire.KeyState // the locks' keys while somebody has the lock
+	held   map[wire.Key]wire.KeyState // the locks' keys while the lock is held
 	before map[wire.Key]wire.KeyState // the server before the first order
 }
 
@@ -122,7 +122,7 @@ func (p *Passport) comesEarly(s *step) bool {
 	return slices.ContainsFunc(p.steps[:max(0, first)], func(one step) bool { return one.shape == s.shape })
 }
 
-// aheadOf returns how many commands like that step's a sale sends before it, since it has taken the lock.
+// aheadOf returns how many commands like that step's a sale sends between its acquire and that step.
 func (p *Passport) aheadOf(s *step) (n int) {
 	for i := range p.steps {
 		switch one := &p.steps[i]; {
@@ -170,7 +170,7 @@ func (p *Passport) afterWrite() (release []step) {
 // lease returns how long the lock stays if nobody renews or releases it.
 func (p *Passport) lease() time.Duration { return cmp.Or(p.TTL, 2*time.Second) }
 
-// family is the kind of a lock, by the mended rung of its kind.
+// family is the kind of a lock, by the repaired rung of its kind.
 func (p *Passport) family() string {
 	switch {
 	case len(p.Locks) == 0 && p.Apart == "" && p.lockFree:
@@ -209,7 +209,7 @@ func (p *Passport) Closest() string {
 // withWrite is how a lock is released by the command that writes the stock.
 const withWrite = "the command that writes the stock"
 
-// overwrites reports whether the lock is taken by a SET that does not look whether somebody has it.
+// overwrites reports whether the lock is acquired by a SET that does not check whether it is free.
 func (p *Passport) overwrites() bool {
 	if len(p.acquire) == 0 || !strings.EqualFold(p.acquire[0], "set") {
 		return false

@@ -33,7 +33,7 @@ func TestAPassportOfASale(t *testing.T) {
 		held          int // the step before the write
 		misread       string
 		early         bool
-		ahead         int // so many like it come before it under the lock
+		ahead         int // commands like it that precede it under the lock
 	}{
 		{"right", []step{take, read, write, free}, "a script", "v4", 1, "", false, 0},
 		{"a read before the lock", []step{read, take, write, free}, "a script", "v4", 1,

@@ -70,7 +70,7 @@ func (b *bench) heal() {
 	}
 }
 
-// endOf returns when an order had ended: when it was answered, or when its instance gave the lock back for a customer
+// endOf returns when an order had ended: when it was answered, or when its instance released the lock for a customer
 // who had left.
 func endOf(o *order, commands []observation) (end time.Time) {
 	end = o.over
@@ -128,8 +128,8 @@ func (b *bench) freshAt(at int, since time.Time) (own []*order, stuck bool) {
 }
 
 // alreadyAt returns the orders that have come to an instance since then in vain, and when the last one sold, from which
-// the time of the next one is counted. It is stuck if an order that came before still found the lock taken when nobody
-// should have had it.
+// the time of the next one is counted. It is stuck if an order that came before still found the lock taken when it
+// should have been free.
 func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]observation) (
 	own []*order, turn time.Time, stuck bool,
 ) {

@@ -45,8 +45,8 @@ func TestFreshOrdersAskEachInstance(t *testing.T) {
 	}
 }
 
-// Who came since Anna's end in vain shows that nobody gets through, and who sold shows from when on the next one may be
-// asked. Anna ends at 1 s, and an order has 4 s.
+// An order that came since Anna's end in vain shows that none gets through, and one that sold shows from when on the
+// next one may be asked. Anna ends at 1 s, and an order has 4 s.
 func TestOrdersThatCameBeforeFreshOnes(t *testing.T) {
 	for _, one := range []struct {
 		what  string
@@ -98,7 +98,7 @@ func TestEndOfAnOrder(t *testing.T) {
 	assert.Equal(t, f.after(90), endOf(anna, nil))
 }
 
-// Of a cell whose order was given up nobody knows what would have come of it, unless the fault ended its wait.
+// A cell with an order that was given up is inconclusive, unless the fault ended its wait.
 func TestAnOrderThatIsGivenUpAsksNothing(t *testing.T) {
 	f := forge()
 	anna := f.order("anna", atA, history.Unknown, 0, 0, f.tried(10))

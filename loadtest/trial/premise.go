@@ -160,8 +160,8 @@ func waited(b *bench, record map[*order][]observation) string {
 	return either(slices.ContainsFunc(record[b.annas()], asked), "", "Anna had not asked for the lock yet")
 }
 
-// givenUp says which order still waited when its time was over: what would have come of it nobody knows. A customer who
-// hangs up, or whose instance is killed, waits no more.
+// givenUp says which order still waited at its timeout: its outcome is unknown. A customer who hangs up, or whose
+// instance is killed, waits no more.
 func (b *bench) givenUp() string {
 	for _, o := range b.orders {
 		if o.phase == history.Buy && o.waited {

@@ -183,8 +183,8 @@ func (b *bench) isAlone(o *order, record map[*order][]observation) bool {
 	})
 }
 
-// isOver reports whether an instance did nothing more by then for an order whose customer had left: it had given the
-// lock back, or had never taken it, and sent nothing for so long that it waits no more.
+// isOver reports whether an instance did nothing more by then for an order whose customer had left: it had released the
+// lock, or had never acquired it and sent nothing for so long that it no longer waits.
 func (o *order) isOver(commands []observation, then time.Time) bool {
 	last, took, released := o.over, false, false
 	for _, c := range commands {
@@ -320,8 +320,8 @@ func (b *bench) complete(c *history.Cell, f fault) (record map[*order][]observat
 	return record, nil
 }
 
-// ops returns the orders as a history has them. Where one of several wrote the stock before fresh orders came, nobody
-// knows which of them has sold.
+// ops returns the orders as a history has them. Where one of several wrote the stock before fresh orders came, it is
+// not known which of them has sold.
 func (b *bench) ops(
 	record map[*order][]observation, units map[*order][]int64, looked bool, fresh time.Time,
 ) []history.Op {

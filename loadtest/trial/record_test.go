@@ -266,7 +266,7 @@ func TestNobodysCommandsShowNoDefect(t *testing.T) {
 	}
 }
 
-// Who has sold is not known if one of several orders wrote the stock, and no unit is missing.
+// Which order sold is not known if one of several wrote the stock, and no unit is missing.
 func TestNobodysWritesLeaveTheStockOpen(t *testing.T) {
 	f := forge()
 	anna := f.order("anna", atA, history.Unknown, 0, 0, f.tried(10))

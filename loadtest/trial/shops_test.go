@@ -28,7 +28,7 @@ type shop struct {
 	kind  string // the shop's only argument; "" for none
 	code  int    // the trial's exit code
 	cause string // how the cause that it names begins; "" if there is no defect
-	cell  string // the cells that tell; "": all quick ones are played
+	cell  string // the cells that show it; "": all quick ones are played
 }
 
 const (
@@ -36,7 +36,7 @@ const (
 	inGo     = "testdata/right/shop.go"
 	inNode   = "testdata/right/shop.js"
 
-	telling = "two-instances,crash 1,late-release,key-removed 1,busy" // what comes of a wrong idea of the lock
+	telling = "two-instances,crash 1,late-release,key-removed 1,busy" // those that fail if the lock is mistaken
 )
 
 // shops are those with one defect each, and those without. Leases that nobody renews break under slow work and pauses:

@@ -211,10 +211,10 @@ func isVoid(c *history.Cell) bool {
 	return c.Defect == nil && history.Worst(c.Findings) == history.Invalid
 }
 
-// IsUnmeasured reports whether a cell that could be had is void.
+// IsUnmeasured reports whether a cell that could be played is void.
 func IsUnmeasured(c *history.Cell) bool { return c.NotAsked == nil && isVoid(c) }
 
-// one plays one cell if it can be had.
+// one plays a cell if the shop meets its requirements.
 func (t *Trial) one(ctx context.Context, f fault) (*history.Cell, error) {
 	for _, need := range append([]requirement{f.aShortLease}, f.needs...) {
 		if why := need(t.passport); why != "" {
@@ -224,7 +224,7 @@ func (t *Trial) one(ctx context.Context, f fault) (*history.Cell, error) {
 	return t.once(ctx, f)
 }
 
-// notAsked returns a cell that was not played, or told nothing.
+// notAsked returns a cell that was not played, or was inconclusive.
 func (t *Trial) notAsked(f fault, why string) *history.Cell {
 	c := t.newCell(f)
 	c.NotAsked = &history.NotAsked{Reason: why}

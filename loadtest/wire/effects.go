@@ -54,7 +54,7 @@ func (l *Looker) effects(c *execution, before, after map[Key]KeyState) (all []ke
 	return all
 }
 
-// onStock tells the effect on the stock. A write may have left it as it was.
+// onStock returns the effect on the stock. A write may have left it as it was.
 func (l *Looker) onStock(c *execution, before, after map[Key]KeyState) history.Effect {
 	key := l.stock.key()
 	wrote := before[key].Parts[l.stock.Field] != after[key].Parts[l.stock.Field]
@@ -83,7 +83,8 @@ func (c *execution) on(t table, key Key) (lines []line) {
 	return lines
 }
 
-// mayWrite reports whether a line is a write that may have done something: the reply of a command of its own tells.
+// mayWrite reports whether a line is a write that may have done something. Outside scripts and transactions its reply
+// decides.
 func (c *execution) mayWrite(t table, one line) bool {
 	return t.has(one.args, "write") && (one.script || c.exec || !c.failed && c.reply != "(nil)")
 }
@@ -100,8 +101,8 @@ type difference struct {
 	over          bool     // it was set, whatever was there
 }
 
-// difference tells what a command did to a lock. Whether a key was there is decided by its TTL and the server's clock:
-// it may have expired since the look.
+// difference returns what a command did to a lock. Whether a key was there is decided by its TTL and the server's
+// clock: it may have expired since the look.
 func (t table) difference(c *execution, lock *Lock, before, after KeyState) *difference {
 	d := &difference{lock: lock, before: before, after: after}
 	for i, one := range c.on(t, lock.Key) {
@@ -145,8 +146,8 @@ func isPlainSet(args []string) bool {
 	return false
 }
 
-// effect tells the effect on the lock, and whether the command counted on, or back, a lock that was held before it and
-// after it. It tells nothing of whose the lock was.
+// effect returns the effect on the lock, and whether the command counted on, or back, a lock that was held before it
+// and after it. It does not show whose the lock was.
 func (d *difference) effect() (e history.Effect, stepped bool) {
 	had, has := d.lock.holders(&d.before), d.lock.holders(&d.after)
 	came, gone := missing(has, had), missing(had, has)
@@ -204,7 +205,7 @@ func missing(parts, others map[string]part) bool {
 	return false
 }
 
-// ofHolder tells the effect on a lock that had the same holders before and after.
+// ofHolder returns the effect on a lock that had the same holders before and after.
 func (d *difference) ofHolder(had, has map[string]part) (e history.Effect, stepped bool) {
 	changed := false
 	fixed := d.lock.Parts != nil || d.after.Kind == "string" // the part has no name of its holder's
@@ -254,7 +255,7 @@ func (d *difference) withTTL(e history.Effect) history.Effect {
 // rounding is how much later than a look tells a key may expire: both times are cut off at milliseconds.
 const rounding = 2 * time.Millisecond
 
-// hasOtherEnd reports whether the lock has another end than before. It is known to some ms.
+// hasOtherEnd reports whether the lock expires at another time than before, which is known to some ms.
 func (d *difference) hasOtherEnd() bool {
 	return d.before.Ends.IsZero() != d.after.Ends.IsZero() || d.after.Ends.Sub(d.before.Ends).Abs() > rounding
 }

@@ -113,7 +113,7 @@ func (l *Ledger) read() {
 	}
 }
 
-// add adds what a line tells.
+// add adds what a line shows.
 func (l *Ledger) add(one line, from string) {
 	if len(one.args) == 2 && strings.HasPrefix(one.args[1], markOfLedger) {
 		l.marks[one.args[1]] = true
@@ -170,7 +170,7 @@ var writesOf = map[string]struct{ sets, by, adds int }{
 	"del": {}, "unlink": {}, "getdel": {},
 }
 
-// endsOf are commands that change the end of a key alone.
+// endsOf are commands that change the expiry of a key alone.
 var endsOf = []string{"expire", "pexpire", "expireat", "pexpireat", "persist", "getex"}
 
 // after returns what the stock is after a command, nil if that is not known, and whether the command is about it.

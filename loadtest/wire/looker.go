@@ -109,7 +109,7 @@ func (l *Looker) Close() error { return l.monitor.Close() }
 
 // Around carries out a command when its turn has come, and looks before it and after it. carryOut sends it to the
 // server, waits for the reply and notes that in the command, and does nothing else: no other command comes to the
-// server meanwhile. A message has no turn, and neither has a command that may block there: see [Looker.wake].
+// server meanwhile. A message has no turn, and neither has a command that may block there: see [Looker.aroundBlocking].
 func (l *Looker) Around(cmd *Command, carryOut func()) {
 	switch {
 	case cmd.Message || cmd.Subscribes:

@@ -32,7 +32,7 @@ func (k Key) String() string {
 type KeyState struct {
 	At   time.Time // by the server's clock
 	Kind string    // none: there was no key
-	Ends time.Time // when its TTL is over, by the server's clock; zero: never
+	Ends time.Time // when it expires, by the server's clock; zero: never
 	// Parts are its parts, by their names: the value of a string, which has no name; the fields of a hash; the members of
 	// a set, or of a sorted set with their scores; the places of a list, from 0.
 	Parts map[string]string
@@ -49,10 +49,10 @@ type Lock struct {
 	// Parts are the names of the parts that make the lock. Nil: any that is not there at rest, as each holder has a name
 	// of its own.
 	Parts []string
-	// Rest is the key's state while nobody holds the lock.
+	// Rest is the key's state while the lock is free.
 	Rest KeyState
-	// Steps is by how much a counter differs from its rest while somebody holds it; 0 if that is not known. One that
-	// differs the other way is held by nobody.
+	// Steps is by how much a counter differs from its rest while it is held; 0 if that is not known. One that differs the
+	// other way is not held.
 	Steps int64
 }
 
@@ -100,7 +100,7 @@ func (l *Lock) IsLike(other Lock) bool {
 
 var numbers = regexp.MustCompile(`\d+`)
 
-// Held reports whether somebody holds the lock in that state of its key.
+// Held reports whether the lock is held in that state of its key.
 func (l *Lock) Held(s KeyState) bool { return len(l.holders(&s)) > 0 }
 
 // Differences returns the names of the parts that are not the same in the two states.
@@ -135,7 +135,7 @@ func (s *KeyState) part(name string) part {
 	return part{value, there}
 }
 
-// isZero reports whether a counter of that value counts nobody.
+// isZero reports whether a counter of that value counts no holder.
 func (p part) isZero() bool { return !p.there || p.value == "0" }
 
 // mostKeys bounds a snapshot.

@@ -28,7 +28,7 @@ func NewStore(index int, name, url string) (*Store, error) {
 	return &Store{&schedule.Server{Index: index, Name: name, Host: o.Addr}, redis.NewClient(o)}, nil
 }
 
-// A Holder holds a lock, by the data of a server, or is something else there that ends.
+// A Holder holds a lock, by the data of a server, or is something else there that expires.
 type Holder struct {
 	Key, Token string
 	Until      time.Time // when it ends; zero: it does not
