@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"regexp"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/history"
 )
 
 // TestLeague tries a lock of the league in Python, in Node and in Go: each breaks as its manifest expects. It installs
@@ -23,6 +26,33 @@ func TestLeague(t *testing.T) {
 	out, err := exec.Command("../league/run", "redis-py", "redlock5", "redsync").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	t.Logf("%s", out)
+}
+
+// TestLeagueTellsOfACell has league/run read a cell as try writes it: a defect that the manifest does not expect.
+func TestLeagueTellsOfACell(t *testing.T) {
+	need(t, "python3")
+	told, err := json.Marshal(map[string]any{"cells": []*history.Cell{{Kind: history.Trial, Scenario: "crash 1",
+		Defect:   &history.Defect{Cause: "no TTL, as v1", Shown: "a fresh request was not answered"},
+		Findings: []history.Finding{{Verdict: history.Liveness, Result: history.Broken}}}}})
+	require.NoError(t, err)
+	const script = `
+import importlib.machinery, importlib.util, json, sys
+loader = importlib.machinery.SourceFileLoader("run", "../league/run")
+run = importlib.util.module_from_spec(importlib.util.spec_from_loader("run", loader))
+sys.dont_write_bytecode = True
+loader.exec_module(run)
+run.attempt = lambda shop, only=(): json.loads(sys.argv[1])
+shop, families = {"name": "one", "family": "none"}, {"none": {"breaks": {}}}
+told = run.judge(shop, families)
+print(run.line(shop, families, told))
+print(*run.sentences(told), run.entry(shop, told, "crash"), sep="\n")
+`
+	out, err := exec.Command("python3", "-c", script, string(told)).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Equal(t, `one: SURPRISE: crash 1: expected nothing; then L 10 times
+* crash 1 L, **defect**, no TTL, as v1: a fresh request was not answered.
+**L**
+`, string(out))
 }
 
 // TestWhichLock holds README's rows of locks that people use to what the league found.

@@ -27,7 +27,7 @@ type tryFlags struct {
 	Stock   string        `default:"SET ProductStock_{product} {n}" placeholder:"COMMAND" help:"The Redis command that puts {n} units on the shelf: SET KEY {n}, or HSET KEY FIELD {n}."`
 	Sold    string        `placeholder:"REGEXP" help:"What the body of a sale matches, if the shop answers 2xx to everything."`
 	Within  time.Duration `default:"60s" help:"How long an instance may take to start."`
-	Quick   bool          `help:"Try the dozen cells that tell most."`
+	Quick   bool          `help:"Try the cells that tell most."`
 	Only    []string      `placeholder:"CELL" help:"Try these cells alone, such as 'reply-lost 1'."`
 	AtOnce  int           `default:"4" help:"Cells under way at a time."`
 	Out     string        `default:"out" placeholder:"DIR" help:"Write results.jsonl.gz, matrix.txt and report.html to DIR."`

@@ -505,29 +505,37 @@ func (b *bench) toldNo(record map[*order][]observation) *order {
 
 // howItRemoved says why an order removed another's lock.
 func (b *bench) howItRemoved(f history.Finding, record map[*order][]observation) string {
-	for _, o := range b.orders {
-		if len(f.Evidence) == 0 || f.Evidence[0].Orders[0] != b.Product+"-"+o.name {
-			continue
+	i := slices.IndexFunc(b.orders, func(o *order) bool {
+		return len(f.Evidence) > 0 && f.Evidence[0].Orders[0] == b.Product+"-"+o.name
+	})
+	if i < 0 {
+		return "it removed another's lock"
+	}
+	wrote, looked := false, false
+	for _, d := range effectsOf(record[b.orders[i]]) {
+		if d.Releases() {
+			return b.howItCompared(&d, looked, b.hasValueOf(&d, b.orders[i], record))
 		}
-		wrote, looked := false, false
-		for _, d := range effectsOf(record[o]) {
-			switch {
-			case d.Releases() && b.hasValueOf(&d, o, record):
-				return "its orders share one lock object, and release the lock by the last one's value"
-			case d.Releases() && isScript(d.Name) && !b.passport.Token:
-				return "one value for all orders: each releases the lock of any other"
-			case d.Releases() && isScript(d.Name):
-				return "it does not compare the whole value"
-			case d.Releases() && looked:
-				return "it looks and deletes in two commands, as v3; v4 fixes it"
-			case d.Releases():
-				return "it does not look at the value, as v2; v4 fixes it"
-			}
-			wrote = wrote || d.WritesStock()
-			looked = looked || wrote && b.passport.onLock(d.On())
-		}
+		wrote = wrote || d.WritesStock()
+		looked = looked || wrote && b.passport.onLock(d.On())
 	}
 	return "it removed another's lock"
+}
+
+// howItCompared says what was wrong with the comparison of a release that removed another's lock, by whether it looked
+// in a command before, and whether it had the other's value.
+func (b *bench) howItCompared(release *effect, looked, others bool) string {
+	switch {
+	case others:
+		return "its orders share one lock object, and release the lock by the last one's value"
+	case isScript(release.Name) && !b.passport.Token:
+		return "one value for all orders: each releases the lock of any other"
+	case isScript(release.Name):
+		return "it does not compare the whole value"
+	case looked:
+		return "it looks and deletes in two commands, as v3; v4 fixes it"
+	}
+	return "it does not look at the value, as v2; v4 fixes it"
 }
 
 // hasValueOf reports whether a release names a value by which another order acquired the lock, and its own did not.

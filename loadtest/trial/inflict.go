@@ -302,8 +302,7 @@ func lateRelease(b *bench, anna *order, release *trap) string {
 	}
 	bert := b.bertUntil(at, p.lease()+margin, works.sprung)
 	if !isClosed(works.sprung) {
-		return "Bert did not get the lock while Anna's release was held: " +
-			either(p.messages && p.Every == 0, asleep, "it may be renewed until then")
+		return "Bert did not get the lock while Anna's release was held: " + p.whyKept()
 	}
 	b.note(anna, since, "", "its release held for %s", round(time.Since(since)))
 	b.unset(release)
@@ -316,15 +315,14 @@ func lateRelease(b *bench, anna *order, release *trap) string {
 	return ""
 }
 
-// sameInstance holds the reply to Anna's write until Bert has the lock at her own instance, and lets her release it then.
-// A third order comes while he has it. If her release has his value, it takes his lock.
+// sameInstance holds the reply to Anna's write until Bert has the lock at her own instance, and lets her release it
+// then. A third order comes while he has it. If her release has his value, it takes his lock.
 func sameInstance(b *bench, anna *order, written *trap) string {
 	p, since := b.passport, time.Now()
 	works := b.set(b.replyOf(atA, p.beforeWrite()))
 	bert := b.bertUntil(atA, p.lease()+margin, works.sprung)
 	if !isClosed(works.sprung) {
-		return "Bert did not get the lock before Anna released it: " +
-			either(p.messages && p.Every == 0, asleep, "it may be renewed until then")
+		return "Bert did not get the lock before Anna released it: " + p.whyKept()
 	}
 	b.note(anna, since, "", "the reply to its write held for %s", round(time.Since(since)))
 	blocked := time.Now()
@@ -337,6 +335,17 @@ func sameInstance(b *bench, anna *order, written *trap) string {
 	b.unset(works)
 	<-bert.done
 	return ""
+}
+
+// whyKept says why nobody gets a lock although its holder is over its lease.
+func (p *Passport) whyKept() string {
+	switch {
+	case p.Every > 0:
+		return "it is renewed until then"
+	case p.messages:
+		return asleep
+	}
+	return "his commands may wait behind what is held, on one connection"
 }
 
 // isStep matches command number k of these of a sale.

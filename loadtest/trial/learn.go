@@ -464,10 +464,11 @@ func (b *bench) sentAgain(held *wire.Command) (again bool) {
 	return again
 }
 
-// watchRenewals tells how a lock was renewed whose order was held at that command.
+// watchRenewals tells how a lock was renewed whose order was held at that command. Keys of one lock are renewed together:
+// how often, one of them tells.
 func (b *bench) watchRenewals(held *wire.Command, commands []observation) {
 	p := b.passport
-	times := []time.Time{held.Sent}
+	times, key := []time.Time{held.Sent}, ""
 	for _, d := range effectsOf(commands) {
 		shape := b.shape(&d.Seen)
 		if !d.Prolongs() || d.Sent.Before(held.Answered) || p.writes[shape] {
@@ -475,7 +476,9 @@ func (b *bench) watchRenewals(held *wire.Command, commands []observation) {
 		}
 		p.renewals[shape] = true
 		p.Shared = p.Shared || d.Conn == held.Conn
-		times = append(times, d.Sent)
+		if key = cmp.Or(key, d.Key); d.Key == key {
+			times = append(times, d.Sent)
+		}
 	}
 	n := min(len(times), 3)
 	if n == 1 || p.Every > 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/wire"
 )
 
 // What a passport says of a lock goes by the steps of a plain sale.
@@ -87,4 +88,19 @@ func TestALongLeaseIsNotWaitedFor(t *testing.T) {
 	assert.Contains(t, (&fault{}).aShortLease(p), "a lease lasts 33m20s")
 	assert.Empty(t, (&fault{crowd: 1}).aShortLease(p))
 	assert.Empty(t, (&fault{}).aShortLease(&Passport{TTL: 30 * time.Second}))
+}
+
+// How often a lock is renewed goes by one of its keys: those of a majority are renewed together.
+func TestThePeriodOfRenewalsOfSeveralKeys(t *testing.T) {
+	f := forge()
+	var commands []observation
+	for _, ms := range []int{1000, 2000} {
+		for i, key := range []string{"lock:0", "lock:1", "lock:2"} {
+			renewal := f.command(ms+i, history.EffectRenewed, "eval", "renew", "1", key, "a token of its own")
+			renewal.effects[0].Key = key
+			commands = append(commands, renewal)
+		}
+	}
+	f.watchRenewals(&wire.Command{Seen: f.read(5).Seen}, commands)
+	assert.Equal(t, time.Second, f.passport.Every)
 }

@@ -19,6 +19,7 @@ import (
 type observation struct {
 	wire.Seen
 	effects []history.Command // one for each key; none if nobody looked
+	stepped bool              // it counted a lock on, or back, that was held before it and after it
 	cmd     *wire.Command
 }
 
@@ -57,6 +58,7 @@ func (b *bench) sentBy(at int) (all []observation) {
 			c.At, c.End = b.since(all[i].Sent), b.since(all[i].Answered)
 			if c.Source == history.Looked {
 				all[i].effects = append(all[i].effects, c)
+				all[i].stepped = all[i].stepped || looker.Stepped(cmd, c.Key)
 			}
 		}
 	}
@@ -73,7 +75,7 @@ func (b *bench) byOrder() map[*order][]observation {
 	}
 	for o := range record {
 		if o != nil {
-			b.resolve(record[o])
+			resolve(record[o])
 		}
 	}
 	return record
@@ -81,15 +83,14 @@ func (b *bench) byOrder() map[*order][]observation {
 
 // resolve takes back what the commands of one order only seem to have done to the lock. Of a counter, an order that
 // undoes its own vain step has done nothing. A look at a lock by its holder, or after the write, is no try.
-func (b *bench) resolve(commands []observation) {
-	looker, has, steps, wrote := b.looker.Load(), map[string]bool{}, map[string]int{}, false
+func resolve(commands []observation) {
+	has, steps, wrote := map[string]bool{}, map[string]int{}, false
 	for i := range commands {
 		for j := range commands[i].effects {
 			e := &commands[i].effects[j]
-			stepped := looker != nil && looker.Stepped(commands[i].cmd, e.Key)
 			switch e.Effect {
 			case history.EffectTried:
-				if stepped {
+				if commands[i].stepped {
 					steps[e.Key]++
 				} else if has[e.Key] || wrote {
 					e.Effect = history.EffectNothing

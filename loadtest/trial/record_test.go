@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -298,4 +299,59 @@ func TestACrowdsWriteMayTakeSeveralUnits(t *testing.T) {
 	}
 	units := f.unitsOfCrowd([]written{f.wrote(10, 0, 10, 7, false)})
 	assert.Equal(t, map[*order][]int64{f.orders[0]: {8}, f.orders[1]: {9}, f.orders[2]: {10}}, units)
+}
+
+// Of a counter, the step back of a waiter undoes its vain step, wherever the number is then, and that of the holder
+// releases the lock. The holder's own looks are no tries.
+func TestStepsOfACounter(t *testing.T) {
+	f := forge()
+	step := func(ms int, effect history.Effect, verb string) observation {
+		c := f.command(ms, effect, verb, lockKey)
+		c.stepped = true
+		return c
+	}
+	incr, decr := step(20, history.EffectTried, "incr"), step(30, history.EffectReleased, "decr")
+	last := f.command(40, history.EffectReleased, "decr", lockKey) // to zero, as the holder has gone
+	look := f.command(50, history.EffectTried, "get", lockKey)
+	const nothing = history.EffectNothing
+	for _, one := range []struct {
+		what     string
+		commands []observation
+		want     []history.Effect
+	}{
+		{"a waiter steps back", []observation{incr, decr}, []history.Effect{history.EffectTried, nothing}},
+		{"a waiter steps back to zero", []observation{incr, last}, []history.Effect{history.EffectTried, nothing}},
+		{"the holder steps back beside a waiter", []observation{f.acquire(10), decr},
+			[]history.Effect{history.EffectAcquired, history.EffectReleased}},
+		{"a waiter gets the lock", []observation{incr, decr, f.acquire(35), last},
+			[]history.Effect{history.EffectTried, nothing, history.EffectAcquired, history.EffectReleased}},
+		{"a waiter looks", []observation{look}, []history.Effect{history.EffectTried}},
+		{"the holder looks", []observation{f.acquire(10), look}, []history.Effect{history.EffectAcquired, nothing}},
+		{"who has written looks", []observation{f.write(10), look}, []history.Effect{history.EffectWrote, nothing}},
+	} {
+		var commands []observation
+		for _, c := range one.commands {
+			c.effects = slices.Clone(c.effects)
+			commands = append(commands, c)
+		}
+		resolve(commands)
+		var got []history.Effect
+		for _, c := range commands {
+			got = append(got, c.effects[0].Effect)
+		}
+		assert.Equal(t, one.want, got, one.what)
+	}
+}
+
+// While the others at its instance wait for a reply that is held, an order is the only one that sends anything,
+// whatever value its commands name.
+func TestTheOnlyFreeOrder(t *testing.T) {
+	f := forge()
+	anna := f.order("anna", atA, history.Sold, 0, 90, f.acquire(10), f.write(30))
+	bert := f.order("bert", atA, history.Sold, 40, 200)
+	bert.blocked = span{f.after(50), f.after(80)}
+	assert.Nil(t, f.onlyFree(atA, f.after(45)), "both may have sent it")
+	assert.Same(t, anna, f.onlyFree(atA, f.after(60)))
+	assert.Nil(t, f.onlyFree(atB, f.after(60)))
+	assert.Nil(t, f.onlyFree(atA, f.after(85)))
 }

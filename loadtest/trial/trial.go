@@ -27,7 +27,7 @@ type Options struct {
 	Sold    *regexp.Regexp // what the body says of a sale; nil: the status tells
 	Within  time.Duration  // for the start of an instance
 
-	Quick  bool     // the dozen cells that tell most
+	Quick  bool     // the cells that tell most
 	Only   []string // the names of the cells; none: all
 	AtOnce int      // cells under way at a time
 
