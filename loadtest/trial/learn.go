@@ -231,7 +231,7 @@ func (p *Passport) tellReleased() {
 		if releases {
 			released, p.Early = true, p.Early || !wrote
 		}
-		if (wrote || released) && (releases || strings.HasSuffix(one.shape, " lock")) && !p.writes[one.shape] {
+		if (releases || wrote && !released && strings.HasSuffix(one.shape, " lock")) && !p.writes[one.shape] {
 			p.release = append(p.release, strings.ToLower(one.args[0]))
 		}
 	}

@@ -216,13 +216,14 @@ func (s *sale) waitedFor(key *wire.Lock) bool {
 	return false
 }
 
-// dropsIdle drops those of several keys that keep no order out: with the others held and that one at rest, an order at
-// b does not reach the stock either. A gauge of orders in flight is such a key, or a queue of waiters. One that is like
-// another stays, since most of several keys may be enough.
+// dropsIdle drops those of several keys, or parts of a key, that keep no order out: with the others held and that one at
+// rest, an order at b does not reach the stock either. A gauge of orders in flight is such a key, or a queue of waiters.
+// One that is like another stays, since most of several keys may be enough.
 func (b *bench) dropsIdle() (dropped bool, err error) {
 	p := b.passport
 	hold := p.beforeWrite()
-	if len(p.locks) < 2 || hold == nil || p.Early {
+	several := len(p.locks) > 1 || slices.ContainsFunc(p.locks, func(l wire.Lock) bool { return len(l.Parts) > 1 })
+	if !several || hold == nil || p.Early {
 		return false, nil
 	}
 	b.begin()
@@ -243,7 +244,31 @@ func (b *bench) dropsIdle() (dropped bool, err error) {
 			dropped = true
 		}
 	}
+	for i := range p.locks {
+		dropped = b.dropsIdleParts(i) || dropped
+	}
 	return dropped, nil
+}
+
+// dropsIdleParts does so for the parts of a key. The places of a list are not apart from each other.
+func (b *bench) dropsIdleParts(of int) (dropped bool) {
+	p := b.passport
+	for _, idle := range slices.Clone(p.locks[of].Parts) {
+		before := p.locks
+		fewer := slices.Clone(before) // a looker has those before
+		lock := &fewer[of]
+		if lock.Rest.Kind == "list" || p.held[lock.Key].Kind == "list" || len(lock.Parts) < 2 {
+			return dropped
+		}
+		lock.Parts = slices.DeleteFunc(slices.Clone(lock.Parts), func(part string) bool { return part == idle })
+		p.setLocks(fewer)
+		if !b.keepsOut(fewer) {
+			p.setLocks(before)
+			continue
+		}
+		dropped = true
+	}
+	return dropped
 }
 
 // keepsOut reports whether an order at b does not reach the stock while these keys are held, and the others of the lock

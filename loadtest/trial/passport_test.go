@@ -46,6 +46,8 @@ func TestAPassportOfASale(t *testing.T) {
 		{"the lock's other key after the read", []step{take, read, take, write, free}, "a script", "v4", 1, "", false, 0},
 		{"released with the write", []step{take, read, watch, atOnce}, withWrite, "v4", 1, "", false, 0},
 		{"a release of a field beside the stock", []step{take, read, write, beside}, "a script", "v4", 1, "", false, 0},
+		{"another field after the release", []step{take, read, write, free, one("hincrby lock")}, "a script", "v4", 1, "",
+			false, 0},
 		{"a release that watches", []step{take, read, write, watch, look, remove}, "WATCH, GET, EXEC", "v4",
 			1, "", false, 0},
 	} {

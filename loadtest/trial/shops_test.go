@@ -90,6 +90,7 @@ var shops = []shop{
 	{inPython, "sleeper", 1, "waiters wait for a message that a dead holder never sends", "crash 1"},
 	{inPython, "hasty", 1, "nobody wakes a waiter", "reply-late 2"},
 	{inPython, "shared-hash", 1, "no TTL", "crash 1"},
+	{inPython, "gauge-field", 1, "no TTL", "crash 1"},
 	{inPython, "beside-stock", 1, "no TTL", "crash 1"},
 	{inPython, "steps-back", 1, "no TTL", "crash 1"},
 	{inPython, "token-list", 1, "no TTL", "crash 1"},
@@ -99,8 +100,8 @@ var shops = []shop{
 // elsewhere are the locks of the planted shops that have another than lock:10000.
 var elsewhere = map[string][]string{
 	"lock-free": nil, "buyers": nil, "lock-free-gauge": nil, "no-lock": nil, "per-customer": nil, "per-instance": nil,
-	"database1": {"lock:10000 of database 1"}, "shared-hash": {"locks[10000]"}, "beside-stock": {"shelf[lock]"},
-	"token-list": {"tokens:10000"},
+	"database1": {"lock:10000 of database 1"}, "shared-hash": {"locks[10000]"}, "gauge-field": {"locks[10000]"},
+	"beside-stock": {"shelf[lock]"}, "token-list": {"tokens:10000"},
 }
 
 // locks returns what the passport of a planted shop names.

@@ -380,6 +380,12 @@ class SharedHash(Right):  # a field of a hash has no TTL
     def acquire(self): return redis.hsetnx(self.locks, self.field, self.token)
     def release(self): DELETE_FIELD([self.locks], [self.field, self.token])
 
+class GaugeField(SharedHash):  # nor has one beside a count of the orders in flight
+    def order(self):
+        redis.hincrby(self.locks, IN_FLIGHT, 1)
+        try: return super().order()
+        finally: redis.hincrby(self.locks, IN_FLIGHT, -1)
+
 class BesideStock(SharedHash):  # and so has none in the hash of the stock
     start, locks, field = Right.start, SHELF, "lock"
 
