@@ -463,8 +463,8 @@ func (b *bench) sentAgain(held *wire.Command) (again bool) {
 	return again
 }
 
-// watchRenewals tells how a lock was renewed whose order was held at that command. Keys of one lock are renewed together:
-// how often, one of them tells.
+// watchRenewals tells how a lock was renewed whose order was held at that command. Several keys are renewed together, and
+// one of them tells how often.
 func (b *bench) watchRenewals(held *wire.Command, commands []observation) {
 	p := b.passport
 	times, key := []time.Time{held.Sent}, ""
