@@ -358,6 +358,11 @@ func TestRemarks(t *testing.T) {
 		f.release(150))
 	assert.Equal(t, []string{"Bert's pexpire prolonged the lock of Anna: it does not look at the value"},
 		f.judge("two-instances").Remarks)
+	f = forge() // the instance renews Anna's lock while Bert waits there
+	f.passport.Kind, f.passport.Token, f.passport.Name = "string", false, true
+	f.order("anna", atA, history.Sold, 0, 3000, f.acquire(10), f.read(20), f.write(30), f.release(2500))
+	f.order("bert", atA, history.Busy, 100, 2000, f.tried(110), f.renewal(700, history.EffectRenewed))
+	assert.Empty(t, f.judge("late-release").Remarks)
 	f = forge()
 	f.order("anna", atA, history.Sold, 0, 3000, without(f.acquire(10)), f.tried(20), f.tried(1900), f.acquire(2020),
 		f.read(2030), f.write(2040), f.release(2050))

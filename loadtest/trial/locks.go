@@ -216,9 +216,9 @@ func (s *sale) waitedFor(key *wire.Lock) bool {
 	return false
 }
 
-// dropsIdle drops those of several keys, or parts of a key, that keep no order out: with the others held and that one at
-// rest, an order at b does not reach the stock either. A gauge of orders in flight is such a key, or a queue of waiters.
-// One that is like another stays, since most of several keys may be enough.
+// dropsIdle drops those of several keys, or parts of a key, that keep no order out: with the others held and that one
+// at rest, an order at b does not reach the stock either. A gauge of orders in flight is such a key, or a queue of
+// waiters. One that is like another stays, since most of several keys may be enough.
 func (b *bench) dropsIdle() (dropped bool, err error) {
 	p := b.passport
 	hold := p.beforeWrite()

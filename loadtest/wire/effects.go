@@ -255,7 +255,7 @@ func (d *difference) withTTL(e history.Effect) history.Effect {
 // rounding is how much later than a look tells a key may expire: both times are cut off at milliseconds.
 const rounding = 2 * time.Millisecond
 
-// hasOtherEnd reports whether the lock expires at another time than before, which is known to some ms.
+// hasOtherEnd reports whether the lock has another end than before. Servers before Redis 7 tell it to a ms or two.
 func (d *difference) hasOtherEnd() bool {
 	return d.before.Ends.IsZero() != d.after.Ends.IsZero() || d.after.Ends.Sub(d.before.Ends).Abs() > rounding
 }

@@ -1,8 +1,9 @@
 -- Says what keys are, without changing them.
--- ARGV the keys, each after the number of its database. Returns the server's time, as seconds and microseconds, and then
--- for each key: its type, its PTTL, and its parts, each as a name and a value: of a string the value, which has no name;
--- the fields of a hash; the members of a set, without a value, or of a sorted set, with their scores; the places of a
--- list, from 0. A key of more than 64 KB, or of another type, has none: its parts are 0.
+-- ARGV the keys, each after the number of its database. Returns the server's time, as seconds and microseconds, and
+-- then for each key: its type, when it ends, in ms, negative if it does not, and its parts, each as a name and a value:
+-- of a string the value, which has no name; the fields of a hash; the members of a set, without a value, or of a sorted
+-- set, with their scores; the places of a list, from 0. A key of more than 64 KB, or of another type, has none: its parts
+-- are 0.
 local most = 65536
 local parts = {
   string = function(key) return {'', redis.call('GET', key)} end,
@@ -23,13 +24,22 @@ local parts = {
     return all
   end,
 }
+-- endOf returns when a key ends. A server before Redis 7 tells only what is left of its TTL, by a clock that goes on.
+local function endOf(key)
+  local ends = redis.pcall('PEXPIRETIME', key)
+  if type(ends) == 'number' then
+    return ends
+  end
+  local now, left = redis.call('TIME'), redis.call('PTTL', key)
+  return left < 0 and left or now[1] * 1000 + math.floor(now[2] / 1000) + left
+end
 local time = redis.call('TIME')
 local looks = {time[1], time[2]}
 for i = 1, #ARGV, 2 do
   local key = ARGV[i + 1]
   redis.call('SELECT', ARGV[i])
   local kind = redis.call('TYPE', key).ok
-  local look = {kind, redis.call('PTTL', key), {}}
+  local look = {kind, endOf(key), {}}
   if kind ~= 'none' then
     local small = parts[kind] and redis.call('MEMORY', 'USAGE', key) <= most
     look[3] = small and parts[kind](key) or 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -80,6 +81,28 @@ func TestALookerSeesWhatScriptsDo(t *testing.T) {
 }
 
 // A command that blocks has no turn: the one that it waits for could never come. What nobody looked at has no effect.
+// A renewal is a later end: one that differs from look to look, as the server is slow, would be taken for one.
+func TestTheEndOfAKeyIsExactThoughALookTakesLong(t *testing.T) {
+	backendtest.Require(t)
+	rdb, ok := backendtest.Client(t, backendtest.StartRedis(t)).(*redis.Client)
+	require.True(t, ok)
+	var keys []Key
+	for i := range 50 {
+		keys = append(keys, Key{Name: fmt.Sprint("big", i)})
+		fields := map[string]any{}
+		for j := range 1000 {
+			fields[strconv.Itoa(j)] = "a value"
+		}
+		require.NoError(t, rdb.HSet(t.Context(), keys[i].Name, fields).Err())
+	}
+	lock := Key{Name: "lock"}
+	require.NoError(t, rdb.Set(t.Context(), lock.Name, "token", time.Minute).Err())
+	states, err := lookAt(t.Context(), rdb, append(keys, lock))
+	require.NoError(t, err)
+	assert.Equal(t, rdb.PExpireTime(t.Context(), lock.Name).Val().Milliseconds(), states[lock].Ends.UnixMilli())
+	assert.Zero(t, states[keys[0]].Ends)
+}
+
 func TestACommandThatBlocksKeepsNoOther(t *testing.T) {
 	backendtest.Require(t)
 	l, rdb := newLooker(t, backendtest.StartRedis(t))

@@ -207,7 +207,7 @@ func readStates(keys []Key, answer any) (map[Key]KeyState, error) {
 		}
 		s := KeyState{At: now, Kind: fmt.Sprint(one[0]), Parts: map[string]string{}}
 		if ms, ok := one[1].(int64); ok && ms >= 0 {
-			s.Ends = now.Truncate(time.Millisecond).Add(time.Duration(ms) * time.Millisecond)
+			s.Ends = time.UnixMilli(ms)
 		}
 		parts, known := one[2].([]any)
 		s.Opaque = !known
