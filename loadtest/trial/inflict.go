@@ -77,7 +77,9 @@ func onceAcquired(b *bench) *trap {
 // onceWritten is a trap for the reply that tells Anna that she has written the stock.
 func onceWritten(b *bench) *trap {
 	t := atWrite(schedule.Pass)(b)
-	t.reply = true
+	t.reply, t.did = true, func(effects []history.Command) bool { // a script may be that of the read, too
+		return anyOf(effects, func(c *history.Command) bool { return c.WritesStock() && !c.Refused() })
+	}
 	return t
 }
 
