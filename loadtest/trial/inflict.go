@@ -295,8 +295,7 @@ func lateRelease(b *bench, anna *order, release *trap) string {
 	}
 	bert := b.bertUntil(at, p.lease()+margin, works.sprung)
 	if !isClosed(works.sprung) {
-		return "Bert did not get the lock while Anna's release was held: " +
-			either(p.messages && p.Every == 0, asleep, "it may be renewed until then")
+		return "Bert did not get the lock while Anna's release was held: " + p.keptBack()
 	}
 	b.note(anna, since, "", "its release held for %s", round(time.Since(since)))
 	b.unset(release)
@@ -307,6 +306,18 @@ func lateRelease(b *bench, anna *order, release *trap) string {
 	b.unset(works)
 	<-bert.done
 	return ""
+}
+
+// keptBack says why an order may not get a lock whose lease should have ended.
+func (p *Passport) keptBack() string {
+	switch {
+	case p.Every > 0:
+	case p.messages:
+		return asleep
+	case p.Name:
+		return "orders of one instance may wait for each other there"
+	}
+	return "it may be renewed until then"
 }
 
 // isStep matches command number k of these of a sale.

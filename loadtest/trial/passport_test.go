@@ -102,3 +102,17 @@ func TestThePeriodOfRenewalsOfSeveralKeys(t *testing.T) {
 	f.watchRenewals(&wire.Command{Seen: f.read(5).Seen}, commands)
 	assert.Equal(t, time.Second, f.passport.Every)
 }
+
+// Why an order got no lock whose lease should have ended, though its release was held: a lock with a value for each
+// instance is tried at the holder's own.
+func TestWhatKeepsALockBack(t *testing.T) {
+	for why, p := range map[string]Passport{
+		"it may be renewed until then": {},
+		asleep:                         {messages: true, Name: true},
+		"orders of one instance may wait for each other there": {Name: true},
+	} {
+		assert.Equal(t, why, p.keptBack())
+		p.Every = time.Second
+		assert.Equal(t, "it may be renewed until then", p.keptBack())
+	}
+}
