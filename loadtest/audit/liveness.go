@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -23,7 +24,7 @@ func liveness(b *books) history.Finding {
 	if op := b.openProbe(last); op != nil {
 		return answer(history.Liveness, history.Indeterminate,
 			"%s answered a fresh request: %s: that does not show whether it got through, as a 409 would",
-			instance(b.Cell, op), op.Detail)
+			instance(b.Cell, op), said(op))
 	}
 	switch {
 	case !last.Done.Known():
@@ -98,8 +99,11 @@ func decisive(probes []*history.Op) *history.Op {
 
 func stuck(c *history.Cell, first, last *history.Op, text string) history.Finding {
 	if last.Status != 0 {
-		text += ", " + last.Instance + " answered: " + last.Detail
+		text += ", " + last.Instance + " answered: " + said(last)
 	}
 	e := evidence(before(c)+text, []history.Instant{first.Sent, last.Done}, first, last)
 	return broken(history.Liveness, []history.Evidence{e}, 1)
 }
+
+// said returns what a service answered: its status, if nothing more is known.
+func said(op *history.Op) string { return cmp.Or(op.Detail, strconv.Itoa(op.Status)) }

@@ -28,4 +28,7 @@ func TestAStoryOfAStuckLockBeginsWithTheFault(t *testing.T) {
 	assert.Equal(t, "order 1 on b, killed at +0.004 s: a fresh request did not get through in 9ms, "+
 		"a answered: 423 lock-busy",
 		audit.Story(findings(c)))
+	probe.Detail = "" // the service sends nothing besides its status
+	assert.Equal(t, "order 1 on b, killed at +0.004 s: a fresh request did not get through in 9ms, a answered: 423",
+		audit.Story(findings(c)))
 }

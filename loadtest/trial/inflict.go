@@ -346,6 +346,8 @@ func (p *Passport) whyKept() string {
 		return "it is renewed until then"
 	case p.messages:
 		return asleep
+	case p.Name:
+		return "orders of one instance may wait for each other there"
 	}
 	return "his commands may wait behind what is held, on one connection"
 }

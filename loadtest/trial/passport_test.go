@@ -106,3 +106,17 @@ func TestThePeriodOfRenewalsOfSeveralKeys(t *testing.T) {
 	f.watchRenewals(&wire.Command{Seen: f.read(5).Seen}, commands)
 	assert.Equal(t, time.Second, f.passport.Every)
 }
+
+// Why an order got no lock whose lease should have ended, though its release was held: a lock with a value for each
+// instance is tried at the holder's own.
+func TestWhatKeepsALockBack(t *testing.T) {
+	for why, p := range map[string]Passport{
+		"his commands may wait behind what is held, on one connection": {},
+		asleep: {messages: true, Name: true},
+		"orders of one instance may wait for each other there": {Name: true},
+	} {
+		assert.Equal(t, why, p.whyKept())
+		p.Every = time.Second
+		assert.Equal(t, "it is renewed until then", p.whyKept())
+	}
+}
