@@ -106,7 +106,8 @@ type difference struct {
 func (t table) difference(c *execution, lock *Lock, before, after KeyState) *difference {
 	d := &difference{lock: lock, before: before, after: after}
 	for i, one := range c.on(t, lock.Key) {
-		if i == 0 && !before.Ends.IsZero() && one.at.After(before.Ends.Add(rounding)) {
+		over := one.at.After(before.Ends.Add(rounding)) || c.foundNone(&one)
+		if i == 0 && !before.Ends.IsZero() && over {
 			d.before = KeyState{Kind: "none"}
 		}
 		d.touched = !c.failedOn()
@@ -128,6 +129,12 @@ func (d *difference) write(c *execution, args []string) {
 		d.again = d.again || d.removed
 	}
 	d.over = d.over || isPlainSet(args)
+}
+
+// foundNone reports whether the reply to a command of its own says that its key was not there.
+func (c *execution) foundNone(one *line) bool {
+	own, ofField := !one.script && !c.exec, strings.EqualFold(one.args[0], "hsetnx")
+	return own && !ofField && onlyIfAbsent(one.args) && !c.failed && c.reply != "(nil)" && c.reply != "0"
 }
 
 // failedOn reports whether the server answered with an error, and did nothing.

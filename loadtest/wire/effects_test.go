@@ -115,6 +115,10 @@ func TestEffectsOnALock(t *testing.T) {
 			history.EffectTried},
 		{"was taken while its TTL seemed to last for another ms", str("theirs", 1001*time.Millisecond), mine,
 			"eval; set lock t nx px 10000", "1", history.EffectAcquired},
+		{"was taken by the same value while its TTL seemed to last for another ms", str(token, 1001*time.Millisecond), mine,
+			"set lock t nx px 10000", "OK", history.EffectAcquired},
+		{"was taken for ever while its TTL seemed to last for another ms", str(token, 1001*time.Millisecond), str(token, 0),
+			"setnx lock t", "1", history.EffectAcquired | history.Endless},
 
 		{"renews", mine, str(token, 2*long), "pexpire lock 20000", "1", history.EffectRenewed},
 		{"renews by SET XX", mine, str(token, 2*long), "set lock t xx px 20000", "OK", history.EffectRenewed},
