@@ -91,7 +91,7 @@ func TestRueidisOverAWire(t *testing.T) {
 		assert.Equal(t, int64(i+2), n)
 	}
 	got := map[string]int{}
-	for _, one := range gate.Record() {
+	for _, one := range gate.Log() {
 		got[one.Name]++
 		assert.False(t, one.Sent.Before(one.Came) || one.Answered.Before(one.Sent), "%+v", one)
 	}
