@@ -293,7 +293,8 @@ func (c *class) decideTurn() (at string) {
 	return at
 }
 
-// tellShared tells the persons of a unit that was sold more than once of each other.
+// tellShared tells the persons of a unit that was sold more than once of each other. Orders end side by side, so that a
+// shorter list of its buyers may come after a longer one: it is old.
 func (c *class) tellShared(unit int64, buyers []string) {
 	for _, p := range c.persons {
 		own := slices.Index(buyers, p.name)
@@ -303,6 +304,9 @@ func (c *class) tellShared(unit int64, buyers []string) {
 		i := slices.IndexFunc(p.twice, func(t soldTwice) bool { return t.Unit == unit })
 		if i < 0 {
 			i, p.twice = len(p.twice), append(p.twice, soldTwice{Unit: unit})
+		}
+		if len(buyers) < p.twice[i].Times {
+			continue
 		}
 		p.twice[i].Times = len(buyers)
 		p.twice[i].With = slices.Delete(slices.Clone(buyers), own, own+1) // whoever has it twice stays

@@ -101,3 +101,14 @@ func TestPlacesOfAFullClass(t *testing.T) {
 		assert.Nil(t, second.votes[0])
 	})
 }
+
+// Orders end side by side: whoever was told of three buyers is not told of two afterwards.
+func TestBuyersWhoAreToldLate(t *testing.T) {
+	c := &class{}
+	p, err := c.join("", true)
+	require.NoError(t, err)
+	c.tellShared(100, []string{p.name, "b", "c"})
+	c.tellShared(100, []string{p.name, "b"})
+	require.Len(t, p.twice, 1)
+	assert.Equal(t, soldTwice{Unit: 100, Times: 3, With: []string{"b", "c"}}, p.twice[0])
+}
