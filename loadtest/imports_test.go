@@ -14,6 +14,7 @@ import (
 func TestImports(t *testing.T) {
 	all := importsOfTheModule(t)
 	assert.Equal(t, []string{"loadtest/history"}, all["loadtest/audit"])
+	assert.Equal(t, []string{"loadtest/history"}, all["loadtest/cause"])
 	for pkg, imports := range all {
 		for _, imported := range imports {
 			assert.True(t, isExplorer(pkg) || isLoadTest(pkg) == isLoadTest(imported) && !isExplorer(imported),

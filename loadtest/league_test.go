@@ -32,7 +32,7 @@ func TestLeague(t *testing.T) {
 func TestLeagueTellsOfACell(t *testing.T) {
 	need(t, "python3")
 	told, err := json.Marshal(map[string]any{"cells": []*history.Cell{{Kind: history.Trial, Scenario: "crash 1",
-		Defect:   &history.Defect{Cause: "no TTL, as v1", Shown: "a fresh request was not answered"},
+		Defect:   &history.Defect{Cause: "the lock has no TTL", Shown: "a fresh request was not answered"},
 		Findings: []history.Finding{{Verdict: history.Liveness, Result: history.Broken}}}}})
 	require.NoError(t, err)
 	const script = `
@@ -50,7 +50,7 @@ print(*run.sentences(told), run.entry(shop, told, "crash"), sep="\n")
 	out, err := exec.Command("python3", "-c", script, string(told)).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	assert.Equal(t, `one: SURPRISE: crash 1: expected nothing; then L 10 times
-* crash 1 L, **defect**, no TTL, as v1: a fresh request was not answered.
+* crash 1 L, **defect**, the lock has no TTL: a fresh request was not answered.
 **L**
 `, string(out))
 }

@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report"
 	"stockapi/loadtest/report/terminal"
@@ -184,7 +185,7 @@ func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, cells []*history.C
 			continue
 		}
 		fmt.Fprint(table, c.Scenario)
-		for _, v := range trial.Asked {
+		for _, v := range cause.Asked {
 			fmt.Fprintf(table, "\t%s", c.Finding(v).Result)
 		}
 		fmt.Fprintf(table, "\t%s\n", meaning(c))
@@ -255,6 +256,9 @@ func (f *tryFlags) tell(stdout io.Writer, cells []*history.Cell) int {
 	for _, g := range defects {
 		fmt.Fprintf(stdout, "\nDEFECT in %s: %s\n  %s: %s\n", g.faults(), g.text, g.first.Scenario,
 			history.Plain(g.first.Defect.Shown))
+		if remedy := g.first.Defect.Remedy; remedy != "" {
+			fmt.Fprintf(stdout, "  %s\n", remedy)
+		}
 	}
 	for _, kind := range []struct {
 		word string

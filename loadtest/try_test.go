@@ -138,7 +138,7 @@ func TestTryTellsAndWrites(t *testing.T) {
 	assert.Regexp(t, "^lock: string `lock:10000`, SET NX PX 2000; .*; closest rung: v2\n", stdout)
 	assert.Regexp(t, `\nlate-release +BROKEN +BROKEN +BROKEN +ok +DEFECT\n`, stdout)
 	assert.Regexp(t, `\nslow-work +BROKEN +BROKEN `, stdout) // Anna's late DEL may meet a lock that Bert still holds
-	assert.Regexp(t, "\nDEFECT in late-release(, slow-work)?: it does not look at the value, as v2; v4 fixes it\n"+
+	assert.Regexp(t, "\nDEFECT in late-release(, slow-work)?: it releases the lock without comparing its value\n"+
 		"  late-release: Anna on a, its release held for ", stdout)
 	assert.Contains(t, stdout, "\nnot asked: check-delete-gap: the lock is released by one command\n")
 	assert.NotContains(t, stdout, "no defect was found")
@@ -147,7 +147,7 @@ func TestTryTellsAndWrites(t *testing.T) {
 	assert.Empty(t, stderr)
 	assert.Regexp(t, `\ntry late-release +SER!\n`, again)
 	assert.Regexp(t, `\ntry slow-work +SE`, again)
-	assert.Contains(t, again, "try late-release shop.py: a defect: it does not look")
+	assert.Contains(t, again, "try late-release shop.py: a defect: it releases the lock")
 	assert.Less(t, strings.Index(again, "try late-release shop.py: "), strings.Index(again, "try slow-work shop.py: "))
 	page := filepath.Join(t.TempDir(), "page.html")
 	_, _, stderr = loadtest(t, "report", out, "-o", page)
@@ -191,7 +191,7 @@ func TestTryOnABusyMachine(t *testing.T) {
 	}
 	notAsked := &history.Cell{NotAsked: &history.NotAsked{Reason: "the lock is not renewed"}}
 	defect, voidDefect := ok(), void()
-	defect.Defect = &history.Defect{Cause: "no TTL, as v1"}
+	defect.Defect = &history.Defect{Cause: "the lock has no TTL"}
 	voidDefect.Defect = defect.Defect
 	for _, one := range []struct {
 		what  string

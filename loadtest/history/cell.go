@@ -35,6 +35,11 @@ type Cell struct {
 	// Breaks are the verdicts that the cell is to break, if it is a replay.
 	Breaks []Verdict `json:"breaks,omitempty"`
 
+	// Facts are what is known of the lock of somebody's own shop. Strays are commands that may be several orders': they
+	// prove nothing of any.
+	Facts  *Facts    `json:"facts,omitempty"`
+	Strays []Command `json:"strays,omitempty"`
+
 	// Defect is why somebody's own shop breaks the cell, if that is the shop's; nil if it is not. Design is why it breaks
 	// what it does, if any shop of its kind does so. Remarks are worth knowing, and break nothing.
 	Defect  *Defect  `json:"defect,omitempty"`
@@ -106,8 +111,9 @@ func (c *Cell) WhyNot() string {
 
 // A Defect is what is wrong with somebody's own shop.
 type Defect struct {
-	Cause string `json:"cause"`
-	Shown string `json:"shown"` // the orders, and what they did
+	Cause  string `json:"cause"`
+	Remedy string `json:"remedy,omitempty"`
+	Shown  string `json:"shown"` // the orders, and what they did
 }
 
 // String returns the cause, and what shows it.
@@ -150,7 +156,8 @@ type FaultKind string
 // The kinds of faults of a process.
 const (
 	FaultStop FaultKind = "stop" // it was stopped from At to End
-	FaultKill FaultKind = "kill" // it died
+	FaultKill FaultKind = "kill" // it was killed
+	FaultDied FaultKind = "died" // it ended by itself, with Text for its last words
 )
 
 // FaultKindOf returns the kind of a fault that an instance notes in a trace, such as "stop@before:set/stock".

@@ -77,7 +77,7 @@ func (l *Lock) hear(order int, cmd *Command, all []signs) {
 	}
 	for i := l.from(cmd.End+1) - 1; i >= 0; i-- {
 		h, s := &l.Tenures[i], &all[i]
-		if h.Order != order {
+		if h.Order != order && (cmd.Source != Looked || !h.Alone) { // somebody else may prolong what is there
 			continue
 		}
 		switch {
@@ -97,7 +97,7 @@ func (h *Tenure) explain(terms Terms, s signs) {
 	if terms.TTL > 0 && !s.endless {
 		early, over = s.sent.after(terms.TTL), s.set.after(terms.TTL)
 	}
-	switch unexplained := h.How == Gone || h.How == NoEnd; {
+	switch unexplained := h.How == Gone && !h.replaced || h.How == NoEnd; {
 	case !unexplained:
 	case s.gone.Known() && s.gone < over:
 		h.End = End{Gone, h.By, s.gone, s.gone}

@@ -67,9 +67,28 @@ type Op struct {
 	Resolved bool    `json:"resolved,omitempty"`
 	WaitedMS float64 `json:"waited_ms,omitempty"`
 	Lease    *Lease  `json:"lease,omitempty"`
+	// GaveUp says why its customer waited no longer for an answer, "" if that came. Its instance may have worked on.
+	GaveUp GaveUp `json:"gave_up,omitempty"`
 	// SoldBy is the order under whose lease this one was served, if the service says so instead of showing a lease.
 	SoldBy string    `json:"sold_by,omitempty"`
 	Trace  []Command `json:"trace,omitempty"`
+}
+
+// A GaveUp says why a customer waits no longer.
+type GaveUp string
+
+// The customer hung up, or had waited for as long as an order may take.
+const (
+	HungUp   GaveUp = "hung-up"
+	TimedOut GaveUp = "timed-out"
+)
+
+// Over returns when its customer stopped waiting: with an answer or without.
+func (o *Op) Over() Instant {
+	if o.Done.Known() {
+		return o.Done
+	}
+	return o.Due + Instant(o.Latency)
 }
 
 // KilledBeforeWrite makes an order without an answer one that has not sold, as its process was killed before it sent
@@ -78,7 +97,7 @@ func (o *Op) KilledBeforeWrite(process, how string) {
 	if o.Outcome != Unknown {
 		return
 	}
-	o.Outcome, o.Done = NotSold, o.Due+Instant(o.Latency)
+	o.Outcome, o.Done = NotSold, o.Over()
 	o.Detail = fmt.Sprintf("%s was killed%s before this order's write of the stock was sent; %s", process, how, o.Detail)
 }
 
@@ -129,4 +148,6 @@ type Command struct {
 	// Source says how it is known what it did, and Effect is what looks at the server have shown, if there were any.
 	Source Source `json:"source,omitempty"`
 	Effect Effect `json:"effect,omitempty"`
+	// Wire is nil if no wire carried it.
+	Wire *Carried `json:"wire,omitempty"`
 }

@@ -40,6 +40,8 @@ type Lock struct {
 	Renewals []Command
 
 	removals []*Removal // by whose tenure they end, and by time
+	strays   []Instant  // when commands that may be several orders' took or removed it
+	unseen   bool       // names decide what some of its commands did
 }
 
 // A Tenure is the time for which an order had a lock. Another order can have it at the same time only if neither of
@@ -48,6 +50,8 @@ type Tenure struct {
 	End
 	// Sent is when the command was sent that took the lock, and From when its reply said so.
 	Sent, From Instant
+	// Heard is when its order knew. It is Never if the reply was lost on its way.
+	Heard Instant
 
 	replied Instant // the same as From, unless the reply was late
 	Order   int
@@ -55,6 +59,9 @@ type Tenure struct {
 	place   bool // it began as a place in a queue, which nobody else can remove
 	again   bool // its order had the lock already, if nobody took it in between
 	endless bool // the command that took the lock set no TTL
+	over    bool // and it replaced what was there: somebody looked
+
+	replaced bool // it ended by such a command
 }
 
 // An End says how a tenure ended: at some moment from Since to At. At is Never if no end is known.
@@ -94,7 +101,8 @@ type Removal struct {
 	Taken Instant
 	By    int
 
-	lock *Lock
+	lock   *Lock
+	looked bool // somebody did: the command removed what was there
 }
 
 // Passed reports whether the remover had the lock from another order, which has the same owner token.
@@ -113,6 +121,11 @@ func TimelineOf(c *Cell) *Timeline {
 	for i := range c.Ops {
 		if c.Ops[i].For == "" {
 			t.add(i)
+		}
+	}
+	for i := range c.Strays {
+		if l := t.lockOf(&Op{}, &c.Strays[i]); l != nil && (c.Strays[i].Acquires() || c.Strays[i].Releases()) {
+			l.strays = append(l.strays, c.Strays[i].At)
 		}
 	}
 	t.findOwners()
@@ -142,17 +155,22 @@ func (t *Timeline) add(order int) {
 	if queued != nil {
 		at := op.Lease.AcquiredAt
 		queued.Tenures = append(queued.Tenures,
-			Tenure{Order: order, Sent: at, From: at, replied: at, Alone: true, place: true})
+			Tenure{Order: order, Sent: at, From: at, Heard: at, replied: at, Alone: true, place: true})
 	}
 	for i := range op.Trace {
 		cmd := &op.Trace[i]
 		l := t.lockOf(op, cmd)
+		if l != nil && cmd.Source != Looked {
+			l.unseen = true
+		}
 		switch {
 		case l != nil && cmd.Acquires() && cmd.Succeeded() && cmd.End.Known():
-			l.Tenures = append(l.Tenures, Tenure{Order: order, Sent: cmd.At, From: cmd.End, replied: cmd.End,
-				Alone: cmd.AcquiresAlone(), again: tookBefore(op.Trace, cmd), endless: cmd.Endless()})
+			l.Tenures = append(l.Tenures, Tenure{Order: order, Sent: cmd.At, From: cmd.End, Heard: cmd.Heard(), replied: cmd.End,
+				Alone: cmd.AcquiresAlone(), again: tookBefore(op.Trace, cmd), endless: cmd.Endless(),
+				over: cmd.Wire != nil && cmd.Wire.Was != ""})
 		case cmd.Releases() && cmd.Succeeded():
-			r := Removal{Order: order, Of: order, Owned: Never, At: cmd.At, End: cmd.End, Taken: Never, By: -1, lock: l}
+			r := Removal{Order: order, Of: order, Owned: Never, At: cmd.At, End: cmd.End, Taken: Never, By: -1, lock: l,
+				looked: cmd.Source == Looked}
 			if l == nil {
 				r.lock = queued
 			}
@@ -257,6 +275,11 @@ func (l *Lock) reconstruct() {
 		h := &l.Tenures[i]
 		if r := l.removalOf(h); r != nil && h.How == Gone && (r.Foreign() || !r.Owned.Known()) {
 			l.remove(r)
+		}
+	}
+	for _, r := range l.removals {
+		if r.looked {
+			l.endBy(r)
 		}
 	}
 	l.inTurn()
@@ -364,7 +387,11 @@ func (l *Lock) end(h *Tenure, after int) {
 	case r != nil && (after < 0 || h.place || l.Tenures[after].From >= r.At):
 		h.End = End{Released, r.Order, max(r.At, h.From), r.End}
 	case after >= 0:
-		h.End = End{Gone, l.Tenures[after].Order, h.From, max(l.Tenures[after].From, h.From)}
+		next := &l.Tenures[after]
+		h.End = End{Gone, next.Order, h.From, max(next.From, h.From)}
+		if next.over {
+			h.Since, h.replaced = max(next.Sent, h.From), true
+		}
 	default:
 		h.End = End{NoEnd, -1, h.From, Never}
 	}
@@ -380,6 +407,22 @@ func (l *Lock) remove(r *Removal) {
 		if h.Alone {
 			return
 		}
+	}
+}
+
+// endBy ends the tenure of another order that was under way at a removal at which somebody looked. One that accuses
+// nobody is that of an order which had the lock from that one.
+func (l *Lock) endBy(r *Removal) {
+	i := l.from(r.At+1) - 1
+	if i < 0 {
+		return
+	}
+	h, how := &l.Tenures[i], Released
+	if r.Foreign() {
+		how = Removed
+	}
+	if h.Alone && h.Order != r.Of && r.At < h.At && h.How != Released && h.How != Removed {
+		h.End = End{how, r.Order, r.At, r.End}
 	}
 }
 

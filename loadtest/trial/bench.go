@@ -40,11 +40,10 @@ type bench struct {
 	begun   time.Time // the cell that is under way
 	orders  []*order
 	faults  []history.Fault
-	extra   []history.Op  // of the trial itself
-	stalled time.Duration // the longest time for which this process did not get a processor
-	initial int64         // the stock at the beginning
-	before  int           // writes of the stock by the cells before
-	blind   atomic.Bool   // nobody looks
+	extra   []history.Op // of the trial itself
+	initial int64        // the stock at the beginning
+	before  int          // writes of the stock by the cells before
+	blind   atomic.Bool  // nobody looks
 
 	trapsMu sync.Mutex
 	traps   []*trap
@@ -70,17 +69,17 @@ func isClosed(done <-chan struct{}) bool {
 	}
 }
 
-// died tells of instances that ended by themselves, "" if none did, and whether none is up.
-func (b *bench) died() (text string, all bool) {
-	all = true
-	for at, e := range b.sites {
-		all = all && e.isDown()
-		if !e.isDown() || b.diedAt(at) != history.Never {
-			continue
+// noteDeaths notes which instances have ended by themselves.
+func (b *bench) noteDeaths() {
+	for _, e := range b.sites {
+		killed := slices.ContainsFunc(b.faults, func(f history.Fault) bool {
+			return f.Instance == e.Name && f.Kind == history.FaultKill
+		})
+		if now := b.since(time.Now()); e.isDown() && !killed {
+			b.faults = append(b.faults, history.Fault{Instance: e.Name, Kind: history.FaultDied, At: now, End: now,
+				Text: "ended, " + lastWords(e.shop.Tail())})
 		}
-		text = fmt.Sprintf("the shop's process at %s ended in the cell, %s", e.Name, lastWords(e.shop.Tail()))
 	}
-	return text, all
 }
 
 // lastWords returns the last line that names an error, or else the last line.

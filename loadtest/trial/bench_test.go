@@ -29,8 +29,7 @@ func learned(ctx context.Context, t *testing.T) (*Trial, context.Context) {
 	return trial, ctx
 }
 
-// A shop that dies in a cell, without having been killed: the cell says so, and the next has its own bench. If no
-// instance is up, nothing was asked.
+// A shop that dies in a cell, without having been killed, has a defect, and the next cell has its own bench.
 func TestAShopThatDiesEndsItsCell(t *testing.T) {
 	t.Parallel()
 	trial, ctx := learned(t.Context(), t)
@@ -39,23 +38,23 @@ func TestAShopThatDiesEndsItsCell(t *testing.T) {
 		return ""
 	}
 	dead := func(which ...int) fault {
-		return fault{name: "slow-work", play: func(b *bench) string {
+		return fault{name: "reply-lost 2", play: func(b *bench) string {
 			for _, at := range which {
 				b.sites[at].shop.Kill() // no fault is noted
 			}
 			return sell(b)
 		}}
 	}
-	c, err := trial.one(ctx, dead(atB))
-	require.NoError(t, err)
-	assert.Equal(t, []string{"the shop's process at b ended in the cell, without any output"}, c.Remarks)
-	assert.Nil(t, c.Defect)
-	assert.Nil(t, c.NotAsked)
-	assert.Empty(t, trial.idle)
-	c, err = trial.one(ctx, dead(atA, atB))
-	require.NoError(t, err)
-	assert.Equal(t, "the shop's process at b ended in the cell, without any output", c.WhyNot())
-	c, err = trial.one(ctx, fault{name: "slow-work", play: sell})
+	for _, which := range [][]int{{atB}, {atA, atB}} {
+		c, err := trial.one(ctx, dead(which...))
+		require.NoError(t, err)
+		require.NotNil(t, c.Defect)
+		assert.Equal(t, "the shop crashes by itself", c.Defect.Cause)
+		assert.Contains(t, c.Defect.Shown, "ended, without any output")
+		assert.Nil(t, c.NotAsked)
+		assert.Empty(t, trial.idle)
+	}
+	c, err := trial.one(ctx, fault{name: "reply-lost 2", play: sell})
 	require.NoError(t, err)
 	assert.Nil(t, c.NotAsked)
 	assert.Nil(t, c.Defect)

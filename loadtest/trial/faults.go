@@ -16,7 +16,6 @@ type fault struct {
 	crowd int // buys at so many instances
 	needs []requirement
 	play  func(*bench) string // returns why the fault did not happen, "" if it did
-	asks  premise             // nil: once the fault has happened, ok means something
 }
 
 // A requirement says why a fault cannot be had with such a lock, "" if it can.
@@ -25,17 +24,17 @@ type requirement func(*Passport) string
 // faultsFor lists the faults. Those that lose a command or delay its reply are one for each command of a plain sale.
 func faultsFor(p *Passport) []fault {
 	faults := []fault{
-		{name: "one-instance", quick: true, crowd: 1, play: crowdAt(1), asks: soldAt(1)},
-		{name: "two-instances", quick: true, crowd: 2, play: crowdAt(2), asks: soldAt(2)},
-		{name: "slow-work", quick: true, needs: []requirement{aWindow, aLease, aHold}, play: slowWork, asks: overdue},
-		{name: "pause", quick: true, needs: []requirement{aWindow, aLongReply}, play: whileHeld(pause), asks: overdue},
-		{name: "late", quick: true, play: caughtAt(atWrite(schedule.ComesLate), late), asks: landed},
+		{name: "one-instance", quick: true, crowd: 1, play: crowdAt(1)},
+		{name: "two-instances", quick: true, crowd: 2, play: crowdAt(2)},
+		{name: "slow-work", quick: true, needs: []requirement{aWindow, aLease, aHold}, play: slowWork},
+		{name: "pause", quick: true, needs: []requirement{aWindow, aLongReply}, play: whileHeld(pause)},
+		{name: "late", quick: true, play: caughtAt(atWrite(schedule.ComesLate), late)},
 		{name: "crash 1", quick: true, needs: []requirement{aLock}, play: caughtAt(onceAcquired, crash)},
 		{name: "crash 2", quick: true, play: caughtAt(atWrite(schedule.Pass), crash)},
 		{name: "late-release", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL},
-			play: caughtAt(atRelease(0), lateRelease), asks: overlaps},
+			play: caughtAt(atRelease(0), lateRelease)},
 		{name: "check-delete-gap", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL, twoReleases},
-			play: caughtAt(atRelease(1), lateRelease), asks: overlaps},
+			play: caughtAt(atRelease(1), lateRelease)},
 		{name: "same-instance", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL, aLongReply},
 			play: caughtAt(onceWritten, sameInstance)},
 	}
@@ -50,23 +49,21 @@ func faultsFor(p *Passport) []fault {
 			fault{name: "reply-late" + number, quick: takes, play: caughtAt(atStep(k, schedule.Pass, true), lateReply)})
 	}
 	return append(faults,
-		fault{name: "crash 3", needs: []requirement{aLock, aWindow}, play: whileItWaits(dieWaiting), asks: waited},
-		fault{name: "late-acquire", needs: []requirement{aLock}, play: caughtAt(atAcquire, lateAcquire), asks: latecomer},
-		fault{name: "renewals-lost", needs: []requirement{aLock, aRenewal, aWindow}, play: renewalsLost, asks: overdue},
-		fault{name: "hang-up 1", quick: true, needs: []requirement{aLock, aWindow}, play: whileItWaits(hangUpWaiting),
-			asks: waited},
+		fault{name: "crash 3", needs: []requirement{aLock, aWindow}, play: whileItWaits(dieWaiting)},
+		fault{name: "late-acquire", needs: []requirement{aLock}, play: caughtAt(atAcquire, lateAcquire)},
+		fault{name: "renewals-lost", needs: []requirement{aLock, aRenewal, aWindow}, play: renewalsLost},
+		fault{name: "hang-up 1", quick: true, needs: []requirement{aLock, aWindow}, play: whileItWaits(hangUpWaiting)},
 		fault{name: "hang-up 2", quick: true, needs: []requirement{aWindow}, play: whileHeld(hangUpWorking)},
 		fault{name: "waiter-unheard 1", needs: []requirement{aLock, aWindow, aMessage},
 			play: waiterUnheard(func(cmd *wire.Command) bool { return cmd.Message }, schedule.Refuse)},
 		fault{name: "waiter-unheard 2", needs: []requirement{aLock, aWindow, aMessage},
-			play: waiterUnheard(func(cmd *wire.Command) bool { return cmd.Subscribes }, schedule.Pass), asks: unheard},
-		fault{name: "key-removed 1", quick: true, needs: []requirement{aLock, aWindow}, play: whileHeld(keyRemoved(false)),
-			asks: bereft},
+			play: waiterUnheard(func(cmd *wire.Command) bool { return cmd.Subscribes }, schedule.Pass)},
+		fault{name: "key-removed 1", quick: true, needs: []requirement{aLock, aWindow}, play: whileHeld(keyRemoved(false))},
 		fault{name: "key-removed 2", quick: true, needs: []requirement{aLock, aWindow, aRenewal, aLongHold},
-			play: whileHeld(keyRemoved(true)), asks: renewed},
-		fault{name: "busy", quick: true, needs: []requirement{aLock, aWindow}, play: busy, asks: waited},
-		fault{name: "server-restart", needs: []requirement{aWindow}, play: whileHeld(serverRestart), asks: bereft},
-		fault{name: "cut-off", needs: []requirement{aWindow}, play: whileHeld(cutOff), asks: overdue},
+			play: whileHeld(keyRemoved(true))},
+		fault{name: "busy", quick: true, needs: []requirement{aLock, aWindow}, play: busy},
+		fault{name: "server-restart", needs: []requirement{aWindow}, play: whileHeld(serverRestart)},
+		fault{name: "cut-off", needs: []requirement{aWindow}, play: whileHeld(cutOff)},
 	)
 }
 
@@ -112,14 +109,14 @@ func aLongHold(p *Passport) string {
 	return either(p.hold() >= p.Every*3/2, "", "your client gives up on a reply before its lock is renewed")
 }
 
-func aMessage(p *Passport) string { return either(p.messages, "", "waiters get no messages") }
+func aMessage(p *Passport) string { return either(p.Messages, "", "waiters get no messages") }
 
 // aLease asks for a lock that ends by itself, if there is a lock.
 func aLease(p *Passport) string { return either(len(p.Locks) == 0, "", aTTL(p)) }
 
 // aLongReply asks for a client that waits for a reply longer than the lease lasts.
 func aLongReply(p *Passport) string {
-	if p.hold() >= p.lease()+200*time.Millisecond {
+	if p.hold() >= p.Lease()+200*time.Millisecond {
 		return ""
 	}
 	return fmt.Sprintf("your client gives up on a reply after %s, and a lease lasts %s: start the shop with a shorter "+
@@ -144,5 +141,5 @@ func (p *Passport) hold() time.Duration {
 	if p.Patience > 0 {
 		return p.Patience - 300*time.Millisecond
 	}
-	return p.lease() + 800*time.Millisecond
+	return p.Lease() + 800*time.Millisecond
 }

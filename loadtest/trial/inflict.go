@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/wire"
@@ -18,17 +19,17 @@ import (
 // commands of an order it is the one that has the same place after the acquire as in a plain sale.
 func (b *bench) replyOf(at int, s *step) *trap {
 	early, ahead := b.passport.comesEarly(s), b.passport.aheadOf(s)
-	var taken time.Time // when the lock was taken last
-	came := 0           // since then
+	taken := history.Never // when the lock was taken last
+	came := 0              // since then
 	return &trap{at: at, reply: true,
 		is: func(cmd *wire.Command) bool {
 			if b.shape(&cmd.Seen) != s.shape {
 				return false
 			}
-			if since := b.hasLock(at); !since.Equal(taken) {
+			if since := b.timeline().HeldSince(b.sites[at].Name); since != taken {
 				taken, came = since, 0
 			}
-			if early && taken.IsZero() {
+			if early && !taken.Known() {
 				return false
 			}
 			came++
@@ -39,19 +40,6 @@ func (b *bench) replyOf(at int, s *step) *trap {
 				return anyOf(s.effects, func(e *history.Command) bool { return c.Effect == e.Effect })
 			})
 		}}
-}
-
-// hasLock returns when an instance acquired the lock last, zero if it has released it since.
-func (b *bench) hasLock(at int) (since time.Time) {
-	for _, d := range effectsOf(b.sentBy(at)) {
-		switch {
-		case d.took():
-			since = d.Sent
-		case d.Releases():
-			since = time.Time{}
-		}
-	}
-	return since
 }
 
 // atWrite is a trap for Anna's write of the stock.
@@ -237,12 +225,12 @@ func slowWork(b *bench) string {
 			return ""
 		})(b)
 	}
-	work := p.lease() * 5 / 2
+	work := p.Lease() * 5 / 2
 	anna := b.buy("anna", atA, history.Buy, *b.Slow, work)
-	time.Sleep(p.lease() / 4)
+	time.Sleep(p.Lease() / 4)
 	bert := b.send("bert", atB)
 	<-anna.done
-	b.note(anna, anna.sent, "", "working %s under a lease of %s", work, p.lease())
+	b.note(anna, anna.sent, "", "working %s under a lease of %s", work, p.Lease())
 	<-bert.done
 	return ""
 }
@@ -253,7 +241,7 @@ func pause(b *bench, anna *order, held *trap) string {
 	if err := b.sites[atA].shop.Stop(); err != nil {
 		return err.Error()
 	}
-	b.bert(b.passport.lease() + margin)
+	b.bert(b.passport.Lease() + margin)
 	b.note(anna, since, history.FaultStop, "stopped %s before its write", round(time.Since(since)))
 	b.unset(held)
 	time.Sleep(20 * time.Millisecond) // until the reply is there
@@ -265,7 +253,7 @@ func pause(b *bench, anna *order, held *trap) string {
 
 func late(b *bench, anna *order, write *trap) string {
 	since := time.Now()
-	b.bert(max(b.passport.lease(), b.passport.Patience) + margin)
+	b.bert(max(b.passport.Lease(), b.passport.Patience) + margin)
 	b.note(anna, since, "", "its write under way for %s", round(time.Since(since)))
 	b.land(write)
 	b.sites[atA].wire.Break() // its caller waits no longer
@@ -302,13 +290,13 @@ func lateRelease(b *bench, anna *order, release *trap) string {
 			return err.Error()
 		}
 	}
-	bert := b.bertUntil(at, p.lease()+margin, works.sprung)
+	bert := b.bertUntil(at, p.Lease()+margin, works.sprung)
 	if !isClosed(works.sprung) {
 		return "Bert did not get the lock while Anna's release was held: " + p.whyKept()
 	}
 	b.note(anna, since, "", "its release held for %s", round(time.Since(since)))
 	b.unset(release)
-	moment := min(p.lease()/4, 700*time.Millisecond) // Bert's own lease must not end
+	moment := min(p.Lease()/4, 700*time.Millisecond) // Bert's own lease must not end
 	if wait(anna, moment); isClosed(anna.done) {
 		wait(b.send("clara", third), moment)
 	}
@@ -322,14 +310,14 @@ func lateRelease(b *bench, anna *order, release *trap) string {
 func sameInstance(b *bench, anna *order, written *trap) string {
 	p, since := b.passport, time.Now()
 	works := b.set(b.replyOf(atA, p.beforeWrite()))
-	bert := b.bertUntil(atA, p.lease()+margin, works.sprung)
+	bert := b.bertUntil(atA, p.Lease()+margin, works.sprung)
 	if !isClosed(works.sprung) {
 		return "Bert did not get the lock before Anna released it: " + p.whyKept()
 	}
 	b.note(anna, since, "", "the reply to its write held for %s", round(time.Since(since)))
 	blocked := time.Now()
 	b.unset(written)
-	moment := min(p.lease()/4, 700*time.Millisecond) // Bert's own lease must not end
+	moment := min(p.Lease()/4, 700*time.Millisecond) // Bert's own lease must not end
 	if wait(anna, moment); isClosed(anna.done) {
 		wait(b.send("clara", atB), moment)
 	}
@@ -344,8 +332,8 @@ func (p *Passport) whyKept() string {
 	switch {
 	case p.Every > 0:
 		return "it is renewed until then"
-	case p.messages:
-		return asleep
+	case p.Messages:
+		return cause.Asleep
 	case p.Name:
 		return "orders of one instance may wait for each other there"
 	}
@@ -459,7 +447,7 @@ func dieWaiting(b *bench, anna *order) { _ = crash(b, anna, nil) }
 
 // settle waits for what a shop does for a customer who has hung up: it may still buy for her.
 func (b *bench) settle(o *order) {
-	for until := time.Now().Add(b.passport.takes + margin); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+	for until := time.Now().Add(b.passport.Takes + margin); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
 		if b.sites[o.at].isDown() {
 			return
 		}
@@ -555,23 +543,24 @@ func busy(b *bench) string {
 	if !tookAt(b.byOrder()[anna]).IsZero() {
 		return "a key that is put back does not keep the lock: its end is in its value"
 	}
-	ours := history.Op{Order: b.Product + "-us", Phase: history.Buy, Instance: us, Outcome: history.NotSold,
-		Detail: "the trial itself, which kept the lock", Sent: b.since(since), Done: b.since(time.Now()),
-		Lease: &history.Lease{AcquiredAt: b.since(taken), ReleasedAt: b.since(time.Now())}}
-	for _, key := range p.Locks {
-		ours.Trace = append(ours.Trace, history.Command{Node: b.store.Host, Cmd: "restore", Key: key, Reply: "OK",
-			At: b.since(since), End: b.since(taken), Source: history.Looked, Effect: history.EffectAcquired | history.Endless})
-	}
-	b.extra = append(b.extra, ours)
-	b.note(anna, taken, "", "refused the lock, which somebody keeps")
+	freed := time.Now()
 	if err := b.remove(); err != nil {
 		return err.Error()
 	}
+	ours := history.Op{Order: b.Product + "-us", Phase: history.Buy, Instance: cause.Us, Outcome: history.NotSold,
+		Detail: "the trial itself, which kept the lock", Sent: b.since(since), Done: b.since(freed),
+		Lease: &history.Lease{AcquiredAt: b.since(taken), ReleasedAt: b.since(freed)}}
+	for _, key := range p.Locks {
+		ours.Trace = append(ours.Trace,
+			history.Command{Node: b.store.Host, Cmd: "restore", Key: key, Reply: "OK", At: b.since(since), End: b.since(taken),
+				Source: history.Looked, Effect: history.EffectAcquired | history.Endless},
+			history.Command{Node: b.store.Host, Cmd: "del", Key: key, Reply: "1", At: b.since(freed),
+				End: b.since(time.Now()), Source: history.Looked, Effect: history.EffectReleased})
+	}
+	b.extra = append(b.extra, ours)
+	b.note(anna, taken, "", "refused the lock, which somebody keeps")
 	return ""
 }
-
-// us is the name by which the trial itself takes part.
-const us = "loadtest"
 
 // serverRestart has the effect of a restart that keeps the stock, and what was there before the first order.
 func serverRestart(b *bench, anna *order, _ *trap) string {
@@ -602,7 +591,7 @@ func serverRestart(b *bench, anna *order, _ *trap) string {
 func cutOff(b *bench, anna *order, _ *trap) string {
 	since := time.Now()
 	b.reach(atA, false)
-	b.bert(b.passport.lease() + margin)
+	b.bert(b.passport.Lease() + margin)
 	b.note(anna, since, "", "cut off from the Redis for %s", round(time.Since(since)))
 	b.reach(atA, true)
 	return ""

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/internal/backend/backendtest"
+	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/scenario"
 )
@@ -92,7 +93,7 @@ func TestTrialsOfTheLadder(t *testing.T) {
 // lettersOf returns the letters of what a scenario breaks, of what a trial asks about.
 func lettersOf(results map[history.Verdict]history.Result) string {
 	c := &history.Cell{}
-	for _, verdict := range Asked {
+	for _, verdict := range cause.Asked {
 		c.Findings = append(c.Findings, history.Finding{Verdict: verdict, Result: results[verdict]})
 	}
 	return broken(c)

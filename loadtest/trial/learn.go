@@ -52,7 +52,7 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 		if err := b.problem(o); err != nil {
 			return nil, err
 		}
-		b.passport.takes = o.over.Sub(o.sent) // the first may have to connect
+		b.passport.Takes = o.over.Sub(o.sent) // the first may have to connect
 	}
 	b.quiet()
 	_, written, err = b.ledger.Writes(b.ctx, b.store.Redis)
@@ -137,13 +137,13 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 		if err := b.problem(o); err != nil {
 			return nil, err
 		}
-		p.takes = min(p.takes, o.over.Sub(o.sent))
+		p.Takes = min(p.Takes, o.over.Sub(o.sent))
 		s := &sale{at: at, commands: b.byOrder()[o], looker: b.looker.Load()}
 		writes, _, err := b.ledger.Writes(b.ctx, b.store.Redis)
 		if err != nil {
 			return nil, err
 		}
-		p.lockFree = p.lockFree || slices.ContainsFunc(writes[b.before:], func(w wire.StockWrite) bool { return w.Counts })
+		p.LockFree = p.LockFree || slices.ContainsFunc(writes[b.before:], func(w wire.StockWrite) bool { return w.Counts })
 		if s.own, err = b.madeAndRemoved(known); err != nil {
 			return nil, err
 		}
@@ -193,6 +193,9 @@ func (b *bench) describe(sales []*sale) {
 	}
 	p.tellTaken()
 	p.tellReleased()
+	p.tellReading()
+	p.Overwrites = p.overwrites()
+	p.Watches = slices.ContainsFunc(p.steps, func(s step) bool { return strings.HasPrefix(s.shape, "watch") })
 	p.Fence = grows(sales, p)
 	same := func(x, y *sale) bool {
 		return slices.EqualFunc(x.steps, y.steps, func(x, y step) bool {
@@ -247,7 +250,7 @@ func (p *Passport) classify(s *step) {
 	if s.has((*history.Command).WritesStock) {
 		p.writes[s.shape] = true
 		verb := s.verb()
-		p.lockFree = p.lockFree || verb == "exec" || isScript(verb)
+		p.LockFree = p.LockFree || verb == "exec" || isScript(verb)
 		return
 	}
 	if s.has(acquired) {
@@ -359,7 +362,7 @@ func (b *bench) holdOne() (again bool, err error) {
 		return false, err
 	}
 	bert := b.send("bert", atB)
-	limit := min(p.lease(), 10*time.Second) + time.Second
+	limit := min(p.Lease(), 10*time.Second) + time.Second
 	for time.Since(begun) < limit && !isClosed(anna.done) && !b.sentAgain(held.cmd) {
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -387,7 +390,7 @@ func (b *bench) holdOne() (again bool, err error) {
 // wasLetIn reports whether an order wrote the stock at once, although another one held what was taken for the lock: it
 // is none, then.
 func (b *bench) wasLetIn(o *order, wrote, held time.Time) bool {
-	return wrote.Sub(o.sent) < b.soon() && wrote.Sub(held) < b.passport.lease()
+	return wrote.Sub(o.sent) < b.soon() && wrote.Sub(held) < b.passport.Lease()
 }
 
 // lookAtHeld looks at the lock while an order has it.
@@ -442,13 +445,13 @@ func (b *bench) watchSlow() {
 		return
 	}
 	b.begin()
-	slow := b.buy("slow", atA, history.Buy, *b.Slow, p.lease()*3/2)
+	slow := b.buy("slow", atA, history.Buy, *b.Slow, p.Lease()*3/2)
 	<-slow.done
 	b.quiet()
 	commands := b.byOrder()[slow]
 	took := tookAt(commands)
 	for _, d := range effectsOf(commands) {
-		if d.Prolongs() && d.Sent.Sub(took) > p.lease()/10 && p.Every == 0 {
+		if d.Prolongs() && d.Sent.Sub(took) > p.Lease()/10 && p.Every == 0 {
 			p.renewals[b.shape(&d.Seen)] = true
 			p.Every = d.Sent.Sub(took)
 		}
@@ -485,7 +488,7 @@ func (b *bench) watchRenewals(held *wire.Command, commands []observation) {
 		return
 	}
 	every := times[n-1].Sub(times[n-2])
-	if every > p.lease()/10 || b.Slow == nil { // else it came with the acquire, and the others are held: see watchSlow
+	if every > p.Lease()/10 || b.Slow == nil { // else it came with the acquire, and the others are held: see watchSlow
 		p.Every = every
 	}
 }
@@ -495,13 +498,13 @@ func (b *bench) watchWaiter(o *order, commands []observation) {
 	p := b.passport
 	blocks, tries := "", b.tries(commands)
 	for _, c := range commands {
-		p.messages = p.messages || c.Subscribes || c.Message
+		p.Messages = p.Messages || c.Subscribes || c.Message
 		if b.looker.Load().Blocks(c.Args) {
 			blocks = strings.ToUpper(c.Args[0])
 		}
 	}
 	switch {
-	case p.messages:
+	case p.Messages:
 		p.Waiting = "are woken by a message"
 	case blocks != "":
 		p.Waiting = "block in " + blocks

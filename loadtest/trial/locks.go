@@ -294,4 +294,4 @@ func (b *bench) keepsOut(locks []wire.Lock) bool {
 }
 
 // soon is a time in which a plain order certainly gets to the stock, if nothing keeps it out.
-func (b *bench) soon() time.Duration { return 3*b.passport.takes + 200*time.Millisecond }
+func (b *bench) soon() time.Duration { return 3*b.passport.Takes + 200*time.Millisecond }

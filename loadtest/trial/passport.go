@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"cmp"
 	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
@@ -9,35 +8,19 @@ import (
 	"strings"
 	"time"
 
+	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/wire"
 )
 
 // A Passport tells what the lock of a shop is, as its commands have shown.
 type Passport struct {
-	Locks    []string      `json:"locks"`          // the keys within which each sale lay
-	Kind     string        `json:"kind,omitempty"` // string, hash, zset …
-	Acquire  string        `json:"acquire,omitempty"`
-	TTL      time.Duration `json:"ttl"`       // 0: it has none
-	TTLLater bool          `json:"ttl_later"` // a second command sets it
-	Token    bool          `json:"token"`     // the lock has a new value each time
-	Name     bool          `json:"name"`      // each instance has a value of its own
-	Release  string        `json:"release,omitempty"`
-	Early    bool          `json:"released_early"` // the stock is written after the release
-	Every    time.Duration `json:"renewed_every"`  // 0: it is not renewed
-	Waiting  string        `json:"waiting,omitempty"`
-	Fence    bool          `json:"fence"`           // a number that grew with every sale went along with the write
-	Patience time.Duration `json:"patience"`        // until the client gives up on a reply; 0: longer than a lease
-	Shared   bool          `json:"shared"`          // renewals come on the connection of the sale
-	Apart    string        `json:"apart,omitempty"` // "order" or "instance": each has a key of its own
+	history.Facts
 
-	takes    time.Duration // a plain sale
-	acquire  []string      // the command that takes the lock; nil if that is a transaction
-	release  []string      // the verbs of the commands on the lock from the write on, in lower case
-	joint    bool          // the command that writes the stock releases the lock
-	messages bool          // waiters get messages
-	lockFree bool          // the write depends on what is there
-	slow     bool          // an order can be made slow
+	acquire []string // the command that takes the lock; nil if that is a transaction
+	release []string // the verbs of the commands on the lock from the write on, in lower case
+	joint   bool     // the command that writes the stock releases the lock
+	slow    bool     // an order can be made slow
 
 	steps                        []step // of a plain sale
 	acquires, releases, renewals shapes
@@ -64,6 +47,20 @@ type step struct {
 func (s *step) verb() string {
 	verb, _, _ := strings.Cut(s.shape, " ")
 	return verb
+}
+
+// usual returns what commands of that shape do in plain sales.
+func (p *Passport) usual(shape string) (e history.Effect) {
+	for _, one := range []struct {
+		of shapes
+		e  history.Effect
+	}{{p.acquires, history.EffectAcquired}, {p.releases, history.EffectReleased}, {p.renewals, history.EffectRenewed},
+		{p.writes, history.EffectWrote}} {
+		if one.of[shape] {
+			e |= one.e
+		}
+	}
+	return e
 }
 
 func (s *step) has(is func(*history.Command) bool) bool { return anyOf(s.effects, is) }
@@ -137,18 +134,13 @@ func (p *Passport) aheadOf(s *step) (n int) {
 	return n
 }
 
-// misread says how a sale comes to write a stock that it has not read under its lock; "" if it reads it there, or
-// writes what depends on what is there.
-func (p *Passport) misread() string {
-	switch before := p.beforeWrite(); {
-	case len(p.Locks) == 0 || before == nil || before.has((*history.Command).ReadsStock):
-		return ""
-	case slices.ContainsFunc(p.steps, func(s step) bool { return s.has((*history.Command).ReadsStock) }):
-		return "it reads the stock before it has the lock"
-	case p.lockFree:
-		return ""
-	}
-	return "it writes the stock without having read it"
+// tellReading tells whether a plain sale reads the stock under its lock, or else before it has the lock, or never.
+func (p *Passport) tellReading() {
+	before := p.beforeWrite()
+	isRead := func(s step) bool { return s.has((*history.Command).ReadsStock) }
+	unread := len(p.Locks) > 0 && before != nil && !isRead(*before)
+	p.ReadsEarly = unread && slices.ContainsFunc(p.steps, isRead)
+	p.ReadsNever = unread && !p.ReadsEarly
 }
 
 // afterWrite returns the steps on the lock after the last write of the stock: the release.
@@ -167,27 +159,9 @@ func (p *Passport) afterWrite() (release []step) {
 	return release
 }
 
-// lease returns how long the lock stays if nobody renews or releases it.
-func (p *Passport) lease() time.Duration { return cmp.Or(p.TTL, 2*time.Second) }
-
-// family is the kind of a lock, by the repaired rung of its kind.
-func (p *Passport) family() string {
-	switch {
-	case len(p.Locks) == 0 && p.Apart == "" && p.lockFree:
-		return "v17"
-	case len(p.Locks) == 0 && p.Apart == "":
-		return "v0"
-	case p.Fence:
-		return "v15"
-	case p.Every > 0:
-		return "v5.5"
-	}
-	return "v4"
-}
-
 // Closest names the rung that the lock is most like.
 func (p *Passport) Closest() string {
-	family := p.family()
+	family := cause.Family(&p.Facts)
 	atOnce := p.joint || slices.ContainsFunc(p.release, func(verb string) bool {
 		return isScript(verb) || verb == "watch"
 	})
@@ -226,7 +200,7 @@ func (p *Passport) String() string {
 			return fmt.Sprintf("no lock that two orders share: each %s has a key of its own", p.Apart)
 		}
 		text := "no lock key in this Redis: the stock alone is judged"
-		if p.lockFree {
+		if p.LockFree {
 			text += "; the write depends on what is there"
 		}
 		return text + "; closest rung: " + p.Closest()
@@ -238,7 +212,7 @@ func (p *Passport) String() string {
 	case p.TTL == 0:
 		parts = append(parts, "no TTL")
 	default:
-		parts = append(parts, "lease "+p.TTL.String()+either(p.TTL < p.takes, ", which is shorter than a sale takes", ""))
+		parts = append(parts, "lease "+p.TTL.String()+either(p.TTL < p.Takes, ", which is shorter than a sale takes", ""))
 	}
 	parts = append(parts, either(p.Token, "a new value each time (a token)",
 		either(p.Name, "a value for each instance", "the same value each time (no token)")))

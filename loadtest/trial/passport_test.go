@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/wire"
 )
@@ -30,19 +31,19 @@ func TestAPassportOfASale(t *testing.T) {
 		what          string
 		steps         []step
 		release, rung string
-		held          int // the step before the write
-		misread       string
+		held          int    // the step before the write
+		unread        string // early: the stock is read before the lock alone; never
 		early         bool
 		ahead         int // commands like it that precede it under the lock
 	}{
 		{"right", []step{take, read, write, free}, "a script", "v4", 1, "", false, 0},
 		{"a read before the lock", []step{read, take, write, free}, "a script", "v4", 1,
-			"it reads the stock before it has the lock", false, 0},
+			"early", false, 0},
 		{"a read before the lock, and under it", []step{read, take, read, write, free}, "a script", "v4", 2, "", true, 0},
 		{"two reads under the lock", []step{take, read, read, write, free}, "a script", "v4", 2, "", false, 1},
 		{"a read before the lock, and two under it", []step{read, take, read, read, write, free}, "a script", "v4", 3, "",
 			true, 1},
-		{"no read", []step{take, write, free}, "a script", "v4", 0, "it writes the stock without having read it", false, 0},
+		{"no read", []step{take, write, free}, "a script", "v4", 0, "never", false, 0},
 		{"the lock's other key after the read", []step{take, read, take, write, free}, "a script", "v4", 1, "", false, 0},
 		{"released with the write", []step{take, read, watch, atOnce}, withWrite, "v4", 1, "", false, 0},
 		{"a release of a field beside the stock", []step{take, read, write, beside}, "a script", "v4", 1, "", false, 0},
@@ -51,8 +52,8 @@ func TestAPassportOfASale(t *testing.T) {
 		{"a release that watches", []step{take, read, write, watch, look, remove}, "WATCH, GET, EXEC", "v4",
 			1, "", false, 0},
 	} {
-		p := &Passport{Locks: []string{"lock"}, TTL: 2 * time.Second, steps: sale.steps, acquires: shapes{},
-			releases: shapes{}, renewals: shapes{}, writes: shapes{}}
+		p := &Passport{Facts: history.Facts{Locks: []string{"lock"}, TTL: 2 * time.Second}, steps: sale.steps,
+			acquires: shapes{}, releases: shapes{}, renewals: shapes{}, writes: shapes{}}
 		for i := range p.steps {
 			p.classify(&p.steps[i])
 		}
@@ -62,7 +63,9 @@ func TestAPassportOfASale(t *testing.T) {
 		assert.Equal(t, sale.release, p.Release, sale.what)
 		assert.Equal(t, sale.rung, p.Closest(), sale.what)
 		assert.Equal(t, &p.steps[sale.held], p.beforeWrite(), sale.what)
-		assert.Equal(t, sale.misread, p.misread(), sale.what)
+		p.tellReading()
+		assert.Equal(t, sale.unread == "early", p.ReadsEarly, sale.what)
+		assert.Equal(t, sale.unread == "never", p.ReadsNever, sale.what)
 		assert.Equal(t, sale.early, p.comesEarly(p.beforeWrite()), sale.what)
 		assert.Equal(t, sale.ahead, p.aheadOf(p.beforeWrite()), sale.what)
 	}
@@ -86,10 +89,10 @@ func TestTTLOfASet(t *testing.T) {
 
 // A cell waits for the end of no lease that lasts for hours. A crowd waits for none.
 func TestALongLeaseIsNotWaitedFor(t *testing.T) {
-	p := &Passport{TTL: 2000 * time.Second}
+	p := &Passport{Facts: history.Facts{TTL: 2000 * time.Second}}
 	assert.Contains(t, (&fault{}).aShortLease(p), "a lease lasts 33m20s")
 	assert.Empty(t, (&fault{crowd: 1}).aShortLease(p))
-	assert.Empty(t, (&fault{}).aShortLease(&Passport{TTL: 30 * time.Second}))
+	assert.Empty(t, (&fault{}).aShortLease(&Passport{Facts: history.Facts{TTL: 30 * time.Second}}))
 }
 
 // How often a lock is renewed goes by one of its keys: those of a majority are renewed together.
@@ -112,11 +115,25 @@ func TestThePeriodOfRenewalsOfSeveralKeys(t *testing.T) {
 func TestWhatKeepsALockBack(t *testing.T) {
 	for why, p := range map[string]Passport{
 		"his commands may wait behind what is held, on one connection": {},
-		asleep: {messages: true, Name: true},
-		"orders of one instance may wait for each other there": {Name: true},
+		cause.Asleep: {Facts: history.Facts{Messages: true, Name: true}},
+		"orders of one instance may wait for each other there": {Facts: history.Facts{Name: true}},
 	} {
 		assert.Equal(t, why, p.whyKept())
 		p.Every = time.Second
 		assert.Equal(t, "it is renewed until then", p.whyKept())
 	}
+}
+
+// Waiters are woken if something came between each try and the next one.
+func TestWakersOfWaiters(t *testing.T) {
+	f := forge()
+	at := func(ms ...int) (all []time.Time) {
+		for _, one := range ms {
+			all = append(all, f.after(one))
+		}
+		return all
+	}
+	assert.True(t, wokenBetween(at(0, 1000, 2000), at(990, 1990)))
+	assert.False(t, wokenBetween(at(0, 50, 100, 150), at(120)), "they poll")
+	assert.False(t, wokenBetween(at(0), at(10)))
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
 )
 
@@ -31,26 +32,16 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	record, err := b.complete(cell, f)
-	if err != nil {
+	if err := b.complete(cell, f); err != nil {
 		return nil, err
 	}
-	if why == "" && f.asks != nil {
-		why = f.asks(b, record)
-	}
 	if why == "" {
-		why = b.givenUp()
+		why = cause.WhyInconclusive(cell)
 	}
 	cell.Aborted = why
-	b.explain(f, cell, record)
-	died, all := b.died()
-	if died != "" {
-		cell.Remarks = append(cell.Remarks, died)
-	}
-	if all {
-		why = died
-	}
-	if why != "" && cell.Defect == nil && broken(cell) == "" {
+	e := cause.Of(cell)
+	cell.Defect, cell.Design, cell.Remarks = e.Defect, e.Design, e.Remarks
+	if why != "" && cell.Defect == nil && history.FirstBroken(cell.Findings).Verdict == "" {
 		cell.NotAsked = &history.NotAsked{Reason: why}
 	}
 	return cell, nil
@@ -119,7 +110,7 @@ func (b *bench) freshAt(at int, since time.Time) (own []*order, stuck bool) {
 	if stuck {
 		return own, true
 	}
-	turn = later(turn, time.Now().Add(-b.passport.lease())) // one that is sent now has the margin at least
+	turn = later(turn, time.Now().Add(-b.passport.Lease())) // one that is sent now has the margin at least
 	fresh, through := b.sellAt(at, "fresh-"+b.sites[at].Name, history.Probe, turn)
 	if b.sites[at].isDown() {
 		return nil, false

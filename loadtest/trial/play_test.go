@@ -97,15 +97,3 @@ func TestEndOfAnOrder(t *testing.T) {
 	assert.Equal(t, f.after(150), endOf(anna, commands))
 	assert.Equal(t, f.after(90), endOf(anna, nil))
 }
-
-// A cell with an order that was given up is inconclusive, unless the fault ended its wait.
-func TestAnOrderThatIsGivenUpAsksNothing(t *testing.T) {
-	f := forge()
-	anna := f.order("anna", atA, history.Unknown, 0, 0, f.tried(10))
-	anna.left = true
-	assert.Empty(t, f.givenUp(), "she hung up")
-	anna.waited = true
-	assert.Equal(t, "Anna still waited after 20s", f.givenUp())
-	anna.phase = history.Probe
-	assert.Empty(t, f.givenUp(), "it is for liveness to say so")
-}

@@ -11,14 +11,51 @@ import (
 	"time"
 
 	"stockapi/loadtest/audit"
+	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/wire"
 )
+
+// annas returns Anna's order, nil if there is none.
+func (b *bench) annas() *order {
+	if i := slices.IndexFunc(b.orders, func(o *order) bool { return o.name == "anna" }); i >= 0 {
+		return b.orders[i]
+	}
+	return nil
+}
+
+// An effect is what a command did to a key of the lock, or to the stock.
+type effect struct {
+	observation
+	history.Command
+}
+
+func effectsOf(commands []observation) (all []effect) {
+	for _, c := range commands {
+		for _, e := range c.effects {
+			all = append(all, effect{c, e})
+		}
+	}
+	return all
+}
+
+func (d *effect) took() bool { return acquired(&d.Command) }
+
+// tookAt returns when an order took the lock first.
+func tookAt(commands []observation) time.Time {
+	for _, d := range effectsOf(commands) {
+		if d.took() {
+			return d.Sent
+		}
+	}
+	return time.Time{}
+}
 
 // An observation is a command that was sent on to the Redis, with what it did.
 type observation struct {
 	wire.Seen
 	effects []history.Command // one for each key; none if nobody looked
+	unseen  []history.Command // the command itself, if nobody looked
 	stepped bool              // it counted a lock on, or back, that was held before it and after it
 	cmd     *wire.Command
 }
@@ -56,10 +93,14 @@ func (b *bench) sentBy(at int) (all []observation) {
 		}
 		for _, c := range looker.Traced(cmd) {
 			c.At, c.End = b.since(all[i].Sent), b.since(all[i].Answered)
-			if c.Source == history.Looked {
-				all[i].effects = append(all[i].effects, c)
-				all[i].stepped = all[i].stepped || looker.Stepped(cmd, c.Key)
+			c.Wire.Came, c.Wire.Heard = b.since(all[i].Came), b.since(all[i].Delivered)
+			c.Wire.Usual = b.passport.usual(b.shape(&all[i].Seen))
+			if c.Source != history.Looked {
+				all[i].unseen = append(all[i].unseen, c)
+				continue
 			}
+			all[i].effects = append(all[i].effects, c)
+			all[i].stepped = all[i].stepped || looker.Stepped(cmd, c.Key)
 		}
 	}
 	slices.SortStableFunc(all, func(x, y observation) int { return x.Came.Compare(y.Came) })
@@ -79,6 +120,27 @@ func (b *bench) byOrder() map[*order][]observation {
 		}
 	}
 	return record
+}
+
+// timeline returns that of the lock by what has been seen so far.
+func (b *bench) timeline() *history.Timeline {
+	c := &history.Cell{}
+	record := b.byOrder()
+	for _, o := range b.orders {
+		c.Ops = append(c.Ops, history.Op{Instance: b.sites[o.at].Name, Trace: traceOf(record[o])})
+	}
+	c.Strays = traceOf(record[nil])
+	t := history.TimelineOf(c)
+	t.Explain(history.Terms{TTL: b.passport.TTL})
+	return t
+}
+
+// traceOf returns commands as a history has them.
+func traceOf(commands []observation) (trace []history.Command) {
+	for _, c := range commands {
+		trace = append(append(trace, c.effects...), c.unseen...)
+	}
+	return trace
 }
 
 // resolve takes back what the commands of one order only seem to have done to the lock. Of a counter, an order that
@@ -254,7 +316,7 @@ func (t *Trial) name() string {
 
 func (t *Trial) newCell(f fault) *history.Cell {
 	return &history.Cell{Kind: history.Trial, Scenario: f.name, Rung: t.name(), Product: t.Product, Repetition: 1,
-		TTL: t.passport.TTL, Limit: t.patience()}
+		TTL: t.passport.TTL, Limit: t.patience(), Facts: &t.passport.Facts}
 }
 
 // cell begins a cell with what is known before fresh orders come.
@@ -262,7 +324,7 @@ func (b *bench) cell(f fault) (*history.Cell, error) {
 	c := b.newCell(f)
 	c.Start, c.Initial, c.Elapsed, c.Faults = b.begun, b.initial, time.Since(b.begun), b.faults
 	if len(b.extra) > 0 {
-		c.Instances = append(c.Instances, history.Instance{Name: us})
+		c.Instances = append(c.Instances, history.Instance{Name: cause.Us})
 	}
 	for _, e := range b.sites {
 		c.Instances = append(c.Instances, history.Instance{Name: e.Name, URL: "http://" + e.shop.Addr()})
@@ -278,26 +340,28 @@ func (b *bench) cell(f fault) (*history.Cell, error) {
 	return c, nil
 }
 
-// complete sends fresh orders, makes the orders of the cell of what the wires have recorded, judges it, and returns the
-// commands of each order. Fresh orders buy from another shelf: they take no units.
-func (b *bench) complete(c *history.Cell, f fault) (record map[*order][]observation, err error) {
+// complete sends fresh orders, makes the orders of the cell of what the wires have recorded, and judges it. Fresh orders
+// buy from another shelf: they take no units.
+func (b *bench) complete(c *history.Cell, f fault) error {
 	writes, _, err := b.ledger.Writes(b.ctx, b.store.Redis)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	bought, over := slices.Clone(b.orders), time.Now()
 	fresh, err := b.fresh()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	b.quiet()
+	var record map[*order][]observation
 	if f.crowd == 0 {
 		record = b.byOrder()
 		if err := b.looker.Load().Err(); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	b.orders = bought
+	b.noteDeaths()
+	c.Faults, b.orders = b.faults, bought
 	for _, o := range fresh {
 		o.fresh = true
 		if !slices.Contains(bought, o) {
@@ -311,30 +375,33 @@ func (b *bench) complete(c *history.Cell, f fault) (record map[*order][]observat
 	} else {
 		units = b.unitsOf(own, record)
 	}
-	c.Ops = append(c.Ops, b.ops(record, units, f.crowd == 0, over)...)
+	b.addOps(c, record, units, f.crowd == 0, over)
 	c.Ops = append(c.Ops, b.extra...)
 	away, longest := b.stalls.Since(b.begun)
-	b.stalled = longest
 	c.Client = &history.Client{Asked: len(c.Ops), Delivered: len(c.Ops), Loop: "closed", Away: away, Longest: longest}
 	c.Findings, c.Coverage = audit.Judge(c)
-	return record, nil
+	return nil
 }
 
-// ops returns the orders as a history has them. Where one of several wrote the stock before fresh orders came, it is
-// not known which of them has sold.
-func (b *bench) ops(
-	record map[*order][]observation, units map[*order][]int64, looked bool, fresh time.Time,
-) []history.Op {
-	var ops []history.Op
+// addOps adds the orders to a cell, with the times in which they believed to hold the lock. Where one of several wrote
+// the stock before fresh orders came, it is not known which of them has sold.
+func (b *bench) addOps(
+	c *history.Cell, record map[*order][]observation, units map[*order][]int64, looked bool, fresh time.Time,
+) {
 	unsure := slices.ContainsFunc(record[nil], func(c observation) bool { return writesStock(c) && c.Came.Before(fresh) })
 	for _, o := range b.orders {
 		op := b.op(o, record[o], units[o], looked && !unsure)
 		if unsure && o.phase == history.Buy && op.Outcome == history.Sold && len(op.Units) == 0 {
 			op.Outcome, op.Detail = history.Unknown, "one of several orders wrote the stock; "+op.Detail
 		}
-		ops = append(ops, op)
+		c.Ops = append(c.Ops, op)
 	}
-	return ops
+	c.Strays = traceOf(record[nil])
+	if line := history.TimelineOf(c); len(b.passport.Locks) > 0 {
+		for i := range c.Ops {
+			c.Ops[i].Lease = line.LeaseOf(i)
+		}
+	}
 }
 
 // op returns an order as a history has it. Whether an order without an answer sold is told by its writes.
@@ -348,94 +415,26 @@ func (b *bench) op(o *order, commands []observation, units []int64, looked bool)
 	if o.fresh { // Bert, too, if he came after Anna
 		op.Phase = history.Probe
 	}
-	if !o.ended.IsZero() {
-		op.Done, op.Latency = b.since(o.ended), o.ended.Sub(o.sent)
+	if !o.over.IsZero() {
+		op.Latency = o.over.Sub(o.sent)
 	}
-	wrote := false
-	for _, c := range commands {
-		for _, e := range c.effects {
-			wrote = wrote || e.WritesStock() && e.Wrote()
-			op.Trace = append(op.Trace, e)
-		}
+	switch {
+	case !o.ended.IsZero():
+		op.Done = b.since(o.ended)
+	case o.waited:
+		op.GaveUp = history.TimedOut
+	case o.left:
+		op.GaveUp = history.HungUp
 	}
+	op.Trace = traceOf(commands)
+	wrote := anyOf(op.Trace, func(c *history.Command) bool { return c.WritesStock() && c.Wrote() })
 	if op.Outcome == history.Unknown && looked && !wrote {
 		op.Outcome, op.Detail = history.NotSold, "no write of the stock was sent; "+op.Detail
 	}
 	if op.Outcome == history.Sold || op.Outcome == history.Unknown {
 		op.Units = units
 	}
-	op.Lease = b.claim(o, commands)
 	return op
-}
-
-// claim returns the time in which an order believed that it had the lock: from the last acquire that was delivered
-// before its write of the stock, or its read, to the first release that came after it. An order that sold without
-// having acquired believed so too, while it was at the stock.
-func (b *bench) claim(o *order, commands []observation) *history.Lease {
-	if len(b.passport.Locks) == 0 {
-		return nil
-	}
-	first, last := b.atStock(commands)
-	l := &history.Lease{}
-	l.AcquiredAt, l.ReleasedAt = b.heard(commands, last)
-	end := history.Instant(0) // when it is last known to have believed in its claim
-	if last >= 0 {
-		end = b.since(later(commands[last].Answered, commands[last].Sent))
-	}
-	if died := b.diedAt(o.at); died.Known() {
-		end = died
-	}
-	if l.ReleasedAt.Known() {
-		end = l.ReleasedAt
-	}
-	switch {
-	case l.AcquiredAt.Known():
-		l.ReleasedAt = max(l.AcquiredAt, end)
-	case first >= 0 && o.outcome == history.Sold:
-		l.AcquiredAt, l.ReleasedAt = b.since(commands[first].Came), end
-	default:
-		return nil
-	}
-	return l
-}
-
-// heard returns when an order heard of its last acquire before its command at the stock, the last of several, and when
-// its first release after that came. -1 is no command.
-func (b *bench) heard(commands []observation, stock int) (taken, released history.Instant) {
-	taken, released = history.Never, history.Never
-	for i, c := range commands {
-		before := stock < 0 || i < stock && !c.Delivered.After(commands[stock].Came)
-		after := stock < 0 || i > stock || b.passport.Early
-		for _, e := range c.effects {
-			switch {
-			case acquired(&e) && before && !c.Delivered.IsZero():
-				taken, released = b.since(c.Delivered), history.Never
-			case e.Releases() && after && !released.Known():
-				released = b.since(c.Came)
-			}
-		}
-	}
-	return taken, released
-}
-
-// atStock returns the places of the first command at the stock, and of the last write of it, or the last read if there
-// is none; -1 where there is none.
-func (b *bench) atStock(commands []observation) (first, last int) {
-	first, last = -1, -1
-	wrote := false
-	for i, c := range commands {
-		writes := writesStock(c) || b.passport.writes[b.shape(&c.Seen)] // a script may refuse before it comes to the stock
-		if !writes && !c.did((*history.Command).ReadsStock) {
-			continue
-		}
-		if first < 0 {
-			first = i
-		}
-		if writes || !wrote {
-			last, wrote = i, writes
-		}
-	}
-	return first, last
 }
 
 func writesStock(c observation) bool { return c.did((*history.Command).WritesStock) }
@@ -445,16 +444,6 @@ func later(x, y time.Time) time.Time {
 		return x
 	}
 	return y
-}
-
-// diedAt returns when an instance was killed.
-func (b *bench) diedAt(at int) history.Instant {
-	for _, f := range b.faults {
-		if f.Instance == b.sites[at].Name && f.Kind == history.FaultKill {
-			return f.At
-		}
-	}
-	return history.Never
 }
 
 // A take is what an order has taken by a write.

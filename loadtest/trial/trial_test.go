@@ -11,7 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/internal/backend/backendtest"
+	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/terminal"
 )
 
 // options are those of a trial of that command line, as a user has them by default.
@@ -22,6 +24,9 @@ func options(t *testing.T, argv ...string) Options {
 	return Options{Argv: argv, Order: order, Stock: []string{"SET", "ProductStock_{product}", "{n}"}, Product: "10000",
 		Within: time.Minute, Quick: true, AtOnce: 2, Say: func(string) {}}
 }
+
+// broken returns the letters of what is broken.
+func broken(c *history.Cell) string { return terminal.LettersOf(c.Findings, history.Broken) }
 
 // try learns what the lock is, and plays cells. They are played again if the machine was too slow to measure one.
 func try(t *testing.T, o Options) (p *Passport, cells []*history.Cell) {
@@ -68,7 +73,7 @@ func TestTrialsOfShops(t *testing.T) {
 				if s.code == 0 {
 					assert.Nil(t, c.Defect, "%s of %s", c.Scenario, p)
 					if c.Scenario == "slow-work" && c.NotAsked == nil {
-						assert.Equal(t, byDesign[p.family()]["slow-work"], broken(c), p.String())
+						assert.Equal(t, cause.ByDesign(cause.Family(&p.Facts), "slow-work"), broken(c), p.String())
 					}
 				} else if assert.NotNil(t, c.Defect, "%s: %s %s", c.Scenario, c.WhyNot(), p) {
 					assert.True(t, strings.HasPrefix(c.Defect.Cause, s.cause), "%s: %s, %s", c.Scenario, c.Defect, p)
@@ -101,7 +106,7 @@ func TestCellsThatAskedNothing(t *testing.T) {
 	o.Only, o.AtOnce = []string{"slow-work", "pause", "late"}, 3
 	_, cells := try(t, o)
 	for _, c := range cells {
-		assert.Equal(t, "nobody came for the lock between the end of Anna's lease and her write: "+asleep, c.WhyNot(),
+		assert.Equal(t, "nobody came for the lock between the expiry of Anna's lease and her write: "+cause.Asleep, c.WhyNot(),
 			c.Scenario)
 	}
 }

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,21 +15,77 @@ import (
 
 // A keyEffect is what a command did to the stock, or to one of the locks.
 type keyEffect struct {
-	key     string
-	effect  history.Effect
-	stepped bool // it counted on, or back
+	key      string
+	effect   history.Effect
+	stepped  bool // it counted on, or back
+	expired  bool // the lock's TTL was over between the look before and the command
+	compared bool // the command read the lock before it wrote it
 }
 
-// withEffects returns a command once for each of the effects, with the key that it is on.
-func withEffects(c history.Command, effects []keyEffect) (all []history.Command) {
-	c.Source = history.Looked
-	if len(effects) == 0 {
+// withEffects returns a command once for each of its effects, with the key that it is on. The lock's values are those
+// that have been seen so far.
+func (l *Looker) withEffects(cmd *Command, one *seen) (all []history.Command) {
+	c := cmd.Traced()
+	c.Source, c.Wire = history.Looked, &history.Carried{Conn: cmd.Conn}
+	if len(one.effects) == 0 {
 		return []history.Command{c}
 	}
-	for _, one := range effects {
-		c.Key, c.Effect = one.key, one.effect
+	for _, e := range one.effects {
+		c.Key, c.Effect = e.key, e.effect
+		c.Wire = &history.Carried{Conn: cmd.Conn, Named: l.named(e.key, cmd.Args), Compared: e.compared}
+		had, has := l.valuesOf(e.key, one.before), l.valuesOf(e.key, one.after)
+		if c.Wire.Is = digest(has...); !e.expired {
+			c.Wire.Was = digest(had...)
+		}
 		all = append(all, c)
 	}
+	return all
+}
+
+// valuesOf returns the values of a lock in these states of the keys in play.
+func (l *Looker) valuesOf(lock string, states map[Key]KeyState) []string {
+	for i := range l.locks {
+		if state, looked := states[l.locks[i].Key]; looked && l.locks[i].String() == lock {
+			return l.locks[i].values(&state)
+		}
+	}
+	return nil
+}
+
+// digest identifies values without showing them; "" if there are none.
+func digest(values ...string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(strings.Join(values, "\x00")))
+	return hex.EncodeToString(sum[:6])
+}
+
+// named returns the digests of those values that a lock has had which are among the arguments of a command, or stand in
+// the text of its script. A short one may stand there by chance.
+func (l *Looker) named(lock string, args []string) (all []string) {
+	const short = 8
+	for value := range l.values[lock] {
+		if slices.Contains(args[min(1, len(args)):], value) || len(value) >= short && isScriptCall(args) && len(args) > 1 &&
+			strings.Contains(args[1], value) {
+			all = append(all, digest(value))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// values returns what tells one holder of a lock from another: the value of a part with a name that is always the same,
+// or else the name.
+func (l *Lock) values(s *KeyState) (all []string) {
+	for name, held := range l.holders(s) {
+		if l.Parts == nil && s.Kind != "string" {
+			all = append(all, name)
+		} else {
+			all = append(all, held.value)
+		}
+	}
+	slices.Sort(all)
 	return all
 }
 
@@ -48,7 +106,7 @@ func (l *Looker) effects(c *execution, before, after map[Key]KeyState) (all []ke
 		lock := &l.locks[i]
 		d := l.table.difference(c, lock, before[lock.Key], after[lock.Key])
 		if effect, stepped := d.effect(); effect != history.EffectNothing {
-			all = append(all, keyEffect{lock.String(), effect, stepped})
+			all = append(all, keyEffect{lock.String(), effect, stepped, d.expired, d.compared})
 		}
 	}
 	return all
@@ -93,12 +151,15 @@ func (c *execution) mayWrite(t table, one line) bool {
 type difference struct {
 	lock          *Lock
 	before, after KeyState
+	expired       bool     // it was there at the look before, and its TTL was over when the command came
 	touched       bool     // the server carried out something that names it
 	wrote         bool     // that was a write, and may have done something
 	removed       bool     // that removed a key
 	named         []string // the arguments of all that wrote it
 	again         bool     // it was removed, and made again
 	over          bool     // it was set, whatever was there
+	read          bool     // the server carried out a command that read it
+	compared      bool     // and then one that wrote it
 }
 
 // difference returns what a command did to a lock. Whether a key was there is decided by its TTL and the server's
@@ -108,12 +169,14 @@ func (t table) difference(c *execution, lock *Lock, before, after KeyState) *dif
 	for i, one := range c.on(t, lock.Key) {
 		over := one.at.After(before.Ends.Add(rounding)) || c.foundNone(&one)
 		if i == 0 && !before.Ends.IsZero() && over {
-			d.before = KeyState{Kind: "none"}
+			d.before, d.expired = KeyState{Kind: "none"}, true
 		}
 		d.touched = !c.failedOn()
 		if c.mayWrite(t, one) {
+			d.compared = d.compared || d.read
 			d.write(c, one.args)
 		}
+		d.read = d.read || !t.has(one.args, "write")
 	}
 	return d
 }

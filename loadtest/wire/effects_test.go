@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
 )
 
 // commands is what a server tells of some commands.
@@ -242,16 +243,29 @@ func TestEffectsOnTheStock(t *testing.T) {
 	assert.False(t, commands.blocks([]string{"LPOP", "lock"}))
 }
 
-// A command that did something to two keys is two in a trace, each with its key.
+// A command that did something to two keys is two in a trace, each with its key. Of a lock it has digests of the values
+// before and after, and of those that it names.
 func TestEffectsOnTwoKeysAreTwoCommands(t *testing.T) {
-	both := []keyEffect{{key: "lock", effect: history.EffectReleased}, {key: "stock", effect: history.EffectWrote}}
-	cmd := history.Command{Cmd: "exec", Key: "stock", Reply: "[4 1]"}
-	looked := cmd
-	looked.Source = history.Looked
-	released, wrote, nothing := looked, looked, looked
-	released.Key, released.Effect, wrote.Effect = "lock", history.EffectReleased, history.EffectWrote
-	assert.Equal(t, []history.Command{released, wrote}, withEffects(cmd, both))
-	assert.Equal(t, []history.Command{nothing}, withEffects(cmd, nil))
+	lock := Lock{Key: Key{Name: "lock"}, Parts: []string{""}, Rest: KeyState{Kind: "none"}}
+	l := &Looker{locks: []Lock{lock}, values: map[string]map[string]bool{}}
+	l.keep("lock", []string{"a token"})
+	l.keep("lock", []string{"another token"})
+	cmd := &Command{Seen: Seen{Command: schedule.Command{Name: "exec", Server: &schedule.Server{}}, Conn: 3,
+		Reply: "[4 1]", Args: []string{"get", "stock", "a token"}, Answered: time.Now()}}
+	held := map[Key]KeyState{lock.Key: {Kind: "string", Parts: map[string]string{"": "a token"}}}
+	both := &seen{before: held, after: map[Key]KeyState{lock.Key: {Kind: "none"}},
+		effects: []keyEffect{{key: "lock", effect: history.EffectReleased, compared: true},
+			{key: "stock", effect: history.EffectWrote}}}
+	got := l.withEffects(cmd, both)
+	assert.Equal(t, []string{"lock", "stock"}, []string{got[0].Key, got[1].Key})
+	own := digest("a token")
+	assert.Equal(t, &history.Carried{Conn: 3, Was: own, Named: []string{own}, Compared: true}, got[0].Wire)
+	assert.Equal(t, &history.Carried{Conn: 3}, got[1].Wire)
+	assert.Len(t, l.withEffects(cmd, &seen{}), 1)
+	both.effects[0].expired = true
+	assert.Empty(t, l.withEffects(cmd, both)[0].Wire.Was)
+	script := []string{"eval", "return redis.call('GET', KEYS[1]) == 'another token'", "1", "lock"}
+	assert.Equal(t, []string{digest("another token")}, l.named("lock", script))
 }
 
 func TestLinesOfMonitorAreRead(t *testing.T) {

@@ -38,7 +38,9 @@ type Looker struct {
 	n     int // counts the looks
 	seen  map[*Command]*seen
 	tried map[string]*Command // the last that touched a lock, and left it held
-	err   error
+	// values are those that a lock has had.
+	values map[string]map[string]bool
+	err    error
 }
 
 // seen is what was seen of a command.
@@ -57,7 +59,7 @@ const patience = 10 * time.Second
 // than the stock and the locks.
 func NewLooker(ctx context.Context, to *redis.Client, stock Shelf, locks []Lock) (*Looker, error) {
 	l := &Looker{redis: to, stock: stock, locks: locks, keys: []Key{stock.key()}, name: rand.Text(),
-		seen: map[*Command]*seen{}, tried: map[string]*Command{}}
+		seen: map[*Command]*seen{}, tried: map[string]*Command{}, values: map[string]map[string]bool{}}
 	for _, lock := range locks {
 		if !slices.Contains(l.keys, lock.Key) {
 			l.keys = append(l.keys, lock.Key)
@@ -129,8 +131,19 @@ func (l *Looker) Around(cmd *Command, carryOut func()) {
 				if one.effect == history.EffectTried {
 					l.tried[one.key] = cmd
 				}
+				l.keep(one.key, l.valuesOf(one.key, after))
 			}
 		}
+	}
+}
+
+// keep keeps the values that a lock has.
+func (l *Looker) keep(lock string, values []string) {
+	if l.values[lock] == nil {
+		l.values[lock] = map[string]bool{}
+	}
+	for _, value := range values {
+		l.values[lock][value] = true
 	}
 }
 
@@ -175,12 +188,14 @@ func (s *seen) serve(lock string) {
 // it did something, with that key and the effect. If it did nothing to any, the effect is [history.EffectNothing].
 func (l *Looker) Traced(cmd *Command) []history.Command {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	one := l.seen[cmd]
-	l.mu.Unlock()
 	if one == nil {
-		return []history.Command{cmd.Traced()}
+		c := cmd.Traced()
+		c.Wire = &history.Carried{Conn: cmd.Conn}
+		return []history.Command{c}
 	}
-	return withEffects(cmd.Traced(), one.effects)
+	return l.withEffects(cmd, one)
 }
 
 // Blocks reports whether a command may wait at the server.

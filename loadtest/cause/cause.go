@@ -1,0 +1,296 @@
+package cause
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"stockapi/loadtest/history"
+)
+
+// What breaks by design is what the repaired rung of a lock's family breaks under that fault, whoever wrote it: a lease
+// that nobody renews (v4), one that is renewed (v5.5), a fenced write (v15). A write that depends on what is there
+// (v17) breaks under none.
+var byDesign = map[string]map[string]string{
+	"v4": {"slow-work": "SE", "pause": "SE", "late": "SE", "key-removed": "SE", "server-restart": "SE", "cut-off": "SE"},
+	"v5.5": {"pause": "SE", "late": "SE", "key-removed": "SE", "renewals-lost": "SE", "server-restart": "SE",
+		"cut-off": "SE"},
+	"v15": {"slow-work": "E", "pause": "E", "late": "E", "key-removed": "E", "renewals-lost": "E", "server-restart": "E",
+		"cut-off": "E"},
+}
+
+// because says why it is by design.
+var because = map[string]string{
+	"v4":   "a lease that nobody renews ends under its holder, as v4's does; renew it (v5.5) or fence the write (v15)",
+	"v5.5": "no lease protects a write that is sent after it, as with v5.5; fence the write (v15)",
+	"v15":  "the lock is lost, and the stock refuses the late write, as with v15",
+}
+
+// ofFault says so of faults that no lock survives without a fence, whatever its family.
+var ofFault = map[string]string{
+	"late": "a write that is under way outlives its lock, whatever the lock; fence the write (v15)",
+	"key-removed": "the trial took the lock away under its holder, and no lock protects a write that comes after that; " +
+		"fence the write (v15)",
+	"server-restart": "the Redis lost the lock under its holder, and no lock protects a write that comes after that; " +
+		"fence the write (v15)",
+}
+
+// ByDesign returns the letters of the verdicts that any lock of a family breaks under a fault.
+func ByDesign(family, fault string) string { return byDesign[family][fault] }
+
+// Family is the kind of a lock, by the repaired rung of its kind.
+func Family(f *history.Facts) string {
+	switch {
+	case len(f.Locks) == 0 && f.Apart == "" && f.LockFree:
+		return "v17"
+	case len(f.Locks) == 0 && f.Apart == "":
+		return "v0"
+	case f.Fence:
+		return "v15"
+	case f.Every > 0:
+		return "v5.5"
+	}
+	return "v4"
+}
+
+// Asked are the verdicts that a trial asks about.
+var Asked = []history.Verdict{history.Stock, history.Exclusion, history.OwnRelease, history.Liveness}
+
+// An Explanation says what is behind a cell's findings.
+type Explanation struct {
+	// Defect is the shop's, nil if there is none. Design says why the cell breaks what it does, if any shop of its kind
+	// does so. Remarks break nothing.
+	Defect  *history.Defect
+	Design  string
+	Remarks []string
+}
+
+// Us is the name of the instance by which a trial itself takes part.
+const Us = "loadtest"
+
+// Margin is the time beyond a lease and a plain sale in which a fresh order has to get through.
+const Margin = 2 * history.Instant(time.Second)
+
+// A record is a cell with its timeline.
+type record struct {
+	*history.Cell
+	facts   *history.Facts
+	line    *history.Timeline
+	stalled history.Instant // the longest time for which the load test did not get a processor
+}
+
+func newRecord(c *history.Cell) *record {
+	r := &record{Cell: c, facts: c.Facts, line: history.TimelineOf(c)}
+	if r.facts == nil {
+		r.facts = &history.Facts{}
+	}
+	if c.Client != nil {
+		r.stalled = history.Instant(c.Client.Longest)
+	}
+	r.line.Explain(history.Terms{TTL: r.facts.TTL})
+	return r
+}
+
+// Of explains a cell that was judged.
+func Of(c *history.Cell) (e Explanation) {
+	r := newRecord(c)
+	own := r.ownDefect()
+	if history.Worst(c.Findings) == history.Invalid {
+		e.Defect = cmp.Or(own, r.keptOut())
+		return e
+	}
+	e.Remarks = r.remarks()
+	lost := broken(c)
+	fault := faultOf(c)
+	allowed := byDesign[Family(r.facts)][fault]
+	if r.facts.Apart != "" {
+		allowed = ""
+	}
+	switch {
+	case own != nil:
+		e.Defect = own
+	case lost == "":
+		e.Defect = r.crash()
+	case r.takenTwice() != nil:
+		e.Defect = r.takenTwice()
+	case strings.Trim(lost, allowed) == "" && r.ended(fault):
+		e.Design = cmp.Or(ofFault[fault], because[Family(r.facts)])
+		if anna := r.anna(); Family(r.facts) == "v15" || anna != nil && wroteInVain(anna) {
+			e.Design = because["v15"]
+		}
+	default:
+		e.Defect = r.find(lost)
+	}
+	return e
+}
+
+// find returns the defect that explains these letters.
+func (r *record) find(lost string) *history.Defect {
+	d := r.ofPlainSale(lost)
+	if d == nil && strings.Contains(lost, "S") {
+		d = r.refusedSold()
+	}
+	if d == nil && strings.Contains(lost, "R") {
+		d = r.removed(r.Finding(history.OwnRelease))
+	}
+	if d == nil && strings.Contains(lost, "L") {
+		d = r.stuck(r.Finding(history.Liveness).Because)
+	}
+	if d == nil && strings.ContainsAny(lost, "SE") {
+		d = r.soldTwice(lost)
+	}
+	return cmp.Or(d, r.crash(), unknown.defect("%s", history.FirstBroken(r.Findings).Because))
+}
+
+// ofPlainSale says what of every sale explains these letters, whatever happened in the cell.
+func (r *record) ofPlainSale(lost string) *history.Defect {
+	shown := history.FirstBroken(r.Findings).Because
+	switch f := r.facts; {
+	case f.Apart == "order":
+		return lockPerOrder.defect("%s", shown)
+	case f.Apart != "":
+		return lockPerInstance.defect("%s", shown)
+	case f.Early:
+		return releasedEarly.defect("%s", shown)
+	case !strings.Contains(lost, "S") || len(f.Locks) > 0:
+	case f.Watches:
+		return sharedWatch.defect("%s", shown)
+	case !f.LockFree:
+		return noLock.defect("%s", shown)
+	}
+	return nil
+}
+
+// takenTwice tells of an order that took several units.
+func (r *record) takenTwice() *history.Defect {
+	for i := range r.Ops {
+		if op := &r.Ops[i]; len(op.Units) > 1 {
+			return writtenAgain.defect("%s", r.Finding(history.Stock).Because)
+		}
+	}
+	return nil
+}
+
+// refusedSold tells of an order that was refused although it had taken a unit.
+func (r *record) refusedSold() *history.Defect {
+	for i := range r.Ops {
+		op := &r.Ops[i]
+		wrote := slices.ContainsFunc(op.Trace, func(cmd history.Command) bool { return sold(&cmd) })
+		if op.Outcome == history.Busy && wrote {
+			return refusedTaken.defect("%s was answered %d; %s", r.name(op), op.Status, r.Finding(history.Stock).Because)
+		}
+	}
+	return nil
+}
+
+// crash tells of an instance that ended by itself. One that lost its Redis may have meant to.
+func (r *record) crash() *history.Defect {
+	for _, f := range r.Faults {
+		if f.Kind == history.FaultDied && !slices.Contains([]string{"cut-off", "server-restart"}, faultOf(r.Cell)) {
+			return crashed.defect("%s: %s", f.Instance, f.Text)
+		}
+	}
+	return nil
+}
+
+// ended reports whether the lock of the order with the fault had ended by its TTL or by our hand before another order
+// took it: what that breaks is no bug of the shop.
+func (r *record) ended(fault string) bool {
+	anna := r.anna()
+	if anna == nil || slices.Contains([]string{"key-removed", "server-restart", "late"}, fault) {
+		return true
+	}
+	const slack = history.Instant(50 * time.Millisecond)
+	for _, l := range r.line.Locks {
+		last, free := history.Instant(0), history.Never // when she acquired it or renewed it, and when she gave it back
+		for _, cmd := range on(anna, l.Key) {
+			switch {
+			case took(cmd), cmd.Prolongs():
+				last = cmd.At
+			case cmd.Releases():
+				free = min(free, cmd.At)
+			}
+		}
+		for _, h := range l.Tenures {
+			other := r.Ops[h.Order].Instance != anna.Instance
+			if other && h.Sent > last && h.Sent < min(free, last+history.Instant(r.facts.TTL)-slack) &&
+				l.HolderAt(h.From).Known {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// wroteInVain reports whether the command that writes the stock found that the lock was lost, and wrote nothing.
+func wroteInVain(op *history.Op) bool {
+	return slices.ContainsFunc(op.Trace, func(cmd history.Command) bool {
+		return cmd.Usually(history.EffectWrote) && cmd.End.Known() && !cmd.Wrote() && !cmd.ReadsStock() &&
+			!slices.ContainsFunc(op.Trace, func(other history.Command) bool { // another effect of the same command
+				return other.Wrote() && other.At == cmd.At
+			})
+	})
+}
+
+// broken returns the letters of what is broken.
+func broken(c *history.Cell) string {
+	var letters strings.Builder
+	for i, v := range Asked {
+		if c.Finding(v).Result == history.Broken {
+			letters.WriteByte("SERL"[i])
+		}
+	}
+	return letters.String()
+}
+
+// faultOf returns the cell's fault, without the number.
+func faultOf(c *history.Cell) string {
+	name, _, _ := strings.Cut(c.Scenario, " ")
+	return name
+}
+
+// anna returns the order that the fault is to happen to, nil if there is none: a crowd has none.
+func (r *record) anna() *history.Op {
+	i := slices.IndexFunc(r.Ops, func(op history.Op) bool { return r.Short(op.Order) == "anna" })
+	if i < 0 {
+		return nil
+	}
+	return &r.Ops[i]
+}
+
+func (r *record) name(op *history.Op) string { return r.OrderName(op.Order) }
+
+// hasUs reports whether the trial itself took part: it kept the lock.
+func (r *record) hasUs() bool {
+	return slices.ContainsFunc(r.Ops, func(op history.Op) bool { return op.Instance == Us })
+}
+
+func took(cmd *history.Command) bool { return cmd.Acquires() && cmd.Succeeded() }
+
+func sold(cmd *history.Command) bool { return cmd.WritesStock() && cmd.Wrote() }
+
+// on returns an order's commands on a lock.
+func on(op *history.Op, key string) (all []*history.Command) {
+	for i := range op.Trace {
+		if op.Trace[i].Key == key {
+			all = append(all, &op.Trace[i])
+		}
+	}
+	return all
+}
+
+// tookAt returns when an order took a lock first, Never if it did not.
+func tookAt(op *history.Op) history.Instant {
+	for i := range op.Trace {
+		if took(&op.Trace[i]) {
+			return op.Trace[i].At
+		}
+	}
+	return history.Never
+}
+
+// since returns the time between two moments, as texts have it.
+func since(from, to history.Instant) string {
+	return time.Duration(to - from).Round(time.Millisecond).String()
+}

@@ -1,0 +1,504 @@
+package cause
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"stockapi/loadtest/history"
+)
+
+// An order's own commands show what is wrong with it, whatever came of it.
+func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
+	const asleep = "nobody wakes a waiter: Anna got no unit in "
+	const early = "it releases the lock before it writes the stock: "
+	for want, forged := range map[string]func(f *forgery){
+		"it releases a lock that it never held: Anna's del removed lock:10000": func(f *forgery) {
+			f.order("anna", atA, history.Busy, 0, 90, tried(10), tried(60), del(80))
+		},
+		early + "Anna's set of the stock came 5ms after it had released the lock": func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 90, acquire(10), read(20), release(25), writes(30))
+		},
+		"it goes on without the lock when its wait is over: Anna wrote the stock 20ms after it had found the lock taken": func(
+			f *forgery,
+		) {
+			f.order("anna", atA, history.Sold, 0, 90, tried(10), read(20), writes(30))
+		},
+		"a renewal makes a lock that had gone: Anna's eval made lock:10000, which had gone, 600ms after its acquire": func(
+			f *forgery,
+		) {
+			f.order("anna", atA, history.Sold, 0, 900, acquire(10), read(20), renewal(610, history.EffectAcquired),
+				writes(700), release(800))
+		},
+		"a renewal takes another order's lock: Anna's eval, 600ms after its acquire, took lock:10000 from Bert": func(
+			f *forgery,
+		) {
+			f.order("anna", atA, history.Sold, 0, 900, acquire(10), read(20), takesOver(610, 300), writes(700), release(800))
+			f.order("bert", atB, history.Sold, 100, 900, acquire(300), writes(850))
+		},
+		asleep + "4.469s after the lock had been released, though nobody held it": func(f *forgery) {
+			f.order("anna", atA, history.Busy, 0, 5000, tried(10), tried(20))
+			f.order("bert", atB, history.Sold, 0, 600, acquire(5), read(20), writes(30), release(530))
+		},
+		// The margin alone is the waiter's, and not a lease besides.
+		asleep + "2.069s after the lock had been released, though nobody held it": func(f *forgery) {
+			f.order("anna", atA, history.Busy, 0, 2600, tried(10), tried(20))
+			f.order("bert", atB, history.Sold, 0, 600, acquire(5), read(20), writes(30), release(530))
+		},
+		// Bert's lease is over when the renewal comes: Anna takes nothing from him.
+		"a renewal makes a lock that had gone: Anna's eval made lock:10000, which had gone, 2.4s after its acquire": func(
+			f *forgery,
+		) {
+			f.order("anna", atA, history.Sold, 0, 2900, acquire(10), read(20), renewal(2410, history.EffectAcquired),
+				writes(2700), release(2800))
+			f.order("bert", atB, history.Unknown, 100, 0, acquire(300))
+		},
+		// What comes of an order that is right, whatever happens to it.
+		"": func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 90, acquire(10), read(20), writes(30), release(40))
+			f.order("bert", atB, history.Sold, 5, 200, tried(15), acquire(60), read(70), writes(80), release(90))
+			f.order("clara", atA, history.Busy, 100, 300, tried(110), tried(210))
+			f.order("dora", atA, history.Busy, 310, 400, lost(acquire(320)), release(350))
+			f.order("emil", atB, history.Sold, 410, 900, acquire(420), renewal(500, history.EffectRenewed), writes(600),
+				release(700))
+			f.order("fritz", atB, history.Sold, 910, 990, acquire(920), release(930), acquire(940), writes(950),
+				release(960))
+			f.order("gustav", atA, history.Busy, 1000, 7000, tried(1010)) // somebody has the lock
+			f.order("heinz", atB, history.Sold, 1000, 6500, acquire(1005), leaves(6010, 8), release(6020))
+			// It has sold, and asks for a long time whether it has released the lock.
+			f.order("heike", atA, history.Unknown, 6600, 8900, acquire(6610), leaves(6620, 7), release(6630))
+			// It sends its write and its release at once, and the trial holds the write.
+			first := func(w *history.Carried) { w.Conn = 1 }
+			f.order("karl", atB, history.Sold, 6640, 6710, acquire(6645), with(release(6651), first),
+				with(heldUntil(6700, leaves(6650, 6)), first))
+			// The lease ends while it works, somebody else sells, and the stock refuses its write.
+			f.order("ida", atA, history.Busy, 9000, 19000, acquire(9010), command(18000, history.EffectRefused, "eval"))
+			f.order("jan", atB, history.Sold, 9100, 12000, acquire(11500), leaves(11600, 7), release(11700))
+			// A renewal finds its lock gone, and the order is told no when it has done its work: it waited for nothing.
+			f.order("kurt", atA, history.Busy, 20000, 27000, acquire(20010), read(20020),
+				renewal(22500, history.EffectTried))
+			f.order("lena", atB, history.Sold, 20000, 24000, acquire(22100), leaves(22200, 6), release(22300))
+		},
+	} {
+		f := forge()
+		forged(f)
+		if seen := newRecord(f.Cell).ownDefect(); want == "" {
+			assert.Nil(t, seen)
+		} else if assert.NotNil(t, seen, want) {
+			assert.Equal(t, want, seen.String())
+		}
+	}
+}
+
+// The cause of what a verdict found is one of a closed list. What breaks by design has none.
+func TestCausesOfBrokenCells(t *testing.T) {
+	// Bert sells Anna's unit when her lease has ended. Then come these commands of hers.
+	overlap := func(f *forgery, then ...history.Command) {
+		f.order("anna", atA, history.Sold, 0, 3000, append([]history.Command{acquire(10), read(20), writes(2100)}, then...)...)
+		f.order("bert", atB, history.Sold, 50, 2600, tried(100), acquire(2050), read(2060), writes(2070), release(2500))
+	}
+	// In the same way, but both took the lock by such a value, and Bert came to that instance.
+	alike := func(f *forgery, bert string) {
+		f.order("anna", atA, history.Sold, 0, 3000, acquireBy(10, "x"), read(20), writes(30), names(release(2200), "x"))
+		f.order("bert", bert, history.Sold, 50, 2600, acquireBy(2100, "x"), read(2110), leaves(2300, 8))
+	}
+	stuck := func(f *forgery, annas ...history.Command) {
+		f.order("anna", atA, history.Unknown, 0, 0, append([]history.Command{acquire(10)}, annas...)...)
+		f.order("fresh-b-1", atB, history.Busy, 900, 9000, tried(1010), tried(8000))
+	}
+	// Both sell one unit while the lock, if there is one, is held by each in turn: a crowd shows no commands.
+	crowd := func(f *forgery) {
+		f.order("a-1", atA, history.Sold, 0, 60).Units = []int64{10}
+		f.order("b-1", atB, history.Sold, 0, 60).Units = []int64{10}
+	}
+	fenced := func(f *forgery, annas, berts []history.Command) {
+		f.Facts.Fence = true
+		f.order("anna", atA, history.Sold, 0, 3000, append([]history.Command{acquire(10), read(20)}, annas...)...)
+		f.order("bert", atB, history.Sold, 50, 3000, append([]history.Command{acquire(2050), read(2060)}, berts...)...)
+	}
+	refused := func(n int) history.Command {
+		return usually(command(n, history.EffectRefused, "eval"), history.EffectWrote)
+	}
+	for _, one := range []struct {
+		fault, letters string
+		want           cause
+		design         string
+		forged         func(*forgery)
+	}{
+		{"pause", "SE", cause{}, because["v4"], func(f *forgery) { overlap(f) }},
+		{"pause", "SE", cause{}, because["v5.5"], func(f *forgery) {
+			f.Facts.Every = 600 * time.Millisecond
+			overlap(f)
+		}},
+		{"late", "E", cause{}, because["v15"], func(f *forgery) {
+			f.Facts.Fence = true
+			f.order("anna", atA, history.Sold, 0, 3000, acquire(10), read(20), leaves(2100, 8))
+			f.order("bert", atB, history.Sold, 50, 2600, acquire(2050), read(2060), writes(2070), release(2500))
+		}},
+		{"key-removed 1", "E", cause{}, because["v15"], func(f *forgery) { // the write looks for its lock
+			f.order("anna", atA, history.Busy, 0, 700, acquire(10), read(20),
+				usually(command(600, history.EffectNothing, "eval"), history.EffectWrote))
+			f.order("bert", atB, history.Sold, 50, 590, acquire(100), read(120), writes(200), release(300))
+		}},
+		// Nobody else may have the lock within the lease, whatever the fault.
+		{"pause", "SE", unknown, "", func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 600, acquire(10), read(20), writes(500))
+			f.order("bert", atB, history.Sold, 50, 590, acquire(100), read(120), writes(200))
+		}},
+		{"crash 2", "SE", unknown, "", func(f *forgery) { overlap(f) }},
+		{"pause", "SER", removedBlindly, "", func(f *forgery) { overlap(f, del(2300)) }},
+		{"pause", "SER", removedLater, "", func(f *forgery) { overlap(f, looks(2250), del(2300)) }},
+		{"pause", "SER", comparedPart, "", func(f *forgery) { overlap(f, names(release(2300), "token of +0.010 s")) }},
+		{"pause", "SER", oneObject, "", func(f *forgery) { overlap(f, names(release(2300), "token of +2.050 s")) }},
+		{"late-release", "ER", oneForAll, "", func(f *forgery) { alike(f, atB) }},
+		{"late-release", "ER", oneForAll, "", func(f *forgery) { alike(f, atA) }},
+		{"late-release", "ER", oneForInstance, "", func(f *forgery) {
+			f.Facts.Name = true
+			alike(f, atA)
+		}},
+		{"one-instance", "R", releasedTwice, "", func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 300, acquire(10), read(20), writes(30), del(40), del(140))
+			f.order("bert", atB, history.Sold, 50, 200, acquire(100), read(120), leaves(130, 8))
+		}},
+		// Clara removed Anna's lock, so that Bert got it.
+		{"two-instances", "SER", releasedTwice, "", func(f *forgery) {
+			f.order("clara", atB, history.Busy, 0, 300, acquire(5), del(6), tried(20), del(30))
+			f.order("anna", atA, history.Sold, 0, 300, acquire(10), read(15), writes(100), release(110))
+			f.order("bert", atB, history.Sold, 40, 90, acquire(50), read(60), writes(70))
+		}},
+		{"crash 1", "L", noTTL, "", func(f *forgery) {
+			f.Facts.TTL = 0
+			stuck(f)
+		}},
+		{"crash 1", "L", ttlLater, "", func(f *forgery) {
+			f.Facts.TTLLater = true
+			stuck(f)
+		}},
+		{"request-lost 4", "L", renewalOutlives, "", func(f *forgery) {
+			stuck(f, renewal(700, history.EffectRenewed), renewal(1400, history.EffectRenewed))
+			f.Ops[0].Done, f.Ops[0].Outcome = ms(600), history.Busy
+		}},
+		{"crash 1", "L", waiterExtends, "", func(f *forgery) {
+			f.Facts.Kind = "string"
+			f.order("anna", atA, history.Unknown, 0, 0, acquire(10))
+			f.order("fresh-b-1", atB, history.Busy, 900, 9000, tried(1010), command(1020, history.EffectRenewed, "expire"),
+				tried(8000))
+		}},
+		{"crash 1", "L", nobodyWakes, "", func(f *forgery) {
+			f.Facts.Messages = true
+			stuck(f)
+		}},
+		{"crash 1", "L", nobodyWakes, "", func(f *forgery) { // it blocks at the Redis
+			f.order("anna", atA, history.Unknown, 0, 0, acquire(10))
+			f.order("fresh-b-1", atB, history.Unknown, 900, 0, tried(1010))
+			hungUp(9000, &f.Ops[1])
+		}},
+		{"crash 3", "L", deadWaiter, "", func(f *forgery) {
+			f.order("anna", atA, history.Unknown, 0, 0, tried(10))
+			f.order("fresh-b-1", atB, history.Unknown, 900, 0, tried(1010), tried(8000))
+			f.killed(20)
+		}},
+		{"two-instances", "S", readEarly, "", func(f *forgery) {
+			f.Facts.ReadsEarly = true
+			crowd(f)
+		}},
+		{"two-instances", "S", wroteUnread, "", func(f *forgery) {
+			f.Facts.ReadsNever = true
+			crowd(f)
+		}},
+		{"two-instances", "S", tookLater, "", func(f *forgery) {
+			f.Facts.Overwrites = true
+			crowd(f)
+		}},
+		{"two-instances", "S", shortLease, "", func(f *forgery) {
+			f.Facts.TTL, f.Facts.Takes = time.Millisecond, 5*time.Millisecond
+			crowd(f)
+		}},
+		{"pause", "SE", tookLater, "", func(f *forgery) { // Bert's SET replaced Anna's
+			f.order("anna", atA, history.Sold, 0, 600, acquire(10), read(20), writes(500))
+			f.order("bert", atB, history.Sold, 50, 590,
+				with(acquire(100), func(w *history.Carried) { w.Was = "token of +0.010 s" }), read(120), writes(200))
+		}},
+		{"pause", "SE", fenceLate, "", func(f *forgery) {
+			fenced(f, []history.Command{writes(2070)}, []history.Command{writes(2080)})
+		}},
+		{"pause", "SE", fenceUnchecked, "", func(f *forgery) {
+			fenced(f, []history.Command{writes(2100)}, []history.Command{writes(2080)})
+		}},
+		{"pause", "SE", fenceBackwards, "", func(f *forgery) {
+			fenced(f, []history.Command{writes(2100)}, []history.Command{writes(2080), refused(2110)})
+		}},
+		{"two-instances", "SE", tooFewKeys, "", func(f *forgery) {
+			f.Facts.Locks = []string{lockKey, "lock 2", "lock 3"}
+			key := func(c history.Command, name string) history.Command {
+				c.Key = name
+				return c
+			}
+			f.order("anna", atA, history.Sold, 0, 600, acquire(10), read(20), writes(500))
+			f.order("bert", atB, history.Sold, 50, 590, tried(90), key(acquire(100), "lock 2"), read(120), writes(200))
+		}},
+		{"busy", "R", releasedUnheld, "", func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 900, acquire(10), read(20), writes(800), release(850))
+			f.order("bert", atB, history.Busy, 50, 600, tried(100), del(500))
+		}},
+		{"crash 1", "L", unknown, "", func(f *forgery) { stuck(f) }},
+		{"two-instances", "S", lockPerOrder, "", func(f *forgery) {
+			f.Facts.Apart, f.Facts.Locks = "order", nil
+			crowd(f)
+		}},
+		{"two-instances", "S", lockPerInstance, "", func(f *forgery) {
+			f.Facts.Apart, f.Facts.Locks = "instance", nil
+			crowd(f)
+		}},
+		{"two-instances", "S", noLock, "", func(f *forgery) {
+			f.Facts.Locks = nil
+			crowd(f)
+		}},
+		{"two-instances", "S", sharedWatch, "", func(f *forgery) {
+			f.Facts.Locks, f.Facts.LockFree, f.Facts.Watches = nil, true, true
+			crowd(f)
+		}},
+		{"reply-lost 3", "S", writtenAgain, "", func(f *forgery) {
+			decr := func(n int) history.Command { return command(n, history.EffectWrote, "decr") }
+			f.order("anna", atA, history.Sold, 0, 90, acquire(10), decr(20), decr(40), release(60))
+		}},
+		{"reply-lost 3", "S", refusedTaken, "", func(f *forgery) {
+			f.order("anna", atA, history.Busy, 0, 90, acquire(10), read(20), writes(30), release(60))
+		}},
+		{"two-instances", "", crashed, "", func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 90, acquire(10), read(20), writes(30), release(40))
+			f.Faults = append(f.Faults, history.Fault{Instance: atB, Kind: history.FaultDied, Text: "ended"})
+		}},
+		{"cut-off", "", cause{}, "", func(f *forgery) { // it may have meant to
+			f.order("anna", atA, history.Sold, 0, 90, acquire(10), read(20), writes(30), release(40))
+			f.Faults = append(f.Faults, history.Fault{Instance: atB, Kind: history.FaultDied, Text: "ended"})
+		}},
+	} {
+		f := forge()
+		one.forged(f)
+		c := f.judge(one.fault)
+		assert.Equal(t, one.letters, broken(c), "%s: %s %v", one.fault, one.want.what, c.Findings)
+		if one.want.what == "" {
+			assert.Nil(t, c.Defect, one.fault)
+		} else if assert.NotNil(t, c.Defect, one.want.what) {
+			assert.Equal(t, one.want.what, c.Defect.Cause)
+			assert.Equal(t, one.want.remedy, c.Defect.Remedy)
+			assert.NotEmpty(t, c.Defect.Shown, "a defect has something that shows it")
+		}
+		assert.Equal(t, one.design, c.Design)
+	}
+}
+
+// A machine that stood still voids a verdict. What the commands show in spite of that is a defect all the same: a lock
+// that stands, or a waiter that sleeps, for longer than the machine explains.
+func TestDefectsOnABusyMachine(t *testing.T) {
+	const aBit, long = 200 * time.Millisecond, 1100 * time.Millisecond
+	// Anna's instance is killed when she has the lock. A fresh order asks for it at these moments, in vain.
+	dead := func(f *forgery, moments ...int) *history.Op {
+		f.order("anna", atA, history.Unknown, 0, 0, acquire(10))
+		f.killed(20)
+		var tries []history.Command
+		for _, ms := range moments {
+			tries = append(tries, tried(ms))
+		}
+		fresh := f.order("fresh-b-1", atB, history.Unknown, 900, 0, tries...)
+		hungUp(5400, fresh)
+		return fresh
+	}
+	asleep := func(f *forgery, moments ...int) *history.Op {
+		f.Facts.Messages = true
+		return dead(f, moments...)
+	}
+	for _, one := range []struct {
+		what, defect string
+		stalled      time.Duration
+		forged       func(*forgery)
+	}{
+		{"a key stands though its order has died", ttlLater.what, aBit,
+			func(f *forgery) {
+				f.Facts.TTLLater = true
+				dead(f, 1010, 4300)
+			}},
+		{"a key may have stood while the machine did", "", long, func(f *forgery) {
+			f.Facts.TTLLater = true
+			dead(f, 1010, 4300)
+		}},
+		{"a key is renewed though its order was answered", renewalOutlives.what, aBit, func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 60, acquire(10), read(20), writes(30),
+				renewal(1400, history.EffectRenewed), renewal(2800, history.EffectRenewed),
+				renewal(4290, history.EffectRenewed))
+			f.order("fresh-b-1", atB, history.Unknown, 900, 0, tried(1010))
+		}},
+		{"a waiter prolongs the lock of a dead order", waiterExtends.what, aBit,
+			func(f *forgery) {
+				f.Facts.Kind = "string"
+				fresh := dead(f, 1010)
+				fresh.Trace = append(fresh.Trace, command(4300, history.EffectRenewed, "expire"))
+			}},
+		{"a waiter sleeps beyond the end of a lease",
+			nobodyWakes.what, aBit,
+			func(f *forgery) { asleep(f, 1010) }},
+		{"a waiter asks again", "", aBit, func(f *forgery) { asleep(f, 1010, 2100) }},
+		{"a waiter may have slept while the machine stood", "", long, func(f *forgery) { hungUp(4900, asleep(f, 1010)) }},
+		{"a waiter sleeps, and another has the lock", "", aBit, func(f *forgery) {
+			asleep(f, 1010)
+			f.order("bert", atB, history.Unknown, 900, 0, acquire(4000))
+		}},
+		{"a fresh order sells in the end", "", long, func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 60, acquire(10), read(20), writes(30),
+				renewal(5300, history.EffectRenewed))
+			f.order("bert", atB, history.Sold, 0, 60, acquire(15), read(20), writes(40))
+			f.order("fresh-b-1", atB, history.Sold, 900, 5600, tried(5400), acquire(5500), leaves(5510, 8))
+		}},
+		{"whoever released has the lock no more", "", aBit, func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 60, acquire(10), read(20), writes(30), release(40))
+			f.order("bert", atB, history.Unknown, 100, 0, acquire(1000))
+			f.order("fresh-b-1", atB, history.Unknown, 900, 0, tried(1010), tried(5300))
+		}},
+		{"a waiter may have been told no when the machine went on", "", long, func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 60, acquire(10), read(20), writes(30), release(40))
+			f.order("bert", atB, history.Sold, 0, 60, acquire(15), read(20), writes(40), release(50))
+			f.order("clara", atA, history.Busy, 70, 3130, tried(80))
+		}},
+		{"an order's own commands show it", releasedEarly.what, long, func(f *forgery) {
+			dead(f, 1010)
+			f.order("clara", atB, history.Sold, 0, 90, acquire(10), read(20), release(25), writes(30))
+		}},
+		{"a renewal may have come to the Redis when the other's lock was over", renewalMakes.what, long,
+			func(f *forgery) {
+				dead(f, 1010)
+				f.order("clara", atB, history.Sold, 0, 2900, acquire(10), read(20),
+					renewal(1900, history.EffectAcquired), writes(2700), release(2800))
+			}},
+	} {
+		f := forge()
+		f.Client.Longest = one.stalled
+		one.forged(f)
+		c := f.judge("crash 1")
+		assert.Equal(t, history.Invalid, history.Worst(c.Findings), one.what)
+		if one.defect == "" {
+			assert.Nil(t, c.Defect, one.what)
+		} else if assert.NotNil(t, c.Defect, one.what) {
+			assert.Equal(t, one.defect, c.Defect.Cause, one.what)
+			assert.NotEmpty(t, c.Defect.Shown)
+		}
+	}
+}
+
+// A right order is accused of nothing.
+func TestNoCauseWithoutADefect(t *testing.T) {
+	f := forge()
+	f.order("anna", atA, history.Sold, 0, 90, acquire(10), read(20), writes(30), release(40))
+	f.order("bert", atB, history.Sold, 5, 200, tried(15), acquire(60), read(70), leaves(80, 8), release(90))
+	c := f.judge("pause")
+	assert.Empty(t, broken(c))
+	assert.Nil(t, c.Defect)
+	assert.Empty(t, c.Design)
+	assert.Empty(t, c.Remarks)
+}
+
+// Remarks are worth knowing, and break nothing.
+func TestRemarks(t *testing.T) {
+	f := forge()
+	f.order("anna", atA, history.Busy, 0, 90, lost(acquire(10)))
+	f.order("bert", atB, history.Sold, 5, 3040, tried(15), acquire(3000), read(3010), writes(3020), release(3030))
+	f.order("clara", atA, history.Sold, 3005, 5030, tried(3006), acquire(5000), leaves(5010, 8), release(5020))
+	c := f.judge("reply-lost 1")
+	assert.Nil(t, c.Defect)
+	assert.Equal(t, []string{
+		"the lock stayed until its TTL though its order was refused: nobody undoes an acquire without a reply",
+		"Clara slept on for 1.969s though the lock was free",
+	}, c.Remarks)
+	f = forge()
+	f.Facts.Kind = "string"
+	f.order("anna", atA, history.Sold, 0, 3000, acquire(10), read(20), writes(30), release(40))
+	f.order("bert", atB, history.Busy, 15, 90, tried(16), command(20, history.EffectRenewed, "pexpire"))
+	f.order("clara", atA, history.Busy, 100, 190, acquire(110)) // its key is removed, and Dora prolongs her own
+	f.order("dora", atB, history.Busy, 120, 190, acquire(130), command(140, history.EffectRenewed, "pexpire"),
+		release(150))
+	assert.Equal(t, []string{"Bert's pexpire prolonged the lock of Anna"},
+		f.judge("two-instances").Remarks)
+	f = forge() // the instance renews Anna's lock while Bert waits there
+	f.Facts.Kind, f.Facts.Token, f.Facts.Name = "string", false, true
+	f.order("anna", atA, history.Sold, 0, 3000, acquire(10), read(20), writes(30), release(2500))
+	f.order("bert", atA, history.Busy, 100, 2000, tried(110), renewal(700, history.EffectRenewed))
+	assert.Empty(t, f.judge("late-release").Remarks)
+	f = forge()
+	f.order("anna", atA, history.Sold, 0, 3000, lost(acquire(10)), tried(20), tried(1900), acquire(2020),
+		read(2030), writes(2040), release(2050))
+	f.order("bert", atB, history.Sold, 3100, 3200, lost(acquire(3110)), acquire(3120), leaves(3130, 8),
+		release(3140))
+	assert.Equal(t, []string{"a lock that nobody held stood for its lease: an acquire that is sent again meets its own " +
+		"key, and waits for itself"}, f.judge("reply-lost 1").Remarks)
+}
+
+// Remarks on what no verdict asks.
+func TestRemarksOnAnswers(t *testing.T) {
+	f := forge()
+	f.order("anna", atA, history.Sold, 0, 8000, acquire(10), read(20), writes(30), release(40))
+	f.Ops[0].Trace[1].Reply = "10"
+	empty := f.order("bert", atB, history.Busy, 9000, 9100, acquire(9010), read(9020), release(9030))
+	empty.Trace[1].Reply = "9"
+	assert.Equal(t, []string{
+		"Anna was answered 7.969s after its write", "Bert held the lock, found stock and sold nothing",
+	}, f.judge("reply-lost 4").Remarks)
+
+	f = forge() // the trial held its release, and nothing was left for Bert
+	f.order("anna", atA, history.Sold, 0, 8000, acquire(10), read(20), writes(30), heldUntil(7900, release(40)))
+	f.order("bert", atB, history.Busy, 9000, 9100, acquire(9010), read(9020), release(9030)).Trace[1].Reply = "0"
+	f.Faults = []history.Fault{{Instance: atA, At: ms(41), End: ms(7890)}}
+	assert.Empty(t, f.judge("late-release").Remarks)
+
+	f = forge()
+	f.order("anna", atA, history.Sold, 0, 20, acquire(10), read(12), writes(30), release(40)).Status = 202
+	c := f.judge("late")
+	assert.Nil(t, c.Defect)
+	assert.Equal(t, []string{"Anna was answered 202 before its unit was taken"}, c.Remarks)
+	f.Ops[0].Status, f.Ops[0].Units = 200, nil
+	assert.Equal(t, answeredEarly.what, f.judge("late").Defect.Cause)
+}
+
+// Whoever sells without an acquire, while nobody at its instance holds the lock, sells without a lock.
+func TestSalesWithoutALock(t *testing.T) {
+	unlocked := func(f *forgery) *history.Op {
+		return f.order("bert", atB, history.Sold, 100, 300, read(120), leaves(130, 8))
+	}
+	f := forge()
+	unlocked(f)
+	assert.Equal(t, soldUnlocked.what, f.judge("request-lost 1").Defect.Cause)
+	f = forge()
+	f.order("anna", atA, history.Sold, 0, 200, acquire(10), read(20), writes(30), release(190))
+	unlocked(f)
+	assert.Equal(t, soldUnlocked.what, f.judge("request-lost 1").Defect.Cause)
+	f = forge() // Bert's instance has the lock, and hands it on
+	f.order("anna", atB, history.Sold, 0, 200, acquire(10), read(20), writes(30))
+	handed := unlocked(f)
+	handed.Trace = append(handed.Trace, release(190))
+	assert.Nil(t, f.judge("one-instance").Defect)
+}
+
+// Commands that several orders may have sent are no defect's evidence: a lock is not known to be free that one of them
+// took, nor to be held that one of them removed.
+func TestStraysShowNoDefect(t *testing.T) {
+	for _, one := range []struct {
+		forged func(*forgery)
+		stray  history.Command
+	}{
+		{func(f *forgery) {
+			f.order("anna", atA, history.Busy, 0, 5000, tried(10), tried(20))
+			f.order("bert", atB, history.Sold, 0, 600, acquire(5), read(20), writes(30), release(530))
+		}, acquire(600)},
+		{func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 900, acquire(10), read(20), usually(takesOver(610, 300), 0), writes(700),
+				release(800))
+			f.order("bert", atB, history.Sold, 100, 900, acquire(300), writes(850))
+		}, del(500)},
+	} {
+		f := forge()
+		one.forged(f)
+		assert.NotNil(t, newRecord(f.Cell).ownDefect())
+		f.Strays = []history.Command{one.stray}
+		assert.Nil(t, newRecord(f.Cell).ownDefect())
+	}
+}

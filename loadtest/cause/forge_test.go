@@ -1,0 +1,222 @@
+package cause
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"stockapi/loadtest/audit"
+	"stockapi/loadtest/history"
+)
+
+// lockKey is the lock of forged cells; stockKey is the stock, of ten units.
+const lockKey, stockKey, stock = "lock:10000", "ProductStock_10000", 10
+
+// The instances of forged cells.
+const atA, atB = "a", "b"
+
+// A forgery is a cell whose orders and commands are made up.
+type forgery struct {
+	*history.Cell
+}
+
+// A write is one of the stock that an order sent: it leaves so many units, or one less than there were.
+type write struct {
+	order, left int
+	at          history.Instant
+}
+
+// forge begins a cell of a shop whose lock is a leased key with a token.
+func forge() *forgery {
+	f := &forgery{Cell: &history.Cell{Kind: history.Trial, Product: "10000", Initial: stock, TTL: 2 * time.Second,
+		Start: time.Unix(1000, 0), Elapsed: time.Minute, Client: &history.Client{Loop: "closed"},
+		Facts: &history.Facts{Locks: []string{lockKey}, TTL: 2 * time.Second, Token: true, Release: "a script"}}}
+	f.Ops = make([]history.Op, 0, 20) // so that an order stays where it is
+	for _, name := range []string{atA, atB} {
+		f.Instances = append(f.Instances,
+			history.Instance{Name: name, Clock: "loadtest", Offsets: make([]history.Offset, 2)})
+	}
+	return f
+}
+
+// ms returns a moment of the cell.
+func ms(n int) history.Instant { return history.Instant(n) * history.Instant(time.Millisecond) }
+
+// order adds an order that lasted from one moment to another; to 0 means that it has no answer.
+func (f *forgery) order(name, at string, outcome history.Outcome, from, to int, trace ...history.Command) *history.Op {
+	op := history.Op{Order: f.Product + "-" + name, Phase: history.Buy, Instance: at, Outcome: outcome, Quantity: 1,
+		Due: ms(from), Sent: ms(from), Done: history.Never, Trace: trace, Status: 200}
+	if to > 0 {
+		op.Done, op.Latency = ms(to), time.Duration(ms(to-from))
+	}
+	if strings.HasPrefix(name, "fresh") {
+		op.Phase = history.Probe
+	}
+	f.Ops = append(f.Ops, op)
+	return &f.Ops[len(f.Ops)-1]
+}
+
+// command is one that came to its wire at that moment, was answered a millisecond later, and that reply delivered.
+func command(n int, effect history.Effect, name string) history.Command {
+	key := lockKey
+	if effect == history.EffectRead || effect&history.EffectWrote == history.EffectWrote {
+		key = stockKey
+	}
+	return history.Command{Cmd: name, Key: key, Source: history.Looked, Effect: effect, At: ms(n), End: ms(n + 1),
+		Wire: &history.Carried{Came: ms(n), Heard: ms(n + 1)}}
+}
+
+// with changes what a wire has of a command.
+func with(c history.Command, change func(*history.Carried)) history.Command {
+	wire := *c.Wire
+	change(&wire)
+	c.Wire = &wire
+	return c
+}
+
+// usually makes a command one that has that effect in plain sales.
+func usually(c history.Command, e history.Effect) history.Command {
+	return with(c, func(w *history.Carried) { w.Usual = e })
+}
+
+// acquire takes the lock by a value.
+func acquireBy(n int, value string) history.Command {
+	return with(usually(command(n, history.EffectAcquired, "set"), history.EffectAcquired), func(w *history.Carried) {
+		w.Is, w.Named = value, []string{value}
+	})
+}
+
+func acquire(n int) history.Command { return acquireBy(n, "token of "+ms(n).String()) }
+
+func tried(n int) history.Command {
+	return usually(command(n, history.EffectTried, "set"), history.EffectAcquired)
+}
+
+func read(n int) history.Command { return command(n, history.EffectRead, "get") }
+
+// write leaves 9 units of ten.
+func writes(n int) history.Command { return leaves(n, stock-1) }
+
+func leaves(n, left int) history.Command {
+	c := usually(command(n, history.EffectWrote, "set"), history.EffectWrote)
+	c.Reply = string(rune('0' + left)) // as a sign for judge
+	return c
+}
+
+// release compares the whole value.
+func release(n int) history.Command {
+	return with(usually(command(n, history.EffectReleased, "eval"), history.EffectReleased), func(w *history.Carried) {
+		w.Compared = true
+	})
+}
+
+// names has a command name these values of the lock.
+func names(c history.Command, values ...string) history.Command {
+	return with(c, func(w *history.Carried) { w.Named = values })
+}
+
+func del(n int) history.Command { return command(n, history.EffectReleased, "del") }
+
+// renewal is one by which the shop is known to renew.
+func renewal(n int, effect history.Effect) history.Command {
+	return usually(command(n, effect, "eval"), history.EffectRenewed)
+}
+
+// takesOver is a renewal that takes the lock which another order took at that moment.
+func takesOver(n, from int) history.Command {
+	return with(renewal(n, history.EffectAcquired), func(w *history.Carried) { w.Was = "token of " + ms(from).String() })
+}
+
+// looks is a command that leaves the lock as it was.
+func looks(n int) history.Command { return command(n, history.EffectNothing, "get") }
+
+// lost takes the reply from a command: it was not delivered.
+func lost(c history.Command) history.Command {
+	return with(c, func(w *history.Carried) { w.Heard = history.Never })
+}
+
+// heldUntil delays a command at its wire.
+func heldUntil(n int, c history.Command) history.Command {
+	c.At, c.End = ms(n), ms(n+1)
+	return with(c, func(w *history.Carried) { w.Heard = ms(n + 1) })
+}
+
+// hungUp ends an order at a moment without an answer.
+func hungUp(n int, op *history.Op) {
+	op.Done, op.Latency, op.GaveUp = history.Never, time.Duration(ms(n)-op.Sent), history.HungUp
+}
+
+// killed is a fault that ends a at that moment.
+func (f *forgery) killed(n int) {
+	f.Faults = append(f.Faults, history.Fault{Instance: atA, Kind: history.FaultKill, Text: "killed", At: ms(n),
+		End: ms(n)})
+}
+
+// judge judges the forgery as a cell of that fault, and explains it.
+func (f *forgery) judge(fault string) *history.Cell {
+	f.Scenario = fault
+	f.Limit = f.Facts.Lease() + f.Facts.Takes + time.Duration(Margin)
+	var all []write
+	for i := range f.Ops {
+		for _, cmd := range f.Ops[i].Trace {
+			if sold(&cmd) {
+				left := -1
+				if cmd.Cmd == "set" {
+					left = int(cmd.Reply[0] - '0')
+				}
+				all = append(all, write{i, left, cmd.At})
+			}
+		}
+	}
+	slices.SortFunc(all, func(x, y write) int { return int(x.at - y.at) })
+	left := stock
+	for _, w := range all {
+		if left--; w.left >= 0 {
+			left = w.left
+		}
+		op := &f.Ops[w.order]
+		again := slices.Contains(op.Units, int64(left+1)) // the same number once more
+		if !again && (op.Outcome == history.Sold || op.Outcome == history.Unknown) {
+			op.Units = append(op.Units, int64(left+1))
+		}
+	}
+	f.Left = new(int64(left))
+	for i := range f.Ops {
+		op := &f.Ops[i]
+		if op.Outcome == history.Unknown && len(op.Units) == 0 {
+			op.Outcome = history.NotSold
+		}
+	}
+	f.fillIn()
+	line := history.TimelineOf(f.Cell)
+	for i := range f.Ops {
+		if len(f.Facts.Locks) > 0 {
+			f.Ops[i].Lease = line.LeaseOf(i)
+		}
+	}
+	f.Client.Asked, f.Client.Delivered = len(f.Ops), len(f.Ops)
+	f.Findings, f.Coverage = audit.Judge(f.Cell)
+	e := Of(f.Cell)
+	f.Defect, f.Design, f.Remarks = e.Defect, e.Design, e.Remarks
+	return f.Cell
+}
+
+// fillIn fills in what each release removed: the value by which the lock was taken last.
+func (f *forgery) fillIn() {
+	var all []*history.Command
+	for i := range f.Ops {
+		for j := range f.Ops[i].Trace {
+			all = append(all, &f.Ops[i].Trace[j])
+		}
+	}
+	slices.SortStableFunc(all, func(x, y *history.Command) int { return int(x.At - y.At) })
+	value := ""
+	for _, cmd := range all {
+		switch {
+		case took(cmd):
+			value = cmd.Wire.Is
+		case cmd.Releases():
+			cmd.Wire.Was, value = value, ""
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package cause
+
+import (
+	"slices"
+	"strings"
+
+	"stockapi/loadtest/history"
+)
+
+// soldTwice says why a unit was sold twice, or why two orders held the lock at once.
+func (r *record) soldTwice(lost string) *history.Defect {
+	f := r.Finding(history.Stock)
+	if strings.Contains(lost, "E") {
+		f = r.Finding(history.Exclusion)
+	}
+	shown := history.FirstBroken(r.Findings).Because
+	for _, one := range []func(history.Finding) (cause, bool){r.ofLoss, r.ofStock, r.ofAcquire} {
+		if c, found := one(f); found {
+			return c.defect("%s", shown)
+		}
+	}
+	return nil
+}
+
+// ofLoss says how the earlier of two orders lost its lock to the later one.
+func (r *record) ofLoss(f history.Finding) (c cause, found bool) {
+	x, y, at := r.rivals(f)
+	if x < 0 {
+		return c, false
+	}
+	mine := 0 // the keys that the later one held
+	for _, l := range r.line.Locks {
+		hx, hy := l.TenureOf(x, at), l.TenureOf(y, at)
+		if hy == nil {
+			continue
+		}
+		mine++
+		if hx != nil && hx.From <= hy.From {
+			if c, found = r.ofEnd(hx, hy, l); found {
+				return c, true
+			}
+		}
+	}
+	if n := len(r.facts.Locks); n > 1 && mine > 0 && mine <= n/2 {
+		return tooFewKeys, true
+	}
+	return c, false
+}
+
+// ofEnd says how a tenure ended before that of another order began: it was removed by a third one, or replaced.
+func (r *record) ofEnd(ended, next *history.Tenure, of *history.Lock) (c cause, found bool) {
+	switch ended.How {
+	case history.Removed:
+		if m := r.removalBy(ended.By, of, ended.Since); m != nil {
+			return r.howItRemoved(m, r.commandOf(m)), true
+		}
+	case history.Gone:
+		cmd := r.takenBy(next.Order, of.Key, next.Sent)
+		switch {
+		case cmd == nil || cmd.Wire == nil || cmd.Wire.Was == "":
+		case cmd.Usually(history.EffectRenewed) && !cmd.Usually(history.EffectAcquired):
+			return renewalTakes, true
+		default:
+			return tookLater, true
+		}
+	}
+	return c, false
+}
+
+// rivals returns the two orders of a violation, the one first that took its lock first, and when both had it. They are
+// -1 if the record does not show that.
+func (r *record) rivals(f history.Finding) (x, y int, at history.Instant) {
+	for _, e := range f.Evidence {
+		if len(e.Orders) < 2 {
+			continue
+		}
+		find := func(order string) int {
+			return slices.IndexFunc(r.Ops, func(op history.Op) bool { return op.Order == order })
+		}
+		x, y = find(e.Orders[0]), find(e.Orders[1])
+		if x < 0 || y < 0 {
+			continue
+		}
+		if tookAt(&r.Ops[x]) > tookAt(&r.Ops[y]) {
+			x, y = y, x
+		}
+		if at = history.Never - 1; f.Verdict == history.Exclusion && len(e.At) > 0 {
+			at = e.At[0]
+		}
+		return x, y, at
+	}
+	return -1, -1, history.Never
+}
+
+// removalBy returns the removal of a lock by an order at that moment, nil if it accuses nobody.
+func (r *record) removalBy(order int, l *history.Lock, at history.Instant) *history.Removal {
+	for i := range r.line.Removals {
+		if m := &r.line.Removals[i]; m.Order == order && m.Lock() == l && m.By >= 0 && m.At <= at && at <= m.End {
+			return m
+		}
+	}
+	return nil
+}
+
+// takenBy returns the command by which an order took a lock at that moment.
+func (r *record) takenBy(order int, key string, at history.Instant) *history.Command {
+	for _, cmd := range on(&r.Ops[order], key) {
+		if took(cmd) && cmd.At == at {
+			return cmd
+		}
+	}
+	return nil
+}
+
+// ofStock says what was wrong between lock and stock: the lock was held, and a unit was sold twice.
+func (r *record) ofStock(f history.Finding) (c cause, found bool) {
+	if r.Finding(history.Stock).Result != history.Broken {
+		return c, false
+	}
+	switch {
+	case r.facts.Fence:
+		return r.ofFence(f), true
+	case r.facts.ReadsEarly:
+		return readEarly, true
+	case r.facts.ReadsNever && !r.facts.LockFree:
+		return wroteUnread, true
+	}
+	return c, false
+}
+
+// ofFence says why a fence did not help. A late write is refused only once the stock knows a newer token.
+func (r *record) ofFence(f history.Finding) cause {
+	x, y, _ := r.rivals(f)
+	if x < 0 {
+		return fenceLate
+	}
+	wrote := func(i int) (at history.Instant, refused bool) {
+		at = history.Never
+		for j := range r.Ops[i].Trace {
+			switch cmd := &r.Ops[i].Trace[j]; {
+			case sold(cmd):
+				at = cmd.At
+			case cmd.RefusedByStock(), cmd.Usually(history.EffectWrote) && !cmd.Wrote() && cmd.End.Known():
+				refused = true
+			}
+		}
+		return at, refused
+	}
+	older, _ := wrote(x)
+	newer, refused := wrote(y)
+	switch {
+	case refused && older.Known():
+		return fenceBackwards
+	case older.Known() && newer.Known() && older > newer:
+		return fenceUnchecked
+	}
+	return fenceLate
+}
+
+// ofAcquire says how the acquire of every sale lets two orders in.
+func (r *record) ofAcquire(history.Finding) (c cause, found bool) {
+	switch {
+	case r.facts.TTL > 0 && r.facts.TTL < r.facts.Takes:
+		return shortLease, true
+	case r.facts.Overwrites:
+		return tookLater, true
+	case r.facts.Name:
+		return oneForInstance, true
+	case len(r.facts.Locks) > 1 && r.Finding(history.Exclusion).Result == history.NotApplicable:
+		return tooFewKeys, true // a crowd, of whose locks nobody knows; a majority lets one in
+	}
+	return c, false
+}

@@ -1,0 +1,217 @@
+package cause
+
+import (
+	"slices"
+	"strings"
+
+	"stockapi/loadtest/history"
+)
+
+// A premise says why an ok of a cell would mean nothing: what had to come about besides the fault did not. It returns ""
+// if it did.
+type premise func(*record) string
+
+// premises are those of the faults. Where there is none, ok means something once the fault has happened.
+var premises = map[string]premise{
+	"one-instance":     soldEverywhere,
+	"two-instances":    soldEverywhere,
+	"slow-work":        overdue,
+	"pause":            overdue,
+	"late":             landed,
+	"late-release":     overlaps,
+	"check-delete-gap": overlaps,
+	"late-acquire":     latecomer,
+	"renewals-lost":    overdue,
+	"crash 3":          waited,
+	"hang-up 1":        waited,
+	"busy":             waited,
+	"waiter-unheard 2": unheard,
+	"key-removed 1":    bereft,
+	"key-removed 2":    renewed,
+	"server-restart":   bereft,
+	"cut-off":          overdue,
+}
+
+// WhyInconclusive says why an ok of a cell would mean nothing, "" if it does mean something.
+func WhyInconclusive(c *history.Cell) string {
+	r := newRecord(c)
+	asks := premises[c.Scenario]
+	if asks == nil {
+		asks = premises[faultOf(c)]
+	}
+	if asks != nil {
+		if why := asks(r); why != "" {
+			return why
+		}
+	}
+	return r.stillWaiting()
+}
+
+// stillWaiting says which order waited for as long as one may take: its outcome is unknown. A customer who hangs up, or
+// whose instance is killed, waits no more.
+func (r *record) stillWaiting() string {
+	for i := range r.Ops {
+		if op := &r.Ops[i]; op.Phase == history.Buy && op.GaveUp == history.TimedOut {
+			return r.name(op) + " still waited after " + since(op.Sent, op.Over())
+		}
+	}
+	return ""
+}
+
+// soldEverywhere asks that each instance to which the crowd came has sold.
+func soldEverywhere(r *record) string {
+	for _, in := range r.Instances {
+		came, sold := false, false
+		for _, op := range r.Ops {
+			if op.Instance == in.Name && op.Phase == history.Buy {
+				came, sold = true, sold || op.Outcome == history.Sold
+			}
+		}
+		if came && !sold {
+			return "no order of the crowd was sold at " + in.Name
+		}
+	}
+	return ""
+}
+
+// Asleep says why a waiter does not come.
+const Asleep = "a waiter sleeps until a message, which the expiry of a lease does not send"
+
+// overdue asks that the other customer came when Anna had held the lock for a lease, if it expires at all, and had yet
+// to write.
+func overdue(r *record) string {
+	taken := history.Never
+	if anna := r.anna(); anna != nil {
+		taken = tookAt(anna)
+	}
+	switch {
+	case !taken.Known() || r.facts.TTL == 0:
+		return bereft(r)
+	case r.comes(taken + history.Instant(r.facts.TTL)):
+		return ""
+	case r.facts.Messages:
+		return "nobody came for the lock between the expiry of Anna's lease and her write: " + Asleep
+	}
+	return "nobody came for the lock between the expiry of Anna's lease and her write"
+}
+
+// bereft asks that the other customer came when Anna's lock had gone, and she had yet to write.
+func bereft(r *record) string {
+	if r.comes(0) {
+		return ""
+	}
+	return "nobody came for the lock before Anna's write"
+}
+
+// comes reports whether an order of Bert's took the lock or wrote the stock before Anna's write, or asked for the lock
+// since then: an attempt before that says nothing of a lock that ended later. If Anna wrote nothing, she may have
+// noticed, and what came later counts too.
+func (r *record) comes(since history.Instant) bool {
+	write := history.Never
+	if anna := r.anna(); anna != nil {
+		for i := range anna.Trace {
+			if cmd := &anna.Trace[i]; cmd.WritesStock() {
+				write = min(write, cmd.At)
+			}
+		}
+	}
+	return slices.ContainsFunc(r.berts(), func(cmd *history.Command) bool {
+		got := took(cmd) || cmd.WritesStock()
+		return (got || asks(cmd) && cmd.End > since) && cmd.At < write
+	})
+}
+
+// berts returns the commands of Bert's orders.
+func (r *record) berts() (all []*history.Command) {
+	for i := range r.Ops {
+		if strings.HasPrefix(r.Short(r.Ops[i].Order), "bert") {
+			for j := range r.Ops[i].Trace {
+				all = append(all, &r.Ops[i].Trace[j])
+			}
+		}
+	}
+	return all
+}
+
+// annas returns the commands of Anna's order.
+func (r *record) annas() (all []*history.Command) {
+	if anna := r.anna(); anna != nil {
+		for i := range anna.Trace {
+			all = append(all, &anna.Trace[i])
+		}
+	}
+	return all
+}
+
+// asks reports whether a command asks for the lock, with success or without.
+func asks(cmd *history.Command) bool { return cmd.Usually(history.EffectAcquired) || cmd.Acquires() }
+
+// isLate reports whether a command was held at its wire while the fault lasted, and sent on after it.
+func (r *record) isLate(cmd *history.Command) bool {
+	return len(r.Faults) > 0 && cmd.Came() < r.Faults[0].At && cmd.At >= r.Faults[0].End
+}
+
+// landed asks that Anna's write arrived late, and that the other customer came before.
+func landed(r *record) string {
+	if !slices.ContainsFunc(r.annas(), func(cmd *history.Command) bool {
+		return r.isLate(cmd) && (cmd.WritesStock() || cmd.Usually(history.EffectWrote))
+	}) {
+		return "Anna's write never arrived"
+	}
+	return overdue(r)
+}
+
+// latecomer asks that an acquire that came late took the lock.
+func latecomer(r *record) string {
+	if slices.ContainsFunc(r.annas(), func(cmd *history.Command) bool { return r.isLate(cmd) && took(cmd) }) {
+		return ""
+	}
+	return "the acquire that came late found the lock taken, or never arrived"
+}
+
+// overlaps asks that Anna's release came to its wire before Bert took the lock, and to the Redis after that.
+func overlaps(r *record) string {
+	for _, cmd := range r.berts() {
+		if took(cmd) && spans(r.annas(), cmd.At) {
+			return ""
+		}
+	}
+	return "Anna's release did not arrive after Bert had taken the lock: her client gave up on it"
+}
+
+// spans reports whether one of the commands waited at its wire at that moment.
+func spans(commands []*history.Command, then history.Instant) bool {
+	return slices.ContainsFunc(commands, func(cmd *history.Command) bool { return cmd.Came() < then && cmd.At > then })
+}
+
+// unheard asks that Bert's subscription was under way when Anna released the lock.
+func unheard(r *record) string {
+	for _, cmd := range r.annas() {
+		if cmd.Releases() && spans(r.berts(), cmd.At) {
+			return ""
+		}
+	}
+	return "Bert's subscription did not come after Anna's release"
+}
+
+// renewed asks that a renewal of Anna's came when her lock had gone, unless she wrote nothing: she may have noticed.
+// Then the other customer came.
+func renewed(r *record) string {
+	renews := func(cmd *history.Command) bool {
+		return cmd.Usually(history.EffectRenewed) && len(r.Faults) > 0 && cmd.Came() > r.Faults[0].At
+	}
+	wrote := slices.ContainsFunc(r.annas(), func(cmd *history.Command) bool { return cmd.WritesStock() })
+	if wrote && !slices.ContainsFunc(r.annas(), renews) {
+		return "no renewal came after Anna's lock was removed"
+	}
+	return bereft(r)
+}
+
+// waited asks that Anna had asked for the lock before her fault was over.
+func waited(r *record) string {
+	asked := func(cmd *history.Command) bool { return asks(cmd) && len(r.Faults) > 0 && cmd.Came() < r.Faults[0].End }
+	if slices.ContainsFunc(r.annas(), asked) {
+		return ""
+	}
+	return "Anna had not asked for the lock yet"
+}

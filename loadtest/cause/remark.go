@@ -1,0 +1,147 @@
+package cause
+
+import (
+	"strconv"
+	"time"
+
+	"stockapi/loadtest/history"
+)
+
+// remarks are worth knowing, and break no verdict.
+func (r *record) remarks() (all []string) {
+	for _, text := range []string{r.renewedAfter(), r.waiterExtended()} {
+		if text != "" {
+			all = append(all, text)
+		}
+	}
+	for i := range r.Ops {
+		for _, text := range []string{r.leftBehind(&r.Ops[i]), r.sleptOn(&r.Ops[i]), r.soldNothing(&r.Ops[i]),
+			r.answeredLate(&r.Ops[i]), r.accepted(&r.Ops[i])} {
+			if text != "" {
+				all = append(all, text)
+			}
+		}
+	}
+	return all
+}
+
+// sleptOn tells of an order that got the lock long after that had become free.
+func (r *record) sleptOn(op *history.Op) string {
+	const long = history.Instant(time.Second)
+	for i := range op.Trace {
+		cmd := &op.Trace[i]
+		if !took(cmd) {
+			continue
+		}
+		freed, how, free := r.line.FreeAt(cmd.Came() - 1)
+		if how == history.NoEnd || !free || freed < op.Sent || cmd.Came()-freed < long+r.stalled {
+			return ""
+		}
+		for j := range op.Trace[:i] {
+			if op.Trace[j].Came() > freed { // it was busy with something else, or polled
+				return ""
+			}
+		}
+		return r.name(op) + " slept on for " + since(freed, cmd.Came()) + " though the lock was free"
+	}
+	return ""
+}
+
+// soldNothing tells of an order that held the lock, found stock and sold nothing, though no fault happened to it.
+func (r *record) soldNothing(op *history.Op) string {
+	if !op.Done.Known() || op.Outcome == history.Sold || op.Outcome == history.Unknown || r.isFaulted(op) {
+		return ""
+	}
+	held, found := false, false
+	for i := range op.Trace {
+		cmd := &op.Trace[i]
+		n, err := strconv.Atoi(cmd.Reply)
+		switch {
+		case took(cmd) && cmd.Heard().Known():
+			held = true
+		case cmd.WritesStock() || cmd.Err != "" || !cmd.Heard().Known():
+			return ""
+		case cmd.ReadsStock():
+			found = held && err == nil && n > 0
+		}
+	}
+	if !found {
+		return ""
+	}
+	return r.name(op) + " held the lock, found stock and sold nothing"
+}
+
+// isFaulted reports whether a fault happened to an order, or to its instance while it was open.
+func (r *record) isFaulted(op *history.Op) bool {
+	for _, f := range r.Faults {
+		if f.Order == op.Order || f.Instance == op.Instance && f.At < op.Over() && f.End > op.Sent {
+			return true
+		}
+	}
+	return false
+}
+
+// answeredLate tells of an order that was answered long after its write, or never, faults apart.
+func (r *record) answeredLate(op *history.Op) string {
+	const long = history.Instant(5 * time.Second)
+	wrote := history.Never
+	for i := range op.Trace {
+		if cmd := &op.Trace[i]; sold(cmd) && cmd.Heard().Known() {
+			wrote = cmd.Heard()
+		}
+	}
+	if !wrote.Known() || r.DiedAt(op.Instance).Known() {
+		return ""
+	}
+	if op.GaveUp == history.TimedOut {
+		return r.name(op) + " had its unit, and was never answered"
+	}
+	gap := op.Done - wrote
+	for _, f := range r.Faults {
+		if from, to := max(f.At, wrote), min(f.End, op.Done); from < to {
+			gap -= to - from
+		}
+	}
+	if !op.Done.Known() || gap < long+r.stalled {
+		return ""
+	}
+	return r.name(op) + " was answered " + since(0, gap) + " after its write"
+}
+
+// accepted tells of a 202 that was sent before the unit was taken.
+func (r *record) accepted(op *history.Op) string {
+	if op.Status != 202 || !op.Done.Known() {
+		return ""
+	}
+	for i := range op.Trace {
+		if cmd := &op.Trace[i]; sold(cmd) && cmd.Came() > op.Done {
+			return r.name(op) + " was answered 202 before its unit was taken"
+		}
+	}
+	return ""
+}
+
+// leftBehind tells of a lock that stayed for which nobody worked: the order that took it had not heard of it, and was
+// refused, or met its own key when it asked again, and waited that out.
+func (r *record) leftBehind(op *history.Op) string {
+	taken, met, endless := history.Never, false, false // without a reply; and then it found its own key
+	for i := range op.Trace {
+		cmd := &op.Trace[i]
+		switch {
+		case took(cmd) && !cmd.Heard().Known():
+			taken, met, endless = cmd.At, false, cmd.Endless()
+		case took(cmd) && met && cmd.At-taken > history.Instant(r.facts.TTL)*3/4:
+			return "a lock that nobody held stood for its lease: an acquire that is sent again meets its own key, and waits " +
+				"for itself"
+		case took(cmd), cmd.Releases():
+			taken, met = history.Never, false
+		case cmd.Acquires():
+			met = taken.Known()
+		}
+	}
+	if !taken.Known() || r.facts.TTL == 0 || endless || op.Outcome == history.Sold || op.GaveUp != "" ||
+		r.DiedAt(op.Instance).Known() {
+		return ""
+	}
+	return "the lock stayed until its TTL though its order was refused: nobody undoes an acquire without a reply"
+}

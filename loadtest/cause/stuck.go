@@ -1,0 +1,169 @@
+package cause
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"stockapi/loadtest/history"
+)
+
+// stuck says why no fresh order gets through.
+func (r *record) stuck(shown string) *history.Defect {
+	if c := r.whyStuck(); c != unknown {
+		return c.defect("%s", shown)
+	}
+	return nil
+}
+
+func (r *record) whyStuck() cause {
+	switch {
+	case r.diedWaiting():
+		return deadWaiter
+	case r.waiterExtended() != "":
+		return waiterExtends
+	case r.facts.TTLLater:
+		return ttlLater
+	case r.facts.TTL == 0 && len(r.facts.Locks) > 0:
+		return noTTL
+	case r.renewedAfter() != "":
+		return renewalOutlives
+	case r.facts.Messages, r.asleep():
+		return nobodyWakes
+	}
+	return unknown
+}
+
+// diedWaiting reports whether Anna's instance was killed while she waited for the lock.
+func (r *record) diedWaiting() bool {
+	anna := r.anna()
+	return anna != nil && r.DiedAt(anna.Instance).Known() && len(r.facts.Locks) > 0 && !tookAt(anna).Known()
+}
+
+// asleep reports whether the last fresh order asked for the lock, and sent nothing more once it was free.
+func (r *record) asleep() bool {
+	for i := len(r.Ops) - 1; i >= 0; i-- {
+		if op := &r.Ops[i]; op.Phase == history.Probe && op.Outcome != history.Sold {
+			return r.sleeps(op) != ""
+		}
+	}
+	return false
+}
+
+// waiterExtended tells of an order that prolonged the lock of another one; "" if none did. Where the value is the
+// instance's, nobody knows for which of its orders that prolongs.
+func (r *record) waiterExtended() string {
+	if r.facts.Kind != "string" { // it may be shared
+		return ""
+	}
+	for i := range r.Ops {
+		op := &r.Ops[i]
+		for j := range op.Trace {
+			cmd := &op.Trace[j]
+			l := r.lock(cmd)
+			if !cmd.Prolongs() || !cmd.Succeeded() || l == nil {
+				continue
+			}
+			h := l.HolderAt(cmd.At)
+			if !h.Known || h.Tenure == nil || h.Tenure.Order == i {
+				continue
+			}
+			if other := &r.Ops[h.Tenure.Order]; !r.facts.Name || other.Instance != op.Instance {
+				return r.name(op) + "'s " + cmd.Cmd + " prolonged the lock of " + r.name(other)
+			}
+		}
+	}
+	return ""
+}
+
+// renewedAfter tells of an order whose lock was renewed after it had ended; "" if there is none.
+func (r *record) renewedAfter() string {
+	const soon = history.Instant(200 * time.Millisecond)
+	for i := range r.Ops {
+		op := &r.Ops[i]
+		for j := range op.Trace {
+			if cmd := &op.Trace[j]; op.Done.Known() && cmd.Prolongs() && cmd.Came() > op.Done+soon {
+				return r.name(op) + "'s lock was renewed " + since(op.Done, cmd.Came()) + " after its answer"
+			}
+		}
+	}
+	return ""
+}
+
+// keptOut returns the defect that kept fresh orders out, if the commands show it although the machine was busy: a lock
+// stood, or a waiter slept, for longer than the verdict allows and the longest stall explains.
+func (r *record) keptOut() *history.Defect {
+	last := history.Op{Outcome: history.Sold}
+	for _, op := range r.Ops {
+		if op.Phase == history.Probe {
+			last = op
+		}
+	}
+	if last.Outcome == history.Sold || r.hasUs() {
+		return nil
+	}
+	for i := range r.Ops {
+		if shown := cmp.Or(r.stands(i), r.sleeps(&r.Ops[i])); shown != "" {
+			return cmp.Or(r.stuck(shown), unknown.defect("%s", shown))
+		}
+	}
+	return nil
+}
+
+// stands tells of an order that still found a lock for longer than a fresh order may take after the end of the order
+// that acquired it last. Of several holders it is not known whose the lock is.
+func (r *record) stands(i int) string {
+	op := &r.Ops[i]
+	for j := range op.Trace {
+		cmd := &op.Trace[j]
+		l := r.lock(cmd)
+		if l == nil || took(cmd) || !cmd.Prolongs() && !cmd.Acquires() {
+			continue
+		}
+		owner := ownerAt(l, cmd.At)
+		if owner == nil || owner.Order == i && !cmd.Prolongs() || !owner.Alone {
+			continue
+		}
+		over := max(r.workedUntil(&r.Ops[owner.Order]), owner.Sent) // an acquire may come late
+		if over.Known() && cmd.At-over > history.Instant(r.Limit)+r.stalled {
+			return r.name(op) + "'s " + cmd.Cmd + " found " + cmd.Key + " " + since(over, cmd.At) + " after the order of " +
+				r.name(&r.Ops[owner.Order]) + " was over"
+		}
+	}
+	return ""
+}
+
+// ownerAt returns the last tenure that had begun by then, nil if its order or another one has released the lock since.
+// It may be over its lease: whoever found the lock knows better.
+func ownerAt(l *history.Lock, at history.Instant) (owner *history.Tenure) {
+	for i := range l.Tenures {
+		if h := &l.Tenures[i]; h.Sent < at {
+			owner = h
+		}
+	}
+	if owner == nil || owner.At <= at && (owner.How == history.Released || owner.How == history.Removed) ||
+		l.StraysIn(owner.From, at) {
+		return nil
+	}
+	return owner
+}
+
+// workedUntil returns when an order was over: when it was answered, or its instance killed. It is Never if it was
+// neither.
+func (r *record) workedUntil(op *history.Op) history.Instant {
+	return min(op.Done, r.DiedAt(op.Instance))
+}
+
+// sleeps tells of an order that had asked for the lock and did not poll though it was free, by a release or as its lease
+// had expired.
+func (r *record) sleeps(op *history.Op) string {
+	over := op.Over()
+	freed, _, free := r.line.FreeAt(over)
+	freed = max(freed, op.Sent)
+	asked := slices.ContainsFunc(op.Trace, func(cmd history.Command) bool { return cmd.Acquires() })
+	awake := slices.ContainsFunc(op.Trace, func(cmd history.Command) bool { return cmd.Came() > freed })
+	if !free || !asked || awake || tookAt(op).Known() || over-freed < Margin+r.stalled {
+		return ""
+	}
+	return r.name(op) + " slept on for " + since(freed, over) + " though the lock was free"
+}
