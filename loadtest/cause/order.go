@@ -87,8 +87,8 @@ func before(cmd, other *history.Command) bool {
 	return cmd.Wire != nil && other.Wire != nil && cmd.Wire.Conn == other.Wire.Conn && cmd.Came() < other.Came()
 }
 
-// acquire notes that the order acquires a lock, and returns the defect that it is; nil if it is none. If the order holds
-// the lock already, it is a renewal.
+// acquire notes that the order acquires a lock, and returns the defect that it is; nil if it is none. If it holds the
+// lock already, it is a renewal.
 func (c *course) acquire(cmd *history.Command, name string) *history.Defect {
 	if had, has := c.has[cmd.Key]; has {
 		if other := c.holderBefore(cmd); other != nil {

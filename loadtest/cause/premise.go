@@ -7,8 +7,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A premise says why an ok of a cell would mean nothing: what had to come about besides the fault did not. It returns ""
-// if it did.
+// A premise says why an ok of a cell would mean nothing: what had to happen besides the fault did not. It returns "" if
+// it did.
 type premise func(*record) string
 
 // premises are those of the faults. Where there is none, ok means something once the fault has happened.

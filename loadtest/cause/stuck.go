@@ -154,8 +154,8 @@ func (r *record) workedUntil(op *history.Op) history.Instant {
 	return min(op.Done, r.DiedAt(op.Instance))
 }
 
-// sleeps tells of an order that had asked for the lock and did not poll though it was free, by a release or as its lease
-// had expired.
+// sleeps tells of an order that had asked for the lock and did not poll though it was free, by a release or the expiry
+// of its lease.
 func (r *record) sleeps(op *history.Op) string {
 	over := op.Over()
 	freed, _, free := r.line.FreeAt(over)
