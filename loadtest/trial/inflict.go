@@ -15,9 +15,10 @@ import (
 )
 
 // replyOf is a trap for the reply to a step's command at an instance, if that had the step's effect. Of several such
-// commands of an order it is the one that has the same place after the acquire as in a plain sale.
+// commands of an order it is the one that has the same place after the acquire as in a plain sale. It is of an order that
+// acquires from now on: another one at the instance may have the lock, or have lost it without a release.
 func (b *bench) replyOf(at int, s *step) *trap {
-	early, ahead := b.passport.comesEarly(s), b.passport.aheadOf(s)
+	early, ahead, now := b.passport.comesEarly(s), b.passport.aheadOf(s), time.Now()
 	var taken time.Time // when the lock was taken last
 	came := 0           // since then
 	return &trap{at: at, reply: true,
@@ -28,7 +29,7 @@ func (b *bench) replyOf(at int, s *step) *trap {
 			if since := b.hasLock(at); !since.Equal(taken) {
 				taken, came = since, 0
 			}
-			if early && taken.IsZero() {
+			if early && !taken.After(now) {
 				return false
 			}
 			came++
@@ -288,33 +289,43 @@ func crash(b *bench, anna *order, _ *trap) string {
 	return ""
 }
 
-// lateRelease holds a command of Anna's release until Bert has the lock. A third order comes while he has it. If the
-// lock has a value for each instance, Bert comes to Anna's, where her release may take his lock for hers.
-func lateRelease(b *bench, anna *order, release *trap) string {
-	p, since := b.passport, time.Now()
-	at, third := atB, atA
-	if p.Name {
-		at, third = third, at
-	}
-	works := b.set(b.replyOf(at, p.beforeWrite()))
-	if aLongReply(p) != "" { // the client would give the release up before the lease ends
-		if err := b.remove(); err != nil {
-			return err.Error()
+// lateRelease holds a command of Anna's release until Bert has the lock at that instance. A third order comes to the
+// other one while he has it. At Anna's own, what has one value for all its orders may take Bert's lock for hers.
+func lateRelease(at int) deal {
+	return func(b *bench, anna *order, release *trap) string {
+		p, since := b.passport, time.Now()
+		works := b.set(b.replyOf(at, p.beforeWrite()))
+		if aLongReply(p) != "" { // the client would give the release up before the lease ends
+			if err := b.remove(); err != nil {
+				return err.Error()
+			}
 		}
+		bert := b.bertUntil(at, p.lease()+margin, works.sprung)
+		if !isClosed(works.sprung) {
+			return "Bert did not get the lock while Anna's release was held: " + p.whyKept(at)
+		}
+		b.note(anna, since, "", "its release held for %s", round(time.Since(since)))
+		b.releaseUnder(bert, anna, release)
+		b.unset(works)
+		<-bert.done
+		return ""
 	}
-	bert := b.bertUntil(at, p.lease()+margin, works.sprung)
-	if !isClosed(works.sprung) {
-		return "Bert did not get the lock while Anna's release was held: " + p.whyKept()
+}
+
+// releaseUnder lets Anna release the lock, and a third order come, while Bert is held under it. What her instance sends
+// meanwhile is not his.
+func (b *bench) releaseUnder(bert, anna *order, held *trap) {
+	third := atA
+	if bert.at == atA {
+		third = atB
 	}
-	b.note(anna, since, "", "its release held for %s", round(time.Since(since)))
-	b.unset(release)
-	moment := min(p.lease()/4, 700*time.Millisecond) // Bert's own lease must not end
+	blocked := time.Now()
+	b.unset(held)
+	moment := min(b.passport.lease()/4, 700*time.Millisecond) // Bert's own lease must not end
 	if wait(anna, moment); isClosed(anna.done) {
 		wait(b.send("clara", third), moment)
 	}
-	b.unset(works)
-	<-bert.done
-	return ""
+	bert.blocked = span{blocked, time.Now()}
 }
 
 // sameInstance holds the reply to Anna's write until Bert has the lock at her own instance, and lets her release it
@@ -324,32 +335,26 @@ func sameInstance(b *bench, anna *order, written *trap) string {
 	works := b.set(b.replyOf(atA, p.beforeWrite()))
 	bert := b.bertUntil(atA, p.lease()+margin, works.sprung)
 	if !isClosed(works.sprung) {
-		return "Bert did not get the lock before Anna released it: " + p.whyKept()
+		return "Bert did not get the lock before Anna released it: " + p.whyKept(atA)
 	}
 	b.note(anna, since, "", "the reply to its write held for %s", round(time.Since(since)))
-	blocked := time.Now()
-	b.unset(written)
-	moment := min(p.lease()/4, 700*time.Millisecond) // Bert's own lease must not end
-	if wait(anna, moment); isClosed(anna.done) {
-		wait(b.send("clara", atB), moment)
-	}
-	bert.blocked = span{blocked, time.Now()}
+	b.releaseUnder(bert, anna, written)
 	b.unset(works)
 	<-bert.done
 	return ""
 }
 
-// whyKept says why nobody gets a lock although its holder is over its lease.
-func (p *Passport) whyKept() string {
+// whyKept says why Bert does not get a lock at an instance although its holder, at a, is over its lease.
+func (p *Passport) whyKept(at int) string {
 	switch {
 	case p.Every > 0:
 		return "it is renewed until then"
 	case p.messages:
 		return asleep
-	case p.Name:
-		return "orders of one instance may wait for each other there"
+	case at == atA:
+		return "orders of one instance may wait for each other, or their commands on one connection"
 	}
-	return "his commands may wait behind what is held, on one connection"
+	return "it stayed for longer than its lease"
 }
 
 // isStep matches command number k of these of a sale.

@@ -107,16 +107,13 @@ func TestThePeriodOfRenewalsOfSeveralKeys(t *testing.T) {
 	assert.Equal(t, time.Second, f.passport.Every)
 }
 
-// Why an order got no lock whose lease should have ended, though its release was held: a lock with a value for each
-// instance is tried at the holder's own.
+// Why Bert got no lock at an instance though the lease of its holder, at a, should have ended.
 func TestWhatKeepsALockBack(t *testing.T) {
-	for why, p := range map[string]Passport{
-		"his commands may wait behind what is held, on one connection": {},
-		asleep: {messages: true, Name: true},
-		"orders of one instance may wait for each other there": {Name: true},
-	} {
-		assert.Equal(t, why, p.whyKept())
-		p.Every = time.Second
-		assert.Equal(t, "it is renewed until then", p.whyKept())
+	p := &Passport{}
+	assert.Equal(t, "orders of one instance may wait for each other, or their commands on one connection", p.whyKept(atA))
+	assert.Equal(t, "it stayed for longer than its lease", p.whyKept(atB))
+	for _, at := range []int{atA, atB} {
+		assert.Equal(t, asleep, (&Passport{messages: true}).whyKept(at))
+		assert.Equal(t, "it is renewed until then", (&Passport{Every: time.Second, messages: true}).whyKept(at))
 	}
 }
