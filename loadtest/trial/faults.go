@@ -22,7 +22,8 @@ type fault struct {
 // A requirement says why a fault cannot be had with such a lock, "" if it can.
 type requirement func(*Passport) string
 
-// faultsFor lists the faults. Those that lose a command or delay its reply are one for each command of a plain sale.
+// faultsFor lists the faults. Those that lose or refuse a command, or delay its reply, are one for each command of a
+// plain sale.
 func faultsFor(p *Passport) []fault {
 	faults := []fault{
 		{name: "one-instance", quick: true, crowd: 1, play: crowdAt(1), asks: soldAt(1)},
@@ -49,7 +50,9 @@ func faultsFor(p *Passport) []fault {
 				play: caughtAt(atStep(k, schedule.LostRequest, false), lost("command"+number+" lost"))},
 			fault{name: "reply-lost" + number, quick: quick,
 				play: caughtAt(atStep(k, schedule.LostReply, false), lost("the reply of command"+number+" lost"))},
-			fault{name: "reply-late" + number, quick: takes, play: caughtAt(atStep(k, schedule.Pass, true), lateReply)})
+			fault{name: "reply-late" + number, quick: takes, play: caughtAt(atStep(k, schedule.Pass, true), lateReply)},
+			fault{name: "error-reply" + number, quick: takes,
+				play: caughtAt(atStepRefused(k), lost("command"+number+" answered "+codeOf(p.refusal(&s))))})
 	}
 	return append(faults,
 		fault{name: "crash 3", needs: []requirement{aLock, aWindow}, play: whileItWaits(dieWaiting), asks: waited},

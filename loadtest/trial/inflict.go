@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -89,6 +90,34 @@ func atStep(k int, does schedule.Decision, reply bool) func(*bench) *trap {
 	return func(b *bench) *trap {
 		return &trap{at: atA, does: does, reply: reply, is: b.isStep(b.passport.steps, k)}
 	}
+}
+
+// atStepRefused is a trap for command number k of Anna's sale, which the Redis refuses with an error.
+func atStepRefused(k int) func(*bench) *trap {
+	return func(b *bench) *trap {
+		t := atStep(k, schedule.Refuse, false)(b)
+		t.answer = b.passport.refusal(&b.passport.steps[k])
+		return t
+	}
+}
+
+// refusal returns the error of a Redis that does not carry out the command of a step: the acquire finds a replica, as
+// after a failover, the write of the stock a full memory, and any other command, which a full memory does not keep from
+// reading or deleting, a server that has just started.
+func (p *Passport) refusal(s *step) string {
+	switch {
+	case p.acquires[s.shape]:
+		return "READONLY You can't write against a read only replica."
+	case p.writes[s.shape]:
+		return "OOM command not allowed when used memory > 'maxmemory'."
+	}
+	return "LOADING Redis is loading the dataset in memory"
+}
+
+// codeOf is the first word of an error, by which clients know it.
+func codeOf(err string) string {
+	code, _, _ := strings.Cut(err, " ")
+	return code
 }
 
 // atRelease is a trap for that command of Anna's release.

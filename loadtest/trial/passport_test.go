@@ -107,6 +107,16 @@ func TestThePeriodOfRenewalsOfSeveralKeys(t *testing.T) {
 	assert.Equal(t, time.Second, f.passport.Every)
 }
 
+// By which error a Redis refuses a command of a sale.
+func TestErrorsOfARedis(t *testing.T) {
+	p := &Passport{acquires: shapes{"set lock": true}, writes: shapes{"set stock": true}}
+	for shape, code := range map[string]string{
+		"set lock": "READONLY", "set stock": "OOM", "get stock": "LOADING", "eval lock": "LOADING",
+	} {
+		assert.Equal(t, code, codeOf(p.refusal(&step{shape: shape})), shape)
+	}
+}
+
 // Why Bert got no lock at an instance though the lease of its holder, at a, should have ended.
 func TestWhatKeepsALockBack(t *testing.T) {
 	p := &Passport{}

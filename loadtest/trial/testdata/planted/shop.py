@@ -254,6 +254,11 @@ class Finally(Right):  # when the wait is over, the clean-up deletes a lock that
         finally:
             if not taken: redis.delete(self.key)
 
+class ToldNo(Right):  # an error of the release is answered as if the lock had been another's: the unit is gone
+    def release(self):
+        try: super().release()
+        except redispy.RedisError: raise Lost
+
 class RenewXx(Renewed):  # the renewal puts its own token into the key, whoever has it
     def extend(self): return redis.set(self.key, self.token, xx=True, px=LEASE * 1000)
 
