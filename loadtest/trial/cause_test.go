@@ -166,7 +166,9 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			f.faults = []history.Fault{{Instance: f.sites[atA].Name, Kind: history.FaultKill,
 				Text: "killed", At: history.At(f.begun, f.after(20))}}
 		}},
-		{"late-release 2", "ER", "the value is the instance's, and its orders remove each other's lock", "", func(f *forgery) {
+		{"late-release 2", "ER", "the value is the instance's, and its orders remove each other's lock", "", func(
+			f *forgery,
+		) {
 			f.passport.Name = true
 			f.order("anna", atA, history.Sold, 0, 3000, f.acquire(10), f.read(20), f.write(30), f.release(2200))
 			f.order("bert", atA, history.Sold, 50, 2600, f.acquire(2100), f.read(2110), f.leave(2300, 8))

@@ -54,6 +54,18 @@ func faultsFor(p *Passport) []fault {
 			fault{name: "error-reply" + number, quick: takes,
 				play: caughtAt(atStepRefused(k), lost("command"+number+" answered "+codeOf(p.refusal(&s))))})
 	}
+	for i, how := range []struct {
+		text  string
+		does  schedule.Decision
+		reply bool
+	}{
+		{"its acquire lost", schedule.LostRequest, false},
+		{"the reply to its acquire lost", schedule.LostReply, false},
+		{"the reply to its acquire late", schedule.Pass, true},
+	} {
+		faults = append(faults, fault{name: "contended-acquire " + strconv.Itoa(i+1), quick: true,
+			needs: []requirement{aLock, aWindow}, play: contendedAcquire(how.text, how.does, how.reply)})
+	}
 	return append(faults,
 		fault{name: "crash 3", needs: []requirement{aLock, aWindow}, play: whileItWaits(dieWaiting), asks: waited},
 		fault{name: "late-acquire", needs: []requirement{aLock}, play: caughtAt(atAcquire, lateAcquire), asks: latecomer},

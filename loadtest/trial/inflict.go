@@ -16,8 +16,8 @@ import (
 )
 
 // replyOf is a trap for the reply to a step's command at an instance, if that had the step's effect. Of several such
-// commands of an order it is the one that has the same place after the acquire as in a plain sale. It is of an order that
-// acquires from now on: another one at the instance may have the lock, or have lost it without a release.
+// commands of an order it is the one that has the same place after the acquire as in a plain sale. The order acquires
+// the lock from now on: another one at the instance may have it, or have lost it without a release.
 func (b *bench) replyOf(at int, s *step) *trap {
 	early, ahead, now := b.passport.comesEarly(s), b.passport.aheadOf(s), time.Now()
 	var taken time.Time // when the lock was taken last
@@ -429,6 +429,41 @@ func lateReply(b *bench, anna *order, held *trap) string {
 	b.note(anna, since, "", "a reply late by %s", round(time.Since(since)))
 	b.bertAfter(anna)
 	return ""
+}
+
+// contendedAcquire has Anna ask for the lock while Bert has it, and loses her acquire or its reply, or delays that. If
+// she then sells without the lock, she does so before Bert goes on.
+func contendedAcquire(text string, does schedule.Decision, reply bool) func(*bench) string {
+	return func(b *bench) string {
+		p := b.passport
+		works := b.set(b.replyOf(atB, p.beforeWrite()))
+		bert := b.send("bert", atB)
+		if why := b.caught(works, bert); why != "" {
+			return why
+		}
+		t := b.set(&trap{at: atA, does: does, reply: reply,
+			is: func(cmd *wire.Command) bool { return p.acquires[b.shape(&cmd.Seen)] }})
+		moment := min(p.lease()/4, p.hold()/3, aMoment) // Bert's own lease must not end, nor his client give up
+		since, anna := time.Now(), b.send("anna", atA)
+		select {
+		case <-t.sprung:
+		case <-anna.done:
+			return "Anna did not ask for the lock while Bert had it"
+		case <-time.After(p.lease() / 4):
+			return "Anna's acquire was not answered while Bert had the lock"
+		}
+		if reply {
+			wait(anna, moment)
+			b.unset(t)
+		}
+		b.note(anna, since, "", "%s while Bert had the lock", text)
+		wait(anna, moment)
+		b.unset(works)
+		if <-bert.done; bert.outcome != history.Sold {
+			return "Bert did not sell: his client gave up on what was held"
+		}
+		return ""
+	}
 }
 
 func lateAcquire(b *bench, anna *order, acquire *trap) string {

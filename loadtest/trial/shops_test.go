@@ -69,6 +69,7 @@ var shops = []shop{
 	{inPython, "falls-through", 1, "sold though the lock was another's", "busy"},
 	{inPython, "prefix", 1, "it does not compare the whole value", "late-release 1"},
 	{inPython, "told-no", 1, "it told Anna no though it had written the stock", "error-reply 4"},
+	{inPython, "sells-anyway", 1, "of unknown cause", "contended-acquire 1"},
 	{inPython, "finally", 1, "it released what it had not taken", "busy"},
 	{inPython, "renew-xx", 1, "a renewal took another's lock", "key-removed 1"},
 	{inPython, "renew-again", 1, "a renewal made the key again", "key-removed 2"},
