@@ -12,6 +12,7 @@ import (
 // An order's own commands show what is wrong with it, whatever came of it.
 func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 	const asleep = "nobody wakes a waiter: Anna got no unit in "
+	const on = "it goes on without the lock when its wait is over: "
 	const early = "it releases the lock before it writes the stock: "
 	for want, forged := range map[string]func(f *forgery){
 		"it releases a lock that it never held: Anna's del removed lock:10000": func(f *forgery) {
@@ -20,9 +21,7 @@ func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 		early + "Anna's set of the stock came 5ms after it had released the lock": func(f *forgery) {
 			f.order("anna", atA, history.Sold, 0, 90, acquire(10), read(20), release(25), writes(30))
 		},
-		"it goes on without the lock when its wait is over: Anna wrote the stock 20ms after it had found the lock taken": func(
-			f *forgery,
-		) {
+		on + "Anna wrote the stock 20ms after it had found the lock taken": func(f *forgery) {
 			f.order("anna", atA, history.Sold, 0, 90, tried(10), read(20), writes(30))
 		},
 		"a renewal makes a lock that had gone: Anna's eval made lock:10000, which had gone, 600ms after its acquire": func(
@@ -95,7 +94,8 @@ func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 func TestCausesOfBrokenCells(t *testing.T) {
 	// Bert sells Anna's unit when her lease has ended. Then come these commands of hers.
 	overlap := func(f *forgery, then ...history.Command) {
-		f.order("anna", atA, history.Sold, 0, 3000, append([]history.Command{acquire(10), read(20), writes(2100)}, then...)...)
+		annas := append([]history.Command{acquire(10), read(20), writes(2100)}, then...)
+		f.order("anna", atA, history.Sold, 0, 3000, annas...)
 		f.order("bert", atB, history.Sold, 50, 2600, tried(100), acquire(2050), read(2060), writes(2070), release(2500))
 	}
 	// In the same way, but both took the lock by such a value, and Bert came to that instance.

@@ -21,7 +21,8 @@ type fault struct {
 // A requirement says why a fault cannot be had with such a lock, "" if it can.
 type requirement func(*Passport) string
 
-// faultsFor lists the faults. Those that lose a command or delay its reply are one for each command of a plain sale.
+// faultsFor lists the faults. Those that lose or refuse a command, or delay its reply, are one for each command of a
+// plain sale.
 func faultsFor(p *Passport) []fault {
 	faults := []fault{
 		{name: "one-instance", quick: true, crowd: 1, play: crowdAt(1)},
@@ -31,10 +32,12 @@ func faultsFor(p *Passport) []fault {
 		{name: "late", quick: true, play: caughtAt(atWrite(schedule.ComesLate), late)},
 		{name: "crash 1", quick: true, needs: []requirement{aLock}, play: caughtAt(onceAcquired, crash)},
 		{name: "crash 2", quick: true, play: caughtAt(atWrite(schedule.Pass), crash)},
-		{name: "late-release", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL},
-			play: caughtAt(atRelease(0), lateRelease)},
+		{name: "late-release 1", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL},
+			play: caughtAt(atRelease(0), lateRelease(atB))},
+		{name: "late-release 2", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL},
+			play: caughtAt(atRelease(0), lateRelease(atA))},
 		{name: "check-delete-gap", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL, twoReleases},
-			play: caughtAt(atRelease(1), lateRelease)},
+			play: caughtAt(atRelease(1), lateRelease(atB))},
 		{name: "same-instance", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL, aLongReply},
 			play: caughtAt(onceWritten, sameInstance)},
 	}
@@ -46,7 +49,21 @@ func faultsFor(p *Passport) []fault {
 				play: caughtAt(atStep(k, schedule.LostRequest, false), lost("command"+number+" lost"))},
 			fault{name: "reply-lost" + number, quick: quick,
 				play: caughtAt(atStep(k, schedule.LostReply, false), lost("the reply of command"+number+" lost"))},
-			fault{name: "reply-late" + number, quick: takes, play: caughtAt(atStep(k, schedule.Pass, true), lateReply)})
+			fault{name: "reply-late" + number, quick: takes, play: caughtAt(atStep(k, schedule.Pass, true), lateReply)},
+			fault{name: "error-reply" + number, quick: takes,
+				play: caughtAt(atStepRefused(k), lost("command"+number+" answered "+codeOf(p.refusal(&s))))})
+	}
+	for i, how := range []struct {
+		text  string
+		does  schedule.Decision
+		reply bool
+	}{
+		{"its acquire lost", schedule.LostRequest, false},
+		{"the reply to its acquire lost", schedule.LostReply, false},
+		{"the reply to its acquire late", schedule.Pass, true},
+	} {
+		faults = append(faults, fault{name: "contended-acquire " + strconv.Itoa(i+1), quick: true,
+			needs: []requirement{aLock, aWindow}, play: contendedAcquire(how.text, how.does, how.reply)})
 	}
 	return append(faults,
 		fault{name: "crash 3", needs: []requirement{aLock, aWindow}, play: whileItWaits(dieWaiting)},

@@ -15,6 +15,7 @@ type trap struct {
 	is     func(*wire.Command) bool     // of a command that has come
 	did    func([]history.Command) bool // of one that was carried out; nil: anything. Only for a reply that is held
 	does   schedule.Decision            // Pass: the command is held, or its reply
+	answer string                       // the error by which a command is refused; "": its connection breaks
 	reply  bool                         // the reply is held
 	always bool
 
@@ -100,6 +101,7 @@ func (b *bench) decide(cmd *wire.Command) {
 		cmd.Arrive = make(chan struct{})
 		b.gate.Decide(cmd, t.does)
 	case t.does != schedule.Pass:
+		cmd.Error = t.answer
 		b.gate.Decide(cmd, t.does)
 	}
 	t.spring(cmd)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,9 +17,10 @@ import (
 )
 
 // replyOf is a trap for the reply to a step's command at an instance, if that had the step's effect. Of several such
-// commands of an order it is the one that has the same place after the acquire as in a plain sale.
+// commands of an order it is the one that has the same place after the acquire as in a plain sale. The order acquires
+// the lock from now on: another one at the instance may have it, or have lost it without a release.
 func (b *bench) replyOf(at int, s *step) *trap {
-	early, ahead := b.passport.comesEarly(s), b.passport.aheadOf(s)
+	early, ahead, now := b.passport.comesEarly(s), b.passport.aheadOf(s), b.since(time.Now())
 	taken := history.Never // when the lock was taken last
 	came := 0              // since then
 	return &trap{at: at, reply: true,
@@ -29,7 +31,7 @@ func (b *bench) replyOf(at int, s *step) *trap {
 			if since := b.timeline().HeldSince(b.sites[at].Name); since != taken {
 				taken, came = since, 0
 			}
-			if early && !taken.Known() {
+			if early && (!taken.Known() || taken <= now) {
 				return false
 			}
 			came++
@@ -76,6 +78,34 @@ func atStep(k int, does schedule.Decision, reply bool) func(*bench) *trap {
 	return func(b *bench) *trap {
 		return &trap{at: atA, does: does, reply: reply, is: b.isStep(b.passport.steps, k)}
 	}
+}
+
+// atStepRefused is a trap for command number k of Anna's sale, which the Redis refuses with an error.
+func atStepRefused(k int) func(*bench) *trap {
+	return func(b *bench) *trap {
+		t := atStep(k, schedule.Refuse, false)(b)
+		t.answer = b.passport.refusal(&b.passport.steps[k])
+		return t
+	}
+}
+
+// refusal returns the error of a Redis that does not carry out the command of a step: the acquire finds a replica, as
+// after a failover, the write of the stock a full memory, and any other command, which a full memory does not keep from
+// reading or deleting, a server that has just started.
+func (p *Passport) refusal(s *step) string {
+	switch {
+	case p.acquires[s.shape]:
+		return "READONLY You can't write against a read only replica."
+	case p.writes[s.shape]:
+		return "OOM command not allowed when used memory > 'maxmemory'."
+	}
+	return "LOADING Redis is loading the dataset in memory"
+}
+
+// codeOf is the first word of an error, by which clients know it.
+func codeOf(err string) string {
+	code, _, _ := strings.Cut(err, " ")
+	return code
 }
 
 // atRelease is a trap for that command of Anna's release.
@@ -276,33 +306,43 @@ func crash(b *bench, anna *order, _ *trap) string {
 	return ""
 }
 
-// lateRelease holds a command of Anna's release until Bert has the lock. A third order comes while he has it. If the
-// lock has a value for each instance, Bert comes to Anna's, where her release may take his lock for hers.
-func lateRelease(b *bench, anna *order, release *trap) string {
-	p, since := b.passport, time.Now()
-	at, third := atB, atA
-	if p.Name {
-		at, third = third, at
-	}
-	works := b.set(b.replyOf(at, p.beforeWrite()))
-	if aLongReply(p) != "" { // the client would give the release up before the lease ends
-		if err := b.remove(); err != nil {
-			return err.Error()
+// lateRelease holds a command of Anna's release until Bert has the lock at that instance. A third order comes to the
+// other one while he has it. At Anna's own, what has one value for all its orders may take Bert's lock for hers.
+func lateRelease(at int) deal {
+	return func(b *bench, anna *order, release *trap) string {
+		p, since := b.passport, time.Now()
+		works := b.set(b.replyOf(at, p.beforeWrite()))
+		if aLongReply(p) != "" { // the client would give the release up before the lease ends
+			if err := b.remove(); err != nil {
+				return err.Error()
+			}
 		}
+		bert := b.bertUntil(at, p.Lease()+margin, works.sprung)
+		if !isClosed(works.sprung) {
+			return "Bert did not get the lock while Anna's release was held: " + p.whyKept(at)
+		}
+		b.note(anna, since, "", "its release held for %s", round(time.Since(since)))
+		b.releaseUnder(bert, anna, release)
+		b.unset(works)
+		<-bert.done
+		return ""
 	}
-	bert := b.bertUntil(at, p.Lease()+margin, works.sprung)
-	if !isClosed(works.sprung) {
-		return "Bert did not get the lock while Anna's release was held: " + p.whyKept()
+}
+
+// releaseUnder lets Anna release the lock, and a third order come, while Bert is held under it. What her instance sends
+// meanwhile is not his.
+func (b *bench) releaseUnder(bert, anna *order, held *trap) {
+	third := atA
+	if bert.at == atA {
+		third = atB
 	}
-	b.note(anna, since, "", "its release held for %s", round(time.Since(since)))
-	b.unset(release)
-	moment := min(p.Lease()/4, 700*time.Millisecond) // Bert's own lease must not end
+	blocked := time.Now()
+	b.unset(held)
+	moment := min(b.passport.Lease()/4, 700*time.Millisecond) // Bert's own lease must not end
 	if wait(anna, moment); isClosed(anna.done) {
 		wait(b.send("clara", third), moment)
 	}
-	b.unset(works)
-	<-bert.done
-	return ""
+	bert.blocked = span{blocked, time.Now()}
 }
 
 // sameInstance holds the reply to Anna's write until Bert has the lock at her own instance, and lets her release it
@@ -312,32 +352,26 @@ func sameInstance(b *bench, anna *order, written *trap) string {
 	works := b.set(b.replyOf(atA, p.beforeWrite()))
 	bert := b.bertUntil(atA, p.Lease()+margin, works.sprung)
 	if !isClosed(works.sprung) {
-		return "Bert did not get the lock before Anna released it: " + p.whyKept()
+		return "Bert did not get the lock before Anna released it: " + p.whyKept(atA)
 	}
 	b.note(anna, since, "", "the reply to its write held for %s", round(time.Since(since)))
-	blocked := time.Now()
-	b.unset(written)
-	moment := min(p.Lease()/4, 700*time.Millisecond) // Bert's own lease must not end
-	if wait(anna, moment); isClosed(anna.done) {
-		wait(b.send("clara", atB), moment)
-	}
-	bert.blocked = span{blocked, time.Now()}
+	b.releaseUnder(bert, anna, written)
 	b.unset(works)
 	<-bert.done
 	return ""
 }
 
-// whyKept says why nobody gets a lock although its holder is over its lease.
-func (p *Passport) whyKept() string {
+// whyKept says why Bert does not get a lock at an instance although its holder, at a, is over its lease.
+func (p *Passport) whyKept(at int) string {
 	switch {
 	case p.Every > 0:
 		return "it is renewed until then"
 	case p.Messages:
 		return cause.Asleep
-	case p.Name:
-		return "orders of one instance may wait for each other there"
+	case at == atA:
+		return "orders of one instance may wait for each other, or their commands on one connection"
 	}
-	return "his commands may wait behind what is held, on one connection"
+	return "it stayed for longer than its lease"
 }
 
 // isStep matches command number k of these of a sale.
@@ -383,6 +417,41 @@ func lateReply(b *bench, anna *order, held *trap) string {
 	b.note(anna, since, "", "a reply late by %s", round(time.Since(since)))
 	b.bertAfter(anna)
 	return ""
+}
+
+// contendedAcquire has Anna ask for the lock while Bert has it, and loses her acquire or its reply, or delays that. If
+// she then sells without the lock, she does so before Bert goes on.
+func contendedAcquire(text string, does schedule.Decision, reply bool) func(*bench) string {
+	return func(b *bench) string {
+		p := b.passport
+		works := b.set(b.replyOf(atB, p.beforeWrite()))
+		bert := b.send("bert", atB)
+		if why := b.caught(works, bert); why != "" {
+			return why
+		}
+		t := b.set(&trap{at: atA, does: does, reply: reply,
+			is: func(cmd *wire.Command) bool { return p.acquires[b.shape(&cmd.Seen)] }})
+		moment := min(p.Lease()/4, p.hold()/3, aMoment) // Bert's own lease must not end, nor his client give up
+		since, anna := time.Now(), b.send("anna", atA)
+		select {
+		case <-t.sprung:
+		case <-anna.done:
+			return "Anna did not ask for the lock while Bert had it"
+		case <-time.After(p.Lease() / 4):
+			return "Anna's acquire was not answered while Bert had the lock"
+		}
+		if reply {
+			wait(anna, moment)
+			b.unset(t)
+		}
+		b.note(anna, since, "", "%s while Bert had the lock", text)
+		wait(anna, moment)
+		b.unset(works)
+		if <-bert.done; bert.outcome != history.Sold {
+			return "Bert did not sell: his client gave up on what was held"
+		}
+		return ""
+	}
 }
 
 func lateAcquire(b *bench, anna *order, acquire *trap) string {

@@ -110,17 +110,25 @@ func TestThePeriodOfRenewalsOfSeveralKeys(t *testing.T) {
 	assert.Equal(t, time.Second, f.passport.Every)
 }
 
-// Why an order got no lock whose lease should have ended, though its release was held: a lock with a value for each
-// instance is tried at the holder's own.
-func TestWhatKeepsALockBack(t *testing.T) {
-	for why, p := range map[string]Passport{
-		"his commands may wait behind what is held, on one connection": {},
-		cause.Asleep: {Facts: history.Facts{Messages: true, Name: true}},
-		"orders of one instance may wait for each other there": {Facts: history.Facts{Name: true}},
+// By which error a Redis refuses a command of a sale.
+func TestErrorsOfARedis(t *testing.T) {
+	p := &Passport{acquires: shapes{"set lock": true}, writes: shapes{"set stock": true}}
+	for shape, code := range map[string]string{
+		"set lock": "READONLY", "set stock": "OOM", "get stock": "LOADING", "eval lock": "LOADING",
 	} {
-		assert.Equal(t, why, p.whyKept())
-		p.Every = time.Second
-		assert.Equal(t, "it is renewed until then", p.whyKept())
+		assert.Equal(t, code, codeOf(p.refusal(&step{shape: shape})), shape)
+	}
+}
+
+// Why Bert got no lock at an instance though the lease of its holder, at a, should have ended.
+func TestWhatKeepsALockBack(t *testing.T) {
+	p := &Passport{}
+	assert.Equal(t, "orders of one instance may wait for each other, or their commands on one connection", p.whyKept(atA))
+	assert.Equal(t, "it stayed for longer than its lease", p.whyKept(atB))
+	for _, at := range []int{atA, atB} {
+		assert.Equal(t, cause.Asleep, (&Passport{Facts: history.Facts{Messages: true}}).whyKept(at))
+		renewed := &Passport{Facts: history.Facts{Every: time.Second, Messages: true}}
+		assert.Equal(t, "it is renewed until then", renewed.whyKept(at))
 	}
 }
 

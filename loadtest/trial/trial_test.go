@@ -85,6 +85,28 @@ func TestTrialsOfShops(t *testing.T) {
 	}
 }
 
+// Bert comes while Anna's release is held, to b and to her own instance, and a right shop is accused of nothing there.
+func TestLateReleasesOfRightShops(t *testing.T) {
+	backendtest.Require(t)
+	backendtest.Long(t)
+	for _, kind := range []string{"right", "looks-twice", "reads-twice", "renewed", "fenced"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			o := options(t, shop{file: inPython, kind: kind}.command(t)...)
+			o.Only = []string{"late-release", "same-instance"}
+			_, cells := try(t, o)
+			assert.Len(t, cells, 3)
+			for _, c := range cells {
+				if kind != "renewed" || c.Scenario != "same-instance" { // its lease does not end before the release
+					assert.Empty(t, c.WhyNot(), c.Scenario)
+				}
+				assert.Nil(t, c.Defect, c.Scenario)
+				assert.Empty(t, broken(c), c.Scenario)
+			}
+		})
+	}
+}
+
 // A lock that nobody gives back makes every order wait: nothing else can be told of it.
 func TestALockThatStaysBehind(t *testing.T) {
 	t.Parallel()

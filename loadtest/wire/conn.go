@@ -275,11 +275,30 @@ func (c *conn) pass(e *exchange) {
 	case schedule.LostRequest:
 		c.breakLater()
 	case schedule.Refuse:
+		if e.cmd.Error != "" {
+			c.fail(e)
+			return
+		}
 		c.reset()
 	case schedule.Fail:
 		c.client.shut()
 		c.depart()
 	}
+}
+
+// fail answers a command by its error instead of sending it on. A transaction ends with it, and what the client watches
+// for it.
+func (c *conn) fail(e *exchange) {
+	text := "-" + e.cmd.Error
+	if e.verb() == "exec" {
+		text = "-EXECABORT Transaction discarded because of: " + e.cmd.Error
+		c.write(&exchange{request: request{raw: []byte(unwatch)}, answered: make(chan struct{})})
+	}
+	c.mu.Lock()
+	c.kept -= len(e.raw)
+	c.kept += len(e.answer(text).reply)
+	c.mu.Unlock()
+	c.deliver()
 }
 
 // postpone has a command wait that comes late.

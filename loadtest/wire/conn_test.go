@@ -302,6 +302,41 @@ func TestLostCommandsBreakTheirConnection(t *testing.T) {
 	}
 }
 
+// A command that is refused may be answered by an error, in its turn. Its connection stays, and watches nothing after a
+// transaction.
+func TestRefusedCommandIsAnsweredByAnError(t *testing.T) {
+	p := newPair(t)
+	p.hold()
+	pass := func(name string) { p.gate.Decide(p.waits(t, name), schedule.Pass) }
+	refuse := func(name, err string) {
+		cmd := p.waits(t, name)
+		cmd.Error = err
+		p.gate.Decide(cmd, schedule.Refuse)
+	}
+	p.client.sends("GET k", "SET k 1", "STRLEN k")
+	refuse("set", "OOM command not allowed when used memory > 'maxmemory'.")
+	pass("get")
+	pass("strlen")
+	p.server.gets("GET k", "STRLEN k")
+	p.server.sends("$1", "7", ":1")
+	p.client.gets("$1", "7", "-OOM command not allowed when used memory > 'maxmemory'.", ":1")
+	set := p.seen(t, "set", func(s Seen) bool { return s.State == Done })
+	assert.Equal(t, schedule.Refuse, set.Decision)
+	assert.Zero(t, set.Sent)
+
+	p.client.sends("WATCH k", "MULTI", "SET k 1", "EXEC", "DEL k")
+	pass("watch")
+	p.server.gets("WATCH k")
+	p.server.sends("+OK")
+	refuse("exec", "LOADING Redis is loading the dataset in memory")
+	p.server.gets("*1", "$7", "UNWATCH")
+	pass("del")
+	p.server.gets("DEL k")
+	p.server.sends("+OK", ":0")
+	p.client.gets("+OK", "+OK", "+QUEUED",
+		"-EXECABORT Transaction discarded because of: LOADING Redis is loading the dataset in memory", ":0")
+}
+
 // A command that comes late reaches its server after its client has gone, or was cut off.
 func TestCommandArrivesAfterItsClientHasGone(t *testing.T) {
 	for _, held := range []bool{false, true} {

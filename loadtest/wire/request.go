@@ -171,12 +171,14 @@ func (t *transaction) collect(r request) (reply string) {
 // size is what is kept of it, as [maxKept] counts.
 func (t *transaction) size() int { return len(t.raw) + t.collected*exchangeSize }
 
+const unwatch = "*1\r\n$7\r\nUNWATCH\r\n"
+
 // attach puts what was collected before a command that is sent on now.
 func (t *transaction) attach(e *exchange) {
 	if t.multi && e.verb() != "exec" {
 		*t = transaction{}
 		if e.verb() == "discard" {
-			e.raw = []byte("*1\r\n$7\r\nUNWATCH\r\n") // which DISCARD does too
+			e.raw = []byte(unwatch) // which DISCARD does too
 		}
 	}
 	e.queued, e.skipped, e.raw = t.queued, t.collected, append(t.raw, e.raw...)

@@ -244,6 +244,11 @@ class FallsThrough(Right):  # when the wait is over it sells without the lock
     patience = 1
     def give_up(self): return self.sell()
 
+class SellsAnyway(Right):  # an acquire that fails is taken for one that got the lock
+    def acquire(self):
+        try: return super().acquire()
+        except redispy.RedisError: return True
+
 class Prefix(Right):  # the release compares five characters, and all tokens begin with the same
     def release(self): DELETE_BY_PREFIX([self.key], [self.token])
 
@@ -253,6 +258,11 @@ class Finally(Right):  # when the wait is over, the clean-up deletes a lock that
         try: return (taken := super().wait())
         finally:
             if not taken: redis.delete(self.key)
+
+class ToldNo(Right):  # an error of the release is answered as if the lock had been another's: the unit is gone
+    def release(self):
+        try: super().release()
+        except redispy.RedisError: raise Lost
 
 class RenewXx(Renewed):  # the renewal puts its own token into the key, whoever has it
     def extend(self): return redis.set(self.key, self.token, xx=True, px=LEASE * 1000)
