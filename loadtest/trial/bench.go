@@ -175,9 +175,6 @@ func (b *bench) close() {
 	for _, o := range b.orders {
 		<-o.done
 	}
-	if looker := b.looker.Load(); looker != nil {
-		_ = looker.Close()
-	}
 	if b.ledger != nil {
 		b.ledger.Close()
 	}
@@ -190,16 +187,7 @@ func (b *bench) close() {
 }
 
 // lookAt looks at the stock and at these locks from now on.
-func (b *bench) lookAt(locks []wire.Lock) (err error) {
-	looker, err := wire.NewLooker(b.ctx, b.store.Redis, b.shelf(), locks)
-	if err != nil {
-		return err
-	}
-	if old := b.looker.Swap(looker); old != nil {
-		err = old.Close()
-	}
-	return err
-}
+func (b *bench) lookAt(locks []wire.Lock) { b.looker.Store(wire.NewLooker(b.ledger, locks)) }
 
 // alone does something to the server while no command is under way.
 func (b *bench) alone(do func(*redis.Client) error) (err error) {
@@ -269,7 +257,7 @@ func (b *bench) isAsNew() bool {
 func (b *bench) begin() {
 	b.begun, b.orders, b.faults, b.extra = time.Now(), nil, nil, nil
 	b.gate.Begin()
-	writes, _, err := b.ledger.Writes(b.ctx, b.store.Redis)
+	writes, _, err := b.ledger.Writes(b.ctx)
 	if err == nil {
 		b.before = len(writes)
 	}

@@ -55,7 +55,7 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 		b.passport.takes = o.over.Sub(o.sent) // the first may have to connect
 	}
 	b.quiet()
-	_, written, err = b.ledger.Writes(b.ctx, b.store.Redis)
+	_, written, err = b.ledger.Writes(b.ctx)
 	b.passport.scripts = b.ledger.Scripts()
 	if b.shelf().Field == "" {
 		delete(written, wire.Key{Name: b.shelf().Key})
@@ -67,7 +67,7 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 func (b *bench) problem(o *order) error {
 	e := b.sites[o.at]
 	b.quiet()
-	writes, _, err := b.ledger.Writes(b.ctx, b.store.Redis)
+	writes, _, err := b.ledger.Writes(b.ctx)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ type sale struct {
 func (b *bench) plainSales() (sales []*sale, err error) {
 	b.begin()
 	p := b.passport
-	_, known, err := b.ledger.Writes(b.ctx, b.store.Redis)
+	_, known, err := b.ledger.Writes(b.ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 		}
 		p.takes = min(p.takes, o.over.Sub(o.sent))
 		s := &sale{at: at, commands: b.byOrder()[o], looker: b.looker.Load()}
-		writes, _, err := b.ledger.Writes(b.ctx, b.store.Redis)
+		writes, _, err := b.ledger.Writes(b.ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -429,7 +429,7 @@ func ttlOf(args []string) time.Duration {
 
 // keepScripts keeps the scripts that orders have sent in whole, and returns how many there are.
 func (b *bench) keepScripts() int {
-	if _, _, err := b.ledger.Writes(b.ctx, b.store.Redis); err == nil { // it has read all that there is
+	if _, _, err := b.ledger.Writes(b.ctx); err == nil { // it has read all that there is
 		b.passport.scripts = b.ledger.Scripts()
 	}
 	return len(b.passport.scripts)

@@ -281,7 +281,7 @@ func (b *bench) cell(f fault) (*history.Cell, error) {
 // complete sends fresh orders, makes the orders of the cell of what the wires have recorded, judges it, and returns the
 // commands of each order. Fresh orders buy from another shelf: they take no units.
 func (b *bench) complete(c *history.Cell, f fault) (record map[*order][]observation, err error) {
-	writes, _, err := b.ledger.Writes(b.ctx, b.store.Redis)
+	writes, _, err := b.ledger.Writes(b.ctx)
 	if err != nil {
 		return nil, err
 	}

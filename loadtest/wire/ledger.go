@@ -1,13 +1,10 @@
 package wire
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,21 +17,20 @@ import (
 // A Ledger keeps what a server did to the stock, and to which keys it did anything, as MONITOR tells it: also what
 // scripts did. It holds nothing up, so it suits a crowd, and it does not tell what became of a lock.
 type Ledger struct {
+	*monitor // its lock guards what comes after the stock
+	redis    *redis.Client
 	commands table
+	turn     sync.Mutex // of the commands that are looked at
 	stock    Shelf
-	monitor  net.Conn
-	lines    *bufio.Reader
-	all      sync.WaitGroup
 
-	mu      sync.Mutex
-	told    *sync.Cond
 	value   int64
 	strange string
+	from    string // where the last command came from that no script called
 	writes  []StockWrite
 	keys    map[Key]time.Time // that were written, and when that was first
 	scripts map[string]bool   // that were sent in whole
-	marks   map[string]bool
-	err     error
+	looked  bool              // a looker takes the lines
+	untaken []line
 }
 
 // A Shelf is where the stock is: a string, or a field of a hash.
@@ -57,68 +53,26 @@ type StockWrite struct {
 	Counts bool // it added to what was there, or subtracted from it
 }
 
-// markOfLedger begins what a ledger echoes, to see that it has read all lines before.
-const markOfLedger = "loadtest ledger "
-
-// NewLedger starts a ledger of a real Redis; close it.
+// NewLedger starts a ledger of a real Redis, which has COMMAND and MONITOR; close it.
 func NewLedger(ctx context.Context, to *redis.Client, stock Shelf) (*Ledger, error) {
 	commands, err := to.Command(ctx).Result()
 	if err != nil {
 		return nil, fmt.Errorf("ask which commands write: %w", err)
 	}
-	l := &Ledger{commands: commands, stock: stock, keys: map[Key]time.Time{}, scripts: map[string]bool{},
-		marks: map[string]bool{}}
-	l.told = sync.NewCond(&l.mu)
-	if l.monitor, err = (&net.Dialer{Timeout: patience}).DialContext(ctx, "tcp", to.Options().Addr); err != nil {
+	l := &Ledger{redis: to, commands: commands, stock: stock, keys: map[Key]time.Time{}, scripts: map[string]bool{}}
+	if l.monitor, err = watch(ctx, to, l.add); err != nil {
 		return nil, err
 	}
-	l.lines = bufio.NewReader(l.monitor)
-	if _, err = l.monitor.Write([]byte("*1\r\n$7\r\nMONITOR\r\n")); err == nil {
-		_, err = l.lines.ReadString('\n')
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("watch what the server does: %w", err), l.monitor.Close())
-	}
-	l.all.Go(l.read)
 	return l, nil
 }
 
-// Close ends the ledger.
-func (l *Ledger) Close() {
-	_ = l.monitor.Close()
-	l.all.Wait()
-}
-
-// read adds line after line. What a script calls comes after the command that runs it.
-func (l *Ledger) read() {
-	from := ""
-	for {
-		text, err := l.lines.ReadString('\n')
-		var one line
-		if err == nil {
-			one, err = parseLine(strings.TrimRight(text, "\r\n"))
-		}
-		l.mu.Lock()
-		if err != nil {
-			l.err = err
-			l.told.Broadcast()
-			l.mu.Unlock()
-			return
-		}
-		if !one.script {
-			from = one.from
-		}
-		l.add(one, from)
-		l.mu.Unlock()
+// add adds what a line shows. What a script calls comes after the command that runs it.
+func (l *Ledger) add(one line) {
+	if l.looked {
+		l.untaken = append(l.untaken, one)
 	}
-}
-
-// add adds what a line shows.
-func (l *Ledger) add(one line, from string) {
-	if len(one.args) == 2 && strings.HasPrefix(one.args[1], markOfLedger) {
-		l.marks[one.args[1]] = true
-		l.told.Broadcast()
-		return
+	if !one.script {
+		l.from = one.from
 	}
 	l.keepScript(one.args)
 	if isScriptCall(one.args) || !l.commands.has(one.args, "write") {
@@ -141,8 +95,22 @@ func (l *Ledger) add(one line, from string) {
 		l.strange = strings.Join(one.args, " ")
 		return
 	}
-	l.writes = append(l.writes, StockWrite{At: one.at, From: from, Before: l.value, After: *after, Counts: counts})
+	l.writes = append(l.writes, StockWrite{At: one.at, From: l.from, Before: l.value, After: *after, Counts: counts})
 	l.value = *after
+}
+
+// take returns the lines before a mark that nobody has taken yet, and drops those between it and another.
+func (l *Ledger) take(begin, end string) (lines []line, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.await(end); err != nil {
+		return nil, err
+	}
+	place := func(mark string) int {
+		return slices.IndexFunc(l.untaken, func(one line) bool { return one.args[len(one.args)-1] == mark })
+	}
+	lines, l.untaken = slices.Clone(l.untaken[:place(begin)]), l.untaken[place(end)+1:]
+	return lines, nil
 }
 
 // keepScript keeps a script that is sent in whole.
@@ -234,24 +202,17 @@ func number(args []string, at int) *int64 {
 
 // Writes returns the writes of the stock, in their order, and all keys that were written. They are complete up to now.
 // It fails if the server did something to the stock that the ledger does not know.
-func (l *Ledger) Writes(
-	ctx context.Context, to *redis.Client,
-) (writes []StockWrite, keys map[Key]time.Time, err error) {
-	mark := fmt.Sprint(markOfLedger, time.Now().UnixNano())
-	if err := to.Echo(ctx, mark).Err(); err != nil {
+func (l *Ledger) Writes(ctx context.Context) (writes []StockWrite, keys map[Key]time.Time, err error) {
+	mark := newMark()
+	if err := l.redis.Echo(ctx, mark).Err(); err != nil {
 		return nil, nil, err
 	}
-	defer time.AfterFunc(patience, func() { _ = l.monitor.Close() }).Stop()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for !l.marks[mark] && l.err == nil {
-		l.told.Wait()
+	if err := l.await(mark); err != nil {
+		return nil, nil, err
 	}
-	delete(l.marks, mark)
-	switch {
-	case l.err != nil:
-		return nil, nil, fmt.Errorf("watch what the server does: %w", l.err)
-	case l.strange != "":
+	if l.strange != "" {
 		return nil, nil, fmt.Errorf("what %q leaves of the stock is not known here", l.strange)
 	}
 	return slices.Clone(l.writes), maps.Clone(l.keys), nil

@@ -22,11 +22,11 @@ func newLooker(t *testing.T, server *backendtest.Server) (*Looker, *redis.Client
 	t.Helper()
 	direct, ok := backendtest.Client(t, server).(*redis.Client)
 	require.True(t, ok)
-	l, err := NewLooker(t.Context(), direct, Shelf{Key: "units"},
-		[]Lock{{Key: Key{Name: "lock"}, Parts: []string{""}, Rest: KeyState{Kind: "none"}}})
+	ledger, err := NewLedger(t.Context(), direct, Shelf{Key: "units"})
 	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, l.Close()) })
-	return l, direct
+	t.Cleanup(ledger.Close)
+	lock := Lock{Key: Key{Name: "lock"}, Parts: []string{""}, Rest: KeyState{Kind: "none"}}
+	return NewLooker(ledger, []Lock{lock}), direct
 }
 
 // on is an effect on a key.
@@ -124,6 +124,6 @@ func TestALookerWithoutAServer(t *testing.T) {
 	assert.NotEmpty(t, got[0].Err)
 	assert.NotEqual(t, history.Looked, got[0].Source)
 	assert.ErrorContains(t, l.Err(), `look at [units lock]`)
-	_, err := NewLooker(t.Context(), rdb, Shelf{}, nil)
+	_, err := NewLedger(t.Context(), rdb, Shelf{})
 	assert.ErrorContains(t, err, "ask which commands write")
 }
