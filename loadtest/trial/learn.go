@@ -48,30 +48,34 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 	b.begin()
 	for at := range b.sites {
 		o := b.buy("first-"+strconv.Itoa(at), at, history.Buy, b.Order, 0)
-		<-o.done
-		if err := b.problem(o); err != nil {
+		if _, written, err = b.writesOf(o); err != nil {
 			return nil, err
 		}
 		b.passport.takes = o.over.Sub(o.sent) // the first may have to connect
 	}
-	b.quiet()
-	_, written, err = b.ledger.Writes(b.ctx)
 	b.passport.scripts = b.ledger.Scripts()
 	if b.shelf().Field == "" {
 		delete(written, wire.Key{Name: b.shelf().Key})
 	}
-	return written, err
+	return written, nil
 }
 
-// problem says why a plain order shows that the shop cannot be tried.
-func (b *bench) problem(o *order) error {
-	e := b.sites[o.at]
+// writesOf waits until a plain order is over, and returns the writes of the stock in the cell, and all keys that were
+// written. It fails if the order shows that the shop cannot be tried.
+func (b *bench) writesOf(o *order) (writes []wire.StockWrite, keys map[wire.Key]time.Time, err error) {
+	<-o.done
 	b.quiet()
-	writes, _, err := b.ledger.Writes(b.ctx)
-	if err != nil {
-		return err
+	if writes, keys, err = b.ledger.Writes(b.ctx); err != nil {
+		return nil, nil, err
 	}
-	wrote := slices.ContainsFunc(writes[b.before:], func(w wire.StockWrite) bool { return e.wire.Owns(w.From) })
+	writes = writes[b.before:]
+	return writes, keys, b.problem(o, writes)
+}
+
+// problem says why a plain order with these writes of the stock shows that the shop cannot be tried.
+func (b *bench) problem(o *order, writes []wire.StockWrite) error {
+	e := b.sites[o.at]
+	wrote := slices.ContainsFunc(writes, func(w wire.StockWrite) bool { return e.wire.Owns(w.From) })
 	said := fmt.Sprintf("%s %s was answered %d %s", b.Order.Method, b.Order.Path, o.status, history.Clip(o.detail))
 	switch {
 	case o.status == 0:
@@ -115,7 +119,6 @@ func (b *bench) hindrance() (text string) {
 
 // A sale is what a plain order did.
 type sale struct {
-	at       int
 	steps    []step
 	commands []observation
 	looker   *wire.Looker
@@ -132,19 +135,14 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 	}
 	for i, at := range []int{atA, atB, atA} {
 		o := b.buy("plain-"+strconv.Itoa(i), at, history.Buy, b.Order, 0)
-		<-o.done
-		b.quiet()
-		if err := b.problem(o); err != nil {
-			return nil, err
-		}
-		p.takes = min(p.takes, o.over.Sub(o.sent))
-		s := &sale{at: at, commands: b.byOrder()[o], looker: b.looker.Load()}
-		writes, _, err := b.ledger.Writes(b.ctx)
+		writes, keys, err := b.writesOf(o)
 		if err != nil {
 			return nil, err
 		}
-		p.lockFree = p.lockFree || slices.ContainsFunc(writes[b.before:], func(w wire.StockWrite) bool { return w.Counts })
-		if s.own, err = b.madeAndRemoved(known); err != nil {
+		p.takes = min(p.takes, o.over.Sub(o.sent))
+		s := &sale{commands: b.byOrder()[o], looker: b.looker.Load()}
+		p.lockFree = p.lockFree || slices.ContainsFunc(writes, func(w wire.StockWrite) bool { return w.Counts })
+		if s.own, err = b.madeAndRemoved(known, keys, writes); err != nil {
 			return nil, err
 		}
 		sales = append(sales, s)

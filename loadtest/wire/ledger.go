@@ -144,7 +144,8 @@ var endsOf = []string{"expire", "pexpire", "expireat", "pexpireat", "persist", "
 // after returns what the stock is after a command, nil if that is not known, and whether the command is about it.
 func (s Shelf) after(args []string, before int64) (after *int64, counts, on bool) {
 	verb := strings.ToLower(args[0])
-	if !slices.Contains(args[1:], s.Key) || onlyIfAbsent(args) || slices.Contains(endsOf, verb) || s.elsewhere(args) {
+	vain := settingOf(args).ifAbsent || slices.Contains(endsOf, verb)
+	if vain || !slices.Contains(args[1:], s.Key) || s.elsewhere(args) {
 		return nil, false, false
 	}
 	w, known := writesOf[verb]
@@ -179,13 +180,6 @@ func (s Shelf) pairOf(args []string) int {
 		}
 	}
 	return 0
-}
-
-// onlyIfAbsent reports whether a command does nothing to a stock that is there.
-func onlyIfAbsent(args []string) bool {
-	verb := strings.ToLower(args[0])
-	return verb == "setnx" || verb == "hsetnx" || verb == "set" &&
-		slices.ContainsFunc(args[min(3, len(args)):], func(arg string) bool { return strings.EqualFold(arg, "nx") })
 }
 
 // number returns the number among the arguments at that place, nil if there is none.
