@@ -32,7 +32,7 @@ type bench struct {
 	store  *wire.Store
 	gate   *wire.Gate
 	ledger *wire.Ledger
-	looker atomic.Pointer[wire.Looker] // nil: nobody looks. An instance may send commands at any time
+	looker atomic.Pointer[wire.Looker] // an instance may send commands at any time
 	sites  []*site
 	client *http.Client
 	all    sync.WaitGroup
@@ -123,12 +123,13 @@ func (b *bench) setUp(ctx context.Context) (err error) {
 	if b.ledger, err = wire.NewLedger(ctx, b.store.Redis, t.shelf()); err != nil {
 		return err
 	}
+	b.lookAt(nil) // what an order leaves of the stock may have to be read
 	if err = b.put(onShelf); err != nil {
 		return err
 	}
 	b.gate.Look = func(cmd *wire.Command, carryOut func()) {
-		if looker := b.looker.Load(); looker != nil && !b.blind.Load() {
-			looker.Around(cmd, carryOut)
+		if !b.blind.Load() {
+			b.looker.Load().Around(cmd, carryOut)
 			return
 		}
 		carryOut()
@@ -191,11 +192,7 @@ func (b *bench) lookAt(locks []wire.Lock) { b.looker.Store(wire.NewLooker(b.ledg
 
 // alone does something to the server while no command is under way.
 func (b *bench) alone(do func(*redis.Client) error) (err error) {
-	looker := b.looker.Load()
-	if looker == nil {
-		return do(b.store.Redis)
-	}
-	looker.Alone(func() { err = do(b.store.Redis) })
+	b.looker.Load().Alone(func() { err = do(b.store.Redis) })
 	return err
 }
 

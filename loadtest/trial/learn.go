@@ -141,7 +141,9 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 		}
 		p.takes = min(p.takes, o.over.Sub(o.sent))
 		s := &sale{commands: b.byOrder()[o], looker: b.looker.Load()}
-		p.lockFree = p.lockFree || slices.ContainsFunc(writes, func(w wire.StockWrite) bool { return w.Counts })
+		for _, w := range writes {
+			p.lockFree, p.readBack = p.lockFree || w.Counts, p.readBack || w.ReadBack
+		}
 		if s.own, err = b.madeAndRemoved(known, keys, writes); err != nil {
 			return nil, err
 		}

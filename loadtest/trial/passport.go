@@ -37,6 +37,7 @@ type Passport struct {
 	joint    bool          // the command that writes the stock releases the lock
 	messages bool          // waiters get messages
 	lockFree bool          // the write depends on what is there
+	readBack bool          // what it leaves has to be read back
 	slow     bool          // an order can be made slow
 
 	steps                        []step // of a plain sale

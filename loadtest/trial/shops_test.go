@@ -47,6 +47,7 @@ var shops = []shop{
 	{file: inPython, kind: "reads-twice"},
 	{file: inPython, kind: "renewed"},
 	{file: inPython, kind: "fenced"},
+	{file: inPython, kind: "copies", cell: telling},
 	{file: inPython, kind: "lock-free"},
 	{file: inPython, kind: "gauge", cell: telling},
 	{file: inPython, kind: "gauge-set", cell: telling},
@@ -95,11 +96,13 @@ var shops = []shop{
 	{inPython, "steps-back", 1, "no TTL", "crash 1"},
 	{inPython, "token-list", 1, "no TTL", "crash 1"},
 	{inPython, "no-lock", 1, "no lock", "two-instances"},
+	{inPython, "no-lock-copies", 1, "no lock", "two-instances"},
 }
 
 // elsewhere are the locks of the planted shops that have another than lock:10000.
 var elsewhere = map[string][]string{
-	"lock-free": nil, "buyers": nil, "lock-free-gauge": nil, "no-lock": nil, "per-customer": nil, "per-instance": nil,
+	"lock-free": nil, "buyers": nil, "lock-free-gauge": nil, "no-lock": nil, "no-lock-copies": nil,
+	"per-customer": nil, "per-instance": nil,
 	"database1": {"lock:10000 of database 1"}, "shared-hash": {"locks[10000]"}, "gauge-field": {"locks[10000]"},
 	"beside-stock": {"shelf[lock]"}, "token-list": {"tokens:10000"},
 }

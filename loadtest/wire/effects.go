@@ -60,7 +60,7 @@ func (l *Looker) onStock(c *execution, before, after map[Key]KeyState) history.E
 	wrote := before[key].Parts[l.stock.Field] != after[key].Parts[l.stock.Field]
 	named := slices.DeleteFunc(c.on(l.table, key), func(one line) bool { return l.stock.elsewhere(one.args) })
 	for _, one := range named {
-		wrote = wrote || c.mayWrite(l.table, one) && !settingOf(one.args).ifAbsent
+		wrote = wrote || c.mayWrite(l.table, one) && !l.stock.spares(one.args)
 	}
 	switch {
 	case wrote:
@@ -92,10 +92,14 @@ func (c *execution) mayWrite(t table, one line) bool {
 		return false
 	case one.script, c.exec:
 		return true
+	case c.failed:
+		return false
+	case s.replies && none:
+		return !s.ifThere
 	case s.replies:
-		return !c.failed && !(none && s.ifThere) && !(!none && s.ifAbsent)
+		return !s.ifAbsent
 	}
-	return !c.failed && !none
+	return !none
 }
 
 // A setting is what a SET, or another command of its kind, asks for.

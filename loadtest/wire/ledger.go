@@ -24,7 +24,8 @@ type Ledger struct {
 	stock    Shelf
 
 	value   int64
-	strange string
+	strange string // the first write of which it is not known what it left
+	place   int    // of that among the writes
 	from    string // where the last command came from that no script called
 	writes  []StockWrite
 	keys    map[Key]time.Time // that were written, and when that was first
@@ -51,6 +52,8 @@ type StockWrite struct {
 	Before int64
 	After  int64
 	Counts bool // it added to what was there, or subtracted from it
+	// ReadBack means that no table knows what its command leaves, and that a looker has read it.
+	ReadBack bool
 }
 
 // NewLedger starts a ledger of a real Redis, which has COMMAND and MONITOR; close it.
@@ -91,12 +94,38 @@ func (l *Ledger) add(one line) {
 	if !on || !slices.Contains(keys, l.stock.Key) { // a value may be the key's name, too
 		return
 	}
-	if after == nil {
-		l.strange = strings.Join(one.args, " ")
+	w := StockWrite{At: one.at, From: l.from, Before: l.value, Counts: counts, ReadBack: after == nil}
+	switch {
+	case after != nil:
+		w.After, l.value = *after, *after
+	case l.strange == "":
+		l.strange, l.place = strings.Join(one.args, " "), len(l.writes)
+	}
+	l.writes = append(l.writes, w)
+}
+
+// count returns how many writes there are.
+func (l *Ledger) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.writes)
+}
+
+// readBack tells what a command left of the stock that was looked at. If it is not known of one of its writes, which
+// are those from that place on, they become one.
+func (l *Ledger) readBack(from int, state KeyState) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	left, known := l.stock.left(&state)
+	if l.strange == "" || l.place < from || !known {
 		return
 	}
-	l.writes = append(l.writes, StockWrite{At: one.at, From: l.from, Before: l.value, After: *after, Counts: counts})
-	l.value = *after
+	one := l.writes[l.place]
+	one.Before, one.After = l.writes[from].Before, left
+	for _, w := range l.writes[from:] {
+		one.Counts = one.Counts && w.Counts
+	}
+	l.writes, l.value, l.strange = append(l.writes[:from], one), left, ""
 }
 
 // take returns the lines before a mark that nobody has taken yet, and drops those between it and another.
@@ -130,11 +159,28 @@ func (l *Ledger) Scripts() []string {
 	return slices.Collect(maps.Keys(l.scripts))
 }
 
+// left returns the stock in that state of its key, and whether it is known.
+func (s Shelf) left(state *KeyState) (n int64, known bool) {
+	text, there := state.Parts[s.Field]
+	if !there {
+		return 0, state.Kind != "" && !state.Opaque
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil
+}
+
+// spares reports whether a write does nothing to a stock that is there, though it names it.
+func (s Shelf) spares(args []string) bool {
+	copies := slices.Contains([]string{"copy", "bitop"}, strings.ToLower(args[0]))
+	return settingOf(args).ifAbsent || copies && len(args) > 2 && args[2] != s.Key
+}
+
 // writesOf tells of commands that write a number: the place of the new number among their arguments, or what they add,
 // or the place of what they add. Those that have none of these remove it.
 var writesOf = map[string]struct{ sets, by, adds int }{
 	"set": {sets: 2}, "getset": {sets: 2}, "setex": {sets: 3}, "psetex": {sets: 3},
 	"incr": {by: 1}, "decr": {by: -1}, "incrby": {adds: 2}, "decrby": {adds: 2, by: -1}, "hincrby": {adds: 3},
+	"incrbyfloat": {adds: 2}, "hincrbyfloat": {adds: 3},
 	"del": {}, "unlink": {}, "getdel": {},
 }
 
@@ -144,8 +190,7 @@ var endsOf = []string{"expire", "pexpire", "expireat", "pexpireat", "persist", "
 // after returns what the stock is after a command, nil if that is not known, and whether the command is about it.
 func (s Shelf) after(args []string, before int64) (after *int64, counts, on bool) {
 	verb := strings.ToLower(args[0])
-	vain := settingOf(args).ifAbsent || slices.Contains(endsOf, verb)
-	if vain || !slices.Contains(args[1:], s.Key) || s.elsewhere(args) {
+	if !slices.Contains(args[1:], s.Key) || s.spares(args) || slices.Contains(endsOf, verb) || s.elsewhere(args) {
 		return nil, false, false
 	}
 	w, known := writesOf[verb]
@@ -195,7 +240,7 @@ func number(args []string, at int) *int64 {
 }
 
 // Writes returns the writes of the stock, in their order, and all keys that were written. They are complete up to now.
-// It fails if the server did something to the stock that the ledger does not know.
+// It fails if it is not known what one left: no table knows its command, and nobody looked.
 func (l *Ledger) Writes(ctx context.Context) (writes []StockWrite, keys map[Key]time.Time, err error) {
 	mark := newMark()
 	if err := l.redis.Echo(ctx, mark).Err(); err != nil {
@@ -207,7 +252,7 @@ func (l *Ledger) Writes(ctx context.Context) (writes []StockWrite, keys map[Key]
 		return nil, nil, err
 	}
 	if l.strange != "" {
-		return nil, nil, fmt.Errorf("what %q leaves of the stock is not known here", l.strange)
+		return nil, nil, fmt.Errorf("what %q left of the stock is not known", l.strange)
 	}
 	return slices.Clone(l.writes), maps.Clone(l.keys), nil
 }

@@ -64,8 +64,10 @@ func (l *Looker) Around(cmd *Command, carryOut func()) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		before, _ := l.look()
+		written := l.ledger.count()
 		carryOut()
 		after, lines := l.look()
+		l.ledger.readBack(written, after[l.stock.key()])
 		if l.err == nil {
 			c := &execution{sent: cmd.Args, reply: cmd.Reply, failed: cmd.Failed, exec: cmd.Name == "exec", lines: lines}
 			l.seen[cmd] = &seen{before, after, l.effects(c, before, after)}

@@ -217,6 +217,13 @@ var table = []section{
 			edits{{"loadtest/trial/play.go", `if died != "" {`, "if false {"}}},
 		{"a ledger takes a value for the stock's key", by{test("./loadtest/wire TestALedgerLeavesOut")},
 			edits{{"loadtest/wire/ledger.go", "|| !slices.Contains(keys, l.stock.Key)", ""}}},
+		{"a copy of the stock is a write of it", by{test("./loadtest/wire TestALookerReadsBack")},
+			edits{{"loadtest/wire/ledger.go", "copies && len(args) > 2 &&", "false && copies &&"}}},
+		{"nobody looks what a crowd leaves of the stock",
+			by{test("./loadtest/trial TestTrialsOfShops/shop.py_no-lock-copies")},
+			edits{{"loadtest/trial/inflict.go", "b.blind.Store(!b.passport.readBack)", "b.blind.Store(true)"}}},
+		{"the nil of a SET with GET is a failure", by{test("./loadtest/wire TestEffects")},
+			edits{{"loadtest/wire/effects.go", "case s.replies && none:", "case false:"}}},
 	}},
 	{needs: "redis-server", mutants: []mutant{
 		{"v5.7 does not look what WAIT says", by{cell("failover v5.7")},

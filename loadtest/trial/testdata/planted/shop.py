@@ -14,7 +14,7 @@ from redis.retry import Retry
 STOCK, LOCK, LINE = "ProductStock_10000", "lock:10000", "line:10000"
 SEEN, FENCE, FREED = "seen:10000", "fence:10000", "freed:10000"
 IN_FLIGHT, PRICE, ORDERS, BUYERS = "inflight", "price:10000", "orders:10000", "buyers:10000"
-LOCKS, SHELF, TOKENS = "locks", "shelf", "tokens:10000"
+LOCKS, SHELF, TOKENS, NEW = "locks", "shelf", "tokens:10000", "new:10000"
 LEASE, RENEWAL, POLL = 2, 0.6, 0.05  # seconds
 
 # Newer versions of redis-py send a command again when its reply is lost. These shops do so only where they say it.
@@ -138,6 +138,12 @@ class Fenced(Right):
         return left
 
     read = write = use
+
+class Copies(Right):
+    """It writes what is left beside the stock, and copies it there."""
+    def write(self, left):
+        redis.set(NEW, left)
+        redis.copy(NEW, STOCK, replace=True)
 
 class LockFree(Right):
     """No lock: if the stock changes between read and write, the order starts again."""
@@ -404,6 +410,8 @@ class TokenList(Right):  # nor has a token that whoever has it puts back
 
 class NoLock(Slowly):  # read, write
     def order(self): return self.sell()
+
+class NoLockCopies(Copies, NoLock): """Read, write beside the stock, copy."""
 
 Shop = globals()["".join(word.capitalize() for word in sys.argv[1].split("-"))]  # no-lock: NoLock
 
