@@ -428,7 +428,7 @@ func (b *bench) whyStuck(record map[*order][]observation) string {
 		return "who waits prolongs the lock of whoever has it"
 	case p.TTLLater:
 		return "the lock and its TTL are two commands, as v1.5"
-	case p.TTL == 0 && len(p.Locks) > 0:
+	case p.TTL == 0 && p.InValue == 0 && len(p.Locks) > 0:
 		return "no TTL, as v1"
 	case b.renewedAfter(record) != "":
 		return "still renewed after the order"

@@ -403,9 +403,12 @@ func (b *bench) lookAtHeld(commands []observation) error {
 	if p.Kind = state.Kind; !state.Exists() {
 		p.Kind = p.locks[0].Rest.Kind
 	}
+	ends := p.locks[0].Deadline(&state)
 	for _, d := range effectsOf(commands) {
 		switch {
 		case !d.took():
+		case !ends.IsZero() && (state.Ends.IsZero() || state.Ends.Sub(ends) > b.soon()):
+			p.TTL, p.InValue = 0, ends.Sub(d.Sent).Round(10*time.Millisecond) // a later TTL only cleans up
 		case p.Kind == "none" || !state.Ends.IsZero() && state.Ends.Sub(d.Sent) < 10*time.Millisecond:
 			p.Kind, p.TTL = "string", ttlOf(d.Args) // it has ended, or is about to
 		case !state.Ends.IsZero():

@@ -20,6 +20,7 @@ type Passport struct {
 	Acquire  string        `json:"acquire,omitempty"`
 	TTL      time.Duration `json:"ttl"`       // 0: it has none
 	TTLLater bool          `json:"ttl_later"` // a second command sets it
+	InValue  time.Duration `json:"in_value"`  // a lease whose end is the value or the score of the lock; 0: it is not
 	Token    bool          `json:"token"`     // the lock has a new value each time
 	Name     bool          `json:"name"`      // each instance has a value of its own
 	Release  string        `json:"release,omitempty"`
@@ -169,7 +170,7 @@ func (p *Passport) afterWrite() (release []step) {
 }
 
 // lease returns how long the lock stays if nobody renews or releases it.
-func (p *Passport) lease() time.Duration { return cmp.Or(p.TTL, 2*time.Second) }
+func (p *Passport) lease() time.Duration { return cmp.Or(p.TTL, p.InValue, 2*time.Second) }
 
 // family is the kind of a lock, by the repaired rung of its kind.
 func (p *Passport) family() string {
@@ -195,7 +196,7 @@ func (p *Passport) Closest() string {
 	switch {
 	case family != "v4" || len(p.Locks) == 0:
 		return family
-	case p.TTL == 0 && !p.TTLLater:
+	case p.TTL == 0 && p.InValue == 0 && !p.TTLLater:
 		return "v1"
 	case p.TTLLater:
 		return "v1.5"
@@ -206,6 +207,9 @@ func (p *Passport) Closest() string {
 	}
 	return "v2"
 }
+
+// where is what of the lock has the end of a lease that is no TTL.
+func (p *Passport) where() string { return either(p.Kind == "zset", "score", "value") }
 
 // withWrite is how a lock is released by the command that writes the stock.
 const withWrite = "the command that writes the stock"
@@ -236,6 +240,8 @@ func (p *Passport) String() string {
 	switch {
 	case p.TTLLater:
 		parts = append(parts, fmt.Sprintf("a TTL of %s by a second command", p.TTL))
+	case p.InValue > 0:
+		parts = append(parts, fmt.Sprintf("lease %s, in its %s", p.InValue, p.where()))
 	case p.TTL == 0:
 		parts = append(parts, "no TTL")
 	default:

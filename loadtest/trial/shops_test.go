@@ -57,6 +57,7 @@ var shops = []shop{
 	{file: inPython, kind: "database1", cell: telling},
 	{file: inPython, kind: "hash-renewed", cell: telling},
 	{file: inPython, kind: "functions", cell: telling},
+	{file: inPython, kind: "scored", cell: telling},
 	{file: inPython, kind: "buyers", cell: "two-instances"},
 	{file: inPython, kind: "lock-free-gauge", cell: "two-instances"},
 	{file: inGo},

@@ -222,6 +222,8 @@ var table = []section{
 		{"nobody looks what a crowd leaves of the stock",
 			by{test("./loadtest/trial TestTrialsOfShops/shop.py_no-lock-copies")},
 			edits{{"loadtest/trial/inflict.go", "b.blind.Store(!b.passport.readBack)", "b.blind.Store(true)"}}},
+		{"the end of a lease may be over when it begins", by{test("./loadtest/wire TestDeadline")},
+			edits{{"loadtest/wire/state.go", "left > 0 && left < time.Hour", "left < time.Hour"}}},
 		{"the nil of a SET with GET is a failure", by{test("./loadtest/wire TestEffects")},
 			edits{{"loadtest/wire/effects.go", "case s.replies && none:", "case false:"}}},
 	}},
