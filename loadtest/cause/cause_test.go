@@ -243,6 +243,10 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			f.order("bert", atB, history.Busy, 50, 600, tried(100), del(500))
 		}},
 		{"crash 1", "L", unknown, "", func(f *forgery) { stuck(f) }},
+		{"crash 1", "L", unknown, "", func(f *forgery) { // its lease is in its value
+			f.Facts.TTL, f.Facts.InValue = 0, 5*time.Second
+			stuck(f)
+		}},
 		{"two-instances", "S", lockPerOrder, "", func(f *forgery) {
 			f.Facts.Apart, f.Facts.Locks = "order", nil
 			crowd(f)

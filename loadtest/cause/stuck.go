@@ -24,7 +24,7 @@ func (r *record) whyStuck() cause {
 		return waiterExtends
 	case r.facts.TTLLater:
 		return ttlLater
-	case r.facts.TTL == 0 && len(r.facts.Locks) > 0:
+	case r.facts.TTL == 0 && r.facts.InValue == 0 && len(r.facts.Locks) > 0:
 		return noTTL
 	case r.renewedAfter() != "":
 		return renewalOutlives

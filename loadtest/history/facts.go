@@ -1,6 +1,9 @@
 package history
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Facts are what a trial has learnt of a shop's lock from plain sales.
 type Facts struct {
@@ -9,6 +12,7 @@ type Facts struct {
 	Acquire  string        `json:"acquire,omitempty"`
 	TTL      time.Duration `json:"ttl"`       // 0: it has none
 	TTLLater bool          `json:"ttl_later"` // a second command sets it
+	InValue  time.Duration `json:"in_value"`  // a lease whose end is the value or the score of the lock; 0: it is not
 	Token    bool          `json:"token"`     // the lock has a new value each time
 	Name     bool          `json:"name"`      // each instance has a value of its own
 	Release  string        `json:"release,omitempty"`
@@ -29,10 +33,5 @@ type Facts struct {
 	ReadsNever bool          `json:"reads_never,omitempty"` // the stock is written and never read
 }
 
-// Lease returns how long the lock stays if nobody renews or releases it. One without a TTL is taken for 2 s.
-func (f *Facts) Lease() time.Duration {
-	if f.TTL > 0 {
-		return f.TTL
-	}
-	return 2 * time.Second
-}
+// Lease returns how long the lock stays if nobody renews or releases it. One without an expiry is taken for 2 s.
+func (f *Facts) Lease() time.Duration { return cmp.Or(f.TTL, f.InValue, 2*time.Second) }

@@ -32,7 +32,7 @@ type bench struct {
 	store  *wire.Store
 	gate   *wire.Gate
 	ledger *wire.Ledger
-	looker atomic.Pointer[wire.Looker] // nil: nobody looks. An instance may send commands at any time
+	looker atomic.Pointer[wire.Looker] // an instance may send commands at any time
 	sites  []*site
 	client *http.Client
 	all    sync.WaitGroup
@@ -122,12 +122,13 @@ func (b *bench) setUp(ctx context.Context) (err error) {
 	if b.ledger, err = wire.NewLedger(ctx, b.store.Redis, t.shelf()); err != nil {
 		return err
 	}
+	b.lookAt(nil) // what an order leaves of the stock may have to be read
 	if err = b.put(onShelf); err != nil {
 		return err
 	}
 	b.gate.Look = func(cmd *wire.Command, carryOut func()) {
-		if looker := b.looker.Load(); looker != nil && !b.blind.Load() {
-			looker.Around(cmd, carryOut)
+		if !b.blind.Load() {
+			b.looker.Load().Around(cmd, carryOut)
 			return
 		}
 		carryOut()
@@ -174,9 +175,6 @@ func (b *bench) close() {
 	for _, o := range b.orders {
 		<-o.done
 	}
-	if looker := b.looker.Load(); looker != nil {
-		_ = looker.Close()
-	}
 	if b.ledger != nil {
 		b.ledger.Close()
 	}
@@ -189,24 +187,11 @@ func (b *bench) close() {
 }
 
 // lookAt looks at the stock and at these locks from now on.
-func (b *bench) lookAt(locks []wire.Lock) (err error) {
-	looker, err := wire.NewLooker(b.ctx, b.store.Redis, b.shelf(), locks)
-	if err != nil {
-		return err
-	}
-	if old := b.looker.Swap(looker); old != nil {
-		err = old.Close()
-	}
-	return err
-}
+func (b *bench) lookAt(locks []wire.Lock) { b.looker.Store(wire.NewLooker(b.ledger, locks)) }
 
 // alone does something to the server while no command is under way.
 func (b *bench) alone(do func(*redis.Client) error) (err error) {
-	looker := b.looker.Load()
-	if looker == nil {
-		return do(b.store.Redis)
-	}
-	looker.Alone(func() { err = do(b.store.Redis) })
+	b.looker.Load().Alone(func() { err = do(b.store.Redis) })
 	return err
 }
 
@@ -268,7 +253,7 @@ func (b *bench) isAsNew() bool {
 func (b *bench) begin() {
 	b.begun, b.orders, b.faults, b.extra = time.Now(), nil, nil, nil
 	b.gate.Begin()
-	writes, _, err := b.ledger.Writes(b.ctx, b.store.Redis)
+	writes, _, err := b.ledger.Writes(b.ctx)
 	if err == nil {
 		b.before = len(writes)
 	}

@@ -89,15 +89,23 @@ const mostLease = time.Minute
 
 // aShortLease asks for one whose end can be waited for. A crowd waits for none.
 func (f *fault) aShortLease(p *Passport) string {
-	if f.crowd > 0 || p.TTL <= mostLease {
+	if f.crowd > 0 || p.Lease() <= mostLease {
 		return ""
 	}
-	return fmt.Sprintf("a lease lasts %s, and a cell waits for its end: start the shop with one of 2 s", p.TTL)
+	return fmt.Sprintf("a lease lasts %s, and a cell waits for its end: start the shop with one of 2 s", p.Lease())
 }
 
 func aLock(p *Passport) string { return either(len(p.Locks) > 0, "", "there is no lock in this Redis") }
 
-func aTTL(p *Passport) string { return either(p.TTL > 0, "", "the lock has no TTL") }
+func aTTL(p *Passport) string {
+	switch {
+	case p.TTL > 0:
+		return ""
+	case p.InValue > 0:
+		return fmt.Sprintf("the lease is in the lock's %s, and the trial cannot end it", p.where())
+	}
+	return "the lock has no TTL"
+}
 
 func aWindow(p *Passport) string {
 	return either(p.beforeWrite() != nil, "", "the stock is written by the first command of a sale")
@@ -137,7 +145,7 @@ func aLongReply(p *Passport) string {
 		return ""
 	}
 	return fmt.Sprintf("your client gives up on a reply after %s, and a lease lasts %s: start the shop with a shorter "+
-		"lease or a longer timeout for Redis", p.Patience.Round(100*time.Millisecond), p.TTL)
+		"lease or a longer timeout for Redis", p.Patience.Round(100*time.Millisecond), p.Lease())
 }
 
 // aHold asks for a way to make an order slow.

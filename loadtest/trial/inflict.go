@@ -195,10 +195,11 @@ const (
 	crowdPatient = 10 * time.Second
 )
 
-// crowdAt lets crowds buy at so many instances, at full speed: nobody looks.
+// crowdAt lets crowds buy at so many instances, at full speed: nobody looks, unless what an order leaves of the stock
+// has to be read back.
 func crowdAt(instances int) func(*bench) string {
 	return func(b *bench) string {
-		b.blind.Store(true)
+		b.blind.Store(!b.passport.readBack)
 		defer b.blind.Store(false)
 		b.gate.OpenAll()
 		var all sync.WaitGroup

@@ -48,30 +48,34 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 	b.begin()
 	for at := range b.sites {
 		o := b.buy("first-"+strconv.Itoa(at), at, history.Buy, b.Order, 0)
-		<-o.done
-		if err := b.problem(o); err != nil {
+		if _, written, err = b.writesOf(o); err != nil {
 			return nil, err
 		}
 		b.passport.Takes = o.over.Sub(o.sent) // the first may have to connect
 	}
-	b.quiet()
-	_, written, err = b.ledger.Writes(b.ctx, b.store.Redis)
 	b.passport.scripts = b.ledger.Scripts()
 	if b.shelf().Field == "" {
 		delete(written, wire.Key{Name: b.shelf().Key})
 	}
-	return written, err
+	return written, nil
 }
 
-// problem says why a plain order shows that the shop cannot be tried.
-func (b *bench) problem(o *order) error {
-	e := b.sites[o.at]
+// writesOf waits until a plain order is over, and returns the writes of the stock in the cell, and all keys that were
+// written. It fails if the order shows that the shop cannot be tried.
+func (b *bench) writesOf(o *order) (writes []wire.StockWrite, keys map[wire.Key]time.Time, err error) {
+	<-o.done
 	b.quiet()
-	writes, _, err := b.ledger.Writes(b.ctx, b.store.Redis)
-	if err != nil {
-		return err
+	if writes, keys, err = b.ledger.Writes(b.ctx); err != nil {
+		return nil, nil, err
 	}
-	wrote := slices.ContainsFunc(writes[b.before:], func(w wire.StockWrite) bool { return e.wire.Owns(w.From) })
+	writes = writes[b.before:]
+	return writes, keys, b.problem(o, writes)
+}
+
+// problem says why a plain order with these writes of the stock shows that the shop cannot be tried.
+func (b *bench) problem(o *order, writes []wire.StockWrite) error {
+	e := b.sites[o.at]
+	wrote := slices.ContainsFunc(writes, func(w wire.StockWrite) bool { return e.wire.Owns(w.From) })
 	said := fmt.Sprintf("%s %s was answered %d %s", b.Order.Method, b.Order.Path, o.status, history.Clip(o.detail))
 	switch {
 	case o.status == 0:
@@ -115,7 +119,6 @@ func (b *bench) hindrance() (text string) {
 
 // A sale is what a plain order did.
 type sale struct {
-	at       int
 	steps    []step
 	commands []observation
 	looker   *wire.Looker
@@ -126,25 +129,22 @@ type sale struct {
 func (b *bench) plainSales() (sales []*sale, err error) {
 	b.begin()
 	p := b.passport
-	_, known, err := b.ledger.Writes(b.ctx, b.store.Redis)
+	_, known, err := b.ledger.Writes(b.ctx)
 	if err != nil {
 		return nil, err
 	}
 	for i, at := range []int{atA, atB, atA} {
 		o := b.buy("plain-"+strconv.Itoa(i), at, history.Buy, b.Order, 0)
-		<-o.done
-		b.quiet()
-		if err := b.problem(o); err != nil {
-			return nil, err
-		}
-		p.Takes = min(p.Takes, o.over.Sub(o.sent))
-		s := &sale{at: at, commands: b.byOrder()[o], looker: b.looker.Load()}
-		writes, _, err := b.ledger.Writes(b.ctx, b.store.Redis)
+		writes, keys, err := b.writesOf(o)
 		if err != nil {
 			return nil, err
 		}
-		p.LockFree = p.LockFree || slices.ContainsFunc(writes[b.before:], func(w wire.StockWrite) bool { return w.Counts })
-		if s.own, err = b.madeAndRemoved(known); err != nil {
+		p.Takes = min(p.Takes, o.over.Sub(o.sent))
+		s := &sale{commands: b.byOrder()[o], looker: b.looker.Load()}
+		for _, w := range writes {
+			p.LockFree, p.readBack = p.LockFree || w.Counts, p.readBack || w.ReadBack
+		}
+		if s.own, err = b.madeAndRemoved(known, keys, writes); err != nil {
 			return nil, err
 		}
 		sales = append(sales, s)
@@ -406,9 +406,12 @@ func (b *bench) lookAtHeld(commands []observation) error {
 	if p.Kind = state.Kind; !state.Exists() {
 		p.Kind = p.locks[0].Rest.Kind
 	}
+	ends := p.locks[0].Deadline(&state)
 	for _, d := range effectsOf(commands) {
 		switch {
 		case !d.took():
+		case !ends.IsZero() && (state.Ends.IsZero() || state.Ends.Sub(ends) > b.soon()):
+			p.TTL, p.InValue = 0, ends.Sub(d.Sent).Round(10*time.Millisecond) // a later TTL only cleans up
 		case p.Kind == "none" || !state.Ends.IsZero() && state.Ends.Sub(d.Sent) < 10*time.Millisecond:
 			p.Kind, p.TTL = "string", ttlOf(d.Args) // it has ended, or is about to
 		case !state.Ends.IsZero():
@@ -432,7 +435,7 @@ func ttlOf(args []string) time.Duration {
 
 // keepScripts keeps the scripts that orders have sent in whole, and returns how many there are.
 func (b *bench) keepScripts() int {
-	if _, _, err := b.ledger.Writes(b.ctx, b.store.Redis); err == nil { // it has read all that there is
+	if _, _, err := b.ledger.Writes(b.ctx); err == nil { // it has read all that there is
 		b.passport.scripts = b.ledger.Scripts()
 	}
 	return len(b.passport.scripts)

@@ -22,6 +22,8 @@ type Passport struct {
 	joint   bool     // the command that writes the stock releases the lock
 	slow    bool     // an order can be made slow
 
+	readBack bool // what the write leaves of the stock has to be read back
+
 	steps                        []step // of a plain sale
 	acquires, releases, renewals shapes
 	writes                       shapes
@@ -168,7 +170,7 @@ func (p *Passport) Closest() string {
 	switch {
 	case family != "v4" || len(p.Locks) == 0:
 		return family
-	case p.TTL == 0 && !p.TTLLater:
+	case p.TTL == 0 && p.InValue == 0 && !p.TTLLater:
 		return "v1"
 	case p.TTLLater:
 		return "v1.5"
@@ -179,6 +181,9 @@ func (p *Passport) Closest() string {
 	}
 	return "v2"
 }
+
+// where is what of the lock has the end of a lease that is no TTL.
+func (p *Passport) where() string { return either(p.Kind == "zset", "score", "value") }
 
 // withWrite is how a lock is released by the command that writes the stock.
 const withWrite = "the command that writes the stock"
@@ -209,6 +214,8 @@ func (p *Passport) String() string {
 	switch {
 	case p.TTLLater:
 		parts = append(parts, fmt.Sprintf("a TTL of %s by a second command", p.TTL))
+	case p.InValue > 0:
+		parts = append(parts, fmt.Sprintf("lease %s, in its %s", p.InValue, p.where()))
 	case p.TTL == 0:
 		parts = append(parts, "no TTL")
 	default:

@@ -87,6 +87,20 @@ func TestTTLOfASet(t *testing.T) {
 	assert.Zero(t, ttlOf([]string{"SETNX", "lock", "token"}))
 }
 
+// A lease whose end is in the lock itself is no lock without a TTL.
+func TestALeaseInAValue(t *testing.T) {
+	p := &Passport{Facts: history.Facts{Locks: []string{"lock"}, Kind: "zset", InValue: 5 * time.Second,
+		Patience: time.Second}, release: []string{"zrem"}}
+	assert.Contains(t, p.String(), "; lease 5s, in its score; ")
+	assert.Equal(t, "v2", p.Closest())
+	assert.Equal(t, "the lease is in the lock's score, and the trial cannot end it", aTTL(p))
+	assert.Contains(t, aLongReply(p), "a lease lasts 5s")
+	assert.Empty(t, (&fault{}).aShortLease(p))
+	p.Kind, p.InValue = "string", time.Hour
+	assert.Contains(t, (&fault{}).aShortLease(p), "a lease lasts 1h0m0s")
+	assert.Contains(t, p.String(), ", in its value; ")
+}
+
 // A cell waits for the end of no lease that lasts for hours. A crowd waits for none.
 func TestALongLeaseIsNotWaitedFor(t *testing.T) {
 	p := &Passport{Facts: history.Facts{TTL: 2000 * time.Second}}

@@ -343,7 +343,7 @@ func (b *bench) cell(f fault) (*history.Cell, error) {
 // complete sends fresh orders, makes the orders of the cell of what the wires have recorded, and judges it. Fresh
 // orders buy from another shelf: they take no units.
 func (b *bench) complete(c *history.Cell, f fault) error {
-	writes, _, err := b.ledger.Writes(b.ctx, b.store.Redis)
+	writes, _, err := b.ledger.Writes(b.ctx)
 	if err != nil {
 		return err
 	}

@@ -47,6 +47,7 @@ var shops = []shop{
 	{file: inPython, kind: "reads-twice"},
 	{file: inPython, kind: "renewed"},
 	{file: inPython, kind: "fenced"},
+	{file: inPython, kind: "copies", cell: telling},
 	{file: inPython, kind: "lock-free"},
 	{file: inPython, kind: "gauge", cell: telling},
 	{file: inPython, kind: "gauge-set", cell: telling},
@@ -56,6 +57,7 @@ var shops = []shop{
 	{file: inPython, kind: "database1", cell: telling},
 	{file: inPython, kind: "hash-renewed", cell: telling},
 	{file: inPython, kind: "functions", cell: telling},
+	{file: inPython, kind: "scored", cell: telling},
 	{file: inPython, kind: "buyers", cell: "two-instances"},
 	{file: inPython, kind: "lock-free-gauge", cell: "two-instances"},
 	{file: inGo},
@@ -97,11 +99,13 @@ var shops = []shop{
 	{inPython, "steps-back", 1, "the lock has no TTL", "crash 1"},
 	{inPython, "token-list", 1, "the lock has no TTL", "crash 1"},
 	{inPython, "no-lock", 1, "no lock", "two-instances"},
+	{inPython, "no-lock-copies", 1, "no lock", "two-instances"},
 }
 
 // elsewhere are the locks of the planted shops that have another than lock:10000.
 var elsewhere = map[string][]string{
-	"lock-free": nil, "buyers": nil, "lock-free-gauge": nil, "no-lock": nil, "per-customer": nil, "per-instance": nil,
+	"lock-free": nil, "buyers": nil, "lock-free-gauge": nil, "no-lock": nil, "no-lock-copies": nil,
+	"per-customer": nil, "per-instance": nil,
 	"database1": {"lock:10000 of database 1"}, "shared-hash": {"locks[10000]"}, "gauge-field": {"locks[10000]"},
 	"beside-stock": {"shelf[lock]"}, "token-list": {"tokens:10000"},
 }

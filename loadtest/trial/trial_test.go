@@ -63,7 +63,12 @@ func TestTrialsOfShops(t *testing.T) {
 				assert.Equal(t, "v17", p.Closest(), p.String())
 			}
 			if s.code == 0 && len(p.Locks) > 0 {
-				assert.InDelta(t, 2, p.TTL.Seconds(), 0.05, p.String())
+				ttl, inValue := 2.0, 0.0
+				if s.kind == "scored" {
+					ttl, inValue = inValue, 5
+				}
+				assert.InDelta(t, ttl, p.TTL.Seconds(), 0.05, p.String())
+				assert.InDelta(t, inValue, p.InValue.Seconds(), 0.05, p.String())
 			}
 			asked := 0
 			for _, c := range cells {

@@ -85,11 +85,11 @@ func newClientBench(t *testing.T, name string) *clientBench {
 	require.True(t, ok)
 	require.NoError(t, direct.Set(t.Context(), "stock", "10", 0).Err())
 	b := &clientBench{direct: direct}
-	var err error
-	b.looker, err = NewLooker(t.Context(), direct, Shelf{Key: "stock"},
-		[]Lock{{Key: Key{Name: "lock"}, Parts: []string{""}, Rest: KeyState{Kind: "none"}}})
+	ledger, err := NewLedger(t.Context(), direct, Shelf{Key: "stock"})
 	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, b.looker.Close()) })
+	t.Cleanup(ledger.Close)
+	lock := Lock{Key: Key{Name: "lock"}, Parts: []string{""}, Rest: KeyState{Kind: "none"}}
+	b.looker = NewLooker(ledger, []Lock{lock})
 	gate := NewGate(nil)
 	gate.Look = b.looker.Around
 	b.Wire, err = New(gate, &schedule.Client{Name: name}, &schedule.Server{Name: "stock", Host: direct.Options().Addr}, 0)

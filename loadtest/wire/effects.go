@@ -118,7 +118,7 @@ func (l *Looker) onStock(c *execution, before, after map[Key]KeyState) history.E
 	wrote := before[key].Parts[l.stock.Field] != after[key].Parts[l.stock.Field]
 	named := slices.DeleteFunc(c.on(l.table, key), func(one line) bool { return l.stock.elsewhere(one.args) })
 	for _, one := range named {
-		wrote = wrote || c.mayWrite(l.table, one) && !onlyIfAbsent(one.args)
+		wrote = wrote || c.mayWrite(l.table, one) && !l.stock.spares(one.args)
 	}
 	switch {
 	case wrote:
@@ -144,7 +144,48 @@ func (c *execution) on(t table, key Key) (lines []line) {
 // mayWrite reports whether a line is a write that may have done something. Outside scripts and transactions its reply
 // decides.
 func (c *execution) mayWrite(t table, one line) bool {
-	return t.has(one.args, "write") && (one.script || c.exec || !c.failed && c.reply != "(nil)")
+	s, none := settingOf(one.args), c.reply == "(nil)"
+	switch {
+	case !t.has(one.args, "write"):
+		return false
+	case one.script, c.exec:
+		return true
+	case c.failed:
+		return false
+	case s.replies && none:
+		return !s.ifThere
+	case s.replies:
+		return !s.ifAbsent
+	}
+	return !none
+}
+
+// A setting is what a SET, or another command of its kind, asks for.
+type setting struct {
+	key               bool // it sets the value of a key, and not of a field
+	ifAbsent, ifThere bool
+	replies           bool // what was there
+}
+
+func settingOf(args []string) (s setting) {
+	switch strings.ToLower(args[0]) {
+	case "set":
+		s.key = true
+		for _, option := range args[min(3, len(args)):] {
+			s.ifAbsent = s.ifAbsent || strings.EqualFold(option, "nx")
+			s.ifThere = s.ifThere || strings.EqualFold(option, "xx")
+			s.replies = s.replies || strings.EqualFold(option, "get")
+		}
+	case "setnx":
+		return setting{key: true, ifAbsent: true}
+	case "hsetnx":
+		return setting{ifAbsent: true}
+	case "getset":
+		return setting{key: true, replies: true}
+	case "setex", "psetex":
+		return setting{key: true}
+	}
+	return s
 }
 
 // A difference is what two looks and MONITOR show of a command on a lock.
@@ -191,30 +232,18 @@ func (d *difference) write(c *execution, args []string) {
 	default:
 		d.again = d.again || d.removed
 	}
-	d.over = d.over || isPlainSet(args)
+	s := settingOf(args)
+	d.over = d.over || s.key && !s.ifAbsent
 }
 
 // foundNone reports whether the reply to a command of its own says that its key was not there.
 func (c *execution) foundNone(one *line) bool {
-	own, ofField := !one.script && !c.exec, strings.EqualFold(one.args[0], "hsetnx")
-	return own && !ofField && onlyIfAbsent(one.args) && !c.failed && c.reply != "(nil)" && c.reply != "0"
+	s, own := settingOf(one.args), !one.script && !c.exec && !c.failed
+	return own && s.key && s.ifAbsent && c.reply != "0" && (c.reply == "(nil)") == s.replies
 }
 
 // failedOn reports whether the server answered with an error, and did nothing.
 func (c *execution) failedOn() bool { return c.failed && c.refused() }
-
-// isPlainSet reports whether a command is a SET that does not look whether the key is there.
-func isPlainSet(args []string) bool {
-	switch strings.ToLower(args[0]) {
-	case "set":
-		return !slices.ContainsFunc(args[min(3, len(args)):], func(arg string) bool {
-			return strings.EqualFold(arg, "nx")
-		})
-	case "setex", "psetex", "getset":
-		return true
-	}
-	return false
-}
 
 // effect returns the effect on the lock, and whether the command counted on, or back, a lock that was held before it
 // and after it. It does not show whose the lock was.

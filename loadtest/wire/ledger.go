@@ -1,13 +1,10 @@
 package wire
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,21 +17,21 @@ import (
 // A Ledger keeps what a server did to the stock, and to which keys it did anything, as MONITOR tells it: also what
 // scripts did. It holds nothing up, so it suits a crowd, and it does not tell what became of a lock.
 type Ledger struct {
+	*monitor // its lock guards what comes after the stock
+	redis    *redis.Client
 	commands table
+	turn     sync.Mutex // of the commands that are looked at
 	stock    Shelf
-	monitor  net.Conn
-	lines    *bufio.Reader
-	all      sync.WaitGroup
 
-	mu      sync.Mutex
-	told    *sync.Cond
 	value   int64
-	strange string
+	strange string // the first write of which it is not known what it left
+	place   int    // of that among the writes
+	from    string // where the last command came from that no script called
 	writes  []StockWrite
 	keys    map[Key]time.Time // that were written, and when that was first
 	scripts map[string]bool   // that were sent in whole
-	marks   map[string]bool
-	err     error
+	looked  bool              // a looker takes the lines
+	untaken []line
 }
 
 // A Shelf is where the stock is: a string, or a field of a hash.
@@ -55,70 +52,30 @@ type StockWrite struct {
 	Before int64
 	After  int64
 	Counts bool // it added to what was there, or subtracted from it
+	// ReadBack means that no table knows what its command leaves, and that a looker has read it.
+	ReadBack bool
 }
 
-// markOfLedger begins what a ledger echoes, to see that it has read all lines before.
-const markOfLedger = "loadtest ledger "
-
-// NewLedger starts a ledger of a real Redis; close it.
+// NewLedger starts a ledger of a real Redis, which has COMMAND and MONITOR; close it.
 func NewLedger(ctx context.Context, to *redis.Client, stock Shelf) (*Ledger, error) {
 	commands, err := to.Command(ctx).Result()
 	if err != nil {
 		return nil, fmt.Errorf("ask which commands write: %w", err)
 	}
-	l := &Ledger{commands: commands, stock: stock, keys: map[Key]time.Time{}, scripts: map[string]bool{},
-		marks: map[string]bool{}}
-	l.told = sync.NewCond(&l.mu)
-	if l.monitor, err = (&net.Dialer{Timeout: patience}).DialContext(ctx, "tcp", to.Options().Addr); err != nil {
+	l := &Ledger{redis: to, commands: commands, stock: stock, keys: map[Key]time.Time{}, scripts: map[string]bool{}}
+	if l.monitor, err = watch(ctx, to, l.add); err != nil {
 		return nil, err
 	}
-	l.lines = bufio.NewReader(l.monitor)
-	if _, err = l.monitor.Write([]byte("*1\r\n$7\r\nMONITOR\r\n")); err == nil {
-		_, err = l.lines.ReadString('\n')
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("watch what the server does: %w", err), l.monitor.Close())
-	}
-	l.all.Go(l.read)
 	return l, nil
 }
 
-// Close ends the ledger.
-func (l *Ledger) Close() {
-	_ = l.monitor.Close()
-	l.all.Wait()
-}
-
-// read adds line after line. What a script calls comes after the command that runs it.
-func (l *Ledger) read() {
-	from := ""
-	for {
-		text, err := l.lines.ReadString('\n')
-		var one line
-		if err == nil {
-			one, err = parseLine(strings.TrimRight(text, "\r\n"))
-		}
-		l.mu.Lock()
-		if err != nil {
-			l.err = err
-			l.told.Broadcast()
-			l.mu.Unlock()
-			return
-		}
-		if !one.script {
-			from = one.from
-		}
-		l.add(one, from)
-		l.mu.Unlock()
+// add adds what a line shows. What a script calls comes after the command that runs it.
+func (l *Ledger) add(one line) {
+	if l.looked {
+		l.untaken = append(l.untaken, one)
 	}
-}
-
-// add adds what a line shows.
-func (l *Ledger) add(one line, from string) {
-	if len(one.args) == 2 && strings.HasPrefix(one.args[1], markOfLedger) {
-		l.marks[one.args[1]] = true
-		l.told.Broadcast()
-		return
+	if !one.script {
+		l.from = one.from
 	}
 	l.keepScript(one.args)
 	if isScriptCall(one.args) || !l.commands.has(one.args, "write") {
@@ -137,12 +94,52 @@ func (l *Ledger) add(one line, from string) {
 	if !on || !slices.Contains(keys, l.stock.Key) { // a value may be the key's name, too
 		return
 	}
-	if after == nil {
-		l.strange = strings.Join(one.args, " ")
+	w := StockWrite{At: one.at, From: l.from, Before: l.value, Counts: counts, ReadBack: after == nil}
+	switch {
+	case after != nil:
+		w.After, l.value = *after, *after
+	case l.strange == "":
+		l.strange, l.place = strings.Join(one.args, " "), len(l.writes)
+	}
+	l.writes = append(l.writes, w)
+}
+
+// count returns how many writes there are.
+func (l *Ledger) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.writes)
+}
+
+// readBack tells what a command left of the stock that was looked at. If it is not known of one of its writes, which
+// are those from that place on, they become one.
+func (l *Ledger) readBack(from int, state KeyState) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	left, known := l.stock.left(&state)
+	if l.strange == "" || l.place < from || !known {
 		return
 	}
-	l.writes = append(l.writes, StockWrite{At: one.at, From: from, Before: l.value, After: *after, Counts: counts})
-	l.value = *after
+	one := l.writes[l.place]
+	one.Before, one.After = l.writes[from].Before, left
+	for _, w := range l.writes[from:] {
+		one.Counts = one.Counts && w.Counts
+	}
+	l.writes, l.value, l.strange = append(l.writes[:from], one), left, ""
+}
+
+// take returns the lines before a mark that nobody has taken yet, and drops those between it and another.
+func (l *Ledger) take(begin, end string) (lines []line, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.await(end); err != nil {
+		return nil, err
+	}
+	place := func(mark string) int {
+		return slices.IndexFunc(l.untaken, func(one line) bool { return one.args[len(one.args)-1] == mark })
+	}
+	lines, l.untaken = slices.Clone(l.untaken[:place(begin)]), l.untaken[place(end)+1:]
+	return lines, nil
 }
 
 // keepScript keeps a script that is sent in whole.
@@ -162,11 +159,28 @@ func (l *Ledger) Scripts() []string {
 	return slices.Collect(maps.Keys(l.scripts))
 }
 
+// left returns the stock in that state of its key, and whether it is known.
+func (s Shelf) left(state *KeyState) (n int64, known bool) {
+	text, there := state.Parts[s.Field]
+	if !there {
+		return 0, state.Kind != "" && !state.Opaque
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil
+}
+
+// spares reports whether a write does nothing to a stock that is there, though it names it.
+func (s Shelf) spares(args []string) bool {
+	copies := slices.Contains([]string{"copy", "bitop"}, strings.ToLower(args[0]))
+	return settingOf(args).ifAbsent || copies && len(args) > 2 && args[2] != s.Key
+}
+
 // writesOf tells of commands that write a number: the place of the new number among their arguments, or what they add,
 // or the place of what they add. Those that have none of these remove it.
 var writesOf = map[string]struct{ sets, by, adds int }{
 	"set": {sets: 2}, "getset": {sets: 2}, "setex": {sets: 3}, "psetex": {sets: 3},
 	"incr": {by: 1}, "decr": {by: -1}, "incrby": {adds: 2}, "decrby": {adds: 2, by: -1}, "hincrby": {adds: 3},
+	"incrbyfloat": {adds: 2}, "hincrbyfloat": {adds: 3},
 	"del": {}, "unlink": {}, "getdel": {},
 }
 
@@ -176,7 +190,7 @@ var endsOf = []string{"expire", "pexpire", "expireat", "pexpireat", "persist", "
 // after returns what the stock is after a command, nil if that is not known, and whether the command is about it.
 func (s Shelf) after(args []string, before int64) (after *int64, counts, on bool) {
 	verb := strings.ToLower(args[0])
-	if !slices.Contains(args[1:], s.Key) || onlyIfAbsent(args) || slices.Contains(endsOf, verb) || s.elsewhere(args) {
+	if !slices.Contains(args[1:], s.Key) || s.spares(args) || slices.Contains(endsOf, verb) || s.elsewhere(args) {
 		return nil, false, false
 	}
 	w, known := writesOf[verb]
@@ -213,13 +227,6 @@ func (s Shelf) pairOf(args []string) int {
 	return 0
 }
 
-// onlyIfAbsent reports whether a command does nothing to a stock that is there.
-func onlyIfAbsent(args []string) bool {
-	verb := strings.ToLower(args[0])
-	return verb == "setnx" || verb == "hsetnx" || verb == "set" &&
-		slices.ContainsFunc(args[min(3, len(args)):], func(arg string) bool { return strings.EqualFold(arg, "nx") })
-}
-
 // number returns the number among the arguments at that place, nil if there is none.
 func number(args []string, at int) *int64 {
 	if at >= len(args) {
@@ -233,26 +240,19 @@ func number(args []string, at int) *int64 {
 }
 
 // Writes returns the writes of the stock, in their order, and all keys that were written. They are complete up to now.
-// It fails if the server did something to the stock that the ledger does not know.
-func (l *Ledger) Writes(
-	ctx context.Context, to *redis.Client,
-) (writes []StockWrite, keys map[Key]time.Time, err error) {
-	mark := fmt.Sprint(markOfLedger, time.Now().UnixNano())
-	if err := to.Echo(ctx, mark).Err(); err != nil {
+// It fails if it is not known what one left: no table knows its command, and nobody looked.
+func (l *Ledger) Writes(ctx context.Context) (writes []StockWrite, keys map[Key]time.Time, err error) {
+	mark := newMark()
+	if err := l.redis.Echo(ctx, mark).Err(); err != nil {
 		return nil, nil, err
 	}
-	defer time.AfterFunc(patience, func() { _ = l.monitor.Close() }).Stop()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for !l.marks[mark] && l.err == nil {
-		l.told.Wait()
+	if err := l.await(mark); err != nil {
+		return nil, nil, err
 	}
-	delete(l.marks, mark)
-	switch {
-	case l.err != nil:
-		return nil, nil, fmt.Errorf("watch what the server does: %w", l.err)
-	case l.strange != "":
-		return nil, nil, fmt.Errorf("what %q leaves of the stock is not known here", l.strange)
+	if l.strange != "" {
+		return nil, nil, fmt.Errorf("what %q left of the stock is not known", l.strange)
 	}
 	return slices.Clone(l.writes), maps.Clone(l.keys), nil
 }

@@ -1,22 +1,12 @@
 package wire
 
 import (
-	"bufio"
-	"cmp"
 	"context"
-	"crypto/rand"
 	_ "embed"
-	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
-	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"stockapi/loadtest/history"
 )
@@ -25,17 +15,13 @@ import (
 // of all clients take turns, or one would be blamed for another's. MONITOR shows which commands touched a key, also in
 // a script: if one wrote the value that was there, or removed a key and made it again, two looks see no difference.
 type Looker struct {
-	redis   *redis.Client
-	stock   Shelf
-	locks   []Lock
-	keys    []Key
-	table   table
-	name    string // of this looker, in its marks
-	monitor net.Conn
-	lines   *bufio.Reader
+	ledger *Ledger
+	stock  Shelf
+	locks  []Lock
+	keys   []Key
+	table  table
 
-	mu    sync.Mutex
-	n     int // counts the looks
+	mu    *sync.Mutex // all lookers at the server have one
 	seen  map[*Command]*seen
 	tried map[string]*Command // the last that touched a lock, and left it held
 	// values are those that a lock has had.
@@ -52,62 +38,21 @@ type seen struct {
 //go:embed look.lua
 var lookScript string
 
-// patience bounds the wait for a line of MONITOR.
-const patience = 10 * time.Second
-
-// NewLooker returns a looker at a real Redis, which has COMMAND and MONITOR; close it. It reports nothing of other keys
-// than the stock and the locks.
-func NewLooker(ctx context.Context, to *redis.Client, stock Shelf, locks []Lock) (*Looker, error) {
-	l := &Looker{redis: to, stock: stock, locks: locks, keys: []Key{stock.key()}, name: rand.Text(),
-		seen: map[*Command]*seen{}, tried: map[string]*Command{}, values: map[string]map[string]bool{}}
+// NewLooker returns a looker at the server of a ledger. It reports nothing of other keys than the stock and the locks.
+func NewLooker(ledger *Ledger, locks []Lock) *Looker {
+	ledger.mu.Lock()
+	ledger.looked = true
+	ledger.mu.Unlock()
+	l := &Looker{ledger: ledger, stock: ledger.stock, locks: locks, keys: []Key{ledger.stock.key()},
+		table: ledger.commands, mu: &ledger.turn, seen: map[*Command]*seen{}, tried: map[string]*Command{},
+		values: map[string]map[string]bool{}}
 	for _, lock := range locks {
 		if !slices.Contains(l.keys, lock.Key) {
 			l.keys = append(l.keys, lock.Key)
 		}
 	}
-	commands, err := to.Command(ctx).Result()
-	if err != nil {
-		return nil, fmt.Errorf("ask which commands write: %w", err)
-	}
-	l.table = commands
-	o := to.Options()
-	if l.monitor, err = (&net.Dialer{Timeout: patience}).DialContext(ctx, "tcp", o.Addr); err != nil {
-		return nil, err
-	}
-	l.lines = bufio.NewReader(l.monitor)
-	if o.Password != "" {
-		err = l.ask("AUTH", cmp.Or(o.Username, "default"), o.Password)
-	}
-	if err = errors.Join(err, l.ask("MONITOR")); err != nil {
-		return nil, errors.Join(fmt.Errorf("watch what scripts do: %w", err), l.Close())
-	}
-	return l, nil
+	return l
 }
-
-// ask sends a command on the connection of MONITOR, which has to answer OK.
-func (l *Looker) ask(args ...string) error {
-	text := fmt.Appendf(nil, "*%d\r\n", len(args))
-	for _, arg := range args {
-		text = fmt.Appendf(text, "$%d\r\n%s\r\n", len(arg), arg)
-	}
-	if _, err := l.monitor.Write(text); err != nil {
-		return err
-	}
-	answer, err := l.line()
-	if err == nil && answer != "+OK" {
-		err = errors.New(answer)
-	}
-	return err
-}
-
-func (l *Looker) line() (string, error) {
-	_ = l.monitor.SetReadDeadline(time.Now().Add(patience))
-	text, err := l.lines.ReadString('\n')
-	return strings.TrimRight(text, "\r\n"), err
-}
-
-// Close ends the connection of MONITOR. The client of the looks is its owner's.
-func (l *Looker) Close() error { return l.monitor.Close() }
 
 // Around carries out a command when its turn has come, and looks before it and after it. carryOut sends it to the
 // server, waits for the reply and notes that in the command, and does nothing else: no other command comes to the
@@ -122,8 +67,10 @@ func (l *Looker) Around(cmd *Command, carryOut func()) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		before, _ := l.look()
+		written := l.ledger.count()
 		carryOut()
 		after, lines := l.look()
+		l.ledger.readBack(written, after[l.stock.key()])
 		if l.err == nil {
 			c := &execution{sent: cmd.Args, reply: cmd.Reply, failed: cmd.Failed, exec: cmd.Name == "exec", lines: lines}
 			l.seen[cmd] = &seen{before, after, l.effects(c, before, after)}
@@ -248,11 +195,10 @@ func (l *Looker) look() (looks map[Key]KeyState, lines []line) {
 	if l.err != nil {
 		return nil, nil
 	}
-	l.n++
-	begin, end := fmt.Sprint(l.name, " begin ", l.n), fmt.Sprint(l.name, " end ", l.n)
+	begin, end := newMark(), newMark()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	p := l.redis.Pipeline()
+	p := l.ledger.redis.Pipeline()
 	p.Echo(ctx, begin)
 	answer := p.Eval(ctx, lookScript, nil, argsOf(l.keys)...)
 	p.Echo(ctx, end)
@@ -261,70 +207,7 @@ func (l *Looker) look() (looks map[Key]KeyState, lines []line) {
 		return nil, nil
 	}
 	if looks, l.err = readStates(l.keys, answer.Val()); l.err == nil {
-		lines, l.err = l.linesUntil(begin)
-	}
-	if l.err == nil {
-		_, l.err = l.linesUntil(end)
+		lines, l.err = l.ledger.take(begin, end)
 	}
 	return looks, lines
-}
-
-// linesUntil returns the lines of MONITOR before a mark.
-func (l *Looker) linesUntil(mark string) (lines []line, err error) {
-	for {
-		text, err := l.line()
-		if err != nil {
-			return nil, fmt.Errorf("wait for MONITOR: %w", err)
-		}
-		one, err := parseLine(text)
-		if err != nil {
-			return nil, err
-		}
-		if len(one.args) == 2 && one.args[1] == mark {
-			return lines, nil
-		}
-		lines = append(lines, one)
-	}
-}
-
-// A line is one of MONITOR: a command, as the server carried it out at that time by its clock.
-type line struct {
-	at     time.Time
-	db     int
-	script bool   // a script called it
-	from   string // the address of the client; not of a script
-	args   []string
-}
-
-// parseLine parses a line such as +1339518083.107412 [0 127.0.0.1:60866] "get" "k\x00". Of a command of a script, the
-// word in place of the address is lua.
-func parseLine(text string) (l line, err error) {
-	bad := fmt.Errorf("this is no line of MONITOR: %.80q", text)
-	when, rest, _ := strings.Cut(strings.TrimPrefix(text, "+"), " ")
-	from, rest, found := strings.Cut(rest, `] "`)
-	seconds, micros, _ := strings.Cut(when, ".")
-	if l.at, err = serverTime(seconds, micros); err != nil || !found {
-		return l, bad
-	}
-	number, client, _ := strings.Cut(strings.TrimPrefix(from, "["), " ")
-	if l.db, err = strconv.Atoi(number); err != nil {
-		return l, bad
-	}
-	l.from = client
-	l.script = l.from == "lua"
-	for rest = `"` + rest; rest != ""; rest = strings.TrimPrefix(rest, " ") {
-		quoted, err := strconv.QuotedPrefix(rest)
-		if err != nil {
-			return l, bad
-		}
-		arg, _ := strconv.Unquote(quoted)
-		l.args, rest = append(l.args, arg), rest[len(quoted):]
-	}
-	return l, nil
-}
-
-func serverTime(seconds, micros string) (time.Time, error) {
-	s, err := strconv.ParseInt(seconds, 10, 64)
-	us, err2 := strconv.ParseInt(micros, 10, 64)
-	return time.UnixMicro(s*1e6 + us), errors.Join(err, err2)
 }

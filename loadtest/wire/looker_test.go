@@ -22,11 +22,11 @@ func newLooker(t *testing.T, server *backendtest.Server) (*Looker, *redis.Client
 	t.Helper()
 	direct, ok := backendtest.Client(t, server).(*redis.Client)
 	require.True(t, ok)
-	l, err := NewLooker(t.Context(), direct, Shelf{Key: "units"},
-		[]Lock{{Key: Key{Name: "lock"}, Parts: []string{""}, Rest: KeyState{Kind: "none"}}})
+	ledger, err := NewLedger(t.Context(), direct, Shelf{Key: "units"})
 	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, l.Close()) })
-	return l, direct
+	t.Cleanup(ledger.Close)
+	lock := Lock{Key: Key{Name: "lock"}, Parts: []string{""}, Rest: KeyState{Kind: "none"}}
+	return NewLooker(ledger, []Lock{lock}), direct
 }
 
 // on is an effect on a key.
@@ -114,6 +114,45 @@ func TestACommandThatBlocksKeepsNoOther(t *testing.T) {
 	assert.Equal(t, history.Unseen, (<-popped)[0].Source)
 }
 
+// What a command leaves of the stock that no table knows is read back, as one write.
+func TestALookerReadsBackWhatAnUnknownWriteLeaves(t *testing.T) {
+	backendtest.Require(t)
+	l, rdb := newLooker(t, backendtest.StartRedis(t))
+	for _, one := range []struct {
+		what string
+		args []any
+		want []StockWrite
+	}{
+		{"a part of the number", []any{"setrange", "units", "1", "9"}, []StockWrite{{After: 19, ReadBack: true}}},
+		{"the same number", []any{"setrange", "units", "0", "10"}, []StockWrite{{After: 10, ReadBack: true}}},
+		{"one more digit", []any{"append", "units", "0"}, []StockWrite{{After: 100, ReadBack: true}}},
+		{"another key", []any{"copy", "new", "units", "replace"}, []StockWrite{{After: 7, ReadBack: true}}},
+		{"a script, digit by digit", []any{"eval",
+			"redis.call('del', KEYS[1]); redis.call('append', KEYS[1], 4); redis.call('append', KEYS[1], 2)", "1", "units"},
+			[]StockWrite{{After: 42, ReadBack: true}}},
+		{"a script that renames", []any{"eval", "redis.call('rename', KEYS[2], KEYS[1])", "2", "units", "new"},
+			[]StockWrite{{After: 7, ReadBack: true}}},
+		{"it is renamed", []any{"rename", "units", "old"}, []StockWrite{{ReadBack: true}}},
+		{"it is copied", []any{"copy", "units", "old", "replace"}, []StockWrite{}},
+		{"it counts", []any{"incrbyfloat", "units", "-1.0"}, []StockWrite{{After: 9, Counts: true, ReadBack: true}}},
+		{"it counts, as is known", []any{"incrbyfloat", "units", "-1"}, []StockWrite{{After: 9, Counts: true}}},
+	} {
+		require.NoError(t, rdb.MSet(t.Context(), "new", 7, "units", 10).Err())
+		l.around(rdb, "set", "units", "10")
+		before := len(written(t, l.ledger))
+		effect := l.around(rdb, one.args...)[0].Effect
+		for i := range one.want {
+			one.want[i].Before = 10
+		}
+		assert.Equal(t, one.want, written(t, l.ledger)[before:], one.what)
+		assert.Equal(t, len(one.want) > 0, effect == history.EffectWrote, one.what)
+	}
+	require.NoError(t, rdb.Append(t.Context(), "units", "0").Err()) // nobody looks
+	l.around(rdb, "append", "units", "0")
+	_, _, err := l.ledger.Writes(t.Context())
+	assert.ErrorContains(t, err, `what "append units 0" left of the stock is not known`)
+}
+
 // A looker that cannot look says why, and its commands are carried out all the same.
 func TestALookerWithoutAServer(t *testing.T) {
 	backendtest.Require(t)
@@ -124,6 +163,6 @@ func TestALookerWithoutAServer(t *testing.T) {
 	assert.NotEmpty(t, got[0].Err)
 	assert.NotEqual(t, history.Looked, got[0].Source)
 	assert.ErrorContains(t, l.Err(), `look at [units lock]`)
-	_, err := NewLooker(t.Context(), rdb, Shelf{}, nil)
+	_, err := NewLedger(t.Context(), rdb, Shelf{})
 	assert.ErrorContains(t, err, "ask which commands write")
 }

@@ -100,6 +100,26 @@ func (l *Lock) IsLike(other Lock) bool {
 
 var numbers = regexp.MustCompile(`\d+`)
 
+// instants finds numbers in a value that may be times.
+var instants = regexp.MustCompile(`\d{10,}(\.\d+)?`)
+
+// Deadline returns until when the lock is held by its own value or score: that names a time that is to come within an
+// hour, in seconds, ms or µs since 1970. It is zero if there is none.
+func (l *Lock) Deadline(s *KeyState) (ends time.Time) {
+	for _, part := range l.holders(s) {
+		for _, text := range instants.FindAllString(part.value, -1) {
+			n, _ := strconv.ParseFloat(text, 64)
+			for _, unit := range []time.Duration{time.Second, time.Millisecond, time.Microsecond} {
+				left := time.Duration(min(n*float64(unit)-float64(s.At.UnixNano()), float64(2*time.Hour)))
+				if at := s.At.Add(left); left > 0 && left < time.Hour && at.After(ends) {
+					ends = at
+				}
+			}
+		}
+	}
+	return ends
+}
+
 // Held reports whether the lock is held in that state of its key.
 func (l *Lock) Held(s KeyState) bool { return len(l.holders(&s)) > 0 }
 

@@ -97,6 +97,39 @@ func TestLockIsPut(t *testing.T) {
 	}
 }
 
+// A time that is to come soon, in a value or a score, is the end of a lease.
+func TestDeadline(t *testing.T) {
+	now := time.UnixMilli(1_700_000_000_000)
+	for _, one := range []struct {
+		kind, value string
+		want        time.Duration
+	}{
+		{"string", "1700000002", 2 * time.Second},
+		{"string", "1700000002.5", 2500 * time.Millisecond},
+		{"string", `{"owner":"1234567890123","until":1700000002500}`, 2500 * time.Millisecond},
+		{"zset", "1700000002500000", 2500 * time.Millisecond},
+		{"hash", "uuid:1700003599000", 3599 * time.Second},
+		{"string", "1699999999", 0},    // when it was taken, perhaps
+		{"string", "1700003601000", 0}, // more than an hour to come
+		{"string", "170000000250", 0},
+		{"string", "shop-17", 0},
+	} {
+		name := ""
+		if one.kind != "string" {
+			name = "owner"
+		}
+		s := KeyState{At: now, Kind: one.kind, Parts: map[string]string{name: one.value}}
+		l := Lock{Key: Key{Name: "lock"}, Rest: KeyState{Kind: "none"}}
+		var want time.Time
+		if one.want > 0 {
+			want = now.Add(one.want)
+		}
+		assert.WithinDuration(t, want, l.Deadline(&s), time.Millisecond, one.value)
+		l.Rest = s
+		assert.Zero(t, l.Deadline(&s), "at rest")
+	}
+}
+
 // A key that is large, or of another type, is not looked into, and too many keys are an error.
 func TestSnapshotIsBounded(t *testing.T) {
 	rdb, ctx := newRedis(t), t.Context()

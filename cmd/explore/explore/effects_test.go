@@ -115,10 +115,11 @@ func newLadderBench(t *testing.T, server *backendtest.Server, r lock.Rung) *ladd
 	shelf := stock.NewShelf(direct)
 	_, err := shelf.Open(t.Context(), b.product, 10, 0)
 	require.NoError(t, err)
-	b.looker, err = wire.NewLooker(t.Context(), direct, wire.Shelf{Key: stock.Key(b.product)},
-		[]wire.Lock{{Key: wire.Key{Name: r.Key(b.product)}, Rest: wire.KeyState{Kind: "none"}}})
+	ledger, err := wire.NewLedger(t.Context(), direct, wire.Shelf{Key: stock.Key(b.product)})
 	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, b.looker.Close()) })
+	t.Cleanup(ledger.Close)
+	of := wire.Lock{Key: wire.Key{Name: r.Key(b.product)}, Rest: wire.KeyState{Kind: "none"}}
+	b.looker = wire.NewLooker(ledger, []wire.Lock{of})
 	for i := range 2 {
 		b.add(t, i, server, direct.Options().Addr)
 	}

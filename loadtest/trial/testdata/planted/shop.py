@@ -1,7 +1,8 @@
 """A small shop, with a defect in its lock: PORT=8001 REDIS_URL=redis://127.0.0.1:6379 python3 shop.py DEFECT
 
-POST /decrease sells one unit under a lock whose lease is 2 s. It answers 200 sold, 409 sold out, 423 busy, or 500 after
-an exception. The shops from right to lock-free-gauge have no defect; each other one has the one that it is named for.
+POST /decrease sells one unit under a lock whose lease is 2 s, of scored 5 s. It answers 200 sold, 409 sold out, 423
+busy, or 500 after an exception. The shops from right to lock-free-gauge have no defect; each other one has the one
+that it is named for.
 """
 import os, secrets, sys, threading, time, traceback
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,7 +15,7 @@ from redis.retry import Retry
 STOCK, LOCK, LINE = "ProductStock_10000", "lock:10000", "line:10000"
 SEEN, FENCE, FREED = "seen:10000", "fence:10000", "freed:10000"
 IN_FLIGHT, PRICE, ORDERS, BUYERS = "inflight", "price:10000", "orders:10000", "buyers:10000"
-LOCKS, SHELF, TOKENS = "locks", "shelf", "tokens:10000"
+LOCKS, SHELF, TOKENS, NEW = "locks", "shelf", "tokens:10000", "new:10000"
 LEASE, RENEWAL, POLL = 2, 0.6, 0.05  # seconds
 
 # Newer versions of redis-py send a command again when its reply is lost. These shops do so only where they say it.
@@ -47,6 +48,11 @@ return tonumber(redis.call('GET', KEYS[1]) or '0') > 0 and redis.call('DECR', KE
 WRITE_IF_OWNER = script(f"return {OWNER} == ARGV[1] and redis.call('SET', KEYS[2], ARGV[2])")
 TAKE_HASH = script("""
 return redis.call('HSETNX', KEYS[1], 'owner', ARGV[1]) == 1 and redis.call('PEXPIRE', KEYS[1], ARGV[2])""")
+TAKE_UNTIL = script("""
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+return redis.call('ZCARD', KEYS[1]) == 0 and redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])""")
 FIELD = "redis.call('HGET', KEYS[1], ARGV[1])"
 DELETE_FIELD = script(f"return {FIELD} == ARGV[2] and redis.call('HDEL', KEYS[1], ARGV[1])")
 EXTEND_HASH = script(f"return {FIELD} == ARGV[2] and redis.call('PEXPIRE', KEYS[1], ARGV[3])")
@@ -139,6 +145,12 @@ class Fenced(Right):
 
     read = write = use
 
+class Copies(Right):
+    """It writes what is left beside the stock, and copies it there."""
+    def write(self, left):
+        redis.set(NEW, left)
+        redis.copy(NEW, STOCK, replace=True)
+
 class LockFree(Right):
     """No lock: if the stock changes between read and write, the order starts again."""
     def order(self):
@@ -205,6 +217,13 @@ class Hash(Right):
 class HashRenewed(Renewed, Hash):
     """The lock is a hash, and renewed."""
     def extend(self): return EXTEND_HASH([self.key], ["owner", self.token, LEASE * 1000])
+
+class Scored(Right):
+    """The lock is a member of a sorted set, whose score is its deadline: a waiter removes it when that is over."""
+    lease = 5
+
+    def acquire(self): return TAKE_UNTIL([self.key], [self.token, self.lease * 1000])
+    def release(self): redis.zrem(self.key, self.token)
 
 class ByFunctions(Right):
     """Functions at the server take the lock and free it."""
@@ -414,6 +433,8 @@ class TokenList(Right):  # nor has a token that whoever has it puts back
 
 class NoLock(Slowly):  # read, write
     def order(self): return self.sell()
+
+class NoLockCopies(Copies, NoLock): """Read, write beside the stock, copy."""
 
 Shop = globals()["".join(word.capitalize() for word in sys.argv[1].split("-"))]  # no-lock: NoLock
 
