@@ -31,7 +31,9 @@ func TestLeague(t *testing.T) {
 // TestLeagueTellsOfACell has league/run read a cell as try writes it: a defect that the manifest does not expect.
 func TestLeagueTellsOfACell(t *testing.T) {
 	need(t, "python3")
+	slept := []string{"Bert slept on for 1.5s though the lock was free"}
 	told, err := json.Marshal(map[string]any{"cells": []*history.Cell{{Kind: history.Trial, Scenario: "crash 1",
+		Remarks:  slept,
 		Defect:   &history.Defect{Cause: "the lock has no TTL", Shown: "a fresh request was not answered"},
 		Findings: []history.Finding{{Verdict: history.Liveness, Result: history.Broken}}}}})
 	require.NoError(t, err)
@@ -45,13 +47,15 @@ run.attempt = lambda shop, only=(): json.loads(sys.argv[1])
 shop, families = {"name": "one", "family": "none"}, {"none": {"breaks": {}}}
 told = run.judge(shop, families)
 print(run.line(shop, families, told))
-print(*run.sentences(told), run.entry(shop, told, "crash"), sep="\n")
+print(*run.sentences(told), run.entry(shop, told, "crash"), run.unknown([(shop, told)]), sep="\n")
 `
 	out, err := exec.Command("python3", "-c", script, string(told)).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	assert.Equal(t, `one: SURPRISE: crash 1: expected nothing; then L 10 times
 * crash 1 L, **defect**, the lock has no TTL: a fresh request was not answered.
+* crash 1, remark: Bert slept on for 1.5s though the lock was free.
 **L**
+Of 1 cells with a defect 0 have one of unknown cause.
 `, string(out))
 }
 

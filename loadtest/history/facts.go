@@ -21,6 +21,7 @@ type Facts struct {
 	Waiting  string        `json:"waiting,omitempty"`
 	Fence    bool          `json:"fence"`           // a number that grew with every sale went along with the write
 	Patience time.Duration `json:"patience"`        // until the client gives up on a reply; 0: longer than a lease
+	Resends  bool          `json:"resends"`         // then it sends the command again
 	Shared   bool          `json:"shared"`          // renewals come on the connection of the sale
 	Apart    string        `json:"apart,omitempty"` // "order" or "instance": each has a key of its own
 

@@ -95,7 +95,15 @@ func (f *fault) aShortLease(p *Passport) string {
 	return fmt.Sprintf("a lease lasts %s, and a cell waits for its end: start the shop with one of 2 s", p.Lease())
 }
 
-func aLock(p *Passport) string { return either(len(p.Locks) > 0, "", "there is no lock in this Redis") }
+func aLock(p *Passport) string {
+	switch {
+	case len(p.Locks) > 0:
+		return ""
+	case p.Apart != "":
+		return fmt.Sprintf("there is no lock that two orders share: each %s has one of its own", p.Apart)
+	}
+	return "there is no lock in this Redis"
+}
 
 func aTTL(p *Passport) string {
 	switch {

@@ -472,8 +472,8 @@ func lateAcquire(b *bench, anna *order, acquire *trap) string {
 func renewalsLost(b *bench) string {
 	p := b.passport
 	lose := b.set(&trap{at: atA, does: schedule.LostRequest, always: true, is: func(cmd *wire.Command) bool {
-		shape := b.shape(&cmd.Seen)
-		return p.renewals[shape] && !p.acquires[shape]
+		shape := b.shape(&cmd.Seen) // a renewal may be the same command as the acquire
+		return p.renewals[shape] && (!p.acquires[shape] || b.timeline().HeldSince(b.sites[atA].Name).Known())
 	}})
 	return whileHeld(func(b *bench, anna *order, _ *trap) string {
 		since := time.Now()
@@ -611,7 +611,7 @@ func busy(b *bench) string {
 	anna := b.send("anna", atA)
 	<-anna.done
 	if !tookAt(b.byOrder()[anna]).IsZero() {
-		return "a key that is put back does not keep the lock: its end is in its value"
+		return p.whyNotKept()
 	}
 	freed := time.Now()
 	if err := b.remove(); err != nil {
@@ -630,6 +630,17 @@ func busy(b *bench) string {
 	b.extra = append(b.extra, ours)
 	b.note(anna, taken, "", "refused the lock, which somebody keeps")
 	return ""
+}
+
+// whyNotKept says why an order acquires the lock though that was put into the state in which an order held it.
+func (p *Passport) whyNotKept() string {
+	switch {
+	case p.InValue > 0:
+		return fmt.Sprintf("the lease is in the lock's %s, and what is put back may be over", p.where())
+	case !slices.ContainsFunc(p.locks, func(l wire.Lock) bool { return l.Held(p.held[l.Key]) }):
+		return "the lock was gone before the trial could see it held: it cannot be put back"
+	}
+	return "what is put back does not keep others out: an order takes it over"
 }
 
 // serverRestart has the effect of a restart that keeps the stock, and what was there before the first order.

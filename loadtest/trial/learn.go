@@ -234,7 +234,8 @@ func (p *Passport) tellReleased() {
 		if releases {
 			released, p.Early = true, p.Early || !wrote
 		}
-		if (releases || wrote && !released && strings.HasSuffix(one.shape, " lock")) && !p.writes[one.shape] {
+		looks := wrote && !released && strings.HasSuffix(one.shape, " lock") && !one.has((*history.Command).Prolongs)
+		if (releases || looks) && !p.writes[one.shape] {
 			p.release = append(p.release, strings.ToLower(one.args[0]))
 		}
 	}
@@ -367,7 +368,7 @@ func (b *bench) holdOne() (again bool, err error) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if took := time.Since(begun); took < limit {
-		p.Patience = took
+		p.Patience, p.Resends = took, b.sentAgain(held.cmd)
 	}
 	b.unset(held)
 	<-anna.done
@@ -471,7 +472,7 @@ func (b *bench) sentAgain(held *wire.Command) (again bool) {
 }
 
 // watchRenewals tells how a lock was renewed whose order was held at that command. Keys of one lock are renewed
-// together: how often, one of them tells.
+// together, or each by a timer of its own: how often, one of them tells. Two that come at once are one.
 func (b *bench) watchRenewals(held *wire.Command, commands []observation) {
 	p := b.passport
 	times, key := []time.Time{held.Sent}, ""
@@ -482,7 +483,7 @@ func (b *bench) watchRenewals(held *wire.Command, commands []observation) {
 		}
 		p.renewals[shape] = true
 		p.Shared = p.Shared || d.Conn == held.Conn
-		if key = cmp.Or(key, d.Key); d.Key == key {
+		if key = cmp.Or(key, d.Key); d.Key == key && d.Sent.Sub(times[len(times)-1]) > p.Lease()/50 {
 			times = append(times, d.Sent)
 		}
 	}

@@ -229,7 +229,7 @@ func (p *Passport) String() string {
 		parts = append(parts, "released by "+p.Release+either(p.Early, ", before the stock is written", ""))
 	}
 	if p.Every > 0 {
-		parts = append(parts, "renewed every "+p.Every.Round(100*time.Millisecond).String()+
+		parts = append(parts, "renewed every "+rounded(p.Every)+
 			either(p.Shared, ", on the connection of the sale", ""))
 	} else {
 		parts = append(parts, "not renewed"+either(p.Patience > 0 && !p.slow && p.Patience < p.TTL,
@@ -237,11 +237,20 @@ func (p *Passport) String() string {
 	}
 	parts = append(parts, "waiters "+p.Waiting, "a fence: "+either(p.Fence, "a number goes along with the write", "none"))
 	if p.Patience > 0 {
-		parts = append(parts, "your client gives up on a reply after "+p.Patience.Round(100*time.Millisecond).String())
+		parts = append(parts, "your client gives up on a reply after "+p.Patience.Round(100*time.Millisecond).String()+
+			either(p.Resends, ", and sends the command again", ""))
 	} else {
 		parts = append(parts, "your client waits for a reply longer than the lease lasts")
 	}
 	return strings.Join(parts, "; ") + "; closest rung: " + p.Closest()
+}
+
+// rounded returns a time to a tenth of a second, or finer if it is short.
+func rounded(d time.Duration) string {
+	if d < time.Second/2 {
+		return d.Round(10 * time.Millisecond).String()
+	}
+	return d.Round(100 * time.Millisecond).String()
 }
 
 func either(yes bool, one, other string) string {

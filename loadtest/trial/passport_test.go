@@ -113,7 +113,7 @@ func TestALongLeaseIsNotWaitedFor(t *testing.T) {
 func TestThePeriodOfRenewalsOfSeveralKeys(t *testing.T) {
 	f := forge()
 	var commands []observation
-	for _, ms := range []int{1000, 2000} {
+	for _, ms := range []int{5, 1000, 1001, 2000} { // the first comes with the acquire
 		for i, key := range []string{"lock:0", "lock:1", "lock:2"} {
 			renewal := f.command(ms+i, history.EffectRenewed, "eval", "renew", "1", key, "a token of its own")
 			renewal.effects[0].Key = key

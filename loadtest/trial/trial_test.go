@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -47,8 +48,39 @@ func try(t *testing.T, o Options) (p *Passport, cells []*history.Cell) {
 	return p, cells
 }
 
+// agrees asserts that the timeline of a cell has each order hold the lock when the shop says that it did, unless it had
+// lost it by then. It returns how many orders said so.
+func agrees(t *testing.T, c *history.Cell) (said int) {
+	t.Helper()
+	line := history.TimelineOf(c)
+	line.Explain(history.Terms{TTL: c.Facts.TTL})
+	at := func(seconds float64) history.Instant {
+		return history.At(c.Start, time.UnixMicro(int64(seconds*1e6)))
+	}
+	for i, op := range c.Ops {
+		var from, to float64
+		if n, _ := fmt.Sscanf(op.Detail, "held from %f to %f", &from, &to); n < 2 || from == 0 || len(op.Trace) == 0 {
+			continue
+		}
+		for _, l := range line.Locks {
+			taken, freed := l.HolderAt(at(from)), l.HolderAt(at(to))
+			own := l.TenureOf(i, at(to))
+			if !taken.Known || own == nil {
+				continue
+			}
+			said++
+			assert.True(t, taken.Tenure != nil && taken.Tenure.Order == i, "%s: %s has just acquired", c.Scenario, op.Order)
+			lost := own.Lost() && own.Since <= at(to)
+			assert.True(t, lost || !freed.Known || freed.Tenure != nil && freed.Tenure.Order == i,
+				"%s: %s is about to release", c.Scenario, op.Order)
+		}
+	}
+	return said
+}
+
 // Each planted defect is found in the cell that tells, by its cause. A right shop is accused of nothing, and slow work
-// breaks what it breaks by design. No key but the lock is taken for it.
+// breaks what it breaks by design. No key but the lock is taken for it, and the timeline has the holders that the shop
+// names.
 func TestTrialsOfShops(t *testing.T) {
 	backendtest.Require(t)
 	backendtest.Long(t)
@@ -70,11 +102,12 @@ func TestTrialsOfShops(t *testing.T) {
 				assert.InDelta(t, ttl, p.TTL.Seconds(), 0.05, p.String())
 				assert.InDelta(t, inValue, p.InValue.Seconds(), 0.05, p.String())
 			}
-			asked := 0
+			asked, said := 0, 0
 			for _, c := range cells {
 				if c.NotAsked == nil {
 					asked++
 				}
+				said += agrees(t, c)
 				if s.code == 0 {
 					assert.Nil(t, c.Defect, "%s of %s", c.Scenario, p)
 					if c.Scenario == "slow-work" && c.NotAsked == nil {
@@ -86,6 +119,8 @@ func TestTrialsOfShops(t *testing.T) {
 				}
 			}
 			assert.NotZero(t, asked)
+			crowds := s.cell == "two-instances" // where nobody looks
+			assert.True(t, said > 0 || crowds || s.file != inPython || len(p.Locks) == 0, "no order said that it held the lock")
 		})
 	}
 }

@@ -177,7 +177,7 @@ var table = []section{
 		{"a stock that is read before the lock is read under it", by{test("./loadtest/trial TestAPassportOfASale")},
 			edits{{"loadtest/trial/passport.go", "locked, read := len(p.Locks) == 0, false", "locked, read := true, false"}}},
 		{"a field of the stock's own hash is released by its write", by{test("./loadtest/trial TestAPassportOfASale")},
-			edits{{"loadtest/trial/learn.go", "if (releases || wrote", "if (wrote"}}},
+			edits{{"loadtest/trial/learn.go", "if (releases || looks)", "if looks"}}},
 		{"a gauge is part of the lock", by{test("./loadtest/trial TestTrialsOfShops/shop.py_gauge-set")},
 			edits{{"loadtest/trial/locks.go", "&& b.keepsOut(others) {", "&& false {"}}},
 		{"a gauge is the lock", by{test("./loadtest/trial TestTrialsOfShops/shop.py_lock-free-gauge")},

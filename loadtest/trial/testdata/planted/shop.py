@@ -1,7 +1,7 @@
 """A small shop, with a defect in its lock: PORT=8001 REDIS_URL=redis://127.0.0.1:6379 python3 shop.py DEFECT
 
 POST /decrease sells one unit under a lock whose lease is 2 s, of scored 5 s. It answers 200 sold, 409 sold out, 423
-busy, or 500 after an exception. The shops from right to lock-free-gauge have no defect; each other one has the one
+busy, or 500 after an exception, with when it held the lock, by its own clock. The shops from right to lock-free-gauge have no defect; each other one has the one
 that it is named for.
 """
 import os, secrets, sys, threading, time, traceback
@@ -70,13 +70,17 @@ class Right:
     """One order under a leased lock: a token, and a release that compares it."""
     key, patience = LOCK, 3
     start = lambda: None  # once, before the first order
+    taken = freed = 0
 
     def __init__(self, customer): self.token, self.customer = "shop-" + secrets.token_hex(8), customer
 
     def order(self):
         if not self.wait(): return self.give_up()
+        self.taken = time.time()
         try: return self.sell()
-        finally: self.release()
+        finally:
+            self.freed = time.time()
+            self.release()
 
     def wait(self):
         end = time.monotonic() + self.patience
@@ -444,12 +448,15 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         url = urlsplit(self.path)
         customer = parse_qs(url.query).get("customer", [self.client_address[1]])[0]
-        try: status = Shop(customer).order() if url.path == "/decrease" else 404
+        shop = Shop(customer)
+        try: status = shop.order() if url.path == "/decrease" else 404
         except Lost: status = 423
         except Exception: status = traceback.print_exc() or 500
         self.send_response(status)
-        self.send_header("Content-Length", "0")
+        held = f"held from {shop.taken} to {shop.freed}".encode()
+        self.send_header("Content-Length", str(len(held)))
         self.end_headers()
+        self.wfile.write(held)
 
 Shop.start()
 ThreadingHTTPServer.request_queue_size = 1024  # a crowd comes at once
