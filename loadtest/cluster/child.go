@@ -24,8 +24,8 @@ const (
 	readyWithin = 2 * time.Minute
 	// sayAfter is the time after which a slow start is reported.
 	sayAfter = 10 * time.Second
-	// outputWithin bounds the wait for the rest of the output of a process that has ended. Its group is dead by then, but
-	// one that has left the group holds the output open for as long as it likes.
+	// outputWithin bounds the wait for the rest of the output of a process that has ended. Its family is dead by then, but
+	// a process that was not found holds the output open for as long as it likes.
 	outputWithin = 5 * time.Second
 	// keptLines is how many lines of the output are kept.
 	keptLines = 20
@@ -43,7 +43,7 @@ func (c *Cluster) say(format string, args ...any) {
 
 // A child is one process of the cluster, in a process group of its own: a Ctrl-C in the terminal reaches loadtest
 // alone, which then stops its children in order. Processes that it starts belong to the group too, and are stopped,
-// continued and killed with it, unless they leave the group, as setsid does.
+// continued and killed with it. Those that leave the group, as setsid does, are found by a mark.
 type child struct {
 	name         string
 	cluster      *Cluster
@@ -55,6 +55,8 @@ type child struct {
 	// quits is true of a process that starts others outside its group, as PostgreSQL does. It is ended by SIGQUIT, on
 	// which it ends them too, as abruptly.
 	quits bool
+	// mark is in the environment of the processes of a child that may leave its group. Empty: they stay there.
+	mark string
 
 	mu     sync.Mutex
 	lines  []string // the last of its output, fit to be printed
@@ -133,6 +135,9 @@ func (p *child) spawn(c *Cluster, ready readiness, urls chan<- string) error {
 		how = "quits"
 	}
 	c.guardian.send("%s %d", how, p.cmd.Process.Pid)
+	if p.mark != "" {
+		c.guardian.send("mark %s", p.mark)
+	}
 	c.add(p)
 	read := make(chan struct{})
 	go func() {
@@ -177,7 +182,7 @@ func (p *child) output() []string {
 	return slices.Clone(p.lines)
 }
 
-// watch waits for the exit of the process, with which its group ends. An unexpected exit ends the run.
+// watch waits for the exit of the process, with which its family ends. An unexpected exit ends the run.
 func (p *child) watch(out *os.File, read <-chan struct{}) {
 	p.exitErr = reap(p.cmd, func() {
 		p.mu.Lock()
@@ -185,6 +190,10 @@ func (p *child) watch(out *os.File, read <-chan struct{}) {
 		p.reaped = true
 	})
 	p.cluster.guardian.send("gone %d", p.cmd.Process.Pid)
+	if p.mark != "" {
+		killMarked(p.mark)
+		p.cluster.guardian.send("gone %s", p.mark)
+	}
 	_ = out.SetReadDeadline(time.Now().Add(outputWithin)) // a pipe of Windows has none
 	<-read                                                // for its last lines
 	p.cluster.remove(p)
@@ -214,22 +223,22 @@ func (p *child) kill() {
 	if p.exitsWithin(0) {
 		return
 	}
-	if p.quits && p.signal(quit) == nil && p.exitsWithin(killTime) {
+	if p.quits && p.signal(func(pid int, _ string) error { return quit(pid) }) == nil && p.exitsWithin(killTime) {
 		return
 	}
-	_ = p.signal(killGroup)
+	_ = p.signal(killAll)
 	_ = p.stdin.Close()
 	p.exitsWithin(killTime)
 }
 
-// signal has send signal the process or its group, by its number, as long as the number is its own.
-func (p *child) signal(send func(pid int) error) error {
+// signal has send signal the process or its family, by its number and its mark, as long as the number is its own.
+func (p *child) signal(send func(pid int, mark string) error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.reaped {
 		return fmt.Errorf("%s: %w", p.name, os.ErrProcessDone)
 	}
-	return send(p.cmd.Process.Pid)
+	return send(p.cmd.Process.Pid, p.mark)
 }
 
 // Kill kills the process, if it was started, as SIGKILL or a power cut does. That is not the end of the run.

@@ -11,9 +11,9 @@ import (
 	"os/user"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // CanStop reports whether this system can stop and continue a process.
@@ -76,32 +76,99 @@ func terminate(p *os.Process) bool { return p.Signal(syscall.SIGTERM) == nil }
 // killGroup kills a child and all processes of its group; detach made it the leader of that group.
 func killGroup(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }
 
+// killAll kills a child and its family.
+func killAll(pid int, mark string) error { return toAll(syscall.SIGKILL, pid, mark) }
+
+// killMarked kills the processes that bear a mark until none is left, or for killTime: what forks before it dies has
+// left one more. A process that executes another program has no environment for a moment, so one look is not enough.
+func killMarked(mark string) {
+	for begun, none := time.Now(), 0; none < 2 && time.Since(begun) < killTime; time.Sleep(time.Millisecond) {
+		none++
+		its, _ := family(noGroup, mark)
+		for _, p := range its {
+			none = 0
+			_ = syscall.Kill(p.pid, syscall.SIGKILL)
+		}
+	}
+}
+
 // quit ends a process together with the processes that it started.
 func quit(pid int) error { return syscall.Kill(pid, syscall.SIGQUIT) }
 
-// stop stops a child and all processes of its group. It does not wait until they have stopped.
-func stop(pid int) error { return syscall.Kill(-pid, syscall.SIGSTOP) }
+// stop stops a child and its family. It does not wait until they have stopped.
+func stop(pid int, mark string) error { return toAll(syscall.SIGSTOP, pid, mark) }
 
-// resume continues a child and all processes of its group.
-func resume(pid int) error { return syscall.Kill(-pid, syscall.SIGCONT) }
+// resume continues a child and its family.
+func resume(pid int, mark string) error { return toAll(syscall.SIGCONT, pid, mark) }
 
-// stopped reports whether a child and all processes of its group are stopped.
-func stopped(pid int) (bool, error) {
-	states, err := groupStates(pid)
-	if err == nil && len(states) == 0 {
-		err = os.ErrProcessDone
+// toAll sends a signal to the group of a child, at once, and then to its family outside the group, if it has a mark.
+func toAll(signal syscall.Signal, pid int, mark string) error {
+	var its []process
+	if mark != "" {
+		its, _ = family(pid, mark) // now: what has died is nobody's parent
 	}
-	return err == nil && !slices.ContainsFunc(states, func(s string) bool { return s != "T" }), err
+	err := syscall.Kill(-pid, signal)
+	for _, p := range its {
+		if p.group != pid {
+			_ = syscall.Kill(p.pid, signal)
+		}
+	}
+	return err
 }
 
-// groupStates reads from the system the state of each process of a group that has not ended: "T" if it is stopped.
-// Waiting for the change of state is not possible: os/exec already waits for the exit of a child, and would hide it;
-// and a child's children are not ours to wait for.
-func groupStates(group int) (states []string, err error) {
-	number := strconv.Itoa(group)
-	add := func(itsGroup, state string) {
-		if itsGroup == number && !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X") {
-			states = append(states, state[:1])
+// stopped reports whether a child and its family are stopped.
+func stopped(pid int, mark string) (bool, error) {
+	its, err := family(pid, mark)
+	if err == nil && len(its) == 0 {
+		err = os.ErrProcessDone
+	}
+	return err == nil && !slices.ContainsFunc(its, func(p process) bool { return p.state != "T" }), err
+}
+
+// noGroup is the number of no group.
+const noGroup = -1
+
+// family returns the processes of a child: those of its group, those that bear its mark, if it has one, and all that
+// they have started and whose parents still run.
+func family(group int, mark string) (its []process, err error) {
+	all, err := processes()
+	of := map[int]bool{}
+	for _, p := range all {
+		of[p.pid] = p.group == group || mark != "" && bears(p.pid, mark)
+	}
+	for grown := true; grown; {
+		grown = false
+		for _, p := range all {
+			if of[p.parent] && !of[p.pid] {
+				of[p.pid], grown = true, true
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(p process) bool { return !of[p.pid] }), err
+}
+
+// bears reports whether a process has a mark in its environment. It has not if it is another user's, if the system is
+// not Linux, or if it has put its title there.
+func bears(pid int, mark string) bool {
+	environment, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	return slices.Contains(strings.Split(string(environment), "\x00"), shopMark+"="+mark)
+}
+
+// A process is one that has not ended. Its state is "T" if it is stopped.
+type process struct {
+	pid, parent, group int
+	state              string
+}
+
+// processes reads from the system which processes there are. Waiting for the change of a state is not possible: os/exec
+// already waits for the exit of a child, and would hide it; and a child's children are not ours to wait for.
+func processes() (all []process, err error) {
+	add := func(pid, parent, group, state string) {
+		if p := (process{state: state[:1]}); p.state != "Z" && p.state != "X" {
+			_, err := fmt.Sscan(pid+" "+parent+" "+group, &p.pid, &p.parent, &p.group)
+			if err == nil {
+				all = append(all, p)
+			}
 		}
 	}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
@@ -112,16 +179,16 @@ func groupStates(group int) (states []string, err error) {
 		}
 		// pid (name) state parent group …, where the name may hold anything.
 		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-		add(fields[2], fields[0])
+		add(filepath.Base(filepath.Dir(path)), fields[1], fields[2], fields[0])
 	}
 	if len(stats) > 0 {
-		return states, nil
+		return all, nil
 	}
-	all, err := exec.Command("ps", "-A", "-o", "pgid=", "-o", "state=").Output()
-	for line := range strings.Lines(string(all)) {
-		if fields := strings.Fields(line); len(fields) == 2 {
-			add(fields[0], fields[1])
+	listed, err := exec.Command("ps", "-A", "-o", "pid=", "-o", "ppid=", "-o", "pgid=", "-o", "state=").Output()
+	for line := range strings.Lines(string(listed)) {
+		if fields := strings.Fields(line); len(fields) == 4 {
+			add(fields[0], fields[1], fields[2], fields[3])
 		}
 	}
-	return states, err
+	return all, err
 }

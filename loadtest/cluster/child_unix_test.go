@@ -23,11 +23,11 @@ func TestAStoppedProcessIsSeen(t *testing.T) {
 		_ = cmd.Wait()
 	}()
 	is := func(want bool) func() bool {
-		return func() bool { s, err := stopped(pid); return err == nil && s == want }
+		return func() bool { s, err := stopped(pid, ""); return err == nil && s == want }
 	}
 	assert.Eventually(t, is(false), 10*time.Second, time.Millisecond)
-	require.NoError(t, stop(pid))
+	require.NoError(t, stop(pid, ""))
 	assert.Eventually(t, is(true), 10*time.Second, time.Millisecond)
-	require.NoError(t, resume(pid))
+	require.NoError(t, resume(pid, ""))
 	assert.Eventually(t, is(false), 10*time.Second, time.Millisecond)
 }

@@ -12,11 +12,11 @@ const CanStop = false
 
 var errCannotStop = errors.New("a process cannot be stopped on this system")
 
-func stop(int) error { return errCannotStop }
+func stop(int, string) error { return errCannotStop }
 
-func resume(int) error { return errCannotStop }
+func resume(int, string) error { return errCannotStop }
 
-func stopped(int) (bool, error) { return false, errCannotStop }
+func stopped(int, string) (bool, error) { return false, errCannotStop }
 
 func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
@@ -33,6 +33,11 @@ func quit(int) error { return errors.New("a process cannot be asked to quit on t
 
 // terminate cannot ask here: Windows has no SIGTERM. Closing the standard input asks instead.
 func terminate(*os.Process) bool { return false }
+
+// Services that may leave their group are not started here.
+func killMarked(string) {}
+
+func killAll(pid int, _ string) error { return killGroup(pid) }
 
 func killGroup(pid int) error {
 	p, err := os.FindProcess(pid)

@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -29,8 +30,16 @@ type ForeignOptions struct {
 type Foreign struct {
 	ID   string // its name
 	addr string
+	port int
 	*child
 }
+
+// shopMark is the variable whose value marks the processes of a foreign service. Each service has its own.
+const shopMark = "LOADTEST_SHOP"
+
+// silentWithin bounds the wait until nobody accepts connections at the port of a service that was killed. Where no mark
+// can be read, the last of its group may still be about to die.
+const silentWithin = 5 * time.Second
 
 // StartForeign starts a foreign service with our environment, PORT and REDIS_URL, and waits until it listens on that
 // port, which is of this service alone. If it dies later, that is not the end of the run: see [Foreign.Exited].
@@ -58,24 +67,24 @@ func (c *Cluster) StartForeign(ctx context.Context, o ForeignOptions) (*Foreign,
 	for _, arg := range o.Argv {
 		argv = append(argv, replace.Replace(arg))
 	}
-	f := &Foreign{ID: o.Name, child: &child{name: o.Name, cmd: exec.Command(argv[0], argv[1:]...)}}
-	f.cmd.Env = append(os.Environ(), "PORT="+number, "REDIS_URL="+url)
+	f := &Foreign{ID: o.Name, port: port,
+		child: &child{name: o.Name, cmd: exec.Command(argv[0], argv[1:]...), mark: rand.Text()}}
+	f.cmd.Env = append(os.Environ(), "PORT="+number, "REDIS_URL="+url, shopMark+"="+f.mark)
 	if err := f.spawn(c, never, nil); err != nil {
 		return nil, err
 	}
-	if f.addr, err = f.listens(ctx, port, cmp.Or(o.Within, readyWithin)); err != nil {
-		f.kill()
-		return nil, err
+	if f.addr, err = f.listens(ctx, cmp.Or(o.Within, readyWithin)); err != nil {
+		return nil, cmp.Or(f.Kill(), err)
 	}
 	return f, nil
 }
 
 // listens waits until the service accepts connections on the port, and returns where.
-func (f *Foreign) listens(ctx context.Context, port int, within time.Duration) (addr string, err error) {
+func (f *Foreign) listens(ctx context.Context, within time.Duration) (addr string, err error) {
 	late := time.NewTimer(within)
 	defer late.Stop()
 	for {
-		if addr := listener(ctx, port); addr != "" && !f.exitsWithin(0) {
+		if addr := listener(ctx, f.port); addr != "" && !f.exitsWithin(0) {
 			return addr, nil
 		}
 		select {
@@ -83,8 +92,8 @@ func (f *Foreign) listens(ctx context.Context, port int, within time.Duration) (
 		case <-f.exited:
 			return "", fmt.Errorf("%s died at start (%s)%s", f.name, f.cmd.ProcessState, f.lastLines())
 		case <-late.C:
-			return "", fmt.Errorf("%s does not listen on port %d, which is $PORT and {port}, within %s%s", f.name, port, within,
-				f.lastLines())
+			return "", fmt.Errorf("%s does not listen on port %d, which is $PORT and {port}, within %s%s", f.name, f.port,
+				within, f.lastLines())
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		}
@@ -108,14 +117,22 @@ func listener(ctx context.Context, port int) (found string) {
 // Addr returns the host:port at which it was reached.
 func (f *Foreign) Addr() string { return f.addr }
 
-// Stop stops all its processes, and returns when they are stopped.
+// Stop stops all its processes, and returns when they are stopped. One that was looked at before its parent had stopped
+// may be missing, so it looks twice.
 func (f *Foreign) Stop() error {
-	if err := f.signal(stop); err != nil {
-		return err
-	}
-	for begun := time.Now(); time.Since(begun) < killTime; time.Sleep(time.Millisecond) {
-		if all, err := stopped(f.cmd.Process.Pid); all || err != nil {
+	for begun, times := time.Now(), 0; time.Since(begun) < killTime; time.Sleep(time.Millisecond) {
+		if err := f.signal(stop); err != nil {
 			return err
+		}
+		all, err := stopped(f.cmd.Process.Pid, f.mark)
+		if err != nil {
+			return err
+		}
+		if times++; !all {
+			times = 0
+		}
+		if times == 2 {
+			return nil
 		}
 	}
 	return fmt.Errorf("%s did not stop within %s", f.name, killTime)
@@ -123,6 +140,18 @@ func (f *Foreign) Stop() error {
 
 // Continue continues all its processes.
 func (f *Foreign) Continue() error { return f.signal(resume) }
+
+// Kill kills all its processes, as SIGKILL or a power cut does. That is not the end of the run. The error says that
+// some could not be found, and still listen.
+func (f *Foreign) Kill() error {
+	f.child.Kill()
+	for begun := time.Now(); listener(context.Background(), f.port) != ""; time.Sleep(10 * time.Millisecond) {
+		if time.Since(begun) > silentWithin {
+			return fmt.Errorf("%s outlived the process that was started; start it in the foreground", f.name)
+		}
+	}
+	return nil
+}
 
 // Exited returns a channel that is closed when the service has ended. Its processes end with the one that was started.
 func (f *Foreign) Exited() <-chan struct{} { return f.exited }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"time"
 )
 
 // shop is a program that listens on a port, and does nothing else.
@@ -23,7 +24,7 @@ func shop() {
 // The scripts of foreign services that listen: one process, and three, of which the last listens.
 const (
 	oneProcess     = `FLEET_TEST=shop exec "$FLEET_SELF"`
-	threeProcesses = `sleep 600 & FLEET_TEST=shop "$FLEET_SELF" & wait`
+	threeProcesses = `echo $$; sleep 600 & FLEET_TEST=shop "$FLEET_SELF" & wait`
 )
 
 // foreign is a foreign service that the shell runs.
@@ -33,13 +34,16 @@ func foreign(script string, args ...string) ForeignOptions {
 	return ForeignOptions{Argv: append([]string{"/bin/sh", "-c", script}, args...), RedisAddr: "127.0.0.1:6379", Name: "a"}
 }
 
-// own is a program that starts a foreign service, tells its number and waits.
+// own is a program that starts a foreign service, prints its output and waits.
 func own() {
 	c, ctx, err := New(context.Background(), Options{})
 	if err == nil {
 		var f *Foreign
-		if f, err = c.StartForeign(ctx, foreign(threeProcesses)); err == nil {
-			fmt.Println(f.cmd.Process.Pid)
+		if f, err = c.StartForeign(ctx, foreign(os.Getenv("FLEET_SHOP"))); err == nil {
+			for len(f.Tail()) == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			fmt.Println(f.Tail()[0])
 			select {}
 		}
 	}

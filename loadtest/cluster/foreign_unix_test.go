@@ -4,8 +4,14 @@ package cluster
 
 import (
 	"bufio"
+	"errors"
+	"fmt"
+	"io"
 	"net"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,8 +29,8 @@ import (
 func isGone(t *testing.T, group int) {
 	t.Helper()
 	if !assert.Eventually(t, func() bool {
-		states, err := groupStates(group)
-		return err == nil && len(states) == 0
+		its, err := family(group, "")
+		return err == nil && len(its) == 0
 	}, time.Minute, time.Millisecond) {
 		_ = syscall.Kill(-group, syscall.SIGKILL)
 	}
@@ -36,7 +42,7 @@ func TestForeignIsGivenPortAndRedis(t *testing.T) {
 	f, err := c.StartForeign(ctx, foreign(`echo "$PORT $REDIS_URL $LOADTEST_GUARDIAN $0 $1"; `+oneProcess,
 		"--port={port}", "{redis}={redis_host}:{redis_port}"))
 	require.NoError(t, err)
-	f.Kill()
+	require.NoError(t, f.Kill())
 	host, port, err := net.SplitHostPort(f.Addr())
 	require.NoError(t, err)
 	assert.Equal(t, "127.0.0.1", host)
@@ -64,16 +70,22 @@ func TestForeignIsStoppedContinuedAndKilledAsAGroup(t *testing.T) {
 	require.NoError(t, err)
 	group := f.cmd.Process.Pid
 	require.NoError(t, f.Stop())
-	states, err := groupStates(group)
-	require.NoError(t, err)
-	assert.Equal(t, []string{"T", "T", "T"}, states)
+	states := func() (all []string) {
+		its, err := family(group, "")
+		require.NoError(t, err)
+		for _, p := range its {
+			all = append(all, p.state)
+		}
+		return all
+	}
+	assert.Equal(t, []string{"T", "T", "T"}, states())
 	require.NoError(t, f.Continue())
 	assert.Eventually(t, func() bool {
-		states, err := groupStates(group)
-		return err == nil && len(states) == 3 && !slices.Contains(states, "T")
+		all := states()
+		return len(all) == 3 && !slices.Contains(all, "T")
 	}, time.Minute, time.Millisecond)
 	require.NoError(t, f.Stop())
-	f.Kill()
+	require.NoError(t, f.Kill())
 	<-f.Exited()
 	isGone(t, group)
 	require.ErrorIs(t, f.Stop(), os.ErrProcessDone, "its number may be another's")
@@ -81,10 +93,10 @@ func TestForeignIsStoppedContinuedAndKilledAsAGroup(t *testing.T) {
 	require.NoError(t, ctx.Err())
 }
 
-// The children of a service that has died hold its output and its port.
+// The children of a service that has died hold its output and its port. Their group is known without a mark.
 func TestForeignDiesWithItsChildren(t *testing.T) {
 	c, ctx := newCluster(t)
-	f, err := c.StartForeign(ctx, foreign(threeProcesses))
+	f, err := c.StartForeign(ctx, foreign("unset LOADTEST_SHOP; "+threeProcesses))
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(f.cmd.Process.Pid, syscall.SIGKILL))
 	<-f.Exited()
@@ -92,17 +104,101 @@ func TestForeignDiesWithItsChildren(t *testing.T) {
 	require.NoError(t, ctx.Err(), "that is not the end of the run")
 }
 
-func TestForeignEndsThoughOneThatLeftItsGroupHoldsTheOutput(t *testing.T) {
+// answers reports whether a shop accepts a connection and ends it, which one that is stopped does not.
+func answers(f *Foreign) bool {
+	conn, err := net.Dial("tcp", f.Addr())
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	_ = conn.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+	_, err = conn.Read(make([]byte, 1))
+	return errors.Is(err, io.EOF)
+}
+
+// needsSetsid skips a test where there is no setsid that waits, or no environment of processes to look into.
+func needsSetsid(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("setsid"); err != nil || runtime.GOOS != "linux" {
+		t.Skip("needs Linux with setsid of util-linux")
+	}
+}
+
+// setsid gives a program a group of its own, as honcho does.
+func TestForeignThatLeftItsGroup(t *testing.T) {
+	needsSetsid(t)
+	for name, script := range map[string]string{
+		"its parent waits":            `FLEET_TEST=shop setsid -w "$FLEET_SELF"`,
+		"its parent has ended":        `(FLEET_TEST=shop setsid "$FLEET_SELF" &); exec sleep 600`,
+		"its parent alone has a mark": `FLEET_TEST=shop setsid -w env -u LOADTEST_SHOP "$FLEET_SELF"; :`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, ctx := newCluster(t)
+			f, err := c.StartForeign(ctx, foreign(script))
+			require.NoError(t, err)
+			require.NoError(t, f.Stop())
+			assert.False(t, answers(f))
+			require.NoError(t, f.Continue())
+			assert.Eventually(t, func() bool { return answers(f) }, time.Minute, time.Millisecond)
+			require.NoError(t, f.Stop())
+			require.NoError(t, f.Kill())
+			_, err = net.Dial("tcp", f.Addr())
+			require.Error(t, err)
+			require.NoError(t, ctx.Err())
+		})
+	}
+}
+
+// A process begins to fork when it is about to be killed, and goes on after it was found.
+func TestForeignThatForksIsKilledWithAllChildren(t *testing.T) {
+	needsSetsid(t)
+	c, ctx := newCluster(t)
+	begin := filepath.Join(t.TempDir(), "begin")
+	f, err := c.StartForeign(ctx, foreign(`setsid /bin/sh -c 'echo $$; until [ -e "$0" ]; do :; done; n=0
+		while [ $n -lt 500 ]; do sleep 600 & n=$((n+1)); done; wait' "$0" & `+oneProcess, begin))
+	require.NoError(t, err)
+	forks := printed(t, f)
+	require.NoError(t, os.WriteFile(begin, nil, 0o600))
+	require.NoError(t, f.Kill())
+	isGone(t, forks)
+}
+
+// What left the group ends also if the process that was started ends by itself.
+func TestForeignThatDiesAtStartLeavesNothing(t *testing.T) {
+	needsSetsid(t)
+	c, ctx := newCluster(t)
+	o, pid := foreign(`setsid /bin/sh -c 'echo $$ >"$0"; exec sleep 600' "$0" & until [ -s "$0" ]; do sleep 0.01; done`,
+		filepath.Join(t.TempDir(), "pid")), 0
+	_, err := c.StartForeign(ctx, o)
+	require.ErrorContains(t, err, "died at start (exit status 0)")
+	text, err := os.ReadFile(o.Argv[3])
+	require.NoError(t, err)
+	_, err = fmt.Sscan(string(text), &pid)
+	require.NoError(t, err)
+	isGone(t, pid)
+}
+
+// hidden is a shop that no mark, group or parent shows. Its output is its number.
+const hidden = `(FLEET_TEST=shop setsid env -u LOADTEST_SHOP "$FLEET_SELF" & echo $!); exec sleep 600`
+
+func TestForeignThatOutlivesItsProcessIsReported(t *testing.T) {
+	needsSetsid(t)
 	backendtest.Long(t)
 	c, ctx := newCluster(t)
-	f, err := c.StartForeign(ctx, foreign(`setsid sleep 600 & echo $!; `+oneProcess))
+	f, err := c.StartForeign(ctx, foreign(hidden))
 	require.NoError(t, err)
+	defer func(pid int) { _ = syscall.Kill(pid, syscall.SIGKILL) }(printed(t, f))
+	require.EqualError(t, f.Kill(), "a outlived the process that was started; start it in the foreground")
+	assert.True(t, f.exitsWithin(0), "nobody waits for its output")
+}
+
+// printed returns the number in the first line of a service's output.
+func printed(t *testing.T, f *Foreign) (n int) {
+	t.Helper()
 	require.Eventually(t, func() bool { return len(f.Tail()) == 1 }, time.Minute, time.Millisecond)
-	pid, err := strconv.Atoi(f.Tail()[0])
+	n, err := strconv.Atoi(f.Tail()[0])
 	require.NoError(t, err)
-	defer func() { _ = syscall.Kill(pid, syscall.SIGKILL) }()
-	f.Kill()
-	assert.True(t, f.exitsWithin(0))
+	return n
 }
 
 func TestForeignThatDiesAtStartTellsItsLastLines(t *testing.T) {
@@ -136,7 +232,19 @@ func TestForeignThatDoesNotListenIsKilled(t *testing.T) {
 }
 
 func TestForeignDiesWithUs(t *testing.T) {
+	diesWithUs(t, threeProcesses)
+}
+
+func TestForeignThatLeftItsGroupDiesWithUs(t *testing.T) {
+	needsSetsid(t)
+	diesWithUs(t, `setsid /bin/sh -c 'FLEET_TEST=shop "$FLEET_SELF" & echo $$; wait' & wait`)
+}
+
+// diesWithUs ends the owner of a service, whose output is the number of its group.
+func diesWithUs(t *testing.T, script string) {
+	t.Helper()
 	owner := self("owner")
+	owner.Env = append(owner.Env, "FLEET_SHOP="+script)
 	stdout, err := owner.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, owner.Start())

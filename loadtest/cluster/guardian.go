@@ -62,23 +62,28 @@ func (g *guardian) dismiss() {
 }
 
 // Guard is the main function of the guardian. It reads which processes and directories exist ("pid 12", "quits 13",
-// "dir /tmp/x") and which processes have ended ("gone 12"). When the pipe closes it removes those that are left.
+// "mark x", "dir /tmp/x") and which processes have ended ("gone 12", "gone x"). When the pipe closes it removes those
+// that are left.
 func Guard(pipe io.Reader) {
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	pids, dirs := listen(pipe)
+	pids, marks, dirs := listen(pipe)
 	for pid, quits := range pids {
 		if !quits || quit(pid) != nil {
 			_ = killGroup(pid)
 		}
+	}
+	for mark := range marks {
+		killMarked(mark)
 	}
 	for _, dir := range dirs {
 		removeSoon(dir)
 	}
 }
 
-// listen returns what is left when the pipe closes: processes, each with whether it quits (see child), and directories.
-func listen(pipe io.Reader) (pids map[int]bool, dirs []string) {
-	pids = map[int]bool{}
+// listen returns what is left when the pipe closes: processes, each with whether it quits (see child), the marks of
+// those that may have left their group, and directories.
+func listen(pipe io.Reader) (pids map[int]bool, marks map[string]bool, dirs []string) {
+	pids, marks = map[int]bool{}, map[string]bool{}
 	lines := bufio.NewScanner(pipe)
 	for lines.Scan() {
 		what, which, _ := strings.Cut(lines.Text(), " ")
@@ -88,11 +93,14 @@ func listen(pipe io.Reader) (pids map[int]bool, dirs []string) {
 			dirs = append(dirs, which)
 		case (what == "pid" || what == "quits") && err == nil && pid > 1:
 			pids[pid] = what == "quits"
+		case what == "mark":
+			marks[which] = true
 		case what == "gone":
 			delete(pids, pid)
+			delete(marks, which)
 		}
 	}
-	return pids, dirs
+	return pids, marks, dirs
 }
 
 // removeSoon tries several times: a process that was just killed may still hold or write its files.

@@ -157,7 +157,7 @@ func (in *Instance) ExpectExit() <-chan struct{} {
 func (in *Instance) Stop() error { return in.signal(stop) }
 
 // Stopped reports whether the whole process is stopped, as after SIGSTOP.
-func (in *Instance) Stopped() (bool, error) { return stopped(in.cmd.Process.Pid) }
+func (in *Instance) Stopped() (bool, error) { return stopped(in.cmd.Process.Pid, in.mark) }
 
 // Continue continues a stopped process.
 func (in *Instance) Continue() error { return in.signal(resume) }

@@ -161,7 +161,7 @@ func (b *bench) close() {
 	var shops sync.WaitGroup
 	for _, e := range b.sites {
 		if e.shop != nil {
-			shops.Go(e.shop.Kill)
+			shops.Go(func() { _ = e.shop.Kill() })
 		}
 	}
 	shops.Wait()

@@ -2,6 +2,10 @@ package trial
 
 import (
 	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -40,7 +44,7 @@ func TestAShopThatDiesEndsItsCell(t *testing.T) {
 	dead := func(which ...int) fault {
 		return fault{name: "reply-lost 2", play: func(b *bench) string {
 			for _, at := range which {
-				b.sites[at].shop.Kill() // no fault is noted
+				assert.NoError(t, b.sites[at].shop.Kill()) // no fault is noted
 			}
 			return sell(b)
 		}}
@@ -72,6 +76,42 @@ func TestACellThatCannotBePlayed(t *testing.T) {
 	require.Len(t, cells, 2)
 	assert.Contains(t, cells[0].WhyNot(), `it could not be played: cannot start the shop: exec: "no-such-shop"`)
 	assert.NotEmpty(t, cells[1].WhyNot())
+}
+
+// Of a shop whose processes cannot be found, stops and kills show nothing. It hides from the mark, and its parent ends.
+func TestAShopThatOutlivesItsProcessIsNotAsked(t *testing.T) {
+	t.Parallel()
+	backendtest.Require(t)
+	backendtest.Long(t)
+	if _, err := exec.LookPath("setsid"); err != nil {
+		t.Skip("needs setsid of util-linux")
+	}
+	path, err := buildShop()
+	require.NoError(t, err)
+	pids := filepath.Join(t.TempDir(), "pids")
+	t.Cleanup(func() {
+		text, err := os.ReadFile(pids)
+		require.NoError(t, err)
+		for pid := range strings.FieldsSeq(string(text)) {
+			n, err := strconv.Atoi(pid)
+			require.NoError(t, err)
+			left, err := os.FindProcess(n)
+			require.NoError(t, err)
+			_ = left.Kill()
+		}
+	})
+	trial, ctx, err := New(t.Context(), options(t, "sh", "-c",
+		`(setsid env -u LOADTEST_SHOP "$0" -renew & echo $! >>"$1"); exec sleep 600`, path, pids))
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, trial.Close()) })
+	_, err = trial.Learn(ctx)
+	require.NoError(t, err)
+	trial.Only = []string{"pause", "crash 1"}
+	cells, err := trial.Run(ctx, func(*history.Cell) {})
+	require.NoError(t, err)
+	require.Len(t, cells, 2)
+	assert.Equal(t, "the shop went on while it was stopped; start it in the foreground", cells[0].WhyNot())
+	assert.Equal(t, "the shop outlived the process that was started; start it in the foreground", cells[1].WhyNot())
 }
 
 // A trial that is interrupted in a cell waits for no order, and sends none.

@@ -272,7 +272,13 @@ func pause(b *bench, anna *order, held *trap) string {
 	if err := b.sites[atA].shop.Stop(); err != nil {
 		return err.Error()
 	}
+	stopped := time.Now()
 	b.bert(b.passport.Lease() + margin)
+	if slices.ContainsFunc(b.sentBy(atA), func(c observation) bool {
+		return !c.cmd.Message && c.cmd.Came.After(stopped.Add(margin/4)) // what it had sent before may come later
+	}) {
+		return "the shop went on while it was stopped; start it in the foreground"
+	}
 	b.note(anna, since, history.FaultStop, "stopped %s before its write", round(time.Since(since)))
 	b.unset(held)
 	time.Sleep(20 * time.Millisecond) // until the reply is there
@@ -302,7 +308,9 @@ func (b *bench) land(t *trap) {
 
 func crash(b *bench, anna *order, _ *trap) string {
 	b.note(anna, time.Now(), history.FaultKill, "killed")
-	b.sites[atA].shop.Kill()
+	if err := b.sites[atA].shop.Kill(); err != nil {
+		return err.Error()
+	}
 	<-anna.done
 	return ""
 }
@@ -487,7 +495,7 @@ func renewalsLost(b *bench) string {
 }
 
 // whileItWaits has Anna wait for Bert, and does something to her meanwhile.
-func whileItWaits(do func(b *bench, anna *order)) func(*bench) string {
+func whileItWaits(do func(b *bench, anna *order) string) func(*bench) string {
 	return func(b *bench) string {
 		works := b.set(b.replyOf(atB, b.passport.beforeWrite()))
 		bert := b.send("bert", atB)
@@ -499,7 +507,9 @@ func whileItWaits(do func(b *bench, anna *order)) func(*bench) string {
 		if isClosed(anna.done) {
 			return "Anna was answered at once: orders do not wait"
 		}
-		do(b, anna)
+		if why := do(b, anna); why != "" {
+			return why
+		}
 		time.Sleep(200 * time.Millisecond)
 		b.unset(works)
 		<-bert.done
@@ -508,12 +518,13 @@ func whileItWaits(do func(b *bench, anna *order)) func(*bench) string {
 	}
 }
 
-func hangUpWaiting(b *bench, anna *order) {
+func hangUpWaiting(b *bench, anna *order) string {
 	b.note(anna, time.Now(), "", "hung up while it waited")
 	anna.hang()
+	return ""
 }
 
-func dieWaiting(b *bench, anna *order) { _ = crash(b, anna, nil) }
+func dieWaiting(b *bench, anna *order) string { return crash(b, anna, nil) }
 
 // settle waits for what a shop does for a customer who has hung up: it may still buy for her.
 func (b *bench) settle(o *order) {
