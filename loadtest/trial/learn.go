@@ -3,6 +3,7 @@ package trial
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -28,11 +29,11 @@ func (t *Trial) Learn(ctx context.Context) (*Passport, error) {
 	p := &Passport{}
 	t.passport = p
 	if err := b.learnLocks(); err != nil {
-		return nil, err
+		return nil, b.unknownFirst(err)
 	}
 	again, err := b.holdOne()
 	if err != nil || !again {
-		return p, err
+		return p, b.unknownFirst(err)
 	}
 	if b, err = t.idleBench(ctx); err != nil { // a shop that lost its lock may be down by now
 		return p, err
@@ -40,6 +41,23 @@ func (t *Trial) Learn(ctx context.Context) (*Passport, error) {
 	defer b.close()
 	_, err = b.holdOne()
 	return p, err
+}
+
+// unknownFirst puts before what is wrong with a shop that the server did not know a command of its last orders: few
+// shops sell without it, and what they do then is no riddle.
+func (b *bench) unknownFirst(err error) error {
+	if !errors.Is(err, errShop) {
+		return err
+	}
+	name := ""
+	b.gate.Each(func(cmd *wire.Command) { name = cmp.Or(name, b.ledger.Unknown(&cmd.Seen)) })
+	if name == "" {
+		return err
+	}
+	version := b.store.Redis.InfoMap(b.ctx, "server").Item("Server", "redis_version")
+	rest := strings.TrimPrefix(err.Error(), errShop.Error()+": ")
+	return fmt.Errorf("%w: it sends %s, which the trial's Redis %s does not know: put a newer redis-server on the "+
+		"PATH; %s", errShop, history.Clip(name), version, rest)
 }
 
 // firstSales buys one unit at each instance, and returns the keys besides the stock that were written. It fails if the

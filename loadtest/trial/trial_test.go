@@ -159,6 +159,20 @@ func TestALockThatStaysBehind(t *testing.T) {
 	assert.NoError(t, trial.Close())
 }
 
+// A shop may have been written for a newer server: that explains what the trial would find strange.
+func TestACommandThatTheServerDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	backendtest.Require(t)
+	backendtest.Long(t)
+	trial, ctx, err := New(t.Context(), options(t, shop{file: inPython, kind: "newer"}.command(t)...))
+	require.NoError(t, err)
+	_, err = trial.Learn(ctx)
+	require.ErrorIs(t, err, errShop)
+	assert.Regexp(t, `^the shop cannot be tried: it sends DELMINE, which the trial's Redis \d+\.\d+\.\d+ does not know: `+
+		`put a newer redis-server on the PATH; a first order was not sold: `, err.Error())
+	assert.NoError(t, trial.Close())
+}
+
 // Where the other customer slept while Anna was over her lease, nothing was asked.
 func TestCellsThatAskedNothing(t *testing.T) {
 	t.Parallel()

@@ -227,7 +227,7 @@ func (t table) difference(c *execution, lock *Lock, before, after KeyState) *dif
 func (d *difference) write(c *execution, args []string) {
 	d.wrote, d.named = true, append(d.named, args[1:]...)
 	switch strings.ToLower(args[0]) {
-	case "del", "unlink", "getdel":
+	case "del", "unlink", "getdel", "delex":
 		d.removed = !c.nothing()
 	default:
 		d.again = d.again || d.removed

@@ -18,7 +18,7 @@ var commands = func() table {
 	t := table{}
 	for names, flags := range map[string][]string{
 		"set setnx decr decrby incr getset getdel expire pexpire persist hset hincrby hdel zadd zrem zremrangebyscore " +
-			"del unlink": {"write"},
+			"del unlink delex": {"write"},
 		"get pttl exists hexists zcard watch echo": {"readonly"},
 		"eval evalsha": {"movablekeys"},
 		"blpop":        {"write", "blocking"},
@@ -145,6 +145,9 @@ func TestEffectsOnALock(t *testing.T) {
 		{"releases", mine, none, "del lock", "1", history.EffectReleased},
 		{"releases several keys", mine, none, "unlink other lock", "2", history.EffectReleased},
 		{"releases by GETDEL", mine, none, "getdel lock", "(token)", history.EffectReleased},
+		{"releases by DELEX as its TTL ends", str(token, 1001*time.Millisecond), none, "delex lock ifeq t", "1",
+			history.EffectReleased},
+		{"DELEX leaves another's", theirs, theirs, "delex lock ifeq t", "0", history.EffectTried},
 		{"releases by a script", mine, none, "eval; get lock; del lock", "(nil)", history.EffectReleased},
 		{"releases by EXPIRE 0", mine, none, "expire lock 0", "1", history.EffectReleased},
 		{"a script leaves another's", theirs, theirs, "eval; get lock", "0", history.EffectTried},

@@ -175,6 +175,22 @@ func (s Shelf) spares(args []string) bool {
 	return settingOf(args).ifAbsent || copies && len(args) > 2 && args[2] != s.Key
 }
 
+// Unknown names a command that failed as the server does not know it, or says that it is in a script; "" if it does.
+func (l *Ledger) Unknown(s *Seen) string {
+	if !s.Failed {
+		return ""
+	}
+	for _, args := range append(slices.Clone(s.Queued), s.Args) {
+		if len(args) > 0 && l.commands.of(args) == nil {
+			return strings.ToUpper(args[0])
+		}
+	}
+	if isScriptCall(s.Args) && strings.Contains(strings.ToLower(s.Reply), "unknown redis command") {
+		return "a command in a script"
+	}
+	return ""
+}
+
 // writesOf tells of commands that write a number: the place of the new number among their arguments, or what they add,
 // or the place of what they add. Those that have none of these remove it.
 var writesOf = map[string]struct{ sets, by, adds int }{

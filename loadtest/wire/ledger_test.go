@@ -156,6 +156,27 @@ func TestALedgerOfAServerThatAsksWhoItIs(t *testing.T) {
 	assert.ErrorContains(t, err, "watch what the server does: -NOPERM")
 }
 
+// What a server has not in its table it does not carry out, alone, in a transaction or in a script.
+func TestALedgerNamesWhatTheServerDoesNotKnow(t *testing.T) {
+	l, rdb := newLedger(t, Shelf{Key: "stock"})
+	err := rdb.Eval(t.Context(), "return redis.call('DELMINE', KEYS[1])", []string{"lock"}).Err()
+	require.Error(t, err)
+	eval := []string{"EVAL", "return redis.call('DELMINE', KEYS[1])", "1", "lock"}
+	for _, one := range []struct {
+		want string
+		seen Seen
+	}{
+		{"DELMINE", Seen{Args: []string{"delmine", "lock"}, Failed: true}},
+		{"", Seen{Args: []string{"delmine", "lock"}}},
+		{"", Seen{Args: []string{"incr", "lock"}, Failed: true}},
+		{"DELMINE", Seen{Args: []string{"get", "a"}, Queued: [][]string{{"get", "a"}, {"DELMINE", "b"}}, Failed: true}},
+		{"a command in a script", Seen{Args: eval, Failed: true, Reply: err.Error()}},
+		{"", Seen{Args: eval, Failed: true, Reply: "ERR user_script:1: nil"}},
+	} {
+		assert.Equal(t, one.want, l.Unknown(&one.seen))
+	}
+}
+
 // What it does not know it does not guess.
 func TestALedgerSaysWhatItDoesNotKnow(t *testing.T) {
 	l, rdb := newLedger(t, Shelf{Key: "stock"})

@@ -386,6 +386,9 @@ class Line(Right):  # whoever dies in the line stays in it, and nobody behind ge
 class KeepsIt(Right):  # it never gives the lock back
     def release(self): pass
 
+class Newer(Right):  # its release is for a server that is not there yet
+    def release(self): redis.execute_command("DELMINE", self.key, self.token)
+
 class Sleeper(Right):  # a waiter sleeps until a message: a holder that dies sends none, nor does the end of a lease
     patience = 6
 
