@@ -134,10 +134,11 @@ func codeOfTrial(results []*history.Cell) int {
 // count returns how many cells could be had, and how many of them were not measured.
 func count(cells []*history.Cell) (asked, unmeasured int) {
 	for _, c := range cells {
-		if c.NotAsked == nil {
+		isUnmeasured := trial.IsUnmeasured(c)
+		if c.NotAsked == nil || isUnmeasured {
 			asked++
 		}
-		if trial.IsUnmeasured(c) {
+		if isUnmeasured {
 			unmeasured++
 		}
 	}
@@ -205,7 +206,11 @@ func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, cells []*history.C
 		if unmeasured == 1 {
 			were = "was"
 		}
-		fmt.Fprintf(stdout, "\n%d of %d cells %s not measured: the machine was busy\n", unmeasured, asked, were)
+		why := ": the machine was busy"
+		if slices.ContainsFunc(cells, func(c *history.Cell) bool { return c.NotAsked != nil && c.NotAsked.Failed }) {
+			why = ""
+		}
+		fmt.Fprintf(stdout, "\n%d of %d cells %s not measured%s\n", unmeasured, asked, were, why)
 	}
 	return nil
 }

@@ -194,6 +194,7 @@ func TestTryOnABusyMachine(t *testing.T) {
 	defect, voidDefect := ok(), void()
 	defect.Defect = &history.Defect{Cause: "the lock has no TTL"}
 	voidDefect.Defect = defect.Defect
+	failed := &history.Cell{Kind: history.Trial, NotAsked: &history.NotAsked{Reason: "no such file", Failed: true}}
 	for _, one := range []struct {
 		what  string
 		cells []*history.Cell
@@ -208,6 +209,7 @@ func TestTryOnABusyMachine(t *testing.T) {
 		{"a defect counts more", []*history.Cell{defect, void()}, surprised,
 			`\nDEFECT in .*\n\n1 of 2 cells was not measured: the machine was busy`},
 		{"a defect that a void cell shows", []*history.Cell{ok(), voidDefect}, surprised, `\nDEFECT in (?s:.*): slow`},
+		{"one could not be played", []*history.Cell{ok(), failed}, couldNotRun, `\n1 of 2 cells was not measured`},
 		{"nothing was asked", []*history.Cell{notAsked}, couldNotRun, `: the lock is not renewed`},
 	} {
 		for i, c := range one.cells {

@@ -103,10 +103,7 @@ func Of(c *history.Cell) (e Explanation) {
 	e.Remarks = r.remarks()
 	lost := broken(c)
 	fault := faultOf(c)
-	allowed := byDesign[Family(r.facts)][fault]
-	if r.facts.Apart != "" {
-		allowed = ""
-	}
+	allowed := r.allowed(fault)
 	switch {
 	case own != nil:
 		e.Defect = own
@@ -120,13 +117,29 @@ func Of(c *history.Cell) (e Explanation) {
 			e.Design = because["v15"]
 		}
 	default:
-		e.Defect = r.find(lost)
+		e.Defect = r.find(lost, allowed)
 	}
 	return e
 }
 
-// find returns the defect that explains these letters.
-func (r *record) find(lost string) *history.Defect {
+// allowed returns the letters that any lock of this kind may break under a fault. One without a TTL is lost by our hand
+// alone, and then its holder releases that of the next one.
+func (r *record) allowed(fault string) string {
+	letters := byDesign[Family(r.facts)][fault]
+	switch {
+	case r.facts.Apart != "":
+		return ""
+	case ofFault[fault] != "" && fault != "late" && r.facts.TTL == 0 && r.facts.InValue == 0:
+		return letters + "R"
+	}
+	return letters
+}
+
+// find returns the defect that explains these letters, first of all those that are not allowed.
+func (r *record) find(lost, allowed string) *history.Defect {
+	if r.facts.TTL == 0 && strings.Contains(allowed, "R") {
+		lost = strings.Trim(lost, allowed)
+	}
 	d := r.ofPlainSale(lost)
 	if d == nil && strings.Contains(lost, "S") {
 		d = r.refusedSold()

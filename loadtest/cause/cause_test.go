@@ -171,6 +171,15 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			f.Facts.TTL = 0
 			stuck(f)
 		}},
+		{"key-removed 1", "SER", cause{}, ofFault["key-removed"], func(f *forgery) {
+			f.Facts.TTL = 0
+			overlap(f, del(2300))
+		}},
+		{"key-removed 1", "SERL", noTTL, "", func(f *forgery) {
+			f.Facts.TTL = 0
+			overlap(f, del(2300))
+			f.order("fresh-b-1", atB, history.Busy, 3900, 19000, looks(4010), looks(18000)) // it counts on
+		}},
 		{"crash 1", "L", ttlLater, "", func(f *forgery) {
 			f.Facts.TTLLater = true
 			stuck(f)

@@ -152,8 +152,8 @@ func (r *record) ofAnswer(op *history.Op) *history.Defect {
 }
 
 // unwoken tells of an order that waited in vain for a lock that had been released, for as long as a fresh order may
-// take: stock is left in every cell. Whoever sleeps beyond the end of a lease is found by fresh orders, when its holder
-// has died.
+// take: stock is left in every cell. One that sleeps beyond the expiry of a lease is found by fresh orders, when the
+// holder has died.
 func (r *record) unwoken(i int) *history.Defect {
 	op := &r.Ops[i]
 	waited := op.Done.Known() || op.GaveUp == history.TimedOut

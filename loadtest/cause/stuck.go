@@ -134,7 +134,7 @@ func (r *record) stands(i int) string {
 }
 
 // ownerAt returns the last tenure that had begun by then, nil if its order or another one has released the lock since.
-// It may be over its lease: whoever found the lock knows better.
+// It may be over its lease: the command that found the lock shows that it was there.
 func ownerAt(l *history.Lock, at history.Instant) (owner *history.Tenure) {
 	for i := range l.Tenures {
 		if h := &l.Tenures[i]; h.Sent < at {

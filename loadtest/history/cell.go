@@ -99,6 +99,8 @@ func (c *Cell) Heading() string { return strings.TrimSpace(string(c.Kind) + " " 
 // NotAsked says why a cell was not run, or was inconclusive.
 type NotAsked struct {
 	Reason string `json:"reason"` // such as "needs 5 nodes"
+	// Failed means that it was to be run, and something else than the service failed: the cell is not measured.
+	Failed bool `json:"failed,omitempty"`
 }
 
 // WhyNot returns why the cell was not asked, "" if it was.

@@ -1,5 +1,7 @@
 package history
 
+import "slices"
+
 // A Holder is who held a lock at a moment.
 type Holder struct {
 	// Known is false if it is not known whether anybody held it, or who.
@@ -28,7 +30,8 @@ func (l *Lock) HolderAt(at Instant) Holder {
 	}
 	taken := l.from(at + 1)
 	underWay := taken < len(l.Tenures) && l.Tenures[taken].Sent < at
-	if l.unseen || underWay || l.StraysIn(free, at) {
+	leftHeld := slices.ContainsFunc(l.left, func(left Instant) bool { return free <= left && left <= at })
+	if l.unseen || underWay || leftHeld || l.StraysIn(free, at) {
 		return Holder{Since: Never}
 	}
 	return Holder{Known: true, Since: free}
@@ -36,12 +39,7 @@ func (l *Lock) HolderAt(at Instant) Holder {
 
 // StraysIn reports whether a stray command took or removed the lock between two moments.
 func (l *Lock) StraysIn(from, to Instant) bool {
-	for _, at := range l.strays {
-		if from <= at && at <= to {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.strays, func(at Instant) bool { return from <= at && at <= to })
 }
 
 // FreeAt reports whether no order held any lock of the cell at a moment, and since when, and how the last tenure before

@@ -113,6 +113,10 @@ func TestHoldersOfALock(t *testing.T) {
 		{"after a stray command took it", []Op{anna}, []Command{carried(120, EffectAcquired)}, 150, notKnown},
 		{"after a stray command removed it", []Op{dies}, []Command{carried(120, EffectReleased)}, 150, notKnown},
 		{"before a stray command", []Op{dies}, []Command{carried(120, EffectReleased)}, 110, 0},
+		{"after a release that left a counter above its rest", []Op{{Instance: "a", Trace: []Command{
+			carried(10, EffectAcquired),
+			{Key: "lock", Source: Looked, Effect: EffectReleased, At: in(20), End: in(21), Wire: &Carried{Is: "1"}},
+		}}}, nil, 50, notKnown},
 		{"nobody looked, and a reply may be lost", []Op{{Instance: "a", Trace: []Command{
 			{Cmd: "setnx", Key: "lock", At: in(10), End: in(11), Reply: "1"},
 			{Cmd: "del", Key: "lock", At: in(20), End: in(21), Reply: "1"}}}}, nil, 50, notKnown},

@@ -41,6 +41,7 @@ type Lock struct {
 
 	removals []*Removal // by whose tenure they end, and by time
 	strays   []Instant  // when commands that may be several orders' took or removed it
+	left     []Instant  // when a release left it held, and nobody knows by whom: a step of a counter that was never undone
 	unseen   bool       // names decide what some of its commands did
 }
 
@@ -160,9 +161,7 @@ func (t *Timeline) add(order int) {
 	for i := range op.Trace {
 		cmd := &op.Trace[i]
 		l := t.lockOf(op, cmd)
-		if l != nil && cmd.Source != Looked {
-			l.unseen = true
-		}
+		l.note(cmd)
 		switch {
 		case l != nil && cmd.Acquires() && cmd.Succeeded() && cmd.End.Known():
 			l.Tenures = append(l.Tenures, Tenure{Order: order, Sent: cmd.At, From: cmd.End, Heard: cmd.Heard(), replied: cmd.End,
@@ -181,6 +180,17 @@ func (t *Timeline) add(order int) {
 			}
 			t.Removals = append(t.Removals, r)
 		}
+	}
+}
+
+// note notes of a command on a lock whether somebody looked, and what it left.
+func (l *Lock) note(cmd *Command) {
+	switch {
+	case l == nil:
+	case cmd.Source != Looked:
+		l.unseen = true
+	case cmd.Releases() && cmd.Wire != nil && cmd.Wire.Is != "":
+		l.left = append(l.left, cmd.End)
 	}
 }
 

@@ -111,7 +111,8 @@ func (t *Trial) Run(ctx context.Context, finished func(*history.Cell)) ([]*histo
 	play := func(f fault) *history.Cell {
 		c, err := t.one(ctx, f)
 		if err != nil {
-			return t.notAsked(f, "it could not be played: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+			c = t.notAsked(f, "it could not be played: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+			c.NotAsked.Failed = true
 		}
 		return c
 	}
@@ -211,8 +212,13 @@ func isVoid(c *history.Cell) bool {
 	return c.Defect == nil && history.Worst(c.Findings) == history.Invalid
 }
 
-// IsUnmeasured reports whether a cell that could be played is void.
-func IsUnmeasured(c *history.Cell) bool { return c.NotAsked == nil && isVoid(c) }
+// IsUnmeasured reports whether a cell is void, or could not be played though the shop allows it.
+func IsUnmeasured(c *history.Cell) bool {
+	if c.NotAsked != nil {
+		return c.NotAsked.Failed
+	}
+	return isVoid(c)
+}
 
 // one plays a cell if the shop meets its requirements.
 func (t *Trial) one(ctx context.Context, f fault) (*history.Cell, error) {

@@ -226,7 +226,7 @@ var table = []section{
 			edits{{"loadtest/cause/order.go", "case took(cmd) && cmd.Heard().Known():\n\t\t\twaits",
 				"case false:\n\t\t\twaits"}}},
 		{"a stray command proves who holds a lock", by{test("./loadtest/cause TestStrays")},
-			edits{{"loadtest/history/holder.go", "if from <= at && at <= to {", "if from > at && at > to {"}}},
+			edits{{"loadtest/history/holder.go", "return from <= at && at <= to }", "return from > at && at > to }"}}},
 		{"a sale under the lock of its instance has none", by{test("./loadtest/cause TestSalesWithoutALock")},
 			edits{{"loadtest/cause/order.go", "|| c.isCovered(cmd.At):", ":"}}},
 		{"a value for all is a part of the value", by{test("./loadtest/cause TestCauses")},
