@@ -56,6 +56,9 @@ var shops = []shop{
 	{file: inPython, kind: "database1", cell: telling},
 	{file: inPython, kind: "hash-renewed", cell: telling},
 	{file: inPython, kind: "functions", cell: telling},
+	{file: inPython, kind: "pops-and-polls", cell: telling},
+	{file: inPython, kind: "majority", cell: telling},
+	{file: inPython, kind: "unavailable", cell: telling + ",error-reply,contended-acquire"},
 	{file: inPython, kind: "buyers", cell: "two-instances"},
 	{file: inPython, kind: "lock-free-gauge", cell: "two-instances"},
 	{file: inGo},
@@ -102,6 +105,7 @@ var shops = []shop{
 // elsewhere are the locks of the planted shops that have another than lock:10000.
 var elsewhere = map[string][]string{
 	"lock-free": nil, "buyers": nil, "lock-free-gauge": nil, "no-lock": nil, "per-customer": nil, "per-instance": nil,
+	"majority":  {"lock:10000:0", "lock:10000:1", "lock:10000:2"},
 	"database1": {"lock:10000 of database 1"}, "shared-hash": {"locks[10000]"}, "gauge-field": {"locks[10000]"},
 	"beside-stock": {"shelf[lock]"}, "token-list": {"tokens:10000"},
 }
