@@ -138,8 +138,8 @@ func TestTryTellsAndWrites(t *testing.T) {
 	assert.Regexp(t, "^lock: string `lock:10000`, SET NX PX 2000; .*; closest rung: v2\n", stdout)
 	assert.Regexp(t, `\nlate-release 1 +BROKEN +BROKEN +BROKEN +ok +DEFECT\n`, stdout)
 	assert.Regexp(t, `\nslow-work +BROKEN +BROKEN `, stdout) // Anna's late DEL may meet a lock that Bert still holds
-	assert.Regexp(t, "\nDEFECT in late-release 1, late-release 2(, slow-work)?: it does not look at the value, as v2; v4 fixes it\n"+
-		"  late-release 1: Anna on a, its release held for ", stdout)
+	assert.Regexp(t, "\nDEFECT in late-release 1, late-release 2(, slow-work)?: "+
+		"it does not look at the value, as v2; v4 fixes it\n  late-release 1: Anna on a, its release held for ", stdout)
 	assert.Contains(t, stdout, "\nnot asked: check-delete-gap: the lock is released by one command\n")
 	assert.NotContains(t, stdout, "no defect was found")
 	code, again, stderr := loadtest(t, "audit", out)
