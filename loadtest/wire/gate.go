@@ -48,8 +48,8 @@ type Command struct {
 	// the command is sent on as soon as its client has gone.
 	Arrive chan struct{}
 
-	// Error, unless it is "", is what a command that is refused is answered, such as LOADING; if it is "", its connection
-	// breaks. It is set while the command waits.
+	// Error answers a command that is refused, such as LOADING …; if it is "", the connection breaks. It is set while the
+	// command waits.
 	Error string
 
 	done  chan struct{}

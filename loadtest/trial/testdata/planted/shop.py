@@ -1,10 +1,10 @@
 """A small shop, with a defect in its lock: PORT=8001 REDIS_URL=redis://127.0.0.1:6379 python3 shop.py DEFECT
 
 POST /decrease sells one unit under a lock whose lease is 2 s, of scored 5 s. It answers 200 sold, 409 sold out, 423
-busy, or 500 after an exception, with when it held the lock, by its own clock. The shops from right to lock-free-gauge have no defect; each other one has the one
-that it is named for.
+busy, or 500 after an exception, with when it held the lock, by its own clock. The shops from right to lock-free-gauge
+have no defect; each other one has the one that it is named for.
 """
-import os, secrets, sys, threading, time, traceback
+import os, random, secrets, sys, threading, time, traceback
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,7 +15,7 @@ from redis.retry import Retry
 STOCK, LOCK, LINE = "ProductStock_10000", "lock:10000", "line:10000"
 SEEN, FENCE, FREED = "seen:10000", "fence:10000", "freed:10000"
 IN_FLIGHT, PRICE, ORDERS, BUYERS = "inflight", "price:10000", "orders:10000", "buyers:10000"
-LOCKS, SHELF, TOKENS, NEW = "locks", "shelf", "tokens:10000", "new:10000"
+LOCKS, SHELF, TOKENS, NEW, SIGNAL = "locks", "shelf", "tokens:10000", "new:10000", "signal:10000"
 LEASE, RENEWAL, POLL = 2, 0.6, 0.05  # seconds
 
 # Newer versions of redis-py send a command again when its reply is lost. These shops do so only where they say it.
@@ -42,6 +42,11 @@ if tonumber(ARGV[1]) < tonumber(redis.call('GET', KEYS[2]) or '0') then return -
 redis.call('SET', KEYS[2], ARGV[1])
 if ARGV[2] then redis.call('SET', KEYS[1], ARGV[2]) end
 return tonumber(redis.call('GET', KEYS[1]) or '0')""")
+NOTE_NUMBER = script("""
+redis.call('SET', KEYS[2], ARGV[1])
+return redis.call('SET', KEYS[1], ARGV[2])""")
+COMPARE_WRONG = script("""
+return tonumber(ARGV[1]) <= tonumber(redis.call('GET', KEYS[2])) and redis.call('SET', KEYS[1], ARGV[2])""")
 TAKE_ONE = script("""
 redis.call('SADD', KEYS[2], ARGV[1])
 return tonumber(redis.call('GET', KEYS[1]) or '0') > 0 and redis.call('DECR', KEYS[1]) + 1""")
@@ -241,6 +246,37 @@ class Functions(Renewed, ByFunctions):
     """Functions at the server take the lock, renew it and free it."""
     def extend(self): return self.call("renew", LEASE * 1000)
 
+class PopsAndPolls(Right):
+    """A release pushes a signal, and waiters pop it, or ask again after a second."""
+    wait_for = 1
+
+    def wait(self):
+        end = time.monotonic() + self.patience
+        while not self.acquire():
+            if time.monotonic() > end: return False
+            redis.blpop(SIGNAL, self.wait_for)
+        return True
+
+    def release(self):
+        if DELETE([self.key], [self.token]): redis.pipeline().delete(SIGNAL).rpush(SIGNAL, 1).execute()
+
+class Majority(Right):
+    """Two of three keys are the lock."""
+    keys, enough = [f"{LOCK}:{n}" for n in range(3)], 2
+
+    def acquire(self):
+        got = [redis.set(key, self.token, nx=True, px=LEASE * 1000) for key in random.sample(self.keys, len(self.keys))]
+        return got.count(True) >= self.enough or self.release()
+
+    def release(self):
+        for key in self.keys: DELETE([key], [self.token])
+
+class Unavailable(Right):
+    """It answers 503 if the Redis fails: it does not know whether it sold."""
+    def order(self):
+        try: return super().order()
+        except redispy.RedisError: return 503
+
 class Buyers(Right):
     """No lock: one script takes a unit, and notes who asked for one."""
     def order(self): return 200 if TAKE_ONE([STOCK, BUYERS], [self.customer]) else 409
@@ -250,6 +286,15 @@ class LockFreeGauge(Gauge, LockFree):
 
 class DelWithoutLook(Right):  # the release deletes the key, whoever has it
     def release(self): redis.delete(self.key)
+
+class LookThenDel(Right):  # the lock may end between the look and the DEL, and be another's
+    def release(self):
+        if redis.get(self.key) == self.token.encode(): redis.delete(self.key)
+
+class ReleasesTwice(Right):  # the clean-up deletes the key again, whoever has it by then
+    def release(self):
+        super().release()
+        redis.delete(self.key)
 
 class SetnxExpire(Right):  # a crash between the two commands leaves a lock for ever
     def acquire(self): return redis.setnx(self.key, self.token) and redis.expire(self.key, LEASE)
@@ -316,6 +361,12 @@ class PerInstance(Slowly):  # each instance has a lock of its own
 class NoTtl(Right):  # a crash leaves the lock for ever
     def acquire(self): return redis.set(self.key, self.token, nx=True)
 
+class ShortLease(Right):  # a plain sale takes three times as long as the lease
+    def acquire(self): return redis.set(self.key, self.token, nx=True, px=50)
+    def write(self, left):
+        time.sleep(0.15)
+        super().write(left)
+
 class RenewAfter(Renewed):  # the renewal is not stopped: it goes on for as long as the release has not arrived
     def release(self): Right.release(self)
 
@@ -323,6 +374,9 @@ class RenewsOn(Renewed):  # the renewal goes on for some seconds after a release
     def release(self):
         threading.Timer(3.5, self.over.set).start()
         Right.release(self)
+
+class TooFew(Majority, Slowly):  # two orders can have two of four keys each
+    keys = [f"{LOCK}:{n}" for n in range(4)]
 
 class ReadFirst(Right):  # it looks at the stock before it has the lock
     def order(self):
@@ -373,6 +427,13 @@ class WaitersProlong(Right):  # who finds the lock taken sets its TTL anew, also
 class LateNumber(Fenced):  # the stock hears of a number with the write: what an older one wrote since the read is lost
     def read(self): return int(redis.get(STOCK) or 0)
 
+class Unchecked(LateNumber):  # the stock notes the number, and compares it with none
+    def write(self, left): NOTE_NUMBER([STOCK, SEEN], [self.number, left])
+
+class WrongWay(LateNumber):  # the stock refuses numbers that are newer than the newest, and no older ones
+    def write(self, left):
+        if not COMPARE_WRONG([STOCK, FENCE], [self.number, left]): raise Lost
+
 class Counter(DelWithoutLook):  # whoever counts to one has the lock; those who wait count on
     def acquire(self): return redis.incr(self.key) == 1 and redis.pexpire(self.key, LEASE * 1000)
 
@@ -410,6 +471,9 @@ class Hasty(Sleeper):  # it gives up an acquire whose reply comes late, and tell
         if time.monotonic() - asked < 0.35: return got
         DELETE([self.key], [self.token])
 
+class Popper(PopsAndPolls):  # a waiter pops without a timeout: a holder that dies pushes nothing
+    wait_for = 0
+
 class SharedHash(Right):  # a field of a hash has no TTL
     start, locks, field = (lambda: redis.hset(LOCKS, "made", 1)), LOCKS, "10000"
 
@@ -437,6 +501,36 @@ class TokenList(Right):  # nor has a token that whoever has it puts back
 
     def wait(self): return redis.blpop(TOKENS, self.patience)
     def release(self): redis.rpush(TOKENS, "token")
+
+class AnswersFirst(Right):  # the unit is taken after the answer
+    def order(self):
+        if not self.wait(): return self.give_up()
+        left = self.read()
+        threading.Timer(0.03, self.finish, [left]).start()
+        return 200 if left > 0 else 409
+
+    def finish(self, left):
+        if left > 0: self.write(left - 1)
+        self.release()
+
+class Crashes(Right):  # the process ends by an exception
+    def order(self):
+        try: return super().order()
+        except redispy.RedisError: os._exit(1)
+
+class SharedWatch(LockFree):  # orders share a connection: an EXEC ends the watch of them all
+    one = redispy.Redis(connection_pool=redispy.BlockingConnectionPool.from_url(
+        os.environ["REDIS_URL"], max_connections=1, socket_timeout=5))
+
+    def order(self):
+        while True:
+            self.one.execute_command("WATCH", STOCK)
+            left = int(self.one.get(STOCK) or 0)
+            time.sleep(0.005)
+            if left < 1: return 409
+            try: return self.one.pipeline().set(STOCK, left - 1).execute() and 200
+            except redispy.WatchError as error:
+                if error.__context__: raise
 
 class NoLock(Slowly):  # read, write
     def order(self): return self.sell()
