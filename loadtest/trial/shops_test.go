@@ -119,8 +119,8 @@ var shops = []shop{
 var elsewhere = map[string][]string{
 	"lock-free": nil, "buyers": nil, "lock-free-gauge": nil, "no-lock": nil, "no-lock-copies": nil,
 	"per-customer": nil, "per-instance": nil, "shared-watch": nil,
-	"majority": {"lock:10000:0", "lock:10000:1", "lock:10000:2"},
-	"too-few":  {"lock:10000:0", "lock:10000:1", "lock:10000:2", "lock:10000:3"},
+	"majority":  {"lock:10000:0", "lock:10000:1", "lock:10000:2"},
+	"too-few":   {"lock:10000:0", "lock:10000:1", "lock:10000:2", "lock:10000:3"},
 	"database1": {"lock:10000 of database 1"}, "shared-hash": {"locks[10000]"}, "gauge-field": {"locks[10000]"},
 	"beside-stock": {"shelf[lock]"}, "token-list": {"tokens:10000"},
 }
