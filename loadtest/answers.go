@@ -299,7 +299,7 @@ func (r *answersReader) notAsked(f *history.Finding) string {
 }
 
 // memberless names the member that a verdict needs and that no answer had. It is empty if one had it.
-func memberless(v history.Verdict, cells ...*history.Cell) string {
+func memberless(v history.Verdict, c *history.Cell) string {
 	name, has := "lease", func(op history.Op) bool { return op.Lease != nil }
 	switch v {
 	case history.OwnRelease:
@@ -307,10 +307,8 @@ func memberless(v history.Verdict, cells ...*history.Cell) string {
 	case history.Fence:
 		name, has = "lease.fence", func(op history.Op) bool { return op.Lease != nil && op.Lease.Fence != 0 }
 	}
-	for _, c := range cells {
-		if slices.ContainsFunc(c.Ops, has) {
-			return ""
-		}
+	if slices.ContainsFunc(c.Ops, has) {
+		return ""
 	}
 	return "no answer had the member " + name
 }

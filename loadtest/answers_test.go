@@ -146,6 +146,7 @@ func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 		},
 		"nothing sold": {[][]string{{noAnswer}}, "", couldNotRun, `stock +unknown`},
 		"no leases":    {[][]string{{sold1}}, "", asExpected, `exclusion +not asked +no answer had the member lease\n`},
+		"no commands":  {[][]string{{sold1}}, "", asExpected, `own-release +not asked +no answer had the member trace\n`},
 		"no units": {[][]string{{strings.Replace(sold1, `"units":[1],`, "", 1)}}, "", couldNotRun,
 			`stock +unknown .*: 200, but without the member units\n`},
 		"leases": {leases(2, 3), "", asExpected, `exclusion +ok +2 of 2 leases\n`},

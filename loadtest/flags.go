@@ -25,7 +25,6 @@ type commands struct {
 	Report  reportFlags      `cmd:"" help:"Write the report of a run, one HTML file."`
 	List    listFlags        `cmd:"" help:"Print the scenarios; with names, what is expected of rungs in them, and why: list v4 pause, or list all."`
 	Replay  replayFlags      `cmd:"" help:"Replay a trace of the explorer on real processes, command by command, and judge the result: docs/explore.md."`
-	Judge   judgeFlags       `cmd:"" help:"Put a running service through everything that needs no injected fault, and judge it without expectations."`
 	Try     tryFlags         `cmd:"" help:"Put your own shop on trial: any command line that listens on $PORT and uses the Redis at $REDIS_URL. Faults are placed between its commands, and each is judged: docs/try.md."`
 	Stage   stageFlags       `cmd:"" help:"Show a class what a lock does, on a projector and on phones: the class predicts, buys, and watches the lock break: docs/teaching.md."`
 	Version kong.VersionFlag `help:"Print version, commit, Go and platform, and exit."`
@@ -53,7 +52,6 @@ Examples:
   loadtest report out --svg picture.svg --cell "pause v4"
   loadtest list v4 pause
   loadtest replay v3:aaaa.expiry.ba --expect own-release
-  loadtest judge http://127.0.0.1:5000 http://127.0.0.1:5010
   loadtest try -- python3 examples/shop.py
   loadtest stage --lan
 
@@ -65,7 +63,7 @@ was not measured: the client or the machine was too slow for it, or one of its v
 "go run" turns every code but 0 into 1.
 With try: 0 no defect in what was asked; 1 a defect; 2 no defect, but a cell was not measured, as the machine was busy
 with something else even when the cell was played once more, alone; or nothing could be measured.
-With judge and audit --answers: 0 nothing is BROKEN; 1 something is; 2 a verdict is unknown, or it could not judge.`
+With audit --answers: 0 nothing is BROKEN; 1 something is; 2 a verdict is unknown, or it could not judge.`
 
 // parse parses the command line. It returns no command if there is nothing left to do, as after --help.
 func parse(args []string, stdout, stderr io.Writer) (c *commands, chosen command, err error) {

@@ -54,8 +54,8 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 		{"--targets http://127.0.0.1:1,http://127.0.0.1:1/", "--targets: http://127.0.0.1:1 is named twice: name each"},
 		{"--targets localhost:5000",
 			`--targets: "localhost:5000" is not a URL such as http://127.0.0.1:5000, did you mean "http://localhost:5000"?`},
-		{"judge http://127.0.0.1:1 5100", `judge: "5100" is not a URL such as http://127.0.0.1:5000` + "\n"},
-		{"judge http://u:20260101@127.0.0.1:5000", "judge: number 1 is not a URL such as"},
+		{"--targets http://127.0.0.1:1,5100", `--targets: "5100" is not a URL such as http://127.0.0.1:5000` + "\n"},
+		{"--targets http://u:20260101@127.0.0.1:5000", "--targets: number 1 is not a URL such as"},
 		{"--backend memcached", `--backend: "memcached" is neither auto, embedded, redis-server nor a URL such as`},
 		{"--backend redis-sever", `did you mean "redis-server"?`},
 		{"--backend embed", `did you mean "embedded"?`},
@@ -266,8 +266,19 @@ func TestTargets(t *testing.T) {
 			}
 			_, err := os.Stat(filepath.Join(dir, "porcupine", "one-instance-v4.html"))
 			assert.Equal(t, c.shop == twice, err == nil, "a page of Porcupine")
+			assert.Empty(t, c.shop.products(), "it takes its products away again")
 		})
 	}
+}
+
+// The contract says of a service that removes nothing: what was put there stays. Its verdicts count all the same.
+func TestTargetsThatRemoveNothing(t *testing.T) {
+	t.Parallel()
+	shop := bigShop()
+	shop.without = []string{"DELETE /locks/{product}", "DELETE /stock/{product}"}
+	code, stdout, stderr := loadtest(t, "--targets", shop.serve(t), "--rungs", "v4", "--scenarios", "one-instance")
+	assert.Equal(t, asExpected, code, stdout+stderr)
+	assert.Contains(t, stderr, "keys may be left on the backend: DELETE ")
 }
 
 func TestAnOpenLoopSendsAllToo(t *testing.T) {

@@ -68,7 +68,7 @@ func (f *play) carryOut(steps func(*play)) (err error) {
 }
 
 // runFault injects the scenario's faults, sends the probes, and waits for all orders that are still under way.
-func (r *Runner) runFault(ctx context.Context, c *history.Cell, spec catalog.Spec, steps func(*play)) error {
+func (r *Runner) runFault(ctx context.Context, c *history.Cell, spec catalog.Spec) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	f := &play{
@@ -76,7 +76,7 @@ func (r *Runner) runFault(ctx context.Context, c *history.Cell, spec catalog.Spe
 	}
 	defer f.measure(time.Now())
 	err := f.carryOut(func(f *play) {
-		steps(f)
+		injectionOf(spec.Scenario.Name)(f)
 		f.must(r.Probe(inner, c, f.probes, f.nested))
 		for _, o := range f.orders {
 			o.waitAnswered()

@@ -59,13 +59,6 @@ type Runner struct {
 // Run runs one cell, from filling the shelf to the verdicts, on the instances at these URLs. An error means that the
 // cell could not be run. A rung that does not hold is a finding, not an error.
 func (r *Runner) Run(ctx context.Context, spec catalog.Spec, product string, urls []string) (*history.Cell, error) {
-	return r.run(ctx, spec, product, urls, injectionOf(spec.Scenario.Name))
-}
-
-// run is Run with the steps of the scenario's fault.
-func (r *Runner) run(
-	ctx context.Context, spec catalog.Spec, product string, urls []string, steps func(*play),
-) (*history.Cell, error) {
 	if spec.Scenario.Fault() {
 		with := *r
 		r, with.Load = &with, faultLoad
@@ -75,7 +68,7 @@ func (r *Runner) run(
 	c := spec.NewCell(product)
 	c.Initial, c.TTL, c.Longer, c.Start = r.Load.Stock, r.Load.TTL, spec.Patience(), time.Now()
 	c.Limit = limit(spec.Scenario, r.Load.TTL, r.slack())
-	return c, r.Play(ctx, c, urls, func(ctx context.Context) error { return r.runLoad(ctx, c, spec, steps) })
+	return c, r.Play(ctx, c, urls, func(ctx context.Context) error { return r.runLoad(ctx, c, spec) })
 }
 
 // Play runs a cell whose orders are sent by play: it fills the shelf before, and judges the cell afterwards.
@@ -106,11 +99,11 @@ func (r *Runner) Send(ctx context.Context, c *history.Cell, to int, id string, w
 
 // runLoad runs the crowd, or injects the faults. A fault that did not happen does not end the run: it is a surprise of
 // its cell.
-func (r *Runner) runLoad(ctx context.Context, c *history.Cell, spec catalog.Spec, steps func(*play)) error {
+func (r *Runner) runLoad(ctx context.Context, c *history.Cell, spec catalog.Spec) error {
 	if !spec.Scenario.Fault() {
 		return r.burst(ctx, c)
 	}
-	err := r.runFault(ctx, c, spec, steps)
+	err := r.runFault(ctx, c, spec)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
