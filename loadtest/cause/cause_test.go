@@ -117,9 +117,6 @@ func TestCausesOfBrokenCells(t *testing.T) {
 		f.order("anna", atA, history.Sold, 0, 3000, append([]history.Command{acquire(10), read(20)}, annas...)...)
 		f.order("bert", atB, history.Sold, 50, 3000, append([]history.Command{acquire(2050), read(2060)}, berts...)...)
 	}
-	refused := func(n int) history.Command {
-		return usually(command(n, history.EffectRefused, "eval"), history.EffectWrote)
-	}
 	for _, one := range []struct {
 		fault, letters string
 		want           cause
@@ -236,7 +233,8 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			fenced(f, []history.Command{writes(2100)}, []history.Command{writes(2080)})
 		}},
 		{"pause", "SE", fenceBackwards, "", func(f *forgery) {
-			fenced(f, []history.Command{writes(2100)}, []history.Command{writes(2080), refused(2110)})
+			compares := with(writes(2100), func(w *history.Carried) { w.Compared = true })
+			fenced(f, []history.Command{compares}, []history.Command{writes(2080)})
 		}},
 		{"two-instances", "SE", tooFewKeys, "", func(f *forgery) {
 			f.Facts.Locks = []string{lockKey, "lock 2", "lock 3"}

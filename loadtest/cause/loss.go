@@ -134,27 +134,24 @@ func (r *record) ofFence(f history.Finding) cause {
 	if x < 0 {
 		return fenceLate
 	}
-	wrote := func(i int) (at history.Instant, refused bool) {
-		at = history.Never
-		for j := range r.Ops[i].Trace {
-			switch cmd := &r.Ops[i].Trace[j]; {
-			case sold(cmd):
-				at = cmd.At
-			case cmd.RefusedByStock(), cmd.Usually(history.EffectWrote) && !cmd.Wrote() && cmd.End.Known():
-				refused = true
-			}
-		}
-		return at, refused
-	}
-	older, _ := wrote(x)
-	newer, refused := wrote(y)
+	older, newer := writeOf(&r.Ops[x]), writeOf(&r.Ops[y])
 	switch {
-	case refused && older.Known():
+	case older == nil || newer == nil || older.At < newer.At:
+		return fenceLate
+	case older.Wire != nil && older.Wire.Compared:
 		return fenceBackwards
-	case older.Known() && newer.Known() && older > newer:
-		return fenceUnchecked
 	}
-	return fenceLate
+	return fenceUnchecked
+}
+
+// writeOf returns the last command by which an order wrote the stock, nil if it did not.
+func writeOf(op *history.Op) (last *history.Command) {
+	for i := range op.Trace {
+		if cmd := &op.Trace[i]; sold(cmd) {
+			last = cmd
+		}
+	}
+	return last
 }
 
 // ofAcquire says how the acquire of every sale lets two orders in.

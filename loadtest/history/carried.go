@@ -15,7 +15,8 @@ type Carried struct {
 	Was   string   `json:"was,omitempty"`
 	Is    string   `json:"is,omitempty"`
 	Named []string `json:"named,omitempty"`
-	// Compared means that the command read the lock before it wrote it, in one step.
+	// Compared means that the command read the lock before it wrote it, in one step; or anything, before it wrote the
+	// stock.
 	Compared bool `json:"compared,omitempty"`
 }
 

@@ -39,6 +39,7 @@ func (b *bench) learnLocks() (err error) {
 		}
 	}
 	b.findLocks(sales, keys)
+	b.findShortLease(sales, keys)
 	if i := slices.IndexFunc(keys, func(l wire.Lock) bool { return l.Rest.Opaque }); i >= 0 && len(p.locks) == 0 {
 		return fmt.Errorf("%w: %s has more than 64 KB, or is a stream, and a lock in it would not be seen: start the shop "+
 			"with a smaller one", errShop, keys[i].String())
@@ -105,6 +106,46 @@ func (b *bench) findLocks(sales []*sale, keys []wire.Lock) {
 	case sales[0].own && sales[1].own && sales[2].own:
 		p.Apart = "order"
 	}
+}
+
+// findShortLease finds a lock whose lease ends within a plain sale, so that no sale changes it back: a key that each of
+// them made before it wrote the stock, and that keeps another order out. A cache keeps none out.
+func (b *bench) findShortLease(sales []*sale, keys []wire.Lock) {
+	p := b.passport
+	if len(p.locks) > 0 || p.Apart != "" {
+		return
+	}
+	for _, key := range keys {
+		if key.Rest.Exists() {
+			continue
+		}
+		made := []*wire.KeyState{sales[0].makes(&key), sales[1].makes(&key), sales[2].makes(&key)}
+		if slices.Contains(made, nil) {
+			continue
+		}
+		if made[0].Kind == "string" {
+			key.Parts = []string{""}
+		}
+		p.held = map[wire.Key]wire.KeyState{key.Key: *made[2]}
+		if p.setLocks([]wire.Lock{key}); b.keepsOut(p.locks) {
+			return
+		}
+		p.setLocks(nil)
+	}
+}
+
+// makes returns what a sale made of a key that was not there, with a TTL, before it wrote the stock; nil if it did not.
+func (s *sale) makes(key *wire.Lock) *wire.KeyState {
+	for _, c := range s.commands {
+		before, after, looked := s.looker.States(c.cmd, key.Key)
+		switch {
+		case looked && !before.Exists() && after.Exists() && !after.Ends.IsZero():
+			return &after
+		case writesStock(c):
+			return nil
+		}
+	}
+	return nil
 }
 
 func common(x, y []string) []string {

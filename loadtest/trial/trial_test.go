@@ -64,14 +64,14 @@ func agrees(t *testing.T, c *history.Cell) (said int) {
 		}
 		for _, l := range line.Locks {
 			taken, freed := l.HolderAt(at(from)), l.HolderAt(at(to))
-			own := l.TenureOf(i, at(to))
+			own := l.TenureOf(i, at(max(from, to)))
 			if !taken.Known || own == nil {
 				continue
 			}
 			said++
 			assert.True(t, taken.Tenure != nil && taken.Tenure.Order == i, "%s: %s has just acquired", c.Scenario, op.Order)
-			lost := own.Lost() && own.Since <= at(to)
-			assert.True(t, lost || !freed.Known || freed.Tenure != nil && freed.Tenure.Order == i,
+			lost := own.Lost() && own.Since <= at(max(from, to))
+			assert.True(t, to == 0 || lost || !freed.Known || freed.Tenure != nil && freed.Tenure.Order == i,
 				"%s: %s is about to release", c.Scenario, op.Order)
 		}
 	}
@@ -107,7 +107,9 @@ func TestTrialsOfShops(t *testing.T) {
 				if c.NotAsked == nil {
 					asked++
 				}
-				said += agrees(t, c)
+				if said += agrees(t, c); c.Scenario == plain && !strings.Contains(s.cell, plain) {
+					continue
+				}
 				if s.code == 0 {
 					assert.Nil(t, c.Defect, "%s of %s", c.Scenario, p)
 					if c.Scenario == "slow-work" && c.NotAsked == nil {
@@ -119,8 +121,7 @@ func TestTrialsOfShops(t *testing.T) {
 				}
 			}
 			assert.NotZero(t, asked)
-			crowds := s.cell == "two-instances" // where nobody looks
-			assert.True(t, said > 0 || crowds || s.file != inPython || len(p.Locks) == 0, "no order said that it held the lock")
+			assert.True(t, said > 0 || s.file != inPython || len(p.Locks) == 0, "no order said that it held the lock")
 		})
 	}
 }

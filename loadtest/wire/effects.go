@@ -19,7 +19,7 @@ type keyEffect struct {
 	effect   history.Effect
 	stepped  bool // it counted on, or back
 	expired  bool // the lock's TTL was over between the look before and the command
-	compared bool // the command read the lock before it wrote it
+	compared bool // the command read the lock before it wrote it; or anything, before it wrote the stock
 }
 
 // withEffects returns a command once for each of its effects, with the key that it is on. The lock's values are those
@@ -100,7 +100,7 @@ type execution struct {
 
 func (l *Looker) effects(c *execution, before, after map[Key]KeyState) (all []keyEffect) {
 	if effect := l.onStock(c, before, after); effect != history.EffectNothing {
-		all = append(all, keyEffect{key: l.stock.Key, effect: effect})
+		all = append(all, keyEffect{key: l.stock.Key, effect: effect, compared: l.table.readsBefore(c, l.stock.key())})
 	}
 	for i := range l.locks {
 		lock := &l.locks[i]
@@ -110,6 +110,21 @@ func (l *Looker) effects(c *execution, before, after map[Key]KeyState) (all []ke
 		}
 	}
 	return all
+}
+
+// readsBefore reports whether a command reads anything before it writes a key.
+func (t table) readsBefore(c *execution, key Key) bool {
+	read := false
+	for _, one := range c.lines {
+		switch {
+		case isScriptCall(one.args):
+		case !t.has(one.args, "write"):
+			read = true
+		case one.db == key.DB && slices.Contains(t.keys(one.args), key.Name):
+			return read
+		}
+	}
+	return false
 }
 
 // onStock returns the effect on the stock. A write may have left it as it was.

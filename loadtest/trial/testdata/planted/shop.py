@@ -81,7 +81,7 @@ class Right:
 
     def order(self):
         if not self.wait(): return self.give_up()
-        self.taken = time.time()
+        self.taken = self.taken or time.time()
         try: return self.sell()
         finally:
             self.freed = time.time()
@@ -92,6 +92,7 @@ class Right:
         while not self.acquire():
             if time.monotonic() > end: return False
             time.sleep(POLL)
+        self.taken = time.time()
         return True
 
     def sell(self):
@@ -372,7 +373,7 @@ class RenewAfter(Renewed):  # the renewal is not stopped: it goes on for as long
 
 class RenewsOn(Renewed):  # the renewal goes on for some seconds after a release that has not arrived
     def release(self):
-        threading.Timer(3.5, self.over.set).start()
+        threading.Timer(4.5, self.over.set).start()
         Right.release(self)
 
 class TooFew(Majority, Slowly):  # two orders can have two of four keys each
