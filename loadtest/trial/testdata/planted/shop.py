@@ -373,7 +373,7 @@ class RenewAfter(Renewed):  # the renewal is not stopped: it goes on for as long
 
 class RenewsOn(Renewed):  # the renewal goes on for some seconds after a release that has not arrived
     def release(self):
-        threading.Timer(4.5, self.over.set).start()
+        threading.Timer(4.0, self.over.set).start()
         Right.release(self)
 
 class TooFew(Majority, Slowly):  # two orders can have two of four keys each
