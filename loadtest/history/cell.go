@@ -118,8 +118,14 @@ type Defect struct {
 	Shown  string `json:"shown"` // the orders, and what they did
 }
 
-// String returns the cause, and what shows it.
-func (d *Defect) String() string { return d.Cause + ": " + d.Shown }
+// String returns the cause, what shows it, and what to do.
+func (d *Defect) String() string {
+	text := d.Cause + ": " + d.Shown
+	if d.Remedy != "" {
+		text += "; " + d.Remedy
+	}
+	return text
+}
 
 // An Instance is one stockapi process that the cell used. Equal clock ids mean the same clock.
 type Instance struct {
