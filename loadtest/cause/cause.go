@@ -169,7 +169,7 @@ func (r *record) ofPlainSale(lost string) *history.Defect {
 	case !strings.Contains(lost, "S") || len(f.Locks) > 0:
 	case f.Watches:
 		return sharedWatch.defect("%s", shown)
-	case !f.LockFree:
+	default: // a DECR depends on what is there, and whether it is sent may not
 		return noLock.defect("%s", shown)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package cause
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -85,7 +86,7 @@ func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 		if seen := newRecord(f.Cell).ownDefect(); want == "" {
 			assert.Nil(t, seen)
 		} else if assert.NotNil(t, seen, want) {
-			assert.Equal(t, want, seen.String())
+			assert.Equal(t, want, seen.Cause+": "+seen.Shown)
 		}
 	}
 }
@@ -265,6 +266,23 @@ func TestCausesOfBrokenCells(t *testing.T) {
 		{"two-instances", "S", noLock, "", func(f *forgery) {
 			f.Facts.Locks = nil
 			crowd(f)
+		}},
+		{"two-instances", "S", noLock, "", func(f *forgery) { // it reads the stock, and then sends a DECR
+			f.Facts.Locks, f.Facts.LockFree = nil, true
+			crowd(f)
+		}},
+		{"crash 2", "", answeredEarly, "", func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 25, acquire(10), read(20))
+			f.killed(30)
+		}},
+		{"late-release 1", "S", readEarly, "", func(f *forgery) { // what it reads under the lock it only looks at
+			reads := func(n, left int) history.Command {
+				c := read(n)
+				c.Reply = fmt.Sprintf("%q", fmt.Sprint(left))
+				return c
+			}
+			f.order("anna", atA, history.Sold, 0, 90, reads(5, 10), acquire(10), reads(20, 10), writes(30), release(40))
+			f.order("bert", atB, history.Sold, 0, 90, reads(6, 10), acquire(50), reads(60, 9), writes(70), release(80))
 		}},
 		{"two-instances", "S", sharedWatch, "", func(f *forgery) {
 			f.Facts.Locks, f.Facts.LockFree, f.Facts.Watches = nil, true, true

@@ -117,15 +117,37 @@ func (r *record) ofStock(f history.Finding) (c cause, found bool) {
 	if r.Finding(history.Stock).Result != history.Broken {
 		return c, false
 	}
+	x, y, _ := r.rivals(f)
 	switch {
 	case r.facts.Fence:
 		return r.ofFence(f), true
+	case x >= 0 && (r.wroteOther(x) || r.wroteOther(y)):
+		return readEarly, true
 	case r.facts.ReadsEarly:
 		return readEarly, true
 	case r.facts.ReadsNever && !r.facts.LockFree:
 		return wroteUnread, true
 	}
 	return c, false
+}
+
+// wroteOther reports whether an order that read the stock under its lock, and before it, took the unit that it had read
+// before.
+func (r *record) wroteOther(order int) bool {
+	op := &r.Ops[order]
+	taken, early, under := tookAt(op), -1, -1 // what it read before it took the lock, and after that
+	for i := range op.Trace {
+		cmd := &op.Trace[i]
+		n, err := numberIn(cmd.Reply)
+		switch {
+		case !cmd.ReadsStock() || err != nil:
+		case cmd.At < taken:
+			early = n
+		default:
+			under = n
+		}
+	}
+	return len(op.Units) > 0 && int64(early) == op.Units[0] && under >= 0 && under != early
 }
 
 // ofFence says why a fence did not help. A late write is refused only once the stock knows a newer token.
@@ -165,6 +187,8 @@ func (r *record) ofAcquire(history.Finding) (c cause, found bool) {
 		return oneForInstance, true
 	case len(r.facts.Locks) > 1 && r.Finding(history.Exclusion).Result == history.NotApplicable:
 		return tooFewKeys, true // a crowd, of whose locks nobody knows; a majority lets one in
+	case r.facts.ReadsTwice:
+		return readEarly, true
 	}
 	return c, false
 }

@@ -44,7 +44,7 @@ func (c *course) next(cmd *history.Command) *history.Defect {
 	switch {
 	case took(cmd):
 		return c.acquire(cmd, name)
-	case cmd.Acquires():
+	case cmd.Acquires() && cmd.Heard().Known():
 		c.tried = cmd.At
 	case cmd.Releases() && !c.asked && !c.facts.Name && !c.isCovered(cmd.At-1):
 		return releasedUnheld.defect("%s's %s removed %s", name, cmd.Cmd, cmd.Key)
@@ -137,8 +137,14 @@ func (r *record) lock(cmd *history.Command) *history.Lock {
 // sale yet. Of several open orders of an instance it is not known whose a late write is.
 func (r *record) ofAnswer(op *history.Op) *history.Defect {
 	const accepted = 202
-	i := slices.IndexFunc(op.Trace, func(cmd history.Command) bool { return sold(&cmd) })
-	if i < 0 || op.Outcome != history.Sold || op.Status == accepted || !op.Done.Known() || op.Trace[i].Came() <= op.Done {
+	i := slices.IndexFunc(op.Trace, func(cmd history.Command) bool { return cmd.WritesStock() })
+	died := r.DiedAt(op.Instance)
+	switch {
+	case op.Outcome != history.Sold || op.Status == accepted || !op.Done.Known():
+		return nil
+	case i < 0 && op.Phase == history.Buy && len(op.Trace) > 0 && died.Known() && op.Done < died:
+		return answeredEarly.defect("%s was answered, and its instance killed before the write of the stock", r.name(op))
+	case i < 0 || op.Trace[i].Came() <= op.Done:
 		return nil
 	}
 	came := op.Trace[i].Came()

@@ -2,6 +2,7 @@ package cause
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -37,10 +38,15 @@ func (r *record) sleptOn(op *history.Op) string {
 		if how == history.NoEnd || !free || freed < op.Sent || cmd.Came()-freed < long+r.stalled {
 			return ""
 		}
+		tried := false
 		for j := range op.Trace[:i] {
 			if op.Trace[j].Came() > freed { // it was busy with something else, or polled
 				return ""
 			}
+			tried = tried || asks(&op.Trace[j])
+		}
+		if !tried {
+			return ""
 		}
 		return r.name(op) + " slept on for " + since(freed, cmd.Came()) + " though the lock was free"
 	}
@@ -55,7 +61,7 @@ func (r *record) soldNothing(op *history.Op) string {
 	held, found := false, false
 	for i := range op.Trace {
 		cmd := &op.Trace[i]
-		n, err := strconv.Atoi(cmd.Reply)
+		n, err := numberIn(cmd.Reply)
 		switch {
 		case took(cmd) && cmd.Heard().Known():
 			held = true
@@ -70,6 +76,9 @@ func (r *record) soldNothing(op *history.Op) string {
 	}
 	return r.name(op) + " held the lock, found stock and sold nothing"
 }
+
+// numberIn returns the number that a reply is, as text or not.
+func numberIn(reply string) (int, error) { return strconv.Atoi(strings.Trim(reply, `"`)) }
 
 // isFaulted reports whether a fault happened to an order, or to its instance while it was open.
 func (r *record) isFaulted(op *history.Op) bool {

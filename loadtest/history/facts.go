@@ -31,6 +31,7 @@ type Facts struct {
 	Watches    bool          `json:"watches,omitempty"`     // the stock is written in a transaction that watches it
 	Overwrites bool          `json:"overwrites,omitempty"`  // the acquire does not check that the lock is free
 	ReadsEarly bool          `json:"reads_early,omitempty"` // the stock is read before the lock is held, and not under it
+	ReadsTwice bool          `json:"reads_twice,omitempty"` // it is read before the lock is held, and under it
 	ReadsNever bool          `json:"reads_never,omitempty"` // the stock is written and never read
 }
 

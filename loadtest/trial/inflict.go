@@ -170,6 +170,11 @@ func (b *bench) caught(t *trap, o *order) string {
 	case <-t.sprung:
 		return ""
 	case <-o.done:
+	}
+	select {
+	case <-t.sprung: // what an order sends after its answer is its own
+		return ""
+	case <-time.After(aMoment):
 		return "the order ended without the command at which the fault was to happen"
 	}
 }

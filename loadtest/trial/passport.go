@@ -140,6 +140,7 @@ func (p *Passport) aheadOf(s *step) (n int) {
 func (p *Passport) tellReading() {
 	before := p.beforeWrite()
 	isRead := func(s step) bool { return s.has((*history.Command).ReadsStock) }
+	p.ReadsTwice = before != nil && isRead(*before) && p.comesEarly(before)
 	unread := len(p.Locks) > 0 && before != nil && !isRead(*before)
 	p.ReadsEarly = unread && slices.ContainsFunc(p.steps, isRead)
 	p.ReadsNever = unread && !p.ReadsEarly
