@@ -64,7 +64,7 @@ func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 				release(700))
 			f.order("fritz", atB, history.Sold, 910, 990, acquire(920), release(930), acquire(940), writes(950),
 				release(960))
-			f.order("gustav", atA, history.Busy, 1000, 7000, tried(1010)) // somebody has the lock
+			f.order("gustav", atA, history.Busy, 1000, 7000, tried(1010))     // somebody has the lock
 			f.order("heinz", atB, history.Sold, 1000, 6500, acquire(1005), leaves(6010, 8), release(6020))
 			// It has sold, and asks for a long time whether it has released the lock.
 			f.order("heike", atA, history.Unknown, 6600, 8900, acquire(6610), leaves(6620, 7), release(6630))
@@ -505,6 +505,16 @@ func TestSalesWithoutALock(t *testing.T) {
 	handed := unlocked(f)
 	handed.Trace = append(handed.Trace, release(190))
 	assert.Nil(t, f.judge("one-instance").Defect)
+}
+
+// An order that did not hear that the lock is taken waits for its client, and not for the lock.
+func TestOrdersThatWaitForAReply(t *testing.T) {
+	f := forge()
+	f.order("anna", atA, history.Busy, 0, 5000, lost(tried(10)))
+	f.order("bert", atB, history.Sold, 0, 600, acquire(5), read(20), writes(30), release(530))
+	assert.Nil(t, newRecord(f.Cell).ownDefect())
+	f.Ops[0].Trace[0].Wire.Heard = ms(11)
+	assert.NotNil(t, newRecord(f.Cell).ownDefect())
 }
 
 // Commands that several orders may have sent are no defect's evidence: a lock is not known to be free that one of them

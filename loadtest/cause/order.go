@@ -186,8 +186,8 @@ func waits(op *history.Op) (waits bool) {
 			return false
 		case took(cmd) && cmd.Heard().Known():
 			waits = false
-		case cmd.Acquires(), cmd.Releases():
-			waits = true
+		case cmd.Acquires(), cmd.Releases(): // one that did not hear that the lock is taken waits for its client
+			waits = took(cmd) || cmd.Releases() || cmd.Heard().Known()
 		}
 	}
 	return waits

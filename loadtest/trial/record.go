@@ -174,9 +174,11 @@ func resolve(commands []observation) {
 }
 
 // attribute adds the commands of an instance to those of their orders. One that asks for no lock is that order's whose
-// token it names, such as a late renewal.
+// token it names, such as a late renewal; or that of the open order which holds the lock, as an order that waits for it
+// neither writes the stock nor releases anything.
 func (b *bench) attribute(at int, commands []observation, record map[*order][]observation) {
 	tokens, alone := map[string]*order{}, map[*order]bool{}
+	var holder *order
 	for _, c := range commands {
 		o := b.openAt(at, c.Came)
 		if o == nil {
@@ -192,10 +194,18 @@ func (b *bench) attribute(at int, commands []observation, record map[*order][]ob
 		if !alone[o] {
 			o = nil
 		}
+		isHolders := writesStock(c) || c.did((*history.Command).Releases) || c.did((*history.Command).Prolongs)
+		if holder != nil && isHolders && !(isClosed(holder.done) && holder.over.Before(c.Came)) {
+			o = holder
+		}
 		if !c.did((*history.Command).Acquires) && !b.passport.Name {
 			o = ownerOf(c, tokens, o)
 		}
+		if c.did((*history.Command).Releases) {
+			holder = nil
+		}
 		if c.did(acquired) {
+			holder = o
 			for _, arg := range c.values() {
 				if len(arg) >= leastToken && arg != b.shelf().Key && !b.passport.onLock(arg) {
 					tokens[arg] = o

@@ -263,6 +263,22 @@ func TestWhoseACommandIs(t *testing.T) {
 	}
 }
 
+// While another order of its instance waits, what writes the stock and releases the lock is the holder's: a client may
+// send a write again.
+func TestTheHoldersCommands(t *testing.T) {
+	f := forge()
+	f.passport.Name = true
+	anna := f.order("anna", atA, history.Sold, 0, 90)
+	bert := f.order("bert", atA, history.Sold, 20, 200)
+	anna.over = anna.ended
+	record := map[*order][]observation{}
+	f.attribute(atA, []observation{
+		f.acquire(10), f.tried(30), f.write(40), f.write(50), f.release(60), f.acquire(100), f.write(110), f.release(120),
+	}, record)
+	assert.Len(t, record[anna], 4)
+	assert.Len(t, record[bert], 4)
+}
+
 // Which order sold is not known if one of several wrote the stock, and no unit is missing.
 func TestNobodysWritesLeaveTheStockOpen(t *testing.T) {
 	f := forge()
