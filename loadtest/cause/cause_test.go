@@ -64,7 +64,7 @@ func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 				release(700))
 			f.order("fritz", atB, history.Sold, 910, 990, acquire(920), release(930), acquire(940), writes(950),
 				release(960))
-			f.order("gustav", atA, history.Busy, 1000, 7000, tried(1010))     // somebody has the lock
+			f.order("gustav", atA, history.Busy, 1000, 7000, tried(1010)) // somebody has the lock
 			f.order("heinz", atB, history.Sold, 1000, 6500, acquire(1005), leaves(6010, 8), release(6020))
 			// It has sold, and asks for a long time whether it has released the lock.
 			f.order("heike", atA, history.Unknown, 6600, 8900, acquire(6610), leaves(6620, 7), release(6630))

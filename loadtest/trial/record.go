@@ -173,48 +173,70 @@ func resolve(commands []observation) {
 	}
 }
 
-// attribute adds the commands of an instance to those of their orders. One that asks for no lock is that order's whose
-// token it names, such as a late renewal; or that of the open order which holds the lock, as an order that waits for it
-// neither writes the stock nor releases anything.
+// attribute adds the commands of an instance to those of their orders.
 func (b *bench) attribute(at int, commands []observation, record map[*order][]observation) {
-	tokens, alone := map[string]*order{}, map[*order]bool{}
-	var holder *order
+	a := &attribution{bench: b, at: at, record: record, tokens: map[string]*order{}, alone: map[*order]bool{}}
 	for _, c := range commands {
-		o := b.openAt(at, c.Came)
-		if o == nil {
+		if b.openAt(at, c.Came) == nil {
 			continue
 		}
-		if only := b.onlyFree(at, c.Came); only != nil && !b.passport.renewals[b.shape(&c.Seen)] {
-			record[only] = append(record[only], c)
-			continue
-		}
-		if _, known := alone[o]; !known {
-			alone[o] = b.isAlone(o, record)
-		}
-		if !alone[o] {
-			o = nil
-		}
-		isHolders := writesStock(c) || c.did((*history.Command).Releases) || c.did((*history.Command).Prolongs)
-		if holder != nil && isHolders && !(isClosed(holder.done) && holder.over.Before(c.Came)) {
-			o = holder
-		}
-		if !c.did((*history.Command).Acquires) && !b.passport.Name {
-			o = ownerOf(c, tokens, o)
-		}
-		if c.did((*history.Command).Releases) {
-			holder = nil
-		}
-		if c.did(acquired) {
-			holder = o
-			for _, arg := range c.values() {
-				if len(arg) >= leastToken && arg != b.shelf().Key && !b.passport.onLock(arg) {
-					tokens[arg] = o
-				}
-			}
+		o := b.onlyFree(at, c.Came)
+		if o == nil || b.passport.renewals[b.shape(&c.Seen)] {
+			o = a.orderOf(&c)
 		}
 		record[o] = append(record[o], c)
 	}
 }
+
+// An attribution tells whose the commands of an instance are, one after the other.
+type attribution struct {
+	*bench
+	at     int
+	record map[*order][]observation // of those before
+	tokens map[string]*order        // by which orders have acquired the lock
+	holder *order                   // that has acquired it last, and not released it
+	alone  map[*order]bool
+}
+
+// orderOf returns the order that a command belongs to, nil if it may be several orders'. It is the one that was sent
+// last; or whose token the command names, such as a late renewal. What writes the stock, or prolongs or releases the
+// lock, is its holder's, as an order that waits for it does neither.
+func (a *attribution) orderOf(c *observation) *order {
+	o := a.openAt(a.at, c.Came)
+	if _, known := a.alone[o]; !known {
+		a.alone[o] = a.isAlone(o, a.record)
+	}
+	if !a.alone[o] {
+		o = nil
+	}
+	releases := c.did((*history.Command).Releases)
+	if h := a.holder; h != nil && h.isOpen(c.Came) && (releases || writesStock(*c) || c.did((*history.Command).Prolongs)) {
+		o = h
+	}
+	if !c.did((*history.Command).Acquires) && !a.passport.Name {
+		o = ownerOf(*c, a.tokens, o)
+	}
+	if releases {
+		a.holder = nil
+	}
+	if c.did(acquired) {
+		a.acquire(c, o)
+	}
+	return o
+}
+
+// acquire notes that an order has acquired the lock.
+func (a *attribution) acquire(c *observation, o *order) {
+	a.holder = o
+	for _, arg := range c.values() {
+		if len(arg) >= leastToken && arg != a.shelf().Key && !a.passport.onLock(arg) {
+			a.tokens[arg] = o
+		}
+	}
+}
+
+// isOpen reports whether an order had not ended by then.
+func (o *order) isOpen(then time.Time) bool { return !isClosed(o.done) || !o.over.Before(then) }
 
 // openAt returns the order that was sent to an instance last by then, nil if none was.
 func (b *bench) openAt(at int, then time.Time) (last *order) {
