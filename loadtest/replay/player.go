@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/wire"
 )
@@ -28,7 +29,7 @@ type player struct {
 
 // A participant is a client of the trace: its instance, and its order.
 type participant struct {
-	*wire.End
+	*rig.End
 	buy func(ctx context.Context) history.Op
 
 	leave context.CancelFunc // ends its order, as when its caller has gone; nil before the order is sent

@@ -9,9 +9,9 @@ import (
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/client"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/scenario"
 	"stockapi/loadtest/schedule"
-	"stockapi/loadtest/wire"
 )
 
 // A replay holds the servers, wires and instances of one replay.
@@ -22,7 +22,7 @@ type replay struct {
 	times times
 
 	gate    *gate
-	rig     *wire.Rig
+	rig     *rig.Rig
 	stores  []*store // the first keeps the stock, the others the locks
 	clients []*participant
 	client  *client.Client
@@ -35,7 +35,7 @@ func (r *replay) start(ctx context.Context) (err error) {
 	if r.rung.OnNodes() {
 		names = append(names[:1], "1", "2", "3")
 	}
-	r.rig, err = r.Start(ctx, wire.Plan{Gate: r.gate.Gate, Servers: names, Nodes: r.rung.OnNodes(),
+	r.rig, err = r.Start(ctx, rig.Plan{Gate: r.gate.Gate, Servers: names, Nodes: r.rung.OnNodes(),
 		Ends: r.trace.Clients(), Held: held, Retry: r.times.retry, Lost: r.times.lost})
 	for _, one := range r.rig.Stores {
 		r.stores = append(r.stores, &store{one, map[string]string{}})

@@ -11,6 +11,7 @@ import (
 
 	"stockapi/loadtest/client"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/scenario"
 	"stockapi/loadtest/wire"
 )
@@ -42,7 +43,7 @@ type shop struct {
 	cancel context.CancelFunc
 	gate   *wire.Gate
 	held   atomic.Bool // commands wait at the gate, one step at a time
-	rig    *wire.Rig
+	rig    *rig.Rig
 	sites  []*site
 	over   chan struct{} // closed when no more orders come
 	played chan struct{} // closed when all has ended
@@ -61,7 +62,7 @@ type shop struct {
 
 // A site is an instance with its fault, if it has one. The shop's lock guards it.
 type site struct {
-	*wire.End
+	*rig.End
 	state   string          // up, stopped, dead, cut, slow
 	since   time.Time       // when it got into this state
 	faulted bool            // an order has got the round's fault
@@ -82,7 +83,7 @@ type order struct {
 
 // newShop starts the shop of a round, and calls then with the verdicts of the round, or with why there are none.
 func newShop(
-	ctx context.Context, b *wire.Testbed, token string, r *Round, rec *record, then func(*shop, error),
+	ctx context.Context, b *rig.Testbed, token string, r *Round, rec *record, then func(*shop, error),
 ) (*shop, error) {
 	s := &shop{round: r, record: rec, client: client.New(len(animals), token), gate: wire.NewGate(b.Scripts),
 		over: make(chan struct{}), played: make(chan struct{}), sold: map[int64][]*order{}, known: map[int]bool{}}
@@ -118,14 +119,14 @@ func (s *shop) close() {
 }
 
 // start starts the servers, the wires and the instances.
-func (s *shop) start(b *wire.Testbed) (err error) {
+func (s *shop) start(b *rig.Testbed) (err error) {
 	names := []string{"redis"}
 	if s.round.rung.OnNodes() {
 		for i := range scenario.RedlockNodes {
 			names = append(names, fmt.Sprintf("node %d", i+1))
 		}
 	}
-	s.rig, err = b.Start(s.ctx, wire.Plan{Gate: s.gate, Servers: names, Nodes: s.round.rung.OnNodes(), Apart: true,
+	s.rig, err = b.Start(s.ctx, rig.Plan{Gate: s.gate, Servers: names, Nodes: s.round.rung.OnNodes(), Apart: true,
 		Ends: 2, Faults: true, Held: held, Retry: retry})
 	if err != nil {
 		return err
