@@ -76,6 +76,7 @@ const nodeTime = 2 * time.Second
 
 // A Rig is some instances, each with wires of its own to servers that are the rig's own.
 type Rig struct {
+	Gate   *wire.Gate
 	Stores []*wire.Store
 	Ends   []*End
 
@@ -92,7 +93,7 @@ type End struct {
 // Start starts the servers of a rig, then the wires and the instances, and returns it. Close the rig, also after an
 // error.
 func (b *Testbed) Start(ctx context.Context, p Plan) (r *Rig, err error) {
-	r = &Rig{}
+	r = &Rig{Gate: p.Gate}
 	r.redises, err = cluster.StartAll(ctx, len(p.Servers), func(ctx context.Context, i int) (*cluster.Redis, error) {
 		return b.cluster.StartRedis(ctx, b.servers, "redis "+p.Servers[i])
 	})
