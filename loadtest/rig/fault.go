@@ -2,6 +2,7 @@ package rig
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -14,6 +15,25 @@ func (r *Rig) Kill(e *End) {
 	r.Gate.Change(func() { e.Dead = true })
 	e.In.Kill()
 	r.Gate.Retire(&e.Client)
+}
+
+// CutOff cuts an instance off from its servers, which are apart.
+func (r *Rig) CutOff(e *End) {
+	r.setDown(e, true)
+	for _, w := range e.Wires {
+		w.Break()
+	}
+}
+
+// Rejoin lets an instance reach its servers again.
+func (r *Rig) Rejoin(e *End) { r.setDown(e, false) }
+
+func (r *Rig) setDown(e *End, down bool) {
+	r.Gate.Change(func() {
+		for _, w := range e.Wires {
+			w.Server.Down = down
+		}
+	})
 }
 
 // TakeDown makes a server unreachable for all instances.
@@ -31,9 +51,42 @@ func (r *Rig) TakeDown(s *wire.Store) {
 // BringBack makes a server reachable again.
 func (r *Rig) BringBack(s *wire.Store) { r.Gate.Change(func() { s.Down = false }) }
 
-// Held returns the fault of an order that was held there for that long.
-func Held(lasted time.Duration, where string) history.Fault {
-	return history.Fault{Text: fmt.Sprintf("held for %s %s", seconds(lasted), where)}
+// StopFault returns the fault of an order whose process was stopped for that long, where or when that was, if it is known.
+func StopFault(lasted time.Duration, where string, lease time.Duration) history.Fault {
+	return history.Fault{Kind: history.FaultStop, Text: during("stopped", lasted, where, lease)}
+}
+
+// KillFault returns the fault of an order whose process was killed, where or when that was, if it is known.
+func KillFault(where string) history.Fault {
+	return history.Fault{Kind: history.FaultKill, Text: strings.TrimSpace("killed " + where)}
+}
+
+// HoldFault returns the fault of an order that was held there for that long.
+func HoldFault(lasted time.Duration, where string, lease time.Duration) history.Fault {
+	return history.Fault{Text: during("held", lasted, where, lease)}
+}
+
+// CutFault returns the fault of an order whose instance did not reach those servers for that long.
+func CutFault(from string, lasted, lease time.Duration) history.Fault {
+	return history.Fault{On: "network", Text: during("cut off from "+from, lasted, "", lease)}
+}
+
+// WorkFault returns the fault of an order that works for so long.
+func WorkFault(work, lease time.Duration) history.Fault {
+	return history.Fault{Text: "working " + seconds(work) + under(lease)}
+}
+
+// during says what lasted, and where that was.
+func during(what string, lasted time.Duration, where string, lease time.Duration) string {
+	return strings.TrimSpace(what+" for "+seconds(lasted)+" "+where) + under(lease)
+}
+
+// under names the lease, unless it is 0: then it does not matter.
+func under(lease time.Duration) string {
+	if lease == 0 {
+		return ""
+	}
+	return " under a lease of " + seconds(lease)
 }
 
 // ServerFault returns the fault of an order to whose lock server something happened.

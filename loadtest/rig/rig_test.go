@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -30,12 +32,72 @@ func TestOrderInFlightUntilItsCallerHangsUp(t *testing.T) {
 
 func TestNoteOfAFault(t *testing.T) {
 	c := &history.Cell{Start: time.Now(), Instances: []history.Instance{{Name: "a"}, {Name: "b"}}}
-	NewInFlight("p-bert", 1).Note(c, Held(1500*time.Millisecond, "before set lock"), c.Start, c.Start.Add(time.Second))
+	NewInFlight("p-bert", 1).Note(c, HoldFault(1500*time.Millisecond, "before set lock", 0), c.Start, c.Start.Add(time.Second))
 	NewInFlight("p-anna", 0).Note(c, ServerFault("lost all its data"), c.Start, c.Start)
 	assert.Equal(t, []history.Fault{
 		{Order: "p-bert", Instance: "b", Text: "held for 1.500 s before set lock", End: history.Instant(time.Second)},
 		{Order: "p-anna", Instance: "a", On: "locks", Text: "whose lock server lost all its data"},
 	}, c.Faults)
+}
+
+func TestTextsOfFaults(t *testing.T) {
+	half, lease := 500*time.Millisecond, time.Second
+	for text, f := range map[string]history.Fault{
+		"stopped for 0.500 s before set/stock under a lease of 1.000 s": StopFault(half, "before set/stock", lease),
+		"stopped for 0.500 s under a lease of 1.000 s":                  StopFault(half, "", lease),
+		"killed before set/stock":                                       KillFault("before set/stock"),
+		"killed":                                                        KillFault(""),
+		"cut off from Redis for 0.500 s under a lease of 1.000 s":       CutFault("Redis", half, lease),
+		"working 0.500 s under a lease of 1.000 s":                      WorkFault(half, lease),
+	} {
+		assert.Equal(t, text, f.Text)
+	}
+	assert.Equal(t, history.FaultStop, StopFault(half, "", lease).Kind)
+	assert.Equal(t, history.FaultKill, KillFault("").Kind)
+	assert.Equal(t, "network", CutFault("Redis", half, lease).On)
+}
+
+// newRig returns two instances, without processes, and a server that each reaches over a wire of its own.
+func newRig(t *testing.T, apart bool) (r *Rig, store *wire.Store, reached func() []bool) {
+	t.Helper()
+	store, err := wire.NewStore(0, "redis", "redis://"+miniredis.RunT(t).Addr())
+	require.NoError(t, err)
+	r = &Rig{Gate: wire.NewGate(nil), Stores: []*wire.Store{store}}
+	t.Cleanup(r.Close)
+	for i := range 2 {
+		e := &End{Client: schedule.Client{Index: i, Name: schedule.ClientName(i)}}
+		server := store.Server
+		if apart {
+			server = new(*store.Server)
+		}
+		w, err := wire.New(r.Gate, &e.Client, server, 0)
+		require.NoError(t, err)
+		e.Wires, r.Ends = []*wire.Wire{w}, append(r.Ends, e)
+	}
+	return r, store, func() (all []bool) {
+		for _, e := range r.Ends {
+			rdb := redis.NewClient(&redis.Options{Addr: e.Wires[0].Host(), MaxRetries: -1, Protocol: 2})
+			all = append(all, rdb.Set(t.Context(), "key", "x", 0).Err() == nil)
+			require.NoError(t, rdb.Close())
+		}
+		return all
+	}
+}
+
+func TestInstanceIsCutOffAlone(t *testing.T) {
+	r, _, reached := newRig(t, true)
+	r.CutOff(r.Ends[0])
+	assert.Equal(t, []bool{false, true}, reached())
+	r.Rejoin(r.Ends[0])
+	assert.Equal(t, []bool{true, true}, reached())
+}
+
+func TestServerIsDownForAll(t *testing.T) {
+	r, store, reached := newRig(t, false)
+	r.TakeDown(store)
+	assert.Equal(t, []bool{false, false}, reached())
+	r.BringBack(store)
+	assert.Equal(t, []bool{true, true}, reached())
 }
 
 // A step names a command that waits. It is an error if the command does not come, or if its client gives it up.
