@@ -73,12 +73,12 @@ func CutFault(from string, lasted, lease time.Duration) history.Fault {
 
 // WorkFault returns the fault of an order that works for so long.
 func WorkFault(work, lease time.Duration) history.Fault {
-	return history.Fault{Text: "working " + seconds(work) + under(lease)}
+	return history.Fault{Text: "working " + Seconds(work) + under(lease)}
 }
 
 // during says what lasted, and where that was.
 func during(what string, lasted time.Duration, where string, lease time.Duration) string {
-	return strings.TrimSpace(what+" for "+seconds(lasted)+" "+where) + under(lease)
+	return strings.TrimSpace(what+" for "+Seconds(lasted)+" "+where) + under(lease)
 }
 
 // under names the lease, unless it is 0: then it does not matter.
@@ -86,7 +86,7 @@ func under(lease time.Duration) string {
 	if lease == 0 {
 		return ""
 	}
-	return " under a lease of " + seconds(lease)
+	return " under a lease of " + Seconds(lease)
 }
 
 // ServerFault returns the fault of an order to whose lock server something happened.
@@ -94,5 +94,5 @@ func ServerFault(what string) history.Fault {
 	return history.Fault{On: "locks", Text: "whose lock server " + what}
 }
 
-// seconds returns a duration as stories have it.
-func seconds(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }
+// Seconds returns a duration as stories have it.
+func Seconds(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }
