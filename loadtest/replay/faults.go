@@ -40,7 +40,7 @@ func (p *player) giveUp(ctx context.Context, line *Line) error {
 	if c.reply == nil && len(p.gate.Of(&c.Client)) > 0 {
 		return fmt.Errorf("%s has sent its command, and in the explorer it does not", c.Name)
 	}
-	p.note(c, time.Now(), faultOf(line.Step, ""))
+	p.note(c, time.Now(), rig.StepFault(line.Step, ""))
 	c.order.HangUp()
 	p.rig.Quiet(ctx)
 	if c.reply != nil {
@@ -75,15 +75,6 @@ func (p *player) toServer(ctx context.Context, line *Line) (err error) {
 // note records a fault of a client's order.
 func (p *player) note(c *participant, begun time.Time, f history.Fault) {
 	c.order.Note(p.cell, f, begun, time.Now())
-}
-
-// faultOf returns what a step does to its client.
-func faultOf(s schedule.Step, command string) history.Fault {
-	f := history.Fault{Text: s.Fault(command)}
-	if s.Kind == schedule.CrashBefore || s.Kind == schedule.CrashAfter {
-		f.Kind = history.FaultKill
-	}
-	return f
 }
 
 // noteServer records a fault of a lock server, of which the first order that is under way is the victim.

@@ -126,32 +126,13 @@ func (p *player) toCommand(ctx context.Context, i int, line *Line) error {
 	s, begun, text := line.Step, time.Now(), cmd.Text()
 	line.What = s.Text(text, "")
 	if s.IsFault() {
-		defer func() { p.note(c, begun, faultOf(s, text)) }()
+		defer func() { p.note(c, begun, rig.StepFault(s, text)) }()
 	}
-	switch s.Kind {
-	case schedule.CrashBefore:
-		p.rig.Kill(c.End)
-		return nil
-	case schedule.CrashAfter:
-		cmd.Deliver = make(chan struct{})
-		if err := p.rig.Decide(ctx, cmd, schedule.Pass); err != nil {
-			return err
-		}
-		p.rig.Kill(c.End)
-		return nil
-	case schedule.LoseRequest:
-		err = p.rig.Decide(ctx, cmd, schedule.LostRequest)
-	case schedule.LoseReply:
-		err = p.rig.Decide(ctx, cmd, schedule.LostReply)
-	case schedule.Drop:
-		err = p.rig.Decide(ctx, cmd, schedule.Refuse)
-	default:
-		if p.givesUpNext(i, c) && !cmd.Message && !cmd.Subscribes { // its caller goes before the reply comes: see giveUp
-			c.reply = make(chan struct{})
-			cmd.Deliver = c.reply
-		}
-		err = p.rig.Decide(ctx, cmd, schedule.Pass)
+	if s.Kind == schedule.Grant && p.givesUpNext(i, c) && !cmd.Message && !cmd.Subscribes {
+		c.reply = make(chan struct{}) // its caller goes before the reply comes: see giveUp
+		cmd.Deliver = c.reply
 	}
+	err = p.rig.Take(ctx, s.Kind, cmd)
 	p.rig.Quiet(ctx)
 	return err
 }

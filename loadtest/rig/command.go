@@ -36,8 +36,29 @@ func (r *Rig) Await(ctx context.Context, e *End, nth int) (*wire.Command, error)
 	}
 }
 
-// Decide lets a command go, and waits until the server has answered, or never will.
-func (r *Rig) Decide(ctx context.Context, cmd *wire.Command, d schedule.Decision) error {
+// Take takes a step of a command that waits, and returns when it is over: the server has answered or never will, or the
+// client is dead.
+func (r *Rig) Take(ctx context.Context, step schedule.Kind, cmd *wire.Command) error {
+	e, d := r.Ends[cmd.Client.Index], schedule.Pass
+	switch step {
+	case schedule.CrashBefore:
+		r.Kill(e)
+		return nil
+	case schedule.CrashAfter:
+		cmd.Deliver = make(chan struct{})
+		defer r.Kill(e)
+	case schedule.LoseRequest:
+		d = schedule.LostRequest
+	case schedule.LoseReply:
+		d = schedule.LostReply
+	case schedule.Drop:
+		d = schedule.Refuse
+	}
+	return r.decide(ctx, cmd, d)
+}
+
+// decide lets a command go, and waits until the server has answered, or never will.
+func (r *Rig) decide(ctx context.Context, cmd *wire.Command, d schedule.Decision) error {
 	if !r.Gate.Decide(cmd, d) {
 		return fmt.Errorf("%s %w of %s", cmd.Client.Name, ErrGivenUp, cmd.Text())
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/wire"
 )
 
@@ -51,12 +52,21 @@ func (r *Rig) TakeDown(s *wire.Store) {
 // BringBack makes a server reachable again.
 func (r *Rig) BringBack(s *wire.Store) { r.Gate.Change(func() { s.Down = false }) }
 
-// StopFault returns the fault of an order whose process was stopped for that long, where or when that was, if it is known.
+// StepFault returns the fault of an order by whose client a step of a trace was taken, about that command.
+func StepFault(s schedule.Step, command string) history.Fault {
+	f := history.Fault{Text: s.Fault(command)}
+	if s.Kind == schedule.CrashBefore || s.Kind == schedule.CrashAfter {
+		f.Kind = history.FaultKill
+	}
+	return f
+}
+
+// StopFault returns the fault of an order whose process was stopped for that long, and where, if that is known.
 func StopFault(lasted time.Duration, where string, lease time.Duration) history.Fault {
 	return history.Fault{Kind: history.FaultStop, Text: during("stopped", lasted, where, lease)}
 }
 
-// KillFault returns the fault of an order whose process was killed, where or when that was, if it is known.
+// KillFault returns the fault of an order whose process was killed, and where, if that is known.
 func KillFault(where string) history.Fault {
 	return history.Fault{Kind: history.FaultKill, Text: strings.TrimSpace("killed " + where)}
 }

@@ -32,7 +32,8 @@ func TestOrderInFlightUntilItsCallerHangsUp(t *testing.T) {
 
 func TestNoteOfAFault(t *testing.T) {
 	c := &history.Cell{Start: time.Now(), Instances: []history.Instance{{Name: "a"}, {Name: "b"}}}
-	NewInFlight("p-bert", 1).Note(c, HoldFault(1500*time.Millisecond, "before set lock", 0), c.Start, c.Start.Add(time.Second))
+	held := HoldFault(1500*time.Millisecond, "before set lock", 0)
+	NewInFlight("p-bert", 1).Note(c, held, c.Start, c.Start.Add(time.Second))
 	NewInFlight("p-anna", 0).Note(c, ServerFault("lost all its data"), c.Start, c.Start)
 	assert.Equal(t, []history.Fault{
 		{Order: "p-bert", Instance: "b", Text: "held for 1.500 s before set lock", End: history.Instant(time.Second)},
@@ -100,6 +101,23 @@ func TestServerIsDownForAll(t *testing.T) {
 	assert.Equal(t, []bool{true, true}, reached())
 }
 
+func TestFreshOrdersComeUntilOneGetsThrough(t *testing.T) {
+	var sent []int
+	require.NoError(t, Fresh(t.Context(), time.Minute, func(number int) bool {
+		sent = append(sent, number)
+		return number == 2
+	}))
+	assert.Equal(t, []int{1, 2}, sent)
+	begun := time.Now()
+	require.NoError(t, Fresh(t.Context(), 150*time.Millisecond, func(int) bool { return false }))
+	assert.GreaterOrEqual(t, time.Since(begun), 150*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
+	require.ErrorIs(t, Fresh(ctx, time.Minute, func(int) bool {
+		cancel()
+		return true
+	}), context.Canceled)
+}
+
 // A step names a command that waits. It is an error if the command does not come, or if its client gives it up.
 func TestStepOfACommandThatIsNotThere(t *testing.T) {
 	e := &End{Client: schedule.Client{Name: "a"}}
@@ -118,7 +136,8 @@ func TestStepOfACommandThatIsNotThere(t *testing.T) {
 	assert.Same(t, cmd, waiting)
 	close(gone)
 	require.Eventually(t, func() bool { return len(r.Gate.Of(&e.Client)) == 0 }, time.Minute, time.Millisecond)
-	err = r.Decide(t.Context(), cmd, schedule.Pass)
+	r.Ends = []*End{e}
+	err = r.Take(t.Context(), schedule.Grant, cmd)
 	require.ErrorIs(t, err, ErrGivenUp)
 	assert.EqualError(t, err, "a has closed the connection of get stock")
 }

@@ -77,7 +77,7 @@ func (s *shop) take(ctx context.Context, step schedule.Step) error {
 
 // pass lets a command through, and waits for its answer.
 func (s *shop) pass(ctx context.Context, cmd *wire.Command) error {
-	if err := s.rig.Decide(ctx, cmd, schedule.Pass); errors.Is(err, rig.ErrGivenUp) {
+	if err := s.rig.Take(ctx, schedule.Grant, cmd); errors.Is(err, rig.ErrGivenUp) {
 		return refuse("error.idle")
 	}
 	return nil
