@@ -77,12 +77,17 @@ func newRig(t *testing.T, apart bool) (r *Rig, store *wire.Store, reached func()
 	}
 	return r, store, func() (all []bool) {
 		for _, e := range r.Ends {
-			rdb := redis.NewClient(&redis.Options{Addr: e.Wires[0].Host(), MaxRetries: -1, Protocol: 2})
+			rdb := dial(e)
 			all = append(all, rdb.Set(t.Context(), "key", "x", 0).Err() == nil)
 			require.NoError(t, rdb.Close())
 		}
 		return all
 	}
+}
+
+// dial returns a client in the place of an instance. It sends nothing by itself.
+func dial(e *End) *redis.Client {
+	return redis.NewClient(&redis.Options{Addr: e.Wires[0].Host(), MaxRetries: -1, Protocol: 2, DisableIdentity: true})
 }
 
 func TestInstanceIsCutOffAlone(t *testing.T) {
@@ -116,6 +121,25 @@ func TestFreshOrdersComeUntilOneGetsThrough(t *testing.T) {
 		cancel()
 		return true
 	}), context.Canceled)
+}
+
+// A command that is lost is not carried out, and one whose reply is lost is.
+func TestStepsOfACommandThatIsLost(t *testing.T) {
+	r, store, _ := newRig(t, false)
+	r.Gate.Begin()
+	for step, value := range map[schedule.Kind]string{
+		schedule.Grant: "x", schedule.LoseReply: "x", schedule.LoseRequest: "", schedule.Drop: "",
+	} {
+		require.NoError(t, store.Redis.Del(t.Context(), "key").Err())
+		rdb, told := dial(r.Ends[1]), make(chan error, 1)
+		go func() { told <- rdb.Set(t.Context(), "key", "x", 0).Err() }()
+		waiting := func() []*wire.Command { return r.Gate.Of(&r.Ends[1].Client) }
+		require.Eventually(t, func() bool { return len(waiting()) > 0 }, time.Minute, time.Millisecond)
+		require.NoError(t, r.Take(t.Context(), step, waiting()[0]))
+		assert.Equal(t, step == schedule.Grant, <-told == nil, step)
+		assert.Equal(t, value, store.Redis.Get(t.Context(), "key").Val(), step)
+		require.NoError(t, rdb.Close())
+	}
 }
 
 // A step names a command that waits. It is an error if the command does not come, or if its client gives it up.
