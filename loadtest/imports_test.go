@@ -18,6 +18,8 @@ func TestImports(t *testing.T) {
 	all := importsOfTheModule(t)
 	assert.Equal(t, []string{"loadtest/history"}, all["loadtest/audit"])
 	assert.Equal(t, []string{"loadtest/history"}, all["loadtest/cause"])
+	rig := []string{"loadtest/cluster", "loadtest/history", "loadtest/schedule", "loadtest/wire"}
+	assert.Equal(t, rig, all["loadtest/rig"])
 	for pkg, imports := range all {
 		for _, imported := range imports {
 			assert.True(t, isExplorer(pkg) || isLoadTest(pkg) == isLoadTest(imported) && !isExplorer(imported),
