@@ -1,7 +1,10 @@
 package main
 
 import (
+	"go/ast"
+	"maps"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,12 +18,30 @@ func TestImports(t *testing.T) {
 	all := importsOfTheModule(t)
 	assert.Equal(t, []string{"loadtest/history"}, all["loadtest/audit"])
 	assert.Equal(t, []string{"loadtest/history"}, all["loadtest/cause"])
+	rig := []string{"loadtest/cluster", "loadtest/history", "loadtest/schedule", "loadtest/wire"}
+	assert.Equal(t, rig, all["loadtest/rig"])
 	for pkg, imports := range all {
 		for _, imported := range imports {
 			assert.True(t, isExplorer(pkg) || isLoadTest(pkg) == isLoadTest(imported) && !isExplorer(imported),
 				"%s imports %s", pkg, imported)
 		}
 	}
+}
+
+// TestImportsOfInstances holds that instances are started in one place: a rig has them behind wires. Those of a run are
+// behind links, and a run has a janitor. Package trial is to stand on rig, too.
+func TestImportsOfInstances(t *testing.T) {
+	starts, starters := []string{"StartInstance", "StartForeign"}, map[string]bool{}
+	for _, file := range filesOfTheModule(t) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if call, is := n.(*ast.SelectorExpr); is && slices.Contains(starts, call.Sel.Name) {
+				starters[file.Name.Name] = true
+			}
+			return true
+		})
+	}
+	assert.ElementsMatch(t, []string{"rig", "main", "trial"}, slices.Collect(maps.Keys(starters)))
+	assert.NotContains(t, importsOfTheModule(t)["loadtest/wire"], "loadtest/cluster", "a wire starts nothing")
 }
 
 func isExplorer(pkg string) bool { return strings.HasSuffix(pkg, "/explore") }

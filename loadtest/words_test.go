@@ -17,7 +17,18 @@ import (
 // TestWords compares the table of words in CONTRIBUTING.md with the exported names: no word may name two things.
 func TestWords(t *testing.T) {
 	exporters := glossary(t)
-	var files []*ast.File
+	files := filesOfTheModule(t)
+	assert.Equal(t, exporters, exportersOf(exporters, files))
+
+	forged, err := parser.ParseFile(token.NewFileSet(), "", "package replay; type Hold struct{}", 0)
+	require.NoError(t, err)
+	found := exportersOf(exporters, append(files, forged))
+	assert.Equal(t, []string{"replay", "schedule"}, found["hold"], "a second sense of a word")
+}
+
+// filesOfTheModule returns all files of this module but its tests.
+func filesOfTheModule(t *testing.T) (files []*ast.File) {
+	t.Helper()
 	for pkg := range importsOfTheModule(t) {
 		paths, err := filepath.Glob(filepath.Join("..", pkg, "*.go"))
 		require.NoError(t, err)
@@ -29,12 +40,7 @@ func TestWords(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, exporters, exportersOf(exporters, files))
-
-	forged, err := parser.ParseFile(token.NewFileSet(), "", "package replay; type Hold struct{}", 0)
-	require.NoError(t, err)
-	found := exportersOf(exporters, append(files, forged))
-	assert.Equal(t, []string{"replay", "schedule"}, found["hold"], "a second sense of a word")
+	return files
 }
 
 // glossary returns the words of the table, each with the packages that may export it, in order.

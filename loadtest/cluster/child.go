@@ -203,8 +203,8 @@ func (p *child) watch(out *os.File, read <-chan struct{}) {
 	}
 }
 
-// stop asks the process to end, gives it time to finish its work, and kills it if it does not end.
-func (p *child) stop() {
+// end asks the process to end, gives it time to finish its work, and kills it if it does not end.
+func (p *child) end() {
 	p.exitExpected.Store(true)
 	if terminate(p.cmd.Process) && p.exitsWithin(5*time.Second) {
 		return
@@ -240,6 +240,33 @@ func (p *child) signal(send func(pid int, mark string) error) error {
 	}
 	return send(p.cmd.Process.Pid, p.mark)
 }
+
+// Stop stops all its processes, and returns when they are stopped. One that was looked at before its parent had stopped
+// may be missing, so it looks twice.
+func (p *child) Stop() error {
+	for begun, times := time.Now(), 0; time.Since(begun) < killTime; time.Sleep(time.Millisecond) {
+		if err := p.signal(stop); err != nil {
+			return err
+		}
+		all, err := p.Stopped()
+		if err != nil {
+			return err
+		}
+		if times++; !all {
+			times = 0
+		}
+		if times == 2 {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s did not stop within %s", p.name, killTime)
+}
+
+// Stopped reports whether all its processes are stopped, as after SIGSTOP.
+func (p *child) Stopped() (bool, error) { return stopped(p.cmd.Process.Pid, p.mark) }
+
+// Continue continues all its processes.
+func (p *child) Continue() error { return p.signal(resume) }
 
 // Kill kills the process, if it was started, as SIGKILL or a power cut does. That is not the end of the run.
 func (p *child) Kill() {

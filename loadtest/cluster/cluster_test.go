@@ -76,7 +76,7 @@ func TestAChildIsStartedAndStopped(t *testing.T) {
 	p, url, err := startChild(ctx, c, "child", self("ready"))
 	require.NoError(t, err)
 	assert.Equal(t, "http://here", url)
-	p.stop()
+	p.end()
 	assert.True(t, p.exitsWithin(time.Second))
 	require.NoError(t, ctx.Err(), "an end that was asked for is no news")
 }

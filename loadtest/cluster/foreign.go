@@ -117,30 +117,6 @@ func listener(ctx context.Context, port int) (found string) {
 // Addr returns the host:port at which it was reached.
 func (f *Foreign) Addr() string { return f.addr }
 
-// Stop stops all its processes, and returns when they are stopped. One that was looked at before its parent had stopped
-// may be missing, so it looks twice.
-func (f *Foreign) Stop() error {
-	for begun, times := time.Now(), 0; time.Since(begun) < killTime; time.Sleep(time.Millisecond) {
-		if err := f.signal(stop); err != nil {
-			return err
-		}
-		all, err := stopped(f.cmd.Process.Pid, f.mark)
-		if err != nil {
-			return err
-		}
-		if times++; !all {
-			times = 0
-		}
-		if times == 2 {
-			return nil
-		}
-	}
-	return fmt.Errorf("%s did not stop within %s", f.name, killTime)
-}
-
-// Continue continues all its processes.
-func (f *Foreign) Continue() error { return f.signal(resume) }
-
 // Kill kills all its processes, as SIGKILL or a power cut does. That is not the end of the run. The error says that
 // some could not be found, and still listen.
 func (f *Foreign) Kill() error {

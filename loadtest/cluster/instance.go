@@ -128,7 +128,7 @@ func Stop(instances []*Instance) {
 	var all sync.WaitGroup
 	for _, in := range instances {
 		if in.child != nil {
-			all.Go(in.stop)
+			all.Go(in.end)
 		}
 	}
 	all.Wait()
@@ -152,15 +152,6 @@ func (in *Instance) ExpectExit() <-chan struct{} {
 	in.exitExpected.Store(true)
 	return in.exited
 }
-
-// Stop stops the process. It may take a moment until it has stopped.
-func (in *Instance) Stop() error { return in.signal(stop) }
-
-// Stopped reports whether the whole process is stopped, as after SIGSTOP.
-func (in *Instance) Stopped() (bool, error) { return stopped(in.cmd.Process.Pid, in.mark) }
-
-// Continue continues a stopped process.
-func (in *Instance) Continue() error { return in.signal(resume) }
 
 // readyLine finds the log line with the address that the instance listens on.
 func readyLine(line string) (url string, ready bool) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/wire"
 )
@@ -17,7 +18,7 @@ func (p *player) passTime(ctx context.Context, line *Line) error {
 	if line.Step.Kind == schedule.Hold {
 		c := p.clients[line.Step.Who]
 		line.Who = c.Index
-		if c.leave == nil || c.isDone() {
+		if !c.order.IsUnderWay() {
 			return fmt.Errorf("%s has no order in flight", c.Name)
 		}
 		p.gate.Change(func() { c.Held = true })
@@ -35,9 +36,9 @@ func (p *player) passTime(ctx context.Context, line *Line) error {
 		}
 	}
 	for c, cmd := range waiting {
-		p.note(c, begun, "", fmt.Sprintf("held %.3f s before %s", time.Since(begun).Seconds(), cmd.Text()))
+		p.note(c, begun, rig.HoldFault(time.Since(begun), "before "+cmd.Text(), 0))
 	}
-	p.settle(ctx)
+	p.rig.Quiet(ctx)
 	p.passed = time.Now()
 	p.gate.takeEarly() // what has come by now came because time has passed
 	return nil

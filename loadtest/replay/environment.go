@@ -7,18 +7,18 @@ import (
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
-	"stockapi/loadtest/wire"
 )
 
 // An Environment starts the servers and the instances of replays. Several can be under way.
-type Environment struct{ *wire.Testbed }
+type Environment struct{ *rig.Testbed }
 
 // Open makes an environment of which backend, stockapi and say are chosen. When one of its processes dies on its own,
 // the returned context ends with that as its cause.
 func Open(ctx context.Context, of cluster.Options) (*Environment, context.Context, error) {
 	of.Product = "lt-replay"
-	b, ctx, err := wire.Open(ctx, of)
+	b, ctx, err := rig.Open(ctx, of)
 	return &Environment{b}, ctx, err
 }
 

@@ -8,16 +8,9 @@ import (
 	"time"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
 )
-
-// die kills the instance. What it had sent, and was not carried out, never is. It must be dead before its connections
-// close, or it could answer its caller.
-func (p *player) die(c *participant) {
-	p.gate.Change(func() { c.Dead = true })
-	c.In.Kill()
-	p.gate.Retire(&c.Client)
-}
 
 // givesUpNext reports whether the next step after step i that concerns a client or lets time pass is that the caller of
 // this client goes.
@@ -39,7 +32,7 @@ func (p *player) givesUpNext(i int, c *participant) bool {
 func (p *player) giveUp(ctx context.Context, line *Line) error {
 	c := p.clients[line.Step.Who]
 	line.Who, line.What = c.Index, line.Step.Text("", "")
-	if c.leave == nil || c.isDone() {
+	if !c.order.IsUnderWay() {
 		return fmt.Errorf("%s has no order in flight", c.Name)
 	}
 	p.gate.Change(func() { p.gate.stepping = &c.Client })
@@ -47,14 +40,13 @@ func (p *player) giveUp(ctx context.Context, line *Line) error {
 	if c.reply == nil && len(p.gate.Of(&c.Client)) > 0 {
 		return fmt.Errorf("%s has sent its command, and in the explorer it does not", c.Name)
 	}
-	p.note(c, time.Now(), faultKind(line.Step), line.Step.Fault(""))
-	c.leave()
-	<-c.done
-	p.settle(ctx)
+	p.note(c, time.Now(), rig.StepFault(line.Step, ""))
+	c.order.HangUp()
+	p.rig.Quiet(ctx)
 	if c.reply != nil {
 		close(c.reply)
 		c.reply = nil
-		p.settle(ctx)
+		p.rig.Quiet(ctx)
 	}
 	return nil
 }
@@ -66,49 +58,32 @@ func (p *player) toServer(ctx context.Context, line *Line) (err error) {
 	line.What = line.Step.Text("", schedule.ServerName(line.Step.Who, len(p.nodes)))
 	switch line.Step.Kind {
 	case schedule.NodeDown:
-		p.gate.Change(func() { node.Down = true })
-		for _, c := range p.clients {
-			for _, w := range c.Wires {
-				if w.Server == node.Server {
-					w.CloseIdle()
-				}
-			}
-		}
+		p.rig.TakeDown(node.Store)
 		p.noteServer(begun, "could not be reached")
 	case schedule.NodeBack:
-		p.gate.Change(func() { node.Down = false })
+		p.rig.BringBack(node.Store)
 	case schedule.NodeEmpty:
 		err = node.Redis.FlushAll(ctx).Err()
 		p.noteServer(begun, "lost all its data")
 	default:
 		err = errors.New(p.trace.VirtualOnly())
 	}
-	p.settle(ctx)
+	p.rig.Quiet(ctx)
 	return err
 }
 
 // note records a fault of a client's order.
-func (p *player) note(c *participant, begun time.Time, kind history.FaultKind, text string) {
-	p.fault(history.Fault{Order: product + "-" + c.order(), Instance: c.Name, Kind: kind, Text: text,
-		At: history.At(p.start, begun), End: history.At(p.start, time.Now())})
-}
-
-// faultKind returns what a step does to its client's process.
-func faultKind(s schedule.Step) history.FaultKind {
-	if s.Kind == schedule.CrashBefore || s.Kind == schedule.CrashAfter {
-		return history.FaultKill
-	}
-	return ""
+func (p *player) note(c *participant, begun time.Time, f history.Fault) {
+	c.order.Note(p.cell, f, begun, time.Now())
 }
 
 // noteServer records a fault of a lock server, of which the first order that is under way is the victim.
-func (p *player) noteServer(begun time.Time, text string) {
+func (p *player) noteServer(begun time.Time, what string) {
 	victim := p.clients[0]
 	for _, c := range slices.Backward(p.clients) {
-		if c.leave != nil && !c.isDone() {
+		if c.order.IsUnderWay() {
 			victim = c
 		}
 	}
-	p.fault(history.Fault{Order: product + "-" + victim.order(), Instance: victim.Name, On: "locks",
-		Text: "whose lock server " + text, At: history.At(p.start, begun), End: history.At(p.start, time.Now())})
+	p.note(victim, begun, rig.ServerFault(what))
 }

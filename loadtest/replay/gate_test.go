@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/wire"
 )
@@ -28,7 +29,7 @@ func waits(c *participant, server int, name string) *wire.Command {
 }
 
 func named(index int, name string) *participant {
-	return &participant{End: &wire.End{Client: schedule.Client{Index: index, Name: name}}}
+	return &participant{End: &rig.End{Client: schedule.Client{Index: index, Name: name}}}
 }
 
 // The order in which a client's commands are named does not depend on which came first.

@@ -1,9 +1,7 @@
 package replay
 
 import (
-	"os"
 	"strconv"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -67,22 +65,4 @@ func TestTimePassesToTheEndOfWhatWasSetTogether(t *testing.T) {
 	until, err = p.expiry(t.Context())
 	require.NoError(t, err)
 	assert.WithinDuration(t, now.Add(7*time.Second), until, 1500*time.Millisecond)
-}
-
-func TestAProcessThatSleepsIsAtRest(t *testing.T) {
-	asleep, known := allSleep(nil)
-	if !known {
-		t.Skip("the system does not say what a process does")
-	}
-	assert.True(t, asleep)
-	busy, stop := make(chan bool), atomic.Bool{}
-	go func() {
-		close(busy)
-		for !stop.Load() {
-		}
-	}()
-	<-busy
-	asleep, _ = allSleep([]int{os.Getpid()})
-	assert.False(t, asleep, "this thread runs")
-	stop.Store(true)
 }

@@ -2,11 +2,12 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/wire"
 )
@@ -16,48 +17,35 @@ type player struct {
 	trace   schedule.Trace
 	times   times
 	gate    *gate
+	rig     *rig.Rig
 	clients []*participant
 	stock   *store
-	nodes   []*store  // the lock servers
-	start   time.Time // of the cell
+	nodes   []*store // the lock servers
+	cell    *history.Cell
 	began   time.Time // with the first step
 	passed  time.Time // when time last passed
 	show    func(Line)
-	fault   func(history.Fault)
 }
 
 // A participant is a client of the trace: its instance, and its order.
 type participant struct {
-	*wire.End
-	buy func(ctx context.Context) history.Op
-
-	leave context.CancelFunc // ends its order, as when its caller has gone; nil before the order is sent
-	done  chan struct{}
-	op    history.Op // once done is closed
+	*rig.End
+	order *rig.InFlight
+	buy   func(ctx context.Context) history.Op
 	reply chan struct{}
 }
 
 // send sends the order of a client, when the trace first names it. In the explorer, an order that has sent nothing
 // begins again when time has passed, so it is as if it began here.
 func (p *player) send(ctx context.Context, c *participant) {
-	if c.leave != nil {
+	if !c.order.Sent.IsZero() {
 		return
 	}
-	ctx, c.leave = context.WithCancel(ctx)
+	c.order.Send(ctx, c.buy)
 	go func() {
-		c.op = c.buy(ctx)
-		close(c.done)
+		<-c.order.Done()
 		p.gate.Notice()
 	}()
-}
-
-func (c *participant) isDone() bool {
-	select {
-	case <-c.done:
-		return true
-	default:
-		return false
-	}
 }
 
 // play takes one step after the other.
@@ -138,82 +126,25 @@ func (p *player) toCommand(ctx context.Context, i int, line *Line) error {
 	s, begun, text := line.Step, time.Now(), cmd.Text()
 	line.What = s.Text(text, "")
 	if s.IsFault() {
-		defer func() { p.note(c, begun, faultKind(s), s.Fault(text)) }()
+		defer func() { p.note(c, begun, rig.StepFault(s, text)) }()
 	}
-	switch s.Kind {
-	case schedule.CrashBefore:
-		p.die(c)
-		return nil
-	case schedule.CrashAfter:
-		cmd.Deliver = make(chan struct{})
-		if err := p.decide(ctx, cmd, schedule.Pass); err != nil {
-			return err
-		}
-		p.die(c)
-		return nil
-	case schedule.LoseRequest:
-		err = p.decide(ctx, cmd, schedule.LostRequest)
-	case schedule.LoseReply:
-		err = p.decide(ctx, cmd, schedule.LostReply)
-	case schedule.Drop:
-		err = p.decide(ctx, cmd, schedule.Refuse)
-	default:
-		if p.givesUpNext(i, c) && !cmd.Message && !cmd.Subscribes { // its caller goes before the reply comes: see giveUp
-			c.reply = make(chan struct{})
-			cmd.Deliver = c.reply
-		}
-		err = p.decide(ctx, cmd, schedule.Pass)
+	if s.Kind == schedule.Grant && p.givesUpNext(i, c) && !cmd.Message && !cmd.Subscribes {
+		c.reply = make(chan struct{}) // its caller goes before the reply comes: see giveUp
+		cmd.Deliver = c.reply
 	}
-	p.settle(ctx)
+	err = p.rig.Take(ctx, s.Kind, cmd)
+	p.rig.Quiet(ctx)
 	return err
-}
-
-// decide lets a command go, and waits until the server has answered, or never will.
-func (p *player) decide(ctx context.Context, cmd *wire.Command, d schedule.Decision) error {
-	if !p.gate.Decide(cmd, d) {
-		return fmt.Errorf("%s has closed the connection of %s", cmd.Client.Name, cmd.Text())
-	}
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case <-cmd.Done():
-		return nil
-	case <-timer.C:
-		return fmt.Errorf("%s was not answered within %s", cmd.Text(), patience)
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // await returns the command of a client that a step names. It sends the order first, if need be.
 func (p *player) await(ctx context.Context, c *participant, nth int) (*wire.Command, error) {
 	p.send(ctx, c)
-	for begun := time.Now(); ; {
-		p.settle(ctx)
-		if own := p.gate.Of(&c.Client); len(own) > nth {
-			return own[nth], nil
-		}
-		switch {
-		case ctx.Err() != nil:
-			return nil, context.Cause(ctx)
-		case time.Since(begun) > patience && c.isDone():
-			return nil, fmt.Errorf("the order of %s has ended: %s", c.Name, c.op.Outcome)
-		case time.Since(begun) > patience:
-			return nil, fmt.Errorf("%s has not sent that many commands", c.Name)
-		}
-		time.Sleep(quietGap)
+	cmd, err := p.rig.Await(ctx, c.End, nth)
+	if errors.Is(err, rig.ErrNotSent) && c.order.HasEnded() {
+		err = fmt.Errorf("the order of %s has ended: %s", c.Name, c.order.Op.Outcome)
 	}
-}
-
-// settle waits until all live instances are at rest.
-func (p *player) settle(ctx context.Context) {
-	var pids []int
-	for _, c := range p.clients {
-		if !c.Dead {
-			pids = append(pids, c.In.Pid())
-		}
-	}
-	settle(ctx, p.gate, pids)
+	return cmd, err
 }
 
 // finish lets everything come to its end, and waits as long as the explorer does before it asks for the lock once more.
@@ -221,7 +152,7 @@ func (p *player) settle(ctx context.Context) {
 func (p *player) finish(ctx context.Context) (alive []int, err error) {
 	p.gate.Change(func() { p.gate.still = false })
 	for _, node := range p.nodes {
-		p.gate.Change(func() { node.Down = false })
+		p.rig.BringBack(node.Store)
 	}
 	for _, c := range p.clients {
 		if c.reply != nil {
@@ -248,19 +179,16 @@ func (p *player) finish(ctx context.Context) (alive []int, err error) {
 // end ends the orders that are still under way, and returns all that were sent.
 func (p *player) end() (ops []history.Op) {
 	for _, c := range p.clients {
-		if c.leave == nil {
+		if c.order.Sent.IsZero() {
 			continue
 		}
-		c.leave()
-		<-c.done
+		c.order.HangUp()
+		op := &c.order.Op
 		if c.Dead && !p.gate.Wrote(&c.Client, time.Time{}) {
-			c.op.KilledBeforeWrite(c.Name, "")
+			op.KilledBeforeWrite(c.Name, "")
 		}
-		wire.Narrow(&c.op, p.start, p.gate.LogOf(&c.Client))
-		ops = append(ops, c.op)
+		wire.Narrow(op, p.cell.Start, p.gate.LogOf(&c.Client))
+		ops = append(ops, *op)
 	}
 	return ops
 }
-
-// order returns the id of a client's order, without the product.
-func (c *participant) order() string { return strings.ToLower(schedule.Person(c.Index)) }

@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/client"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/scenario"
 	"stockapi/loadtest/schedule"
-	"stockapi/loadtest/wire"
 )
 
 // A replay holds the servers, wires and instances of one replay.
@@ -22,7 +23,7 @@ type replay struct {
 	times times
 
 	gate    *gate
-	rig     *wire.Rig
+	rig     *rig.Rig
 	stores  []*store // the first keeps the stock, the others the locks
 	clients []*participant
 	client  *client.Client
@@ -35,13 +36,13 @@ func (r *replay) start(ctx context.Context) (err error) {
 	if r.rung.OnNodes() {
 		names = append(names[:1], "1", "2", "3")
 	}
-	r.rig, err = r.Start(ctx, wire.Plan{Gate: r.gate.Gate, Servers: names, Nodes: r.rung.OnNodes(),
+	r.rig, err = r.Start(ctx, rig.Plan{Gate: r.gate.Gate, Servers: names, Nodes: r.rung.OnNodes(),
 		Ends: r.trace.Clients(), Held: held, Retry: r.times.retry, Lost: r.times.lost})
 	for _, one := range r.rig.Stores {
 		r.stores = append(r.stores, &store{one, map[string]string{}})
 	}
 	for _, c := range r.rig.Ends {
-		r.clients = append(r.clients, &participant{End: c, done: make(chan struct{})})
+		r.clients = append(r.clients, &participant{End: c})
 	}
 	return err
 }
@@ -67,13 +68,14 @@ func (r *replay) play(ctx context.Context, longer float64, show func(Line)) (*hi
 	runner := &scenario.Runner{Client: r.client, Targets: &scenario.FaultTargets{Behind: r.rig.Behind()},
 		Load: history.Load{Stock: cell.Initial, Wait: wait, TTL: r.times.lease}}
 	for i, c := range r.clients {
+		id := strings.ToLower(schedule.Person(i))
+		c.order = rig.NewInFlight(product+"-"+id, i)
 		c.buy = func(ctx context.Context) history.Op {
-			return runner.Send(ctx, cell, i, c.order(), client.Order{Timeout: held})
+			return runner.Send(ctx, cell, i, id, client.Order{Timeout: held})
 		}
 	}
-	p := &player{trace: r.trace, times: r.times, gate: r.gate, clients: r.clients, stock: r.stores[0],
-		nodes: r.stores[1:], start: cell.Start, show: show,
-		fault: func(f history.Fault) { cell.Faults = append(cell.Faults, f) }}
+	p := &player{trace: r.trace, times: r.times, gate: r.gate, rig: r.rig, clients: r.clients, stock: r.stores[0],
+		nodes: r.stores[1:], cell: cell, show: show}
 	err = runner.Play(ctx, cell, r.rig.URLs(), func(ctx context.Context) error {
 		r.gate.begin()
 		err := p.play(ctx)

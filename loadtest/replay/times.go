@@ -37,8 +37,6 @@ func (t times) longer(by float64) times {
 const (
 	// held is an instance's timeout for a server. It is longer than a command can wait at a wire.
 	held = 2 * time.Minute
-	// patience limits how long a step waits for the command that it names.
-	patience = 3 * time.Second
 	// afterExpiry is added when time passes until a key expires: Redis counts in milliseconds.
 	afterExpiry = 2 * time.Millisecond
 )

@@ -51,5 +51,5 @@ func injectCheckDeleteGap(f *play) {
 
 // removedLock reports whether an order that was answered says that it removed a lock.
 func (o *inFlight) removedLock() bool {
-	return slices.ContainsFunc(o.op.Trace, func(cmd history.Command) bool { return cmd.Releases() && cmd.Succeeded() })
+	return slices.ContainsFunc(o.Op.Trace, func(cmd history.Command) bool { return cmd.Releases() && cmd.Succeeded() })
 }

@@ -7,6 +7,7 @@ import (
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/client"
+	"stockapi/loadtest/rig"
 )
 
 var crash = declare(catalog.Scenario{
@@ -42,6 +43,6 @@ func injectCrash(f *play) {
 	gone, begun := f.Targets.Processes[a].ExpectExit(), time.Now()
 	first := f.order(a, "anna", client.Order{Fault: "crash@" + point})
 	first.waitDied(gone)
-	first.recordKill(begun, "killed %s", strings.Replace(point, ":", " ", 1))
+	first.note(begun, rig.KillFault(strings.Replace(point, ":", " ", 1)))
 	f.probes = []int{b}
 }

@@ -6,6 +6,7 @@ import (
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/client"
 	"stockapi/loadtest/cluster"
+	"stockapi/loadtest/rig"
 )
 
 var cutOff = declare(catalog.Scenario{
@@ -36,8 +37,7 @@ var cutOff = declare(catalog.Scenario{
 func injectCutOff(f *play) {
 	cut := func() { f.onLinks(a, f.lockServers(), (*cluster.Link).DropRequests) }
 	f.slowWork(client.Order{}, cut, func(first *inFlight, begun time.Time) {
-		first.recordFaultOn(network, begun, time.Now(), "cut off from its lock for %s under a lease of %s",
-			seconds(time.Since(begun)), seconds(f.Load.TTL))
+		first.note(begun, rig.CutFault("its lock", time.Since(begun), f.Load.TTL))
 	})
 	f.probes = []int{b}
 	f.healAll()

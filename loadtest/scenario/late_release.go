@@ -5,6 +5,7 @@ import (
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/client"
+	"stockapi/loadtest/rig"
 )
 
 var lateRelease = declare(catalog.Scenario{
@@ -46,6 +47,6 @@ func (f *play) holdPastLease(fault, where string) (first, second *inFlight) {
 	begun := time.Now()
 	second = f.order(b, "bert", client.Order{Fault: "hold@before:" + f.rung.Write, Wait: f.secondWait()})
 	second.waitHeldOrAnswered()
-	first.recordFault(begun, "held for %s %s under a lease of %s", seconds(time.Since(begun)), where, seconds(f.Load.TTL))
+	first.note(begun, rig.HoldFault(time.Since(begun), where, f.Load.TTL))
 	return first, second
 }

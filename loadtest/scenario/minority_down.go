@@ -55,8 +55,8 @@ func (f *play) loseLeader() {
 	f.waitElected(first, others)
 	f.serveBehind(first)
 	first.recordFaultOn(lockServer, begun, time.Now(), "whose ensemble of three lost its leader")
-	if first.op.Outcome != history.Sold {
-		f.fail("order %s lost its lock with one server of three: %s", first.ID, first.op.Detail)
+	if first.Op.Outcome != history.Sold {
+		f.fail("order %s lost its lock with one server of three: %s", first.ID, first.Op.Detail)
 	}
 }
 

@@ -40,7 +40,7 @@ func injectNested(f *play) {
 	begun = time.Now()
 	third := f.order(a, "3", client.Order{Caller: 1})
 	third.waitAnswered()
-	if third.op.Outcome == history.Sold {
+	if third.Op.Outcome == history.Sold {
 		third.recordFault(begun, "by a caller that had held the lock before")
 	}
 	f.nested = true

@@ -5,6 +5,7 @@ import (
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/client"
+	"stockapi/loadtest/rig"
 )
 
 var pause = declare(catalog.Scenario{
@@ -46,8 +47,7 @@ func (f *play) stopBeforeWrite(fault string, reached, after func(second *inFligh
 	second := f.order(b, "bert", client.Order{Fault: fault, Wait: f.secondWait()})
 	reached(second)
 	first.resume()
-	first.recordStop(begun, "stopped for %s before %s under a lease of %s", seconds(time.Since(begun)), f.rung.Write,
-		seconds(f.Load.TTL))
+	first.note(begun, rig.StopFault(time.Since(begun), "before "+f.rung.Write, f.Load.TTL))
 	first.waitAnswered()
 	after(second)
 }

@@ -5,6 +5,7 @@ import (
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/client"
+	"stockapi/loadtest/rig"
 )
 
 var pauseAtWork = declare(catalog.Scenario{
@@ -45,6 +46,6 @@ func injectPauseAtWork(f *play) {
 	f.order(b, "bert", client.Order{Wait: f.secondWait()}).waitAnswered()
 	f.sleepUntil(begun.Add(work))
 	first.resume()
-	first.recordStop(begun, "stopped for %s at work under a lease of %s", seconds(time.Since(begun)), seconds(f.Load.TTL))
+	first.note(begun, rig.StopFault(time.Since(begun), "at work", f.Load.TTL))
 	first.waitAnswered()
 }

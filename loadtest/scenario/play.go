@@ -11,6 +11,7 @@ import (
 	"stockapi/loadtest/client"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/load"
+	"stockapi/loadtest/rig"
 )
 
 // barrierTimeout bounds every wait of a step. A fault that did not happen by then will not happen, and the cell cannot
@@ -86,8 +87,8 @@ func (r *Runner) runFault(ctx context.Context, c *history.Cell, spec catalog.Spe
 		cancel()
 	}
 	for _, o := range f.orders {
-		<-o.done
-		c.Ops = append(c.Ops, o.op)
+		<-o.Done()
+		c.Ops = append(c.Ops, o.Op)
 	}
 	f.clear(ctx)
 	c.Elapsed = time.Since(c.Start)
@@ -117,7 +118,8 @@ func (f *play) order(at int, id string, with client.Order) *inFlight {
 
 // send sends an order of that phase.
 func (f *play) send(at int, id string, phase history.Phase, with client.Order) *inFlight {
-	o := &inFlight{play: f, Order: f.Runner.order(f.cell, id, 1), at: at, done: make(chan struct{})}
+	o := &inFlight{play: f, Order: f.Runner.order(f.cell, id, 1)}
+	o.InFlight = rig.NewInFlight(o.ID, at)
 	o.Fault, o.Work, o.Wait = with.Fault, with.Work, cmp.Or(with.Wait, o.Wait)
 	o.Caller, o.Nested, o.Items, o.NoRenew = with.Caller, with.Nested, with.Items, with.NoRenew
 	if phase == history.Reading {
@@ -125,10 +127,9 @@ func (f *play) send(at int, id string, phase history.Phase, with client.Order) *
 	}
 	o.Timeout = o.Wait + o.Work + AnswerMargin
 	f.orders = append(f.orders, o)
-	go func() {
-		defer close(o.done)
-		o.op = f.buy(f.ctx, f.cell, f.cell.Start, time.Now(), at, phase, o.Order)
-	}()
+	o.Send(f.ctx, func(ctx context.Context) history.Op {
+		return f.buy(ctx, f.cell, f.cell.Start, time.Now(), at, phase, o.Order)
+	})
 	return o
 }
 
@@ -161,27 +162,15 @@ func (f *play) sleepUntil(t time.Time) {
 type inFlight struct {
 	*play
 	client.Order
-	at   int // the number of its instance
-	done chan struct{}
-	op   history.Op // once done is closed
+	*rig.InFlight
 }
 
 // waitAnswered waits until the order has ended, with an answer or without.
 func (o *inFlight) waitAnswered() {
 	select {
-	case <-o.done:
+	case <-o.Done():
 	case <-o.ctx.Done():
 		o.must(context.Cause(o.ctx))
-	}
-}
-
-// answered reports whether the order has ended.
-func (o *inFlight) answered() bool {
-	select {
-	case <-o.done:
-		return true
-	default:
-		return false
 	}
 }
 
@@ -195,14 +184,14 @@ func (o *inFlight) held() bool {
 // waitHeld waits until the order is held. It fails if the order ends first.
 func (o *inFlight) waitHeld() {
 	if !o.waitHeldOrAnswered() {
-		o.fail("order %s was to be held (%s), but was answered: %s %s", o.ID, o.Fault, o.op.Outcome, o.op.Detail)
+		o.fail("order %s was to be held (%s), but was answered: %s %s", o.ID, o.Fault, o.Op.Outcome, o.Op.Detail)
 	}
 }
 
 // waitHeldOrAnswered waits until the order is held, and returns true, or has ended without being held.
 func (o *inFlight) waitHeldOrAnswered() (held bool) {
 	o.waitUntil(func() bool {
-		if o.answered() {
+		if o.HasEnded() {
 			return true
 		}
 		held = o.held()
@@ -216,29 +205,26 @@ func (o *inFlight) endHold() { o.must(o.Client.EndHold(o.ctx, o.url(), o.ID)) }
 
 // finish ends the hold of an order, if it is held, and waits for its end.
 func (o *inFlight) finish() {
-	if !o.answered() {
+	if !o.HasEnded() {
 		o.endHold()
 		o.waitAnswered()
 	}
 }
 
 // stop stops the order's process.
-func (o *inFlight) stop() {
-	o.must(o.Targets.Processes[o.at].Stop())
-	o.waitStopped()
-}
+func (o *inFlight) stop() { o.must(o.Targets.Processes[o.At].Stop()) }
 
-// waitStopped waits until the order's process is stopped.
+// waitStopped waits until the order's process is stopped by its own fault.
 func (o *inFlight) waitStopped() {
 	o.waitUntil(func() bool {
-		stopped, err := o.Targets.Processes[o.at].Stopped()
+		stopped, err := o.Targets.Processes[o.At].Stopped()
 		o.must(err)
 		return stopped
 	})
 }
 
 // resume continues the order's process.
-func (o *inFlight) resume() { o.must(o.Targets.Processes[o.at].Continue()) }
+func (o *inFlight) resume() { o.must(o.Targets.Processes[o.At].Continue()) }
 
 // waitDied waits until the order's process and the order have ended. The outcome of an order whose process died before
 // it sent the write of the stock is not unknown: it is not sold.
@@ -252,7 +238,7 @@ func (o *inFlight) waitDied(gone <-chan struct{}) {
 		}
 	})
 	o.waitAnswered()
-	o.op.KilledBeforeWrite(o.cell.Instances[o.at].Name, fmt.Sprintf(" (%s)", o.Fault))
+	o.Op.KilledBeforeWrite(o.cell.Instances[o.At].Name, fmt.Sprintf(" (%s)", o.Fault))
 }
 
 // waitUntil polls until done reports true.
@@ -266,32 +252,20 @@ func (o *inFlight) waitAtMost(bound time.Duration, done func() bool) {
 	}
 }
 
-func (o *inFlight) url() string { return o.cell.Instances[o.at].URL }
+func (o *inFlight) url() string { return o.cell.Instances[o.At].URL }
 
 // recordFault records what was done to the order from since until now.
 func (o *inFlight) recordFault(since time.Time, format string, args ...any) {
 	o.recordFaultOn("", since, time.Now(), format, args...)
 }
 
-// recordStop is recordFault for an order whose process was stopped.
-func (o *inFlight) recordStop(since time.Time, format string, args ...any) {
-	o.recordFault(since, format, args...)
-	o.cell.Faults[len(o.cell.Faults)-1].Kind = history.FaultStop
-}
-
-// recordKill is recordFault for an order whose process was killed.
-func (o *inFlight) recordKill(since time.Time, format string, args ...any) {
-	o.recordFault(since, format, args...)
-	o.cell.Faults[len(o.cell.Faults)-1].Kind = history.FaultKill
-}
+// note records a fault that has affected the order since then.
+func (o *inFlight) note(since time.Time, f history.Fault) { o.Note(o.cell, f, since, time.Now()) }
 
 // recordFaultOn records a fault on the network or on servers that affected the order, between two moments.
 func (o *inFlight) recordFaultOn(on string, begun, ended time.Time, format string, args ...any) {
-	o.cell.Faults = append(o.cell.Faults, history.Fault{
-		Order: o.ID, Instance: o.cell.Instances[o.at].Name, On: on, Text: fmt.Sprintf(format, args...),
-		At: history.At(o.cell.Start, begun), End: history.At(o.cell.Start, ended),
-	})
+	o.Note(o.cell, history.Fault{On: on, Text: fmt.Sprintf(format, args...)}, begun, ended)
 }
 
 // seconds renders a duration as stories do.
-func seconds(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }
+var seconds = rig.Seconds

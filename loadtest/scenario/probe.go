@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
 )
 
 const (
-	// probeWait is one probe's max wait for the lock, probeGap the pause between two probes.
+	// probeWait is one probe's max wait for the lock.
 	probeWait = time.Second
-	probeGap  = 100 * time.Millisecond
 	// maxQuantity is the most units that the service sells in one order by default.
 	maxQuantity = 1000
 )
@@ -19,26 +19,19 @@ const (
 // Probe sends fresh requests, to the instances of those numbers in turn, until one gets an answer that needed the lock,
 // or the cell's limit is over. Nested ones take the lock once more while they hold it, so they have to sell.
 func (r *Runner) Probe(ctx context.Context, c *history.Cell, to []int, nested bool) error {
-	quantity, begun := int64(1), time.Now()
+	quantity := int64(1)
 	if !nested {
 		quantity = r.probeQuantity(ctx, c, to[0])
 	}
-	for try := 1; ; try++ {
-		o := r.order(c, fmt.Sprintf("probe-%d", try), quantity)
+	return rig.Fresh(ctx, c.Limit, func(number int) (through bool) {
+		o := r.order(c, fmt.Sprintf("probe-%d", number), quantity)
 		o.Wait, o.Nested = min(o.Wait, probeWait), nested
-		op := r.buy(ctx, c, c.Start, time.Now(), to[(try-1)%len(to)], history.Probe, o)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+		op := r.buy(ctx, c, c.Start, time.Now(), to[(number-1)%len(to)], history.Probe, o)
+		if ctx.Err() == nil {
+			c.Ops = append(c.Ops, op)
 		}
-		c.Ops = append(c.Ops, op)
-		through := op.Outcome == history.Sold || op.Outcome == history.Refused
-		if through || time.Since(begun) > c.Limit {
-			return nil
-		}
-		if !sleep(ctx, probeGap) {
-			return context.Cause(ctx)
-		}
-	}
+		return op.Outcome == history.Sold || op.Outcome == history.Refused
+	})
 }
 
 // probeQuantity is one unit more than is left, if an order may ask for that many: such a probe has to take the lock and

@@ -7,6 +7,7 @@ import (
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/client"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
 )
 
 var queueOrder = declare(catalog.Scenario{
@@ -50,7 +51,7 @@ func injectQueueOrder(f *play) {
 	first.finish()
 	f.enqueue(a, waiters+1)
 	next.resume()
-	next.recordStop(begun, "stopped for %s while the lock became free", seconds(time.Since(begun)))
+	next.note(begun, rig.StopFault(time.Since(begun), "while the lock became free", 0))
 }
 
 // enqueue sends the next order, and waits until it is known to come before any order that is sent after it. Where there

@@ -58,7 +58,7 @@ func (f *play) serveBehind(first *inFlight) {
 			Fault: "hold@after:" + f.rung.Taken, Wait: ensembleWait,
 		})
 		held = next.waitHeldOrAnswered()
-		return held || next.op.Outcome != history.NotSold
+		return held || next.Op.Outcome != history.NotSold
 	})
 	if held {
 		next.endHold()

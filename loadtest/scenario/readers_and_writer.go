@@ -59,5 +59,5 @@ func (f *play) reader(n int) *inFlight {
 // more time, but so little that the writer, which waits meanwhile, does not run out of its own.
 func (o *inFlight) waitHeldOrKeptOut() {
 	patience := keptOutAfter + min(o.slack(), o.cell.Limit/4)
-	o.poll(func() time.Duration { return patience }, func() bool { return o.answered() || o.held() })
+	o.poll(func() time.Duration { return patience }, func() bool { return o.HasEnded() || o.held() })
 }

@@ -72,7 +72,7 @@ func (f *play) holdFirst() *inFlight {
 
 // waitQueued waits until more than that many waiters queue, or the order is answered.
 func (o *inFlight) waitQueued(before int64) {
-	o.waitUntil(func() bool { return o.queued() > before || o.answered() })
+	o.waitUntil(func() bool { return o.queued() > before || o.HasEnded() })
 }
 
 // queued counts the waiters that queue at the lock server, if the rung has a queue.

@@ -5,6 +5,7 @@ import (
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/client"
+	"stockapi/loadtest/rig"
 )
 
 var slowWork = declare(catalog.Scenario{
@@ -34,7 +35,7 @@ var slowWork = declare(catalog.Scenario{
 // injectSlowWork sends to a an order whose work outlasts its lease; nothing fails. Meanwhile b tries to sell.
 func injectSlowWork(f *play) {
 	f.slowWork(client.Order{}, nil, func(first *inFlight, begun time.Time) {
-		first.recordFault(begun, "working %s under a lease of %s", seconds(f.longWork()), seconds(f.Load.TTL))
+		first.note(begun, rig.WorkFault(f.longWork(), f.Load.TTL))
 	})
 }
 
@@ -62,7 +63,9 @@ var explicitLease = declare(catalog.Scenario{
 // injectExplicitLease is injectSlowWork with an order whose lease is not renewed.
 func injectExplicitLease(f *play) {
 	f.slowWork(client.Order{NoRenew: true}, nil, func(first *inFlight, begun time.Time) {
-		first.recordFault(begun, "working %s under a lease of %s, not renewed", seconds(f.longWork()), seconds(f.Load.TTL))
+		work := rig.WorkFault(f.longWork(), f.Load.TTL)
+		work.Text += ", not renewed"
+		first.note(begun, work)
 	})
 }
 

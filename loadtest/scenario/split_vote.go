@@ -98,15 +98,15 @@ func (f *play) gotInAfter(all []*inFlight, split time.Time) {
 	sold := 0
 	for _, o := range all {
 		switch {
-		case o.op.Outcome != history.Sold:
+		case o.Op.Outcome != history.Sold:
 			refused = o
-		case o.op.Lease.AcquiredAt < history.At(f.cell.Start, split):
+		case o.Op.Lease.AcquiredAt < history.At(f.cell.Start, split):
 			f.fail("order %s got in before all nodes were taken", o.ID)
 		default:
 			sold++
 		}
 	}
 	if refused != nil && sold > 0 {
-		f.fail("order %s never got in: %s %s", refused.ID, refused.op.Outcome, refused.op.Detail)
+		f.fail("order %s never got in: %s %s", refused.ID, refused.Op.Outcome, refused.Op.Detail)
 	}
 }

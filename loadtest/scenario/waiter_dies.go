@@ -6,6 +6,7 @@ import (
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/client"
+	"stockapi/loadtest/rig"
 )
 
 var waiterDies = declare(catalog.Scenario{
@@ -46,7 +47,7 @@ func injectWaiterDies(f *play) {
 	gone, begun := f.Targets.Processes[b].ExpectExit(), time.Now()
 	f.Targets.Processes[b].Kill()
 	second.waitDied(gone)
-	second.recordKill(begun, "killed while it waited for the lock")
+	second.note(begun, rig.KillFault("while it waited for the lock"))
 	second.waitPlaceGone(queued)
 	first.endHold()
 	for _, o := range []*inFlight{third, first} {

@@ -11,6 +11,7 @@ import (
 
 	"stockapi/loadtest/client"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/scenario"
 	"stockapi/loadtest/wire"
 )
@@ -42,7 +43,7 @@ type shop struct {
 	cancel context.CancelFunc
 	gate   *wire.Gate
 	held   atomic.Bool // commands wait at the gate, one step at a time
-	rig    *wire.Rig
+	rig    *rig.Rig
 	sites  []*site
 	over   chan struct{} // closed when no more orders come
 	played chan struct{} // closed when all has ended
@@ -54,35 +55,32 @@ type shop struct {
 	orders []*order
 	sold   map[int64][]*order // by unit: who has bought it, in the order of the receipts
 	known  map[int]bool       // the commands of which an order has been told that they are its own
-	faults []history.Fault
 	watch  watch
 	judge  judge
 }
 
 // A site is an instance with its fault, if it has one. The shop's lock guards it.
 type site struct {
-	*wire.End
+	*rig.End
 	state   string          // up, stopped, dead, cut, slow
 	since   time.Time       // when it got into this state
 	faulted bool            // an order has got the round's fault
 	gone    <-chan struct{} // closed when its process has exited
 }
 
-// An order is one of the round.
+// An order is one of the round. The shop's lock guards it.
 type order struct {
-	id     string
-	person string
-	at     int
-	sent   time.Time
-	slow   bool
-	trace  []history.Command // while it was the only one at its instance, so that they are known to be its own
-	op     *history.Op       // nil until it has ended
-	done   chan struct{}
+	*rig.InFlight
+	id    string
+	told  event
+	slow  bool
+	trace []history.Command // while it was the only one at its instance, so that they are known to be its own
+	op    *history.Op       // nil until it is known how it has ended
 }
 
 // newShop starts the shop of a round, and calls then with the verdicts of the round, or with why there are none.
 func newShop(
-	ctx context.Context, b *wire.Testbed, token string, r *Round, rec *record, then func(*shop, error),
+	ctx context.Context, b *rig.Testbed, token string, r *Round, rec *record, then func(*shop, error),
 ) (*shop, error) {
 	s := &shop{round: r, record: rec, client: client.New(len(animals), token), gate: wire.NewGate(b.Scripts),
 		over: make(chan struct{}), played: make(chan struct{}), sold: map[int64][]*order{}, known: map[int]bool{}}
@@ -113,19 +111,19 @@ func (s *shop) close() {
 	s.cancel()
 	<-s.played
 	for _, o := range s.orders {
-		<-o.done
+		<-o.Done()
 	}
 }
 
 // start starts the servers, the wires and the instances.
-func (s *shop) start(b *wire.Testbed) (err error) {
+func (s *shop) start(b *rig.Testbed) (err error) {
 	names := []string{"redis"}
 	if s.round.rung.OnNodes() {
 		for i := range scenario.RedlockNodes {
 			names = append(names, fmt.Sprintf("node %d", i+1))
 		}
 	}
-	s.rig, err = b.Start(s.ctx, wire.Plan{Gate: s.gate, Servers: names, Nodes: s.round.rung.OnNodes(), Apart: true,
+	s.rig, err = b.Start(s.ctx, rig.Plan{Gate: s.gate, Servers: names, Nodes: s.round.rung.OnNodes(), Apart: true,
 		Ends: 2, Faults: true, Held: held, Retry: retry})
 	if err != nil {
 		return err
@@ -184,11 +182,8 @@ func (s *shop) finish(ctx context.Context) error {
 	s.setStepping(false)
 	for _, o := range orders {
 		s.letEnd(o)
-		s.cell.Ops = append(s.cell.Ops, *o.op)
+		s.cell.Ops = append(s.cell.Ops, o.Op)
 	}
-	s.mu.Lock()
-	s.cell.Faults = s.faults
-	s.mu.Unlock()
 	s.cell.Elapsed = time.Since(s.cell.Start)
 	if len(alive) == 0 || ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -200,10 +195,10 @@ func (s *shop) finish(ctx context.Context) error {
 func (s *shop) letEnd(o *order) {
 	for {
 		select {
-		case <-o.done:
+		case <-o.Done():
 			return
 		case <-time.After(retry):
-			_ = s.endHolds(s.sites[o.at])
+			_ = s.endHolds(s.sites[o.At])
 		}
 	}
 }
@@ -221,10 +216,11 @@ func (s *shop) buyAs(who int) {
 func (s *shop) buy(person string, colour, to int, then func(op *history.Op, shared map[int64][]string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at, o := s.sites[to], &order{id: person, person: person, at: to, sent: time.Now(), done: make(chan struct{})}
-	for n := 2; slices.ContainsFunc(s.orders, func(before *order) bool { return before.id == o.id }); n++ {
-		o.id = fmt.Sprintf("%s-%d", person, n)
+	at, id := s.sites[to], person
+	for n := 2; slices.ContainsFunc(s.orders, func(before *order) bool { return before.id == id }); n++ {
+		id = fmt.Sprintf("%s-%d", person, n)
 	}
+	o := &order{InFlight: rig.NewInFlight(product+"-"+id, to), id: id}
 	with := client.Order{Timeout: s.round.Wait + s.longWork() + held}
 	if to == 0 && !at.faulted {
 		at.faulted, with.Fault = true, s.round.Fault
@@ -233,20 +229,20 @@ func (s *shop) buy(person string, colour, to int, then func(op *history.Op, shar
 		o.slow, with.Work = true, s.longWork()
 	}
 	s.orders = append(s.orders, o)
-	told := event{"order": o.id, "person": person, "colour": colour, "instance": at.Name, "state": "sent",
-		"sent": s.record.since(o.sent)}
-	s.record.add("order", told)
-	go func() {
-		op := s.runner.Send(s.ctx, s.cell, to, o.id, with)
-		then(&op, s.end(o, &op, told))
-		close(o.done)
-	}()
+	o.Send(s.ctx, func(ctx context.Context) history.Op {
+		op := s.runner.Send(ctx, s.cell, to, id, with)
+		then(&op, s.end(o, &op))
+		return op
+	})
+	o.told = event{"order": id, "person": person, "colour": colour, "instance": at.Name, "state": "sent",
+		"sent": s.record.since(o.Sent)}
+	s.record.add("order", o.told)
 }
 
 // end tells what became of an order, and returns the buyers of those of its units that were sold before. An order of an
 // instance that died before it wrote has not sold.
-func (s *shop) end(o *order, op *history.Op, told event) (shared map[int64][]string) {
-	at := s.sites[o.at]
+func (s *shop) end(o *order, op *history.Op) (shared map[int64][]string) {
+	at := s.sites[o.At]
 	if op.Outcome == history.Unknown { // because its instance is dead?
 		select {
 		case <-at.gone:
@@ -257,12 +253,11 @@ func (s *shop) end(o *order, op *history.Op, told event) (shared map[int64][]str
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if at.state == "dead" && !s.gate.Wrote(&at.Client, o.sent) {
+	if at.state == "dead" && !s.gate.Wrote(&at.Client, o.Sent) {
 		op.KilledBeforeWrite(at.Name, "")
 	}
 	if o.slow {
-		s.note(o, o.sent, "", fmt.Sprintf("working %.1f s under a lease of %.1f s", s.longWork().Seconds(),
-			s.round.Lease.Seconds()))
+		s.note(o, o.Sent, rig.WorkFault(s.longWork(), s.round.Lease))
 	}
 	o.op, s.judge.due = op, true
 	commands, log := []int{}, slices.DeleteFunc(s.gate.LogOf(&at.Client), func(cmd *wire.Command) bool {
@@ -271,6 +266,7 @@ func (s *shop) end(o *order, op *history.Op, told event) (shared map[int64][]str
 	for _, cmd := range wire.Narrow(op, s.cell.Start, log) {
 		commands, s.known[cmd.ID] = append(commands, cmd.ID), true
 	}
+	told := o.told
 	told["state"], told["done"], told["commands"] = "done", s.record.since(time.Now()), commands
 	told["outcome"], told["units"] = op.Outcome, op.Units
 	if l := op.Lease; l != nil {
@@ -289,7 +285,8 @@ func (s *shop) end(o *order, op *history.Op, told event) (shared map[int64][]str
 		}
 		var orders []string
 		for _, one := range s.sold[unit] {
-			orders, shared[unit] = append(orders, one.id), append(shared[unit], one.person)
+			orders = append(orders, one.id)
+			shared[unit] = append(shared[unit], one.told["person"].(string))
 		}
 		s.record.add("twice", event{"unit": unit, "orders": orders, "persons": shared[unit]})
 	}
@@ -305,15 +302,12 @@ func (s *shop) moment(i history.Instant) *float64 {
 }
 
 // note records a fault that has affected an order since then.
-func (s *shop) note(o *order, since time.Time, kind history.FaultKind, text string) {
-	s.faults = append(s.faults, history.Fault{Order: product + "-" + o.id, Instance: s.sites[o.at].Name, Text: text,
-		Kind: kind, At: history.At(s.cell.Start, since), End: history.At(s.cell.Start, time.Now())})
-}
+func (s *shop) note(o *order, since time.Time, f history.Fault) { o.Note(s.cell, f, since, time.Now()) }
 
 // ordersInFlight returns the orders at an instance that have not ended. The caller has the lock.
 func (s *shop) ordersInFlight(at *site) (all []*order) {
 	for _, o := range s.orders {
-		if o.at == at.Index && o.op == nil {
+		if o.At == at.Index && o.op == nil {
 			all = append(all, o)
 		}
 	}
@@ -331,7 +325,7 @@ func (s *shop) isUp(number int) bool {
 func (s *shop) inject(name string, at *site) error {
 	switch {
 	case name == "kill":
-		at.In.Kill()
+		s.rig.Kill(at.End)
 		s.markDead(at)
 		return nil
 	case name == "continue" && s.isUp(at.Index): // a fault of the round may hold its order
@@ -352,7 +346,7 @@ func (s *shop) inject(name string, at *site) error {
 		}
 		s.set(at, "stopped")
 	case name == "cut":
-		s.reach(at, false)
+		s.rig.CutOff(at.End)
 		s.set(at, "cut")
 	default:
 		s.set(at, "slow")
@@ -375,14 +369,6 @@ func (s *shop) set(at *site, state string) {
 	s.record.add("fault", event{"instance": at.Name, "state": state})
 }
 
-// reach lets an instance reach its servers, or not.
-func (s *shop) reach(at *site, well bool) {
-	for _, w := range at.Wires {
-		s.gate.Change(func() { w.Server.Down = !well })
-		w.Break()
-	}
-}
-
 // markDead notes that an instance is dead, and records the fault of its orders.
 func (s *shop) markDead(at *site) {
 	s.mu.Lock()
@@ -392,25 +378,21 @@ func (s *shop) markDead(at *site) {
 	}
 	s.set(at, "dead")
 	for _, o := range s.ordersInFlight(at) {
-		s.note(o, at.since, history.FaultKill, "killed")
+		s.note(o, at.since, rig.KillFault(""))
 	}
 }
 
 // heal ends the fault of an instance, and records it of the orders that it affected. The caller has the lock.
 func (s *shop) heal(at *site) {
 	for _, o := range s.ordersInFlight(at) {
-		lasted := time.Since(at.since).Seconds()
-		switch at.state {
+		switch lasted := time.Since(at.since); at.state {
 		case "stopped":
-			s.note(o, at.since, history.FaultStop, fmt.Sprintf("stopped for %.1f s under a lease of %.1f s", lasted,
-				s.round.Lease.Seconds()))
+			s.note(o, at.since, rig.StopFault(lasted, "", s.round.Lease))
 		case "cut":
-			s.note(o, at.since, "", fmt.Sprintf("cut off from Redis for %.1f s", lasted))
+			s.note(o, at.since, rig.CutFault("Redis", lasted, s.round.Lease))
 		}
 	}
-	if at.state == "cut" {
-		s.reach(at, true)
-	}
+	s.rig.Rejoin(at.End)
 	_ = at.In.Continue() // a fault of the round may have stopped it just now
 	s.set(at, "up")
 }

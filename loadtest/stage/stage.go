@@ -15,7 +15,7 @@ import (
 
 	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/wire"
+	"stockapi/loadtest/rig"
 )
 
 // The phases of a round. Nothing is bought before the class has voted.
@@ -43,7 +43,7 @@ type Options struct {
 // A Stage is a class with its rounds.
 type Stage struct {
 	Options
-	bed    *wire.Testbed
+	bed    *rig.Testbed
 	token  string // the instances' admin token
 	words  map[string]string
 	record *record
@@ -72,7 +72,7 @@ func Open(ctx context.Context, o Options) (*Stage, context.Context, error) {
 	o.Cluster.Product, o.Cluster.Token = product, s.token // other users of the machine reach the instances too
 	o.Cluster.Max = cluster.Bounds{Wait: maxWait, TTL: maxLease, Work: slowBy * maxLease}
 	var err error
-	if s.bed, ctx, err = wire.Open(ctx, o.Cluster); err != nil {
+	if s.bed, ctx, err = rig.Open(ctx, o.Cluster); err != nil {
 		return nil, ctx, err
 	}
 	s.ctx = ctx

@@ -2,15 +2,14 @@ package stage
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/wire"
 )
-
-// stepTime bounds how long a step waits for the command that it names, or for its answer.
-const stepTime = 5 * time.Second
 
 // setStepping begins or ends that commands wait at the wires until somebody says so.
 func (s *shop) setStepping(begin bool) {
@@ -64,38 +63,22 @@ func (s *shop) take(ctx context.Context, step schedule.Step) error {
 		return s.expire(ctx)
 	}
 	s.mu.Lock()
-	sent := slices.ContainsFunc(s.orders, func(o *order) bool { return o.at == step.Who })
+	sent := slices.ContainsFunc(s.orders, func(o *order) bool { return o.At == step.Who })
 	s.mu.Unlock()
 	if !sent {
 		s.buyAs(step.Who)
 	}
-	cmd, err := s.await(ctx, s.sites[step.Who])
+	cmd, err := s.rig.Await(ctx, s.sites[step.Who].End, 0)
 	if err != nil {
-		return err
+		return refuse("error.idle")
 	}
 	return s.pass(ctx, cmd)
 }
 
-// await waits for a command of an instance at its wires.
-func (s *shop) await(ctx context.Context, at *site) (*wire.Command, error) {
-	for begun := time.Now(); time.Since(begun) < stepTime && ctx.Err() == nil; {
-		if waiting := s.gate.Of(&at.Client); len(waiting) > 0 {
-			return waiting[0], nil
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return nil, refuse("error.idle")
-}
-
 // pass lets a command through, and waits for its answer.
 func (s *shop) pass(ctx context.Context, cmd *wire.Command) error {
-	if !s.gate.Decide(cmd, schedule.Pass) {
-		return refuse("error.idle") // its instance has given it up
-	}
-	select {
-	case <-cmd.Done():
-	case <-time.After(stepTime):
-	case <-ctx.Done():
+	if err := s.rig.Take(ctx, schedule.Grant, cmd); errors.Is(err, rig.ErrGivenUp) {
+		return refuse("error.idle")
 	}
 	return nil
 }
@@ -105,7 +88,7 @@ func (s *shop) expire(ctx context.Context) error {
 	s.passes.Store(true)
 	s.tellSteps(true)
 	defer s.passes.Store(false)
-	for begun := time.Now(); time.Since(begun) < s.round.Lease+stepTime && ctx.Err() == nil; {
+	for begun := time.Now(); time.Since(begun) < s.round.Lease+rig.Patience && ctx.Err() == nil; {
 		if now, _, err := s.look(ctx); err != nil || len(now.Keys) == 0 {
 			return err
 		}

@@ -69,7 +69,7 @@ func (s *shop) judgeSoFar() {
 	}
 	s.judge.due = false
 	cell := s.judge.cell
-	cell.Faults = slices.Clone(s.faults)
+	cell.Faults = slices.Clone(s.cell.Faults)
 	for _, o := range s.orders {
 		cell.Ops = append(cell.Ops, s.soFar(o))
 	}
@@ -89,8 +89,8 @@ func (s *shop) soFar(o *order) history.Op {
 	if o.op != nil {
 		return *o.op
 	}
-	sent := history.At(s.cell.Start, o.sent)
-	return history.Op{Order: product + "-" + o.id, Phase: history.Buy, Instance: s.sites[o.at].Name, Quantity: 1,
+	sent := history.At(s.cell.Start, o.Sent)
+	return history.Op{Order: product + "-" + o.id, Phase: history.Buy, Instance: s.sites[o.At].Name, Quantity: 1,
 		Outcome: history.Unknown, Due: sent, Sent: sent, Done: history.Never, Trace: slices.Clone(o.trace)}
 }
 

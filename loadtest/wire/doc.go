@@ -6,10 +6,9 @@
 //     loadtest/schedule.
 //   - wire.go, conn.go, channels.go, outbox.go: the way of a command to a server, of its reply, and of messages.
 //   - request.go: what a command means for its connection. resp.go: the protocol.
-//   - narrow.go: which commands an order sent. scripts.go: the names of scripts.
+//   - narrow.go: which commands an order sent.
 //   - state.go: the state of a key, and a lock as a difference of states. keys.lua and look.lua read a server's keys.
 //   - looker.go: looks at the keys before a command and after it. effects.go: what the command did, then.
 //   - ledger.go: all writes of the stock, also where nobody looks at each command. monitor.go: what MONITOR tells both.
 //   - store.go: a server without a wire.
-//   - rig.go: servers and instances with wires between them.
 package wire

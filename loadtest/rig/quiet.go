@@ -1,4 +1,4 @@
-package replay
+package rig
 
 import (
 	"context"
@@ -12,18 +12,24 @@ import (
 const (
 	// quietGap is the time between two looks at an instance, which has to be quiet at both.
 	quietGap = time.Millisecond
-	// settleTime bounds how long an instance may take to come to rest.
-	settleTime = 2 * time.Second
+	// quietWithin bounds how long an instance may take to come to rest.
+	quietWithin = 2 * time.Second
 	// blindGap is the time that instances get where the system does not say what they do.
 	blindGap = 25 * time.Millisecond
 )
 
-// settle waits until the instances have done all that they can do without a reply and without more time: nothing comes
-// to the gate any more, and all threads of the processes sleep. So a step that is taken next finds what it would find
-// if no time had passed.
-func settle(ctx context.Context, g *gate, pids []int) {
-	for begun := time.Now(); time.Since(begun) < settleTime && ctx.Err() == nil; {
-		before := g.Happened()
+// Quiet waits until the live instances have done all that they can do without a reply and without more time: nothing
+// comes to the gate any more, and all threads of the processes sleep. So a step that is taken next finds what it would
+// find if no time had passed.
+func (r *Rig) Quiet(ctx context.Context) {
+	var pids []int
+	for _, e := range r.Ends {
+		if !e.Dead {
+			pids = append(pids, e.In.Pid())
+		}
+	}
+	for begun := time.Now(); time.Since(begun) < quietWithin && ctx.Err() == nil; {
+		before := r.Gate.Happened()
 		asleep, known := allSleep(pids)
 		if !known {
 			time.Sleep(blindGap)
@@ -31,7 +37,7 @@ func settle(ctx context.Context, g *gate, pids []int) {
 		}
 		time.Sleep(quietGap)
 		again, _ := allSleep(pids)
-		if asleep && again && g.Happened() == before {
+		if asleep && again && r.Gate.Happened() == before {
 			return
 		}
 	}

@@ -1,4 +1,4 @@
-package wire
+package rig
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire"
 )
 
 // A Testbed starts the servers and instances of rigs. Several rigs can be up.
@@ -57,7 +58,7 @@ func (b *Testbed) Close() error { return b.cluster.Close() }
 
 // A Plan says what a rig has.
 type Plan struct {
-	Gate    *Gate
+	Gate    *wire.Gate
 	Servers []string // the names of the servers: that of the stock, and those of the locks unless they are there too
 	Nodes   bool     // the locks are on independent nodes
 	Apart   bool     // a server that is down is so for one instance alone
@@ -75,7 +76,8 @@ const nodeTime = 2 * time.Second
 
 // A Rig is some instances, each with wires of its own to servers that are the rig's own.
 type Rig struct {
-	Stores []*Store
+	Gate   *wire.Gate
+	Stores []*wire.Store
 	Ends   []*End
 
 	redises []*cluster.Redis
@@ -85,13 +87,13 @@ type Rig struct {
 type End struct {
 	schedule.Client
 	In    *cluster.Instance
-	Wires []*Wire
+	Wires []*wire.Wire
 }
 
 // Start starts the servers of a rig, then the wires and the instances, and returns it. Close the rig, also after an
 // error.
 func (b *Testbed) Start(ctx context.Context, p Plan) (r *Rig, err error) {
-	r = &Rig{}
+	r = &Rig{Gate: p.Gate}
 	r.redises, err = cluster.StartAll(ctx, len(p.Servers), func(ctx context.Context, i int) (*cluster.Redis, error) {
 		return b.cluster.StartRedis(ctx, b.servers, "redis "+p.Servers[i])
 	})
@@ -99,7 +101,7 @@ func (b *Testbed) Start(ctx context.Context, p Plan) (r *Rig, err error) {
 		return r, err
 	}
 	for i, name := range p.Servers {
-		one, err := NewStore(i, name, r.redises[i].URL)
+		one, err := wire.NewStore(i, name, r.redises[i].URL)
 		if err != nil {
 			return r, err
 		}
@@ -132,7 +134,7 @@ func (b *Testbed) wire(r *Rig, c *End, p Plan) (*cluster.Backend, error) {
 		if p.Apart {
 			server = new(*one.Server) // Go 1.26: a copy
 		}
-		w, err := New(p.Gate, &c.Client, server, p.Lost)
+		w, err := wire.New(p.Gate, &c.Client, server, p.Lost)
 		if err != nil {
 			return nil, err
 		}

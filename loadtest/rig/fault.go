@@ -1,0 +1,108 @@
+package rig
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire"
+)
+
+// Kill kills an instance. What it had sent, and was not carried out, never is. It must be dead before its connections
+// close, or it could answer its caller.
+func (r *Rig) Kill(e *End) {
+	r.Gate.Change(func() { e.Dead = true })
+	e.In.Kill()
+	r.Gate.Retire(&e.Client)
+}
+
+// CutOff cuts an instance off from its servers, which are apart.
+func (r *Rig) CutOff(e *End) {
+	r.setDown(e, true)
+	for _, w := range e.Wires {
+		w.Break()
+	}
+}
+
+// Rejoin lets an instance reach its servers again.
+func (r *Rig) Rejoin(e *End) { r.setDown(e, false) }
+
+func (r *Rig) setDown(e *End, down bool) {
+	r.Gate.Change(func() {
+		for _, w := range e.Wires {
+			w.Server.Down = down
+		}
+	})
+}
+
+// TakeDown makes a server unreachable for all instances.
+func (r *Rig) TakeDown(s *wire.Store) {
+	r.Gate.Change(func() { s.Down = true })
+	for _, e := range r.Ends {
+		for _, w := range e.Wires {
+			if w.Server == s.Server {
+				w.CloseIdle()
+			}
+		}
+	}
+}
+
+// BringBack makes a server reachable again.
+func (r *Rig) BringBack(s *wire.Store) { r.Gate.Change(func() { s.Down = false }) }
+
+// StepFault returns the fault of an order by whose client a step of a trace was taken, about that command.
+func StepFault(s schedule.Step, command string) history.Fault {
+	f := history.Fault{Text: s.Fault(command)}
+	if s.Kind == schedule.CrashBefore || s.Kind == schedule.CrashAfter {
+		f.Kind = history.FaultKill
+	}
+	return f
+}
+
+// StopFault returns the fault of an order whose process was stopped for that long, and where, if that is known.
+func StopFault(lasted time.Duration, where string, lease time.Duration) history.Fault {
+	return history.Fault{Kind: history.FaultStop, Text: during("stopped", lasted, where, lease)}
+}
+
+// KillFault returns the fault of an order whose process was killed, and where, if that is known.
+func KillFault(where string) history.Fault {
+	return history.Fault{Kind: history.FaultKill, Text: strings.TrimSpace("killed " + where)}
+}
+
+// HoldFault returns the fault of an order that was held there for that long.
+func HoldFault(lasted time.Duration, where string, lease time.Duration) history.Fault {
+	return history.Fault{Text: during("held", lasted, where, lease)}
+}
+
+// CutFault returns the fault of an order whose instance did not reach those servers for that long.
+func CutFault(from string, lasted, lease time.Duration) history.Fault {
+	return history.Fault{On: "network", Text: during("cut off from "+from, lasted, "", lease)}
+}
+
+// WorkFault returns the fault of an order that works for so long.
+func WorkFault(work, lease time.Duration) history.Fault {
+	return history.Fault{Text: "working " + Seconds(work) + under(lease)}
+}
+
+// during says what lasted, and where that was.
+func during(what string, lasted time.Duration, where string, lease time.Duration) string {
+	return strings.TrimSpace(what+" for "+Seconds(lasted)+" "+where) + under(lease)
+}
+
+// under names the lease, unless it is 0: then it does not matter.
+func under(lease time.Duration) string {
+	if lease == 0 {
+		return ""
+	}
+	return " under a lease of " + Seconds(lease)
+}
+
+// ServerFault returns the fault of an order to whose lock server something happened.
+func ServerFault(what string) history.Fault {
+	return history.Fault{On: "locks", Text: "whose lock server " + what}
+}
+
+// Seconds returns a duration as stories have it.
+func Seconds(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }
