@@ -111,7 +111,7 @@ func Of(c *history.Cell) (e Explanation) {
 		e.Defect = r.crash()
 	case r.takenTwice() != nil:
 		e.Defect = r.takenTwice()
-	case strings.Trim(lost, allowed) == "" && r.ended(fault):
+	case strings.Trim(lost, allowed) == "" && r.isExcused(fault):
 		e.Design = cmp.Or(ofFault[fault], because[Family(r.facts)])
 		if anna := r.anna(); Family(r.facts) == "v15" || anna != nil && wroteInVain(anna) {
 			e.Design = because["v15"]
@@ -207,9 +207,9 @@ func (r *record) crash() *history.Defect {
 	return nil
 }
 
-// ended reports whether the lock of the order with the fault had ended by its TTL or by our hand before another order
-// took it: what that breaks is no bug of the shop.
-func (r *record) ended(fault string) bool {
+// isExcused reports whether the lock of the order with the fault had ended by its TTL or by our hand before another
+// order took it: what that breaks is no bug of the shop.
+func (r *record) isExcused(fault string) bool {
 	anna := r.anna()
 	if anna == nil || slices.Contains([]string{"key-removed", "server-restart", "late"}, fault) {
 		return true

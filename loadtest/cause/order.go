@@ -6,29 +6,15 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A course goes through the commands of one order, with the locks that it holds, until one is a defect.
-type course struct {
-	*record
-	op    *history.Op
-	index int
-
-	has      map[string]history.Instant // the locks that it took, heard of, and did not release
-	asked    bool                       // it took the lock, whether or not it heard so
-	tried    history.Instant
-	released *history.Command
-}
-
 // ownDefect returns a defect that an order's own commands show, whatever came of it.
 func (r *record) ownDefect() *history.Defect {
 	for i := range r.Ops {
-		op := &r.Ops[i]
-		c := &course{record: r, op: op, index: i, has: map[string]history.Instant{}, tried: history.Never}
-		for j := range op.Trace {
-			if d := c.next(&op.Trace[j]); d != nil {
+		for j := range r.Ops[i].Trace {
+			if d := r.ofCommand(i, &r.Ops[i].Trace[j]); d != nil {
 				return d
 			}
 		}
-		if d := r.ofAnswer(op); d != nil {
+		if d := r.ofAnswer(&r.Ops[i]); d != nil {
 			return d
 		}
 		if d := r.unwoken(i); d != nil {
@@ -38,46 +24,65 @@ func (r *record) ownDefect() *history.Defect {
 	return nil
 }
 
-// next goes on to the next command, and returns the defect that it is; nil if it is none.
-func (c *course) next(cmd *history.Command) *history.Defect {
-	name := c.name(c.op)
+// ofCommand returns the defect that a command of an order is, nil if it is none.
+func (r *record) ofCommand(order int, cmd *history.Command) *history.Defect {
+	op := &r.Ops[order]
 	switch {
 	case took(cmd):
-		return c.acquire(cmd, name)
-	case cmd.Acquires() && cmd.Heard().Known():
-		c.tried = cmd.At
-	case cmd.Releases() && !c.asked && !c.facts.Name && !c.isCovered(cmd.At-1):
-		return releasedUnheld.defect("%s's %s removed %s", name, cmd.Cmd, cmd.Key)
-	case cmd.Releases():
-		delete(c.has, cmd.Key)
-		c.released = cmd
-	case sold(cmd) && len(c.has) == 0:
-		return c.sell(cmd, name)
+		return r.ofSecondAcquire(order, cmd)
+	case cmd.Releases() && tookAt(op) > cmd.At && !r.facts.Name && !r.isCovered(op, cmd.At-1):
+		return releasedUnheld.defect("%s's %s removed %s", r.name(op), cmd.Cmd, cmd.Key)
+	case sold(cmd) && !r.believes(order, cmd.At):
+		return r.ofUnlockedWrite(op, cmd)
 	}
 	return nil
 }
 
-// sell returns the defect of a write of the stock by an order that holds nothing, nil if it is none.
-func (c *course) sell(cmd *history.Command, name string) *history.Defect {
+// believes reports whether an order believes at a moment that it holds a lock: it has heard so, and not released it.
+func (r *record) believes(order int, at history.Instant) bool {
+	return slices.ContainsFunc(r.line.Locks, func(l *history.Lock) bool {
+		h := l.TenureOf(order, at)
+		return h != nil && h.Heard.Known() && (h.How != history.Released || h.At > at)
+	})
+}
+
+// ofUnlockedWrite returns the defect of a write of the stock by an order that does not believe to hold the lock, nil if
+// it is none.
+func (r *record) ofUnlockedWrite(op *history.Op, cmd *history.Command) *history.Defect {
+	var released, tried *history.Command // the last ones before
+	for i := range op.Trace {
+		switch one := &op.Trace[i]; {
+		case one == cmd:
+			return r.howUnlocked(op, cmd, released, tried)
+		case one.Releases():
+			released = one
+		case one.Acquires() && !took(one) && one.Heard().Known():
+			tried = one
+		}
+	}
+	return nil
+}
+
+func (r *record) howUnlocked(op *history.Op, cmd, released, tried *history.Command) *history.Defect {
 	switch {
-	case c.released != nil && before(cmd, c.released):
-	case c.released != nil:
-		return releasedEarly.defect("%s's %s of the stock came %s after it had released the lock", name, cmd.Cmd,
-			since(c.released.At, cmd.At))
-	case c.asked || len(c.facts.Locks) == 0 || c.isCovered(cmd.At):
-	case c.tried.Known():
-		return wentOn.defect("%s wrote the stock %s after it had found the lock taken", name, since(c.tried, cmd.At))
+	case released != nil && before(cmd, released):
+	case released != nil:
+		return releasedEarly.defect("%s's %s of the stock came %s after it had released the lock", r.name(op), cmd.Cmd,
+			since(released.At, cmd.At))
+	case tookAt(op) <= cmd.At || len(r.facts.Locks) == 0 || r.isCovered(op, cmd.At):
+	case tried != nil:
+		return wentOn.defect("%s wrote the stock %s after it had found the lock taken", r.name(op), since(tried.At, cmd.At))
 	default:
-		return soldUnlocked.defect("%s's %s of the stock came without an acquire", name, cmd.Cmd)
+		return soldUnlocked.defect("%s's %s of the stock came without an acquire", r.name(op), cmd.Cmd)
 	}
 	return nil
 }
 
-// isCovered reports whether another order at the same instance may have held the lock for this one, at that moment.
-func (c *course) isCovered(at history.Instant) bool {
-	return slices.ContainsFunc(c.line.Locks, func(l *history.Lock) bool {
+// isCovered reports whether another order at the same instance may hold the lock for this one, at that moment.
+func (r *record) isCovered(op *history.Op, at history.Instant) bool {
+	return slices.ContainsFunc(r.line.Locks, func(l *history.Lock) bool {
 		h := l.HolderAt(at)
-		return !h.Known || h.Tenure != nil && c.Ops[h.Tenure.Order].Instance == c.op.Instance
+		return !h.Known || h.Tenure != nil && r.Ops[h.Tenure.Order].Instance == op.Instance
 	})
 }
 
@@ -87,37 +92,35 @@ func before(cmd, other *history.Command) bool {
 	return cmd.Wire != nil && other.Wire != nil && cmd.Wire.Conn == other.Wire.Conn && cmd.Came() < other.Came()
 }
 
-// acquire notes that the order acquires a lock, and returns the defect that it is; nil if it is none. If it holds the
-// lock already, it is a renewal.
-func (c *course) acquire(cmd *history.Command, name string) *history.Defect {
-	if had, has := c.has[cmd.Key]; has {
-		if other := c.holderBefore(cmd); other != nil {
-			return renewalTakes.defect("%s's %s, %s after its acquire, took %s from %s", name, cmd.Cmd, since(had, cmd.At),
-				cmd.Key, c.name(other))
-		}
-		if cmd.Usually(history.EffectRenewed) {
-			return renewalMakes.defect("%s's %s made %s, which had gone, %s after its acquire", name, cmd.Cmd, cmd.Key,
-				since(had, cmd.At))
-		}
+// ofSecondAcquire returns the defect of an order that acquires a lock which it believes to hold, nil if it is none: it
+// is a renewal then.
+func (r *record) ofSecondAcquire(order int, cmd *history.Command) *history.Defect {
+	op, l := &r.Ops[order], r.lock(cmd)
+	if l == nil {
+		return nil
 	}
-	if cmd.Heard().Known() {
-		c.has[cmd.Key] = cmd.At
+	h := l.TenureOf(order, cmd.At-1)
+	if h == nil || !h.Heard.Known() || h.How == history.Released && h.By == order && h.At <= cmd.At {
+		return nil
 	}
-	c.asked = true
+	if other := r.takenFrom(op, l, cmd); other != nil {
+		return renewalTakes.defect("%s's %s, %s after its acquire, took %s from %s", r.name(op), cmd.Cmd,
+			since(h.Sent, cmd.At), cmd.Key, r.name(other))
+	}
+	if cmd.Usually(history.EffectRenewed) {
+		return renewalMakes.defect("%s's %s made %s, which had gone, %s after its acquire", r.name(op), cmd.Cmd, cmd.Key,
+			since(h.Sent, cmd.At))
+	}
 	return nil
 }
 
-// holderBefore returns the order of another instance whose lock a command took, nil if it was free.
-func (c *course) holderBefore(taken *history.Command) *history.Op {
-	l := c.lock(taken)
-	if l == nil || taken.Wire == nil || taken.Wire.Was == "" {
-		return nil
-	}
+// takenFrom returns the order of another instance whose lock a command took, nil if it was free.
+func (r *record) takenFrom(op *history.Op, l *history.Lock, taken *history.Command) *history.Op {
 	h := l.HolderAt(taken.At - 1)
-	if !h.Known || h.Tenure == nil || h.Tenure.Order == c.index {
+	if taken.Wire == nil || taken.Wire.Was == "" || !h.Known || h.Tenure == nil {
 		return nil
 	}
-	if other := &c.Ops[h.Tenure.Order]; other.Instance != c.op.Instance {
+	if other := &r.Ops[h.Tenure.Order]; other.Instance != op.Instance {
 		return other
 	}
 	return nil
@@ -163,7 +166,7 @@ func (r *record) ofAnswer(op *history.Op) *history.Defect {
 func (r *record) unwoken(i int) *history.Defect {
 	op := &r.Ops[i]
 	waited := op.Done.Known() || op.GaveUp == history.TimedOut
-	if !waited || op.Outcome == history.Sold || r.hasUs() || !waits(op) {
+	if !waited || op.Outcome == history.Sold || r.hasUs() || !isWaiting(op) {
 		return nil
 	}
 	until := op.Over()
@@ -176,8 +179,8 @@ func (r *record) unwoken(i int) *history.Defect {
 		since(freed, until))
 }
 
-// waits reports whether an order asked for the lock, did not get it, and has not sold. A renewal asks for none.
-func waits(op *history.Op) (waits bool) {
+// isWaiting reports whether an order asked for the lock, did not get it, and has not sold. A renewal asks for none.
+func isWaiting(op *history.Op) (waits bool) {
 	for i := range op.Trace {
 		cmd := &op.Trace[i]
 		switch {
