@@ -197,14 +197,30 @@ func (r *record) refusedSold() *history.Defect {
 	return nil
 }
 
-// crash tells of an instance that ended by itself. One that lost its Redis may have meant to.
+// crash tells of an instance that ended by itself.
 func (r *record) crash() *history.Defect {
-	for _, f := range r.Faults {
-		if f.Kind == history.FaultDied && !slices.Contains([]string{"cut-off", "server-restart"}, faultOf(r.Cell)) {
-			return crashed.defect("%s: %s", f.Instance, f.Text)
+	for _, f := range r.deaths() {
+		if !r.hadToDie(f.Instance) {
+			return crashed.defect("%s %s", f.Instance, f.Text)
 		}
 	}
 	return nil
+}
+
+// deaths returns what is noted of instances that ended by themselves.
+func (r *record) deaths() []history.Fault {
+	return slices.DeleteFunc(slices.Clone(r.Faults), func(f history.Fault) bool { return f.Kind != history.FaultDied })
+}
+
+// hadToDie reports whether an instance had lost its Redis, or one of its orders a lock: some end then, so as to write
+// nothing.
+func (r *record) hadToDie(instance string) bool {
+	lost := slices.ContainsFunc(r.line.Locks, func(l *history.Lock) bool {
+		return slices.ContainsFunc(l.Tenures, func(h history.Tenure) bool {
+			return r.Ops[h.Order].Instance == instance && h.Lost()
+		})
+	})
+	return lost || slices.Contains([]string{"cut-off", "server-restart"}, faultOf(r.Cell))
 }
 
 // isExcused reports whether the lock of the order with the fault had ended by its TTL or by our hand before another

@@ -303,6 +303,11 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			f.order("anna", atA, history.Sold, 0, 90, acquire(10), read(20), writes(30), release(40))
 			f.Faults = append(f.Faults, history.Fault{Instance: atB, Kind: history.FaultDied, Text: "ended"})
 		}},
+		{"key-removed 1", "", cause{}, "", func(f *forgery) { // so may one that has lost its lock
+			f.order("anna", atA, history.NotSold, 0, 0, acquire(10), read(20))
+			f.order("bert", atB, history.Sold, 50, 200, acquire(100), read(110), writes(120), release(130))
+			f.Faults = append(f.Faults, history.Fault{Instance: atA, Kind: history.FaultDied, Text: "ended"})
+		}},
 	} {
 		f := forge()
 		one.forged(f)

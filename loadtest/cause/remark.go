@@ -15,6 +15,11 @@ func (r *record) remarks() (all []string) {
 			all = append(all, text)
 		}
 	}
+	for _, f := range r.deaths() {
+		if r.hadToDie(f.Instance) {
+			all = append(all, f.Instance+" "+f.Text)
+		}
+	}
 	for i := range r.Ops {
 		for _, text := range []string{r.leftBehind(&r.Ops[i]), r.sleptOn(&r.Ops[i]), r.soldNothing(&r.Ops[i]),
 			r.answeredLate(&r.Ops[i]), r.accepted(&r.Ops[i])} {
