@@ -102,8 +102,11 @@ func Of(c *history.Cell) (e Explanation) {
 	}
 	e.Remarks = r.remarks()
 	lost := broken(c)
-	fault := faultOf(c)
-	allowed := byDesign[Family(r.facts)][fault]
+	allowed, why := "", ""
+	for _, fault := range faultsOf(c) {
+		allowed += byDesign[Family(r.facts)][fault]
+		why = cmp.Or(why, ofFault[fault])
+	}
 	if r.facts.Apart != "" {
 		allowed = ""
 	}
@@ -114,8 +117,8 @@ func Of(c *history.Cell) (e Explanation) {
 		e.Defect = r.crash()
 	case r.takenTwice() != nil:
 		e.Defect = r.takenTwice()
-	case strings.Trim(lost, allowed) == "" && r.ended(fault):
-		e.Design = cmp.Or(ofFault[fault], because[Family(r.facts)])
+	case strings.Trim(lost, allowed) == "" && r.ended():
+		e.Design = cmp.Or(why, because[Family(r.facts)])
 		if anna := r.anna(); Family(r.facts) == "v15" || anna != nil && wroteInVain(anna) {
 			e.Design = because["v15"]
 		}
@@ -187,7 +190,7 @@ func (r *record) refusedSold() *history.Defect {
 // crash tells of an instance that ended by itself. One that lost its Redis may have meant to.
 func (r *record) crash() *history.Defect {
 	for _, f := range r.Faults {
-		if f.Kind == history.FaultDied && !slices.Contains([]string{"cut-off", "server-restart"}, faultOf(r.Cell)) {
+		if f.Kind == history.FaultDied && !has(r.Cell, "cut-off", "server-restart") {
 			return crashed.defect("%s: %s", f.Instance, f.Text)
 		}
 	}
@@ -196,9 +199,9 @@ func (r *record) crash() *history.Defect {
 
 // ended reports whether the lock of the order with the fault had ended by its TTL or by our hand before another order
 // took it: what that breaks is no bug of the shop.
-func (r *record) ended(fault string) bool {
+func (r *record) ended() bool {
 	anna := r.anna()
-	if anna == nil || slices.Contains([]string{"key-removed", "server-restart", "late"}, fault) {
+	if anna == nil || has(r.Cell, "key-removed", "server-restart", "late") {
 		return true
 	}
 	const slack = history.Instant(50 * time.Millisecond)
@@ -248,6 +251,29 @@ func broken(c *history.Cell) string {
 func faultOf(c *history.Cell) string {
 	name, _, _ := strings.Cut(c.Scenario, " ")
 	return name
+}
+
+// like are the faults whose cells break what a line with these words breaks.
+var like = map[string]string{"stop-": "pause", "late-": "late", "remove": "key-removed", "restart": "server-restart",
+	"cut-": "cut-off", "expiry": "slow-work"}
+
+// faultsOf returns the cell's faults, without the number. A line that is no cell of ours may have several.
+func faultsOf(c *history.Cell) (faults []string) {
+	if c.Scenario != c.Line {
+		return []string{faultOf(c)}
+	}
+	for word, fault := range like {
+		if strings.Contains("."+c.Line, "."+word) {
+			faults = append(faults, fault)
+		}
+	}
+	slices.Sort(faults)
+	return faults
+}
+
+// has reports whether one of these is a fault of the cell.
+func has(c *history.Cell, faults ...string) bool {
+	return slices.ContainsFunc(faultsOf(c), func(f string) bool { return slices.Contains(faults, f) })
 }
 
 // anna returns the order that the fault is to happen to, nil if there is none: a crowd has none.

@@ -15,6 +15,7 @@ import (
 	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/terminal"
+	"stockapi/loadtest/schedule"
 )
 
 // options are those of a trial of that command line, as a user has them by default.
@@ -173,7 +174,8 @@ func TestACommandThatTheServerDoesNotKnow(t *testing.T) {
 	assert.NoError(t, trial.Close())
 }
 
-// Where the other customer slept while Anna was over her lease, nothing was asked.
+// Where the other customer slept while Anna was over her lease, nothing was asked. Where he comes when it is over, he
+// needs no message.
 func TestCellsThatAskedNothing(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
@@ -181,9 +183,26 @@ func TestCellsThatAskedNothing(t *testing.T) {
 	o := options(t, shop{file: inPython, kind: "sleeper"}.command(t)...)
 	o.Only, o.AtOnce = []string{"slow-work", "pause", "late"}, 3
 	_, cells := try(t, o)
-	for _, c := range cells {
-		assert.Equal(t, "nobody came for the lock between the expiry of Anna's lease and her write: "+cause.Asleep, c.WhyNot(),
-			c.Scenario)
+	require.Len(t, cells, 3)
+	assert.Equal(t, "nobody came for the lock between the expiry of Anna's lease and her write: "+cause.Asleep,
+		cells[0].WhyNot())
+	for _, c := range cells[1:] {
+		assert.Empty(t, c.WhyNot(), c.Scenario)
+		assert.Equal(t, "SE", broken(c), c.Scenario)
+		assert.NotEmpty(t, c.Design, c.Scenario)
+	}
+}
+
+// Each line of a cell is one that can be played, whatever the shop.
+func TestLinesOfCells(t *testing.T) {
+	renewed := &Passport{Facts: history.Facts{Every: time.Second}}
+	for _, p := range []*Passport{{}, {steps: make([]step, 12)}, {slow: true}, renewed} {
+		for _, f := range faultsFor(p) {
+			if assert.True(t, (f.line == "") == (f.play != nil), f.name); f.line != "" {
+				_, err := schedule.ParseLine(f.line)
+				assert.NoError(t, err, f.name)
+			}
+		}
 	}
 }
 
