@@ -102,11 +102,13 @@ func Of(c *history.Cell) (e Explanation) {
 	}
 	e.Remarks = r.remarks()
 	lost := broken(c)
-	allowed, why := "", ""
+	var letters []string
+	why := ""
 	for _, fault := range faultsOf(c) {
-		allowed += byDesign[Family(r.facts)][fault]
+		letters = append(letters, byDesign[Family(r.facts)][fault])
 		why = cmp.Or(why, ofFault[fault])
 	}
+	allowed := strings.Join(letters, "")
 	if r.facts.Apart != "" {
 		allowed = ""
 	}

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// A Line is a fault of anybody's shop, step by step: a>write.late-a.expiry.b>end.arrive-a. It is a trace without a rung,
-// as the commands of the shop are its own: orders go on until they are at a mark. docs/try.md tells what each word does.
+// A Line is a fault of anybody's shop, step by step: a>write.late-a.expiry.b>end.arrive-a. It is a trace without a
+// rung, and as the commands of the shop are its own, orders go on until they are at a mark. docs/try.md tells what each
+// word does.
 type Line []Move
 
 // A Move is a step of a line: a verb, or an order that goes on until it is at a mark.
@@ -39,8 +40,8 @@ var marks = []string{Acquire, Acquired, Read, Write, Release, Release2, Renewal,
 // sides say on which side of a command an order can be at a mark; on both if it is not here.
 var sides = map[string]string{Acquired: "<", Renewal: "<", Waits: ">", End: ">"}
 
-// orderVerbs concern an order, siteVerbs an instance, and plainVerbs all. The first two have what comes before them: ">"
-// is a command of the order that is at the wire, "." the order, and any other word another verb of the same letter.
+// orderVerbs concern an order, siteVerbs an instance, and plainVerbs all. The first two have what comes before them:
+// ">" is a command of the order that is at the wire, "." the order, and a word another verb of the same letter.
 var (
 	orderVerbs = map[string]string{"lose-request": ">", "lose-reply": ">", "late": ">", "arrive": "late", "give-up": "."}
 	siteVerbs  = map[string]string{"crash": "", "stop": "", "continue": "stop", "cut": "", "join": "cut", "drop": ""}
@@ -70,28 +71,32 @@ func (l Line) allows(m Move) error {
 	if l.Crowd() > 0 || m.Verb == "crowd" && len(l) > 0 {
 		return errors.New("a crowd is a line of its own")
 	}
-	ordered, atWire := false, false
-	for _, o := range l {
-		if _, ofOrder := orderVerbs[o.Verb]; o.Who == m.Who && o.Mark != Renewal && (o.Verb == "" || ofOrder) {
-			ordered, atWire = true, o.isAtWire()
-		}
+	if m.Who < 0 {
+		return nil
 	}
-	letter := "?"
-	if m.Who >= 0 {
-		letter = ClientName(m.Who)
-	}
-	needs := orderVerbs[m.Verb] + siteVerbs[m.Verb]
+	letter, needs, last := ClientName(m.Who), orderVerbs[m.Verb]+siteVerbs[m.Verb], l.lastOf(m.Who)
 	switch {
-	case m.Verb == "" && m.Mark == "" && ordered:
+	case m.Verb == "" && m.Mark == "" && last != nil:
 		return fmt.Errorf("%s has ordered already", letter)
-	case needs == ">" && !atWire:
+	case needs == ">" && (last == nil || !last.isAtWire()):
 		return fmt.Errorf("no command of %s is at the wire: %s>write comes before it, or another mark", letter, letter)
-	case needs == "." && !ordered:
+	case needs == "." && last == nil:
 		return fmt.Errorf("%s has not ordered yet", letter)
 	case len(needs) > 1 && !slices.ContainsFunc(l, func(o Move) bool { return o.Verb == needs && o.Who == m.Who }):
 		return fmt.Errorf("%s-%s comes before it", needs, letter)
 	}
 	return nil
+}
+
+// lastOf returns the last move of an order, nil if there is none. Renewals come beside it.
+func (l Line) lastOf(who int) (last *Move) {
+	for i := range l {
+		_, concerns := orderVerbs[l[i].Verb]
+		if l[i].Who == who && l[i].Mark != Renewal && (concerns || l[i].Verb == "") {
+			last = &l[i]
+		}
+	}
+	return last
 }
 
 // isAtWire reports whether a command waits at the wire after the move.
@@ -160,7 +165,8 @@ func parseOrder(word string) (m Move, err error) {
 		return m, fmt.Errorf("there are two instances: %c@a, %c@b", word[0], word[0])
 	case side < 0:
 	case !slices.Contains(marks, m.Mark) && !isNumber(m.Mark):
-		return m, fmt.Errorf("there is no mark %q; there are %s, and the number of a command", m.Mark, strings.Join(marks, " "))
+		return m, fmt.Errorf("there is no mark %q; there are %s, and the number of a command", m.Mark,
+			strings.Join(marks, " "))
 	case only != "" && only != word[side:side+1]:
 		return m, fmt.Errorf("write %s%s%s", who, only, m.Mark)
 	}

@@ -32,8 +32,8 @@ func TestCrowdOfALine(t *testing.T) {
 }
 
 func TestWhatIsNoLine(t *testing.T) {
-	const words = "there are arrive-a continue-a crash-a crowd-ab cut-a drop-a expiry give-up-a join-a late-a lose-reply-a " +
-		"lose-request-a remove restart stop-a take time; and orders that go to a mark, such as a>write or b<read"
+	const words = "there are arrive-a continue-a crash-a crowd-ab cut-a drop-a expiry give-up-a join-a late-a " +
+		"lose-reply-a lose-request-a remove restart stop-a take time; and orders that go to a mark, such as a>write or b<read"
 	for text, wrong := range map[string]string{
 		"":                 `"" is no step of a fault: ` + words,
 		"a>write..b>end":   `"" is no step of a fault: ` + words,

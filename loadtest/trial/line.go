@@ -233,57 +233,79 @@ func (p *player) tryForAMoment(m schedule.Move, c *customer) {
 
 // do takes a step that is a verb.
 func (p *player) do(m schedule.Move, c *customer) {
-	now := time.Now()
 	var err error
 	switch m.Verb {
-	case "time":
-		d, held := aMoment, 0
-		if p.each(func(int, *hold) { held++ }); held > 1 {
-			d = min(d, p.moment())
-		}
-		p.pass(d)
-	case "expiry":
-		err = p.expire()
-	case "remove":
-		err = p.removeLock()
-	case "take":
-		err = p.putLocks(p.passport.held)
-		p.taken = span{now, time.Now()}
-	case "restart":
-		p.noteAt(p.holder(), now, "", "the Redis restarted")
-		err = p.restart()
-		p.endLocks()
-	case "stop":
-		p.stopped[m.At], err = now, p.sites[m.At].shop.Stop()
-	case "continue":
-		err = p.goOn(m.At)
-	case "crash":
-		err = p.crash(m.At)
-	case "cut":
-		p.cut[m.At] = now
-		p.each(func(_ int, h *hold) { h.apart = h.apart || h.at == m.At })
-		p.reach(m.At, false)
-	case "join":
-		p.noteAt(m.At, p.cut[m.At], "", "cut off from the Redis for %s", round(time.Since(p.cut[m.At])))
-		p.cut[m.At] = time.Time{}
-		p.reach(m.At, true)
-	case "drop":
-		p.unheard = p.set(&trap{at: m.At, does: schedule.Refuse, always: true,
-			is: func(cmd *wire.Command) bool { return cmd.Message }})
-	case "give-up":
-		p.note(c.order, now, "", "hung up while it %s", either(len(c.holds) > 0, "worked", "waited"))
-		c.hang()
-		time.Sleep(200 * time.Millisecond)
+	case "time", "expiry", "remove", "take", "restart":
+		err = p.toAll(m.Verb)
+	case "lose-request", "lose-reply", "late", "arrive", "give-up":
+		p.toOrder(m.Verb, c)
 	default:
-		p.toCommand(m.Verb, c)
+		err = p.toInstance(m.Verb, m.At)
 	}
 	if err != nil {
 		p.why = err.Error()
 	}
 }
 
-// toCommand takes a step that concerns the command of an order at the wire.
-func (p *player) toCommand(verb string, c *customer) {
+// toAll takes a step that concerns no order alone.
+func (p *player) toAll(verb string) error {
+	now := time.Now()
+	switch verb {
+	case "time":
+		d, held := aMoment, 0
+		if p.each(func(int, *hold) { held++ }); held > 1 {
+			d = min(d, p.moment())
+		}
+		p.pass(d)
+		return nil
+	case "expiry":
+		return p.expire()
+	case "remove":
+		return p.removeLock()
+	case "take":
+		err := p.putLocks(p.passport.held)
+		p.taken = span{now, time.Now()}
+		return err
+	}
+	p.noteAt(p.holder(), now, "", "the Redis restarted")
+	p.endLocks()
+	return p.restart()
+}
+
+// toInstance takes a step that concerns an instance.
+func (p *player) toInstance(verb string, at int) error {
+	now := time.Now()
+	switch verb {
+	case "stop":
+		p.stopped[at] = now
+		return p.sites[at].shop.Stop()
+	case "continue":
+		return p.goOn(at)
+	case "crash":
+		return p.crash(at)
+	case "cut":
+		p.cut[at] = now
+		p.each(func(_ int, h *hold) { h.apart = h.apart || h.at == at })
+		p.reach(at, false)
+	case "join":
+		p.noteAt(at, p.cut[at], "", "cut off from the Redis for %s", round(time.Since(p.cut[at])))
+		p.cut[at] = time.Time{}
+		p.reach(at, true)
+	case "drop":
+		p.unheard = p.set(&trap{at: at, does: schedule.Refuse, always: true,
+			is: func(cmd *wire.Command) bool { return cmd.Message }})
+	}
+	return nil
+}
+
+// toOrder takes a step that concerns an order, or its command at the wire.
+func (p *player) toOrder(verb string, c *customer) {
+	if verb == "give-up" {
+		p.note(c.order, time.Now(), "", "hung up while it %s", either(len(c.holds) > 0, "worked", "waited"))
+		c.hang()
+		time.Sleep(200 * time.Millisecond)
+		return
+	}
 	i := len(c.holds) - 1
 	for i > 0 && c.holds[i].late != (verb == "arrive") {
 		i--
@@ -307,12 +329,11 @@ func (p *player) toCommand(verb string, c *customer) {
 	case "lose-request":
 		p.note(c.order, time.Now(), "", "its %s lost", h.name)
 		p.decideHeld(h, schedule.LostRequest)
-		p.unset(h.trap)
 	case "lose-reply":
 		p.note(c.order, time.Now(), "", "the reply to its %s lost", h.name)
 		p.decideHeld(h, schedule.LostReply)
-		p.unset(h.trap)
 	}
+	p.unset(h.trap)
 	c.holds = slices.Delete(c.holds, i, i+1)
 }
 

@@ -315,8 +315,8 @@ func (t *Trial) name() string {
 }
 
 func (t *Trial) newCell(f fault) *history.Cell {
-	return &history.Cell{Kind: history.Trial, Scenario: f.name, Line: f.line, Rung: t.name(), Product: t.Product, Repetition: 1,
-		TTL: t.passport.TTL, Limit: t.patience(), Facts: &t.passport.Facts}
+	return &history.Cell{Kind: history.Trial, Scenario: f.name, Line: f.line, Rung: t.name(), Product: t.Product,
+		Repetition: 1, TTL: t.passport.TTL, Limit: t.patience(), Facts: &t.passport.Facts}
 }
 
 // cell begins a cell with what is known before fresh orders come.
