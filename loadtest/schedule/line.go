@@ -78,7 +78,7 @@ func (l Line) allows(m Move) error {
 	switch {
 	case m.Verb == "" && m.Mark == "" && last != nil:
 		return fmt.Errorf("%s has ordered already", letter)
-	case needs == ">" && (last == nil || !last.isAtWire()):
+	case needs == ">" && !last.isAtWire():
 		return fmt.Errorf("no command of %s is at the wire: %s>write comes before it, or another mark", letter, letter)
 	case needs == "." && last == nil:
 		return fmt.Errorf("%s has not ordered yet", letter)
@@ -99,9 +99,9 @@ func (l Line) lastOf(who int) (last *Move) {
 	return last
 }
 
-// isAtWire reports whether a command waits at the wire after the move.
+// isAtWire reports whether a command waits at the wire after the move, if there is one.
 func (m *Move) isAtWire() bool {
-	return m.Verb == "" && !m.Reply && m.Mark != "" && m.Mark != End && m.Mark != Waits
+	return m != nil && m.Verb == "" && !m.Reply && m.Mark != "" && m.Mark != End && m.Mark != Waits
 }
 
 // Crowd returns at how many instances a crowd buys; 0 if the line has none.

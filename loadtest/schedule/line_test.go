@@ -12,7 +12,7 @@ func TestTheStepsOfALine(t *testing.T) {
 		"a>write.late-a.expiry.b>end.arrive-a": {{"", 0, 0, Write, false}, {"late", 0, 0, "", false},
 			{"expiry", -1, 0, "", false}, {"", 1, 1, End, false}, {"arrive", 0, 0, "", false}},
 		"a>release2.b@a<read.c@b":    {{"", 0, 0, Release2, false}, {"", 1, 0, Read, true}, {"", 2, 1, "", false}},
-		" b<12.stop-b.continue-b":    {{"", 1, 1, "12", true}, {"stop", 1, 1, "", false}, {"continue", 1, 1, "", false}},
+		"b<12.stop-b.continue-b":     {{"", 1, 1, "12", true}, {"stop", 1, 1, "", false}, {"continue", 1, 1, "", false}},
 		"a>3.a<renewal.lose-reply-a": {{"", 0, 0, "3", false}, {"", 0, 0, Renewal, true}, {"lose-reply", 0, 0, "", false}},
 		"take.a>end.remove":          {{"take", -1, 0, "", false}, {"", 0, 0, End, false}, {"remove", -1, 0, "", false}},
 		"crowd-ab":                   {{"crowd", 1, 0, "", false}},
