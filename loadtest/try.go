@@ -17,6 +17,7 @@ import (
 	"stockapi/loadtest/report"
 	"stockapi/loadtest/report/terminal"
 	"stockapi/loadtest/scenario"
+	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/trial"
 )
 
@@ -30,6 +31,7 @@ type tryFlags struct {
 	Within  time.Duration `default:"60s" help:"How long an instance may take to start."`
 	Quick   bool          `help:"Try the cells that tell most."`
 	Only    []string      `placeholder:"CELL" help:"Try these cells alone, such as 'reply-lost 1'."`
+	Play    []string      `sep:"none" placeholder:"LINE" help:"Play a fault of your own, such as 'a>write.late-a.expiry.b>end.arrive-a': see docs/try.md."`
 	AtOnce  int           `default:"4" help:"Cells under way at a time."`
 	Out     string        `default:"out" placeholder:"DIR" help:"Write results.jsonl.gz, matrix.txt and report.html to DIR."`
 	NoOut   bool          `help:"Write no files."`
@@ -50,9 +52,14 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 		argv = argv[1:]
 	}
 	o = trial.Options{Argv: argv, Stock: strings.Fields(f.Stock), Product: "10000", Within: f.Within, Quick: f.Quick,
-		Only: f.Only, AtOnce: max(1, f.AtOnce), Say: say}
+		Only: f.Only, Play: f.Play, AtOnce: max(1, f.AtOnce), Say: say}
 	if len(argv) == 0 {
 		return o, errors.New("name the command line of the shop after --, such as: loadtest try -- python3 shop.py")
+	}
+	for _, line := range f.Play {
+		if _, err := schedule.ParseLine(line); err != nil {
+			return o, fmt.Errorf("--play: %w", err)
+		}
 	}
 	if o.Order, err = trial.ParseRequest(f.Order); err != nil {
 		return o, fmt.Errorf("--order: %w", err)
@@ -263,6 +270,9 @@ func (f *tryFlags) tell(stdout io.Writer, cells []*history.Cell) int {
 			history.Plain(g.first.Defect.Shown))
 		if remedy := g.first.Defect.Remedy; remedy != "" {
 			fmt.Fprintf(stdout, "  %s\n", remedy)
+		}
+		if line := g.first.Line; line != "" {
+			fmt.Fprintf(stdout, "  again: --play '%s'\n", line)
 		}
 	}
 	for _, kind := range []struct {

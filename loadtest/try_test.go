@@ -106,6 +106,8 @@ func TestTryOfWrongCommandLines(t *testing.T) {
 		{[]string{"--stock", "", "--", "shop"}, `^the stock is put by SET KEY {n}`},
 		{[]string{"--only", "bussy", "--", "shop"}, `^there is no cell "bussy"; there are one-instance, `},
 		{[]string{"--only", "reply-lost x", "--", "shop"}, `^there is no cell "reply-lost x"; .*, request-lost N, `},
+		{[]string{"--play", "a>wirte", "--", "shop"}, `--play: "a>wirte" is no step of a fault: there is no mark "wirte"`},
+		{[]string{"--play", "pause", "--", "shop"}, `--play: "pause" is no step of a fault: there are arrive-a `},
 	} {
 		code, _, stderr := loadtest(t, append([]string{"try", "--no-out"}, one.args...)...)
 		line, more := complaint(stderr)

@@ -102,8 +102,7 @@ func Of(c *history.Cell) (e Explanation) {
 	}
 	e.Remarks = r.remarks()
 	lost := broken(c)
-	fault := faultOf(c)
-	allowed := r.allowed(fault)
+	allowed, why := r.allowed()
 	switch {
 	case own != nil:
 		e.Defect = own
@@ -111,8 +110,8 @@ func Of(c *history.Cell) (e Explanation) {
 		e.Defect = r.crash()
 	case r.takenTwice() != nil:
 		e.Defect = r.takenTwice()
-	case strings.Trim(lost, allowed) == "" && r.isExcused(fault):
-		e.Design = cmp.Or(ofFault[fault], because[Family(r.facts)])
+	case strings.Trim(lost, allowed) == "" && r.isExcused():
+		e.Design = cmp.Or(why, because[Family(r.facts)])
 		if anna := r.anna(); Family(r.facts) == "v15" || anna != nil && wroteInVain(anna) {
 			e.Design = because["v15"]
 		}
@@ -122,17 +121,21 @@ func Of(c *history.Cell) (e Explanation) {
 	return e
 }
 
-// allowed returns the letters that any lock of this kind may break under a fault. One without a TTL is lost by our hand
-// alone, and then its holder releases that of the next one.
-func (r *record) allowed(fault string) string {
-	letters := byDesign[Family(r.facts)][fault]
-	switch {
-	case r.facts.Apart != "":
-		return ""
-	case ofFault[fault] != "" && fault != "late" && r.facts.TTL == 0 && r.facts.InValue == 0:
-		return letters + "R"
+// allowed returns the letters that any lock of this kind may break under the cell's faults, and what says so of a fault
+// that no lock survives. A lock without a TTL is lost by our hand alone, and then its holder releases that of the next one.
+func (r *record) allowed() (letters, why string) {
+	var all []string
+	for _, fault := range faultsOf(r.Cell) {
+		all = append(all, byDesign[Family(r.facts)][fault])
+		why = cmp.Or(why, ofFault[fault])
 	}
-	return letters
+	switch letters = strings.Join(all, ""); {
+	case r.facts.Apart != "":
+		return "", why
+	case r.facts.TTL == 0 && r.facts.InValue == 0 && has(r.Cell, "key-removed", "server-restart"):
+		return letters + "R", why
+	}
+	return letters, why
 }
 
 // find returns the defect that explains these letters, first of all those that are not allowed.
@@ -220,14 +223,14 @@ func (r *record) hadToDie(instance string) bool {
 			return r.Ops[h.Order].Instance == instance && h.Lost()
 		})
 	})
-	return lost || slices.Contains([]string{"cut-off", "server-restart"}, faultOf(r.Cell))
+	return lost || has(r.Cell, "cut-off", "server-restart")
 }
 
 // isExcused reports whether the lock of the order with the fault had ended by its TTL or by our hand before another
 // order took it: what that breaks is no bug of the shop.
-func (r *record) isExcused(fault string) bool {
+func (r *record) isExcused() bool {
 	anna := r.anna()
-	if anna == nil || slices.Contains([]string{"key-removed", "server-restart", "late"}, fault) {
+	if anna == nil || has(r.Cell, "key-removed", "server-restart", "late") {
 		return true
 	}
 	const slack = history.Instant(50 * time.Millisecond)
@@ -277,6 +280,29 @@ func broken(c *history.Cell) string {
 func faultOf(c *history.Cell) string {
 	name, _, _ := strings.Cut(c.Scenario, " ")
 	return name
+}
+
+// like are the faults whose cells break what a line with these words breaks.
+var like = map[string]string{"stop-": "pause", "late-": "late", "remove": "key-removed", "restart": "server-restart",
+	"cut-": "cut-off", "expiry": "slow-work"}
+
+// faultsOf returns the cell's faults, without the number. A line that is no cell of ours may have several.
+func faultsOf(c *history.Cell) (faults []string) {
+	if c.Scenario != c.Line {
+		return []string{faultOf(c)}
+	}
+	for word, fault := range like {
+		if strings.Contains("."+c.Line, "."+word) {
+			faults = append(faults, fault)
+		}
+	}
+	slices.Sort(faults)
+	return faults
+}
+
+// has reports whether one of these is a fault of the cell.
+func has(c *history.Cell, faults ...string) bool {
+	return slices.ContainsFunc(faultsOf(c), func(f string) bool { return slices.Contains(faults, f) })
 }
 
 // anna returns the order that the fault is to happen to, nil if there is none: a crowd has none.

@@ -546,3 +546,22 @@ func TestStraysShowNoDefect(t *testing.T) {
 		assert.Nil(t, newRecord(f.Cell).ownDefect())
 	}
 }
+
+// A line that is no cell of ours breaks by design what the cells with its steps do.
+func TestFaultsOfALine(t *testing.T) {
+	for _, one := range []struct {
+		name, line string
+		want       []string
+	}{
+		{"key-removed 2", "a<read.remove.b<read.a>end.b>end", []string{"key-removed"}},
+		{"busy", "", []string{"busy"}},
+		{"a>write.crash-a.b>end", "a>write.crash-a.b>end", nil},
+		{"a>write.late-a.cut-a.expiry", "a>write.late-a.cut-a.expiry", []string{"cut-off", "late", "slow-work"}},
+		{"a<read.stop-a.remove", "a<read.stop-a.remove", []string{"key-removed", "pause"}},
+	} {
+		c := &history.Cell{Scenario: one.name, Line: one.line}
+		assert.Equal(t, one.want, faultsOf(c), one.name)
+		assert.Equal(t, len(one.want) > 0, has(c, one.want...), one.name)
+		assert.False(t, has(c, "server-restart"), one.name)
+	}
+}

@@ -13,23 +13,24 @@ type premise func(*record) string
 
 // premises are those of the faults. Where there is none, ok means something once the fault has happened.
 var premises = map[string]premise{
-	"one-instance":     soldEverywhere,
-	"two-instances":    soldEverywhere,
-	"slow-work":        overdue,
-	"pause":            overdue,
-	"late":             landed,
-	"late-release":     overlaps,
-	"check-delete-gap": overlaps,
-	"late-acquire":     latecomer,
-	"renewals-lost":    overdue,
-	"crash 3":          waited,
-	"hang-up 1":        waited,
-	"busy":             waited,
-	"waiter-unheard 2": unheard,
-	"key-removed 1":    bereft,
-	"key-removed 2":    renewed,
-	"server-restart":   bereft,
-	"cut-off":          overdue,
+	"one-instance":      soldEverywhere,
+	"two-instances":     soldEverywhere,
+	"slow-work":         overdue,
+	"pause":             overdue,
+	"late":              landed,
+	"late-release":      overlaps,
+	"check-delete-gap":  overlaps,
+	"late-acquire":      latecomer,
+	"contended-acquire": bertSold,
+	"renewals-lost":     overdue,
+	"crash 3":           waited,
+	"hang-up 1":         waited,
+	"busy":              waited,
+	"waiter-unheard 2":  unheard,
+	"key-removed 1":     bereft,
+	"key-removed 2":     renewed,
+	"server-restart":    bereft,
+	"cut-off":           overdue,
 }
 
 // WhyInconclusive says why an ok of a cell would mean nothing, "" if it does mean something.
@@ -205,6 +206,16 @@ func renewed(r *record) string {
 		return "no renewal came after Anna's lock was removed"
 	}
 	return bereft(r)
+}
+
+// bertSold asks that Bert, who was held under his lock, sold all the same.
+func bertSold(r *record) string {
+	for i := range r.Ops {
+		if op := &r.Ops[i]; r.Short(op.Order) == "bert" && op.Outcome != history.Sold {
+			return "Bert did not sell: his client gave up on what was held"
+		}
+	}
+	return ""
 }
 
 // waited asks that Anna had asked for the lock before her fault was over.

@@ -11,8 +11,10 @@ type Cell struct {
 	Kind Kind `json:"kind,omitempty"`
 	// Scenario is that of the ladder, or what its kind of experiment has in its place: see [Kind].
 	Scenario string `json:"scenario"`
-	Rung     string `json:"rung"`
-	Name     string `json:"name"`
+	// Line is the fault of a trial in the notation of schedule, if it can be said so.
+	Line string `json:"line,omitempty"`
+	Rung string `json:"rung"`
+	Name string `json:"name"`
 	// Repetition counts from 1.
 	Repetition int    `json:"repetition"`
 	Product    string `json:"product"`

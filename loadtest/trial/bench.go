@@ -263,6 +263,6 @@ func (b *bench) begin() {
 func (b *bench) reach(at int, well bool) {
 	b.gate.Change(func() { b.sites[at].server.Down = !well })
 	if !well {
-		b.sites[at].wire.Break()
+		b.sites[at].wire.BreakClients() // what it has sent may still arrive
 	}
 }

@@ -6,16 +6,15 @@ import (
 	"time"
 
 	"stockapi/loadtest/schedule"
-	"stockapi/loadtest/wire"
 )
 
 // A fault is what a cell does to the shop. docs/try.md tells what each does.
 type fault struct {
 	name  string
 	quick bool
-	crowd int // buys at so many instances
-	needs []requirement
-	play  func(*bench) string // returns why the fault did not happen, "" if it did
+	needs []requirement       // besides those of its line
+	line  string              // "" if there is none
+	play  func(*bench) string // nil if there is a line; returns why the fault did not happen, "" if it did
 }
 
 // A requirement says why a fault cannot be had with such a lock, "" if it can.
@@ -25,63 +24,69 @@ type requirement func(*Passport) string
 // plain sale.
 func faultsFor(p *Passport) []fault {
 	faults := []fault{
-		{name: "one-instance", quick: true, crowd: 1, play: crowdAt(1)},
-		{name: "two-instances", quick: true, crowd: 2, play: crowdAt(2)},
-		{name: "slow-work", quick: true, needs: []requirement{aWindow, aLease, aHold}, play: slowWork},
-		{name: "pause", quick: true, needs: []requirement{aWindow, aLongReply}, play: whileHeld(pause)},
-		{name: "late", quick: true, play: caughtAt(atWrite(schedule.ComesLate), late)},
-		{name: "crash 1", quick: true, needs: []requirement{aLock}, play: caughtAt(onceAcquired, crash)},
-		{name: "crash 2", quick: true, play: caughtAt(atWrite(schedule.Pass), crash)},
+		{name: "one-instance", quick: true, line: "crowd-a"},
+		{name: "two-instances", quick: true, line: "crowd-ab"},
+		{name: "slow-work", quick: true, needs: []requirement{aWindow, aLease, aHold}, line: "a<read.b>end.a>end"},
+		{name: "pause", quick: true, needs: []requirement{aWindow, aLongReply},
+			line: "a<read.stop-a.expiry.b>end.continue-a.a>end"},
+		{name: "late", quick: true, line: "a>write.late-a.expiry.b>end.arrive-a"},
+		{name: "crash 1", quick: true, line: "a<acquired.crash-a"},
+		{name: "crash 2", quick: true, line: "a>write.crash-a"},
 		{name: "late-release 1", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL},
-			play: caughtAt(atRelease(0), lateRelease(atB))},
+			line: "a>release.expiry.b<read.a>end.c@a.b>end"},
 		{name: "late-release 2", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL},
-			play: caughtAt(atRelease(0), lateRelease(atA))},
-		{name: "check-delete-gap", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL, twoReleases},
-			play: caughtAt(atRelease(1), lateRelease(atB))},
+			line: "a>release.expiry.b@a<read.a>end.c@b.b>end"},
+		{name: "check-delete-gap", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL},
+			line: "a>release2.expiry.b<read.a>end.c@a.b>end"},
 		{name: "same-instance", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL, aLongReply},
-			play: caughtAt(onceWritten, sameInstance)},
+			line: "a<write.expiry.b@a<read.a>end.c@b.b>end"},
+	}
+	if p.slow {
+		faults[2].line, faults[2].play = "", slowWork
 	}
 	for k, s := range p.steps {
-		number, takes := " "+strconv.Itoa(k+1), p.acquires[s.shape]
+		number, takes := strconv.Itoa(k+1), p.acquires[s.shape]
 		quick := takes || p.releases[s.shape]
 		faults = append(faults,
-			fault{name: "request-lost" + number, quick: quick,
-				play: caughtAt(atStep(k, schedule.LostRequest, false), lost("command"+number+" lost"))},
-			fault{name: "reply-lost" + number, quick: quick,
-				play: caughtAt(atStep(k, schedule.LostReply, false), lost("the reply of command"+number+" lost"))},
-			fault{name: "reply-late" + number, quick: takes, play: caughtAt(atStep(k, schedule.Pass, true), lateReply)},
-			fault{name: "error-reply" + number, quick: takes,
-				play: caughtAt(atStepRefused(k), lost("command"+number+" answered "+codeOf(p.refusal(&s))))})
+			fault{name: "request-lost " + number, quick: quick, line: "a>" + number + ".lose-request-a.a>end.b>end"},
+			fault{name: "reply-lost " + number, quick: quick, line: "a>" + number + ".lose-reply-a.a>end.b>end"},
+			fault{name: "reply-late " + number, quick: takes, line: "a<" + number + ".time.a>end.b>end"},
+			fault{name: "error-reply " + number, quick: takes, play: errorReply(k)})
 	}
-	for i, how := range []struct {
-		text  string
-		does  schedule.Decision
-		reply bool
-	}{
-		{"its acquire lost", schedule.LostRequest, false},
-		{"the reply to its acquire lost", schedule.LostReply, false},
-		{"the reply to its acquire late", schedule.Pass, true},
-	} {
-		faults = append(faults, fault{name: "contended-acquire " + strconv.Itoa(i+1), quick: true,
-			needs: []requirement{aLock, aWindow}, play: contendedAcquire(how.text, how.does, how.reply)})
+	held, again := "a<read.remove.b<read", ""
+	if aRenewal(p) == "" {
+		again = ".a<renewal"
 	}
 	return append(faults,
-		fault{name: "crash 3", needs: []requirement{aLock, aWindow}, play: whileItWaits(dieWaiting)},
-		fault{name: "late-acquire", needs: []requirement{aLock}, play: caughtAt(atAcquire, lateAcquire)},
+		fault{name: "contended-acquire 1", quick: true, line: "b<read.a>acquire.lose-request-a.a>end.b>end"},
+		fault{name: "contended-acquire 2", quick: true, line: "b<read.a>acquire.lose-reply-a.a>end.b>end"},
+		fault{name: "contended-acquire 3", quick: true, line: "b<read.a<acquire.time.a>end.b>end"},
+		fault{name: "crash 3", needs: []requirement{aLock}, line: "b<read.a>waits.crash-a.b>end"},
+		fault{name: "late-acquire", line: "a>acquire.late-a.cut-a.join-a.a>end.arrive-a.b>end"},
 		fault{name: "renewals-lost", needs: []requirement{aLock, aRenewal, aWindow}, play: renewalsLost},
-		fault{name: "hang-up 1", quick: true, needs: []requirement{aLock, aWindow}, play: whileItWaits(hangUpWaiting)},
-		fault{name: "hang-up 2", quick: true, needs: []requirement{aWindow}, play: whileHeld(hangUpWorking)},
-		fault{name: "waiter-unheard 1", needs: []requirement{aLock, aWindow, aMessage},
-			play: waiterUnheard(func(cmd *wire.Command) bool { return cmd.Message }, schedule.Refuse)},
-		fault{name: "waiter-unheard 2", needs: []requirement{aLock, aWindow, aMessage},
-			play: waiterUnheard(func(cmd *wire.Command) bool { return cmd.Subscribes }, schedule.Pass)},
-		fault{name: "key-removed 1", quick: true, needs: []requirement{aLock, aWindow}, play: whileHeld(keyRemoved(false))},
+		fault{name: "hang-up 1", quick: true, needs: []requirement{aLock}, line: "b<read.a>waits.give-up-a.b>end.a>end"},
+		fault{name: "hang-up 2", quick: true, line: "a<read.give-up-a.a>end.b>end"},
+		fault{name: "waiter-unheard 1", needs: []requirement{aLock}, line: "a<read.b>waits.drop-b.a>end.b>end"},
+		fault{name: "waiter-unheard 2", needs: []requirement{aLock}, line: "a<read.b>subscribe.a>end.b>end"},
+		fault{name: "key-removed 1", quick: true, needs: []requirement{aLock}, line: held + again + ".a>end.b>end"},
 		fault{name: "key-removed 2", quick: true, needs: []requirement{aLock, aWindow, aRenewal, aLongHold},
-			play: whileHeld(keyRemoved(true))},
-		fault{name: "busy", quick: true, needs: []requirement{aLock, aWindow}, play: busy},
-		fault{name: "server-restart", needs: []requirement{aWindow}, play: whileHeld(serverRestart)},
-		fault{name: "cut-off", needs: []requirement{aWindow}, play: whileHeld(cutOff)},
+			line: "a<read.remove.a<renewal.b<read.a<renewal.a>end.b>end"},
+		fault{name: "busy", quick: true, needs: []requirement{aLock, aWindow}, line: "take.a>end.remove"},
+		fault{name: "server-restart", line: "a<read.restart.b>end.a>end"},
+		fault{name: "cut-off", line: "a<read.cut-a.expiry.b>end.join-a.a>end"},
 	)
+}
+
+// parsed returns the line of a fault; none if it is none.
+func (f *fault) parsed() schedule.Line {
+	if f.line == "" {
+		return nil
+	}
+	line, err := schedule.ParseLine(f.line)
+	if err != nil {
+		panic(err) // a test has parsed them all
+	}
+	return line
 }
 
 // mostLease is the longest lease whose end a cell waits for.
@@ -89,7 +94,7 @@ const mostLease = time.Minute
 
 // aShortLease asks for one whose end can be waited for. A crowd waits for none.
 func (f *fault) aShortLease(p *Passport) string {
-	if f.crowd > 0 || p.Lease() <= mostLease {
+	if f.parsed().Crowd() > 0 || p.Lease() <= mostLease {
 		return ""
 	}
 	return fmt.Sprintf("a lease lasts %s, and a cell waits for its end: start the shop with one of 2 s", p.Lease())

@@ -105,7 +105,7 @@ func TestALeaseInAValue(t *testing.T) {
 func TestALongLeaseIsNotWaitedFor(t *testing.T) {
 	p := &Passport{Facts: history.Facts{TTL: 2000 * time.Second}}
 	assert.Contains(t, (&fault{}).aShortLease(p), "a lease lasts 33m20s")
-	assert.Empty(t, (&fault{crowd: 1}).aShortLease(p))
+	assert.Empty(t, (&fault{line: "crowd-a"}).aShortLease(p))
 	assert.Empty(t, (&fault{}).aShortLease(&Passport{Facts: history.Facts{TTL: 30 * time.Second}}))
 }
 

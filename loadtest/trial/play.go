@@ -13,11 +13,15 @@ import (
 func (b *bench) play(f fault) (*history.Cell, error) {
 	b.begin()
 	b.initial = onShelf
-	if f.crowd > 0 {
-		b.initial = crowdShelf * int64(f.crowd)
+	crowd := f.parsed().Crowd()
+	if crowd > 0 {
+		b.initial = crowdShelf * int64(crowd)
 	}
 	if err := b.put(b.initial); err != nil {
 		return nil, err
+	}
+	if f.play == nil {
+		f.play = playLine(f.parsed())
 	}
 	why := f.play(b)
 	b.heal()

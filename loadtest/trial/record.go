@@ -347,8 +347,8 @@ func (t *Trial) name() string {
 }
 
 func (t *Trial) newCell(f fault) *history.Cell {
-	return &history.Cell{Kind: history.Trial, Scenario: f.name, Rung: t.name(), Product: t.Product, Repetition: 1,
-		TTL: t.passport.TTL, Limit: t.patience(), Facts: &t.passport.Facts}
+	return &history.Cell{Kind: history.Trial, Scenario: f.name, Line: f.line, Rung: t.name(), Product: t.Product,
+		Repetition: 1, TTL: t.passport.TTL, Limit: t.patience(), Facts: &t.passport.Facts}
 }
 
 // cell begins a cell with what is known before fresh orders come.
@@ -379,6 +379,7 @@ func (b *bench) complete(c *history.Cell, f fault) error {
 	if err != nil {
 		return err
 	}
+	crowd := f.parsed().Crowd() > 0
 	bought, over := slices.Clone(b.orders), time.Now()
 	fresh, err := b.fresh()
 	if err != nil {
@@ -386,7 +387,7 @@ func (b *bench) complete(c *history.Cell, f fault) error {
 	}
 	b.quiet()
 	var record map[*order][]observation
-	if f.crowd == 0 {
+	if !crowd {
 		record = b.byOrder()
 		if err := b.looker.Load().Err(); err != nil {
 			return err
@@ -402,12 +403,12 @@ func (b *bench) complete(c *history.Cell, f fault) error {
 	}
 	own := b.ofShop(writes[b.before:])
 	var units map[*order][]int64
-	if f.crowd > 0 {
+	if crowd {
 		units = b.unitsOfCrowd(own)
 	} else {
 		units = b.unitsOf(own, record)
 	}
-	b.addOps(c, record, units, f.crowd == 0, over)
+	b.addOps(c, record, units, !crowd, over)
 	c.Ops = append(c.Ops, b.extra...)
 	away, longest := b.stalls.Since(b.begun)
 	c.Client = &history.Client{Asked: len(c.Ops), Delivered: len(c.Ops), Loop: "closed", Away: away, Longest: longest}

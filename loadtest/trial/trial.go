@@ -28,7 +28,8 @@ type Options struct {
 	Within  time.Duration  // for the start of an instance
 
 	Quick  bool     // the cells that tell most
-	Only   []string // the names of the cells; none: all
+	Only   []string // the names of the cells; none: all, unless there are lines
+	Play   []string // lines that are cells, too
 	AtOnce int      // cells under way at a time
 
 	Say func(string) // hears of progress
@@ -161,7 +162,7 @@ func playAll(
 // chosen returns the faults that are asked for.
 func (t *Trial) chosen() (chosen []fault, err error) {
 	all := faultsFor(t.passport)
-	if len(t.Only) == 0 {
+	if len(t.Only)+len(t.Play) == 0 {
 		return slices.DeleteFunc(all, func(f fault) bool { return t.Quick && !f.quick }), nil
 	}
 	for _, name := range t.Only {
@@ -170,6 +171,13 @@ func (t *Trial) chosen() (chosen []fault, err error) {
 			return nil, err
 		}
 		chosen = append(chosen, of...)
+	}
+	for _, line := range t.Play {
+		f := fault{name: line, line: line}
+		if i := slices.IndexFunc(all, func(f fault) bool { return f.line == line }); i >= 0 {
+			f = all[i]
+		}
+		chosen = append(chosen, f)
 	}
 	return chosen, nil
 }
@@ -222,7 +230,7 @@ func IsUnmeasured(c *history.Cell) bool {
 
 // one plays a cell if the shop meets its requirements.
 func (t *Trial) one(ctx context.Context, f fault) (*history.Cell, error) {
-	for _, need := range append([]requirement{f.aShortLease}, f.needs...) {
+	for _, need := range slices.Concat([]requirement{f.aShortLease}, f.needs, needsOf(f.parsed())) {
 		if why := need(t.passport); why != "" {
 			return t.notAsked(f, why), nil
 		}

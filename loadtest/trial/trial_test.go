@@ -15,6 +15,7 @@ import (
 	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/terminal"
+	"stockapi/loadtest/schedule"
 )
 
 // options are those of a trial of that command line, as a user has them by default.
@@ -174,7 +175,8 @@ func TestACommandThatTheServerDoesNotKnow(t *testing.T) {
 	assert.NoError(t, trial.Close())
 }
 
-// Where the other customer slept while Anna was over her lease, nothing was asked.
+// Where the other customer slept while Anna was over her lease, nothing was asked. Where he comes when it is over, he
+// needs no message.
 func TestCellsThatAskedNothing(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
@@ -182,10 +184,41 @@ func TestCellsThatAskedNothing(t *testing.T) {
 	o := options(t, shop{file: inPython, kind: "sleeper"}.command(t)...)
 	o.Only, o.AtOnce = []string{"slow-work", "pause", "late"}, 3
 	_, cells := try(t, o)
-	for _, c := range cells {
-		const why = "nobody came for the lock between the expiry of Anna's lease and her write: "
-		assert.Equal(t, why+cause.Asleep, c.WhyNot(), c.Scenario)
+	require.Len(t, cells, 3)
+	assert.Equal(t, "nobody came for the lock between the expiry of Anna's lease and her write: "+cause.Asleep,
+		cells[0].WhyNot())
+	for _, c := range cells[1:] {
+		assert.Empty(t, c.WhyNot(), c.Scenario)
+		assert.Equal(t, "SE", broken(c), c.Scenario)
+		assert.NotEmpty(t, c.Design, c.Scenario)
 	}
+}
+
+// Each line of a cell is one that can be played, whatever the shop.
+func TestLinesOfCells(t *testing.T) {
+	renewed := &Passport{Facts: history.Facts{Every: time.Second}}
+	for _, p := range []*Passport{{}, {steps: make([]step, 12)}, {slow: true}, renewed} {
+		for _, f := range faultsFor(p) {
+			if f.play == nil {
+				_, err := schedule.ParseLine(f.line)
+				assert.NoError(t, err, f.name)
+			}
+		}
+	}
+}
+
+// A line is not asked if the shop has no such moment, or an order does not come to it.
+func TestLinesThatCannotBePlayed(t *testing.T) {
+	t.Parallel()
+	trial, ctx := learned(t.Context(), t)
+	trial.Play = []string{"a>99.crash-a", "a>release2.crash-a", "b<read.a>write.crash-a"}
+	cells, err := trial.Run(ctx, func(*history.Cell) {})
+	require.NoError(t, err)
+	require.Len(t, cells, 3)
+	assert.Regexp(t, `^a sale has \d commands$`, cells[0].WhyNot())
+	assert.Equal(t, "the lock is released by one command", cells[1].WhyNot())
+	assert.Equal(t, "Anna did not come to the write while another order was held", cells[2].WhyNot())
+	assert.Equal(t, trial.Play[2], cells[2].Line)
 }
 
 // A cell that a busy machine decided is played once more at the end, when no other is under way. Its second result
@@ -268,7 +301,13 @@ func TestCellsByName(t *testing.T) {
 		_, err := trial.chosen()
 		assert.ErrorContains(t, err, "there is no cell \""+name+"\"; there are one-instance, ")
 	}
-	trial.Only, trial.Quick = nil, true
+	trial.Only, trial.Play = []string{"busy"}, []string{"a>write.crash-a", "a>write.crash-a.b>end"}
+	faults, err := trial.chosen()
+	require.NoError(t, err)
+	require.Len(t, faults, 3)
+	assert.Equal(t, "crash 2", faults[1].name, "a line that a cell has is that cell")
+	assert.Equal(t, trial.Play[1], faults[2].name)
+	trial.Only, trial.Play, trial.Quick = nil, nil, true
 	quick, err := trial.chosen()
 	require.NoError(t, err)
 	trial.Quick = false

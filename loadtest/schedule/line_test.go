@@ -1,0 +1,76 @@
+package schedule
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheStepsOfALine(t *testing.T) {
+	for text, want := range map[string]Line{
+		"a>write.late-a.expiry.b>end.arrive-a": {{"", 0, 0, Write, false}, {"late", 0, 0, "", false},
+			{"expiry", -1, 0, "", false}, {"", 1, 1, End, false}, {"arrive", 0, 0, "", false}},
+		"a>release2.b@a<read.c@b":    {{"", 0, 0, Release2, false}, {"", 1, 0, Read, true}, {"", 2, 1, "", false}},
+		"b<12.stop-b.continue-b":     {{"", 1, 1, "12", true}, {"stop", 1, 1, "", false}, {"continue", 1, 1, "", false}},
+		"a>3.a<renewal.lose-reply-a": {{"", 0, 0, "3", false}, {"", 0, 0, Renewal, true}, {"lose-reply", 0, 0, "", false}},
+		"take.a>end.remove":          {{"take", -1, 0, "", false}, {"", 0, 0, End, false}, {"remove", -1, 0, "", false}},
+		"crowd-ab":                   {{"crowd", 1, 0, "", false}},
+	} {
+		line, err := ParseLine(text)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, line, text)
+	}
+}
+
+func TestCrowdOfALine(t *testing.T) {
+	for text, crowd := range map[string]int{"crowd-a": 1, "crowd-ab": 2, "a>end": 0} {
+		line, err := ParseLine(text)
+		require.NoError(t, err, text)
+		assert.Equal(t, crowd, line.Crowd(), text)
+	}
+}
+
+func TestWhatIsNoLine(t *testing.T) {
+	const words = "there are arrive-a continue-a crash-a crowd-ab cut-a drop-a expiry give-up-a join-a late-a " +
+		"lose-reply-a lose-request-a remove restart stop-a take time; and orders that go to a mark, such as a>write or b<read"
+	for text, wrong := range map[string]string{
+		"":                 `"" is no step of a fault: ` + words,
+		"a>write..b>end":   `"" is no step of a fault: ` + words,
+		"pause":            `"pause" is no step of a fault: ` + words,
+		"v4:a>write":       `"v4:a>write" is no step of a fault: ` + words,
+		"a":                `"a" is no step of a fault: ` + words,
+		"expiry-a":         `"expiry-a" is no step of a fault: ` + words,
+		"a>wirte":          `there is no mark "wirte"; there are acquire acquired read write release release2 renewal waits `,
+		"a>0":              `there is no mark "0"; `,
+		"a>":               `there is no mark ""; `,
+		"d>write":          `there are the orders a, b and c`,
+		"c>write":          `there are two instances: c@a, c@b`,
+		"b@c<read":         `there are two instances: b@a, b@b`,
+		"b@<read":          `there are two instances: b@a, b@b`,
+		"a<end":            `write a>end`,
+		"b@a<waits":        `write b@a>waits`,
+		"a>acquired":       `write a<acquired`,
+		"a>renewal":        `write a<renewal`,
+		"stop":             `"stop" is no step of a fault: ` + words,
+		"stop-c":           `an instance follows, stop-a or stop-b`,
+		"stop-":            `an instance follows, stop-a or stop-b`,
+		"late-ab":          `the letter of an order follows, such as late-a`,
+		"crowd-b":          `a crowd comes to a or to both: crowd-a, crowd-ab`,
+		"a>end.crowd-a":    `a crowd is a line of its own`,
+		"crowd-a.b>end":    `a crowd is a line of its own`,
+		"late-a":           `no command of a is at the wire: a>write comes before it, or another mark`,
+		"a<read.late-a":    `no command of a is at the wire`,
+		"a>waits.late-a":   `no command of a is at the wire`,
+		"b>write.late-a":   `no command of a is at the wire`,
+		"a>write.arrive-a": `late-a comes before it`,
+		"stop-a.join-a":    `cut-a comes before it`,
+		"continue-b":       `stop-b comes before it`,
+		"give-up-a":        `a has not ordered yet`,
+		"a>end.a@b":        `a has ordered already`,
+	} {
+		_, err := ParseLine(text)
+		require.ErrorContains(t, err, wrong, text)
+		assert.NotContains(t, err.Error(), "\n")
+	}
+}

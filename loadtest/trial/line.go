@@ -1,0 +1,611 @@
+package trial
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"stockapi/loadtest/cause"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire"
+)
+
+// A player plays a line on a bench. docs/try.md tells what each step does.
+type player struct {
+	*bench
+	customers [3]customer
+	stopped   [2]time.Time // when an instance was stopped, or cut off; zero: it is not
+	cut       [2]time.Time
+	taken     span   // when the trial itself put the lock; zero: it has not
+	expired   bool   // a lease has passed
+	unheard   *trap  // for messages to an instance
+	why       string // a fault could not be had
+}
+
+// people are who orders, by the letters of a line.
+var people = [...]string{"Anna", "Bert", "Clara"}
+
+// A customer is one of them.
+type customer struct {
+	*order // the last one; nil: none yet
+	holds  []*hold
+}
+
+// A hold is where a line has an order wait.
+type hold struct {
+	*trap
+	name  string // of the command
+	since time.Time
+	late  bool // the command is on its way
+	apart bool // its client has lost the connection
+	over  bool // the lock that it was held under may have ended
+	fault bool // something has happened meanwhile
+}
+
+// playLine returns how a line is played. That returns why the fault did not happen, "" if it did.
+func playLine(line schedule.Line) func(*bench) string {
+	if n := line.Crowd(); n > 0 {
+		return crowdAt(n)
+	}
+	return func(b *bench) string {
+		p := &player{bench: b}
+		for _, m := range line {
+			since := time.Now()
+			p.take(m)
+			if m.Verb == "" {
+				p.block(m.Who, since)
+			}
+			if p.why != "" {
+				break
+			}
+		}
+		p.finish()
+		return p.why
+	}
+}
+
+// take takes a step.
+func (p *player) take(m schedule.Move) {
+	c := &p.customers[max(0, m.Who)]
+	if c.order != nil && m.Verb == "" {
+		m.At = c.at
+	}
+	switch {
+	case m.Verb != "":
+		p.do(m, c)
+	case m.Mark == "":
+		p.tryForAMoment(m, c)
+	case m.Mark == schedule.End:
+		p.end(m, c)
+	case m.Mark == schedule.Waits:
+		p.waits(m, c)
+	case m.Mark == schedule.Renewal:
+		p.pass(min(p.passport.Every*3/2, p.passport.hold()))
+	default:
+		p.goTo(m, c)
+	}
+}
+
+// send sends a customer's order.
+func (p *player) send(m schedule.Move, c *customer) { c.order = p.bench.send(nameOf(m.Who), m.At) }
+
+func nameOf(who int) string { return strings.ToLower(people[who]) }
+
+// goTo has an order go on until it is at a mark. One that is not under way yet is sent, and Bert's again when it is
+// refused while Anna's is under way.
+func (p *player) goTo(m schedule.Move, c *customer) {
+	others, atMost := p.othersOpen(m.Who), p.httpTime()
+	switch {
+	case p.isUnder(m.Who):
+		atMost = p.passport.Lease() / 4
+	case others:
+		atMost = p.patient()
+	}
+	t, name := p.trapAt(m)
+	p.set(t)
+	p.letGo(c)
+	switch {
+	case c.order == nil && others && m.Who != atA:
+		c.order = p.bertUntil(nameOf(m.Who), m.At, atMost, t.sprung)
+	case c.order == nil:
+		p.send(m, c)
+	}
+	select {
+	case <-t.sprung:
+	case <-c.done:
+		select {
+		case <-t.sprung: // what an order sends after its answer is its own
+		case <-time.After(aMoment):
+		}
+	case <-time.After(atMost):
+	}
+	if isClosed(t.sprung) {
+		c.holds = append(c.holds, &hold{trap: t, name: name, since: time.Now()})
+		return
+	}
+	p.unset(t)
+	switch who := people[m.Who]; {
+	case !others:
+		p.why = "the order ended without the command at which the fault was to happen"
+	case m.Mark == schedule.Read && !p.isUnder(m.Who):
+		p.why = fmt.Sprintf("%s did not get the lock while another order was held: %s", who, p.passport.whyKept(m.At))
+	default:
+		p.why = fmt.Sprintf("%s did not come to the %s while another order was held", who, name)
+	}
+}
+
+// trapAt returns the trap at a mark, and what is caught there.
+func (p *player) trapAt(m schedule.Move) (t *trap, name string) {
+	of := p.passport
+	t = &trap{}
+	switch name = m.Mark; m.Mark {
+	case schedule.Acquire, schedule.Acquired:
+		name = schedule.Acquire
+		t.is = p.hasShape(of.acquires)
+		if m.Mark == schedule.Acquired {
+			t.did = func(effects []history.Command) bool { return anyOf(effects, acquired) }
+		}
+	case schedule.Read:
+		t = p.replyOf(m.At, of.beforeWrite())
+	case schedule.Write:
+		t.is = p.hasShape(of.writes)
+		t.did = func(effects []history.Command) bool { // a script may be that of the read, too
+			return anyOf(effects, func(c *history.Command) bool { return c.WritesStock() && !c.Refused() })
+		}
+	case schedule.Release, schedule.Release2:
+		number := strings.Count(m.Mark, "2")
+		name, t.is = schedule.Release, p.afterWrite(p.isStep(of.afterWrite(), number))
+	case schedule.Subscribe:
+		t.is = func(cmd *wire.Command) bool { return cmd.Subscribes }
+	default:
+		k, _ := strconv.Atoi(m.Mark)
+		name = "command " + m.Mark
+		t.is = p.isStep(of.steps, k-1)
+	}
+	t.at, t.does, t.reply = m.At, schedule.Pass, m.Reply
+	return t, name
+}
+
+// hasShape matches commands of these shapes.
+func (b *bench) hasShape(of shapes) func(*wire.Command) bool {
+	return func(cmd *wire.Command) bool { return of[b.shape(&cmd.Seen)] }
+}
+
+// afterWrite matches such commands that come after a write of the stock.
+func (b *bench) afterWrite(is func(*wire.Command) bool) func(*wire.Command) bool {
+	wrote := false
+	return func(cmd *wire.Command) bool {
+		if wrote {
+			return is(cmd)
+		}
+		wrote = b.passport.writes[b.shape(&cmd.Seen)]
+		return false
+	}
+}
+
+// end has an order go on until it is answered, or for a moment if another one is held under its lock. One that is not
+// under way is sent, and but for Anna's again until it sells.
+func (p *player) end(m schedule.Move, c *customer) {
+	p.each(func(who int, h *hold) { h.fault = h.fault || who != m.Who })
+	switch {
+	case c.order == nil && m.Who == atA:
+		p.send(m, c)
+	case c.order == nil && p.othersOpen(m.Who):
+		c.order = p.bertUntil(nameOf(m.Who), m.At, p.patient(), nil)
+		return
+	case c.order == nil:
+		if own, _ := p.sellAt(m.At, nameOf(m.Who), history.Buy, p.lastEnd()); len(own) > 0 {
+			c.order = own[len(own)-1]
+		}
+		return
+	}
+	p.letGo(c)
+	if p.isUnder(m.Who) {
+		wait(c.order, p.moment())
+		return
+	}
+	if <-c.done; c.left {
+		p.settle(c.order)
+	}
+}
+
+// waits has an order go on, which is not answered at once.
+func (p *player) waits(m schedule.Move, c *customer) {
+	p.letGo(c)
+	if c.order == nil {
+		p.send(m, c)
+	}
+	if wait(c.order, 300*time.Millisecond); isClosed(c.done) {
+		p.why = people[m.Who] + " was answered at once: orders do not wait"
+	}
+}
+
+// tryForAMoment has a new order come, unless another one is at work at its instance.
+func (p *player) tryForAMoment(m schedule.Move, c *customer) {
+	for i := range p.customers {
+		if o := &p.customers[i]; o.order != nil && o.at == m.At && !isClosed(o.done) && len(o.holds) == 0 {
+			return
+		}
+	}
+	p.send(m, c)
+	wait(c.order, p.moment())
+}
+
+// do takes a step that is a verb.
+func (p *player) do(m schedule.Move, c *customer) {
+	var err error
+	switch m.Verb {
+	case "time", "expiry", "remove", "take", "restart":
+		err = p.toAll(m.Verb)
+	case "lose-request", "lose-reply", "late", "arrive", "give-up":
+		p.toOrder(m.Verb, c)
+	default:
+		err = p.toInstance(m.Verb, m.At)
+	}
+	if err != nil {
+		p.why = err.Error()
+	}
+}
+
+// toAll takes a step that concerns no order alone.
+func (p *player) toAll(verb string) error {
+	now := time.Now()
+	switch verb {
+	case "time":
+		d, held := aMoment, 0
+		if p.each(func(int, *hold) { held++ }); held > 1 {
+			d = min(d, p.moment())
+		}
+		p.pass(d)
+		return nil
+	case "expiry":
+		return p.expire()
+	case "remove":
+		return p.removeLock()
+	case "take":
+		err := p.putLocks(p.passport.held)
+		p.taken = span{now, time.Now()}
+		return err
+	}
+	p.noteAt(p.holder(), now, "", "the Redis restarted")
+	p.endLocks()
+	return p.restart()
+}
+
+// toInstance takes a step that concerns an instance.
+func (p *player) toInstance(verb string, at int) error {
+	now := time.Now()
+	switch verb {
+	case "stop":
+		p.stopped[at] = now
+		return p.sites[at].shop.Stop()
+	case "continue":
+		return p.goOn(at)
+	case "crash":
+		return p.crash(at)
+	case "cut":
+		p.cut[at] = now
+		p.each(func(_ int, h *hold) { h.apart = h.apart || h.at == at })
+		p.reach(at, false)
+	case "join":
+		p.noteAt(at, p.cut[at], "", "cut off from the Redis for %s", round(time.Since(p.cut[at])))
+		p.cut[at] = time.Time{}
+		p.reach(at, true)
+	case "drop":
+		p.unheard = p.set(&trap{at: at, does: schedule.Refuse, always: true,
+			is: func(cmd *wire.Command) bool { return cmd.Message }})
+	}
+	return nil
+}
+
+// toOrder takes a step that concerns an order, or its command at the wire.
+func (p *player) toOrder(verb string, c *customer) {
+	if verb == "give-up" {
+		p.note(c.order, time.Now(), "", "hung up while it %s", either(len(c.holds) > 0, "worked", "waited"))
+		c.hang()
+		time.Sleep(200 * time.Millisecond)
+		return
+	}
+	i := len(c.holds) - 1
+	for i > 0 && c.holds[i].late != (verb == "arrive") {
+		i--
+	}
+	h := c.holds[i]
+	switch verb {
+	case "late":
+		h.late, h.since = true, time.Now()
+		h.cmd.Arrive = make(chan struct{})
+		p.decideHeld(h, schedule.ComesLate)
+		for on := false; !on; time.Sleep(time.Millisecond) { // a server that is down now would refuse it still
+			p.gate.Change(func() { on = h.cmd.Decision != schedule.Fail })
+		}
+		return
+	case "arrive":
+		p.note(c.order, h.since, "", "its %s under way for %s", h.name, round(time.Since(h.since)))
+		p.land(h.trap)
+		if !h.apart {
+			p.sites[c.at].wire.Break() // its caller waits no longer
+		}
+	case "lose-request":
+		p.note(c.order, time.Now(), "", "its %s lost", h.name)
+		p.decideHeld(h, schedule.LostRequest)
+	case "lose-reply":
+		p.note(c.order, time.Now(), "", "the reply to its %s lost", h.name)
+		p.decideHeld(h, schedule.LostReply)
+	}
+	p.unset(h.trap)
+	c.holds = slices.Delete(c.holds, i, i+1)
+}
+
+// decideHeld lets a command go that waits at the wire.
+func (p *player) decideHeld(h *hold, d schedule.Decision) {
+	p.trapsMu.Lock()
+	defer p.trapsMu.Unlock()
+	h.does = d
+	p.gate.Decide(h.cmd, d)
+}
+
+// letGo lets an order go on that is held. If that was the fault, it is noted.
+func (p *player) letGo(c *customer) {
+	var late []*hold
+	for _, h := range c.holds {
+		if h.late {
+			late = append(late, h)
+			continue
+		}
+		if h.fault && len(p.faults) == 0 {
+			p.note(c.order, h.since, "", "%sits %s held for %s", either(h.reply, "the reply to ", ""), h.name,
+				round(time.Since(h.since)))
+		}
+		p.unset(h.trap)
+	}
+	c.holds = late
+}
+
+// each calls do for all that is held.
+func (p *player) each(do func(who int, h *hold)) {
+	for who := range p.customers {
+		for _, h := range p.customers[who].holds {
+			do(who, h)
+		}
+	}
+}
+
+// isUnder reports whether another order is held under a lock that must not end.
+func (p *player) isUnder(who int) (under bool) {
+	p.each(func(of int, h *hold) {
+		under = under || of != who && h.reply && !h.over && !isClosed(p.customers[of].done)
+	})
+	return under
+}
+
+// othersOpen reports whether another order is under way.
+func (p *player) othersOpen(who int) bool {
+	for i := range p.customers {
+		if o := p.customers[i].order; o != nil && i != who && !isClosed(o.done) {
+			return true
+		}
+	}
+	return false
+}
+
+// moment is for how long another order may take while one is held under its lock.
+func (p *player) moment() time.Duration {
+	return min(p.passport.Lease()/4, p.passport.hold()/3, 700*time.Millisecond)
+}
+
+// patient is for how long an order may be held until another one has come: a client that waits for a reply gives up.
+func (p *player) patient() time.Duration {
+	limit := margin
+	if !p.expired {
+		limit += p.passport.Lease()
+	}
+	p.each(func(_ int, h *hold) {
+		if h.reply && p.works(h.at) {
+			limit = min(limit, p.passport.hold()-time.Since(h.since))
+		}
+	})
+	return limit
+}
+
+// works reports whether an instance is neither stopped nor cut off.
+func (p *player) works(at int) bool { return p.stopped[at].IsZero() && p.cut[at].IsZero() }
+
+// block notes that the other orders that are held have sent nothing since then.
+func (p *player) block(who int, since time.Time) {
+	p.each(func(of int, h *hold) {
+		if o := p.customers[of].order; of != who && h.reply {
+			if o.blocked.from.IsZero() {
+				o.blocked.from = since
+			}
+			o.blocked.to = time.Now()
+		}
+	})
+}
+
+// lastEnd returns when the last order had ended, or now if there was none.
+func (p *player) lastEnd() (end time.Time) {
+	record := p.byOrder()
+	for i := range p.customers {
+		if o := p.customers[i].order; o != nil {
+			end = later(end, endOf(o, record[o]))
+		}
+	}
+	if end.IsZero() {
+		return time.Now()
+	}
+	return end
+}
+
+// holder returns the instance of an order that is held, or else a.
+func (p *player) holder() (at int) {
+	p.each(func(_ int, h *hold) { at = h.at })
+	return at
+}
+
+// orderAt returns the order at an instance that is under way, or else its last one; nil if there was none.
+func (p *player) orderAt(at int) (last *order) {
+	for _, o := range p.orders {
+		if o.at == at && (last == nil || isClosed(last.done)) {
+			last = o
+		}
+	}
+	return last
+}
+
+// noteAt records a fault of an instance since then, and of its order.
+func (p *player) noteAt(at int, since time.Time, kind history.FaultKind, format string, args ...any) {
+	o := p.orderAt(at)
+	if o == nil {
+		o = &order{at: at}
+	}
+	p.note(o, since, kind, format, args...)
+}
+
+// pass lets time pass.
+func (p *player) pass(d time.Duration) {
+	p.each(func(_ int, h *hold) { h.fault = true })
+	select {
+	case <-time.After(d):
+	case <-p.ctx.Done():
+	}
+}
+
+// expire lets the lease of an order end that is held. If its client would give up on the release before, the trial ends
+// the lease.
+func (p *player) expire() (err error) {
+	lease, waits := p.passport.Lease(), true
+	p.each(func(_ int, h *hold) {
+		h.fault = true
+		if h.late {
+			lease = max(lease, p.passport.Patience)
+		} else if why := aLongReply(p.passport); why != "" && p.works(h.at) {
+			if waits = false; h.name != schedule.Release {
+				err = errors.New(why)
+			}
+		}
+	})
+	if p.expired = waits; waits {
+		p.pass(lease)
+	} else if err == nil {
+		err = p.remove()
+	}
+	p.endLocks()
+	return err
+}
+
+// endLocks notes that the locks of those that are held may have ended.
+func (p *player) endLocks() { p.each(func(_ int, h *hold) { h.over = true }) }
+
+// removeLock brings the lock to rest, whoever has it.
+func (p *player) removeLock() error {
+	if !p.taken.from.IsZero() {
+		return p.giveBack()
+	}
+	since := time.Now()
+	err := p.remove()
+	p.noteAt(p.holder(), since, "", "its lock removed")
+	p.endLocks()
+	return err
+}
+
+// giveBack releases the lock that the trial itself has taken. No order may have got it.
+func (p *player) giveBack() error {
+	for o, commands := range p.byOrder() {
+		if o != nil && !tookAt(commands).IsZero() {
+			p.why = p.passport.whyNotKept()
+		}
+	}
+	since, taken, freed := p.since(p.taken.from), p.since(p.taken.to), time.Now()
+	p.taken = span{}
+	if err := p.remove(); err != nil || p.why != "" {
+		return err
+	}
+	ours := history.Op{Order: p.Product + "-us", Phase: history.Buy, Instance: cause.Us, Outcome: history.NotSold,
+		Detail: "the trial itself, which kept the lock", Sent: since, Done: p.since(freed),
+		Lease: &history.Lease{AcquiredAt: taken, ReleasedAt: p.since(freed)}}
+	for _, key := range p.passport.Locks {
+		ours.Trace = append(ours.Trace,
+			history.Command{Node: p.store.Host, Cmd: "restore", Key: key, Reply: "OK", At: since, End: taken,
+				Source: history.Looked, Effect: history.EffectAcquired | history.Endless},
+			history.Command{Node: p.store.Host, Cmd: "del", Key: key, Reply: "1", At: p.since(freed),
+				End: p.since(time.Now()), Source: history.Looked, Effect: history.EffectReleased})
+	}
+	p.extra = append(p.extra, ours)
+	p.noteAt(atA, p.begun.Add(time.Duration(taken)), "", "refused the lock, which somebody keeps")
+	return nil
+}
+
+// crash kills an instance.
+func (p *player) crash(at int) error {
+	p.noteAt(at, time.Now(), history.FaultKill, "killed")
+	if err := p.sites[at].shop.Kill(); err != nil {
+		return err
+	}
+	for _, o := range p.orders {
+		if o.at == at {
+			<-o.done
+		}
+	}
+	return nil
+}
+
+// goOn lets an instance go on that was stopped. What it was held at is there then.
+func (p *player) goOn(at int) error {
+	since := p.stopped[at]
+	if slices.ContainsFunc(p.sentBy(at), func(c observation) bool {
+		return !c.cmd.Message && c.cmd.Came.After(since.Add(margin/4)) // what it had sent before may come later
+	}) {
+		return errors.New("the shop went on while it was stopped; start it in the foreground")
+	}
+	p.noteAt(at, since, history.FaultStop, "stopped %s", round(time.Since(since)))
+	for i := range p.customers {
+		if c := &p.customers[i]; c.order != nil && c.at == at {
+			p.letGo(c)
+		}
+	}
+	time.Sleep(20 * time.Millisecond) // until the reply is there
+	p.stopped[at] = time.Time{}
+	return p.sites[at].shop.Continue()
+}
+
+// finish ends a line.
+func (p *player) finish() {
+	for i := range p.customers {
+		p.letGo(&p.customers[i])
+	}
+	if !p.taken.from.IsZero() {
+		_ = p.remove()
+	}
+	switch {
+	case p.unheard == nil || p.why != "":
+	case p.unheard.cmd == nil:
+		p.why = "nobody waited for a message"
+	default:
+		p.noteAt(p.unheard.at, p.unheard.cmd.Came, "", "unheard")
+	}
+}
+
+// needsOf returns what a line cannot be played without.
+func needsOf(line schedule.Line) (needs []requirement) {
+	for _, m := range line {
+		if n, err := strconv.Atoi(m.Mark); err == nil {
+			needs = append(needs, func(p *Passport) string {
+				return either(n <= len(p.steps), "", fmt.Sprintf("a sale has %d commands", len(p.steps)))
+			})
+		} else if need := needsOfWords[m.Mark+m.Verb]; need != nil {
+			needs = append(needs, need)
+		}
+	}
+	return needs
+}
+
+var needsOfWords = map[string]requirement{
+	schedule.Acquire: aLock, schedule.Acquired: aLock, schedule.Read: aWindow, schedule.Release: aRelease,
+	schedule.Release2: twoReleases, schedule.Waits: aLock, schedule.Renewal: aRenewal, schedule.Subscribe: aMessage,
+	"take": aLock, "remove": aLock, "drop": aMessage,
+}
