@@ -122,7 +122,7 @@ func Of(c *history.Cell) (e Explanation) {
 }
 
 // allowed returns the letters that any lock of this kind may break under the cell's faults, and what says so of a fault
-// that no lock survives. A lock without a TTL is lost by our hand alone, and then its holder releases that of the next one.
+// that no lock survives. A lock without a TTL is lost by our hand alone: then its holder releases that of the next one.
 func (r *record) allowed() (letters, why string) {
 	var all []string
 	for _, fault := range faultsOf(r.Cell) {

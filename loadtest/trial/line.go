@@ -114,16 +114,7 @@ func (p *player) goTo(m schedule.Move, c *customer) {
 	case c.order == nil:
 		p.send(m, c)
 	}
-	select {
-	case <-t.sprung:
-	case <-c.done:
-		select {
-		case <-t.sprung: // what an order sends after its answer is its own
-		case <-time.After(aMoment):
-		}
-	case <-time.After(atMost):
-	}
-	if isClosed(t.sprung) {
+	if t.springs(c.order, atMost) {
 		c.holds = append(c.holds, &hold{trap: t, name: name, since: time.Now()})
 		return
 	}
@@ -136,6 +127,21 @@ func (p *player) goTo(m schedule.Move, c *customer) {
 	default:
 		p.why = fmt.Sprintf("%s did not come to the %s while another order was held", who, name)
 	}
+}
+
+// springs reports whether a trap has caught something before an order is over, or for so long. What an order sends after
+// its answer is its own.
+func (t *trap) springs(o *order, atMost time.Duration) bool {
+	select {
+	case <-t.sprung:
+	case <-o.done:
+		select {
+		case <-t.sprung:
+		case <-time.After(aMoment):
+		}
+	case <-time.After(atMost):
+	}
+	return isClosed(t.sprung)
 }
 
 // trapAt returns the trap at a mark, and what is caught there.
