@@ -129,8 +129,8 @@ func (p *player) goTo(m schedule.Move, c *customer) {
 	}
 }
 
-// springs reports whether a trap has caught something before an order is over, or for so long. What an order sends after
-// its answer is its own.
+// springs reports whether a trap has caught something before an order is over, or for so long. What an order sends
+// after its answer is its own.
 func (t *trap) springs(o *order, atMost time.Duration) bool {
 	select {
 	case <-t.sprung:
