@@ -170,6 +170,7 @@ func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, cells []*history.C
 	if f.JSON {
 		e := json.NewEncoder(stdout)
 		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false) // a line can be pasted
 		return e.Encode(struct {
 			Defects  []jsonDefect    `json:"defects"`
 			Passport *trial.Passport `json:"passport"`
