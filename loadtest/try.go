@@ -17,7 +17,6 @@ import (
 	"stockapi/loadtest/report"
 	"stockapi/loadtest/report/terminal"
 	"stockapi/loadtest/scenario"
-	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/trial"
 )
 
@@ -55,11 +54,6 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 		Only: f.Only, Play: f.Play, AtOnce: max(1, f.AtOnce), Say: say}
 	if len(argv) == 0 {
 		return o, errors.New("name the command line of the shop after --, such as: loadtest try -- python3 shop.py")
-	}
-	for _, line := range f.Play {
-		if _, err := schedule.ParseLine(line); err != nil {
-			return o, fmt.Errorf("--play: %w", err)
-		}
 	}
 	if o.Order, err = trial.ParseRequest(f.Order); err != nil {
 		return o, fmt.Errorf("--order: %w", err)
@@ -177,6 +171,7 @@ func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, cells []*history.C
 	if f.JSON {
 		e := json.NewEncoder(stdout)
 		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false) // a line can be pasted
 		return e.Encode(struct {
 			Defects  []jsonDefect    `json:"defects"`
 			Passport *trial.Passport `json:"passport"`

@@ -171,8 +171,8 @@ func TestTryAsJSON(t *testing.T) {
 			Token bool
 		}
 		Cells []struct {
-			Scenario string
-			Findings []struct{ Verdict, Result string }
+			Scenario, Line string
+			Findings       []struct{ Verdict, Result string }
 		}
 	}
 	assert.Regexp(t, `^{\s+"defects": \[\],`, stdout)
@@ -181,6 +181,8 @@ func TestTryAsJSON(t *testing.T) {
 	assert.True(t, told.Passport.Token)
 	require.Len(t, told.Cells, 1)
 	assert.Equal(t, "busy", told.Cells[0].Scenario)
+	assert.Equal(t, "take.a>end.remove", told.Cells[0].Line)
+	assert.Contains(t, stdout, `"line": "take.a>end.remove"`)
 	assert.NotEmpty(t, told.Cells[0].Findings)
 }
 

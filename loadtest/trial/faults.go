@@ -84,7 +84,7 @@ func (f *fault) parsed() schedule.Line {
 	}
 	line, err := schedule.ParseLine(f.line)
 	if err != nil {
-		panic(err) // a test has parsed them all
+		panic(err) // a test has parsed those of the table, and New the others
 	}
 	return line
 }

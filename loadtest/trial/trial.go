@@ -14,6 +14,7 @@ import (
 	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/load"
+	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/wire"
 )
 
@@ -58,7 +59,7 @@ var errShop = errors.New("the shop cannot be tried")
 
 // New starts a trial. When one of its servers dies, the returned context ends. Close it.
 func New(ctx context.Context, o Options) (*Trial, context.Context, error) {
-	if err := errors.Join(checkStock(o.Stock), checkOnly(o.Only)); err != nil {
+	if err := errors.Join(checkStock(o.Stock), checkOnly(o.Only), checkLines(o.Play)); err != nil {
 		return nil, ctx, err
 	}
 	c, ctx, err := cluster.New(ctx, cluster.Options{Backend: "redis-server", Say: o.Say})
@@ -209,6 +210,16 @@ func checkOnly(names []string) error {
 	for _, name := range names {
 		if _, err := named(all, numbered.ReplaceAllString(name, "$1 N")); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkLines says which of these is no line.
+func checkLines(lines []string) error {
+	for _, line := range lines {
+		if _, err := schedule.ParseLine(line); err != nil {
+			return fmt.Errorf("--play: %w", err)
 		}
 	}
 	return nil
