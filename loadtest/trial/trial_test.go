@@ -119,6 +119,9 @@ func TestTrialsOfShops(t *testing.T) {
 				} else if assert.NotNil(t, c.Defect, "%s: %s %s", c.Scenario, c.WhyNot(), p) {
 					assert.True(t, strings.HasPrefix(c.Defect.Cause, s.cause), "%s: %s, %s", c.Scenario, c.Defect, p)
 					assert.NotEmpty(t, c.Defect.Shown)
+					if letters := breaks[s.kind]; letters != "" {
+						assert.Equal(t, letters, broken(c), c.Scenario)
+					}
 				}
 			}
 			assert.NotZero(t, asked)
