@@ -520,6 +520,8 @@ func TestOrdersThatWaitForAReply(t *testing.T) {
 	assert.Nil(t, newRecord(f.Cell).ownDefect())
 	f.Ops[0].Trace[0].Wire.Heard = ms(11)
 	assert.NotNil(t, newRecord(f.Cell).ownDefect())
+	f.Ops[0].Trace = append(f.Ops[0].Trace, with(tried(20), func(w *history.Carried) { w.Heard = ms(6000) }))
+	assert.Nil(t, newRecord(f.Cell).ownDefect(), "its reply is behind one that is held")
 }
 
 // Commands that several orders may have sent are no defect's evidence: a lock is not known to be free that one of them

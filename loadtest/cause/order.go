@@ -166,10 +166,10 @@ func (r *record) ofAnswer(op *history.Op) *history.Defect {
 func (r *record) unwoken(i int) *history.Defect {
 	op := &r.Ops[i]
 	waited := op.Done.Known() || op.GaveUp == history.TimedOut
-	if !waited || op.Outcome == history.Sold || r.hasUs() || !isWaiting(op) {
+	until := op.Over()
+	if !waited || op.Outcome == history.Sold || r.hasUs() || !isWaiting(op) || waitsForReply(op, until) {
 		return nil
 	}
-	until := op.Over()
 	freed, how, free := r.line.FreeAt(until)
 	if freed = max(freed, op.Sent); !free || how != history.Released && how != history.Removed ||
 		until-freed < Margin+r.stalled {
@@ -177,6 +177,14 @@ func (r *record) unwoken(i int) *history.Defect {
 	}
 	return nobodyWakes.defect("%s got no unit in %s after the lock had been released, though nobody held it", r.name(op),
 		since(freed, until))
+}
+
+// waitsForReply reports whether a reply to an order, that the server had sent, had not been delivered by then: it came
+// behind one that a fault held, on the same connection.
+func waitsForReply(op *history.Op, then history.Instant) bool {
+	return slices.ContainsFunc(op.Trace, func(cmd history.Command) bool {
+		return cmd.End.Known() && cmd.End <= then && cmd.Heard() > then
+	})
 }
 
 // isWaiting reports whether an order asked for the lock, did not get it, and has not sold. A renewal asks for none.

@@ -45,7 +45,7 @@ func (r *record) sleptOn(op *history.Op) string {
 		}
 		tried := false
 		for j := range op.Trace[:i] {
-			if op.Trace[j].Came() > freed { // it was busy with something else, or polled
+			if op.Trace[j].Came() > freed || op.Trace[j].Heard() > freed { // it was busy with something else, or polled
 				return ""
 			}
 			tried = tried || asks(&op.Trace[j])

@@ -162,7 +162,7 @@ func (r *record) sleeps(op *history.Op) string {
 	freed = max(freed, op.Sent)
 	asked := slices.ContainsFunc(op.Trace, func(cmd history.Command) bool { return cmd.Acquires() })
 	awake := slices.ContainsFunc(op.Trace, func(cmd history.Command) bool { return cmd.Came() > freed })
-	if !free || !asked || awake || tookAt(op).Known() || over-freed < Margin+r.stalled {
+	if !free || !asked || awake || waitsForReply(op, over) || tookAt(op).Known() || over-freed < Margin+r.stalled {
 		return ""
 	}
 	return r.name(op) + " slept on for " + since(freed, over) + " though the lock was free"
