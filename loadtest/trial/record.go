@@ -184,6 +184,7 @@ func (b *bench) attribute(at int, commands []observation, record map[*order][]ob
 		if o == nil || b.passport.renewals[b.shape(&c.Seen)] {
 			o = a.orderOf(&c)
 		}
+		a.follow(&c, o)
 		record[o] = append(record[o], c)
 	}
 }
@@ -209,24 +210,24 @@ func (a *attribution) orderOf(c *observation) *order {
 	if !a.alone[o] {
 		o = nil
 	}
-	releases := c.did((*history.Command).Releases)
-	if h := a.holder; h != nil && h.isOpen(c.Came) && (releases || writesStock(*c) || c.did((*history.Command).Prolongs)) {
+	isHolders := writesStock(*c) || c.did((*history.Command).Releases) || c.did((*history.Command).Prolongs)
+	if h := a.holder; h != nil && h.isOpen(c.Came) && isHolders {
 		o = h
 	}
 	if !c.did((*history.Command).Acquires) && !a.passport.Name {
 		o = ownerOf(*c, a.tokens, o)
 	}
-	if releases {
-		a.holder = nil
-	}
-	if c.did(acquired) {
-		a.acquire(c, o)
-	}
 	return o
 }
 
-// acquire notes that an order has acquired the lock.
-func (a *attribution) acquire(c *observation, o *order) {
+// follow notes that an order has acquired the lock, or that one was released.
+func (a *attribution) follow(c *observation, o *order) {
+	if c.did((*history.Command).Releases) {
+		a.holder = nil
+	}
+	if !c.did(acquired) {
+		return
+	}
 	a.holder = o
 	for _, arg := range c.values() {
 		if len(arg) >= leastToken && arg != a.shelf().Key && !a.passport.onLock(arg) {

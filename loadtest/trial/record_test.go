@@ -279,6 +279,19 @@ func TestTheHoldersCommands(t *testing.T) {
 	assert.Len(t, record[bert], 4)
 }
 
+// An order that acquires the lock while the other one at its instance is held is its holder afterwards.
+func TestTheHolderOfATimeInWhichAnotherIsHeld(t *testing.T) {
+	f := forge()
+	f.passport.Name = true
+	anna := f.order("anna", atA, history.Sold, 0, 300, f.acquire(10))
+	anna.over, anna.blocked = anna.ended, span{f.after(30), f.after(90)}
+	bert := f.order("bert", atA, history.Sold, 40, 200)
+	record := map[*order][]observation{}
+	f.attribute(atA, []observation{f.acquire(10), f.acquire(50), f.write(100), f.release(110)}, record)
+	assert.Len(t, record[anna], 1)
+	assert.Len(t, record[bert], 3)
+}
+
 // Which order sold is not known if one of several wrote the stock, and no unit is missing.
 func TestNobodysWritesLeaveTheStockOpen(t *testing.T) {
 	f := forge()
