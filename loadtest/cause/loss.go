@@ -156,7 +156,7 @@ func (r *record) ofFence(f history.Finding) cause {
 	if x < 0 {
 		return fenceLate
 	}
-	older, newer := writeOf(&r.Ops[x]), writeOf(&r.Ops[y])
+	older, newer := r.Ops[x].LastWrite(), r.Ops[y].LastWrite()
 	switch {
 	case older == nil || newer == nil || older.At < newer.At:
 		return fenceLate
@@ -164,16 +164,6 @@ func (r *record) ofFence(f history.Finding) cause {
 		return fenceBackwards
 	}
 	return fenceUnchecked
-}
-
-// writeOf returns the last command by which an order wrote the stock, nil if it did not.
-func writeOf(op *history.Op) (last *history.Command) {
-	for i := range op.Trace {
-		if cmd := &op.Trace[i]; sold(cmd) {
-			last = cmd
-		}
-	}
-	return last
 }
 
 // ofAcquire says how the acquire of every sale lets two orders in.

@@ -1,6 +1,6 @@
 package history
 
-// Carried is what a wire adds to a command that it carried.
+// Carried holds the facts that a wire records of a command.
 type Carried struct {
 	// Came is when the command arrived at the wire, and Heard when its client was sent the reply. The time between Came
 	// and the command's At is that for which a fault held it.
@@ -8,7 +8,7 @@ type Carried struct {
 	Heard Instant `json:"heard"`
 	// Conn is its connection, by number.
 	Conn int `json:"conn,omitempty"`
-	// Usual is what such commands do in plain sales: effects in one.
+	// Usual combines the effects of such commands in plain sales.
 	Usual Effect `json:"usual,omitempty"`
 	// Was and Is are digests of what the lock held before the command and after it, "" if it was free. Named are digests
 	// of those values of the lock that its arguments name, or the text of its script.

@@ -113,7 +113,7 @@ func (c *Cell) WhyNot() string {
 	return c.NotAsked.Reason
 }
 
-// A Defect is what is wrong with somebody's own shop.
+// A Defect is a bug of the shop on trial.
 type Defect struct {
 	Cause  string `json:"cause"`
 	Remedy string `json:"remedy,omitempty"`

@@ -8,8 +8,6 @@ type Holder struct {
 	Known bool
 	// Tenure is the holder's, nil if nobody held the lock. Of several that held it at once it is the last one's.
 	Tenure *Tenure
-	// Since is when that began: the tenure, or the time without one. It is Never if it is not known.
-	Since Instant
 }
 
 // HolderAt returns who held the lock at a moment, as [Timeline.Explain] has found. That is exact where somebody looked
@@ -23,18 +21,18 @@ func (l *Lock) HolderAt(at Instant) Holder {
 		case h.At <= at:
 			free = max(free, h.At)
 		case l.StraysIn(h.From, at), h.Since < at:
-			return Holder{Since: Never}
+			return Holder{}
 		default:
-			return Holder{Known: true, Tenure: h, Since: h.From}
+			return Holder{Known: true, Tenure: h}
 		}
 	}
 	taken := l.from(at + 1)
 	underWay := taken < len(l.Tenures) && l.Tenures[taken].Sent < at
 	leftHeld := slices.ContainsFunc(l.left, func(left Instant) bool { return free <= left && left <= at })
 	if l.unseen || underWay || leftHeld || l.StraysIn(free, at) {
-		return Holder{Since: Never}
+		return Holder{}
 	}
-	return Holder{Known: true, Since: free}
+	return Holder{Known: true}
 }
 
 // StraysIn reports whether a stray command took or removed the lock between two moments.

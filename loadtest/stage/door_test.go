@@ -102,7 +102,7 @@ func TestPlacesOfAFullClass(t *testing.T) {
 	})
 }
 
-// Orders end side by side: whoever was told of three buyers is not told of two afterwards.
+// Orders end concurrently: a phone that has shown three buyers never shows two afterwards.
 func TestBuyersWhoAreToldLate(t *testing.T) {
 	c := &class{}
 	p, err := c.join("", true)

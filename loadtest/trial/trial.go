@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"stockapi/loadtest/cause"
 	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/load"
@@ -51,7 +52,7 @@ type Trial struct {
 const (
 	onShelf = 100
 	// margin is the time beyond a lease and a sale in which a fresh order has to get through.
-	margin = 2 * time.Second
+	margin = time.Duration(cause.Margin)
 )
 
 // errShop is wrapped by the errors that are the shop's: it could not be tried.
