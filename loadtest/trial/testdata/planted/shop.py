@@ -371,9 +371,9 @@ class ShortLease(Right):  # a plain sale takes three times as long as the lease
 class RenewAfter(Renewed):  # the renewal is not stopped: it goes on for as long as the release has not arrived
     def release(self): Right.release(self)
 
-class RenewsOn(Renewed):  # the renewal goes on for some seconds after a release that has not arrived
+class RenewsOn(Renewed):  # the renewal goes on for some leases after a release that has not arrived
     def release(self):
-        threading.Timer(4.0, self.over.set).start()
+        threading.Timer(8.0, self.over.set).start()
         Right.release(self)
 
 class TooFew(Majority, Slowly):  # two orders can have two of four keys each
