@@ -143,7 +143,7 @@ func (r *record) find(lost, allowed string) *history.Defect {
 	if r.facts.TTL == 0 && strings.Contains(allowed, "R") {
 		lost = strings.Trim(lost, allowed)
 	}
-	d := r.ofPlainSale(lost)
+	d := cmp.Or(r.ofPlainSale(lost), r.commitsLater(lost))
 	if d == nil && strings.Contains(lost, "S") {
 		d = r.refusedSold()
 	}
@@ -176,6 +176,23 @@ func (r *record) ofPlainSale(lost string) *history.Defect {
 		return noLock.defect("%s", shown)
 	}
 	return nil
+}
+
+// commitsLater tells of an order of which something was held that it sent after it had released the lock, so that the
+// count broke and nothing else did. Nobody guesses which request is the commit.
+func (r *record) commitsLater(lost string) *history.Defect {
+	anna := r.anna()
+	if !r.facts.Elsewhere || lost != "S" || anna == nil || len(r.Faults) == 0 || !r.heldAfterRelease(anna) {
+		return nil
+	}
+	return commitsLater.defect("%s; %s", r.Faults[0].Text, r.Finding(history.Stock).Because)
+}
+
+// heldAfterRelease reports whether the fault began when an order had released its lock.
+func (r *record) heldAfterRelease(op *history.Op) bool {
+	return slices.ContainsFunc(op.Trace, func(cmd history.Command) bool {
+		return cmd.Releases() && cmd.Succeeded() && cmd.At < r.Faults[0].At
+	})
 }
 
 // takenTwice tells of an order that took several units.
@@ -284,7 +301,7 @@ func faultOf(c *history.Cell) string {
 
 // like are the faults whose cells break what a line with these words breaks.
 var like = map[string]string{"stop-": "pause", "late-": "late", "remove": "key-removed", "restart": "server-restart",
-	"cut-": "cut-off", "expiry": "slow-work"}
+	"cut-": "cut-off", "expiry": "slow-work", "a<db": "slow-work", "a>db": "late"}
 
 // faultsOf returns the cell's faults, without the number. A line that is no cell of ours may have several.
 func faultsOf(c *history.Cell) (faults []string) {

@@ -567,3 +567,24 @@ func TestFaultsOfALine(t *testing.T) {
 		assert.False(t, has(c, "server-restart"), one.name)
 	}
 }
+
+// Something of an order that came after its release was held, and two were sold of which one was taken. Where the lock
+// was lost too, or the request came before the release, that is no late commit.
+func TestCommitsAfterTheRelease(t *testing.T) {
+	cell := func(released, bert int) *history.Cell {
+		f := forge()
+		f.Facts.Elsewhere, f.Count, f.Left = true, &history.Count{}, new(int64(stock-1))
+		f.order("anna", atA, history.Sold, 0, 900, acquire(10), release(released))
+		f.order("bert", atB, history.Sold, 100, 700, acquire(bert), release(600))
+		f.Faults = []history.Fault{{Order: "10000-anna", Instance: atA, At: ms(50), End: ms(800),
+			Text: "its request 4 of 4 held for 0.75s"}}
+		return f.judge("after-release")
+	}
+	if d := cell(40, 300).Defect; assert.NotNil(t, d) {
+		assert.Equal(t, "it writes after it has released the lock", d.Cause)
+		assert.Equal(t, "its request 4 of 4 held for 0.75s; 2 sold, but the stock went from 10 to 9, by count", d.Shown)
+	}
+	d := cell(850, 300).Defect // before the release, and both hold the lock
+	assert.NotNil(t, d)
+	assert.NotEqual(t, "it writes after it has released the lock", d.Cause)
+}

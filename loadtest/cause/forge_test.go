@@ -180,7 +180,9 @@ func (f *forgery) judge(fault string) *history.Cell {
 			op.Units = append(op.Units, int64(left+1))
 		}
 	}
-	f.Left = new(int64(left))
+	if f.Count == nil {
+		f.Left = new(int64(left))
+	}
 	for i := range f.Ops {
 		op := &f.Ops[i]
 		if op.Outcome == history.Unknown && len(op.Units) == 0 {

@@ -18,6 +18,7 @@ var premises = map[string]premise{
 	"slow-work":         overdue,
 	"pause":             overdue,
 	"late":              landed,
+	"after-release":     bereft,
 	"late-release":      overlaps,
 	"check-delete-gap":  overlaps,
 	"late-acquire":      latecomer,
@@ -106,9 +107,12 @@ func bereft(r *record) string {
 
 // comes reports whether an order of Bert's took the lock or wrote the stock before Anna's write, or asked for the lock
 // since then: an attempt before that says nothing of a lock that ended later. If Anna wrote nothing, she may have
-// noticed, and what came later counts too.
+// noticed, and what came later counts too. Of a stock that nobody sees written the fault's end is that of her work.
 func (r *record) comes(since history.Instant) bool {
 	write := history.Never
+	if r.facts.Elsewhere && len(r.Faults) > 0 {
+		write = r.Faults[0].End
+	}
 	if anna := r.anna(); anna != nil {
 		for i := range anna.Trace {
 			if cmd := &anna.Trace[i]; cmd.WritesStock() {
@@ -154,7 +158,7 @@ func (r *record) isLate(cmd *history.Command) bool {
 
 // landed asks that Anna's write arrived late, and that the other customer came before.
 func landed(r *record) string {
-	if !slices.ContainsFunc(r.annas(), func(cmd *history.Command) bool {
+	if !r.facts.Elsewhere && !slices.ContainsFunc(r.annas(), func(cmd *history.Command) bool {
 		return r.isLate(cmd) && (cmd.WritesStock() || cmd.Usually(history.EffectWrote))
 	}) {
 		return "Anna's write never arrived"

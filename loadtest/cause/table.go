@@ -31,6 +31,7 @@ var (
 		"make a lock object for every request"}
 	releasedTwice  = cause{"it releases the lock twice", "release once, and " + compareAndDelete}
 	releasedEarly  = cause{"it releases the lock before it writes the stock", lockAround}
+	commitsLater   = cause{"it writes after it has released the lock", "commit first, then release"}
 	releasedUnheld = cause{"it releases a lock that it never held", "release only after an acquire that succeeded"}
 	soldUnlocked   = cause{"it sells without ever holding the lock",
 		"sell nothing when an acquire fails, or gets no reply"}

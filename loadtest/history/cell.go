@@ -26,6 +26,8 @@ type Cell struct {
 	Initial   int64      `json:"initial"`
 	// Left is the stock that was read at the end, nil if it could not be read.
 	Left *int64 `json:"left"`
+	// Count is nil unless the stock is judged by numbers alone, as nobody sees it written.
+	Count *Count `json:"count,omitempty"`
 	// TTL is that of a lock in this cell.
 	TTL time.Duration `json:"ttl,omitempty"`
 	// Limit is the time in which a fresh request has to get through: the TTL and a margin.
@@ -78,6 +80,14 @@ type Cell struct {
 	// Findings are the verdicts as judged at the time, for readers of the file. An audit judges the ops again and
 	// compares.
 	Findings []Finding `json:"findings,omitempty"`
+}
+
+// A Count says how a stock is counted that the load test does not see, such as one in a database.
+type Count struct {
+	// Sales is how many sales the shop recorded in the cell; nil if nobody asked, and the answers are counted.
+	Sales *int64 `json:"sales,omitempty"`
+	// Unbalanced says why the count judges nothing: it does not balance without a fault either. It is empty if it does.
+	Unbalanced string `json:"unbalanced,omitempty"`
 }
 
 // A Kind is that of the experiment which a cell records.

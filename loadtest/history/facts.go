@@ -26,6 +26,7 @@ type Facts struct {
 	Apart    string        `json:"apart,omitempty"` // "order" or "instance": each has a key of its own
 
 	Takes      time.Duration `json:"takes"`                 // a plain sale
+	Elsewhere  bool          `json:"elsewhere,omitempty"`   // the stock is in no Redis, and nobody sees it written
 	LockFree   bool          `json:"lock_free,omitempty"`   // the write depends on what is there
 	Messages   bool          `json:"messages,omitempty"`    // waiters get messages
 	Watches    bool          `json:"watches,omitempty"`     // the stock is written in a transaction that watches it

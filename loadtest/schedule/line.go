@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -21,7 +22,8 @@ type Move struct {
 	Reply bool   // it goes on until the command at the mark is carried out, and its reply waits
 }
 
-// These marks are moments of a sale. A number is that of a command of a plain sale.
+// These marks are moments of a sale. A number is that of a command of a plain sale, and db with a number that of a
+// request to the database, or of its reply.
 const (
 	Acquire   = "acquire"   // the first try to get the lock
 	Acquired  = "acquired"  // the one that got it
@@ -101,7 +103,17 @@ func (l Line) lastOf(who int) (last *Move) {
 
 // isAtWire reports whether a command waits at the wire after the move, if there is one.
 func (m *Move) isAtWire() bool {
-	return m != nil && m.Verb == "" && !m.Reply && m.Mark != "" && m.Mark != End && m.Mark != Waits
+	return m != nil && m.Verb == "" && !m.Reply && m.Mark != "" && m.Mark != End && m.Mark != Waits && m.Request() == 0
+}
+
+// Request returns the number of the request to the database that the mark names, 0 if it names none.
+func (m *Move) Request() int {
+	number, is := strings.CutPrefix(m.Mark, "db")
+	if !is || !isNumber(number) {
+		return 0
+	}
+	n, _ := strconv.Atoi(number)
+	return n
 }
 
 // Crowd returns at how many instances a crowd buys; 0 if the line has none.
@@ -164,9 +176,9 @@ func parseOrder(word string) (m Move, err error) {
 	case m.At < 0 || m.At >= len(instances):
 		return m, fmt.Errorf("there are two instances: %c@a, %c@b", word[0], word[0])
 	case side < 0:
-	case !slices.Contains(marks, m.Mark) && !isNumber(m.Mark):
-		return m, fmt.Errorf("there is no mark %q; there are %s, and the number of a command", m.Mark,
-			strings.Join(marks, " "))
+	case !slices.Contains(marks, m.Mark) && !isNumber(m.Mark) && m.Request() == 0:
+		return m, fmt.Errorf("there is no mark %q; there are %s, the number of a command, and db1 for a request to the "+
+			"database", m.Mark, strings.Join(marks, " "))
 	case only != "" && only != word[side:side+1]:
 		return m, fmt.Errorf("write %s%s%s", who, only, m.Mark)
 	}

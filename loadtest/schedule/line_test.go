@@ -16,6 +16,7 @@ func TestTheStepsOfALine(t *testing.T) {
 		"a>3.a<renewal.lose-reply-a": {{"", 0, 0, "3", false}, {"", 0, 0, Renewal, true}, {"lose-reply", 0, 0, "", false}},
 		"take.a>end.remove":          {{"take", -1, 0, "", false}, {"", 0, 0, End, false}, {"remove", -1, 0, "", false}},
 		"crowd-ab":                   {{"crowd", 1, 0, "", false}},
+		"a<db2.b>end.b@a>db12":       {{"", 0, 0, "db2", true}, {"", 1, 1, End, false}, {"", 1, 0, "db12", false}},
 	} {
 		line, err := ParseLine(text)
 		require.NoError(t, err, text)
@@ -43,6 +44,9 @@ func TestWhatIsNoLine(t *testing.T) {
 		"expiry-a":         `"expiry-a" is no step of a fault: ` + words,
 		"a>wirte":          `there is no mark "wirte"; there are acquire acquired read write release release2 renewal waits `,
 		"a>0":              `there is no mark "0"; `,
+		"a>db":             `there is no mark "db"; `,
+		"a>db0":            `there is no mark "db0"; `,
+		"a>db1.late-a":     `no command of a is at the wire`,
 		"a>":               `there is no mark ""; `,
 		"d>write":          `there are the orders a, b and c`,
 		"c>write":          `there are two instances: c@a, c@b`,

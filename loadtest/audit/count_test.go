@@ -1,0 +1,50 @@
+package audit_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"stockapi/loadtest/audit"
+	"stockapi/loadtest/history"
+)
+
+// A stock that nobody sees written is judged by numbers: only what lies outside of the bounds is broken.
+func TestCountOfAStockElsewhere(t *testing.T) {
+	sold, refused, unknown := history.Sold, history.Busy, history.Unknown
+	for name, c := range map[string]struct {
+		outcomes   []history.Outcome
+		left       int64
+		sales      int64 // 0: nobody asked
+		unbalanced string
+		result     history.Result
+		because    string
+	}{
+		"as many as sold":        {outcomes: []history.Outcome{sold, sold, refused}, left: 8, result: history.OK},
+		"two sold, one taken":    {outcomes: []history.Outcome{sold, sold}, left: 9, result: history.Broken, because: "2 sold, but the stock went from 10 to 9, by count"},
+		"a unit is lost":         {outcomes: []history.Outcome{sold, refused}, left: 8, result: history.Broken, because: "1 sold, but the stock went from 10 to 8, by count"},
+		"an error may be a sale": {outcomes: []history.Outcome{sold, unknown}, left: 8, result: history.OK},
+		"an error may be none":   {outcomes: []history.Outcome{sold, unknown}, left: 9, result: history.OK},
+		"beyond both bounds":     {outcomes: []history.Outcome{sold, unknown}, left: 10, result: history.Broken, because: "1 to 2 sold, but the stock went from 10 to 10, by count"},
+		"a sale that is recorded": {outcomes: []history.Outcome{sold, unknown}, left: 9, sales: 2, result: history.Broken,
+			because: "2 recorded as sold, but the stock went from 10 to 9, by count"},
+		"no balance without a fault": {outcomes: []history.Outcome{sold, sold}, left: 9, unbalanced: "the stock is refilled",
+			result: history.Indeterminate, because: "the stock is refilled"},
+		"nothing sold": {outcomes: []history.Outcome{refused}, left: 10, result: history.Indeterminate,
+			because: "nothing was sold, so nothing was proven"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cell := &history.Cell{Initial: 10, Left: &c.left, Count: &history.Count{Unbalanced: c.unbalanced}}
+			if c.sales > 0 {
+				cell.Count.Sales = &c.sales
+			}
+			for i, outcome := range c.outcomes {
+				cell.Ops = append(cell.Ops, history.Op{Order: string(rune('a' + i)), Outcome: outcome, Quantity: 1, Done: 1})
+			}
+			found := audit.Stock(cell)
+			assert.Equal(t, c.result, found.Result)
+			assert.Equal(t, c.because, found.Because)
+		})
+	}
+	assert.Equal(t, history.NotApplicable, audit.Stock(&history.Cell{Count: &history.Count{}}).Result)
+}
