@@ -1,0 +1,76 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"stockapi/loadtest/history"
+)
+
+const (
+	// atShell bounds how long a command line for the shell may take.
+	atShell = 5 * time.Second
+	// settledAfter is the time between two readings of a stock that have to agree.
+	settledAfter = 300 * time.Millisecond
+	// settledWithin bounds the wait for them.
+	settledWithin = 10 * time.Second
+)
+
+// errSlow is wrapped by the error of a command line that did not end in time.
+var errSlow = fmt.Errorf("it did not end within %s", atShell)
+
+// shell runs a command line of the user's, and returns what it printed. The error has its last line.
+func shell(ctx context.Context, line string) (string, error) {
+	limited, cancel := context.WithTimeout(ctx, atShell)
+	defer cancel()
+	cmd := exec.CommandContext(limited, "sh", "-c", line)
+	cmd.WaitDelay = time.Second // a child of the shell's may keep the pipes
+	out, err := cmd.Output()
+	failed := (*exec.ExitError)(nil)
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case limited.Err() != nil:
+		return "", errSlow
+	case errors.As(err, &failed):
+		said := strings.TrimSpace(string(failed.Stderr))
+		return "", fmt.Errorf("%w: %s", err, history.Clip(said[strings.LastIndexByte(said, '\n')+1:]))
+	}
+	return string(out), err
+}
+
+// numberFrom runs a command line, and returns the number that it printed.
+func numberFrom(ctx context.Context, line string) (int64, error) {
+	out, err := shell(ctx, line)
+	if err != nil {
+		return 0, err
+	}
+	out = strings.TrimSpace(out)
+	n, err := strconv.ParseInt(out, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("it printed %q, and no number: let it print the number alone", history.Clip(out))
+	}
+	return n, nil
+}
+
+// settledNumber runs a command line until it has printed one number twice: what is under way may still land.
+func settledNumber(ctx context.Context, line string) (n int64, err error) {
+	last := int64(-1)
+	for begun := time.Now(); time.Since(begun) < settledWithin; {
+		if n, err = numberFrom(ctx, line); err != nil || n == last {
+			return n, err
+		}
+		last = n
+		select {
+		case <-time.After(settledAfter):
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		}
+	}
+	return 0, fmt.Errorf("it printed another number each time for %s", settledWithin)
+}

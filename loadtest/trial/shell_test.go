@@ -1,0 +1,33 @@
+package trial
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestNumbersOfTheShell(t *testing.T) {
+	t.Parallel()
+	n, err := numberFrom(t.Context(), "echo; echo ' 7 '")
+	require.NoError(t, err)
+	assert.EqualValues(t, 7, n)
+	for line, wrong := range map[string]string{
+		"echo seven":                           `it printed "seven", and no number`,
+		"echo 7; echo 8":                       `it printed "7 8", and no number`,
+		"echo hint >&2; echo gone >&2; exit 3": "exit status 3: gone",
+	} {
+		_, err := numberFrom(t.Context(), line)
+		assert.ErrorContains(t, err, wrong, line)
+	}
+}
+
+// What is under way lands between two readings.
+func TestNumberThatSettles(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "n")
+	n, err := settledNumber(t.Context(), "echo x >> "+file+"; n=$(wc -l < "+file+"); [ $n -gt 3 ] && n=3; echo $n")
+	require.NoError(t, err)
+	assert.EqualValues(t, 3, n)
+}
