@@ -18,7 +18,7 @@ var premises = map[string]premise{
 	"slow-work":         overdue,
 	"pause":             overdue,
 	"late":              landed,
-	"late-release":      overlaps,
+	"delayed-release":   overlaps,
 	"check-delete-gap":  overlaps,
 	"late-acquire":      latecomer,
 	"contended-acquire": bertSold,
