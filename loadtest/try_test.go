@@ -134,24 +134,25 @@ func TestTryOfCommandsThatAreNotThere(t *testing.T) {
 func TestTryTellsAndWrites(t *testing.T) {
 	t.Parallel()
 	python, out := pythonWithRedis(t), filepath.Join(t.TempDir(), "out")
-	args := []string{"try", "--only", "late-release", "--only", "slow-work", "--only", "check-delete-gap", "--out", out}
+	args := []string{"try", "--only", "delayed-release", "--only", "slow-work", "--only", "check-delete-gap", "--out", out}
 	code, stdout, stderr := loadtest(t, append(args, "--", python, plantedShop, "del-without-look")...)
 	assert.Equal(t, surprised, code, stderr)
 	assert.Regexp(t, "^lock: string `lock:10000`, SET NX PX 2000; .*; closest rung: v2\n", stdout)
-	assert.Regexp(t, `\nlate-release 1 +BROKEN +BROKEN +BROKEN +ok +DEFECT\n`, stdout)
+	assert.Regexp(t, `\ndelayed-release 1 +BROKEN +BROKEN +BROKEN +ok +DEFECT\n`, stdout)
 	assert.Regexp(t, `\nslow-work +BROKEN +BROKEN `, stdout) // Anna's late DEL may meet a lock that Bert still holds
-	assert.Regexp(t, "\nDEFECT in late-release 1, late-release 2(, slow-work)?: it releases the lock without "+
+	assert.Regexp(t, "\nDEFECT in delayed-release 1, delayed-release 2(, slow-work)?: it releases the lock without "+
 		"comparing its value\n"+
-		"  late-release 1: Anna on a, its release held for ", stdout)
+		"  delayed-release 1: Anna on a, its release held for ", stdout)
 	assert.Contains(t, stdout, "\nnot asked: check-delete-gap: the lock is released by one command\n")
 	assert.NotContains(t, stdout, "no defect was found")
 	code, again, stderr := loadtest(t, "audit", out)
 	assert.Equal(t, surprised, code)
 	assert.Empty(t, stderr)
-	assert.Regexp(t, `\ntry late-release 1 +SER!\n`, again)
+	assert.Regexp(t, `\ntry delayed-release 1 +SER!\n`, again)
 	assert.Regexp(t, `\ntry slow-work +SE`, again)
-	assert.Contains(t, again, "try late-release 1 shop.py: a defect: it releases the lock")
-	assert.Less(t, strings.Index(again, "try late-release 1 shop.py: "), strings.Index(again, "try slow-work shop.py: "))
+	assert.Contains(t, again, "try delayed-release 1 shop.py: a defect: it releases the lock")
+	assert.Less(t, strings.Index(again, "try delayed-release 1 shop.py: "),
+		strings.Index(again, "try slow-work shop.py: "))
 	page := filepath.Join(t.TempDir(), "page.html")
 	_, _, stderr = loadtest(t, "report", out, "-o", page)
 	assert.Empty(t, stderr)

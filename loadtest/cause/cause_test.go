@@ -149,9 +149,9 @@ func TestCausesOfBrokenCells(t *testing.T) {
 		{"pause", "SER", removedLater, "", func(f *forgery) { overlap(f, looks(2250), del(2300)) }},
 		{"pause", "SER", comparedPart, "", func(f *forgery) { overlap(f, names(release(2300), "token of +0.010 s")) }},
 		{"pause", "SER", oneObject, "", func(f *forgery) { overlap(f, names(release(2300), "token of +2.050 s")) }},
-		{"late-release", "ER", oneForAll, "", func(f *forgery) { alike(f, atB) }},
-		{"late-release", "ER", oneForAll, "", func(f *forgery) { alike(f, atA) }},
-		{"late-release", "ER", oneForInstance, "", func(f *forgery) {
+		{"delayed-release", "ER", oneForAll, "", func(f *forgery) { alike(f, atB) }},
+		{"delayed-release", "ER", oneForAll, "", func(f *forgery) { alike(f, atA) }},
+		{"delayed-release", "ER", oneForInstance, "", func(f *forgery) {
 			f.Facts.Name = true
 			alike(f, atA)
 		}},
@@ -275,7 +275,7 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			f.order("anna", atA, history.Sold, 0, 25, acquire(10), read(20))
 			f.killed(30)
 		}},
-		{"late-release 1", "S", readEarly, "", func(f *forgery) { // what it reads under the lock it only looks at
+		{"delayed-release 1", "S", readEarly, "", func(f *forgery) { // what it reads under the lock it only looks at
 			reads := func(n, left int) history.Command {
 				c := read(n)
 				c.Reply = fmt.Sprintf("%q", fmt.Sprint(left))
@@ -457,7 +457,7 @@ func TestRemarks(t *testing.T) {
 	f.Facts.Kind, f.Facts.Token, f.Facts.Name = "string", false, true
 	f.order("anna", atA, history.Sold, 0, 3000, acquire(10), read(20), writes(30), release(2500))
 	f.order("bert", atA, history.Busy, 100, 2000, tried(110), renewal(700, history.EffectRenewed))
-	assert.Empty(t, f.judge("late-release").Remarks)
+	assert.Empty(t, f.judge("delayed-release").Remarks)
 	f = forge()
 	f.order("anna", atA, history.Sold, 0, 3000, lost(acquire(10)), tried(20), tried(1900), acquire(2020),
 		read(2030), writes(2040), release(2050))
@@ -482,7 +482,7 @@ func TestRemarksOnAnswers(t *testing.T) {
 	f.order("anna", atA, history.Sold, 0, 8000, acquire(10), read(20), writes(30), heldUntil(7900, release(40)))
 	f.order("bert", atB, history.Busy, 9000, 9100, acquire(9010), read(9020), release(9030)).Trace[1].Reply = "0"
 	f.Faults = []history.Fault{{Instance: atA, At: ms(41), End: ms(7890)}}
-	assert.Empty(t, f.judge("late-release").Remarks)
+	assert.Empty(t, f.judge("delayed-release").Remarks)
 
 	f = forge()
 	f.order("anna", atA, history.Sold, 0, 20, acquire(10), read(12), writes(30), release(40)).Status = 202

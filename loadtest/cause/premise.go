@@ -19,7 +19,7 @@ var premises = map[string]premise{
 	"pause":             overdue,
 	"late":              landed,
 	"after-release":     bereft,
-	"late-release":      overlaps,
+	"delayed-release":   overlaps,
 	"check-delete-gap":  overlaps,
 	"late-acquire":      latecomer,
 	"contended-acquire": bertSold,

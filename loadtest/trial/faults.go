@@ -32,9 +32,9 @@ func faultsFor(p *Passport) []fault {
 		{name: "late", quick: true, line: "a>write.late-a.expiry.b>end.arrive-a"},
 		{name: "crash 1", quick: true, line: "a<acquired.crash-a"},
 		{name: "crash 2", quick: true, line: "a>write.crash-a"},
-		{name: "late-release 1", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL},
+		{name: "delayed-release 1", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL},
 			line: "a>release.expiry.b<read.a>end.c@a.b>end"},
-		{name: "late-release 2", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL},
+		{name: "delayed-release 2", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL},
 			line: "a>release.expiry.b@a<read.a>end.c@b.b>end"},
 		{name: "check-delete-gap", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL},
 			line: "a>release2.expiry.b<read.a>end.c@a.b>end"},
@@ -50,7 +50,7 @@ func faultsFor(p *Passport) []fault {
 		faults = append(faults,
 			fault{name: "request-lost " + number, quick: quick, line: "a>" + number + ".lose-request-a.a>end.b>end"},
 			fault{name: "reply-lost " + number, quick: quick, line: "a>" + number + ".lose-reply-a.a>end.b>end"},
-			fault{name: "reply-late " + number, quick: takes, line: "a<" + number + ".time.a>end.b>end"},
+			fault{name: "delayed-reply " + number, quick: takes, line: "a<" + number + ".time.a>end.b>end"},
 			fault{name: "error-reply " + number, quick: takes, play: errorReply(k)})
 	}
 	held, again := "a<read.remove.b<read", ""

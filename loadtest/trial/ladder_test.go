@@ -36,8 +36,8 @@ var ladder = []struct {
 }{
 	{"v1", "v1", nil},
 	{"v2", "v2", nil},
-	{"v3", "v3", map[string]exception{"late-release": writtenBefore, "check-delete-gap": thirdSells}},
-	{"v4", "v4", map[string]exception{"late-release": writtenBefore}},
+	{"v3", "v3", map[string]exception{"delayed-release": writtenBefore, "check-delete-gap": thirdSells}},
+	{"v4", "v4", map[string]exception{"delayed-release": writtenBefore}},
 	{"v5", "v5.5", nil},
 	{"v5.5", "v5.5", map[string]exception{"pause": mayNotice}},
 	{"v7", "v5.5", map[string]exception{"pause": mayNotice}},
@@ -45,8 +45,9 @@ var ladder = []struct {
 	{"v17", "v17", nil},
 }
 
-// ofMatrix are the cells that a trial shares with the matrix.
-const ofMatrix = "one-instance,two-instances,slow-work,pause,crash 1,crash 2,late-release,check-delete-gap"
+// ofMatrix are the cells that a trial shares with the matrix, delayed-release with the matrix's late-release: there the
+// work outlasts the lease, and here the release is held, and both come when the next order is inside.
+const ofMatrix = "one-instance,two-instances,slow-work,pause,crash 1,crash 2,delayed-release,check-delete-gap"
 
 // Our own rungs, tried as anybody's shop, break what the matrix says of them.
 func TestTrialsOfTheLadder(t *testing.T) {
@@ -66,7 +67,7 @@ func TestTrialsOfTheLadder(t *testing.T) {
 			asked := 0
 			for _, c := range cells {
 				name, _, _ := strings.Cut(c.Scenario, " ")
-				in, known := scenario.Table.Find(name)
+				in, known := scenario.Table.Find(strings.Replace(name, "delayed-release", "late-release", 1))
 				require.True(t, known, name)
 				if c.NotAsked != nil {
 					continue // no fault of this kind can be had there

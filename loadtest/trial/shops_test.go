@@ -36,7 +36,7 @@ const (
 	inGo     = "testdata/right/shop.go"
 	inNode   = "testdata/right/shop.js"
 
-	telling = "two-instances,crash 1,late-release,key-removed 1,busy" // those that fail if the lock is mistaken
+	telling = "two-instances,crash 1,delayed-release,key-removed 1,busy" // those that fail if the lock is mistaken
 )
 
 // shops are those with one defect each, and those without. Leases that nobody renews break under slow work and pauses:
@@ -67,15 +67,15 @@ var shops = []shop{
 	{file: inGo, kind: "-renew"},
 	{file: inNode},
 	{file: "../../examples/shop.py"},
-	{"../../examples/tokenless_shop.py", "", 1, "it releases the lock without comparing its value", "late-release 1"},
-	{inPython, "del-without-look", 1, "it releases the lock without comparing its value", "late-release 1"},
+	{"../../examples/tokenless_shop.py", "", 1, "it releases the lock without comparing its value", "delayed-release 1"},
+	{inPython, "del-without-look", 1, "it releases the lock without comparing its value", "delayed-release 1"},
 	{inPython, "look-then-del", 1, "it compares and deletes in two commands", "check-delete-gap"},
 	{inPython, "releases-twice", 1, "it releases the lock twice", "check-delete-gap"},
 	{inPython, "setnx-expire", 1, "a second command sets the TTL", "crash 1"},
 	{inPython, "unlock-first", 1, "it releases the lock before it writes the stock", "slow-work"},
 	{inPython, "falls-through", 1, "it goes on without the lock when its wait is over", "busy"},
 	{inPython, "sells-anyway", 1, "it sells without ever holding the lock", "contended-acquire 1"},
-	{inPython, "prefix", 1, "its release compares only a part of the value", "late-release 1"},
+	{inPython, "prefix", 1, "its release compares only a part of the value", "delayed-release 1"},
 	{inPython, "finally", 1, "it releases a lock that it never held", "busy"},
 	{inPython, "told-no", 1, "it refuses an order whose unit it has taken", "error-reply 4"},
 	{inPython, "renew-xx", 1, "a renewal takes another order's lock", "key-removed 1"},
@@ -91,17 +91,17 @@ var shops = []shop{
 	{inPython, "read-first", 1, "it reads the stock before it holds the lock", "two-instances"},
 	{inPython, "remember", 1, "it writes the stock without having read it under the lock", "two-instances"},
 	{inPython, "look-then-set", 1, "it checks that the lock is free and takes it in two commands", "two-instances"},
-	{inPython, "one-value", 1, "one value for all orders of an instance", "late-release 2"},
-	{inPython, "one-for-all", 1, "one value for all orders: any release passes the comparison", "late-release 2"},
+	{inPython, "one-value", 1, "one value for all orders of an instance", "delayed-release 2"},
+	{inPython, "one-for-all", 1, "one value for all orders: any release passes the comparison", "delayed-release 2"},
 	{inPython, "one-object", 1, "one lock object for all requests", "same-instance"},
 	{inPython, "waiters-prolong", 1, "a waiter extends the holder's lease", "crash 1"},
 	{inPython, "late-number", 1, "the stock learns of a fencing token only with the write", "key-removed 1"},
 	{inPython, "unchecked", 1, "the stock does not compare the fencing token", "slow-work"},
 	{inPython, "wrong-way", 1, "the stock compares the fencing token the wrong way round", "slow-work"},
-	{inPython, "counter", 1, "it releases the lock without comparing its value", "late-release 1"},
+	{inPython, "counter", 1, "it releases the lock without comparing its value", "delayed-release 1"},
 	{inPython, "line", 1, "a dead waiter keeps its place in the queue", "crash 3"},
 	{inPython, "sleeper", 1, "nobody wakes a waiter", "crash 1"},
-	{inPython, "hasty", 1, "nobody wakes a waiter", "reply-late 2"},
+	{inPython, "hasty", 1, "nobody wakes a waiter", "delayed-reply 2"},
 	{inPython, "popper", 1, "nobody wakes a waiter", "crash 1"},
 	{inPython, "shared-hash", 1, "the lock has no TTL", "crash 1"},
 	{inPython, "gauge-field", 1, "the lock has no TTL", "crash 1"},

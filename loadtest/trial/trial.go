@@ -200,7 +200,7 @@ func named(all []fault, name string) ([]fault, error) {
 }
 
 // numbered is a cell of one command of a sale. How many a shop's sale has is not known before it is learned.
-var numbered = regexp.MustCompile(`^(request-lost|reply-lost|reply-late|error-reply) [1-9]\d*$`)
+var numbered = regexp.MustCompile(`^(request-lost|reply-lost|delayed-reply|error-reply) [1-9]\d*$`)
 
 // checkOnly says which of these names no shop has.
 func checkOnly(names []string) error {

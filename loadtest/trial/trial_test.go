@@ -131,14 +131,14 @@ func TestTrialsOfShops(t *testing.T) {
 }
 
 // Bert comes while Anna's release is held, to b and to her own instance, and a right shop is accused of nothing there.
-func TestLateReleasesOfRightShops(t *testing.T) {
+func TestDelayedReleasesOfRightShops(t *testing.T) {
 	backendtest.Require(t)
 	backendtest.Long(t)
 	for _, kind := range []string{"right", "looks-twice", "reads-twice", "renewed", "fenced"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			o := options(t, shop{file: inPython, kind: kind}.command(t)...)
-			o.Only = []string{"late-release", "same-instance"}
+			o.Only = []string{"delayed-release", "same-instance"}
 			_, cells := try(t, o)
 			assert.Len(t, cells, 3)
 			for _, c := range cells {

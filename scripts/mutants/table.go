@@ -195,7 +195,7 @@ var table = []section{
 		{"a refused transaction leaves what it watched", by{test("./loadtest/wire TestRefusedCommand")},
 			edits{{"loadtest/wire/conn.go", `if e.verb() == "exec" {`, "if false {"}}},
 		{"Bert's read before the lock is held where Anna has one",
-			by{test("./loadtest/trial TestLateReleasesOfRightShops/looks-twice")},
+			by{test("./loadtest/trial TestDelayedReleasesOfRightShops/looks-twice")},
 			edits{{"loadtest/trial/inflict.go", "taken <= now)", "taken <= now-now)"}}},
 		{"Bert comes to b alone", by{test("./loadtest/trial TestTrialsOfShops/shop.py_one-value")},
 			edits{{"loadtest/trial/faults.go", "a>release.expiry.b@a<read", "a>release.expiry.b<read"}}},
