@@ -47,8 +47,11 @@ measured, the last line counts them, and the exit code is 2 unless a defect was 
 // options returns what the flags ask for.
 func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 	argv := f.Argv
-	if len(argv) > 0 && argv[0] == "--" {
+	switch {
+	case len(argv) > 0 && argv[0] == "--":
 		argv = argv[1:]
+	case len(argv) > 0 && strings.HasPrefix(argv[0], "-"): // the first that is no flag of ours ends them
+		return o, fmt.Errorf("unknown flag %s: see loadtest try --help; the command line of the shop comes after --", argv[0])
 	}
 	o = trial.Options{Argv: argv, Stock: strings.Fields(f.Stock), Product: "10000", Within: f.Within, Quick: f.Quick,
 		Only: f.Only, Play: f.Play, AtOnce: max(1, f.AtOnce), Say: say}

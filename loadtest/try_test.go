@@ -107,6 +107,7 @@ func TestTryOfWrongCommandLines(t *testing.T) {
 		{[]string{"--only", "bussy", "--", "shop"}, `^there is no cell "bussy"; there are one-instance, `},
 		{[]string{"--only", "reply-lost x", "--", "shop"}, `^there is no cell "reply-lost x"; .*, request-lost N, `},
 		{[]string{"--play", "a>wirte", "--", "shop"}, `--play: "a>wirte" is no step of a fault: there is no mark "wirte"`},
+		{[]string{"--quik", "--", "shop"}, `unknown flag --quik: see loadtest try --help`},
 		{[]string{"--play", "pause", "--", "shop"}, `--play: "pause" is no step of a fault: there are arrive-a `},
 	} {
 		code, _, stderr := loadtest(t, append([]string{"try", "--no-out"}, one.args...)...)
@@ -127,7 +128,7 @@ func TestTryOfCommandsThatAreNotThere(t *testing.T) {
 	code, _, stderr = loadtest(t, "try", "--no-out", "--", os.Args[0])
 	line, _ = complaint(stderr)
 	assert.Equal(t, couldNotRun, code)
-	assert.Regexp(t, `^this needs a redis-server on PATH: install it`, line)
+	assert.Regexp(t, `^this needs a redis-server or valkey-server on PATH: install one`, line)
 }
 
 // A trial tells a defect and what is by design, and writes pages that an audit and a report judge the same.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"strings"
 	"time"
 
@@ -54,7 +53,7 @@ func (c *Cluster) StartBackend(ctx context.Context) (*Backend, error) {
 		return nil, err
 	}
 	kind, start := c.options.Backend, c.embedded
-	_, missing := exec.LookPath("redis-server")
+	_, missing := redisProgram()
 	switch {
 	case kind == "redis-server" && missing != nil:
 		return nil, errNoRedisServer

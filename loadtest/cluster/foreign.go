@@ -101,9 +101,15 @@ func (f *Foreign) listens(ctx context.Context, within time.Duration) (addr strin
 }
 
 // listener returns the address of this machine at which somebody accepts connections on the port, or "". For Node,
-// localhost may be ::1 alone. It is tried first, so that a service that begins to listen on both just now is reached at
-// the other, as always.
+// localhost may be ::1 alone. Where the system does not say who listens, ::1 is tried first, so that a service that
+// begins to listen on both just now is reached at the other, as always.
 func listener(ctx context.Context, port int) (found string) {
+	if host, known := listens(port); known {
+		if host == "" {
+			return ""
+		}
+		return net.JoinHostPort(host, strconv.Itoa(port))
+	}
 	for _, host := range []string{"::1", "127.0.0.1"} {
 		addr := net.JoinHostPort(host, strconv.Itoa(port))
 		if conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", addr); err == nil {
@@ -112,6 +118,33 @@ func listener(ctx context.Context, port int) (found string) {
 		}
 	}
 	return found
+}
+
+// listens returns the host at which somebody listens on the port, "" if nobody does, and whether the system says so. It
+// connects to nobody: there are servers that die of a connection without a request.
+func listens(port int) (host string, known bool) {
+	const state, listening = 3, "0A"
+	for _, table := range []string{"/proc/net/tcp6", "/proc/net/tcp"} { // 127.0.0.1 before ::1
+		text, err := os.ReadFile(table)
+		known = known || err == nil
+		for line := range strings.Lines(string(text)) {
+			fields := strings.Fields(line)
+			if len(fields) <= state || fields[state] != listening {
+				continue
+			}
+			address, number, _ := strings.Cut(fields[1], ":")
+			if n, err := strconv.ParseInt(number, 16, 32); err != nil || int(n) != port {
+				continue
+			}
+			switch address { // as the kernel prints them: words of the machine's byte order
+			case "00000000000000000000000001000000":
+				host = "::1"
+			case "0100007F", "0000000000000000FFFF00000100007F", "00000000", strings.Repeat("0", 32):
+				host = "127.0.0.1"
+			}
+		}
+	}
+	return host, known
 }
 
 // Addr returns the host:port at which it was reached.

@@ -5,7 +5,12 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strconv"
+	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // shop is a program that listens on a port, and does nothing else. It ends by itself if a test fails to end it.
@@ -50,4 +55,24 @@ func own() {
 	}
 	fmt.Println(err)
 	os.Exit(1)
+}
+
+// A server may die of a connection without a request.
+func TestListenerConnectsToNobody(t *testing.T) {
+	for listen, want := range map[string]string{"127.0.0.1:0": "127.0.0.1", "[::1]:0": "::1", ":0": "127.0.0.1"} {
+		l, err := net.Listen("tcp", listen)
+		if err != nil {
+			continue // this machine has no IPv6
+		}
+		port := l.Addr().(*net.TCPAddr).Port
+		if _, known := listens(port); !known {
+			t.Skip("this system does not say who listens")
+		}
+		assert.Equal(t, net.JoinHostPort(want, strconv.Itoa(port)), listener(t.Context(), port), listen)
+		require.NoError(t, l.(*net.TCPListener).SetDeadline(time.Now().Add(50*time.Millisecond)))
+		_, err = l.Accept()
+		assert.ErrorIs(t, err, os.ErrDeadlineExceeded, "somebody connected")
+		require.NoError(t, l.Close())
+		assert.Empty(t, listener(t.Context(), port))
+	}
 }

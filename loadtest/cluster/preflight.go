@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"errors"
-	"os/exec"
 
 	"stockapi/loadtest/catalog"
 )
@@ -23,11 +22,11 @@ const (
 	ErrNeedsOwnDatabase  = Needs("needs a database server of its own: --sql mariadb or --sql postgres")
 )
 
-var errNoRedisServer = errors.New("there is no redis-server on PATH: install it, or use --backend embedded")
+var errNoRedisServer = errors.New("there is no redis-server or valkey-server on PATH: install one, or use --backend embedded")
 
 // Check refuses servers that were asked for by name and are not installed, before any server is started.
 func (o *Options) Check() error {
-	if _, err := exec.LookPath("redis-server"); o.Backend == "redis-server" && err != nil {
+	if _, err := redisProgram(); o.Backend == "redis-server" && err != nil {
 		return errNoRedisServer
 	}
 	if !o.Database {
@@ -56,7 +55,7 @@ func (o *Options) Lacks(spec catalog.Spec) Needs {
 
 // ownRedisServer reports whether the run starts a redis-server.
 func (o *Options) ownRedisServer() bool {
-	_, err := exec.LookPath("redis-server")
+	_, err := redisProgram()
 	return err == nil && (o.Backend == "auto" || o.Backend == "redis-server")
 }
 

@@ -52,8 +52,9 @@ func (c *Cluster) StartRedis(ctx context.Context, b *Backend, name string) (*Red
 
 // StartOpenRedis starts a redis-server without a password, for programs that know only its address.
 func (c *Cluster) StartOpenRedis(ctx context.Context, name string) (*Redis, error) {
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		return nil, errors.New("this needs a redis-server on PATH: install it (apt install redis-server, brew install redis)")
+	if _, err := redisProgram(); err != nil {
+		return nil, errors.New("this needs a redis-server or valkey-server on PATH: install one (apt install redis-server, " +
+			"brew install redis)")
 	}
 	r, err := c.startRedis(ctx, c.redisServer, name, "--requirepass", "", "--masterauth", "")
 	if err != nil {
@@ -110,6 +111,16 @@ func (c *Cluster) url(port int) string {
 	return fmt.Sprintf("redis://:%s@127.0.0.1:%d", c.password, port)
 }
 
+// redisProgram returns the path of a real Redis: redis-server, or Valkey's, which answers alike.
+func redisProgram() (path string, err error) {
+	for _, name := range []string{"redis-server", "valkey-server"} {
+		if path, err = exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", errNoRedisServer
+}
+
 // redisServer is the starter of real servers. They write nothing to disk and never evict: a lock that is evicted for
 // lack of memory is a lost lock.
 func (c *Cluster) redisServer(ctx context.Context, name string, port int, settings ...string) (*child, error) {
@@ -118,7 +129,11 @@ func (c *Cluster) redisServer(ctx context.Context, name string, port int, settin
 	if err != nil {
 		return nil, err
 	}
-	p := &child{name: name, cmd: exec.Command("redis-server", append([]string{config, "--port", number,
+	program, err := redisProgram()
+	if err != nil {
+		return nil, err
+	}
+	p := &child{name: name, cmd: exec.Command(program, append([]string{config, "--port", number,
 		"--bind", "127.0.0.1", "--dir", dir, "--save", "", "--appendonly", "no", "--maxmemory-policy", "noeviction",
 		"--daemonize", "no"}, settings...)...)}
 	_, err = c.start(ctx, p, says("Ready to accept connections"))

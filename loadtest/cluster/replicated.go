@@ -148,7 +148,11 @@ func (c *Cluster) startSentinel(ctx context.Context, r *Replicated, what, monito
 	}
 	r.sentinelAddr = fmt.Sprintf("127.0.0.1:%d", port)
 	r.URL = fmt.Sprintf("redis://:%[1]s@%[2]s?master_name=%[3]s&password=%[1]s", c.password, r.sentinelAddr, masterName)
-	p := &child{name: what + " sentinel", cmd: exec.Command("redis-server", config, "--sentinel")}
+	program, err := redisProgram()
+	if err != nil {
+		return err
+	}
+	p := &child{name: what + " sentinel", cmd: exec.Command(program, config, "--sentinel")}
 	if _, err = c.start(ctx, p, says("+monitor master")); err == nil {
 		r.sentinel = p
 	}
