@@ -125,13 +125,17 @@ func (c *conn) read() {
 	r := newReader(c.client)
 	for {
 		args, err := r.command()
-		if errors.Is(err, errProtocol) || errors.Is(err, errTLS) {
+		unreadable := errors.Is(err, errProtocol) || errors.Is(err, errTLS)
+		if unreadable {
 			c.add(c.refuse(&exchange{}, err.Error()))
+		}
+		if err == nil || unreadable {
+			c.wire.spoken.Store(true)
 		}
 		if err != nil || isClosed(c.ended) {
 			return
 		}
-		if !c.enqueue(request{raw: r.raw, args: args}) {
+		if !c.enqueue(request{raw: r.raw, args: args}.withUser()) {
 			c.wire.note(errProtocol.Error())
 			c.close()
 			return

@@ -161,6 +161,19 @@ func TestSelectIsNotOvertaken(t *testing.T) {
 	p.server.gets("SET k 1", "SELECT 1", "GET k")
 }
 
+// A server without a password refuses one, unless a user is named.
+func TestPasswordGetsAUser(t *testing.T) {
+	p := newPair(t)
+	assert.False(t, p.Spoken())
+	p.client.sends("AUTH secret")
+	p.server.gets("*3", "$4", "AUTH", "$7", "default", "$6", "secret")
+	p.server.sends("+OK")
+	p.client.gets("+OK")
+	assert.True(t, p.Spoken())
+	p.client.sends("AUTH me secret")
+	p.server.gets("AUTH me secret")
+}
+
 func TestRefusedCommandsAreAnsweredByASentence(t *testing.T) {
 	p := newPair(t)
 	p.client.sends("CLUSTER SLOTS", "SENTINEL masters", "CLIENT REPLY OFF", "PSYNC ? -1", "CLIENT REPLY ON")

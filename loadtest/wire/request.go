@@ -3,6 +3,7 @@ package wire
 import (
 	"crypto/sha1"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -53,6 +54,20 @@ func (r request) isSetup() bool { return isSetup(r.verb()) }
 
 func isSetup(verb string) bool {
 	return slices.Contains(ordered, verb) || slices.Contains(unordered, verb)
+}
+
+// withUser names the user of an AUTH that has a password alone. A server without one takes any from that user, and a
+// client that was given one can be tried.
+func (r request) withUser() request {
+	if !r.is("auth") || len(r.args) != 2 {
+		return r
+	}
+	args := []string{r.args[0], "default", r.args[1]}
+	raw := fmt.Appendf(nil, "*%d\r\n", len(args))
+	for _, arg := range args {
+		raw = fmt.Appendf(raw, "$%d\r\n%s\r\n", len(arg), arg)
+	}
+	return request{raw: raw, args: args}
 }
 
 func (r request) subscribes() bool { return slices.Contains(subscribing, r.verb()) }

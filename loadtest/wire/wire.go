@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"stockapi/loadtest/schedule"
@@ -30,6 +31,7 @@ type Wire struct {
 	locals  map[string]bool       // the addresses from which it has connected to the server
 	unknown map[string][]*Command // by their call: scripts that the server did not know, and that are sent again
 	refused []string
+	spoken  atomic.Bool
 	tracked []time.Time // when the invalidations of client tracking came
 }
 
@@ -192,6 +194,9 @@ func (w *Wire) again(r request) (*Command, bool) {
 	}
 	return cmds[0], true
 }
+
+// Spoken reports whether the instance has sent anything, be it what a wire cannot read.
+func (w *Wire) Spoken() bool { return w.spoken.Load() }
 
 // note keeps why something was refused.
 func (w *Wire) note(why string) {
