@@ -115,7 +115,8 @@ func TestWhatCannotBeReplayedIsSaidInOneLine(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	code, _, errs := loadtest(t, "replay", "v0:abba")
 	assert.Equal(t, couldNotRun, code)
-	assert.Equal(t, "loadtest: there is no redis-server or valkey-server on PATH: install one, or use --backend embedded\n", errs)
+	assert.Equal(t, "loadtest: there is no redis-server on PATH, nor a valkey-server: install one, or use "+
+		"--backend embedded\n", errs)
 }
 
 // The list that CI replays says of every trace what it breaks, and the only reason for not breaking it is a clock.

@@ -91,7 +91,8 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 func TestServersThatAreNotInstalled(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for args, want := range map[string]string{
-		"--backend redis-server":       "there is no redis-server or valkey-server on PATH: install one, or use --backend embedded",
+		"--backend redis-server":       "there is no redis-server on PATH, nor a valkey-server: install one, or use "+
+			"--backend embedded",
 		"--scenarios failover":         "the first needs redis-server; install it, or choose other --scenarios",
 		"--rungs v13":                  "the first needs ZooKeeper; install Debian's package zookeeper, or name a server",
 		"--rungs v14 --scenarios herd": "the first needs ZooKeeper; ",

@@ -66,14 +66,19 @@ func TestTryOfServicesThatCannotBeTried(t *testing.T) {
 		{"deaf", []string{"--within", "1s"},
 			`^the shop does not listen on port \d+, which is \$PORT and {port}, within 1s, without any output$`, nil},
 		{"untouched", nil, `sent nothing to the Redis at \$REDIS_URL \({redis}\); POST /decrease was answered 200 {}$`, nil},
-		{"reads", nil, `it sold without writing ProductStock_10000: .* --stock$`, nil},
-		{"reads", []string{"--stock", "HSET goods {product} {n}"}, `it sold without writing goods: .* --stock$`, nil},
+		{"reads", nil, `it sold without writing ProductStock_10000: .* --stock, or is it in a database\? `, nil},
+		{"reads", []string{"--stock", "HSET goods {product} {n}"}, `it sold without writing goods: .* --stock`, nil},
+		{"shelf", nil, `the only number that became smaller is there: --stock 'HSET shelf {product} {n}'$`, nil},
+		{"401", nil, `answered 401 {}: does it need a header\? --header `, nil},
+		{"429", nil, `answered 429 {}: it limits how many orders come; `, nil},
+		{"202", nil, `answered 202 {}: 202 says that it was accepted, not that it sold, `, nil},
+		{"500", nil, `answered 500 {}; its last words: KeyError: 'price'$`, nil},
 		{"cluster", nil, `connect without Redis Cluster$`, nil},
 		{"tls", nil, `connect with redis:// instead of rediss://$`, nil},
 		{"sells-out", nil, `a first order was not sold: POST /decrease was answered 409 {}; the stock is in ` +
 			`ProductStock_10000 of database 0; .* --order, .* --sold$`, nil},
-		{"html-200", nil, `POST /decrease was answered 200 with an HTML page; .* --order`, nil},
-		{"html-404", nil, `POST /decrease was answered 404 with an HTML page; .* --order`, nil},
+		{"html-200", nil, `POST /decrease was answered 200 with an HTML page: is the path right\? --order`, nil},
+		{"html-404", nil, `POST /decrease was answered 404 with an HTML page: is the path right\? --order`, nil},
 		{"hangs-up", nil, `POST /decrease got no answer: .*EOF$`, nil},
 	} {
 		t.Run(strings.Join(append(one.args, one.why), " "), func(t *testing.T) {

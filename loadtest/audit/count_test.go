@@ -20,12 +20,15 @@ func TestCountOfAStockElsewhere(t *testing.T) {
 		result     history.Result
 		because    string
 	}{
-		"as many as sold":        {outcomes: []history.Outcome{sold, sold, refused}, left: 8, result: history.OK},
-		"two sold, one taken":    {outcomes: []history.Outcome{sold, sold}, left: 9, result: history.Broken, because: "2 sold, but the stock went from 10 to 9, by count"},
-		"a unit is lost":         {outcomes: []history.Outcome{sold, refused}, left: 8, result: history.Broken, because: "1 sold, but the stock went from 10 to 8, by count"},
+		"as many as sold": {outcomes: []history.Outcome{sold, sold, refused}, left: 8, result: history.OK},
+		"two sold, one taken": {outcomes: []history.Outcome{sold, sold}, left: 9, result: history.Broken,
+			because: "2 sold, but the stock went from 10 to 9, by count"},
+		"a unit is lost": {outcomes: []history.Outcome{sold, refused}, left: 8, result: history.Broken,
+			because: "1 sold, but the stock went from 10 to 8, by count"},
 		"an error may be a sale": {outcomes: []history.Outcome{sold, unknown}, left: 8, result: history.OK},
 		"an error may be none":   {outcomes: []history.Outcome{sold, unknown}, left: 9, result: history.OK},
-		"beyond both bounds":     {outcomes: []history.Outcome{sold, unknown}, left: 10, result: history.Broken, because: "1 to 2 sold, but the stock went from 10 to 10, by count"},
+		"beyond both bounds": {outcomes: []history.Outcome{sold, unknown}, left: 10, result: history.Broken,
+			because: "1 to 2 sold, but the stock went from 10 to 10, by count"},
 		"a sale that is recorded": {outcomes: []history.Outcome{sold, unknown}, left: 9, sales: 2, result: history.Broken,
 			because: "2 recorded as sold, but the stock went from 10 to 9, by count"},
 		"no balance without a fault": {outcomes: []history.Outcome{sold, sold}, left: 9, unbalanced: "the stock is refilled",

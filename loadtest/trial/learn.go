@@ -5,12 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/wire"
@@ -65,7 +64,10 @@ func (b *bench) unknownFirst(err error) error {
 func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 	b.begin()
 	for at := range b.sites {
-		o := b.buy("first-"+strconv.Itoa(at), at, history.Buy, b.Order, 0)
+		o := b.firstAt(at)
+		if b.quiet(); at == atA {
+			(&firstOrder{bench: b, order: o}).tell()
+		}
 		if _, written, err = b.writesOf(o); err != nil {
 			return nil, err
 		}
@@ -78,6 +80,17 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 	return written, nil
 }
 
+// firstAt sends the first order to an instance, again while it is answered 503: some have to warm up.
+func (b *bench) firstAt(at int) *order {
+	for begun := time.Now(); ; time.Sleep(500 * time.Millisecond) {
+		o := b.buy("first-"+strconv.Itoa(at), at, history.Buy, b.Order, 0)
+		if <-o.done; o.status != http.StatusServiceUnavailable || time.Since(begun) > b.Within || b.ctx.Err() != nil {
+			return o
+		}
+		b.Say(fmt.Sprintf("503: asking again for %s…", b.Within))
+	}
+}
+
 // writesOf waits until a plain order is over, and returns the writes of the stock in the cell, and all keys that were
 // written. It fails if the order shows that the shop cannot be tried.
 func (b *bench) writesOf(o *order) (writes []wire.StockWrite, keys map[wire.Key]time.Time, err error) {
@@ -88,51 +101,6 @@ func (b *bench) writesOf(o *order) (writes []wire.StockWrite, keys map[wire.Key]
 	}
 	writes = writes[b.before:]
 	return writes, keys, b.problem(o, writes)
-}
-
-// problem says why a plain order with these writes of the stock shows that the shop cannot be tried.
-func (b *bench) problem(o *order, writes []wire.StockWrite) error {
-	e := b.sites[o.at]
-	wrote := slices.ContainsFunc(writes, func(w wire.StockWrite) bool { return e.wire.Owns(w.From) })
-	said := fmt.Sprintf("%s %s was answered %d %s", b.Order.Method, b.Order.Path, o.status, history.Clip(o.detail))
-	switch {
-	case o.status == 0:
-		said = fmt.Sprintf("%s %s got %s", b.Order.Method, b.Order.Path, o.detail)
-	case o.page:
-		said = fmt.Sprintf("%s %s was answered %d with an HTML page", b.Order.Method, b.Order.Path, o.status)
-	}
-	switch refused := e.wire.Refused(); { // a client may ask for more than it needs
-	case o.outcome == history.Sold && wrote:
-	case len(refused) > 0:
-		return fmt.Errorf("%w: %s", errShop, strings.Join(refused, "; "))
-	case len(b.sentBy(o.at)) == 0:
-		return fmt.Errorf("%w: it sent nothing to the Redis at $REDIS_URL ({redis}); %s", errShop, said)
-	case o.outcome == history.Unknown && o.status == 0:
-		return fmt.Errorf("%w: %s", errShop, said)
-	case o.outcome != history.Sold:
-		return fmt.Errorf("%w: a first order was not sold: %s%s; tell how a unit is ordered by --order, and what a sale "+
-			"looks like by --sold", errShop, said, b.hindrance())
-	case !wrote:
-		return fmt.Errorf("%w: it sold without writing %s: %s; tell how a unit is ordered by --order, and where the stock "+
-			"is by --stock", errShop, b.shelf().Key, said)
-	}
-	return nil
-}
-
-// hindrance says what may have kept a plain order from being sold, such as a lock that the one before has left.
-func (b *bench) hindrance() (text string) {
-	text = fmt.Sprintf("; the stock is in %s of database 0", b.shelf().Key)
-	var left []string
-	_ = b.alone(func(to *redis.Client) (err error) {
-		left, err = to.Keys(b.ctx, "*").Result()
-		return err
-	})
-	left = slices.DeleteFunc(left, func(key string) bool { return key == b.shelf().Key })
-	if len(b.orders) > 1 && len(left) > 0 && len(left) <= 3 {
-		slices.Sort(left)
-		text += "; the order before it left " + quoted(left)
-	}
-	return text
 }
 
 // A sale is what a plain order did.
@@ -374,7 +342,7 @@ func (b *bench) holdOne() (again bool, err error) {
 	held := b.replyOf(atA, hold)
 	anna, why := b.anna(held)
 	if why != "" {
-		return false, fmt.Errorf("%w: an order sent other commands than the one before", errShop)
+		return false, b.strayed(anna)
 	}
 	begun := time.Now()
 	if err := b.lookAtHeld(b.byOrder()[anna]); err != nil {
@@ -404,6 +372,14 @@ func (b *bench) holdOne() (again bool, err error) {
 	again = b.keepScripts() > known && p.Every == 0
 	b.watchSlow()
 	return again, b.looker.Load().Err()
+}
+
+// strayed says why an order did not come to the command that the plain ones before it sent.
+func (b *bench) strayed(o *order) error {
+	if o.outcome != history.Sold {
+		return b.problem(o, nil)
+	}
+	return fmt.Errorf("%w: an order sent other commands than the one before", errShop)
 }
 
 // wasLetIn reports whether an order wrote the stock at once, although another one held what was taken for the lock: it

@@ -292,6 +292,9 @@ func (t *Trial) idleBench(ctx context.Context) (*bench, error) {
 	for _, script := range t.passport.scripts { // or the first renewal may be a NOSCRIPT behind a command that is held
 		err = errors.Join(err, b.store.Redis.ScriptLoad(ctx, script).Err())
 	}
+	for at := range b.sites {
+		b.firstAt(at)
+	}
 	for range 3 { // the first order of an instance also connects, and loads scripts
 		if err == nil && b.isAsNew() {
 			return b, nil

@@ -20,6 +20,7 @@ def tls():
 if WHY == "dies":
     print("reading the configuration", file=sys.stderr)
     sys.exit("no price list")
+if WHY == "shelf": ask("HSET", "shelf", "10000", "5")
 if WHY == "deaf": time.sleep(600)
 
 class Handler(BaseHTTPRequestHandler):
@@ -28,6 +29,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         status, kind, body = 200, "application/json", b"{}"
         if WHY == "reads": ask("GET", "ProductStock_10000")
+        if WHY == "shelf": ask("HINCRBY", "shelf", "10000", "-1")
+        if WHY.isdigit(): status, _ = int(WHY), ask("GET", "ProductStock_10000")
+        if WHY == "500": print("KeyError: 'price'", file=sys.stderr)
         if WHY == "cluster": status = 200 if ask("CLUSTER", "SLOTS").startswith(b"*") else 500
         if WHY == "tls":
             try: tls()

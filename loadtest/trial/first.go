@@ -1,0 +1,158 @@
+package trial
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/wire"
+)
+
+// A firstOrder is a plain order of a shop of which nothing is known yet.
+type firstOrder struct {
+	*bench
+	*order
+	wrote bool // the stock, by its answer
+	later bool // and after it
+}
+
+// hints say what to do about a first order that is no sale which the trial can see. The first that applies is printed;
+// none is tried by itself.
+var hints = []struct {
+	applies func(*firstOrder) bool
+	says    func(*firstOrder) string
+}{
+	{func(f *firstOrder) bool { return f.page || f.has(http.StatusNotFound, http.StatusMethodNotAllowed) },
+		func(f *firstOrder) string {
+			return f.said() + ": is the path right? --order 'POST /buy {\"sku\":\"{product}\"}'"
+		}},
+	{func(f *firstOrder) bool { return f.has(http.StatusUnauthorized, http.StatusForbidden) },
+		func(f *firstOrder) string {
+			return f.said() + ": does it need a header? --header 'Authorization: Bearer …'"
+		}},
+	{func(f *firstOrder) bool { return f.has(http.StatusTooManyRequests) },
+		func(f *firstOrder) string {
+			return f.said() + ": it limits how many orders come; start it with a higher limit"
+		}},
+	{func(f *firstOrder) bool { return f.has(http.StatusAccepted) && (f.later || !f.wrote) },
+		func(f *firstOrder) string {
+			return f.said() + ": 202 says that it was accepted, not that it sold, and it answered before it sold; a trial " +
+				"needs an answer that comes after the sale"
+		}},
+	{func(f *firstOrder) bool { return len(f.site().wire.Refused()) > 0 },
+		func(f *firstOrder) string { return strings.Join(f.site().wire.Refused(), "; ") }},
+	{func(f *firstOrder) bool { return f.site().isDown() || f.status >= 500 },
+		func(f *firstOrder) string { return f.said() + "; " + lastWords(f.site().shop.Tail()) }},
+	{func(f *firstOrder) bool { return !f.site().wire.Spoken() },
+		func(f *firstOrder) string {
+			return "it sent nothing to the Redis at $REDIS_URL ({redis})" + redisOfEnvironment() + "; " + f.said()
+		}},
+	{func(f *firstOrder) bool { return f.outcome == history.Sold && !f.wrote },
+		func(f *firstOrder) string {
+			return fmt.Sprintf("it sold without writing %s: %s; %s", f.shelf().Key, f.said(), f.whereTheStockIs())
+		}},
+}
+
+// problem says why a plain order with these writes of the stock shows that the shop cannot be tried.
+func (b *bench) problem(o *order, writes []wire.StockWrite) error {
+	f := &firstOrder{bench: b, order: o}
+	for _, w := range writes {
+		if b.sites[o.at].wire.Owns(w.From) {
+			f.wrote, f.later = true, f.later || w.At.After(o.over)
+		}
+	}
+	if o.outcome == history.Sold && f.wrote && (o.status != http.StatusAccepted || !f.later) {
+		return nil
+	}
+	for _, hint := range hints {
+		if hint.applies(f) {
+			return fmt.Errorf("%w: %s", errShop, hint.says(f))
+		}
+	}
+	return fmt.Errorf("%w: a first order was not sold: %s%s; tell how a unit is ordered by --order, and what a sale "+
+		"looks like by --sold", errShop, f.said(), f.hindrance())
+}
+
+func (f *firstOrder) site() *site { return f.sites[f.at] }
+
+func (f *firstOrder) has(status ...int) bool { return slices.Contains(status, f.status) }
+
+// said returns the request and its answer.
+func (f *firstOrder) said() string {
+	text := f.Order.Method + " " + f.Order.Path
+	switch {
+	case f.status == 0:
+		return text + " got " + f.detail
+	case f.page:
+		return fmt.Sprintf("%s was answered %d with an HTML page", text, f.status)
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s was answered %d %s", text, f.status, history.Clip(f.detail)))
+}
+
+// tell tells the order, and what came of it to the Redis.
+func (f *firstOrder) tell() {
+	var verbs []string
+	for _, c := range f.sentBy(f.at) {
+		verbs = append(verbs, strings.ToUpper(c.Name))
+	}
+	f.Say("the first order: " + f.said() + "; to the Redis: " + cmp.Or(strings.Join(verbs, ", "), "nothing"))
+}
+
+// redisOfEnvironment names a variable of ours that leads a shop to another Redis than ours.
+func redisOfEnvironment() string {
+	for _, pair := range os.Environ() {
+		name, value, _ := strings.Cut(pair, "=")
+		if scheme, _, is := strings.Cut(value, "://"); is && name != "REDIS_URL" && (scheme == "redis" || scheme == "rediss") {
+			return fmt.Sprintf("; your environment has %s=%s://…: put env %s={redis} before the command line", name, scheme, name)
+		}
+	}
+	return ""
+}
+
+// whereTheStockIs says where the stock may be that was sold from: where a number became smaller by one, or nowhere here.
+func (f *firstOrder) whereTheStockIs() string {
+	now, err := wire.Snapshot(f.ctx, f.store.Redis)
+	var found []string
+	for key, state := range now {
+		before := f.passport.before[key]
+		for field, text := range state.Parts {
+			n, isNumber := strconv.ParseInt(text, 10, 64)
+			was, wasNumber := strconv.ParseInt(before.Parts[field], 10, 64)
+			if err != nil || isNumber != nil || wasNumber != nil || n >= was || was-n > int64(len(f.orders)) {
+				continue
+			}
+			command := "SET " + key.Name + " {n}"
+			if state.Kind == "hash" {
+				command = "HSET " + key.Name + " " + field + " {n}"
+			}
+			found = append(found, strings.ReplaceAll(command, f.Product, "{product}"))
+		}
+	}
+	if len(found) == 1 {
+		return fmt.Sprintf("the only number that became smaller is there: --stock '%s'", found[0])
+	}
+	return "the stock did not change in this Redis: tell where it is by --stock, or is it in a database? --set, --left"
+}
+
+// hindrance says what may have kept a plain order from being sold, such as a lock that the one before has left.
+func (f *firstOrder) hindrance() (text string) {
+	text = fmt.Sprintf("; the stock is in %s of database 0", f.shelf().Key)
+	var left []string
+	_ = f.alone(func(to *redis.Client) (err error) {
+		left, err = to.Keys(f.ctx, "*").Result()
+		return err
+	})
+	left = slices.DeleteFunc(left, func(key string) bool { return key == f.shelf().Key })
+	if len(f.orders) > 1 && len(left) > 0 && len(left) <= 3 {
+		slices.Sort(left)
+		text += "; the order before it left " + quoted(left)
+	}
+	return text
+}
