@@ -34,7 +34,7 @@ type tryFlags struct {
 	AtOnce  int           `default:"4" help:"Cells under way at a time."`
 	Out     string        `default:"out" placeholder:"DIR" help:"Write results.jsonl.gz, matrix.txt and report.html to DIR."`
 	NoOut   bool          `help:"Write no files."`
-	Verbose bool          `short:"v" help:"Print the evidence of each broken cell."`
+	Verbose bool          `short:"v" help:"Print the commands of a plain sale, and the evidence of each broken cell."`
 	JSON    bool          `name:"json" help:"Print the result as JSON."`
 }
 
@@ -176,15 +176,22 @@ func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, cells []*history.C
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false) // a line can be pasted
 		return e.Encode(struct {
-			Defects  []jsonDefect    `json:"defects"`
-			Passport *trial.Passport `json:"passport"`
-			Lock     string          `json:"lock"`
-			Closest  string          `json:"closest_rung"`
-			Cells    []*history.Cell `json:"cells"`
-		}{jsonDefects(cells), p, p.String(), p.Closest(), cells})
+			Defects  []jsonDefect        `json:"defects"`
+			Passport *trial.Passport     `json:"passport"`
+			Lock     string              `json:"lock"`
+			Closest  string              `json:"closest_rung"`
+			Sale     []trial.SaleCommand `json:"sale"`
+			Cells    []*history.Cell     `json:"cells"`
+		}{jsonDefects(cells), p, p.String(), p.Closest(), p.Sale(), cells})
 	}
 	fmt.Fprintf(stdout, "%s\n\n", history.Plain(p.String()))
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	if f.Verbose {
+		for _, c := range p.Sale() {
+			fmt.Fprintf(table, "%d\t%s\t%s\t%s\n", c.Number, c.Mark, c.Command, c.Does)
+		}
+		fmt.Fprintln(table)
+	}
 	fmt.Fprintln(table, "\tstock\texclusion\town-release\tliveness")
 	for _, c := range cells {
 		if c.NotAsked != nil {

@@ -177,6 +177,7 @@ func TestTryAsJSON(t *testing.T) {
 			Locks []string
 			Token bool
 		}
+		Sale  []trial.SaleCommand
 		Cells []struct {
 			Scenario, Line string
 			Findings       []struct{ Verdict, Result string }
@@ -186,6 +187,8 @@ func TestTryAsJSON(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(stdout), &told), stdout)
 	assert.Equal(t, []string{"lock:10000"}, told.Passport.Locks)
 	assert.True(t, told.Passport.Token)
+	require.NotEmpty(t, told.Sale)
+	assert.Equal(t, "a>acquire", told.Sale[0].Mark)
 	require.Len(t, told.Cells, 1)
 	assert.Equal(t, "busy", told.Cells[0].Scenario)
 	assert.Equal(t, "take.a>end.remove", told.Cells[0].Line)

@@ -138,7 +138,7 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 	p.knowScripts(sales)
 	for _, s := range sales {
 		for _, c := range s.commands {
-			s.steps = append(s.steps, step{shape: b.shape(&c.Seen), effects: c.effects, args: c.Args})
+			s.steps = append(s.steps, step{b.shape(&c.Seen), c.effects, c.Args, c.Queued})
 		}
 	}
 	b.keepScripts()

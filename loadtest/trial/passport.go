@@ -43,6 +43,7 @@ type step struct {
 	shape   string
 	effects []history.Command
 	args    []string
+	queued  [][]string // the commands of a transaction
 }
 
 // verb is the name of the command, in lower case, and "eval" for each script.
@@ -148,18 +149,23 @@ func (p *Passport) tellReading() {
 
 // afterWrite returns the steps on the lock after the last write of the stock: the release.
 func (p *Passport) afterWrite() (release []step) {
-	last := -1
-	for i := range p.steps {
-		if p.steps[i].has((*history.Command).WritesStock) {
-			last = i
-		}
-	}
-	for _, s := range p.steps[last+1:] {
-		if p.releases[s.shape] || strings.HasSuffix(s.shape, " lock") {
-			release = append(release, s)
-		}
+	for _, i := range p.releasedAt() {
+		release = append(release, p.steps[i])
 	}
 	return release
+}
+
+// releasedAt returns which steps those are.
+func (p *Passport) releasedAt() (at []int) {
+	for i := range p.steps {
+		switch s := &p.steps[i]; {
+		case s.has((*history.Command).WritesStock):
+			at = nil
+		case p.releases[s.shape] || strings.HasSuffix(s.shape, " lock"):
+			at = append(at, i)
+		}
+	}
+	return at
 }
 
 // Closest names the rung that the lock is most like.

@@ -71,6 +71,46 @@ func TestAPassportOfASale(t *testing.T) {
 	}
 }
 
+// The commands of a sale are numbered as cells count them, and have the marks of lines.
+func TestSaleOfAPassport(t *testing.T) {
+	script := "return redis.call('GET', KEYS[1]) == ARGV[1]\nand redis.call('DEL', KEYS[1])"
+	p := &Passport{acquires: shapes{}, releases: shapes{}, writes: shapes{}}
+	for _, s := range []struct {
+		shape, sent string
+		effects     []history.Effect
+	}{
+		{"set lock", "SET lock token NX PX 2000", []history.Effect{history.EffectAcquired}},
+		{"incr", "INCR orders", nil},
+		{"get stock", "GET stock", []history.Effect{history.EffectRead}},
+		{"exec", "SET stock 99", []history.Effect{history.EffectWrote}},
+		{"get lock", "GET lock", []history.Effect{history.EffectTried}},
+		{"eval lock", "", []history.Effect{history.EffectReleased}},
+		{"publish", "PUBLISH freed 1", nil},
+	} {
+		one := step{shape: s.shape, args: strings.Fields(s.sent)}
+		if s.sent == "" {
+			one.args = []string{"EVAL", script, "1", "lock", "token"}
+		}
+		if one.verb() == "exec" {
+			one.queued = [][]string{one.args, {"INCR", "sold"}}
+		}
+		for _, e := range s.effects {
+			one.effects = append(one.effects, history.Command{Source: history.Looked, Effect: e})
+		}
+		p.classify(&one)
+		p.steps = append(p.steps, one)
+	}
+	assert.Equal(t, []SaleCommand{
+		{1, "a>acquire", "SET lock token NX PX 2000", "acquires the lock"},
+		{2, "a>2", "INCR orders", ""},
+		{3, "a>read", "GET stock", "reads the stock"},
+		{4, "a>write", "MULTI; SET stock 99; INCR sold; EXEC", "writes the stock"},
+		{5, "a>release", "GET lock", "reads the lock"},
+		{6, "a>release2", "EVAL return redis.call('GET', KEYS[1]) == ARGV[1] and… 1 lock token", "releases the lock"},
+		{7, "a>7", "PUBLISH freed 1", ""},
+	}, p.Sale())
+}
+
 // Clients send the options of a SET in any order.
 func TestAcquireIsShownInOneOrder(t *testing.T) {
 	for _, sent := range []string{"SET lock token NX PX 2000", "set lock token px 2000 nx"} {

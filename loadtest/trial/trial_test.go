@@ -49,6 +49,21 @@ func try(t *testing.T, o Options) (p *Passport, cells []*history.Cell) {
 	return p, cells
 }
 
+// again plays a cell of a trial once more, and only once, which did not show what it should: a race that decides it may
+// be missed on a busy machine, and who tries a shop plays such a cell again.
+func again(t *testing.T, o Options, missed *history.Cell) *history.Cell {
+	t.Helper()
+	t.Logf("%s broke %q, and is played once more %s", missed.Scenario, broken(missed), missed.WhyNot())
+	o.Only = []string{missed.Scenario}
+	_, cells := try(t, o)
+	require.Len(t, cells, 1)
+	return cells[0]
+}
+
+// misses reports whether letters of a cell are some of those that it should have, and not all. Any other letter is a
+// false accusation.
+func misses(letters, want string) bool { return letters != want && strings.Trim(letters, want) == "" }
+
 // agrees asserts that the timeline of a cell has each order hold the lock when the shop says that it did, unless it had
 // lost it by then. It returns how many orders said so.
 func agrees(t *testing.T, c *history.Cell) (said int) {
@@ -88,7 +103,8 @@ func TestTrialsOfShops(t *testing.T) {
 	for _, s := range shops {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
-			p, cells := try(t, s.options(t))
+			o := s.options(t)
+			p, cells := try(t, o)
 			if s.file == inPython {
 				assert.Equal(t, s.locks(), p.Locks, p.String())
 			}
@@ -111,10 +127,13 @@ func TestTrialsOfShops(t *testing.T) {
 				if said += agrees(t, c); c.Scenario == plain && !strings.Contains(s.cell, plain) {
 					continue
 				}
+				if s.misses(p, c) {
+					c = again(t, o, c)
+				}
 				if s.code == 0 {
 					assert.Nil(t, c.Defect, "%s of %s", c.Scenario, p)
 					if c.Scenario == "slow-work" && c.NotAsked == nil {
-						assert.Equal(t, cause.ByDesign(cause.Family(&p.Facts), "slow-work"), broken(c), p.String())
+						assert.Equal(t, byDesign(p, c), broken(c), p.String())
 					}
 				} else if assert.NotNil(t, c.Defect, "%s: %s %s", c.Scenario, c.WhyNot(), p) {
 					assert.True(t, strings.HasPrefix(c.Defect.Cause, s.cause), "%s: %s, %s", c.Scenario, c.Defect, p)
@@ -130,6 +149,19 @@ func TestTrialsOfShops(t *testing.T) {
 	}
 }
 
+// misses reports whether a cell shows less than it should, and nothing else.
+func (s shop) misses(p *Passport, c *history.Cell) bool {
+	if s.code != 0 {
+		return c.Defect == nil
+	}
+	return c.Defect == nil && c.NotAsked == nil && c.Scenario == "slow-work" && misses(broken(c), byDesign(p, c))
+}
+
+// byDesign returns the letters of what a cell breaks of the best lock of that kind.
+func byDesign(p *Passport, c *history.Cell) string {
+	return cause.ByDesign(cause.Family(&p.Facts), c.Scenario)
+}
+
 // Bert comes while Anna's release is held, to b and to her own instance, and a right shop is accused of nothing there.
 func TestDelayedReleasesOfRightShops(t *testing.T) {
 	backendtest.Require(t)
@@ -143,6 +175,9 @@ func TestDelayedReleasesOfRightShops(t *testing.T) {
 			assert.Len(t, cells, 3)
 			for _, c := range cells {
 				if kind != "renewed" || c.Scenario != "same-instance" { // its lease does not end before the release
+					if c.NotAsked != nil {
+						c = again(t, o, c)
+					}
 					assert.Empty(t, c.WhyNot(), c.Scenario)
 				}
 				assert.Nil(t, c.Defect, c.Scenario)
@@ -191,6 +226,9 @@ func TestCellsThatAskedNothing(t *testing.T) {
 	assert.Equal(t, "nobody came for the lock between the expiry of Anna's lease and her write: "+cause.Asleep,
 		cells[0].WhyNot())
 	for _, c := range cells[1:] {
+		if misses(broken(c), "SE") {
+			c = again(t, o, c)
+		}
 		assert.Empty(t, c.WhyNot(), c.Scenario)
 		assert.Equal(t, "SE", broken(c), c.Scenario)
 		assert.NotEmpty(t, c.Design, c.Scenario)

@@ -266,9 +266,10 @@ class Majority(Right):
     keys, enough = [f"{LOCK}:{n}" for n in range(3)], 2
 
     def acquire(self):
-        got = [redis.set(key, self.token, nx=True, px=LEASE * 1000) for key in random.sample(self.keys, len(self.keys))]
+        got = [self.take(key) for key in random.sample(self.keys, len(self.keys))]
         return got.count(True) >= self.enough or self.release()
 
+    def take(self, key): return redis.set(key, self.token, nx=True, px=LEASE * 1000)
     def release(self):
         for key in self.keys: DELETE([key], [self.token])
 
@@ -348,7 +349,7 @@ class Slowly(Right):
     """Between read and write there is time for another order."""
     def read(self):
         left = super().read()
-        time.sleep(0.005)
+        time.sleep(0.02)
         return left
 
 class PerCustomer(Slowly):  # each customer has a lock of their own
@@ -379,6 +380,10 @@ class RenewsOn(Renewed):  # the renewal goes on for some leases after a release 
 class TooFew(Majority, Slowly):  # two orders can have two of four keys each
     keys = [f"{LOCK}:{n}" for n in range(4)]
 
+    def take(self, key):
+        time.sleep(0.002)  # time for another order's
+        return super().take(key)
+
 class ReadFirst(Right):  # it looks at the stock before it has the lock
     def order(self):
         self.left = int(redis.get(STOCK) or 0)
@@ -400,7 +405,7 @@ class Remember(Right):  # each instance keeps the stock in its memory
 class LookThenSet(Right):  # two may look before either sets
     def acquire(self):
         if redis.exists(self.key): return False
-        time.sleep(0.005)
+        time.sleep(0.02)
         return redis.set(self.key, self.token, px=LEASE * 1000)
 
 class OneValue(Right):  # the orders of an instance have one value, by which one may release the lock of another
@@ -507,10 +512,13 @@ class AnswersFirst(Right):  # the unit is taken after the answer
     def order(self):
         if not self.wait(): return self.give_up()
         left = self.read()
-        threading.Timer(0.03, self.finish, [left]).start()
+        threading.Thread(target=self.finish, args=[left]).start()
         return 200 if left > 0 else 409
 
     def finish(self, left):
+        for _ in range(10):  # an order that sends nothing for 60 ms would be over
+            time.sleep(0.01)
+            self.read()
         if left > 0: self.write(left - 1)
         self.release()
 
@@ -527,7 +535,7 @@ class SharedWatch(LockFree):  # orders share a connection: an EXEC ends the watc
         while True:
             self.one.execute_command("WATCH", STOCK)
             left = int(self.one.get(STOCK) or 0)
-            time.sleep(0.005)
+            time.sleep(0.02)
             if left < 1: return 409
             try: return self.one.pipeline().set(STOCK, left - 1).execute() and 200
             except redispy.WatchError as error:

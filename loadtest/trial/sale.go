@@ -1,0 +1,87 @@
+package trial
+
+import (
+	"strconv"
+	"strings"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
+)
+
+// A SaleCommand is a command of a plain sale.
+type SaleCommand struct {
+	Number  int    `json:"number"` // in cells such as reply-lost 3
+	Mark    string `json:"mark"`   // where a line finds it
+	Command string `json:"command"`
+	Does    string `json:"does,omitempty"` // to the lock and to the stock
+}
+
+// Sale returns the commands of a plain sale at a, in their order.
+func (p *Passport) Sale() []SaleCommand {
+	sale := make([]SaleCommand, len(p.steps))
+	acquires, writes := false, false
+	for i := range p.steps {
+		s, mark := &p.steps[i], strconv.Itoa(i+1)
+		switch {
+		case p.acquires[s.shape] && !acquires:
+			mark, acquires = schedule.Acquire, true
+		case s.has((*history.Command).WritesStock) && !writes:
+			mark, writes = schedule.Write, true
+		case s == p.beforeWrite():
+			mark = schedule.Read
+		}
+		sale[i] = SaleCommand{i + 1, "a>" + mark, s.text(), p.does(s)}
+	}
+	for n, i := range p.releasedAt() {
+		if n < 2 {
+			sale[i].Mark = "a>" + []string{schedule.Release, schedule.Release2}[n]
+		}
+	}
+	return sale
+}
+
+// text returns a command as it was sent, without the most of a long script.
+func (s *step) text() string {
+	if len(s.queued) == 0 {
+		return shortened(s.args)
+	}
+	words := []string{"MULTI"}
+	for _, args := range s.queued {
+		words = append(words, shortened(args))
+	}
+	return strings.Join(append(words, "EXEC"), "; ")
+}
+
+func shortened(args []string) string {
+	short := make([]string, len(args))
+	for i, arg := range args {
+		short[i] = arg
+		if len(arg) > 48 {
+			short[i] = strings.ToValidUTF8(arg[:48], "") + "…"
+		}
+	}
+	return history.Clip(strings.Join(short, " "))
+}
+
+// does returns what a step did to the lock and to the stock.
+func (p *Passport) does(s *step) string {
+	var all []string
+	for _, one := range []struct {
+		is   func(*history.Command) bool
+		text string
+	}{
+		{acquired, "acquires the lock"},
+		{(*history.Command).Prolongs, "renews the lock"},
+		{(*history.Command).ReadsStock, "reads the stock"},
+		{(*history.Command).WritesStock, "writes the stock"},
+		{(*history.Command).Releases, "releases the lock"},
+	} {
+		if s.has(one.is) {
+			all = append(all, one.text)
+		}
+	}
+	if len(all) == 0 && strings.HasSuffix(s.shape, " lock") {
+		return "reads the lock"
+	}
+	return strings.Join(all, ", ")
+}
