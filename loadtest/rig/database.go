@@ -8,7 +8,7 @@ import (
 	"stockapi/loadtest/cluster"
 )
 
-// A Database is the way of one instance to its database. Bytes pass, are held and are lost there, and nobody reads them:
+// A Database is the link of one instance to its database. Bytes pass, are held and are lost there, and are never parsed:
 // any protocol will do in which a client asks and the server answers.
 //
 // A request is all that a client sends on a connection until the server answers, in one piece or in many; a reply is
@@ -38,7 +38,8 @@ type Piece struct {
 	Number int // of the request in its order; 0: it has none
 	Reply  bool
 
-	Began, PassedOn time.Time // when its first bytes came, and were passed on: zero while they are held, or if they are lost
+	Began    time.Time // when its first bytes came
+	PassedOn time.Time // when they were passed on; zero while they are held, or if they are lost
 }
 
 // A connection is what is known of one that is open.
@@ -48,7 +49,7 @@ type connection struct {
 	asked          time.Time // when the last of them were passed on
 }
 
-// NewDatabase returns the way to the database at a host:port. Close it.
+// NewDatabase returns a link to the database at a host:port. Close it.
 func NewDatabase(upstream string) (d *Database, err error) {
 	d = &Database{conns: map[int]*connection{}}
 	d.Link, err = cluster.NewLink(upstream, d.tap)
@@ -105,7 +106,8 @@ func (d *Database) Since(begun time.Time) (pieces []Piece) {
 	return pieces
 }
 
-// Follow tells the pattern of the instance's sales: which connections are noisy, and which requests are not answered.
+// Follow sets the pattern of the instance's sales: its noisy connections have no numbers from now on, and nobody waits
+// for a reply to what plain sales get none to.
 func (d *Database) Follow(p Pattern) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -51,7 +51,9 @@ func newSQLShop(t *testing.T, server *backendtest.SQLServer) *sqlShop {
 		return db
 	}
 	s.shop, s.past = open(d.Addr()), open(server.Address)
-	for _, statement := range []string{"CREATE TABLE stock (id INT PRIMARY KEY, n INT)", "INSERT INTO stock VALUES (1, 100)"} {
+	for _, statement := range []string{
+		"CREATE TABLE stock (id INT PRIMARY KEY, n INT)", "INSERT INTO stock VALUES (1, 100)",
+	} {
 		_, err := s.past.ExecContext(t.Context(), statement)
 		require.NoError(t, err)
 	}
@@ -183,8 +185,8 @@ func (s *sqlShop) waitsForARow() {
 	assert.False(s.t, s.Waiting(0))
 }
 
-// losesItsCommit loses a commit, and the reply to another one. A new connection has no statements yet, so the pattern is
-// learnt again.
+// losesItsCommit loses a commit, and the reply to another one. A new connection has no statements prepared, so the
+// pattern is learnt again.
 func (s *sqlShop) losesItsCommit() {
 	for _, reply := range []bool{false, true} {
 		trap, answer := s.order(s.learn().Requests(), reply)

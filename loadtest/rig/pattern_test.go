@@ -81,7 +81,8 @@ func TestPatternOfSales(t *testing.T) {
 		"no reply to the last": {times(7, "1> 1< 1>"), "1>1 1<1 1>2", true},
 		"no database is used":  {times(7, ""), "", true},
 		"it never settles": {
-			[]string{long, short, long, short, long, short, long, short, long, short, long, short, long, short, long}, "", false},
+			[]string{long, short, long, short, long, short, long, short, long, short, long, short, long, short, long},
+			"", false},
 	} {
 		p, stable := Learn(logOf(c.lines...))
 		assert.Equal(t, c.stable, stable, name)

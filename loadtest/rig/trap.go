@@ -27,8 +27,8 @@ func (d *Database) Trap(number int, reply bool) *Trap {
 // Caught is closed when the trap has caught what it was set for.
 func (t *Trap) Caught() <-chan struct{} { return t.caught }
 
-// Release lets go what the trap holds, and takes the trap away. A request arrives then even if its client has left. What
-// was lost meanwhile, as by Cut, stays lost.
+// Release lets go what the trap holds, and takes the trap away. A request arrives then even if its client has left.
+// What was lost meanwhile, as by Cut, stays lost.
 func (t *Trap) Release() { t.end(true) }
 
 // Lose ends the connection of what the trap holds, which is lost, and takes the trap away.
