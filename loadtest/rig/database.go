@@ -8,8 +8,8 @@ import (
 	"stockapi/loadtest/cluster"
 )
 
-// A Database is the link of one instance to its database. Bytes pass, are held and are lost there, and are never parsed:
-// any protocol will do in which a client asks and the server answers.
+// A Database is the link of one instance to its database. Bytes pass, are held and are lost there, and are never
+// parsed: any protocol will do in which a client asks and the server answers.
 //
 // A request is all that a client sends on a connection until the server answers, in one piece or in many; a reply is
 // all that follows from the server until the client sends again. What a server says before the first request is none,
