@@ -14,9 +14,11 @@ import (
 // fault on it affects that client alone. Requests and responses can have one fault each at a time.
 type Link struct {
 	addr, upstream string
+	tap            Tap // nil: nobody listens
 	work           sync.WaitGroup
 
 	mu       sync.Mutex
+	conns    int             // how many have opened
 	listener net.Listener    // nil while the link is cut
 	life     context.Context // of the connections
 	end      context.CancelFunc
@@ -36,9 +38,26 @@ const (
 	responses
 )
 
-// newLink returns a link to a host:port. Close ends it.
-func newLink(upstream string) (*Link, error) {
-	l := &Link{upstream: upstream, healed: make(chan struct{})}
+// A Tap is called when something happens on a connection, before anything is passed on. Connections are numbered from 1
+// in the order in which they open; the calls of one direction of a connection come one after the other. Bytes for which
+// it returns a channel are held, with all that follows them in their direction, until there is true on it; on false the
+// connection ends, and the bytes are lost. They are lost too when the connection ends for another reason.
+type Tap func(conn int, event Event) (hold <-chan bool)
+
+// An Event is what happens on a connection.
+type Event int
+
+// The events of a connection. A tap holds bytes alone, and returns nil for the others.
+const (
+	RequestBytes Event = requests
+	ReplyBytes   Event = responses
+	ConnOpened   Event = 2
+	ConnClosed   Event = 3
+)
+
+// NewLink returns a link to a host:port, which calls the tap unless that is nil. Close ends it.
+func NewLink(upstream string, tap Tap) (*Link, error) {
+	l := &Link{upstream: upstream, tap: tap, healed: make(chan struct{})}
 	l.life, l.end = context.WithCancel(context.Background())
 	var err error
 	for range 3 { // a port that is free when we look may be taken when the proxy listens
@@ -53,6 +72,9 @@ func newLink(upstream string) (*Link, error) {
 	}
 	return nil, fmt.Errorf("cannot start a proxy to %s: %w", upstream, err)
 }
+
+// Addr returns the host:port at which clients connect.
+func (l *Link) Addr() string { return l.addr }
 
 // Cut closes the connections and refuses new ones.
 func (l *Link) Cut() error {
@@ -140,18 +162,47 @@ func (l *Link) connect(life context.Context, client net.Conn) {
 	life, end := context.WithCancel(life)
 	defer end()
 	context.AfterFunc(life, func() { _, _ = client.Close(), server.Close() })
-	l.work.Go(func() {
+	l.mu.Lock()
+	l.conns++
+	conn := l.conns
+	l.mu.Unlock()
+	l.passes(life, conn, ConnOpened)
+	var replies sync.WaitGroup
+	replies.Go(func() {
 		defer end()
-		l.pass(life, server, client, responses)
+		l.pass(life, conn, server, client, responses)
 	})
-	l.pass(life, client, server, requests)
+	l.pass(life, conn, client, server, requests)
+	end()
+	replies.Wait()
+	l.passes(life, conn, ConnClosed)
 }
 
-// pass passes on what goes in one direction, as the faults let it.
-func (l *Link) pass(life context.Context, from, to net.Conn, direction int) {
+// passes reports whether the tap lets something pass, once it does not hold it any more.
+func (l *Link) passes(life context.Context, conn int, event Event) bool {
+	if l.tap == nil {
+		return true
+	}
+	hold := l.tap(conn, event)
+	if hold == nil {
+		return true
+	}
+	select {
+	case passes := <-hold:
+		return passes
+	case <-life.Done():
+		return false
+	}
+}
+
+// pass passes on what goes in one direction, as the tap and the faults let it.
+func (l *Link) pass(life context.Context, conn int, from, to net.Conn, direction int) {
 	data := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(data)
+		if n > 0 && !l.passes(life, conn, Event(direction)) {
+			return
+		}
 		l.mu.Lock()
 		fault, healed := l.faults[direction], l.healed
 		l.mu.Unlock()

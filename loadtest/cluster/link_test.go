@@ -76,10 +76,12 @@ func (c *client) hears(within time.Duration) (string, error) {
 	return c.ReadString('\n')
 }
 
-func newTestLink(t *testing.T) (*Link, *echo) {
+func newTestLink(t *testing.T) (*Link, *echo) { return newTappedLink(t, nil) }
+
+func newTappedLink(t *testing.T, tap Tap) (*Link, *echo) {
 	t.Helper()
 	e := newEcho(t)
-	l, err := newLink(e.Addr().String())
+	l, err := NewLink(e.Addr().String(), tap)
 	require.NoError(t, err)
 	t.Cleanup(l.Close)
 	return l, e
@@ -176,4 +178,78 @@ func TestAFullLinkEnds(t *testing.T) {
 	l.Close()
 	_, err := net.Dial("tcp", l.addr)
 	require.Error(t, err)
+}
+
+// A tap hears of each connection by its number, from its opening to its closing.
+func TestTapOfALink(t *testing.T) {
+	type call struct {
+		conn  int
+		event Event
+	}
+	calls := make(chan call, 100)
+	l, _ := newTappedLink(t, func(conn int, event Event) <-chan bool {
+		calls <- call{conn, event}
+		return nil
+	})
+	for conn := 1; conn <= 2; conn++ {
+		c := dial(t, l)
+		_, err := c.says("one")
+		require.NoError(t, err)
+		require.NoError(t, c.Close())
+		for _, event := range []Event{ConnOpened, RequestBytes, ReplyBytes, ConnClosed} {
+			assert.Equal(t, call{conn, event}, <-calls)
+		}
+	}
+}
+
+func TestTapHoldsBytes(t *testing.T) {
+	for _, held := range []Event{RequestBytes, ReplyBytes} {
+		decide := make(chan bool)
+		l, e := newTappedLink(t, func(_ int, event Event) <-chan bool {
+			if event == held {
+				return decide
+			}
+			return nil
+		})
+		silent := func(c *client, says string) {
+			_, err := c.says(says)
+			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		}
+		c := dial(t, l)
+		silent(c, "one")
+		assert.EqualValues(t, map[Event]int{RequestBytes: 0, ReplyBytes: 1}[held], e.heard.Load())
+		decide <- true
+		answer, err := c.hears(time.Second)
+		require.NoError(t, err)
+		assert.Equal(t, "one\n", answer)
+
+		silent(c, "two")
+		decide <- false
+		_, err = c.hears(time.Second)
+		require.ErrorIs(t, err, io.EOF, "the connection ended")
+
+		c = dial(t, l)
+		silent(c, "three")
+		require.NoError(t, l.Cut())
+		_, err = c.hears(time.Second)
+		require.Error(t, err)
+		assert.NotErrorIs(t, err, os.ErrDeadlineExceeded, "what is held does not keep a link from being cut")
+	}
+}
+
+// A request that is held arrives, although its client has left meanwhile.
+func TestHeldRequestOutlivesItsClient(t *testing.T) {
+	decide := make(chan bool)
+	l, e := newTappedLink(t, func(_ int, event Event) <-chan bool {
+		if event == RequestBytes {
+			return decide
+		}
+		return nil
+	})
+	c := dial(t, l)
+	_, err := c.says("one")
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	require.NoError(t, c.Close())
+	decide <- true
+	require.Eventually(t, func() bool { return e.heard.Load() == 1 }, 10*time.Second, time.Millisecond)
 }

@@ -98,7 +98,7 @@ func (r *Replicated) askOften(ctx context.Context) {
 // startReplica starts one more replica. The first one gets the best priority, so that it is the one to be promoted.
 func (c *Cluster) startReplica(ctx context.Context, name string, r *Replicated, o replication) error {
 	if len(r.links) == 0 || !o.oneLink {
-		link, err := newLink(hostPort(r.primary.URL))
+		link, err := NewLink(hostPort(r.primary.URL), nil)
 		if err != nil {
 			return err
 		}

@@ -171,7 +171,7 @@ func (s *Site) startLinks(instances int) (err error) {
 		s.addresses(&b, func(name string, url *string) {
 			if !strings.HasPrefix(*url, "redis://") && url != &b.ZooKeeper && url != &b.SQL {
 				err = errors.New("faults on the network need a Redis that is reached by redis://, without TLS")
-			} else if l, failed := newLink(hostPort(*url)); failed != nil {
+			} else if l, failed := NewLink(hostPort(*url), nil); failed != nil {
 				err = failed
 			} else {
 				links[name] = l

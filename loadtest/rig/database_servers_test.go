@@ -1,0 +1,200 @@
+package rig
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"testing"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+)
+
+// A sqlShop sells from a row of a real database, which it reaches over a Database.
+type sqlShop struct {
+	*Database
+	shop, past *sql.DB // over the link, and past it
+	read, take string  // its statements
+	t          *testing.T
+	sold       int
+}
+
+func newSQLShop(t *testing.T, server *backendtest.SQLServer) *sqlShop {
+	t.Helper()
+	d, err := NewDatabase(server.Address)
+	require.NoError(t, err)
+	t.Cleanup(d.Close)
+	s := &sqlShop{Database: d, t: t, read: "SELECT n FROM stock WHERE id = $1 FOR UPDATE",
+		take: "UPDATE stock SET n = $1 WHERE id = $2"}
+	if server.Kind() == backendtest.MariaDB {
+		s.read, s.take = "SELECT n FROM stock WHERE id = ? FOR UPDATE", "UPDATE stock SET n = ? WHERE id = ?"
+	}
+	open := func(address string) *sql.DB {
+		dsn, err := url.Parse(server.DSN)
+		require.NoError(t, err)
+		driver := "pgx"
+		dsn.Host = address
+		text := dsn.String()
+		if server.Kind() == backendtest.MariaDB {
+			driver = "mysql"
+			text = fmt.Sprintf("%s@tcp(%s)%s", dsn.User, address, dsn.Path)
+		}
+		db, err := sql.Open(driver, text)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = db.Close() })
+		return db
+	}
+	s.shop, s.past = open(d.Addr()), open(server.Address)
+	for _, statement := range []string{
+		"CREATE TABLE stock (id INT PRIMARY KEY, n INT)", "INSERT INTO stock VALUES (1, 100)",
+	} {
+		_, err := s.past.ExecContext(t.Context(), statement)
+		require.NoError(t, err)
+	}
+	return s
+}
+
+// sell is an order.
+func (s *sqlShop) sell(ctx context.Context) error {
+	tx, err := s.shop.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	var n int
+	if err = tx.QueryRowContext(ctx, s.read, 1).Scan(&n); err != nil {
+		return err
+	}
+	if _, err = tx.ExecContext(ctx, s.take, n-1, 1); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// order sends an order with a trap in its way, and returns when that has caught something; with number 0 there is none.
+func (s *sqlShop) order(number int, reply bool) (trap *Trap, answer chan error) {
+	s.t.Helper()
+	s.BeginOrder()
+	trap, answer = s.Trap(number, reply), make(chan error, 1)
+	go func() { answer <- s.sell(s.t.Context()) }()
+	if number > 0 {
+		select {
+		case <-trap.Caught():
+		case err := <-answer:
+			require.Fail(s.t, "the order passed the trap", "%d: %v", number, err)
+		}
+	}
+	return trap, answer
+}
+
+// soldBy holds that an order is answered, and sells.
+func (s *sqlShop) soldBy(answer chan error) {
+	s.t.Helper()
+	require.NoError(s.t, <-answer)
+	s.sold++
+	require.Equal(s.t, 100-s.sold, s.stock())
+}
+
+// stock returns what other connections read.
+func (s *sqlShop) stock() (n int) {
+	s.t.Helper()
+	require.NoError(s.t, s.past.QueryRowContext(s.t.Context(), "SELECT n FROM stock WHERE id = 1").Scan(&n))
+	return n
+}
+
+// learn has the shop sell until it shows a pattern.
+func (s *sqlShop) learn() (p Pattern) {
+	s.t.Helper()
+	begun, stable := time.Now(), false
+	for sales := []int(nil); !stable; p, stable = Learn(s.Since(begun), sales) {
+		require.Less(s.t, len(sales), MostSales, "%v", s.Since(begun))
+		sales = append(sales, s.BeginOrder())
+		require.NoError(s.t, s.sell(s.t.Context()))
+		s.sold++
+		s.EndOrder()
+	}
+	return p
+}
+
+// waits holds that an order is not answered.
+func (s *sqlShop) waits(answer chan error) {
+	s.t.Helper()
+	select {
+	case err := <-answer:
+		require.Fail(s.t, "it was answered", "%v", err)
+	case <-time.After(aMoment):
+	}
+}
+
+func eachSQLShop(t *testing.T, test func(t *testing.T, s *sqlShop)) {
+	t.Helper()
+	t.Parallel()
+	backendtest.EachSQLServer(t, func(t *testing.T, server *backendtest.SQLServer) {
+		test(t, newSQLShop(t, server))
+	})
+}
+
+func TestOrdersAreHeldAtRealDatabases(t *testing.T) {
+	eachSQLShop(t, func(t *testing.T, s *sqlShop) {
+		p := s.learn()
+		s.Follow(p)
+		require.True(t, s.Passed())
+		require.Empty(t, p.Noisy)
+		last := p.Requests()
+		require.GreaterOrEqual(t, last, 4, "begin, select, update and commit")
+		for k := 1; k <= last; k++ {
+			request, answer := s.order(k, false)
+			s.waits(answer)
+			assert.Equal(t, 100-s.sold, s.stock(), "the server does not have the rest of the order: %d", k)
+			request.Release()
+			s.soldBy(answer)
+
+			reply, answer := s.order(k, true)
+			s.waits(answer)
+			if carried := 100 - s.stock() - s.sold; k == last {
+				assert.Equal(t, 1, carried, "it is committed")
+			} else {
+				assert.Zero(t, carried, "%d", k)
+			}
+			reply.Release()
+			s.soldBy(answer)
+		}
+		s.waitsForARow()
+		s.losesItsCommit()
+	})
+}
+
+// waitsForARow has an order wait for a row that another transaction has locked.
+func (s *sqlShop) waitsForARow() {
+	tx, err := s.past.BeginTx(s.t.Context(), nil)
+	require.NoError(s.t, err)
+	defer func() { _ = tx.Rollback() }()
+	require.NoError(s.t, tx.QueryRowContext(s.t.Context(), s.read, 1).Scan(new(int)))
+	assert.False(s.t, s.Waiting(0), "every request is answered")
+	_, answer := s.order(0, false)
+	require.Eventually(s.t, func() bool { return s.Waiting(4 * aMoment) }, 10*time.Second, time.Millisecond)
+	s.waits(answer)
+	require.NoError(s.t, tx.Rollback())
+	s.soldBy(answer)
+	assert.False(s.t, s.Waiting(0))
+}
+
+// losesItsCommit loses a commit, and the reply to another one. A new connection has no statements prepared, so the
+// pattern is learnt again.
+func (s *sqlShop) losesItsCommit() {
+	for _, reply := range []bool{false, true} {
+		trap, answer := s.order(s.learn().Requests(), reply)
+		trap.Lose()
+		require.Error(s.t, <-answer)
+		if reply {
+			s.sold++
+		}
+		require.Equal(s.t, 100-s.sold, s.stock())
+	}
+}

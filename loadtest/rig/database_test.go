@@ -1,0 +1,286 @@
+package rig
+
+import (
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// aMoment is how long a test waits for what is not to come.
+const aMoment = 50 * time.Millisecond
+
+// shop is a Database between a client and a server whose every byte the test sends.
+type shop struct {
+	*Database
+	server net.Listener
+}
+
+func newShop(t *testing.T) *shop {
+	t.Helper()
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	d, err := NewDatabase(server.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		d.Close()
+		_ = server.Close()
+	})
+	return &shop{Database: d, server: server}
+}
+
+// dialogue is one connection, at both ends.
+type dialogue struct {
+	client, server net.Conn
+	t              *testing.T
+}
+
+func (s *shop) dial(t *testing.T) *dialogue {
+	t.Helper()
+	client, err := net.Dial("tcp", s.Addr())
+	require.NoError(t, err)
+	server, err := s.server.Accept()
+	require.NoError(t, err)
+	t.Cleanup(func() { _, _ = client.Close(), server.Close() })
+	return &dialogue{client, server, t}
+}
+
+// asks has the client send something, which arrives.
+func (d *dialogue) asks(texts ...string) {
+	d.t.Helper()
+	for _, text := range texts {
+		d.send(d.client, text)
+		d.arrives(d.server, text)
+	}
+}
+
+// answers has the server send something, which arrives.
+func (d *dialogue) answers(texts ...string) {
+	d.t.Helper()
+	for _, text := range texts {
+		d.send(d.server, text)
+		d.arrives(d.client, text)
+	}
+}
+
+func (d *dialogue) send(from net.Conn, text string) {
+	d.t.Helper()
+	_, err := from.Write([]byte(text))
+	require.NoError(d.t, err)
+}
+
+func (d *dialogue) arrives(at net.Conn, text string) {
+	d.t.Helper()
+	require.NoError(d.t, at.SetReadDeadline(time.Now().Add(10*time.Second)))
+	got := make([]byte, len(text))
+	_, err := io.ReadFull(at, got)
+	require.NoError(d.t, err)
+	require.Equal(d.t, text, string(got))
+}
+
+// silent holds that nothing comes.
+func (d *dialogue) silent(at net.Conn) {
+	d.t.Helper()
+	require.NoError(d.t, at.SetReadDeadline(time.Now().Add(aMoment)))
+	_, err := at.Read(make([]byte, 1))
+	require.ErrorIs(d.t, err, os.ErrDeadlineExceeded)
+}
+
+// ends holds that the connection ends.
+func (d *dialogue) ends(at net.Conn) {
+	d.t.Helper()
+	require.NoError(d.t, at.SetReadDeadline(time.Now().Add(10*time.Second)))
+	_, err := at.Read(make([]byte, 1))
+	require.Error(d.t, err)
+	require.NotErrorIs(d.t, err, os.ErrDeadlineExceeded)
+}
+
+// caught waits until a trap has caught something.
+func (d *dialogue) caught(trap *Trap) {
+	d.t.Helper()
+	select {
+	case <-trap.Caught():
+	case <-time.After(10 * time.Second):
+		require.Fail(d.t, "nothing was caught")
+	}
+}
+
+// stepsSince returns what has passed, with the connections and numbers of the database.
+func (s *shop) stepsSince(begun time.Time) (steps []Step) {
+	for _, p := range s.Since(begun) {
+		steps = append(steps, Step{Conn: p.Conn, Number: p.Number, Reply: p.Reply})
+	}
+	return steps
+}
+
+func TestPiecesOfADatabase(t *testing.T) {
+	s := newShop(t)
+	begun := time.Now()
+	one, two := s.dial(t), s.dial(t)
+	assert.False(t, s.Passed())
+	two.answers("hello") // a greeting
+	assert.True(t, s.Passed())
+	two.asks("password")
+	two.answers("welcome")
+	assert.Equal(t, "2>0 2<0", textOf(s.stepsSince(begun)))
+
+	begun = time.Now()
+	assert.Equal(t, 1, s.BeginOrder())
+	two.asks("in ", "three ", "pieces")
+	two.answers("so ", "is ", "this")
+	one.asks("a pipeline", "of two")
+	two.asks("second")
+	one.answers("one", "two")
+	two.answers("yes")
+	two.asks("a statement is closed")
+	s.EndOrder()
+	two.asks("a ping")
+	assert.Equal(t, "2>1 2<1 1>2 2>3 1<2 2<3 2>4 2>0", textOf(s.stepsSince(begun)))
+
+	begun = time.Now()
+	assert.Equal(t, 2, s.BeginOrder())
+	two.asks("nothing was answered before")
+	two.answers("this is")
+	assert.Equal(t, "2>1 2<1", textOf(s.stepsSince(begun)))
+	for _, p := range s.Since(begun) {
+		assert.Equal(t, 2, p.Order)
+		assert.False(t, p.PassedOn.Before(p.Began))
+	}
+
+	s.Follow(Pattern{Noisy: map[int]bool{1: true}})
+	begun = time.Now()
+	assert.Equal(t, 3, s.BeginOrder())
+	one.asks("a ping")
+	two.asks("an order")
+	one.answers("a pong")
+	two.answers("a receipt")
+	assert.Equal(t, "1>0 2>1 1<0 2<1", textOf(s.stepsSince(begun)))
+}
+
+func TestRequestIsHeld(t *testing.T) {
+	s := newShop(t)
+	d, other := s.dial(t), s.dial(t)
+	s.BeginOrder()
+	trap := s.Trap(2, false)
+	d.asks("one")
+	d.answers("yes")
+	d.send(d.client, "two")
+	d.caught(trap)
+	d.send(d.client, "too")
+	d.silent(d.server)
+	d.answers("by the way") // is no reply
+	assert.False(t, s.Waiting(0), "the server does not have it")
+	other.asks("three")
+	other.answers("yes")
+	trap.Release()
+	trap.Release() // does nothing more
+	d.arrives(d.server, "twotoo")
+	d.answers("yes")
+	assert.Equal(t, "1>1 1<1 1>2 2>3 2<3 1<2", textOf(s.stepsSince(time.Time{})))
+}
+
+func TestReplyIsHeld(t *testing.T) {
+	s := newShop(t)
+	d := s.dial(t)
+	s.BeginOrder()
+	request := s.Trap(1, false)
+	d.send(d.client, "one")
+	d.caught(request)
+	reply := s.Trap(1, true)
+	request.Release()
+	d.arrives(d.server, "one")
+	d.send(d.server, "yes")
+	d.caught(reply)
+	d.silent(d.client)
+	assert.False(t, s.Waiting(0), "it is answered")
+	assert.Zero(t, s.Since(time.Time{})[1].PassedOn)
+	s.BeginOrder() // of somebody else
+	d.asks("more of it")
+	reply.Release()
+	d.arrives(d.client, "yes")
+	assert.Equal(t, "1>1 1<1", textOf(s.stepsSince(time.Time{})))
+}
+
+// A trap is for the order that was opened last: a piece of that number of an earlier one passes.
+func TestTrapOfAnOrder(t *testing.T) {
+	s := newShop(t)
+	anna, clara := s.dial(t), s.dial(t)
+	s.BeginOrder()
+	anna.asks("one")
+	s.BeginOrder()
+	trap := s.Trap(1, true)
+	anna.answers("yes")
+	clara.asks("one")
+	clara.send(clara.server, "yes")
+	clara.caught(trap)
+	clara.silent(clara.client)
+	trap.Release()
+	clara.arrives(clara.client, "yes")
+
+	unsprung := s.Trap(2, false)
+	unsprung.Release()
+	clara.asks("two")
+}
+
+func TestHeldPieceIsLost(t *testing.T) {
+	for name, lose := range map[string]func(*shop, *Trap){
+		"lost": func(_ *shop, trap *Trap) { trap.Lose() },
+		"cut off": func(s *shop, _ *Trap) {
+			require.NoError(t, s.Cut())
+			require.NoError(t, s.Heal())
+		},
+	} {
+		for _, reply := range []bool{false, true} {
+			s := newShop(t)
+			d := s.dial(t)
+			s.BeginOrder()
+			trap := s.Trap(1, reply)
+			if d.send(d.client, "one"); reply {
+				d.arrives(d.server, "one")
+				d.send(d.server, "yes")
+			}
+			d.caught(trap)
+			lose(s, trap)
+			d.ends(d.client)
+			d.ends(d.server)
+			require.Eventually(t, func() bool {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				return len(s.conns) == 0
+			}, 10*time.Second, time.Millisecond, name)
+			trap.Release()
+			pieces := s.Since(time.Time{})
+			assert.Zero(t, pieces[len(pieces)-1].PassedOn, name)
+			s.dial(t).asks("again")
+		}
+	}
+}
+
+func TestWaitingForAReply(t *testing.T) {
+	s := newShop(t)
+	d, noisy := s.dial(t), s.dial(t)
+	s.Follow(Pattern{Noisy: map[int]bool{2: true}, Steps: []Step{{1, 1, false}, {1, 1, true}, {1, 2, false}}})
+	s.BeginOrder()
+	noisy.asks("for news")
+	d.asks("one")
+	assert.True(t, s.Waiting(0))
+	assert.False(t, s.Waiting(time.Minute))
+	asked := time.Now()
+	time.Sleep(aMoment)
+	assert.True(t, s.Waiting(aMoment))
+	d.asks(", and more")
+	assert.False(t, s.Waiting(time.Since(asked)), "the server did not have all of it")
+	d.answers("yes")
+	assert.False(t, s.Waiting(0))
+	d.asks("which plain sales get no answer to")
+	assert.False(t, s.Waiting(0))
+	s.BeginOrder()
+	d.asks("one")
+	assert.True(t, s.Waiting(0))
+	require.NoError(t, d.client.Close())
+	require.Eventually(t, func() bool { return !s.Waiting(0) }, 10*time.Second, time.Millisecond)
+}

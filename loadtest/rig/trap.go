@@ -1,0 +1,69 @@
+package rig
+
+import "slices"
+
+// A Trap holds one request of an order, or its reply, and with it what follows in that direction of its connection.
+type Trap struct {
+	of            *Database
+	order, number int
+	reply         bool
+
+	caught chan struct{}
+	piece  *Piece // that it has caught
+	decide chan bool
+}
+
+// Trap sets a trap for the request of that number, or for its reply, in the order that was opened last. It catches
+// nothing that has begun already: set it before the order is sent, or while an earlier piece is held. Release it.
+func (d *Database) Trap(number int, reply bool) *Trap {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := &Trap{of: d, order: d.orders, number: number, reply: reply,
+		caught: make(chan struct{}), decide: make(chan bool, 1)}
+	d.traps = append(d.traps, t)
+	return t
+}
+
+// Caught is closed when the trap has caught what it was set for.
+func (t *Trap) Caught() <-chan struct{} { return t.caught }
+
+// Release lets go what the trap holds, and takes the trap away. A request arrives then even if its client has left.
+// What was lost meanwhile, as by Cut, stays lost.
+func (t *Trap) Release() { t.end(true) }
+
+// Lose ends the connection of what the trap holds, which is lost, and takes the trap away.
+func (t *Trap) Lose() { t.end(false) }
+
+func (t *Trap) end(passes bool) {
+	t.of.mu.Lock()
+	defer t.of.mu.Unlock()
+	i := slices.Index(t.of.traps, t)
+	if i < 0 {
+		return
+	}
+	t.of.traps = slices.Delete(t.of.traps, i, i+1)
+	if t.piece == nil || t.of.conns[t.piece.Conn] == nil {
+		return
+	}
+	if passes {
+		t.of.passOn(t.piece)
+	}
+	t.decide <- passes
+}
+
+// trapFor returns the trap that was set for a piece, or nil.
+func (d *Database) trapFor(p *Piece) *Trap {
+	i := slices.IndexFunc(d.traps, func(t *Trap) bool {
+		return t.piece == nil && p.Number > 0 && t.order == p.Order && t.number == p.Number && t.reply == p.Reply
+	})
+	if i < 0 {
+		return nil
+	}
+	return d.traps[i]
+}
+
+// spring notes what a trap has caught. The caller has the database's lock.
+func (t *Trap) spring(p *Piece) {
+	t.piece = p
+	close(t.caught)
+}
