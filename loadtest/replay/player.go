@@ -75,7 +75,7 @@ func (p *player) play(ctx context.Context) error {
 // isStill reports whether no time is to pass in a step.
 func isStill(s schedule.Step) bool {
 	switch s.Kind {
-	case schedule.Grant, schedule.LoseRequest, schedule.LoseReply, schedule.Drop:
+	case schedule.Grant, schedule.LoseRequest, schedule.LoseReply, schedule.Late, schedule.Arrive, schedule.Drop:
 		return true
 	}
 	return false
@@ -92,7 +92,7 @@ func (p *player) check(s schedule.Step) error {
 	switch {
 	case s.OfServer() && s.Who >= len(p.nodes):
 		return fmt.Errorf("there are %d lock servers", len(p.nodes))
-	case s.NamesClient() && p.clients[s.Who].Dead:
+	case s.NamesClient() && s.Kind != schedule.Arrive && p.clients[s.Who].Dead:
 		return fmt.Errorf("%s is dead", p.clients[s.Who].Name)
 	}
 	return nil
@@ -119,7 +119,7 @@ func (p *player) toCommand(ctx context.Context, i int, line *Line) error {
 	line.Who = c.Index
 	p.gate.Change(func() { p.gate.stepping = &c.Client })
 	defer p.gate.Change(func() { p.gate.stepping = nil })
-	cmd, err := p.await(ctx, c, line.Step.Nth)
+	cmd, err := p.await(ctx, c, line.Step)
 	if err != nil {
 		return err
 	}
@@ -138,9 +138,9 @@ func (p *player) toCommand(ctx context.Context, i int, line *Line) error {
 }
 
 // await returns the command of a client that a step names. It sends the order first, if need be.
-func (p *player) await(ctx context.Context, c *participant, nth int) (*wire.Command, error) {
+func (p *player) await(ctx context.Context, c *participant, step schedule.Step) (*wire.Command, error) {
 	p.send(ctx, c)
-	cmd, err := p.rig.Await(ctx, c.End, nth)
+	cmd, err := p.rig.Await(ctx, c.End, step)
 	if errors.Is(err, rig.ErrNotSent) && c.order.HasEnded() {
 		err = fmt.Errorf("the order of %s has ended: %s", c.Name, c.order.Op.Outcome)
 	}

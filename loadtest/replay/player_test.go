@@ -21,5 +21,6 @@ func TestAStepThatCannotBeTakenSaysWhatWaits(t *testing.T) {
 	assert.ErrorContains(t, p.check(schedule.Step{Kind: schedule.NodeDown, Who: 3}), "there are 0 lock servers")
 	c.Dead = true
 	assert.ErrorContains(t, p.check(schedule.Step{}), "a is dead")
+	assert.NoError(t, p.check(schedule.Step{Kind: schedule.Arrive}), "what it sent before may still arrive")
 	assert.NoError(t, p.check(schedule.Step{Kind: schedule.Time}))
 }

@@ -142,20 +142,38 @@ func TestStepsOfACommandThatIsLost(t *testing.T) {
 	}
 }
 
+// A command that comes late is on its way after the one step, and carried out after the other, unless its server is
+// down then.
+func TestStepsOfACommandThatComesLate(t *testing.T) {
+	for _, down := range []bool{false, true} {
+		r, store, _ := newRig(t, false)
+		r.Gate.Begin()
+		go func() { _ = dial(r.Ends[1]).Set(t.Context(), "key", "x", 0).Err() }()
+		waiting := func() []*wire.Command { return r.Gate.Of(&r.Ends[1].Client) }
+		require.Eventually(t, func() bool { return len(waiting()) > 0 }, time.Minute, time.Millisecond)
+		require.NoError(t, r.Take(t.Context(), schedule.Late, waiting()[0]))
+		assert.Empty(t, store.Redis.Get(t.Context(), "key").Val())
+		r.Gate.Change(func() { store.Server.Down = down })
+		require.NoError(t, r.Take(t.Context(), schedule.Arrive, r.Gate.LateOf(&r.Ends[1].Client)[0]))
+		assert.Equal(t, !down, store.Redis.Get(t.Context(), "key").Val() == "x")
+		assert.Empty(t, r.Gate.LateOf(&r.Ends[1].Client))
+	}
+}
+
 // A step names a command that waits. It is an error if the command does not come, or if its client gives it up.
 func TestStepOfACommandThatIsNotThere(t *testing.T) {
 	e := &End{Client: schedule.Client{Name: "a"}}
 	r := &Rig{Gate: wire.NewGate(nil)}
 	r.Gate.Begin()
 	begun := time.Now()
-	_, err := r.Await(t.Context(), e, 0)
+	_, err := r.Await(t.Context(), e, schedule.Step{})
 	require.ErrorIs(t, err, ErrNotSent)
 	assert.GreaterOrEqual(t, time.Since(begun), Patience)
 	cmd := &wire.Command{Seen: wire.Seen{Command: schedule.Command{Client: &e.Client, Name: "get",
 		Server: &schedule.Server{Name: "stock"}}}}
 	gone := make(chan struct{})
 	go r.Gate.Wait(cmd, gone)
-	waiting, err := r.Await(t.Context(), e, 0)
+	waiting, err := r.Await(t.Context(), e, schedule.Step{})
 	require.NoError(t, err)
 	assert.Same(t, cmd, waiting)
 	close(gone)

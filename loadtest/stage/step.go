@@ -68,7 +68,7 @@ func (s *shop) take(ctx context.Context, step schedule.Step) error {
 	if !sent {
 		s.buyAs(step.Who)
 	}
-	cmd, err := s.rig.Await(ctx, s.sites[step.Who].End, 0)
+	cmd, err := s.rig.Await(ctx, s.sites[step.Who].End, step)
 	if err != nil {
 		return refuse("error.idle")
 	}
