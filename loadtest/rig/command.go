@@ -16,6 +16,7 @@ const Patience = 3 * time.Second
 // Errors of a step.
 var (
 	ErrNotSent    = errors.New("has not sent that many commands")
+	ErrDead       = errors.New("is dead")
 	ErrGivenUp    = errors.New("has closed the connection")
 	ErrUnanswered = fmt.Errorf("was not answered within %s", Patience)
 )

@@ -183,3 +183,30 @@ func TestStepOfACommandThatIsNotThere(t *testing.T) {
 	require.ErrorIs(t, err, ErrGivenUp)
 	assert.EqualError(t, err, "a has closed the connection of get stock")
 }
+
+func TestPlayerRefusesWhatCannotBe(t *testing.T) {
+	r, _, _ := newRig(t, false)
+	p := &Player{Rig: r, Order: func(who int) *InFlight { return NewInFlight("p-anna", who) }}
+	r.Ends[0].Dead = true
+	for text, wrong := range map[string]string{
+		"node-down-3": "there are 0 lock servers", "a": "a is dead", "crash-a": "a is dead",
+		"give-up-b": "b has no order in flight",
+	} {
+		trace, err := schedule.ParseTrace("v4:" + text)
+		require.NoError(t, err)
+		_, err = p.Play(t.Context(), trace.Steps, 0)
+		assert.EqualError(t, err, wrong, text)
+	}
+}
+
+// The reply to the last command before the caller of an order goes is passed on only when he has gone.
+func TestCallerGoesNext(t *testing.T) {
+	for text, want := range map[string]bool{
+		"a.give-up-a": true, "a.b.give-up-a": true, "a.node-down-1.give-up-a": true, "a.give-up-b": false,
+		"aa.give-up-a": false, "a.time.give-up-a": false, "a": false,
+	} {
+		trace, err := schedule.ParseTrace("v4:" + text)
+		require.NoError(t, err)
+		assert.Equal(t, want, givesUpNext(trace.Steps[1:], 0), text)
+	}
+}
