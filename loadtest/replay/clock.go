@@ -36,7 +36,7 @@ func (p *player) passTime(ctx context.Context, line *Line) error {
 		}
 	}
 	for c, cmd := range waiting {
-		p.note(c, begun, rig.HoldFault(time.Since(begun), "before "+cmd.Text(), 0))
+		p.rig.Note(c.order, rig.HoldFault(time.Since(begun), "before "+cmd.Text(), 0), begun)
 	}
 	p.rig.Quiet(ctx)
 	p.passed = time.Now()

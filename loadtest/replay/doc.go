@@ -10,7 +10,7 @@
 //   - times.go: how long things last. Steps and traces are those of loadtest/schedule.
 //   - gate.go: the gate of the wires, and what clients do there by themselves.
 //   - holds.go: what the servers hold.
-//   - player.go, faults.go, clock.go: the steps of one trace.
+//   - player.go, clock.go: the steps of one trace. Those of commands and servers are the rig's.
 //   - environment.go, replay.go: the servers and instances of one replay, from their start to the verdicts.
 //   - attempts.go: a trace is replayed until it breaks what it is to break.
 //   - list.go: a file with many traces, and what each of them breaks.

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -17,7 +16,7 @@ type player struct {
 	trace   schedule.Trace
 	times   times
 	gate    *gate
-	rig     *rig.Rig
+	rig     *rig.Player
 	clients []*participant
 	stock   *store
 	nodes   []*store // the lock servers
@@ -32,7 +31,6 @@ type participant struct {
 	*rig.End
 	order *rig.InFlight
 	buy   func(ctx context.Context) history.Op
-	reply chan struct{}
 }
 
 // send sends the order of a client, when the trace first names it. In the explorer, an order that has sent nothing
@@ -53,9 +51,6 @@ func (p *player) play(ctx context.Context) error {
 	p.began = time.Now()
 	p.passed = p.began
 	for i, step := range p.trace.Steps {
-		if err := p.check(step); err != nil {
-			return p.stuck(i, err)
-		}
 		line := Line{Step: step, Who: -1}
 		p.gate.Change(func() { p.gate.still = isStill(step) })
 		if err := p.take(ctx, i, &line); err != nil {
@@ -75,7 +70,7 @@ func (p *player) play(ctx context.Context) error {
 // isStill reports whether no time is to pass in a step.
 func isStill(s schedule.Step) bool {
 	switch s.Kind {
-	case schedule.Grant, schedule.LoseRequest, schedule.LoseReply, schedule.Drop:
+	case schedule.Grant, schedule.LoseRequest, schedule.LoseReply, schedule.Late, schedule.Arrive, schedule.Drop:
 		return true
 	}
 	return false
@@ -87,64 +82,18 @@ func (p *player) stuck(i int, err error) error {
 		p.gate.text(p.clients))
 }
 
-// check refuses a step that names a server that is not there, or a client that is dead.
-func (p *player) check(s schedule.Step) error {
-	switch {
-	case s.OfServer() && s.Who >= len(p.nodes):
-		return fmt.Errorf("there are %d lock servers", len(p.nodes))
-	case s.NamesClient() && p.clients[s.Who].Dead:
-		return fmt.Errorf("%s is dead", p.clients[s.Who].Name)
-	}
-	return nil
-}
-
 // take takes step i, and says on the line what it did.
-func (p *player) take(ctx context.Context, i int, line *Line) error {
-	s := line.Step
-	switch s.Kind {
-	case schedule.Time, schedule.Expiry, schedule.Hold:
+func (p *player) take(ctx context.Context, i int, line *Line) (err error) {
+	switch s := line.Step; {
+	case s.Kind == schedule.Time || s.Kind == schedule.Expiry || s.Kind == schedule.Hold:
 		return p.passTime(ctx, line)
-	case schedule.NodeDown, schedule.NodeBack, schedule.NodeEmpty, schedule.ClockJump:
-		return p.toServer(ctx, line)
-	case schedule.GiveUp:
-		return p.giveUp(ctx, line)
-	default:
-		return p.toCommand(ctx, i, line)
+	case s.NamesClient():
+		line.Who = s.Who
+		p.gate.Change(func() { p.gate.stepping = &p.clients[s.Who].Client })
+		defer p.gate.Change(func() { p.gate.stepping = nil })
 	}
-}
-
-// toCommand takes a step that concerns a waiting command.
-func (p *player) toCommand(ctx context.Context, i int, line *Line) error {
-	c := p.clients[line.Step.Who]
-	line.Who = c.Index
-	p.gate.Change(func() { p.gate.stepping = &c.Client })
-	defer p.gate.Change(func() { p.gate.stepping = nil })
-	cmd, err := p.await(ctx, c, line.Step.Nth)
-	if err != nil {
-		return err
-	}
-	s, begun, text := line.Step, time.Now(), cmd.Text()
-	line.What = s.Text(text, "")
-	if s.IsFault() {
-		defer func() { p.note(c, begun, rig.StepFault(s, text)) }()
-	}
-	if s.Kind == schedule.Grant && p.givesUpNext(i, c) && !cmd.Message && !cmd.Subscribes {
-		c.reply = make(chan struct{}) // its caller goes before the reply comes: see giveUp
-		cmd.Deliver = c.reply
-	}
-	err = p.rig.Take(ctx, s.Kind, cmd)
-	p.rig.Quiet(ctx)
+	line.What, err = p.rig.Play(ctx, p.trace.Steps, i)
 	return err
-}
-
-// await returns the command of a client that a step names. It sends the order first, if need be.
-func (p *player) await(ctx context.Context, c *participant, nth int) (*wire.Command, error) {
-	p.send(ctx, c)
-	cmd, err := p.rig.Await(ctx, c.End, nth)
-	if errors.Is(err, rig.ErrNotSent) && c.order.HasEnded() {
-		err = fmt.Errorf("the order of %s has ended: %s", c.Name, c.order.Op.Outcome)
-	}
-	return cmd, err
 }
 
 // finish lets everything come to its end, and waits as long as the explorer does before it asks for the lock once more.
@@ -153,12 +102,6 @@ func (p *player) finish(ctx context.Context) (alive []int, err error) {
 	p.gate.Change(func() { p.gate.still = false })
 	for _, node := range p.nodes {
 		p.rig.BringBack(node.Store)
-	}
-	for _, c := range p.clients {
-		if c.reply != nil {
-			close(c.reply)
-			c.reply = nil
-		}
 	}
 	p.gate.OpenAll()
 	timer := time.NewTimer(p.times.lease + p.times.margin)

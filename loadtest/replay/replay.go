@@ -74,8 +74,14 @@ func (r *replay) play(ctx context.Context, longer float64, show func(Line)) (*hi
 			return runner.Send(ctx, cell, i, id, client.Order{Timeout: held})
 		}
 	}
-	p := &player{trace: r.trace, times: r.times, gate: r.gate, rig: r.rig, clients: r.clients, stock: r.stores[0],
+	p := &player{trace: r.trace, times: r.times, gate: r.gate, clients: r.clients, stock: r.stores[0],
 		nodes: r.stores[1:], cell: cell, show: show}
+	p.rig = &rig.Player{
+		Rig:   r.rig,
+		Send:  func(ctx context.Context, who int) { p.send(ctx, p.clients[who]) },
+		Order: func(who int) *rig.InFlight { return p.clients[who].order },
+		Note:  func(o *rig.InFlight, f history.Fault, since time.Time) { o.Note(cell, f, since, time.Now()) },
+	}
 	err = runner.Play(ctx, cell, r.rig.URLs(), func(ctx context.Context) error {
 		r.gate.begin()
 		err := p.play(ctx)
@@ -88,6 +94,9 @@ func (r *replay) play(ctx context.Context, longer float64, show func(Line)) (*hi
 		}
 		r.gate.OpenAll()
 		cell.Ops = append(cell.Ops, p.end()...)
+		for i := range cell.Instances { // they read our clock, and what came late came after the answer
+			cell.Instances[i].Offsets = append(cell.Instances[i].Offsets, history.Offset{})
+		}
 		cell.Elapsed = time.Since(cell.Start)
 		return err
 	})

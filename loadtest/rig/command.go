@@ -16,16 +16,22 @@ const Patience = 3 * time.Second
 // Errors of a step.
 var (
 	ErrNotSent    = errors.New("has not sent that many commands")
+	ErrDead       = errors.New("is dead")
 	ErrGivenUp    = errors.New("has closed the connection")
 	ErrUnanswered = fmt.Errorf("was not answered within %s", Patience)
 )
 
-// Await returns the command of an instance that waits at its wires with that number, as a trace counts them.
-func (r *Rig) Await(ctx context.Context, e *End, nth int) (*wire.Command, error) {
+// Await returns the command of an instance that a step names: one that waits at its wires, or of [schedule.Arrive] one
+// that comes late.
+func (r *Rig) Await(ctx context.Context, e *End, step schedule.Step) (*wire.Command, error) {
+	waiting := r.Gate.Of
+	if step.Kind == schedule.Arrive {
+		waiting = r.Gate.LateOf
+	}
 	for begun := time.Now(); ; time.Sleep(quietGap) {
 		r.Quiet(ctx)
-		if waiting := r.Gate.Of(&e.Client); len(waiting) > nth {
-			return waiting[nth], nil
+		if own := waiting(&e.Client); len(own) > step.Nth {
+			return own[step.Nth], nil
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -36,8 +42,8 @@ func (r *Rig) Await(ctx context.Context, e *End, nth int) (*wire.Command, error)
 	}
 }
 
-// Take takes a step of a command that waits, and returns when it is over: the server has answered or never will, or the
-// client is dead.
+// Take takes a step of a command that [Rig.Await] has returned, and returns when it is over: the server has answered or
+// never will, the command is on its way, or the client is dead.
 func (r *Rig) Take(ctx context.Context, step schedule.Kind, cmd *wire.Command) error {
 	e, d := r.Ends[cmd.Client.Index], schedule.Pass
 	switch step {
@@ -53,23 +59,47 @@ func (r *Rig) Take(ctx context.Context, step schedule.Kind, cmd *wire.Command) e
 		d = schedule.LostReply
 	case schedule.Drop:
 		d = schedule.Refuse
+	case schedule.Late:
+		cmd.Arrive = make(chan struct{})
+		return r.decide(ctx, cmd, schedule.ComesLate, cmd.OnItsWay())
+	case schedule.Arrive:
+		return r.arrive(ctx, cmd)
 	}
-	return r.decide(ctx, cmd, d)
+	return r.decide(ctx, cmd, d, cmd.Done())
 }
 
-// decide lets a command go, and waits until the server has answered, or never will.
-func (r *Rig) decide(ctx context.Context, cmd *wire.Command, d schedule.Decision) error {
+// decide lets a command go, and waits until that is over.
+func (r *Rig) decide(ctx context.Context, cmd *wire.Command, d schedule.Decision, over <-chan struct{}) error {
 	if !r.Gate.Decide(cmd, d) {
 		return fmt.Errorf("%s %w of %s", cmd.Client.Name, ErrGivenUp, cmd.Text())
 	}
+	return await(ctx, cmd, over)
+}
+
+func await(ctx context.Context, cmd *wire.Command, over <-chan struct{}) error {
 	timer := time.NewTimer(Patience)
 	defer timer.Stop()
 	select {
-	case <-cmd.Done():
+	case <-over:
 		return nil
 	case <-timer.C:
 		return fmt.Errorf("%s %w", cmd.Text(), ErrUnanswered)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// arrive sends a command on that comes late. A server that is down never gets it.
+func (r *Rig) arrive(ctx context.Context, cmd *wire.Command) error {
+	down := false
+	r.Gate.Change(func() {
+		if down = cmd.Server.Down; down {
+			cmd.State = wire.Done
+		}
+	})
+	if down {
+		return nil
+	}
+	close(cmd.Arrive)
+	return await(ctx, cmd, cmd.Done())
 }

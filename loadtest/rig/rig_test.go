@@ -142,20 +142,38 @@ func TestStepsOfACommandThatIsLost(t *testing.T) {
 	}
 }
 
+// A command that comes late is on its way after the one step, and carried out after the other, unless its server is
+// down then.
+func TestStepsOfACommandThatComesLate(t *testing.T) {
+	for _, down := range []bool{false, true} {
+		r, store, _ := newRig(t, false)
+		r.Gate.Begin()
+		go func() { _ = dial(r.Ends[1]).Set(t.Context(), "key", "x", 0).Err() }()
+		waiting := func() []*wire.Command { return r.Gate.Of(&r.Ends[1].Client) }
+		require.Eventually(t, func() bool { return len(waiting()) > 0 }, time.Minute, time.Millisecond)
+		require.NoError(t, r.Take(t.Context(), schedule.Late, waiting()[0]))
+		assert.Empty(t, store.Redis.Get(t.Context(), "key").Val())
+		r.Gate.Change(func() { store.Server.Down = down })
+		require.NoError(t, r.Take(t.Context(), schedule.Arrive, r.Gate.LateOf(&r.Ends[1].Client)[0]))
+		assert.Equal(t, !down, store.Redis.Get(t.Context(), "key").Val() == "x")
+		assert.Empty(t, r.Gate.LateOf(&r.Ends[1].Client))
+	}
+}
+
 // A step names a command that waits. It is an error if the command does not come, or if its client gives it up.
 func TestStepOfACommandThatIsNotThere(t *testing.T) {
 	e := &End{Client: schedule.Client{Name: "a"}}
 	r := &Rig{Gate: wire.NewGate(nil)}
 	r.Gate.Begin()
 	begun := time.Now()
-	_, err := r.Await(t.Context(), e, 0)
+	_, err := r.Await(t.Context(), e, schedule.Step{})
 	require.ErrorIs(t, err, ErrNotSent)
 	assert.GreaterOrEqual(t, time.Since(begun), Patience)
 	cmd := &wire.Command{Seen: wire.Seen{Command: schedule.Command{Client: &e.Client, Name: "get",
 		Server: &schedule.Server{Name: "stock"}}}}
 	gone := make(chan struct{})
 	go r.Gate.Wait(cmd, gone)
-	waiting, err := r.Await(t.Context(), e, 0)
+	waiting, err := r.Await(t.Context(), e, schedule.Step{})
 	require.NoError(t, err)
 	assert.Same(t, cmd, waiting)
 	close(gone)
@@ -164,4 +182,31 @@ func TestStepOfACommandThatIsNotThere(t *testing.T) {
 	err = r.Take(t.Context(), schedule.Grant, cmd)
 	require.ErrorIs(t, err, ErrGivenUp)
 	assert.EqualError(t, err, "a has closed the connection of get stock")
+}
+
+func TestPlayerRefusesWhatCannotBe(t *testing.T) {
+	r, _, _ := newRig(t, false)
+	p := &Player{Rig: r, Order: func(who int) *InFlight { return NewInFlight("p-anna", who) }}
+	r.Ends[0].Dead = true
+	for text, wrong := range map[string]string{
+		"node-down-3": "there are 0 lock servers", "a": "a is dead", "crash-a": "a is dead",
+		"give-up-b": "b has no order in flight",
+	} {
+		trace, err := schedule.ParseTrace("v4:" + text)
+		require.NoError(t, err)
+		_, err = p.Play(t.Context(), trace.Steps, 0)
+		assert.EqualError(t, err, wrong, text)
+	}
+}
+
+// The reply to the last command before the caller of an order goes is passed on only when he has gone.
+func TestCallerGoesNext(t *testing.T) {
+	for text, want := range map[string]bool{
+		"a.give-up-a": true, "a.b.give-up-a": true, "a.node-down-1.give-up-a": true, "a.give-up-b": false,
+		"aa.give-up-a": false, "a.time.give-up-a": false, "a": false,
+	} {
+		trace, err := schedule.ParseTrace("v4:" + text)
+		require.NoError(t, err)
+		assert.Equal(t, want, givesUpNext(trace.Steps[1:], 0), text)
+	}
 }

@@ -109,7 +109,7 @@ func TestVirtualOnly(t *testing.T) {
 	for text, why := range map[string]string{
 		"v4:aa.expiry.bbba":       "",
 		"v4:aa.clock-jump-1.bbba": "the clock of one real server",
-		"v2:aaa.late-a.arrive-a":  "after its client has gone",
+		"v2:aaa.late-a.arrive-a":  "",
 		"v9-naive/two-products:a": "two orders of one unit each",
 	} {
 		trace, err := ParseTrace(text)

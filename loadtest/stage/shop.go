@@ -43,7 +43,7 @@ type shop struct {
 	cancel context.CancelFunc
 	gate   *wire.Gate
 	held   atomic.Bool // commands wait at the gate, one step at a time
-	rig    *rig.Rig
+	rig    *rig.Player
 	sites  []*site
 	over   chan struct{} // closed when no more orders come
 	played chan struct{} // closed when all has ended
@@ -123,7 +123,12 @@ func (s *shop) start(b *rig.Testbed) (err error) {
 			names = append(names, fmt.Sprintf("node %d", i+1))
 		}
 	}
-	s.rig, err = b.Start(s.ctx, rig.Plan{Gate: s.gate, Servers: names, Nodes: s.round.rung.OnNodes(), Apart: true,
+	s.rig = &rig.Player{Order: s.firstOf, Send: func(_ context.Context, who int) {
+		if s.firstOf(who) == nil {
+			s.buyAs(who)
+		}
+	}}
+	s.rig.Rig, err = b.Start(s.ctx, rig.Plan{Gate: s.gate, Servers: names, Nodes: s.round.rung.OnNodes(), Apart: true,
 		Ends: 2, Faults: true, Held: held, Retry: retry})
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
-	"stockapi/loadtest/wire"
 )
 
 // setStepping begins or ends that commands wait at the wires until somebody says so.
@@ -34,53 +33,50 @@ func (s *shop) tellSteps(stepping bool) {
 // step lets the next command through: that of the trace, or else that of an instance, or of either if at is "".
 func (s *shop) step(ctx context.Context, at string) error {
 	if s.next < len(s.round.steps) {
-		if err := s.take(ctx, s.round.steps[s.next]); err != nil {
+		if err := s.take(ctx, s.round.steps, s.next); err != nil {
 			return err
 		}
 		s.next++
 		s.tellSteps(true)
 		return nil
 	}
-	var oldest *wire.Command
+	next, came := -1, time.Time{}
 	for _, site := range s.sites {
 		waiting := s.gate.Of(&site.Client)
-		if len(waiting) == 0 || at != "" && at != site.Name {
-			continue
-		}
-		if oldest == nil || waiting[0].Came.Before(oldest.Came) {
-			oldest = waiting[0]
+		if len(waiting) > 0 && (at == "" || at == site.Name) && (next < 0 || waiting[0].Came.Before(came)) {
+			next, came = site.Index, waiting[0].Came
 		}
 	}
-	if oldest == nil {
+	if next < 0 {
 		return refuse("error.idle")
 	}
-	return s.pass(ctx, oldest)
+	return s.take(ctx, []schedule.Step{{Who: next}}, 0)
 }
 
-// take takes a step of the trace. It sends the order that the step is the first of.
-func (s *shop) take(ctx context.Context, step schedule.Step) error {
-	if step.Kind == schedule.Time || step.Kind == schedule.Expiry {
+// take takes one of these steps.
+func (s *shop) take(ctx context.Context, steps []schedule.Step, i int) error {
+	if kind := steps[i].Kind; kind == schedule.Time || kind == schedule.Expiry {
 		return s.expire(ctx)
 	}
-	s.mu.Lock()
-	sent := slices.ContainsFunc(s.orders, func(o *order) bool { return o.At == step.Who })
-	s.mu.Unlock()
-	if !sent {
-		s.buyAs(step.Who)
-	}
-	cmd, err := s.rig.Await(ctx, s.sites[step.Who].End, 0)
-	if err != nil {
+	switch _, err := s.rig.Play(ctx, steps, i); {
+	case err == nil || errors.Is(err, rig.ErrUnanswered):
+		return nil
+	case errors.Is(err, rig.ErrDead):
+		return refuse("error.dead")
+	default:
 		return refuse("error.idle")
 	}
-	return s.pass(ctx, cmd)
 }
 
-// pass lets a command through, and waits for its answer.
-func (s *shop) pass(ctx context.Context, cmd *wire.Command) error {
-	if err := s.rig.Take(ctx, schedule.Grant, cmd); errors.Is(err, rig.ErrGivenUp) {
-		return refuse("error.idle")
+// firstOf returns the first order at an instance; nil if there was none.
+func (s *shop) firstOf(at int) *rig.InFlight {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.orders, func(o *order) bool { return o.At == at })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return s.orders[i].InFlight
 }
 
 // expire waits until all leases that Redis holds are over.

@@ -272,6 +272,10 @@ func (c *conn) pass(e *exchange) {
 	c.wire.gate.settle(e.cmd, d)
 	if d == schedule.ComesLate {
 		c.postpone(e)
+		close(e.cmd.late)
+		if c.wire.lost > 0 { // or its client waits until its own patience is over
+			c.breakLater()
+		}
 		return
 	}
 	c.wire.gate.finish(e.cmd)
@@ -471,7 +475,7 @@ func (c *conn) keep(e *exchange, raw []byte) {
 func (c *conn) complete(e *exchange, v value) {
 	defer c.notify() // it may have been the last, or have held others
 	cmd := e.cmd
-	if cmd != nil && v.isError("NOSCRIPT") && c.wire.remember(e.request, cmd) {
+	if cmd != nil && v.isError("NOSCRIPT") && !e.late && c.wire.remember(e.request, cmd) {
 		cmd, e.cmd = nil, nil // the client sends it again, and only then the server carries it out
 	}
 	if cmd == nil {

@@ -436,6 +436,21 @@ func TestEqualScriptsAreTwoSteps(t *testing.T) {
 	assert.Equal(t, []string{"1", "2"}, replies)
 }
 
+// Nobody sends a script again that comes late, and that the server does not know.
+func TestUnknownScriptThatComesLateIsDone(t *testing.T) {
+	p := newPair(t)
+	p.hold()
+	p.client.sends("EVALSHA abc 1 k")
+	cmd := p.waits(t, "eval")
+	p.gate.Decide(cmd, schedule.ComesLate)
+	require.NoError(t, p.client.Close())
+	p.server.gets("EVALSHA abc 1 k")
+	p.server.sends("-NOSCRIPT no")
+	p.server.ends()
+	<-cmd.Done()
+	assert.True(t, p.gate.Log()[0].Failed)
+}
+
 // What a connection keeps is bounded, from either side. More ends it.
 func TestTooMuchEndsItsConnection(t *testing.T) {
 	for _, fromServer := range []bool{false, true} {

@@ -52,6 +52,7 @@ type Command struct {
 	// command waits.
 	Error string
 
+	late  chan struct{}
 	done  chan struct{}
 	ended sync.Once
 }
@@ -85,6 +86,9 @@ const (
 	Sent                 // to its server
 	Done                 // the server has answered, or never will
 )
+
+// OnItsWay is closed when a command that comes late has left its client.
+func (cmd *Command) OnItsWay() <-chan struct{} { return cmd.late }
 
 // Done is closed when the server has answered, or never will.
 func (cmd *Command) Done() <-chan struct{} { return cmd.done }
@@ -129,7 +133,7 @@ func (s *Seen) isSentOn() bool {
 // newCommand describes a request for the gate. Keys are not named: they would change the order in which a trace counts
 // the waiting commands, and a replay has one lock.
 func (g *Gate) newCommand(c *schedule.Client, s *schedule.Server, r request) *Command {
-	return &Command{done: make(chan struct{}), Seen: Seen{
+	return &Command{late: make(chan struct{}), done: make(chan struct{}), Seen: Seen{
 		Command: schedule.Command{Client: c, Server: s, Name: r.describe(g.scripts)},
 		Args:    r.shown(), Queued: r.queued, Subscribes: r.subscribes()}}
 }
@@ -225,6 +229,17 @@ func (g *Gate) LogOf(c *schedule.Client) (answered []*Command) {
 		}
 	})
 	return answered
+}
+
+// LateOf returns the commands of a client that are on their way and have not arrived, in the order in which they were
+// decided about.
+func (g *Gate) LateOf(c *schedule.Client) (late []*Command) {
+	g.Each(func(cmd *Command) {
+		if cmd.Client == c && cmd.Decision == schedule.ComesLate && cmd.State == Waiting {
+			late = append(late, cmd)
+		}
+	})
+	return late
 }
 
 // Log returns all commands and messages that were decided about, in that order.

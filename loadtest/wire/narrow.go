@@ -4,29 +4,40 @@ import (
 	"time"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
 )
 
 // Narrow narrows the times of an order's commands to those at which the wires sent them on and had the reply. The
 // instance knows only when it sent a command itself, which then may have waited at a wire for seconds. Narrow returns
 // those commands of the log that were the order's own. Of several that it may have been, one is that which came next
-// after the instance had sent it.
+// after the instance had sent it. A command about a lock that came late gets its reply, of which the order was told
+// nothing: what the server holds counts.
 func Narrow(op *history.Op, start time.Time, log []*Command) (own []*Command) {
 	for i := range op.Trace {
 		one := &op.Trace[i]
 		var best *Command
 		for _, cmd := range log {
 			if mayBe(one, cmd) && one.At <= history.At(start, cmd.Sent) &&
-				history.At(start, cmd.Answered) <= one.End &&
+				(history.At(start, cmd.Answered) <= one.End || cameLate(one, cmd)) &&
 				(best == nil || away(one, start, cmd) < away(one, start, best)) {
 				best = cmd
 			}
 		}
 		if best != nil {
+			if cameLate(one, best) {
+				seen := best.Traced()
+				one.Reply, one.Err, one.Source = seen.Reply, seen.Err, seen.Source
+			}
 			one.At, one.End = history.At(start, best.Sent), history.At(start, best.Answered)
 			own = append(own, best)
 		}
 	}
 	return own
+}
+
+// cameLate reports whether a command of a trace is about a lock, and was carried out when its client had given it up.
+func cameLate(one *history.Command, cmd *Command) bool {
+	return cmd.Decision == schedule.ComesLate && one.Lost() && one.OnLock()
 }
 
 // mayBe reports whether a command of a trace may be that one at a wire. Many orders of an instance ask for the lock at

@@ -36,7 +36,8 @@ type Wire struct {
 }
 
 // New starts a wire on a port of its own. A connection whose request or reply was lost breaks after the time lost,
-// which is the patience of a client; 0 breaks it at once.
+// which is the patience of a client; 0 breaks it at once. So does one whose request comes late, but for 0, when its
+// client waits.
 func New(g *Gate, from *schedule.Client, to *schedule.Server, lost time.Duration) (*Wire, error) {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -91,6 +91,25 @@ func TestARequestIsLost(t *testing.T) {
 	assert.False(t, w.wrote())
 }
 
+func TestARequestComesLate(t *testing.T) {
+	w := newWired(t)
+	done := w.set(t, stockKey)
+	cmd := w.one(t, 1)
+	cmd.Arrive = make(chan struct{})
+	begun := time.Now()
+	require.True(t, w.gate.Decide(cmd, schedule.ComesLate))
+	<-cmd.OnItsWay()
+	assert.Equal(t, []*Command{cmd}, w.gate.LateOf(w.sender))
+	require.Error(t, <-done)
+	assert.GreaterOrEqual(t, time.Since(begun), w.lost)
+	assert.Less(t, time.Since(begun), time.Second, "not only when the client's own patience is over")
+	assert.False(t, w.redis.Exists(stockKey))
+	close(cmd.Arrive)
+	<-cmd.Done()
+	assert.True(t, w.redis.Exists(stockKey))
+	assert.Empty(t, w.gate.LateOf(w.sender))
+}
+
 func TestAReplyIsLost(t *testing.T) {
 	w := newWired(t)
 	done := w.set(t, stockKey)

@@ -44,7 +44,7 @@ func TestTheListIsWhatTheExplorerFinds(t *testing.T) {
 
 // On real processes each step carries out the command that the explorer says, and each order ends as there: with a
 // lease that expires, a message that wakes a waiter or is lost, Redlock nodes that are asked at once, a caller that
-// goes, and a crash.
+// goes, a crash, and a command that comes late.
 func TestAReplayTakesTheStepsOfTheExplorer(t *testing.T) {
 	backendtest.Long(t)
 	backendtest.Require(t)
@@ -64,6 +64,8 @@ func TestAReplayTakesTheStepsOfTheExplorer(t *testing.T) {
 		"v1.5:a.give-up-a.b":          {"a": history.NotSold, "b": history.Busy},
 		"v16:aaa.crash-a.bbbb":        {"a": history.NotSold, "b": history.Sold},
 		"v8:abbbbaaa.drop-b.time.bbb": {"a": history.Sold, "b": history.Refused},
+
+		"v2:aaa.late-a.time.time.b.arrive-a": {"a": history.Sold, "b": history.Refused},
 	} {
 		trace, err := schedule.ParseTrace(text)
 		require.NoError(t, err)

@@ -1,0 +1,133 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
+)
+
+// A Player takes the steps of a trace, or single ones. How time passes is its user's affair.
+type Player struct {
+	*Rig
+
+	Send  func(ctx context.Context, who int)                      // sends the order of a client, if it was not sent
+	Order func(who int) *InFlight                                 // returns that order
+	Note  func(order *InFlight, f history.Fault, since time.Time) // records a fault that ends now
+
+	reply map[int]chan struct{} // by client: closed when its caller has gone
+}
+
+// Play takes step i of these, and returns what it did. The first step of a client sends its order.
+func (p *Player) Play(ctx context.Context, steps []schedule.Step, i int) (did string, err error) {
+	s := steps[i]
+	switch {
+	case s.OfServer():
+		return p.toServer(ctx, s)
+	case s.Kind != schedule.Arrive && p.Ends[s.Who].Dead:
+		return "", fmt.Errorf("%s %w", p.Ends[s.Who].Name, ErrDead)
+	case s.Kind == schedule.GiveUp:
+		return s.Text("", ""), p.giveUp(ctx, s)
+	}
+	return p.toCommand(ctx, s, givesUpNext(steps[i+1:], s.Who))
+}
+
+// toCommand takes a step that concerns a command.
+func (p *Player) toCommand(ctx context.Context, s schedule.Step, givesUp bool) (did string, err error) {
+	p.Send(ctx, s.Who)
+	cmd, err := p.Await(ctx, p.Ends[s.Who], s)
+	order := p.Order(s.Who)
+	switch {
+	case errors.Is(err, ErrNotSent) && order.HasEnded():
+		return "", fmt.Errorf("the order of %s has ended: %s", p.Ends[s.Who].Name, order.Op.Outcome)
+	case err != nil:
+		return "", err
+	}
+	begun, text := time.Now(), cmd.Text()
+	if s.IsFault() {
+		defer func() { p.Note(order, StepFault(s, text), begun) }()
+	}
+	if s.Kind == schedule.Grant && givesUp && !cmd.Message && !cmd.Subscribes {
+		if p.reply == nil {
+			p.reply = map[int]chan struct{}{}
+		}
+		cmd.Deliver = make(chan struct{}) // its caller goes before the reply comes: see giveUp
+		p.reply[s.Who] = cmd.Deliver
+	}
+	err = p.Take(ctx, s.Kind, cmd)
+	p.Quiet(ctx)
+	return s.Text(text, ""), err
+}
+
+// givesUpNext reports whether the next of these steps that concerns a client or lets time pass is that the caller of
+// this client goes.
+func givesUpNext(steps []schedule.Step, who int) bool {
+	for _, s := range steps {
+		switch {
+		case s.Kind == schedule.GiveUp && s.Who == who:
+			return true
+		case s.OfServer() || s.NamesClient() && s.Who != who:
+			continue
+		}
+		return false
+	}
+	return false
+}
+
+// giveUp has the caller of an order go. A command that was sent cannot be taken back, and the explorer's order finds
+// out before it sends one. So the reply to the command before that is passed on only when the caller has gone.
+func (p *Player) giveUp(ctx context.Context, s schedule.Step) error {
+	e, order, reply := p.Ends[s.Who], p.Order(s.Who), p.reply[s.Who]
+	switch {
+	case !order.IsUnderWay():
+		return fmt.Errorf("%s has no order in flight", e.Name)
+	case reply == nil && len(p.Gate.Of(&e.Client)) > 0:
+		return fmt.Errorf("%s has sent its command, and in the explorer it does not", e.Name)
+	}
+	p.Note(order, StepFault(s, ""), time.Now())
+	order.HangUp()
+	p.Quiet(ctx)
+	if reply != nil {
+		close(reply)
+		delete(p.reply, s.Who)
+		p.Quiet(ctx)
+	}
+	return nil
+}
+
+// toServer takes a step of a lock server.
+func (p *Player) toServer(ctx context.Context, s schedule.Step) (did string, err error) {
+	locks := p.Stores[1:]
+	if s.Who >= len(locks) {
+		return "", fmt.Errorf("there are %d lock servers", len(locks))
+	}
+	server, begun := locks[s.Who], time.Now()
+	switch s.Kind {
+	case schedule.NodeDown:
+		p.TakeDown(server)
+		p.noteServer(begun, "could not be reached")
+	case schedule.NodeBack:
+		p.BringBack(server)
+	case schedule.NodeEmpty:
+		err = server.Redis.FlushAll(ctx).Err()
+		p.noteServer(begun, "lost all its data")
+	default:
+		err = errors.New(schedule.Trace{Steps: []schedule.Step{s}}.VirtualOnly())
+	}
+	p.Quiet(ctx)
+	return s.Text("", schedule.ServerName(s.Who, len(locks))), err
+}
+
+// noteServer records a fault of a lock server, of which the first order that is under way is the victim.
+func (p *Player) noteServer(begun time.Time, what string) {
+	victim := p.Order(0)
+	for i := len(p.Ends) - 1; i >= 0; i-- {
+		if o := p.Order(i); o.IsUnderWay() {
+			victim = o
+		}
+	}
+	p.Note(victim, ServerFault(what), begun)
+}
