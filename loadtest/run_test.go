@@ -91,7 +91,7 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 func TestServersThatAreNotInstalled(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for args, want := range map[string]string{
-		"--backend redis-server":       "there is no redis-server on PATH, nor a valkey-server: install one, or use "+
+		"--backend redis-server": "there is no redis-server on PATH, nor a valkey-server: install one, or use " +
 			"--backend embedded",
 		"--scenarios failover":         "the first needs redis-server; install it, or choose other --scenarios",
 		"--rungs v13":                  "the first needs ZooKeeper; install Debian's package zookeeper, or name a server",

@@ -22,7 +22,8 @@ const (
 	ErrNeedsOwnDatabase  = Needs("needs a database server of its own: --sql mariadb or --sql postgres")
 )
 
-var errNoRedisServer = errors.New("there is no redis-server on PATH, nor a valkey-server: install one, or use --backend embedded")
+var errNoRedisServer = errors.New("there is no redis-server on PATH, nor a valkey-server: install one, or use " +
+	"--backend embedded")
 
 // Check refuses servers that were asked for by name and are not installed, before any server is started.
 func (o *Options) Check() error {

@@ -109,14 +109,16 @@ func (f *firstOrder) tell() {
 func redisOfEnvironment() string {
 	for _, pair := range os.Environ() {
 		name, value, _ := strings.Cut(pair, "=")
-		if scheme, _, is := strings.Cut(value, "://"); is && name != "REDIS_URL" && (scheme == "redis" || scheme == "rediss") {
-			return fmt.Sprintf("; your environment has %s=%s://…: put env %s={redis} before the command line", name, scheme, name)
+		scheme, _, isURL := strings.Cut(value, "://")
+		if isURL && name != "REDIS_URL" && (scheme == "redis" || scheme == "rediss") {
+			return fmt.Sprintf("; your environment has %s=%s://…: put env %s={redis} before the command line", name, scheme,
+				name)
 		}
 	}
 	return ""
 }
 
-// whereTheStockIs says where the stock may be that was sold from: where a number became smaller by one, or nowhere here.
+// whereTheStockIs says where the stock may be that was sold from: where a number became smaller, or not in this Redis.
 func (f *firstOrder) whereTheStockIs() string {
 	now, err := wire.Snapshot(f.ctx, f.store.Redis)
 	var found []string
