@@ -44,7 +44,7 @@ func TestAShopThatDiesEndsItsCell(t *testing.T) {
 	dead := func(which ...int) fault {
 		return fault{name: "reply-lost 2", play: func(b *bench) string {
 			for _, at := range which {
-				assert.NoError(t, b.sites[at].shop.Kill()) // no fault is noted
+				assert.NoError(t, b.Kill(b.Ends[at])) // no fault is noted
 			}
 			return sell(b)
 		}}
@@ -177,7 +177,7 @@ func TestALateWriteLands(t *testing.T) {
 func TestAReleaseStaysBehindALateWriteOnItsConnection(t *testing.T) {
 	f := forge()
 	on := func(c observation, conn int) *wire.Command {
-		c.Client, c.Conn = &f.sites[atA].Client, conn
+		c.Client, c.Conn = &f.Ends[atA].Client, conn
 		return &wire.Command{Seen: c.Seen}
 	}
 	write, release := on(f.write(10), 1), on(f.del(11), 1)

@@ -28,7 +28,7 @@ func (b *bench) replyOf(at int, s *step) *trap {
 			if b.shape(&cmd.Seen) != s.shape {
 				return false
 			}
-			if since := b.timeline().HeldSince(b.sites[at].Name); since != taken {
+			if since := b.timeline().HeldSince(b.Ends[at].Name); since != taken {
 				taken, came = since, 0
 			}
 			if early && (!taken.Known() || taken <= now) {
@@ -121,7 +121,7 @@ func wait(o *order, atMost time.Duration) {
 
 // note records a fault of an order since then.
 func (b *bench) note(o *order, since time.Time, kind history.FaultKind, format string, args ...any) {
-	b.faults = append(b.faults, history.Fault{Order: b.Product + "-" + o.name, Instance: b.sites[o.at].Name,
+	b.faults = append(b.faults, history.Fault{Order: b.Product + "-" + o.name, Instance: b.Ends[o.at].Name,
 		Text: fmt.Sprintf(format, args...), Kind: kind, At: b.since(since), End: b.since(time.Now())})
 }
 
@@ -138,7 +138,7 @@ func crowdAt(instances int) func(*bench) string {
 	return func(b *bench) string {
 		b.blind.Store(!b.passport.readBack)
 		defer b.blind.Store(false)
-		b.gate.OpenAll()
+		b.Gate.OpenAll()
 		var all sync.WaitGroup
 		var mu sync.Mutex
 		until := time.Now().Add(crowdPatient)
@@ -147,7 +147,7 @@ func crowdAt(instances int) func(*bench) string {
 				all.Go(func() {
 					for n := w; n < crowdOrders && time.Now().Before(until); n += crowdAtOnce {
 						mu.Lock()
-						o := b.send(fmt.Sprintf("%s-%d", b.sites[at].Name, n+1), at)
+						o := b.send(fmt.Sprintf("%s-%d", b.Ends[at].Name, n+1), at)
 						mu.Unlock()
 						<-o.done
 					}
@@ -155,8 +155,8 @@ func crowdAt(instances int) func(*bench) string {
 			}
 		}
 		all.Wait()
-		b.quiet()
-		b.gate.Close()
+		b.Quiet(b.ctx)
+		b.Gate.Close()
 		return ""
 	}
 }
@@ -235,7 +235,7 @@ func renewalsLost(b *bench) string {
 	p := b.passport
 	lose := b.set(&trap{at: atA, does: schedule.LostRequest, always: true, is: func(cmd *wire.Command) bool {
 		shape := b.shape(&cmd.Seen) // a renewal may be the same command as the acquire
-		return p.renewals[shape] && (!p.acquires[shape] || b.timeline().HeldSince(b.sites[atA].Name).Known())
+		return p.renewals[shape] && (!p.acquires[shape] || b.timeline().HeldSince(b.Ends[atA].Name).Known())
 	}})
 	anna, why := b.anna(b.replyOf(atA, p.beforeWrite()))
 	if why != "" {
@@ -253,7 +253,7 @@ func renewalsLost(b *bench) string {
 // settle waits for what a shop does for a customer who has hung up: it may still buy for her.
 func (b *bench) settle(o *order) {
 	for until := time.Now().Add(b.passport.Takes + margin); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
-		if b.sites[o.at].isDown() {
+		if b.isDown(o.at) {
 			return
 		}
 		if slices.ContainsFunc(b.byOrder()[o], func(c observation) bool { return c.did((*history.Command).Releases) }) {
@@ -304,8 +304,8 @@ func (b *bench) restart() error {
 		}
 		return errors.Join(err, to.ScriptFlush(b.ctx).Err())
 	})
-	for _, e := range b.sites {
-		e.wire.Break()
+	for _, e := range b.Ends {
+		e.Wires[0].Break()
 	}
 	return err
 }

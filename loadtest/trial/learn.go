@@ -50,11 +50,11 @@ func (b *bench) unknownFirst(err error) error {
 		return err
 	}
 	name := ""
-	b.gate.Each(func(cmd *wire.Command) { name = cmp.Or(name, b.ledger.Unknown(&cmd.Seen)) })
+	b.Gate.Each(func(cmd *wire.Command) { name = cmp.Or(name, b.ledger.Unknown(&cmd.Seen)) })
 	if name == "" {
 		return err
 	}
-	version := b.store.Redis.InfoMap(b.ctx, "server").Item("Server", "redis_version")
+	version := b.Stores[0].Redis.InfoMap(b.ctx, "server").Item("Server", "redis_version")
 	rest := strings.TrimPrefix(err.Error(), errShop.Error()+": ")
 	return fmt.Errorf("%w: it sends %s, which the trial's Redis %s does not know: put a newer redis-server on the "+
 		"PATH; %s", errShop, history.Clip(name), version, rest)
@@ -64,7 +64,7 @@ func (b *bench) unknownFirst(err error) error {
 // shop is none that can be tried.
 func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 	b.begin()
-	for at := range b.sites {
+	for at := range b.Ends {
 		o := b.buy("first-"+strconv.Itoa(at), at, history.Buy, b.Order, 0)
 		if _, written, err = b.writesOf(o); err != nil {
 			return nil, err
@@ -82,7 +82,7 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 // written. It fails if the order shows that the shop cannot be tried.
 func (b *bench) writesOf(o *order) (writes []wire.StockWrite, keys map[wire.Key]time.Time, err error) {
 	<-o.done
-	b.quiet()
+	b.Quiet(b.ctx)
 	if writes, keys, err = b.ledger.Writes(b.ctx); err != nil {
 		return nil, nil, err
 	}
@@ -92,8 +92,8 @@ func (b *bench) writesOf(o *order) (writes []wire.StockWrite, keys map[wire.Key]
 
 // problem says why a plain order with these writes of the stock shows that the shop cannot be tried.
 func (b *bench) problem(o *order, writes []wire.StockWrite) error {
-	e := b.sites[o.at]
-	wrote := slices.ContainsFunc(writes, func(w wire.StockWrite) bool { return e.wire.Owns(w.From) })
+	e := b.Ends[o.at]
+	wrote := slices.ContainsFunc(writes, func(w wire.StockWrite) bool { return e.Wires[0].Owns(w.From) })
 	said := fmt.Sprintf("%s %s was answered %d %s", b.Order.Method, b.Order.Path, o.status, history.Clip(o.detail))
 	switch {
 	case o.status == 0:
@@ -101,7 +101,7 @@ func (b *bench) problem(o *order, writes []wire.StockWrite) error {
 	case o.page:
 		said = fmt.Sprintf("%s %s was answered %d with an HTML page", b.Order.Method, b.Order.Path, o.status)
 	}
-	switch refused := e.wire.Refused(); { // a client may ask for more than it needs
+	switch refused := e.Wires[0].Refused(); { // a client may ask for more than it needs
 	case o.outcome == history.Sold && wrote:
 	case len(refused) > 0:
 		return fmt.Errorf("%w: %s", errShop, strings.Join(refused, "; "))
@@ -394,7 +394,7 @@ func (b *bench) holdOne() (again bool, err error) {
 	b.watchRenewals(held.cmd, record[anna])
 	b.watchWaiter(bert, record[bert])
 	<-bert.done
-	b.quiet()
+	b.Quiet(b.ctx)
 	if i := slices.IndexFunc(record[bert], writesStock); i >= 0 && b.wasLetIn(bert, record[bert][i].Sent, begun) {
 		p.setLocks(nil)
 		p.Waiting = "are none"
@@ -469,7 +469,7 @@ func (b *bench) watchSlow() {
 	b.begin()
 	slow := b.buy("slow", atA, history.Buy, *b.Slow, p.Lease()*3/2)
 	<-slow.done
-	b.quiet()
+	b.Quiet(b.ctx)
 	commands := b.byOrder()[slow]
 	took := tookAt(commands)
 	for _, d := range effectsOf(commands) {
@@ -482,7 +482,7 @@ func (b *bench) watchSlow() {
 
 // sentAgain reports whether the client of a command has sent it once more.
 func (b *bench) sentAgain(held *wire.Command) (again bool) {
-	b.gate.Each(func(cmd *wire.Command) {
+	b.Gate.Each(func(cmd *wire.Command) {
 		again = again || cmd != held && cmd.Client == held.Client && cmd.Came.After(held.Sent) &&
 			cmd.Conn != held.Conn && slices.Equal(cmd.Args, held.Args)
 	})
@@ -530,7 +530,7 @@ func (b *bench) watchWaiter(o *order, commands []observation) {
 		p.Waiting = "are woken by a message"
 	case blocks != "":
 		p.Waiting = "block in " + blocks
-	case wokenBetween(tries, b.sites[o.at].wire.Invalidations()):
+	case wokenBetween(tries, b.Ends[o.at].Wires[0].Invalidations()):
 		p.Waiting = "are woken by an invalidation (client tracking)"
 	case len(tries) > 2:
 		var gaps []time.Duration

@@ -288,7 +288,7 @@ func (p *player) toInstance(verb string, at int) error {
 	switch verb {
 	case "stop":
 		p.stopped[at] = now
-		return p.sites[at].shop.Stop()
+		return p.Ends[at].In.Stop()
 	case "continue":
 		return p.goOn(at)
 	case "crash":
@@ -296,11 +296,11 @@ func (p *player) toInstance(verb string, at int) error {
 	case "cut":
 		p.cut[at] = now
 		p.each(func(_ int, h *hold) { h.apart = h.apart || h.at == at })
-		p.reach(at, false)
+		p.CutOff(p.Ends[at])
 	case "join":
 		p.noteAt(at, p.cut[at], "", "cut off from the Redis for %s", round(time.Since(p.cut[at])))
 		p.cut[at] = time.Time{}
-		p.reach(at, true)
+		p.Rejoin(p.Ends[at])
 	case "drop":
 		p.unheard = p.set(&trap{at: at, does: schedule.Refuse, always: true,
 			is: func(cmd *wire.Command) bool { return cmd.Message }})
@@ -327,14 +327,14 @@ func (p *player) toOrder(verb string, c *customer) {
 		h.cmd.Arrive = make(chan struct{})
 		p.decideHeld(h, schedule.ComesLate)
 		for on := false; !on; time.Sleep(time.Millisecond) { // a server that is down now would refuse it still
-			p.gate.Change(func() { on = h.cmd.Decision != schedule.Fail })
+			p.Gate.Change(func() { on = h.cmd.Decision != schedule.Fail })
 		}
 		return
 	case "arrive":
 		p.note(c.order, h.since, "", "its %s under way for %s", h.name, round(time.Since(h.since)))
 		p.land(h.trap)
 		if !h.apart {
-			p.sites[c.at].wire.Break() // its caller waits no longer
+			p.Ends[c.at].Wires[0].Break() // its caller waits no longer
 		}
 	case "lose-request":
 		p.note(c.order, time.Now(), "", "its %s lost", h.name)
@@ -352,7 +352,7 @@ func (p *player) decideHeld(h *hold, d schedule.Decision) {
 	p.trapsMu.Lock()
 	defer p.trapsMu.Unlock()
 	h.does = d
-	p.gate.Decide(h.cmd, d)
+	p.Gate.Decide(h.cmd, d)
 }
 
 // letGo lets an order go on that is held. If that was the fault, it is noted.
@@ -536,9 +536,9 @@ func (p *player) giveBack() error {
 		Lease: &history.Lease{AcquiredAt: taken, ReleasedAt: p.since(freed)}}
 	for _, key := range p.passport.Locks {
 		ours.Trace = append(ours.Trace,
-			history.Command{Node: p.store.Host, Cmd: "restore", Key: key, Reply: "OK", At: since, End: taken,
+			history.Command{Node: p.Stores[0].Host, Cmd: "restore", Key: key, Reply: "OK", At: since, End: taken,
 				Source: history.Looked, Effect: history.EffectAcquired | history.Endless},
-			history.Command{Node: p.store.Host, Cmd: "del", Key: key, Reply: "1", At: p.since(freed),
+			history.Command{Node: p.Stores[0].Host, Cmd: "del", Key: key, Reply: "1", At: p.since(freed),
 				End: p.since(time.Now()), Source: history.Looked, Effect: history.EffectReleased})
 	}
 	p.extra = append(p.extra, ours)
@@ -549,7 +549,7 @@ func (p *player) giveBack() error {
 // crash kills an instance.
 func (p *player) crash(at int) error {
 	p.noteAt(at, time.Now(), history.FaultKill, "killed")
-	if err := p.sites[at].shop.Kill(); err != nil {
+	if err := p.Kill(p.Ends[at]); err != nil {
 		return err
 	}
 	for _, o := range p.orders {
@@ -576,7 +576,7 @@ func (p *player) goOn(at int) error {
 	}
 	time.Sleep(20 * time.Millisecond) // until the reply is there
 	p.stopped[at] = time.Time{}
-	return p.sites[at].shop.Continue()
+	return p.Ends[at].In.Continue()
 }
 
 // finish ends a line.

@@ -16,7 +16,7 @@ import (
 // learnLocks finds out which keys make the lock, and how it is taken and released.
 func (b *bench) learnLocks() (err error) {
 	p := b.passport
-	if p.before, err = wire.Snapshot(b.ctx, b.store.Redis); err != nil {
+	if p.before, err = wire.Snapshot(b.ctx, b.Stores[0].Redis); err != nil {
 		return err
 	}
 	written, err := b.firstSales()
@@ -67,7 +67,7 @@ func (b *bench) describeAnew() error {
 // atRest returns the keys that were written, with their states while no order is under way. One that only its TTL will
 // remove is not at rest yet.
 func (b *bench) atRest(written map[wire.Key]time.Time) (keys []wire.Lock, err error) {
-	now, err := wire.Snapshot(b.ctx, b.store.Redis)
+	now, err := wire.Snapshot(b.ctx, b.Stores[0].Redis)
 	for key := range written {
 		rest, is := now[key]
 		if _, was := b.passport.before[key]; !is || !was && !rest.Ends.IsZero() {
@@ -168,7 +168,7 @@ func (p *Passport) setLocks(locks []wire.Lock) {
 // madeAndRemoved reports whether one of these keys was not known, and an order made it before its last write of the
 // stock and removed it. Then all are known.
 func (b *bench) madeAndRemoved(known, keys map[wire.Key]time.Time, writes []wire.StockWrite) (yes bool, err error) {
-	now, err := wire.Snapshot(b.ctx, b.store.Redis)
+	now, err := wire.Snapshot(b.ctx, b.Stores[0].Redis)
 	if err != nil {
 		return false, err
 	}
@@ -322,7 +322,7 @@ func (b *bench) keepsOut(locks []wire.Lock) bool {
 		return false
 	}
 	<-bert.done
-	b.quiet()
+	b.Quiet(b.ctx)
 	return kept
 }
 

@@ -75,7 +75,7 @@ func (b *bench) buy(name string, at int, phase history.Phase, how Request, work 
 	b.orders = append(b.orders, o)
 	ms := strconv.FormatInt(work.Milliseconds(), 10)
 	fill := strings.NewReplacer("{product}", b.Product, "{order}", name, "{ms}", ms)
-	url := "http://" + b.sites[at].shop.Addr() + fill.Replace(how.Path)
+	url := b.Ends[at].In.URL + fill.Replace(how.Path)
 	go func() {
 		defer cancel()
 		o.ask(ctx, b.client, url, how.Method, fill.Replace(how.Body), b.Sold)

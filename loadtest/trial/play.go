@@ -31,7 +31,7 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 	for _, o := range b.orders {
 		<-o.done
 	}
-	b.quiet()
+	b.Quiet(b.ctx)
 	cell, err := b.cell(f)
 	if err != nil {
 		return nil, err
@@ -59,9 +59,9 @@ func (b *bench) heal() {
 	for _, t := range traps {
 		b.unset(t)
 	}
-	for at := range b.sites {
-		b.reach(at, true)
-		_ = b.sites[at].shop.Continue()
+	for at := range b.Ends {
+		b.Rejoin(b.Ends[at])
+		_ = b.Ends[at].In.Continue()
 	}
 }
 
@@ -115,8 +115,8 @@ func (b *bench) freshAt(at int, since time.Time) (own []*order, stuck bool) {
 		return own, true
 	}
 	turn = later(turn, time.Now().Add(-b.passport.Lease())) // one that is sent now has the margin at least
-	fresh, through := b.sellAt(at, "fresh-"+b.sites[at].Name, history.Probe, turn)
-	if b.sites[at].isDown() {
+	fresh, through := b.sellAt(at, "fresh-"+b.Ends[at].Name, history.Probe, turn)
+	if b.isDown(at) {
 		return nil, false
 	}
 	return append(own, fresh...), !through
@@ -149,7 +149,7 @@ func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]observati
 func (b *bench) sellAt(at int, name string, phase history.Phase, since time.Time) (own []*order, through bool) {
 	for ; ; time.Sleep(50 * time.Millisecond) {
 		left := b.patience() - time.Since(since)
-		if left < 0 || b.sites[at].isDown() || b.ctx.Err() != nil {
+		if left < 0 || b.isDown(at) || b.ctx.Err() != nil {
 			return own, false
 		}
 		o := b.buy(nth(name, len(own)+1), at, phase, b.Order, 0)

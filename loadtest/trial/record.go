@@ -13,6 +13,7 @@ import (
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/wire"
 )
 
@@ -81,7 +82,7 @@ func (b *bench) since(t time.Time) history.Instant { return history.At(b.begun, 
 func (b *bench) sentBy(at int) (all []observation) {
 	looker := b.looker.Load()
 	var commands []*wire.Command
-	b.gate.Each(func(cmd *wire.Command) {
+	b.Gate.Each(func(cmd *wire.Command) {
 		if cmd.Client.Index == at && !cmd.Sent.IsZero() && !cmd.Came.Before(b.begun) {
 			commands = append(commands, cmd)
 			all = append(all, observation{Seen: cmd.Seen, cmd: cmd})
@@ -111,7 +112,7 @@ func (b *bench) sentBy(at int) (all []observation) {
 // next one came. Under nil are those that several orders may have sent: they prove nothing of any.
 func (b *bench) byOrder() map[*order][]observation {
 	record := map[*order][]observation{}
-	for at := range b.sites {
+	for at := range b.Ends {
 		b.attribute(at, b.sentBy(at), record)
 	}
 	for o := range record {
@@ -127,7 +128,7 @@ func (b *bench) timeline() *history.Timeline {
 	c := &history.Cell{}
 	record := b.byOrder()
 	for _, o := range b.orders {
-		c.Ops = append(c.Ops, history.Op{Instance: b.sites[o.at].Name, Trace: traceOf(record[o])})
+		c.Ops = append(c.Ops, history.Op{Instance: b.Ends[o.at].Name, Trace: traceOf(record[o])})
 	}
 	c.Strays = traceOf(record[nil])
 	t := history.TimelineOf(c)
@@ -320,20 +321,6 @@ func (c *observation) values() []string {
 // leastToken is the length of the shortest token that no other argument is by chance.
 const leastToken = 8
 
-// quiet waits until the instances send nothing more: what an order does after its answer belongs to it.
-func (b *bench) quiet() {
-	const still = 60 * time.Millisecond
-	deadline := time.Now().Add(time.Second)
-	for n := -1; time.Now().Before(deadline); {
-		came := b.gate.Happened()
-		if came == n {
-			return
-		}
-		n = came
-		time.Sleep(still)
-	}
-}
-
 // name names the shop: the first file that its command line names after the program, or else the program, without
 // folders.
 func (t *Trial) name() string {
@@ -359,8 +346,8 @@ func (b *bench) cell(f fault) (*history.Cell, error) {
 	if len(b.extra) > 0 {
 		c.Instances = append(c.Instances, history.Instance{Name: cause.Us})
 	}
-	for _, e := range b.sites {
-		c.Instances = append(c.Instances, history.Instance{Name: e.Name, URL: "http://" + e.shop.Addr()})
+	for _, e := range b.Ends {
+		c.Instances = append(c.Instances, history.Instance{Name: e.Name, URL: e.In.URL})
 	}
 	for i := range c.Instances { // all moments are ours
 		c.Instances[i].Clock, c.Instances[i].Offsets = "loadtest", make([]history.Offset, 2)
@@ -386,7 +373,7 @@ func (b *bench) complete(c *history.Cell, f fault) error {
 	if err != nil {
 		return err
 	}
-	b.quiet()
+	b.Quiet(b.ctx)
 	var record map[*order][]observation
 	if !crowd {
 		record = b.byOrder()
@@ -440,7 +427,7 @@ func (b *bench) addOps(
 
 // op returns an order as a history has it. Whether an order without an answer sold is told by its writes.
 func (b *bench) op(o *order, commands []observation, units []int64, looked bool) history.Op {
-	op := history.Op{Order: b.Product + "-" + o.name, Phase: o.phase, Instance: b.sites[o.at].Name, Outcome: o.outcome,
+	op := history.Op{Order: b.Product + "-" + o.name, Phase: o.phase, Instance: b.Ends[o.at].Name, Outcome: o.outcome,
 		Status: o.status, Detail: o.detail, Quantity: 1, Sent: b.since(o.sent), Done: history.Never}
 	op.Due = op.Sent
 	if o.phase == history.Probe {
@@ -495,7 +482,7 @@ type written struct {
 // ofShop returns the writes that came from an instance, and leaves out our own.
 func (b *bench) ofShop(writes []wire.StockWrite) (all []written) {
 	for _, w := range writes {
-		if at := slices.IndexFunc(b.sites, func(e *site) bool { return e.wire.Owns(w.From) }); at >= 0 {
+		if at := slices.IndexFunc(b.Ends, func(e *rig.End) bool { return e.Wires[0].Owns(w.From) }); at >= 0 {
 			all = append(all, written{w, at})
 		}
 	}

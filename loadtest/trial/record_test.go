@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/wire"
 )
@@ -29,9 +30,9 @@ func forge() *forgery {
 		writes: map[string]bool{"set stock": true}, acquires: map[string]bool{"set lock": true},
 		releases: map[string]bool{}, renewals: map[string]bool{}}
 	t := &Trial{Options: Options{Stock: []string{"SET", "ProductStock_{product}", "{n}"}, Product: "10000"}, passport: p}
-	b := &bench{Trial: t, begun: time.Unix(1000, 0)}
+	b := &bench{Trial: t, Rig: &rig.Rig{}, begun: time.Unix(1000, 0)}
 	for i := range 2 {
-		b.sites = append(b.sites, &site{Client: schedule.Client{Index: i, Name: schedule.ClientName(i)}})
+		b.Ends = append(b.Ends, &rig.End{Client: schedule.Client{Index: i, Name: schedule.ClientName(i)}})
 	}
 	return &forgery{b, map[*order][]observation{}}
 }
