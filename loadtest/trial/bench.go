@@ -34,13 +34,11 @@ type bench struct {
 	client *http.Client
 	all    sync.WaitGroup
 
-	begun   time.Time // the cell that is under way
-	orders  []*order
-	faults  []history.Fault
-	extra   []history.Op // of the trial itself
-	initial int64        // the stock at the beginning
-	before  int          // writes of the stock by the cells before
-	blind   atomic.Bool  // nobody looks
+	cell   *history.Cell // that is under way
+	orders []*order
+	extra  []history.Op // of the trial itself
+	before int          // writes of the stock by the cells before
+	blind  atomic.Bool  // nobody looks
 
 	trapsMu sync.Mutex
 	traps   []*trap
@@ -61,11 +59,11 @@ func isClosed(done <-chan struct{}) bool {
 // noteDeaths notes which instances have ended by themselves.
 func (b *bench) noteDeaths() {
 	for at, e := range b.Ends {
-		killed := slices.ContainsFunc(b.faults, func(f history.Fault) bool {
+		killed := slices.ContainsFunc(b.cell.Faults, func(f history.Fault) bool {
 			return f.Instance == e.Name && f.Kind == history.FaultKill
 		})
 		if now := b.since(time.Now()); b.isDown(at) && !killed {
-			b.faults = append(b.faults, history.Fault{Instance: e.Name, Kind: history.FaultDied, At: now, End: now,
+			b.cell.Faults = append(b.cell.Faults, history.Fault{Instance: e.Name, Kind: history.FaultDied, At: now, End: now,
 				Text: "ended, " + lastWords(e.In.Tail())})
 		}
 	}
@@ -143,7 +141,7 @@ func (b *bench) close() {
 	b.cancel()
 	b.all.Wait()
 	for _, o := range b.orders {
-		<-o.done
+		<-o.Done()
 	}
 	if b.ledger != nil {
 		b.ledger.Close()
@@ -193,18 +191,18 @@ func (b *bench) left() (n int64, err error) {
 
 // isAsNew reports whether another cell can be played on the bench: an order at each instance sells, and leaves no lock.
 func (b *bench) isAsNew() bool {
-	b.begin()
+	b.begin(fault{})
 	for at := range b.Ends {
 		if b.isDown(at) {
 			return false
 		}
 		o := b.buy("warm-"+strconv.Itoa(at), at, history.Buy, b.Order, 0)
 		select {
-		case <-o.done:
+		case <-o.Done():
 		case <-time.After(b.patience()):
 			return false
 		}
-		if o.outcome != history.Sold {
+		if o.Op.Outcome != history.Sold {
 			return false
 		}
 	}
@@ -213,9 +211,13 @@ func (b *bench) isAsNew() bool {
 	return states != nil && !slices.ContainsFunc(b.passport.locks, func(l wire.Lock) bool { return l.Held(states[l.Key]) })
 }
 
-// begin begins a cell.
-func (b *bench) begin() {
-	b.begun, b.orders, b.faults, b.extra = time.Now(), nil, nil, nil
+// begin begins the cell of a fault; while the trial learns there is none.
+func (b *bench) begin(f fault) {
+	b.cell, b.orders, b.extra = b.newCell(f), nil, nil
+	b.cell.Start = time.Now()
+	for _, e := range b.Ends {
+		b.cell.Instances = append(b.cell.Instances, history.Instance{Name: e.Name, URL: e.In.URL})
+	}
 	b.Gate.Begin()
 	writes, _, err := b.ledger.Writes(b.ctx)
 	if err == nil {

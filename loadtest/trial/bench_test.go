@@ -38,7 +38,7 @@ func TestAShopThatDiesEndsItsCell(t *testing.T) {
 	t.Parallel()
 	trial, ctx := learned(t.Context(), t)
 	sell := func(b *bench) string {
-		<-b.send("anna", atA).done
+		<-b.send("anna", atA).Done()
 		return ""
 	}
 	dead := func(which ...int) fault {
@@ -128,12 +128,12 @@ func TestAnInterruptedCellEnds(t *testing.T) {
 	_, err = b.play(fault{name: "slow-work", play: func(b *bench) string {
 		anna, why := b.anna(held)
 		cancel()
-		<-anna.done
+		<-anna.Done()
 		return why
 	}})
 	require.ErrorIs(t, err, context.Canceled)
 	for _, o := range b.orders {
-		assert.Equal(t, history.Buy, o.phase, o.name)
+		assert.Equal(t, history.Buy, o.Op.Phase, o.name)
 	}
 	_, err = trial.Run(ctx, func(c *history.Cell) { assert.NotEmpty(t, c.WhyNot(), "the cell was played") })
 	assert.ErrorIs(t, err, context.Canceled)

@@ -77,13 +77,13 @@ func (b *bench) bertUntil(name string, at int, atMost time.Duration, happened <-
 	for n := 1; ; n++ {
 		o = b.send(nth(name, n), at)
 		select {
-		case <-o.done:
+		case <-o.Done():
 		case <-happened:
 			return o
 		case <-late:
 			return o
 		}
-		if o.outcome == history.Sold {
+		if o.Op.Outcome == history.Sold {
 			return o
 		}
 		select {
@@ -114,15 +114,14 @@ func (b *bench) caught(t *trap, o *order) string {
 // wait waits until an order has ended, or for so long.
 func wait(o *order, atMost time.Duration) {
 	select {
-	case <-o.done:
+	case <-o.Done():
 	case <-time.After(atMost):
 	}
 }
 
 // note records a fault of an order since then.
 func (b *bench) note(o *order, since time.Time, kind history.FaultKind, format string, args ...any) {
-	b.faults = append(b.faults, history.Fault{Order: b.Product + "-" + o.name, Instance: b.Ends[o.at].Name,
-		Text: fmt.Sprintf(format, args...), Kind: kind, At: b.since(since), End: b.since(time.Now())})
+	o.Note(b.cell, history.Fault{Kind: kind, Text: fmt.Sprintf(format, args...)}, since, time.Now())
 }
 
 const (
@@ -149,7 +148,7 @@ func crowdAt(instances int) func(*bench) string {
 						mu.Lock()
 						o := b.send(fmt.Sprintf("%s-%d", b.Ends[at].Name, n+1), at)
 						mu.Unlock()
-						<-o.done
+						<-o.Done()
 					}
 				})
 			}
@@ -167,9 +166,9 @@ func slowWork(b *bench) string {
 	anna := b.buy("anna", atA, history.Buy, *b.Slow, work)
 	time.Sleep(b.passport.Lease() / 4)
 	bert := b.send("bert", atB)
-	<-anna.done
-	b.note(anna, anna.sent, "", "working %s under a lease of %s", work, b.passport.Lease())
-	<-bert.done
+	<-anna.Done()
+	b.note(anna, anna.Sent, "", "working %s under a lease of %s", work, b.passport.Lease())
+	<-bert.Done()
 	return ""
 }
 
@@ -224,7 +223,7 @@ func errorReply(k int) func(*bench) string {
 			return why
 		}
 		b.note(anna, time.Now(), "", "command %d answered %s", k+1, codeOf(answer))
-		<-anna.done
+		<-anna.Done()
 		b.sellAt(atB, "bert", history.Buy, endOf(anna, b.byOrder()[anna]))
 		return ""
 	}
@@ -253,7 +252,7 @@ func renewalsLost(b *bench) string {
 // settle waits for what a shop does for a customer who has hung up: it may still buy for her.
 func (b *bench) settle(o *order) {
 	for until := time.Now().Add(b.passport.Takes + margin); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
-		if b.isDown(o.at) {
+		if b.isDown(o.At) {
 			return
 		}
 		if slices.ContainsFunc(b.byOrder()[o], func(c observation) bool { return c.did((*history.Command).Releases) }) {

@@ -63,13 +63,13 @@ func (b *bench) unknownFirst(err error) error {
 // firstSales buys one unit at each instance, and returns the keys besides the stock that were written. It fails if the
 // shop is none that can be tried.
 func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
-	b.begin()
+	b.begin(fault{})
 	for at := range b.Ends {
 		o := b.buy("first-"+strconv.Itoa(at), at, history.Buy, b.Order, 0)
 		if _, written, err = b.writesOf(o); err != nil {
 			return nil, err
 		}
-		b.passport.Takes = o.over.Sub(o.sent) // the first may have to connect
+		b.passport.Takes = o.over.Sub(o.Sent) // the first may have to connect
 	}
 	b.passport.scripts = b.ledger.Scripts()
 	if b.shelf().Field == "" {
@@ -81,7 +81,7 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 // writesOf waits until a plain order is over, and returns the writes of the stock in the cell, and all keys that were
 // written. It fails if the order shows that the shop cannot be tried.
 func (b *bench) writesOf(o *order) (writes []wire.StockWrite, keys map[wire.Key]time.Time, err error) {
-	<-o.done
+	<-o.Done()
 	b.Quiet(b.ctx)
 	if writes, keys, err = b.ledger.Writes(b.ctx); err != nil {
 		return nil, nil, err
@@ -92,24 +92,24 @@ func (b *bench) writesOf(o *order) (writes []wire.StockWrite, keys map[wire.Key]
 
 // problem says why a plain order with these writes of the stock shows that the shop cannot be tried.
 func (b *bench) problem(o *order, writes []wire.StockWrite) error {
-	e := b.Ends[o.at]
+	e := b.Ends[o.At]
 	wrote := slices.ContainsFunc(writes, func(w wire.StockWrite) bool { return e.Wires[0].Owns(w.From) })
-	said := fmt.Sprintf("%s %s was answered %d %s", b.Order.Method, b.Order.Path, o.status, history.Clip(o.detail))
+	said := fmt.Sprintf("%s %s was answered %d %s", b.Order.Method, b.Order.Path, o.Op.Status, history.Clip(o.Op.Detail))
 	switch {
-	case o.status == 0:
-		said = fmt.Sprintf("%s %s got %s", b.Order.Method, b.Order.Path, o.detail)
+	case o.Op.Status == 0:
+		said = fmt.Sprintf("%s %s got %s", b.Order.Method, b.Order.Path, o.Op.Detail)
 	case o.page:
-		said = fmt.Sprintf("%s %s was answered %d with an HTML page", b.Order.Method, b.Order.Path, o.status)
+		said = fmt.Sprintf("%s %s was answered %d with an HTML page", b.Order.Method, b.Order.Path, o.Op.Status)
 	}
 	switch refused := e.Wires[0].Refused(); { // a client may ask for more than it needs
-	case o.outcome == history.Sold && wrote:
+	case o.Op.Outcome == history.Sold && wrote:
 	case len(refused) > 0:
 		return fmt.Errorf("%w: %s", errShop, strings.Join(refused, "; "))
-	case len(b.sentBy(o.at)) == 0:
+	case len(b.sentBy(o.At)) == 0:
 		return fmt.Errorf("%w: it sent nothing to the Redis at $REDIS_URL ({redis}); %s", errShop, said)
-	case o.outcome == history.Unknown && o.status == 0:
+	case o.Op.Outcome == history.Unknown && o.Op.Status == 0:
 		return fmt.Errorf("%w: %s", errShop, said)
-	case o.outcome != history.Sold:
+	case o.Op.Outcome != history.Sold:
 		return fmt.Errorf("%w: a first order was not sold: %s%s; tell how a unit is ordered by --order, and what a sale "+
 			"looks like by --sold", errShop, said, b.hindrance())
 	case !wrote:
@@ -145,7 +145,7 @@ type sale struct {
 
 // plainSales buys one unit at a, one at b, and another at a.
 func (b *bench) plainSales() (sales []*sale, err error) {
-	b.begin()
+	b.begin(fault{})
 	p := b.passport
 	_, known, err := b.ledger.Writes(b.ctx)
 	if err != nil {
@@ -157,7 +157,7 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 		if err != nil {
 			return nil, err
 		}
-		p.Takes = min(p.Takes, o.over.Sub(o.sent))
+		p.Takes = min(p.Takes, o.over.Sub(o.Sent))
 		s := &sale{commands: b.byOrder()[o], looker: b.looker.Load()}
 		for _, w := range writes {
 			p.LockFree, p.readBack = p.LockFree || w.Counts, p.readBack || w.ReadBack
@@ -367,7 +367,7 @@ func (b *bench) holdOne() (again bool, err error) {
 		p.Waiting = "are none"
 		return false, nil
 	}
-	b.begin()
+	b.begin(fault{})
 	if err := b.put(onShelf); err != nil {
 		return false, err
 	}
@@ -382,18 +382,18 @@ func (b *bench) holdOne() (again bool, err error) {
 	}
 	bert := b.send("bert", atB)
 	limit := min(p.Lease(), 10*time.Second) + time.Second
-	for time.Since(begun) < limit && !isClosed(anna.done) && !b.sentAgain(held.cmd) {
+	for time.Since(begun) < limit && !anna.HasEnded() && !b.sentAgain(held.cmd) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if took := time.Since(begun); took < limit {
 		p.Patience, p.Resends = took, b.sentAgain(held.cmd)
 	}
 	b.unset(held)
-	<-anna.done
+	<-anna.Done()
 	record := b.byOrder()
 	b.watchRenewals(held.cmd, record[anna])
 	b.watchWaiter(bert, record[bert])
-	<-bert.done
+	<-bert.Done()
 	b.Quiet(b.ctx)
 	if i := slices.IndexFunc(record[bert], writesStock); i >= 0 && b.wasLetIn(bert, record[bert][i].Sent, begun) {
 		p.setLocks(nil)
@@ -409,7 +409,7 @@ func (b *bench) holdOne() (again bool, err error) {
 // wasLetIn reports whether an order wrote the stock at once, although another one held what was taken for the lock: it
 // is none, then.
 func (b *bench) wasLetIn(o *order, wrote, held time.Time) bool {
-	return wrote.Sub(o.sent) < b.soon() && wrote.Sub(held) < b.passport.Lease()
+	return wrote.Sub(o.Sent) < b.soon() && wrote.Sub(held) < b.passport.Lease()
 }
 
 // lookAtHeld looks at the lock while an order has it.
@@ -466,9 +466,9 @@ func (b *bench) watchSlow() {
 	if p.slow = b.Slow != nil; !p.slow || p.Every > 0 {
 		return
 	}
-	b.begin()
+	b.begin(fault{})
 	slow := b.buy("slow", atA, history.Buy, *b.Slow, p.Lease()*3/2)
-	<-slow.done
+	<-slow.Done()
 	b.Quiet(b.ctx)
 	commands := b.byOrder()[slow]
 	took := tookAt(commands)
@@ -530,7 +530,7 @@ func (b *bench) watchWaiter(o *order, commands []observation) {
 		p.Waiting = "are woken by a message"
 	case blocks != "":
 		p.Waiting = "block in " + blocks
-	case wokenBetween(tries, b.Ends[o.at].Wires[0].Invalidations()):
+	case wokenBetween(tries, b.Ends[o.At].Wires[0].Invalidations()):
 		p.Waiting = "are woken by an invalidation (client tracking)"
 	case len(tries) > 2:
 		var gaps []time.Duration
@@ -539,7 +539,7 @@ func (b *bench) watchWaiter(o *order, commands []observation) {
 		}
 		slices.Sort(gaps)
 		p.Waiting = "poll every " + gaps[len(gaps)/2].Round(time.Millisecond).String()
-	case isClosed(o.done) && o.ended.Sub(o.sent) < 300*time.Millisecond:
+	case o.HasEnded() && o.ended.Sub(o.Sent) < 300*time.Millisecond:
 		p.Waiting = "do not wait"
 	default:
 		p.Waiting = "wait in a way that shows no commands"

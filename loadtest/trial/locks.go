@@ -259,14 +259,14 @@ func (b *bench) dropsIdle() (dropped bool, err error) {
 	if !several || hold == nil || p.Early {
 		return false, nil
 	}
-	b.begin()
+	b.begin(fault{})
 	trap := b.replyOf(atA, hold)
 	anna, why := b.anna(trap)
 	if why == "" {
 		err = b.lookAtHeld(b.byOrder()[anna])
 	}
 	b.unset(trap)
-	<-anna.done
+	<-anna.Done()
 	if err != nil || why != "" || !b.keepsOut(p.locks) { // the end of the lock may be in its value
 		return false, err
 	}
@@ -311,7 +311,7 @@ func (b *bench) keepsOut(locks []wire.Lock) bool {
 	for _, l := range locks {
 		held[l.Key] = b.passport.held[l.Key]
 	}
-	b.begin()
+	b.begin(fault{})
 	if b.put(onShelf) != nil || b.putLocks(held) != nil {
 		return false
 	}
@@ -321,7 +321,7 @@ func (b *bench) keepsOut(locks []wire.Lock) bool {
 	if b.remove() != nil {
 		return false
 	}
-	<-bert.done
+	<-bert.Done()
 	b.Quiet(b.ctx)
 	return kept
 }
