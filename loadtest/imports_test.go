@@ -29,7 +29,7 @@ func TestImports(t *testing.T) {
 }
 
 // TestImportsOfInstances holds that instances are started in one place: a rig has them behind wires. Those of a run are
-// behind links, and a run has a janitor. Package trial is to stand on rig, too.
+// behind links, and a run has a janitor.
 func TestImportsOfInstances(t *testing.T) {
 	starts, starters := []string{"StartInstance", "StartForeign"}, map[string]bool{}
 	for _, file := range filesOfTheModule(t) {
@@ -40,7 +40,7 @@ func TestImportsOfInstances(t *testing.T) {
 			return true
 		})
 	}
-	assert.ElementsMatch(t, []string{"rig", "main", "trial"}, slices.Collect(maps.Keys(starters)))
+	assert.ElementsMatch(t, []string{"rig", "main"}, slices.Collect(maps.Keys(starters)))
 	assert.NotContains(t, importsOfTheModule(t)["loadtest/wire"], "loadtest/cluster", "a wire starts nothing")
 }
 

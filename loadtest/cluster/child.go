@@ -175,8 +175,8 @@ func (p *child) keep(line string) {
 	p.lines = p.lines[max(0, len(p.lines)-keptLines):]
 }
 
-// output returns the last lines of the output.
-func (p *child) output() []string {
+// Tail returns the last twenty lines of the output, fit to be printed.
+func (p *child) Tail() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.lines)
@@ -294,7 +294,7 @@ func (p *child) exitsWithin(d time.Duration) bool {
 
 // lastLine returns the last line of output as the end of an error message.
 func (p *child) lastLine() string {
-	if lines := p.output(); len(lines) > 0 {
+	if lines := p.Tail(); len(lines) > 0 {
 		return ", its last line: " + strings.TrimSpace(lines[len(lines)-1])
 	}
 	return ", without any output"

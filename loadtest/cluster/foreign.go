@@ -28,10 +28,8 @@ type ForeignOptions struct {
 
 // A Foreign is a running service of which nothing is known but its command line. It may consist of several processes.
 type Foreign struct {
-	ID   string // its name
-	addr string
+	*Instance
 	port int
-	*child
 }
 
 // shopMark is the variable whose value marks the processes of a foreign service. Each service has its own.
@@ -42,7 +40,7 @@ const shopMark = "LOADTEST_SHOP"
 const silentWithin = 5 * time.Second
 
 // StartForeign starts a foreign service with our environment, PORT and REDIS_URL, and waits until it listens on that
-// port, which is of this service alone. If it dies later, that is not the end of the run: see [Foreign.Exited].
+// port, which is of this service alone. If it dies later, that is not the end of the run: see [Instance.Exited].
 func (c *Cluster) StartForeign(ctx context.Context, o ForeignOptions) (*Foreign, error) {
 	if !CanStop {
 		return nil, errors.New("a service cannot be stopped with its children on this system: use Linux, macOS or WSL")
@@ -67,15 +65,17 @@ func (c *Cluster) StartForeign(ctx context.Context, o ForeignOptions) (*Foreign,
 	for _, arg := range o.Argv {
 		argv = append(argv, replace.Replace(arg))
 	}
-	f := &Foreign{ID: o.Name, port: port,
-		child: &child{name: o.Name, cmd: exec.Command(argv[0], argv[1:]...), mark: rand.Text()}}
+	f := &Foreign{port: port, Instance: &Instance{Name: o.Name,
+		child: &child{name: o.Name, cmd: exec.Command(argv[0], argv[1:]...), mark: rand.Text()}}}
 	f.cmd.Env = append(os.Environ(), "PORT="+number, "REDIS_URL="+url, shopMark+"="+f.mark)
 	if err := f.spawn(c, never, nil); err != nil {
 		return nil, err
 	}
-	if f.addr, err = f.listens(ctx, cmp.Or(o.Within, readyWithin)); err != nil {
+	addr, err := f.listens(ctx, cmp.Or(o.Within, readyWithin))
+	if err != nil {
 		return nil, cmp.Or(f.Kill(), err)
 	}
+	f.URL = "http://" + addr
 	return f, nil
 }
 
@@ -147,9 +147,6 @@ func listens(port int) (host string, known bool) {
 	return host, known
 }
 
-// Addr returns the host:port at which it was reached.
-func (f *Foreign) Addr() string { return f.addr }
-
 // Kill kills all its processes, as SIGKILL or a power cut does. That is not the end of the run. The error says that
 // some could not be found, and still listen.
 func (f *Foreign) Kill() error {
@@ -161,12 +158,6 @@ func (f *Foreign) Kill() error {
 	}
 	return nil
 }
-
-// Exited returns a channel that is closed when the service has ended. Its processes end with the one that was started.
-func (f *Foreign) Exited() <-chan struct{} { return f.exited }
-
-// Tail returns the last twenty lines that it printed, fit to be printed.
-func (f *Foreign) Tail() []string { return f.output() }
 
 // lastLines returns the last lines of output as the end of an error message.
 func (f *Foreign) lastLines() string {

@@ -43,12 +43,12 @@ func TestForeignIsGivenPortAndRedis(t *testing.T) {
 		"--port={port}", "{redis}={redis_host}:{redis_port}"))
 	require.NoError(t, err)
 	require.NoError(t, f.Kill())
-	host, port, err := net.SplitHostPort(f.Addr())
+	host, port, err := net.SplitHostPort(hostPort(f.URL))
 	require.NoError(t, err)
 	assert.Equal(t, "127.0.0.1", host)
 	assert.Equal(t, []string{port + " redis://127.0.0.1:6379  --port=" + port + " redis://127.0.0.1:6379=127.0.0.1:6379"},
 		f.Tail())
-	assert.Equal(t, "a", f.ID)
+	assert.Equal(t, "a", f.Name)
 }
 
 func TestForeignIsReachedOnIPv6(t *testing.T) {
@@ -61,7 +61,7 @@ func TestForeignIsReachedOnIPv6(t *testing.T) {
 	t.Setenv("FLEET_HOST", "::1")
 	f, err := c.StartForeign(ctx, foreign(oneProcess))
 	require.NoError(t, err)
-	assert.Regexp(t, `^\[::1\]:\d+$`, f.Addr())
+	assert.Regexp(t, `^http://\[::1\]:\d+$`, f.URL)
 }
 
 func TestForeignIsStoppedContinuedAndKilledAsAGroup(t *testing.T) {
@@ -106,7 +106,7 @@ func TestForeignDiesWithItsChildren(t *testing.T) {
 
 // answers reports whether a shop accepts a connection and ends it, which one that is stopped does not.
 func answers(f *Foreign) bool {
-	conn, err := net.Dial("tcp", f.Addr())
+	conn, err := net.Dial("tcp", hostPort(f.URL))
 	if err != nil {
 		return false
 	}
@@ -142,7 +142,7 @@ func TestForeignThatLeftItsGroup(t *testing.T) {
 			assert.Eventually(t, func() bool { return answers(f) }, time.Minute, time.Millisecond)
 			require.NoError(t, f.Stop())
 			require.NoError(t, f.Kill())
-			_, err = net.Dial("tcp", f.Addr())
+			_, err = net.Dial("tcp", hostPort(f.URL))
 			require.Error(t, err)
 			require.NoError(t, ctx.Err())
 		})

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// An Instance is one running stockapi.
+// An Instance is one running stockapi, or a [Foreign].
 type Instance struct {
 	Name string
 	URL  string
@@ -150,8 +150,11 @@ func (in *Instance) Pid() int { return in.cmd.Process.Pid }
 // is closed when it has exited.
 func (in *Instance) ExpectExit() <-chan struct{} {
 	in.exitExpected.Store(true)
-	return in.exited
+	return in.Exited()
 }
+
+// Exited returns a channel that is closed when the instance has exited, with all its processes.
+func (in *Instance) Exited() <-chan struct{} { return in.exited }
 
 // readyLine finds the log line with the address that the instance listens on.
 func readyLine(line string) (url string, ready bool) {

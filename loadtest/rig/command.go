@@ -44,15 +44,14 @@ func (r *Rig) Await(ctx context.Context, e *End, step schedule.Step) (*wire.Comm
 
 // Take takes a step of a command that [Rig.Await] has returned, and returns when it is over: the server has answered or
 // never will, the command is on its way, or the client is dead.
-func (r *Rig) Take(ctx context.Context, step schedule.Kind, cmd *wire.Command) error {
+func (r *Rig) Take(ctx context.Context, step schedule.Kind, cmd *wire.Command) (err error) {
 	e, d := r.Ends[cmd.Client.Index], schedule.Pass
 	switch step {
 	case schedule.CrashBefore:
-		r.Kill(e)
-		return nil
+		return r.Kill(e)
 	case schedule.CrashAfter:
 		cmd.Deliver = make(chan struct{})
-		defer r.Kill(e)
+		defer func() { err = errors.Join(err, r.Kill(e)) }()
 	case schedule.LoseRequest:
 		d = schedule.LostRequest
 	case schedule.LoseReply:

@@ -1,4 +1,4 @@
-// Package rig starts instances behind wires, so that a fault can be injected between their commands.
+// Package rig starts instances behind wires, ours or anybody's, so that a fault can be injected between their commands.
 //
 //   - rig.go: servers and instances with wires between them. scripts.go: the names of scripts.
 //   - order.go: an order in flight. fresh.go: fresh orders afterwards.

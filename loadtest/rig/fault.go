@@ -11,18 +11,26 @@ import (
 )
 
 // Kill kills an instance. What it had sent, and was not carried out, never is. It must be dead before its connections
-// close, or it could answer its caller.
-func (r *Rig) Kill(e *End) {
+// close, or it could answer its caller. The error is that of [cluster.Foreign.Kill].
+func (r *Rig) Kill(e *End) error {
 	r.Gate.Change(func() { e.Dead = true })
-	e.In.Kill()
-	r.Gate.Retire(&e.Client)
+	defer r.Gate.Retire(&e.Client)
+	return e.kill()
 }
 
-// CutOff cuts an instance off from its servers, which are apart.
+func (e *End) kill() error {
+	if e.foreign != nil {
+		return e.foreign.Kill()
+	}
+	e.In.Kill()
+	return nil
+}
+
+// CutOff cuts an instance off from its servers, which are apart. What it has sent may still arrive.
 func (r *Rig) CutOff(e *End) {
 	r.setDown(e, true)
 	for _, w := range e.Wires {
-		w.Break()
+		w.BreakClients()
 	}
 }
 

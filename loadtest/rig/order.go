@@ -28,6 +28,7 @@ func (o *InFlight) Send(ctx context.Context, buy func(context.Context) history.O
 	ctx, o.hangUp = context.WithCancel(ctx)
 	o.Sent = time.Now()
 	go func() {
+		defer o.hangUp()
 		defer close(o.done)
 		o.Op = buy(ctx)
 	}()

@@ -16,28 +16,40 @@ const (
 	quietWithin = 2 * time.Second
 	// blindGap is the time that instances get where the system does not say what they do.
 	blindGap = 25 * time.Millisecond
+	// foreignGap is the time in which nothing may come from foreign services, and foreignWithin bounds the wait for it.
+	foreignGap, foreignWithin = 60 * time.Millisecond, time.Second
 )
 
 // Quiet waits until the live instances have done all that they can do without a reply and without more time: nothing
 // comes to the gate any more, and all threads of the processes sleep. So a step that is taken next finds what it would
-// find if no time had passed.
+// find if no time had passed. Of foreign services the processes are not known, and what one does after its answer may
+// come after a short sleep: there the gate alone decides, in a longer time.
 func (r *Rig) Quiet(ctx context.Context) {
+	if r.foreign {
+		r.settles(ctx, foreignGap, foreignWithin, nil)
+		return
+	}
 	var pids []int
 	for _, e := range r.Ends {
 		if !e.Dead {
 			pids = append(pids, e.In.Pid())
 		}
 	}
-	for begun := time.Now(); time.Since(begun) < quietWithin && ctx.Err() == nil; {
+	if _, known := allSleep(pids); !known {
+		time.Sleep(blindGap)
+		return
+	}
+	r.settles(ctx, quietGap, quietWithin, pids)
+}
+
+// settles waits until nothing has come to the gate for that gap, and these processes sleep at its begin and its end.
+func (r *Rig) settles(ctx context.Context, gap, within time.Duration, pids []int) {
+	for begun := time.Now(); time.Since(begun) < within && ctx.Err() == nil; {
 		before := r.Gate.Happened()
-		asleep, known := allSleep(pids)
-		if !known {
-			time.Sleep(blindGap)
-			return
-		}
-		time.Sleep(quietGap)
+		asleep, _ := allSleep(pids)
+		time.Sleep(gap)
 		again, _ := allSleep(pids)
-		if asleep && again && r.Gate.Happened() == before {
+		if (asleep && again || len(pids) == 0) && r.Gate.Happened() == before {
 			return
 		}
 	}

@@ -13,14 +13,16 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// A Testbed starts the servers and instances of rigs. Several rigs can be up.
+// A Testbed starts the servers and instances of rigs. Several rigs can be up. One of foreign services has no backend,
+// no stockapi and no scripts.
 type Testbed struct {
 	Backend  history.Backend
 	Stockapi string            // the executable of the instances
 	Scripts  map[string]string // the names of its scripts, by digest
 
-	cluster *cluster.Cluster
-	servers *cluster.Backend
+	cluster  *cluster.Cluster
+	servers  *cluster.Backend
+	starting sync.Mutex
 }
 
 // Open makes a testbed. When one of its processes dies on its own, the returned context ends with that as its cause.
@@ -53,6 +55,12 @@ func (b *Testbed) begin(ctx context.Context) (err error) {
 	return nil
 }
 
+// OpenForeign makes a testbed for rigs of foreign services. Its context is like that of [Open].
+func OpenForeign(ctx context.Context, say func(string)) (*Testbed, context.Context, error) {
+	c, ctx, err := cluster.New(ctx, cluster.Options{Backend: "redis-server", Say: say})
+	return &Testbed{cluster: c}, ctx, err
+}
+
 // Close ends all that was started.
 func (b *Testbed) Close() error { return b.cluster.Close() }
 
@@ -64,6 +72,11 @@ type Plan struct {
 	Apart   bool     // a server that is down is so for one instance alone
 	Ends    int      // how many instances there are
 	Faults  bool     // their orders may have faults
+
+	// Foreign, unless nil, is the service that the instances are. It knows the one server by its address alone.
+	Foreign *cluster.ForeignOptions
+	// Wired, unless nil, is called with the rig when its wires are there, before an instance starts.
+	Wired func(*Rig) error
 
 	Held  time.Duration // the instances' timeout for a server: longer than a command can wait at a wire
 	Retry time.Duration // the longest between two tries of an order that polls
@@ -81,6 +94,7 @@ type Rig struct {
 	Ends   []*End
 
 	redises []*cluster.Redis
+	foreign bool
 }
 
 // An End is an instance at the end of wires of its own.
@@ -88,13 +102,18 @@ type End struct {
 	schedule.Client
 	In    *cluster.Instance
 	Wires []*wire.Wire
+
+	foreign *cluster.Foreign // what In is, unless it is our own
 }
 
 // Start starts the servers of a rig, then the wires and the instances, and returns it. Close the rig, also after an
 // error.
 func (b *Testbed) Start(ctx context.Context, p Plan) (r *Rig, err error) {
-	r = &Rig{Gate: p.Gate}
+	r = &Rig{Gate: p.Gate, foreign: p.Foreign != nil}
 	r.redises, err = cluster.StartAll(ctx, len(p.Servers), func(ctx context.Context, i int) (*cluster.Redis, error) {
+		if r.foreign {
+			return b.cluster.StartOpenRedis(ctx, p.Servers[i])
+		}
 		return b.cluster.StartRedis(ctx, b.servers, "redis "+p.Servers[i])
 	})
 	if err != nil {
@@ -107,41 +126,70 @@ func (b *Testbed) Start(ctx context.Context, p Plan) (r *Rig, err error) {
 		}
 		r.Stores = append(r.Stores, one)
 	}
-	reached := make([]*cluster.Backend, p.Ends)
-	for i := range reached {
-		c := &End{Client: schedule.Client{Index: i, Name: schedule.ClientName(i)}}
-		r.Ends = append(r.Ends, c)
-		if reached[i], err = b.wire(r, c, p); err != nil {
+	for i := range p.Ends {
+		if err := r.wire(i, p); err != nil {
 			return r, err
 		}
 	}
-	flags := []string{"--redis-timeout", p.Held.String(), "--redlock-timeout", nodeTime.String(),
-		"--retry", p.Retry.String(), "--redlock-retry", p.Retry.String()}
-	_, err = cluster.StartAll(ctx, p.Ends, func(ctx context.Context, i int) (in *cluster.Instance, err error) {
-		c := r.Ends[i]
-		c.In, err = b.cluster.StartInstance(ctx, c.Name, reached[i], p.Faults, flags...)
-		return c.In, err
+	if p.Wired != nil {
+		if err := p.Wired(r); err != nil {
+			return r, err
+		}
+	}
+	if r.foreign { // two rigs that start at once are slower than one after the other
+		b.starting.Lock()
+		defer b.starting.Unlock()
+	}
+	_, err = cluster.StartAll(ctx, p.Ends, func(ctx context.Context, i int) (*cluster.Instance, error) {
+		err := b.startEnd(ctx, r, r.Ends[i], p)
+		return r.Ends[i].In, err
 	})
 	return r, err
 }
 
-// wire starts the wires of an instance, and returns the servers as it reaches them.
-func (b *Testbed) wire(r *Rig, c *End, p Plan) (*cluster.Backend, error) {
-	reached := *b.servers
-	reached.SQL, reached.ZooKeeper, reached.Locks, reached.Redlock = "", "", "", nil
+// wire starts the wires of an instance.
+func (r *Rig) wire(number int, p Plan) error {
+	e := &End{Client: schedule.Client{Index: number, Name: schedule.ClientName(number)}}
+	r.Ends = append(r.Ends, e)
 	for _, one := range r.Stores {
 		server := one.Server
 		if p.Apart {
 			server = new(*one.Server) // Go 1.26: a copy
 		}
-		w, err := wire.New(p.Gate, &c.Client, server, p.Lost)
+		w, err := wire.New(p.Gate, &e.Client, server, p.Lost)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		c.Wires = append(c.Wires, w)
-		at := (&url.URL{Scheme: "redis", User: url.UserPassword("", one.Redis.Options().Password), Host: w.Host()}).String()
+		e.Wires = append(e.Wires, w)
+	}
+	return nil
+}
+
+// startEnd starts an instance at its wires.
+func (b *Testbed) startEnd(ctx context.Context, r *Rig, e *End, p Plan) (err error) {
+	if r.foreign {
+		o := *p.Foreign
+		o.RedisAddr = e.Wires[0].Host()
+		if e.foreign, err = b.cluster.StartForeign(ctx, o); err == nil {
+			e.In = e.foreign.Instance
+		}
+		return err
+	}
+	flags := []string{"--redis-timeout", p.Held.String(), "--redlock-timeout", nodeTime.String(),
+		"--retry", p.Retry.String(), "--redlock-retry", p.Retry.String()}
+	e.In, err = b.cluster.StartInstance(ctx, e.Name, b.reached(r, e, p), p.Faults, flags...)
+	return err
+}
+
+// reached returns the servers as an instance reaches them.
+func (b *Testbed) reached(r *Rig, e *End, p Plan) *cluster.Backend {
+	reached := *b.servers
+	reached.SQL, reached.ZooKeeper, reached.Locks, reached.Redlock = "", "", "", nil
+	for i, one := range r.Stores {
+		user := url.UserPassword("", one.Redis.Options().Password)
+		at := (&url.URL{Scheme: "redis", User: user, Host: e.Wires[i].Host()}).String()
 		switch {
-		case one.Index == 0:
+		case i == 0:
 			reached.URL = at
 		case p.Nodes:
 			reached.Redlock = append(reached.Redlock, at)
@@ -149,7 +197,7 @@ func (b *Testbed) wire(r *Rig, c *End, p Plan) (*cluster.Backend, error) {
 			reached.Locks = at
 		}
 	}
-	return &reached, nil
+	return &reached
 }
 
 // URLs returns where the instances listen.
@@ -176,7 +224,7 @@ func (r *Rig) Close() {
 	var all sync.WaitGroup
 	for _, c := range r.Ends {
 		if c.In != nil {
-			all.Go(c.In.Kill)
+			all.Go(func() { _ = c.kill() })
 		}
 	}
 	all.Wait()
@@ -185,10 +233,10 @@ func (r *Rig) Close() {
 			all.Go(w.Close)
 		}
 	}
+	all.Wait()
 	for _, one := range r.Stores {
 		_ = one.Redis.Close()
 	}
-	all.Wait()
 	for _, server := range r.redises {
 		all.Go(server.Kill)
 	}

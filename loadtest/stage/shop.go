@@ -330,9 +330,9 @@ func (s *shop) isUp(number int) bool {
 func (s *shop) inject(name string, at *site) error {
 	switch {
 	case name == "kill":
-		s.rig.Kill(at.End)
+		err := s.rig.Kill(at.End)
 		s.markDead(at)
-		return nil
+		return err
 	case name == "continue" && s.isUp(at.Index): // a fault of the round may hold its order
 		return s.endHolds(at)
 	}

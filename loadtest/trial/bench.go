@@ -16,7 +16,7 @@ import (
 
 	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/wire"
 )
 
@@ -26,39 +26,26 @@ const atA, atB = 0, 1
 // A bench is a Redis with two instances of the shop before it, each behind a wire of its own.
 type bench struct {
 	*Trial
+	*rig.Rig
 	ctx    context.Context
 	cancel context.CancelFunc
-	redis  *cluster.Redis
-	store  *wire.Store
-	gate   *wire.Gate
 	ledger *wire.Ledger
 	looker atomic.Pointer[wire.Looker] // an instance may send commands at any time
-	sites  []*site
 	client *http.Client
 	all    sync.WaitGroup
 
-	begun   time.Time // the cell that is under way
-	orders  []*order
-	faults  []history.Fault
-	extra   []history.Op // of the trial itself
-	initial int64        // the stock at the beginning
-	before  int          // writes of the stock by the cells before
-	blind   atomic.Bool  // nobody looks
+	cell   *history.Cell // that is under way
+	orders []*order
+	extra  []history.Op // of the trial itself
+	before int          // writes of the stock by the cells before
+	blind  atomic.Bool  // nobody looks
 
 	trapsMu sync.Mutex
 	traps   []*trap
 }
 
-// An end is an instance at the end of its wire.
-type site struct {
-	schedule.Client
-	server *schedule.Server
-	wire   *wire.Wire
-	shop   *cluster.Foreign
-}
-
-// isDown reports whether the instance has ended.
-func (e *site) isDown() bool { return isClosed(e.shop.Exited()) }
+// isDown reports whether an instance has ended.
+func (b *bench) isDown(at int) bool { return isClosed(b.Ends[at].In.Exited()) }
 
 func isClosed(done <-chan struct{}) bool {
 	select {
@@ -71,13 +58,13 @@ func isClosed(done <-chan struct{}) bool {
 
 // noteDeaths notes which instances have ended by themselves.
 func (b *bench) noteDeaths() {
-	for _, e := range b.sites {
-		killed := slices.ContainsFunc(b.faults, func(f history.Fault) bool {
+	for at, e := range b.Ends {
+		killed := slices.ContainsFunc(b.cell.Faults, func(f history.Fault) bool {
 			return f.Instance == e.Name && f.Kind == history.FaultKill
 		})
-		if now := b.since(time.Now()); e.isDown() && !killed {
-			b.faults = append(b.faults, history.Fault{Instance: e.Name, Kind: history.FaultDied, At: now, End: now,
-				Text: "ended, " + lastWords(e.shop.Tail())})
+		if now := b.since(time.Now()); b.isDown(at) && !killed {
+			b.cell.Faults = append(b.cell.Faults, history.Fault{Instance: e.Name, Kind: history.FaultDied, At: now, End: now,
+				Text: "ended, " + lastWords(e.In.Tail())})
 		}
 	}
 }
@@ -98,7 +85,7 @@ func lastWords(lines []string) string {
 
 // open starts a bench. Close it.
 func (t *Trial) open(ctx context.Context) (*bench, error) {
-	b := &bench{Trial: t, gate: wire.NewGate(nil), client: &http.Client{
+	b := &bench{Trial: t, client: &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
@@ -111,78 +98,53 @@ func (t *Trial) open(ctx context.Context) (*bench, error) {
 }
 
 // setUp starts the Redis, the wires and the instances.
-func (b *bench) setUp(ctx context.Context) (err error) {
-	t := b.Trial
-	if b.redis, err = t.cluster.StartOpenRedis(ctx, "redis"); err != nil {
-		return err
+func (b *bench) setUp(ctx context.Context) error {
+	r, err := b.bed.Start(ctx, rig.Plan{Gate: wire.NewGate(nil), Servers: []string{"redis"}, Apart: true, Ends: 2,
+		Foreign: &cluster.ForeignOptions{Name: "the shop", Argv: b.Argv, Within: b.Within},
+		Wired: func(r *rig.Rig) error {
+			b.Rig = r
+			return b.watch(ctx)
+		}})
+	if b.Rig == nil { // it has no wires; else commands are let through by now
+		b.Rig = r
 	}
-	if b.store, err = wire.NewStore(0, "redis", b.redis.URL); err != nil {
-		return err
-	}
-	if b.ledger, err = wire.NewLedger(ctx, b.store.Redis, t.shelf()); err != nil {
-		return err
-	}
-	b.lookAt(nil) // what an order leaves of the stock may have to be read
-	if err = b.put(onShelf); err != nil {
-		return err
-	}
-	b.gate.Look = func(cmd *wire.Command, carryOut func()) {
-		if !b.blind.Load() {
-			b.looker.Load().Around(cmd, carryOut)
-			return
-		}
-		carryOut()
-	}
-	b.gate.Begin()
-	b.all.Go(func() { b.letThrough(b.ctx) })
-	for i := range 2 {
-		e := &site{Client: schedule.Client{Index: i, Name: schedule.ClientName(i)}, server: new(*b.store.Server)}
-		if e.wire, err = wire.New(b.gate, &e.Client, e.server, 0); err != nil {
-			return err
-		}
-		b.sites = append(b.sites, e)
-	}
-	t.starting.Lock() // two that start at once are slower than one after the other
-	defer t.starting.Unlock()
-	_, err = cluster.StartAll(ctx, len(b.sites), func(ctx context.Context, i int) (*cluster.Foreign, error) {
-		var err error
-		b.sites[i].shop, err = t.cluster.StartForeign(ctx, cluster.ForeignOptions{
-			Name: "the shop", Argv: t.Argv, RedisAddr: b.sites[i].wire.Host(), Within: t.Within})
-		return b.sites[i].shop, err
-	})
 	if err != nil {
 		return err
 	}
 	return b.put(onShelf) // an instance that starts may have put its own
 }
 
+// watch looks at each command from now on, and lets it through unless there is a trap for it.
+func (b *bench) watch(ctx context.Context) (err error) {
+	if b.ledger, err = wire.NewLedger(ctx, b.Stores[0].Redis, b.shelf()); err != nil {
+		return err
+	}
+	b.lookAt(nil) // what an order leaves of the stock may have to be read
+	if err = b.put(onShelf); err != nil {
+		return err
+	}
+	b.Gate.Look = func(cmd *wire.Command, carryOut func()) {
+		if !b.blind.Load() {
+			b.looker.Load().Around(cmd, carryOut)
+			return
+		}
+		carryOut()
+	}
+	b.Gate.Begin()
+	b.all.Go(func() { b.letThrough(b.ctx) })
+	return nil
+}
+
 // close ends all of a bench.
 func (b *bench) close() {
-	var shops sync.WaitGroup
-	for _, e := range b.sites {
-		if e.shop != nil {
-			shops.Go(func() { _ = e.shop.Kill() })
-		}
-	}
-	shops.Wait()
-	for _, e := range b.sites {
-		if e.wire != nil {
-			e.wire.Close()
-		}
-	}
+	b.Rig.Close()
 	b.cancel()
 	b.all.Wait()
 	for _, o := range b.orders {
-		<-o.done
+		<-o.Done()
 	}
 	if b.ledger != nil {
 		b.ledger.Close()
-	}
-	if b.store != nil {
-		_ = b.store.Redis.Close()
-	}
-	if b.redis != nil {
-		b.redis.Kill()
 	}
 }
 
@@ -191,7 +153,7 @@ func (b *bench) lookAt(locks []wire.Lock) { b.looker.Store(wire.NewLooker(b.ledg
 
 // alone does something to the server while no command is under way.
 func (b *bench) alone(do func(*redis.Client) error) (err error) {
-	b.looker.Load().Alone(func() { err = do(b.store.Redis) })
+	b.looker.Load().Alone(func() { err = do(b.Stores[0].Redis) })
 	return err
 }
 
@@ -229,40 +191,36 @@ func (b *bench) left() (n int64, err error) {
 
 // isAsNew reports whether another cell can be played on the bench: an order at each instance sells, and leaves no lock.
 func (b *bench) isAsNew() bool {
-	b.begin()
-	for at, e := range b.sites {
-		if e.isDown() {
+	b.begin(fault{})
+	for at := range b.Ends {
+		if b.isDown(at) {
 			return false
 		}
 		o := b.buy("warm-"+strconv.Itoa(at), at, history.Buy, b.Order, 0)
 		select {
-		case <-o.done:
+		case <-o.Done():
 		case <-time.After(b.patience()):
 			return false
 		}
-		if o.outcome != history.Sold {
+		if o.Op.Outcome != history.Sold {
 			return false
 		}
 	}
-	b.quiet() // a release may come after the answer
+	b.Quiet(b.ctx) // a release may come after the answer
 	states := b.looker.Load().Look()
 	return states != nil && !slices.ContainsFunc(b.passport.locks, func(l wire.Lock) bool { return l.Held(states[l.Key]) })
 }
 
-// begin begins a cell.
-func (b *bench) begin() {
-	b.begun, b.orders, b.faults, b.extra = time.Now(), nil, nil, nil
-	b.gate.Begin()
+// begin begins the cell of a fault; while the trial learns there is none.
+func (b *bench) begin(f fault) {
+	b.cell, b.orders, b.extra = b.newCell(f), nil, nil
+	b.cell.Start = time.Now()
+	for _, e := range b.Ends {
+		b.cell.Instances = append(b.cell.Instances, history.Instance{Name: e.Name, URL: e.In.URL})
+	}
+	b.Gate.Begin()
 	writes, _, err := b.ledger.Writes(b.ctx)
 	if err == nil {
 		b.before = len(writes)
-	}
-}
-
-// reach lets an instance reach its Redis, or not.
-func (b *bench) reach(at int, well bool) {
-	b.gate.Change(func() { b.sites[at].server.Down = !well })
-	if !well {
-		b.sites[at].wire.BreakClients() // what it has sent may still arrive
 	}
 }

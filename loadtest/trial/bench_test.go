@@ -38,13 +38,13 @@ func TestAShopThatDiesEndsItsCell(t *testing.T) {
 	t.Parallel()
 	trial, ctx := learned(t.Context(), t)
 	sell := func(b *bench) string {
-		<-b.send("anna", atA).done
+		<-b.send("anna", atA).Done()
 		return ""
 	}
 	dead := func(which ...int) fault {
 		return fault{name: "reply-lost 2", play: func(b *bench) string {
 			for _, at := range which {
-				assert.NoError(t, b.sites[at].shop.Kill()) // no fault is noted
+				assert.NoError(t, b.Kill(b.Ends[at])) // no fault is noted
 			}
 			return sell(b)
 		}}
@@ -128,12 +128,12 @@ func TestAnInterruptedCellEnds(t *testing.T) {
 	_, err = b.play(fault{name: "slow-work", play: func(b *bench) string {
 		anna, why := b.anna(held)
 		cancel()
-		<-anna.done
+		<-anna.Done()
 		return why
 	}})
 	require.ErrorIs(t, err, context.Canceled)
 	for _, o := range b.orders {
-		assert.Equal(t, history.Buy, o.phase, o.name)
+		assert.Equal(t, history.Buy, o.Op.Phase, o.name)
 	}
 	_, err = trial.Run(ctx, func(c *history.Cell) { assert.NotEmpty(t, c.WhyNot(), "the cell was played") })
 	assert.ErrorIs(t, err, context.Canceled)
@@ -177,7 +177,7 @@ func TestALateWriteLands(t *testing.T) {
 func TestAReleaseStaysBehindALateWriteOnItsConnection(t *testing.T) {
 	f := forge()
 	on := func(c observation, conn int) *wire.Command {
-		c.Client, c.Conn = &f.sites[atA].Client, conn
+		c.Client, c.Conn = &f.Ends[atA].Client, conn
 		return &wire.Command{Seen: c.Seen}
 	}
 	write, release := on(f.write(10), 1), on(f.del(11), 1)

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/wire"
 )
 
@@ -46,15 +47,15 @@ var hints = []struct {
 			return f.said() + ": 202 says that it was accepted, not that it sold, and it answered before it sold; a trial " +
 				"needs an answer that comes after the sale"
 		}},
-	{func(f *firstOrder) bool { return len(f.site().wire.Refused()) > 0 },
-		func(f *firstOrder) string { return strings.Join(f.site().wire.Refused(), "; ") }},
-	{func(f *firstOrder) bool { return f.site().isDown() || f.status >= 500 },
-		func(f *firstOrder) string { return f.said() + "; " + lastWords(f.site().shop.Tail()) }},
-	{func(f *firstOrder) bool { return !f.site().wire.Spoken() },
+	{func(f *firstOrder) bool { return len(f.end().Wires[0].Refused()) > 0 },
+		func(f *firstOrder) string { return strings.Join(f.end().Wires[0].Refused(), "; ") }},
+	{func(f *firstOrder) bool { return f.isDown(f.At) || f.Op.Status >= 500 },
+		func(f *firstOrder) string { return f.said() + "; " + lastWords(f.end().In.Tail()) }},
+	{func(f *firstOrder) bool { return !f.end().Wires[0].Spoken() },
 		func(f *firstOrder) string {
 			return "it sent nothing to the Redis at $REDIS_URL ({redis})" + redisOfEnvironment() + "; " + f.said()
 		}},
-	{func(f *firstOrder) bool { return f.outcome == history.Sold && !f.wrote },
+	{func(f *firstOrder) bool { return f.Op.Outcome == history.Sold && !f.wrote },
 		func(f *firstOrder) string {
 			return fmt.Sprintf("it sold without writing %s: %s; %s", f.shelf().Key, f.said(), f.whereTheStockIs())
 		}},
@@ -64,11 +65,11 @@ var hints = []struct {
 func (b *bench) problem(o *order, writes []wire.StockWrite) error {
 	f := &firstOrder{bench: b, order: o}
 	for _, w := range writes {
-		if b.sites[o.at].wire.Owns(w.From) {
+		if b.Ends[o.At].Wires[0].Owns(w.From) {
 			f.wrote, f.later = true, f.later || w.At.After(o.over)
 		}
 	}
-	if o.outcome == history.Sold && f.wrote && (o.status != http.StatusAccepted || !f.later) {
+	if o.Op.Outcome == history.Sold && f.wrote && (o.Op.Status != http.StatusAccepted || !f.later) {
 		return nil
 	}
 	for _, hint := range hints {
@@ -80,26 +81,27 @@ func (b *bench) problem(o *order, writes []wire.StockWrite) error {
 		"looks like by --sold", errShop, f.said(), f.hindrance())
 }
 
-func (f *firstOrder) site() *site { return f.sites[f.at] }
+// end is the instance that got the order.
+func (f *firstOrder) end() *rig.End { return f.Ends[f.At] }
 
-func (f *firstOrder) has(status ...int) bool { return slices.Contains(status, f.status) }
+func (f *firstOrder) has(status ...int) bool { return slices.Contains(status, f.Op.Status) }
 
 // said returns the request and its answer.
 func (f *firstOrder) said() string {
 	text := f.Order.Method + " " + f.Order.Path
 	switch {
-	case f.status == 0:
-		return text + " got " + f.detail
+	case f.Op.Status == 0:
+		return text + " got " + f.Op.Detail
 	case f.page:
-		return fmt.Sprintf("%s was answered %d with an HTML page", text, f.status)
+		return fmt.Sprintf("%s was answered %d with an HTML page", text, f.Op.Status)
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s was answered %d %s", text, f.status, history.Clip(f.detail)))
+	return strings.TrimSpace(fmt.Sprintf("%s was answered %d %s", text, f.Op.Status, history.Clip(f.Op.Detail)))
 }
 
 // tell tells the order, and what came of it to the Redis.
 func (f *firstOrder) tell() {
 	var verbs []string
-	for _, c := range f.sentBy(f.at) {
+	for _, c := range f.sentBy(f.At) {
 		verbs = append(verbs, strings.ToUpper(c.Name))
 	}
 	f.Say("the first order: " + f.said() + "; to the Redis: " + cmp.Or(strings.Join(verbs, ", "), "nothing"))
@@ -120,7 +122,7 @@ func redisOfEnvironment() string {
 
 // whereTheStockIs says where the stock may be that was sold from: where a number became smaller, or not in this Redis.
 func (f *firstOrder) whereTheStockIs() string {
-	now, err := wire.Snapshot(f.ctx, f.store.Redis)
+	now, err := wire.Snapshot(f.ctx, f.Stores[0].Redis)
 	var found []string
 	for key, state := range now {
 		before := f.passport.before[key]

@@ -48,7 +48,7 @@ func (b *bench) unset(t *trap) {
 	case t.does == schedule.ComesLate:
 		close(t.cmd.Arrive)
 	default:
-		b.gate.Decide(t.cmd, schedule.Pass)
+		b.Gate.Decide(t.cmd, schedule.Pass)
 	}
 }
 
@@ -56,12 +56,12 @@ func (b *bench) unset(t *trap) {
 func (b *bench) letThrough(ctx context.Context) {
 	for {
 		select {
-		case <-b.gate.Arrived:
+		case <-b.Gate.Arrived:
 		case <-ctx.Done():
 			return
 		}
-		for _, e := range b.sites {
-			for _, cmd := range b.gate.Of(&e.Client) {
+		for _, e := range b.Ends {
+			for _, cmd := range b.Gate.Of(&e.Client) {
 				b.decide(cmd)
 			}
 		}
@@ -76,7 +76,7 @@ func (b *bench) decide(cmd *wire.Command) {
 	}
 	if write := b.lateBefore(cmd); write != nil {
 		cmd.Arrive = make(chan struct{})
-		b.gate.Decide(cmd, schedule.ComesLate)
+		b.Gate.Decide(cmd, schedule.ComesLate)
 		go func() {
 			<-write.Done()
 			close(cmd.Arrive)
@@ -87,22 +87,22 @@ func (b *bench) decide(cmd *wire.Command) {
 		return t.at == cmd.Client.Index && (t.cmd == nil || t.always) && t.is(cmd)
 	})
 	if i < 0 {
-		b.gate.Decide(cmd, schedule.Pass)
+		b.Gate.Decide(cmd, schedule.Pass)
 		return
 	}
 	t := b.traps[i]
 	switch {
 	case t.reply:
 		cmd.Deliver = make(chan struct{})
-		b.gate.Decide(cmd, schedule.Pass)
+		b.Gate.Decide(cmd, schedule.Pass)
 		go b.holdReply(t, cmd)
 		return
 	case t.does == schedule.ComesLate:
 		cmd.Arrive = make(chan struct{})
-		b.gate.Decide(cmd, t.does)
+		b.Gate.Decide(cmd, t.does)
 	case t.does != schedule.Pass:
 		cmd.Error = t.answer
-		b.gate.Decide(cmd, t.does)
+		b.Gate.Decide(cmd, t.does)
 	}
 	t.spring(cmd)
 }

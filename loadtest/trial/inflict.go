@@ -28,7 +28,7 @@ func (b *bench) replyOf(at int, s *step) *trap {
 			if b.shape(&cmd.Seen) != s.shape {
 				return false
 			}
-			if since := b.timeline().HeldSince(b.sites[at].Name); since != taken {
+			if since := b.timeline().HeldSince(b.Ends[at].Name); since != taken {
 				taken, came = since, 0
 			}
 			if early && (!taken.Known() || taken <= now) {
@@ -77,13 +77,13 @@ func (b *bench) bertUntil(name string, at int, atMost time.Duration, happened <-
 	for n := 1; ; n++ {
 		o = b.send(nth(name, n), at)
 		select {
-		case <-o.done:
+		case <-o.Done():
 		case <-happened:
 			return o
 		case <-late:
 			return o
 		}
-		if o.outcome == history.Sold {
+		if o.Op.Outcome == history.Sold {
 			return o
 		}
 		select {
@@ -114,15 +114,14 @@ func (b *bench) caught(t *trap, o *order) string {
 // wait waits until an order has ended, or for so long.
 func wait(o *order, atMost time.Duration) {
 	select {
-	case <-o.done:
+	case <-o.Done():
 	case <-time.After(atMost):
 	}
 }
 
 // note records a fault of an order since then.
 func (b *bench) note(o *order, since time.Time, kind history.FaultKind, format string, args ...any) {
-	b.faults = append(b.faults, history.Fault{Order: b.Product + "-" + o.name, Instance: b.sites[o.at].Name,
-		Text: fmt.Sprintf(format, args...), Kind: kind, At: b.since(since), End: b.since(time.Now())})
+	o.Note(b.cell, history.Fault{Kind: kind, Text: fmt.Sprintf(format, args...)}, since, time.Now())
 }
 
 const (
@@ -138,7 +137,7 @@ func crowdAt(instances int) func(*bench) string {
 	return func(b *bench) string {
 		b.blind.Store(!b.passport.readBack)
 		defer b.blind.Store(false)
-		b.gate.OpenAll()
+		b.Gate.OpenAll()
 		var all sync.WaitGroup
 		var mu sync.Mutex
 		until := time.Now().Add(crowdPatient)
@@ -147,16 +146,16 @@ func crowdAt(instances int) func(*bench) string {
 				all.Go(func() {
 					for n := w; n < crowdOrders && time.Now().Before(until); n += crowdAtOnce {
 						mu.Lock()
-						o := b.send(fmt.Sprintf("%s-%d", b.sites[at].Name, n+1), at)
+						o := b.send(fmt.Sprintf("%s-%d", b.Ends[at].Name, n+1), at)
 						mu.Unlock()
-						<-o.done
+						<-o.Done()
 					}
 				})
 			}
 		}
 		all.Wait()
-		b.quiet()
-		b.gate.Close()
+		b.Quiet(b.ctx)
+		b.Gate.Close()
 		return ""
 	}
 }
@@ -167,9 +166,9 @@ func slowWork(b *bench) string {
 	anna := b.buy("anna", atA, history.Buy, *b.Slow, work)
 	time.Sleep(b.passport.Lease() / 4)
 	bert := b.send("bert", atB)
-	<-anna.done
-	b.note(anna, anna.sent, "", "working %s under a lease of %s", work, b.passport.Lease())
-	<-bert.done
+	<-anna.Done()
+	b.note(anna, anna.Sent, "", "working %s under a lease of %s", work, b.passport.Lease())
+	<-bert.Done()
 	return ""
 }
 
@@ -224,7 +223,7 @@ func errorReply(k int) func(*bench) string {
 			return why
 		}
 		b.note(anna, time.Now(), "", "command %d answered %s", k+1, codeOf(answer))
-		<-anna.done
+		<-anna.Done()
 		b.sellAt(atB, "bert", history.Buy, endOf(anna, b.byOrder()[anna]))
 		return ""
 	}
@@ -235,7 +234,7 @@ func renewalsLost(b *bench) string {
 	p := b.passport
 	lose := b.set(&trap{at: atA, does: schedule.LostRequest, always: true, is: func(cmd *wire.Command) bool {
 		shape := b.shape(&cmd.Seen) // a renewal may be the same command as the acquire
-		return p.renewals[shape] && (!p.acquires[shape] || b.timeline().HeldSince(b.sites[atA].Name).Known())
+		return p.renewals[shape] && (!p.acquires[shape] || b.timeline().HeldSince(b.Ends[atA].Name).Known())
 	}})
 	anna, why := b.anna(b.replyOf(atA, p.beforeWrite()))
 	if why != "" {
@@ -253,7 +252,7 @@ func renewalsLost(b *bench) string {
 // settle waits for what a shop does for a customer who has hung up: it may still buy for her.
 func (b *bench) settle(o *order) {
 	for until := time.Now().Add(b.passport.Takes + margin); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
-		if b.sites[o.at].isDown() {
+		if b.isDown(o.At) {
 			return
 		}
 		if slices.ContainsFunc(b.byOrder()[o], func(c observation) bool { return c.did((*history.Command).Releases) }) {
@@ -304,8 +303,8 @@ func (b *bench) restart() error {
 		}
 		return errors.Join(err, to.ScriptFlush(b.ctx).Err())
 	})
-	for _, e := range b.sites {
-		e.wire.Break()
+	for _, e := range b.Ends {
+		e.Wires[0].Break()
 	}
 	return err
 }

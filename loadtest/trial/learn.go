@@ -49,11 +49,11 @@ func (b *bench) unknownFirst(err error) error {
 		return err
 	}
 	name := ""
-	b.gate.Each(func(cmd *wire.Command) { name = cmp.Or(name, b.ledger.Unknown(&cmd.Seen)) })
+	b.Gate.Each(func(cmd *wire.Command) { name = cmp.Or(name, b.ledger.Unknown(&cmd.Seen)) })
 	if name == "" {
 		return err
 	}
-	version := b.store.Redis.InfoMap(b.ctx, "server").Item("Server", "redis_version")
+	version := b.Stores[0].Redis.InfoMap(b.ctx, "server").Item("Server", "redis_version")
 	rest := strings.TrimPrefix(err.Error(), errShop.Error()+": ")
 	return fmt.Errorf("%w: it sends %s, which the trial's Redis %s does not know: put a newer redis-server on the "+
 		"PATH; %s", errShop, history.Clip(name), version, rest)
@@ -62,16 +62,16 @@ func (b *bench) unknownFirst(err error) error {
 // firstSales buys one unit at each instance, and returns the keys besides the stock that were written. It fails if the
 // shop is none that can be tried.
 func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
-	b.begin()
-	for at := range b.sites {
+	b.begin(fault{})
+	for at := range b.Ends {
 		o := b.firstAt(at)
-		if b.quiet(); at == atA {
+		if b.Quiet(b.ctx); at == atA {
 			(&firstOrder{bench: b, order: o}).tell()
 		}
 		if _, written, err = b.writesOf(o); err != nil {
 			return nil, err
 		}
-		b.passport.Takes = o.over.Sub(o.sent) // the first may have to connect
+		b.passport.Takes = o.over.Sub(o.Sent) // the first may have to connect
 	}
 	b.passport.scripts = b.ledger.Scripts()
 	if b.shelf().Field == "" {
@@ -84,7 +84,7 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 func (b *bench) firstAt(at int) *order {
 	for begun := time.Now(); ; time.Sleep(500 * time.Millisecond) {
 		o := b.buy("first-"+strconv.Itoa(at), at, history.Buy, b.Order, 0)
-		if <-o.done; o.status != http.StatusServiceUnavailable || time.Since(begun) > b.Within || b.ctx.Err() != nil {
+		if <-o.Done(); o.Op.Status != http.StatusServiceUnavailable || time.Since(begun) > b.Within || b.ctx.Err() != nil {
 			return o
 		}
 		b.Say(fmt.Sprintf("503: asking again for %s…", b.Within))
@@ -94,8 +94,8 @@ func (b *bench) firstAt(at int) *order {
 // writesOf waits until a plain order is over, and returns the writes of the stock in the cell, and all keys that were
 // written. It fails if the order shows that the shop cannot be tried.
 func (b *bench) writesOf(o *order) (writes []wire.StockWrite, keys map[wire.Key]time.Time, err error) {
-	<-o.done
-	b.quiet()
+	<-o.Done()
+	b.Quiet(b.ctx)
 	if writes, keys, err = b.ledger.Writes(b.ctx); err != nil {
 		return nil, nil, err
 	}
@@ -113,7 +113,7 @@ type sale struct {
 
 // plainSales buys one unit at a, one at b, and another at a.
 func (b *bench) plainSales() (sales []*sale, err error) {
-	b.begin()
+	b.begin(fault{})
 	p := b.passport
 	_, known, err := b.ledger.Writes(b.ctx)
 	if err != nil {
@@ -125,7 +125,7 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 		if err != nil {
 			return nil, err
 		}
-		p.Takes = min(p.Takes, o.over.Sub(o.sent))
+		p.Takes = min(p.Takes, o.over.Sub(o.Sent))
 		s := &sale{commands: b.byOrder()[o], looker: b.looker.Load()}
 		for _, w := range writes {
 			p.LockFree, p.readBack = p.LockFree || w.Counts, p.readBack || w.ReadBack
@@ -335,7 +335,7 @@ func (b *bench) holdOne() (again bool, err error) {
 		p.Waiting = "are none"
 		return false, nil
 	}
-	b.begin()
+	b.begin(fault{})
 	if err := b.put(onShelf); err != nil {
 		return false, err
 	}
@@ -350,19 +350,19 @@ func (b *bench) holdOne() (again bool, err error) {
 	}
 	bert := b.send("bert", atB)
 	limit := min(p.Lease(), 10*time.Second) + time.Second
-	for time.Since(begun) < limit && !isClosed(anna.done) && !b.sentAgain(held.cmd) {
+	for time.Since(begun) < limit && !anna.HasEnded() && !b.sentAgain(held.cmd) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if took := time.Since(begun); took < limit {
 		p.Patience, p.Resends = took, b.sentAgain(held.cmd)
 	}
 	b.unset(held)
-	<-anna.done
+	<-anna.Done()
 	record := b.byOrder()
 	b.watchRenewals(held.cmd, record[anna])
 	b.watchWaiter(bert, record[bert])
-	<-bert.done
-	b.quiet()
+	<-bert.Done()
+	b.Quiet(b.ctx)
 	if i := slices.IndexFunc(record[bert], writesStock); i >= 0 && b.wasLetIn(bert, record[bert][i].Sent, begun) {
 		p.setLocks(nil)
 		p.Waiting = "are none"
@@ -376,7 +376,7 @@ func (b *bench) holdOne() (again bool, err error) {
 
 // strayed says why an order did not come to the command that the plain ones before it sent.
 func (b *bench) strayed(o *order) error {
-	if o.outcome != history.Sold {
+	if o.Op.Outcome != history.Sold {
 		return b.problem(o, nil)
 	}
 	return fmt.Errorf("%w: an order sent other commands than the one before", errShop)
@@ -385,7 +385,7 @@ func (b *bench) strayed(o *order) error {
 // wasLetIn reports whether an order wrote the stock at once, although another one held what was taken for the lock: it
 // is none, then.
 func (b *bench) wasLetIn(o *order, wrote, held time.Time) bool {
-	return wrote.Sub(o.sent) < b.soon() && wrote.Sub(held) < b.passport.Lease()
+	return wrote.Sub(o.Sent) < b.soon() && wrote.Sub(held) < b.passport.Lease()
 }
 
 // lookAtHeld looks at the lock while an order has it.
@@ -442,10 +442,10 @@ func (b *bench) watchSlow() {
 	if p.slow = b.Slow != nil; !p.slow || p.Every > 0 {
 		return
 	}
-	b.begin()
+	b.begin(fault{})
 	slow := b.buy("slow", atA, history.Buy, *b.Slow, p.Lease()*3/2)
-	<-slow.done
-	b.quiet()
+	<-slow.Done()
+	b.Quiet(b.ctx)
 	commands := b.byOrder()[slow]
 	took := tookAt(commands)
 	for _, d := range effectsOf(commands) {
@@ -458,7 +458,7 @@ func (b *bench) watchSlow() {
 
 // sentAgain reports whether the client of a command has sent it once more.
 func (b *bench) sentAgain(held *wire.Command) (again bool) {
-	b.gate.Each(func(cmd *wire.Command) {
+	b.Gate.Each(func(cmd *wire.Command) {
 		again = again || cmd != held && cmd.Client == held.Client && cmd.Came.After(held.Sent) &&
 			cmd.Conn != held.Conn && slices.Equal(cmd.Args, held.Args)
 	})
@@ -506,7 +506,7 @@ func (b *bench) watchWaiter(o *order, commands []observation) {
 		p.Waiting = "are woken by a message"
 	case blocks != "":
 		p.Waiting = "block in " + blocks
-	case wokenBetween(tries, b.sites[o.at].wire.Invalidations()):
+	case wokenBetween(tries, b.Ends[o.At].Wires[0].Invalidations()):
 		p.Waiting = "are woken by an invalidation (client tracking)"
 	case len(tries) > 2:
 		var gaps []time.Duration
@@ -515,7 +515,7 @@ func (b *bench) watchWaiter(o *order, commands []observation) {
 		}
 		slices.Sort(gaps)
 		p.Waiting = "poll every " + gaps[len(gaps)/2].Round(time.Millisecond).String()
-	case isClosed(o.done) && o.ended.Sub(o.sent) < 300*time.Millisecond:
+	case o.HasEnded() && o.ended.Sub(o.Sent) < 300*time.Millisecond:
 		p.Waiting = "do not wait"
 	default:
 		p.Waiting = "wait in a way that shows no commands"

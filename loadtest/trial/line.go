@@ -72,7 +72,7 @@ func playLine(line schedule.Line) func(*bench) string {
 func (p *player) take(m schedule.Move) {
 	c := &p.customers[max(0, m.Who)]
 	if c.order != nil && m.Verb == "" {
-		m.At = c.at
+		m.At = c.At
 	}
 	switch {
 	case m.Verb != "":
@@ -134,7 +134,7 @@ func (p *player) goTo(m schedule.Move, c *customer) {
 func (t *trap) springs(o *order, atMost time.Duration) bool {
 	select {
 	case <-t.sprung:
-	case <-o.done:
+	case <-o.Done():
 		select {
 		case <-t.sprung:
 		case <-time.After(aMoment):
@@ -214,7 +214,7 @@ func (p *player) end(m schedule.Move, c *customer) {
 		wait(c.order, p.moment())
 		return
 	}
-	if <-c.done; c.left {
+	if <-c.Done(); c.left {
 		p.settle(c.order)
 	}
 }
@@ -225,7 +225,7 @@ func (p *player) waits(m schedule.Move, c *customer) {
 	if c.order == nil {
 		p.send(m, c)
 	}
-	if wait(c.order, 300*time.Millisecond); isClosed(c.done) {
+	if wait(c.order, 300*time.Millisecond); c.HasEnded() {
 		p.why = people[m.Who] + " was answered at once: orders do not wait"
 	}
 }
@@ -233,7 +233,7 @@ func (p *player) waits(m schedule.Move, c *customer) {
 // tryForAMoment has a new order come, unless another one is at work at its instance.
 func (p *player) tryForAMoment(m schedule.Move, c *customer) {
 	for i := range p.customers {
-		if o := &p.customers[i]; o.order != nil && o.at == m.At && !isClosed(o.done) && len(o.holds) == 0 {
+		if o := &p.customers[i]; o.order != nil && o.At == m.At && !o.HasEnded() && len(o.holds) == 0 {
 			return
 		}
 	}
@@ -288,7 +288,7 @@ func (p *player) toInstance(verb string, at int) error {
 	switch verb {
 	case "stop":
 		p.stopped[at] = now
-		return p.sites[at].shop.Stop()
+		return p.Ends[at].In.Stop()
 	case "continue":
 		return p.goOn(at)
 	case "crash":
@@ -296,11 +296,11 @@ func (p *player) toInstance(verb string, at int) error {
 	case "cut":
 		p.cut[at] = now
 		p.each(func(_ int, h *hold) { h.apart = h.apart || h.at == at })
-		p.reach(at, false)
+		p.CutOff(p.Ends[at])
 	case "join":
 		p.noteAt(at, p.cut[at], "", "cut off from the Redis for %s", round(time.Since(p.cut[at])))
 		p.cut[at] = time.Time{}
-		p.reach(at, true)
+		p.Rejoin(p.Ends[at])
 	case "drop":
 		p.unheard = p.set(&trap{at: at, does: schedule.Refuse, always: true,
 			is: func(cmd *wire.Command) bool { return cmd.Message }})
@@ -312,7 +312,7 @@ func (p *player) toInstance(verb string, at int) error {
 func (p *player) toOrder(verb string, c *customer) {
 	if verb == "give-up" {
 		p.note(c.order, time.Now(), "", "hung up while it %s", either(len(c.holds) > 0, "worked", "waited"))
-		c.hang()
+		c.HangUp()
 		time.Sleep(200 * time.Millisecond)
 		return
 	}
@@ -327,14 +327,14 @@ func (p *player) toOrder(verb string, c *customer) {
 		h.cmd.Arrive = make(chan struct{})
 		p.decideHeld(h, schedule.ComesLate)
 		for on := false; !on; time.Sleep(time.Millisecond) { // a server that is down now would refuse it still
-			p.gate.Change(func() { on = h.cmd.Decision != schedule.Fail })
+			p.Gate.Change(func() { on = h.cmd.Decision != schedule.Fail })
 		}
 		return
 	case "arrive":
 		p.note(c.order, h.since, "", "its %s under way for %s", h.name, round(time.Since(h.since)))
 		p.land(h.trap)
 		if !h.apart {
-			p.sites[c.at].wire.Break() // its caller waits no longer
+			p.Ends[c.At].Wires[0].Break() // its caller waits no longer
 		}
 	case "lose-request":
 		p.note(c.order, time.Now(), "", "its %s lost", h.name)
@@ -352,7 +352,7 @@ func (p *player) decideHeld(h *hold, d schedule.Decision) {
 	p.trapsMu.Lock()
 	defer p.trapsMu.Unlock()
 	h.does = d
-	p.gate.Decide(h.cmd, d)
+	p.Gate.Decide(h.cmd, d)
 }
 
 // letGo lets an order go on that is held. If that was the fault, it is noted.
@@ -363,7 +363,7 @@ func (p *player) letGo(c *customer) {
 			late = append(late, h)
 			continue
 		}
-		if h.fault && len(p.faults) == 0 {
+		if h.fault && len(p.cell.Faults) == 0 {
 			p.note(c.order, h.since, "", "%sits %s held for %s", either(h.reply, "the reply to ", ""), h.name,
 				round(time.Since(h.since)))
 		}
@@ -384,7 +384,7 @@ func (p *player) each(do func(who int, h *hold)) {
 // isUnder reports whether another order is held under a lock that must not end.
 func (p *player) isUnder(who int) (under bool) {
 	p.each(func(of int, h *hold) {
-		under = under || of != who && h.reply && !h.over && !isClosed(p.customers[of].done)
+		under = under || of != who && h.reply && !h.over && !p.customers[of].HasEnded()
 	})
 	return under
 }
@@ -392,7 +392,7 @@ func (p *player) isUnder(who int) (under bool) {
 // othersOpen reports whether another order is under way.
 func (p *player) othersOpen(who int) bool {
 	for i := range p.customers {
-		if o := p.customers[i].order; o != nil && i != who && !isClosed(o.done) {
+		if o := p.customers[i].order; o != nil && i != who && !o.HasEnded() {
 			return true
 		}
 	}
@@ -456,7 +456,7 @@ func (p *player) holder() (at int) {
 // orderAt returns the order at an instance that is under way, or else its last one; nil if there was none.
 func (p *player) orderAt(at int) (last *order) {
 	for _, o := range p.orders {
-		if o.at == at && (last == nil || isClosed(last.done)) {
+		if o.At == at && (last == nil || last.HasEnded()) {
 			last = o
 		}
 	}
@@ -467,7 +467,7 @@ func (p *player) orderAt(at int) (last *order) {
 func (p *player) noteAt(at int, since time.Time, kind history.FaultKind, format string, args ...any) {
 	o := p.orderAt(at)
 	if o == nil {
-		o = &order{at: at}
+		o = p.newOrder("", at, history.Buy)
 	}
 	p.note(o, since, kind, format, args...)
 }
@@ -536,25 +536,25 @@ func (p *player) giveBack() error {
 		Lease: &history.Lease{AcquiredAt: taken, ReleasedAt: p.since(freed)}}
 	for _, key := range p.passport.Locks {
 		ours.Trace = append(ours.Trace,
-			history.Command{Node: p.store.Host, Cmd: "restore", Key: key, Reply: "OK", At: since, End: taken,
+			history.Command{Node: p.Stores[0].Host, Cmd: "restore", Key: key, Reply: "OK", At: since, End: taken,
 				Source: history.Looked, Effect: history.EffectAcquired | history.Endless},
-			history.Command{Node: p.store.Host, Cmd: "del", Key: key, Reply: "1", At: p.since(freed),
+			history.Command{Node: p.Stores[0].Host, Cmd: "del", Key: key, Reply: "1", At: p.since(freed),
 				End: p.since(time.Now()), Source: history.Looked, Effect: history.EffectReleased})
 	}
 	p.extra = append(p.extra, ours)
-	p.noteAt(atA, p.begun.Add(time.Duration(taken)), "", "refused the lock, which somebody keeps")
+	p.noteAt(atA, p.cell.Start.Add(time.Duration(taken)), "", "refused the lock, which somebody keeps")
 	return nil
 }
 
 // crash kills an instance.
 func (p *player) crash(at int) error {
 	p.noteAt(at, time.Now(), history.FaultKill, "killed")
-	if err := p.sites[at].shop.Kill(); err != nil {
+	if err := p.Kill(p.Ends[at]); err != nil {
 		return err
 	}
 	for _, o := range p.orders {
-		if o.at == at {
-			<-o.done
+		if o.At == at {
+			<-o.Done()
 		}
 	}
 	return nil
@@ -570,13 +570,13 @@ func (p *player) goOn(at int) error {
 	}
 	p.noteAt(at, since, history.FaultStop, "stopped %s", round(time.Since(since)))
 	for i := range p.customers {
-		if c := &p.customers[i]; c.order != nil && c.at == at {
+		if c := &p.customers[i]; c.order != nil && c.At == at {
 			p.letGo(c)
 		}
 	}
 	time.Sleep(20 * time.Millisecond) // until the reply is there
 	p.stopped[at] = time.Time{}
-	return p.sites[at].shop.Continue()
+	return p.Ends[at].In.Continue()
 }
 
 // finish ends a line.

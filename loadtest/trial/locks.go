@@ -16,7 +16,7 @@ import (
 // learnLocks finds out which keys make the lock, and how it is taken and released.
 func (b *bench) learnLocks() (err error) {
 	p := b.passport
-	if p.before, err = wire.Snapshot(b.ctx, b.store.Redis); err != nil {
+	if p.before, err = wire.Snapshot(b.ctx, b.Stores[0].Redis); err != nil {
 		return err
 	}
 	written, err := b.firstSales()
@@ -67,7 +67,7 @@ func (b *bench) describeAnew() error {
 // atRest returns the keys that were written, with their states while no order is under way. One that only its TTL will
 // remove is not at rest yet.
 func (b *bench) atRest(written map[wire.Key]time.Time) (keys []wire.Lock, err error) {
-	now, err := wire.Snapshot(b.ctx, b.store.Redis)
+	now, err := wire.Snapshot(b.ctx, b.Stores[0].Redis)
 	for key := range written {
 		rest, is := now[key]
 		if _, was := b.passport.before[key]; !is || !was && !rest.Ends.IsZero() {
@@ -168,7 +168,7 @@ func (p *Passport) setLocks(locks []wire.Lock) {
 // madeAndRemoved reports whether one of these keys was not known, and an order made it before its last write of the
 // stock and removed it. Then all are known.
 func (b *bench) madeAndRemoved(known, keys map[wire.Key]time.Time, writes []wire.StockWrite) (yes bool, err error) {
-	now, err := wire.Snapshot(b.ctx, b.store.Redis)
+	now, err := wire.Snapshot(b.ctx, b.Stores[0].Redis)
 	if err != nil {
 		return false, err
 	}
@@ -259,14 +259,14 @@ func (b *bench) dropsIdle() (dropped bool, err error) {
 	if !several || hold == nil || p.Early {
 		return false, nil
 	}
-	b.begin()
+	b.begin(fault{})
 	trap := b.replyOf(atA, hold)
 	anna, why := b.anna(trap)
 	if why == "" {
 		err = b.lookAtHeld(b.byOrder()[anna])
 	}
 	b.unset(trap)
-	<-anna.done
+	<-anna.Done()
 	if err != nil || why != "" || !b.keepsOut(p.locks) { // the end of the lock may be in its value
 		return false, err
 	}
@@ -311,7 +311,7 @@ func (b *bench) keepsOut(locks []wire.Lock) bool {
 	for _, l := range locks {
 		held[l.Key] = b.passport.held[l.Key]
 	}
-	b.begin()
+	b.begin(fault{})
 	if b.put(onShelf) != nil || b.putLocks(held) != nil {
 		return false
 	}
@@ -321,8 +321,8 @@ func (b *bench) keepsOut(locks []wire.Lock) bool {
 	if b.remove() != nil {
 		return false
 	}
-	<-bert.done
-	b.quiet()
+	<-bert.Done()
+	b.Quiet(b.ctx)
 	return kept
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
 )
 
 // A Request is how a unit is ordered: POST /buy {"sku":"{product}"}. In its path and body {product} is the product,
@@ -38,25 +39,26 @@ const (
 	mostOfBody = 64 << 10
 )
 
-// An order is one unit that somebody buys.
+// An order is one unit that somebody buys. When it has ended, the rest is known, and its Op tells what it was answered.
 type order struct {
-	name  string
-	at    int // the number of the instance
-	phase history.Phase
-	sent  time.Time
-	hang  context.CancelFunc // the customer hangs up
-	done  chan struct{}      // closed when it has ended; then the rest is known
+	*rig.InFlight
+	name string
 
 	over    time.Time // when it ended, with an answer or without
 	blocked span      // while a reply to it is known to be held: it sends nothing then but renewals
 	ended   time.Time // when it was answered; zero: it was not
-	status  int
-	outcome history.Outcome
-	detail  string
-	page    bool // the answer is HTML
-	left    bool // its customer hung up, or waited no longer: the instance may still work for it
-	waited  bool // it was not answered for as long as an order may take
-	fresh   bool // it shows whether an order gets through after the fault
+	page    bool      // the answer is HTML
+	left    bool      // its customer hung up, or waited no longer: the instance may still work for it
+	waited  bool      // it was not answered for as long as an order may take
+	fresh   bool      // it shows whether an order gets through after the fault
+}
+
+// newOrder returns an order that has not been sent.
+func (t *Trial) newOrder(name string, at int, phase history.Phase) *order {
+	id := t.Product + "-" + name
+	o := &order{InFlight: rig.NewInFlight(id, at), name: name}
+	o.Op = history.Op{Order: id, Phase: phase, Quantity: 1}
+	return o
 }
 
 // httpTime is how long an order may take. It covers the lease, or an instance would still work for the order before
@@ -70,34 +72,35 @@ func (s span) has(t time.Time) bool { return t.After(s.from) && t.Before(s.to) }
 
 // buy sends an order.
 func (b *bench) buy(name string, at int, phase history.Phase, how Request, work time.Duration) *order {
-	ctx, cancel := context.WithTimeout(b.ctx, b.httpTime())
-	o := &order{name: name, at: at, phase: phase, hang: cancel, done: make(chan struct{}), sent: time.Now()}
+	o, atMost := b.newOrder(name, at, phase), b.httpTime()
 	b.orders = append(b.orders, o)
 	ms := strconv.FormatInt(work.Milliseconds(), 10)
 	fill := strings.NewReplacer("{product}", b.Product, "{order}", name, "{ms}", ms)
-	url := "http://" + b.sites[at].shop.Addr() + fill.Replace(how.Path)
-	go func() {
+	url := b.Ends[at].In.URL + fill.Replace(how.Path)
+	o.Send(b.ctx, func(ctx context.Context) history.Op {
+		ctx, cancel := context.WithTimeout(ctx, atMost)
 		defer cancel()
-		o.ask(ctx, b.client, url, how.Method, fill.Replace(how.Body), b.Sold)
-	}()
+		return o.ask(ctx, b.client, url, how.Method, fill.Replace(how.Body), b.Sold)
+	})
 	return o
 }
 
 // ask sends the request, and notes when it has ended, and whether its customer left before.
-func (o *order) ask(ctx context.Context, with *http.Client, url, method, body string, sold *regexp.Regexp) {
-	defer close(o.done)
+func (o *order) ask(ctx context.Context, with *http.Client, url, method, body string, sold *regexp.Regexp) history.Op {
 	o.send(ctx, with, url, method, body, sold)
 	o.over = time.Now()
 	o.left = o.ended.IsZero() && ctx.Err() != nil
 	o.waited = o.left && errors.Is(ctx.Err(), context.DeadlineExceeded)
+	return o.Op
 }
 
 // send sends the request, and notes what became of it.
 func (o *order) send(ctx context.Context, with *http.Client, url, method, body string, sold *regexp.Regexp) {
-	o.outcome = history.Unknown
+	op := &o.Op
+	op.Outcome = history.Unknown
 	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewBufferString(body))
 	if err != nil {
-		o.outcome, o.detail = history.NotSent, err.Error()
+		op.Outcome, op.Detail = history.NotSent, err.Error()
 		return
 	}
 	if strings.HasPrefix(body, "{") || strings.HasPrefix(body, "[") {
@@ -107,24 +110,24 @@ func (o *order) send(ctx context.Context, with *http.Client, url, method, body s
 	}
 	answer, err := with.Do(r)
 	if err != nil {
-		o.detail = "no answer: " + err.Error()
+		op.Detail = "no answer: " + err.Error()
 		if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
-			o.outcome, o.ended, o.detail = history.NotSold, time.Now(), "nobody listens"
+			op.Outcome, o.ended, op.Detail = history.NotSold, time.Now(), "nobody listens"
 		}
 		return
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, mostOfBody))
 	if err != nil {
-		o.detail = "half an answer: " + err.Error()
+		op.Detail = "half an answer: " + err.Error()
 		return
 	}
-	o.ended, o.status, o.detail = time.Now(), answer.StatusCode, history.Clip(strings.TrimSpace(string(text)))
+	o.ended, op.Status, op.Detail = time.Now(), answer.StatusCode, history.Clip(strings.TrimSpace(string(text)))
 	o.page = strings.HasPrefix(answer.Header.Get("Content-Type"), "text/html")
 	switch class := answer.StatusCode / 100; {
 	case class == 2 && (sold == nil || sold.Match(text)):
-		o.outcome = history.Sold
+		op.Outcome = history.Sold
 	case class == 2, class == 4:
-		o.outcome = history.Busy
+		op.Outcome = history.Busy
 	}
 }

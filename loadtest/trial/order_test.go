@@ -51,7 +51,7 @@ func answer(t *testing.T, sold *regexp.Regexp, with http.HandlerFunc) *order {
 	t.Helper()
 	shop := httptest.NewServer(with)
 	defer shop.Close()
-	o := &order{}
+	o := (&Trial{}).newOrder("", atA, history.Buy)
 	o.send(t.Context(), shop.Client(), shop.URL, "POST", "", sold)
 	return o
 }
@@ -75,8 +75,8 @@ func TestOutcomesOfAnswers(t *testing.T) {
 			w.WriteHeader(one.status)
 			_, _ = w.Write([]byte(one.body))
 		})
-		assert.Equal(t, one.want, o.outcome, "%d %s", one.status, one.body)
-		assert.Equal(t, one.status, o.status)
+		assert.Equal(t, one.want, o.Op.Outcome, "%d %s", one.status, one.body)
+		assert.Equal(t, one.status, o.Op.Status)
 		assert.False(t, o.ended.IsZero())
 	}
 	page := answer(t, nil, func(w http.ResponseWriter, _ *http.Request) {
@@ -87,15 +87,15 @@ func TestOutcomesOfAnswers(t *testing.T) {
 		w.Header().Set("Content-Length", "100")
 		_, _ = w.Write([]byte("half"))
 	})
-	assert.Equal(t, history.Unknown, half.outcome)
-	assert.Zero(t, half.status)
+	assert.Equal(t, history.Unknown, half.Op.Outcome)
+	assert.Zero(t, half.Op.Status)
 	silent := answer(t, nil, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-	assert.Equal(t, history.Unknown, silent.outcome)
+	assert.Equal(t, history.Unknown, silent.Op.Outcome)
 	assert.True(t, silent.ended.IsZero())
-	nobody := &order{}
+	nobody := (&Trial{}).newOrder("", atA, history.Buy)
 	nobody.send(t.Context(), &http.Client{Timeout: time.Minute}, "http://127.0.0.1:1", "POST", "", nil)
-	assert.Equal(t, history.NotSold, nobody.outcome)
-	assert.Equal(t, "nobody listens", nobody.detail)
+	assert.Equal(t, history.NotSold, nobody.Op.Outcome)
+	assert.Equal(t, "nobody listens", nobody.Op.Detail)
 }
 
 // An order may take as long as the lease lasts, or its instance would still work for it when the next one comes.
@@ -115,20 +115,20 @@ func TestOrdersWhoseCustomersLeave(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer shop.Close()
-	o := &order{done: make(chan struct{})}
-	ctx, hang := context.WithCancel(t.Context())
-	go o.ask(ctx, shop.Client(), shop.URL, "POST", "", nil)
-	<-asked
-	hang()
-	<-o.done
+	send := func(ctx context.Context) *order {
+		o := (&Trial{}).newOrder("", atA, history.Buy)
+		o.Send(ctx, func(ctx context.Context) history.Op { return o.ask(ctx, shop.Client(), shop.URL, "POST", "", nil) })
+		<-asked
+		return o
+	}
+	o := send(t.Context())
+	o.HangUp()
 	assert.True(t, o.left)
 	assert.False(t, o.waited)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	o = &order{done: make(chan struct{})}
-	go o.ask(ctx, shop.Client(), shop.URL, "POST", "", nil)
-	<-asked
-	<-o.done
+	o = send(ctx)
+	<-o.Done()
 	assert.True(t, o.left)
 	assert.True(t, o.waited)
 }

@@ -11,13 +11,13 @@ import (
 
 // play plays a cell: the fault, then a fresh order at each instance that is up.
 func (b *bench) play(f fault) (*history.Cell, error) {
-	b.begin()
-	b.initial = onShelf
+	b.begin(f)
+	b.cell.Initial = onShelf
 	crowd := f.parsed().Crowd()
 	if crowd > 0 {
-		b.initial = crowdShelf * int64(crowd)
+		b.cell.Initial = crowdShelf * int64(crowd)
 	}
-	if err := b.put(b.initial); err != nil {
+	if err := b.put(b.cell.Initial); err != nil {
 		return nil, err
 	}
 	if f.play == nil {
@@ -29,16 +29,13 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 		return nil, context.Cause(b.ctx)
 	}
 	for _, o := range b.orders {
-		<-o.done
+		<-o.Done()
 	}
-	b.quiet()
-	cell, err := b.cell(f)
-	if err != nil {
+	b.Quiet(b.ctx)
+	if err := b.complete(crowd > 0); err != nil {
 		return nil, err
 	}
-	if err := b.complete(cell, f); err != nil {
-		return nil, err
-	}
+	cell := b.cell
 	if why == "" {
 		why = cause.WhyInconclusive(cell)
 	}
@@ -59,9 +56,9 @@ func (b *bench) heal() {
 	for _, t := range traps {
 		b.unset(t)
 	}
-	for at := range b.sites {
-		b.reach(at, true)
-		_ = b.sites[at].shop.Continue()
+	for at := range b.Ends {
+		b.Rejoin(b.Ends[at])
+		_ = b.Ends[at].In.Continue()
 	}
 }
 
@@ -115,8 +112,8 @@ func (b *bench) freshAt(at int, since time.Time) (own []*order, stuck bool) {
 		return own, true
 	}
 	turn = later(turn, time.Now().Add(-b.passport.Lease())) // one that is sent now has the margin at least
-	fresh, through := b.sellAt(at, "fresh-"+b.sites[at].Name, history.Probe, turn)
-	if b.sites[at].isDown() {
+	fresh, through := b.sellAt(at, "fresh-"+b.Ends[at].Name, history.Probe, turn)
+	if b.isDown(at) {
 		return nil, false
 	}
 	return append(own, fresh...), !through
@@ -131,13 +128,13 @@ func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]observati
 	stillTaken := func(d effect) bool { return d.Acquires() && !d.took() && d.Sent.After(since.Add(b.patience())) }
 	turn = since
 	for _, o := range b.orders {
-		switch sold := o.outcome == history.Sold; {
-		case o.phase != history.Buy:
-		case sold && o.at == at && o.sent.Before(since) && slices.ContainsFunc(effectsOf(record[o]), stillTaken):
+		switch sold := o.Op.Outcome == history.Sold; {
+		case o.Op.Phase != history.Buy:
+		case sold && o.At == at && o.Sent.Before(since) && slices.ContainsFunc(effectsOf(record[o]), stillTaken):
 			return []*order{o}, turn, true
 		case sold && o.over.After(turn):
 			turn, own = o.over, nil
-		case o.at == at && !o.sent.Before(since):
+		case o.At == at && !o.Sent.Before(since):
 			own = append(own, o)
 		}
 	}
@@ -149,16 +146,15 @@ func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]observati
 func (b *bench) sellAt(at int, name string, phase history.Phase, since time.Time) (own []*order, through bool) {
 	for ; ; time.Sleep(50 * time.Millisecond) {
 		left := b.patience() - time.Since(since)
-		if left < 0 || b.sites[at].isDown() || b.ctx.Err() != nil {
+		if left < 0 || b.isDown(at) || b.ctx.Err() != nil {
 			return own, false
 		}
 		o := b.buy(nth(name, len(own)+1), at, phase, b.Order, 0)
 		own = append(own, o)
 		wait(o, left+500*time.Millisecond)
-		if isClosed(o.done) && o.outcome == history.Sold {
+		if o.HasEnded() && o.Op.Outcome == history.Sold {
 			return own, true
 		}
-		o.hang()
-		<-o.done
+		o.HangUp()
 	}
 }

@@ -7,13 +7,14 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
 )
 
 // Fresh orders ask each instance that is up: a also when b has sold, in the time since that sale.
 func TestFreshOrdersAskEachInstance(t *testing.T) {
 	f := forge()
 	fault := f.after(100)
-	at := func(at, ms int) *order { return &order{at: at, outcome: history.Sold, over: f.after(ms)} }
+	at := func(at, ms int) *order { return &order{InFlight: rig.NewInFlight("", at), over: f.after(ms)} }
 	for _, one := range []struct {
 		what  string
 		a, b  *order // nil: it is down
@@ -40,7 +41,7 @@ func TestFreshOrdersAskEachInstance(t *testing.T) {
 		assert.Equal(t, one.since, since, one.what)
 		assert.Len(t, probes, one.want, one.what)
 		for _, o := range probes {
-			assert.True(t, one.stuck < 0 || o.at == one.stuck, one.what)
+			assert.True(t, one.stuck < 0 || o.At == one.stuck, one.what)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/wire"
 )
 
@@ -75,14 +76,14 @@ func (c *observation) did(what func(*history.Command) bool) bool { return anyOf(
 func acquired(c *history.Command) bool { return c.Acquires() && c.Succeeded() }
 
 // since returns a moment as the cell has it.
-func (b *bench) since(t time.Time) history.Instant { return history.At(b.begun, t) }
+func (b *bench) since(t time.Time) history.Instant { return history.At(b.cell.Start, t) }
 
 // sentBy returns what an instance has sent since the cell began, in the order in which it came.
 func (b *bench) sentBy(at int) (all []observation) {
 	looker := b.looker.Load()
 	var commands []*wire.Command
-	b.gate.Each(func(cmd *wire.Command) {
-		if cmd.Client.Index == at && !cmd.Sent.IsZero() && !cmd.Came.Before(b.begun) {
+	b.Gate.Each(func(cmd *wire.Command) {
+		if cmd.Client.Index == at && !cmd.Sent.IsZero() && !cmd.Came.Before(b.cell.Start) {
 			commands = append(commands, cmd)
 			all = append(all, observation{Seen: cmd.Seen, cmd: cmd})
 		}
@@ -111,7 +112,7 @@ func (b *bench) sentBy(at int) (all []observation) {
 // next one came. Under nil are those that several orders may have sent: they prove nothing of any.
 func (b *bench) byOrder() map[*order][]observation {
 	record := map[*order][]observation{}
-	for at := range b.sites {
+	for at := range b.Ends {
 		b.attribute(at, b.sentBy(at), record)
 	}
 	for o := range record {
@@ -127,7 +128,7 @@ func (b *bench) timeline() *history.Timeline {
 	c := &history.Cell{}
 	record := b.byOrder()
 	for _, o := range b.orders {
-		c.Ops = append(c.Ops, history.Op{Instance: b.sites[o.at].Name, Trace: traceOf(record[o])})
+		c.Ops = append(c.Ops, history.Op{Instance: b.Ends[o.At].Name, Trace: traceOf(record[o])})
 	}
 	c.Strays = traceOf(record[nil])
 	t := history.TimelineOf(c)
@@ -237,12 +238,12 @@ func (a *attribution) follow(c *observation, o *order) {
 }
 
 // isOpen reports whether an order had not ended by then.
-func (o *order) isOpen(then time.Time) bool { return !isClosed(o.done) || !o.over.Before(then) }
+func (o *order) isOpen(then time.Time) bool { return !o.HasEnded() || !o.over.Before(then) }
 
 // openAt returns the order that was sent to an instance last by then, nil if none was.
 func (b *bench) openAt(at int, then time.Time) (last *order) {
 	for _, o := range b.orders {
-		if o.at == at && !o.sent.After(then) {
+		if o.At == at && !o.Sent.After(then) {
 			last = o
 		}
 	}
@@ -255,7 +256,7 @@ func (b *bench) onlyFree(at int, then time.Time) (free *order) {
 	blocked := false
 	for _, o := range b.orders {
 		switch {
-		case o.at != at || o.sent.After(then) || isClosed(o.done) && o.over.Before(then):
+		case o.At != at || o.Sent.After(then) || o.HasEnded() && o.over.Before(then):
 		case o.blocked.has(then):
 			blocked = true
 		case free != nil:
@@ -273,8 +274,8 @@ func (b *bench) onlyFree(at int, then time.Time) (free *order) {
 // isAlone reports whether an order's instance worked for no customer who had left when it was sent.
 func (b *bench) isAlone(o *order, record map[*order][]observation) bool {
 	return !slices.ContainsFunc(b.orders, func(other *order) bool {
-		return other != o && other.at == o.at && other.sent.Before(o.sent) && isClosed(other.done) && other.left &&
-			!other.isOver(record[other], o.sent)
+		return other != o && other.At == o.At && other.Sent.Before(o.Sent) && other.HasEnded() && other.left &&
+			!other.isOver(record[other], o.Sent)
 	})
 }
 
@@ -320,20 +321,6 @@ func (c *observation) values() []string {
 // leastToken is the length of the shortest token that no other argument is by chance.
 const leastToken = 8
 
-// quiet waits until the instances send nothing more: what an order does after its answer belongs to it.
-func (b *bench) quiet() {
-	const still = 60 * time.Millisecond
-	deadline := time.Now().Add(time.Second)
-	for n := -1; time.Now().Before(deadline); {
-		came := b.gate.Happened()
-		if came == n {
-			return
-		}
-		n = came
-		time.Sleep(still)
-	}
-}
-
 // name names the shop: the first file that its command line names after the program, or else the program, without
 // folders.
 func (t *Trial) name() string {
@@ -352,41 +339,26 @@ func (t *Trial) newCell(f fault) *history.Cell {
 		Repetition: 1, TTL: t.passport.TTL, Limit: t.patience(), Facts: &t.passport.Facts}
 }
 
-// cell begins a cell with what is known before fresh orders come.
-func (b *bench) cell(f fault) (*history.Cell, error) {
-	c := b.newCell(f)
-	c.Start, c.Initial, c.Elapsed, c.Faults = b.begun, b.initial, time.Since(b.begun), b.faults
-	if len(b.extra) > 0 {
-		c.Instances = append(c.Instances, history.Instance{Name: cause.Us})
-	}
-	for _, e := range b.sites {
-		c.Instances = append(c.Instances, history.Instance{Name: e.Name, URL: "http://" + e.shop.Addr()})
-	}
-	for i := range c.Instances { // all moments are ours
-		c.Instances[i].Clock, c.Instances[i].Offsets = "loadtest", make([]history.Offset, 2)
-	}
-	left, err := b.left()
-	if err != nil {
-		return nil, fmt.Errorf("read the stock: %w", err)
-	}
-	c.Left = &left
-	return c, nil
-}
-
 // complete sends fresh orders, makes the orders of the cell of what the wires have recorded, and judges it. Fresh
 // orders buy from another shelf: they take no units.
-func (b *bench) complete(c *history.Cell, f fault) error {
+func (b *bench) complete(crowd bool) error {
+	c := b.cell
+	c.Elapsed = time.Since(c.Start)
+	left, err := b.left()
+	if err != nil {
+		return fmt.Errorf("read the stock: %w", err)
+	}
+	c.Left = &left
 	writes, _, err := b.ledger.Writes(b.ctx)
 	if err != nil {
 		return err
 	}
-	crowd := f.parsed().Crowd() > 0
 	bought, over := slices.Clone(b.orders), time.Now()
 	fresh, err := b.fresh()
 	if err != nil {
 		return err
 	}
-	b.quiet()
+	b.Quiet(b.ctx)
 	var record map[*order][]observation
 	if !crowd {
 		record = b.byOrder()
@@ -395,7 +367,7 @@ func (b *bench) complete(c *history.Cell, f fault) error {
 		}
 	}
 	b.noteDeaths()
-	c.Faults, b.orders = b.faults, bought
+	b.orders = bought
 	for _, o := range fresh {
 		o.fresh = true
 		if !slices.Contains(bought, o) {
@@ -409,9 +381,15 @@ func (b *bench) complete(c *history.Cell, f fault) error {
 	} else {
 		units = b.unitsOf(own, record)
 	}
+	if len(b.extra) > 0 {
+		c.Instances = slices.Insert(c.Instances, 0, history.Instance{Name: cause.Us})
+	}
+	for i := range c.Instances { // all moments are ours
+		c.Instances[i].Clock, c.Instances[i].Offsets = "loadtest", make([]history.Offset, 2)
+	}
 	b.addOps(c, record, units, !crowd, over)
 	c.Ops = append(c.Ops, b.extra...)
-	away, longest := b.stalls.Since(b.begun)
+	away, longest := b.stalls.Since(c.Start)
 	c.Client = &history.Client{Asked: len(c.Ops), Delivered: len(c.Ops), Loop: "closed", Away: away, Longest: longest}
 	c.Findings, c.Coverage = audit.Judge(c)
 	return nil
@@ -425,7 +403,7 @@ func (b *bench) addOps(
 	unsure := slices.ContainsFunc(record[nil], func(c observation) bool { return writesStock(c) && c.Came.Before(fresh) })
 	for _, o := range b.orders {
 		op := b.op(o, record[o], units[o], looked && !unsure)
-		if unsure && o.phase == history.Buy && op.Outcome == history.Sold && len(op.Units) == 0 {
+		if unsure && o.Op.Phase == history.Buy && op.Outcome == history.Sold && len(op.Units) == 0 {
 			op.Outcome, op.Detail = history.Unknown, "one of several orders wrote the stock; "+op.Detail
 		}
 		c.Ops = append(c.Ops, op)
@@ -440,17 +418,17 @@ func (b *bench) addOps(
 
 // op returns an order as a history has it. Whether an order without an answer sold is told by its writes.
 func (b *bench) op(o *order, commands []observation, units []int64, looked bool) history.Op {
-	op := history.Op{Order: b.Product + "-" + o.name, Phase: o.phase, Instance: b.sites[o.at].Name, Outcome: o.outcome,
-		Status: o.status, Detail: o.detail, Quantity: 1, Sent: b.since(o.sent), Done: history.Never}
+	op := o.Op
+	op.Instance, op.Sent, op.Done = b.Ends[o.At].Name, b.since(o.Sent), history.Never
 	op.Due = op.Sent
-	if o.phase == history.Probe {
+	if o.Op.Phase == history.Probe {
 		op.Quantity = 0
 	}
 	if o.fresh { // Bert, too, if he came after Anna
 		op.Phase = history.Probe
 	}
 	if !o.over.IsZero() {
-		op.Latency = o.over.Sub(o.sent)
+		op.Latency = o.over.Sub(o.Sent)
 	}
 	switch {
 	case !o.ended.IsZero():
@@ -495,7 +473,7 @@ type written struct {
 // ofShop returns the writes that came from an instance, and leaves out our own.
 func (b *bench) ofShop(writes []wire.StockWrite) (all []written) {
 	for _, w := range writes {
-		if at := slices.IndexFunc(b.sites, func(e *site) bool { return e.wire.Owns(w.From) }); at >= 0 {
+		if at := slices.IndexFunc(b.Ends, func(e *rig.End) bool { return e.Wires[0].Owns(w.From) }); at >= 0 {
 			all = append(all, written{w, at})
 		}
 	}
@@ -558,7 +536,7 @@ func (w *written) isBack() bool { return w.Counts && w.After > w.Before }
 func (b *bench) writerOf(w written, record map[*order][]observation) *order {
 	for _, o := range b.orders {
 		for _, c := range record[o] {
-			if o.at == w.at && writesStock(c) && !w.At.Before(c.Sent.Add(-time.Millisecond)) &&
+			if o.At == w.at && writesStock(c) && !w.At.Before(c.Sent.Add(-time.Millisecond)) &&
 				(c.Answered.IsZero() || !w.At.After(c.Answered.Add(time.Millisecond))) {
 				return o
 			}
@@ -571,7 +549,7 @@ func (b *bench) writerOf(w written, record map[*order][]observation) *order {
 func (b *bench) match(takes []unitTaken, at int, units map[*order][]int64) {
 	var orders []*order
 	for _, o := range b.orders {
-		if o.at == at && o.outcome != history.Busy && o.outcome != history.NotSold {
+		if o.At == at && o.Op.Outcome != history.Busy && o.Op.Outcome != history.NotSold {
 			orders = append(orders, o)
 		}
 	}
@@ -580,7 +558,7 @@ func (b *bench) match(takes []unitTaken, at int, units map[*order][]int64) {
 	})
 	for _, one := range takes {
 		for _, o := range orders {
-			if len(units[o]) == 0 && !o.sent.After(one.at) && (o.ended.IsZero() || !o.ended.Before(one.at)) {
+			if len(units[o]) == 0 && !o.Sent.After(one.at) && (o.ended.IsZero() || !o.ended.Before(one.at)) {
 				units[o] = []int64{one.unit}
 				break
 			}
@@ -590,7 +568,7 @@ func (b *bench) match(takes []unitTaken, at int, units map[*order][]int64) {
 
 // rank lets orders that sold come before those of which nobody knows.
 func rank(o *order) int {
-	if o.outcome == history.Sold {
+	if o.Op.Outcome == history.Sold {
 		return 0
 	}
 	return 1

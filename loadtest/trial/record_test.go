@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/wire"
 )
@@ -29,23 +31,28 @@ func forge() *forgery {
 		writes: map[string]bool{"set stock": true}, acquires: map[string]bool{"set lock": true},
 		releases: map[string]bool{}, renewals: map[string]bool{}}
 	t := &Trial{Options: Options{Stock: []string{"SET", "ProductStock_{product}", "{n}"}, Product: "10000"}, passport: p}
-	b := &bench{Trial: t, begun: time.Unix(1000, 0)}
+	b := &bench{Trial: t, Rig: &rig.Rig{}, cell: &history.Cell{Start: time.Unix(1000, 0)}}
 	for i := range 2 {
-		b.sites = append(b.sites, &site{Client: schedule.Client{Index: i, Name: schedule.ClientName(i)}})
+		b.Ends = append(b.Ends, &rig.End{Client: schedule.Client{Index: i, Name: schedule.ClientName(i)}})
 	}
 	return &forgery{b, map[*order][]observation{}}
 }
 
 // after returns a moment of the cell.
-func (f *forgery) after(ms int) time.Time { return f.begun.Add(time.Duration(ms) * time.Millisecond) }
+func (f *forgery) after(ms int) time.Time {
+	return f.cell.Start.Add(time.Duration(ms) * time.Millisecond)
+}
 
 // order adds an order that lasted from one moment to another.
 func (f *forgery) order(name string, at int, outcome history.Outcome, from, to int, commands ...observation) *order {
-	o := &order{name: name, at: at, phase: history.Buy, outcome: outcome, sent: f.after(from), done: make(chan struct{})}
+	o := f.newOrder(name, at, history.Buy)
+	o.Op.Outcome = outcome
+	o.Send(context.Background(), func(context.Context) history.Op { return o.Op })
+	<-o.Done()
+	o.Sent = f.after(from)
 	if to > 0 {
 		o.ended, o.over = f.after(to), f.after(to)
 	}
-	close(o.done)
 	f.orders = append(f.orders, o)
 	f.record[o] = commands
 	return o
@@ -59,7 +66,7 @@ func (f *forgery) command(ms int, effect history.Effect, args ...string) observa
 		key = args[1]
 	}
 	c.effects = []history.Command{{Cmd: args[0], Key: key, Source: history.Looked, Effect: effect,
-		At: history.At(f.begun, c.Sent), End: history.At(f.begun, c.Answered)}}
+		At: history.At(f.cell.Start, c.Sent), End: history.At(f.cell.Start, c.Answered)}}
 	return c
 }
 
@@ -254,7 +261,7 @@ func TestWhoseACommandIs(t *testing.T) {
 		bert := f.order("bert", atA, history.Sold, one.next, one.next+90)
 		anna.over = anna.ended
 		if one.left {
-			anna.ended, anna.left, anna.outcome = time.Time{}, true, history.Unknown
+			anna.ended, anna.left, anna.Op.Outcome = time.Time{}, true, history.Unknown
 		}
 		record := map[*order][]observation{}
 		f.attribute(atA, one.commands(f), record)

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"stockapi/loadtest/cause"
-	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/load"
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/wire"
 )
@@ -40,10 +40,9 @@ type Options struct {
 // A Trial is that of one shop.
 type Trial struct {
 	Options
-	cluster  *cluster.Cluster
+	bed      *rig.Testbed
 	passport *Passport
 	stalls   *load.StallMeter
-	starting sync.Mutex
 
 	mu   sync.Mutex
 	idle []*bench
@@ -63,11 +62,11 @@ func New(ctx context.Context, o Options) (*Trial, context.Context, error) {
 	if err := errors.Join(checkStock(o.Stock), checkOnly(o.Only), checkLines(o.Play)); err != nil {
 		return nil, ctx, err
 	}
-	c, ctx, err := cluster.New(ctx, cluster.Options{Backend: "redis-server", Say: o.Say})
+	bed, ctx, err := rig.OpenForeign(ctx, o.Say)
 	if err != nil {
 		return nil, ctx, err
 	}
-	return &Trial{Options: o, cluster: c, stalls: load.NewStallMeter()}, ctx, nil
+	return &Trial{Options: o, bed: bed, stalls: load.NewStallMeter()}, ctx, nil
 }
 
 // Close ends all that the trial has started.
@@ -76,7 +75,7 @@ func (t *Trial) Close() error {
 		b.close()
 	}
 	t.stalls.Close()
-	return t.cluster.Close()
+	return t.bed.Close()
 }
 
 // checkStock says whether the stock can be put and read in that way.
@@ -290,9 +289,9 @@ func (t *Trial) idleBench(ctx context.Context) (*bench, error) {
 	}
 	b.lookAt(t.passport.locks)
 	for _, script := range t.passport.scripts { // or the first renewal may be a NOSCRIPT behind a command that is held
-		err = errors.Join(err, b.store.Redis.ScriptLoad(ctx, script).Err())
+		err = errors.Join(err, b.Stores[0].Redis.ScriptLoad(ctx, script).Err())
 	}
-	for at := range b.sites {
+	for at := range b.Ends {
 		b.firstAt(at)
 	}
 	for range 3 { // the first order of an instance also connects, and loads scripts
