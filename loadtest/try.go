@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,6 +27,11 @@ type tryFlags struct {
 	Order   string        `default:"POST /decrease" placeholder:"REQUEST" help:"How a unit is ordered, such as POST /buy {\"sku\":\"{product}\"}; {order} is the order's name."`
 	Slow    string        `placeholder:"REQUEST" help:"How one is ordered whose work takes {ms}, such as POST /decrease?work={ms}."`
 	Stock   string        `default:"SET ProductStock_{product} {n}" placeholder:"COMMAND" help:"The Redis command that puts {n} units on the shelf: SET KEY {n}, or HSET KEY FIELD {n}."`
+	Set     string        `placeholder:"SHELL" help:"For a stock that is in no Redis: the command line that puts {n} units. It writes to the database that it names: take a scratch one."`
+	Left    string        `placeholder:"SHELL" help:"The command line that prints how many units are left. Sales and stock are then compared by count."`
+	Sales   string        `placeholder:"SHELL" help:"The command line that prints how many sales are recorded: instead of the answers, which an error after the commit leaves open."`
+	Setup   string        `placeholder:"SHELL" help:"The command line that prepares the database, once, before the shop is started."`
+	DB      string        `name:"db" placeholder:"HOST:PORT" help:"The shop's database. Each instance reaches it at {db_host} and {db_port}, where its requests are held and cut, and never parsed."`
 	Sold    string        `placeholder:"REGEXP" help:"What the body of a sale matches, if the shop answers 2xx to everything."`
 	Within  time.Duration `default:"60s" help:"How long an instance may take to start."`
 	Quick   bool          `help:"Try the cells that tell most."`
@@ -54,12 +60,16 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 		return o, fmt.Errorf("unknown flag %s: see loadtest try --help; the command line of the shop comes after --", argv[0])
 	}
 	o = trial.Options{Argv: argv, Stock: strings.Fields(f.Stock), Product: "10000", Within: f.Within, Quick: f.Quick,
-		Only: f.Only, Play: f.Play, AtOnce: max(1, f.AtOnce), Say: say}
+		Setup: f.Setup, Set: f.Set, Left: f.Left, Sales: f.Sales, Database: f.DB, Only: f.Only, Play: f.Play,
+		AtOnce: max(1, f.AtOnce), Say: say}
 	if len(argv) == 0 {
 		return o, errors.New("name the command line of the shop after --, such as: loadtest try -- python3 shop.py")
 	}
 	if o.Order, err = trial.ParseRequest(f.Order); err != nil {
 		return o, fmt.Errorf("--order: %w", err)
+	}
+	if _, _, err := net.SplitHostPort(f.DB); f.DB != "" && err != nil {
+		return o, fmt.Errorf("--db: %w: name it as HOST:PORT", err)
 	}
 	if f.Slow != "" {
 		slow, err := trial.ParseRequest(f.Slow)

@@ -31,5 +31,8 @@ func byCount(b *books) history.Finding {
 		text := fmt.Sprintf("%s, but the stock went from %d to %d, by count", said, b.Initial, *b.Left)
 		return broken(history.Stock, []history.Evidence{{Text: text}}, 1)
 	}
+	if b.Count.Kept {
+		return answer(history.Stock, history.Indeterminate, history.KeptByDatabase)
+	}
 	return history.Finding{Verdict: history.Stock, Result: history.OK}
 }

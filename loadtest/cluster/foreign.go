@@ -20,6 +20,8 @@ type ForeignOptions struct {
 	Argv []string
 	// RedisAddr is the host:port of the Redis that it uses.
 	RedisAddr string
+	// Database is the host:port of its database, which replaces {db_host} and {db_port}; "" if it has none there.
+	Database string
 	// Name stands for it in messages.
 	Name string
 	// Within bounds the time until it accepts connections; 0 means two minutes.
@@ -60,7 +62,11 @@ func (c *Cluster) StartForeign(ctx context.Context, o ForeignOptions) (*Foreign,
 		return nil, err
 	}
 	number, url := strconv.Itoa(port), "redis://"+o.RedisAddr
-	replace := strings.NewReplacer("{port}", number, "{redis}", url, "{redis_host}", host, "{redis_port}", redisPort)
+	replaced := []string{"{port}", number, "{redis}", url, "{redis_host}", host, "{redis_port}", redisPort}
+	if host, port, err := net.SplitHostPort(o.Database); err == nil {
+		replaced = append(replaced, "{db_host}", host, "{db_port}", port)
+	}
+	replace := strings.NewReplacer(replaced...)
 	var argv []string
 	for _, arg := range o.Argv {
 		argv = append(argv, replace.Replace(arg))

@@ -146,13 +146,15 @@ func (l *Link) accept(listener net.Listener) {
 		}
 		l.mu.Lock()
 		life := l.life
+		l.conns++
+		conn := l.conns
 		l.mu.Unlock()
-		l.work.Go(func() { l.connect(life, client) })
+		l.work.Go(func() { l.connect(life, conn, client) })
 	}
 }
 
 // connect connects a client with the server, until either of them or the link ends it.
-func (l *Link) connect(life context.Context, client net.Conn) {
+func (l *Link) connect(life context.Context, conn int, client net.Conn) {
 	defer func() { _ = client.Close() }()
 	server, err := new(net.Dialer).DialContext(life, "tcp", l.upstream)
 	if err != nil {
@@ -162,10 +164,6 @@ func (l *Link) connect(life context.Context, client net.Conn) {
 	life, end := context.WithCancel(life)
 	defer end()
 	context.AfterFunc(life, func() { _, _ = client.Close(), server.Close() })
-	l.mu.Lock()
-	l.conns++
-	conn := l.conns
-	l.mu.Unlock()
 	l.passes(life, conn, ConnOpened)
 	var replies sync.WaitGroup
 	replies.Go(func() {

@@ -88,7 +88,12 @@ type Count struct {
 	Sales *int64 `json:"sales,omitempty"`
 	// Unbalanced says why the count judges nothing: it does not balance without a fault either. It is empty if it does.
 	Unbalanced string `json:"unbalanced,omitempty"`
+	// Kept means that the database kept the other customer waiting for the one that was held: a balance proves nothing.
+	Kept bool `json:"kept,omitempty"`
 }
+
+// KeptByDatabase says why a count that balances proves nothing.
+const KeptByDatabase = "the database kept Bert waiting"
 
 // A Kind is that of the experiment which a cell records.
 type Kind string

@@ -85,6 +85,8 @@ func (t *Timeline) LeaseOf(order int) *Lease {
 		end = op.Trace[last].End
 	case last >= 0:
 		end = op.Trace[last].At
+	case t.cell.Facts != nil && t.cell.Facts.Elsewhere: // its work ends with its answer, if it releases nothing
+		end = op.Done
 	}
 	switch {
 	case acquired.Known() && end.Known():

@@ -73,7 +73,8 @@ type Plan struct {
 	Ends    int      // how many instances there are
 	Faults  bool     // their orders may have faults
 
-	// Foreign, unless nil, is the service that the instances are. It knows the one server by its address alone.
+	// Foreign, unless nil, is the service that the instances are. It knows the one server by its address alone. If it has
+	// a database, each instance gets a link of its own to that.
 	Foreign *cluster.ForeignOptions
 	// Wired, unless nil, is called with the rig when its wires are there, before an instance starts.
 	Wired func(*Rig) error
@@ -100,8 +101,9 @@ type Rig struct {
 // An End is an instance at the end of wires of its own.
 type End struct {
 	schedule.Client
-	In    *cluster.Instance
-	Wires []*wire.Wire
+	In       *cluster.Instance
+	Wires    []*wire.Wire
+	Database *Database // nil if the service has none
 
 	foreign *cluster.Foreign // what In is, unless it is our own
 }
@@ -162,14 +164,21 @@ func (r *Rig) wire(number int, p Plan) error {
 		}
 		e.Wires = append(e.Wires, w)
 	}
-	return nil
+	if !r.foreign || p.Foreign.Database == "" {
+		return nil
+	}
+	database, err := NewDatabase(p.Foreign.Database)
+	e.Database = database
+	return err
 }
 
 // startEnd starts an instance at its wires.
 func (b *Testbed) startEnd(ctx context.Context, r *Rig, e *End, p Plan) (err error) {
 	if r.foreign {
 		o := *p.Foreign
-		o.RedisAddr = e.Wires[0].Host()
+		if o.RedisAddr = e.Wires[0].Host(); e.Database != nil {
+			o.Database = e.Database.Addr()
+		}
 		if e.foreign, err = b.cluster.StartForeign(ctx, o); err == nil {
 			e.In = e.foreign.Instance
 		}
@@ -231,6 +240,9 @@ func (r *Rig) Close() {
 	for _, c := range r.Ends {
 		for _, w := range c.Wires {
 			all.Go(w.Close)
+		}
+		if c.Database != nil {
+			all.Go(c.Database.Close)
 		}
 	}
 	all.Wait()

@@ -42,6 +42,8 @@ type bench struct {
 
 	trapsMu sync.Mutex
 	traps   []*trap
+
+	opened [2]int // an order of that number was opened at the instance's database, and is to be sent; 0: none was
 }
 
 // isDown reports whether an instance has ended.
@@ -100,7 +102,7 @@ func (t *Trial) open(ctx context.Context) (*bench, error) {
 // setUp starts the Redis, the wires and the instances.
 func (b *bench) setUp(ctx context.Context) error {
 	r, err := b.bed.Start(ctx, rig.Plan{Gate: wire.NewGate(nil), Servers: []string{"redis"}, Apart: true, Ends: 2,
-		Foreign: &cluster.ForeignOptions{Name: "the shop", Argv: b.Argv, Within: b.Within},
+		Foreign: &cluster.ForeignOptions{Name: "the shop", Argv: b.Argv, Within: b.Within, Database: b.Database},
 		Wired: func(r *rig.Rig) error {
 			b.Rig = r
 			return b.watch(ctx)
@@ -159,6 +161,9 @@ func (b *bench) alone(do func(*redis.Client) error) (err error) {
 
 // put puts so many units on the shelf.
 func (b *bench) put(n int64) error {
+	if b.isElsewhere() {
+		return b.putElsewhere(n)
+	}
 	fill := strings.NewReplacer("{product}", b.Product, "{n}", strconv.FormatInt(n, 10))
 	args := make([]any, len(b.Stock))
 	for i, arg := range b.Stock {
@@ -170,6 +175,16 @@ func (b *bench) put(n int64) error {
 		}
 		return nil
 	})
+}
+
+// readStock notes what is left at the end of a cell.
+func (b *bench) readStock() error {
+	if b.isElsewhere() {
+		return b.endCount()
+	}
+	left, err := b.left()
+	b.cell.Left = &left
+	return err
 }
 
 // left reads the stock. It is not below zero: a shop that takes one unit too many, and says so, has sold nothing.

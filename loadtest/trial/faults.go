@@ -14,6 +14,7 @@ type fault struct {
 	quick bool
 	needs []requirement       // besides those of its line
 	line  string              // "" if there is none
+	lines []string            // one for each moment of the fault, which are played one after the other: see [Trial.each]
 	play  func(*bench) string // nil if there is a line; returns why the fault did not happen, "" if it did
 }
 
@@ -44,6 +45,9 @@ func faultsFor(p *Passport) []fault {
 	if p.slow {
 		faults[2].line, faults[2].play = "", slowWork
 	}
+	if p.Elsewhere {
+		faults = atRequests(faults, p)
+	}
 	for k, s := range p.steps {
 		number, takes := strconv.Itoa(k+1), p.acquires[s.shape]
 		quick := takes || p.releases[s.shape]
@@ -72,9 +76,45 @@ func faultsFor(p *Passport) []fault {
 		fault{name: "key-removed 2", quick: true, needs: []requirement{aLock, aWindow, aRenewal, aLongHold},
 			line: "a<read.remove.a<renewal.b<read.a<renewal.a>end.b>end"},
 		fault{name: "busy", quick: true, needs: []requirement{aLock, aWindow}, line: "take.a>end.remove"},
+		fault{name: "after-release", quick: true, needs: []requirement{aLock}, lines: afterRelease(p)},
 		fault{name: "server-restart", line: "a<read.restart.b>end.a>end"},
 		fault{name: "cut-off", line: "a<read.cut-a.expiry.b>end.join-a.a>end"},
 	)
+}
+
+// atRequests returns the faults with those moments that are requests of the sale to its database, or their replies. How
+// long an order's work is, and where, is in them.
+func atRequests(faults []fault, p *Passport) []fault {
+	of := &p.requests
+	for i := range faults {
+		switch f := &faults[i]; f.name {
+		case "slow-work":
+			if f.play == nil {
+				f.line, f.needs, f.lines = "", []requirement{aLease}, linesAt("a<db%d.b>end.a>end", of.replies)
+			}
+		case "late":
+			f.line, f.lines = "", linesAt("a>db%d.b>end.a>end", of.under)
+		case "crash 2":
+			f.line, f.lines = "", []string{"a>db1.crash-a", fmt.Sprintf("a<db%d.crash-a", max(1, of.all))}
+		}
+	}
+	return faults
+}
+
+// afterRelease returns the lines that hold what a sale sends after the release of its lock.
+func afterRelease(p *Passport) []string {
+	if p.Elsewhere {
+		return linesAt("a>db%d.b>end.a>end", p.requests.after)
+	}
+	released := p.releasedAt()
+	if len(released) == 0 {
+		return []string{}
+	}
+	var after []int
+	for k := released[len(released)-1] + 1; k < len(p.steps); k++ {
+		after = append(after, k+1)
+	}
+	return linesAt("a>%d.b>end.a>end", after)
 }
 
 // parsed returns the line of a fault; none if it is none.
@@ -122,6 +162,10 @@ func aTTL(p *Passport) string {
 
 func aWindow(p *Passport) string {
 	return either(p.beforeWrite() != nil, "", "the stock is written by the first command of a sale")
+}
+
+func aWrite(p *Passport) string {
+	return either(p.Elsewhere, "the stock is written elsewhere: a>db1 is its sale's first request to the database", "")
 }
 
 func aRelease(p *Passport) string {

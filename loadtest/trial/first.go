@@ -51,7 +51,12 @@ var hints = []struct {
 		func(f *firstOrder) string { return strings.Join(f.end().Wires[0].Refused(), "; ") }},
 	{func(f *firstOrder) bool { return f.isDown(f.At) || f.Op.Status >= 500 },
 		func(f *firstOrder) string { return f.said() + "; " + lastWords(f.end().In.Tail()) }},
-	{func(f *firstOrder) bool { return !f.end().Wires[0].Spoken() },
+	{func(f *firstOrder) bool { return f.misses() },
+		func(f *firstOrder) string {
+			return "nothing came to the database at {db_host}:{db_port}: the shop reaches it past {db_port} (MySQL takes " +
+				"localhost for its socket); " + f.said()
+		}},
+	{func(f *firstOrder) bool { return !f.end().Wires[0].Spoken() && !f.isElsewhere() },
 		func(f *firstOrder) string {
 			return "it sent nothing to the Redis at $REDIS_URL ({redis})" + redisOfEnvironment() + "; " + f.said()
 		}},
@@ -63,13 +68,13 @@ var hints = []struct {
 
 // problem says why a plain order with these writes of the stock shows that the shop cannot be tried.
 func (b *bench) problem(o *order, writes []wire.StockWrite) error {
-	f := &firstOrder{bench: b, order: o}
+	f := &firstOrder{bench: b, order: o, wrote: b.isElsewhere()}
 	for _, w := range writes {
 		if b.Ends[o.At].Wires[0].Owns(w.From) {
 			f.wrote, f.later = true, f.later || w.At.After(o.over)
 		}
 	}
-	if o.Op.Outcome == history.Sold && f.wrote && (o.Op.Status != http.StatusAccepted || !f.later) {
+	if o.Op.Outcome == history.Sold && f.wrote && !f.misses() && (o.Op.Status != http.StatusAccepted || !f.later) {
 		return nil
 	}
 	for _, hint := range hints {
@@ -79,6 +84,11 @@ func (b *bench) problem(o *order, writes []wire.StockWrite) error {
 	}
 	return fmt.Errorf("%w: a first order was not sold: %s%s; tell how a unit is ordered by --order, and what a sale "+
 		"looks like by --sold", errShop, f.said(), f.hindrance())
+}
+
+// misses reports whether the shop has a database at a link, and not a byte came there.
+func (f *firstOrder) misses() bool {
+	return f.Op.Outcome == history.Sold && f.end().Database != nil && !f.end().Database.Passed()
 }
 
 // end is the instance that got the order.
@@ -104,7 +114,11 @@ func (f *firstOrder) tell() {
 	for _, c := range f.sentBy(f.At) {
 		verbs = append(verbs, strings.ToUpper(c.Name))
 	}
-	f.Say("the first order: " + f.said() + "; to the Redis: " + cmp.Or(strings.Join(verbs, ", "), "nothing"))
+	text := "the first order: " + f.said() + "; to the Redis: " + cmp.Or(strings.Join(verbs, ", "), "nothing")
+	if d := f.end().Database; d != nil {
+		text += fmt.Sprintf("; to the database: %d requests", len(requestsOf(d.Since(f.Sent))))
+	}
+	f.Say(text)
 }
 
 // redisOfEnvironment names a variable of ours that leads a shop to another Redis than ours.

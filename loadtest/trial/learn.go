@@ -18,6 +18,9 @@ import (
 // Learn finds out what the lock of the shop is: from plain sales, from one that is held before its write, and from one
 // that finds the lock taken.
 func (t *Trial) Learn(ctx context.Context) (*Passport, error) {
+	if err := t.prepare(ctx); err != nil {
+		return nil, err
+	}
 	t.Say("starting two instances of the shop…")
 	b, err := t.open(ctx)
 	if err != nil {
@@ -25,10 +28,13 @@ func (t *Trial) Learn(ctx context.Context) (*Passport, error) {
 	}
 	defer b.close()
 	t.Say("learning what the lock is…")
-	p := &Passport{}
+	p := &Passport{Facts: history.Facts{Elsewhere: t.isElsewhere()}}
 	t.passport = p
 	if err := b.learnLocks(); err != nil {
 		return nil, b.unknownFirst(err)
+	}
+	if err := b.learnRequests(); err != nil {
+		return nil, err
 	}
 	again, err := b.holdOne()
 	if err != nil || !again {
@@ -224,6 +230,7 @@ func (p *Passport) tellReleased() {
 		if (releases || looks) && !p.writes[one.shape] {
 			p.release = append(p.release, strings.ToLower(one.args[0]))
 		}
+		wrote = wrote || p.Elsewhere && one.has(acquired) // what comes after the acquire is work
 	}
 	p.joint = released && len(p.release) == 0
 	if p.release = slices.Compact(p.release); !released {
@@ -363,7 +370,7 @@ func (b *bench) holdOne() (again bool, err error) {
 	b.watchWaiter(bert, record[bert])
 	<-bert.Done()
 	b.Quiet(b.ctx)
-	if i := slices.IndexFunc(record[bert], writesStock); i >= 0 && b.wasLetIn(bert, record[bert][i].Sent, begun) {
+	if worked := b.workedAt(bert, record[bert]); !worked.IsZero() && b.wasLetIn(bert, worked, begun) {
 		p.setLocks(nil)
 		p.Waiting = "are none"
 		return false, b.describeAnew()
@@ -380,6 +387,20 @@ func (b *bench) strayed(o *order) error {
 		return b.problem(o, nil)
 	}
 	return fmt.Errorf("%w: an order sent other commands than the one before", errShop)
+}
+
+// workedAt returns when an order wrote the stock first, or, if nobody sees that, when it had sold; zero if it did not.
+func (b *bench) workedAt(o *order, commands []observation) time.Time {
+	if b.isElsewhere() {
+		if o.HasEnded() && o.Op.Outcome == history.Sold {
+			return o.over
+		}
+		return time.Time{}
+	}
+	if i := slices.IndexFunc(commands, writesStock); i >= 0 {
+		return commands[i].Sent
+	}
+	return time.Time{}
 }
 
 // wasLetIn reports whether an order wrote the stock at once, although another one held what was taken for the lock: it

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/wire"
 )
@@ -44,6 +46,8 @@ type hold struct {
 	apart bool // its client has lost the connection
 	over  bool // the lock that it was held under may have ended
 	fault bool // something has happened meanwhile
+	// atDatabase holds a request to the database, or its reply; nil if a command is held.
+	atDatabase *rig.Trap
 }
 
 // playLine returns how a line is played. That returns why the fault did not happen, "" if it did.
@@ -83,6 +87,8 @@ func (p *player) take(m schedule.Move) {
 		p.end(m, c)
 	case m.Mark == schedule.Waits:
 		p.waits(m, c)
+	case m.Request() > 0:
+		p.goToRequest(m, c)
 	case m.Mark == schedule.Renewal:
 		p.pass(min(p.passport.Every*3/2, p.passport.hold()))
 	default:
@@ -201,7 +207,7 @@ func (p *player) end(m schedule.Move, c *customer) {
 	case c.order == nil && m.Who == atA:
 		p.send(m, c)
 	case c.order == nil && p.othersOpen(m.Who):
-		c.order = p.bertUntil(nameOf(m.Who), m.At, p.patient(), nil)
+		p.comeMeanwhile(m, c)
 		return
 	case c.order == nil:
 		if own, _ := p.sellAt(m.At, nameOf(m.Who), history.Buy, p.lastEnd()); len(own) > 0 {
@@ -216,6 +222,18 @@ func (p *player) end(m schedule.Move, c *customer) {
 	}
 	if <-c.Done(); c.left {
 		p.settle(c.order)
+	}
+}
+
+// comeMeanwhile has a customer come until they have sold while another order is held. Where the database keeps them
+// waiting for that one, it is no use to wait longer, and a balance proves nothing.
+func (p *player) comeMeanwhile(m schedule.Move, c *customer) {
+	over := make(chan struct{})
+	defer close(over)
+	waits := p.waitsForDatabase(m.At, over)
+	c.order = p.bertUntil(nameOf(m.Who), m.At, p.patient(), waits)
+	if p.cell.Count != nil && waits != nil && isClosed(waits) && !c.HasEnded() {
+		p.cell.Count.Kept = true
 	}
 }
 
@@ -367,7 +385,9 @@ func (p *player) letGo(c *customer) {
 			p.note(c.order, h.since, "", "%sits %s held for %s", either(h.reply, "the reply to ", ""), h.name,
 				round(time.Since(h.since)))
 		}
-		p.unset(h.trap)
+		if p.unset(h.trap); h.atDatabase != nil {
+			h.atDatabase.Release()
+		}
 	}
 	c.holds = late
 }
@@ -411,7 +431,7 @@ func (p *player) patient() time.Duration {
 		limit += p.passport.Lease()
 	}
 	p.each(func(_ int, h *hold) {
-		if h.reply && p.works(h.at) {
+		if h.reply && p.works(h.at) && h.atDatabase == nil {
 			limit = min(limit, p.passport.hold()-time.Since(h.since))
 		}
 	})
@@ -489,7 +509,7 @@ func (p *player) expire() (err error) {
 		h.fault = true
 		if h.late {
 			lease = max(lease, p.passport.Patience)
-		} else if why := aLongReply(p.passport); why != "" && p.works(h.at) {
+		} else if why := aLongReply(p.passport); why != "" && p.works(h.at) && h.atDatabase == nil {
 			if waits = false; h.name != schedule.Release {
 				err = errors.New(why)
 			}
@@ -599,7 +619,11 @@ func (p *player) finish() {
 // needsOf returns what a line cannot be played without.
 func needsOf(line schedule.Line) (needs []requirement) {
 	for _, m := range line {
-		if n, err := strconv.Atoi(m.Mark); err == nil {
+		if n := m.Request(); n > 0 {
+			needs = append(needs, func(p *Passport) string {
+				return cmp.Or(p.requests.why, either(n <= p.requests.all, "", p.requests.String()))
+			})
+		} else if n, err := strconv.Atoi(m.Mark); err == nil {
 			needs = append(needs, func(p *Passport) string {
 				return either(n <= len(p.steps), "", fmt.Sprintf("a sale has %d commands", len(p.steps)))
 			})
@@ -611,7 +635,8 @@ func needsOf(line schedule.Line) (needs []requirement) {
 }
 
 var needsOfWords = map[string]requirement{
-	schedule.Acquire: aLock, schedule.Acquired: aLock, schedule.Read: aWindow, schedule.Release: aRelease,
+	schedule.Acquire: aLock, schedule.Acquired: aLock, schedule.Read: aWindow, schedule.Write: aWrite,
+	schedule.Release:  aRelease,
 	schedule.Release2: twoReleases, schedule.Waits: aLock, schedule.Renewal: aRenewal, schedule.Subscribe: aMessage,
 	"take": aLock, "remove": aLock, "drop": aMessage,
 }

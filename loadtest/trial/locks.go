@@ -178,7 +178,8 @@ func (b *bench) madeAndRemoved(known, keys map[wire.Key]time.Time, writes []wire
 		}
 		known[key] = at
 		_, is := now[key]
-		yes = yes || !is && len(writes) > 0 && at.Before(writes[len(writes)-1].At)
+		before := b.isElsewhere() || len(writes) > 0 && at.Before(writes[len(writes)-1].At)
+		yes = yes || !is && before
 	}
 	return yes, nil
 }
@@ -317,7 +318,7 @@ func (b *bench) keepsOut(locks []wire.Lock) bool {
 	}
 	bert := b.send("bert", atB)
 	wait(bert, b.soon())
-	kept := !slices.ContainsFunc(b.byOrder()[bert], writesStock)
+	kept := b.workedAt(bert, b.byOrder()[bert]).IsZero()
 	if b.remove() != nil {
 		return false
 	}

@@ -50,6 +50,7 @@ type order struct {
 	page    bool      // the answer is HTML
 	left    bool      // its customer hung up, or waited no longer: the instance may still work for it
 	waited  bool      // it was not answered for as long as an order may take
+	request int       // the number of the order at its instance's link to the database
 	fresh   bool      // it shows whether an order gets through after the fault
 }
 
@@ -74,6 +75,7 @@ func (s span) has(t time.Time) bool { return t.After(s.from) && t.Before(s.to) }
 func (b *bench) buy(name string, at int, phase history.Phase, how Request, work time.Duration) *order {
 	o, atMost := b.newOrder(name, at, phase), b.httpTime()
 	b.orders = append(b.orders, o)
+	o.request = b.openAtDatabase(at)
 	ms := strconv.FormatInt(work.Milliseconds(), 10)
 	fill := strings.NewReplacer("{product}", b.Product, "{order}", name, "{ms}", ms)
 	url := b.Ends[at].In.URL + fill.Replace(how.Path)

@@ -24,6 +24,8 @@ type Passport struct {
 
 	readBack bool // what the write leaves of the stock has to be read back
 
+	requests requests // of a plain sale to the database
+
 	steps                        []step // of a plain sale
 	acquires, releases, renewals shapes
 	writes                       shapes
@@ -99,8 +101,12 @@ func digest(args []string) string {
 }
 
 // beforeWrite returns the last step before the first write of the stock: its read under the lock, if there is one,
-// since other keys of the lock may be taken beside that. It is nil if the write is the first step.
+// since other keys of the lock may be taken beside that. It is nil if the write is the first step. Of a stock that is
+// elsewhere it is the acquire, which is the last step before the work.
 func (p *Passport) beforeWrite() (before *step) {
+	if p.Elsewhere {
+		return p.lastAcquire()
+	}
 	locked, read := len(p.Locks) == 0, false
 	for i := range p.steps {
 		s := &p.steps[i]
@@ -114,6 +120,16 @@ func (p *Passport) beforeWrite() (before *step) {
 		}
 	}
 	return nil
+}
+
+// lastAcquire returns the last step that takes a key of the lock, nil if there is none.
+func (p *Passport) lastAcquire() (last *step) {
+	for i := range p.steps {
+		if p.steps[i].has(acquired) {
+			last = &p.steps[i]
+		}
+	}
+	return last
 }
 
 // comesEarly reports whether a sale sends a command like that step's before it has the lock, too.
@@ -139,6 +155,9 @@ func (p *Passport) aheadOf(s *step) (n int) {
 
 // tellReading tells whether a plain sale reads the stock under its lock, or else before it has the lock, or never.
 func (p *Passport) tellReading() {
+	if p.Elsewhere {
+		return
+	}
 	before := p.beforeWrite()
 	isRead := func(s step) bool { return s.has((*history.Command).ReadsStock) }
 	p.ReadsTwice = before != nil && isRead(*before) && p.comesEarly(before)
@@ -147,7 +166,8 @@ func (p *Passport) tellReading() {
 	p.ReadsNever = unread && !p.ReadsEarly
 }
 
-// afterWrite returns the steps on the lock after the last write of the stock: the release.
+// afterWrite returns the steps on the lock after the last write of the stock, or after the acquire if the stock is
+// elsewhere: the release.
 func (p *Passport) afterWrite() (release []step) {
 	for _, i := range p.releasedAt() {
 		release = append(release, p.steps[i])
@@ -159,7 +179,7 @@ func (p *Passport) afterWrite() (release []step) {
 func (p *Passport) releasedAt() (at []int) {
 	for i := range p.steps {
 		switch s := &p.steps[i]; {
-		case s.has((*history.Command).WritesStock):
+		case s.has((*history.Command).WritesStock), p.Elsewhere && s.has(acquired):
 			at = nil
 		case p.releases[s.shape] || strings.HasSuffix(s.shape, " lock"):
 			at = append(at, i)

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -17,7 +18,7 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 	if crowd > 0 {
 		b.cell.Initial = crowdShelf * int64(crowd)
 	}
-	if err := b.put(b.cell.Initial); err != nil {
+	if err := errors.Join(b.put(b.cell.Initial), b.beginCount()); err != nil {
 		return nil, err
 	}
 	if f.play == nil {
@@ -39,9 +40,11 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 	if why == "" {
 		why = cause.WhyInconclusive(cell)
 	}
+	if why == "" && cell.Count != nil && cell.Count.Kept {
+		why = history.KeptByDatabase
+	}
 	cell.Aborted = why
-	e := cause.Of(cell)
-	cell.Defect, cell.Design, cell.Remarks = e.Defect, e.Design, e.Remarks
+	explain(cell)
 	if why != "" && cell.Defect == nil && history.FirstBroken(cell.Findings).Verdict == "" {
 		cell.NotAsked = &history.NotAsked{Reason: why}
 	}

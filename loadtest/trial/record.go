@@ -344,11 +344,9 @@ func (t *Trial) newCell(f fault) *history.Cell {
 func (b *bench) complete(crowd bool) error {
 	c := b.cell
 	c.Elapsed = time.Since(c.Start)
-	left, err := b.left()
-	if err != nil {
+	if err := b.readStock(); err != nil {
 		return fmt.Errorf("read the stock: %w", err)
 	}
-	c.Left = &left
 	writes, _, err := b.ledger.Writes(b.ctx)
 	if err != nil {
 		return err
@@ -440,7 +438,7 @@ func (b *bench) op(o *order, commands []observation, units []int64, looked bool)
 	}
 	op.Trace = traceOf(commands)
 	wrote := anyOf(op.Trace, func(c *history.Command) bool { return c.WritesStock() && c.Wrote() })
-	if op.Outcome == history.Unknown && looked && !wrote {
+	if op.Outcome == history.Unknown && looked && !wrote && !b.isElsewhere() {
 		op.Outcome, op.Detail = history.NotSold, "no write of the stock was sent; "+op.Detail
 	}
 	if op.Outcome == history.Sold || op.Outcome == history.Unknown {

@@ -26,8 +26,14 @@ type Options struct {
 	Slow    *Request // how one is ordered whose work takes {ms}; nil: it cannot be
 	Stock   []string // the command by which {n} units of {product} are put
 	Product string
-	Sold    *regexp.Regexp // what the body says of a sale; nil: the status tells
-	Within  time.Duration  // for the start of an instance
+
+	// Where the stock is in no Redis, these are command lines for the shell: Set puts {n} units, Left prints how many are
+	// left, and Sales how many sales are recorded; "" if there is none. Setup prepares the database once.
+	Setup, Set, Left, Sales string
+	Database                string // the host:port of the shop's database, "" if it is reached past the trial
+
+	Sold   *regexp.Regexp // what the body says of a sale; nil: the status tells
+	Within time.Duration  // for the start of an instance
 
 	Quick  bool     // the cells that tell most
 	Only   []string // the names of the cells; none: all, unless there are lines
@@ -46,6 +52,9 @@ type Trial struct {
 
 	mu   sync.Mutex
 	idle []*bench
+
+	unbalanced     string // why the count judges nothing; "" if it does
+	recordedBefore *int64 // the sales before the cell: one is under way at a time
 }
 
 const (
@@ -90,8 +99,14 @@ func checkStock(command []string) error {
 	return fmt.Errorf("the stock is put by SET KEY {n} or HSET KEY FIELD {n}, and not by %q", text)
 }
 
+// isElsewhere reports whether the stock is in no Redis.
+func (o *Options) isElsewhere() bool { return o.Set != "" || o.Left != "" || o.Database != "" }
+
 // shelf returns where the stock is.
 func (t *Trial) shelf() wire.Shelf {
+	if t.isElsewhere() {
+		return wire.Shelf{Key: "(the stock is elsewhere)"} // which no shop calls a key
+	}
 	fill := func(s string) string { return strings.ReplaceAll(s, "{product}", t.Product) }
 	s := wire.Shelf{Key: fill(t.Stock[1])}
 	if len(t.Stock) > 3 {
@@ -118,7 +133,24 @@ func (t *Trial) Run(ctx context.Context, finished func(*history.Cell)) ([]*histo
 		}
 		return c
 	}
-	results := playAll(ctx, faults, t.AtOnce, play, finished)
+	atOnce := t.AtOnce
+	if t.isElsewhere() { // all cells have one stock
+		atOnce = 1
+	}
+	if err := t.control(ctx, t.patience()); err != nil {
+		return nil, err
+	}
+	results := playAll(ctx, faults, atOnce, play, finished)
+	longest := time.Duration(0)
+	for _, c := range results {
+		if c != nil {
+			longest = max(longest, c.Elapsed)
+		}
+	}
+	if err := t.control(ctx, min(longest, mostLease)); err != nil && ctx.Err() == nil {
+		return results, err
+	}
+	t.recount(results)
 	return slices.DeleteFunc(results, func(c *history.Cell) bool { return c == nil }), context.Cause(ctx)
 }
 
@@ -241,6 +273,9 @@ func IsUnmeasured(c *history.Cell) bool {
 
 // one plays a cell if the shop meets its requirements.
 func (t *Trial) one(ctx context.Context, f fault) (*history.Cell, error) {
+	if f.lines != nil {
+		return t.each(ctx, f)
+	}
 	for _, need := range slices.Concat([]requirement{f.aShortLease}, f.needs, needsOf(f.parsed())) {
 		if why := need(t.passport); why != "" {
 			return t.notAsked(f, why), nil
@@ -267,10 +302,15 @@ func (t *Trial) once(ctx context.Context, f fault) (*history.Cell, error) {
 		b.close()
 		return r, err
 	}
-	t.mu.Lock()
-	t.idle = append(t.idle, b)
-	t.mu.Unlock()
+	t.giveBack(b)
 	return r, nil
+}
+
+// giveBack keeps a bench for another cell.
+func (t *Trial) giveBack(b *bench) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.idle = append(t.idle, b)
 }
 
 // idleBench returns a bench on which nothing is under way.

@@ -181,7 +181,7 @@ var table = []section{
 		{"a gauge is part of the lock", by{test("./loadtest/trial TestTrialsOfShops/shop.py_gauge-set")},
 			edits{{"loadtest/trial/locks.go", "&& b.keepsOut(others) {", "&& false {"}}},
 		{"a gauge is the lock", by{test("./loadtest/trial TestTrialsOfShops/shop.py_lock-free-gauge")},
-			edits{{"loadtest/trial/learn.go", "i >= 0 && b.wasLetIn(", "i >= 0 && false && b.wasLetIn("}}},
+			edits{{"loadtest/trial/learn.go", "!worked.IsZero() && b.wasLetIn(", "false && b.wasLetIn("}}},
 		{"a late write that its stock refuses needs a fence", by{test("./loadtest/cause TestCauses")},
 			edits{{"loadtest/cause/cause.go", "anna != nil && wroteInVain(anna)", "anna == nil"}}},
 		{"a read before the lock is held for the one under it",

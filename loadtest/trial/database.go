@@ -1,0 +1,274 @@
+package trial
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
+	"stockapi/loadtest/schedule"
+)
+
+// requests are what a plain sale sends to the shop's database, by number.
+type requests struct {
+	all     int
+	under   []int  // those that are sent under the lock
+	replies []int  // those whose replies come under it
+	after   []int  // those that are sent after its release
+	why     string // why none can be held
+}
+
+// mostHeld bounds how many requests a row of cells holds, one after the other: some shops connect for each order, and
+// have five before it begins.
+const mostHeld = 12
+
+// aRequest is how long a request goes unanswered that waits for another order's transaction.
+const aRequest = 300 * time.Millisecond
+
+// openAtDatabase opens an order at an instance's link to its database, unless that is done, and returns its number.
+func (b *bench) openAtDatabase(at int) (number int) {
+	if b.Ends[at].Database == nil {
+		return 0
+	}
+	if number, b.opened[at] = b.opened[at], 0; number > 0 {
+		return number
+	}
+	return b.Ends[at].Database.BeginOrder()
+}
+
+// follow sends plain orders to both instances until their requests to the database show one pattern, and follows it.
+// Their last ones are plain sales, after which both have come to rest.
+func (b *bench) follow() (stable bool, err error) {
+	b.begin(fault{})
+	if err := b.put(onShelf); err != nil {
+		return false, err
+	}
+	var sales [2][]int
+	for range rig.MostSales {
+		stable = true
+		for at, e := range b.Ends {
+			o, err := b.plainAt(at)
+			if err != nil {
+				return false, err
+			}
+			sales[at] = append(sales[at], o.request)
+			p, known := rig.Learn(e.Database.Since(b.cell.Start), sales[at])
+			e.Database.Follow(p)
+			stable = stable && known
+		}
+		if stable {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// plainAt sends a plain order to an instance, and waits until that has come to rest.
+func (b *bench) plainAt(at int) (*order, error) {
+	o := b.buy("plain", at, history.Buy, b.Order, 0)
+	<-o.Done()
+	b.Quiet(b.ctx)
+	time.Sleep(50 * time.Millisecond) // a rollback may come after the answer
+	b.Ends[at].Database.EndOrder()
+	if o.Op.Outcome != history.Sold {
+		return o, b.problem(o, nil)
+	}
+	return o, nil
+}
+
+// learnRequests finds out what a plain sale sends to the database, and what of that comes under its lock.
+func (b *bench) learnRequests() error {
+	of := &b.passport.requests
+	if b.Database == "" {
+		of.why = "the trial does not reach the shop's database: --db"
+		return nil
+	}
+	stable, err := b.follow()
+	if err != nil {
+		return err
+	}
+	if !stable {
+		of.why = "plain sales show no pattern of requests to the database"
+		return nil
+	}
+	b.begin(fault{})
+	o, err := b.plainAt(atA)
+	if err != nil {
+		return err
+	}
+	under := b.underLock(o)
+	for _, p := range b.Ends[atA].Database.Since(o.Sent) {
+		switch {
+		case p.Order != o.request || p.Number == 0:
+			continue
+		case p.Reply && under.has(p.Began):
+			of.replies = append(of.replies, p.Number)
+		case p.Reply:
+		case under.has(p.Began):
+			of.under = append(of.under, p.Number)
+		case p.Began.After(under.to):
+			of.after = append(of.after, p.Number)
+		}
+		of.all = max(of.all, p.Number)
+	}
+	return nil
+}
+
+// underLock returns when an order held its lock. Without a lock it is all of the order.
+func (b *bench) underLock(o *order) span {
+	held := span{o.Sent, time.Now()}
+	for _, d := range effectsOf(b.byOrder()[o]) {
+		switch {
+		case d.took():
+			held.from = d.Delivered
+		case d.Releases():
+			held.to = d.observation.Came
+		}
+	}
+	return held
+}
+
+// requestsOf returns the requests among pieces.
+func requestsOf(pieces []rig.Piece) []rig.Piece {
+	return slices.DeleteFunc(pieces, func(p rig.Piece) bool { return p.Reply })
+}
+
+// String says what of a sale comes to the database.
+func (r *requests) String() string {
+	if r.why != "" {
+		return r.why
+	}
+	return fmt.Sprintf("a sale sends %d requests to the database, %d of them under the lock and %d after its release",
+		r.all, len(r.under), len(r.after))
+}
+
+// linesAt returns the line with each of these numbers in its place, the last ones only.
+func linesAt(line string, numbers []int) (lines []string) {
+	lines = []string{}
+	for _, k := range numbers[max(0, len(numbers)-mostHeld):] {
+		lines = append(lines, fmt.Sprintf(line, k))
+	}
+	return lines
+}
+
+// goToRequest has an order go on until a request of it to the database, or its reply, is held. Who comes to an instance
+// meanwhile is opened there by its own sending.
+func (p *player) goToRequest(m schedule.Move, c *customer) {
+	d := p.Ends[m.At].Database
+	if d == nil {
+		p.why = p.passport.requests.why
+		return
+	}
+	if c.order == nil {
+		p.opened[m.At] = d.BeginOrder()
+	}
+	t := d.Trap(m.Request(), m.Reply)
+	p.letGo(c)
+	if c.order == nil {
+		p.send(m, c)
+	}
+	select {
+	case <-t.Caught():
+	case <-c.Done():
+	case <-time.After(p.httpTime()):
+	}
+	if !isClosed(t.Caught()) {
+		t.Release()
+		p.why = fmt.Sprintf("the order ended without its request %d to the database", m.Request())
+		return
+	}
+	name := fmt.Sprintf("request %d of %d to the database", m.Request(), max(m.Request(), p.passport.requests.all))
+	c.holds = append(c.holds, &hold{trap: &trap{at: m.At, reply: m.Reply}, atDatabase: t, name: name, since: time.Now()})
+}
+
+// waitsForDatabase returns a channel that is closed when a request of an instance waits for another transaction, or
+// when the context is done.
+func (p *player) waitsForDatabase(at int, done <-chan struct{}) <-chan struct{} {
+	d, waits := p.Ends[at].Database, make(chan struct{})
+	if d == nil {
+		return nil
+	}
+	p.all.Go(func() {
+		for !isClosed(done) && p.ctx.Err() == nil {
+			if d.Waiting(aRequest) {
+				close(waits)
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
+	return waits
+}
+
+// each plays the lines of a fault, one after the other, and returns the cell that tells most as the fault's: the first
+// with a defect, or else the first that breaks something, or that was measured. With --quick it stops at the first that
+// breaks.
+func (t *Trial) each(ctx context.Context, f fault) (*history.Cell, error) {
+	var cells []*history.Cell
+	for _, line := range f.lines {
+		one := f
+		one.line, one.lines = line, nil
+		c, err := t.one(ctx, one)
+		if err != nil {
+			return nil, err
+		}
+		if cells = append(cells, c); t.Quick && hasBroken(c) {
+			break
+		}
+	}
+	if len(cells) == 0 {
+		return t.notAsked(f, t.passport.whyNoMoment(f.name)), nil
+	}
+	told := slices.MinFunc(cells, func(x, y *history.Cell) int { return cmp.Compare(weight(x), weight(y)) })
+	if told.Defect != nil && len(f.lines) > 1 {
+		told.Defect.Shown += "; " + moments(f.lines, cells)
+	}
+	return told, nil
+}
+
+func hasBroken(c *history.Cell) bool { return history.FirstBroken(c.Findings).Verdict != "" }
+
+// weight is smaller for what tells more.
+func weight(c *history.Cell) int {
+	switch {
+	case c.Defect != nil:
+		return 0
+	case c.NotAsked != nil:
+		return 5
+	case c.Finding(history.Stock).Result == history.Broken:
+		return 1
+	case hasBroken(c):
+		return 2
+	case isVoid(c):
+		return 3
+	}
+	return 4
+}
+
+// moments says at which moments of a fault its cells have a defect: at those of 2 and 3 of 5.
+func moments(lines []string, cells []*history.Cell) string {
+	var at []string
+	for i, c := range cells {
+		if c.Defect == nil {
+			continue
+		}
+		mark, _, _ := strings.Cut(lines[i], ".")
+		at = append(at, strings.TrimLeft(mark, "a<>db"))
+	}
+	return fmt.Sprintf("a defect at %s of the %d that were tried", strings.Join(at, ", "), len(cells))
+}
+
+// whyNoMoment says why a fault has no moment in a sale.
+func (p *Passport) whyNoMoment(fault string) string {
+	switch {
+	case p.Elsewhere && p.requests.why != "":
+		return p.requests.why
+	case fault == "after-release":
+		return "a sale sends nothing after its release"
+	}
+	return p.requests.String()
+}

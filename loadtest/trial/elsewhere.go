@@ -1,0 +1,167 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"stockapi/loadtest/audit"
+	"stockapi/loadtest/cause"
+	"stockapi/loadtest/history"
+)
+
+// A stock that is in no Redis is put and read by command lines of the user's, and counted: nobody sees it written.
+
+// prepare runs the command line that prepares the database.
+func (t *Trial) prepare(ctx context.Context) error {
+	if t.Setup == "" {
+		return nil
+	}
+	if _, err := shell(ctx, t.Setup); err != nil {
+		return fmt.Errorf("--setup: %w", err)
+	}
+	return nil
+}
+
+// filled fills in a command line for the shell.
+func (b *bench) filled(line string, n int64) string {
+	host, port, _ := net.SplitHostPort(b.Stores[0].Host)
+	return strings.NewReplacer("{product}", b.Product, "{n}", strconv.FormatInt(n, 10),
+		"{redis}", "redis://"+b.Stores[0].Host, "{redis_host}", host, "{redis_port}", port).Replace(line)
+}
+
+// putElsewhere puts so many units, if there is a way to.
+func (b *bench) putElsewhere(n int64) error {
+	if b.Set == "" {
+		return nil
+	}
+	switch _, err := shell(b.ctx, b.filled(b.Set, n)); {
+	case errors.Is(err, errSlow):
+		return fmt.Errorf("--set: %w: a transaction still holds the row", err)
+	case err != nil:
+		return fmt.Errorf("--set: %w", err)
+	}
+	return nil
+}
+
+// leftElsewhere returns how many units are left, nil if there is no way to tell.
+func (b *bench) leftElsewhere() (*int64, error) {
+	if b.Left == "" {
+		return nil, nil
+	}
+	n, err := settledNumber(b.ctx, b.filled(b.Left, 0))
+	if err != nil {
+		return nil, fmt.Errorf("--left: %w", err)
+	}
+	return &n, nil
+}
+
+// recorded returns how many sales the shop has recorded, nil if there is no way to tell.
+func (b *bench) recorded() (*int64, error) {
+	if b.Sales == "" {
+		return nil, nil
+	}
+	n, err := settledNumber(b.ctx, b.filled(b.Sales, 0))
+	if err != nil {
+		return nil, fmt.Errorf("--sales: %w", err)
+	}
+	return &n, nil
+}
+
+// beginCount begins to count: there are as many units as were put, or as there are if none can be put.
+func (b *bench) beginCount() (err error) {
+	if !b.isElsewhere() {
+		return nil
+	}
+	b.cell.Count = &history.Count{Unbalanced: b.unbalanced}
+	if b.Set == "" && b.Left != "" {
+		left, err := b.leftElsewhere()
+		if err != nil {
+			return err
+		}
+		b.cell.Initial = *left
+	}
+	b.recordedBefore, err = b.recorded()
+	return err
+}
+
+// endCount reads what is left, and what was recorded since the count began.
+func (b *bench) endCount() (err error) {
+	if b.cell.Left, err = b.leftElsewhere(); err != nil {
+		return err
+	}
+	now, err := b.recorded()
+	if err == nil && now != nil {
+		b.cell.Count.Sales = new(*now - *b.recordedBefore)
+	}
+	return err
+}
+
+// balance sells a unit at each instance without a fault, waits for so long, and notes why the count judges nothing if
+// the sales and the stock do not agree then: reservations end, a job restocks, or nothing is deducted at all.
+func (b *bench) balance(wait time.Duration) error {
+	b.begin(fault{})
+	b.cell.Initial = onShelf
+	if err := b.put(onShelf); err != nil {
+		return err
+	}
+	if err := b.beginCount(); err != nil {
+		return err
+	}
+	for at := range b.Ends {
+		o := b.buy("plain-"+strconv.Itoa(at), at, history.Buy, b.Order, 0)
+		<-o.Done()
+		b.cell.Ops = append(b.cell.Ops, o.Op)
+	}
+	select {
+	case <-time.After(wait):
+	case <-b.ctx.Done():
+		return context.Cause(b.ctx)
+	}
+	if err := b.endCount(); err != nil {
+		return err
+	}
+	if f := audit.Stock(b.cell); f.Result == history.Broken {
+		b.unbalanced = fmt.Sprintf("without a fault it does not balance either: %s within %s", f.Because, round(wait))
+	}
+	return nil
+}
+
+// control checks that the count balances on a bench of its own or one that is idle.
+func (t *Trial) control(ctx context.Context, wait time.Duration) error {
+	if t.Left == "" || t.unbalanced != "" {
+		return nil
+	}
+	b, err := t.idleBench(ctx)
+	if err != nil {
+		return err
+	}
+	if err := b.balance(wait); err != nil {
+		b.close()
+		return err
+	}
+	t.giveBack(b)
+	return nil
+}
+
+// recount judges cells again whose count turned out to judge nothing.
+func (t *Trial) recount(cells []*history.Cell) {
+	for _, c := range cells {
+		if c == nil || c.Count == nil || t.unbalanced == "" || c.NotAsked != nil {
+			continue
+		}
+		c.Count.Unbalanced = t.unbalanced
+		c.Findings, c.Coverage = audit.Judge(c)
+		explain(c)
+	}
+}
+
+// explain says what is behind the findings of a cell.
+func explain(c *history.Cell) {
+	e := cause.Of(c)
+	c.Defect, c.Design, c.Remarks = e.Defect, e.Design, e.Remarks
+}
