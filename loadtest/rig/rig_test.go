@@ -153,7 +153,7 @@ func TestStepsOfACommandThatComesLate(t *testing.T) {
 		require.Eventually(t, func() bool { return len(waiting()) > 0 }, time.Minute, time.Millisecond)
 		require.NoError(t, r.Take(t.Context(), schedule.Late, waiting()[0]))
 		assert.Empty(t, store.Redis.Get(t.Context(), "key").Val())
-		r.Gate.Change(func() { store.Server.Down = down })
+		r.Gate.Change(func() { store.Down = down })
 		require.NoError(t, r.Take(t.Context(), schedule.Arrive, r.Gate.LateOf(&r.Ends[1].Client)[0]))
 		assert.Equal(t, !down, store.Redis.Get(t.Context(), "key").Val() == "x")
 		assert.Empty(t, r.Gate.LateOf(&r.Ends[1].Client))
