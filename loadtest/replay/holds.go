@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,11 +31,16 @@ func (p *player) holds(ctx context.Context, s schedule.Step) string {
 	for _, node := range p.nodes {
 		parts = append(parts, node.text(ctx, by))
 	}
-	left, err := p.stock.Redis.Get(ctx, "ProductStock_"+product).Result()
-	if err != nil {
-		left = "?"
+	text := "?"
+	if left, err := p.left(ctx); err == nil {
+		text = strconv.FormatInt(left, 10)
 	}
-	return strings.Join(append(parts, "stock: "+left), "  ")
+	return strings.Join(append(parts, "stock: "+text), "  ")
+}
+
+// left returns what is left of the stock.
+func (p *player) left(ctx context.Context) (int64, error) {
+	return p.stock.Redis.Get(ctx, "ProductStock_"+product).Int64()
 }
 
 // A store is a server with what the replay knows of its holders.

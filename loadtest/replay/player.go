@@ -31,6 +31,7 @@ type participant struct {
 	*rig.End
 	order *rig.InFlight
 	buy   func(ctx context.Context) history.Op
+	late  []int64 // the units that writes of it took which came late
 }
 
 // send sends the order of a client, when the trace first names it. In the explorer, an order that has sent nothing
@@ -93,7 +94,20 @@ func (p *player) take(ctx context.Context, i int, line *Line) (err error) {
 		defer p.gate.Change(func() { p.gate.stepping = nil })
 	}
 	line.What, err = p.rig.Play(ctx, p.trace.Steps, i)
+	if line.Step.Kind == schedule.Arrive && err == nil {
+		p.noteLateSale(ctx, p.clients[line.Who])
+	}
 	return err
+}
+
+// noteLateSale notes the unit that a late write has just taken. Its order is told nothing, and no later write is its.
+func (p *player) noteLateSale(ctx context.Context, c *participant) {
+	for _, cmd := range p.gate.LogOf(&c.Client) {
+		of := cmd.Traced()
+		if left, err := p.left(ctx); err == nil && cmd.Decision == schedule.ComesLate && of.Wrote() && c.late == nil {
+			c.late = []int64{left + 1}
+		}
+	}
 }
 
 // finish lets everything come to its end, and waits as long as the explorer does before it asks for the lock once more.
@@ -129,6 +143,9 @@ func (p *player) end() (ops []history.Op) {
 		op := &c.order.Op
 		if c.Dead && !p.gate.Wrote(&c.Client, time.Time{}) {
 			op.KilledBeforeWrite(c.Name, "")
+		}
+		if op.Outcome == history.Unknown && len(op.Units) == 0 {
+			op.Units = c.late
 		}
 		wire.Narrow(op, p.cell.Start, p.gate.LogOf(&c.Client))
 		ops = append(ops, *op)

@@ -9,8 +9,8 @@ import (
 )
 
 // A Line is a fault of anybody's shop, step by step: a>write.late-a.expiry.b>end.arrive-a. It is a trace without a
-// rung, and as the commands of the shop are its own, orders go on until they are at a mark. docs/try.md tells what each
-// word does.
+// rung, and as the commands of the shop are its own, orders go on until they are at a mark. docs/explore.md tells what
+// each word does.
 type Line []Move
 
 // A Move is a step of a line: a verb, or an order that goes on until it is at a mark.

@@ -10,8 +10,7 @@ import (
 // Narrow narrows the times of an order's commands to those at which the wires sent them on and had the reply. The
 // instance knows only when it sent a command itself, which then may have waited at a wire for seconds. Narrow returns
 // those commands of the log that were the order's own. Of several that it may have been, one is that which came next
-// after the instance had sent it. A command about a lock that came late gets its reply, of which the order was told
-// nothing: what the server holds counts.
+// after the instance had sent it. A command that came late gets its reply, of which the order was told nothing.
 func Narrow(op *history.Op, start time.Time, log []*Command) (own []*Command) {
 	for i := range op.Trace {
 		one := &op.Trace[i]
@@ -35,9 +34,9 @@ func Narrow(op *history.Op, start time.Time, log []*Command) (own []*Command) {
 	return own
 }
 
-// cameLate reports whether a command of a trace is about a lock, and was carried out when its client had given it up.
+// cameLate reports whether a command of a trace may be one that was carried out when its client had given it up.
 func cameLate(one *history.Command, cmd *Command) bool {
-	return cmd.Decision == schedule.ComesLate && one.Lost() && one.OnLock()
+	return cmd.Decision == schedule.ComesLate && one.Lost()
 }
 
 // mayBe reports whether a command of a trace may be that one at a wire. Many orders of an instance ask for the lock at

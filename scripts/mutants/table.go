@@ -422,7 +422,7 @@ var table = []section{
 		{"a command that waited at a wire took effect before", by{test("./loadtest/wire TestTheTimesOfACommand")},
 			edits{{"loadtest/wire/narrow.go", "one.At, one.End =", "_, _ ="}}},
 		{"a late release is not known to have been carried out", by{test("./loadtest/wire TestACommandThatComesLate")},
-			edits{{"loadtest/wire/narrow.go", "one.Lost() && one.OnLock()", "false"}}},
+			edits{{"loadtest/wire/narrow.go", "&& one.Lost()", "&& false"}}},
 		{"a replay that was too slow is as good as any", by{test("./loadtest/replay TestACommandThatIsGivenUp")},
 			edits{{"loadtest/replay/gate.go", "cmd.Decision == schedule.TooLate && g.still", "false"}}},
 		{"an instance that is cut off reaches its servers", by{test("./loadtest/rig TestInstanceIsCutOff")},
