@@ -9,7 +9,7 @@ import (
 const freshGap = 100 * time.Millisecond
 
 // Fresh sends fresh orders, one after the other, until one gets through or so much time has passed. Send sends the one
-// of that number, from 1, and reports whether it got through.
+// of that number, from 1, and reports whether it got through, or no other one can.
 func Fresh(ctx context.Context, within time.Duration, send func(number int) (through bool)) error {
 	for begun, number := time.Now(), 1; ; number++ {
 		through := send(number)

@@ -25,31 +25,26 @@ const (
 // find if no time had passed. Of foreign services the processes are not known, and what one does after its answer may
 // come after a short sleep: there the gate alone decides, in a longer time.
 func (r *Rig) Quiet(ctx context.Context) {
-	if r.foreign {
-		r.settles(ctx, foreignGap, foreignWithin, nil)
-		return
-	}
+	gap, within := quietGap, quietWithin
 	var pids []int
 	for _, e := range r.Ends {
-		if !e.Dead {
+		if !e.Dead && !r.foreign {
 			pids = append(pids, e.In.Pid())
 		}
 	}
-	if _, known := allSleep(pids); !known {
-		time.Sleep(blindGap)
-		return
+	if r.foreign {
+		gap, within = foreignGap, foreignWithin
 	}
-	r.settles(ctx, quietGap, quietWithin, pids)
-}
-
-// settles waits until nothing has come to the gate for that gap, and these processes sleep at its begin and its end.
-func (r *Rig) settles(ctx context.Context, gap, within time.Duration, pids []int) {
 	for begun := time.Now(); time.Since(begun) < within && ctx.Err() == nil; {
 		before := r.Gate.Happened()
-		asleep, _ := allSleep(pids)
+		asleep, known := allSleep(pids)
+		if !known && !r.foreign {
+			time.Sleep(blindGap)
+			return
+		}
 		time.Sleep(gap)
 		again, _ := allSleep(pids)
-		if (asleep && again || len(pids) == 0) && r.Gate.Happened() == before {
+		if (asleep && again || r.foreign) && r.Gate.Happened() == before {
 			return
 		}
 	}

@@ -23,7 +23,7 @@ import (
 // The instances.
 const atA, atB = 0, 1
 
-// A bench is a Redis with two instances of the shop before it, each behind a wire of its own.
+// A bench is a rig with two instances of the shop, and the cell that is played on it.
 type bench struct {
 	*Trial
 	*rig.Rig
@@ -85,24 +85,15 @@ func lastWords(lines []string) string {
 	return "its last words: " + history.Clip(strings.TrimSpace(said))
 }
 
-// open starts a bench. Close it.
+// open starts the Redis, the wires and the instances of a bench. Close it.
 func (t *Trial) open(ctx context.Context) (*bench, error) {
 	b := &bench{Trial: t, client: &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	b.ctx, b.cancel = context.WithCancel(ctx)
-	if err := b.setUp(ctx); err != nil {
-		b.close()
-		return nil, err
-	}
-	return b, nil
-}
-
-// setUp starts the Redis, the wires and the instances.
-func (b *bench) setUp(ctx context.Context) error {
-	r, err := b.bed.Start(ctx, rig.Plan{Gate: wire.NewGate(nil), Servers: []string{"redis"}, Apart: true, Ends: 2,
-		Foreign: &cluster.ForeignOptions{Name: "the shop", Argv: b.Argv, Within: b.Within, Database: b.Database},
+	r, err := t.bed.Start(ctx, rig.Plan{Gate: wire.NewGate(nil), Servers: []string{"redis"}, Apart: true, Ends: 2,
+		Foreign: &cluster.ForeignOptions{Name: "the shop", Argv: t.Argv, Within: t.Within, Database: t.Database},
 		Wired: func(r *rig.Rig) error {
 			b.Rig = r
 			return b.watch(ctx)
@@ -110,10 +101,14 @@ func (b *bench) setUp(ctx context.Context) error {
 	if b.Rig == nil { // it has no wires; else commands are let through by now
 		b.Rig = r
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = b.put(onShelf) // an instance that starts may have put its own
 	}
-	return b.put(onShelf) // an instance that starts may have put its own
+	if err != nil {
+		b.close()
+		return nil, err
+	}
+	return b, nil
 }
 
 // watch looks at each command from now on, and lets it through unless there is a trap for it.
@@ -212,12 +207,7 @@ func (b *bench) isAsNew() bool {
 			return false
 		}
 		o := b.buy("warm-"+strconv.Itoa(at), at, history.Buy, b.Order, 0)
-		select {
-		case <-o.Done():
-		case <-time.After(b.patience()):
-			return false
-		}
-		if o.Op.Outcome != history.Sold {
+		if wait(o, b.patience()); !o.hasSold() {
 			return false
 		}
 	}

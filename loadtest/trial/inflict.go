@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +13,8 @@ import (
 
 	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/load"
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/wire"
 )
@@ -67,31 +70,30 @@ func codeOf(err string) string {
 func (b *bench) anna(t *trap) (*order, string) {
 	b.set(t)
 	o := b.send("anna", atA)
-	return o, b.caught(t, o)
+	if t.springs(o, b.httpTime()+margin) { // every order is over by then
+		return o, ""
+	}
+	return o, "the order ended without the command at which the fault was to happen"
 }
 
 // bertUntil lets a customer buy at an instance until he has sold, again when he is told no, until something else has
 // happened, or for so long. It returns his last order.
 func (b *bench) bertUntil(name string, at int, atMost time.Duration, happened <-chan struct{}) (o *order) {
-	late := time.After(atMost)
-	for n := 1; ; n++ {
-		o = b.send(nth(name, n), at)
+	begun, late := time.Now(), time.After(atMost)
+	_ = rig.Fresh(b.ctx, atMost, func(number int) (over bool) {
+		if number > 1 && time.Since(begun) > atMost {
+			return true
+		}
+		o = b.send(nth(name, number), at)
 		select {
 		case <-o.Done():
+			return o.hasSold()
 		case <-happened:
-			return o
 		case <-late:
-			return o
 		}
-		if o.Op.Outcome == history.Sold {
-			return o
-		}
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-late:
-			return o
-		}
-	}
+		return true
+	})
+	return o
 }
 
 // nth names the order that somebody sends for the nth time.
@@ -103,13 +105,6 @@ func nth(name string, n int) string {
 }
 
 func (b *bench) send(name string, at int) *order { return b.buy(name, at, history.Buy, b.Order, 0) }
-
-func (b *bench) caught(t *trap, o *order) string {
-	if t.springs(o, b.httpTime()+margin) { // every order is over by then
-		return ""
-	}
-	return "the order ended without the command at which the fault was to happen"
-}
 
 // wait waits until an order has ended, or for so long.
 func wait(o *order, atMost time.Duration) {
@@ -138,20 +133,20 @@ func crowdAt(instances int) func(*bench) string {
 		b.blind.Store(!b.passport.readBack)
 		defer b.blind.Store(false)
 		b.Gate.OpenAll()
+		ctx, cancel := context.WithTimeout(b.ctx, crowdPatient)
+		defer cancel()
 		var all sync.WaitGroup
 		var mu sync.Mutex
-		until := time.Now().Add(crowdPatient)
 		for at := range instances {
-			for w := range crowdAtOnce {
-				all.Go(func() {
-					for n := w; n < crowdOrders && time.Now().Before(until); n += crowdAtOnce {
-						mu.Lock()
-						o := b.send(fmt.Sprintf("%s-%d", b.Ends[at].Name, n+1), at)
-						mu.Unlock()
-						<-o.Done()
-					}
-				})
-			}
+			plan := load.Plan{Requests: crowdOrders, Concurrency: crowdAtOnce,
+				Send: func(_ context.Context, _, _ time.Time, i int) history.Op {
+					mu.Lock()
+					o := b.send(fmt.Sprintf("%s-%d", b.Ends[at].Name, i+1), at)
+					mu.Unlock()
+					<-o.Done()
+					return o.Op
+				}}
+			all.Go(func() { _, _ = load.Run(ctx, plan) }) // a cell is judged by its orders, not by what load measures
 		}
 		all.Wait()
 		b.Quiet(b.ctx)

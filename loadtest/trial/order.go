@@ -62,6 +62,9 @@ func (t *Trial) newOrder(name string, at int, phase history.Phase) *order {
 	return o
 }
 
+// hasSold reports whether the order has ended, and was answered that it is sold.
+func (o *order) hasSold() bool { return o.HasEnded() && o.Op.Outcome == history.Sold }
+
 // httpTime is how long an order may take. It covers the lease, or an instance would still work for the order before
 // when the next one comes.
 func (t *Trial) httpTime() time.Duration { return min(max(leastHTTPTime, t.patience()), mostHTTPTime) }

@@ -8,6 +8,7 @@ import (
 
 	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
 )
 
 // play plays a cell: the fault, then a fresh order at each instance that is up.
@@ -147,17 +148,18 @@ func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]observati
 // sellAt sends orders to an instance, one after the other, until one sells, the time since then in which one has to get
 // through is over, or the instance has ended.
 func (b *bench) sellAt(at int, name string, phase history.Phase, since time.Time) (own []*order, through bool) {
-	for ; ; time.Sleep(50 * time.Millisecond) {
+	_ = rig.Fresh(b.ctx, b.patience(), func(number int) (over bool) {
 		left := b.patience() - time.Since(since)
 		if left < 0 || b.isDown(at) || b.ctx.Err() != nil {
-			return own, false
+			return true
 		}
-		o := b.buy(nth(name, len(own)+1), at, phase, b.Order, 0)
+		o := b.buy(nth(name, number), at, phase, b.Order, 0)
 		own = append(own, o)
 		wait(o, left+500*time.Millisecond)
-		if o.HasEnded() && o.Op.Outcome == history.Sold {
-			return own, true
+		if through = o.hasSold(); !through {
+			o.HangUp()
 		}
-		o.HangUp()
-	}
+		return through
+	})
+	return own, through
 }

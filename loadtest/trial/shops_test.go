@@ -85,8 +85,8 @@ var shops = []shop{
 	{inPython, "per-instance", 1, "each instance has a lock of its own", "two-instances"},
 	{inPython, "no-ttl", 1, "the lock has no TTL", "crash 1"},
 	{inPython, "short-lease", 1, "the lease ends within a plain sale", "two-instances"},
-	{inPython, "renew-after", 1, "the lock is renewed after its order has ended", "request-lost 4"},
-	{inPython, "renews-on", 1, "the lock is renewed after its order has ended", "request-lost 4"},
+	{inPython, "renew-after", 1, "the lock is renewed after its order has ended", releaseLost},
+	{inPython, "renews-on", 1, "the lock is renewed after its order has ended", releaseLost},
 	{inPython, "too-few", 1, "the lock is granted with too few of its keys", "two-instances"},
 	{inPython, "read-first", 1, "it reads the stock before it holds the lock", "two-instances"},
 	{inPython, "remember", 1, "it writes the stock without having read it under the lock", "two-instances"},
@@ -114,6 +114,10 @@ var shops = []shop{
 	{inPython, "no-lock", 1, "no lock: it reads the stock and writes it in two steps", "two-instances"},
 	{inPython, "no-lock-copies", 1, "no lock", "two-instances"},
 }
+
+// releaseLost loses the release of an order whose lock is renewed: a slow machine may put a renewal before it, so that
+// it has no number.
+const releaseLost = "a>release.lose-request-a.a>end.b>end"
 
 // plain is a cell in which every shop sells to Bert: it says when he held the lock.
 const plain = "request-lost 1"
@@ -147,7 +151,13 @@ func (s shop) options(t *testing.T) Options {
 		o.Stock = []string{"HSET", "shelf", "{product}", "{n}"}
 	}
 	if s.cell != "" {
-		o.Only = append(strings.Split(s.cell, ","), plain)
+		for cell := range strings.SplitSeq(s.cell+","+plain, ",") {
+			if strings.Contains(cell, ">") {
+				o.Play = append(o.Play, cell)
+			} else {
+				o.Only = append(o.Only, cell)
+			}
+		}
 	}
 	return o
 }

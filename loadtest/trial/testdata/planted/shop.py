@@ -373,6 +373,7 @@ class RenewAfter(Renewed):  # the renewal is not stopped: it goes on for as long
     def release(self): Right.release(self)
 
 class RenewsOn(Renewed):  # the renewal goes on for some leases after a release that has not arrived
+    patience = 15
     def release(self):
         threading.Timer(8.0, self.over.set).start()
         Right.release(self)
