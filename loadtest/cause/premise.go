@@ -107,13 +107,13 @@ func bereft(r *record) string {
 
 // comes reports whether an order of Bert's took the lock or wrote the stock before Anna's write, or asked for the lock
 // since then: an attempt before that says nothing of a lock that ended later. If Anna wrote nothing, she may have
-// noticed, and what came later counts too. Of a stock that nobody sees written the fault's end is that of her work.
+// noticed, and what came later counts too.
 func (r *record) comes(since history.Instant) bool {
 	write := history.Never
-	if r.facts.Elsewhere && len(r.Faults) > 0 {
-		write = r.Faults[0].End
-	}
 	if anna := r.anna(); anna != nil {
+		if r.facts.Elsewhere {
+			write = r.worked(anna)
+		}
 		for i := range anna.Trace {
 			if cmd := &anna.Trace[i]; cmd.WritesStock() {
 				write = min(write, cmd.At)
@@ -124,6 +124,24 @@ func (r *record) comes(since history.Instant) bool {
 		got := took(cmd) || cmd.WritesStock()
 		return (got || asks(cmd) && cmd.End > since) && cmd.At < write
 	})
+}
+
+// worked returns when an order had done its work on a stock that nobody sees written: when it released the lock, or when
+// the fault ended if that came after the release.
+func (r *record) worked(op *history.Op) history.Instant {
+	if len(r.Faults) == 0 {
+		return op.Over()
+	}
+	if r.heldAfterRelease(op) {
+		return r.Faults[0].End
+	}
+	end := op.Over()
+	for _, cmd := range op.Trace {
+		if cmd.Releases() {
+			end = min(end, cmd.Came())
+		}
+	}
+	return end
 }
 
 // berts returns the commands of Bert's orders.

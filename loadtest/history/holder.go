@@ -85,8 +85,8 @@ func (t *Timeline) LeaseOf(order int) *Lease {
 		end = op.Trace[last].End
 	case last >= 0:
 		end = op.Trace[last].At
-	case t.cell.Facts != nil && t.cell.Facts.Elsewhere: // its work ends with its answer, if it releases nothing
-		end = op.Done
+	case t.cell.Facts != nil && t.cell.Facts.Elsewhere:
+		end = op.workedUntil(acquired)
 	}
 	switch {
 	case acquired.Known() && end.Known():
@@ -97,6 +97,17 @@ func (t *Timeline) LeaseOf(order int) *Lease {
 		return &Lease{AcquiredAt: op.Trace[first].Came(), ReleasedAt: end}
 	}
 	return nil
+}
+
+// workedUntil returns when an order whose work nobody sees was done with what it does under the lock: when it tried to
+// release it, be it in vain, or was answered.
+func (o *Op) workedUntil(acquired Instant) Instant {
+	for i := range o.Trace {
+		if cmd := &o.Trace[i]; cmd.Usually(EffectReleased) && cmd.Came() > acquired {
+			return cmd.Came()
+		}
+	}
+	return o.Done
 }
 
 // atStock returns the places of the first command at the stock, and of the last write of it, or the last read if there

@@ -132,6 +132,18 @@ func (b *bench) underLock(o *order) span {
 	return held
 }
 
+// sentNothing reports whether an order is known to have sent nothing to the database: no other one was under way at its
+// instance.
+func (b *bench) sentNothing(o *order) bool {
+	d := b.Ends[o.At].Database
+	if d == nil || slices.ContainsFunc(b.orders, func(other *order) bool {
+		return other != o && other.At == o.At && other.Sent.Before(o.over) && o.Sent.Before(other.over)
+	}) {
+		return false
+	}
+	return !slices.ContainsFunc(d.Since(o.Sent), func(p rig.Piece) bool { return p.Order == o.request && p.Number > 0 })
+}
+
 // requestsOf returns the requests among pieces.
 func requestsOf(pieces []rig.Piece) []rig.Piece {
 	return slices.DeleteFunc(pieces, func(p rig.Piece) bool { return p.Reply })
@@ -155,35 +167,66 @@ func linesAt(line string, numbers []int) (lines []string) {
 	return lines
 }
 
-// goToRequest has an order go on until a request of it to the database, or its reply, is held. Who comes to an instance
-// meanwhile is opened there by its own sending.
+// atWork returns the move to where an order has begun its work under the lock: the last command before the write, or the
+// first request to the database.
+func (p *player) atWork(m schedule.Move) schedule.Move {
+	if under := p.passport.requests.under; m.Mark == schedule.Read && len(under) > 0 {
+		m.Mark, m.Reply = fmt.Sprintf("db%d", under[0]), false
+	}
+	return m
+}
+
+// goToRequest has an order go on until a request of it to the database, or its reply, is held. Bert comes again when he
+// is refused while another order is held.
 func (p *player) goToRequest(m schedule.Move, c *customer) {
-	d := p.Ends[m.At].Database
+	d, atMost := p.Ends[m.At].Database, p.httpTime()
 	if d == nil {
 		p.why = p.passport.requests.why
 		return
 	}
-	if c.order == nil {
-		p.opened[m.At] = d.BeginOrder()
+	others := p.othersOpen(m.Who)
+	if others {
+		atMost = p.patient()
 	}
-	t := d.Trap(m.Request(), m.Reply)
-	p.letGo(c)
-	if c.order == nil {
-		p.send(m, c)
-	}
-	select {
-	case <-t.Caught():
-	case <-c.Done():
-	case <-time.After(p.httpTime()):
-	}
-	if !isClosed(t.Caught()) {
+	late := time.After(atMost)
+	for n := 1; ; n++ {
+		isNew := n > 1 || c.order == nil
+		if isNew {
+			p.opened[m.At] = d.BeginOrder()
+		}
+		t := d.Trap(m.Request(), m.Reply)
+		if p.letGo(c); isNew {
+			c.order = p.bench.send(nth(nameOf(m.Who), n), m.At)
+		}
+		tooLate := false
+		select {
+		case <-t.Caught():
+		case <-c.Done():
+		case <-late:
+			tooLate = true
+		}
+		if isClosed(t.Caught()) {
+			c.holds = append(c.holds, p.holdAt(m, t))
+			return
+		}
 		t.Release()
-		p.why = fmt.Sprintf("the order ended without its request %d to the database", m.Request())
-		return
+		if !others || tooLate || m.Who == atA || c.Op.Outcome == history.Sold {
+			p.why = fmt.Sprintf("%s did not come to request %d to the database", people[m.Who], m.Request())
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
 	}
-	name := fmt.Sprintf("request %d of %d to the database", m.Request(), max(m.Request(), p.passport.requests.all))
-	c.holds = append(c.holds, &hold{trap: &trap{at: m.At, reply: m.Reply}, atDatabase: t, name: name, since: time.Now()})
 }
+
+// holdAt returns where a trap at the database has an order wait.
+func (p *player) holdAt(m schedule.Move, t *rig.Trap) *hold {
+	of := p.passport.requests
+	name := fmt.Sprintf("request %d of %d to the database", m.Request(), max(m.Request(), of.all))
+	return &hold{trap: &trap{at: m.At, reply: m.Reply}, atDatabase: t, name: name, since: time.Now()}
+}
+
+// isUnder reports whether an order is held while it has the lock.
+func (h *hold) isUnder() bool { return h.reply || h.atDatabase != nil }
 
 // waitsForDatabase returns a channel that is closed when a request of an instance waits for another transaction, or
 // when the context is done.

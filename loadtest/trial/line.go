@@ -78,7 +78,7 @@ func (p *player) take(m schedule.Move) {
 	if c.order != nil && m.Verb == "" {
 		m.At = c.At
 	}
-	switch {
+	switch m = p.atWork(m); {
 	case m.Verb != "":
 		p.do(m, c)
 	case m.Mark == "":
@@ -187,14 +187,18 @@ func (b *bench) hasShape(of shapes) func(*wire.Command) bool {
 	return func(cmd *wire.Command) bool { return of[b.shape(&cmd.Seen)] }
 }
 
-// afterWrite matches such commands that come after a write of the stock.
+// afterWrite matches such commands that come after a write of the stock, or after an acquire if nobody sees that.
 func (b *bench) afterWrite(is func(*wire.Command) bool) func(*wire.Command) bool {
+	works := b.passport.writes
+	if b.passport.Elsewhere {
+		works = b.passport.acquires
+	}
 	wrote := false
 	return func(cmd *wire.Command) bool {
 		if wrote {
 			return is(cmd)
 		}
-		wrote = b.passport.writes[b.shape(&cmd.Seen)]
+		wrote = works[b.shape(&cmd.Seen)]
 		return false
 	}
 }
@@ -404,7 +408,7 @@ func (p *player) each(do func(who int, h *hold)) {
 // isUnder reports whether another order is held under a lock that must not end.
 func (p *player) isUnder(who int) (under bool) {
 	p.each(func(of int, h *hold) {
-		under = under || of != who && h.reply && !h.over && !p.customers[of].HasEnded()
+		under = under || of != who && h.isUnder() && !h.over && !p.customers[of].HasEnded()
 	})
 	return under
 }
@@ -444,7 +448,7 @@ func (p *player) works(at int) bool { return p.stopped[at].IsZero() && p.cut[at]
 // block notes that the other orders that are held have sent nothing since then.
 func (p *player) block(who int, since time.Time) {
 	p.each(func(of int, h *hold) {
-		if o := p.customers[of].order; of != who && h.reply {
+		if o := p.customers[of].order; of != who && h.isUnder() {
 			if o.blocked.from.IsZero() {
 				o.blocked.from = since
 			}

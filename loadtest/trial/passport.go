@@ -232,6 +232,9 @@ func (p *Passport) String() string {
 			return fmt.Sprintf("no lock that two orders share: each %s has a key of its own", p.Apart)
 		}
 		text := "no lock key in this Redis: the stock alone is judged"
+		if p.Elsewhere {
+			text += "; " + p.requests.String()
+		}
 		if p.LockFree {
 			text += "; the write depends on what is there"
 		}
@@ -268,6 +271,9 @@ func (p *Passport) String() string {
 			either(p.Resends, ", and sends the command again", ""))
 	} else {
 		parts = append(parts, "your client waits for a reply longer than the lease lasts")
+	}
+	if p.Elsewhere {
+		parts = append(parts, p.requests.String())
 	}
 	return strings.Join(parts, "; ") + "; closest rung: " + p.Closest()
 }

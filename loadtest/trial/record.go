@@ -438,8 +438,12 @@ func (b *bench) op(o *order, commands []observation, units []int64, looked bool)
 	}
 	op.Trace = traceOf(commands)
 	wrote := anyOf(op.Trace, func(c *history.Command) bool { return c.WritesStock() && c.Wrote() })
-	if op.Outcome == history.Unknown && looked && !wrote && !b.isElsewhere() {
+	switch {
+	case op.Outcome != history.Unknown:
+	case looked && !wrote && !b.isElsewhere():
 		op.Outcome, op.Detail = history.NotSold, "no write of the stock was sent; "+op.Detail
+	case b.sentNothing(o):
+		op.Outcome, op.Detail = history.NotSold, "nothing was sent to the database; "+op.Detail
 	}
 	if op.Outcome == history.Sold || op.Outcome == history.Unknown {
 		op.Units = units
