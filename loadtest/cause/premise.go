@@ -126,8 +126,8 @@ func (r *record) comes(since history.Instant) bool {
 	})
 }
 
-// worked returns when an order had done its work on a stock that nobody sees written: when it released the lock, or when
-// the fault ended if that came after the release.
+// worked returns when an order had done its work on a stock that nobody sees written: when it released the lock, or
+// when the fault ended if that came after the release.
 func (r *record) worked(op *history.Op) history.Instant {
 	if len(r.Faults) == 0 {
 		return op.Over()

@@ -167,8 +167,8 @@ func linesAt(line string, numbers []int) (lines []string) {
 	return lines
 }
 
-// atWork returns the move to where an order has begun its work under the lock: the last command before the write, or the
-// first request to the database.
+// atWork returns the move to where an order has begun its work under the lock: the last command before the write, or
+// the first request to the database.
 func (p *player) atWork(m schedule.Move) schedule.Move {
 	if under := p.passport.requests.under; m.Mark == schedule.Read && len(under) > 0 {
 		m.Mark, m.Reply = fmt.Sprintf("db%d", under[0]), false
@@ -275,13 +275,16 @@ func (t *Trial) each(ctx context.Context, f fault) (*history.Cell, error) {
 
 func hasBroken(c *history.Cell) bool { return history.FirstBroken(c.Findings).Verdict != "" }
 
-// weight is smaller for what tells more.
+// weight is smaller for what tells more. A cell in which the database kept Bert waiting is not outweighed by one that is
+// ok: it may be the one that matters.
 func weight(c *history.Cell) int {
 	switch {
 	case c.Defect != nil:
 		return 0
+	case c.NotAsked != nil && c.Count != nil && c.Count.Kept:
+		return 4
 	case c.NotAsked != nil:
-		return 5
+		return 6
 	case c.Finding(history.Stock).Result == history.Broken:
 		return 1
 	case hasBroken(c):
@@ -289,7 +292,7 @@ func weight(c *history.Cell) int {
 	case isVoid(c):
 		return 3
 	}
-	return 4
+	return 5
 }
 
 // moments says at which moments of a fault its cells have a defect: at those of 2 and 3 of 5.
