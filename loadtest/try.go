@@ -315,6 +315,9 @@ func (f *tryFlags) tell(stdout io.Writer, cells []*history.Cell) int {
 
 // unknowns says which verdicts of a cell nobody can tell.
 func unknowns(c *history.Cell) (all []string) {
+	if c.NotAsked != nil {
+		return nil
+	}
 	if isInvalid(c) {
 		return []string{c.Finding(history.Valid).Because}
 	}

@@ -275,8 +275,8 @@ func (t *Trial) each(ctx context.Context, f fault) (*history.Cell, error) {
 
 func hasBroken(c *history.Cell) bool { return history.FirstBroken(c.Findings).Verdict != "" }
 
-// weight is smaller for what tells more. A cell in which the database kept Bert waiting is not outweighed by one that is
-// ok: it may be the one that matters.
+// weight is smaller for what tells more. A cell in which the database kept Bert waiting is not outweighed by one that
+// is ok: it may be the one that matters.
 func weight(c *history.Cell) int {
 	switch {
 	case c.Defect != nil:
