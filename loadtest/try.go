@@ -23,9 +23,10 @@ import (
 // tryFlags are the flags of the command try.
 type tryFlags struct {
 	Argv    []string      `arg:"" optional:"" passthrough:"" name:"command" help:"The command line of the shop, after --. In it {port}, {redis}, {redis_host} and {redis_port} are replaced; it also finds PORT and REDIS_URL in its environment."`
-	Order   string        `default:"POST /decrease" placeholder:"REQUEST" help:"How a unit is ordered, such as POST /buy {\"sku\":\"{product}\"}; {order} is the order's name."`
+	Order   string        `default:"POST /decrease" placeholder:"REQUEST" help:"How a unit is ordered, such as POST /buy {\"sku\":\"{product}\"}; {i}, a number, and {order}, a word, are new for every order."`
 	Slow    string        `placeholder:"REQUEST" help:"How one is ordered whose work takes {ms}, such as POST /decrease?work={ms}."`
 	Stock   string        `default:"SET ProductStock_{product} {n}" placeholder:"COMMAND" help:"The Redis command that puts {n} units on the shelf: SET KEY {n}, or HSET KEY FIELD {n}."`
+	Units   *int64        `placeholder:"N" help:"How many units are put for each cell. Default: 100; for a crowd 15 an instance."`
 	Sold    string        `placeholder:"REGEXP" help:"What the body of a sale matches, if the shop answers 2xx to everything."`
 	Within  time.Duration `default:"60s" help:"How long an instance may take to start."`
 	Quick   bool          `help:"Try the cells that tell most."`
@@ -57,6 +58,11 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 		Only: f.Only, Play: f.Play, AtOnce: max(1, f.AtOnce), Say: say}
 	if len(argv) == 0 {
 		return o, errors.New("name the command line of the shop after --, such as: loadtest try -- python3 shop.py")
+	}
+	if f.Units != nil {
+		if o.Units = *f.Units; o.Units < 1 {
+			return o, errors.New("--units must be at least 1")
+		}
 	}
 	if o.Order, err = trial.ParseRequest(f.Order); err != nil {
 		return o, fmt.Errorf("--order: %w", err)

@@ -25,6 +25,9 @@ type Facts struct {
 	Shared   bool          `json:"shared"`          // renewals come on the connection of the sale
 	Apart    string        `json:"apart,omitempty"` // "order" or "instance": each has a key of its own
 
+	// PerCustomer means that each order has a key of its own, and is another customer's: no two can meet.
+	PerCustomer bool `json:"per_customer,omitempty"`
+
 	Takes      time.Duration `json:"takes"`                 // a plain sale
 	Elsewhere  bool          `json:"elsewhere,omitempty"`   // the stock is in no Redis, and nobody sees it written
 	LockFree   bool          `json:"lock_free,omitempty"`   // the write depends on what is there

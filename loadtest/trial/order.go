@@ -18,7 +18,7 @@ import (
 )
 
 // A Request is how a unit is ordered: POST /buy {"sku":"{product}"}. In its path and body {product} is the product,
-// {order} the order's name, and {ms} how long its work takes.
+// {i} a number and {order} a name that are new for every order, and {ms} how long its work takes.
 type Request struct{ Method, Path, Body string }
 
 var requestLine = regexp.MustCompile(`^([A-Z]+) (/\S*)(?: (.+))?$`)
@@ -74,8 +74,7 @@ func (s span) has(t time.Time) bool { return t.After(s.from) && t.Before(s.to) }
 func (b *bench) buy(name string, at int, phase history.Phase, how Request, work time.Duration) *order {
 	o, atMost := b.newOrder(name, at, phase), b.httpTime()
 	b.orders = append(b.orders, o)
-	ms := strconv.FormatInt(work.Milliseconds(), 10)
-	fill := strings.NewReplacer("{product}", b.Product, "{order}", name, "{ms}", ms)
+	fill := b.fill(name, work)
 	url := b.Ends[at].In.URL + fill.Replace(how.Path)
 	o.Send(b.ctx, func(ctx context.Context) history.Op {
 		ctx, cancel := context.WithTimeout(ctx, atMost)
@@ -83,6 +82,19 @@ func (b *bench) buy(name string, at int, phase history.Phase, how Request, work 
 		return o.ask(ctx, b.client, url, how.Method, fill.Replace(how.Body), b.Sold)
 	})
 	return o
+}
+
+// fill returns what fills in a request. Of {i} and {order} nothing comes again in the whole trial: some shops sell only
+// once to a customer, and remember whom they sold to.
+func (t *Trial) fill(name string, work time.Duration) *strings.Replacer {
+	i, ms := strconv.FormatInt(t.sent.Add(1), 10), strconv.FormatInt(work.Milliseconds(), 10)
+	return strings.NewReplacer("{product}", t.Product, "{order}", name+"-"+i, "{i}", i, "{ms}", ms)
+}
+
+// customersDiffer reports whether each order may be another customer's, as something of it is new.
+func (t *Trial) customersDiffer() bool {
+	sent := t.Order.Path + t.Order.Body
+	return strings.Contains(sent, "{i}") || strings.Contains(sent, "{order}")
 }
 
 // ask sends the request, and notes when it has ended, and whether its customer left before.

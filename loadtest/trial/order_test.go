@@ -46,6 +46,41 @@ func TestCheckStock(t *testing.T) {
 	assert.Equal(t, "stock:7 n", trial.shelf().Key+" "+trial.shelf().Field)
 }
 
+// Some shops sell only once to a customer: each order of a trial is another one's, on whatever bench.
+func TestOrdersAreNewInTheWholeTrial(t *testing.T) {
+	trial := &Trial{Options: Options{Product: "7"}}
+	one, other := &bench{Trial: trial}, &bench{Trial: trial}
+	seen := map[string]bool{}
+	for _, b := range []*bench{one, other, one} {
+		text := b.fill("anna", 40*time.Millisecond).Replace(`/{product}?work={ms}&i={i} {"user":"{order}","n":{i}}`)
+		assert.Regexp(t, `^/7\?work=40&i=(\d+) {"user":"anna-\d+","n":\d+}$`, text)
+		seen[text] = true
+	}
+	assert.Len(t, seen, 3)
+}
+
+// The orders are those of different customers if something of them is new for each.
+func TestCustomersOfATrial(t *testing.T) {
+	for text, differ := range map[string]bool{
+		"POST /decrease": false, "POST /buy?user=7 {product}": false, "POST /buy?user={order}": true,
+		`POST /buy {"user":{i}}`: true,
+	} {
+		order, err := ParseRequest(text)
+		require.NoError(t, err)
+		assert.Equal(t, differ, (&Trial{Options: Options{Order: order}}).customersDiffer(), text)
+	}
+}
+
+// The units of a cell are enough for its orders but for those of a crowd, or as many as were asked for.
+func TestUnitsOfACell(t *testing.T) {
+	for _, one := range []struct{ asked, cell, crowd, crowds int64 }{{0, 100, 15, 30}, {1, 1, 1, 1}} {
+		trial := &Trial{Options: Options{Units: one.asked}}
+		for crowd, want := range []int64{one.cell, one.crowd, one.crowds} {
+			assert.Equal(t, want, trial.unitsFor(crowd), "%d of %d instances", one.asked, crowd)
+		}
+	}
+}
+
 // answer sends an order to a shop that answers so, and returns what became of it.
 func answer(t *testing.T, sold *regexp.Regexp, with http.HandlerFunc) *order {
 	t.Helper()

@@ -12,11 +12,8 @@ import (
 // play plays a cell: the fault, then a fresh order at each instance that is up.
 func (b *bench) play(f fault) (*history.Cell, error) {
 	b.begin(f)
-	b.cell.Initial = onShelf
 	crowd := f.parsed().Crowd()
-	if crowd > 0 {
-		b.cell.Initial = crowdShelf * int64(crowd)
-	}
+	b.cell.Initial = b.unitsFor(crowd)
 	if err := b.put(b.cell.Initial); err != nil {
 		return nil, err
 	}
