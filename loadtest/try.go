@@ -25,9 +25,10 @@ type tryFlags struct {
 	Argv    []string      `arg:"" optional:"" passthrough:"" name:"command" help:"The command line of the shop, after --. In it {port}, {redis}, {redis_host} and {redis_port} are replaced; it also finds PORT and REDIS_URL in its environment."`
 	Order   string        `default:"POST /decrease" placeholder:"REQUEST" help:"How a unit is ordered, such as POST /buy {\"sku\":\"{product}\"}; {i}, a number, and {order}, a word, are new for every order."`
 	Slow    string        `placeholder:"REQUEST" help:"How one is ordered whose work takes {ms}, such as POST /decrease?work={ms}."`
+	Header  []string      `sep:"none" placeholder:"'NAME: VALUE'" help:"A header of every order, such as 'Authorization: Bearer t'; {i} and {order} are filled in."`
 	Stock   string        `default:"SET ProductStock_{product} {n}" placeholder:"COMMAND" help:"The Redis command that puts {n} units on the shelf: SET KEY {n}, or HSET KEY FIELD {n}."`
 	Units   *int64        `placeholder:"N" help:"How many units are put for each cell. Default: 100; for a crowd 15 an instance."`
-	Sold    string        `placeholder:"REGEXP" help:"What the body of a sale matches, if the shop answers 2xx to everything."`
+	Sold    string        `placeholder:"REGEXP" help:"What the body of a sale matches, or the Location of a redirect, if the status does not tell."`
 	Within  time.Duration `default:"60s" help:"How long an instance may take to start."`
 	Quick   bool          `help:"Try the cells that tell most."`
 	Only    []string      `placeholder:"CELL" help:"Try these cells alone, such as 'reply-lost 1'."`
@@ -73,6 +74,13 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 			return o, fmt.Errorf("--slow: %w", err)
 		}
 		o.Slow = &slow
+	}
+	for _, text := range f.Header {
+		h, err := trial.ParseHeader(text)
+		if err != nil {
+			return o, fmt.Errorf("--header: %w", err)
+		}
+		o.Headers = append(o.Headers, h)
 	}
 	if f.Sold != "" {
 		if o.Sold, err = regexp.Compile(f.Sold); err != nil {

@@ -106,6 +106,7 @@ func TestTryOfWrongCommandLines(t *testing.T) {
 		{[]string{"--"}, `name the command line of the shop after --`},
 		{[]string{"--order", "buy", "--", "shop"}, `--order: "buy" is no request such as POST /decrease`},
 		{[]string{"--slow", "buy", "--", "shop"}, `--slow: "buy" is no request`},
+		{[]string{"--header", "Bearer t", "--", "shop"}, `--header: "Bearer t" is no header such as Authorization: `},
 		{[]string{"--units", "0", "--", "shop"}, `--units must be at least 1`},
 		{[]string{"--sold", "(", "--", "shop"}, `--sold: .*missing closing \)`},
 		{[]string{"--stock", "INCRBY s {n}", "--", "shop"}, `^the stock is put by SET KEY {n} or HSET KEY FIELD {n}`},

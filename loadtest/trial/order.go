@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"regexp"
@@ -32,6 +33,20 @@ func ParseRequest(text string) (r Request, err error) {
 	return Request{m[1], m[2], m[3]}, nil
 }
 
+// A Header is one that is sent with every order. Its value may have what a [Request] may have.
+type Header struct{ Name, Value string }
+
+var headerLine = regexp.MustCompile("^([\\w!#$%&'*+.^`|~-]+):[ \t]*([\t -~\u0080-\U0010ffff]*)$")
+
+// ParseHeader parses a name, a colon and a value.
+func ParseHeader(text string) (h Header, err error) {
+	m := headerLine.FindStringSubmatch(text)
+	if m == nil {
+		return h, fmt.Errorf("%q is no header such as Authorization: Bearer t", text)
+	}
+	return Header{m[1], m[2]}, nil
+}
+
 const (
 	// leastHTTPTime is longer than libraries retry, and mostHTTPTime bounds how long a cell takes.
 	leastHTTPTime, mostHTTPTime = 20 * time.Second, time.Minute
@@ -42,7 +57,8 @@ const (
 // An order is one unit that somebody buys. When it has ended, the rest is known, and its Op tells what it was answered.
 type order struct {
 	*rig.InFlight
-	name string
+	name    string
+	headers http.Header // of its request, besides ours
 
 	over    time.Time // when it ended, with an answer or without
 	blocked span      // while a reply to it is known to be held: it sends nothing then but renewals
@@ -75,6 +91,7 @@ func (b *bench) buy(name string, at int, phase history.Phase, how Request, work 
 	o, atMost := b.newOrder(name, at, phase), b.httpTime()
 	b.orders = append(b.orders, o)
 	fill := b.fill(name, work)
+	o.headers = b.headers(fill)
 	url := b.Ends[at].In.URL + fill.Replace(how.Path)
 	o.Send(b.ctx, func(ctx context.Context) history.Op {
 		ctx, cancel := context.WithTimeout(ctx, atMost)
@@ -91,9 +108,21 @@ func (t *Trial) fill(name string, work time.Duration) *strings.Replacer {
 	return strings.NewReplacer("{product}", t.Product, "{order}", name+"-"+i, "{i}", i, "{ms}", ms)
 }
 
+// headers returns those of an order's request.
+func (t *Trial) headers(fill *strings.Replacer) http.Header {
+	all := http.Header{}
+	for _, h := range t.Headers {
+		all.Add(h.Name, fill.Replace(h.Value))
+	}
+	return all
+}
+
 // customersDiffer reports whether each order may be another customer's, as something of it is new.
 func (t *Trial) customersDiffer() bool {
 	sent := t.Order.Path + t.Order.Body
+	for _, h := range t.Headers {
+		sent += h.Value
+	}
 	return strings.Contains(sent, "{i}") || strings.Contains(sent, "{order}")
 }
 
@@ -120,6 +149,8 @@ func (o *order) send(ctx context.Context, with *http.Client, url, method, body s
 	} else if body != "" {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
+	maps.Copy(r.Header, o.headers)
+	r.Host = o.headers.Get("Host")
 	answer, err := with.Do(r)
 	if err != nil {
 		op.Detail = "no answer: " + err.Error()
@@ -135,11 +166,16 @@ func (o *order) send(ctx context.Context, with *http.Client, url, method, body s
 		return
 	}
 	o.ended, op.Status, op.Detail = time.Now(), answer.StatusCode, history.Clip(strings.TrimSpace(string(text)))
+	location := answer.Header.Get("Location")
+	if answer.StatusCode/100 == 3 && location != "" {
+		op.Detail = history.Clip(strings.TrimSpace("to " + location + " " + string(text)))
+	}
 	o.page = strings.HasPrefix(answer.Header.Get("Content-Type"), "text/html")
 	switch class := answer.StatusCode / 100; {
-	case class == 2 && (sold == nil || sold.Match(text)):
+	case class == 2 && (sold == nil || sold.Match(text)),
+		class == 3 && sold != nil && (sold.Match(text) || sold.MatchString(location)):
 		op.Outcome = history.Sold
-	case class == 2, class == 4:
+	case class == 2, class == 3 && sold != nil, class == 4:
 		op.Outcome = history.Busy
 	}
 }

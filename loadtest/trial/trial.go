@@ -25,10 +25,11 @@ type Options struct {
 	Argv    []string // the command line of the shop
 	Order   Request  // how a unit is ordered
 	Slow    *Request // how one is ordered whose work takes {ms}; nil: it cannot be
+	Headers []Header // of every order
 	Stock   []string // the command by which {n} units of {product} are put
 	Product string
 	Units   int64          // that are put for each cell; 0: as the cell needs
-	Sold    *regexp.Regexp // what the body says of a sale; nil: the status tells
+	Sold    *regexp.Regexp // what the body, or the Location of a 3xx, says of a sale; nil: the status tells
 	Within  time.Duration  // for the start of an instance
 
 	Quick  bool     // the cells that tell most
