@@ -323,7 +323,7 @@ func unknowns(c *history.Cell) (all []string) {
 		return []string{c.Finding(history.Valid).Because}
 	}
 	for _, one := range c.Findings {
-		if one.Result == history.Indeterminate {
+		if one.Result == history.Indeterminate && one.Because != c.WhyNot() {
 			all = append(all, fmt.Sprintf("%s: %s", one.Verdict, one.Because))
 		}
 	}

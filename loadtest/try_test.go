@@ -209,6 +209,8 @@ func TestTryOnABusyMachine(t *testing.T) {
 		return &history.Cell{Findings: []history.Finding{{Verdict: history.Valid, Result: history.Invalid, Because: "slow"}}}
 	}
 	notAsked := &history.Cell{NotAsked: &history.NotAsked{Reason: "the lock is not renewed"}}
+	limited := &history.Cell{NotAsked: &history.NotAsked{Reason: "429"}, Findings: []history.Finding{
+		{Verdict: history.Liveness, Result: history.Indeterminate, Because: "429"}}}
 	defect, voidDefect := ok(), void()
 	defect.Defect = &history.Defect{Cause: "the lock has no TTL"}
 	voidDefect.Defect = defect.Defect
@@ -229,6 +231,7 @@ func TestTryOnABusyMachine(t *testing.T) {
 		{"a defect that a void cell shows", []*history.Cell{ok(), voidDefect}, surprised, `\nDEFECT in (?s:.*): slow`},
 		{"one could not be played", []*history.Cell{ok(), failed}, couldNotRun, `\n1 of 2 cells was not measured`},
 		{"nothing was asked", []*history.Cell{notAsked}, couldNotRun, `: the lock is not renewed`},
+		{"and that is said once", []*history.Cell{limited}, couldNotRun, `liveness\n\nnot asked: cell-1: 429`},
 	} {
 		for i, c := range one.cells {
 			c.Scenario = fmt.Sprint("cell-", i+1)

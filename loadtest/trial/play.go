@@ -33,14 +33,12 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 		return nil, err
 	}
 	cell := b.cell
-	if why == "" {
-		why = cause.WhyInconclusive(cell)
-	}
 	cell.Aborted = why
+	cell.Aborted = cause.WhyInconclusive(cell)
 	e := cause.Of(cell)
 	cell.Defect, cell.Design, cell.Remarks = e.Defect, e.Design, e.Remarks
-	if why != "" && cell.Defect == nil && history.FirstBroken(cell.Findings).Verdict == "" {
-		cell.NotAsked = &history.NotAsked{Reason: why}
+	if cell.Aborted != "" && cell.Defect == nil && history.FirstBroken(cell.Findings).Verdict == "" {
+		cell.NotAsked = &history.NotAsked{Reason: cell.Aborted}
 	}
 	return cell, nil
 }
