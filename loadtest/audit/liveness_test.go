@@ -55,8 +55,9 @@ func TestAnAnswerThatMayMeanSoldOutLeavesLivenessUnknown(t *testing.T) {
 	}
 }
 
-// A shop on trial that limits how many orders come, or remembers that all is sold, refuses fresh orders for a reason that
-// is no lock's. One that found the lock taken was refused for that, whatever its answer, and any other no is as before.
+// A shop on trial that limits how many orders come, or remembers that all is sold, refuses fresh orders for a reason
+// that is no lock's. One that found the lock taken was refused for that, whatever its answer. Any other no is as
+// before.
 func TestOrdersThatAreTurnedAwayLeaveLivenessUnknown(t *testing.T) {
 	const limits, full = "429: it limits how many orders come",
 		"it refused as sold out, though the shelf was full again"

@@ -10,8 +10,8 @@ const (
 
 const tooManyRequests = 429
 
-// WhyTurnedAway says why an order that found a full shelf was refused, if not for the lock: [TooMany], or [FullAgain] if
-// the answer is that to an order of an empty shelf. It is empty if the order found the lock taken, or nobody knows.
+// WhyTurnedAway says why an order of a full shelf was refused, if not for the lock: [TooMany], or [FullAgain] if the
+// answer is that to an order of an empty shelf. It is empty if the order found the lock taken, or nobody knows.
 func (c *Cell) WhyTurnedAway(op *Op) string {
 	asked := slices.ContainsFunc(op.Trace, func(cmd Command) bool { return cmd.Acquires() })
 	took := slices.ContainsFunc(op.Trace, func(cmd Command) bool { return cmd.Acquires() && cmd.Succeeded() })

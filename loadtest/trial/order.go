@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -119,11 +120,9 @@ func (t *Trial) headers(fill *strings.Replacer) http.Header {
 
 // customersDiffer reports whether each order may be another customer's, as something of it is new.
 func (t *Trial) customersDiffer() bool {
-	sent := t.Order.Path + t.Order.Body
-	for _, h := range t.Headers {
-		sent += h.Value
-	}
-	return strings.Contains(sent, "{i}") || strings.Contains(sent, "{order}")
+	isNew := func(text string) bool { return strings.Contains(text, "{i}") || strings.Contains(text, "{order}") }
+	return isNew(t.Order.Path) || isNew(t.Order.Body) ||
+		slices.ContainsFunc(t.Headers, func(h Header) bool { return isNew(h.Value) })
 }
 
 // ask sends the request, and notes when it has ended, and whether its customer left before.
@@ -135,14 +134,11 @@ func (o *order) ask(ctx context.Context, with *http.Client, url, method, body st
 	return o.Op
 }
 
-// send sends the request, and notes what became of it.
-func (o *order) send(ctx context.Context, with *http.Client, url, method, body string, sold *regexp.Regexp) {
-	op := &o.Op
-	op.Outcome = history.Unknown
+// request returns the order's request. The headers that were asked for take the place of ours.
+func (o *order) request(ctx context.Context, url, method, body string) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewBufferString(body))
 	if err != nil {
-		op.Outcome, op.Detail = history.NotSent, err.Error()
-		return
+		return nil, err
 	}
 	if strings.HasPrefix(body, "{") || strings.HasPrefix(body, "[") {
 		r.Header.Set("Content-Type", "application/json")
@@ -151,6 +147,18 @@ func (o *order) send(ctx context.Context, with *http.Client, url, method, body s
 	}
 	maps.Copy(r.Header, o.headers)
 	r.Host = o.headers.Get("Host")
+	return r, nil
+}
+
+// send sends the request, and notes what became of it.
+func (o *order) send(ctx context.Context, with *http.Client, url, method, body string, sold *regexp.Regexp) {
+	op := &o.Op
+	op.Outcome = history.Unknown
+	r, err := o.request(ctx, url, method, body)
+	if err != nil {
+		op.Outcome, op.Detail = history.NotSent, err.Error()
+		return
+	}
 	answer, err := with.Do(r)
 	if err != nil {
 		op.Detail = "no answer: " + err.Error()
@@ -166,16 +174,21 @@ func (o *order) send(ctx context.Context, with *http.Client, url, method, body s
 		return
 	}
 	o.ended, op.Status, op.Detail = time.Now(), answer.StatusCode, history.Clip(strings.TrimSpace(string(text)))
-	location := answer.Header.Get("Location")
-	if answer.StatusCode/100 == 3 && location != "" {
-		op.Detail = history.Clip(strings.TrimSpace("to " + location + " " + string(text)))
-	}
 	o.page = strings.HasPrefix(answer.Header.Get("Content-Type"), "text/html")
+	if location := answer.Header.Get("Location"); answer.StatusCode/100 == 3 && location != "" {
+		op.Detail, o.page = history.Clip("to "+location), false // what comes with it is for old browsers
+	}
+	op.Outcome = outcomeOf(answer, text, sold)
+}
+
+// outcomeOf returns what an answer with that body says.
+func outcomeOf(answer *http.Response, text []byte, sold *regexp.Regexp) history.Outcome {
 	switch class := answer.StatusCode / 100; {
 	case class == 2 && (sold == nil || sold.Match(text)),
-		class == 3 && sold != nil && (sold.Match(text) || sold.MatchString(location)):
-		op.Outcome = history.Sold
+		class == 3 && sold != nil && (sold.Match(text) || sold.MatchString(answer.Header.Get("Location"))):
+		return history.Sold
 	case class == 2, class == 3 && sold != nil, class == 4:
-		op.Outcome = history.Busy
+		return history.Busy
 	}
+	return history.Unknown
 }

@@ -156,8 +156,10 @@ func TestOutcomesOfAnswers(t *testing.T) {
 		assert.False(t, o.ended.IsZero())
 	}
 	redirected := answer(t, nil, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
 		http.Redirect(w, r, "/thanks", http.StatusSeeOther)
 	})
+	assert.False(t, redirected.page, "the path is right")
 	assert.Equal(t, "to /thanks", redirected.Op.Detail, "so that one sees what --sold may match")
 	page := answer(t, nil, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
