@@ -7,5 +7,6 @@
 // client.go (how well the client did its part, and the evidence for an "ok"), run.go (all cells, and how they were
 // obtained), finding.go (verdicts), turned_away.go (refusals that are not the lock's), timeline.go with passed.go and
 // explain.go (which order held which lock, and how each tenure ended), file.go with write.go and read.go (the file),
-// json.go (errors in the words of JSON), bound.go (what is kept of an answer), plain.go (words of others, to be printed).
+// json.go (errors in the words of JSON), bound.go (what is kept of an answer), plain.go (words of others, to be
+// printed).
 package history
