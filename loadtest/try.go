@@ -24,15 +24,17 @@ import (
 // tryFlags are the flags of the command try.
 type tryFlags struct {
 	Argv    []string      `arg:"" optional:"" passthrough:"" name:"command" help:"The command line of the shop, after --. In it {port}, {redis}, {redis_host} and {redis_port} are replaced; it also finds PORT and REDIS_URL in its environment."`
-	Order   string        `default:"POST /decrease" placeholder:"REQUEST" help:"How a unit is ordered, such as POST /buy {\"sku\":\"{product}\"}; {order} is the order's name."`
+	Order   string        `default:"POST /decrease" placeholder:"REQUEST" help:"How a unit is ordered, such as POST /buy {\"sku\":\"{product}\"}; {i}, a number, and {order}, a word, are new for every order."`
 	Slow    string        `placeholder:"REQUEST" help:"How one is ordered whose work takes {ms}, such as POST /decrease?work={ms}."`
+	Header  []string      `sep:"none" placeholder:"'NAME: VALUE'" help:"A header of every order, such as 'Authorization: Bearer t'; {i} and {order} are filled in."`
 	Stock   string        `default:"SET ProductStock_{product} {n}" placeholder:"COMMAND" help:"The Redis command that puts {n} units on the shelf: SET KEY {n}, or HSET KEY FIELD {n}."`
 	Set     string        `placeholder:"SHELL" help:"For a stock that is in no Redis: the command line that puts {n} units. It writes to the database that it names: take a scratch one."`
 	Left    string        `placeholder:"SHELL" help:"The command line that prints how many units are left. Sales and stock are then compared by count."`
 	Sales   string        `placeholder:"SHELL" help:"The command line that prints how many sales are recorded: instead of the answers, which an error after the commit leaves open."`
 	Setup   string        `placeholder:"SHELL" help:"The command line that prepares the database, once, before the shop is started."`
 	DB      string        `name:"db" placeholder:"HOST:PORT" help:"The shop's database. Each instance reaches it at {db_host} and {db_port}, where its requests are held and cut, and never parsed."`
-	Sold    string        `placeholder:"REGEXP" help:"What the body of a sale matches, if the shop answers 2xx to everything."`
+	Units   *int64        `placeholder:"N" help:"How many units are put for each cell. Default: 100; for a crowd 15 an instance."`
+	Sold    string        `placeholder:"REGEXP" help:"What the body of a sale matches, or the Location of a redirect, if the status does not tell."`
 	Within  time.Duration `default:"60s" help:"How long an instance may take to start."`
 	Quick   bool          `help:"Try the cells that tell most."`
 	Only    []string      `placeholder:"CELL" help:"Try these cells alone, such as 'reply-lost 1'."`
@@ -65,6 +67,11 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 	if len(argv) == 0 {
 		return o, errors.New("name the command line of the shop after --, such as: loadtest try -- python3 shop.py")
 	}
+	if f.Units != nil {
+		if o.Units = *f.Units; o.Units < 1 {
+			return o, errors.New("--units must be at least 1")
+		}
+	}
 	if o.Order, err = trial.ParseRequest(f.Order); err != nil {
 		return o, fmt.Errorf("--order: %w", err)
 	}
@@ -77,6 +84,13 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 			return o, fmt.Errorf("--slow: %w", err)
 		}
 		o.Slow = &slow
+	}
+	for _, text := range f.Header {
+		h, err := trial.ParseHeader(text)
+		if err != nil {
+			return o, fmt.Errorf("--header: %w", err)
+		}
+		o.Headers = append(o.Headers, h)
 	}
 	if f.Sold != "" {
 		if o.Sold, err = regexp.Compile(f.Sold); err != nil {
@@ -322,7 +336,7 @@ func unknowns(c *history.Cell) (all []string) {
 		return []string{c.Finding(history.Valid).Because}
 	}
 	for _, one := range c.Findings {
-		if one.Result == history.Indeterminate {
+		if one.Result == history.Indeterminate && one.Because != c.WhyNot() {
 			all = append(all, fmt.Sprintf("%s: %s", one.Verdict, one.Because))
 		}
 	}

@@ -77,6 +77,8 @@ func TestTryOfServicesThatCannotBeTried(t *testing.T) {
 		{"tls", nil, `connect with redis:// instead of rediss://$`, nil},
 		{"sells-out", nil, `a first order was not sold: POST /decrease was answered 409 {}; the stock is in ` +
 			`ProductStock_10000 of database 0; .* --order, .* --sold$`, nil},
+		{"always", nil, `an order of an empty shelf was answered 200 {} like a sale: tell what the body of a sale matches: ` +
+			`--sold$`, nil},
 		{"html-200", nil, `POST /decrease was answered 200 with an HTML page: is the path right\? --order`, nil},
 		{"html-404", nil, `POST /decrease was answered 404 with an HTML page: is the path right\? --order`, nil},
 		{"hangs-up", nil, `POST /decrease got no answer: .*EOF$`, nil},
@@ -106,6 +108,8 @@ func TestTryOfWrongCommandLines(t *testing.T) {
 		{[]string{"--"}, `name the command line of the shop after --`},
 		{[]string{"--order", "buy", "--", "shop"}, `--order: "buy" is no request such as POST /decrease`},
 		{[]string{"--slow", "buy", "--", "shop"}, `--slow: "buy" is no request`},
+		{[]string{"--header", "Bearer t", "--", "shop"}, `--header: "Bearer t" is no header such as Authorization: `},
+		{[]string{"--units", "0", "--", "shop"}, `--units must be at least 1`},
 		{[]string{"--sold", "(", "--", "shop"}, `--sold: .*missing closing \)`},
 		{[]string{"--stock", "INCRBY s {n}", "--", "shop"}, `^the stock is put by SET KEY {n} or HSET KEY FIELD {n}`},
 		{[]string{"--stock", "", "--", "shop"}, `^the stock is put by SET KEY {n}`},
@@ -205,6 +209,8 @@ func TestTryOnABusyMachine(t *testing.T) {
 		return &history.Cell{Findings: []history.Finding{{Verdict: history.Valid, Result: history.Invalid, Because: "slow"}}}
 	}
 	notAsked := &history.Cell{NotAsked: &history.NotAsked{Reason: "the lock is not renewed"}}
+	limited := &history.Cell{NotAsked: &history.NotAsked{Reason: "429"}, Findings: []history.Finding{
+		{Verdict: history.Liveness, Result: history.Indeterminate, Because: "429"}}}
 	defect, voidDefect := ok(), void()
 	defect.Defect = &history.Defect{Cause: "the lock has no TTL"}
 	voidDefect.Defect = defect.Defect
@@ -225,6 +231,7 @@ func TestTryOnABusyMachine(t *testing.T) {
 		{"a defect that a void cell shows", []*history.Cell{ok(), voidDefect}, surprised, `\nDEFECT in (?s:.*): slow`},
 		{"one could not be played", []*history.Cell{ok(), failed}, couldNotRun, `\n1 of 2 cells was not measured`},
 		{"nothing was asked", []*history.Cell{notAsked}, couldNotRun, `: the lock is not renewed`},
+		{"and that is said once", []*history.Cell{limited}, couldNotRun, `liveness\n\nnot asked: cell-1: 429`},
 	} {
 		for i, c := range one.cells {
 			c.Scenario = fmt.Sprint("cell-", i+1)

@@ -11,7 +11,7 @@ import (
 
 // liveness answers whether a fresh request got through after the load, within the cell's limit. It got through if its
 // answer needed the lock: a sale, or a refusal for lack of stock. An answer that may be such a refusal, in a shop's own
-// way, leaves it open.
+// way, leaves it open; so does one that a shop on trial turned away for another reason than its lock.
 func liveness(b *books) history.Finding {
 	if len(b.probes) == 0 {
 		return answer(history.Liveness, history.Indeterminate, "no fresh request was sent")
@@ -26,6 +26,9 @@ func liveness(b *books) history.Finding {
 			"%s answered a fresh request: %s: that does not show whether it got through, as a 409 would",
 			instance(b.Cell, op), said(op))
 	}
+	if why := b.turnedAway(last); why != "" {
+		return answer(history.Liveness, history.Indeterminate, "%s", why)
+	}
 	switch {
 	case !last.Done.Known():
 		return stuck(b.Cell, first, last, "a fresh request was not answered")
@@ -33,6 +36,18 @@ func liveness(b *books) history.Finding {
 		return stuck(b.Cell, first, last, "a fresh request did not get through in "+took.Round(time.Millisecond).String())
 	}
 	return stuck(b.Cell, first, last, "a fresh request got through only after "+took.Round(time.Millisecond).String())
+}
+
+// turnedAway says why the last fresh request that did not get through was refused, if not for the lock.
+func (b *books) turnedAway(decisive *history.Op) string {
+	i := slices.Index(b.probes, decisive)
+	if gotThrough(decisive) {
+		i--
+	}
+	if i < 0 {
+		return ""
+	}
+	return b.WhyTurnedAway(b.probes[i])
 }
 
 func gotThrough(op *history.Op) bool {

@@ -55,6 +55,49 @@ func TestAnAnswerThatMayMeanSoldOutLeavesLivenessUnknown(t *testing.T) {
 	}
 }
 
+// A shop on trial that limits how many orders come, or remembers that all is sold, refuses fresh orders for a reason
+// that is no lock's. One that found the lock taken was refused for that, whatever its answer. Any other no is as
+// before.
+func TestOrdersThatAreTurnedAwayLeaveLivenessUnknown(t *testing.T) {
+	const limits, full = "429: it limits how many orders come",
+		"it refused as sold out, though the shelf was full again"
+	asks := func(e history.Effect) history.Command {
+		sent := probe(forge(5)).Sent
+		return history.Command{Cmd: "set", Key: "lock", Source: history.Looked, Effect: e, At: sent + ms, End: sent + 2*ms}
+	}
+	vain := []history.Command{asks(history.EffectTried)}
+	took := []history.Command{asks(history.EffectTried), asks(history.EffectAcquired)}
+	for _, one := range []struct {
+		status int
+		body   string
+		trace  []history.Command
+		want   string // "": broken
+	}{
+		{429, "slow down", nil, limits}, {429, "slow down", vain, ""}, {409, "nothing left", nil, full},
+		{409, "nothing left", took, full}, {409, "nothing left", vain, ""}, {409, "busy", nil, ""},
+		{423, "nothing left", nil, ""},
+	} {
+		c := tried(history.Busy, one.status)
+		c.Facts = &history.Facts{SoldOut: &history.Answer{Status: 409, Body: "nothing left"}}
+		probe(c).Detail, probe(c).Trace = one.body, one.trace
+		if one.want == "" {
+			judge(t, c, history.Liveness, history.Broken)
+			continue
+		}
+		assert.Equal(t, one.want, judge(t, c, history.Liveness, history.Indeterminate).Because)
+		c.Facts = nil // no trial
+		judge(t, c, history.Liveness, history.Broken)
+	}
+	late := tried(history.Busy, 429) // and then one gets through, too late
+	late.Facts = &history.Facts{}
+	second := *probe(late)
+	second.Sent, second.Done, second.Outcome, second.Status = second.Done+ms, second.Done+2*ms, history.Refused, 409
+	late.Ops = append(late.Ops, second)
+	judge(t, late, history.Liveness, history.Indeterminate)
+	late.Ops[len(late.Ops)-2].Status = 423
+	judge(t, late, history.Liveness, history.Broken)
+}
+
 // One whose answer tells nothing may have got through at once. A 409 that comes late tells that it did not.
 func TestFreshRequestsOfWhichOneTellsNothing(t *testing.T) {
 	c := tried(history.NotSold, 404)

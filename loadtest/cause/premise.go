@@ -1,6 +1,7 @@
 package cause
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -34,9 +35,19 @@ var premises = map[string]premise{
 	"cut-off":           overdue,
 }
 
-// WhyInconclusive says why an ok of a cell would mean nothing, "" if it does mean something.
+// WhyInconclusive says why an ok of a judged cell would mean nothing, "" if it does mean something. Aborted is why its
+// fault did not happen.
 func WhyInconclusive(c *history.Cell) string {
 	r := newRecord(c)
+	if why := cmp.Or(c.Aborted, r.unmetPremise()); why != "" {
+		return cmp.Or(r.tooMany(), why)
+	}
+	return r.freshTurnedAway()
+}
+
+// unmetPremise says what had to happen besides the fault, and did not.
+func (r *record) unmetPremise() string {
+	c := r.Cell
 	asks := premises[c.Scenario]
 	if asks == nil {
 		asks = premises[faultOf(c)]
@@ -47,6 +58,23 @@ func WhyInconclusive(c *history.Cell) string {
 		}
 	}
 	return r.stillWaiting()
+}
+
+// tooMany says that one of the cell's orders was turned away since too many came, if so.
+func (r *record) tooMany() string {
+	if slices.ContainsFunc(r.Ops, func(op history.Op) bool { return r.WhyTurnedAway(&op) == history.TooMany }) {
+		return history.TooMany
+	}
+	return ""
+}
+
+// freshTurnedAway says why fresh orders were turned away, if not for the lock.
+func (r *record) freshTurnedAway() string {
+	why := r.Finding(history.Liveness).Because
+	if why == history.TooMany || why == history.FullAgain {
+		return why
+	}
+	return ""
 }
 
 // stillWaiting says which order waited for as long as one may take: its outcome is unknown. A customer who hangs up, or

@@ -114,6 +114,33 @@ func TestACrowdHasToBuyEverywhere(t *testing.T) {
 	assert.Equal(t, "no order of the crowd was sold at b", WhyInconclusive(f.Cell))
 }
 
+// Where fresh orders were turned away for a reason that is no lock's, nothing was asked; nor where an order of the cell
+// was, and the fault did not happen.
+func TestOrdersThatAreTurnedAwayAskNothing(t *testing.T) {
+	f := forge()
+	f.Scenario, f.Facts.SoldOut = "crash 2", &history.Answer{Status: 409, Body: "nothing left"}
+	f.order("anna", atA, history.Sold, 0, 90, acquire(10), read(20), writes(30), release(40))
+	fresh := f.order("fresh-b-1", atB, history.Busy, 100, 9000)
+	for _, one := range []struct {
+		status int
+		body   string
+		want   string
+	}{
+		{429, "slow down", history.TooMany}, {409, "nothing left", history.FullAgain}, {409, "busy", ""},
+	} {
+		fresh.Status, fresh.Detail = one.status, one.body
+		assert.Equal(t, one.want, WhyInconclusive(f.judge("crash 2")))
+		assert.Equal(t, one.want == "", f.Defect != nil, "%v", f.Defect)
+	}
+	fresh.Outcome, fresh.Done = history.Sold, ms(200)
+	f.Aborted = "the order ended without the command at which the fault was to happen"
+	assert.Equal(t, f.Aborted, WhyInconclusive(f.judge("crash 2")))
+	f.Ops[0].Outcome, f.Ops[0].Status, f.Ops[0].Trace = history.Busy, 429, nil
+	assert.Equal(t, history.TooMany, WhyInconclusive(f.judge("crash 2")))
+	f.Aborted = ""
+	assert.Empty(t, WhyInconclusive(f.judge("crash 2")), "what was to happen did")
+}
+
 // An order that waited for as long as one may take asks nothing, but one whose customer hung up does.
 func TestAnOrderThatIsGivenUpAsksNothing(t *testing.T) {
 	f := forge()

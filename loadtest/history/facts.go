@@ -25,6 +25,12 @@ type Facts struct {
 	Shared   bool          `json:"shared"`          // renewals come on the connection of the sale
 	Apart    string        `json:"apart,omitempty"` // "order" or "instance": each has a key of its own
 
+	// PerCustomer means that each order has a key of its own, and is another customer's: no two can meet.
+	PerCustomer bool `json:"per_customer,omitempty"`
+
+	// SoldOut is how an order of an empty shelf is refused; nil: that is not known.
+	SoldOut *Answer `json:"sold_out,omitempty"`
+
 	Takes      time.Duration `json:"takes"`                 // a plain sale
 	Elsewhere  bool          `json:"elsewhere,omitempty"`   // the stock is in no Redis, and nobody sees it written
 	LockFree   bool          `json:"lock_free,omitempty"`   // the write depends on what is there
@@ -34,6 +40,12 @@ type Facts struct {
 	ReadsEarly bool          `json:"reads_early,omitempty"` // the stock is read before the lock is held, and not under it
 	ReadsTwice bool          `json:"reads_twice,omitempty"` // it is read before the lock is held, and under it
 	ReadsNever bool          `json:"reads_never,omitempty"` // the stock is written and never read
+}
+
+// An Answer is the status and the body that an order was answered with. The body is clipped.
+type Answer struct {
+	Status int    `json:"status"`
+	Body   string `json:"body,omitempty"`
 }
 
 // Lease returns how long the lock stays if nobody renews or releases it. One without an expiry is taken for 2 s.

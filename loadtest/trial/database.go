@@ -44,7 +44,7 @@ func (b *bench) openAtDatabase(at int) (number int) {
 // Their last ones are plain sales, after which both have come to rest.
 func (b *bench) follow() (stable bool, err error) {
 	b.begin(fault{})
-	if err := b.put(onShelf); err != nil {
+	if err := b.put(b.unitsFor(0)); err != nil {
 		return false, err
 	}
 	var sales [2][]int
@@ -55,7 +55,7 @@ func (b *bench) follow() (stable bool, err error) {
 			if err != nil {
 				return false, err
 			}
-			sales[at] = append(sales[at], o.request)
+			sales[at] = append(sales[at], o.inDatabase)
 			p, known := rig.Learn(e.Database.Since(b.cell.Start), sales[at])
 			e.Database.Follow(p)
 			stable = stable && known
@@ -103,7 +103,7 @@ func (b *bench) learnRequests() error {
 	under := b.underLock(o)
 	for _, p := range b.Ends[atA].Database.Since(o.Sent) {
 		switch {
-		case p.Order != o.request || p.Number == 0:
+		case p.Order != o.inDatabase || p.Number == 0:
 			continue
 		case p.Reply && under.has(p.Began):
 			of.replies = append(of.replies, p.Number)
@@ -141,7 +141,7 @@ func (b *bench) sentNothing(o *order) bool {
 	}) {
 		return false
 	}
-	return !slices.ContainsFunc(d.Since(o.Sent), func(p rig.Piece) bool { return p.Order == o.request && p.Number > 0 })
+	return !slices.ContainsFunc(d.Since(o.Sent), func(p rig.Piece) bool { return p.Order == o.inDatabase && p.Number > 0 })
 }
 
 // requestsOf returns the requests among pieces.

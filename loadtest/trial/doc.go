@@ -5,7 +5,7 @@
 //
 // Reading order: trial.go (all of it), bench.go (a Redis, two wires, two instances), order.go (buying one unit),
 // gate.go (which command is held or lost), learn.go with locks.go (what the lock is: a difference of states) and
-// passport.go (how it is used), faults.go (the cells) with line.go and inflict.go (how each fault is injected) and
-// play.go, record.go (what the wires saw, as a cell), premise.go (what else has to have happened for an ok to mean
-// something), cause.go (what is by design, and what is a defect).
+// passport.go (how it is used), soldout.go (how an empty shelf is answered), faults.go (the cells) with line.go and
+// inflict.go (how each fault is injected) and play.go, record.go (what the wires saw, as a cell). What a cell means is
+// told by package cause.
 package trial

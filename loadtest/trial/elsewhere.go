@@ -105,8 +105,8 @@ func (b *bench) endCount() (err error) {
 // the sales and the stock do not agree then: reservations end, a job restocks, or nothing is deducted at all.
 func (b *bench) balance(wait time.Duration) error {
 	b.begin(fault{})
-	b.cell.Initial = onShelf
-	if err := b.put(onShelf); err != nil {
+	b.cell.Initial = b.unitsFor(0)
+	if err := b.put(b.unitsFor(0)); err != nil {
 		return err
 	}
 	if err := b.beginCount(); err != nil {

@@ -146,6 +146,8 @@ func aLock(p *Passport) string {
 		return ""
 	case p.Apart != "":
 		return fmt.Sprintf("there is no lock that two orders share: each %s has one of its own", p.Apart)
+	case p.PerCustomer:
+		return neverMeet
 	}
 	return "there is no lock in this Redis"
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // Learn finds out what the lock of the shop is: from plain sales, from one that is held before its write, and from one
-// that finds the lock taken.
+// that finds the lock taken; and how it says that all is sold, from an order of an empty shelf.
 func (t *Trial) Learn(ctx context.Context) (*Passport, error) {
 	if err := t.prepare(ctx); err != nil {
 		return nil, err
@@ -37,15 +37,20 @@ func (t *Trial) Learn(ctx context.Context) (*Passport, error) {
 		return nil, err
 	}
 	again, err := b.holdOne()
-	if err != nil || !again {
+	switch {
+	case err != nil:
 		return p, b.unknownFirst(err)
+	case !again:
+		return p, b.learnSoldOut()
 	}
 	if b, err = t.idleBench(ctx); err != nil { // a shop that lost its lock may be down by now
 		return p, err
 	}
 	defer b.close()
-	_, err = b.holdOne()
-	return p, err
+	if _, err = b.holdOne(); err != nil {
+		return p, err
+	}
+	return p, b.learnSoldOut()
 }
 
 // unknownFirst puts before what is wrong with a shop that the server did not know a command of its last orders: few

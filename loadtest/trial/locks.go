@@ -103,7 +103,10 @@ func (b *bench) findLocks(sales []*sale, keys []wire.Lock) {
 	case len(locks) > 0:
 	case again && ofOther:
 		p.Apart = "instance"
-	case sales[0].own && sales[1].own && sales[2].own:
+	case !sales[0].own || !sales[1].own || !sales[2].own:
+	case b.customersDiffer():
+		p.PerCustomer = true
+	default:
 		p.Apart = "order"
 	}
 }

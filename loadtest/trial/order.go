@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,7 +20,7 @@ import (
 )
 
 // A Request is how a unit is ordered: POST /buy {"sku":"{product}"}. In its path and body {product} is the product,
-// {order} the order's name, and {ms} how long its work takes.
+// {i} a number and {order} a name that are new for every order, and {ms} how long its work takes.
 type Request struct{ Method, Path, Body string }
 
 var requestLine = regexp.MustCompile(`^([A-Z]+) (/\S*)(?: (.+))?$`)
@@ -32,6 +34,20 @@ func ParseRequest(text string) (r Request, err error) {
 	return Request{m[1], m[2], m[3]}, nil
 }
 
+// A Header is one that is sent with every order. Its value may have what a [Request] may have.
+type Header struct{ Name, Value string }
+
+var headerLine = regexp.MustCompile("^([\\w!#$%&'*+.^`|~-]+):[ \t]*([\t -~\u0080-\U0010ffff]*)$")
+
+// ParseHeader parses a name, a colon and a value.
+func ParseHeader(text string) (h Header, err error) {
+	m := headerLine.FindStringSubmatch(text)
+	if m == nil {
+		return h, fmt.Errorf("%q is no header such as Authorization: Bearer t", text)
+	}
+	return Header{m[1], m[2]}, nil
+}
+
 const (
 	// leastHTTPTime is longer than libraries retry, and mostHTTPTime bounds how long a cell takes.
 	leastHTTPTime, mostHTTPTime = 20 * time.Second, time.Minute
@@ -42,16 +58,17 @@ const (
 // An order is one unit that somebody buys. When it has ended, the rest is known, and its Op tells what it was answered.
 type order struct {
 	*rig.InFlight
-	name string
+	name    string
+	headers http.Header // of its request, besides ours
 
-	over    time.Time // when it ended, with an answer or without
-	blocked span      // while a reply to it is known to be held: it sends nothing then but renewals
-	ended   time.Time // when it was answered; zero: it was not
-	page    bool      // the answer is HTML
-	left    bool      // its customer hung up, or waited no longer: the instance may still work for it
-	waited  bool      // it was not answered for as long as an order may take
-	request int       // the number of the order at its instance's link to the database
-	fresh   bool      // it shows whether an order gets through after the fault
+	over       time.Time // when it ended, with an answer or without
+	blocked    span      // while a reply to it is known to be held: it sends nothing then but renewals
+	ended      time.Time // when it was answered; zero: it was not
+	page       bool      // the answer is HTML
+	left       bool      // its customer hung up, or waited no longer: the instance may still work for it
+	waited     bool      // it was not answered for as long as an order may take
+	inDatabase int       // the number of the order at its instance's link to the database
+	fresh      bool      // it shows whether an order gets through after the fault
 }
 
 // newOrder returns an order that has not been sent.
@@ -78,9 +95,9 @@ func (s span) has(t time.Time) bool { return t.After(s.from) && t.Before(s.to) }
 func (b *bench) buy(name string, at int, phase history.Phase, how Request, work time.Duration) *order {
 	o, atMost := b.newOrder(name, at, phase), b.httpTime()
 	b.orders = append(b.orders, o)
-	o.request = b.openAtDatabase(at)
-	ms := strconv.FormatInt(work.Milliseconds(), 10)
-	fill := strings.NewReplacer("{product}", b.Product, "{order}", name, "{ms}", ms)
+	o.inDatabase = b.openAtDatabase(at)
+	fill := b.fill(name, work)
+	o.headers = b.headers(fill)
 	url := b.Ends[at].In.URL + fill.Replace(how.Path)
 	o.Send(b.ctx, func(ctx context.Context) history.Op {
 		ctx, cancel := context.WithTimeout(ctx, atMost)
@@ -88,6 +105,29 @@ func (b *bench) buy(name string, at int, phase history.Phase, how Request, work 
 		return o.ask(ctx, b.client, url, how.Method, fill.Replace(how.Body), b.Sold)
 	})
 	return o
+}
+
+// fill returns what fills in a request. Of {i} and {order} nothing comes again in the whole trial: some shops sell only
+// once to a customer, and remember whom they sold to.
+func (t *Trial) fill(name string, work time.Duration) *strings.Replacer {
+	i, ms := strconv.FormatInt(t.sent.Add(1), 10), strconv.FormatInt(work.Milliseconds(), 10)
+	return strings.NewReplacer("{product}", t.Product, "{order}", name+"-"+i, "{i}", i, "{ms}", ms)
+}
+
+// headers returns those of an order's request.
+func (t *Trial) headers(fill *strings.Replacer) http.Header {
+	all := http.Header{}
+	for _, h := range t.Headers {
+		all.Add(h.Name, fill.Replace(h.Value))
+	}
+	return all
+}
+
+// customersDiffer reports whether each order may be another customer's, as something of it is new.
+func (t *Trial) customersDiffer() bool {
+	isNew := func(text string) bool { return strings.Contains(text, "{i}") || strings.Contains(text, "{order}") }
+	return isNew(t.Order.Path) || isNew(t.Order.Body) ||
+		slices.ContainsFunc(t.Headers, func(h Header) bool { return isNew(h.Value) })
 }
 
 // ask sends the request, and notes when it has ended, and whether its customer left before.
@@ -99,19 +139,30 @@ func (o *order) ask(ctx context.Context, with *http.Client, url, method, body st
 	return o.Op
 }
 
-// send sends the request, and notes what became of it.
-func (o *order) send(ctx context.Context, with *http.Client, url, method, body string, sold *regexp.Regexp) {
-	op := &o.Op
-	op.Outcome = history.Unknown
+// request returns the order's request. The headers that were asked for take the place of ours.
+func (o *order) request(ctx context.Context, url, method, body string) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewBufferString(body))
 	if err != nil {
-		op.Outcome, op.Detail = history.NotSent, err.Error()
-		return
+		return nil, err
 	}
 	if strings.HasPrefix(body, "{") || strings.HasPrefix(body, "[") {
 		r.Header.Set("Content-Type", "application/json")
 	} else if body != "" {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	maps.Copy(r.Header, o.headers)
+	r.Host = o.headers.Get("Host")
+	return r, nil
+}
+
+// send sends the request, and notes what became of it.
+func (o *order) send(ctx context.Context, with *http.Client, url, method, body string, sold *regexp.Regexp) {
+	op := &o.Op
+	op.Outcome = history.Unknown
+	r, err := o.request(ctx, url, method, body)
+	if err != nil {
+		op.Outcome, op.Detail = history.NotSent, err.Error()
+		return
 	}
 	answer, err := with.Do(r)
 	if err != nil {
@@ -129,10 +180,20 @@ func (o *order) send(ctx context.Context, with *http.Client, url, method, body s
 	}
 	o.ended, op.Status, op.Detail = time.Now(), answer.StatusCode, history.Clip(strings.TrimSpace(string(text)))
 	o.page = strings.HasPrefix(answer.Header.Get("Content-Type"), "text/html")
-	switch class := answer.StatusCode / 100; {
-	case class == 2 && (sold == nil || sold.Match(text)):
-		op.Outcome = history.Sold
-	case class == 2, class == 4:
-		op.Outcome = history.Busy
+	if location := answer.Header.Get("Location"); answer.StatusCode/100 == 3 && location != "" {
+		op.Detail, o.page = history.Clip("to "+location), false // what comes with it is for old browsers
 	}
+	op.Outcome = outcomeOf(answer, text, sold)
+}
+
+// outcomeOf returns what an answer with that body says.
+func outcomeOf(answer *http.Response, text []byte, sold *regexp.Regexp) history.Outcome {
+	switch class := answer.StatusCode / 100; {
+	case class == 2 && (sold == nil || sold.Match(text)),
+		class == 3 && sold != nil && (sold.Match(text) || sold.MatchString(answer.Header.Get("Location"))):
+		return history.Sold
+	case class == 2, class == 3 && sold != nil, class == 4:
+		return history.Busy
+	}
+	return history.Unknown
 }

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -46,17 +47,88 @@ func TestCheckStock(t *testing.T) {
 	assert.Equal(t, "stock:7 n", trial.shelf().Key+" "+trial.shelf().Field)
 }
 
+// Some shops sell only once to a customer: each order of a trial is another one's, on whatever bench.
+func TestOrdersAreNewInTheWholeTrial(t *testing.T) {
+	trial := &Trial{Options: Options{Product: "7"}}
+	one, other := &bench{Trial: trial}, &bench{Trial: trial}
+	seen := map[string]bool{}
+	for _, b := range []*bench{one, other, one} {
+		text := b.fill("anna", 40*time.Millisecond).Replace(`/{product}?work={ms}&i={i} {"user":"{order}","n":{i}}`)
+		assert.Regexp(t, `^/7\?work=40&i=(\d+) {"user":"anna-\d+","n":\d+}$`, text)
+		seen[text] = true
+	}
+	assert.Len(t, seen, 3)
+}
+
+func TestParseHeader(t *testing.T) {
+	for text, want := range map[string]Header{
+		"Authorization: Bearer t": {"Authorization", "Bearer t"}, "X-A:b: c, d": {"X-A", "b: c, d"}, "x:": {"x", ""},
+	} {
+		got, err := ParseHeader(text)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, got)
+	}
+	for _, text := range []string{"", "Authorization", "Bearer t", ": t", "a b: c", "a: b\nc: d", "a: b\x00"} {
+		_, err := ParseHeader(text)
+		assert.ErrorContains(t, err, "Authorization: Bearer", text)
+	}
+}
+
+// Every order has the headers that were asked for, and they come before ours.
+func TestHeadersOfOrders(t *testing.T) {
+	var got *http.Request
+	shop := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
+	defer shop.Close()
+	trial := &Trial{Options: Options{Headers: []Header{{"authorization", "Bearer t"}, {"Idempotency-Key", "{order}"},
+		{"Content-Type", "text/plain"}, {"X-Twice", "1"}, {"X-Twice", "2"}, {"Host", "shop.example"}}}}
+	for i := 1; i <= 2; i++ {
+		o := trial.newOrder("anna", atA, history.Buy)
+		o.headers = trial.headers(trial.fill("anna", 0))
+		o.send(t.Context(), shop.Client(), shop.URL, "POST", "{}", nil)
+		assert.Equal(t, "Bearer t", got.Header.Get("Authorization"))
+		assert.Equal(t, fmt.Sprintf("anna-%d", i), got.Header.Get("Idempotency-Key"))
+		assert.Equal(t, "text/plain", got.Header.Get("Content-Type"))
+		assert.Equal(t, []string{"1", "2"}, got.Header["X-Twice"])
+		assert.Equal(t, "shop.example", got.Host)
+	}
+}
+
+// The orders are those of different customers if something of them is new for each.
+func TestCustomersOfATrial(t *testing.T) {
+	for text, differ := range map[string]bool{
+		"POST /decrease": false, "POST /buy?user=7 {product}": false, "POST /buy?user={order}": true,
+		`POST /buy {"user":{i}}`: true,
+	} {
+		order, err := ParseRequest(text)
+		require.NoError(t, err)
+		assert.Equal(t, differ, (&Trial{Options: Options{Order: order}}).customersDiffer(), text)
+	}
+	assert.True(t, (&Trial{Options: Options{Headers: []Header{{"X-User", "{i}"}}}}).customersDiffer())
+}
+
+// The units of a cell are enough for its orders but for those of a crowd, or as many as were asked for.
+func TestUnitsOfACell(t *testing.T) {
+	for _, one := range []struct{ asked, cell, crowd, crowds int64 }{{0, 100, 15, 30}, {1, 1, 1, 1}} {
+		trial := &Trial{Options: Options{Units: one.asked}}
+		for crowd, want := range []int64{one.cell, one.crowd, one.crowds} {
+			assert.Equal(t, want, trial.unitsFor(crowd), "%d of %d instances", one.asked, crowd)
+		}
+	}
+}
+
 // answer sends an order to a shop that answers so, and returns what became of it.
 func answer(t *testing.T, sold *regexp.Regexp, with http.HandlerFunc) *order {
 	t.Helper()
 	shop := httptest.NewServer(with)
 	defer shop.Close()
-	o := (&Trial{}).newOrder("", atA, history.Buy)
-	o.send(t.Context(), shop.Client(), shop.URL, "POST", "", sold)
+	client, o := shop.Client(), (&Trial{}).newOrder("", atA, history.Buy)
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // as a bench's
+	o.send(t.Context(), client, shop.URL, "POST", "", sold)
 	return o
 }
 
-// 2xx is sold, 4xx is not, and all else is unknown. Where a shop answers 200 to everything, the body tells.
+// 2xx is sold, 4xx is not, and all else is unknown. Where a shop answers 200 to everything, the body tells; where it
+// redirects, the Location does, too.
 func TestOutcomesOfAnswers(t *testing.T) {
 	yes := regexp.MustCompile(`"ok": *true`)
 	for _, one := range []struct {
@@ -70,8 +142,12 @@ func TestOutcomesOfAnswers(t *testing.T) {
 		{500, "", nil, history.Unknown}, {302, "", nil, history.Unknown}, {503, "", nil, history.Unknown},
 		{200, `{"ok": true}`, yes, history.Sold}, {200, `{"ok": false}`, yes, history.Busy},
 		{500, `{"ok": true}`, yes, history.Unknown},
+		{303, `{"ok": true}`, yes, history.Sold}, {303, `{"ok": false}`, yes, history.Busy},
+		{303, "", regexp.MustCompile("^/thanks$"), history.Sold}, {303, "", regexp.MustCompile("/sorry"), history.Busy},
+		{200, "", regexp.MustCompile("/thanks"), history.Busy},
 	} {
 		o := answer(t, one.sold, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "/thanks")
 			w.WriteHeader(one.status)
 			_, _ = w.Write([]byte(one.body))
 		})
@@ -79,6 +155,12 @@ func TestOutcomesOfAnswers(t *testing.T) {
 		assert.Equal(t, one.status, o.Op.Status)
 		assert.False(t, o.ended.IsZero())
 	}
+	redirected := answer(t, nil, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		http.Redirect(w, r, "/thanks", http.StatusSeeOther)
+	})
+	assert.False(t, redirected.page, "the path is right")
+	assert.Equal(t, "to /thanks", redirected.Op.Detail, "so that one sees what --sold may match")
 	page := answer(t, nil, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	})

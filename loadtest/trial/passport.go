@@ -212,6 +212,9 @@ func (p *Passport) Closest() string {
 // where is what of the lock has the end of a lease that is no TTL.
 func (p *Passport) where() string { return either(p.Kind == "zset", "score", "value") }
 
+// neverMeet says why locks of different customers show nothing.
+const neverMeet = "orders of different customers never meet: use a fixed user and --units 1"
+
 // withWrite is how a lock is released by the command that writes the stock.
 const withWrite = "the command that writes the stock"
 
@@ -232,7 +235,10 @@ func (p *Passport) String() string {
 			return fmt.Sprintf("no lock that two orders share: each %s has a key of its own", p.Apart)
 		}
 		text := "no lock key in this Redis: the stock alone is judged"
-		if p.Elsewhere {
+		switch {
+		case p.PerCustomer:
+			text = "no lock that two orders share: " + neverMeet + "; the stock alone is judged"
+		case p.Elsewhere:
 			text += "; " + p.requests.String()
 		}
 		if p.LockFree {

@@ -141,6 +141,14 @@ func TestALeaseInAValue(t *testing.T) {
 	assert.Contains(t, p.String(), ", in its value; ")
 }
 
+// Locks of different customers are no defect: the trial has not shown that two of their orders can meet.
+func TestAPassportOfLocksOfDifferentCustomers(t *testing.T) {
+	p := &Passport{Facts: history.Facts{PerCustomer: true, LockFree: true}}
+	assert.Equal(t, "no lock that two orders share: orders of different customers never meet: use a fixed user and "+
+		"--units 1; the stock alone is judged; the write depends on what is there; closest rung: v17", p.String())
+	assert.Equal(t, "orders of different customers never meet: use a fixed user and --units 1", aLock(p))
+}
+
 // A cell waits for the end of no lease that lasts for hours. A crowd waits for none.
 func TestALongLeaseIsNotWaitedFor(t *testing.T) {
 	p := &Passport{Facts: history.Facts{TTL: 2000 * time.Second}}

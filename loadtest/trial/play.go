@@ -14,11 +14,8 @@ import (
 // play plays a cell: the fault, then a fresh order at each instance that is up.
 func (b *bench) play(f fault) (*history.Cell, error) {
 	b.begin(f)
-	b.cell.Initial = onShelf
 	crowd := f.parsed().Crowd()
-	if crowd > 0 {
-		b.cell.Initial = crowdShelf * int64(crowd)
-	}
+	b.cell.Initial = b.unitsFor(crowd)
 	if err := errors.Join(b.put(b.cell.Initial), b.beginCount()); err != nil {
 		return nil, err
 	}
@@ -38,16 +35,13 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 		return nil, err
 	}
 	cell := b.cell
-	if why == "" {
-		why = cause.WhyInconclusive(cell)
+	if cell.Aborted = why; why == "" && cell.Count != nil && cell.Count.Kept {
+		cell.Aborted = history.KeptByDatabase
 	}
-	if why == "" && cell.Count != nil && cell.Count.Kept {
-		why = history.KeptByDatabase
-	}
-	cell.Aborted = why
+	cell.Aborted = cause.WhyInconclusive(cell)
 	explain(cell)
-	if why != "" && cell.Defect == nil && history.FirstBroken(cell.Findings).Verdict == "" {
-		cell.NotAsked = &history.NotAsked{Reason: why}
+	if cell.Aborted != "" && cell.Defect == nil && history.FirstBroken(cell.Findings).Verdict == "" {
+		cell.NotAsked = &history.NotAsked{Reason: cell.Aborted}
 	}
 	return cell, nil
 }

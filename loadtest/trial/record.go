@@ -3,6 +3,7 @@ package trial
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"os"
 	"path"
 	"slices"
@@ -560,7 +561,9 @@ func (b *bench) match(takes []unitTaken, at int, units map[*order][]int64) {
 	})
 	for _, one := range takes {
 		for _, o := range orders {
-			if len(units[o]) == 0 && !o.Sent.After(one.at) && (o.ended.IsZero() || !o.ended.Before(one.at)) {
+			accepted := o.Op.Status == http.StatusAccepted // its unit may be taken after the answer
+			isOpen := accepted || (o.ended.IsZero() || !o.ended.Before(one.at))
+			if len(units[o]) == 0 && !o.Sent.After(one.at) && isOpen {
 				units[o] = []int64{one.unit}
 				break
 			}

@@ -181,6 +181,14 @@ func TestACrowdsWritesBelongToThoseThatWereOpen(t *testing.T) {
 	assert.Empty(t, units[elsewhere])
 }
 
+// An order that was answered 202 may get its unit later.
+func TestACrowdsWritesBelongToAcceptedOrders(t *testing.T) {
+	f := forge()
+	accepted := f.order("a-1", atA, history.Sold, 0, 5)
+	accepted.Op.Status = 202
+	assert.Equal(t, map[*order][]int64{accepted: {10}}, f.unitsOfCrowd([]written{f.wrote(10, 0, 10, 9, true)}))
+}
+
 // What an order of a crowd puts back is what was taken last.
 func TestACrowdPutsBack(t *testing.T) {
 	f := forge()

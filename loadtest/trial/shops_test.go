@@ -281,6 +281,23 @@ func (s shelf) isEmpty(t *testing.T) {
 	assert.Equal(t, "0", left.Val())
 }
 
+// That orders of different customers have locks of their own is no defect of the lock. That they sell the same unit is
+// one of the stock.
+func TestTrialOfLocksOfDifferentCustomers(t *testing.T) {
+	backendtest.Require(t)
+	backendtest.Long(t)
+	t.Parallel()
+	o := shop{file: inPython, kind: "per-customer", cell: "two-instances"}.options(t)
+	o.Order.Path += "?customer={order}"
+	p, cells := try(t, o)
+	assert.True(t, p.PerCustomer, p.String())
+	for _, c := range cells {
+		if c.Scenario != plain && assert.NotNil(t, c.Defect) {
+			assert.True(t, strings.HasPrefix(c.Defect.Cause, "no lock"), c.Defect.Cause)
+		}
+	}
+}
+
 // Without a crowd and without a fault, no shop has a defect: a trial has to bring them about.
 func TestShopsSell(t *testing.T) {
 	backendtest.Require(t)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"stockapi/loadtest/cause"
@@ -24,6 +25,7 @@ type Options struct {
 	Argv    []string // the command line of the shop
 	Order   Request  // how a unit is ordered
 	Slow    *Request // how one is ordered whose work takes {ms}; nil: it cannot be
+	Headers []Header // of every order
 	Stock   []string // the command by which {n} units of {product} are put
 	Product string
 
@@ -32,7 +34,8 @@ type Options struct {
 	Setup, Set, Left, Sales string
 	Database                string // the host:port of the shop's database, "" if it is reached past the trial
 
-	Sold   *regexp.Regexp // what the body says of a sale; nil: the status tells
+	Units  int64          // that are put for each cell; 0: as the cell needs
+	Sold   *regexp.Regexp // what the body, or the Location of a 3xx, says of a sale; nil: the status tells
 	Within time.Duration  // for the start of an instance
 
 	Quick  bool     // the cells that tell most
@@ -49,6 +52,7 @@ type Trial struct {
 	bed      *rig.Testbed
 	passport *Passport
 	stalls   *load.StallMeter
+	sent     atomic.Int64 // orders
 
 	mu   sync.Mutex
 	idle []*bench
@@ -117,6 +121,14 @@ func (t *Trial) shelf() wire.Shelf {
 
 // patience is the time in which a fresh order has to get through: a lease, a plain sale's own time, and the margin.
 func (t *Trial) patience() time.Duration { return t.passport.Lease() + t.passport.Takes + margin }
+
+// unitsFor returns how many units are put for a cell in which a crowd comes to that many instances, or none.
+func (t *Trial) unitsFor(crowd int) int64 {
+	if crowd == 0 {
+		return cmp.Or(t.Units, onShelf)
+	}
+	return cmp.Or(t.Units, crowdShelf*int64(crowd))
+}
 
 // Run plays the cells side by side, and then once more, one at a time, those that a busy machine decided. It returns
 // them in their order; one that could not be played says why. It calls finished as each is known, one at a time.

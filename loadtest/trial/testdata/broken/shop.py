@@ -29,6 +29,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         status, kind, body = 200, "application/json", b"{}"
         if WHY == "reads": ask("GET", "ProductStock_10000")
+        if WHY == "always" and ask("GET", "ProductStock_10000").split()[-1] != b"0": ask("DECR", "ProductStock_10000")
         if WHY == "shelf": ask("HINCRBY", "shelf", "10000", "-1")
         if WHY.isdigit(): status, _ = int(WHY), ask("GET", "ProductStock_10000")
         if WHY == "500": print("KeyError: 'price'", file=sys.stderr)

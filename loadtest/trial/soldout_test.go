@@ -1,0 +1,63 @@
+package trial
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"stockapi/loadtest/history"
+)
+
+// An order of an empty shelf shows how a shop says that all is sold. One that writes has sold what is not there, and
+// its trial shows that; one that is answered like a sale, and takes nothing, cannot be told from one.
+func TestAnswersOfAnEmptyShelf(t *testing.T) {
+	for _, one := range []struct {
+		what     string
+		outcome  history.Outcome
+		status   int
+		writes   func(f *forgery) []written
+		commands func(f *forgery) []observation
+		known    bool
+		err      string
+	}{
+		{"refused", history.Busy, 409, nil, nil, true, ""},
+		{"refused under the lock", history.Busy, 409, nil,
+			func(f *forgery) []observation { return []observation{f.tried(5), f.acquire(10), f.read(20)} }, true, ""},
+		{"refused as the lock is taken", history.Busy, 409, nil,
+			func(f *forgery) []observation { return []observation{f.tried(10)} }, false, ""},
+		{"refused as too many come", history.Busy, 429, nil, nil, false, ""},
+		{"failed", history.Unknown, 500, nil, nil, false, ""},
+		{"sold what is not there", history.Sold, 200,
+			func(f *forgery) []written { return []written{f.wrote(30, atA, 0, -1, true)} }, nil, false, ""},
+		{"answered like a sale", history.Sold, 200, nil, nil, false,
+			`an order of an empty shelf was answered 200 {"ok":0} like a sale: tell what the body of a sale matches: --sold`},
+		{"put back, and answered like a sale", history.Sold, 200, func(f *forgery) []written {
+			return []written{f.wrote(30, atA, 0, -1, true), f.wrote(31, atA, -1, 0, true)}
+		}, nil, false, "like a sale"},
+	} {
+		f := forge()
+		o := f.order("empty", atA, one.outcome, 0, 40)
+		o.Op.Status, o.Op.Detail = one.status, `{"ok":0}`
+		var writes []written
+		var commands []observation
+		if one.writes != nil {
+			writes = one.writes(f)
+		}
+		if one.commands != nil {
+			commands = one.commands(f)
+		}
+		answer, err := f.answerOfEmpty(o, writes, commands)
+		if assert.Equal(t, one.known, answer != nil, one.what); answer != nil {
+			assert.Equal(t, history.Answer{Status: one.status, Body: `{"ok":0}`}, *answer)
+		}
+		if one.err == "" {
+			assert.NoError(t, err, one.what)
+		} else {
+			assert.ErrorContains(t, err, one.err, one.what)
+		}
+	}
+	f := forge() // nobody sees the stock written
+	f.passport.Elsewhere = true
+	_, err := f.answerOfEmpty(f.order("empty", atA, history.Sold, 0, 40), nil, nil)
+	assert.NoError(t, err)
+}
