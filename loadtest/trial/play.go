@@ -125,6 +125,7 @@ func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]observati
 ) {
 	stillTaken := func(d effect) bool { return d.Acquires() && !d.took() && d.Sent.After(since.Add(b.patience())) }
 	turn = since
+	soldOut := b.cell.Left != nil && *b.cell.Left == 0
 	for _, o := range b.orders {
 		switch sold := o.Op.Outcome == history.Sold; {
 		case o.Op.Phase != history.Buy:
@@ -132,6 +133,7 @@ func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]observati
 			return []*order{o}, turn, true
 		case sold && o.over.After(turn):
 			turn, own = o.over, nil
+		case soldOut: // it had to come in vain
 		case o.At == at && !o.Sent.Before(since):
 			own = append(own, o)
 		}

@@ -66,6 +66,10 @@ func TestOrdersThatCameBeforeFreshOnes(t *testing.T) {
 			f.order("bert", atB, history.Busy, 1010, 4000)
 			f.order("bert-2", atB, history.Unknown, 4050, 0)
 		}, 2, 1000, false},
+		{"Bert came to an empty shelf", func(f *forgery) {
+			f.order("bert", atB, history.Busy, 1010, 4000)
+			f.cell.Left = new(int64(0))
+		}, 0, 1000, false},
 		{"Bert came to a", func(f *forgery) { f.order("bert", atA, history.Busy, 1010, 4000) }, 0, 1000, false},
 		{"Bert waited for a lock that should have ended", func(f *forgery) {
 			f.order("bert", atB, history.Sold, 10, 6500, f.tried(20), f.tried(5500), f.acquire(6000))
