@@ -18,24 +18,39 @@ func (b *bench) learnSoldOut() error {
 	wait(o, b.patience())
 	o.HangUp()
 	b.Quiet(b.ctx)
-	writes, _, err := b.ledger.Writes(b.ctx)
+	took, err := b.tookFromEmpty()
 	if err != nil {
 		return err
 	}
-	b.passport.SoldOut, err = b.answerOfEmpty(o, b.ofShop(writes[b.before:]), b.byOrder()[o])
+	b.passport.SoldOut, err = b.answerOfEmpty(o, took, b.byOrder()[o])
 	return err
 }
 
+// tookFromEmpty reports whether the order of an empty shelf took a unit, or may have.
+func (b *bench) tookFromEmpty() (bool, error) {
+	if b.isElsewhere() {
+		left, err := b.leftElsewhere()
+		return b.Set == "" || left == nil || *left != 0, err
+	}
+	writes, _, err := b.ledger.Writes(b.ctx)
+	if err != nil {
+		return false, err
+	}
+	return take(b.ofShop(writes[b.before:])), nil
+}
+
+// take reports whether writes of the stock take a unit, and do not put it back.
+func take(writes []written) bool { return len(writes) > 0 && !writes[len(writes)-1].isBack() }
+
 // answerOfEmpty returns the answer to an order of an empty shelf that says so, nil if it may say something else: that
 // the lock is taken, or that too many orders come.
-func (b *bench) answerOfEmpty(o *order, writes []written, commands []observation) (*history.Answer, error) {
-	took := len(writes) > 0 && !writes[len(writes)-1].isBack()
+func (b *bench) answerOfEmpty(o *order, took bool, commands []observation) (*history.Answer, error) {
 	asked := false
 	for _, d := range effectsOf(commands) {
 		asked = asked || d.Acquires()
 	}
 	switch {
-	case o.Op.Outcome == history.Sold && !took && !b.passport.Elsewhere:
+	case o.Op.Outcome == history.Sold && !took:
 		return nil, fmt.Errorf("%w: an order of an empty shelf was answered %d %s like a sale: tell what the body of a sale "+
 			"matches: --sold", errShop, o.Op.Status, o.Op.Detail)
 	case o.Op.Outcome != history.Busy, o.Op.Status == http.StatusTooManyRequests, asked && tookAt(commands).IsZero():
