@@ -54,19 +54,13 @@ measured, the last line counts them, and the exit code is 2 unless a defect was 
 
 // options returns what the flags ask for.
 func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
-	argv := f.Argv
-	switch {
-	case len(argv) > 0 && argv[0] == "--":
-		argv = argv[1:]
-	case len(argv) > 0 && strings.HasPrefix(argv[0], "-"): // the first that is no flag of ours ends them
-		return o, fmt.Errorf("unknown flag %s: see loadtest try --help; the command line of the shop comes after --", argv[0])
+	argv, err := f.shop()
+	if err != nil {
+		return o, err
 	}
 	o = trial.Options{Argv: argv, Stock: strings.Fields(f.Stock), Product: "10000", Within: f.Within, Quick: f.Quick,
 		Setup: f.Setup, Set: f.Set, Left: f.Left, Sales: f.Sales, Database: f.DB, Only: f.Only, Play: f.Play,
 		AtOnce: max(1, f.AtOnce), Say: say}
-	if len(argv) == 0 {
-		return o, errors.New("name the command line of the shop after --, such as: loadtest try -- python3 shop.py")
-	}
 	if f.Units != nil {
 		if o.Units = *f.Units; o.Units < 1 {
 			return o, errors.New("--units must be at least 1")
@@ -98,6 +92,22 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 		}
 	}
 	return o, nil
+}
+
+// shop returns the command line of the shop.
+func (f *tryFlags) shop() (argv []string, err error) {
+	argv = f.Argv
+	switch {
+	case len(argv) > 0 && argv[0] == "--":
+		argv = argv[1:]
+	case len(argv) > 0 && strings.HasPrefix(argv[0], "-"): // the first that is no flag of ours ends them
+		return nil, fmt.Errorf("unknown flag %s: see loadtest try --help; the command line of the shop comes after --",
+			argv[0])
+	}
+	if len(argv) == 0 {
+		err = errors.New("name the command line of the shop after --, such as: loadtest try -- python3 shop.py")
+	}
+	return argv, err
 }
 
 // run tries the shop, and returns the exit code: 0 without a defect, 1 with one, 2 if a cell, or everything, could not
