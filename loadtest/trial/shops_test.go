@@ -63,6 +63,7 @@ var shops = []shop{
 	{file: inPython, kind: "unavailable", cell: telling + ",error-reply,contended-acquire"},
 	{file: inPython, kind: "buyers", cell: "two-instances"},
 	{file: inPython, kind: "lock-free-gauge", cell: "two-instances"},
+	{file: inPython, kind: "makes-tables", cell: "two-instances"},
 	{file: inGo},
 	{file: inGo, kind: "-renew"},
 	{file: inNode},

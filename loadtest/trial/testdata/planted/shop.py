@@ -1,8 +1,8 @@
 """A small shop, with a defect in its lock: PORT=8001 REDIS_URL=redis://127.0.0.1:6379 python3 shop.py DEFECT
 
 POST /decrease sells one unit under a lock whose lease is 2 s, of scored 5 s. It answers 200 sold, 409 sold out, 423
-busy, or 500 after an exception, with when it held the lock, by its own clock. The shops from right to lock-free-gauge
-have no defect; each other one has the one that it is named for.
+busy, or 500 after an exception, with when it held the lock, by its own clock. The shops from right to makes-tables have
+no defect; each other one has the one that it is named for.
 """
 import os, random, secrets, sys, threading, time, traceback
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,6 +16,7 @@ STOCK, LOCK, LINE = "ProductStock_10000", "lock:10000", "line:10000"
 SEEN, FENCE, FREED = "seen:10000", "fence:10000", "freed:10000"
 IN_FLIGHT, PRICE, ORDERS, BUYERS = "inflight", "price:10000", "orders:10000", "buyers:10000"
 LOCKS, SHELF, TOKENS, NEW, SIGNAL = "locks", "shelf", "tokens:10000", "new:10000", "signal:10000"
+TABLES = "tables"
 LEASE, RENEWAL, POLL = 2, 0.6, 0.05  # seconds
 
 # Newer versions of redis-py send a command again when its reply is lost. These shops do so only where they say it.
@@ -285,6 +286,13 @@ class Buyers(Right):
 
 class LockFreeGauge(Gauge, LockFree):
     """It has no lock, and counts the orders in flight."""
+
+class MakesTables(Right):
+    """It creates its tables when it starts, which no two can do at once."""
+    def start():
+        if not redis.set(TABLES, 1, nx=True): sys.exit("its tables are being created")
+        time.sleep(0.3)
+        redis.delete(TABLES)
 
 class DelWithoutLook(Right):  # the release deletes the key, whoever has it
     def release(self): redis.delete(self.key)
