@@ -19,8 +19,11 @@ import (
 // replyOf is a trap for the reply to a step's command at an instance, if that had the step's effect. Of several such
 // commands of an order it is the one that has the same place after the acquire as in a plain sale. The order acquires
 // the lock from now on: another one at the instance may have it, or have lost it without a release.
-func (b *bench) replyOf(at int, s *step) *trap {
-	early, ahead, now := b.passport.comesEarly(s), b.passport.aheadOf(s), b.since(time.Now())
+func (b *bench) replyOf(at int, s *step) *trap { return b.replySince(at, s, time.Now()) }
+
+// replySince is one for an order that acquires the lock, or has acquired it, since that moment.
+func (b *bench) replySince(at int, s *step, then time.Time) *trap {
+	early, ahead, now := b.passport.comesEarly(s), b.passport.aheadOf(s), b.since(then)
 	taken := history.Never // when the lock was taken last
 	came := 0              // since then
 	return &trap{at: at, reply: true,
@@ -74,7 +77,10 @@ func (b *bench) anna(t *trap) (*order, string) {
 // happened, or for so long. It returns his last order.
 func (b *bench) bertUntil(name string, at int, atMost time.Duration, happened <-chan struct{}) (o *order) {
 	late := time.After(atMost)
-	for n := 1; ; n++ {
+	sent := slices.DeleteFunc(slices.Clone(b.orders), func(o *order) bool {
+		return o.name != name && !strings.HasPrefix(o.name, name+"-")
+	})
+	for n := len(sent) + 1; ; n++ {
 		o = b.send(nth(name, n), at)
 		select {
 		case <-o.Done():

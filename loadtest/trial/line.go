@@ -22,6 +22,7 @@ type player struct {
 	cut       [2]time.Time
 	taken     span   // when the trial itself put the lock; zero: it has not
 	expired   bool   // a lease has passed
+	held      bool   // the last fault that is noted is a command that was held
 	unheard   *trap  // for messages to an instance
 	why       string // a fault could not be had
 }
@@ -33,6 +34,7 @@ var people = [...]string{"Anna", "Bert", "Clara"}
 type customer struct {
 	*order // the last one; nil: none yet
 	holds  []*hold
+	came   time.Time // when he came who orders until he sells
 }
 
 // A hold is where a line has an order wait.
@@ -103,7 +105,7 @@ func (p *player) goTo(m schedule.Move, c *customer) {
 	case p.isUnder(m.Who):
 		atMost = p.passport.Lease() / 4
 	case others:
-		atMost = p.patient()
+		atMost = p.patient(m.Who)
 	}
 	t, name := p.trapAt(m)
 	p.set(t)
@@ -156,7 +158,11 @@ func (p *player) trapAt(m schedule.Move) (t *trap, name string) {
 			t.did = func(effects []history.Command) bool { return anyOf(effects, acquired) }
 		}
 	case schedule.Read:
-		t = p.replyOf(m.At, of.beforeWrite())
+		since := time.Now()
+		if c := p.customers[m.Who]; len(c.holds) > 0 {
+			since = c.Sent
+		}
+		t = p.replySince(m.At, of.beforeWrite(), since)
 	case schedule.Write:
 		t.is = p.hasShape(of.writes)
 		t.did = func(effects []history.Command) bool { // a script may be that of the read, too
@@ -200,8 +206,8 @@ func (p *player) end(m schedule.Move, c *customer) {
 	switch {
 	case c.order == nil && m.Who == atA:
 		p.send(m, c)
-	case c.order == nil && p.othersOpen(m.Who):
-		c.order = p.bertUntil(nameOf(m.Who), m.At, p.patient(), nil)
+	case c.order == nil && p.othersOpen(m.Who), !c.came.IsZero() && len(c.holds) == 0 && p.othersHeld(m.Who):
+		p.untilSold(m, c)
 		return
 	case c.order == nil:
 		if own, _ := p.sellAt(m.At, nameOf(m.Who), history.Buy, p.lastEnd()); len(own) > 0 {
@@ -217,6 +223,24 @@ func (p *player) end(m schedule.Move, c *customer) {
 	if <-c.Done(); c.left {
 		p.settle(c.order)
 	}
+}
+
+// untilSold has an order go on, or come again when it is refused, until it sells or another one has to go on that is
+// held. Several times are together as long as a lease and the margin.
+func (p *player) untilSold(m schedule.Move, c *customer) {
+	atMost := p.patient(m.Who)
+	if c.came.IsZero() {
+		c.came = time.Now()
+	} else {
+		atMost = min(atMost, p.passport.Lease()+margin-time.Since(c.came))
+	}
+	late := time.Now().Add(atMost)
+	if c.order != nil {
+		if wait(c.order, atMost); !c.HasEnded() || c.Op.Outcome == history.Sold {
+			return
+		}
+	}
+	c.order = p.bertUntil(nameOf(m.Who), m.At, time.Until(late), nil)
 }
 
 // waits has an order go on, which is not answered at once.
@@ -363,13 +387,25 @@ func (p *player) letGo(c *customer) {
 			late = append(late, h)
 			continue
 		}
-		if h.fault && len(p.cell.Faults) == 0 {
-			p.note(c.order, h.since, "", "%sits %s held for %s", either(h.reply, "the reply to ", ""), h.name,
-				round(time.Since(h.since)))
+		if h.fault {
+			p.noteHold(c.order, h)
 		}
 		p.unset(h.trap)
 	}
 	c.holds = late
+}
+
+// noteHold notes that an order was held, if that is all that has happened to it so far.
+func (p *player) noteHold(o *order, h *hold) {
+	text := fmt.Sprintf("%sits %s held for %s", either(h.reply, "the reply to ", ""), h.name, round(time.Since(h.since)))
+	switch n := len(p.cell.Faults); {
+	case n == 0:
+		p.note(o, h.since, "", "%s", text)
+		p.held = true
+	case n == 1 && p.held && p.cell.Faults[0].Order == o.Op.Order:
+		first := &p.cell.Faults[0]
+		first.Text, first.End = first.Text+", "+text, p.since(time.Now())
+	}
 }
 
 // each calls do for all that is held.
@@ -399,21 +435,33 @@ func (p *player) othersOpen(who int) bool {
 	return false
 }
 
+// othersHeld reports whether another order is held whose client waits.
+func (p *player) othersHeld(who int) (held bool) {
+	p.each(func(of int, h *hold) { held = held || of != who && !h.late })
+	return held
+}
+
 // moment is for how long another order may take while one is held under its lock.
 func (p *player) moment() time.Duration {
 	return min(p.passport.Lease()/4, p.passport.hold()/3, 700*time.Millisecond)
 }
 
-// patient is for how long an order may be held until another one has come: a client that waits for a reply gives up.
-func (p *player) patient() time.Duration {
+// patient is for how long the others may be held until this order has come: a client that waits for a reply gives up.
+// That it gives up on a release is a result, too.
+func (p *player) patient(who int) time.Duration {
 	limit := margin
 	if !p.expired {
 		limit += p.passport.Lease()
 	}
-	p.each(func(_ int, h *hold) {
-		if h.reply && p.works(h.at) {
-			limit = min(limit, p.passport.hold()-time.Since(h.since))
+	p.each(func(of int, h *hold) {
+		if of == who || h.late || h.name == schedule.Release && !h.reply || !p.works(h.at) {
+			return
 		}
+		most := p.passport.hold()
+		if h.name == schedule.Acquire {
+			most = p.passport.holdAcquire()
+		}
+		limit = min(limit, most-time.Since(h.since))
 	})
 	return limit
 }
@@ -560,7 +608,8 @@ func (p *player) crash(at int) error {
 	return nil
 }
 
-// goOn lets an instance go on that was stopped. What it was held at is there then.
+// goOn lets an instance go on that was stopped. What it was held at is there then, so that a client whose timer is the
+// system's gives up on no reply.
 func (p *player) goOn(at int) error {
 	since := p.stopped[at]
 	if slices.ContainsFunc(p.sentBy(at), func(c observation) bool {

@@ -187,6 +187,37 @@ func TestDelayedReleasesOfRightShops(t *testing.T) {
 	}
 }
 
+// Where a lease is longer than a client waits for a reply, Anna is held at several commands, and a reply is there when
+// her instance goes on that was stopped.
+func TestLeaseLongerThanTheClientsPatience(t *testing.T) {
+	backendtest.Require(t)
+	backendtest.Long(t)
+	for kind, want := range map[string]string{"right": "SE", "renewed": ""} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			o := options(t, append([]string{"env", "LEASE=8"}, shop{file: inPython, kind: kind}.command(t)...)...)
+			o.Only = []string{"slow-work", "pause"}
+			p, cells := try(t, o)
+			require.Len(t, cells, 2)
+			slow, pause := cells[0], cells[1]
+			if misses(broken(slow), want) {
+				slow = again(t, o, slow)
+			}
+			assert.Empty(t, slow.WhyNot(), p.String())
+			assert.Equal(t, want, broken(slow), slow.Line)
+			assert.Equal(t, want != "", slow.Design != "", slow.Line)
+			assert.Nil(t, slow.Defect)
+			assert.Nil(t, pause.Defect)
+			if kind == "right" {
+				assert.Empty(t, pause.WhyNot())
+				assert.Equal(t, want, broken(pause))
+			} else {
+				assert.Equal(t, "Anna wrote nothing when she went on: her client gives up on a reply after 5s", pause.WhyNot())
+			}
+		})
+	}
+}
+
 // A lock that nobody gives back makes every order wait: nothing else can be told of it.
 func TestALockThatStaysBehind(t *testing.T) {
 	t.Parallel()

@@ -1,8 +1,8 @@
 """A small shop, with a defect in its lock: PORT=8001 REDIS_URL=redis://127.0.0.1:6379 python3 shop.py DEFECT
 
-POST /decrease sells one unit under a lock whose lease is 2 s, of scored 5 s. It answers 200 sold, 409 sold out, 423
-busy, or 500 after an exception, with when it held the lock, by its own clock. The shops from right to makes-tables have
-no defect; each other one has the one that it is named for.
+POST /decrease sells one unit under a lock whose lease is 2 s, or LEASE seconds, of scored 5 s. It answers 200 sold, 409
+sold out, 423 busy, or 500 after an exception, with when it held the lock, by its own clock. The shops from right to
+makes-tables have no defect; each other one has the one that it is named for.
 """
 import os, random, secrets, sys, threading, time, traceback
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,7 +17,7 @@ SEEN, FENCE, FREED = "seen:10000", "fence:10000", "freed:10000"
 IN_FLIGHT, PRICE, ORDERS, BUYERS = "inflight", "price:10000", "orders:10000", "buyers:10000"
 LOCKS, SHELF, TOKENS, NEW, SIGNAL = "locks", "shelf", "tokens:10000", "new:10000", "signal:10000"
 TABLES = "tables"
-LEASE, RENEWAL, POLL = 2, 0.6, 0.05  # seconds
+LEASE, RENEWAL, POLL = int(os.environ.get("LEASE", 2)), 0.6, 0.05  # seconds
 
 # Newer versions of redis-py send a command again when its reply is lost. These shops do so only where they say it.
 redis = redispy.Redis.from_url(os.environ["REDIS_URL"], socket_timeout=5, retry=Retry(NoBackoff(), 0))
