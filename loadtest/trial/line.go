@@ -636,12 +636,25 @@ func (p *player) finish() {
 	if !p.taken.from.IsZero() {
 		_ = p.remove()
 	}
+	p.endLongLeases()
 	switch {
 	case p.unheard == nil || p.why != "":
 	case p.unheard.cmd == nil:
 		p.why = "nobody waited for a message"
 	default:
 		p.noteAt(p.unheard.at, p.unheard.cmd.Came, "", "unheard")
+	}
+}
+
+// endLongLeases ends the leases of a killed instance that are too long to wait for, as the Redis will.
+func (p *player) endLongLeases() {
+	state := p.looker.Load().Look()
+	ends := slices.ContainsFunc(p.passport.locks, func(l wire.Lock) bool {
+		s := state[l.Key]
+		return l.Held(s) && !s.Ends.IsZero()
+	})
+	if p.passport.Lease() > mostLease && ends && slices.ContainsFunc([]int{atA, atB}, p.isDown) {
+		_ = p.remove()
 	}
 }
 

@@ -100,8 +100,15 @@ func (t *Trial) shelf() wire.Shelf {
 	return s
 }
 
-// patience is the time in which a fresh order has to get through: a lease, a plain sale's own time, and the margin.
-func (t *Trial) patience() time.Duration { return t.passport.Lease() + t.passport.Takes + margin }
+// patience is the time in which a fresh order has to get through: a lease, a plain sale's own time, and the margin. A
+// long lease is not waited for: the trial ends it.
+func (t *Trial) patience() time.Duration {
+	lease := t.passport.Lease()
+	if lease > mostLease {
+		lease = 0
+	}
+	return lease + t.passport.Takes + margin
+}
 
 // Run plays the cells side by side, and then once more, one at a time, those that a busy machine decided. It returns
 // them in their order; one that could not be played says why. It calls finished as each is known, one at a time.

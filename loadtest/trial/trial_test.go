@@ -218,6 +218,33 @@ func TestLeaseLongerThanTheClientsPatience(t *testing.T) {
 	}
 }
 
+// A lease that lasts for hours is not waited for: the trial ends it after a crash, and remarks on it.
+func TestALongLeaseAfterACrash(t *testing.T) {
+	t.Parallel()
+	backendtest.Require(t)
+	backendtest.Long(t)
+	for kind, want := range map[string]string{"right": "", "setnx-expire": "a second command sets the TTL"} {
+		o := options(t, append([]string{"env", "LEASE=2000"}, shop{file: inPython, kind: kind}.command(t)...)...)
+		o.Only = []string{"crash", "pause"}
+		_, cells := try(t, o)
+		require.Len(t, cells, 4)
+		for i, c := range cells[:3] {
+			assert.Empty(t, c.WhyNot(), c.Scenario)
+			assert.Less(t, c.Elapsed, 20*time.Second)
+			if i == 0 {
+				assert.Equal(t, []string{"a crash blocks everybody for 33m20s"}, c.Remarks)
+			}
+			if i > 0 || want == "" {
+				assert.Nil(t, c.Defect, c.Scenario)
+				assert.Empty(t, broken(c), c.Scenario)
+			} else if assert.NotNil(t, c.Defect) {
+				assert.Equal(t, want, c.Defect.Cause)
+			}
+		}
+		assert.Contains(t, cells[3].WhyNot(), "a lease lasts 33m20s")
+	}
+}
+
 // A lock that nobody gives back makes every order wait: nothing else can be told of it.
 func TestALockThatStaysBehind(t *testing.T) {
 	t.Parallel()
