@@ -111,6 +111,7 @@ var shops = []shop{
 	{inPython, "token-list", 1, "the lock has no TTL", "crash 1"},
 	{inPython, "answers-first", 1, "it answers before it writes the stock", "crash 2"},
 	{inPython, "crashes", 1, "the shop crashes by itself", "error-reply 1"},
+	{inPython, "dies-in-a-crowd", 1, "the shop crashes by itself", "two-instances"},
 	{inPython, "shared-watch", 1, "orders share one connection for WATCH, and end each other's", "one-instance"},
 	{inPython, "no-lock", 1, "no lock: it reads the stock and writes it in two steps", "two-instances"},
 	{inPython, "no-lock-copies", 1, "no lock", "two-instances"},

@@ -535,6 +535,15 @@ class Crashes(Right):  # the process ends by an exception
         try: return super().order()
         except redispy.RedisError: os._exit(1)
 
+class DiesInACrowd(Right):  # the process ends when five orders are in it at once
+    inside = set()
+
+    def order(self):
+        DiesInACrowd.inside.add(self)
+        if len(DiesInACrowd.inside) > 4: os._exit(1)
+        try: return super().order()
+        finally: DiesInACrowd.inside.discard(self)
+
 class SharedWatch(LockFree):  # orders share a connection: an EXEC ends the watch of them all
     one = redispy.Redis(connection_pool=redispy.BlockingConnectionPool.from_url(
         os.environ["REDIS_URL"], max_connections=1, socket_timeout=5))
