@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/wire"
 )
@@ -65,6 +67,11 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 	b.begin(fault{})
 	for at := range b.Ends {
 		o := b.firstAt(at)
+		if moved, err := b.findStock(o); err != nil {
+			return nil, err
+		} else if moved {
+			o = b.firstAt(at)
+		}
 		if b.Quiet(b.ctx); at == atA {
 			(&firstOrder{bench: b, order: o}).tell()
 		}
@@ -75,9 +82,33 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 	}
 	b.passport.scripts = b.ledger.Scripts()
 	if b.shelf().Field == "" {
-		delete(written, wire.Key{Name: b.shelf().Key})
+		delete(written, wire.Key{DB: b.db, Name: b.shelf().Key})
 	}
 	return written, nil
+}
+
+// findStock puts the stock into another database if the first order looked for it there, and not in the one where it is.
+func (b *bench) findStock(o *order) (moved bool, err error) {
+	if b.Quiet(b.ctx); o.At != atA {
+		return false, nil
+	}
+	if _, _, err := b.ledger.Writes(b.ctx); err != nil {
+		return false, err
+	}
+	found := b.ledger.Databases(b.Ends[o.At].Wires[0].Owns)
+	if len(found) != 1 || found[0] == b.db {
+		return false, nil
+	}
+	if err := b.alone(func(to *redis.Client) error { return b.atShelf(to, "DEL", b.shelf().Key).Err() }); err != nil {
+		return false, err
+	}
+	b.db = found[0]
+	b.Say(fmt.Sprintf("the stock is looked for in database %d…", b.db))
+	b.ledger.Follow(b.db)
+	b.lookAt(nil)
+	err = b.put(onShelf)
+	b.begin(fault{})
+	return true, err
 }
 
 // firstAt sends the first order to an instance, again while it is answered 503: some have to warm up.

@@ -43,6 +43,7 @@ type Trial struct {
 	bed      *rig.Testbed
 	passport *Passport
 	stalls   *load.StallMeter
+	db       int // the number of the stock's database, as the first order has shown
 
 	mu   sync.Mutex
 	idle []*bench
@@ -93,7 +94,7 @@ func checkStock(command []string) error {
 // shelf returns where the stock is.
 func (t *Trial) shelf() wire.Shelf {
 	fill := func(s string) string { return strings.ReplaceAll(s, "{product}", t.Product) }
-	s := wire.Shelf{Key: fill(t.Stock[1])}
+	s := wire.Shelf{Key: fill(t.Stock[1]), DB: t.db}
 	if len(t.Stock) > 3 {
 		s.Field = fill(t.Stock[2])
 	}

@@ -257,6 +257,23 @@ func TestALockThatStaysBehind(t *testing.T) {
 	assert.NoError(t, trial.Close())
 }
 
+// The stock is put into the database in which the first order looks for it.
+func TestStockInAnotherDatabase(t *testing.T) {
+	t.Parallel()
+	backendtest.Require(t)
+	backendtest.Long(t)
+	o := options(t, shop{file: inPython, kind: "database2"}.command(t)...)
+	o.Only = []string{"two-instances", "delayed-release 1", "server-restart", "key-removed 1"}
+	p, cells := try(t, o)
+	assert.Equal(t, []string{"lock:10000 of database 2"}, p.Locks)
+	require.Len(t, cells, 4)
+	for i, c := range cells {
+		assert.Empty(t, c.WhyNot(), c.Scenario)
+		assert.Nil(t, c.Defect, c.Scenario)
+		assert.Equal(t, []string{"", "", "", "SE"}[i], broken(c), c.Scenario)
+	}
+}
+
 // A shop may have been written for a newer server: that explains what the trial would find strange.
 func TestACommandThatTheServerDoesNotKnow(t *testing.T) {
 	t.Parallel()

@@ -893,6 +893,8 @@ var table = []section{
 			edits{{"loadtest/cluster/guardian.go", "marks[which] = true", ""}}},
 		{"a shop that goes on while it is stopped is asked", by{test("./loadtest/trial TestAShopThatOutlives")},
 			edits{{"loadtest/trial/line.go", "since.Add(margin/4)", "since.Add(time.Hour)"}}},
+		{"the stock stays in the first database", by{test("./loadtest/trial TestStockInAnother")},
+			edits{{"loadtest/trial/learn.go", "found[0] == b.db {", "true {"}}},
 		{"a crash under a long lease is waited for", by{test("./loadtest/trial TestALongLeaseAfter")},
 			edits{{"loadtest/trial/line.go", "\tp.endLongLeases()\n", ""}}},
 		{"slow work ends before a lease that is longer than the client's patience",

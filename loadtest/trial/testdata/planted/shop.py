@@ -458,6 +458,10 @@ class Line(Right):  # whoever dies in the line stays in it, and nobody behind ge
         super().release()
         redis.lpop(LINE)
 
+class Database2(Right):
+    """Its stock and its lock are in another database than its URL names."""
+    start = lambda: redis.connection_pool.connection_kwargs.update(db=2)
+
 class KeepsIt(Right):  # it never gives the lock back
     def release(self): pass
 
