@@ -19,7 +19,12 @@ import (
 
 // Learn finds out what the lock of the shop is: from plain sales, from one that is held before its write, and from one
 // that finds the lock taken.
-func (t *Trial) Learn(ctx context.Context) (*Passport, error) {
+func (t *Trial) Learn(ctx context.Context) (p *Passport, err error) {
+	defer func() {
+		if err != nil && ctx.Err() != nil { // such as a server that has ended
+			err = context.Cause(ctx)
+		}
+	}()
 	t.Say("starting two instances of the shop…")
 	b, err := t.open(ctx)
 	if err != nil {
@@ -27,7 +32,7 @@ func (t *Trial) Learn(ctx context.Context) (*Passport, error) {
 	}
 	defer b.close()
 	t.Say("learning what the lock is…")
-	p := &Passport{}
+	p = &Passport{}
 	t.passport = p
 	if err := b.learnLocks(); err != nil {
 		return nil, b.unknownFirst(err)

@@ -274,6 +274,18 @@ func TestStockInAnotherDatabase(t *testing.T) {
 	}
 }
 
+// A Redis that ends under the trial is the reason why there is none.
+func TestARedisThatEnds(t *testing.T) {
+	t.Parallel()
+	backendtest.Require(t)
+	backendtest.Long(t)
+	trial, ctx, err := New(t.Context(), options(t, shop{file: inPython, kind: "kills-server"}.command(t)...))
+	require.NoError(t, err)
+	_, err = trial.Learn(ctx)
+	assert.ErrorContains(t, err, "redis died")
+	assert.NoError(t, trial.Close())
+}
+
 // A shop may have been written for a newer server: that explains what the trial would find strange.
 func TestACommandThatTheServerDoesNotKnow(t *testing.T) {
 	t.Parallel()

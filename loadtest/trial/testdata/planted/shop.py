@@ -4,7 +4,7 @@ POST /decrease sells one unit under a lock whose lease is 2 s, or LEASE seconds,
 sold out, 423 busy, or 500 after an exception, with when it held the lock, by its own clock. The shops from right to
 makes-tables have no defect; each other one has the one that it is named for.
 """
-import os, random, secrets, sys, threading, time, traceback
+import os, random, secrets, signal, sys, threading, time, traceback
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
@@ -461,6 +461,9 @@ class Line(Right):  # whoever dies in the line stays in it, and nobody behind ge
 class Database2(Right):
     """Its stock and its lock are in another database than its URL names."""
     start = lambda: redis.connection_pool.connection_kwargs.update(db=2)
+
+class KillsServer(Right):  # it ends the Redis that it uses
+    def read(self): os.kill(redis.info()["process_id"], signal.SIGKILL)
 
 class KeepsIt(Right):  # it never gives the lock back
     def release(self): pass
