@@ -146,8 +146,8 @@ func (b *Testbed) Start(ctx context.Context, p Plan) (r *Rig, err error) {
 	return r, err
 }
 
-// startInTurn starts foreign instances, each when the one before listens: two that create their tables at once may fail.
-// Two rigs that start at once are slower than one after the other.
+// startInTurn starts foreign instances, each when the one before listens: two that create their tables at once may
+// fail. Two rigs that start at once are slower than one after the other.
 func (b *Testbed) startInTurn(ctx context.Context, r *Rig, p Plan) error {
 	b.starting.Lock()
 	defer b.starting.Unlock()

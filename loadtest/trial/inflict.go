@@ -19,14 +19,11 @@ import (
 // replyOf is a trap for the reply to a step's command at an instance, if that had the step's effect. Of several such
 // commands of an order it is the one that has the same place after the acquire as in a plain sale. The order acquires
 // the lock from now on: another one at the instance may have it, or have lost it without a release.
-func (b *bench) replyOf(at int, s *step) *trap { return b.replySince(at, s, time.Now()) }
-
-// replySince is one for an order that acquires the lock, or has acquired it, since that moment.
-func (b *bench) replySince(at int, s *step, then time.Time) *trap {
-	early, ahead, now := b.passport.comesEarly(s), b.passport.aheadOf(s), b.since(then)
+func (b *bench) replyOf(at int, s *step) (t *trap) {
+	early, ahead := b.passport.comesEarly(s), b.passport.aheadOf(s)
 	taken := history.Never // when the lock was taken last
 	came := 0              // since then
-	return &trap{at: at, reply: true,
+	t = &trap{at: at, reply: true, since: b.since(time.Now()),
 		is: func(cmd *wire.Command) bool {
 			if b.shape(&cmd.Seen) != s.shape {
 				return false
@@ -34,7 +31,7 @@ func (b *bench) replySince(at int, s *step, then time.Time) *trap {
 			if since := b.timeline().HeldSince(b.Ends[at].Name); since != taken {
 				taken, came = since, 0
 			}
-			if early && (!taken.Known() || taken <= now) {
+			if early && (!taken.Known() || taken <= t.since) {
 				return false
 			}
 			came++
@@ -45,6 +42,7 @@ func (b *bench) replySince(at int, s *step, then time.Time) *trap {
 				return anyOf(s.effects, func(e *history.Command) bool { return c.Effect == e.Effect })
 			})
 		}}
+	return t
 }
 
 // refusal returns the error of a Redis that does not carry out the command of a step: the acquire finds a replica, as

@@ -92,7 +92,7 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 	return written, nil
 }
 
-// findStock puts the stock into another database if the first order looked for it there, and not in the one where it is.
+// findStock puts the stock into another database if the first order looked for it there alone.
 func (b *bench) findStock(o *order) (moved bool, err error) {
 	if b.Quiet(b.ctx); o.At != atA {
 		return false, nil

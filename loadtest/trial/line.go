@@ -158,11 +158,10 @@ func (p *player) trapAt(m schedule.Move) (t *trap, name string) {
 			t.did = func(effects []history.Command) bool { return anyOf(effects, acquired) }
 		}
 	case schedule.Read:
-		since := time.Now()
+		t = p.replyOf(m.At, of.beforeWrite())
 		if c := p.customers[m.Who]; len(c.holds) > 0 {
-			since = c.Sent
+			t.since = p.since(c.Sent)
 		}
-		t = p.replySince(m.At, of.beforeWrite(), since)
 	case schedule.Write:
 		t.is = p.hasShape(of.writes)
 		t.did = func(effects []history.Command) bool { // a script may be that of the read, too
