@@ -87,6 +87,7 @@ func parse(args []string, stdout, stderr io.Writer) (c *commands, chosen command
 			return nil, nil, fmt.Errorf("--%s is empty: name at least one, or leave it out", p.Flag.Name)
 		}
 	}
+	c.Try.given = args
 	return c, parsed.Selected().Target.Addr().Interface().(command), nil
 }
 

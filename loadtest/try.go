@@ -44,12 +44,14 @@ type tryFlags struct {
 	NoOut   bool          `help:"Write no files."`
 	Verbose bool          `short:"v" help:"Print the commands of a plain sale, and the evidence of each broken cell."`
 	JSON    bool          `name:"json" help:"Print the result as JSON."`
+
+	given []string // the arguments of loadtest
 }
 
 // Help returns what the flags leave open.
 func (*tryFlags) Help() string {
 	return `Cells whose result a busy machine decided are played once more at the end, each alone. If some are still not
-measured, the last line counts them, and the exit code is 2 unless a defect was found.`
+measured, a line at the end counts them, and the exit code is 2 unless a defect was found.`
 }
 
 // options returns what the flags ask for.
@@ -127,6 +129,7 @@ func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	run := &history.Run{ID: "try", Started: time.Now(), Loadtest: thisBuild(), Machine: history.ThisMachine(),
 		Backend: history.Backend{Kind: "redis-server", Text: "redis-server, its own", Stockapi: strings.Join(o.Argv, " ")},
 		Load:    history.Load{Repeat: 1}}
+	shown.Say("not seen: Redis Cluster, Sentinel, TLS, a lock in the database itself")
 	passport, results, err := f.measure(ctx, o, shown)
 	shown.Clear()
 	if ctx.Err() != nil {
@@ -145,7 +148,25 @@ func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	if err != nil {
 		return complainOfShop(stderr, err)
 	}
+	if !f.JSON {
+		fmt.Fprintf(stdout, "\n%s\n", f.command())
+	}
 	return codeOfTrial(results)
+}
+
+// plainWord is a word that a shell leaves as it is.
+var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
+
+// command returns the command line of the trial, for a shell.
+func (f *tryFlags) command() string {
+	words := []string{"loadtest"}
+	for _, word := range f.given {
+		if !plainWord.MatchString(word) {
+			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
 }
 
 // complainOfShop says in one line why a shop could not be tried. The last lines that the shop printed follow.

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -155,6 +156,9 @@ func TestTryTellsAndWrites(t *testing.T) {
 		"  delayed-release 1: Anna on a, its release held for ", stdout)
 	assert.Contains(t, stdout, "\nnot asked: check-delete-gap: the lock is released by one command\n")
 	assert.NotContains(t, stdout, "no defect was found")
+	assert.True(t, strings.HasSuffix(stdout, "\n\nloadtest "+strings.Join(args, " ")+" -- "+python+" "+plantedShop+
+		" del-without-look\n"), stdout)
+	assert.Contains(t, stderr, "not seen: Redis Cluster, Sentinel, TLS, a lock in the database itself\n")
 	code, again, stderr := loadtest(t, "audit", out)
 	assert.Equal(t, surprised, code)
 	assert.Empty(t, stderr)
@@ -240,6 +244,20 @@ func TestTryOnABusyMachine(t *testing.T) {
 		require.NoError(t, (&tryFlags{}).print(&out, &trial.Passport{}, one.cells, true))
 		assert.Regexp(t, `(?s)`+one.last+`\n$`, out.String(), one.what)
 		assert.Equal(t, one.code, codeOfTrial(one.cells), one.what)
+	}
+}
+
+// The command of a trial can be pasted into a shell.
+func TestTryEndsWithItsCommand(t *testing.T) {
+	for want, args := range map[string][]string{
+		"loadtest try --stock 'HSET shelf {product} {n}' -- python3 shop.py": {"try", "--stock", "HSET shelf {product} {n}",
+			"--", "python3", "shop.py"},
+		`loadtest try '--play=a>write.crash-a' -- sh -c 'echo '\''$PORT'\''' ''`: {"try", "--play=a>write.crash-a", "--",
+			"sh", "-c", "echo '$PORT'", ""},
+	} {
+		_, chosen, err := parse(args, io.Discard, io.Discard)
+		require.NoError(t, err)
+		assert.Equal(t, want, chosen.(*tryFlags).command())
 	}
 }
 

@@ -301,7 +301,8 @@ func faultOf(c *history.Cell) string {
 
 // like are the faults whose cells break what a line with these words breaks.
 var like = map[string]string{"stop-": "pause", "late-": "late", "remove": "key-removed", "restart": "server-restart",
-	"cut-": "cut-off", "expiry": "slow-work", "a<db": "slow-work", "a>db": "late"}
+	"cut-": "cut-off", "expiry": "slow-work", "a<read.b>end": "slow-work", "a<acquired.b>end": "slow-work",
+	"a>write.b>end": "slow-work", "a<db": "slow-work", "a>db": "late"}
 
 // faultsOf returns the cell's faults, without the number. A line that is no cell of ours may have several.
 func faultsOf(c *history.Cell) (faults []string) {

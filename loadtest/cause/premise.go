@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"stockapi/loadtest/history"
 )
@@ -17,7 +18,7 @@ var premises = map[string]premise{
 	"one-instance":      soldEverywhere,
 	"two-instances":     soldEverywhere,
 	"slow-work":         overdue,
-	"pause":             overdue,
+	"pause":             paused,
 	"late":              landed,
 	"after-release":     bereft,
 	"delayed-release":   overlaps,
@@ -123,6 +124,20 @@ func overdue(r *record) string {
 		return "nobody came for the lock between the expiry of Anna's lease and her write: " + Asleep
 	}
 	return "nobody came for the lock between the expiry of Anna's lease and her write"
+}
+
+// paused asks the same. An instance that was stopped for longer than its client waits, and wrote nothing then, may have
+// given up on the reply by a timer of its own.
+func paused(r *record) string {
+	patience := history.Instant(r.facts.Patience)
+	wrote := slices.ContainsFunc(r.annas(), func(cmd *history.Command) bool { return cmd.WritesStock() })
+	for _, f := range r.Faults {
+		if f.Kind == history.FaultStop && !wrote && !r.facts.Elsewhere && patience > 0 && f.End-f.At > patience {
+			return "Anna wrote nothing when she went on: her client gives up on a reply after " +
+				r.facts.Patience.Round(100*time.Millisecond).String()
+		}
+	}
+	return overdue(r)
 }
 
 // bereft asks that the other customer came when Anna's lock had gone, and she had yet to write.

@@ -2,6 +2,7 @@ package cause
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -100,6 +101,27 @@ func TestWhatHasToHappenBesidesAFault(t *testing.T) {
 		f.order("bert", atB, history.Unknown, 40, 0, one.bert(f)...)
 		f.Faults = []history.Fault{{At: ms(100), End: ms(2500)}}
 		assert.Equal(t, one.asked, one.asks(newRecord(f.Cell)) == "", one.what)
+	}
+}
+
+// An instance that was stopped for longer than its client waits for a reply may have given up on it: that it wrote
+// nothing says nothing of its lock. What it wrote does.
+func TestAPauseLongerThanTheClientsPatience(t *testing.T) {
+	for _, one := range []struct {
+		patience int // ms
+		wrote    bool
+		asked    bool
+	}{{0, false, true}, {5000, false, true}, {1000, false, false}, {1000, true, true}} {
+		f := forge()
+		f.Scenario, f.Facts.Patience = "pause", time.Duration(ms(one.patience))
+		sale := []history.Command{acquire(10), read(20)}
+		if one.wrote {
+			sale = append(sale, writes(2500))
+		}
+		f.order("anna", atA, history.Unknown, 0, 0, sale...)
+		f.order("bert", atB, history.Unknown, 40, 0, tried(50), acquire(2100))
+		f.Faults = []history.Fault{{Kind: history.FaultStop, At: ms(100), End: ms(2450)}}
+		assert.Equal(t, one.asked, WhyInconclusive(f.Cell) == "", one)
 	}
 }
 

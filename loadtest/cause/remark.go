@@ -10,7 +10,7 @@ import (
 
 // remarks are worth knowing, and break no verdict.
 func (r *record) remarks() (all []string) {
-	for _, text := range []string{r.renewedAfter(), r.waiterExtended()} {
+	for _, text := range []string{r.renewedAfter(), r.waiterExtended(), r.blocks()} {
 		if text != "" {
 			all = append(all, text)
 		}
@@ -29,6 +29,17 @@ func (r *record) remarks() (all []string) {
 		}
 	}
 	return all
+}
+
+// LongLease is the longest lease that a trial waits for, and that is short enough after a crash.
+const LongLease = time.Minute
+
+// blocks tells of a lease that keeps everybody out for long after a crash: that of the first cell with one tells it.
+func (r *record) blocks() string {
+	if r.Scenario != "crash 1" || r.facts.TTL <= LongLease {
+		return ""
+	}
+	return "a crash blocks everybody for " + r.facts.TTL.String()
 }
 
 // sleptOn tells of an order that got the lock long after that had become free.

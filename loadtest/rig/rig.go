@@ -138,15 +138,27 @@ func (b *Testbed) Start(ctx context.Context, p Plan) (r *Rig, err error) {
 			return r, err
 		}
 	}
-	if r.foreign { // two rigs that start at once are slower than one after the other
-		b.starting.Lock()
-		defer b.starting.Unlock()
+	if r.foreign {
+		return r, b.startInTurn(ctx, r, p)
 	}
 	_, err = cluster.StartAll(ctx, p.Ends, func(ctx context.Context, i int) (*cluster.Instance, error) {
 		err := b.startEnd(ctx, r, r.Ends[i], p)
 		return r.Ends[i].In, err
 	})
 	return r, err
+}
+
+// startInTurn starts foreign instances, each when the one before listens: two that create their tables at once may
+// fail. Two rigs that start at once are slower than one after the other.
+func (b *Testbed) startInTurn(ctx context.Context, r *Rig, p Plan) error {
+	b.starting.Lock()
+	defer b.starting.Unlock()
+	for _, e := range r.Ends {
+		if err := b.startEnd(ctx, r, e, p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // wire starts the wires of an instance.

@@ -165,7 +165,7 @@ func (b *bench) put(n int64) error {
 		args[i] = fill.Replace(arg)
 	}
 	return b.alone(func(to *redis.Client) error {
-		if err := to.Do(b.ctx, args...).Err(); err != nil {
+		if err := b.atShelf(to, args...).Err(); err != nil {
 			return fmt.Errorf("put the stock by %q: %w", strings.Join(b.Stock, " "), err)
 		}
 		return nil
@@ -182,14 +182,25 @@ func (b *bench) readStock() error {
 	return err
 }
 
+// atShelf carries out a command in the database of the stock.
+func (b *bench) atShelf(to *redis.Client, args ...any) (cmd *redis.Cmd) {
+	_, _ = to.TxPipelined(b.ctx, func(p redis.Pipeliner) error { // each has its own error, or that of all
+		p.Do(b.ctx, "SELECT", b.db)
+		cmd = p.Do(b.ctx, args...)
+		p.Do(b.ctx, "SELECT", 0)
+		return nil
+	})
+	return cmd
+}
+
 // left reads the stock. It is not below zero: a shop that takes one unit too many, and says so, has sold nothing.
 func (b *bench) left() (n int64, err error) {
 	shelf := b.shelf()
 	err = b.alone(func(to *redis.Client) error {
 		if shelf.Field == "" {
-			n, err = to.Get(b.ctx, shelf.Key).Int64()
+			n, err = b.atShelf(to, "GET", shelf.Key).Int64()
 		} else {
-			n, err = to.HGet(b.ctx, shelf.Key, shelf.Field).Int64()
+			n, err = b.atShelf(to, "HGET", shelf.Key, shelf.Field).Int64()
 		}
 		if errors.Is(err, redis.Nil) { // some remove the last unit's key
 			return nil

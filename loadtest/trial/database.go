@@ -186,7 +186,7 @@ func (p *player) goToRequest(m schedule.Move, c *customer) {
 	}
 	others := p.othersOpen(m.Who)
 	if others {
-		atMost = p.patient()
+		atMost = p.patient(m.Who)
 	}
 	late := time.After(atMost)
 	for n := 1; ; n++ {

@@ -3,8 +3,10 @@ package trial
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
+	"stockapi/loadtest/cause"
 	"stockapi/loadtest/schedule"
 )
 
@@ -27,9 +29,8 @@ func faultsFor(p *Passport) []fault {
 	faults := []fault{
 		{name: "one-instance", quick: true, line: "crowd-a"},
 		{name: "two-instances", quick: true, line: "crowd-ab"},
-		{name: "slow-work", quick: true, needs: []requirement{aWindow, aLease, aHold}, line: "a<read.b>end.a>end"},
-		{name: "pause", quick: true, needs: []requirement{aWindow, aLongReply},
-			line: "a<read.stop-a.expiry.b>end.continue-a.a>end"},
+		{name: "slow-work", quick: true, needs: []requirement{aWindow, aLease, aHold}, line: p.slowLine()},
+		{name: "pause", quick: true, needs: []requirement{aWindow}, line: "a<read.stop-a.expiry.b>end.continue-a.a>end"},
 		{name: "late", quick: true, line: "a>write.late-a.expiry.b>end.arrive-a"},
 		{name: "crash 1", quick: true, line: "a<acquired.crash-a"},
 		{name: "crash 2", quick: true, line: "a>write.crash-a"},
@@ -130,11 +131,13 @@ func (f *fault) parsed() schedule.Line {
 }
 
 // mostLease is the longest lease whose end a cell waits for.
-const mostLease = time.Minute
+const mostLease = cause.LongLease
 
-// aShortLease asks for one whose end can be waited for. A crowd waits for none.
+// aShortLease asks for one whose end can be waited for. A crowd waits for none, and after a crash the trial ends it, as
+// its TTL would.
 func (f *fault) aShortLease(p *Passport) string {
-	if f.parsed().Crowd() > 0 || p.Lease() <= mostLease {
+	crash := strings.HasPrefix(f.name, "crash ") && p.TTL > 0
+	if f.parsed().Crowd() > 0 || crash || p.Lease() <= mostLease {
 		return ""
 	}
 	return fmt.Sprintf("a lease lasts %s, and a cell waits for its end: start the shop with one of 2 s", p.Lease())
@@ -209,15 +212,49 @@ func aLongReply(p *Passport) string {
 
 // aHold asks for a way to make an order slow.
 func aHold(p *Passport) string {
-	switch why := aLongReply(p); {
+	switch lines := p.slowLines(); {
 	case p.slow:
-	case why != "":
-		return why + ", or tell how an order is made slow: --slow 'POST /decrease?work={ms}'"
+	case lines[len(lines)-1].lasts < p.Lease()+aMoment && aLongReply(p) != "":
+		return aLongReply(p) + ", or tell how an order is made slow: --slow 'POST /decrease?work={ms}'"
 	case p.Shared:
 		return "renewals share a connection with the sale, so that they would be held too: tell how an order is made " +
 			"slow: --slow 'POST /decrease?work={ms}'"
 	}
 	return ""
+}
+
+// slowLine returns the line that holds Anna's order beyond its lease, each command for less than its client's patience:
+// at the fewest of them that are enough, or at all.
+func (p *Passport) slowLine() (line string) {
+	for _, one := range p.slowLines() {
+		if line = one.line; one.lasts >= p.Lease()+aMoment || aLongReply(p) == "" {
+			break
+		}
+	}
+	return line
+}
+
+// A heldLine is a line that holds an order at several of its commands, and for how long it can.
+type heldLine struct {
+	line  string
+	lasts time.Duration
+}
+
+func (p *Passport) slowLines() []heldLine {
+	lines := []heldLine{{"a<read.b>end.a>end", p.hold()}, {"a<read.b>end.a>write.b>end.a>end", 2 * p.hold()}}
+	if read := p.beforeWrite(); len(p.Locks) > 0 && read != nil && !read.has(acquired) {
+		lines = append(lines, heldLine{"a<acquired.b>end.a<read.b>end.a>write.b>end.a>end",
+			p.holdAcquire() + 2*p.hold()})
+	}
+	return lines
+}
+
+// holdAcquire is for how long the reply to an acquire can be held: its order renews the lock only when it has heard.
+func (p *Passport) holdAcquire() time.Duration {
+	if p.Every > 0 {
+		return max(0, min(p.hold(), p.Lease()-p.Every*3/2))
+	}
+	return p.hold()
 }
 
 // hold is for how long a reply can be held.

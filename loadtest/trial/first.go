@@ -161,7 +161,7 @@ func (f *firstOrder) whereTheStockIs() string {
 
 // hindrance says what may have kept a plain order from being sold, such as a lock that the one before has left.
 func (f *firstOrder) hindrance() (text string) {
-	text = fmt.Sprintf("; the stock is in %s of database 0", f.shelf().Key)
+	text = fmt.Sprintf("; the stock is in %s of database %d", f.shelf().Key, f.db)
 	var left []string
 	_ = f.alone(func(to *redis.Client) (err error) {
 		left, err = to.Keys(f.ctx, "*").Result()

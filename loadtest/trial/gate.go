@@ -18,6 +18,7 @@ type trap struct {
 	answer string                       // the error by which a command is refused; "": its connection breaks
 	reply  bool                         // the reply is held
 	always bool
+	since  history.Instant // its order has acquired the lock since then, or will
 
 	sprung chan struct{} // closed when it has caught one
 	cmd    *wire.Command // that it has caught

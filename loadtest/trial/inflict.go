@@ -22,11 +22,11 @@ import (
 // replyOf is a trap for the reply to a step's command at an instance, if that had the step's effect. Of several such
 // commands of an order it is the one that has the same place after the acquire as in a plain sale. The order acquires
 // the lock from now on: another one at the instance may have it, or have lost it without a release.
-func (b *bench) replyOf(at int, s *step) *trap {
-	early, ahead, now := b.passport.comesEarly(s), b.passport.aheadOf(s), b.since(time.Now())
+func (b *bench) replyOf(at int, s *step) (t *trap) {
+	early, ahead := b.passport.comesEarly(s), b.passport.aheadOf(s)
 	taken := history.Never // when the lock was taken last
 	came := 0              // since then
-	return &trap{at: at, reply: true,
+	t = &trap{at: at, reply: true, since: b.since(time.Now()),
 		is: func(cmd *wire.Command) bool {
 			if b.shape(&cmd.Seen) != s.shape {
 				return false
@@ -34,7 +34,7 @@ func (b *bench) replyOf(at int, s *step) *trap {
 			if since := b.timeline().HeldSince(b.Ends[at].Name); since != taken {
 				taken, came = since, 0
 			}
-			if early && (!taken.Known() || taken <= now) {
+			if early && (!taken.Known() || taken <= t.since) {
 				return false
 			}
 			came++
@@ -45,6 +45,7 @@ func (b *bench) replyOf(at int, s *step) *trap {
 				return anyOf(s.effects, func(e *history.Command) bool { return c.Effect == e.Effect })
 			})
 		}}
+	return t
 }
 
 // refusal returns the error of a Redis that does not carry out the command of a step: the acquire finds a replica, as
@@ -80,11 +81,14 @@ func (b *bench) anna(t *trap) (*order, string) {
 // happened, or for so long. It returns his last order.
 func (b *bench) bertUntil(name string, at int, atMost time.Duration, happened <-chan struct{}) (o *order) {
 	begun, late := time.Now(), time.After(atMost)
+	sent := slices.DeleteFunc(slices.Clone(b.orders), func(o *order) bool {
+		return o.name != name && !strings.HasPrefix(o.name, name+"-")
+	})
 	_ = rig.Fresh(b.ctx, atMost, func(number int) (over bool) {
 		if number > 1 && time.Since(begun) > atMost {
 			return true
 		}
-		o = b.send(nth(name, number), at)
+		o = b.send(nth(name, len(sent)+number), at)
 		select {
 		case <-o.Done():
 			return o.hasSold()

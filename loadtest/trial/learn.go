@@ -11,13 +11,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/wire"
 )
 
 // Learn finds out what the lock of the shop is: from plain sales, from one that is held before its write, and from one
 // that finds the lock taken; and how it says that all is sold, from an order of an empty shelf.
-func (t *Trial) Learn(ctx context.Context) (*Passport, error) {
+func (t *Trial) Learn(ctx context.Context) (p *Passport, err error) {
+	defer func() {
+		if err != nil && ctx.Err() != nil { // such as a server that has ended
+			err = context.Cause(ctx)
+		}
+	}()
 	if err := t.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -28,7 +35,7 @@ func (t *Trial) Learn(ctx context.Context) (*Passport, error) {
 	}
 	defer b.close()
 	t.Say("learning what the lock is…")
-	p := &Passport{Facts: history.Facts{Elsewhere: t.isElsewhere()}}
+	p = &Passport{Facts: history.Facts{Elsewhere: t.isElsewhere()}}
 	t.passport = p
 	if err := b.learnLocks(); err != nil {
 		return nil, b.unknownFirst(err)
@@ -76,6 +83,11 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 	b.begin(fault{})
 	for at := range b.Ends {
 		o := b.firstAt(at)
+		if moved, err := b.findStock(o); err != nil {
+			return nil, err
+		} else if moved {
+			o = b.firstAt(at)
+		}
 		if b.Quiet(b.ctx); at == atA {
 			(&firstOrder{bench: b, order: o}).tell()
 		}
@@ -86,9 +98,33 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 	}
 	b.passport.scripts = b.ledger.Scripts()
 	if b.shelf().Field == "" {
-		delete(written, wire.Key{Name: b.shelf().Key})
+		delete(written, wire.Key{DB: b.db, Name: b.shelf().Key})
 	}
 	return written, nil
+}
+
+// findStock puts the stock into another database if the first order looked for it there alone.
+func (b *bench) findStock(o *order) (moved bool, err error) {
+	if b.Quiet(b.ctx); o.At != atA {
+		return false, nil
+	}
+	if _, _, err := b.ledger.Writes(b.ctx); err != nil {
+		return false, err
+	}
+	found := b.ledger.Databases(b.Ends[o.At].Wires[0].Owns)
+	if len(found) != 1 || found[0] == b.db {
+		return false, nil
+	}
+	if err := b.alone(func(to *redis.Client) error { return b.atShelf(to, "DEL", b.shelf().Key).Err() }); err != nil {
+		return false, err
+	}
+	b.db = found[0]
+	b.Say(fmt.Sprintf("the stock is looked for in database %d…", b.db))
+	b.ledger.Follow(b.db)
+	b.lookAt(nil)
+	err = b.put(onShelf)
+	b.begin(fault{})
+	return true, err
 }
 
 // firstAt sends the first order to an instance, again while it is answered 503: some have to warm up.

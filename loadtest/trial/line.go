@@ -24,6 +24,7 @@ type player struct {
 	cut       [2]time.Time
 	taken     span   // when the trial itself put the lock; zero: it has not
 	expired   bool   // a lease has passed
+	held      bool   // the last fault that is noted is a command that was held
 	unheard   *trap  // for messages to an instance
 	why       string // a fault could not be had
 }
@@ -35,6 +36,7 @@ var people = [...]string{"Anna", "Bert", "Clara"}
 type customer struct {
 	*order // the last one; nil: none yet
 	holds  []*hold
+	came   time.Time // when he came who orders until he sells
 }
 
 // A hold is where a line has an order wait.
@@ -109,7 +111,7 @@ func (p *player) goTo(m schedule.Move, c *customer) {
 	case p.isUnder(m.Who):
 		atMost = p.passport.Lease() / 4
 	case others:
-		atMost = p.patient()
+		atMost = p.patient(m.Who)
 	}
 	t, name := p.trapAt(m)
 	p.set(t)
@@ -163,6 +165,9 @@ func (p *player) trapAt(m schedule.Move) (t *trap, name string) {
 		}
 	case schedule.Read:
 		t = p.replyOf(m.At, of.beforeWrite())
+		if c := p.customers[m.Who]; len(c.holds) > 0 {
+			t.since = p.since(c.Sent)
+		}
 	case schedule.Write:
 		t.is = p.hasShape(of.writes)
 		t.did = func(effects []history.Command) bool { // a script may be that of the read, too
@@ -210,8 +215,8 @@ func (p *player) end(m schedule.Move, c *customer) {
 	switch {
 	case c.order == nil && m.Who == atA:
 		p.send(m, c)
-	case c.order == nil && p.othersOpen(m.Who):
-		p.comeMeanwhile(m, c)
+	case c.order == nil && p.othersOpen(m.Who), !c.came.IsZero() && len(c.holds) == 0 && p.othersHeld(m.Who):
+		p.untilSold(m, c)
 		return
 	case c.order == nil:
 		if own, _ := p.sellAt(m.At, nameOf(m.Who), history.Buy, p.lastEnd()); len(own) > 0 {
@@ -229,13 +234,26 @@ func (p *player) end(m schedule.Move, c *customer) {
 	}
 }
 
-// comeMeanwhile has a customer come until they have sold while another order is held. Where the database keeps them
-// waiting for that one, it is no use to wait longer, and a balance proves nothing.
-func (p *player) comeMeanwhile(m schedule.Move, c *customer) {
+// untilSold has an order go on, or come again when it is refused, until it sells or another one has to go on that is
+// held. Several times are together as long as a lease and the margin. Where the database keeps it waiting for the one
+// that is held, it is no use to wait longer, and a balance proves nothing.
+func (p *player) untilSold(m schedule.Move, c *customer) {
+	atMost := p.patient(m.Who)
+	if c.came.IsZero() {
+		c.came = time.Now()
+	} else {
+		atMost = min(atMost, p.passport.Lease()+margin-time.Since(c.came))
+	}
+	late := time.Now().Add(atMost)
+	if c.order != nil {
+		if wait(c.order, atMost); !c.HasEnded() || c.Op.Outcome == history.Sold {
+			return
+		}
+	}
 	over := make(chan struct{})
 	defer close(over)
 	waits := p.waitsForDatabase(m.At, over)
-	c.order = p.bertUntil(nameOf(m.Who), m.At, p.patient(), waits)
+	c.order = p.bertUntil(nameOf(m.Who), m.At, time.Until(late), waits)
 	if p.cell.Count != nil && waits != nil && isClosed(waits) && !c.HasEnded() {
 		p.cell.Count.Kept = true
 	}
@@ -385,15 +403,27 @@ func (p *player) letGo(c *customer) {
 			late = append(late, h)
 			continue
 		}
-		if h.fault && len(p.cell.Faults) == 0 {
-			p.note(c.order, h.since, "", "%sits %s held for %s", either(h.reply, "the reply to ", ""), h.name,
-				round(time.Since(h.since)))
+		if h.fault {
+			p.noteHold(c.order, h)
 		}
 		if p.unset(h.trap); h.atDatabase != nil {
 			h.atDatabase.Release()
 		}
 	}
 	c.holds = late
+}
+
+// noteHold notes that an order was held, if that is all that has happened to it so far.
+func (p *player) noteHold(o *order, h *hold) {
+	text := fmt.Sprintf("%sits %s held for %s", either(h.reply, "the reply to ", ""), h.name, round(time.Since(h.since)))
+	switch n := len(p.cell.Faults); {
+	case n == 0:
+		p.note(o, h.since, "", "%s", text)
+		p.held = true
+	case n == 1 && p.held && p.cell.Faults[0].Order == o.Op.Order:
+		first := &p.cell.Faults[0]
+		first.Text, first.End = first.Text+", "+text, p.since(time.Now())
+	}
 }
 
 // each calls do for all that is held.
@@ -423,21 +453,34 @@ func (p *player) othersOpen(who int) bool {
 	return false
 }
 
+// othersHeld reports whether another order is held whose client waits.
+func (p *player) othersHeld(who int) (held bool) {
+	p.each(func(of int, h *hold) { held = held || of != who && !h.late })
+	return held
+}
+
 // moment is for how long another order may take while one is held under its lock.
 func (p *player) moment() time.Duration {
 	return min(p.passport.Lease()/4, p.passport.hold()/3, 700*time.Millisecond)
 }
 
-// patient is for how long an order may be held until another one has come: a client that waits for a reply gives up.
-func (p *player) patient() time.Duration {
+// patient is for how long the others may be held until this order has come: a client that waits for a reply gives up.
+// That it gives up on a release is a result, too.
+func (p *player) patient(who int) time.Duration {
 	limit := margin
 	if !p.expired {
 		limit += p.passport.Lease()
 	}
-	p.each(func(_ int, h *hold) {
-		if h.reply && p.works(h.at) && h.atDatabase == nil {
-			limit = min(limit, p.passport.hold()-time.Since(h.since))
+	p.each(func(of int, h *hold) {
+		if of == who || h.late || h.name == schedule.Release && !h.reply || !p.works(h.at) ||
+			h.atDatabase != nil {
+			return
 		}
+		most := p.passport.hold()
+		if h.name == schedule.Acquire {
+			most = p.passport.holdAcquire()
+		}
+		limit = min(limit, most-time.Since(h.since))
 	})
 	return limit
 }
@@ -584,7 +627,8 @@ func (p *player) crash(at int) error {
 	return nil
 }
 
-// goOn lets an instance go on that was stopped. What it was held at is there then.
+// goOn lets an instance go on that was stopped. What it was held at is there then, so that a client whose timer is the
+// system's gives up on no reply.
 func (p *player) goOn(at int) error {
 	since := p.stopped[at]
 	if slices.ContainsFunc(p.sentBy(at), func(c observation) bool {
@@ -611,12 +655,25 @@ func (p *player) finish() {
 	if !p.taken.from.IsZero() {
 		_ = p.remove()
 	}
+	p.endLongLeases()
 	switch {
 	case p.unheard == nil || p.why != "":
 	case p.unheard.cmd == nil:
 		p.why = "nobody waited for a message"
 	default:
 		p.noteAt(p.unheard.at, p.unheard.cmd.Came, "", "unheard")
+	}
+}
+
+// endLongLeases ends the leases of a killed instance that are too long to wait for, as the Redis will.
+func (p *player) endLongLeases() {
+	state := p.looker.Load().Look()
+	ends := slices.ContainsFunc(p.passport.locks, func(l wire.Lock) bool {
+		s := state[l.Key]
+		return l.Held(s) && !s.Ends.IsZero()
+	})
+	if p.passport.Lease() > mostLease && ends && slices.ContainsFunc([]int{atA, atB}, p.isDown) {
+		_ = p.remove()
 	}
 }
 

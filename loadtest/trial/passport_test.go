@@ -207,3 +207,34 @@ func TestWakersOfWaiters(t *testing.T) {
 	assert.False(t, wokenBetween(at(0, 50, 100, 150), at(120)), "they poll")
 	assert.False(t, wokenBetween(at(0), at(10)))
 }
+
+// Slow work holds Anna's order at the fewest commands that outlast her lease, and a renewed lock's acquire for less.
+func TestSlowWorkIsHeldAtSeveralCommands(t *testing.T) {
+	const once, twice, thrice = "a<read.b>end.a>end", "a<read.b>end.a>write.b>end.a>end",
+		"a<acquired.b>end.a<read.b>end.a>write.b>end.a>end"
+	of := func(effect history.Effect) step {
+		return step{effects: []history.Command{{Source: history.Looked, Effect: effect}}}
+	}
+	for _, one := range []struct {
+		lease, every, patience time.Duration
+		line                   string
+		asked                  bool
+	}{
+		{2, 0, 5, once, true},
+		{30, 0, 0, once, true},
+		{8, 0, 5, twice, true},
+		{10, 0, 5, thrice, true},
+		{10, 3, 5, thrice, true},
+		{10, 7, 5, thrice, false},
+		{20, 0, 5, thrice, false},
+	} {
+		p := &Passport{Facts: history.Facts{Locks: []string{"lock"}, TTL: one.lease * time.Second,
+			Every: one.every * time.Second, Patience: one.patience * time.Second},
+			steps: []step{of(history.EffectAcquired), of(history.EffectRead), of(history.EffectWrote)}}
+		assert.Equal(t, one.line, p.slowLine(), one)
+		assert.Equal(t, one.asked, aHold(p) == "", one)
+		p.steps = p.steps[:1]
+		p.steps = append(p.steps, of(history.EffectWrote))
+		assert.NotContains(t, p.slowLine(), "acquired", "the acquire is the last command before the write")
+	}
+}

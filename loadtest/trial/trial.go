@@ -53,6 +53,7 @@ type Trial struct {
 	passport *Passport
 	stalls   *load.StallMeter
 	sent     atomic.Int64 // orders
+	db       int          // the number of the stock's database, as the first order has shown
 
 	mu   sync.Mutex
 	idle []*bench
@@ -112,15 +113,22 @@ func (t *Trial) shelf() wire.Shelf {
 		return wire.Shelf{Key: "(the stock is elsewhere)"} // which no shop calls a key
 	}
 	fill := func(s string) string { return strings.ReplaceAll(s, "{product}", t.Product) }
-	s := wire.Shelf{Key: fill(t.Stock[1])}
+	s := wire.Shelf{Key: fill(t.Stock[1]), DB: t.db}
 	if len(t.Stock) > 3 {
 		s.Field = fill(t.Stock[2])
 	}
 	return s
 }
 
-// patience is the time in which a fresh order has to get through: a lease, a plain sale's own time, and the margin.
-func (t *Trial) patience() time.Duration { return t.passport.Lease() + t.passport.Takes + margin }
+// patience is the time in which a fresh order has to get through: a lease, a plain sale's own time, and the margin. A
+// long lease is not waited for: the trial ends it.
+func (t *Trial) patience() time.Duration {
+	lease := t.passport.Lease()
+	if lease > mostLease {
+		lease = 0
+	}
+	return lease + t.passport.Takes + margin
+}
 
 // unitsFor returns how many units are put for a cell in which a crowd comes to that many instances, or none.
 func (t *Trial) unitsFor(crowd int) int64 {

@@ -187,6 +187,64 @@ func TestDelayedReleasesOfRightShops(t *testing.T) {
 	}
 }
 
+// Where a lease is longer than a client waits for a reply, Anna is held at several commands, and a reply is there when
+// her instance goes on that was stopped.
+func TestLeaseLongerThanTheClientsPatience(t *testing.T) {
+	backendtest.Require(t)
+	backendtest.Long(t)
+	for kind, want := range map[string]string{"right": "SE", "renewed": ""} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			o := options(t, append([]string{"env", "LEASE=8"}, shop{file: inPython, kind: kind}.command(t)...)...)
+			o.Only = []string{"slow-work", "pause"}
+			p, cells := try(t, o)
+			require.Len(t, cells, 2)
+			slow, pause := cells[0], cells[1]
+			if misses(broken(slow), want) {
+				slow = again(t, o, slow)
+			}
+			assert.Empty(t, slow.WhyNot(), p.String())
+			assert.Equal(t, want, broken(slow), slow.Line)
+			assert.Equal(t, want != "", slow.Design != "", slow.Line)
+			assert.Nil(t, slow.Defect)
+			assert.Nil(t, pause.Defect)
+			if kind == "right" {
+				assert.Empty(t, pause.WhyNot())
+				assert.Equal(t, want, broken(pause))
+			} else {
+				assert.Equal(t, "Anna wrote nothing when she went on: her client gives up on a reply after 5s", pause.WhyNot())
+			}
+		})
+	}
+}
+
+// A lease that lasts for hours is not waited for: the trial ends it after a crash, and remarks on it.
+func TestALongLeaseAfterACrash(t *testing.T) {
+	t.Parallel()
+	backendtest.Require(t)
+	backendtest.Long(t)
+	for kind, want := range map[string]string{"right": "", "setnx-expire": "a second command sets the TTL"} {
+		o := options(t, append([]string{"env", "LEASE=2000"}, shop{file: inPython, kind: kind}.command(t)...)...)
+		o.Only = []string{"crash", "pause"}
+		_, cells := try(t, o)
+		require.Len(t, cells, 4)
+		for i, c := range cells[:3] {
+			assert.Empty(t, c.WhyNot(), c.Scenario)
+			assert.Less(t, c.Elapsed, 20*time.Second)
+			if i == 0 {
+				assert.Equal(t, []string{"a crash blocks everybody for 33m20s"}, c.Remarks)
+			}
+			if i > 0 || want == "" {
+				assert.Nil(t, c.Defect, c.Scenario)
+				assert.Empty(t, broken(c), c.Scenario)
+			} else if assert.NotNil(t, c.Defect) {
+				assert.Equal(t, want, c.Defect.Cause)
+			}
+		}
+		assert.Contains(t, cells[3].WhyNot(), "a lease lasts 33m20s")
+	}
+}
+
 // A lock that nobody gives back makes every order wait: nothing else can be told of it.
 func TestALockThatStaysBehind(t *testing.T) {
 	t.Parallel()
@@ -196,6 +254,35 @@ func TestALockThatStaysBehind(t *testing.T) {
 	require.NoError(t, err)
 	_, err = trial.Learn(ctx)
 	assert.ErrorContains(t, err, "it never releases lock:10000")
+	assert.NoError(t, trial.Close())
+}
+
+// The stock is put into the database in which the first order looks for it.
+func TestStockInAnotherDatabase(t *testing.T) {
+	t.Parallel()
+	backendtest.Require(t)
+	backendtest.Long(t)
+	o := options(t, shop{file: inPython, kind: "database2"}.command(t)...)
+	o.Only = []string{"two-instances", "delayed-release 1", "server-restart", "key-removed 1"}
+	p, cells := try(t, o)
+	assert.Equal(t, []string{"lock:10000 of database 2"}, p.Locks)
+	require.Len(t, cells, 4)
+	for i, c := range cells {
+		assert.Empty(t, c.WhyNot(), c.Scenario)
+		assert.Nil(t, c.Defect, c.Scenario)
+		assert.Equal(t, []string{"", "", "", "SE"}[i], broken(c), c.Scenario)
+	}
+}
+
+// A Redis that ends under the trial is the reason why there is none.
+func TestARedisThatEnds(t *testing.T) {
+	t.Parallel()
+	backendtest.Require(t)
+	backendtest.Long(t)
+	trial, ctx, err := New(t.Context(), options(t, shop{file: inPython, kind: "kills-server"}.command(t)...))
+	require.NoError(t, err)
+	_, err = trial.Learn(ctx)
+	assert.ErrorContains(t, err, "redis died")
 	assert.NoError(t, trial.Close())
 }
 

@@ -125,7 +125,7 @@ func (c *conn) read() {
 	r := newReader(c.client)
 	for {
 		args, err := r.command()
-		unreadable := errors.Is(err, errProtocol) || errors.Is(err, errTLS)
+		unreadable := errors.Is(err, errProtocol) || errors.Is(err, errTooMuch) || errors.Is(err, errTLS)
 		if unreadable {
 			c.add(c.refuse(&exchange{}, err.Error()))
 		}
@@ -414,7 +414,7 @@ func (c *conn) receive() {
 	r := newReader(c.server)
 	for {
 		v, err := r.reply()
-		if errors.Is(err, errProtocol) {
+		if errors.Is(err, errProtocol) || errors.Is(err, errTooMuch) {
 			c.wire.note(c.wire.Server.Name + ": " + err.Error())
 		}
 		if err != nil || !c.got(v, r.raw) {

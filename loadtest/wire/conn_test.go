@@ -181,11 +181,18 @@ func TestRefusedCommandsAreAnsweredByASentence(t *testing.T) {
 	p.server.sends("+OK")
 	p.client.gets("-ERR "+noCluster, "-ERR "+noSentinel, "-ERR a wire knows a command's end by its reply: leave CLIENT "+
 		"REPLY on", "-ERR a wire is no way to replicate a Redis server", "+OK")
+	p.client.sends("shutdown NOSAVE", "client kill TYPE normal", "CONFIG SET requirepass x", "CONFIG SET save x")
+	p.client.gets("-ERR a wire does not pass SHUTDOWN on, since the load test uses the same server: leave it out",
+		"-ERR a wire does not pass CLIENT KILL on, since the load test uses the same server: leave it out",
+		"-ERR a wire does not pass CONFIG SET REQUIREPASS on, since the load test uses the same server: leave it out")
+	p.server.gets("CONFIG SET save x")
+	p.server.sends("+OK")
+	p.client.gets("+OK")
 	p.client.sends("GET k")
 	p.server.gets("GET k")
 	p.server.sends("-MOVED 12 127.0.0.1:1")
 	p.client.gets("-ERR " + noCluster)
-	assert.Len(t, p.Refused(), 4)
+	assert.Len(t, p.Refused(), 7)
 	p.client.sends("PING", "\x16\x03\x01")
 	p.server.gets("PING")
 	p.server.sends("+PONG")

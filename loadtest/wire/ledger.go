@@ -29,15 +29,25 @@ type Ledger struct {
 	from    string // where the last command came from that no script called
 	writes  []StockWrite
 	keys    map[Key]time.Time // that were written, and when that was first
+	named   map[place]bool    // where the stock's name was that of a key
 	scripts map[string]bool   // that were sent in whole
 	looked  bool              // a looker takes the lines
 	untaken []line
 }
 
-// A Shelf is where the stock is: a string, or a field of a hash.
-type Shelf struct{ Key, Field string }
+// A place is a database, as clients from an address use it.
+type place struct {
+	db   int
+	from string
+}
 
-func (s Shelf) key() Key { return Key{Name: s.Key} }
+// A Shelf is where the stock is: a string, or a field of a hash.
+type Shelf struct {
+	Key, Field string
+	DB         int
+}
+
+func (s Shelf) key() Key { return Key{s.DB, s.Key} }
 
 // elsewhere reports whether a command is about other fields of the stock's hash.
 func (s Shelf) elsewhere(args []string) bool {
@@ -62,7 +72,8 @@ func NewLedger(ctx context.Context, to *redis.Client, stock Shelf) (*Ledger, err
 	if err != nil {
 		return nil, fmt.Errorf("ask which commands write: %w", err)
 	}
-	l := &Ledger{redis: to, commands: commands, stock: stock, keys: map[Key]time.Time{}, scripts: map[string]bool{}}
+	l := &Ledger{redis: to, commands: commands, stock: stock, keys: map[Key]time.Time{}, named: map[place]bool{},
+		scripts: map[string]bool{}}
 	if l.monitor, err = watch(ctx, to, l.add); err != nil {
 		return nil, err
 	}
@@ -78,10 +89,16 @@ func (l *Ledger) add(one line) {
 		l.from = one.from
 	}
 	l.keepScript(one.args)
-	if isScriptCall(one.args) || !l.commands.has(one.args, "write") {
+	if isScriptCall(one.args) {
 		return
 	}
 	keys := l.commands.keys(one.args)
+	if slices.Contains(keys, l.stock.Key) {
+		l.named[place{one.db, l.from}] = true
+	}
+	if !l.commands.has(one.args, "write") {
+		return
+	}
 	for _, name := range keys {
 		if key := (Key{one.db, name}); l.keys[key].IsZero() {
 			l.keys[key] = one.at
@@ -102,6 +119,28 @@ func (l *Ledger) add(one line) {
 		l.strange, l.place = strings.Join(one.args, " "), len(l.writes)
 	}
 	l.writes = append(l.writes, w)
+}
+
+// Databases returns those in which a client read or wrote a key of the stock's name. It is complete as far as
+// [Ledger.Writes] has read. The client is told by the address that the server saw it come from.
+func (l *Ledger) Databases(isClient func(address string) bool) (all []int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for p := range l.named {
+		if isClient(p.from) && !slices.Contains(all, p.db) {
+			all = append(all, p.db)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Follow has the ledger keep what is done to the stock in another database, from now on. So do the lookers that are
+// made then.
+func (l *Ledger) Follow(db int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stock.DB = db
 }
 
 // count returns how many writes there are.

@@ -185,3 +185,27 @@ func TestALedgerSaysWhatItDoesNotKnow(t *testing.T) {
 	_, _, err := l.Writes(t.Context())
 	assert.ErrorContains(t, err, `what "append stock 1" left of the stock is not known`)
 }
+
+// A stock that is used in another database is kept there once that is known.
+func TestALedgerFollowsTheStock(t *testing.T) {
+	l, rdb := newLedger(t, Shelf{Key: "stock"})
+	used := func() []int { return l.Databases(func(address string) bool { return address != "" }) }
+	in2 := func(args ...any) {
+		_, err := rdb.TxPipelined(t.Context(), func(p redis.Pipeliner) error {
+			p.Do(t.Context(), "SELECT", 2)
+			p.Do(t.Context(), args...)
+			return p.Do(t.Context(), "SELECT", 0).Err()
+		})
+		require.NoError(t, err)
+	}
+	require.NoError(t, rdb.Set(t.Context(), "other", 1, 0).Err())
+	in2("SET", "stock", 7)
+	assert.Empty(t, written(t, l))
+	assert.Equal(t, []int{2}, used())
+	assert.Empty(t, l.Databases(func(string) bool { return false }))
+	l.Follow(2)
+	in2("EVAL", "return redis.call('DECR', 'stock')", 0)
+	require.ErrorIs(t, rdb.Get(t.Context(), "stock").Err(), redis.Nil)
+	assert.Len(t, written(t, l), 1)
+	assert.Equal(t, []int{0, 2}, used())
+}

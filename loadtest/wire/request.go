@@ -87,8 +87,19 @@ const (
 	noSentinel = "a wire leads to one Redis server: connect to it without Sentinel"
 )
 
+// harmful are commands that end the server, its connections or its access, for the load test as well.
+var harmful = [][]string{
+	{"shutdown"}, {"debug"}, {"failover"}, {"replicaof"}, {"slaveof"}, {"client", "kill"}, {"client", "pause"},
+	{"config", "set", "bind"}, {"config", "set", "maxclients"}, {"config", "set", "maxmemory"}, {"config", "set", "port"},
+	{"config", "set", "requirepass"}, {"config", "set", "timeout"},
+}
+
 // refusal returns why a wire does not pass a command on; "" if it does.
 func (r request) refusal(inTransaction bool) string {
+	if i := slices.IndexFunc(harmful, func(words []string) bool { return r.is(words...) }); i >= 0 {
+		return "a wire does not pass " + strings.ToUpper(strings.Join(harmful[i], " ")) +
+			" on, since the load test uses the same server: leave it out"
+	}
 	switch {
 	case r.is("cluster"):
 		return noCluster

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -20,6 +21,7 @@ const (
 
 var (
 	errProtocol = errors.New("this is not the protocol of Redis, or too much of it for a wire")
+	errTooMuch  = fmt.Errorf("a wire takes commands and replies of up to %d MB: send smaller ones", maxSize>>20)
 	errTLS      = errors.New("this port does not speak TLS: connect with redis:// instead of rediss://")
 )
 
@@ -52,8 +54,11 @@ func (r *reader) line(most int) (string, error) {
 // text reads so many bytes, and the end of the line after them.
 func (r *reader) text(size int) (string, error) {
 	begin := len(r.raw)
-	if size < 0 || size > maxSize-begin {
+	switch {
+	case size < 0:
 		return "", errProtocol
+	case size > maxSize-begin:
+		return "", errTooMuch
 	}
 	all := bytes.NewBuffer(r.raw) // grows with what comes, not with what was announced
 	_, err := io.CopyN(all, r.Reader, int64(size+len("\r\n")))

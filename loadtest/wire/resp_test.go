@@ -30,7 +30,7 @@ func TestCommandsAreReadOneByOne(t *testing.T) {
 	for text, want := range map[string]error{
 		"*x\r\n": errProtocol, "*1\r\n:1\r\n": errProtocol, "*1\r\n\r\n": errProtocol, "*1\r\n$x\r\n": errProtocol,
 		"*1\r\n$-1\r\n": errProtocol, "*1\r\n$1\r\nxyz": errProtocol, "*9999999\r\n": errProtocol,
-		"*1\r\n$99999999999\r\n": errProtocol, strings.Repeat("x", maxInline+1): errProtocol, "\x16\x03\x01": errTLS,
+		"*1\r\n$99999999999\r\n": errTooMuch, strings.Repeat("x", maxInline+1): errProtocol, "\x16\x03\x01": errTLS,
 	} {
 		_, err := newReader(strings.NewReader(text)).command()
 		assert.ErrorIs(t, err, want, "%.20q", text)

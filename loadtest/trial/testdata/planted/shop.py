@@ -1,10 +1,10 @@
 """A small shop, with a defect in its lock: PORT=8001 REDIS_URL=redis://127.0.0.1:6379 python3 shop.py DEFECT
 
-POST /decrease sells one unit under a lock whose lease is 2 s, of scored 5 s. It answers 200 sold, 409 sold out, 423
-busy, or 500 after an exception, with when it held the lock, by its own clock. The shops from right to lock-free-gauge
-have no defect; each other one has the one that it is named for.
+POST /decrease sells one unit under a lock whose lease is 2 s, or LEASE seconds, of scored 5 s. It answers 200 sold, 409
+sold out, 423 busy, or 500 after an exception, with when it held the lock, by its own clock. The shops from right to
+makes-tables have no defect; each other one has the one that it is named for.
 """
-import os, random, secrets, sys, threading, time, traceback
+import os, random, secrets, signal, sys, threading, time, traceback
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
@@ -16,7 +16,8 @@ STOCK, LOCK, LINE = "ProductStock_10000", "lock:10000", "line:10000"
 SEEN, FENCE, FREED = "seen:10000", "fence:10000", "freed:10000"
 IN_FLIGHT, PRICE, ORDERS, BUYERS = "inflight", "price:10000", "orders:10000", "buyers:10000"
 LOCKS, SHELF, TOKENS, NEW, SIGNAL = "locks", "shelf", "tokens:10000", "new:10000", "signal:10000"
-LEASE, RENEWAL, POLL = 2, 0.6, 0.05  # seconds
+TABLES = "tables"
+LEASE, RENEWAL, POLL = int(os.environ.get("LEASE", 2)), 0.6, 0.05  # seconds
 
 # Newer versions of redis-py send a command again when its reply is lost. These shops do so only where they say it.
 redis = redispy.Redis.from_url(os.environ["REDIS_URL"], socket_timeout=5, retry=Retry(NoBackoff(), 0))
@@ -286,6 +287,13 @@ class Buyers(Right):
 class LockFreeGauge(Gauge, LockFree):
     """It has no lock, and counts the orders in flight."""
 
+class MakesTables(Right):
+    """It creates its tables when it starts, which no two can do at once."""
+    def start():
+        if not redis.set(TABLES, 1, nx=True): sys.exit("its tables are being created")
+        time.sleep(0.3)
+        redis.delete(TABLES)
+
 class DelWithoutLook(Right):  # the release deletes the key, whoever has it
     def release(self): redis.delete(self.key)
 
@@ -451,6 +459,13 @@ class Line(Right):  # whoever dies in the line stays in it, and nobody behind ge
         super().release()
         redis.lpop(LINE)
 
+class Database2(Right):
+    """Its stock and its lock are in another database than its URL names."""
+    start = lambda: redis.connection_pool.connection_kwargs.update(db=2)
+
+class KillsServer(Right):  # it ends the Redis that it uses
+    def read(self): os.kill(redis.info()["process_id"], signal.SIGKILL)
+
 class KeepsIt(Right):  # it never gives the lock back
     def release(self): pass
 
@@ -527,6 +542,15 @@ class Crashes(Right):  # the process ends by an exception
     def order(self):
         try: return super().order()
         except redispy.RedisError: os._exit(1)
+
+class DiesInACrowd(Right):  # the process ends when five orders are in it at once
+    inside = set()
+
+    def order(self):
+        DiesInACrowd.inside.add(self)
+        if len(DiesInACrowd.inside) > 4: os._exit(1)
+        try: return super().order()
+        finally: DiesInACrowd.inside.discard(self)
 
 class SharedWatch(LockFree):  # orders share a connection: an EXEC ends the watch of them all
     one = redispy.Redis(connection_pool=redispy.BlockingConnectionPool.from_url(
