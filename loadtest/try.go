@@ -157,10 +157,15 @@ func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 // plainWord is a word that a shell leaves as it is.
 var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
 
-// command returns the command line of the trial, for a shell.
+// command returns the command line of the trial, for a shell. The values of headers are left out: they may be secrets,
+// and output is kept.
 func (f *tryFlags) command() string {
 	words := []string{"loadtest"}
-	for _, word := range f.given {
+	for i, word := range f.given {
+		if strings.HasPrefix(word, "--header=") || i > 0 && f.given[i-1] == "--header" {
+			name, _, _ := strings.Cut(word, ":")
+			word = name + ": …"
+		}
 		if !plainWord.MatchString(word) {
 			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}

@@ -254,6 +254,8 @@ func TestTryEndsWithItsCommand(t *testing.T) {
 			"--", "python3", "shop.py"},
 		`loadtest try '--play=a>write.crash-a' -- sh -c 'echo '\''$PORT'\''' ''`: {"try", "--play=a>write.crash-a", "--",
 			"sh", "-c", "echo '$PORT'", ""},
+		"loadtest try --header 'Authorization: …' '--header=X-Key: …' -- shop": {"try", "--header", "Authorization: Bearer t",
+			"--header=X-Key:secret", "--", "shop"},
 	} {
 		_, chosen, err := parse(args, io.Discard, io.Discard)
 		require.NoError(t, err)

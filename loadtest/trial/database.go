@@ -267,8 +267,8 @@ func (t *Trial) each(ctx context.Context, f fault) (*history.Cell, error) {
 		return t.notAsked(f, t.passport.whyNoMoment(f.name)), nil
 	}
 	told := slices.MinFunc(cells, func(x, y *history.Cell) int { return cmp.Compare(weight(x), weight(y)) })
-	if told.Defect != nil && len(f.lines) > 1 {
-		told.Defect.Shown += "; " + moments(f.lines, cells)
+	if told.Defect != nil {
+		told.Defect.Shown += moments(f.lines, cells)
 	}
 	return told, nil
 }
@@ -295,7 +295,7 @@ func weight(c *history.Cell) int {
 	return 5
 }
 
-// moments says at which moments of a fault its cells have a defect: at those of 2 and 3 of 5.
+// moments says at which requests of a sale cells have a defect, if there are several.
 func moments(lines []string, cells []*history.Cell) string {
 	var at []string
 	for i, c := range cells {
@@ -305,7 +305,10 @@ func moments(lines []string, cells []*history.Cell) string {
 		mark, _, _ := strings.Cut(lines[i], ".")
 		at = append(at, strings.TrimLeft(mark, "a<>db"))
 	}
-	return fmt.Sprintf("a defect at %s of the %d that were tried", strings.Join(at, ", "), len(cells))
+	if len(at) < 2 {
+		return ""
+	}
+	return "; a defect at " + strings.Join(at, ", ")
 }
 
 // whyNoMoment says why a fault has no moment in a sale.

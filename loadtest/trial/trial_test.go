@@ -296,7 +296,7 @@ func TestACommandThatTheServerDoesNotKnow(t *testing.T) {
 	_, err = trial.Learn(ctx)
 	require.ErrorIs(t, err, errShop)
 	assert.Regexp(t, `^the shop cannot be tried: it sends DELMINE, which the trial's Redis [\d.]+ does not know: `+
-		`put a newer redis-server on the PATH; a first order was not sold: `, err.Error())
+		`put a newer redis-server on the PATH; POST /decrease was answered 500 `, err.Error())
 	assert.NoError(t, trial.Close())
 }
 
