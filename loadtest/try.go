@@ -273,6 +273,9 @@ func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, cells []*history.C
 	default:
 		fmt.Fprintln(stdout, "\nno defect was found in what was asked")
 	}
+	if p.Elsewhere && f.Left == "" {
+		fmt.Fprintln(stdout, "\nthe lock alone was judged: what is left of the stock is told by --left")
+	}
 	if unmeasured > 0 {
 		were := "were"
 		if unmeasured == 1 {

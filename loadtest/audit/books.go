@@ -250,7 +250,7 @@ func (b *books) count(op *history.Op) {
 		if b.strange == "" && op.Status != 0 {
 			b.strange = fmt.Sprintf("; the first answer without an outcome, to %s: %s", order(b.Cell, op), op.Detail)
 		}
-		if op.Lease == nil && !sharesLease(op) {
+		if op.Lease == nil && !sharesLease(op) && !b.seesLocks() {
 			b.unanswered++
 		}
 	}
@@ -258,6 +258,10 @@ func (b *books) count(op *history.Op) {
 		b.resolved++
 	}
 }
+
+// seesLocks reports whether the commands on the lock of each order are known, whatever it was answered: those of a
+// trial, in which the stock may be elsewhere.
+func (b *books) seesLocks() bool { return b.Facts != nil && b.Facts.Elsewhere }
 
 func (b *books) addSale(i int, op *history.Op) {
 	at := b.soldAt(op)

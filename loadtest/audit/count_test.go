@@ -51,3 +51,21 @@ func TestCountOfAStockElsewhere(t *testing.T) {
 	}
 	assert.Equal(t, history.NotApplicable, audit.Stock(&history.Cell{Count: &history.Count{}}).Result)
 }
+
+// A trial sees what an order does to the lock, whatever the order was answered: one without an answer and without a
+// lease held none.
+func TestUnansweredOrderHeldNoLock(t *testing.T) {
+	because := func(elsewhere bool) string {
+		c := &history.Cell{Initial: 10, Instances: []history.Instance{{Name: "a", Clock: "one"}},
+			Facts: &history.Facts{Elsewhere: elsewhere}}
+		c.Ops = []history.Op{
+			{Order: "anna", Instance: "a", Outcome: history.Unknown, Quantity: 1, Done: history.Never},
+			{Order: "bert", Instance: "a", Outcome: history.Sold, Quantity: 1, Done: 20, Units: []int64{10},
+				Lease: &history.Lease{AcquiredAt: 5, ReleasedAt: 15}},
+		}
+		found, _ := audit.Judge(c)
+		return history.FindingOf(found, history.Exclusion).Because
+	}
+	assert.NotContains(t, because(true), "never answered")
+	assert.Contains(t, because(false), "1 orders were never answered")
+}
