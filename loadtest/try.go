@@ -264,10 +264,15 @@ func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, cells []*history.C
 		fmt.Fprintf(table, "\t%s\n", meaning(c))
 	}
 	_ = table.Flush()
-	found := f.tell(stdout, cells)
+	f.sum(stdout, p, cells, f.tell(stdout, cells) > 0 || !whole)
+	return nil
+}
+
+// sum says in the end what was found, unless that has been told, and what was not measured.
+func (f *tryFlags) sum(stdout io.Writer, p *trial.Passport, cells []*history.Cell, told bool) {
 	asked, unmeasured := count(cells)
 	switch {
-	case found > 0 || !whole || asked == unmeasured:
+	case told || asked == unmeasured:
 	case unmeasured > 0:
 		fmt.Fprintln(stdout, "\nno defect was found in what was measured")
 	default:
@@ -287,7 +292,6 @@ func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, cells []*history.C
 		}
 		fmt.Fprintf(stdout, "\n%d of %d cells %s not measured%s\n", unmeasured, asked, were, why)
 	}
-	return nil
 }
 
 // A jsonDefect is a defect, and the cells in which it was found; the first shows it.
