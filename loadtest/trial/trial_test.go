@@ -240,8 +240,12 @@ func TestLinesOfCells(t *testing.T) {
 	renewed := &Passport{Facts: history.Facts{Every: time.Second}}
 	for _, p := range []*Passport{{}, {steps: make([]step, 12)}, {slow: true}, renewed} {
 		for _, f := range faultsFor(p) {
-			if f.play == nil {
-				_, err := schedule.ParseLine(f.line)
+			lines := f.lines
+			if f.play == nil && lines == nil {
+				lines = []string{f.line}
+			}
+			for _, line := range lines {
+				_, err := schedule.ParseLine(line)
 				assert.NoError(t, err, f.name)
 			}
 		}
