@@ -28,10 +28,10 @@ type tryFlags struct {
 	Slow    string        `placeholder:"REQUEST" help:"How one is ordered whose work takes {ms}, such as POST /decrease?work={ms}."`
 	Header  []string      `sep:"none" placeholder:"'NAME: VALUE'" help:"A header of every order, such as 'Authorization: Bearer t'; {i} and {order} are filled in."`
 	Stock   string        `default:"SET ProductStock_{product} {n}" placeholder:"COMMAND" help:"The Redis command that puts {n} units on the shelf: SET KEY {n}, or HSET KEY FIELD {n}."`
-	Set     string        `placeholder:"SHELL" help:"For a stock that is in no Redis: the command line that puts {n} units. It writes to the database that it names: take a scratch one."`
+	Set     string        `placeholder:"SHELL" help:"For a stock that is in no Redis: the command line for the shell that puts {n} units of {product}, before each cell. It writes to the database that it names: name a scratch one."`
 	Left    string        `placeholder:"SHELL" help:"The command line that prints how many units are left. Sales and stock are then compared by count."`
 	Sales   string        `placeholder:"SHELL" help:"The command line that prints how many sales are recorded: instead of the answers, which an error after the commit leaves open."`
-	Setup   string        `placeholder:"SHELL" help:"The command line that prepares the database, once, before the shop is started."`
+	Setup   string        `placeholder:"SHELL" help:"The command line that prepares the database, once, before the shop is started. It writes to the database that it names, too."`
 	DB      string        `name:"db" placeholder:"HOST:PORT" help:"The shop's database. Each instance reaches it at {db_host} and {db_port}, where its requests are held and cut, and never parsed."`
 	Units   *int64        `placeholder:"N" help:"How many units are put for each cell. Default: 100; for a crowd 15 an instance."`
 	Sold    string        `placeholder:"REGEXP" help:"What the body of a sale matches, or the Location of a redirect, if the status does not tell."`
@@ -50,7 +50,10 @@ type tryFlags struct {
 
 // Help returns what the flags leave open.
 func (*tryFlags) Help() string {
-	return `Cells whose result a busy machine decided are played once more at the end, each alone. If some are still not
+	return `For a stock in a database give --db, --set and --left, and the shop {db_host} and {db_port}; docs/try.md has an
+example. The command lines and the orders write to the database that they name: name a scratch one.
+
+Cells whose result a busy machine decided are played once more at the end, each alone. If some are still not
 measured, a line at the end counts them, and the exit code is 2 unless a defect was found.`
 }
 

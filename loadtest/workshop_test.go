@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,8 +62,12 @@ func (p *workshopPart) test(t *testing.T) {
 			for _, program := range b.programs() {
 				need(t, program)
 			}
-			if b.needs == redisPy {
-				d.provideRedisPy(t)
+			switch b.needs {
+			case redisPy:
+				d.providePython(t, "python3", "redis")
+			case psycopg2:
+				d.providePython(t, "python3-psycopg2", "redis, psycopg2")
+				d.providePostgres(t)
 			}
 			require.NoError(t, d.do(t.Context(), b))
 		}) || skipped {
@@ -71,8 +76,8 @@ func (p *workshopPart) test(t *testing.T) {
 	}
 }
 
-// redisPy is what the shops of the examples need: a client of Redis, and a Redis.
-const redisPy = "redis-py"
+// What the shops of the examples need: a client of Redis, and a Redis; and with psycopg2 a PostgreSQL besides.
+const redisPy, psycopg2 = "redis-py", "psycopg2"
 
 // programs returns those that a block needs and that not every machine has.
 func (b *workshopBlock) programs() (names []string) {
@@ -80,6 +85,8 @@ func (b *workshopBlock) programs() (names []string) {
 	case "":
 	case redisPy:
 		names = append(names, "redis-server")
+	case psycopg2:
+		names = append(names, "redis-server", "psql")
 	default:
 		names = append(names, b.needs)
 	}
@@ -91,23 +98,32 @@ func (b *workshopBlock) programs() (names []string) {
 	return names
 }
 
-// provideRedisPy puts Debian's Python first on the desk's PATH if the first one has no redis-py: Debian's belongs to
-// Debian's Python alone.
-func (d *workshopDesk) provideRedisPy(t *testing.T) {
+// providePython puts Debian's Python first on the desk's PATH if the first one lacks modules: Debian's belong to
+// Debian's Python alone. It skips the test if no Python has them, or fails it if STOCKAPI_REQUIRE has the name.
+func (d *workshopDesk) providePython(t *testing.T, name, modules string) {
 	t.Helper()
 	const debian = "/usr/bin/python3"
-	has := func(python string) bool { return exec.Command(python, "-c", "import redis").Run() == nil }
+	has := func(python string) bool { return exec.Command(python, "-c", "import "+modules).Run() == nil }
 	switch {
 	case has("python3"):
 	case has(debian):
 		if err := os.Symlink(debian, filepath.Join(d.bin, "python3")); !errors.Is(err, fs.ErrExist) {
 			require.NoError(t, err)
 		}
-	case slices.Contains(strings.Split(os.Getenv("STOCKAPI_REQUIRE"), ","), "python3"):
-		t.Fatal("no python3 has redis-py, and STOCKAPI_REQUIRE asks for python3")
+	case slices.Contains(strings.Split(os.Getenv("STOCKAPI_REQUIRE"), ","), name):
+		t.Fatalf("no python3 can import %s, and STOCKAPI_REQUIRE asks for %s", modules, name)
 	default:
-		t.Skip("no python3 has redis-py")
+		t.Skipf("no python3 can import %s", modules)
 	}
+}
+
+// providePostgres starts a PostgreSQL at the desk's port 5432. It ends with the test.
+func (d *workshopDesk) providePostgres(t *testing.T) {
+	t.Helper()
+	server, err := url.Parse(backendtest.StartSQL(t, backendtest.Postgres).DSN)
+	require.NoError(t, err)
+	password, _ := server.User.Password()
+	d.ports["5432"], d.env = server.Port(), append(d.env, "PGPASSWORD="+password)
 }
 
 // workshopDesk stands for the desk of a reader of WORKSHOP.md: a copy of the module to work in, and some terminals.

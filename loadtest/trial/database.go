@@ -2,7 +2,6 @@ package trial
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,13 +12,15 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// requests are what a plain sale sends to the shop's database, by number.
+// requests are what a plain sale sends to the shop's database, by number. One that gets no reply, such as the end of a
+// connection, commits nothing: it is neither under the lock nor after it.
 type requests struct {
-	all     int
-	under   []int  // those that are sent under the lock
-	replies []int  // those whose replies come under it
-	after   []int  // those that are sent after its release
-	why     string // why none can be held
+	all      int
+	answered int    // the last one that gets a reply
+	under    []int  // those that are sent under the lock
+	replies  []int  // those whose replies come under it
+	after    []int  // those that are sent after its release
+	why      string // why none can be held
 }
 
 // mostHeld bounds how many requests a row of cells holds, one after the other: some shops connect for each order, and
@@ -100,22 +101,32 @@ func (b *bench) learnRequests() error {
 	if err != nil {
 		return err
 	}
-	under := b.underLock(o)
-	for _, p := range b.Ends[atA].Database.Since(o.Sent) {
-		switch {
-		case p.Order != o.inDatabase || p.Number == 0:
-			continue
-		case p.Reply && under.has(p.Began):
-			of.replies = append(of.replies, p.Number)
-		case p.Reply:
-		case under.has(p.Began):
-			of.under = append(of.under, p.Number)
-		case p.Began.After(under.to):
-			of.after = append(of.after, p.Number)
-		}
-		of.all = max(of.all, p.Number)
-	}
+	of.learn(b.Ends[atA].Database.Since(o.Sent), o.inDatabase, b.underLock(o))
 	return nil
+}
+
+// learn learns from what a link has seen of a plain order that held its lock in that time.
+func (r *requests) learn(pieces []rig.Piece, order int, held span) {
+	answered := map[int]bool{}
+	for _, p := range pieces {
+		if p.Order == order && p.Number > 0 && p.Reply {
+			answered[p.Number], r.answered = true, max(r.answered, p.Number)
+		}
+	}
+	for _, p := range pieces {
+		if p.Order != order || p.Number == 0 {
+			continue
+		}
+		switch r.all = max(r.all, p.Number); {
+		case p.Reply && held.has(p.Began):
+			r.replies = append(r.replies, p.Number)
+		case p.Reply, !answered[p.Number]:
+		case held.has(p.Began):
+			r.under = append(r.under, p.Number)
+		case p.Began.After(held.to):
+			r.after = append(r.after, p.Number)
+		}
+	}
 }
 
 // underLock returns when an order held its lock. Without a lock it is all of the order.
@@ -248,18 +259,18 @@ func (p *player) waitsForDatabase(at int, done <-chan struct{}) <-chan struct{} 
 }
 
 // each plays the lines of a fault, one after the other, and returns the cell that tells most as the fault's: the first
-// with a defect, or else the first that breaks something, or that was measured. With --quick it stops at the first that
-// breaks.
-func (t *Trial) each(ctx context.Context, f fault) (*history.Cell, error) {
+// with a defect, or else the first that breaks something, that a busy machine decided, so that all are played again, or
+// that was asked. With --quick it stops at the first that breaks.
+func (t *Trial) each(f fault, play func(fault) (*history.Cell, error)) (*history.Cell, error) {
 	var cells []*history.Cell
 	for _, line := range f.lines {
 		one := f
 		one.line, one.lines = line, nil
-		c, err := t.one(ctx, one)
+		c, err := play(one)
 		if err != nil {
 			return nil, err
 		}
-		if cells = append(cells, c); t.Quick && hasBroken(c) {
+		if cells = append(cells, c); t.Quick && (c.Defect != nil || hasBroken(c)) {
 			break
 		}
 	}
@@ -267,8 +278,8 @@ func (t *Trial) each(ctx context.Context, f fault) (*history.Cell, error) {
 		return t.notAsked(f, t.passport.whyNoMoment(f.name)), nil
 	}
 	told := slices.MinFunc(cells, func(x, y *history.Cell) int { return cmp.Compare(weight(x), weight(y)) })
-	if told.Defect != nil {
-		told.Defect.Shown += moments(f.lines, cells)
+	if told.Defect != nil && len(cells) > 1 {
+		told.Defect.Shown += "; " + moments(f.lines, cells)
 	}
 	return told, nil
 }
@@ -295,20 +306,17 @@ func weight(c *history.Cell) int {
 	return 5
 }
 
-// moments says at which requests of a sale cells have a defect, if there are several.
+// moments says at which moments of a fault its cells have a defect: tried at 3, 5, 7: a defect at 5, 7.
 func moments(lines []string, cells []*history.Cell) string {
-	var at []string
+	var tried, at []string
 	for i, c := range cells {
-		if c.Defect == nil {
-			continue
-		}
 		mark, _, _ := strings.Cut(lines[i], ".")
-		at = append(at, strings.TrimLeft(mark, "a<>db"))
+		tried = append(tried, strings.TrimLeft(mark, "a<>db"))
+		if c.Defect != nil {
+			at = append(at, tried[i])
+		}
 	}
-	if len(at) < 2 {
-		return ""
-	}
-	return "; a defect at " + strings.Join(at, ", ")
+	return fmt.Sprintf("tried at %s: a defect at %s", strings.Join(tried, ", "), strings.Join(at, ", "))
 }
 
 // whyNoMoment says why a fault has no moment in a sale.

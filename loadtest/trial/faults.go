@@ -96,7 +96,7 @@ func atRequests(faults []fault, p *Passport) []fault {
 		case "late":
 			f.line, f.lines = "", linesAt("a>db%d.b>end.a>end", of.under)
 		case "crash 2":
-			f.line, f.lines = "", []string{"a>db1.crash-a", fmt.Sprintf("a<db%d.crash-a", max(1, of.all))}
+			f.line, f.lines = "", []string{"a>db1.crash-a", fmt.Sprintf("a<db%d.crash-a", max(1, of.answered))}
 		}
 	}
 	return faults

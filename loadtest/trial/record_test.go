@@ -30,7 +30,8 @@ func forge() *forgery {
 		locks:  []wire.Lock{{Key: wire.Key{Name: lockKey}, Parts: []string{""}}},
 		writes: map[string]bool{"set stock": true}, acquires: map[string]bool{"set lock": true},
 		releases: map[string]bool{}, renewals: map[string]bool{}}
-	t := &Trial{Options: Options{Stock: []string{"SET", "ProductStock_{product}", "{n}"}, Product: "10000"}, passport: p}
+	t := &Trial{passport: p, Options: Options{Argv: []string{"shop"}, Product: "10000",
+		Stock: []string{"SET", "ProductStock_{product}", "{n}"}}}
 	b := &bench{Trial: t, Rig: &rig.Rig{}, cell: &history.Cell{Start: time.Unix(1000, 0)}}
 	for i := range 2 {
 		b.Ends = append(b.Ends, &rig.End{Client: schedule.Client{Index: i, Name: schedule.ClientName(i)}})

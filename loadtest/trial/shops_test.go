@@ -209,9 +209,9 @@ func need(t *testing.T, name, program string) string {
 	switch {
 	case program != "":
 	case slices.Contains(strings.Split(os.Getenv("STOCKAPI_REQUIRE"), ","), name):
-		t.Fatalf("no %s with a client of Redis, and STOCKAPI_REQUIRE asks for it", name)
+		t.Fatalf("needs %s and a client of Redis, and STOCKAPI_REQUIRE asks for it", name)
 	default:
-		t.Skipf("no %s with a client of Redis", name)
+		t.Skipf("needs %s and a client of Redis", name)
 	}
 	return program
 }

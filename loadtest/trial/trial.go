@@ -294,7 +294,7 @@ func IsUnmeasured(c *history.Cell) bool {
 // one plays a cell if the shop meets its requirements.
 func (t *Trial) one(ctx context.Context, f fault) (*history.Cell, error) {
 	if f.lines != nil {
-		return t.each(ctx, f)
+		return t.each(f, func(one fault) (*history.Cell, error) { return t.one(ctx, one) })
 	}
 	for _, need := range slices.Concat([]requirement{f.aShortLease}, f.needs, needsOf(f.parsed())) {
 		if why := need(t.passport); why != "" {

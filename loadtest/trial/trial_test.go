@@ -50,14 +50,21 @@ func try(t *testing.T, o Options) (p *Passport, cells []*history.Cell) {
 }
 
 // again plays a cell of a trial once more, and only once, which did not show what it should: a race that decides it may
-// be missed on a busy machine, and who tries a shop plays such a cell again.
+// be missed on a busy machine, and who tries a shop plays such a cell again. One that the machine decided is no miss.
 func again(t *testing.T, o Options, missed *history.Cell) *history.Cell {
 	t.Helper()
-	t.Logf("%s broke %q, and is played once more %s", missed.Scenario, broken(missed), missed.WhyNot())
-	o.Only = []string{missed.Scenario}
-	_, cells := try(t, o)
-	require.Len(t, cells, 1)
-	return cells[0]
+	if o.Only, o.Play = []string{missed.Scenario}, nil; missed.Scenario == missed.Line {
+		o.Only, o.Play = nil, o.Only
+	}
+	for range 3 {
+		t.Logf("%s broke %q, and is played once more %s", missed.Scenario, broken(missed), missed.WhyNot())
+		_, cells := try(t, o)
+		require.Len(t, cells, 1)
+		if missed = cells[0]; !IsUnmeasured(missed) {
+			break
+		}
+	}
+	return missed
 }
 
 // misses reports whether letters of a cell are some of those that it should have, and not all. Any other letter is a
@@ -212,7 +219,7 @@ func TestLeaseLongerThanTheClientsPatience(t *testing.T) {
 				assert.Empty(t, pause.WhyNot())
 				assert.Equal(t, want, broken(pause))
 			} else {
-				assert.Equal(t, "Anna wrote nothing when she went on: her client gives up on a reply after 5s", pause.WhyNot())
+				assert.Contains(t, pause.WhyNot(), "Anna wrote nothing when she went on: her client gives up on a reply after 5")
 			}
 		})
 	}
@@ -250,11 +257,18 @@ func TestALockThatStaysBehind(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)
-	trial, ctx, err := New(t.Context(), options(t, shop{file: inPython, kind: "keeps-it"}.command(t)...))
-	require.NoError(t, err)
-	_, err = trial.Learn(ctx)
+	learn := func() error {
+		trial, ctx, err := New(t.Context(), options(t, shop{file: inPython, kind: "keeps-it"}.command(t)...))
+		require.NoError(t, err)
+		_, err = trial.Learn(ctx)
+		assert.NoError(t, trial.Close())
+		return err
+	}
+	err := learn()
+	if err == nil { // on a machine so busy that a lease was over when the next order came
+		err = learn()
+	}
 	assert.ErrorContains(t, err, "it never releases lock:10000")
-	assert.NoError(t, trial.Close())
 }
 
 // The stock is put into the database in which the first order looks for it.
@@ -327,8 +341,12 @@ func TestLinesOfCells(t *testing.T) {
 	renewed := &Passport{Facts: history.Facts{Every: time.Second}}
 	for _, p := range []*Passport{{}, {steps: make([]step, 12)}, {slow: true}, renewed} {
 		for _, f := range faultsFor(p) {
-			if f.play == nil {
-				_, err := schedule.ParseLine(f.line)
+			lines := f.lines
+			if f.play == nil && lines == nil {
+				lines = []string{f.line}
+			}
+			for _, line := range lines {
+				_, err := schedule.ParseLine(line)
 				assert.NoError(t, err, f.name)
 			}
 		}

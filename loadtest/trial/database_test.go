@@ -1,0 +1,128 @@
+package trial
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
+	"stockapi/loadtest/schedule"
+)
+
+// A row of cells takes the one that tells most: a defect, a broken stock, another broken verdict, one to be played
+// again, and then one that was asked.
+func TestRowTakesTheCellThatTellsMost(t *testing.T) {
+	found := func(v history.Verdict, r history.Result) func() *history.Cell {
+		return func() *history.Cell { return &history.Cell{Findings: []history.Finding{{Verdict: v, Result: r}}} }
+	}
+	stock, exclusion := found(history.Stock, history.Broken), found(history.Exclusion, history.Broken)
+	void, ok := found(history.Valid, history.Invalid), found(history.Stock, history.OK)
+	defect := func() *history.Cell { return &history.Cell{Defect: &history.Defect{Shown: "shown"}} }
+	notAsked := func() *history.Cell { return &history.Cell{NotAsked: &history.NotAsked{Reason: "asleep"}} }
+	type row []func() *history.Cell
+	for what, c := range map[string]struct {
+		cells        row
+		quick        bool
+		told, played int
+		shown        string
+	}{
+		"a defect": {cells: row{stock, defect, defect}, told: 1, played: 3,
+			shown: "shown; tried at 3, 5, 7: a defect at 5, 7"},
+		"one moment":               {cells: row{defect}, told: 0, played: 1, shown: "shown"},
+		"a broken stock":           {cells: row{ok, exclusion, stock}, told: 2, played: 3},
+		"another broken verdict":   {cells: row{void, exclusion}, told: 1, played: 2},
+		"one to be played again":   {cells: row{ok, notAsked, void}, told: 2, played: 3},
+		"the first that was asked": {cells: row{notAsked, ok, ok}, told: 1, played: 3},
+		"quick":                    {cells: row{ok, exclusion, defect}, quick: true, told: 1, played: 2},
+		"quick, with a defect": {cells: row{ok, defect, ok}, quick: true, told: 1, played: 2,
+			shown: "shown; tried at 3, 5: a defect at 5"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			f := fault{name: "late", lines: linesAt("a>db%d.b>end.a>end", []int{3, 5, 7}[:len(c.cells)])}
+			var played []*history.Cell
+			told, err := (&Trial{Options: Options{Quick: c.quick}}).each(f, func(one fault) (*history.Cell, error) {
+				assert.Equal(t, f.lines[len(played)], one.line)
+				assert.Empty(t, one.lines)
+				played = append(played, c.cells[len(played)]())
+				return played[len(played)-1], nil
+			})
+			require.NoError(t, err)
+			assert.Len(t, played, c.played)
+			require.Same(t, played[c.told], told)
+			if c.shown != "" {
+				assert.Equal(t, c.shown, told.Defect.Shown)
+			}
+		})
+	}
+}
+
+func TestRowWithoutAMoment(t *testing.T) {
+	trial := forge().Trial
+	played := func(fault) (*history.Cell, error) { return nil, errors.New("no Redis") }
+	for _, c := range []struct{ fault, whyNone, want string }{
+		{fault: "after-release", want: "a sale sends nothing after its release"},
+		{fault: "late", want: "a sale sends 0 requests to the database, 0 of them under the lock and 0 after its release"},
+		{fault: "late", whyNone: "no pattern", want: "no pattern"},
+		{fault: "after-release", whyNone: "no pattern", want: "no pattern"},
+	} {
+		trial.passport.Elsewhere, trial.passport.requests.why = true, c.whyNone
+		cell, err := trial.each(fault{name: c.fault, lines: []string{}}, played)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, cell.WhyNot())
+	}
+	_, err := trial.each(fault{name: "late", lines: []string{"a>db1.b>end.a>end"}}, played)
+	assert.ErrorContains(t, err, "no Redis")
+}
+
+// Requests are told apart by when they began, and one without a reply, as the end of a connection, is no moment: it may
+// come to the link when the release has come to its own.
+func TestRequestsOfASale(t *testing.T) {
+	f := forge()
+	var pieces []rig.Piece
+	piece := func(ms, order, number int, reply bool) {
+		pieces = append(pieces, rig.Piece{Order: order, Number: number, Reply: reply, Began: f.after(ms)})
+	}
+	for k := range 6 { // one begins each 20 ms, and is answered 10 ms later
+		piece(20*k, 3, k+1, false)
+		piece(20*k+10, 3, k+1, true)
+	}
+	piece(120, 3, 7, false) // without a reply
+	piece(120, 3, 0, false) // on a noisy connection
+	piece(130, 4, 8, false) // of the next order
+	var r requests
+	r.learn(pieces, 3, span{f.after(15), f.after(85)}) // requests 2 to 5, and the replies to 2 to 4
+	assert.Equal(t, requests{all: 7, answered: 6, under: []int{2, 3, 4, 5}, replies: []int{2, 3, 4}, after: []int{6}}, r)
+	r = requests{}
+	r.learn(pieces, 3, span{f.after(15), f.after(115)})
+	assert.Empty(t, r.after)
+}
+
+// The moments of a fault are requests of a sale, and no more than twelve: those that come last, where the commit is.
+func TestRequestsAreTheMomentsOfFaults(t *testing.T) {
+	p := &Passport{Facts: history.Facts{Elsewhere: true}, requests: requests{all: 17, answered: 16, after: []int{16}}}
+	for k := 2; k <= 15; k++ {
+		p.requests.under, p.requests.replies = append(p.requests.under, k), append(p.requests.replies, k)
+	}
+	assert.Equal(t, "a sale sends 17 requests to the database, 14 of them under the lock and 1 after its release",
+		p.requests.String())
+	lines := map[string][]string{}
+	for _, f := range faultsFor(p) {
+		if len(f.lines) > 0 {
+			lines[f.name] = f.lines
+		}
+		for _, line := range f.lines {
+			_, err := schedule.ParseLine(line)
+			assert.NoError(t, err, line)
+		}
+	}
+	assert.Len(t, lines, 4)
+	for name, line := range map[string]string{"slow-work": "a<db%d.b>end.a>end", "late": "a>db%d.b>end.a>end"} {
+		assert.Equal(t, linesAt(line, p.requests.under[2:]), lines[name], name)
+		assert.Len(t, lines[name], 12, name)
+	}
+	assert.Equal(t, []string{"a>db1.crash-a", "a<db16.crash-a"}, lines["crash 2"])
+	assert.Equal(t, []string{"a>db16.b>end.a>end"}, lines["after-release"])
+}

@@ -1,0 +1,162 @@
+package trial
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+	"stockapi/loadtest/cluster"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/wire"
+)
+
+// A drawer is a stock in a file, and the sales in another one; a shop takes a unit from there for each order.
+type drawer struct {
+	t            *testing.T
+	mu           sync.Mutex
+	stock, sales string        // paths
+	answers      int           // status of a sale
+	back         time.Duration // after which a unit comes back; 0: it does not
+}
+
+func newDrawer(t *testing.T) *drawer {
+	d := &drawer{t: t, answers: http.StatusOK}
+	d.stock, d.sales = filepath.Join(t.TempDir(), "stock"), filepath.Join(t.TempDir(), "sales")
+	d.add(d.stock, 40)
+	d.add(d.sales, 5)
+	return d
+}
+
+func (d *drawer) add(path string, n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	text, _ := os.ReadFile(path)
+	had, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	assert.NoError(d.t, os.WriteFile(path, []byte(strconv.Itoa(had+n)), 0o600))
+}
+
+func (d *drawer) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	d.add(d.stock, -1)
+	d.add(d.sales, 1)
+	if d.back > 0 {
+		time.AfterFunc(d.back, func() { d.add(d.stock, 1) })
+	}
+	w.WriteHeader(d.answers)
+}
+
+// counting is a bench of a shop that sells from the drawer, with no lock in its Redis.
+func (d *drawer) counting() *bench {
+	store, err := wire.NewStore(0, "redis", backendtest.StartRedis(d.t).URL)
+	require.NoError(d.t, err)
+	d.t.Cleanup(func() { _ = store.Redis.Close() })
+	shop := httptest.NewServer(d)
+	d.t.Cleanup(shop.Close)
+	f := forge()
+	f.ctx, f.client, f.Gate = d.t.Context(), shop.Client(), wire.NewGate(nil)
+	f.Stores = []*wire.Store{store}
+	f.Set, f.Left, f.Product = "echo {n} > "+d.stock, "cat "+d.stock, "10000"
+	for _, e := range f.Ends {
+		e.In = &cluster.Instance{URL: shop.URL}
+	}
+	f.ledger, err = wire.NewLedger(d.t.Context(), store.Redis, f.shelf())
+	require.NoError(d.t, err)
+	d.t.Cleanup(f.ledger.Close)
+	f.idle = []*bench{f.bench}
+	return f.bench
+}
+
+// The count judges nothing of a shop whose stock and sales do not agree without a fault.
+func TestCountThatDoesNotBalance(t *testing.T) {
+	for what, c := range map[string]struct {
+		bend func(*drawer, *bench)
+		want string
+	}{
+		"a unit for each sale":  {bend: func(*drawer, *bench) {}},
+		"no way to put a stock": {bend: func(_ *drawer, b *bench) { b.Set = "" }},
+		"nothing is deducted": {func(_ *drawer, b *bench) { b.Left = "echo 100" },
+			"2 sold, but the stock went from 100 to 100, by count within 1.3s"},
+		"a stock that falls by itself": {func(_ *drawer, b *bench) { b.Left += "; echo 97 > " + b.Left[len("cat "):] },
+			"2 sold, but the stock went from 100 to 97, by count within 1.3s"},
+		"a reservation ends": {func(d *drawer, _ *bench) { d.back = time.Second },
+			"2 sold, but the stock went from 100 to 100, by count within 1.3s"},
+		"errors after the commit": {func(d *drawer, _ *bench) { d.answers = http.StatusInternalServerError }, ""},
+		"sales that are recorded": {func(d *drawer, b *bench) {
+			d.answers, b.Sales = http.StatusConflict, "cat "+d.sales
+		}, ""},
+		"sales that are not recorded": {func(_ *drawer, b *bench) { b.Sales = "echo 7" },
+			"0 recorded as sold, but the stock went from 100 to 98, by count within 1.3s"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			backendtest.Require(t)
+			d := newDrawer(t)
+			b := d.counting()
+			c.bend(d, b)
+			require.NoError(t, b.control(t.Context(), 1300*time.Millisecond))
+			assert.Equal(t, c.want, strings.TrimPrefix(b.unbalanced, "without a fault it does not balance either: "))
+			assert.Len(t, b.idle, 1, "the bench is kept")
+		})
+	}
+}
+
+// Nothing is counted without a way to, and once is enough to see that a count judges nothing.
+func TestCountThatIsNotChecked(t *testing.T) {
+	trial := &Trial{}
+	require.NoError(t, trial.control(t.Context(), time.Hour))
+	trial.Left, trial.unbalanced = "echo 7", "it is refilled"
+	require.NoError(t, trial.control(t.Context(), time.Hour))
+}
+
+// A command line of the user's that fails is an error that names its flag.
+func TestCommandLinesThatFail(t *testing.T) {
+	for _, c := range []struct {
+		bend func(*bench)
+		want string
+	}{
+		{func(b *bench) { b.Set = "echo no such table >&2; exit 3" }, "--set: exit status 3: no such table"},
+		{func(b *bench) { b.Set = "sleep 30" }, "--set: it did not end within 5s: a transaction still holds the row"},
+		{func(b *bench) { b.Left = "echo" }, `--left: it printed "", and no number`},
+		{func(b *bench) { b.Sales = "exit 1" }, "--sales: exit status 1"},
+	} {
+		t.Run(c.want, func(t *testing.T) {
+			t.Parallel()
+			backendtest.Require(t)
+			b := newDrawer(t).counting()
+			c.bend(b)
+			assert.ErrorContains(t, b.balance(0), c.want)
+			assert.Empty(t, b.unbalanced)
+		})
+	}
+	assert.ErrorContains(t, (&Trial{Options: Options{Setup: "exit 2"}}).prepare(t.Context()), "--setup: exit status 2")
+}
+
+// Cells whose count turned out to judge nothing are judged again.
+func TestCellsAreCountedAgain(t *testing.T) {
+	broken := func() *history.Cell {
+		return &history.Cell{Initial: 100, Left: new(int64(97)), Count: &history.Count{},
+			Facts:    &history.Facts{Elsewhere: true},
+			Findings: []history.Finding{{Verdict: history.Stock, Result: history.Broken}},
+			Defect:   &history.Defect{Cause: "lost"}}
+	}
+	cells := []*history.Cell{nil, broken(), broken()}
+	cells[2].NotAsked = &history.NotAsked{Reason: "Bert slept"}
+	trial := &Trial{}
+	trial.recount(cells)
+	assert.NotNil(t, cells[1].Defect, "it balances")
+	trial.unbalanced = "it is refilled"
+	trial.recount(cells)
+	assert.Nil(t, cells[1].Defect)
+	assert.Equal(t, history.Indeterminate, cells[1].Finding(history.Stock).Result)
+	assert.Equal(t, "it is refilled", cells[1].Finding(history.Stock).Because)
+	assert.Equal(t, history.Broken, cells[2].Finding(history.Stock).Result, "it was not asked")
+}

@@ -1,0 +1,77 @@
+package trial
+
+import (
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+	"stockapi/loadtest/history"
+)
+
+// sqlOptions are those of a trial of the shop with its stock in that database, as examples/sql_shop.py has them.
+func sqlOptions(t *testing.T, s *backendtest.SQLServer, kind ...string) Options {
+	t.Helper()
+	driver, sql := "psycopg2", "psql -qAt '"+s.DSN+"' -c"
+	if s.Kind() == backendtest.MariaDB {
+		_, port, err := net.SplitHostPort(s.Address)
+		require.NoError(t, err)
+		_, password, _ := strings.Cut(strings.TrimPrefix(s.DSN, "mysql://"), ":")
+		password, _, _ = strings.Cut(password, "@")
+		driver, sql = "pymysql", "mariadb -h 127.0.0.1 -P "+port+" -u root -p'"+password+"' shop -Ne"
+	}
+	python := need(t, "python3-"+driver, interpreter("-c", "import redis, "+driver, "python3", "/usr/bin/python3"))
+	dsn := strings.Replace(s.DSN, s.Address, "{db_host}:{db_port}", 1)
+	o := options(t, append([]string{"env", "DATABASE_URL=" + dsn, python, "../../examples/sql_shop.py"}, kind...)...)
+	o.Database = s.Address
+	o.Setup = sql + " 'CREATE TABLE IF NOT EXISTS stock (product int PRIMARY KEY, units int);" +
+		" CREATE TABLE IF NOT EXISTS sales (product int)'"
+	o.Set = sql + " 'DELETE FROM sales; DELETE FROM stock; INSERT INTO stock VALUES ({product}, {n})'"
+	o.Left, o.Sales = sql+" 'SELECT units FROM stock'", sql+" 'SELECT count(*) FROM sales'"
+	return o
+}
+
+// A shop whose transaction commits after the release of its lock is told from one that commits before, on each kind of
+// database. A lease that nobody renews breaks under slow work and late writes: that is no defect.
+func TestTrialsOfShopsWithSQL(t *testing.T) {
+	backendtest.Require(t)
+	backendtest.EachSQLServer(t, func(t *testing.T, s *backendtest.SQLServer) {
+		t.Parallel() // two servers side by side; the shops of one have one stock
+		t.Run("right", func(t *testing.T) {
+			o := sqlOptions(t, s)
+			o.Only = []string{"two-instances", "slow-work", "pause", "late", "crash 1", "crash 2", "after-release"}
+			p, cells := try(t, o)
+			assert.Equal(t, []string{"lock:10000"}, p.Locks, p.String())
+			require.Len(t, cells, len(o.Only))
+			for _, c := range cells {
+				assert.Nil(t, c.Defect, c.Scenario)
+				switch c.Scenario {
+				case "after-release":
+					assert.Equal(t, "a sale sends nothing after its release", c.WhyNot())
+				case "slow-work", "late", "pause": // at the first request under the lock two orders hold it, and Anna reads what is left
+					assert.Contains(t, broken(c), "E", "%s: %s", c.Scenario, c.WhyNot())
+					assert.Empty(t, strings.Trim(broken(c), byDesign(p, c)), c.Scenario)
+				default:
+					assert.Empty(t, c.WhyNot(), c.Scenario)
+					assert.Empty(t, broken(c), c.Scenario)
+				}
+			}
+		})
+		t.Run("release-first", func(t *testing.T) {
+			o := sqlOptions(t, s, "release-first")
+			o.Only = []string{"after-release"}
+			_, cells := try(t, o)
+			require.Len(t, cells, 1)
+			if cells[0].Defect == nil {
+				cells[0] = again(t, o, cells[0])
+			}
+			require.NotNil(t, cells[0].Defect, cells[0].WhyNot())
+			assert.Equal(t, "it writes after it has released the lock", cells[0].Defect.Cause)
+			assert.Contains(t, cells[0].Defect.Shown, "2 recorded as sold, but the stock went from 100 to 99, by count")
+			assert.Equal(t, history.Broken, cells[0].Finding(history.Stock).Result)
+		})
+	})
+}
