@@ -133,11 +133,11 @@ func (f *fault) parsed() schedule.Line {
 // mostLease is the longest lease whose end a cell waits for.
 const mostLease = cause.LongLease
 
-// aShortLease asks for one whose end can be waited for. A crowd waits for none, and after a crash the trial ends it, as
-// its TTL would.
+// aShortLease asks for one whose end can be waited for. A crowd waits for none, nor does what comes after the release,
+// and after a crash the trial ends it, as its TTL would.
 func (f *fault) aShortLease(p *Passport) string {
 	crash := strings.HasPrefix(f.name, "crash ") && p.TTL > 0
-	if f.parsed().Crowd() > 0 || crash || p.Lease() <= mostLease {
+	if f.parsed().Crowd() > 0 || f.name == "after-release" || crash || p.Lease() <= mostLease {
 		return ""
 	}
 	return fmt.Sprintf("a lease lasts %s, and a cell waits for its end: start the shop with one of 2 s", p.Lease())

@@ -469,7 +469,7 @@ func (p *player) moment() time.Duration {
 func (p *player) patient(who int) time.Duration {
 	limit := margin
 	if !p.expired {
-		limit += p.passport.Lease()
+		limit += min(p.passport.Lease(), mostLease)
 	}
 	p.each(func(of int, h *hold) {
 		if of == who || h.late || h.name == schedule.Release && !h.reply || !p.works(h.at) ||

@@ -149,11 +149,17 @@ func TestAPassportOfLocksOfDifferentCustomers(t *testing.T) {
 	assert.Equal(t, "orders of different customers never meet: use a fixed user and --units 1", aLock(p))
 }
 
-// A cell waits for the end of no lease that lasts for hours. A crowd waits for none.
+// A cell waits for the end of no lease that lasts for hours. A crowd waits for none, nor does what is held after its
+// lock was released.
 func TestALongLeaseIsNotWaitedFor(t *testing.T) {
 	p := &Passport{Facts: history.Facts{TTL: 2000 * time.Second}}
 	assert.Contains(t, (&fault{}).aShortLease(p), "a lease lasts 33m20s")
 	assert.Empty(t, (&fault{line: "crowd-a"}).aShortLease(p))
+	for _, f := range faultsFor(p) {
+		if f.name == "after-release" {
+			assert.Empty(t, f.aShortLease(p))
+		}
+	}
 	assert.Empty(t, (&fault{}).aShortLease(&Passport{Facts: history.Facts{TTL: 30 * time.Second}}))
 }
 
