@@ -99,6 +99,9 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 	return o, nil
 }
 
+// databaseName matches what is replaced in the command line of a shop whose database is named.
+var databaseName = regexp.MustCompile(`\{db_(host|port)\}`)
+
 // shop returns the command line of the shop.
 func (f *tryFlags) shop() (argv []string, err error) {
 	argv = f.Argv
@@ -110,9 +113,14 @@ func (f *tryFlags) shop() (argv []string, err error) {
 			argv[0])
 	}
 	if len(argv) == 0 {
-		err = errors.New("name the command line of the shop after --, such as: loadtest try -- python3 shop.py")
+		return nil, errors.New("name the command line of the shop after --, such as: loadtest try -- python3 shop.py")
 	}
-	return argv, err
+	for _, arg := range argv {
+		if name := databaseName.FindString(arg); name != "" && f.DB == "" {
+			return nil, fmt.Errorf("%s in the command line of the shop is that of its database: --db HOST:PORT", name)
+		}
+	}
+	return argv, nil
 }
 
 // run tries the shop, and returns the exit code: 0 without a defect, 1 with one, 2 if a cell, or everything, could not

@@ -67,7 +67,8 @@ func TestTryOfServicesThatCannotBeTried(t *testing.T) {
 		{"deaf", []string{"--within", "1s"},
 			`^the shop does not listen on port \d+, which is \$PORT and {port}, within 1s, without any output$`, nil},
 		{"untouched", nil, `sent nothing to the Redis at \$REDIS_URL \({redis}\); POST /decrease was answered 200 {}$`, nil},
-		{"reads", nil, `it sold without writing ProductStock_10000: .* --stock, or is it in a database\? `, nil},
+		{"reads", nil, `it sold without writing ProductStock_10000: .* --stock, or is it in a database\? .* --sold$`, nil},
+		{"reads", []string{"--sold", "{}"}, `in a database\? --set, --left$`, nil},
 		{"reads", []string{"--stock", "HSET goods {product} {n}"}, `it sold without writing goods: .* --stock`, nil},
 		{"shelf", nil, `the only number that became smaller is there: --stock 'HSET shelf {product} {n}'$`, nil},
 		{"401", nil, `answered 401 {}: does it need a header\? --header `, nil},
@@ -78,6 +79,8 @@ func TestTryOfServicesThatCannotBeTried(t *testing.T) {
 		{"tls", nil, `connect with redis:// instead of rediss://$`, nil},
 		{"sells-out", nil, `a first order was not sold: POST /decrease was answered 409 {}; the stock is in ` +
 			`ProductStock_10000 of database 0; .* --order, .* --sold$`, nil},
+		{"sells-out", []string{"--left", "echo 9"}, `was answered 409 {}; nothing puts a stock: --set; tell how `, nil},
+		{"sells-out", []string{"--set", "true"}, `was answered 409 {}; tell how a unit is ordered `, nil},
 		{"always", nil, `an order of an empty shelf was answered 200 {} like a sale: tell what the body of a sale matches: ` +
 			`--sold$`, nil},
 		{"html-200", nil, `POST /decrease was answered 200 with an HTML page: is the path right\? --order`, nil},
@@ -118,6 +121,7 @@ func TestTryOfWrongCommandLines(t *testing.T) {
 		{[]string{"--only", "reply-lost x", "--", "shop"}, `^there is no cell "reply-lost x"; .*, request-lost N, `},
 		{[]string{"--play", "a>wirte", "--", "shop"}, `--play: "a>wirte" is no step of a fault: there is no mark "wirte"`},
 		{[]string{"--quik", "--", "shop"}, `unknown flag --quik: see loadtest try --help`},
+		{[]string{"--", "shop", "--port={port}", "{db_port}"}, `^try: {db_port} in the command line .*: --db HOST:PORT$`},
 		{[]string{"--play", "pause", "--", "shop"}, `--play: "pause" is no step of a fault: there are arrive-a `},
 	} {
 		code, _, stderr := loadtest(t, append([]string{"try", "--no-out"}, one.args...)...)

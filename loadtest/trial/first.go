@@ -156,12 +156,17 @@ func (f *firstOrder) whereTheStockIs() string {
 	if len(found) == 1 {
 		return fmt.Sprintf("the only number that became smaller is there: --stock '%s'", found[0])
 	}
-	return "the stock did not change in this Redis: tell where it is by --stock, or is it in a database? --set, --left"
+	text := "the stock did not change in this Redis: tell where it is by --stock, or is it in a database? --set, --left"
+	return text + either(f.Sold == nil, "; or, if that is no sale, what the body of a sale matches: --sold", "")
 }
 
 // hindrance says what may have kept a plain order from being sold, such as a lock that the one before has left.
 func (f *firstOrder) hindrance() (text string) {
-	text = fmt.Sprintf("; the stock is in %s of database %d", f.shelf().Key, f.db)
+	if f.isElsewhere() {
+		text = either(f.Set == "", "; nothing puts a stock: --set", "")
+	} else {
+		text = fmt.Sprintf("; the stock is in %s of database %d", f.shelf().Key, f.db)
+	}
 	var left []string
 	_ = f.alone(func(to *redis.Client) (err error) {
 		left, err = to.Keys(f.ctx, "*").Result()
