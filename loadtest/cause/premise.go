@@ -107,7 +107,8 @@ func bereft(r *record) string {
 
 // comes reports whether an order of Bert's took the lock or wrote the stock before Anna's write, or asked for the lock
 // since then: an attempt before that says nothing of a lock that ended later. If Anna wrote nothing, she may have
-// noticed, and what came later counts too. Of a stock that nobody sees written the fault's end is that of her work.
+// noticed, and what came later counts too. Of a stock that nobody sees written her work lasts until the fault's end, or
+// begins when she hears of her lock, if that is later.
 func (r *record) comes(since history.Instant) bool {
 	write := history.Never
 	if r.facts.Elsewhere && len(r.Faults) > 0 {
@@ -115,8 +116,11 @@ func (r *record) comes(since history.Instant) bool {
 	}
 	if anna := r.anna(); anna != nil {
 		for i := range anna.Trace {
-			if cmd := &anna.Trace[i]; cmd.WritesStock() {
+			switch cmd := &anna.Trace[i]; {
+			case cmd.WritesStock():
 				write = min(write, cmd.At)
+			case r.facts.Elsewhere && took(cmd) && cmd.Heard().Known():
+				write = max(write, cmd.Heard())
 			}
 		}
 	}

@@ -187,14 +187,17 @@ func (b *bench) hasShape(of shapes) func(*wire.Command) bool {
 	return func(cmd *wire.Command) bool { return of[b.shape(&cmd.Seen)] }
 }
 
-// afterWrite matches such commands that come after a write of the stock.
+// afterWrite matches such commands that come after a write of the stock, or after an acquire if nobody sees it written.
 func (b *bench) afterWrite(is func(*wire.Command) bool) func(*wire.Command) bool {
-	wrote := false
+	wrote, works := false, b.passport.writes
+	if b.passport.Elsewhere {
+		works = b.passport.acquires
+	}
 	return func(cmd *wire.Command) bool {
 		if wrote {
 			return is(cmd)
 		}
-		wrote = b.passport.writes[b.shape(&cmd.Seen)]
+		wrote = works[b.shape(&cmd.Seen)]
 		return false
 	}
 }
