@@ -103,7 +103,7 @@ func TestWhatHasToHappenBesidesAFault(t *testing.T) {
 	}
 }
 
-// Of a stock that nobody sees written, Anna's work begins when she hears of her lock, and the fault delays it to its end.
+// Of a stock that nobody sees written, Anna works when she has heard of her lock, and the fault delays that to its end.
 func TestBertComesBeforeWorkThatNobodySees(t *testing.T) {
 	for _, one := range []struct {
 		what               string
