@@ -125,6 +125,27 @@ func TestAPauseLongerThanTheClientsPatience(t *testing.T) {
 	}
 }
 
+// Of a stock that nobody sees written, Anna is at work until she releases her lock.
+func TestBertComesBeforeWorkThatNobodySees(t *testing.T) {
+	for _, one := range []struct {
+		what               string
+		heard, until, bert int
+		asked              bool
+	}{
+		{"while she is held at her work", 11, 2500, 2100, true},
+		{"after her release", 11, 2500, 2920, false},
+		{"when her lock was removed, and she has not heard of it", 900, 110, 500, true},
+	} {
+		f := forge()
+		f.Facts.Elsewhere = true
+		f.order("anna", atA, history.Sold, 0, 3000,
+			with(acquire(10), func(w *history.Carried) { w.Heard = ms(one.heard) }), release(2900))
+		f.order("bert", atB, history.Sold, 40, 3000, acquire(one.bert), release(2950))
+		f.Faults = []history.Fault{{At: ms(100), End: ms(one.until)}}
+		assert.Equal(t, one.asked, bereft(newRecord(f.Cell)) == "", one.what)
+	}
+}
+
 // A crowd says something if each instance to which it came has sold.
 func TestACrowdHasToBuyEverywhere(t *testing.T) {
 	f := forge()

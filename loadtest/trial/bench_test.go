@@ -188,3 +188,19 @@ func TestAReleaseStaysBehindALateWriteOnItsConnection(t *testing.T) {
 	assert.Nil(t, f.lateBefore(on(f.del(11), 2)), "another connection")
 	assert.Nil(t, f.lateBefore(on(f.read(11), 1)), "no release")
 }
+
+// The release that is held is one after the write of the stock, or after the acquire if nobody sees the write.
+func TestAReleaseComesAfterTheWork(t *testing.T) {
+	f := forge()
+	command := func(c observation) *wire.Command { return &wire.Command{Seen: c.Seen} }
+	matches := func(commands ...observation) (all []bool) {
+		is := f.afterWrite(f.hasShape(shapes{"del lock": true}))
+		for _, c := range commands {
+			all = append(all, is(command(c)))
+		}
+		return all
+	}
+	assert.Equal(t, []bool{false, false, false, true}, matches(f.acquire(10), f.del(11), f.write(12), f.del(13)))
+	f.passport.Elsewhere = true
+	assert.Equal(t, []bool{false, false, true}, matches(f.del(9), f.acquire(10), f.del(11)))
+}
