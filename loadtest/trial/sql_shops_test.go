@@ -52,7 +52,7 @@ func TestTrialsOfShopsWithSQL(t *testing.T) {
 				switch c.Scenario {
 				case "after-release":
 					assert.Equal(t, "a sale sends nothing after its release", c.WhyNot())
-				case "slow-work", "late", "pause": // at the first request under the lock two orders hold it, and Anna reads what is left
+				case "slow-work", "late", "pause": // two orders hold it at Anna's first request; she reads what Bert left
 					assert.Contains(t, broken(c), "E", "%s: %s", c.Scenario, c.WhyNot())
 					assert.Empty(t, strings.Trim(broken(c), byDesign(p, c)), c.Scenario)
 				default:
