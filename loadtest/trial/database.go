@@ -45,7 +45,7 @@ func (b *bench) openAtDatabase(at int) (number int) {
 // Their last ones are plain sales, after which both have come to rest.
 func (b *bench) follow() (stable bool, err error) {
 	b.begin(fault{})
-	if err := b.put(b.unitsFor(0)); err != nil {
+	if err := b.put(onShelf); err != nil {
 		return false, err
 	}
 	var sales [2][]int
@@ -153,6 +153,33 @@ func (b *bench) sentNothing(o *order) bool {
 		return false
 	}
 	return !slices.ContainsFunc(d.Since(o.Sent), func(p rig.Piece) bool { return p.Order == o.inDatabase && p.Number > 0 })
+}
+
+// watchAtWork tells whether the lock of an order is renewed that is held at a request to the database. While the reply to
+// its acquire is held, its client does not know yet that there is something to renew.
+func (b *bench) watchAtWork() {
+	p := b.passport
+	if p.Every > 0 || len(p.requests.under) == 0 || p.Lease() > mostLease {
+		return
+	}
+	b.begin(fault{})
+	if b.remove() != nil { // an order whose client gave up on its acquire may have left it
+		return
+	}
+	d := b.Ends[atA].Database
+	b.opened[atA] = d.BeginOrder()
+	t := d.Trap(p.requests.under[0], false)
+	anna := b.send("anna", atA)
+	select {
+	case <-t.Caught():
+	case <-anna.Done():
+	}
+	for begun := time.Now(); !anna.HasEnded() && time.Since(begun) < p.Lease() && !b.isRenewed(anna); {
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Release()
+	<-anna.Done()
+	b.Quiet(b.ctx)
 }
 
 // requestsOf returns the requests among pieces.

@@ -251,6 +251,8 @@ var table = []section{
 		{"the first requests are tried, and not the commit", by{test("./loadtest/trial TestRequestsAreTheMoments")},
 			edits{{"loadtest/trial/database.go", "numbers[max(0, len(numbers)-mostHeld):]",
 				"numbers[:min(mostHeld, len(numbers))]"}}},
+		{"a lock that a client left keeps the next order from the database", by{test("./loadtest/trial TestRenewalsUnderARequest")},
+			edits{{"loadtest/trial/database.go", "if b.remove() != nil { // an order", "if false { // an order"}}},
 		{"a crowd of one unit has to buy everywhere", by{test("./loadtest/cause TestACrowdHasToBuyEverywhere")},
 			edits{{"loadtest/cause/premise.go", "units < len(r.Instances) && all >= units", "units < 0 && all >= units"}}},
 		{"the end of a connection is sent after the release", by{test("./loadtest/trial TestRequestsOfASale")},
