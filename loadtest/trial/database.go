@@ -244,16 +244,49 @@ func (p *player) goToRequest(m schedule.Move, c *customer) {
 			tooLate = true
 		}
 		if isClosed(t.Caught()) {
-			c.holds = append(c.holds, p.holdAt(m, t))
+			if p.why = p.misplaced(m, c.order); p.why == "" {
+				c.holds = append(c.holds, p.holdAt(m, t))
+				return
+			}
+		}
+		if t.Release(); p.why != "" {
 			return
 		}
-		t.Release()
 		if !others || tooLate || m.Who == atA || c.Op.Outcome == history.Sold {
 			p.why = fmt.Sprintf("%s did not come to request %d to the database", people[m.Who], m.Request())
 			return
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
+}
+
+// misplaced says why the request of that number at which an order is held is not that of plain sales, "" if it may be:
+// an order that has to open a connection sends more, and its requests have other numbers.
+func (p *player) misplaced(m schedule.Move, o *order) string {
+	of, number := &p.passport.requests, m.Request()
+	came := of.comesTooEarly(number, p.byOrder()[o])
+	if came != "" { // a release that nobody waits for may be under way
+		p.Quiet(p.ctx)
+		came = of.comesTooEarly(number, p.byOrder()[o])
+	}
+	if came == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s sent other requests to the database than plain sales, as for a new connection: request %d came "+
+		"%s", people[m.Who], number, came)
+}
+
+// comesTooEarly says before which command on the lock an order that has sent these alone sends its request of that
+// number, "" if plain sales do so, too.
+func (r *requests) comesTooEarly(number int, commands []observation) string {
+	released := slices.ContainsFunc(effectsOf(commands), func(d effect) bool { return d.Releases() })
+	switch {
+	case slices.Contains(r.under, number) && tookAt(commands).IsZero():
+		return "before the lock was acquired"
+	case slices.Contains(r.after, number) && !released:
+		return "before the lock was released"
+	}
+	return ""
 }
 
 // holdAt returns where a trap at the database has an order wait.
