@@ -89,8 +89,18 @@ func (r *record) stillWaiting() string {
 	return ""
 }
 
-// soldEverywhere asks that each instance to which the crowd came has sold.
+// soldEverywhere asks that each instance to which the crowd came has sold, or that all was sold if there were too few
+// units for that.
 func soldEverywhere(r *record) string {
+	all := 0
+	for i := range r.Ops {
+		if r.Ops[i].Phase == history.Buy && r.Ops[i].Outcome == history.Sold {
+			all++
+		}
+	}
+	if units := int(r.Initial); units < len(r.Instances) && all >= units {
+		return ""
+	}
 	for _, in := range r.Instances {
 		came, sold := false, false
 		for _, op := range r.Ops {

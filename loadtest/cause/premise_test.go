@@ -146,7 +146,7 @@ func TestBertComesBeforeWorkThatNobodySees(t *testing.T) {
 	}
 }
 
-// A crowd says something if each instance to which it came has sold.
+// A crowd says something if each instance to which it came has sold, or if the only unit was sold.
 func TestACrowdHasToBuyEverywhere(t *testing.T) {
 	f := forge()
 	f.order("a-1", atA, history.Sold, 0, 20)
@@ -155,6 +155,10 @@ func TestACrowdHasToBuyEverywhere(t *testing.T) {
 	f.order("b-1", atB, history.Busy, 0, 20)
 	f.Scenario = "two-instances"
 	assert.Equal(t, "no order of the crowd was sold at b", WhyInconclusive(f.Cell))
+	f.Initial = 1
+	assert.Empty(t, WhyInconclusive(f.Cell), "--units 1")
+	f.Ops[0].Outcome = history.Busy
+	assert.NotEmpty(t, WhyInconclusive(f.Cell))
 }
 
 // Where fresh orders were turned away for a reason that is no lock's, nothing was asked; nor where an order of the cell

@@ -45,7 +45,7 @@ func (b *bench) openAtDatabase(at int) (number int) {
 // Their last ones are plain sales, after which both have come to rest.
 func (b *bench) follow() (stable bool, err error) {
 	b.begin(fault{})
-	if err := b.put(b.unitsFor(0)); err != nil {
+	if err := b.put(onShelf); err != nil {
 		return false, err
 	}
 	var sales [2][]int
@@ -155,6 +155,33 @@ func (b *bench) sentNothing(o *order) bool {
 	return !slices.ContainsFunc(d.Since(o.Sent), func(p rig.Piece) bool { return p.Order == o.inDatabase && p.Number > 0 })
 }
 
+// watchAtWork tells whether the lock of an order is renewed that is held at a request to the database. While the reply to
+// its acquire is held, its client does not know yet that there is something to renew.
+func (b *bench) watchAtWork() {
+	p := b.passport
+	if p.Every > 0 || len(p.requests.under) == 0 || p.Lease() > mostLease {
+		return
+	}
+	b.begin(fault{})
+	if b.remove() != nil { // an order whose client gave up on its acquire may have left it
+		return
+	}
+	d := b.Ends[atA].Database
+	b.opened[atA] = d.BeginOrder()
+	t := d.Trap(p.requests.under[0], false)
+	anna := b.send("anna", atA)
+	select {
+	case <-t.Caught():
+	case <-anna.Done():
+	}
+	for begun := time.Now(); !anna.HasEnded() && time.Since(begun) < p.Lease() && !b.isRenewed(anna); {
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Release()
+	<-anna.Done()
+	b.Quiet(b.ctx)
+}
+
 // requestsOf returns the requests among pieces.
 func requestsOf(pieces []rig.Piece) []rig.Piece {
 	return slices.DeleteFunc(pieces, func(p rig.Piece) bool { return p.Reply })
@@ -217,16 +244,49 @@ func (p *player) goToRequest(m schedule.Move, c *customer) {
 			tooLate = true
 		}
 		if isClosed(t.Caught()) {
-			c.holds = append(c.holds, p.holdAt(m, t))
+			if p.why = p.misplaced(m, c.order); p.why == "" {
+				c.holds = append(c.holds, p.holdAt(m, t))
+				return
+			}
+		}
+		if t.Release(); p.why != "" {
 			return
 		}
-		t.Release()
 		if !others || tooLate || m.Who == atA || c.Op.Outcome == history.Sold {
 			p.why = fmt.Sprintf("%s did not come to request %d to the database", people[m.Who], m.Request())
 			return
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
+}
+
+// misplaced says why the request of that number at which an order is held is not that of plain sales, "" if it may be:
+// an order that has to open a connection sends more, and its requests have other numbers.
+func (p *player) misplaced(m schedule.Move, o *order) string {
+	of, number := &p.passport.requests, m.Request()
+	came := of.comesTooEarly(number, p.byOrder()[o])
+	if came != "" { // a release that nobody waits for may be under way
+		p.Quiet(p.ctx)
+		came = of.comesTooEarly(number, p.byOrder()[o])
+	}
+	if came == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s sent other requests to the database than plain sales, as for a new connection: request %d came "+
+		"%s", people[m.Who], number, came)
+}
+
+// comesTooEarly says before which command on the lock an order that has sent these alone sends its request of that
+// number, "" if plain sales do so, too.
+func (r *requests) comesTooEarly(number int, commands []observation) string {
+	released := slices.ContainsFunc(effectsOf(commands), func(d effect) bool { return d.Releases() })
+	switch {
+	case slices.Contains(r.under, number) && tookAt(commands).IsZero():
+		return "before the lock was acquired"
+	case slices.Contains(r.after, number) && !released:
+		return "before the lock was released"
+	}
+	return ""
 }
 
 // holdAt returns where a trap at the database has an order wait.

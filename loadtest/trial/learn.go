@@ -44,6 +44,9 @@ func (t *Trial) Learn(ctx context.Context) (p *Passport, err error) {
 		return nil, err
 	}
 	again, err := b.holdOne()
+	if err == nil {
+		b.watchAtWork()
+	}
 	switch {
 	case err != nil:
 		return p, b.unknownFirst(err)
@@ -508,7 +511,14 @@ func (b *bench) watchSlow() {
 	slow := b.buy("slow", atA, history.Buy, *b.Slow, p.Lease()*3/2)
 	<-slow.Done()
 	b.Quiet(b.ctx)
-	commands := b.byOrder()[slow]
+	b.isRenewed(slow)
+}
+
+// isRenewed reports whether the lock of an order at work has been renewed, and notes how often that is done. What comes
+// at once belongs to the acquire.
+func (b *bench) isRenewed(o *order) bool {
+	p := b.passport
+	commands := b.byOrder()[o]
 	took := tookAt(commands)
 	for _, d := range effectsOf(commands) {
 		if d.Prolongs() && d.Sent.Sub(took) > p.Lease()/10 && p.Every == 0 {
@@ -516,6 +526,7 @@ func (b *bench) watchSlow() {
 			p.Every = d.Sent.Sub(took)
 		}
 	}
+	return p.Every > 0
 }
 
 // sentAgain reports whether the client of a command has sent it once more.

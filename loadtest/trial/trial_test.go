@@ -2,6 +2,8 @@ package trial
 
 import (
 	"fmt"
+	"io"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -460,4 +462,40 @@ func TestCellsByName(t *testing.T) {
 	all, err := trial.chosen()
 	require.NoError(t, err)
 	assert.Less(t, len(quick), len(all))
+}
+
+// Whether a lock is renewed shows while a request to the database keeps its order at work: the client whose acquire gets
+// no reply in time renews nothing, and here it leaves its lock. The units of a cell need not be enough to learn from.
+func TestRenewalsUnderARequestToADatabase(t *testing.T) {
+	t.Parallel()
+	backendtest.Require(t)
+	backendtest.Long(t)
+	database, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = database.Close() })
+	go func() {
+		for {
+			c, err := database.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				_, _ = io.Copy(c, c)
+			}()
+		}
+	}()
+	cli := need(t, "redis-cli", "redis-cli") + " -h {redis_host} -p {redis_port} "
+	o := options(t, append([]string{"env", "LEASE=9", "DATABASE={db_host}:{db_port}"},
+		shop{file: inPython, kind: "asks-a-database"}.command(t)...)...)
+	o.Database, o.Units = database.Addr().String(), 1
+	o.Set, o.Left = cli+"SET ProductStock_{product} {n}", cli+"GET ProductStock_{product}"
+	trial, ctx, err := New(t.Context(), o)
+	require.NoError(t, err)
+	p, err := trial.Learn(ctx)
+	assert.NoError(t, trial.Close())
+	require.NoError(t, err)
+	assert.Equal(t, []int{1}, p.requests.under, p.requests.String())
+	assert.InDelta(t, 5*time.Second, p.Patience, float64(time.Second))
+	assert.Positive(t, p.Every, p.String())
 }

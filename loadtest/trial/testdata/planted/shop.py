@@ -2,9 +2,9 @@
 
 POST /decrease sells one unit under a lock whose lease is 2 s, or LEASE seconds, of scored 5 s. It answers 200 sold, 409
 sold out, 423 busy, or 500 after an exception, with when it held the lock, by its own clock. The shops from right to
-makes-tables have no defect; each other one has the one that it is named for.
+asks-a-database have no defect; each other one has the one that it is named for.
 """
-import os, random, secrets, signal, sys, threading, time, traceback
+import os, random, secrets, signal, socket, sys, threading, time, traceback
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
@@ -293,6 +293,14 @@ class MakesTables(Right):
         if not redis.set(TABLES, 1, nx=True): sys.exit("its tables are being created")
         time.sleep(0.3)
         redis.delete(TABLES)
+
+class AsksADatabase(Renewed):
+    """It sends a line to DATABASE, a host:port, under its lock, and waits for the answer."""
+    def read(self):
+        with socket.create_connection(os.environ["DATABASE"].split(":")) as database:
+            database.sendall(b"?\n")
+            database.recv(2)
+        return super().read()
 
 class DelWithoutLook(Right):  # the release deletes the key, whoever has it
     def release(self): redis.delete(self.key)
