@@ -155,8 +155,8 @@ func (b *bench) sentNothing(o *order) bool {
 	return !slices.ContainsFunc(d.Since(o.Sent), func(p rig.Piece) bool { return p.Order == o.inDatabase && p.Number > 0 })
 }
 
-// watchAtWork tells whether the lock of an order is renewed that is held at a request to the database. While the reply to
-// its acquire is held, its client does not know yet that there is something to renew.
+// watchAtWork tells whether the lock of an order is renewed that is held at a request to the database. While the reply
+// to its acquire is held, its client does not know yet that there is something to renew.
 func (b *bench) watchAtWork() {
 	p := b.passport
 	if p.Every > 0 || len(p.requests.under) == 0 || p.Lease() > mostLease {
@@ -226,38 +226,39 @@ func (p *player) goToRequest(m schedule.Move, c *customer) {
 	if others {
 		atMost = p.patient(m.Who)
 	}
-	late := time.After(atMost)
-	for n := 1; ; n++ {
-		isNew := n > 1 || c.order == nil
-		if isNew {
-			p.opened[m.At] = d.BeginOrder()
-		}
-		t := d.Trap(m.Request(), m.Reply)
-		if p.letGo(c); isNew {
-			c.order = p.bench.send(nth(nameOf(m.Who), n), m.At)
-		}
-		tooLate := false
-		select {
-		case <-t.Caught():
-		case <-c.Done():
-		case <-late:
-			tooLate = true
-		}
-		if isClosed(t.Caught()) {
-			if p.why = p.misplaced(m, c.order); p.why == "" {
-				c.holds = append(c.holds, p.holdAt(m, t))
-				return
-			}
-		}
-		if t.Release(); p.why != "" {
-			return
-		}
-		if !others || tooLate || m.Who == atA || c.Op.Outcome == history.Sold {
+	late := time.Now().Add(atMost)
+	for n := 1; !p.holdsAtRequest(m, c, n, time.Until(late)) && p.why == ""; n++ {
+		if !others || time.Now().After(late) || m.Who == atA || c.hasSold() {
 			p.why = fmt.Sprintf("%s did not come to request %d to the database", people[m.Who], m.Request())
-			return
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
+}
+
+// holdsAtRequest has an order go on for so long, the nth of somebody's or the one that is under way, and reports whether
+// it is held at a request.
+func (p *player) holdsAtRequest(m schedule.Move, c *customer, n int, atMost time.Duration) bool {
+	d, isNew := p.Ends[m.At].Database, n > 1 || c.order == nil
+	if isNew {
+		p.opened[m.At] = d.BeginOrder()
+	}
+	t := d.Trap(m.Request(), m.Reply)
+	if p.letGo(c); isNew {
+		c.order = p.bench.send(nth(nameOf(m.Who), n), m.At)
+	}
+	select {
+	case <-t.Caught():
+	case <-c.Done():
+	case <-time.After(atMost):
+	}
+	if isClosed(t.Caught()) {
+		if p.why = p.misplaced(m, c.order); p.why == "" {
+			c.holds = append(c.holds, p.holdAt(m, t))
+			return true
+		}
+	}
+	t.Release()
+	return false
 }
 
 // misplaced says why the request of that number at which an order is held is not that of plain sales, "" if it may be:
@@ -272,8 +273,8 @@ func (p *player) misplaced(m schedule.Move, o *order) string {
 	if came == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s sent other requests to the database than plain sales, as for a new connection: request %d came "+
-		"%s", people[m.Who], number, came)
+	return fmt.Sprintf("%s sent other requests to the database than plain sales, as for a new connection: request %d "+
+		"came %s", people[m.Who], number, came)
 }
 
 // comesTooEarly says before which command on the lock an order that has sent these alone sends its request of that

@@ -133,7 +133,7 @@ func TestRequestsThatComeTooEarly(t *testing.T) {
 	f := forge()
 	of := requests{all: 5, under: []int{2, 3, 4}, after: []int{5}}
 	none, under := []observation{f.tried(5)}, []observation{f.acquire(10)}
-	over := append(under, f.release(40))
+	over := []observation{f.acquire(10), f.release(40)}
 	for number, want := range map[int][3]string{ // none, under, over
 		1: {},
 		2: {"before the lock was acquired"},
