@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -74,8 +75,8 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 	if o.Order, err = trial.ParseRequest(f.Order); err != nil {
 		return o, fmt.Errorf("--order: %w", err)
 	}
-	if _, _, err := net.SplitHostPort(f.DB); f.DB != "" && err != nil {
-		return o, fmt.Errorf("--db: %w: name it as HOST:PORT", err)
+	if err := f.checkDatabase(); err != nil {
+		return o, err
 	}
 	if f.Slow != "" {
 		slow, err := trial.ParseRequest(f.Slow)
@@ -101,6 +102,18 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 
 // databaseName matches what is replaced in the command line of a shop whose database is named.
 var databaseName = regexp.MustCompile(`\{db_(host|port)\}`)
+
+// checkDatabase refuses flags of a stock in a database that cannot be meant so.
+func (f *tryFlags) checkDatabase() error {
+	_, _, err := net.SplitHostPort(f.DB)
+	switch {
+	case f.DB != "" && err != nil:
+		return fmt.Errorf("--db: %w: name it as HOST:PORT", err)
+	case f.Set != "" && !strings.Contains(f.Set, "{n}"):
+		return errors.New("--set puts as many units as the trial wants: write {n} for their number")
+	}
+	return nil
+}
 
 // shop returns the command line of the shop.
 func (f *tryFlags) shop() (argv []string, err error) {
@@ -321,12 +334,16 @@ func jsonDefects(cells []*history.Cell) []jsonDefect {
 
 // defectsOf groups the cells with a defect by its cause.
 func defectsOf(cells []*history.Cell) []*group {
-	return grouped(cells, func(c *history.Cell) []string {
+	groups := grouped(cells, func(c *history.Cell) []string {
 		if c.Defect == nil {
 			return nil
 		}
 		return []string{c.Defect.Cause}
 	})
+	slices.SortStableFunc(groups, func(x, y *group) int { // what nobody can explain may be explained by another one
+		return cmp.Compare(len(y.first.Defect.Remedy), 0) - cmp.Compare(len(x.first.Defect.Remedy), 0)
+	})
+	return groups
 }
 
 func meaning(c *history.Cell) string {

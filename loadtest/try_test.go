@@ -80,7 +80,7 @@ func TestTryOfServicesThatCannotBeTried(t *testing.T) {
 		{"sells-out", nil, `a first order was not sold: POST /decrease was answered 409 {}; the stock is in ` +
 			`ProductStock_10000 of database 0; .* --order, .* --sold$`, nil},
 		{"sells-out", []string{"--left", "echo 9"}, `was answered 409 {}; nothing puts a stock: --set; tell how `, nil},
-		{"sells-out", []string{"--set", "true"}, `was answered 409 {}; tell how a unit is ordered `, nil},
+		{"sells-out", []string{"--set", "true {n}"}, `was answered 409 {}; tell how a unit is ordered `, nil},
 		{"always", nil, `an order of an empty shelf was answered 200 {} like a sale: tell what the body of a sale matches: ` +
 			`--sold$`, nil},
 		{"html-200", nil, `POST /decrease was answered 200 with an HTML page: is the path right\? --order`, nil},
@@ -120,6 +120,8 @@ func TestTryOfWrongCommandLines(t *testing.T) {
 		{[]string{"--only", "bussy", "--", "shop"}, `^there is no cell "bussy"; there are one-instance, `},
 		{[]string{"--only", "reply-lost x", "--", "shop"}, `^there is no cell "reply-lost x"; .*, request-lost N, `},
 		{[]string{"--play", "a>wirte", "--", "shop"}, `--play: "a>wirte" is no step of a fault: there is no mark "wirte"`},
+		{[]string{"--set", "put 100", "--", "shop"}, `--set puts as many units as the trial wants: write {n} `},
+		{[]string{"--db", "5432", "--", "shop"}, `--db: .* name it as HOST:PORT$`},
 		{[]string{"--quik", "--", "shop"}, `unknown flag --quik: see loadtest try --help`},
 		{[]string{"--", "shop", "--port={port}", "{db_port}"}, `^try: {db_port} in the command line .*: --db HOST:PORT$`},
 		{[]string{"--play", "pause", "--", "shop"}, `--play: "pause" is no step of a fault: there are arrive-a `},

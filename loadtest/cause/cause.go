@@ -129,7 +129,10 @@ func (r *record) allowed() (letters, why string) {
 		all = append(all, byDesign[Family(r.facts)][fault])
 		why = cmp.Or(why, ofFault[fault])
 	}
+	anna := r.anna()
 	switch letters = strings.Join(all, ""); {
+	case r.facts.Elsewhere && anna != nil && len(r.Faults) > 0 && r.heldAfterRelease(anna): // no lock was lost
+		return "", ""
 	case r.facts.Apart != "":
 		return "", why
 	case r.facts.TTL == 0 && r.facts.InValue == 0 && has(r.Cell, "key-removed", "server-restart"):

@@ -584,6 +584,13 @@ func TestCommitsAfterTheRelease(t *testing.T) {
 		assert.Equal(t, "it writes after it has released the lock", d.Cause)
 		assert.Equal(t, "its request 4 of 4 held for 0.75s; 2 sold, but the stock went from 10 to 9, by count", d.Shown)
 	}
+	again := cell(40, 300) // as it is repeated
+	again.Line = "a>db4.b>end.a>end"
+	again.Defect = nil
+	f := &forgery{Cell: again}
+	if d := f.judge(again.Line).Defect; assert.NotNil(t, d) {
+		assert.Equal(t, "it writes after it has released the lock", d.Cause)
+	}
 	d := cell(850, 300).Defect // before the release, and both hold the lock
 	assert.NotNil(t, d)
 	assert.NotEqual(t, "it writes after it has released the lock", d.Cause)

@@ -78,7 +78,7 @@ func lastWords(lines []string) string {
 	}
 	said := lines[len(lines)-1]
 	for _, line := range lines {
-		if strings.Contains(line, "rror") {
+		if strings.Contains(strings.ToLower(line), "error") {
 			said = line
 		}
 	}

@@ -235,8 +235,8 @@ func (p *player) goToRequest(m schedule.Move, c *customer) {
 	}
 }
 
-// holdsAtRequest has an order go on for so long, the nth of somebody's or the one that is under way, and reports whether
-// it is held at a request.
+// holdsAtRequest has an order go on for so long, the nth of somebody's or the one that is under way, and reports
+// whether it is held at a request.
 func (p *player) holdsAtRequest(m schedule.Move, c *customer, n int, atMost time.Duration) bool {
 	d, isNew := p.Ends[m.At].Database, n > 1 || c.order == nil
 	if isNew {

@@ -101,6 +101,15 @@ func (b *bench) endCount() (err error) {
 	return err
 }
 
+// checkShelf fails if what was put is not what is left.
+func (b *bench) checkShelf(n int64) error {
+	left, err := b.leftElsewhere()
+	if err == nil && left != nil && b.Set != "" && *left != n {
+		err = fmt.Errorf("%w: --set was to put %d units, and --left prints %d", errShop, n, *left)
+	}
+	return err
+}
+
 // balance sells a unit at each instance without a fault, waits for so long, and notes why the count judges nothing if
 // the sales and the stock do not agree then: reservations end, a job restocks, or nothing is deducted at all.
 func (b *bench) balance(wait time.Duration) error {

@@ -170,7 +170,7 @@ func aWindow(p *Passport) string {
 }
 
 func aWrite(p *Passport) string {
-	return either(p.Elsewhere, "the stock is written elsewhere: a>db1 is its sale's first request to the database", "")
+	return either(p.Elsewhere, "the stock is written elsewhere, and no command of a sale shows when", "")
 }
 
 func aRelease(p *Passport) string {

@@ -53,8 +53,8 @@ var hints = []struct {
 		func(f *firstOrder) string { return f.said() + "; " + lastWords(f.end().In.Tail()) }},
 	{func(f *firstOrder) bool { return f.misses() },
 		func(f *firstOrder) string {
-			return "nothing came to the database at {db_host}:{db_port}: the shop reaches it past {db_port} (MySQL takes " +
-				"localhost for its socket); " + f.said()
+			return "nothing came to the database at {db_host}:{db_port}: the shop reaches it past {db_port}; put both into " +
+				"the command line, as in env PGHOST={db_host} PGPORT={db_port} (MySQL takes localhost for its socket); " + f.said()
 		}},
 	{func(f *firstOrder) bool { return !f.end().Wires[0].Spoken() && !f.isElsewhere() },
 		func(f *firstOrder) string {
@@ -119,6 +119,10 @@ func (f *firstOrder) tell() {
 		text += fmt.Sprintf("; to the database: %d requests", len(requestsOf(d.Since(f.Sent))))
 	}
 	f.Say(text)
+	if f.isElsewhere() && !f.end().Wires[0].Spoken() {
+		f.Say("nothing came to the Redis at {redis}: if the shop's lock is in a Redis, that is another one" +
+			redisOfEnvironment())
+	}
 }
 
 // redisOfEnvironment names a variable of ours that leads a shop to another Redis than ours.

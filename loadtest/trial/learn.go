@@ -34,6 +34,11 @@ func (t *Trial) Learn(ctx context.Context) (p *Passport, err error) {
 		return nil, err
 	}
 	defer b.close()
+	if t.isElsewhere() {
+		if err := b.checkShelf(onShelf); err != nil {
+			return nil, err
+		}
+	}
 	t.Say("learning what the lock is…")
 	p = &Passport{Facts: history.Facts{Elsewhere: t.isElsewhere()}}
 	t.passport = p

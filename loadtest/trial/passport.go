@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
@@ -239,7 +240,7 @@ func (p *Passport) String() string {
 		case p.PerCustomer:
 			text = "no lock that two orders share: " + neverMeet + "; the stock alone is judged"
 		case p.Elsewhere:
-			text += "; " + p.requests.String()
+			text += "; " + cmp.Or(p.requests.why, fmt.Sprintf("a sale sends %d requests to the database", p.requests.all))
 		}
 		if p.LockFree {
 			text += "; the write depends on what is there"

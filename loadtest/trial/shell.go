@@ -38,8 +38,7 @@ func shell(ctx context.Context, line string) (string, error) {
 	case limited.Err() != nil:
 		return "", errSlow
 	case errors.As(err, &failed):
-		said := strings.TrimSpace(string(failed.Stderr))
-		return "", fmt.Errorf("%w: %s", err, history.Clip(said[strings.LastIndexByte(said, '\n')+1:]))
+		return "", fmt.Errorf("%w; %s", err, lastWords(strings.Split(strings.TrimSpace(string(failed.Stderr)), "\n")))
 	}
 	return string(out), err
 }

@@ -16,7 +16,7 @@ func TestNumbersOfTheShell(t *testing.T) {
 	for line, wrong := range map[string]string{
 		"echo seven":                           `it printed "seven", and no number`,
 		"echo 7; echo 8":                       `it printed "7 8", and no number`,
-		"echo hint >&2; echo gone >&2; exit 3": "exit status 3: gone",
+		"echo hint >&2; echo gone >&2; exit 3": "exit status 3; its last words: gone",
 	} {
 		_, err := numberFrom(t.Context(), line)
 		assert.ErrorContains(t, err, wrong, line)

@@ -52,7 +52,7 @@ type Trial struct {
 	bed      *rig.Testbed
 	passport *Passport
 	stalls   *load.StallMeter
-	sent     atomic.Int64 // orders
+	sent     atomic.Int64 // the number of the last order
 	db       int          // the number of the stock's database, as the first order has shown
 
 	mu   sync.Mutex
@@ -80,7 +80,9 @@ func New(ctx context.Context, o Options) (*Trial, context.Context, error) {
 	if err != nil {
 		return nil, ctx, err
 	}
-	return &Trial{Options: o, bed: bed, stalls: load.NewStallMeter()}, ctx, nil
+	t := &Trial{Options: o, bed: bed, stalls: load.NewStallMeter()}
+	t.sent.Store(time.Now().UnixMilli() % 1e9) // a database outlives a trial, and has its customers
+	return t, ctx, nil
 }
 
 // Close ends all that the trial has started.

@@ -465,7 +465,7 @@ func TestCellsByName(t *testing.T) {
 }
 
 // Whether a lock is renewed shows while a request to the database keeps its order at work: the client whose acquire
-// gets no reply in time renews nothing, and here it leaves its lock. The units of a cell need not be enough to learn from.
+// gets no reply in time renews nothing, and here it leaves its lock. The units of a cell need not be enough to learn.
 func TestRenewalsUnderARequestToADatabase(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
