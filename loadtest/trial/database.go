@@ -155,11 +155,11 @@ func (b *bench) sentNothing(o *order) bool {
 	return !slices.ContainsFunc(d.Since(o.Sent), func(p rig.Piece) bool { return p.Order == o.inDatabase && p.Number > 0 })
 }
 
-// watchAtWork tells whether the lock of an order is renewed that is held at a request to the database. While the reply to
-// its acquire is held, its client does not know yet that there is something to renew.
+// watchAtWork tells whether the lock of an order is renewed that is held at a request to the database. While the reply
+// to its acquire is held, its client does not know yet that there is something to renew.
 func (b *bench) watchAtWork() {
 	p := b.passport
-	if p.Every > 0 || len(p.requests.under) == 0 || p.Lease() > mostLease {
+	if len(p.Locks) == 0 || p.Every > 0 || len(p.requests.under) == 0 || p.Lease() > mostLease {
 		return
 	}
 	b.begin(fault{})
@@ -244,7 +244,7 @@ func (p *player) goToRequest(m schedule.Move, c *customer) {
 			tooLate = true
 		}
 		if isClosed(t.Caught()) {
-			c.holds = append(c.holds, p.holdAt(m, t))
+			p.keepAt(m, c, t)
 			return
 		}
 		t.Release()
@@ -254,6 +254,44 @@ func (p *player) goToRequest(m schedule.Move, c *customer) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
+}
+
+// keepAt keeps an order at what a trap has caught, if that is the request of plain sales.
+func (p *player) keepAt(m schedule.Move, c *customer, t *rig.Trap) {
+	if p.why = p.misplaced(m, c.order); p.why != "" {
+		t.Release()
+		return
+	}
+	c.holds = append(c.holds, p.holdAt(m, t))
+}
+
+// misplaced says why the request of that number at which an order is held is not that of plain sales, "" if it may be:
+// an order that has to open a connection sends more, and its requests have other numbers.
+func (p *player) misplaced(m schedule.Move, o *order) string {
+	of, number := &p.passport.requests, m.Request()
+	came := of.comesTooEarly(number, p.byOrder()[o])
+	if came != "" { // a release that nobody waits for may be under way
+		p.Quiet(p.ctx)
+		came = of.comesTooEarly(number, p.byOrder()[o])
+	}
+	if came == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s sent other requests to the database than plain sales, as for a new connection: request %d "+
+		"came %s", people[m.Who], number, came)
+}
+
+// comesTooEarly says before which command on the lock an order that has sent these alone sends its request of that
+// number, "" if plain sales do so, too.
+func (r *requests) comesTooEarly(number int, commands []observation) string {
+	released := slices.ContainsFunc(effectsOf(commands), func(d effect) bool { return d.Releases() })
+	switch {
+	case slices.Contains(r.under, number) && tookAt(commands).IsZero():
+		return "before the lock was acquired"
+	case slices.Contains(r.after, number) && !released:
+		return "before the lock was released"
+	}
+	return ""
 }
 
 // holdAt returns where a trap at the database has an order wait.

@@ -126,3 +126,22 @@ func TestRequestsAreTheMomentsOfFaults(t *testing.T) {
 	assert.Equal(t, []string{"a>db1.crash-a", "a<db16.crash-a"}, lines["crash 2"])
 	assert.Equal(t, []string{"a>db16.b>end.a>end"}, lines["after-release"])
 }
+
+// A sale that has to open a connection sends more requests: one then comes under the lock that comes after it in plain
+// sales.
+func TestRequestsThatComeTooEarly(t *testing.T) {
+	f := forge()
+	of := requests{all: 5, under: []int{2, 3, 4}, after: []int{5}}
+	none, under, over := []observation{f.tried(5)}, []observation{f.acquire(10)},
+		[]observation{f.acquire(10), f.release(40)}
+	for number, want := range map[int][3]string{ // none, under, over
+		1: {},
+		2: {"before the lock was acquired"},
+		5: {"before the lock was released", "before the lock was released"},
+		6: {},
+	} {
+		for i, commands := range [][]observation{none, under, over} {
+			assert.Equal(t, want[i], of.comesTooEarly(number, commands), "%d, %d", number, i)
+		}
+	}
+}

@@ -144,6 +144,9 @@ func (t *Trial) control(ctx context.Context, wait time.Duration) error {
 		b.close()
 		return err
 	}
+	for at := range b.Ends { // a pool may have closed its connections meanwhile, and the order that opens one sends more
+		<-b.buy("warm-"+strconv.Itoa(at), at, history.Buy, b.Order, 0).Done()
+	}
 	t.giveBack(b)
 	return nil
 }

@@ -27,11 +27,13 @@ type drawer struct {
 	stock, sales string        // paths
 	answers      int           // status of a sale
 	back         time.Duration // after which a unit comes back; 0: it does not
+	backs        sync.WaitGroup
 }
 
 func newDrawer(t *testing.T) *drawer {
 	d := &drawer{t: t, answers: http.StatusOK}
 	d.stock, d.sales = filepath.Join(t.TempDir(), "stock"), filepath.Join(t.TempDir(), "sales")
+	t.Cleanup(d.backs.Wait)
 	d.add(d.stock, 40)
 	d.add(d.sales, 5)
 	return d
@@ -49,7 +51,10 @@ func (d *drawer) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	d.add(d.stock, -1)
 	d.add(d.sales, 1)
 	if d.back > 0 {
-		time.AfterFunc(d.back, func() { d.add(d.stock, 1) })
+		d.backs.Go(func() {
+			time.Sleep(d.back)
+			d.add(d.stock, 1)
+		})
 	}
 	w.WriteHeader(d.answers)
 }
@@ -105,6 +110,9 @@ func TestCountThatDoesNotBalance(t *testing.T) {
 			require.NoError(t, b.control(t.Context(), 1300*time.Millisecond))
 			assert.Equal(t, c.want, strings.TrimPrefix(b.unbalanced, "without a fault it does not balance either: "))
 			assert.Len(t, b.idle, 1, "the bench is kept")
+			last := b.orders[len(b.orders)-1]
+			assert.Equal(t, "warm-1", last.name, "a pool may have closed its connections")
+			assert.Greater(t, last.Sent.Sub(b.orders[0].Sent), 1300*time.Millisecond)
 		})
 	}
 }

@@ -464,7 +464,7 @@ func TestCellsByName(t *testing.T) {
 	assert.Less(t, len(quick), len(all))
 }
 
-// Whether a lock is renewed shows while a request to the database keeps its order at work: the client whose acquire gets
+// Whether a lock is renewed shows while a request to the database keeps its order at work: a client whose acquire gets
 // no reply in time renews nothing, and here it leaves its lock. The units of a cell need not be enough to learn from.
 func TestRenewalsUnderARequestToADatabase(t *testing.T) {
 	t.Parallel()
