@@ -88,6 +88,7 @@ func (b *bench) learnRequests() error {
 		of.why = "the trial does not reach the shop's database: --db"
 		return nil
 	}
+	b.Say("learning what a sale sends to the database…")
 	stable, err := b.follow()
 	if err != nil {
 		return err
@@ -159,9 +160,10 @@ func (b *bench) sentNothing(o *order) bool {
 // to its acquire is held, its client does not know yet that there is something to renew.
 func (b *bench) watchAtWork() {
 	p := b.passport
-	if p.Every > 0 || len(p.requests.under) == 0 || p.Lease() > mostLease {
+	if len(p.Locks) == 0 || p.Every > 0 || len(p.requests.under) == 0 || p.Lease() > mostLease {
 		return
 	}
+	b.Say("looking whether the lock is renewed…")
 	b.begin(fault{})
 	if b.remove() != nil { // an order whose client gave up on its acquire may have left it
 		return
