@@ -7,6 +7,7 @@
 // gate.go (which command is held or lost), learn.go with locks.go (what the lock is: a difference of states) and
 // passport.go (how it is used), first.go (what the first order shows), soldout.go (how an empty shelf is answered),
 // faults.go (the cells) with line.go and inflict.go (how each fault is injected) and play.go, record.go (what the wires
-// saw, as a cell). Where the stock is in no Redis, elsewhere.go and shell.go put and count it, and database.go holds
-// the requests of a sale. What a cell means is told by package cause.
+// saw, as a cell). Where the stock is in no Redis, elsewhere.go and shell.go put and count it, database.go learns the
+// requests of a sale, request.go holds them, and moments.go plays a fault at each. What a cell means is told by package
+// cause.
 package trial

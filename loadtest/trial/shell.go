@@ -28,7 +28,7 @@ var errSlow = fmt.Errorf("it did not end within %s", atShell)
 func shell(ctx context.Context, line string) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, atShell)
 	defer cancel()
-	cmd := exec.CommandContext(limited, "sh", "-c", line)
+	cmd := exec.CommandContext(limited, "/bin/sh", "-c", line)
 	cmd.WaitDelay = time.Second // a child of the shell's may keep the pipes
 	out, err := cmd.Output()
 	failed := (*exec.ExitError)(nil)

@@ -1,0 +1,95 @@
+package trial
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"stockapi/loadtest/history"
+)
+
+// mostHeld bounds how many requests a row of cells holds, one after the other: some shops connect for each order, and
+// have five before it begins.
+const mostHeld = 12
+
+// linesAt returns the line with each of these numbers in its place, the last ones only.
+func linesAt(line string, numbers []int) (lines []string) {
+	lines = []string{}
+	for _, k := range numbers[max(0, len(numbers)-mostHeld):] {
+		lines = append(lines, fmt.Sprintf(line, k))
+	}
+	return lines
+}
+
+// each plays the lines of a fault, one after the other, and returns the cell that tells most as the fault's: the first
+// with a defect, or else the first that breaks something, that a busy machine decided, so that all are played again, or
+// that was asked. With --quick it stops at the first that breaks.
+func (t *Trial) each(f fault, play func(fault) (*history.Cell, error)) (*history.Cell, error) {
+	var cells []*history.Cell
+	for _, line := range f.lines {
+		one := f
+		one.line, one.lines = line, nil
+		c, err := play(one)
+		if err != nil {
+			return nil, err
+		}
+		if cells = append(cells, c); t.Quick && (c.Defect != nil || hasBroken(c)) {
+			break
+		}
+	}
+	if len(cells) == 0 {
+		return t.notAsked(f, t.passport.whyNoMoment(f.name)), nil
+	}
+	told := slices.MinFunc(cells, func(x, y *history.Cell) int { return cmp.Compare(weight(x), weight(y)) })
+	if told.Defect != nil && len(cells) > 1 {
+		told.Defect.Shown += "; " + moments(f.lines, cells)
+	}
+	return told, nil
+}
+
+func hasBroken(c *history.Cell) bool { return history.FirstBroken(c.Findings).Verdict != "" }
+
+// weight is smaller for what tells more. A cell in which the database kept Bert waiting is not outweighed by one that
+// is ok: it may be the one that matters.
+func weight(c *history.Cell) int {
+	switch {
+	case c.Defect != nil:
+		return 0
+	case c.NotAsked != nil && c.Count != nil && c.Count.Kept:
+		return 4
+	case c.NotAsked != nil:
+		return 6
+	case c.Finding(history.Stock).Result == history.Broken:
+		return 1
+	case hasBroken(c):
+		return 2
+	case isVoid(c):
+		return 3
+	}
+	return 5
+}
+
+// moments says at which moments of a fault its cells have a defect: tried at 3, 5, 7: a defect at 5, 7.
+func moments(lines []string, cells []*history.Cell) string {
+	var tried, at []string
+	for i, c := range cells {
+		mark, _, _ := strings.Cut(lines[i], ".")
+		tried = append(tried, strings.TrimLeft(mark, "a<>db"))
+		if c.Defect != nil {
+			at = append(at, tried[i])
+		}
+	}
+	return fmt.Sprintf("tried at %s: a defect at %s", strings.Join(tried, ", "), strings.Join(at, ", "))
+}
+
+// whyNoMoment says why a fault has no moment in a sale.
+func (p *Passport) whyNoMoment(fault string) string {
+	switch {
+	case p.Elsewhere && p.requests.why != "":
+		return p.requests.why
+	case fault == "after-release":
+		return "a sale sends nothing after its release"
+	}
+	return p.requests.String()
+}

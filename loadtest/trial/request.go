@@ -1,0 +1,127 @@
+package trial
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"stockapi/loadtest/rig"
+	"stockapi/loadtest/schedule"
+)
+
+// aRequest is how long a request goes unanswered that waits for another order's transaction.
+const aRequest = 300 * time.Millisecond
+
+// atWork returns the move to where an order has begun its work under the lock: the last command before the write, or
+// the first request to the database.
+func (p *player) atWork(m schedule.Move) schedule.Move {
+	if under := p.passport.requests.under; m.Mark == schedule.Read && len(under) > 0 {
+		m.Mark, m.Reply = fmt.Sprintf("db%d", under[0]), false
+	}
+	return m
+}
+
+// goToRequest has an order go on until a request of it to the database, or its reply, is held. Bert comes again when he
+// is refused while another order is held.
+func (p *player) goToRequest(m schedule.Move, c *customer) {
+	d, atMost := p.Ends[m.At].Database, p.httpTime()
+	if d == nil {
+		p.why = p.passport.requests.why
+		return
+	}
+	others := p.othersOpen(m.Who)
+	if others {
+		atMost = p.patient(m.Who)
+	}
+	late := time.Now().Add(atMost)
+	for n := 1; !p.holdsAtRequest(m, c, n, time.Until(late)) && p.why == ""; n++ {
+		if !others || time.Now().After(late) || m.Who == atA || c.hasSold() {
+			p.why = fmt.Sprintf("%s did not come to request %d to the database", people[m.Who], m.Request())
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// holdsAtRequest has an order go on for so long, the nth of somebody's or the one that is under way, and reports
+// whether it is held at a request.
+func (p *player) holdsAtRequest(m schedule.Move, c *customer, n int, atMost time.Duration) bool {
+	d, isNew := p.Ends[m.At].Database, n > 1 || c.order == nil
+	if isNew {
+		p.opened[m.At] = d.BeginOrder()
+	}
+	t := d.Trap(m.Request(), m.Reply)
+	if p.letGo(c); isNew {
+		c.order = p.bench.send(nth(nameOf(m.Who), n), m.At)
+	}
+	select {
+	case <-t.Caught():
+	case <-c.Done():
+	case <-time.After(atMost):
+	}
+	if isClosed(t.Caught()) {
+		if p.why = p.misplaced(m, c.order); p.why == "" {
+			c.holds = append(c.holds, p.holdAt(m, t))
+			return true
+		}
+	}
+	t.Release()
+	return false
+}
+
+// misplaced says why the request of that number at which an order is held is not that of plain sales, "" if it may be:
+// an order that has to open a connection sends more, and its requests have other numbers.
+func (p *player) misplaced(m schedule.Move, o *order) string {
+	of, number := &p.passport.requests, m.Request()
+	came := of.comesTooEarly(number, p.byOrder()[o])
+	if came != "" { // a release that nobody waits for may be under way
+		p.Quiet(p.ctx)
+		came = of.comesTooEarly(number, p.byOrder()[o])
+	}
+	if came == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s sent other requests to the database than plain sales, as for a new connection: request %d "+
+		"came %s", people[m.Who], number, came)
+}
+
+// comesTooEarly says before which command on the lock an order that has sent these alone sends its request of that
+// number, "" if plain sales do so, too.
+func (r *requests) comesTooEarly(number int, commands []observation) string {
+	released := slices.ContainsFunc(effectsOf(commands), func(d effect) bool { return d.Releases() })
+	switch {
+	case slices.Contains(r.under, number) && tookAt(commands).IsZero():
+		return "before the lock was acquired"
+	case slices.Contains(r.after, number) && !released:
+		return "before the lock was released"
+	}
+	return ""
+}
+
+// holdAt returns where a trap at the database has an order wait.
+func (p *player) holdAt(m schedule.Move, t *rig.Trap) *hold {
+	of := p.passport.requests
+	name := fmt.Sprintf("request %d of %d to the database", m.Request(), max(m.Request(), of.all))
+	return &hold{trap: &trap{at: m.At, reply: m.Reply}, atDatabase: t, name: name, since: time.Now()}
+}
+
+// isUnder reports whether an order is held while it has the lock.
+func (h *hold) isUnder() bool { return h.reply || h.atDatabase != nil }
+
+// waitsForDatabase returns a channel that is closed when a request of an instance waits for another transaction, or
+// when the context is done.
+func (p *player) waitsForDatabase(at int, done <-chan struct{}) <-chan struct{} {
+	d, waits := p.Ends[at].Database, make(chan struct{})
+	if d == nil {
+		return nil
+	}
+	p.all.Go(func() {
+		for !isClosed(done) && p.ctx.Err() == nil {
+			if d.Waiting(aRequest) {
+				close(waits)
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
+	return waits
+}
