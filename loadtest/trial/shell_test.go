@@ -29,7 +29,8 @@ func TestNumberThatSettles(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "n")
 	require.NoError(t, os.WriteFile(file, []byte("0\n"), 0o600))
-	n, err := settledNumber(t.Context(), "n=0; read n <"+file+"; n=$((n+1)); echo $n >"+file+"; [ $n -gt 3 ] && n=3; echo $n")
+	n, err := settledNumber(t.Context(),
+		"read n <"+file+"; n=$((n+1)); echo $n >"+file+"; [ $n -gt 3 ] && n=3; echo $n")
 	require.NoError(t, err)
 	assert.EqualValues(t, 3, n)
 }
