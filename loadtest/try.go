@@ -128,6 +128,9 @@ func (f *tryFlags) shop() (argv []string, err error) {
 	if len(argv) == 0 {
 		return nil, errors.New("name the command line of the shop after --, such as: loadtest try -- python3 shop.py")
 	}
+	if strings.Contains(argv[0], "=") {
+		return nil, fmt.Errorf("no shell runs the command line of the shop: put env before %s", argv[0])
+	}
 	for _, arg := range argv {
 		if name := databaseName.FindString(arg); name != "" && f.DB == "" {
 			return nil, fmt.Errorf("%s in the command line of the shop is that of its database: --db HOST:PORT", name)

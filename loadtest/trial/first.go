@@ -51,15 +51,8 @@ var hints = []struct {
 		func(f *firstOrder) string { return strings.Join(f.end().Wires[0].Refused(), "; ") }},
 	{func(f *firstOrder) bool { return f.isDown(f.At) || f.Op.Status >= 500 },
 		func(f *firstOrder) string { return f.said() + "; " + lastWords(f.end().In.Tail()) }},
-	{func(f *firstOrder) bool { return f.misses() },
-		func(f *firstOrder) string {
-			return "nothing came to the database at {db_host}:{db_port}: the shop reaches it past {db_port}; put both into " +
-				"the command line, as in env PGHOST={db_host} PGPORT={db_port} (MySQL takes localhost for its socket); " + f.said()
-		}},
-	{func(f *firstOrder) bool { return !f.end().Wires[0].Spoken() && !f.isElsewhere() },
-		func(f *firstOrder) string {
-			return "it sent nothing to the Redis at $REDIS_URL ({redis})" + redisOfEnvironment() + "; " + f.said()
-		}},
+	{func(f *firstOrder) bool { return f.misses() || !f.end().Wires[0].Spoken() && !f.isElsewhere() },
+		func(f *firstOrder) string { return f.whatItMisses() + "; " + f.said() }},
 	{func(f *firstOrder) bool { return f.Op.Outcome == history.Sold && !f.wrote },
 		func(f *firstOrder) string {
 			return fmt.Sprintf("it sold without writing %s: %s; %s", f.shelf().Key, f.said(), f.whereTheStockIs())
@@ -89,6 +82,15 @@ func (b *bench) problem(o *order, writes []wire.StockWrite) error {
 // misses reports whether the shop has a database at a link, and not a byte came there.
 func (f *firstOrder) misses() bool {
 	return f.Op.Outcome == history.Sold && f.end().Database != nil && !f.end().Database.Passed()
+}
+
+// whatItMisses says what the shop does not reach.
+func (f *firstOrder) whatItMisses() string {
+	if f.misses() {
+		return "nothing came to the database at {db_host}:{db_port}: the shop reaches it past {db_port}; put both into the " +
+			"command line, as in env PGHOST={db_host} PGPORT={db_port} (MySQL takes localhost for its socket)"
+	}
+	return "it sent nothing to the Redis at $REDIS_URL ({redis})" + redisOfEnvironment()
 }
 
 // end is the instance that got the order.
