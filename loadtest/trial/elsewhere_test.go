@@ -131,7 +131,7 @@ func TestCommandLinesThatFail(t *testing.T) {
 		bend func(*bench)
 		want string
 	}{
-		{func(b *bench) { b.Set = "echo no such table >&2; exit 3" }, "--set: exit status 3: no such table"},
+		{func(b *bench) { b.Set = "echo no such table >&2; exit 3" }, "--set: exit status 3; its last words: no such table"},
 		{func(b *bench) { b.Set = "sleep 30" }, "--set: it did not end within 5s: a transaction still holds the row"},
 		{func(b *bench) { b.Left = "echo" }, `--left: it printed "", and no number`},
 		{func(b *bench) { b.Sales = "exit 1" }, "--sales: exit status 1"},
