@@ -44,7 +44,7 @@ func textOf(steps []Step) string {
 	return strings.Join(all, " ")
 }
 
-// times returns that line so many times.
+// times repeats a line n times.
 func times(n int, line string) (lines []string) {
 	for range n {
 		lines = append(lines, line)

@@ -34,7 +34,7 @@ func (b *bench) filled(line string, n int64) string {
 		"{redis}", "redis://"+b.Stores[0].Host, "{redis_host}", host, "{redis_port}", port).Replace(line)
 }
 
-// putElsewhere puts so many units, if there is a way to.
+// putElsewhere puts n units by --set; without it there are those that are there.
 func (b *bench) putElsewhere(n int64) error {
 	if b.Set == "" {
 		return nil
@@ -48,26 +48,20 @@ func (b *bench) putElsewhere(n int64) error {
 	return nil
 }
 
-// leftElsewhere returns how many units are left, nil if there is no way to tell.
-func (b *bench) leftElsewhere() (*int64, error) {
-	if b.Left == "" {
-		return nil, nil
-	}
-	n, err := settledNumber(b.ctx, b.filled(b.Left, 0))
-	if err != nil {
-		return nil, fmt.Errorf("--left: %w", err)
-	}
-	return &n, nil
-}
+// leftElsewhere returns how many units are left, nil without --left.
+func (b *bench) leftElsewhere() (*int64, error) { return b.counted("--left", b.Left) }
 
-// recorded returns how many sales the shop has recorded, nil if there is no way to tell.
-func (b *bench) recorded() (*int64, error) {
-	if b.Sales == "" {
+// recorded returns how many sales the shop has recorded, nil without --sales.
+func (b *bench) recorded() (*int64, error) { return b.counted("--sales", b.Sales) }
+
+// counted returns the number that the command line of a flag prints once it has settled, nil if it has none.
+func (b *bench) counted(flag, line string) (*int64, error) {
+	if line == "" {
 		return nil, nil
 	}
-	n, err := settledNumber(b.ctx, b.filled(b.Sales, 0))
+	n, err := settledNumber(b.ctx, b.filled(line, 0))
 	if err != nil {
-		return nil, fmt.Errorf("--sales: %w", err)
+		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	return &n, nil
 }

@@ -441,7 +441,7 @@ func (b *bench) strayed(o *order) error {
 // workedAt returns when an order wrote the stock first, or, if nobody sees that, when it had sold; zero if it did not.
 func (b *bench) workedAt(o *order, commands []observation) time.Time {
 	if b.isElsewhere() {
-		if o.HasEnded() && o.Op.Outcome == history.Sold {
+		if o.hasSold() {
 			return o.over
 		}
 		return time.Time{}
