@@ -2,6 +2,8 @@ package history
 
 // Carried holds the facts that a wire records of a command.
 type Carried struct {
+	// Text is the command as it was sent, without the most of what is long.
+	Text string `json:"text,omitempty"`
 	// Came is when the command arrived at the wire, and Heard when its client was sent the reply. The time between Came
 	// and the command's At is that for which a fault held it.
 	Came  Instant `json:"came"`

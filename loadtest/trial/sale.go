@@ -6,6 +6,7 @@ import (
 
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire"
 )
 
 // A SaleCommand is a command of a plain sale.
@@ -30,7 +31,7 @@ func (p *Passport) Sale() []SaleCommand {
 		case s == p.beforeWrite():
 			mark = schedule.Read
 		}
-		sale[i] = SaleCommand{i + 1, "a>" + mark, s.text(), p.does(s)}
+		sale[i] = SaleCommand{i + 1, "a>" + mark, wire.CommandText(s.args, s.queued), p.does(s)}
 	}
 	for n, i := range p.releasedAt() {
 		if n < 2 {
@@ -38,29 +39,6 @@ func (p *Passport) Sale() []SaleCommand {
 		}
 	}
 	return sale
-}
-
-// text returns a command as it was sent, without the most of a long script.
-func (s *step) text() string {
-	if len(s.queued) == 0 {
-		return shortened(s.args)
-	}
-	words := []string{"MULTI"}
-	for _, args := range s.queued {
-		words = append(words, shortened(args))
-	}
-	return strings.Join(append(words, "EXEC"), "; ")
-}
-
-func shortened(args []string) string {
-	short := make([]string, len(args))
-	for i, arg := range args {
-		short[i] = arg
-		if len(arg) > 48 {
-			short[i] = strings.ToValidUTF8(arg[:48], "") + "…"
-		}
-	}
-	return history.Clip(strings.Join(short, " "))
 }
 
 // does returns what a step did to the lock and to the stock.

@@ -26,13 +26,14 @@ type keyEffect struct {
 // that have been seen so far.
 func (l *Looker) withEffects(cmd *Command, one *seen) (all []history.Command) {
 	c := cmd.Traced()
-	c.Source, c.Wire = history.Looked, &history.Carried{Conn: cmd.Conn}
+	text := CommandText(cmd.Args, cmd.Queued)
+	c.Source, c.Wire = history.Looked, &history.Carried{Text: text, Conn: cmd.Conn}
 	if len(one.effects) == 0 {
 		return []history.Command{c}
 	}
 	for _, e := range one.effects {
 		c.Key, c.Effect = e.key, e.effect
-		c.Wire = &history.Carried{Conn: cmd.Conn, Named: l.named(e.key, cmd.Args), Compared: e.compared}
+		c.Wire = &history.Carried{Text: text, Conn: cmd.Conn, Named: l.named(e.key, cmd.Args), Compared: e.compared}
 		had, has := l.valuesOf(e.key, one.before), l.valuesOf(e.key, one.after)
 		if c.Wire.Is = digest(has...); !e.expired {
 			c.Wire.Was = digest(had...)

@@ -3,6 +3,7 @@ package wire
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -117,6 +118,35 @@ func (s *Seen) Traced() history.Command {
 		c.Source = history.ReplyLost
 	}
 	return c
+}
+
+// longest bounds an argument in the text of a command, in bytes.
+const longest = 48
+
+// CommandText returns a command as it was sent, or the transaction that it ends, without the most of what is long, such
+// as a script, and without passwords.
+func CommandText(args []string, queued [][]string) string {
+	if len(queued) == 0 {
+		return shortened(args)
+	}
+	words := []string{"MULTI"}
+	for _, one := range queued {
+		words = append(words, shortened(one))
+	}
+	return strings.Join(append(words, "EXEC"), "; ")
+}
+
+func shortened(args []string) string {
+	short := slices.Clone(args)
+	for i, arg := range args {
+		if len(arg) > longest {
+			short[i] = strings.ToValidUTF8(arg[:longest], "") + "…"
+		}
+	}
+	if len(args) > 0 && slices.Contains([]string{"AUTH", "HELLO", "ACL", "CONFIG"}, strings.ToUpper(args[0])) {
+		short = args[:1]
+	}
+	return history.Clip(strings.Join(short, " "))
 }
 
 // WritesStock reports whether a command writes the stock: a transaction does, whatever its first command is about.

@@ -139,7 +139,7 @@ func (l *Looker) Traced(cmd *Command) []history.Command {
 	one := l.seen[cmd]
 	if one == nil {
 		c := cmd.Traced()
-		c.Wire = &history.Carried{Conn: cmd.Conn}
+		c.Wire = &history.Carried{Text: CommandText(cmd.Args, cmd.Queued), Conn: cmd.Conn}
 		return []history.Command{c}
 	}
 	return l.withEffects(cmd, one)

@@ -66,10 +66,10 @@ type Lane struct {
 
 // An Order is a bar on the lane of its instance.
 type Order struct {
-	ID    string `json:"id"`
-	Name  string `json:"name"`  // such as "Anna", or "order 12"
-	Short string `json:"short"` // without the word order
-	Lane  int    `json:"lane"`
+	// ID is unique in the cell. Name is what to call it, such as "Anna"; "" is "order", and then its ID.
+	ID   string `json:"id"`
+	Name string `json:"name,omitempty"`
+	Lane int    `json:"lane"`
 	// Sent and Done are its request and its answer.
 	Sent Time `json:"sent"`
 	Done Time `json:"done"`
@@ -84,7 +84,8 @@ type Order struct {
 	Lost    *Lost   `json:"lost,omitempty"`
 	Outcome string  `json:"outcome"`
 	Units   []int64 `json:"units,omitempty"`
-	Says    string  `json:"says"`
+	// Does says what became of it after its name, such as "sells unit # again", where # is its first unit.
+	Does string `json:"does"`
 	// Turn says in which turn of a queue it got the lock. Overtaken means that this was not its own turn.
 	Turn      string `json:"turn,omitempty"`
 	Overtaken bool   `json:"overtaken,omitempty"`

@@ -1,0 +1,126 @@
+package drawing
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"stockapi/loadtest/history"
+)
+
+// The kinds of commands that are drawn. The stock said no to a refused write: its token is too old, or the stock has
+// changed. Whether an unsure one took place is not known, as no reply came.
+const (
+	read         = "read"
+	write        = "write"
+	refusedWrite = "refused"
+	unsureWrite  = "unsure"
+	acquire      = "acquire"
+	renew        = "renew"
+	release      = "release"
+	woken        = "woken"
+	other        = "other"
+)
+
+// kindOf returns what a command is to the sale, "" if it is not drawn: a note of a fault, say.
+func kindOf(cmd *history.Command) string {
+	switch {
+	case cmd.Woken():
+		return woken
+	case cmd.Fault(), cmd.Ended(), cmd.Cut(), cmd.UnknownScript():
+		return ""
+	case cmd.WritesStock():
+		return writeOf(cmd)
+	case cmd.ReadsStock():
+		return read
+	case cmd.Acquires():
+		return acquire
+	case cmd.Prolongs():
+		return renew
+	case cmd.Releases():
+		return release
+	}
+	return other
+}
+
+func writeOf(cmd *history.Command) string {
+	switch {
+	case cmd.Lost():
+		return unsureWrite
+	case cmd.Wrote():
+		return write
+	case !cmd.End.Known() || strings.HasPrefix(cmd.Reply, "[0"): // check and decrement in one step: there was not enough
+		return other
+	}
+	return refusedWrite
+}
+
+// command adds a command of an order; -1 is that of nobody who is known.
+func (m *maker) command(order int, cmd *history.Command) {
+	kind := kindOf(cmd)
+	if kind == "" {
+		return
+	}
+	drawn := Command{Order: order, Lane: -1, Lock: m.lockOf(cmd), Kind: kind, Came: never, At: timeOf(cmd.At),
+		End: timeOf(cmd.End), Heard: never, Node: clip(cmd.Node, 80), Effect: cmd.Effect.String()}
+	drawn.Failed = kind != read && kind != woken && !cmd.Succeeded() && !cmd.Wrote()
+	drawn.Text, drawn.Reply = clip(strings.TrimSpace(cmd.Cmd+" "+cmd.Key), 120), clip(cmd.Reply+cmd.Err, 120)
+	if cmd.Source != history.Looked {
+		drawn.Effect = ""
+	}
+	if cmd.Wire != nil {
+		drawn.Came, drawn.Heard = timeOf(cmd.Wire.Came), timeOf(cmd.Wire.Heard)
+		if cmd.Wire.Text != "" {
+			drawn.Text = clip(cmd.Wire.Text, 240)
+		}
+	}
+	if order >= 0 {
+		drawn.Lane = m.lane(m.cell.Ops[order].Instance)
+	}
+	switch kind {
+	case read:
+		if _, err := strconv.ParseInt(cmd.Reply, 10, 64); err == nil && cmd.End.Known() {
+			drawn.Says = "reads " + cmd.Reply
+		}
+	case refusedWrite:
+		drawn.Says = m.whyRefused(order, cmd)
+	case unsureWrite:
+		drawn.Says = "no reply to this write"
+	}
+	m.Commands = append(m.Commands, drawn)
+}
+
+// whyRefused says in a few words why the stock refused a write of an order: with both tokens, if it was for an old one.
+func (m *maker) whyRefused(order int, cmd *history.Command) string {
+	switch {
+	case cmd.Err == history.StockChanged:
+		return "refused: the stock has changed"
+	case !strings.HasPrefix(cmd.Err, "STALE"):
+		word, _, _ := strings.Cut(cmd.Err+cmd.Reply, " ")
+		return "refused: " + clip(word, 20)
+	}
+	own, newest := int64(0), int64(0)
+	if order >= 0 && m.cell.Ops[order].Lease != nil {
+		own = m.cell.Ops[order].Lease.Fence
+	}
+	for i := range m.cell.Ops {
+		other := &m.cell.Ops[i]
+		if other.Lease != nil && other.Lease.Fence > own && showedToken(other, cmd.End) {
+			newest = max(newest, other.Lease.Fence)
+		}
+	}
+	if own == 0 || newest == 0 {
+		return "refused: token too old"
+	}
+	return fmt.Sprintf("refused: token %d < %d", m.cell.Ordinal(own), m.cell.Ordinal(newest))
+}
+
+// showedToken reports whether the order had shown the stock its token by then.
+func showedToken(op *history.Op, by history.Instant) bool {
+	for i := range op.Trace {
+		if cmd := &op.Trace[i]; onStock(cmd) && cmd.Err == "" && cmd.At <= by {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,346 @@
+package drawing
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/history"
+)
+
+// Of returns the drawing of a cell, with its findings as they are. A cell may have no orders.
+func Of(c *history.Cell) *Drawing {
+	m := &maker{Drawing: &Drawing{}, cell: c, locks: history.TimelineOf(c), terms: catalog.TermsOf(c), numbers: map[string]int{}}
+	m.locks.Explain(m.terms)
+	for i := range c.Ops {
+		m.numbers[c.Ops[i].Order] = i
+	}
+	m.window = choose(c)
+	m.Notes = append(m.Notes, m.window.caption)
+	m.instances()
+	m.around()
+	m.keys()
+	for i := range c.Ops {
+		m.order(i)
+	}
+	for i := range c.Strays {
+		m.command(-1, &c.Strays[i])
+	}
+	m.faults()
+	m.tenures()
+	m.violations()
+	m.First = m.window.frame(m.numbers)
+	m.Queue = m.window.queue
+	m.notes()
+	return m.Drawing
+}
+
+// A maker makes the drawing of a cell.
+type maker struct {
+	*Drawing
+	cell    *history.Cell
+	locks   *history.Timeline
+	terms   history.Terms
+	window  window
+	numbers map[string]int // of the orders
+	lockAt  map[[2]string]int
+}
+
+// colours is the number of colours that instances have.
+const colours = 4
+
+// instances adds a lane per instance, in the cell's order. One that only orders name comes last.
+func (m *maker) instances() {
+	add := func(name string) {
+		if m.lane(name) < 0 {
+			m.Lanes = append(m.Lanes, Lane{Kind: "instance", Name: clip(name, 40), Title: name, Colour: len(m.Lanes) % colours})
+		}
+	}
+	for _, in := range m.cell.Instances {
+		add(in.Name)
+	}
+	for i := range m.cell.Ops {
+		add(m.cell.Ops[i].Instance)
+	}
+}
+
+// lane returns the number of an instance's lane, -1 if it has none.
+func (m *maker) lane(instance string) int {
+	return slices.IndexFunc(m.Lanes, func(l Lane) bool { return l.Kind == "instance" && l.Title == instance })
+}
+
+// around adds a lane for the faults of the network, and one for those of each kind of servers.
+func (m *maker) around() {
+	for _, lane := range []struct{ on, name string }{
+		{"network", "network"}, {"locks", "lock servers"}, {"stock", "stock's server"},
+	} {
+		for _, f := range m.cell.Faults {
+			if f.On != lane.on || !f.At.Known() {
+				continue
+			}
+			if last := len(m.Lanes) - 1; last < 0 || m.Lanes[last].Title != lane.on {
+				m.Lanes = append(m.Lanes, Lane{Kind: "around", Name: lane.name, Title: lane.on})
+			}
+			text := f.Instance + ", " + f.Text
+			m.Faults = append(m.Faults, Fault{Lane: len(m.Lanes) - 1, Order: -1, From: timeOf(f.At), To: timeOf(f.End),
+				Text: clip(text, 300)})
+		}
+	}
+}
+
+// maxLocks bounds the lanes of locks: the nodes of Redlock.
+const maxLocks = 5
+
+// keys adds a lane per lock.
+func (m *maker) keys() {
+	m.lockAt = map[[2]string]int{}
+	for i, l := range m.locks.Locks {
+		if i == maxLocks {
+			m.Notes = append(m.Notes, fmt.Sprintf("%d more locks are not drawn.", len(m.locks.Locks)-i))
+			return
+		}
+		name := "lock key"
+		if len(m.locks.Locks) > 1 {
+			name = fmt.Sprintf("lock, node %d", i+1)
+		}
+		m.lockAt[[2]string{l.Node, l.Key}] = len(m.Lanes)
+		title := clip(l.Key, 120)
+		if l.Node != "" {
+			title += " on " + clip(l.Node, 80)
+		}
+		m.Lanes = append(m.Lanes, Lane{Kind: "lock", Name: name, Title: title})
+	}
+}
+
+// lockOf returns the lane of the lock that a command is about, -1 if it is about none that is drawn.
+func (m *maker) lockOf(cmd *history.Command) int {
+	if at, is := m.lockAt[[2]string{cmd.Node, cmd.Key}]; is {
+		return at
+	}
+	return -1
+}
+
+func (m *maker) order(i int) {
+	op := &m.cell.Ops[i]
+	lease := op.Lease
+	if lease == nil && op.Trace != nil && op.Outcome == history.Unknown {
+		lease = m.locks.LeaseOf(i) // of one that is in flight
+	}
+	o := Order{
+		ID: clip(m.cell.Short(op.Order), 80), Lane: m.lane(op.Instance),
+		Sent: timeOf(op.Sent), Done: timeOf(op.Done), From: never, To: never, Released: never, Lease: lease != nil,
+		Outcome: clip(string(op.Outcome), 20), Units: op.Units[:min(len(op.Units), maxUnits)], Does: does(m.cell, op),
+	}
+	if name := named(m.cell, op); name != "order "+o.ID {
+		o.Name = name
+	}
+	if worked(op) || lease != nil {
+		s := tenure(op, lease)
+		o.From, o.To = s.times()
+		if !op.Done.Known() && (lease == nil || !lease.ReleasedAt.Known()) {
+			o.To = never
+		}
+	}
+	if lease != nil {
+		o.Released = timeOf(lease.ReleasedAt)
+		o.Lost = m.lost(i, op, lease)
+	}
+	if turn, is := m.window.turns[op.Order]; is {
+		o.Turn, o.Overtaken = turn.words(op, m.window.wakes), turn.overtaken(op, m.window.wakes)
+	}
+	m.Orders = append(m.Orders, o)
+	for j := range op.Trace {
+		m.command(i, &op.Trace[j])
+	}
+}
+
+// maxUnits bounds the units of an order that are drawn.
+const maxUnits = 20
+
+// lost returns how an order lost its lock before it had done what it did under it, nil if it kept it.
+func (m *maker) lost(order int, op *history.Op, lease *history.Lease) *Lost {
+	if !lease.AcquiredAt.Known() {
+		return nil
+	}
+	end := m.locks.LossOf(order, lease.AcquiredAt, m.terms)
+	hi := active(op).hi
+	if !op.Done.Known() && !lease.ReleasedAt.Known() {
+		hi = math.Inf(1)
+	}
+	if !end.At.Known() || float64(end.At) >= hi {
+		return nil
+	}
+	return &Lost{Since: timeOf(end.Since), At: timeOf(end.At), Why: m.why(end)}
+}
+
+// why says how a tenure ended.
+func (m *maker) why(e history.End) string {
+	switch e.How {
+	case history.Released:
+		return "released"
+	case history.Removed:
+		return "removed by " + named(m.cell, &m.cell.Ops[e.By])
+	case history.Expired:
+		return "TTL over"
+	case history.SessionOver:
+		return "session over"
+	case history.Gone:
+		return "lock gone"
+	case history.NoEnd:
+	}
+	return ""
+}
+
+// hows are the ways in which a tenure ends, as the drawing names them.
+var hows = map[history.Ending]string{history.Released: "released", history.Removed: "removed",
+	history.Expired: "expired", history.SessionOver: "session", history.Gone: "gone"}
+
+// tenures adds those of each lock that is drawn.
+func (m *maker) tenures() {
+	for _, l := range m.locks.Locks {
+		lane, is := m.lockAt[[2]string{l.Node, l.Key}]
+		if !is {
+			continue
+		}
+		for _, h := range l.Tenures {
+			m.Tenures = append(m.Tenures, Tenure{Lane: lane, Order: h.Order, From: timeOf(h.From), Since: timeOf(h.Since),
+				At: timeOf(h.At), How: hows[h.How], Why: m.why(h.End), Beside: !h.Alone})
+		}
+		if len(m.locks.Locks) == 1 {
+			m.ofTheDead(l, lane)
+			m.unheard(l, lane)
+		}
+	}
+}
+
+// ofTheDead adds the time in which an order whose process died can have had the key. It told nothing of its lock.
+func (m *maker) ofTheDead(l *history.Lock, lane int) {
+	for _, f := range m.cell.Faults {
+		i, is := m.numbers[f.Order]
+		if !is || f.Kind != history.FaultKill || f.On != "" || !f.At.Known() || !f.End.Known() {
+			continue
+		}
+		op := &m.cell.Ops[i]
+		if op.Lease != nil || !op.Sent.Known() {
+			continue
+		}
+		from, to := float64(op.Sent), math.Inf(1)
+		if m.terms.TTL > 0 {
+			to = float64(f.End) + float64(m.terms.TTL)
+		}
+		for _, h := range l.Tenures {
+			switch {
+			case h.Order == i:
+				to = from // its commands were seen
+			case h.From > f.At:
+				to = min(to, float64(h.From))
+			case h.Alone:
+				from = max(from, float64(h.Since)) // until then it was another's
+			}
+		}
+		if from < to {
+			s := span{from, to}
+			start, end := s.times()
+			m.Tenures = append(m.Tenures, Tenure{Lane: lane, Order: i, From: start, Since: start, At: end, Maybe: true,
+				Why: "perhaps the key of " + m.cell.OrderName(op.Order) + ", which died"})
+		}
+	}
+}
+
+// unheard adds the times in which an order was told that another holds the lock, where no known order had the key: then
+// these answers are the only sign of it.
+func (m *maker) unheard(l *history.Lock, lane int) {
+	for i := range m.cell.Ops {
+		op := &m.cell.Ops[i]
+		u := underWay(op)
+		known := func(h history.Tenure) bool { return float64(h.From) <= u.hi && float64(h.Since) >= u.lo }
+		if op.Outcome != history.Busy || op.Lease != nil || slices.ContainsFunc(l.Tenures, known) {
+			continue
+		}
+		from, to := u.times()
+		m.Tenures = append(m.Tenures, Tenure{Lane: lane, Order: -1, From: from, Since: from, At: to, Maybe: true,
+			Why: m.cell.OrderName(op.Order) + " was told that another holds the lock"})
+	}
+}
+
+// faults adds those of orders and of the processes that served them: from the trace of an order that was answered, else
+// as the client noted them.
+func (m *maker) faults() {
+	for i := range m.cell.Ops {
+		for _, f := range faultsOf(m.cell, &m.cell.Ops[i]) {
+			text := describePoint(f.Text)
+			for _, noted := range m.cell.Faults {
+				if noted.Order == f.Order && noted.On == "" {
+					text = noted.Text
+				}
+			}
+			m.Faults = append(m.Faults, Fault{Lane: m.Orders[i].Lane, Order: i, Kind: string(f.Kind), From: timeOf(f.At),
+				To: timeOf(f.End), Text: clip(text, 90), Short: clip(text, 40)})
+		}
+	}
+}
+
+func (m *maker) notes() {
+	if len(m.locks.Locks) == 0 {
+		m.Notes = append(m.Notes, "No lock key: this rung has none, or no command on it was seen.")
+	}
+	for _, in := range m.cell.Instances {
+		if in.Clock != m.cell.Instances[0].Clock {
+			m.Notes = append(m.Notes, "The instances do not have one clock: lanes may be shifted against each other.")
+			return
+		}
+	}
+}
+
+// violations adds the first piece of evidence of each verdict that is broken.
+func (m *maker) violations() {
+	for _, f := range m.cell.Findings {
+		if f.Result != history.Broken {
+			continue
+		}
+		v := Violation{Verdict: string(f.Verdict), Letter: Letters[f.Verdict], Sign: signs[history.SeverityOf(
+			[]history.Finding{f})], What: WhatHappened(f), Text: clip(f.Because, 600)}
+		e := evidenceOf(f)
+		for _, id := range e.Orders {
+			if i, is := m.numbers[id]; is {
+				v.Orders = append(v.Orders, i)
+			}
+		}
+		for _, at := range e.At {
+			v.At = append(v.At, timeOf(at))
+		}
+		v.Unit, v.Text = e.Unit, cmp.Or(clip(e.Text, 600), v.Text)
+		if refused := m.refused(); f.Verdict == history.Exclusion && refused != "" {
+			v.What += "; the stock refused the late write of " + refused
+		}
+		m.Violations = append(m.Violations, v)
+	}
+}
+
+// refused returns the name of an order of the window whose write the stock refused.
+func (m *maker) refused() string {
+	for _, cmd := range m.Commands {
+		if cmd.Kind == refusedWrite && cmd.Order >= 0 && m.window.has(m.cell.Ops[cmd.Order].Order) {
+			return m.cell.OrderName(m.cell.Ops[cmd.Order].Order)
+		}
+	}
+	return ""
+}
+
+// clip shortens a string of a history, which may be of any length and hold any characters.
+func clip(s string, runes int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	r := []rune(s)
+	if len(r) > runes {
+		r = append(r[:runes-1:runes-1], '…')
+	}
+	for i, one := range r {
+		if one < ' ' && one != '\n' && one != '\t' || one == 0x7f {
+			r[i] = '\uFFFD'
+		}
+	}
+	return string(r)
+}

@@ -1,0 +1,85 @@
+package drawing
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"stockapi/loadtest/history"
+)
+
+// maxQueue bounds the orders of a queue that are shown first.
+const maxQueue = 24
+
+// turn says as which of all that waited in line an order came, and as which it got the lock.
+type turn struct{ came, got int }
+
+// takeQueue takes the orders that waited, as they arrived, and the one that they waited for: around the first violation
+// if there is one, else from the beginning.
+func (w *window) takeQueue(c *history.Cell) {
+	var line []*history.Op
+	for i := range c.Ops {
+		op := &c.Ops[i]
+		if op.Phase == history.Buy && op.Lease != nil && op.Lease.AcquiredAt.Known() {
+			line = append(line, op)
+		}
+	}
+	slices.SortStableFunc(line, func(a, b *history.Op) int { return cmp.Compare(a.Sent, b.Sent) })
+	for len(line) > 1 && line[0].Done < line[1].Sent { // it was there alone
+		line = line[1:]
+	}
+	all, from := len(line), 0
+	if at := slices.IndexFunc(line, func(op *history.Op) bool { return w.focus[op.Order] }); at >= maxQueue/2 {
+		from = max(0, min(at-maxQueue/2, all-maxQueue))
+	}
+	w.ops = line[from:min(from+maxQueue, all)]
+	granted := slices.Clone(line)
+	slices.SortStableFunc(granted, func(a, b *history.Op) int {
+		return cmp.Compare(a.Lease.AcquiredAt, b.Lease.AcquiredAt)
+	})
+	w.turns = map[string]turn{}
+	for i, op := range line {
+		w.turns[op.Order] = turn{came: i + 1, got: slices.Index(granted, op) + 1}
+	}
+	for _, op := range w.ops {
+		w.join(span{float64(op.Sent), float64(op.Sent)})
+		w.join(active(op))
+	}
+	w.queue, w.whole, w.wakes = true, true, c.Waiting > 0
+	w.pad()
+	w.caption = fmt.Sprintf("%d of the %d orders that waited, a row for each, as they were sent. "+
+		"The thick line is the wait, the turn that in which the order got the lock.", len(w.ops), all)
+	if w.wakes {
+		w.caption += " Each stroke on it is a time at which the order was woken."
+	}
+}
+
+// words says in which turn an order got the lock. Where wake-ups matter it says how many it took, else whether others
+// were faster.
+func (t turn) words(op *history.Op, wakes bool) string {
+	text := fmt.Sprintf("turn %d", t.got)
+	switch n := wakesOf(op); {
+	case wakes && n > 1:
+		return fmt.Sprintf("%s, woken %d times", text, n)
+	case wakes && n == 1:
+		return text + ", woken once"
+	case !wakes && t.came != t.got:
+		return fmt.Sprintf("%s instead of %d", text, t.came)
+	}
+	return text
+}
+
+// overtaken reports whether the turn was not the order's own, or where wake-ups matter whether it was woken in vain.
+func (t turn) overtaken(op *history.Op, wakes bool) bool {
+	return wakes && wakesOf(op) > 1 || !wakes && t.came != t.got
+}
+
+// wakesOf counts how often an order was woken while it waited.
+func wakesOf(op *history.Op) (n int) {
+	for i := range op.Trace {
+		if op.Trace[i].Woken() {
+			n++
+		}
+	}
+	return n
+}

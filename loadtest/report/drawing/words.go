@@ -1,0 +1,99 @@
+package drawing
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/terminal"
+)
+
+// Letters abbreviate the verdicts.
+var Letters = terminal.Letters
+
+// signs are the classes of what is broken, by which it gets its colour and its mark.
+var signs = map[history.Severity]string{
+	history.StockBroken: "stock-broken", history.LockBroken: "lock-broken", history.Stuck: "stuck",
+	history.OutOfTurn: "unfair", history.WokeAll: "unfair",
+}
+
+// WhatHappened says in a few words what a broken verdict is about.
+func WhatHappened(f history.Finding) string {
+	if first := evidenceOf(f); f.Verdict == history.Stock && len(first.Orders) > 1 {
+		return fmt.Sprintf("unit %d was sold twice", first.Unit)
+	}
+	return terminal.Happenings[f.Verdict]
+}
+
+// named is the name of an order: "Anna", "order 12", or what it is there for.
+func named(c *history.Cell, op *history.Op) string {
+	switch short := c.Short(op.Order); {
+	case strings.HasPrefix(short, "opening-"):
+		return "opening order"
+	case strings.HasPrefix(short, "probe-"):
+		return "fresh request"
+	}
+	return clip(c.OrderName(op.Order), 30)
+}
+
+// does says what became of an order, after its name: such as "sells unit #", where # is its first unit.
+func does(c *history.Cell, op *history.Op) string {
+	first := evidenceOf(firstBroken(c))
+	does := map[history.Outcome]string{
+		history.Busy: "finds the lock busy", history.Refused: "is refused", history.NotSold: "does not sell",
+		history.NotSent: "was not sent", history.Unknown: "has an unknown outcome",
+	}[op.Outcome]
+	switch n := len(op.Units); {
+	case op.Outcome != history.Sold:
+	case op.Phase == history.Reading:
+		does = "reads the stock"
+	case n == 0:
+		does = "sells"
+	case n > 1:
+		does = fmt.Sprintf("sells units # to %d", op.Units[n-1])
+	default:
+		does = "sells unit #"
+		if len(first.Orders) > 1 && first.Orders[0] != op.Order && op.Units[0] == first.Unit && op.Done.Known() {
+			does += " again"
+		}
+	}
+	by := ""
+	if op.SoldBy != "" && op.Lease == nil { // it says that it was served under another's lease
+		by = ", by " + clip(c.OrderName(op.SoldBy), 30)
+	}
+	return cmp.Or(does, clip(string(op.Outcome), 12)) + by
+}
+
+// faultsOf returns the faults of an order: from its own trace if it was answered, else from the notes of the client.
+func faultsOf(c *history.Cell, op *history.Op) []history.Fault {
+	var traced, noted []history.Fault
+	for i := range op.Trace {
+		if cmd := &op.Trace[i]; cmd.Fault() {
+			traced = append(traced, history.Fault{Order: op.Order, Instance: op.Instance, Text: cmd.Key,
+				Kind: history.FaultKindOf(cmd.Key), At: cmd.At, End: cmd.End})
+		}
+	}
+	for _, f := range c.Faults {
+		if f.Order == op.Order && f.On == "" {
+			noted = append(noted, f)
+		}
+	}
+	kills := func(f history.Fault) bool { return f.Kind == history.FaultKill }
+	if len(traced) > 0 && !slices.ContainsFunc(noted, kills) {
+		return traced
+	}
+	return noted
+}
+
+// describePoint puts a point of a fault, such as "hold@before:set/stock", into words.
+func describePoint(point string) string {
+	action, at, found := strings.Cut(point, "@")
+	if !found {
+		return point
+	}
+	action, _, _ = strings.Cut(action, ":")
+	done := map[string]string{"hold": "held", "stop": "stopped", "sleep": "delayed", "crash": "killed"}[action]
+	return cmp.Or(done, action) + " " + strings.Replace(at, ":", " ", 1)
+}
