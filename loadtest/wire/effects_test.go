@@ -272,8 +272,9 @@ func TestEffectsOnTwoKeysAreTwoCommands(t *testing.T) {
 	got := l.withEffects(cmd, both)
 	assert.Equal(t, []string{"lock", "stock"}, []string{got[0].Key, got[1].Key})
 	own := digest("a token")
-	assert.Equal(t, &history.Carried{Conn: 3, Was: own, Named: []string{own}, Compared: true}, got[0].Wire)
-	assert.Equal(t, &history.Carried{Conn: 3}, got[1].Wire)
+	text := "get stock a token"
+	assert.Equal(t, &history.Carried{Text: text, Conn: 3, Was: own, Named: []string{own}, Compared: true}, got[0].Wire)
+	assert.Equal(t, &history.Carried{Text: text, Conn: 3}, got[1].Wire)
 	assert.Len(t, l.withEffects(cmd, &seen{}), 1)
 	both.effects[0].expired = true
 	assert.Empty(t, l.withEffects(cmd, both)[0].Wire.Was)
