@@ -11,39 +11,40 @@ import (
 	"strings"
 )
 
-// A run of all cells has some hundred drawings, most of which nobody opens. They are packed: a list of orders or commands
-// becomes a column for each field, without those that are empty, since alike things compress best beside each other.
-// Times become whole microseconds, each as its difference to the one before it in its row, and the first to the first of
-// the row before. unpackDrawings of viewer.js undoes it.
+// A run of all cells has some hundred drawings, most of which nobody opens. So a list of orders or commands is written as
+// a column for each field, since alike things compress best beside each other: without columns that are empty, and with
+// times as whole microseconds, each as its difference to the one before it in its row, and the first one to the first of
+// the row before. unpackDrawing of unpack.js undoes it.
 
-// Pack returns drawings in one compressed text. NaN, and what only a forged history holds, is null.
-func Pack(drawings []*Drawing) (string, error) {
-	packed := make([]map[string]any, len(drawings))
-	for i, d := range drawings {
-		packed[i] = map[string]any{}
-		v := reflect.ValueOf(*d)
-		for f := range v.NumField() {
-			name, value := tagOf(v.Type().Field(f)), v.Field(f)
-			switch {
-			case value.IsZero():
-			case value.Kind() == reflect.Slice && value.Type().Elem().Kind() == reflect.Struct:
-				packed[i][name] = columnsOf(value)
-			default:
-				packed[i][name] = value.Interface()
-			}
+// MarshalJSON writes the drawing in columns.
+func (d *Drawing) MarshalJSON() ([]byte, error) {
+	packed, v := map[string]any{}, reflect.ValueOf(*d)
+	for f := range v.NumField() {
+		name, value := tagOf(v.Type().Field(f)), v.Field(f)
+		switch {
+		case value.IsZero():
+		case value.Kind() == reflect.Slice && value.Type().Elem().Kind() == reflect.Struct:
+			packed[name] = columnsOf(value)
+		default:
+			packed[name] = value.Interface()
 		}
+	}
+	return json.Marshal(packed)
+}
+
+// Compress returns the JSON of v as a page keeps it: deflated, and in base64.
+func Compress(v any) (string, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "", err
 	}
 	var out bytes.Buffer
 	w, err := flate.NewWriter(&out, flate.BestCompression)
 	if err != nil {
 		return "", err
 	}
-	if err := json.NewEncoder(w).Encode(packed); err != nil {
-		return "", err
-	}
-	if err := w.Close(); err != nil {
-		return "", err
-	}
+	_, _ = w.Write(text) // to memory
+	_ = w.Close()
 	return base64.StdEncoding.EncodeToString(out.Bytes()), nil
 }
 
@@ -52,7 +53,7 @@ func tagOf(f reflect.StructField) string {
 	return name
 }
 
-// columns are the values of rows, by their fields. A row that has no value has null.
+// columns are the values of rows, by their fields.
 type columns struct {
 	Rows  int              `json:"rows"`
 	Times []string         `json:"times"` // the columns of times, in their order
@@ -61,38 +62,44 @@ type columns struct {
 
 func columnsOf(rows reflect.Value) *columns {
 	c, kind := &columns{Rows: rows.Len(), By: map[string][]any{}}, rows.Type().Elem()
-	for f := range kind.NumField() {
-		if kind.Field(f).Type == reflect.TypeFor[Time]() {
-			c.Times = append(c.Times, tagOf(kind.Field(f)))
-		}
-	}
 	above := int64(0) // the first time of the row before
 	for r := range rows.Len() {
 		last, first := above, true
 		for f := range kind.NumField() {
-			value := rows.Index(r).Field(f)
-			if at, is := value.Interface().(Time); is {
-				if us := math.Round(float64(at) * 1e3); math.Abs(us) < 1<<52 { // and not NaN
-					c.put(kind.Field(f), r, int64(us)-last)
-					if last = int64(us); first {
-						above, first = last, false
-					}
-				}
-			} else if !value.IsZero() {
-				c.put(kind.Field(f), r, value.Interface())
+			name, value := tagOf(kind.Field(f)), rows.Index(r).Field(f).Interface()
+			at, isTime := value.(Time)
+			if !isTime {
+				c.By[name] = append(c.By[name], value)
+				continue
+			}
+			if r == 0 {
+				c.Times = append(c.Times, name)
+			}
+			us := math.Round(float64(at) * 1e3)
+			if !(math.Abs(us) < 1<<52) { // never, or forged
+				c.By[name] = append(c.By[name], nil)
+				continue
+			}
+			c.By[name] = append(c.By[name], int64(us)-last)
+			if last = int64(us); first {
+				above, first = last, false
 			}
 		}
 	}
-	c.Times = slices.DeleteFunc(c.Times, func(name string) bool { return c.By[name] == nil })
+	for name, column := range c.By {
+		// A column of numbers stays: none of its zeros is missing.
+		if !slices.ContainsFunc(column, func(v any) bool { return v != nil && v != "" && v != false && !isEmpty(v) }) {
+			delete(c.By, name)
+			c.Times = slices.DeleteFunc(c.Times, func(time string) bool { return time == name })
+		}
+	}
 	return c
 }
 
-func (c *columns) put(f reflect.StructField, row int, value any) {
-	name := tagOf(f)
-	if c.By[name] == nil {
-		c.By[name] = make([]any, c.Rows)
-	}
-	c.By[name][row] = value
+// isEmpty reports whether a value is a list of nothing, or a pointer to nothing.
+func isEmpty(v any) bool {
+	value := reflect.ValueOf(v)
+	return (value.Kind() == reflect.Slice || value.Kind() == reflect.Pointer) && value.IsZero()
 }
 
 // Lean makes a drawing of many orders small: those that it does not show first lose their commands, and have their times
