@@ -126,9 +126,8 @@ func TestARunThatMemoryDoesNotHold(t *testing.T) {
 	assert.Equal(t, stdout, again)
 }
 
-// forgedRun writes a file of cells of one unit: one that is well, and one that sold it twice; and with a fault one more
-// of these, after the fault, and one that was not run.
-func forgedRun(t *testing.T, fault bool) (file string) {
+// forgedRun writes a file of cells of one unit: one that is well, and one that sold it twice.
+func forgedRun(t *testing.T) (file string) {
 	t.Helper()
 	left := int64(0)
 	sale := func(order string, done history.Instant) history.Op {
@@ -140,12 +139,6 @@ func forgedRun(t *testing.T, fault bool) (file string) {
 	cells := []*history.Cell{
 		{Scenario: "one-instance", Rung: "v4", Name: "lua-release", Initial: 1, Left: &left, Ops: twice[:1]},
 		{Scenario: "one-instance", Rung: "v0", Name: "nolock", Initial: 1, Left: &left, Ops: twice},
-		{Scenario: "pause", Rung: "v4", Name: "lua-release", Initial: 1, Left: &left, Ops: twice,
-			Faults: []history.Fault{{Order: "one", Instance: "a", Text: "stopped for 3.000 s", At: 500, End: 900}}},
-		{Scenario: "pause", Rung: "v6", Name: "redlock", NotAsked: &history.NotAsked{Reason: "needs 5 nodes"}},
-	}
-	if !fault {
-		cells = cells[:2]
 	}
 	for _, c := range cells {
 		c.Findings, c.Coverage = audit.Judge(c)
@@ -155,10 +148,10 @@ func forgedRun(t *testing.T, fault bool) (file string) {
 	return file
 }
 
-// A report is made from its file alone, is the same wherever it is written, and links to the pages of Porcupine beside
-// it. The directory of a run stands for its file.
+// A report is made from its file alone, and is the same wherever it is written. The directory of a run stands for its
+// file.
 func TestReportOfAFile(t *testing.T) {
-	file := forgedRun(t, false)
+	file := forgedRun(t)
 	dir, elsewhere := filepath.Dir(file), filepath.Join(t.TempDir(), "x.html")
 	for _, args := range [][]string{{file}, {dir}, {file, "-o", elsewhere}, {file, "-o", elsewhere}} {
 		code, stdout, stderr := loadtest(t, append([]string{"report"}, args...)...)
@@ -169,65 +162,26 @@ func TestReportOfAFile(t *testing.T) {
 	assert.Equal(t, doc, readFile(t, elsewhere))
 	assert.Equal(t, doc, readFile(t, dir, "report.html"))
 	assert.Contains(t, doc, "<!doctype html>")
-	assert.Contains(t, doc, `href="porcupine/one-instance-v0.html"`)
-	assert.NotContains(t, doc, "porcupine/one-instance-v4.html")
-	for _, beside := range []string{dir, filepath.Dir(elsewhere)} {
-		assert.Equal(t, []string{"one-instance-v0.html"}, namesIn(t, filepath.Join(beside, "porcupine")))
-		assert.Contains(t, readFile(t, beside, "porcupine", "one-instance-v0.html"), "sells unit 1")
-	}
+	assert.Len(t, namesIn(t, dir), 3, "the file, and the pages")
 }
 
-func TestReportWithoutItsPagesOfPorcupine(t *testing.T) {
-	file := forgedRun(t, false)
-	dir := filepath.Dir(file)
-	code, _, _ := loadtest(t, "report", file, "-o", filepath.Join(dir, "missing", "x.html"))
+func TestReportThatCannotBeWritten(t *testing.T) {
+	file := forgedRun(t)
+	code, _, _ := loadtest(t, "report", file, "-o", filepath.Join(filepath.Dir(file), "missing", "x.html"))
 	assert.Equal(t, couldNotRun, code)
 	code, _, stderr := loadtest(t, "report", file, "-o", os.DevNull)
 	assert.Equal(t, surprised, code, stderr)
-	assert.NoDirExists(t, filepath.Join(filepath.Dir(os.DevNull), "porcupine"))
-	assert.Len(t, namesIn(t, dir), 1, "the file alone")
-
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "porcupine"), nil, 0o600))
-	code, _, stderr = loadtest(t, "report", file)
-	assert.Equal(t, couldNotRun, code)
-	assert.Contains(t, stderr, "cannot write "+filepath.Join(dir, "porcupine", "one-instance-v0.html"))
-	assert.NotContains(t, readFile(t, dir, "results.html"), "porcupine/", "the report itself is made all the same")
-}
-
-func TestPictureOfTheCellThatWasChosen(t *testing.T) {
-	file := forgedRun(t, true)
-	to := filepath.Join(t.TempDir(), "picture.svg")
-	for cell, says := range map[string]string{
-		"":                    "lock v4 lua-release, scenario pause",
-		"one-instance v0":     "lock v0 nolock, scenario one-instance",
-		"one-instance nolock": "lock v0 nolock, scenario one-instance",
-		"one-instance V4":     "No violation was found",
-	} {
-		code, stdout, stderr := loadtest(t, "report", file, "--svg", to, "--cell", cell)
-		assert.Equal(t, surprised, code, stderr)
-		assert.Contains(t, stdout, "wrote "+to)
-		assert.Contains(t, readFile(t, to), says)
-	}
-	assert.Len(t, namesIn(t, filepath.Dir(file)), 1, "a picture instead of the report")
+	assert.Len(t, namesIn(t, filepath.Dir(file)), 1, "the file alone")
 }
 
 // What cannot be made says why in one line.
 func TestReportThatCannotBeMade(t *testing.T) {
-	file, to, cut := forgedRun(t, true), filepath.Join(t.TempDir(), "picture.svg"), filepath.Join(t.TempDir(), "cut.gz")
+	cut := filepath.Join(t.TempDir(), "cut.gz")
 	require.NoError(t, os.WriteFile(cut, []byte(`{"format":"stock`), 0o600))
 	for _, c := range []struct {
 		args []string
 		says string
 	}{
-		{[]string{file, "--svg", to, "--cell", "pause v9"},
-			`there is no cell "pause v9" with orders to draw, did you mean "pause v4"?`},
-		{[]string{file, "--svg", to, "--cell", "rain"},
-			`there is no cell "rain" with orders to draw: choose "one-instance v4", "one-instance v0", "pause v4"`},
-		{[]string{file, "--svg", to, "--cell", "pause v6"}, `there is no cell "pause v6" with orders to draw`},
-		{[]string{forgedRun(t, false), "--svg", to}, `choose a cell with --cell, "one-instance v4", "one-instance v0"`},
-		{[]string{file, "--cell", "pause v4"}, "add --svg FILE"},
-		{[]string{file, "--svg", to, "-o", to}, "leave out --output, or --svg"},
-		{[]string{file, "--svg", filepath.Join(to, "missing")}, "cannot write " + to},
 		{[]string{cut}, "not a usable history: it is cut short"},
 		{[]string{"/nonexistent"}, "/nonexistent"},
 	} {
@@ -235,7 +189,6 @@ func TestReportThatCannotBeMade(t *testing.T) {
 		assert.Equal(t, couldNotRun, code)
 		assert.Contains(t, stderr, c.says)
 		assert.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
-		assert.NoFileExists(t, to)
 	}
 }
 

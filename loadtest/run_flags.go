@@ -42,7 +42,7 @@ type runFlags struct {
 	ZooKeeper string   `group:"servers" name:"zookeeper" placeholder:"HOST:PORT" help:"ZooKeeper for v13 and v14. Default: start one if Debian's package zookeeper is installed; else skip these rungs."`
 	Targets   []string `group:"servers" placeholder:"URL" help:"Drive these running instances, and start nothing. One-instance uses only the first."`
 
-	Out     string `group:"output" placeholder:"DIR" xor:"out" help:"Keep the run in DIR, by default out, in place of the last one: results.jsonl.gz, with all histories, matrix.txt, report.html, and Porcupine's pictures of first violations in DIR/porcupine."`
+	Out     string `group:"output" placeholder:"DIR" xor:"out" help:"Keep the run in DIR, by default out, in place of the last one: results.jsonl.gz, with all histories, matrix.txt and report.html."`
 	NoOut   bool   `group:"output" xor:"out" help:"Keep nothing of the run."`
 	Verbose bool   `group:"output" help:"Print all stories and all figures. Default: the stories that teach most, and the matrix."`
 	Predict bool   `group:"output" help:"Ask before the run which letters of each cell will break, and print afterwards how many cells you predicted."`

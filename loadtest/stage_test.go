@@ -80,7 +80,7 @@ func TestStage(t *testing.T) {
 	for _, do := range []string{"again", "verdict"} {
 		c.post(t, c.wall+"do", `{"do":%q}`, do)
 	}
-	kept := []string{"matrix.txt", "porcupine", "report.html", "results.jsonl.gz", "stage.html", "stage.jsonl"}
+	kept := []string{"matrix.txt", "report.html", "results.jsonl.gz", "stage.html", "stage.jsonl"}
 	require.Eventually(t, func() bool { return assert.ObjectsAreEqual(kept, namesIn(t, of)) }, 30*time.Second,
 		20*time.Millisecond)
 	require.NoError(t, c.process.Signal(os.Interrupt))

@@ -1,5 +1,3 @@
-// Package report writes the files of a run: its results, the matrix as text, the report with its timelines, and
-// Porcupine's pages beside it. How the matrix and the report look is in the packages below, terminal and html.
-//
-// Reading order: files.go, porcupine_pages.go, porcupine.go (what Porcupine draws).
+// Package report writes the files of a run: its results, the matrix as text, and the report with its timelines. How the
+// matrix and the report look is in the packages below: terminal, html, and drawing, which has the timelines.
 package report

@@ -18,11 +18,11 @@ import (
 const matrixFile, pageFile = "matrix.txt", "report.html"
 
 // files are those that [WriteAll] writes to a directory.
-var files = []string{history.Results, matrixFile, pageFile, porcupineDir}
+var files = []string{history.Results, matrixFile, pageFile}
 
-// WriteAll writes all files of a run to a directory, in place of those of the last run: results.jsonl.gz, matrix.txt,
-// report.html and Porcupine's pages. If the first two cannot be written, there is no report. Another run may end in the
-// same directory meanwhile: so the files are written aside, and put there together.
+// WriteAll writes all files of a run to a directory, in place of those of the last run: results.jsonl.gz, matrix.txt
+// and report.html. If the first two cannot be written, there is no report. Another run may end in the same directory
+// meanwhile: so the files are written aside, and put there together.
 func WriteAll(dir string, run *history.Run, rows []*catalog.Row) error {
 	aside, err := os.MkdirTemp(dir, ".loadtest-*")
 	if err != nil {
@@ -61,12 +61,6 @@ func removeOrphans(dir string) {
 // replace removes the files of the last run, and moves those of this one to their place. A file that is not of a run
 // stays.
 func replace(from, to string) error {
-	pages, _ := os.ReadDir(filepath.Join(to, porcupineDir))
-	for _, page := range pages {
-		if strings.HasSuffix(page.Name(), ".html") {
-			_ = os.Remove(filepath.Join(to, porcupineDir, page.Name()))
-		}
-	}
 	for _, name := range files {
 		_ = os.Remove(filepath.Join(to, name))
 		err := os.Rename(filepath.Join(from, name), filepath.Join(to, name))
@@ -103,9 +97,8 @@ func Written(dir string) bool {
 	return true
 }
 
-// WritePage writes the report of a run, and Porcupine's pages beside it. It uses the content of the run's file alone,
-// so the same file makes the same report at any time. Porcupine's pages have the same sequences, in any order.
+// WritePage writes the report of a run. It uses the content of the run's file alone, so the same file makes the same
+// report at any time.
 func WritePage(run *history.Run, rows []*catalog.Row, to string) error {
-	pages, err := writePorcupine(rows, to)
-	return errors.Join(err, history.WriteFile(to, func(w io.Writer) error { return html.Write(w, run, rows, pages) }))
+	return history.WriteFile(to, func(w io.Writer) error { return html.Write(w, run, rows) })
 }

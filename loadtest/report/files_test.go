@@ -18,9 +18,8 @@ import (
 // A run takes the place of the last one, of which nothing stays. What others put there does.
 func TestARunReplacesTheLastOne(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, os.Mkdir(filepath.Join(dir, porcupineDir), 0o755))
-	for _, name := range []string{history.Results, matrixFile, pageFile, "porcupine/pause-v4.html", "mine.txt"} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte("of the last run"), 0o600))
+	for _, name := range []string{history.Results, matrixFile, pageFile, "mine.txt"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("of the last run"), 0o600))
 	}
 	require.NoError(t, WriteAll(dir, &history.Run{ID: "run"}, nil))
 	kept := map[string]bool{} // by name: whether it is as it was
@@ -39,7 +38,7 @@ func TestARunReplacesTheLastOne(t *testing.T) {
 func TestRunsThatEndAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	killed, earlier := filepath.Join(dir, ".loadtest-1"), time.Now().Add(-2*time.Hour)
-	require.NoError(t, os.MkdirAll(filepath.Join(killed, porcupineDir), 0o755))
+	require.NoError(t, os.MkdirAll(killed, 0o755))
 	require.NoError(t, os.Chtimes(killed, earlier, earlier))
 	var all sync.WaitGroup
 	for i := range 5 {

@@ -15,7 +15,7 @@ import (
 
 	go_qr "github.com/piglig/go-qr"
 
-	"stockapi/loadtest/report/html"
+	"stockapi/loadtest/report/drawing"
 )
 
 //go:embed web
@@ -97,7 +97,7 @@ func (s *Stage) files(mux *http.ServeMux) {
 	}
 	mux.HandleFunc("GET /palette.css", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/css; charset=utf-8")
-		_, _ = fmt.Fprint(w, html.Palette())
+		_, _ = fmt.Fprint(w, drawing.Style())
 	})
 	mux.HandleFunc("GET /words.json", func(w http.ResponseWriter, r *http.Request) {
 		http.ServeFileFS(w, r, web, "web/words."+s.Language+".json")

@@ -5,6 +5,7 @@ import (
 	"compress/flate"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -102,28 +103,47 @@ func isEmpty(v any) bool {
 	return (value.Kind() == reflect.Slice || value.Kind() == reflect.Pointer) && value.IsZero()
 }
 
-// Lean makes a drawing of many orders small: those that it does not show first lose their commands, and have their times
-// to a tenth of a millisecond. The drawing says so.
+// Lean makes the drawing of a crowd small: it keeps the orders that are shown first and those of the violations, and says
+// so.
 func (d *Drawing) Lean() {
-	if len(d.Orders) <= maxOrders {
+	all := len(d.Orders)
+	if all <= maxOrders {
 		return
 	}
-	other := func(order int) bool { return !slices.Contains(d.First.Orders, order) }
-	round := func(times ...*Time) {
-		for _, at := range times {
-			*at = Time(math.Round(float64(*at)*10) / 10)
-		}
+	keep := slices.Clone(d.First.Orders)
+	for i := range d.Violations {
+		keep = append(keep, d.Violations[i].Orders...)
 	}
-	for i := range d.Orders {
-		if o := &d.Orders[i]; other(i) {
-			round(&o.Sent, &o.Done, &o.From, &o.To, &o.Released)
-		}
+	slices.Sort(keep)
+	keep = slices.Compact(keep)
+	at := func(order int) int { return slices.Index(keep, order) }
+	orders := make([]Order, len(keep))
+	for i, order := range keep {
+		orders[i] = d.Orders[order]
 	}
+	d.Orders = orders
+	for i := range d.Violations {
+		renumber(d.Violations[i].Orders, at)
+	}
+	renumber(d.First.Orders, at)
+	d.Tenures = slices.DeleteFunc(d.Tenures, func(h Tenure) bool { return at(h.Order) < 0 })
 	for i := range d.Tenures {
-		if h := &d.Tenures[i]; other(h.Order) {
-			round(&h.From, &h.Since, &h.At)
-		}
+		d.Tenures[i].Order = at(d.Tenures[i].Order)
 	}
-	d.Commands = slices.DeleteFunc(d.Commands, func(c Command) bool { return other(c.Order) })
-	d.Notes = append(d.Notes, "This page has no commands of the other orders; a run of this cell alone has them.")
+	d.Commands = slices.DeleteFunc(d.Commands, func(c Command) bool { return at(c.Order) < 0 })
+	for i := range d.Commands {
+		d.Commands[i].Order = at(d.Commands[i].Order)
+	}
+	d.Faults = slices.DeleteFunc(d.Faults, func(f Fault) bool { return f.Order >= 0 && at(f.Order) < 0 })
+	for i := range d.Faults {
+		d.Faults[i].Order = at(d.Faults[i].Order)
+	}
+	d.Notes = append(d.Notes, fmt.Sprintf("This page of many cells has %d of its %d orders: a run of it alone has all.",
+		len(keep), all))
+}
+
+func renumber(orders []int, at func(int) int) {
+	for i := range orders {
+		orders[i] = at(orders[i])
+	}
 }

@@ -54,7 +54,7 @@ type facts struct {
 }
 
 func TestTheReportInABrowser(t *testing.T) {
-	page := render(t, wholeRun(t))
+	page := write(t, wholeRun(t))
 	require.Contains(t, page, `<section id="`+open+`"`)
 	b := newBrowser(t, page)
 	t.Logf("%d cells, %.1f MB, %d elements with all cells open", strings.Count(page, "<section"), float64(len(page))/1e6,

@@ -1,7 +1,6 @@
 package html
 
 import (
-	"html/template"
 	"slices"
 
 	"stockapi/loadtest/catalog"
@@ -19,7 +18,6 @@ type lesson struct {
 type example struct {
 	*section
 	Found string
-	SVG   template.HTML
 }
 
 // lessonOf returns the lesson of a run, nil if it has none.
@@ -37,7 +35,7 @@ func lessonOf(groups []*group, rows []*catalog.Row, few bool) *lesson {
 	}
 	for _, s := range []*section{broken[len(broken)-1], stands[0]} { // the strongest that breaks, and the first to hold
 		c := s.row.Shown().Cell
-		l.Pictures = append(l.Pictures, example{s, s.inWords(c), small(c)})
+		l.Pictures = append(l.Pictures, example{s, s.inWords(c)})
 	}
 	return l
 }

@@ -13,6 +13,7 @@ import (
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/drawing"
 	"stockapi/loadtest/report/terminal"
 )
 
@@ -26,21 +27,11 @@ var (
 	legendLayout string
 )
 
-// Palette returns the styles of colours and of marks, for another page that draws timelines.
-func Palette() string { return palette + timelineStyle }
-
 //go:embed report.js
 var script string
 
-// The colours and what a timeline looks like are shared with pictures.
-var (
-	//go:embed palette.css
-	palette string
-	//go:embed timeline.css
-	timelineStyle string
-	//go:embed report.css
-	pageStyle string
-)
+//go:embed report.css
+var pageStyle string
 
 var pageTemplate = template.Must(template.New("report").Parse(cellLayout + legendLayout + layout))
 
@@ -49,8 +40,9 @@ type page struct {
 	Title string
 
 	CSS        template.CSS
-	Script     template.JS // unfolds cells, and moves between them: see report.js
-	ScriptHash string      // as a Content-Security-Policy names the script
+	Script     template.JS     // draws timelines, unfolds cells, and moves between them: see report.js
+	ScriptHash string          // as a Content-Security-Policy names the script
+	Packs      []template.HTML // the insides of the cells, compressed: base64
 
 	Good      bool
 	Outcome   string
@@ -71,13 +63,19 @@ const maxSurprises = 12
 // fewCells is the greatest number of cells that come first on the page, all open.
 const fewCells = 3
 
+// manyCells is the greatest number of cells of which a page has all orders, however many those have.
+const manyCells = 100
+
 // surprise is one thing that is not as expected.
 type surprise struct{ Link, Text string }
 
-// Write writes the report of run, whose cells are in these rows, to w, with links to Porcupine's pages of its cells,
-// which are paths from the report. It takes the findings of the cells as they are.
-func Write(w io.Writer, run *history.Run, rows []*catalog.Row, pages map[*history.Cell]string) error {
-	return pageTemplate.Execute(printable{w}, newPage(run, rows, pages))
+// Write writes the report of run, whose cells are in these rows, to w. It takes the findings of the cells as they are.
+func Write(w io.Writer, run *history.Run, rows []*catalog.Row) error {
+	p, err := newPage(run, rows)
+	if err != nil {
+		return err
+	}
+	return pageTemplate.Execute(printable{w}, p)
 }
 
 // printable replaces control characters, which markup must not contain.
@@ -96,11 +94,12 @@ func (p printable) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-func newPage(run *history.Run, rows []*catalog.Row, pages map[*history.Cell]string) *page {
-	sum := sha256.Sum256([]byte(script))
+func newPage(run *history.Run, rows []*catalog.Row) (*page, error) {
+	all := drawing.Script() + drawing.Viewer + script
+	sum := sha256.Sum256([]byte(all))
 	p := &page{
-		Title: "stockapi: which locks hold", CSS: template.CSS(palette + timelineStyle + pageStyle),
-		Script: template.JS(script), ScriptHash: "sha256-" + base64.StdEncoding.EncodeToString(sum[:]),
+		Title: "stockapi: which locks hold", CSS: template.CSS(drawing.Style() + pageStyle),
+		Script: template.JS(all), ScriptHash: "sha256-" + base64.StdEncoding.EncodeToString(sum[:]),
 		Facts:    conditions(run, rows),
 		Embedded: run.Backend.Kind == "embedded", Few: len(rows) <= fewCells,
 	}
@@ -108,7 +107,6 @@ func newPage(run *history.Run, rows []*catalog.Row, pages map[*history.Cell]stri
 	var sections []*section
 	for i, r := range rows {
 		s := newSection(run, r, links[i])
-		s.Porcupine = pages[r.Shown().Cell]
 		told := slices.Concat(r.Surprises, r.Unknown)
 		if len(told) > 0 && open < maxSurprises || p.Few {
 			s.Open, open = true, open+1
@@ -122,12 +120,16 @@ func newPage(run *history.Run, rows []*catalog.Row, pages map[*history.Cell]stri
 		p.Surprises, p.Further = p.Surprises[:maxSurprises], n-maxSurprises
 	}
 	p.Groups = groupsOf(sections)
+	var err error
+	if p.Packs, err = pack(sections, len(rows) > manyCells); err != nil {
+		return nil, err
+	}
 	p.Matrix, p.Signs, p.Lesson = newMatrix(p.Groups, rows), signsIn(p.Groups), lessonOf(p.Groups, rows, p.Few)
 	words, good := terminal.Run{
 		Rows: rows, Interrupted: run.Interrupted != "", Selected: run.Selected,
 	}.Headline()
 	p.Good, p.Outcome = good, strings.ToUpper(words[:1])+words[1:]
-	return p
+	return p, nil
 }
 
 // conditions lists how the run was made: backend, machine, load.

@@ -1,26 +1,32 @@
-// A cell's content lies in its noscript element. Without scripts it is simply there. With scripts it is text until the
-// cell is opened, so that a page of hundreds of timelines opens at once.
+// The inside of a cell is compressed until the cell is opened, so that a page of hundreds of timelines opens at once.
 (() => {
   "use strict";
-  const fill = (cell) => cell.querySelectorAll("noscript").forEach((inert) => {
-    inert.outerHTML = inert.textContent;
-    cell.querySelectorAll("figure .scroll").forEach(toMoment);
-  });
+  const packs = new Map();
+  const insideOf = async ({ pack, at }) => {
+    if (!packs.has(pack)) packs.set(pack, inflate(document.getElementById(`pack-${pack}`).textContent));
+    return (await packs.get(pack))[at];
+  };
 
-  // toMoment scrolls a timeline that is wider than the window to what matters in it.
-  const toMoment = (box) => {
-    const moment = [".join.first", ".refused", ".cross", ".overlap", ".over"].map((m) => box.querySelector(m)).find(Boolean);
-    if (moment) box.scrollLeft = moment.getBoundingClientRect().right - box.getBoundingClientRect().right + 40;
+  const filled = new WeakMap(); // the cells that are, or are about to be
+  const fill = (cell) => {
+    if (!filled.has(cell)) filled.set(cell, fillNow(cell));
+    return filled.get(cell);
+  };
+  const fillNow = async (cell) => {
+    const section = cell.querySelector("section"), { html, drawing } = await insideOf(section.dataset);
+    section.innerHTML = html; // of this page, where it was escaped
+    const box = section.querySelector(".viewer");
+    if (box) viewTimeline(box, unpackDrawing(drawing));
   };
 
   // current returns the cell that the address names.
   const current = () => document.getElementById(location.hash.slice(1))?.closest("details.cell");
 
-  const follow = () => {
+  const follow = async () => {
     const cell = current();
     if (!cell) return;
     cell.open = true;
-    fill(cell);
+    await fill(cell);
     // The browser goes to the section, whose heading is above it.
     const section = cell.querySelector("section");
     section.style.scrollMarginTop = `${section.getBoundingClientRect().top - cell.getBoundingClientRect().top}px`;
@@ -77,7 +83,7 @@
     });
   }
 
-  addEventListener("toggle", (e) => { if (e.target.open) fill(e.target); }, true);
+  addEventListener("toggle", (e) => { if (e.target.matches(".cell[open]")) fill(e.target); }, true);
   addEventListener("hashchange", follow);
   addEventListener("keydown", (e) => {
     if (e.altKey || e.ctrlKey || e.metaKey || e.shiftKey) return;
@@ -86,19 +92,23 @@
       if (arrow) { e.preventDefault(); step(link, e.key); }
       return;
     }
-    if (e.target.closest?.(".scroll")) return;
+    if (e.target.closest?.(".viewer")) return;
     const cell = e.target.closest?.("details.cell") ?? current();
     if (!cell) return;
     const way = { ArrowLeft: "prev", ArrowRight: "next" }[e.key];
-    if (way) {
-      fill(cell);
-      cell.querySelector(`a[rel=${way}]`)?.click();
-    }
+    if (way) fill(cell).then(() => cell.querySelector(`a[rel=${way}]`)?.click());
     if (e.key === "Escape") document.querySelector(`.matrix a[href="#${cell.querySelector("section").id}"]`).focus();
   });
 
-  document.querySelectorAll("details[open]").forEach(fill);
+  document.querySelectorAll("details.cell[open]").forEach(fill);
   follow();
+
+  // Beside the matrix, two cells as pictures: one that breaks, one that holds.
+  document.querySelectorAll(".picture").forEach(async (box) => {
+    const { drawing } = await insideOf(box.dataset), whole = unpackDrawing(drawing), { from, to } = whole.first;
+    box.parentElement.hidden = false;
+    box.replaceChildren(drawTimeline(whole, { from, to, width: box.clientWidth }));
+  });
 
   // A new run may have been written here meanwhile. Nothing may be asked for, so the tab reloads itself whenever it is
   // shown again, and the entry of the history keeps what was open and where the reader was.
@@ -112,8 +122,8 @@
     }
   });
   if (history.state) {
-    cells.forEach((cell) => { if (cell.open = history.state.open.includes(id(cell))) fill(cell); });
-    scrollTo(0, history.state.y);
+    const open = cells.filter((cell) => cell.open = history.state.open.includes(id(cell))), { y } = history.state;
+    Promise.all(open.map(fill)).then(() => scrollTo(0, y));
     history.replaceState(null, "");
   }
   document.querySelector(".cells")?.insertAdjacentHTML("beforebegin",

@@ -29,8 +29,8 @@ type section struct {
 	Command     string
 	Numbers     []fact
 	Others      []string
-	Figure      *figure
-	Porcupine   string // Porcupine's page, a path from the report; empty if there is none
+	Has         bool // orders, which can be drawn
+	Pack, At    int  // where its inside is
 	row         *catalog.Row
 }
 
@@ -66,7 +66,7 @@ func newSection(run *history.Run, r *catalog.Row, id string) *section {
 		s.Invalid = clip(f.Because, 600)
 	}
 	s.Coverage, s.Client = strings.Join(terminal.Coverage(c.Coverage), ", "), client(c.Client)
-	s.Story, s.Numbers, s.Figure = story(c), numbers(c), newFigure(c)
+	s.Story, s.Numbers, s.Has = story(c), numbers(c), len(c.Ops) > 0
 	return s
 }
 
