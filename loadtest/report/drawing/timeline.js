@@ -105,12 +105,12 @@ class Timeline {
     parent.append(svgElement("text", className, { x, y, "font-size": this.size, "text-anchor": anchor }, text));
   }
 
-  // write puts a text on a line where there is room: at x, or else ending there, if that is allowed.
-  write(parent, className, line, x, y, text, endToo = true) {
-    const width = this.wide(text), starts = [Math.max(x, this.gutter + 2), ...endToo ? [x - width - 6] : []];
-    if (starts[0] + width > this.right) starts[0] = this.right - width;
-    for (const from of starts) {
-      if (from < this.gutter || !line.isFree(from - 3, from + width + 3)) continue;
+  // write puts a text on a line where there is room: at x, else ending there, else after what stands to the right of x.
+  write(parent, className, line, x, y, text, elsewhere = true) {
+    const width = this.wide(text), begin = Math.min(Math.max(x, this.gutter + 2), this.right - width);
+    const after = line.taken.map(([, to]) => to + 5).filter((to) => to > begin).sort((a, b) => a - b);
+    for (const from of [begin, ...elsewhere ? [x - width - 6, ...after] : []]) {
+      if (from < this.gutter || from + width > this.right + 2 || !line.isFree(from - 3, from + width + 3)) continue;
       this.put(parent, className, from, y, text);
       line.take(from, from + width + 6);
       return true;
