@@ -31,7 +31,8 @@ func command(cmd, key string, at, end history.Instant, reply string) history.Com
 	return history.Command{Node: "n", Cmd: cmd, Key: key, At: at * ms, End: end * ms, Reply: reply}
 }
 
-// sale is an order that held the lock from one millisecond to another and sold a unit. Its process is stopped in between.
+// sale is an order that held the lock from one millisecond to another and sold a unit. Its process was stopped in
+// between.
 func sale(id, instance string, unit int64, from, to history.Instant) history.Op {
 	return history.Op{
 		Order: id, Phase: history.Buy, Instance: instance, Outcome: history.Sold, Sent: from * ms, Done: (to + 5) * ms,

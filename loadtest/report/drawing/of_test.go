@@ -52,23 +52,24 @@ func TestLockIsLost(t *testing.T) {
 	unanswered := slow()
 	unanswered.Ops[1].Done, unanswered.Ops[1].Lease.ReleasedAt = history.Never, history.Never
 	unanswered.Ops[1].Outcome, unanswered.Ops[1].Trace = history.Unknown, unanswered.Ops[1].Trace[:2]
+	removed := drawing.Lost{Since: 3000, At: 3001, Why: "removed by order o1"}
+	over := &drawing.Lost{Since: 1008, At: 1009, Why: "TTL over"}
 	for name, c := range map[string]struct {
 		cell     *history.Cell
 		order    string
 		from, to drawing.Time // -1 is never
 		lost     *drawing.Lost
 	}{
-		"slow, its TTL is over":             {slow(), "1", 10, 2500, &drawing.Lost{Since: 1008, At: 1009, Why: "TTL over"}},
-		"slow, but without an answer":       {unanswered, "1", 10, -1, &drawing.Lost{Since: 1008, At: 1009, Why: "TTL over"}},
-		"slow, with a lease seen by a wire": {inFlight, "1", 9, 2500, &drawing.Lost{Since: 1008, At: 1009, Why: "TTL over"}},
-		"in time":                           {slow(), "2", 1020, 1030, nil},
-		"taken, by an order that then took it": {paused(), "o1", 10, 3000,
-			&drawing.Lost{Since: 9, At: 1999, Why: "lock gone"}},
-		"removed":               {paused(), "o2", 2000, 3500, &drawing.Lost{Since: 3000, At: 3001, Why: "removed by order o1"}},
-		"removed after some µs": {gap(), "2", 537, 545, &drawing.Lost{Since: 540, At: 541, Why: "removed by order 1"}},
-		"stopped":               {fenced(), "1", 10, 530, &drawing.Lost{Since: 509, At: 510, Why: "TTL over"}},
-		"lost with the quorum":  {quorum(), "1", 10, 400, &drawing.Lost{Since: 8, At: 375, Why: "lock gone"}},
-		"not at work":           {zookeeper(), "1", -1, -1, nil},
+		"slow":                   {slow(), "1", 10, 2500, over},
+		"slow, and not answered": {unanswered, "1", 10, -1, over},
+		"slow, and in flight":    {inFlight, "1", 9, 2500, over},
+		"in time":                {slow(), "2", 1020, 1030, nil},
+		"taken by another":       {paused(), "o1", 10, 3000, &drawing.Lost{Since: 9, At: 1999, Why: "lock gone"}},
+		"removed by another":     {paused(), "o2", 2000, 3500, &removed},
+		"removed after some ms":  {gap(), "2", 537, 545, &drawing.Lost{Since: 540, At: 541, Why: "removed by order 1"}},
+		"stopped":                {fenced(), "1", 10, 530, &drawing.Lost{Since: 509, At: 510, Why: "TTL over"}},
+		"lost with the quorum":   {quorum(), "1", 10, 400, &drawing.Lost{Since: 8, At: 375, Why: "lock gone"}},
+		"not at work":            {zookeeper(), "1", -1, -1, nil},
 	} {
 		_, o := orderOf(t, drawingOf(c.cell), c.order)
 		assert.Equal(t, c.from, known(o.From), name)
@@ -228,7 +229,8 @@ func TestCommands(t *testing.T) {
 	c := slow()
 	first := c.Ops[1].Trace
 	first[0].Wire = &history.Carried{Came: 8*ms + 1500, Heard: 9 * ms, Text: "SET lock token NX PX 1000"}
-	c.Ops[1].Trace = append(first, command("eval:renew", "lock", 500, 501, "1"), command("eval:renew", "lock", 1500, 1501, "0"))
+	c.Ops[1].Trace = append(first,
+		command("eval:renew", "lock", 500, 501, "1"), command("eval:renew", "lock", 1500, 1501, "0"))
 	c.Strays = []history.Command{command("del", "lock", 1500, 1501, "1")}
 	d := drawingOf(c)
 	got := commandsOf(t, d, "1", "acquire")[0]
@@ -292,13 +294,15 @@ func TestFaults(t *testing.T) {
 		order string
 		want  []string
 	}{
-		"in the trace":         {slow(), "2", []string{"b 1022-1026: held after get/stock"}},
-		"noted":                {slow(), "1", []string{"a 12-2496: working 2.500 s under a lease of 1.000 s"}},
-		"noted, one of two":    {twice, "1", []string{"a 12-2496: working 2.500 s under a lease of 1.000 s", "a 2497-2499: held before del/lock"}},
-		"a stop":               {fenced(), "1", []string{"a 11-528 stop: stopped for 0.517 s before eval:write under a lease of 0.500 s"}},
-		"a death":              {zookeeper(), "1", []string{"a 20-30 kill: killed before set/stock"}},
-		"a stop and a death":   {noted, "o1", []string{"a 11-12 stop: stopped", "a 12-13 kill: killed"}},
-		"in the trace, paused": {paused(), "o2", []string{"b 2002-3496 stop: stopped before set/stock"}},
+		"in the trace": {slow(), "2", []string{"b 1022-1026: held after get/stock"}},
+		"noted":        {slow(), "1", []string{"a 12-2496: working 2.500 s under a lease of 1.000 s"}},
+		"noted, one of two": {twice, "1", []string{
+			"a 12-2496: working 2.500 s under a lease of 1.000 s", "a 2497-2499: held before del/lock"}},
+		"a stop, noted": {fenced(), "1", []string{
+			"a 11-528 stop: stopped for 0.517 s before eval:write under a lease of 0.500 s"}},
+		"a stop":             {paused(), "o2", []string{"b 2002-3496 stop: stopped before set/stock"}},
+		"a death":            {zookeeper(), "1", []string{"a 20-30 kill: killed before set/stock"}},
+		"a stop and a death": {noted, "o1", []string{"a 11-12 stop: stopped", "a 12-13 kill: killed"}},
 	} {
 		d := drawingOf(c.cell)
 		order, _ := orderOf(t, d, c.order)
@@ -356,7 +360,8 @@ func TestViolations(t *testing.T) {
 	} {
 		var found []string
 		for _, v := range drawingOf(c.cell).Violations {
-			found = append(found, fmt.Sprintf("%s %s %s: %s %v %v %d", v.Verdict, v.Letter, v.Sign, v.What, v.Orders, v.At, v.Unit))
+			found = append(found,
+				fmt.Sprintf("%s %s %s: %s %v %v %d", v.Verdict, v.Letter, v.Sign, v.What, v.Orders, v.At, v.Unit))
 			assert.NotEmpty(t, v.Text)
 		}
 		assert.Equal(t, c.want, found, name)
@@ -402,7 +407,8 @@ func TestFirstFrameOfACrowd(t *testing.T) {
 func TestFirstFrameWithoutALock(t *testing.T) {
 	d := drawing.Of(unlocked())
 	assert.Contains(t, d.Notes, "5 of the 30 orders that bought unit 100, of 30 orders in the cell.")
-	assert.Equal(t, []int{5, 6, 7, 8, 9}, slices.Sorted(slices.Values(d.First.Orders)), "the violation's, and those beside them")
+	assert.Equal(t, []int{5, 6, 7, 8, 9}, slices.Sorted(slices.Values(d.First.Orders)),
+		"the violation's, and those beside them")
 	for _, order := range d.First.Orders {
 		assert.Equal(t, "reads 100", commandsOf(t, d, d.Orders[order].ID, "read")[0].Says)
 	}

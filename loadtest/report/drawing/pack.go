@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// A run of all cells has some hundred drawings, most of which nobody opens. They are packed: a list of orders or commands
-// becomes a column for each field, without those that are empty, since alike things compress best beside each other.
+// A run of all cells has some hundred drawings, most of which nobody opens. They are packed: a list of orders or
+// commands becomes a column for each field, without those that are empty, since alike things compress best beside each
+// other.
 // Times become whole microseconds, each as its difference to the one before it in its row, and the first to the first of
 // the row before. unpackDrawings of viewer.js undoes it.
 
@@ -95,8 +96,8 @@ func (c *columns) put(f reflect.StructField, row int, value any) {
 	c.By[name][row] = value
 }
 
-// Lean makes a drawing of many orders small: those that it does not show first lose their commands, and have their times
-// to a tenth of a millisecond. The drawing says so.
+// Lean makes a drawing of many orders small: those that it does not show first lose their commands, and have their
+// times to a tenth of a millisecond. The drawing says so.
 func (d *Drawing) Lean() {
 	if len(d.Orders) <= maxOrders {
 		return

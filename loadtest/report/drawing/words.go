@@ -69,8 +69,8 @@ func does(c *history.Cell, op *history.Op) string {
 	return cmp.Or(does, clip(string(op.Outcome), 12)) + by
 }
 
-// faultsOf returns the faults of an order: from its own trace if it was answered, in the client's words if it noted them,
-// else from the notes of the client.
+// faultsOf returns the faults of an order: from its own trace if it was answered, in the client's words if it noted
+// them, else from the notes of the client.
 func faultsOf(c *history.Cell, op *history.Op) []history.Fault {
 	var traced, noted []history.Fault
 	for i := range op.Trace {
