@@ -210,7 +210,7 @@ func crowd(rung string) *history.Cell {
 	return c
 }
 
-// unlocked is a cell of 30 orders without a lock, all of which buy unit 100. The audit names orders 7 and 8.
+// unlocked is a cell of 30 orders without a lock, all of which buy unit 100. The audit names orders 7 and 20.
 func unlocked() *history.Cell {
 	c := cellOf("one-instance", "v0")
 	for i := range 30 {
@@ -219,7 +219,7 @@ func unlocked() *history.Cell {
 		c.Ops = append(c.Ops, op)
 	}
 	c.Findings = []history.Finding{{Verdict: history.Stock, Result: history.Broken, Evidence: []history.Evidence{
-		{Text: "unit 100", Unit: 100, Orders: []string{"o7", "o8"}, At: []history.Instant{107 * ms, 108 * ms}},
+		{Text: "unit 100", Unit: 100, Orders: []string{"o7", "o20"}, At: []history.Instant{107 * ms, 120 * ms}},
 	}}}
 	return c
 }

@@ -112,6 +112,9 @@ func TestBarBeginsWithTheLease(t *testing.T) {
 
 // Lanes of locks have who held each, until when, and how that ended.
 func TestTenures(t *testing.T) {
+	waited, heard := crashed(), crashed()
+	waited.Ops[1].Sent = 4 * ms
+	heard.Ops[1].Trace = []history.Command{command("setnx", "lock", 11, 12, "1")}
 	for name, c := range map[string]struct {
 		cell *history.Cell
 		want []string
@@ -131,6 +134,10 @@ func TestTenures(t *testing.T) {
 		"a death without a TTL": {crashed(), []string{
 			"opening 2-5-6 released", "o1 10-10-never maybe: perhaps the key of order o1, which died",
 			"? 20-20-900 maybe: order probe was told that another holds the lock"}},
+		"a death of one that waited": {waited, []string{
+			"opening 2-5-6 released", "o1 5-5-never maybe: perhaps the key of order o1, which died",
+			"? 20-20-900 maybe: order probe was told that another holds the lock"}},
+		"a death of one that was seen to take it": {heard, []string{"opening 2-5-6 released", "o1 12-never-never "}},
 	} {
 		d := drawingOf(c.cell)
 		var tenures []string
@@ -154,7 +161,7 @@ func words(d *drawing.Drawing, h drawing.Tenure) string {
 	if h.Why != h.How {
 		how += ": " + h.Why
 	}
-	return strings.Replace(fmt.Sprintf("%s %v-%v-%v %s", order, h.From, h.Since, h.At, how), "NaN", "never", 1)
+	return strings.Replace(fmt.Sprintf("%s %v-%v-%v %s", order, h.From, h.Since, h.At, how), "NaN", "never", 2)
 }
 
 func TestLanes(t *testing.T) {
@@ -220,6 +227,12 @@ func TestWrites(t *testing.T) {
 		}
 	}
 	c := fenced()
+	c.Ops = append(c.Ops, sale("lt-beef-3-v15-3", "b", 97, 540, 560))
+	c.Ops[3].Lease.Fence = 35
+	assert.Equal(t, "refused: token 1 < 2", commandsOf(t, drawingOf(c), "1", "refused")[0].Says, "the third came later")
+	c.Ops[1].Trace[3].End = history.Never
+	assert.Len(t, commandsOf(t, drawingOf(c), "1", "other"), 1, "nobody knows what became of it")
+	c = fenced()
 	c.Ops[2].Lease.Fence = 0
 	assert.Equal(t, "refused: token too old", commandsOf(t, drawingOf(c), "1", "refused")[0].Says)
 }
@@ -228,6 +241,8 @@ func TestWrites(t *testing.T) {
 func TestCommands(t *testing.T) {
 	c := slow()
 	first := c.Ops[1].Trace
+	first[0].Source, first[0].Effect = history.Looked, history.EffectAcquired
+	first[1].Effect = history.EffectAcquired
 	first[0].Wire = &history.Carried{Came: 8*ms + 1500, Heard: 9 * ms, Text: "SET lock token NX PX 1000"}
 	c.Ops[1].Trace = append(first,
 		command("eval:renew", "lock", 500, 501, "1"), command("eval:renew", "lock", 1500, 1501, "0"))
@@ -237,6 +252,8 @@ func TestCommands(t *testing.T) {
 	assert.Equal(t, "SET lock token NX PX 1000", got.Text)
 	assert.Equal(t, []drawing.Time{8.002, 8, 9, 9}, []drawing.Time{got.Came, got.At, got.End, got.Heard})
 	assert.Equal(t, []int{0, 2}, []int{got.Lane, got.Lock})
+	assert.Equal(t, "acquires done", got.Effect)
+	assert.Empty(t, commandsOf(t, d, "1", "read")[0].Effect, "nobody looked what it did")
 	got = commandsOf(t, d, "2", "acquire")[0]
 	assert.Equal(t, "set lock", got.Text)
 	assert.Equal(t, []drawing.Time{-1, -1}, []drawing.Time{known(got.Came), known(got.Heard)})
@@ -407,8 +424,8 @@ func TestFirstFrameOfACrowd(t *testing.T) {
 func TestFirstFrameWithoutALock(t *testing.T) {
 	d := drawing.Of(unlocked())
 	assert.Contains(t, d.Notes, "5 of the 30 orders that bought unit 100, of 30 orders in the cell.")
-	assert.Equal(t, []int{5, 6, 7, 8, 9}, slices.Sorted(slices.Values(d.First.Orders)),
-		"the violation's, and those beside them")
+	assert.Equal(t, []int{5, 6, 7, 8, 20}, slices.Sorted(slices.Values(d.First.Orders)),
+		"the violation's, and those beside the first of them")
 	for _, order := range d.First.Orders {
 		assert.Equal(t, "reads 100", commandsOf(t, d, d.Orders[order].ID, "read")[0].Says)
 	}
@@ -446,6 +463,18 @@ func TestQueueOutOfTurn(t *testing.T) {
 	assert.Equal(t, []string{"unfair", "orders got the lock out of turn"},
 		[]string{d.Violations[first].Sign, d.Violations[first].What})
 	assert.Subset(t, d.First.Orders, d.Violations[first].Orders)
+}
+
+// Of a long queue the first frame is around the violation. One that was there alone did not queue.
+func TestQueueFirstFrame(t *testing.T) {
+	c := line("v4", map[int]int{14: 30, 30: 14})
+	alone := sale("lt-beef-3-v4-opening", "b", 99, 3, 5)
+	alone.Done, alone.Trace = 8*ms, nil
+	c.Ops = append([]history.Op{alone}, c.Ops...)
+	d := drawingOf(c)
+	assert.Len(t, d.First.Orders, 24)
+	assert.Equal(t, 3, d.First.Orders[0], "twelve before order 14")
+	assert.Equal(t, []string{"", "turn 1"}, []string{d.Orders[0].Turn, d.Orders[1].Turn})
 }
 
 // A herd is seen: each time at which an order was woken in vain is a mark on its wait.

@@ -13,9 +13,8 @@ import (
 
 // A run of all cells has some hundred drawings, most of which nobody opens. They are packed: a list of orders or
 // commands becomes a column for each field, without those that are empty, since alike things compress best beside each
-// other.
-// Times become whole microseconds, each as its difference to the one before it in its row, and the first to the first of
-// the row before. unpackDrawings of viewer.js undoes it.
+// other. Times become whole microseconds, each as its difference to the one before it in its row, and the first to the
+// first of the row before. unpackDrawings of viewer.js undoes it.
 
 // Pack returns drawings in one compressed text. NaN, and what only a forged history holds, is null.
 func Pack(drawings []*Drawing) (string, error) {
