@@ -75,12 +75,12 @@ func (m *maker) command(order int, cmd *history.Command) {
 		}
 	}
 	if order >= 0 {
-		drawn.Lane = m.lane(m.cell.Ops[order].Instance)
+		drawn.Lane = m.Orders[order].Lane
 	}
 	switch kind {
 	case read:
 		if _, err := strconv.ParseInt(cmd.Reply, 10, 64); err == nil && cmd.End.Known() {
-			drawn.Says = "reads " + cmd.Reply
+			drawn.Says = "reads " + clip(cmd.Reply, 20)
 		}
 	case refusedWrite:
 		drawn.Says = m.whyRefused(order, cmd)

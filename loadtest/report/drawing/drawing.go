@@ -11,8 +11,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A Drawing is the timeline of a cell, as timeline.js draws it. Orders, lanes and commands are named by their indices; -1
-// is none.
+// A Drawing is the timeline of a cell, as timeline.js draws it. Orders, lanes and commands are named by their indices;
+// -1 is none.
 type Drawing struct {
 	// Lanes are those of the instances first, then those of what is around them, then those of the locks.
 	Lanes      []Lane      `json:"lanes"`
@@ -113,8 +113,8 @@ type Tenure struct {
 	Beside bool `json:"beside,omitempty"`
 }
 
-// A Command is a mark on its order's bar. Kind is read, write, refused (a write that the stock refused), unsure (a write
-// whose reply was lost), acquire, renew, release, woken or other.
+// A Command is a mark on its order's bar. Kind is read, write, refused (a write that the stock refused), unsure (a
+// write whose reply was lost), acquire, renew, release, woken or other.
 type Command struct {
 	Order int    `json:"order"`
 	Lane  int    `json:"lane"` // of the instance that sent it
@@ -160,7 +160,8 @@ type Violation struct {
 	Unit    int64  `json:"unit,omitempty"`
 }
 
-// A Frame is a part of a drawing: a time, and the orders that matter in it. All others are drawn small if there are many.
+// A Frame is a part of a drawing: a time, and the orders that matter in it. All others are drawn small if there are
+// many.
 type Frame struct {
 	From   Time  `json:"from"`
 	To     Time  `json:"to"`

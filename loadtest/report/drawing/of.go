@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
@@ -13,7 +15,8 @@ import (
 
 // Of returns the drawing of a cell, with its findings as they are. A cell may have no orders.
 func Of(c *history.Cell) *Drawing {
-	m := &maker{Drawing: &Drawing{}, cell: c, locks: history.TimelineOf(c), terms: catalog.TermsOf(c), numbers: map[string]int{}}
+	m := &maker{Drawing: &Drawing{}, cell: c, locks: history.TimelineOf(c), terms: catalog.TermsOf(c),
+		numbers: map[string]int{}, laneOf: map[string]int{}, lockAt: map[[2]string]int{}}
 	m.locks.Explain(m.terms)
 	for i := range c.Ops {
 		m.numbers[c.Ops[i].Order] = i
@@ -46,6 +49,7 @@ type maker struct {
 	terms   history.Terms
 	window  window
 	numbers map[string]int // of the orders
+	laneOf  map[string]int // of an instance
 	lockAt  map[[2]string]int
 }
 
@@ -55,8 +59,9 @@ const colours = 4
 // instances adds a lane per instance, in the cell's order. One that only orders name comes last.
 func (m *maker) instances() {
 	add := func(name string) {
-		if m.lane(name) < 0 {
-			m.Lanes = append(m.Lanes, Lane{Kind: "instance", Name: clip(name, 40), Title: name, Colour: len(m.Lanes) % colours})
+		if _, has := m.laneOf[name]; !has {
+			m.laneOf[name] = len(m.Lanes)
+			m.Lanes = append(m.Lanes, Lane{Kind: "instance", Name: clip(name, 40), Colour: len(m.Lanes) % colours})
 		}
 	}
 	for _, in := range m.cell.Instances {
@@ -67,26 +72,22 @@ func (m *maker) instances() {
 	}
 }
 
-// lane returns the number of an instance's lane, -1 if it has none.
-func (m *maker) lane(instance string) int {
-	return slices.IndexFunc(m.Lanes, func(l Lane) bool { return l.Kind == "instance" && l.Title == instance })
-}
-
 // around adds a lane for the faults of the network, and one for those of each kind of servers.
 func (m *maker) around() {
 	for _, lane := range []struct{ on, name string }{
 		{"network", "network"}, {"locks", "lock servers"}, {"stock", "stock's server"},
 	} {
+		first := len(m.Faults)
 		for _, f := range m.cell.Faults {
 			if f.On != lane.on || !f.At.Known() {
 				continue
 			}
-			if last := len(m.Lanes) - 1; last < 0 || m.Lanes[last].Title != lane.on {
-				m.Lanes = append(m.Lanes, Lane{Kind: "around", Name: lane.name, Title: lane.on})
-			}
 			text := f.Instance + ", " + f.Text
-			m.Faults = append(m.Faults, Fault{Lane: len(m.Lanes) - 1, Order: -1, From: timeOf(f.At), To: timeOf(f.End),
+			m.Faults = append(m.Faults, Fault{Lane: len(m.Lanes), Order: -1, From: timeOf(f.At), To: timeOf(f.End),
 				Text: clip(text, 300)})
+		}
+		if len(m.Faults) > first {
+			m.Lanes = append(m.Lanes, Lane{Kind: "around", Name: lane.name})
 		}
 	}
 }
@@ -96,7 +97,6 @@ const maxLocks = 5
 
 // keys adds a lane per lock.
 func (m *maker) keys() {
-	m.lockAt = map[[2]string]int{}
 	for i, l := range m.locks.Locks {
 		if i == maxLocks {
 			m.Notes = append(m.Notes, fmt.Sprintf("%d more locks are not drawn.", len(m.locks.Locks)-i))
@@ -115,10 +115,13 @@ func (m *maker) keys() {
 	}
 }
 
-// lockOf returns the lane of the lock that a command is about, -1 if it is about none that is drawn.
+// lockOf returns the lane of the lock that a command is about, or of the queue for it in which it has a place; -1 if it
+// is about none that is drawn.
 func (m *maker) lockOf(cmd *history.Command) int {
-	if at, is := m.lockAt[[2]string{cmd.Node, cmd.Key}]; is {
-		return at
+	for _, key := range []string{cmd.Key, path.Dir(cmd.Key)} {
+		if at, is := m.lockAt[[2]string{cmd.Node, key}]; is {
+			return at
+		}
 	}
 	return -1
 }
@@ -130,7 +133,7 @@ func (m *maker) order(i int) {
 		lease = m.locks.LeaseOf(i) // of one that is in flight
 	}
 	o := Order{
-		ID: clip(m.cell.Short(op.Order), 80), Lane: m.lane(op.Instance),
+		ID: clip(m.cell.Short(op.Order), 80), Lane: m.laneOf[op.Instance],
 		Sent: timeOf(op.Sent), Done: timeOf(op.Done), From: never, To: never, Released: never, Lease: lease != nil,
 		Outcome: clip(string(op.Outcome), 20), Units: op.Units[:min(len(op.Units), maxUnits)], Does: does(m.cell, op),
 	}
@@ -166,7 +169,7 @@ func (m *maker) lost(order int, op *history.Op, lease *history.Lease) *Lost {
 		return nil
 	}
 	end := m.locks.LossOf(order, lease.AcquiredAt, m.terms)
-	hi := active(op).hi
+	hi := activeUnder(op, lease).hi
 	if !op.Done.Known() && !lease.ReleasedAt.Known() {
 		hi = math.Inf(1)
 	}
@@ -245,7 +248,7 @@ func (m *maker) ofTheDead(l *history.Lock, lane int) {
 			s := span{from, to}
 			start, end := s.times()
 			m.Tenures = append(m.Tenures, Tenure{Lane: lane, Order: i, From: start, Since: start, At: end, Maybe: true,
-				Why: "perhaps the key of " + m.cell.OrderName(op.Order) + ", which died"})
+				Why: "perhaps the key of " + nameOf(m.cell, op) + ", which died"})
 		}
 	}
 }
@@ -262,23 +265,16 @@ func (m *maker) unheard(l *history.Lock, lane int) {
 		}
 		from, to := u.times()
 		m.Tenures = append(m.Tenures, Tenure{Lane: lane, Order: -1, From: from, Since: from, At: to, Maybe: true,
-			Why: m.cell.OrderName(op.Order) + " was told that another holds the lock"})
+			Why: nameOf(m.cell, op) + " was told that another holds the lock"})
 	}
 }
 
-// faults adds those of orders and of the processes that served them: from the trace of an order that was answered, else
-// as the client noted them.
+// faults adds those of orders and of the processes that served them.
 func (m *maker) faults() {
 	for i := range m.cell.Ops {
 		for _, f := range faultsOf(m.cell, &m.cell.Ops[i]) {
-			text := describePoint(f.Text)
-			for _, noted := range m.cell.Faults {
-				if noted.Order == f.Order && noted.On == "" {
-					text = noted.Text
-				}
-			}
-			m.Faults = append(m.Faults, Fault{Lane: m.Orders[i].Lane, Order: i, Kind: string(f.Kind), From: timeOf(f.At),
-				To: timeOf(f.End), Text: clip(text, 90), Short: clip(text, 40)})
+			m.Faults = append(m.Faults, Fault{Lane: m.Orders[i].Lane, Order: i, Kind: clip(string(f.Kind), 20),
+				From: timeOf(f.At), To: timeOf(f.End), Text: clip(f.Text, 90), Short: clip(f.Text, 40)})
 		}
 	}
 }
@@ -301,7 +297,7 @@ func (m *maker) violations() {
 		if f.Result != history.Broken {
 			continue
 		}
-		v := Violation{Verdict: string(f.Verdict), Letter: Letters[f.Verdict], Sign: signs[history.SeverityOf(
+		v := Violation{Verdict: clip(string(f.Verdict), 40), Letter: Letters[f.Verdict], Sign: signs[history.SeverityOf(
 			[]history.Finding{f})], What: WhatHappened(f), Text: clip(f.Because, 600)}
 		e := evidenceOf(f)
 		for _, id := range e.Orders {
@@ -324,7 +320,7 @@ func (m *maker) violations() {
 func (m *maker) refused() string {
 	for _, cmd := range m.Commands {
 		if cmd.Kind == refusedWrite && cmd.Order >= 0 && m.window.has(m.cell.Ops[cmd.Order].Order) {
-			return m.cell.OrderName(m.cell.Ops[cmd.Order].Order)
+			return nameOf(m.cell, &m.cell.Ops[cmd.Order])
 		}
 	}
 	return ""
@@ -338,7 +334,7 @@ func clip(s string, runes int) string {
 		r = append(r[:runes-1:runes-1], '…')
 	}
 	for i, one := range r {
-		if one < ' ' && one != '\n' && one != '\t' || one == 0x7f {
+		if unicode.IsControl(one) && one != '\n' && one != '\t' {
 			r[i] = '\uFFFD'
 		}
 	}

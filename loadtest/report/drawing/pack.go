@@ -116,7 +116,8 @@ func (d *Drawing) Lean() {
 	}
 	slices.Sort(keep)
 	keep = slices.Compact(keep)
-	at := func(order int) int { return slices.Index(keep, order) }
+	at := func(order int) int { return slices.Index(keep, order) } // -1 stays -1
+	leaves := func(order int) bool { return order >= 0 && at(order) < 0 }
 	orders := make([]Order, len(keep))
 	for i, order := range keep {
 		orders[i] = d.Orders[order]
@@ -126,15 +127,15 @@ func (d *Drawing) Lean() {
 		renumber(d.Violations[i].Orders, at)
 	}
 	renumber(d.First.Orders, at)
-	d.Tenures = slices.DeleteFunc(d.Tenures, func(h Tenure) bool { return at(h.Order) < 0 })
+	d.Tenures = slices.DeleteFunc(d.Tenures, func(h Tenure) bool { return leaves(h.Order) })
 	for i := range d.Tenures {
 		d.Tenures[i].Order = at(d.Tenures[i].Order)
 	}
-	d.Commands = slices.DeleteFunc(d.Commands, func(c Command) bool { return at(c.Order) < 0 })
+	d.Commands = slices.DeleteFunc(d.Commands, func(c Command) bool { return leaves(c.Order) })
 	for i := range d.Commands {
 		d.Commands[i].Order = at(d.Commands[i].Order)
 	}
-	d.Faults = slices.DeleteFunc(d.Faults, func(f Fault) bool { return f.Order >= 0 && at(f.Order) < 0 })
+	d.Faults = slices.DeleteFunc(d.Faults, func(f Fault) bool { return leaves(f.Order) })
 	for i := range d.Faults {
 		d.Faults[i].Order = at(d.Faults[i].Order)
 	}

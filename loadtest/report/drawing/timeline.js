@@ -105,11 +105,12 @@ class Timeline {
     parent.append(svgElement("text", className, { x, y, "font-size": this.size, "text-anchor": anchor }, text));
   }
 
-  // write puts a text on a line where there is room: at x, else ending there, else after what stands to the right of x.
+  // write puts a text on a line where there is room: at x, else ending there, else beside what stands there.
   write(parent, className, line, x, y, text, elsewhere = true) {
     const width = this.wide(text), begin = Math.min(Math.max(x, this.gutter + 2), this.right - width);
-    const after = line.taken.map(([, to]) => to + 5).filter((to) => to > begin).sort((a, b) => a - b);
-    for (const from of [begin, ...elsewhere ? [x - width - 6, ...after] : []]) {
+    const beside = line.taken.flatMap(([a, b]) => [b + 5, a - width - 5]);
+    beside.sort((a, b) => Math.abs(a - begin) - Math.abs(b - begin));
+    for (const from of [begin, ...elsewhere ? [x - width - 6, ...beside] : []]) {
       if (from < this.gutter || from + width > this.right + 2 || !line.isFree(from - 3, from + width + 3)) continue;
       this.put(parent, className, from, y, text);
       line.take(from, from + width + 6);
@@ -369,14 +370,15 @@ class Timeline {
       this.write(group, "label", above, from, y, this.label(order));
       if (lost && this.inSight(this.x(lost.at))) this.write(group, "overlabel", above, this.x(lost.at) + 4, y, lost.why);
     }
-    const fault = this.drawing.faults.find((one) => one.order === number);
-    for (const { x, r, text, kind } of says) {
-      const refused = kind === "refused" ? "refusal" : "inside";
-      if (kind === "read" && x + r + this.wide(text) < to && this.write(group, refused, on, x + r + 3, inside, text, false)) continue;
-      if (line && !this.drawing.queue) this.write(group, refused, above, x - 3, y, text);
+    for (const { x, text, kind } of line && !this.drawing.queue ? says : []) {
+      if (kind !== "read") this.write(group, "refusal", above, x - this.wide(text), y, text);
     }
+    for (const { x, r, text, kind } of says) {
+      if (kind === "read" && x + r + this.wide(text) < to) this.write(group, "inside", on, x + r + 3, inside, text, false);
+    }
+    const fault = this.drawing.faults.find((one) => one.order === number);
     if (fault && line) {
-      const x = Math.max(this.x(fault.from ?? this.from), this.gutter);
+      const x = this.x(fault.from ?? this.from);
       this.write(group, "faulttext", above, x, y, fault.text) || this.write(group, "faulttext", above, x, y, fault.short ?? fault.text);
     }
     if (order.from === null || !order.lease || this.bar < this.size) return;

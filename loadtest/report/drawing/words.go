@@ -35,8 +35,11 @@ func named(c *history.Cell, op *history.Op) string {
 	case strings.HasPrefix(short, "probe-"):
 		return "fresh request"
 	}
-	return clip(c.OrderName(op.Order), 30)
+	return nameOf(c, op)
 }
+
+// nameOf is "Anna" or "order 12", whatever the order is there for.
+func nameOf(c *history.Cell, op *history.Op) string { return clip(c.OrderName(op.Order), 30) }
 
 // does says what became of an order, after its name: such as "sells unit #", where # is its first unit.
 func does(c *history.Cell, op *history.Op) string {
@@ -66,12 +69,13 @@ func does(c *history.Cell, op *history.Op) string {
 	return cmp.Or(does, clip(string(op.Outcome), 12)) + by
 }
 
-// faultsOf returns the faults of an order: from its own trace if it was answered, else from the notes of the client.
+// faultsOf returns the faults of an order: from its own trace if it was answered, in the client's words if it noted
+// them, else from the notes of the client.
 func faultsOf(c *history.Cell, op *history.Op) []history.Fault {
 	var traced, noted []history.Fault
 	for i := range op.Trace {
 		if cmd := &op.Trace[i]; cmd.Fault() {
-			traced = append(traced, history.Fault{Order: op.Order, Instance: op.Instance, Text: cmd.Key,
+			traced = append(traced, history.Fault{Order: op.Order, Instance: op.Instance, Text: describePoint(cmd.Key),
 				Kind: history.FaultKindOf(cmd.Key), At: cmd.At, End: cmd.End})
 		}
 	}
@@ -81,10 +85,13 @@ func faultsOf(c *history.Cell, op *history.Op) []history.Fault {
 		}
 	}
 	kills := func(f history.Fault) bool { return f.Kind == history.FaultKill }
-	if len(traced) > 0 && !slices.ContainsFunc(noted, kills) {
-		return traced
+	if len(traced) == 0 || slices.ContainsFunc(noted, kills) {
+		return noted
 	}
-	return noted
+	for i := range min(len(traced), len(noted)) {
+		traced[i].Text = noted[i].Text
+	}
+	return traced
 }
 
 // describePoint puts a point of a fault, such as "hold@before:set/stock", into words.

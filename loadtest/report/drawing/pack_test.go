@@ -1,0 +1,149 @@
+package drawing_test
+
+import (
+	"compress/flate"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/drawing"
+)
+
+// unpack undoes drawing.Compress: each drawing as JSON has it in rows, without what is empty.
+func unpack(t require.TestingT, packed string) (drawings []map[string]any) {
+	file := flate.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(packed)))
+	require.NoError(t, json.NewDecoder(file).Decode(&drawings))
+	for _, d := range drawings {
+		for name, value := range d {
+			if columns, is := value.(map[string]any); is && columns["by"] != nil {
+				d[name] = rowsOf(columns)
+			}
+		}
+	}
+	return drawings
+}
+
+// rowsOf are the rows of columns. A time is the difference, in µs, to the one before it in its row; the first time is
+// that to the first one of the row above.
+func rowsOf(columns map[string]any) (rows []any) {
+	by, above := columns["by"].(map[string]any), 0.0
+	times, _ := columns["times"].([]any)
+	for r := range int(columns["rows"].(float64)) {
+		row, last, first := map[string]any{}, above, true
+		for name, column := range by {
+			if value := column.([]any)[r]; !isEmpty(value) && !slices.Contains(times, any(name)) {
+				row[name] = value
+			}
+		}
+		for _, name := range times {
+			if us, is := by[name.(string)].([]any)[r].(float64); is {
+				last += us
+				row[name.(string)] = last / 1e3
+				if first {
+					above, first = last, false
+				}
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// rowTimes are the times in the rows of a drawing: 0 is one of them.
+var rowTimes = []string{"sent", "done", "from", "to", "released", "since", "at", "came", "end", "heard"}
+
+// isEmpty reports whether a value in a row may be left out.
+func isEmpty(v any) bool { return v == nil || v == "" || v == 0.0 || v == false }
+
+// inRows is a drawing without its own way to be written.
+type inRows drawing.Drawing
+
+// plain is a drawing as JSON has it in rows, without what is empty.
+func plain(t *testing.T, d *drawing.Drawing) (out map[string]any) {
+	t.Helper()
+	file, err := json.Marshal((*inRows)(d))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(file, &out))
+	for name, value := range out {
+		rows, is := value.([]any)
+		if !is || name == "notes" {
+			continue
+		}
+		if len(rows) == 0 {
+			delete(out, name)
+		}
+		for _, row := range rows {
+			for field, v := range row.(map[string]any) {
+				if isEmpty(v) && !slices.Contains(rowTimes, field) || v == nil {
+					delete(row.(map[string]any), field)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func TestPackKeepsAll(t *testing.T) {
+	var drawings []*drawing.Drawing
+	cells := []*history.Cell{slow(), paused(), fenced(), gap(), zookeeper(), crashed(), quorum(), herd(), crowd("v4")}
+	run, err := history.Open(recorded())
+	require.NoError(t, err)
+	for _, c := range append(cells, run.Cells...) {
+		drawings = append(drawings, drawingOf(c))
+	}
+	packed, err := drawing.Compress(drawings)
+	require.NoError(t, err)
+	got := unpack(t, packed)
+	require.Len(t, got, len(drawings))
+	for i, d := range drawings {
+		assert.Equal(t, plain(t, d), got[i])
+	}
+}
+
+// A list that is empty is not packed, and a drawing without orders is.
+func TestPackOfNothing(t *testing.T) {
+	packed, err := drawing.Compress([]*drawing.Drawing{{}, drawingOf(cellOf("pause", "v4"))})
+	require.NoError(t, err)
+	got := unpack(t, packed)
+	assert.NotContains(t, got[0], "orders")
+	assert.Len(t, got[1]["lanes"], 2)
+}
+
+// Of a crowd, a lean drawing has the orders that it shows first, as they were.
+func TestLean(t *testing.T) {
+	c := crowd("v4")
+	c.Strays = []history.Command{command("del", "lock", 1, 2, "0")}
+	whole, lean := drawingOf(c), drawingOf(c)
+	lean.Lean()
+	require.Len(t, lean.Orders, 20)
+	of := func(d *drawing.Drawing, order int) (commands []string) {
+		for _, cmd := range d.Commands {
+			if cmd.Order == order {
+				commands = append(commands, fmt.Sprint(cmd.Kind, cmd.At, cmd.Text))
+			}
+		}
+		return commands
+	}
+	kept := slices.Sorted(slices.Values(whole.First.Orders))
+	for i, o := range lean.Orders {
+		assert.Equal(t, whole.Orders[kept[i]], o)
+		assert.Len(t, of(lean, i), 4)
+		assert.Equal(t, of(whole, kept[i]), of(lean, i))
+		assert.Equal(t, whole.Tenures[kept[i]].From, lean.Tenures[i].From)
+		assert.Equal(t, i, lean.Tenures[i].Order)
+	}
+	assert.Len(t, lean.First.Orders, 20)
+	assert.Equal(t, "This page of many cells has 20 of its 200 orders: a run of it alone has all.",
+		lean.Notes[len(lean.Notes)-1])
+
+	small := drawingOf(slow())
+	small.Lean()
+	assert.Equal(t, plain(t, drawingOf(slow())), plain(t, small), "a small one stays as it is")
+}
