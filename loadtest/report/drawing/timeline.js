@@ -22,7 +22,7 @@ function drawTimeline(drawing, view) {
 const timelineWords = {
   holds: "holds the lock", believes: "believes it holds the lock", shorter: "believes it holds",
   ends: "its lock ends at some time here", late: "its release comes late", waits: "waits", twice: "unit {unit} sold twice",
-  held: "held by {name}", since: "since {at}", more: "and {count} more", order: "order {id}",
+  held: "held by {name}", since: "since {at}", more: "and {count} more", arrival: "arrival", order: "order {id}",
   "stock-broken": "stock broken", "lock-broken": "lock broken", stuck: "stuck", unfair: "unfair",
 };
 
@@ -67,6 +67,7 @@ class Timeline {
     this.pen = document.createElement("canvas").getContext("2d");
     this.pen.font = `600 ${this.size}px system-ui, sans-serif`;
     const names = drawing.lanes.filter(this.lanes).map((lane) => this.wide(lane.name));
+    if (drawing.queue) names.push(this.wide(this.words.arrival));
     this.gutter = view.gutter ?? Math.max(...names, 20) + 16;
     this.span = this.drawnTime(this.to) - this.drawnTime(this.from) || 1;
     this.right = this.width - 4;
@@ -108,9 +109,9 @@ class Timeline {
   // write puts a text on a line where there is room: at x, else ending there, else beside what stands there.
   write(parent, className, line, x, y, text, elsewhere = true) {
     const width = this.wide(text), begin = Math.min(Math.max(x, this.gutter + 2), this.right - width);
-    const beside = line.taken.flatMap(([a, b]) => [b + 5, a - width - 5]);
-    beside.sort((a, b) => Math.abs(a - begin) - Math.abs(b - begin));
-    for (const from of [begin, ...elsewhere ? [x - width - 6, ...beside] : []]) {
+    const right = line.taken.map(([, to]) => to + 5).filter((to) => to > begin).sort((a, b) => a - b);
+    const left = line.taken.map(([from]) => from - width - 5).filter((from) => from < begin).sort((a, b) => b - a);
+    for (const from of [begin, ...elsewhere ? [x - width - 6, ...right, ...left] : []]) {
       if (from < this.gutter || from + width > this.right + 2 || !line.isFree(from - 3, from + width + 3)) continue;
       this.put(parent, className, from, y, text);
       line.take(from, from + width + 6);
@@ -142,7 +143,7 @@ class Timeline {
     if (this.height) this.y = this.top = 0;
     this.packAll();
     for (const [i, lane] of this.drawing.lanes.entries()) {
-      if (this.lanes(lane)) this[`${lane.kind}Lane`](i, lane);
+      if (this.lanes(lane) && this.rows[i]) this[`${lane.kind}Lane`](i, lane);
     }
     for (const [i, v] of violations.entries()) {
       if (v.verdict === "exclusion") this.overlap(v, i);
@@ -200,24 +201,27 @@ class Timeline {
 
   start(order) { return order.sent ?? order.from ?? 0; }
 
-  // packAll decides in which row of its lane each order is drawn that is seen.
+  // packAll decides in which row of its lane each order is drawn that is seen. A queue is one lane.
   packAll() {
-    this.rows = this.drawing.lanes.map(() => ({ tall: [], thin: [], more: 0 }));
+    const { lanes, queue } = this.drawing;
+    this.rows = lanes.map(({ kind }, i) => (queue && kind === "instance" && i > 0 ? undefined : { tall: [], thin: [] }));
     const seen = this.drawing.orders.map((order, number) => ({ order, number })).filter(({ order }) =>
       order.lane >= 0 && this.isSeen(this.start(order), this.ends(order.done, order.to, order.released)));
     const few = seen.length <= 20;
     seen.sort((a, b) => this.start(a.order) - this.start(b.order));
     for (const one of seen) {
-      const { tall, thin } = this.rows[one.order.lane];
-      (few || this.shown.has(one.number) ? tall : thin).push(one);
+      const { order, number } = one, { tall, thin } = this.rows[queue ? 0 : order.lane];
+      if (few || this.shown.has(number)) tall.push(one);
+      else if (this.isSeen(order.from ?? this.start(order), this.ends(order.from === null ? order.done : order.to))) thin.push(one);
     }
-    for (const lane of this.rows) {
+    for (const lane of this.rows.filter(Boolean)) {
       lane.tallRows = this.pack(lane.tall, (one) => [this.x(this.start(one.order)), Math.max(
         this.x(this.ends(one.order.done, one.order.to, one.order.released)), this.labelEnd(one.order))]);
-      lane.thinRows = this.pack(lane.thin, ({ order }) => [this.x(order.from ?? this.start(order)),
-        this.x(this.ends(order.from === null ? order.done : order.to)) + 1]);
-      const kept = lane.thin.filter((one) => one.row < 12);
-      [lane.more, lane.thin, lane.thinRows] = [lane.thin.length - kept.length, kept, Math.min(12, lane.thinRows)];
+      const rows = this.pack(lane.thin, ({ order }) => [this.x(order.from ?? this.start(order)),
+        this.x(this.ends(order.from === null ? order.done : order.to)) - 6]);
+      lane.thinRows = Math.min(12, rows);
+      lane.more = lane.thin.filter((one) => one.row >= 12).length;
+      lane.thin = lane.thin.filter((one) => one.row < 12);
     }
   }
 
@@ -225,14 +229,17 @@ class Timeline {
     const ends = [];
     for (const one of all) {
       const [from, to] = extent(one);
-      one.row = this.drawing.queue ? ends.length : ends.findIndex((end) => end + 8 <= from);
+      one.row = this.drawing.queue && all === this.rows[0]?.tall ? ends.length : ends.findIndex((end) => end + 8 <= from);
       if (one.row < 0) one.row = ends.length;
       ends[one.row] = to;
     }
     return ends.length;
   }
 
-  label(order) { return `${this.name(order)} ${order.turn ?? ""}${order.turn ? "" : this.says(order)}`.trim(); }
+  label(order) {
+    const at = this.drawing.queue ? ` on ${this.drawing.lanes[order.lane]?.name}: ` : " ";
+    return this.name(order) + at + (order.turn || this.says(order));
+  }
 
   labelEnd(order) {
     const x = Math.max(this.gutter + 2, this.x(order.from ?? this.start(order)));
@@ -249,9 +256,9 @@ class Timeline {
       row = Math.min(row * 1.4, (height - 8) / Math.max(2, tallRows));
     }
     if (tall.length + thin.length === 0 && !this.height) height = row + 8;
-    const y = this.lane(lane, height);
+    const y = this.lane(this.drawing.queue ? { kind: "queue", name: this.words.arrival } : lane, height);
     this.drawing.faults.forEach((fault, i) => {
-      if (fault.lane === number && fault.kind) this.stopped(fault, i, y, height);
+      if (fault.lane === number && fault.kind && !this.drawing.queue) this.stopped(fault, i, y, height);
     });
     for (const { order, row } of thin) {
       const top = y + 4 + tallRows * this.rowHeight(height) + row * 4, from = order.from ?? this.start(order);
@@ -346,7 +353,7 @@ class Timeline {
     const mark = shapes[command.kind]();
     mark.setAttribute("data-mark", `command:${i}`);
     marks.append(mark);
-    on.take(x - r, x + r);
+    if (command.kind !== "woken") on.take(x - r, x + r);
     if (command.says) says.push({ x, r, text: command.says, kind: command.kind });
     if (command.kind === "write" && !command.failed) this.lastWrite = { order: command.order, x };
   }
