@@ -950,8 +950,6 @@ var table = []section{
 			edits{{"loadtest/cluster/foreign.go", `listener(context.Background(), f.port) != ""`, "false"}}},
 		{"the children of a service that has died live on", by{test("./loadtest/cluster TestForeignDiesWithItsChildren")},
 			edits{{"loadtest/cluster/parent_linux.go", "_ = killGroup(cmd.Process.Pid)", ""}}},
-		{"timeline: a label covers a mark", by{test("./loadtest/report/html TestLabelsCover")},
-			edits{{"loadtest/report/html/place.go", "b.x1 > d.width || covers", "b.x1 > d.width && covers"}}},
 		{"an interrupted run does not say so", by{test("./loadtest/report/terminal TestTheLastWords")},
 			edits{{"loadtest/report/terminal/words.go", "case !o.Interrupted:", "case len(o.Rows) > 0:"}}},
 		{"a story is told of its last rung alone", by{test("./loadtest/report/terminal TestStories")},

@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// A run of all cells has some hundred drawings, most of which nobody opens. So a list of orders or commands is written as
-// a column for each field, since alike things compress best beside each other: without columns that are empty, and with
-// times as whole microseconds, each as its difference to the one before it in its row, and the first one to the first of
-// the row before. unpackDrawing of unpack.js undoes it.
+// A run of all cells has some hundred drawings, most of which nobody opens. So a list of orders or commands is written
+// as a column for each field, since alike things compress best beside each other: without columns that are empty, and
+// with times as whole microseconds, each as its difference to the one before it in its row, and the first one to the
+// first of the row before. unpackDrawing of unpack.js undoes it.
 
 // MarshalJSON writes the drawing in columns.
 func (d *Drawing) MarshalJSON() ([]byte, error) {
@@ -103,8 +103,8 @@ func isEmpty(v any) bool {
 	return (value.Kind() == reflect.Slice || value.Kind() == reflect.Pointer) && value.IsZero()
 }
 
-// Lean makes the drawing of a crowd small: it keeps the orders that are shown first and those of the violations, and says
-// so.
+// Lean makes the drawing of a crowd small: it keeps the orders that are shown first and those of the violations, and
+// says so.
 func (d *Drawing) Lean() {
 	all := len(d.Orders)
 	if all <= maxOrders {

@@ -222,7 +222,8 @@ func (b *browser) look(t *testing.T, screenshot string, wishes ...string) facts 
 	if slices.Contains(wishes, "dark") {
 		scheme = 0
 	}
-	b.run(t, "--screenshot="+screenshot, "--virtual-time-budget=10000", fmt.Sprintf("--blink-settings=preferredColorScheme=%d", scheme),
+	b.run(t, "--screenshot="+screenshot, "--virtual-time-budget=10000",
+		fmt.Sprintf("--blink-settings=preferredColorScheme=%d", scheme),
 		fmt.Sprintf("%s/frame?width=%s&scripts=%t#%s", b.server.URL, wishes[0], !slices.Contains(wishes, "noscripts"), open))
 	select {
 	case f := <-b.found:

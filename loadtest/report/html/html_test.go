@@ -83,7 +83,8 @@ func write(t require.TestingT, run *history.Run) string {
 // render returns the page with all cells open: with what their timelines hold as a comment.
 func render(t require.TestingT, run *history.Run) string {
 	doc, packs := write(t, run), [][]opened{}
-	for _, text := range regexp.MustCompile(`(?s)<script type="text/plain" id="pack-\d+">(.*?)</script>`).FindAllStringSubmatch(doc, -1) {
+	texts := regexp.MustCompile(`(?s)<script type="text/plain" id="pack-\d+">(.*?)</script>`)
+	for _, text := range texts.FindAllStringSubmatch(doc, -1) {
 		deflated, err := base64.StdEncoding.DecodeString(text[1])
 		require.NoError(t, err)
 		pack := []opened{}
@@ -117,7 +118,8 @@ func says(t *testing.T, doc string, texts ...string) {
 // elements reads the report as XML, which it also is but for its script, and fails if it is not well-formed.
 func elements(t require.TestingT, doc string) []xml.StartElement {
 	var out []xml.StartElement
-	d := xml.NewDecoder(strings.NewReader(regexp.MustCompile(`(?s)<script>.*?</script>`).ReplaceAllString(doc, "<script/>")))
+	markup := regexp.MustCompile(`(?s)<script>.*?</script>`).ReplaceAllString(doc, "<script/>")
+	d := xml.NewDecoder(strings.NewReader(markup))
 	for {
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) {

@@ -8,7 +8,7 @@ import (
 )
 
 // An inside is what a cell's section holds once it is opened. A page of hundreds of cells keeps them compressed, some
-// in a row in one text, because neighbours have most of their words in common.
+// of them in one text, because neighbours have most of their words in common.
 type inside struct {
 	HTML    string           `json:"html"`
 	Drawing *drawing.Drawing `json:"drawing,omitempty"`
@@ -17,8 +17,8 @@ type inside struct {
 // packSize bounds what is in one text before it is compressed, in bytes: it is unpacked whole.
 const packSize = 300_000
 
-// pack returns the insides of the sections as texts, and notes where each of them is. A lean one leaves out what is seen
-// only by one who looks around in a crowd.
+// pack returns the insides of the sections as texts, and notes where each of them is. A lean one has those orders of a
+// crowd alone that are shown first.
 func pack(sections []*section, lean bool) (packs []template.HTML, err error) {
 	var some []inside
 	size := 0
