@@ -136,7 +136,7 @@ func TestLean(t *testing.T) {
 		assert.Equal(t, whole.Orders[kept[i]], o)
 		assert.Len(t, of(lean, i), 4)
 		assert.Equal(t, of(whole, kept[i]), of(lean, i))
-		assert.InDelta(t, whole.Tenures[kept[i]].From, lean.Tenures[i].From, 0)
+		assert.InDelta(t, float64(whole.Tenures[kept[i]].From), float64(lean.Tenures[i].From), 0)
 		assert.Equal(t, i, lean.Tenures[i].Order)
 	}
 	assert.Len(t, lean.First.Orders, 20)
