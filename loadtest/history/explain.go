@@ -53,6 +53,7 @@ type signs struct {
 	sent, set Instant // the command that set the TTL last was sent then, and replied to
 	endless   bool    // none has set it
 	gone      Instant // noted by one who saw the server
+	over      bool    // as the lease was over
 }
 
 // see notes that somebody had the lock when the command was sent, if its reply says so.
@@ -85,7 +86,7 @@ func (l *Lock) hear(order int, cmd *Command, all []signs) {
 		case !cmd.Ended():
 			s.sent, s.set, s.endless = cmd.At, cmd.End, cmd.Endless()
 		case cmd.At > h.From:
-			s.gone = min(s.gone, cmd.At)
+			s.gone, s.over = min(s.gone, cmd.At), cmd.Reply == LeaseOver
 		}
 		return
 	}
@@ -99,6 +100,8 @@ func (h *Tenure) explain(terms Terms, s signs) {
 	}
 	switch unexplained := h.How == Gone && !h.replaced || h.How == NoEnd; {
 	case !unexplained:
+	case s.gone.Known() && s.over:
+		h.End = End{Expired, -1, s.gone, s.gone}
 	case s.gone.Known() && s.gone < over:
 		h.End = End{Gone, h.By, s.gone, s.gone}
 	case h.How == NoEnd && over.Known():

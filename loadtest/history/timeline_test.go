@@ -55,6 +55,8 @@ func TestHowTenuresEnd(t *testing.T) {
 			[][]Command{{took(1)}, {on("set", 60, "nil"), took(80)}}, []End{{Gone, 1, 60, 81}, {Expired, -1, 180, 181}}},
 		"its end was noted": {[][]Command{{took(1), on(EndedLock, 7, "")}, {took(9), freed(12)}},
 			[]End{{Gone, 1, 7, 7}, {Released, 1, 12, 13}}},
+		"its lease was ended by hand": {[][]Command{{took(1), on(EndedLock, 7, LeaseOver)}, {took(9), freed(12)}},
+			[]End{{Expired, -1, 7, 7}, {Released, 1, 12, 13}}},
 		"taken twice by one": {[][]Command{{took(1), took(3), freed(5)}}, []End{{Released, 0, 5, 6}}},
 		"a reply that came late": {[][]Command{{late, freed(60)}, {took(15), freed(55)}},
 			[]End{{Gone, 1, 10, 16}, {Released, 1, 55, 56}}},

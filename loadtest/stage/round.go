@@ -120,7 +120,11 @@ func lineOf(text []byte, path string) int {
 // complete checks a round, and fills in what it leaves out.
 func (r *Round) complete() error {
 	r.rung = catalog.RungOf(r.Rung)
-	r.Lease, r.Wait = cmp.Or(r.Lease, 8*time.Second), cmp.Or(r.Wait, 20*time.Second)
+	lease := 8 * time.Second
+	if r.Trace != "" {
+		lease = maxLease // or it ends while somebody explains a step
+	}
+	r.Lease, r.Wait = cmp.Or(r.Lease, lease), cmp.Or(r.Wait, 20*time.Second)
 	switch {
 	case r.rung.Number == "":
 		return fmt.Errorf("there is no rung %q", r.Rung)

@@ -48,7 +48,6 @@ type shop struct {
 	over   chan struct{} // closed when no more orders come
 	played chan struct{} // closed when all has ended
 	next   int           // the step of the trace that is next
-	passes atomic.Bool   // a step waits until all leases are over
 
 	mu     sync.Mutex
 	open   bool // the shelf is full
@@ -75,6 +74,7 @@ type order struct {
 	told  event
 	slow  bool
 	trace []history.Command // while it was the only one at its instance, so that they are known to be its own
+	ends  []history.Command // notes of when a step ended its leases
 	op    *history.Op       // nil until it is known how it has ended
 }
 
@@ -264,6 +264,7 @@ func (s *shop) end(o *order, op *history.Op) (shared map[int64][]string) {
 	if o.slow {
 		s.note(o, o.Sent, rig.WorkFault(s.longWork(), s.round.Lease))
 	}
+	op.Trace = append(op.Trace, o.ends...)
 	o.op, s.judge.due = op, true
 	commands, log := []int{}, slices.DeleteFunc(s.gate.LogOf(&at.Client), func(cmd *wire.Command) bool {
 		return s.known[cmd.ID]

@@ -131,9 +131,7 @@ type action struct {
 
 // act carries out what the teacher asks for. A round that is to begin does not wait for a step.
 func (s *Stage) act(ctx context.Context, a action) error {
-	if err := s.interrupt(a.Do); err != nil {
-		return err
-	}
+	s.interrupt(a.Do)
 	s.acting.Lock()
 	defer s.acting.Unlock()
 	s.mu.Lock()
@@ -174,18 +172,13 @@ func (s *Stage) act(ctx context.Context, a action) error {
 	return nil
 }
 
-// interrupt ends a step if a round is to begin. It refuses another step while time passes: each press of the key would
-// be one, all at once afterwards.
-func (s *Stage) interrupt(do string) error {
+// interrupt ends a step if a round is to begin.
+func (s *Stage) interrupt(do string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if slices.Contains([]string{"round", "next", "reset", "empty"}, do) {
 		s.endStep()
 	}
-	if do == "step" && s.phase == buying && s.shop.passes.Load() {
-		return refuse("error.passes")
-	}
-	return nil
 }
 
 // site is the instance that an action is about: a unless it names one, and for "continue" the one that has a fault.

@@ -158,7 +158,6 @@ type event struct {
 	Refused  bool
 	Keys     []struct{ Key, Order, Instance string }
 	Trace    []struct{ Done bool }
-	Passes   bool
 	Commands []int
 	Unit     int64
 	Twice    int

@@ -91,7 +91,7 @@ func (s *shop) soFar(o *order) history.Op {
 	}
 	sent := history.At(s.cell.Start, o.Sent)
 	return history.Op{Order: product + "-" + o.id, Phase: history.Buy, Instance: s.sites[o.At].Name, Quantity: 1,
-		Outcome: history.Unknown, Due: sent, Sent: sent, Done: history.Never, Trace: slices.Clone(o.trace)}
+		Outcome: history.Unknown, Due: sent, Sent: sent, Done: history.Never, Trace: slices.Concat(o.trace, o.ends)}
 }
 
 // tell describes a finding to the wall: the first piece of its evidence, by which each language has its own sentence.

@@ -199,7 +199,7 @@ let offset = 0; // of the server's time from ours
 // idle reports whether nothing runs. In step mode time is the class's, and only a command moves the picture.
 function idle() {
   const leased = model.holds.some((hold) => hold.gone === undefined && hold.expires !== Infinity);
-  return model.step.stepping ? !model.step.passes : (!leased && openOrders().length === 0);
+  return model.step.stepping || (!leased && openOrders().length === 0);
 }
 
 // stir notes that something happened, and cuts the idle time before it out of the picture.
@@ -281,7 +281,7 @@ const panels = {
       make("code", "", serverOf(cmd) + cmd.text), cmd.refused ? make("strong", "", w("refused")) : cmd.reply ?? "…")));
   },
   steps() {
-    const { stepping, trace = [], passes } = model.step;
+    const { stepping, trace = [] } = model.step;
     byId("steps").hidden = !stepping;
     page.classList.toggle("stepping", stepping);
     for (const at of ["a", "b"]) {
@@ -291,7 +291,7 @@ const panels = {
     }
     const next = trace.find((step) => !step.done);
     byId("trace").replaceChildren(...trace.map((step) => (step === next
-      ? make("li", "next", `▸ ${passes ? w("passes") : step.text}`)
+      ? make("li", "next", `▸ ${step.text}`)
       : make("li", "", (step.done ? "✓ " : "") + step.text))));
   },
   judged() {
