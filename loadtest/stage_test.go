@@ -154,7 +154,7 @@ func TestStageWhoseRequestsDoNotCome(t *testing.T) {
 			_, err = io.Copy(io.Discard, conn)
 			return err
 		}
-		for _, line := range []string{"POST /", "POST /do", "POST /none", "GET /stage.js"} {
+		for _, line := range []string{"POST /", "POST /do", "POST /none", "GET /wall.js"} {
 			assert.NoError(t, ask(line+" HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n", time.Minute), line)
 		}
 		err = ask("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n", time.Hour)

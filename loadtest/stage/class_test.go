@@ -440,11 +440,13 @@ func TestDoor(t *testing.T) {
 	})
 	t.Run("headers", func(t *testing.T) {
 		for address, kind := range map[string]string{
-			c.teacher + "/": "text/html", c.teacher + "/stage.css": "text/css", c.teacher + "/stage.js": "text/javascript",
+			c.teacher + "/": "text/html", c.teacher + "/stage.css": "text/css", c.teacher + "/wall.js": "text/javascript",
+			c.teacher + "/page.js": "text/javascript", c.teacher + "/phone.js": "text/plain", // which it does not need
 			c.teacher + "/palette.css": "text/css", c.teacher + "/words.json": "application/json",
 			c.teacher + "/qr.svg": "image/svg+xml", c.teacher + "/favicon.svg": "image/svg+xml",
 			c.teacher + "/none": "text/plain",
-			c.phones + "/":      "text/html", c.phones + "/" + code: "text/html", c.phones + "/stage.js": "text/javascript",
+			c.phones + "/":      "text/html", c.phones + "/" + code: "text/html", c.phones + "/phone.js": "text/javascript",
+			c.phones + "/page.js":      "text/javascript",
 			c.phones + "/me?id=nobody": "application/json",
 		} {
 			request, err := http.NewRequest(http.MethodGet, address, nil)

@@ -88,9 +88,9 @@ func read(w http.ResponseWriter, r *http.Request, into any) error {
 	return nil
 }
 
-// files serves the files of a page.
-func (s *Stage) files(mux *http.ServeMux) {
-	for _, name := range []string{"stage.css", "stage.js", "favicon.svg"} {
+// files serves the files of a page, of which the script is its own.
+func (s *Stage) files(mux *http.ServeMux, script string) {
+	for _, name := range []string{"stage.css", "page.js", script, "favicon.svg"} {
 		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) {
 			http.ServeFileFS(w, r, web, "web/"+name)
 		})
@@ -128,7 +128,7 @@ func guard(mux http.Handler) http.Handler {
 
 // wall serves the wall without its controls.
 func (s *Stage) wall(mux *http.ServeMux) {
-	s.files(mux)
+	s.files(mux, "wall.js")
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		http.ServeFileFS(w, r, web, "web/stage.html")
 	})
@@ -174,7 +174,7 @@ func (s *Stage) controls(mux *http.ServeMux, act func(context.Context, action) e
 // Phones returns the handler of the phones' page.
 func (s *Stage) Phones() http.Handler {
 	mux := http.NewServeMux()
-	s.files(mux)
+	s.files(mux, "phone.js")
 	page := func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, web, "web/phone.html") }
 	mux.HandleFunc("GET /{$}", page)
 	mux.HandleFunc("GET /{code}", page)

@@ -33,8 +33,8 @@ func TestWords(t *testing.T) {
 	}
 	assert.Len(t, words["zh"], len(words["en"]))
 	used := map[string]bool{}
-	for _, file := range []string{"web/stage.js", "web/stage.html", "web/phone.html", "class.go", "server.go", "shop.go",
-		"stage.go", "step.go", "again.go", "sheet.gohtml"} {
+	for _, file := range []string{"web/page.js", "web/wall.js", "web/phone.js", "web/stage.html", "web/phone.html",
+		"class.go", "server.go", "shop.go", "stage.go", "step.go", "again.go", "sheet.gohtml"} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		for _, m := range regexp.MustCompile(`(?:\bw\(|data-(?:word|label)=|refuse\(|Status\w+, |word )"([a-z.]+)"`).

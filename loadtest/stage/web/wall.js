@@ -1,92 +1,13 @@
-// The two pages of the stage: the wall, which a projector shows and the teacher's keys steer, and the phone. The server
-// sends events; a page keeps a model of the round and draws it. All texts are set as textContent, so that no name and
-// no Redis command is ever markup.
+// The wall, which a projector shows and the teacher's keys steer. The server sends events; the wall keeps a model of
+// the round, and draws it.
 
-const byId = (id) => document.getElementById(id);
-const page = document.body;
+import {
+  attempt, byId, colourOf, complain, letters, listen, make, nameOf, namesOf, page, put, send, w, words,
+} from "/page.js";
+
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
-const letters = ["S", "E", "R", "L"]; // the verdicts that a class votes on
-const words = await (await fetch("/words.json")).json();
 
-// w returns a visible text, with values in place of its {names}.
-const w = (key, values = {}) => (words[key] ?? key).replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
-
-// nameOf returns what the class calls an order or a person: fox, or fox-2 for the second order of the fox.
-const nameOf = (order) => order.replace(/^[a-z]+/, (person) => words[`animal.${person}`] ?? person);
-const namesOf = (orders) => new Intl.ListFormat(words.lang).format(orders.map(nameOf));
-
-// colourOf returns the class of a person's colour. Anna and Bert are of the house, and have no number.
-const colourOf = (colour) => ({ "-1": "anna", "-2": "bert" })[colour] ?? `p${colour}`;
-
-function make(tag, className, ...children) {
-  const made = Object.assign(document.createElement(tag), { className });
-  made.append(...children);
-  return made;
-}
-
-// put sets a text only if it differs, so that a screen reader is not told twice.
-function put(id, text) {
-  if (byId(id).textContent !== text) byId(id).textContent = text;
-}
-
-function showLink(on) {
-  byId("link").className = on ? "on" : "off";
-  put("link", w(on ? "link.on" : "link.off"));
-}
-
-// complain shows an error for some seconds.
-function complain(text) {
-  put("error", text);
-  byId("error").hidden = false;
-  clearTimeout(complain.timer);
-  complain.timer = setTimeout(() => { byId("error").hidden = true; }, 6000);
-}
-
-// send posts, and returns the answer, of which it shows a refusal. It tries again if the network fails.
-async function send(path, body, tries = 1) {
-  try {
-    const headers = { "Content-Type": "application/json" };
-    const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
-    if (!answer.ok) {
-      const { error } = await answer.json().catch(() => ({}));
-      complain(error ?? w(`refused.${answer.status}`));
-    }
-    return answer;
-  } catch {
-    if (tries === 1) return complain(w("link.off"));
-    await new Promise((done) => setTimeout(done, 700));
-    return send(path, body, tries - 1);
-  }
-}
-
-// listen hears a stream of events for ever, and returns what opens it anew. A stream that is silent for 12 s is dead:
-// the server sends a heartbeat each 5 s.
-function listen(address, heard, refused) {
-  let source, timer, failures = 0;
-  const openAfter = (ms) => { clearTimeout(timer); timer = setTimeout(open, ms); };
-  const open = () => {
-    source?.close();
-    source = new EventSource(address());
-    openAfter(12000);
-    source.onmessage = (e) => {
-      failures = 0;
-      openAfter(12000);
-      showLink(true);
-      heard(JSON.parse(e.data));
-    };
-    source.onerror = () => {
-      const closed = source.readyState === EventSource.CLOSED;
-      source.close();
-      showLink(false);
-      openAfter(failures++ < 1 ? 1000 : failures < 3 ? 2000 : 3000);
-      if (closed) refused?.();
-    };
-  };
-  open();
-  return open;
-}
-
-// ---- The wall: the model of a round, and what the events do to it ----
+// ---- The model of a round, and what the events do to it ----
 
 const kept = 400; // commands and orders that the wall remembers: a round may have thousands
 
@@ -191,7 +112,7 @@ function claimHold({ order, instance, acquired }) {
 
 const ownerOf = (hold) => model.orders.get(hold?.order);
 
-// ---- The wall's clock: it stands still while nothing runs, so that the last picture stays for the class to read ----
+// ---- The clock: it stands still while nothing runs, so that the last picture stays for the class to read ----
 
 const rest = 2000; // how long it goes on after the last event
 let offset = 0; // of the server's time from ours
@@ -219,7 +140,7 @@ function presentTime() {
 const drawnTime = (at) =>
   model.gaps.reduce((left, gap) => left - Math.max(0, Math.min(at, gap.to) - gap.from), at);
 
-// ---- The wall's panels ----
+// ---- The panels ----
 
 const laneOf = (instance) => ({ a: "i0", b: "i1" })[instance] ?? "none";
 const serverOf = ({ server }) => (server === "redis" ? "" : `${server}: `); // named if there are several
@@ -372,7 +293,7 @@ function findingRow(finding) {
       ? because : proofOf(finding)));
 }
 
-// ---- The wall's lanes: what each instance did ----
+// ---- The lanes: what each instance did ----
 
 // The lanes show a round from its first order to the end of its leases: so many ms at least and at most. A frozen
 // picture shows all.
@@ -538,7 +459,7 @@ function drawFault({ from, to, state }, top) {
     svg("text", "faulttext", { x: stuckX(from, to), y: top + height - 10, "font-size": size }, w(`fault.${state}`))];
 }
 
-// ---- The wall's frames: at most 20 a second, and none while nothing moves ----
+// ---- The frames: at most 20 a second, and none while nothing moves ----
 
 let changed = false, framed = false;
 
@@ -550,15 +471,6 @@ function show() {
 function schedule(ms) {
   if (!framed) setTimeout(() => requestAnimationFrame(frame), ms);
   framed = true;
-}
-
-// attempt keeps an error in one event or panel from stopping all others.
-function attempt(work) {
-  try {
-    return work();
-  } catch (err) {
-    console.error(err);
-  }
 }
 
 function frame() {
@@ -675,126 +587,4 @@ function startWall() {
   setInterval(show, 5000); // the hint comes after a minute
 }
 
-// ---- The phone ----
-
-let code = location.pathname.slice(1).toUpperCase();
-let id = location.hash.slice(1);
-let state = {}, chosen = new Set(), amount = "", reopen;
-
-function startPhone() {
-  byId("letters").addEventListener("click", ({ target }) => target.value && choose(target.value));
-  byId("amounts").addEventListener("click", ({ target }) => target.value && showChoice(amount = target.value));
-  byId("sides").addEventListener("click", ({ target }) => target.value && say("/turn", { at: target.value }));
-  byId("join").addEventListener("submit", (e) => {
-    e.preventDefault();
-    code = byId("code").value.trim().toUpperCase();
-    join();
-  });
-  byId("send").addEventListener("click", () => {
-    say("/vote", { letters: letters.filter((letter) => chosen.has(letter)).join(""), twice: amount });
-  });
-  byId("buy").addEventListener("click", () => {
-    byId("buy").disabled = true;
-    // The server takes a tap once, however often it is told of it. randomUUID is not there without TLS.
-    say("/buy", { tap: crypto.getRandomValues(new Uint32Array(3)).join("-") });
-  });
-  byId("seen").addEventListener("click", () => { byId("flash").hidden = true; });
-  id ||= attempt(() => localStorage.getItem("stage"));
-  if (id) follow();
-  else if (/^[A-Z]{4}$/.test(code)) join();
-}
-
-const say = (path, body) => send(path, { id, ...body }, 4);
-
-async function join() {
-  const answer = await send("/join", { code, id }, 4);
-  if (!answer?.ok) {
-    if (answer) code = ""; // or follow would try it for ever, and keep out those who share the address
-    page.dataset.phase = "join";
-    return;
-  }
-  ({ id } = await answer.json());
-  attempt(() => localStorage.setItem("stage", id));
-  history.replaceState(null, "", `/${code}#${id}`);
-  follow();
-}
-
-function follow() {
-  if (reopen) return reopen();
-  const address = () => `/me?id=${encodeURIComponent(id)}`;
-  reopen = listen(address, showState, async () => {
-    const stop = new AbortController(), { status } = await fetch(address(), { signal: stop.signal });
-    stop.abort();
-    if (status === 404 && code) join(); // its place is another's, or the class began anew
-  });
-  // A phone that slept has a dead stream, and may not know.
-  document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && reopen());
-  addEventListener("pageshow", (e) => e.persisted && reopen());
-}
-
-function choose(letter) {
-  if (letter === "none" || chosen.has("none")) chosen = new Set(chosen.has(letter) ? [] : [letter]);
-  else if (!chosen.delete(letter)) chosen.add(letter);
-  showChoice();
-}
-
-function showChoice() {
-  press("letters", (letter) => chosen.has(letter));
-  press("amounts", (many) => many === amount);
-  byId("send").disabled = !amount || chosen.size === 0;
-}
-
-function press(box, isPressed) {
-  for (const button of byId(box).children) button.setAttribute("aria-pressed", isPressed(button.value));
-}
-
-function showState(now) {
-  const { phase, round, voted, votes, here } = now, asked = phase === "vote" || phase === "again";
-  if (phase !== state.phase || round.number !== state.round.number) {
-    // A vote begins with what this person said already, if the page was opened in the middle of it.
-    chosen = new Set(voted ? now.vote.letters || ["none"] : []);
-    amount = voted ? now.vote.twice : "";
-    showChoice();
-  }
-  flash(now.twice ?? [], state.twice ?? []);
-  state = now;
-  page.dataset.phase = phase;
-  put("me", nameOf(now.person));
-  byId("me").className = colourOf(now.colour);
-  put("points", w("phone.points", now));
-  put("round", `${w("number", round)} ${round.title}`);
-  put("question", phase === "again" ? w("saw") : round.question);
-  put("phase", voted && asked ? w("voted", { voted: votes, here }) : w(`phone.phase.${phase}`));
-  put("send", w(voted ? "phone.sent" : "phone.send"));
-  byId("turn").hidden = !now.turn;
-  press("sides", (at) => at === now.myturn);
-  byId("buy").disabled = !now.buying;
-  put("buy", w("phone.buy", now));
-  byId("receipts").replaceChildren(...(now.orders ?? []).map(({ outcome = "none", units = [] }) => {
-    const double = phase !== "again" && now.twice?.find(({ unit }) => units.includes(unit)); // red, read or not
-    return double ? make("li", "double", w("phone.double", double))
-      : make("li", outcome, w(`phone.outcome.${outcome}`, { units: units.join(", ") }));
-  }));
-  page.classList.toggle("told", phase !== "again" && Boolean(now.twice?.length));
-  const [broke, unknown = ""] = now.verdict.split("?").map((some) => [...some].join(" "));
-  const said = [broke && w("phone.broke", { letters: broke }), unknown && w("phone.unknown", { letters: unknown })];
-  put("judged", phase === "verdict" ? said.filter(Boolean).join(" · ") || w("phone.held") : "");
-}
-
-// flash tells of a unit that was sold to others too, if this person was not told yet.
-function flash(twice, told) {
-  const news = twice.find((t) => !told.some((u) => u.unit === t.unit && u.times === t.times));
-  if (twice.length === 0) byId("flash").hidden = true;
-  if (!news) return;
-  put("flash-unit", `${news.unit}`);
-  put("flash-words", w("phone.flash", { ...news, others: namesOf(news.with) }));
-  byId("flash").hidden = false;
-}
-
-document.documentElement.lang = words.lang;
-document.title = w(`title.${page.dataset.page}`);
-for (const at of document.querySelectorAll("[data-word]")) at.textContent = w(at.dataset.word);
-for (const at of document.querySelectorAll("[data-label]")) at.setAttribute("aria-label", w(at.dataset.label));
-showLink(false);
-if (page.dataset.page === "wall") startWall();
-else startPhone();
+startWall();
