@@ -70,6 +70,20 @@ func ReadRounds(file, language string) ([]Round, error) {
 	return rounds, nil
 }
 
+// wantsBuyers reports whether its script lets everybody buy: or else an order of a phone would spoil what Anna and Bert
+// are to show. A round without a script wants whoever comes.
+func (r *Round) wantsBuyers() bool {
+	scripted := false
+	for _, line := range r.Do {
+		key, _, is := strings.Cut(line, ":")
+		scripted = scripted || is
+		if is && key == "E" {
+			return true
+		}
+	}
+	return !scripted
+}
+
 const (
 	maxRounds = 40 // each has a place in the menu
 	maxLease  = time.Minute
