@@ -70,18 +70,27 @@ func ReadRounds(file, language string) ([]Round, error) {
 	return rounds, nil
 }
 
-// wantsBuyers reports whether its script lets everybody buy: or else an order of a phone would spoil what Anna and Bert
-// are to show. A round without a script wants whoever comes.
-func (r *Round) wantsBuyers() bool {
+// keys are those of the teacher's page, by what they do while the class buys.
+var keys = map[string]string{"anna": "A", "bert": "B", "all": "E", "pause": "P", "kill": "K", "cut": "X", "slow": "S",
+	"continue": "C", "step": "Space"}
+
+// names reports whether its script names the key of an action. A round without a script names all.
+func (r *Round) names(do string) bool {
 	scripted := false
 	for _, line := range r.Do {
 		key, _, is := strings.Cut(line, ":")
 		scripted = scripted || is
-		if is && key == "E" {
+		if is && key == keys[do] {
 			return true
 		}
 	}
 	return !scripted
+}
+
+// isAsMeant reports whether a verdict is the one that the round is to show. One that names none is content with any.
+func (r *Round) isAsMeant(cell *history.Cell) bool {
+	broken := inLetters(cell)
+	return r.Breaks == "" && r.Twice == "" || len(broken) == len(r.Breaks) && strings.Trim(broken, r.Breaks) == ""
 }
 
 const (

@@ -163,6 +163,9 @@ func (s *Stage) act(ctx context.Context, a action) error {
 	case phase != buying:
 		return refuse("error.early")
 	}
+	if key, is := keys[a.Do]; is && !s.shop.round.names(a.Do) {
+		s.tellAstray("key", key)
+	}
 	switch a.Do {
 	case "anna", "bert":
 		s.shop.buyAs(slices.Index(house[:], a.Do))
@@ -177,6 +180,10 @@ func (s *Stage) act(ctx context.Context, a action) error {
 	}
 	return nil
 }
+
+// tellAstray tells the wall that the round does not go as its script has it, by one of three signs: a key that the script
+// does not name, a step whose command does not come, a verdict that the round is not to show.
+func (s *Stage) tellAstray(sign, what string) { s.record.add("astray", event{"sign": sign, "what": what}) }
 
 // interrupt ends a step if a round is to begin.
 func (s *Stage) interrupt(do string) {
@@ -212,7 +219,11 @@ func (s *Stage) step(ctx context.Context, at string) error {
 	}
 	s.tellClass()
 	s.mu.Unlock()
-	return s.shop.step(ctx, at)
+	err := s.shop.step(ctx, at)
+	if errors.Is(err, refuse("error.idle")) && s.shop.next < len(s.shop.round.steps) {
+		s.tellAstray("step", s.shop.round.steps[s.shop.next].String())
+	}
+	return err
 }
 
 // goTo ends the round, and begins another.

@@ -158,6 +158,8 @@ type event struct {
 	Refused  bool
 	Keys     []struct{ Key, Order, Instance string }
 	Trace    []struct{ Done bool }
+	Sign     string
+	What     string
 	Commands []int
 	Unit     int64
 	Twice    int
