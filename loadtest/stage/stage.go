@@ -60,8 +60,11 @@ type Stage struct {
 	class   *class
 	walls   streams
 	phase   string
-	number  int                // of the round, from 0
-	address int                // the one that is shown
+	number  int // of the round, from 0
+	address int // the one that is shown
+
+	mending func()             // ends the mend that is played; nil if none was. Acting guards it.
+	mended  sync.WaitGroup     // it has ended
 	endStep context.CancelFunc // ends the wait of the step that is carried out
 	cells   []*history.Cell
 	sheet   []page
@@ -120,6 +123,10 @@ func (s *Stage) endRound() {
 	s.mu.Lock()
 	s.phase = ready // nobody buys any more
 	s.mu.Unlock()
+	if s.mending != nil {
+		s.mending()
+		s.mending = nil
+	}
 	if s.shop != nil {
 		s.shop.close()
 	}
@@ -155,6 +162,8 @@ func (s *Stage) act(ctx context.Context, a action) error {
 		return s.goTo(s.number)
 	case "vote", "start", "again", "verdict":
 		return s.advance(a.Do, phase)
+	case "mend":
+		return s.playMend(phase)
 	}
 	known := []string{"anna", "bert", "all", "pause", "kill", "cut", "slow", "continue", "step", "flow"}
 	switch {
@@ -183,7 +192,9 @@ func (s *Stage) act(ctx context.Context, a action) error {
 
 // tellAstray tells the wall that the round does not go as its script has it, by one of three signs: a key that the script
 // does not name, a step whose command does not come, a verdict that the round is not to show.
-func (s *Stage) tellAstray(sign, what string) { s.record.add("astray", event{"sign": sign, "what": what}) }
+func (s *Stage) tellAstray(sign, what string) {
+	s.record.add("astray", event{"sign": sign, "what": what})
+}
 
 // interrupt ends a step if a round is to begin.
 func (s *Stage) interrupt(do string) {
@@ -372,7 +383,11 @@ func (s *Stage) roundEvent() event {
 	if cluster.CanStop {
 		buttons = append(buttons, "pause")
 	}
-	return event{"round": event{"number": s.number + 1, "of": len(s.Rounds), "title": r.Title, "rung": r.rung.Number,
+	mend := ""
+	if r.mend != nil {
+		mend = r.mend.rung.Number
+	}
+	return event{"round": event{"mend": mend, "number": s.number + 1, "of": len(s.Rounds), "title": r.Title, "rung": r.rung.Number,
 		"situation": r.Situation, "question": r.Question, "do": r.Do, "look": r.Look,
 		"lease": r.Lease.Milliseconds(), "stock": onShelf, "next": r.Next, "diff": r.diff, "own": r.own, "buttons": buttons,
 		"titles": titles, "phones": s.room(), "addresses": len(s.Addresses), "lan": s.LAN}}
