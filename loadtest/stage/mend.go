@@ -50,8 +50,8 @@ func readMend(text string) (*mend, error) {
 	return m, nil
 }
 
-// playMend begins to play the mend of the round beside it, and shows it on the wall when it has been judged. Phones only
-// watch.
+// playMend begins to play the mend of the round beside it, and shows it on the wall when it has been judged. Phones
+// only watch.
 func (s *Stage) playMend(phase string) error {
 	round := &s.Rounds[s.number]
 	switch {
@@ -147,7 +147,7 @@ func (s *shop) awaitHold(ctx context.Context) error {
 			return err
 		}
 	}
-	return errors.New("Anna's order did not come to its write")
+	return errors.New("the order of Anna did not come to its write")
 }
 
 // awaitExpiry waits until no key is left, or for a lease and a moment more where it is renewed.

@@ -362,7 +362,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
         if (kind !== "refused" || !says) continue;
         const spots = [[x, 0.5], [x + 8, 0], [x - 8, 1]];
         if (!place(f, above, "refusal", says, spots, `command:${k}`, true)) {
-          const before = within(x0, lost ? f.x(lost.at) : x);
+          const before = within(x0, lost ? f.x(lost.at) : x).reverse(); // at its end first
           place(f, inside, "refusal", says, [[x1 + 10, 0], [x - 10, 1], ...before], `command:${k}`, true);
         }
       }
