@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,12 +8,10 @@ import (
 	"io"
 	"net"
 	"regexp"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report"
 	"stockapi/loadtest/report/terminal"
@@ -166,39 +163,43 @@ func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	if err != nil {
 		run.Interrupted = err.Error()
 	}
+	run.Shop = f.shopOf(o, passport)
 	if len(run.Cells) > 0 && !f.NoOut {
 		err = errors.Join(err, report.WriteAll(f.Out, run, scenario.Table.Assess(run.Cells)))
 	}
+	t := &terminal.Trial{Shop: *run.Shop, Cells: results, Unfinished: err != nil}
 	if passport != nil && (err == nil || len(results) > 0) {
-		err = errors.Join(err, f.print(stdout, passport, results, err == nil))
+		err = errors.Join(err, f.print(stdout, passport, t))
 	}
 	if err != nil {
 		return complainOfShop(stderr, err)
 	}
 	if !f.JSON {
-		fmt.Fprintf(stdout, "\n%s\n", f.command())
+		fmt.Fprintf(stdout, "\n%s\n", t.Command())
 	}
-	return codeOfTrial(results)
+	return t.ExitCode()
 }
 
-// plainWord is a word that a shell leaves as it is.
-var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
-
-// command returns the command line of the trial, for a shell. The values of headers are left out: they may be secrets,
-// and output is kept.
-func (f *tryFlags) command() string {
-	words := []string{"loadtest"}
-	for i, word := range f.given {
-		if strings.HasPrefix(word, "--header=") || i > 0 && f.given[i-1] == "--header" {
-			name, _, _ := strings.Cut(word, ":")
-			word = name + ": …"
-		}
-		if !plainWord.MatchString(word) {
-			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-		words = append(words, word)
+// shopOf returns what a file says of the shop, whose passport is nil if nothing was learnt of it.
+func (f *tryFlags) shopOf(o trial.Options, p *trial.Passport) *history.Shop {
+	s := &history.Shop{Flags: f.masked(), Argv: o.Argv}
+	if p != nil {
+		s.Passport, s.Closest = p.Parts()
+		s.Uncounted = p.Elsewhere && f.Left == ""
 	}
-	return strings.Join(words, " ")
+	return s
+}
+
+// masked returns the flags without the values of headers: they may be secrets, and output is kept.
+func (f *tryFlags) masked() (flags []string) {
+	for i, word := range f.given[1 : len(f.given)-len(f.Argv)] { // after try
+		if strings.HasPrefix(word, "--header=") || f.given[i] == "--header" {
+			name, _, _ := strings.Cut(word, ":")
+			word = name + ": " + history.MaskedValue
+		}
+		flags = append(flags, word)
+	}
+	return flags
 }
 
 // complainOfShop says in one line why a shop could not be tried. The last lines that the shop printed follow.
@@ -209,31 +210,6 @@ func complainOfShop(stderr io.Writer, err error) int {
 		fmt.Fprintln(stderr, "  "+history.Plain(strings.TrimRight(line, "\n")))
 	}
 	return couldNotRun
-}
-
-// codeOfTrial is the exit code of cells that were played. A defect is more than a cell that was not measured.
-func codeOfTrial(results []*history.Cell) int {
-	if slices.ContainsFunc(results, func(r *history.Cell) bool { return r.Defect != nil }) {
-		return surprised
-	}
-	if asked, unmeasured := count(results); asked == 0 || unmeasured > 0 {
-		return couldNotRun
-	}
-	return asExpected
-}
-
-// count returns how many cells could be had, and how many of them were not measured.
-func count(cells []*history.Cell) (asked, unmeasured int) {
-	for _, c := range cells {
-		isUnmeasured := trial.IsUnmeasured(c)
-		if c.NotAsked == nil || isUnmeasured {
-			asked++
-		}
-		if isUnmeasured {
-			unmeasured++
-		}
-	}
-	return asked, unmeasured
 }
 
 // measure learns what the lock is, and plays the cells.
@@ -257,7 +233,7 @@ func (f *tryFlags) measure(
 }
 
 // print prints the passport, a line for each cell, and what the broken ones mean: defects first.
-func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, cells []*history.Cell, whole bool) error {
+func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, t *terminal.Trial) error {
 	if f.JSON {
 		e := json.NewEncoder(stdout)
 		e.SetIndent("", "  ")
@@ -269,56 +245,19 @@ func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, cells []*history.C
 			Closest  string              `json:"closest_rung"`
 			Sale     []trial.SaleCommand `json:"sale"`
 			Cells    []*history.Cell     `json:"cells"`
-		}{jsonDefects(cells), p, p.String(), p.Closest(), p.Sale(), cells})
+		}{jsonDefects(t), p, p.String(), p.Closest(), p.Sale(), t.Cells})
 	}
 	fmt.Fprintf(stdout, "%s\n\n", history.Plain(p.String()))
-	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	if f.Verbose {
+		table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 		for _, c := range p.Sale() {
 			fmt.Fprintf(table, "%d\t%s\t%s\t%s\n", c.Number, c.Mark, c.Command, c.Does)
 		}
 		fmt.Fprintln(table)
+		_ = table.Flush()
 	}
-	fmt.Fprintln(table, "\tstock\texclusion\town-release\tliveness")
-	for _, c := range cells {
-		if c.NotAsked != nil {
-			continue
-		}
-		fmt.Fprint(table, c.Scenario)
-		for _, v := range cause.Asked {
-			fmt.Fprintf(table, "\t%s", c.Finding(v).Result)
-		}
-		fmt.Fprintf(table, "\t%s\n", meaning(c))
-	}
-	_ = table.Flush()
-	f.sum(stdout, p, cells, f.tell(stdout, cells) > 0 || !whole)
+	t.Print(stdout, f.Verbose)
 	return nil
-}
-
-// sum says in the end what was found, unless that has been told, and what was not measured.
-func (f *tryFlags) sum(stdout io.Writer, p *trial.Passport, cells []*history.Cell, told bool) {
-	asked, unmeasured := count(cells)
-	switch {
-	case told || asked == unmeasured:
-	case unmeasured > 0:
-		fmt.Fprintln(stdout, "\nno defect was found in what was measured")
-	default:
-		fmt.Fprintln(stdout, "\nno defect was found in what was asked")
-	}
-	if p.Elsewhere && f.Left == "" {
-		fmt.Fprintln(stdout, "\nthe lock alone was judged: what is left of the stock is told by --left")
-	}
-	if unmeasured > 0 {
-		were := "were"
-		if unmeasured == 1 {
-			were = "was"
-		}
-		why := ": the machine was busy"
-		if slices.ContainsFunc(cells, func(c *history.Cell) bool { return c.NotAsked != nil && c.NotAsked.Failed }) {
-			why = ""
-		}
-		fmt.Fprintf(stdout, "\n%d of %d cells %s not measured%s\n", unmeasured, asked, were, why)
-	}
 }
 
 // A jsonDefect is a defect, and the cells in which it was found; the first shows it.
@@ -327,118 +266,10 @@ type jsonDefect struct {
 	Cells []string `json:"cells"`
 }
 
-func jsonDefects(cells []*history.Cell) []jsonDefect {
+func jsonDefects(t *terminal.Trial) []jsonDefect {
 	all := []jsonDefect{}
-	for _, g := range defectsOf(cells) {
-		all = append(all, jsonDefect{*g.first.Defect, g.names})
+	for _, s := range t.Defects() {
+		all = append(all, jsonDefect{*s.First.Defect, s.Cells})
 	}
 	return all
-}
-
-// defectsOf groups the cells with a defect by its cause.
-func defectsOf(cells []*history.Cell) []*group {
-	groups := grouped(cells, func(c *history.Cell) []string {
-		if c.Defect == nil {
-			return nil
-		}
-		return []string{c.Defect.Cause}
-	})
-	slices.SortStableFunc(groups, func(x, y *group) int { // what nobody can explain may be explained by another one
-		return cmp.Compare(len(y.first.Defect.Remedy), 0) - cmp.Compare(len(x.first.Defect.Remedy), 0)
-	})
-	return groups
-}
-
-func meaning(c *history.Cell) string {
-	switch {
-	case c.Defect != nil:
-		return "DEFECT"
-	case c.Design != "":
-		return "by design"
-	case trial.IsUnmeasured(c):
-		return "not measured"
-	}
-	return ""
-}
-
-// isInvalid reports whether the machine, and not the shop, decided a cell.
-func isInvalid(c *history.Cell) bool { return c.Finding(history.Valid).Result == history.Invalid }
-
-// tell tells the defects, each with the cell that shows it first, what is so by design, remarks, and what was not asked
-// or cannot be told, and why. It returns the number of defects.
-func (f *tryFlags) tell(stdout io.Writer, cells []*history.Cell) int {
-	defects := defectsOf(cells)
-	for _, g := range defects {
-		fmt.Fprintf(stdout, "\nDEFECT in %s: %s\n  %s: %s\n", g.faults(), g.text, g.first.Scenario,
-			history.Plain(g.first.Defect.Shown))
-		if remedy := g.first.Defect.Remedy; remedy != "" {
-			fmt.Fprintf(stdout, "  %s\n", remedy)
-		}
-		if line := g.first.Line; line != "" {
-			fmt.Fprintf(stdout, "  again: --play '%s'\n", line)
-		}
-	}
-	for _, kind := range []struct {
-		word string
-		of   func(*history.Cell) []string
-	}{
-		{"by design in", func(c *history.Cell) []string { return []string{c.Design} }},
-		{"remark on", func(c *history.Cell) []string { return c.Remarks }},
-		{"unknown in", unknowns},
-		{"not asked:", func(c *history.Cell) []string { return []string{c.WhyNot()} }},
-	} {
-		for _, g := range grouped(cells, kind.of) {
-			fmt.Fprintf(stdout, "\n%s %s: %s\n", kind.word, g.faults(), g.text)
-		}
-	}
-	for _, c := range cells {
-		for _, one := range c.Findings {
-			if f.Verbose && one.Result == history.Broken {
-				fmt.Fprintf(stdout, "\n%s, %s %s: %s\n", c.Scenario, one.Verdict, one.Result, history.Plain(one.Because))
-			}
-		}
-	}
-	return len(defects)
-}
-
-// unknowns says which verdicts of a cell nobody can tell.
-func unknowns(c *history.Cell) (all []string) {
-	if c.NotAsked != nil {
-		return nil
-	}
-	if isInvalid(c) {
-		return []string{c.Finding(history.Valid).Because}
-	}
-	for _, one := range c.Findings {
-		if one.Result == history.Indeterminate && one.Because != c.WhyNot() {
-			all = append(all, fmt.Sprintf("%s: %s", one.Verdict, one.Because))
-		}
-	}
-	return all
-}
-
-// A group is the cells of which the same is said.
-type group struct {
-	text  string
-	first *history.Cell
-	names []string
-}
-
-func (g *group) faults() string { return strings.Join(g.names, ", ") }
-
-// grouped groups cells by what is said of them, in their order.
-func grouped(cells []*history.Cell, of func(*history.Cell) []string) (groups []*group) {
-	for _, c := range cells {
-		for _, text := range of(c) {
-			if text = history.Plain(text); text == "" {
-				continue
-			}
-			i := slices.IndexFunc(groups, func(g *group) bool { return g.text == text })
-			if i < 0 {
-				i, groups = len(groups), append(groups, &group{text: text, first: c})
-			}
-			groups[i].names = append(groups[i].names, c.Scenario)
-		}
-	}
-	return groups
 }

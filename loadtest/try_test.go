@@ -17,6 +17,7 @@ import (
 
 	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/terminal"
 	"stockapi/loadtest/trial"
 )
 
@@ -248,9 +249,10 @@ func TestTryOnABusyMachine(t *testing.T) {
 			c.Scenario = fmt.Sprint("cell-", i+1)
 		}
 		var out strings.Builder
-		require.NoError(t, (&tryFlags{}).print(&out, &trial.Passport{}, one.cells, true))
+		found := &terminal.Trial{Cells: one.cells}
+		require.NoError(t, (&tryFlags{}).print(&out, &trial.Passport{}, found))
 		assert.Regexp(t, `(?s)`+one.last+`\n$`, out.String(), one.what)
-		assert.Equal(t, one.code, codeOfTrial(one.cells), one.what)
+		assert.Equal(t, one.code, found.ExitCode(), one.what)
 	}
 }
 
@@ -266,7 +268,10 @@ func TestTryEndsWithItsCommand(t *testing.T) {
 	} {
 		_, chosen, err := parse(args, io.Discard, io.Discard)
 		require.NoError(t, err)
-		assert.Equal(t, want, chosen.(*tryFlags).command())
+		f := chosen.(*tryFlags)
+		o, err := f.options(nil)
+		require.NoError(t, err)
+		assert.Equal(t, want, (&terminal.Trial{Shop: *f.shopOf(o, nil)}).Command())
 	}
 }
 

@@ -128,6 +128,18 @@ func (c *Cell) WhyNot() string {
 	return c.NotAsked.Reason
 }
 
+// IsVoid reports whether a machine that was busy with something else decided the cell of a trial, and its commands show
+// no defect in spite of that.
+func (c *Cell) IsVoid() bool { return c.Defect == nil && Worst(c.Findings) == Invalid }
+
+// IsUnmeasured reports whether the cell of a trial is void, or could not be played though the shop allows it.
+func (c *Cell) IsUnmeasured() bool {
+	if c.NotAsked != nil {
+		return c.NotAsked.Failed
+	}
+	return c.IsVoid()
+}
+
 // A Defect is a bug of the shop on trial.
 type Defect struct {
 	Cause  string `json:"cause"`

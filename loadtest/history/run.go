@@ -18,8 +18,24 @@ type Run struct {
 	Machine  Machine `json:"machine"`
 	Backend  Backend `json:"backend"`
 	Load     Load    `json:"load"`
-	Cells    []*Cell `json:"-"` // each has a line of its own
+	Shop     *Shop   `json:"shop,omitempty"` // nil unless the run is a trial of somebody's own shop
+	Cells    []*Cell `json:"-"`              // each has a line of its own
 }
+
+// A Shop is one on trial: how it is tried, and what its lock is.
+type Shop struct {
+	// Flags are those of the trial. They lack the values of headers, which may be secrets: files are kept.
+	Flags []string `json:"flags"`
+	Argv  []string `json:"argv"` // the command line of the shop
+	// Passport is what the lock is, in a few words each, and Closest the rung that it is most like, "" if it is like none.
+	Passport []string `json:"passport,omitempty"`
+	Closest  string   `json:"closest,omitempty"`
+	// Uncounted means that nobody tells what is left of a stock that is in no Redis.
+	Uncounted bool `json:"uncounted,omitempty"`
+}
+
+// MaskedValue stands for the value of a header in Flags.
+const MaskedValue = "…"
 
 // A Machine describes the one that the client ran on.
 type Machine struct {

@@ -75,9 +75,9 @@ func TestACellThatCannotBePlayed(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, cells, 2)
 	assert.Contains(t, cells[0].WhyNot(), `it could not be played: cannot start the shop: exec: "no-such-shop"`)
-	assert.True(t, IsUnmeasured(cells[0]))
+	assert.True(t, cells[0].IsUnmeasured())
 	assert.NotEmpty(t, cells[1].WhyNot())
-	assert.False(t, IsUnmeasured(cells[1]), "the shop does not allow it")
+	assert.False(t, cells[1].IsUnmeasured(), "the shop does not allow it")
 }
 
 // Of a shop whose processes cannot be found, stops and kills show nothing. It hides from the mark, and its parent ends.

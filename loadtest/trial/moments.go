@@ -64,7 +64,7 @@ func weight(c *history.Cell) int {
 		return 1
 	case hasBroken(c):
 		return 2
-	case isVoid(c):
+	case c.IsVoid():
 		return 3
 	}
 	return 5

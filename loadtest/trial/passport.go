@@ -231,22 +231,36 @@ func (p *Passport) overwrites() bool {
 
 // String returns the passport as one paragraph.
 func (p *Passport) String() string {
-	if len(p.Locks) == 0 {
-		if p.Apart != "" {
-			return fmt.Sprintf("no lock that two orders share: each %s has a key of its own", p.Apart)
-		}
-		text := "no lock key in this Redis: the stock alone is judged"
-		switch {
-		case p.PerCustomer:
-			text = "no lock that two orders share: " + neverMeet + "; the stock alone is judged"
-		case p.Elsewhere:
-			text += "; " + cmp.Or(p.requests.why, fmt.Sprintf("a sale sends %d requests to the database", p.requests.all))
-		}
-		if p.LockFree {
-			text += "; the write depends on what is there"
-		}
-		return text + "; closest rung: " + p.Closest()
+	parts, closest := p.Parts()
+	if closest != "" {
+		parts = append(parts, "closest rung: "+closest)
 	}
+	return strings.Join(parts, "; ")
+}
+
+// Parts returns what the lock is, in a few words each, and the rung that it is most like, "" if two orders share none.
+func (p *Passport) Parts() (parts []string, closest string) {
+	switch {
+	case len(p.Locks) > 0:
+		return p.partsOfLock(), p.Closest()
+	case p.Apart != "":
+		return []string{fmt.Sprintf("no lock that two orders share: each %s has a key of its own", p.Apart)}, ""
+	case p.PerCustomer:
+		parts = []string{"no lock that two orders share: " + neverMeet, "the stock alone is judged"}
+	default:
+		parts = []string{"no lock key in this Redis: the stock alone is judged"}
+	}
+	if p.Elsewhere && !p.PerCustomer {
+		parts = append(parts, cmp.Or(p.requests.why,
+			fmt.Sprintf("a sale sends %d requests to the database", p.requests.all)))
+	}
+	if p.LockFree {
+		parts = append(parts, "the write depends on what is there")
+	}
+	return parts, p.Closest()
+}
+
+func (p *Passport) partsOfLock() []string {
 	parts := []string{fmt.Sprintf("lock: %s %s, %s", p.Kind, quoted(p.Locks), p.Acquire)}
 	switch {
 	case p.TTLLater:
@@ -282,7 +296,7 @@ func (p *Passport) String() string {
 	if p.Elsewhere {
 		parts = append(parts, p.requests.String())
 	}
-	return strings.Join(parts, "; ") + "; closest rung: " + p.Closest()
+	return parts
 }
 
 // rounded returns a time to a tenth of a second, or finer if it is short.

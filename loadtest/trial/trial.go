@@ -190,7 +190,7 @@ func playAll(
 		}
 		telling.Lock()
 		defer telling.Unlock()
-		if results[i] = c; last || !isVoid(c) {
+		if results[i] = c; last || !c.IsVoid() {
 			finished(c)
 		}
 	}
@@ -207,7 +207,7 @@ func playAll(
 	}
 	all.Wait()
 	for i, c := range results {
-		if c != nil && isVoid(c) && ctx.Err() == nil {
+		if c != nil && c.IsVoid() && ctx.Err() == nil {
 			playOne(i, true)
 		}
 	}
@@ -277,20 +277,6 @@ func checkLines(lines []string) error {
 		}
 	}
 	return nil
-}
-
-// isVoid reports whether a machine that was busy with something else decided a cell, and its commands show no defect in
-// spite of that.
-func isVoid(c *history.Cell) bool {
-	return c.Defect == nil && history.Worst(c.Findings) == history.Invalid
-}
-
-// IsUnmeasured reports whether a cell is void, or could not be played though the shop allows it.
-func IsUnmeasured(c *history.Cell) bool {
-	if c.NotAsked != nil {
-		return c.NotAsked.Failed
-	}
-	return isVoid(c)
 }
 
 // one plays a cell if the shop meets its requirements.

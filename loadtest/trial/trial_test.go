@@ -62,7 +62,7 @@ func again(t *testing.T, o Options, missed *history.Cell) *history.Cell {
 		t.Logf("%s broke %q, and is played once more %s", missed.Scenario, broken(missed), missed.WhyNot())
 		_, cells := try(t, o)
 		require.Len(t, cells, 1)
-		if missed = cells[0]; !IsUnmeasured(missed) {
+		if missed = cells[0]; !missed.IsUnmeasured() {
 			break
 		}
 	}
@@ -416,7 +416,7 @@ func TestVoidCellsArePlayedAgainAlone(t *testing.T) {
 	for i, c := range cells {
 		assert.Equal(t, faults[i].name, c.Scenario)
 		assert.Equal(t, played[c.Scenario], c.Repetition, c.Scenario)
-		if IsUnmeasured(c) {
+		if c.IsUnmeasured() {
 			unmeasured = append(unmeasured, c.Scenario)
 		}
 	}

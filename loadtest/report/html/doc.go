@@ -5,4 +5,6 @@
 // sign.go (what is worst in a cell: a word, a colour and a mark), section.go (one cell), trust.go, command.go, pack.go
 // (the insides of cells, compressed). The layout is in report.gohtml, cell.gohtml and legend.gohtml; report.js unpacks
 // the cell that is opened, whose timeline package drawing draws, and report.css has the styles of all else.
+//
+// The page of a trial is trial.go, with trial.gohtml, trial.js and trial.css; its words are those of terminal.Trial.
 package html

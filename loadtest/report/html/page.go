@@ -70,8 +70,12 @@ const manyCells = 100
 // surprise is one thing that is not as expected.
 type surprise struct{ Link, Text string }
 
-// Write writes the report of run, whose cells are in these rows, to w. It takes the findings of the cells as they are.
+// Write writes the report of run, whose cells are in these rows, to w: that of a trial has a page of its own. It takes
+// the findings of the cells as they are.
 func Write(w io.Writer, run *history.Run, rows []*catalog.Row) error {
+	if t := terminal.TrialOf(run); t != nil {
+		return writeTrial(w, run, t)
+	}
 	p, err := newPage(run, rows)
 	if err != nil {
 		return err

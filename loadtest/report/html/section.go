@@ -1,7 +1,6 @@
 package html
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,7 +51,7 @@ func newSection(run *history.Run, r *catalog.Row, id string) *section {
 		s.Surprises = append(s.Surprises, clip(text, 600))
 	}
 	expected, known := r.Scenario.Expected(r.Rung)
-	s.Why = clip(cmp.Or(expected.Why, c.Design), 600)
+	s.Why = clip(expected.Why, 600)
 	if c.NotAsked != nil {
 		return s
 	}

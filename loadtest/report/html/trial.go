@@ -1,0 +1,181 @@
+package html
+
+import (
+	"cmp"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/drawing"
+	"stockapi/loadtest/report/terminal"
+)
+
+// The page of a trial is for the one whose shop it is. It has the words of the terminal, and what that cannot show: of
+// each defect the timeline.
+
+var (
+	//go:embed trial.gohtml
+	trialLayout string
+	//go:embed trial.css
+	trialStyle string
+	//go:embed trial.js
+	trialScript string
+)
+
+var trialTemplate = template.Must(template.New("trial").Parse(legendLayout + trialLayout))
+
+// trialPage is the data of the template.
+type trialPage struct {
+	Title, Shop, Argv string
+
+	Drawing    template.CSS // the rules that a saved drawing needs as well
+	CSS        template.CSS
+	Script     template.JS // draws timelines: see trial.js
+	ScriptHash string
+	Packs      []template.HTML // the drawings, compressed: base64
+
+	Good        bool // no defect was found
+	Headline    string
+	Limits      []string
+	Interrupted string
+	Defects     []trialSaid
+	Passport    []string
+	Closest     string
+	Rows        []trialRow
+	Kinds       []trialKind // what else is said
+	Command     string
+	Masked      bool // the command lacks the values of headers
+	ExitCode    int
+	Conditions  facts
+
+	drawn []*drawing.Drawing
+	links map[string]trialLink // of the cells, by name
+}
+
+// trialKind is a heading, and what is said below it.
+type trialKind struct {
+	Title, Note string
+	Said        []trialSaid
+}
+
+// trialSaid is what is said of some cells.
+type trialSaid struct {
+	ID, Text, Cells             string
+	Cell                        string // that shows it
+	Drawn                       bool   // its timeline
+	Pack                        int    // where that is
+	Shown, Remedy, Again, Fault string // of a defect
+}
+
+// trialLink leads to what is said of a cell: the gravest.
+type trialLink struct{ id, kind string }
+
+// trialRow is a line of the matrix, with a link to what is said of its cell.
+type trialRow struct {
+	Name, Link, Means string
+	Found             []trialFound
+}
+
+type trialFound struct{ Verdict, Result, Class string }
+
+func writeTrial(w io.Writer, run *history.Run, t *terminal.Trial) error {
+	p := newTrialPage(run, t)
+	for _, d := range p.drawn {
+		text, err := drawing.Compress(d)
+		if err != nil {
+			return err
+		}
+		p.Packs = append(p.Packs, template.HTML(text))
+	}
+	return trialTemplate.Execute(printable{w}, p)
+}
+
+func newTrialPage(run *history.Run, t *terminal.Trial) *trialPage {
+	all := drawing.Script() + drawing.Viewer + trialScript
+	sum := sha256.Sum256([]byte(all))
+	p := &trialPage{
+		Shop:    brief(t.Cells[0].Rung),
+		Drawing: template.CSS(drawing.Style()), CSS: template.CSS(drawing.ViewerStyle + pageStyle + trialStyle),
+		Script: template.JS(all), ScriptHash: "sha256-" + base64.StdEncoding.EncodeToString(sum[:]),
+		Good: len(t.Defects()) == 0, Headline: t.Headline(), Limits: t.Limits(), Interrupted: shown(run.Interrupted),
+		ExitCode: t.ExitCode(), Conditions: trialConditions(run), links: map[string]trialLink{},
+	}
+	p.Title = p.Shop + ": " + p.Headline
+	if len(t.Shop.Argv) > 0 { // a file of an older loadtest has none
+		p.Argv, p.Command = shown(terminal.ShellLine(t.Shop.Argv)), shown(t.Command())
+		p.Masked = slices.ContainsFunc(t.Shop.Flags, func(flag string) bool {
+			return strings.HasSuffix(flag, ": "+history.MaskedValue)
+		})
+	}
+	for _, part := range t.Shop.Passport {
+		p.Passport = append(p.Passport, shown(part))
+	}
+	if catalog.RungOf(t.Shop.Closest).Number == t.Shop.Closest {
+		p.Closest = t.Shop.Closest
+	}
+	defects := t.Defects()
+	p.Defects = p.said("defect", defects, true)
+	designs, unknown := p.said("by-design", t.Designs(), true), p.said("unknown", t.Unknown(), false)
+	p.Kinds = []trialKind{
+		{"By design", "The best lock of this kind breaks these, too.", designs},
+		{"Remarks", "These break nothing.", p.said("remark", t.Remarks(), false)},
+		{"Unknown", "", unknown},
+		{"Not asked", "These cells could not be played, or were inconclusive.", p.said("not-asked", t.NotAsked(), false)},
+	}
+	for i, s := range defects {
+		d := &p.Defects[i]
+		d.Shown, d.Remedy = shown(s.First.Defect.Shown), shown(s.First.Defect.Remedy)
+		if d.Fault = shown(s.First.Line); p.Command != "" {
+			d.Again = shown(t.Again(s.First))
+		}
+	}
+	for _, row := range t.Rows() {
+		link := p.links[row.Cell.Scenario]
+		one := trialRow{Name: brief(row.Cell.Scenario), Link: link.id, Means: cmp.Or(row.Means, link.kind)}
+		for _, f := range row.Found {
+			one.Found = append(one.Found, trialFound{string(f.Verdict), string(f.Result), signOfAll(f).Class})
+		}
+		p.Rows = append(p.Rows, one)
+	}
+	return p
+}
+
+// said returns what the page says of cells, the gravest kind first, and notes where that is. A timeline is that of the
+// first cell.
+func (p *trialPage) said(kind string, all []*terminal.Said, draws bool) (said []trialSaid) {
+	for i, s := range all {
+		one := trialSaid{ID: fmt.Sprintf("%s-%d", kind, i+1), Text: shown(s.Text), Cells: shown(s.In()),
+			Cell: brief(s.First.Scenario)}
+		if one.Drawn = draws && len(s.First.Ops) > 0; one.Drawn {
+			one.Pack, p.drawn = len(p.drawn), append(p.drawn, drawing.Of(s.First))
+		}
+		for _, name := range s.Cells {
+			if _, known := p.links[name]; !known {
+				p.links[name] = trialLink{one.ID, kind}
+			}
+		}
+		said = append(said, one)
+	}
+	return said
+}
+
+func trialConditions(run *history.Run) (f facts) {
+	m := run.Machine
+	f.add(true, "tried", "%s", run.Started.Format("2 January 2006, 15:04:05 -07:00"))
+	f.add(true, "machine", "%s/%s, %d CPUs, %s", brief(m.OS), brief(m.Arch), m.CPUs, brief(m.Go))
+	f.add(run.Loadtest != "", "loadtest", "%s", brief(run.Loadtest))
+	return f
+}
+
+// shown returns a text as the page has it. What a shop calls its keys, and what it answers, may be of any length.
+func shown(text string) string { return clip(history.Plain(text), 2000) }
+
+// brief returns a name as the page has it.
+func brief(name string) string { return clip(history.Plain(name), 120) }

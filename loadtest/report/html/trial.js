@@ -1,0 +1,15 @@
+// Timelines are compressed until they are seen: those in a closed element until it is opened.
+(() => {
+  "use strict";
+  const draw = async (box) => {
+    if (box.dataset.pack === undefined) return;
+    const text = document.getElementById(`pack-${box.dataset.pack}`).textContent;
+    delete box.dataset.pack;
+    viewTimeline(box, unpackDrawing(await inflate(text)));
+  };
+  const drawAll = (within) => within.querySelectorAll(".viewer").forEach((box) => {
+    if (!box.closest("details:not([open])")) draw(box);
+  });
+  addEventListener("toggle", (e) => { if (e.target.open) drawAll(e.target); }, true);
+  drawAll(document);
+})();

@@ -1,0 +1,294 @@
+package terminal
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"stockapi/loadtest/cause"
+	"stockapi/loadtest/history"
+)
+
+// A Trial is what is said of somebody's own shop, by the terminal and by its page.
+type Trial struct {
+	Shop  history.Shop
+	Cells []*history.Cell
+	// Unfinished means that not all of the cells were played.
+	Unfinished bool
+}
+
+// TrialOf returns the trial that a run is, nil if it is none.
+func TrialOf(run *history.Run) *Trial {
+	isTrial := func(c *history.Cell) bool { return c.Kind == history.Trial }
+	if i := slices.IndexFunc(run.Cells, isTrial); i < 0 {
+		return nil
+	}
+	t := &Trial{Cells: run.Cells, Unfinished: run.Interrupted != ""}
+	if run.Shop != nil {
+		t.Shop = *run.Shop
+	}
+	return t
+}
+
+// A Said is one thing that is said of some cells, of which the first one shows it.
+type Said struct {
+	Text  string
+	First *history.Cell
+	Cells []string // their names
+}
+
+// In names the cells.
+func (s *Said) In() string { return strings.Join(s.Cells, ", ") }
+
+// sayings returns what is said of the cells, each once, in their order.
+func (t *Trial) sayings(of func(*history.Cell) []string) (all []*Said) {
+	for _, c := range t.Cells {
+		for _, text := range of(c) {
+			if text = history.Plain(text); text == "" {
+				continue
+			}
+			i := slices.IndexFunc(all, func(s *Said) bool { return s.Text == text })
+			if i < 0 {
+				i, all = len(all), append(all, &Said{Text: text, First: c})
+			}
+			all[i].Cells = append(all[i].Cells, c.Scenario)
+		}
+	}
+	return all
+}
+
+// Defects returns the causes of defects.
+func (t *Trial) Defects() []*Said {
+	all := t.sayings(func(c *history.Cell) []string {
+		if c.Defect == nil {
+			return nil
+		}
+		return []string{c.Defect.Cause}
+	})
+	slices.SortStableFunc(all, func(x, y *Said) int { // what nobody can explain may be explained by another one
+		return cmp.Compare(len(y.First.Defect.Remedy), 0) - cmp.Compare(len(x.First.Defect.Remedy), 0)
+	})
+	return all
+}
+
+// Designs returns why cells break what any shop of that kind breaks.
+func (t *Trial) Designs() []*Said {
+	return t.sayings(func(c *history.Cell) []string { return []string{c.Design} })
+}
+
+// Remarks returns what is worth knowing, and breaks nothing.
+func (t *Trial) Remarks() []*Said {
+	return t.sayings(func(c *history.Cell) []string { return c.Remarks })
+}
+
+// NotAsked returns why cells could not be played, or were inconclusive.
+func (t *Trial) NotAsked() []*Said {
+	return t.sayings(func(c *history.Cell) []string { return []string{c.WhyNot()} })
+}
+
+// Unknown returns which verdicts of cells that were played are open, and why.
+func (t *Trial) Unknown() []*Said {
+	return t.sayings(func(c *history.Cell) (all []string) {
+		valid := c.Finding(history.Valid)
+		switch {
+		case c.NotAsked != nil:
+			return nil
+		case valid.Result == history.Invalid:
+			return []string{valid.Because}
+		}
+		for _, one := range c.Findings {
+			if one.Result == history.Indeterminate && one.Because != c.WhyNot() {
+				all = append(all, fmt.Sprintf("%s: %s", one.Verdict, one.Because))
+			}
+		}
+		return all
+	})
+}
+
+// A TrialRow is a cell that was asked: what was found of each of [cause.Asked], and what that means.
+type TrialRow struct {
+	Cell  *history.Cell
+	Found []history.Finding
+	Means string
+}
+
+// Rows returns a row for each cell that was asked.
+func (t *Trial) Rows() (rows []TrialRow) {
+	for _, c := range t.Cells {
+		if c.NotAsked != nil {
+			continue
+		}
+		row := TrialRow{Cell: c}
+		for _, v := range cause.Asked {
+			row.Found = append(row.Found, c.Finding(v))
+		}
+		switch {
+		case c.Defect != nil:
+			row.Means = "DEFECT"
+		case c.Design != "":
+			row.Means = "by design"
+		case c.IsUnmeasured():
+			row.Means = "not measured"
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// count returns how many cells could be had, and how many of them were not measured.
+func (t *Trial) count() (asked, unmeasured int) {
+	for _, c := range t.Cells {
+		isUnmeasured := c.IsUnmeasured()
+		if c.NotAsked == nil || isUnmeasured {
+			asked++
+		}
+		if isUnmeasured {
+			unmeasured++
+		}
+	}
+	return asked, unmeasured
+}
+
+// ExitCode returns that of the trial: 0 without a defect, 1 with one, 2 if it was not finished, or if a cell, or
+// everything, could not be measured and nothing shows a defect.
+func (t *Trial) ExitCode() int {
+	asked, unmeasured := t.count()
+	switch {
+	case t.Unfinished:
+		return 2
+	case len(t.Defects()) > 0:
+		return 1
+	case asked == 0 || unmeasured > 0:
+		return 2
+	}
+	return 0
+}
+
+// Headline says in a few words what was found.
+func (t *Trial) Headline() string {
+	asked, unmeasured := t.count()
+	switch defects := len(t.Defects()); {
+	case defects > 0:
+		return plural(defects, "defect", "defects")
+	case t.Unfinished:
+		return "the trial was not finished"
+	case asked == unmeasured:
+		return "nothing was measured"
+	case unmeasured > 0:
+		return "no defect was found in what was measured"
+	}
+	return "no defect was found in what was asked"
+}
+
+// Limits say what the headline does not cover.
+func (t *Trial) Limits() (all []string) {
+	if t.Shop.Uncounted {
+		all = append(all, "the lock alone was judged: what is left of the stock is told by --left")
+	}
+	asked, unmeasured := t.count()
+	if unmeasured == 0 {
+		return all
+	}
+	were, why := "were", ": the machine was busy"
+	if unmeasured == 1 {
+		were = "was"
+	}
+	if slices.ContainsFunc(t.Cells, func(c *history.Cell) bool { return c.NotAsked != nil && c.NotAsked.Failed }) {
+		why = ""
+	}
+	return append(all, fmt.Sprintf("%d of %d cells %s not measured%s", unmeasured, asked, were, why))
+}
+
+// Print prints a line for each cell, and what the broken ones mean: defects first, each with the cell that shows it,
+// then what is so by design, remarks, and what was not asked or cannot be told, and why.
+func (t *Trial) Print(w io.Writer, verbose bool) {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "\tstock\texclusion\town-release\tliveness")
+	for _, row := range t.Rows() {
+		fmt.Fprint(table, row.Cell.Scenario)
+		for _, f := range row.Found {
+			fmt.Fprintf(table, "\t%s", f.Result)
+		}
+		fmt.Fprintf(table, "\t%s\n", row.Means)
+	}
+	_ = table.Flush()
+	defects := t.Defects()
+	for _, s := range defects {
+		fmt.Fprintf(w, "\nDEFECT in %s: %s\n  %s: %s\n", s.In(), s.Text, s.First.Scenario,
+			history.Plain(s.First.Defect.Shown))
+		if remedy := s.First.Defect.Remedy; remedy != "" {
+			fmt.Fprintf(w, "  %s\n", remedy)
+		}
+		if line := s.First.Line; line != "" {
+			fmt.Fprintf(w, "  again: --play '%s'\n", line)
+		}
+	}
+	for _, kind := range []struct {
+		word string
+		all  []*Said
+	}{
+		{"by design in", t.Designs()}, {"remark on", t.Remarks()}, {"unknown in", t.Unknown()},
+		{"not asked:", t.NotAsked()},
+	} {
+		for _, s := range kind.all {
+			fmt.Fprintf(w, "\n%s %s: %s\n", kind.word, s.In(), s.Text)
+		}
+	}
+	for _, c := range t.Cells {
+		for _, one := range c.Findings {
+			if verbose && one.Result == history.Broken {
+				fmt.Fprintf(w, "\n%s, %s %s: %s\n", c.Scenario, one.Verdict, one.Result, history.Plain(one.Because))
+			}
+		}
+	}
+	if asked, unmeasured := t.count(); len(defects) == 0 && !t.Unfinished && asked != unmeasured {
+		fmt.Fprintf(w, "\n%s\n", t.Headline())
+	}
+	for _, limit := range t.Limits() {
+		fmt.Fprintf(w, "\n%s\n", limit)
+	}
+}
+
+// Command returns the command line of the trial, for a shell.
+func (t *Trial) Command() string {
+	words := append([]string{"loadtest", "try"}, t.Shop.Flags...)
+	return ShellLine(slices.Concat(words, []string{"--"}, t.Shop.Argv))
+}
+
+// Again returns the command line that plays one cell again, and leaves the files of the trial as they are.
+func (t *Trial) Again(c *history.Cell) string {
+	words := []string{"loadtest", "try", "--only", c.Scenario, "--no-out"}
+	if c.Scenario == c.Line { // somebody's own
+		words[2] = "--play"
+	}
+	for i := 0; i < len(t.Shop.Flags); i++ {
+		switch name, _, isWhole := strings.Cut(t.Shop.Flags[i], "="); name {
+		case "--only", "--play", "--out":
+			if !isWhole {
+				i++
+			}
+		case "--quick", "--no-out":
+		default:
+			words = append(words, t.Shop.Flags[i])
+		}
+	}
+	return ShellLine(slices.Concat(words, []string{"--"}, t.Shop.Argv))
+}
+
+// plainWord is a word that a shell leaves as it is.
+var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
+
+// ShellLine returns words as a shell reads them.
+func ShellLine(words []string) string {
+	line := make([]string, len(words))
+	for i, word := range words {
+		if line[i] = word; !plainWord.MatchString(word) {
+			line[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(line, " ")
+}

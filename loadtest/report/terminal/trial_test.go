@@ -1,0 +1,30 @@
+package terminal_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/terminal"
+)
+
+// A cell is played again as it was tried, without the other cells, and without writing over the files of the trial.
+func TestAgainPlaysOneCell(t *testing.T) {
+	named := &history.Cell{Scenario: "reply-lost 1", Line: "a<acquire.lose-a"}
+	own := &history.Cell{Scenario: "a>write.late-a", Line: "a>write.late-a"}
+	for _, one := range []struct {
+		cell  *history.Cell
+		flags []string
+		want  string
+	}{
+		{named, nil, "loadtest try --only 'reply-lost 1' --no-out -- shop.py"},
+		{named, []string{"--quick", "--only", "pause", "--only=late", "--out", "o", "--units", "1", "--no-out"},
+			"loadtest try --only 'reply-lost 1' --no-out --units 1 -- shop.py"},
+		{own, []string{"--play", "a>write", "--play=a>read", "--stock", "SET it's {n}"},
+			`loadtest try --play 'a>write.late-a' --no-out --stock 'SET it'\''s {n}' -- shop.py`},
+	} {
+		found := terminal.Trial{Shop: history.Shop{Flags: one.flags, Argv: []string{"shop.py"}}}
+		assert.Equal(t, one.want, found.Again(one.cell))
+	}
+}
