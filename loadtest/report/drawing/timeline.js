@@ -11,6 +11,7 @@
 //   gaps        times {from, to} that are cut out
 //   gutter      the room for the names of lanes, in px
 //   name, says, colour    what an order is called, what became of it, and the class of its colour
+//   why         says of what an order has lost why; "" writes nothing
 //   words       in place of the English ones
 //   headline    false leaves out the line that names the violation
 //
@@ -60,7 +61,8 @@ class Timeline {
   constructor(drawing, view) {
     const colour = (order) => `i${drawing.lanes[order.lane]?.colour ?? 0}`;
     const says = (order) => order.does.replace("#", order.units?.[0] ?? "");
-    Object.assign(this, { size: 11, gaps: [], lanes: () => true, name: orderName, says, colour, now: Infinity }, view);
+    Object.assign(this, { size: 11, gaps: [], lanes: () => true, name: orderName, says, colour, why: (lost) => lost.why,
+      now: Infinity }, view);
     this.drawing = drawing;
     this.words = { ...timelineWords, ...view.words };
     this.shown = new Set(view.orders ?? drawing.first.orders ?? []);
@@ -129,10 +131,11 @@ class Timeline {
       at = Math.max(at, b);
     }
     const text = texts.find((one) => this.wide(one) + 8 <= best[1] - best[0]);
-    if (!text) return;
+    if (!text) return false;
     const middle = (best[0] + best[1]) / 2, half = this.wide(text) / 2;
     this.put(parent, className, middle, y, text, "middle");
     line.take(middle - half, middle + half);
+    return true;
   }
 
   // ---- The whole ----
@@ -249,30 +252,31 @@ class Timeline {
   instanceLane(number, lane) {
     const { tall, thin, tallRows, thinRows, more } = this.rows[number];
     const line = this.drawing.queue ? 0 : this.size * 1.45;
-    let row = line + this.bar + this.size * 0.55, height = tallRows * row + thinRows * 4 + (more ? this.size * 1.5 : 0) + 8;
+    let tallRow = line + this.bar + this.size * 0.55, height = tallRows * tallRow + thinRows * 4 + (more ? this.size * 1.5 : 0) + 8;
     if (this.height) { // the lanes share it
       const lanes = this.drawing.lanes.filter(this.lanes).length;
       height = (this.height - 4 * (lanes - 1)) / lanes;
-      row = Math.min(row * 1.4, (height - 8) / Math.max(2, tallRows));
+      tallRow = Math.min(tallRow * 1.4, (height - 8 - thinRows * 4) / Math.max(2, tallRows));
     }
-    if (tall.length + thin.length === 0 && !this.height) height = row + 8;
+    if (tall.length + thin.length === 0 && !this.height) height = tallRow + 8;
     const y = this.lane(this.drawing.queue ? { kind: "queue", name: this.words.arrival } : lane, height);
     this.drawing.faults.forEach((fault, i) => {
       if (fault.lane === number && fault.kind && !this.drawing.queue) this.stopped(fault, i, y, height);
     });
     for (const { order, row } of thin) {
-      const top = y + 4 + tallRows * this.rowHeight(height) + row * 4, from = order.from ?? this.start(order);
+      const top = y + 4 + tallRows * tallRow + row * 4, from = order.from ?? this.start(order);
       const x = this.x(from);
       this.front.append(svgElement("rect", `thin ${this.colour(order)}${order.from === null ? " idle" : ""}`,
         { x, y: top, width: Math.max(1.5, this.x(this.ends(order.from === null ? order.done : order.to)) - x), height: 3 }));
     }
     if (more) this.put(this.front, "gone", this.gutter + 2, y + height - 5, this.words.more.replace("{count}", more));
+    const { bar } = this, labelled = tallRow >= bar + line * 0.9;
+    if (this.height) this.bar = Math.min(bar * 1.5, tallRow - 3 - (labelled ? line : 0));
     for (const one of tall) {
-      this.order(one, y + 4 + one.row * row, row, row >= this.bar + line * 0.9 ? line : 0);
+      this.order(one, y + 4 + one.row * tallRow, tallRow, labelled ? line : 0);
     }
+    this.bar = bar;
   }
-
-  rowHeight() { return (this.drawing.queue ? 0 : this.size * 1.45) + this.bar + this.size * 0.55; }
 
   stopped({ kind, from, to, text }, i, y, height) {
     const x = this.x(from ?? this.from), end = this.x(kind === "stop" ? this.ends(to) : Math.min(this.now, this.to));
@@ -320,8 +324,13 @@ class Timeline {
     rect("bar", from, Math.max(since, from + (lost ? 0 : 2)));
     rect("maybe", since, gone);
     rect("believes", gone, to);
+    if (lost && order.to === null && lost.at > this.now) rect("maybe", this.x(this.now), this.x(lost.at)); // still to come
+    if (order.left) rect("maybe", to, this.x(order.left.at ?? this.ends()));
     if (lost && this.inSight(this.x(lost.at)) && lost.at <= this.now) {
       group.append(svgElement("path", "over", { d: `M${this.x(lost.at)} ${y - 3}v${height + 6}` }));
+      if (lost.how === "removed") {
+        group.append(svgElement("path", "stolen", { d: crossAt(this.x(lost.at), y + height / 2, height * 0.7) }));
+      }
     }
     if (order.to === null && this.now < Infinity && lost === null) return;
     if (order.released !== null && this.inSight(this.x(order.released)) && order.released <= this.now) {
@@ -375,7 +384,8 @@ class Timeline {
       this.write(group, "turn", on, to + 10, inside, this.label(order));
     } else if (line) {
       this.write(group, "label", above, from, y, this.label(order));
-      if (lost && this.inSight(this.x(lost.at))) this.write(group, "overlabel", above, this.x(lost.at) + 4, y, lost.why);
+      const why = lost && lost.at <= this.now && this.inSight(this.x(lost.at)) ? this.why(lost) : "";
+      if (why) this.write(group, "overlabel", above, this.x(lost.at) + 4, y, why);
     }
     for (const { x, text, kind } of line && !this.drawing.queue ? says : []) {
       if (kind !== "read") this.write(group, "refusal", above, x - this.wide(text), y, text);
@@ -389,10 +399,15 @@ class Timeline {
       this.write(group, "faulttext", above, x, y, fault.text) || this.write(group, "faulttext", above, x, y, fault.short ?? fault.text);
     }
     if (order.from === null || !order.lease || this.bar < this.size) return;
-    const gone = lost ? Math.max(this.x(lost.at), from) : to;
-    this.within(group, "inside", on, from, lost ? this.x(lost.since ?? lost.at) : to, inside, this.words.holds);
+    const gone = lost ? Math.min(Math.max(this.x(lost.at), from), to) : to;
+    if (order.fence && this.words.fence) {
+      const fence = this.words.fence.replace("{fence}", order.fence);
+      this.within(group, "fence", on, from, gone, inside, fence) || this.write(group, "fence", on, to + 4, inside, fence);
+    }
+    const since = lost ? Math.min(this.x(lost.since ?? lost.at), gone) : to;
+    this.within(group, "inside", on, from, since, inside, this.words.holds);
     if (lost) {
-      this.within(group, "inside", on, this.x(lost.since ?? lost.at), gone, inside, this.words.ends);
+      this.within(group, "inside", on, since, gone, inside, this.words.ends);
       this.within(group, "inside warn", on, gone, to, inside, this.words.believes, this.words.shorter);
     }
   }
