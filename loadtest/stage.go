@@ -11,7 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"stockapi/loadtest/cluster"
@@ -82,14 +84,14 @@ func (f *stageFlags) show(ctx context.Context, stdout, stderr io.Writer) error {
 	s, ctx, err := stage.Open(ctx, stage.Options{
 		Cluster: cluster.Options{Backend: f.Backend, Stockapi: theStockapi(), Say: progress.Say},
 		Rounds:  rounds, Language: f.Language, Log: log, Keep: f.keep, LAN: f.LAN, Code: code,
-		Address: phonesAt,
+		Addresses: phonesAt,
 	})
 	progress.Clear()
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(stdout, "the wall, with the teacher's controls: http://%s/\nthe phones: http://%s/%s\n"+
-		"Ctrl-C ends the class, which is kept in %s\n", wallAt, phonesAt, code, f.dir())
+		"Ctrl-C ends the class, which is kept in %s\n", wallAt[0], phonesAt[0], code, f.dir())
 	err = errors.Join(serve(ctx, map[net.Listener]http.Handler{wall: s.Teacher(), phones: s.Phones()}), s.Close())
 	if len(s.Run(thisBuild()).Cells) == 0 {
 		fmt.Fprintf(stdout, "no round came to its verdict; the log of the class is %s\n", log.Name())
@@ -125,45 +127,80 @@ func (f *stageFlags) again(ctx context.Context, stdout io.Writer) error {
 		return err
 	}
 	defer wall.Close()
-	fmt.Fprintf(stdout, "the wall: http://%s/ (Space jumps ahead)\nCtrl-C ends it\n", wallAt)
+	fmt.Fprintf(stdout, "the wall: http://%s/ (Space jumps ahead)\nCtrl-C ends it\n", wallAt[0])
 	go recording.Play(ctx)
 	return serve(ctx, map[net.Listener]http.Handler{wall: recording.Wall()})
 }
 
-// listen listens on loopback, or for the whole local network. It returns the address at which others reach it, too.
-func (f *stageFlags) listen(ctx context.Context, port int, lan bool) (l net.Listener, at string, err error) {
+// listen listens on loopback, or for the whole local network. It returns the addresses at which others reach it, too.
+func (f *stageFlags) listen(ctx context.Context, port int, lan bool) (l net.Listener, at []string, err error) {
 	host := "127.0.0.1"
 	if lan {
 		host = ""
 	}
 	l, err = new(net.ListenConfig).Listen(ctx, "tcp4", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
-		return nil, "", fmt.Errorf("%w: choose another port with --port", err)
+		return nil, nil, fmt.Errorf("%w: choose another port with --port", err)
 	}
-	if at, err = addressOf(ctx, l); err != nil {
+	if at, err = addressesOf(ctx, l); err != nil {
 		_ = l.Close()
 	}
 	return l, at, err
 }
 
-// addressOf returns the address at which others reach a listener.
-func addressOf(ctx context.Context, l net.Listener) (string, error) {
+// addressesOf returns the addresses at which others reach a listener, the likeliest first.
+func addressesOf(ctx context.Context, l net.Listener) ([]string, error) {
 	at := netip.MustParseAddrPort(l.Addr().String())
 	if !at.Addr().IsUnspecified() {
-		return at.String(), nil
+		return []string{at.String()}, nil
 	}
-	var own []net.Addr
+	first := ""
 	if way, err := new(net.Dialer).DialContext(ctx, "udp4", "192.0.2.1:9"); err == nil { // it sends nothing
-		own = append(own, &net.IPNet{IP: way.LocalAddr().(*net.UDPAddr).IP})
+		first = way.LocalAddr().(*net.UDPAddr).IP.String()
 		_ = way.Close()
 	}
-	others, _ := net.InterfaceAddrs()
-	for _, one := range append(own, others...) {
-		if ip := one.(*net.IPNet).IP; ip.To4() != nil && ip.IsGlobalUnicast() {
-			return net.JoinHostPort(ip.String(), strconv.Itoa(int(at.Port()))), nil
+	all, _ := net.Interfaces()
+	hosts := hostsOf(all, (*net.Interface).Addrs, first)
+	if len(hosts) == 0 {
+		return nil, errors.New("--lan: this machine has no address in a local network: join one, or leave it out")
+	}
+	for i := range hosts {
+		hosts[i] = net.JoinHostPort(hosts[i], strconv.Itoa(int(at.Port())))
+	}
+	return hosts, nil
+}
+
+// hostsOf returns the IPv4 addresses of interfaces: first the one by which this machine reaches others, and last those
+// at which no phone is. A VPN that takes all traffic is the way to others, and no phone is there either.
+func hostsOf(all []net.Interface, addresses func(*net.Interface) ([]net.Addr, error), first string) (hosts []string) {
+	rank := map[string]int{}
+	for i := range all {
+		addrs, _ := addresses(&all[i])
+		for _, one := range addrs {
+			net, is := one.(*net.IPNet)
+			if !is || net.IP.To4() == nil || !net.IP.IsGlobalUnicast() {
+				continue
+			}
+			host := net.IP.String()
+			hosts = append(hosts, host)
+			switch {
+			case isApart(&all[i]):
+				rank[host] = 2
+			case host != first:
+				rank[host] = 1
+			}
 		}
 	}
-	return "", errors.New("--lan: this machine has no address in a local network: join one, or leave it out")
+	slices.SortStableFunc(hosts, func(a, b string) int { return rank[a] - rank[b] })
+	return hosts
+}
+
+// isApart reports whether an interface leads to one machine alone, as a VPN's does, or to containers of this one: by its
+// flags or, where these do not tell, by its name.
+func isApart(i *net.Interface) bool {
+	names := []string{"tun", "utun", "wg", "ppp", "tailscale", "docker", "br-", "veth", "virbr"}
+	known := func(prefix string) bool { return strings.HasPrefix(i.Name, prefix) }
+	return i.Flags&net.FlagPointToPoint != 0 || slices.ContainsFunc(names, known)
 }
 
 // serve answers until ctx ends, and returns why it ended, nil if somebody asked for that.

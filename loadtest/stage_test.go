@@ -256,3 +256,19 @@ func (c *stageProcess) unreachable(t *testing.T) {
 		assert.Error(t, err, address)
 	}
 }
+
+// The way to others comes first, and a VPN last, even if it takes all traffic: no phone is there.
+func TestAddressOfThePhones(t *testing.T) {
+	t.Parallel()
+	of := map[string]string{"lo": "127.0.0.1", "eth0": "192.168.1.5", "docker0": "172.17.0.1", "wg0": "10.8.0.2",
+		"x": "10.9.0.2"}
+	addrs := func(i *net.Interface) ([]net.Addr, error) {
+		return []net.Addr{&net.IPNet{IP: net.ParseIP(of[i.Name])}, &net.IPNet{IP: net.ParseIP("fe80::1")}}, nil
+	}
+	all := []net.Interface{{Name: "lo"}, {Name: "wg0"}, {Name: "docker0"}, {Name: "eth0"},
+		{Name: "x", Flags: net.FlagPointToPoint}}
+	for _, first := range []string{"192.168.1.5", "10.9.0.2", ""} {
+		want := []string{"192.168.1.5", "10.8.0.2", "172.17.0.1", "10.9.0.2"}
+		assert.Equal(t, want, hostsOf(all, addrs, first), first)
+	}
+}

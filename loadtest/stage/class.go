@@ -52,7 +52,14 @@ type person struct {
 	twice   []soldTwice // units that it shares with others
 	points  int
 	of      int
+	right   *scored // its points of this round; nil before the verdict, or if it did not vote
 	sent    rate
+}
+
+// A scored is what a person got for its prediction of a round, of how many points.
+type scored struct {
+	Points int `json:"points"`
+	Of     int `json:"of"`
 }
 
 // A rate counts what comes in a second.
@@ -214,7 +221,7 @@ func (c *class) find(id string) (*person, error) {
 // begin forgets what belonged to the round before.
 func (c *class) begin() {
 	for _, p := range slices.Concat(c.persons, c.former) {
-		p.votes, p.taps, p.twice, p.turn = [2]*vote{}, nil, nil, ""
+		p.votes, p.taps, p.twice, p.turn, p.right = [2]*vote{}, nil, nil, "", nil
 	}
 }
 
@@ -347,7 +354,7 @@ func (c *class) score(broken, unknown, twice string) []winner {
 		if v.Twice == twice {
 			points++
 		}
-		p.points, p.of = p.points+points, p.of+of
+		p.points, p.of, p.right = p.points+points, p.of+of, &scored{points, of}
 		best = append(best, winner{p.name, p.colour, points})
 	}
 	slices.SortStableFunc(best, func(a, b winner) int { return b.Points - a.Points })

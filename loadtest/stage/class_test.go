@@ -564,3 +564,36 @@ func TestRecording(t *testing.T) {
 		assert.Error(t, err, bad)
 	}
 }
+
+// The wall says when a round does not go as its script has it: by a key, by a step that finds nothing, by the verdict.
+func TestClassThatGoesAstray(t *testing.T) {
+	t.Parallel()
+	c := open(t, ownRounds(t, "v0", "v3")...)
+	p := c.join()
+	astray := func(sign, what string) {
+		t.Helper()
+		c.wall.await("astray", func(e *event) bool { return e.Sign == sign && e.What == what })
+	}
+	c.do("vote")
+	p.vote("S", "1")
+	c.do("vote")
+	c.do("slow")
+	astray("key", "S")
+	c.do("continue")
+	c.do("anna")
+	c.do("again")
+	c.do("verdict")
+	astray("verdict", "S")
+
+	c.do("next")
+	c.do("vote")
+	p.vote("R", "0")
+	c.do("vote")
+	c.do("step")
+	c.do("kill")
+	astray("key", "K")
+	for _, do := range []string{"again", "verdict"} {
+		c.do(do)
+	}
+	astray("verdict", "R")
+}

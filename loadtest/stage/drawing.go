@@ -53,15 +53,17 @@ func (s *shop) draw(findings []history.Finding) {
 		}
 	}
 	d := drawing.Of(cell)
-	d.Lanes = slices.DeleteFunc(d.Lanes, func(l drawing.Lane) bool { return l.Kind != "instance" })
-	d.Tenures, d.Faults, d.Notes = nil, nil, nil
+	d.Faults, d.Notes = nil, nil
 	d.Commands = slices.DeleteFunc(d.Commands, func(c drawing.Command) bool { return c.Order < 0 })
 	for i := range d.Commands {
 		c := &d.Commands[i]
-		c.Lock, c.Text, c.Effect, c.Node, c.Says = -1, "", "", "", ""
+		c.Text, c.Effect, c.Node, c.Says = "", "", "", ""
 	}
 	for i, o := range s.orders {
 		d.Orders[i].Fence = o.fence
+		if lost := d.Orders[i].Lost; lost != nil {
+			lost.Why = "" // in one language
+		}
 	}
 	s.redraw, s.drawNext = false, time.Now().Add(drawGap*time.Duration(1+len(d.Commands)/drawCommands))
 	s.record.add("drawing", event{"begins": s.record.since(s.cell.Start), "drawing": d})

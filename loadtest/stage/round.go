@@ -39,10 +39,14 @@ type Round struct {
 
 	Breaks string `yaml:"breaks"` // the letters of the verdicts that break if it is done so
 	Twice  string `yaml:"twice"`  // how many units are then sold twice: 0, 1 or more
+	Play   string `yaml:"play"`   // the rung that mends it, and a line that shows so
+
+	Code []string `yaml:"code"` // lines that are shown in place of a difference, where there is no next rung
 
 	at    string // the place of its fault in the file
 	rung  catalog.Rung
 	steps []schedule.Step
+	mend  *mend  // what it plays; nil if nothing
 	own   []line // the code of the rung
 	diff  []line // what the next rung changes
 }
@@ -68,6 +72,29 @@ func ReadRounds(file, language string) ([]Round, error) {
 		rounds[i].at = name + ": " + rounds[i].at
 	}
 	return rounds, nil
+}
+
+// keys are those of the teacher's page, by what they do while the class buys.
+var keys = map[string]string{"anna": "A", "bert": "B", "all": "E", "pause": "P", "kill": "K", "cut": "X", "slow": "S",
+	"continue": "C", "step": "Space"}
+
+// names reports whether its script names the key of an action. A round without a script names all.
+func (r *Round) names(do string) bool {
+	scripted := false
+	for _, line := range r.Do {
+		key, _, is := strings.Cut(line, ":")
+		scripted = scripted || is
+		if is && key == keys[do] {
+			return true
+		}
+	}
+	return !scripted
+}
+
+// isAsMeant reports whether a verdict is the one that the round is to show. One that names none is content with any.
+func (r *Round) isAsMeant(cell *history.Cell) bool {
+	broken := inLetters(cell)
+	return r.Breaks == "" && r.Twice == "" || len(broken) == len(r.Breaks) && strings.Trim(broken, r.Breaks) == ""
 }
 
 const (
@@ -135,7 +162,11 @@ func (r *Round) complete() error {
 	case r.Title == "":
 		return errors.New("it has no title")
 	}
-	return errors.Join(r.checkBounds(), r.readTrace())
+	err := errors.Join(r.checkBounds(), r.readTrace())
+	if r.Play != "" && err == nil {
+		r.mend, err = readMend(r.Play)
+	}
+	return err
 }
 
 // checkBounds returns which duration, letter or number is not one that is possible.
@@ -195,6 +226,9 @@ func lettersOnly(text string) bool {
 // none to show.
 func (r *Round) compare(ctx context.Context, stockapi string) {
 	r.own, r.diff = []line{}, []line{} // a page expects lists
+	for _, text := range r.Code {
+		r.diff = append(r.diff, line{" ", text})
+	}
 	texts := [2]string{}
 	for i, number := range []string{r.Rung, r.Next} {
 		text, err := exec.CommandContext(ctx, stockapi, "source", number).Output()
@@ -206,5 +240,7 @@ func (r *Round) compare(ctx context.Context, stockapi string) {
 			r.own = diff("", texts[0])
 		}
 	}
-	r.diff = diff(texts[0], texts[1])
+	if r.Next != "" {
+		r.diff = diff(texts[0], texts[1])
+	}
 }

@@ -44,6 +44,7 @@ type shop struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	gate   *wire.Gate
+	share  func(map[int64][]string)
 	held   atomic.Bool // commands wait at the gate, one step at a time
 	rig    *rig.Player
 	sites  []*site
@@ -85,11 +86,13 @@ type order struct {
 	fence int               // the number of its fencing token in the round, 0 if none is known
 }
 
-// newShop starts the shop of a round, and calls then with the verdicts of the round, or with why there are none.
+// newShop starts the shop of a round. It calls share with the buyers of each unit that was sold more than once, and then
+// with the verdicts of the round, or with why there are none.
 func newShop(
-	ctx context.Context, b *rig.Testbed, token string, r *Round, rec *record, then func(*shop, error),
+	ctx context.Context, b *rig.Testbed, token string, r *Round, rec *record, share func(map[int64][]string),
+	then func(*shop, error),
 ) (*shop, error) {
-	s := &shop{round: r, record: rec, client: client.New(len(animals), token), gate: wire.NewGate(b.Scripts),
+	s := &shop{round: r, record: rec, share: share, client: client.New(len(animals), token), gate: wire.NewGate(b.Scripts),
 		over: make(chan struct{}), played: make(chan struct{}), sold: map[int64][]*order{}, known: map[int]bool{},
 		strays: map[int]history.Command{}}
 	s.ctx, s.cancel = context.WithCancel(ctx)
@@ -221,12 +224,11 @@ func (s *shop) longWork() time.Duration { return s.round.Lease * slowBy / 2 }
 
 // buyAs lets Anna buy at a, or Bert at b.
 func (s *shop) buyAs(who int) {
-	s.buy(house[who], -1-who, who, func(*history.Op, map[int64][]string) {})
+	s.buy(house[who], -1-who, who, func(*history.Op) {})
 }
 
-// buy sends an order of a person. When it has ended it calls then, with the buyers of those of its units that were sold
-// before.
-func (s *shop) buy(person string, colour, to int, then func(op *history.Op, shared map[int64][]string)) {
+// buy sends an order of a person. When it has ended it calls then.
+func (s *shop) buy(person string, colour, to int, then func(*history.Op)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at, id := s.sites[to], person
@@ -244,7 +246,9 @@ func (s *shop) buy(person string, colour, to int, then func(op *history.Op, shar
 	s.orders = append(s.orders, o)
 	o.Send(s.ctx, func(ctx context.Context) history.Op {
 		op := s.runner.Send(ctx, s.cell, to, id, with)
-		then(&op, s.end(o, &op))
+		shared := s.end(o, &op)
+		then(&op)
+		s.share(shared)
 		return op
 	})
 	o.told = event{"order": id, "person": person, "colour": colour, "instance": at.Name, "state": "sent",

@@ -35,9 +35,11 @@ type Options struct {
 	Language string             // of the pages: en or zh
 	Log      io.Writer          // gets the events, a line each
 	Keep     func(*Stage) error // keeps what there is so far; it is called after each verdict
-	Address  string             // of the phones' page, as a person types it before the code
-	LAN      bool               // phones of the local network reach it
-	Code     string             // of the room; the teacher may have another one drawn
+	// Addresses are those of the phones' page, one at least, as a person types them before the code. The first is shown,
+	// and the others when the teacher asks for the next one.
+	Addresses []string
+	LAN       bool   // phones of the local network reach it
+	Code      string // of the room; the teacher may have another one drawn
 }
 
 // A Stage is a class with its rounds.
@@ -58,7 +60,11 @@ type Stage struct {
 	class   *class
 	walls   streams
 	phase   string
-	number  int                // of the round, from 0
+	number  int // of the round, from 0
+	address int // the one that is shown
+
+	mending func()             // ends the mend that is played; nil if none was. Acting guards it.
+	mended  sync.WaitGroup     // it has ended
 	endStep context.CancelFunc // ends the wait of the step that is carried out
 	cells   []*history.Cell
 	sheet   []page
@@ -117,6 +123,10 @@ func (s *Stage) endRound() {
 	s.mu.Lock()
 	s.phase = ready // nobody buys any more
 	s.mu.Unlock()
+	if s.mending != nil {
+		s.mending()
+		s.mending = nil
+	}
 	if s.shop != nil {
 		s.shop.close()
 	}
@@ -144,11 +154,16 @@ func (s *Stage) act(ctx context.Context, a action) error {
 		return s.goTo(s.number + 1)
 	case "reset":
 		return s.goTo(s.number)
+	case "address":
+		s.nextAddress()
+		return nil
 	case "empty":
 		s.empty()
 		return s.goTo(s.number)
 	case "vote", "start", "again", "verdict":
 		return s.advance(a.Do, phase)
+	case "mend":
+		return s.playMend(phase)
 	}
 	known := []string{"anna", "bert", "all", "pause", "kill", "cut", "slow", "continue", "step", "flow"}
 	switch {
@@ -156,6 +171,9 @@ func (s *Stage) act(ctx context.Context, a action) error {
 		return refusal{http.StatusBadRequest, "error.action"}
 	case phase != buying:
 		return refuse("error.early")
+	}
+	if key, is := keys[a.Do]; is && !s.shop.round.names(a.Do) {
+		s.tellAstray("key", key)
 	}
 	switch a.Do {
 	case "anna", "bert":
@@ -170,6 +188,12 @@ func (s *Stage) act(ctx context.Context, a action) error {
 		return s.shop.inject(a.Do, s.site(a))
 	}
 	return nil
+}
+
+// tellAstray tells the wall that the round does not go as its script has it, by one of three signs: a key that the script
+// does not name, a step whose command does not come, a verdict that the round is not to show.
+func (s *Stage) tellAstray(sign, what string) {
+	s.record.add("astray", event{"sign": sign, "what": what})
 }
 
 // interrupt ends a step if a round is to begin.
@@ -206,7 +230,11 @@ func (s *Stage) step(ctx context.Context, at string) error {
 	}
 	s.tellClass()
 	s.mu.Unlock()
-	return s.shop.step(ctx, at)
+	err := s.shop.step(ctx, at)
+	if errors.Is(err, refuse("error.idle")) && s.shop.next < len(s.shop.round.steps) {
+		s.tellAstray("step", s.shop.round.steps[s.shop.next].String())
+	}
+	return err
 }
 
 // goTo ends the round, and begins another.
@@ -216,7 +244,7 @@ func (s *Stage) goTo(number int) error {
 	}
 	s.endRound()
 	var err error
-	if s.shop, err = newShop(s.ctx, s.bed, s.token, &s.Rounds[number], s.record, s.showVerdict); err != nil {
+	if s.shop, err = newShop(s.ctx, s.bed, s.token, &s.Rounds[number], s.record, s.tellShared, s.showVerdict); err != nil {
 		if s.ctx.Err() != nil {
 			err = context.Cause(s.ctx)
 		}
@@ -241,7 +269,15 @@ func (s *Stage) empty() {
 }
 
 // room is the address at which a phone joins. The caller has the lock.
-func (s *Stage) room() string { return s.Address + "/" + s.Code }
+func (s *Stage) room() string { return s.Addresses[s.address] + "/" + s.Code }
+
+// nextAddress shows the next of this machine's addresses: a phone may not reach the one before.
+func (s *Stage) nextAddress() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.address = (s.address + 1) % len(s.Addresses)
+	s.record.add("room", event{"phones": s.room()})
+}
 
 // setPhase begins a phase. The caller has the lock.
 func (s *Stage) setPhase(phase string) {
@@ -292,16 +328,22 @@ func (s *Stage) everybody() {
 func (s *Stage) order(p *person) {
 	t := &tap{}
 	p.taps, p.tapped = append(p.taps, t), time.Now()
-	s.shop.buy(p.name, p.colour, p.at, func(op *history.Op, shared map[int64][]string) {
+	s.shop.buy(p.name, p.colour, p.at, func(op *history.Op) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		t.Outcome, t.Units = string(op.Outcome), op.Units
 		p.tell()
-		for unit, buyers := range shared {
-			s.class.tellShared(unit, buyers)
-		}
 	})
 	p.tell()
+}
+
+// tellShared tells the buyers of units that were sold more than once of each other.
+func (s *Stage) tellShared(shared map[int64][]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for unit, buyers := range shared {
+		s.class.tellShared(unit, buyers)
+	}
 }
 
 // An event holds the fields of a message to the wall, but for its kind and its time.
@@ -341,10 +383,14 @@ func (s *Stage) roundEvent() event {
 	if cluster.CanStop {
 		buttons = append(buttons, "pause")
 	}
-	return event{"round": event{"number": s.number + 1, "of": len(s.Rounds), "title": r.Title, "rung": r.rung.Number,
+	mend := ""
+	if r.mend != nil {
+		mend = r.mend.rung.Number
+	}
+	return event{"round": event{"mend": mend, "number": s.number + 1, "of": len(s.Rounds), "title": r.Title, "rung": r.rung.Number,
 		"situation": r.Situation, "question": r.Question, "do": r.Do, "look": r.Look,
 		"lease": r.Lease.Milliseconds(), "stock": onShelf, "next": r.Next, "diff": r.diff, "own": r.own, "buttons": buttons,
-		"titles": titles, "phones": s.room(), "lan": s.LAN}}
+		"titles": titles, "phones": s.room(), "addresses": len(s.Addresses), "lan": s.LAN}}
 }
 
 // NewCode returns the code of a room: four letters that are not mistaken for others.

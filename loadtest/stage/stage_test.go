@@ -99,7 +99,7 @@ func openAt(t *testing.T, pace time.Duration, rounds ...stage.Round) *class {
 	c := &class{t: t, log: &lines{}, code: code}
 	c.stage, _, err = stage.Open(t.Context(), stage.Options{
 		Cluster: cluster.Options{Backend: servers, Stockapi: path}, Rounds: rounds, Language: "en", Log: c.log,
-		Keep: func(*stage.Stage) error { return nil }, Code: code, Address: "127.0.0.1:7071",
+		Keep: func(*stage.Stage) error { return nil }, Code: code, Addresses: []string{"127.0.0.1:7071"},
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, c.stage.Close()) })
@@ -169,6 +169,8 @@ type event struct {
 	Refused  bool
 	Keys     []struct{ Key, Order, Instance string }
 	Trace    []struct{ Done bool }
+	Sign     string
+	What     string
 	Commands []int
 	Unit     int64
 	Twice    int

@@ -60,7 +60,11 @@ func (s *shop) take(ctx context.Context, steps []schedule.Step, i int) error {
 	if kind := steps[i].Kind; kind == schedule.Time || kind == schedule.Expiry {
 		return s.expire(ctx)
 	}
-	switch _, err := s.rig.Play(ctx, steps, i); {
+	_, err := s.rig.Play(ctx, steps, i)
+	if errors.Is(err, rig.ErrNotSent) && ctx.Err() == nil { // a slow hand, or a slow machine: once more, some seconds
+		_, err = s.rig.Play(ctx, steps, i)
+	}
+	switch {
 	case err == nil || errors.Is(err, rig.ErrUnanswered):
 		return nil
 	case errors.Is(err, rig.ErrDead):

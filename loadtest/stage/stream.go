@@ -80,9 +80,9 @@ func (s *Stage) state(p *person) any {
 		"round": event{"number": s.number + 1, "of": len(s.Rounds), "title": cut(r.Title, title),
 			"question": cut(r.Question, question), "rung": r.Rung},
 		"voted": p.votes[asked] != nil, "vote": p.votes[asked], "votes": s.class.voters(asked), "here": s.class.here(),
-		"buying": s.phase == buying && len(p.taps) < maxTaps, "orders": orders,
+		"buyers": r.names("all"), "buying": s.phase == buying && len(p.taps) < maxTaps, "orders": orders,
 		"twice": twice, "turn": s.takesTurns(), "myturn": p.turn,
-		"points": p.points, "of": p.of, "verdict": verdict}
+		"points": p.points, "of": p.of, "verdict": verdict, "right": p.right, "said": p.votes[0]}
 }
 
 // cut returns the beginning of a text that has more bytes.

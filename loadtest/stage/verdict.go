@@ -46,6 +46,9 @@ func (s *Stage) showVerdict(of *shop, err error) {
 	s.record.add("verdict", event{"findings": findings, "sold": cell.Tally().Sold, "left": cell.Left,
 		"twice": cell.SoldTwice(), "best": best})
 	s.setPhase(judged)
+	if !of.round.isAsMeant(cell) {
+		s.tellAstray("verdict", of.round.Breaks)
+	}
 	s.keeping.Go(func() {
 		s.writing.Lock()
 		defer s.writing.Unlock()

@@ -18,6 +18,11 @@ var (
 //go:embed viewer.js
 var Viewer string
 
+// ViewerStyle is what its controls, its card and its list look like.
+//
+//go:embed viewer.css
+var ViewerStyle string
+
 // Script returns the script with unpackDrawing and drawTimeline.
 func Script() string { return unpack + timeline }
 

@@ -82,8 +82,6 @@ type Order struct {
 	Released Time `json:"released"`
 	// Lost is when it lost its lock before that, between Since and At, and why. It is nil if it kept the lock.
 	Lost *Lost `json:"lost,omitempty"`
-	// Left is the lock that it left behind when its process died at Since: it ended at At, if ever.
-	Left *Lost `json:"left,omitempty"`
 	// Fence is the number of its fencing token, the first of the cell being 1; 0 if it has none.
 	Fence   int     `json:"fence,omitempty"`
 	Outcome string  `json:"outcome"`

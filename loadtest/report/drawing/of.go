@@ -150,8 +150,6 @@ func (m *maker) order(i int) {
 	if lease != nil {
 		if released {
 			o.Released = timeOf(lease.ReleasedAt)
-		} else if died.Known() {
-			o.Left = m.left(i, lease, died)
 		}
 		if op.Lease != nil && op.Lease.Fence > 0 {
 			o.Fence = m.cell.Ordinal(op.Lease.Fence)
@@ -184,15 +182,6 @@ func (m *maker) unreceipted(i int, died history.Instant) (lease *history.Lease, 
 		lease.ReleasedAt = history.Never
 	}
 	return lease, released
-}
-
-// left returns the lock that an order left behind when its process died, nil if it had lost it before.
-func (m *maker) left(order int, lease *history.Lease, died history.Instant) *Lost {
-	end := m.locks.LossOf(order, lease.AcquiredAt, m.terms)
-	if !lease.AcquiredAt.Known() || end.At <= died {
-		return nil
-	}
-	return &Lost{Since: timeOf(died), At: timeOf(end.At), How: hows[end.How], Why: m.why(end)}
 }
 
 // maxUnits bounds the units of an order that are drawn.

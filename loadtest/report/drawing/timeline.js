@@ -1,523 +1,762 @@
-"use strict";
+// Draws the data of a timeline, as package drawing writes it, as SVG. drawTimeline draws one frame of it: a part of its
+// time. describeMark says what one of its marks is. timelineFile returns a frame as a file of its own. Strings of a
+// drawing come from strangers: they are only ever set as text or as attributes, never as markup.
+const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, timeText } = (() => {
+  "use strict";
 
-// drawTimeline returns a part of a drawing as an svg element. view has
-//
-//   from, to    the time that is shown, in ms
-//   width       in px; and height, if the lanes are to share it
-//   size        of the text, in px
-//   orders      the numbers of those that are drawn with all that they did; of others there is a thin bar if there are many
-//   lanes       says of a lane whether it is drawn
-//   now         nothing later is drawn but the end of a lease; without it all has happened
-//   gaps        times {from, to} that are cut out
-//   gutter      the room for the names of lanes, in px
-//   name, says, colour    what an order is called, what became of it, and the class of its colour
-//   why         says of what an order has lost why; "" writes nothing
-//   words       in place of the English ones
-//   headline    false leaves out the line that names the violation
-//
-// A mark has data-mark, such as "command:12": its kind, and its number in the drawing. All text is set as text.
-function drawTimeline(drawing, view) {
-  return new Timeline(drawing, view).draw();
-}
+  // The texts, which view.words may translate.
+  const english = {
+    holds: "holds the lock", believes: "believes it holds the lock", believesShort: "believes it holds",
+    ending: "its lock ends at some time here", late: "its release comes late", waits: "waits", arrival: "arrival",
+    heldSince: "held by {order}, since {at}", held: "held by {order}", another: "another order holds it",
+    ended: "{order}: {why} at {at}", endedBy: "{order}: {why} by {at}", endedShort: "{order}: {why}",
+    perhaps: "perhaps held by {order}", twice: "unit {unit} sold twice", more: "and {n} more", on: "{order} on {lane}",
+    released: "released", removed: "removed", expired: "TTL over", session: "session over", gone: "lock gone",
+    instance: "instance {name}", who: "who", command: "command", reply: "reply", effect: "effect", node: "node",
+    lock: "lock", sent: "sent", fence: "",
+    answered: "answered", came: "came to the wire", sentOn: "sent on", repliedAt: "replied", heard: "reply passed on",
+    outcome: "outcome", lease: "lease", lost: "lost its lock", fault: "fault", from: "from", until: "until",
+    how: "ended", violation: "violation", evidence: "evidence", never: "never", noReply: "no reply", order: "order",
+    key: "○ reads the stock,   ◆ writes the stock;   pale: only believes it holds the lock;   hatched: stopped or dead",
+  };
+  const fill = (text, values) => text.replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
 
-const timelineWords = {
-  holds: "holds the lock", believes: "believes it holds the lock", shorter: "believes it holds",
-  ends: "its lock ends at some time here", late: "its release comes late", waits: "waits", twice: "unit {unit} sold twice",
-  held: "held by {name}", since: "since {at}", more: "and {count} more", arrival: "arrival", order: "order {id}",
-  "stock-broken": "stock broken", "lock-broken": "lock broken", stuck: "stuck", unfair: "unfair",
-};
+  const maxTall = 24, maxLow = 20; // orders that are drawn with their words: those that matter, and others
+  const maxThin = 150, maxThinRows = 12; // those drawn thin in a lane, each as an element
+  const maxTenures = 150, maxBeside = 4, maxJoins = 60, maxMarks = 24; // the last is per order
 
-// orderName returns what an order is called.
-const orderName = (order) => order.name || timelineWords.order.replace("{id}", order.id);
+  const known = Number.isFinite; // null, which is never, is not
+  const clamp = (value, least, most) => Math.min(Math.max(value, least), most);
 
-// momentText returns a time in ms or s, with as many decimals as a span of that length needs.
-function momentText(ms, span) {
-  const digits = Math.max(0, Math.min(3, Math.ceil(2 - Math.log10(Math.max(span, 1e-3)))));
-  return Math.abs(ms) < 10000 ? `${ms.toFixed(digits)} ms` : `${(ms / 1000).toFixed(Math.min(6, digits + 2))} s`;
-}
+  // ---- Elements and texts ----
 
-const svgSpace = "http://www.w3.org/2000/svg";
+  // clean replaces the characters that XML cannot hold.
+  const foreign = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;
+  const clean = (text) => String(text ?? "").toWellFormed().replace(foreign, "\ufffd");
 
-function svgElement(tag, className, attributes = {}, ...children) {
-  const made = document.createElementNS(svgSpace, tag);
-  if (className) made.setAttribute("class", className);
-  for (const [name, value] of Object.entries(attributes)) {
-    made.setAttribute(name, typeof value === "number" ? Math.round(value * 10) / 10 : value);
-  }
-  made.append(...children);
-  return made;
-}
-
-// A Line keeps texts and marks of one line from covering each other.
-class Line {
-  constructor() { this.taken = []; }
-
-  take(from, to) { this.taken.push([from, to]); }
-
-  isFree(from, to) { return this.taken.every(([a, b]) => to <= a || b <= from); }
-}
-
-class Timeline {
-  constructor(drawing, view) {
-    const colour = (order) => `i${drawing.lanes[order.lane]?.colour ?? 0}`;
-    const says = (order) => order.does.replace("#", order.units?.[0] ?? "");
-    Object.assign(this, { size: 11, gaps: [], lanes: () => true, name: orderName, says, colour, why: (lost) => lost.why,
-      now: Infinity }, view);
-    this.drawing = drawing;
-    this.words = { ...timelineWords, ...view.words };
-    this.shown = new Set(view.orders ?? drawing.first.orders ?? []);
-    this.pen = document.createElement("canvas").getContext("2d");
-    this.pen.font = `600 ${this.size}px system-ui, sans-serif`;
-    const names = drawing.lanes.filter(this.lanes).map((lane) => this.wide(lane.name));
-    if (drawing.queue) names.push(this.wide(this.words.arrival));
-    this.gutter = view.gutter ?? Math.max(...names, 20) + 16;
-    this.span = this.drawnTime(this.to) - this.drawnTime(this.from) || 1;
-    this.right = this.width - 4;
-    this.bar = this.size * 1.25;
-    this.back = svgElement("g"); // below the lines of the axis
-    this.front = svgElement("g");
-    this.joined = svgElement("g"); // above all else
-    this.sales = [];
+  function el(tag, attributes = {}, ...children) {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (value === undefined) continue;
+      made.setAttribute(name, typeof value === "number" ? Math.round(value * 10) / 10 : value);
+    }
+    made.append(...children);
+    return made;
   }
 
-  // ---- Time and room ----
+  const family = 'ui-sans-serif, system-ui, "DejaVu Sans", sans-serif';
+  const pen = document.createElement("canvas").getContext("2d"), widths = new Map();
 
-  // drawnTime is a time without those before it that are cut out.
-  drawnTime(at) {
-    return this.gaps.reduce((left, gap) => left - Math.max(0, Math.min(at, gap.to) - gap.from), at);
+  // widthOf returns the room that a text takes, with a margin for the fonts of other machines.
+  function widthOf(text, size, bold) {
+    const key = `${size}${bold ? "b" : ""} ${text}`;
+    if (!widths.has(key)) {
+      if (widths.size > 5000) widths.clear();
+      pen.font = `${bold ? 700 : 400} ${size}px ${family}`;
+      widths.set(key, pen.measureText(text).width * 1.04 + 2);
+    }
+    return widths.get(key);
   }
 
-  x(at) {
-    const share = (this.drawnTime(at) - this.drawnTime(this.from)) / this.span;
-    return this.gutter + Math.max(-9, Math.min(9, share)) * (this.right - this.gutter);
+  // clip shortens a text to a width.
+  function clip(text, width, size, bold) {
+    text = clean(text).slice(0, 300);
+    if (widthOf(text, size, bold) <= width) return text;
+    let least = 0, most = text.length;
+    while (least < most) {
+      const half = (least + most + 1) >> 1;
+      if (widthOf(`${text.slice(0, half)}…`, size, bold) <= width) least = half;
+      else most = half - 1;
+    }
+    return `${clean(text.slice(0, least))}…`;
   }
 
-  // ends returns when something ends: at the right edge or now, if that is not known.
-  ends(...times) {
-    const known = times.filter((at) => at !== null && at !== undefined);
-    return Math.min(known.length ? Math.max(...known) : Infinity, this.now, this.to + (this.to - this.from));
+  // timeText returns a time in ms, with as many decimals as a step has.
+  function timeText(ms, step = 0.001) {
+    if (!known(ms)) return english.never;
+    const text = ms.toFixed(clamp(Math.ceil(-Math.log10(step) - 1e-9), 0, 6));
+    const short = text.length > 14 ? ms.toPrecision(6) : text;
+    return `${short.replace(/^-(?=[0.]*$)/, "").replace("-", "−")} ms`;
   }
 
-  isSeen(from, to) { return from <= this.to && to >= this.from && from <= this.now; }
-
-  inSight(x) { return x >= this.gutter && x <= this.right; }
-
-  wide(text) { return this.pen.measureText(text).width + 2; }
-
-  put(parent, className, x, y, text, anchor = "start") {
-    parent.append(svgElement("text", className, { x, y, "font-size": this.size, "text-anchor": anchor }, text));
+  function roundStep(least) {
+    const power = 10 ** Math.floor(Math.log10(least));
+    return power * ([1, 2, 5].find((m) => m * power >= least) ?? 10);
   }
 
-  // write puts a text on a line where there is room: at x, else ending there, else beside what stands there.
-  write(parent, className, line, x, y, text, elsewhere = true) {
-    const width = this.wide(text), begin = Math.min(Math.max(x, this.gutter + 2), this.right - width);
-    const right = line.taken.map(([, to]) => to + 5).filter((to) => to > begin).sort((a, b) => a - b);
-    const left = line.taken.map(([from]) => from - width - 5).filter((from) => from < begin).sort((a, b) => b - a);
-    for (const from of [begin, ...elsewhere ? [x - width - 6, ...right, ...left] : []]) {
-      if (from < this.gutter || from + width > this.right + 2 || !line.isFree(from - 3, from + width + 3)) continue;
-      this.put(parent, className, from, y, text);
-      line.take(from, from + width + 6);
+  // ---- What a drawing needs to be searched by, made once ----
+
+  const indices = new WeakMap();
+
+  // commandTime returns where on the axis a command is drawn.
+  const commandTime = ({ came, at, end, heard }) => [end, at, heard, came].find(known) ?? NaN;
+
+  function timelineIndex(drawing) {
+    if (indices.has(drawing)) return indices.get(drawing);
+    const { orders = [], commands = [], tenures = [], faults = [], violations = [] } = drawing;
+    const lists = () => orders.map(() => []);
+    const index = { spans: [], commandsOf: lists(), tenuresOf: lists(), faultsOf: lists(), loose: [], twice: [] };
+    index.spans = orders.map(({ sent, from, to, released, done }) => {
+      const starts = [sent, from].filter(known), ends = [to, released, done].filter(known);
+      const lo = Math.min(...(starts.length ? starts : ends)), open = starts.length > 0 && ends.length === 0;
+      return { lo, hi: open ? Infinity : Math.max(...ends) };
+    });
+    commands.forEach((command, i) => (index.commandsOf[command.order] ?? index.loose).push(i));
+    for (const list of index.commandsOf) list.sort((i, k) => commandTime(commands[i]) - commandTime(commands[k]));
+    tenures.forEach(({ order }, i) => index.tenuresOf[order]?.push(i));
+    faults.forEach(({ order }, i) => index.faultsOf[order]?.push(i));
+    const sales = new Map();
+    orders.forEach(({ units }, i) => (units ?? []).slice(0, 20).forEach((unit) => {
+      sales.set(unit, [...sales.get(unit) ?? [], i]);
+    }));
+    index.twice = [...sales].filter(([, sold]) => sold.length > 1);
+    index.sequence = commands.map((_, i) => i).filter((i) => known(commandTime(commands[i])));
+    index.sequence.sort((i, k) => commandTime(commands[i]) - commandTime(commands[k]));
+    const times = [index.spans.map(({ lo }) => lo), index.spans.map(({ hi }) => hi), commands.map(commandTime),
+      tenures.map(({ from }) => from), faults.flatMap(({ from, to }) => [from, to]),
+      violations.flatMap(({ at }) => at ?? [])].flat().filter(known);
+    index.from = times.reduce((least, t) => Math.min(least, t), Infinity);
+    index.to = times.reduce((most, t) => Math.max(most, t), -Infinity);
+    if (!known(index.from)) Object.assign(index, { from: 0, to: 1 });
+    indices.set(drawing, index);
+    return index;
+  }
+
+  // nameOf returns what an order is called.
+  const nameOf = ({ name, id }) => name || `order ${id}`;
+  const does = ({ does: text, units }) => clean(text).replace("#", () => units?.[0] ?? "");
+
+  const colourOf = (lane) => `i${(lane?.colour ?? 0) % 4}`;
+
+  // On a wall, where lanes are high and times are short, an instance is named alone.
+  const laneName = ({ kind, name }, { height, words }) =>
+    (kind === "instance" && height === undefined ? fill({ ...english, ...words }.instance, { name }) : name);
+
+  // ---- A frame: its scale, its layers, and the lines on which its texts are placed ----
+
+  const layers = ["back", "grid", "under", "bars", "strokes", "marks", "joins", "texts"];
+  let frames = 0; // each has patterns of its own, because an element that is hidden lends none
+
+  function newFrame(drawing, view) {
+    const { size = 11, width, gaps = [] } = view, index = timelineIndex(drawing);
+    let from = known(view.from) ? view.from : 0, to = known(view.to) ? view.to : from;
+    if (!(to > from)) to = from + Math.max(1, Math.abs(from) * 1e-9);
+    const lanes = (drawing.lanes ?? []).map((lane, i) => ({ ...lane, i, text: laneName(lane, view) }))
+      .filter((lane) => !view.lanes || view.lanes(lane));
+    const queue = drawing.queue ? queued(drawing, view, index, from, to) : undefined;
+    const names = [...lanes.map(({ text }) => text), ...queue ? queue.map((i) => rowName(drawing, i)) : []];
+    const nameWidths = names.map((name) => widthOf(clip(name, size * 12, size, true), size, true));
+    const widest = Math.max(0, ...nameWidths) + size * 1.6;
+    const narrow = !queue && !view.gutter && widest > width * 0.16; // then a lane's name has a line of its own
+    const gutter = view.gutter ?? (narrow ? size * 0.8 : Math.min(widest, width * 0.3)), right = width - size;
+    const cut = (t) => gaps.reduce((left, gap) => left - Math.max(0, Math.min(t, gap.to) - gap.from), t);
+    const start = cut(from), scale = (right - gutter) / Math.max(cut(to) - start, 1e-9);
+    const now = known(view.now) ? view.now : Infinity, end = Math.min(to, now);
+    return {
+      drawing, view, index, size, width, lanes, queue, narrow, gutter, right, from, to, now, end, gaps,
+      words: { ...english, ...view.words }, bare: view.height !== undefined, id: `hatch-${frames += 1}`,
+      barHeight: Math.round(size * (view.height === undefined ? 1.25 : 1.6)),
+      big: new Set((view.orders ?? drawing.first?.orders ?? []).slice(0, maxTall)), // the orders that matter
+      focus: new Set(drawing.violations?.[0]?.orders),
+      x: (t) => clamp(gutter + (cut(t) - start) * scale, gutter, right),
+      shows: (t) => known(t) && t >= from && t <= end,
+      moment: (t) => timeText(t, roundStep((to - from) / 500)),
+      colour: view.colour ?? ((order) => colourOf(drawing.lanes?.[order.lane])),
+      name: view.name ?? nameOf, says: view.says ?? does,
+      layers: Object.fromEntries(layers.map((name) => [name, el("g")])),
+      sales: new Map(), // where an order sold
+    };
+  }
+
+  // A line is where texts stand beside each other. place puts one at the first of the spots that is free: at x, with
+  // the part anchor of it to the left, between least and most. A text without room is not drawn: its mark tells it.
+  const line = (y) => ({ y, taken: [] });
+
+  function place(f, on, className, text, spots, mark, bold = false) {
+    const most = f.right - f.gutter;
+    text = clip(text, most, f.size, bold);
+    const width = widthOf(text, f.size, bold);
+    for (const [x, anchor, least = f.gutter, most = f.right] of text ? spots : []) {
+      const from = x - anchor * width, to = from + width;
+      if (from < least - 1 || to > most + 1 || on.taken.some(([a, b]) => a < to + 3 && b > from - 3)) continue;
+      on.taken.push([from, to]);
+      f.layers.texts.append(el("text", { class: className, x: from, y: on.y, "data-mark": mark }, text));
       return true;
     }
     return false;
   }
+  const within = (a, b) => [[(a + b) / 2, 0.5, a + 3, b - 3], [a + 5, 0, a, b - 3], [b - 5, 1, a + 3, b]];
 
-  // within puts the first of some texts that fits into the widest free room between two places of a line.
-  within(parent, className, line, from, to, y, ...texts) {
-    const inner = line.taken.filter(([a, b]) => b > from && a < to).sort(([a], [b]) => a - b);
-    let best = [0, 0], at = Math.max(from, this.gutter);
-    for (const [a, b] of [...inner, [Math.min(to, this.right), 0]]) {
-      if (a - at > best[1] - best[0]) best = [at, a];
-      at = Math.max(at, b);
-    }
-    const text = texts.find((one) => this.wide(one) + 8 <= best[1] - best[0]);
-    if (!text) return false;
-    const middle = (best[0] + best[1]) / 2, half = this.wide(text) / 2;
-    this.put(parent, className, middle, y, text, "middle");
-    line.take(middle - half, middle + half);
-    return true;
+  const rect = (className, x0, x1, y, height, more) =>
+    el("rect", { class: className, x: x0, y, width: Math.max(x1 - x0, 0), height, ...more });
+  const path = (className, d, more) => el("path", { class: className, d, ...more });
+  const n = (value) => Math.round(value * 10) / 10;
+  const crossAt = (x, y, r) => `M${n(x - r)} ${n(y - r)}l${2 * r} ${2 * r}m0 ${-2 * r}l${-2 * r} ${2 * r}`;
+  const diamondAt = (x, y, r) => `M${n(x)} ${n(y - r)}l${n(r)} ${n(r)}l${n(-r)} ${n(r)}l${n(-r)} ${n(-r)}z`;
+  const hatched = (f) => ({ fill: `url(#${f.id})` });
+
+  // ---- Orders on the lane of their instance ----
+
+  // shapeOf returns the room that an order takes with its words.
+  function shapeOf(f, i) {
+    const order = f.drawing.orders[i], { lo, hi } = f.index.spans[i];
+    const worked = known(order.from) && order.from <= f.end; // until then it waits
+    const commands = f.index.commandsOf[i].map((k) => f.drawing.commands[k]), faults = f.index.faultsOf[i];
+    const x0 = f.x(worked ? order.from : lo), end = worked ? (known(order.to) ? order.to : Infinity) : hi;
+    const x1 = Math.max(f.x(Math.min(end, f.end)), x0 + 2.5), text = `${f.name(order)} ${f.says(order)}`;
+    const bold = f.focus.has(i), width = widthOf(clip(text, f.right - f.gutter, f.size, bold), f.size, bold);
+    const shape = { i, order, worked, x0, x1, text };
+    shape.lo = Math.min(f.x(lo), shape.x0);
+    shape.hi = Math.max(f.x(Math.min(hi, f.end)), shape.x1);
+    const right = shape.hi + width + 10 <= f.right, left = shape.lo - width - 8 >= f.gutter; // there is room beside it
+    const failed = commands.some(({ kind }) => kind === "refused" || kind === "unsure");
+    shape.tall = f.bare || bold || order.lost || faults.length > 0 || failed || !(right || left);
+    const other = f.drawing.orders[f.label?.orders.find((k) => k !== i)], joined = bold && f.label?.orders.includes(i);
+    const crossed = joined && other?.lane < order.lane && other.done > order.done; // the line to the other sale is there
+    const beside = crossed && shape.x0 - width - 8 >= f.gutter;
+    if (shape.tall) shape.labelX = beside ? shape.x0 - width - 8 : clamp(shape.x0, f.gutter, f.right - width);
+    else shape.labelX = right ? shape.hi + 8 : shape.lo - 8 - width;
+    shape.lo = Math.min(shape.lo, shape.labelX);
+    shape.hi = Math.max(shape.hi, shape.labelX + width + 4);
+    return shape;
   }
 
-  // ---- The whole ----
+  // pack gives each shape the first row in which it touches no other, and returns the rows.
+  function pack(shapes, gap, most = Infinity) {
+    const rows = [];
+    for (const shape of shapes.sort((a, b) => a.lo - b.lo)) {
+      let row = rows.find(({ end }) => end + gap <= shape.lo);
+      if (!row && rows.length < most) rows.push(row = { shapes: [] });
+      if (!row) continue;
+      row.shapes.push(shape);
+      row.end = shape.hi;
+      shape.row = row;
+    }
+    return rows;
+  }
 
-  draw() {
-    const { violations } = this.drawing, first = violations[0];
-    this.y = this.top = this.size * (first && this.headline !== false ? 4.2 : 2.4);
-    if (this.height) this.y = this.top = 0;
-    this.packAll();
-    for (const [i, lane] of this.drawing.lanes.entries()) {
-      if (this.lanes(lane) && this.rows[i]) this[`${lane.kind}Lane`](i, lane);
+  // chooseOrders divides the orders in view into those that are drawn with their words and those that are thin bars.
+  function chooseOrders(f) {
+    const inView = f.index.spans.flatMap(({ lo, hi }, i) => (lo <= f.end && hi >= f.from ? [i] : []));
+    const others = inView.filter((i) => !f.big.has(i));
+    const crowd = others.length > maxLow;
+    return { drawn: inView.filter((i) => f.big.has(i) || !crowd), thin: crowd ? others : [] };
+  }
+
+  function drawInstance(f, lane, top, chosen, share) {
+    const { size, barHeight } = f, of = (list) => list.filter((i) => f.drawing.orders[i].lane === lane.i);
+    const rows = pack(of(chosen.drawn).map((i) => shapeOf(f, i)), 6);
+    const joined = f.label && rows.find(({ shapes }) => shapes.some(({ i }) => f.label.orders.includes(i)));
+    if (joined && !f.label.row && !f.bare) f.label.row = joined;
+    for (const row of rows) {
+      row.above = barHeight / 2 + 4 + (row.shapes.some(({ tall }) => tall) ? size * 1.3 : 0);
+      row.height = row.above + barHeight / 2 + 6 + (f.label?.row === row ? size * 1.7 : 0);
     }
-    for (const [i, v] of violations.entries()) {
-      if (v.verdict === "exclusion") this.overlap(v, i);
+    const thin = of(chosen.thin).flatMap((i) => {
+      const { from, to } = f.drawing.orders[i], { lo, hi } = f.index.spans[i];
+      if (from > f.end || known(to) && to < f.from) return []; // it only waits in this time
+      const x0 = f.x(known(from) ? from : lo);
+      return [{ i, lo: x0, hi: Math.max(f.x(Math.min(known(to) ? to : hi, f.end)), x0 + 2) }];
+    });
+    const thinRows = pack(thin, 1, maxThinRows), sentBy = (k) => f.drawing.commands[k].lane === lane.i;
+    const loose = f.index.loose.filter((k) => sentBy(k) && f.shows(commandTime(f.drawing.commands[k])));
+    const head = (f.narrow ? size * 1.5 : 0) + (loose.length ? barHeight + 4 : 0) + 3;
+    const left = of(chosen.thin).length - thin.filter(({ row }) => row).length;
+    const natural = rows.reduce((sum, { height }) => sum + height, 0);
+    const tail = thinRows.length * 4 + (left ? size * 1.5 : 0) + 4;
+    const height = share ?? Math.max(head + natural + tail, barHeight + 10);
+    const squeeze = Math.min(1, Math.max(height - head - tail, 1) / Math.max(natural, 1)); // on a wall
+    drawLane(f, lane, top, height);
+    if (loose.length) drawCommands(f, loose, top + head - barHeight / 2 - 4, barHeight, line(0));
+    let y = top + head;
+    for (const row of rows) {
+      const words = squeeze > 0.8, rowHeight = row.height * squeeze;
+      row.bar = words ? barHeight : Math.max(Math.min(barHeight, rowHeight * 0.8), 1);
+      row.middle = words ? y + row.above * squeeze : y + rowHeight / 2;
+      row.bottom = y + rowHeight;
+      for (const shape of row.shapes) drawOrder(f, shape, row);
+      if (words) writeRow(f, row);
+      else for (const { i } of row.shapes) drawMarks(f, i, row.middle, row.bar, line(0));
+      y += rowHeight;
     }
-    this.joins();
-    const height = this.height ?? this.y;
-    const svg = svgElement("svg", `timeline ${first?.sign ?? ""}`, { viewBox: `0 0 ${this.width} ${Math.ceil(height)}`,
-      width: this.width, height: Math.ceil(height), role: "img" }, svgElement("defs", "", {}, hatch("hatch", 45), hatch("hatch2", -45)),
-    this.back, ...this.height ? [] : [this.axis(height)], ...this.gaps.map((gap) =>
-      svgElement("path", "gap", { d: `M${this.x(gap.from)} 0V${height}` })), this.front, this.joined);
-    if (first && this.headline !== false && !this.height) svg.append(this.headlineOf(first));
-    if (this.now < this.to) svg.append(svgElement("path", "now", { d: `M${this.x(this.now)} 0V${height}` }));
-    svg.setAttribute("aria-label", first ? first.text : "timeline");
+    const bars = thinRows.flatMap((row, r) => row.shapes.map((shape) => [shape, y + r * 4]));
+    const className = `thin ${colourOf(lane)}`;
+    if (bars.length > maxThin) {
+      const d = bars.map(([{ lo, hi }, at]) => `M${n(lo)} ${n(at)}h${n(hi - lo)}v3h${n(lo - hi)}z`).join("");
+      f.layers.bars.append(path(className, d));
+    } else {
+      f.layers.bars.append(...bars.map(([{ i, lo, hi }, at]) =>
+        rect(className, lo, hi, at, 3, { "data-mark": `order:${i}` })));
+    }
+    for (const [{ i }, at] of bars) noteSale(f, i, at + 1.5);
+    if (left) {
+      place(f, line(y + thinRows.length * 4 + size), "more", fill(f.words.more, { n: left }), [[f.gutter, 0]]);
+    }
+    drawLaneFaults(f, lane, top, height);
+    return height;
+  }
+
+  function drawLane(f, lane, top, height) {
+    f.layers.back.append(rect("lane", 0, f.width, top, height, { rx: 4 }));
+    const room = f.narrow ? f.width - 10 : f.gutter - f.size * 0.8;
+    const className = lane.kind === "instance" ? colourOf(lane) : "";
+    f.layers.texts.append(el("text", { class: `name ${className}`, x: f.size * 0.6, y: top + f.size * 1.35 },
+      clip(lane.text, room, f.size, true)));
+  }
+
+  // drawOrder draws a bar: solid while the order holds its lock, dashed while the lock may have ended, then a stroke,
+  // and pale from there on.
+  function drawOrder(f, { i, order, worked, x0, x1 }, { middle, bar }) {
+    const { lo, hi } = f.index.spans[i], y = middle - bar / 2, lost = order.lost;
+    const group = el("g", { class: `order ${f.colour(order)} ${order.lease ? "" : "nolease"} ` +
+      `${order.outcome === "sold" ? "" : "nosale"} ${f.focus.has(i) ? "focus" : ""}`, "data-mark": `order:${i}` });
+    const shape = { held: x1, gone: x1 };
+    if (lost && known(lost.at) && lost.at < f.end) {
+      shape.gone = clamp(f.x(lost.at), x0, x1);
+      shape.held = clamp(f.x(known(lost.since) ? lost.since : lost.at), x0, shape.gone);
+      if (shape.gone - shape.held <= 1) shape.held = shape.gone;
+    }
+    const last = f.x(Math.min(hi, f.end)), waits = worked ? [[f.x(lo), x0], [x1, last]] : [[f.x(lo), last]];
+    for (const [from, to] of waits) {
+      if (to > from + 0.5) group.append(el("line", { class: "wait", x1: from, x2: to, y1: middle, y2: middle }));
+    }
+    if (worked) {
+      if (!lost || shape.held > x0) group.append(rect("bar", x0, Math.max(shape.held, x0 + 2), y, bar, { rx: 2 }));
+      if (shape.held < shape.gone) group.append(rect("maybe", shape.held, shape.gone, y, bar));
+      if (shape.gone < x1) group.append(rect("believes", shape.gone, x1, y, bar, { rx: 2 }));
+      const kept = f.index.tenuresOf[i].map((k) => f.drawing.tenures[k]).filter(({ how }) => how !== "released");
+      const expiry = Math.max(order.to ?? 0, ...kept.map(({ at }) => at ?? (known(order.to) ? Infinity : 0)));
+      if (f.end === f.now && expiry > f.now) group.append(rect("maybe", f.x(f.now), f.x(expiry), y, bar));
+      if (f.bare && expiry > order.to) { // the lock that it left behind, which has no lane there
+        group.append(rect("maybe", x1, f.x(Math.min(expiry, f.end)), y, bar));
+      }
+      if (lost && f.shows(lost.at)) {
+        group.append(path("over", `M${n(f.x(lost.at))} ${n(y - 4)}v${bar + 8}`));
+        if (lost.how === "removed") group.append(path("stolen", crossAt(f.x(lost.at), middle, n(bar * 0.7))));
+      }
+      if (f.shows(order.released)) group.append(path("end", `M${n(f.x(order.released))} ${n(y - 2)}v${bar + 4}`));
+    }
+    f.layers.bars.append(group);
+    for (const k of f.index.faultsOf[i]) {
+      const fault = f.drawing.faults[k], mark = { "data-mark": `fault:${k}` };
+      const [from, to] = [known(fault.from) ? fault.from : f.from, known(fault.to) ? fault.to : Infinity];
+      if (from > f.end || to < f.from) continue;
+      const dead = fault.kind === "kill" || fault.kind === "died";
+      const end = Math.max(f.x(Math.min(to, f.end)), f.x(from) + 3);
+      f.layers.marks.append(dead ? path("cross", crossAt(f.x(from), middle, 5), mark)
+        : rect("fault", f.x(from), end, y + bar + 1, 4, { ...mark, ...hatched(f) }));
+    }
+  }
+
+  // writeRow writes what there is to say of the orders in a row: what matters most comes first.
+  function writeRow(f, row) {
+    const { barHeight, drawing, size } = f, above = line(row.middle - barHeight / 2 - size * 0.45);
+    const inside = line(row.middle + size * 0.36), commands = new Map();
+    for (const { i, tall, labelX, text } of row.shapes) {
+      const bold = f.focus.has(i), on = tall ? above : inside;
+      place(f, on, `label ${bold ? "focus" : ""}`, text, [[labelX, 0]], `order:${i}`, bold);
+      commands.set(i, drawMarks(f, i, row.middle, barHeight, inside));
+    }
+    const each = (write) => row.shapes.filter(({ tall }) => tall).forEach((shape) => write(shape, `order:${shape.i}`));
+    each(({ order: { lost } }, mark) => {
+      if (!lost || !f.shows(lost.at)) return;
+      inside.taken.push([f.x(lost.at) - 2, f.x(lost.at) + 2]);
+      place(f, above, "overlabel", lost.why, [[f.x(lost.at) + 3, 0], [f.x(lost.at) - 3, 1]], mark, true);
+    });
+    each(({ i, x0, x1, order: { lost } }) => {
+      for (const k of commands.get(i)) {
+        const { kind, says } = drawing.commands[k], x = f.x(commandTime(drawing.commands[k]));
+        if (kind !== "refused" || !says) continue;
+        const spots = [[x, 0.5], [x + 8, 0], [x - 8, 1]];
+        if (!place(f, above, "refusal", says, spots, `command:${k}`, true)) {
+          const before = within(x0, lost ? f.x(lost.at) : x);
+          place(f, inside, "refusal", says, [[x1 + 10, 0], [x - 10, 1], ...before], `command:${k}`, true);
+        }
+      }
+    });
+    each(({ i, x1 }) => {
+      for (const k of f.index.faultsOf[i]) {
+        const { from, to, text, short } = drawing.faults[k], x = f.x(known(from) ? from : f.from);
+        if (x >= f.right || known(to) && to < f.from) continue;
+        const end = Math.max(...above.taken.map(([, b]) => b).filter((b) => b < f.right - 40), x) + 8;
+        const spots = [[x, 0], [above.taken[0] ? above.taken[0][1] + 8 : x, 0], [(x + x1) / 2, 0.5], [end, 0]];
+        for (const one of [text, short]) if (place(f, above, "faulttext", one, spots, `fault:${k}`)) break;
+      }
+    });
+    each(({ i, x0, x1, worked, order }, mark) => {
+      for (const k of commands.get(i)) {
+        const { kind, says } = drawing.commands[k], x = f.x(commandTime(drawing.commands[k]));
+        if (kind === "refused" || !says) continue;
+        if (!place(f, inside, "inside", says, [[x + 9, 0, x0, x1], [x - 9, 1, x0, x1]], `command:${k}`)) {
+          place(f, above, "inside", says, [[x, 0.5], [x, 0], [x, 1]], `command:${k}`);
+        }
+      }
+      place(f, inside, "label", f.words.waits, worked ? within(f.x(f.index.spans[i].lo), x0) : within(x0, x1), mark);
+      if (!worked || !order.lease || f.index.tenuresOf[i].length === 0) return;
+      if (order.fence) {
+        const after = Math.max(f.x(f.index.spans[i].hi), x1) + 12, fence = fill(f.words.fence, order);
+        place(f, inside, "fence", fence, [...within(x0, x1), [after, 0]], mark, true);
+      }
+      const at = (t) => (known(t) ? clamp(f.x(t), x0, x1) : x1);
+      const gone = at(order.lost?.at), held = Math.min(at(order.lost?.since), gone);
+      const until = Math.max(at(order.released), gone);
+      place(f, inside, "inside", f.words.holds, within(x0, held), mark);
+      place(f, inside, "inside", f.words.ending, within(held, gone), mark);
+      for (const text of [f.words.believes, f.words.believesShort]) {
+        if (place(f, inside, "inside warn", text, within(gone, until), mark, true)) break;
+      }
+      if (order.lost) place(f, inside, "inside warn", f.words.late, within(until, x1), mark, true);
+    });
+  }
+
+  // drawMarks draws the commands of an order in view, and notes where it sold. It returns the commands that it drew.
+  function drawMarks(f, i, y, height, inside) {
+    const drawn = drawCommands(f, f.index.commandsOf[i], y, height, inside, i);
+    noteSale(f, i, y, inside);
+    return drawn;
+  }
+
+  // drawCommands draws the commands in view, and returns those that it drew: of two on one spot only the first.
+  function drawCommands(f, list, y, height, inside, order) {
+    const drawn = [], last = {}, r = f.size * 0.42;
+    for (const k of list) {
+      const command = f.drawing.commands[k], { kind } = command, t = commandTime(command), x = f.x(t);
+      const stock = ["read", "write", "refused", "unsure"].includes(kind);
+      if (!f.shows(t) || x - last[kind] < (stock ? 1 : 4) || drawn.length >= maxMarks) continue;
+      last[kind] = x;
+      drawn.push(k);
+      const colour = f.colour(f.drawing.orders[order] ?? { lane: command.lane });
+      const failed = command.failed ? "failed" : "";
+      const shape = {
+        read: () => el("circle", { class: "read", cx: x, cy: y, r: r * 0.75 }),
+        write: () => path("write", diamondAt(x, y, r)),
+        unsure: () => path("unsure", diamondAt(x, y, r)),
+        refused: () => path("refused", diamondAt(x, y, r * 1.4) + crossAt(x, y, n(r))),
+        renew: () => path(`renew ${failed}`, `M${n(x)} ${n(y - height / 2 + 3)}l-3.5 -6h7z`),
+        release: () => path(`end ${failed}`, `M${n(x)} ${n(y - height / 2 - 2)}v${height + 4}`),
+        acquire: () => path(`try ${failed}`, `M${n(x)} ${n(y - height / 4)}v${n(height / 2)}`),
+        woken: () => path("woken", `M${n(x)} ${n(y - 4)}v8`),
+      }[kind]?.() ?? el("circle", { class: "other", cx: x, cy: y, r: 1.6 });
+      shape.classList.add(colour);
+      shape.setAttribute("data-mark", `command:${k}`);
+      f.layers[stock ? "marks" : "strokes"].append(shape);
+      inside.taken.push([x - (stock ? r : 1), x + (stock ? r : 1)]);
+    }
+    return drawn;
+  }
+
+  // noteSale notes where an order sold: at its last write, or else at its answer.
+  function noteSale(f, i, y, inside) {
+    const { units, done } = f.drawing.orders[i], commands = f.drawing.commands ?? [];
+    if (!units?.length) return;
+    const write = f.index.commandsOf[i].findLast((k) => commands[k].kind === "write");
+    const t = write === undefined ? done : commandTime(commands[write]);
+    if (!known(t) || !f.shows(t)) return;
+    const x = f.x(t);
+    if (write === undefined && inside) {
+      f.layers.marks.append(path("write", diamondAt(x, y, f.size * 0.42), { "data-mark": `order:${i}` }));
+      inside.taken.push([x - 5, x + 5]);
+    }
+    f.sales.set(i, { x, y });
+  }
+
+  // drawLaneFaults hatches a lane while its whole process is stopped or dead, and one around the instances in a fault.
+  function drawLaneFaults(f, lane, top, height) {
+    (f.drawing.faults ?? []).forEach((fault, k) => {
+      const dead = fault.kind === "kill" || fault.kind === "died", around = lane.kind !== "instance";
+      const from = known(fault.from) ? fault.from : f.from, to = known(fault.to) && !dead ? fault.to : Infinity;
+      if (fault.lane !== lane.i || from > f.end || to < f.from) return;
+      const x0 = f.x(from), x1 = Math.max(f.x(Math.min(to, f.end)), x0 + 3), mark = `fault:${k}`;
+      const drawn = f.drawing.orders[fault.order] && f.index.spans[fault.order].lo <= f.end;
+      if (around) {
+        const middle = top + height / 2, on = line(middle + f.size * 0.36), text = fault.text;
+        f.layers.bars.append(rect("fault", x0, x1, top + 3, height - 6, { "data-mark": mark, ...hatched(f) }));
+        for (const one of [text, fault.short]) {
+          if (place(f, on, "faulttext", one, [...within(x0, x1), [x0 - 6, 1], [x1 + 6, 0]], mark)) break;
+        }
+        return;
+      }
+      const low = fault.kind === "slow" ? 8 : height;
+      if (fault.kind) {
+        f.layers.under.append(rect(`stopped ${fault.kind}`, x0, x1, top + height - low, low, {
+          "data-mark": mark, ...hatched(f) }));
+      }
+      if (f.bare) place(f, line(top + height - 10), "faulttext", fault.text, [[x0 + 4, 0], [x1, 1]], mark);
+      if (dead && !drawn && f.shows(from)) {
+        const r = f.bare ? f.size : 5;
+        f.layers.marks.append(path("cross", crossAt(x0, top + height / 2, r), { "data-mark": mark }));
+      }
+    });
+  }
+
+  // ---- A queue: a row for each order, as they arrived ----
+
+  function queued(drawing, view, index, from, to) {
+    const focus = view.orders ?? drawing.first?.orders ?? [], all = focus.length ? focus : index.spans.map((_, i) => i);
+    return all.filter((i) => index.spans[i]?.lo <= to && index.spans[i].hi >= from).slice(0, maxTall);
+  }
+  const rowName = ({ orders, lanes = [] }, i) => fill(english.on, {
+    order: clean(nameOf(orders[i])).slice(0, 60), lane: clean(lanes[orders[i].lane]?.name ?? "?").slice(0, 20) });
+
+  function drawQueue(f, top) {
+    const { size, queue, barHeight } = f, pitch = size * 1.7, height = queue.length * pitch + 8;
+    f.layers.back.append(rect("lane", 0, f.width, top, height, { rx: 4 }));
+    queue.forEach((i, r) => {
+      const order = f.drawing.orders[i], middle = top + 4 + (r + 0.5) * pitch, inside = line(middle + size * 0.36);
+      const row = { middle, bar: Math.min(barHeight, pitch - 4) }, shape = shapeOf(f, i);
+      const from = known(order.from) ? order.from : Infinity;
+      const x0 = f.x(Math.min(from, f.end)), sent = f.x(f.index.spans[i].lo), mark = `order:${i}`;
+      drawOrder(f, shape, row);
+      f.layers.under.append(rect(`queued ${f.colour(order)}`, sent, x0, middle - 2, 4, { "data-mark": mark }));
+      const name = { class: `name ${f.colour(order)}`, x: size * 0.6, y: inside.y, "data-mark": mark };
+      f.layers.texts.append(el("text", name, clip(rowName(f.drawing, i), f.gutter - size, size, true)));
+      const turn = [[shape.x1 + 8, 0], [x0 - 8, 1]];
+      place(f, inside, `turn ${order.overtaken ? "overtaken" : ""}`, order.turn, turn, mark, true);
+      drawCommands(f, f.index.commandsOf[i], middle, row.bar, inside, i);
+      noteSale(f, i, middle);
+    });
+    return height;
+  }
+
+  // ---- Locks ----
+
+  // drawLock draws the tenures of a lock: solid while an order is known to hold it, dashed until it is known not to.
+  function drawLock(f, lane, top, alone) {
+    const { size, barHeight, drawing } = f, rows = [], drawn = [];
+    let last = -9;
+    (drawing.tenures ?? []).forEach((tenure, k) => {
+      const from = known(tenure.from) ? tenure.from : f.from, at = known(tenure.at) ? tenure.at : Infinity;
+      if (tenure.lane !== lane.i || from > f.end || at < f.from || drawn.length >= maxTenures) return;
+      const lo = f.x(from), hi = Math.max(f.x(at), lo + 1.5);
+      const focus = f.focus.has(tenure.order);
+      if (hi - lo < 4 && lo - last < 3 && !focus) return; // it would hide the one before
+      last = lo;
+      let row = tenure.beside ? rows.findIndex((end) => end <= lo) : 0;
+      if (row < 0) row = Math.min(rows.length, maxBeside);
+      rows[row] = Math.max(rows[row] ?? 0, hi);
+      drawn.push({ tenure, k, lo, hi, row, focus, at });
+    });
+    const words = alone && rows.length < 2, pitch = barHeight + 6;
+    const height = (f.narrow ? size * 1.5 : 0) + (words ? size * 1.3 : 0) + Math.max(rows.length, 1) * pitch + 4;
+    drawLane(f, lane, top, height);
+    const bottom = top + height - 2 - pitch / 2, above = line(bottom - barHeight / 2 - size * 0.45);
+    const lines = rows.map((_, r) => line(bottom - r * pitch + size * 0.36));
+    for (const { tenure, k, lo, hi, row } of drawn) {
+      const order = drawing.orders?.[tenure.order], y = bottom - row * pitch - barHeight / 2;
+      const since = known(tenure.since) ? Math.min(tenure.since, f.end) : f.from;
+      const solid = tenure.maybe ? lo : clamp(f.x(since), lo, hi);
+      const ended = f.shows(tenure.at) ? tenure.how : undefined;
+      const group = el("g", { class: `hold ${order ? f.colour(order) : ""} ${f.focus.has(tenure.order) ? "focus" : ""}`,
+        "data-mark": `tenure:${k}` });
+      if (!order) group.append(rect("busy", lo, hi, y, barHeight, hatched(f)));
+      else if (!tenure.maybe) group.append(rect("bar", lo, Math.max(solid, lo + 1.5), y, barHeight, { rx: 1.5 }));
+      if (order && hi > solid + 1) group.append(rect("maybe", solid, hi, y, barHeight));
+      if (ended === "removed") group.append(path("cross", crossAt(hi, y + barHeight / 2, 5)));
+      else if (ended && ended !== "released") group.append(path("over", `M${n(hi)} ${n(y - 3)}v${barHeight + 6}`));
+      f.layers.bars.append(group);
+    }
+    const { commands = [] } = drawing, renews = (k) => commands[k].kind === "renew" && commands[k].lock === lane.i;
+    drawCommands(f, f.index.sequence.filter(renews), bottom, barHeight, line(0));
+    for (const { tenure, k, lo, hi, row, focus, at } of drawn.sort((a, b) => b.focus - a.focus)) {
+      const order = drawing.orders?.[tenure.order], name = order ? f.name(order) : "", mark = `tenure:${k}`;
+      const values = { order: name, at: f.moment(at), why: tenure.why || f.words[tenure.how] };
+      const held = { order: name, at: f.moment(tenure.from) };
+      const inside = !order ? [f.words.another] : tenure.maybe ? [fill(f.words.perhaps, held)]
+        : [fill(f.words.heldSince, held), fill(f.words.held, held), name, name.replace(/^order /, "")];
+      for (const text of inside) if (place(f, lines[row], "inside", text, within(lo, hi), mark)) break;
+      if (!words || !tenure.how || !f.shows(at) || tenure.how === "released" && hi - lo < 30 && !focus) continue;
+      const ended = at - tenure.since > 1.1 ? f.words.endedBy : f.words.ended, lost = tenure.how !== "released";
+      for (const text of [fill(ended, values), fill(f.words.endedShort, values), values.why]) {
+        if (place(f, above, lost ? "overlabel" : "gone", text, [[hi, 1], [hi - 3, 0], [hi, 0.5]], mark, lost)) break;
+      }
+    }
+    return height;
+  }
+
+  // ---- Violations ----
+
+  const signs = {
+    "stock-broken": "m-5 -5l10 10m0 -10l-10 10", "lock-broken": "m0 -6l6.5 11.5h-13z", stuck: "m-5 -5h10v10h-10z",
+    unfair: "m0 -6l6 6l-6 6l-6 -6z",
+  };
+  const severity = ({ sign }) => (sign in signs ? sign : "lock-broken");
+
+  function drawHeadline(f, y) {
+    const on = line(y);
+    let x = f.size * 0.6;
+    (f.drawing.violations ?? []).forEach((violation, i) => {
+      const text = clip(violation.what, f.width - 40, f.size, true), width = widthOf(text, f.size, true);
+      if (i > 0 && x + width + 40 > f.width) return;
+      const group = el("g", { class: severity(violation), "data-mark": `violation:${i}` },
+        path("sign", `M${n(x + 6)} ${n(on.y - f.size * 0.36)}${signs[severity(violation)]}`),
+        el("text", { class: "verdict", x: x + 18, y: on.y }, text));
+      f.layers.texts.append(group);
+      x += width + 36;
+    });
+  }
+
+  // drawOverlaps shades the time in which two orders held a lock, or believed that they did.
+  function drawOverlaps(f, top, bottom) {
+    (f.drawing.violations ?? []).forEach((violation, i) => {
+      const [from, to = from] = (violation.at ?? []).filter(known).sort((a, b) => a - b);
+      if (violation.sign !== "lock-broken" || !(from <= f.end && to >= f.from)) return;
+      const x0 = f.x(from), x1 = Math.max(f.x(to), x0 + 2), mark = { "data-mark": `violation:${i}` };
+      f.layers.under.append(rect(`overlap ${severity(violation)}`, x0, x1, top, bottom - top, mark));
+    });
+  }
+
+  // drawJoins rings and joins the sales of a unit that was sold more than once. The violation's come last, on top.
+  function drawJoins(f) {
+    let left = maxJoins;
+    const first = f.label, matters = (i) => Boolean(first?.orders.includes(i));
+    const pairs = f.index.twice.flatMap(([unit, orders]) => {
+      const sold = orders.filter((i) => f.sales.has(i)).sort((a, b) => f.sales.get(a).x - f.sales.get(b).x);
+      return sold.slice(1).map((b, k) => ({ unit, a: sold[k], b, first: matters(b) && matters(sold[k]) }));
+    });
+    for (const pair of pairs.sort((a, b) => a.first - b.first)) {
+      if (left-- <= 0 && !pair.first) continue;
+      const a = f.sales.get(pair.a), b = f.sales.get(pair.b), bend = Math.max(a.x, b.x) > f.right - 60 ? -18 : 18;
+      const flat = b.x - a.x > 200; // browsers draw so flat a curve with a stroke that gets thin
+      const d = flat ? `M${n(a.x)} ${n(a.y)}L${n(b.x)} ${n(b.y)}`
+        : `M${n(a.x)} ${n(a.y)}C${n(a.x + bend)} ${n(a.y)} ${n(b.x + bend)} ${n(b.y)} ${n(b.x)} ${n(b.y)}`;
+      const mark = first ? `violation:${first.i}` : undefined;
+      f.layers.joins.append(el("g", { class: `join ${pair.first ? "first" : ""}`, "data-mark": mark },
+        path("", d), ...[a, b].map(({ x, y }) => el("circle", { cx: x, cy: y, r: f.size * 0.68 }))));
+      if (!pair.first || !first.row || first.written) continue;
+      first.written = true;
+      const text = fill(f.words.twice, { unit: pair.unit }), width = widthOf(text, f.size, true) + 10;
+      // Its place is where the line crosses the room that is kept below the row.
+      const y = first.row.bottom - f.size * 0.95, t = clamp((y - a.y) / (b.y - a.y || 1), 0, 1);
+      const middle = a.x + (b.x - a.x) * t + (flat ? 0 : 3 * bend * t * (1 - t));
+      const x = clamp(middle - width / 2, f.gutter, f.right - width);
+      f.layers.texts.append(rect("tagbox", x, x + width, y - f.size * 0.75, f.size * 1.5, { rx: 3 }),
+        el("text", { class: "twice", x: x + 5, y: y + f.size * 0.36, "data-mark": mark }, text));
+    }
+  }
+
+  // ---- The whole frame ----
+
+  function drawAxis(f, top, bottom) {
+    const most = Math.floor((f.right - f.gutter) / (widthOf(f.moment(f.to), f.size) + f.size * 2));
+    const step = roundStep((f.to - f.from) / Math.max(1, most)), on = line(top - f.size * 0.6);
+    const first = Math.ceil(f.from / step);
+    for (let i = 0; i < 40 && (first + i) * step <= f.to; i++) {
+      const t = (first + i) * step, x = f.x(t);
+      if (f.gaps.some((gap) => t > gap.from && t < gap.to)) continue;
+      f.layers.grid.append(el("line", { class: "grid", x1: x, x2: x, y1: top - 4, y2: bottom }));
+      place(f, on, "axis", timeText(t, step), [[x, 0.5, 0, f.width], [x, 1, 0, f.width], [x, 0]]);
+    }
+  }
+
+  // drawTimeline returns a frame as an svg element. Each mark of it has a data-mark, such as "command:12": what it is,
+  // and its number in the drawing. view has
+  //
+  //   from, to, width   the time that is shown, in ms, and how wide, in px
+  //   size              of the texts, in px: 11 without it
+  //   orders            the numbers of those that matter; if there are many others, these are thin bars
+  //   lanes             says of a lane whether it is drawn
+  //   height            which the lanes share, in px, without an axis and a headline: for a wall
+  //   now               nothing later is drawn but when a lease will end
+  //   gaps              times {from, to} that are cut out
+  //   gutter            the room for the names of lanes, in px
+  //   name, says        what an order is called, and what became of it; colour: its class
+  //   words             texts in place of the English ones
+  //   headline          false leaves out the line that names what is broken
+  function drawTimeline(drawing, view) {
+    const f = newFrame(drawing, view), { size, lanes } = f, violations = drawing.violations ?? [];
+    const alone = lanes.filter(({ kind }) => kind === "lock").length === 1;
+    const headed = !f.bare && view.headline !== false && violations.length > 0;
+    const twice = violations.findIndex(({ unit, orders }) => unit && (orders ?? []).length > 1);
+    if (twice >= 0) f.label = { i: twice, orders: violations[twice].orders };
+    const top = f.bare ? 0 : size * (headed ? 4.2 : 2.2);
+    const share = f.bare ? (view.height - 4 * (lanes.length - 1)) / Math.max(lanes.length, 1) : undefined;
+    let y = top;
+    if (headed) drawHeadline(f, size * 1.3);
+    const chosen = chooseOrders(f);
+    if (f.queue) y += drawQueue(f, y) + 4;
+    for (const lane of lanes) {
+      if (f.queue && lane.kind === "instance") continue;
+      if (lane.kind === "instance") y += drawInstance(f, lane, y, chosen, share) + 4;
+      else if (lane.kind === "lock") y += drawLock(f, lane, y, alone) + 4;
+      else {
+        const height = f.barHeight + 10 + (f.narrow ? size * 1.5 : 0);
+        drawLane(f, lane, y, height);
+        drawLaneFaults(f, lane, y + (f.narrow ? size * 1.5 : 0), f.barHeight + 10);
+        y += height + 4;
+      }
+    }
+    if (!f.bare) drawAxis(f, top, y);
+    drawOverlaps(f, top, y);
+    drawJoins(f);
+    const across = (className, t) => path(className, `M${n(f.x(t))} ${n(top)}V${n(y)}`);
+    f.layers.grid.append(...f.gaps.filter(({ from }) => f.shows(from)).map(({ from }) => across("gap", from)));
+    if (f.now >= f.from && f.now <= f.to) f.layers.joins.append(across("now", f.now));
+    const height = Math.max(view.height ?? y, 1), units = "userSpaceOnUse", turned = "rotate(45)";
+    const pattern = { id: f.id, width: 6, height: 6, patternUnits: units, patternTransform: turned };
+    const hatch = el("pattern", pattern, el("line", { class: "hatch", x1: 0, y1: 0, x2: 0, y2: 6 }));
+    const svg = el("svg", { class: "timeline", width: f.width, height, viewBox: `0 0 ${n(f.width)} ${n(height)}`,
+      "font-size": size, role: "img", "aria-label": clean(violations[0]?.text || "timeline").slice(0, 300),
+      "data-from": String(f.from), "data-to": String(f.to) }, el("defs", {}, hatch), ...Object.values(f.layers));
+    svg.timeAt = (x) => f.from + (x - f.gutter) / (f.right - f.gutter) * (f.to - f.from); // for a viewer, without gaps
     return svg;
   }
 
-  axis(height) {
-    const group = svgElement("g"), room = (this.right - this.gutter) / this.wide("00000.000 ms") / 1.3;
-    const raw = this.span / Math.max(1, room), power = 10 ** Math.floor(Math.log10(raw));
-    const step = power * [1, 2, 5, 10].find((times) => times * power >= raw);
-    for (let at = Math.ceil(this.from / step) * step, n = 0; at <= this.to && n < 40; at += step, n++) {
-      const x = this.x(at), half = this.wide(momentText(at, this.span)) / 2;
-      group.append(svgElement("line", "grid", { x1: x, x2: x, y1: this.top - 6, y2: height }));
-      const middle = Math.max(this.gutter + half, Math.min(this.right - half, x));
-      this.put(group, "axis", middle, this.top - 10, momentText(at, step * 10), "middle");
-    }
-    return group;
+  // describeMark says what a mark is, as [{term, text}].
+  function describeMark(drawing, mark, words = {}) {
+    const w = { ...english, ...words }, [kind, number] = String(mark).split(":");
+    const one = drawing[`${kind}s`]?.[number], lane = (i) => drawing.lanes?.[i]?.name;
+    if (!one || !(kind in describe)) return [];
+    const whose = (i) => drawing.orders?.[i] && nameOf(drawing.orders[i]);
+    const who = (order, i) => [whose(order), lane(i)].filter(Boolean).join(", ");
+    return describe[kind](one, w, { lane, who, drawing })
+      .filter(([, text]) => text).map(([term, text]) => ({ term, text: clean(text) }));
   }
 
-  headlineOf({ sign, what }) {
-    const y = this.size * 1.4, r = this.size / 2, shapes = {
-      "stock-broken": `M8 ${y - r}m${-r / 1.2} ${-r / 1.2}l${r * 1.7} ${r * 1.7}m0 ${-r * 1.7}l${-r * 1.7} ${r * 1.7}`,
-      "lock-broken": `M8 ${y - 2 * r}l${r * 1.2} ${2 * r}h${-r * 2.4}z`,
-      stuck: `M${8 - r} ${y - 1.8 * r}h${2 * r}v${2 * r}h${-2 * r}z`,
-      unfair: `M8 ${y - 2 * r}l${r * 1.2} ${r * 1.2}l${-r * 1.2} ${r * 1.2}l${-r * 1.2} ${-r * 1.2}z`,
-    };
-    const group = svgElement("g", `headline ${sign}`, {}, svgElement("path", "sign", { d: shapes[sign] ?? "" }));
-    this.put(group, "verdict", 20, y, what ? `${this.words[sign]}: ${what}` : this.words[sign]);
-    return group;
+  const timeOf = (t) => (known(t) ? timeText(t) : undefined);
+  const spanOf = (from, to) => (known(from) || known(to) ? `${timeText(from)} – ${timeText(to)}` : undefined);
+  const describe = {
+    command(one, w, { lane, who }) {
+      const wire = known(one.came) || known(one.heard);
+      return [[w.who, who(one.order, one.lane)], [w.command, one.text],
+        [w.reply, one.reply || (known(one.end) ? "" : w.noReply)], [w.came, timeOf(one.came)],
+        [wire ? w.sentOn : w.sent, timeOf(one.at)], [wire ? w.repliedAt : w.answered, timeOf(one.end)],
+        [w.heard, timeOf(one.heard)], [w.effect, one.effect], [w.node, one.node], [w.lock, lane(one.lock)]];
+    },
+    order: (one, w, { lane }) => [[w.who, [nameOf(one), lane(one.lane)].filter(Boolean).join(", ")],
+      [w.outcome, does(one) || one.outcome], [w.sent, timeOf(one.sent)], [w.answered, timeText(one.done)],
+      [one.lease ? w.lease : w.from, spanOf(one.from, one.to)], [w.released, timeOf(one.released)],
+      [w.lost, one.lost && `${one.lost.why}, ${timeText(one.lost.at)}`], [w.order, one.id]],
+    tenure: (one, w, { lane, who, drawing }) => [[w.lock, drawing.lanes?.[one.lane]?.title || lane(one.lane)],
+      [w.who, who(one.order) || w.another], [w.from, timeOf(one.from)],
+      [w.until, one.since < one.at ? spanOf(one.since, one.at) : timeOf(one.at)], [w.how, one.why || w[one.how]]],
+    fault: (one, w, { who }) => [[w.fault, one.text], [w.who, who(one.order, one.lane)], [w.from, timeOf(one.from)],
+      [w.until, timeOf(one.to)]],
+    violation: (one, w) => [[w.violation, one.what], [w.evidence, one.text]],
+  };
+
+  // timelineFile returns a frame as the text of an SVG file that needs nothing else, with the colours of a light and of
+  // a dark page: the rules of the element drawing-style.
+  function timelineFile(drawing, view, title, story) {
+    const edge = 15, text = (className, y, content) => el("text", { class: className, x: edge, y }, content);
+    const { size = 11, width } = view, words = { ...english, ...view.words };
+    const svg = drawTimeline(drawing, { ...view, headline: false }); // the title says what is broken
+    const lines = clean(story).slice(0, 2000).split(/\s+/).reduce((all, word) => {
+      const longer = all.length ? `${all.at(-1)} ${word}` : word;
+      if (all.length && widthOf(longer, 13) <= width) return [...all.slice(0, -1), longer];
+      return [...all, clip(word, width, 13)];
+    }, []);
+    const top = edge + 30 + 18 * lines.length, height = top + svg.height.baseVal.value + size * 2 + edge;
+    const whole = width + 2 * edge, told = lines.map((one, i) => text("story", edge + 40 + 18 * i, one));
+    const file = el("svg", { class: "timeline", width: whole, height, viewBox: `0 0 ${n(whole)} ${n(height)}`,
+      role: "img", "aria-labelledby": "title desc", "font-size": size },
+    el("title", { id: "title" }, clean(title)), el("desc", { id: "desc" }, clean(story)),
+    el("style", {}, document.getElementById("drawing-style")?.textContent ?? ""),
+    rect("paper", 0.5, whole - 0.5, 0.5, height - 1, { rx: 8 }),
+    text("title", edge + 18, clip(title, width, 20, true)), ...told,
+    el("g", { transform: `translate(${edge} ${n(top)})` }, ...svg.childNodes),
+    text("key", height - edge, clip(words.key, width, size)));
+    return new XMLSerializer().serializeToString(file);
   }
 
-  lane(lane, height) {
-    const { y } = this;
-    this.back.append(svgElement("rect", "lane", { x: 0, y, width: this.width, height, rx: 4 }));
-    const name = svgElement("g", lane.kind === "instance" ? `lane-name i${lane.colour}` : "lane-name", {},
-      svgElement("rect", "head", { x: 0, y, width: this.gutter - 4, height, rx: 4 }));
-    this.put(name, "name", 8, y + (this.height ? height / 2 + this.size / 3 : this.size * 1.4), lane.name);
-    name.append(svgElement("title", "", {}, lane.title ?? lane.name));
-    this.front.append(name);
-    this.y += height + 4;
-    return y;
-  }
-
-  // ---- The lanes of instances ----
-
-  start(order) { return order.sent ?? order.from ?? 0; }
-
-  // packAll decides in which row of its lane each order is drawn that is seen. A queue is one lane.
-  packAll() {
-    const { lanes, queue } = this.drawing;
-    this.rows = lanes.map(({ kind }, i) => (queue && kind === "instance" && i > 0 ? undefined : { tall: [], thin: [] }));
-    const seen = this.drawing.orders.map((order, number) => ({ order, number })).filter(({ order }) =>
-      order.lane >= 0 && this.isSeen(this.start(order), this.ends(order.done, order.to, order.released)));
-    const few = seen.length <= 20;
-    seen.sort((a, b) => this.start(a.order) - this.start(b.order));
-    for (const one of seen) {
-      const { order, number } = one, { tall, thin } = this.rows[queue ? 0 : order.lane];
-      if (few || this.shown.has(number)) tall.push(one);
-      else if (this.isSeen(order.from ?? this.start(order), this.ends(order.from === null ? order.done : order.to))) thin.push(one);
-    }
-    for (const lane of this.rows.filter(Boolean)) {
-      lane.tallRows = this.pack(lane.tall, (one) => [this.x(this.start(one.order)), Math.max(
-        this.x(this.ends(one.order.done, one.order.to, one.order.released)), this.labelEnd(one.order))]);
-      const rows = this.pack(lane.thin, ({ order }) => [this.x(order.from ?? this.start(order)),
-        this.x(this.ends(order.from === null ? order.done : order.to)) - 6]);
-      lane.thinRows = Math.min(12, rows);
-      lane.more = lane.thin.filter((one) => one.row >= 12).length;
-      lane.thin = lane.thin.filter((one) => one.row < 12);
-    }
-  }
-
-  pack(all, extent) {
-    const ends = [];
-    for (const one of all) {
-      const [from, to] = extent(one);
-      one.row = this.drawing.queue && all === this.rows[0]?.tall ? ends.length : ends.findIndex((end) => end + 8 <= from);
-      if (one.row < 0) one.row = ends.length;
-      ends[one.row] = to;
-    }
-    return ends.length;
-  }
-
-  label(order) {
-    const at = this.drawing.queue ? ` on ${this.drawing.lanes[order.lane]?.name}: ` : " ";
-    return this.name(order) + at + (order.turn || this.says(order));
-  }
-
-  labelEnd(order) {
-    const x = Math.max(this.gutter + 2, this.x(order.from ?? this.start(order)));
-    return this.drawing.queue ? 0 : Math.min(x, this.right - this.wide(this.label(order))) + this.wide(this.label(order)) + 8;
-  }
-
-  instanceLane(number, lane) {
-    const { tall, thin, tallRows, thinRows, more } = this.rows[number];
-    const line = this.drawing.queue ? 0 : this.size * 1.45;
-    let tallRow = line + this.bar + this.size * 0.55, height = tallRows * tallRow + thinRows * 4 + (more ? this.size * 1.5 : 0) + 8;
-    if (this.height) { // the lanes share it
-      const lanes = this.drawing.lanes.filter(this.lanes).length;
-      height = (this.height - 4 * (lanes - 1)) / lanes;
-      tallRow = Math.min(tallRow * 1.4, (height - 8 - thinRows * 4) / Math.max(2, tallRows));
-    }
-    if (tall.length + thin.length === 0 && !this.height) height = tallRow + 8;
-    const y = this.lane(this.drawing.queue ? { kind: "queue", name: this.words.arrival } : lane, height);
-    this.drawing.faults.forEach((fault, i) => {
-      if (fault.lane === number && fault.kind && !this.drawing.queue) this.stopped(fault, i, y, height);
-    });
-    for (const { order, row } of thin) {
-      const top = y + 4 + tallRows * tallRow + row * 4, from = order.from ?? this.start(order);
-      const x = this.x(from);
-      this.front.append(svgElement("rect", `thin ${this.colour(order)}${order.from === null ? " idle" : ""}`,
-        { x, y: top, width: Math.max(1.5, this.x(this.ends(order.from === null ? order.done : order.to)) - x), height: 3 }));
-    }
-    if (more) this.put(this.front, "gone", this.gutter + 2, y + height - 5, this.words.more.replace("{count}", more));
-    const { bar } = this, labelled = tallRow >= bar + line * 0.9;
-    if (this.height) this.bar = Math.min(bar * 1.5, tallRow - 3 - (labelled ? line : 0));
-    for (const one of tall) {
-      this.order(one, y + 4 + one.row * tallRow, tallRow, labelled ? line : 0);
-    }
-    this.bar = bar;
-  }
-
-  stopped({ kind, from, to, text }, i, y, height) {
-    const x = this.x(from ?? this.from), end = this.x(kind === "stop" ? this.ends(to) : Math.min(this.now, this.to));
-    if (!this.isSeen(from ?? this.from, kind === "stop" ? this.ends(to) : Infinity)) return;
-    const rect = svgElement("rect", "stopped", { x: Math.max(x, this.gutter), y, "data-mark": `fault:${i}`,
-      width: Math.max(3, Math.min(end, this.right) - Math.max(x, this.gutter)), height }, svgElement("title", "", {}, text));
-    this.front.append(rect);
-  }
-
-  // order draws an order in a row: a line of text, and its bar below.
-  order({ order, number }, top, row, line) {
-    const middle = top + line + this.bar / 2, edge = middle - this.bar / 2, above = new Line(), on = new Line();
-    const focus = this.drawing.violations.some((v) => v.orders?.includes(number));
-    const group = svgElement("g", `order ${this.colour(order)}${order.lease ? "" : " nolease"}${focus ? " focus" : ""}${
-      order.outcome === "sold" ? "" : " nosale"}${order.overtaken ? " overtaken" : ""}`, { "data-mark": `order:${number}` });
-    this.front.append(group);
-    const begins = this.x(this.start(order)), over = this.x(this.ends(order.done, order.to));
-    if (this.drawing.queue && order.from !== null) {
-      group.append(svgElement("rect", "queued", { x: begins, y: middle - 2, width: Math.max(0, this.x(order.from) - begins), height: 4 }));
-    }
-    group.append(svgElement("line", "wait", { x1: Math.max(begins, this.gutter), x2: Math.min(over, this.right), y1: middle, y2: middle }));
-    if (order.from !== null) this.tenureOf(order, group, edge);
-    this.drawing.faults.forEach((fault, i) => {
-      if (fault.order !== number || !this.isSeen(fault.from ?? this.from, this.ends(fault.to))) return;
-      const x = this.x(fault.from ?? this.from), end = this.x(this.ends(fault.to));
-      group.append(fault.kind === "kill" ? svgElement("path", "cross", { d: crossAt(x, middle, 5), "data-mark": `fault:${i}` })
-        : svgElement("rect", "fault", { x, y: edge + this.bar + 1, width: Math.max(3, end - x), height: 4, "data-mark": `fault:${i}` }));
-    });
-    const marks = svgElement("g"), says = [];
-    this.drawing.commands.forEach((command, i) => {
-      if (command.order === number) this.command(command, i, { marks, says, on, middle, edge });
-    });
-    this.sale(order, number, middle, on);
-    group.append(marks);
-    this.wordsOf(order, number, group, { above, on, line, edge, middle, says });
-  }
-
-  // tenureOf draws the bar of an order: solid while it has its lock, dashed while that may have ended, pale from there on.
-  tenureOf(order, group, y) {
-    const { lost } = order, height = this.bar, from = this.x(order.from), to = Math.max(this.x(this.ends(order.to)), from + 2);
-    const since = lost ? Math.min(Math.max(this.x(lost.since ?? lost.at), from), to) : to;
-    const gone = lost ? Math.min(Math.max(this.x(lost.at), from), to) : to;
-    const rect = (className, a, b) => b > a && group.append(svgElement("rect", className,
-      { x: Math.max(a, this.gutter), y, width: Math.max(0, Math.min(b, this.right) - Math.max(a, this.gutter)), height, rx: 2 }));
-    rect("bar", from, Math.max(since, from + (lost ? 0 : 2)));
-    rect("maybe", since, gone);
-    rect("believes", gone, to);
-    if (lost && order.to === null && lost.at > this.now) rect("maybe", this.x(this.now), this.x(lost.at)); // still to come
-    if (order.left) rect("maybe", to, this.x(order.left.at ?? this.ends()));
-    if (lost && this.inSight(this.x(lost.at)) && lost.at <= this.now) {
-      group.append(svgElement("path", "over", { d: `M${this.x(lost.at)} ${y - 3}v${height + 6}` }));
-      if (lost.how === "removed") {
-        group.append(svgElement("path", "stolen", { d: crossAt(this.x(lost.at), y + height / 2, height * 0.7) }));
-      }
-    }
-    if (order.to === null && this.now < Infinity && lost === null) return;
-    if (order.released !== null && this.inSight(this.x(order.released)) && order.released <= this.now) {
-      group.append(svgElement("path", "end", { d: `M${this.x(order.released)} ${y - 2}v${height + 4}` }));
-    }
-  }
-
-  // command draws a mark: what is sent is a line while it is under way, if there is room to see that.
-  command(command, i, { marks, says, on, middle, edge }) {
-    const at = command.end ?? command.at, begun = command.came ?? command.at;
-    if (at === null || begun > this.now || !this.isSeen(begun, command.heard ?? at)) return;
-    const x = this.x(Math.min(at, this.now)), r = Math.min(this.bar * 0.42, this.size * 0.6);
-    if (this.x(command.heard ?? at) - this.x(begun) > 6) {
-      marks.append(svgElement("path", "flight", { d: `M${this.x(begun)} ${middle}H${this.x(Math.min(command.heard ?? at, this.now))}` }));
-    }
-    if (!this.inSight(x)) return;
-    const failed = command.failed ? " failed" : "", diamond = `M${x} ${middle - r}l${r} ${r}l${-r} ${r}l${-r} ${-r}z`;
-    const shapes = {
-      read: () => svgElement("circle", "read", { cx: x, cy: middle, r: r * 0.75 }),
-      write: () => svgElement("path", "write", { d: diamond }),
-      refused: () => svgElement("path", "refused", { d: diamond + crossAt(x, middle, r) }),
-      unsure: () => svgElement("path", "unsure", { d: diamond }),
-      renew: () => svgElement("path", `renew${failed}`, { d: `M${x} ${edge + 3}l${-r * 0.8} ${-r * 1.3}h${r * 1.6}z` }),
-      acquire: () => svgElement("path", `try${failed}`, { d: `M${x} ${edge}v${this.bar}` }),
-      release: () => svgElement("path", `end${failed}`, { d: `M${x} ${edge - 2}v${this.bar + 4}` }),
-      woken: () => svgElement("path", "woken", { d: `M${x} ${middle - 4}v8` }),
-      other: () => svgElement("circle", "other", { cx: x, cy: middle, r: 1.6 }),
-    };
-    const mark = shapes[command.kind]();
-    mark.setAttribute("data-mark", `command:${i}`);
-    marks.append(mark);
-    if (command.kind !== "woken") on.take(x - r, x + r);
-    if (command.says) says.push({ x, r, text: command.says, kind: command.kind });
-    if (command.kind === "write" && !command.failed) this.lastWrite = { order: command.order, x };
-  }
-
-  // sale notes where an order sold its units: at its last write, or at its answer if no write was seen.
-  sale(order, number, y, on) {
-    if (order.outcome !== "sold") return;
-    const x = this.lastWrite?.order === number ? this.lastWrite.x : this.x(order.done ?? order.to ?? 0);
-    const written = this.drawing.commands.some((one) => one.order === number && one.kind === "write");
-    if (written && this.lastWrite?.order !== number || !this.inSight(x) || order.done === null && !written) return;
-    for (const unit of order.units ?? []) this.sales.push({ unit, x, y, number });
-    on.take(x - 7, x + 7);
-  }
-
-  wordsOf(order, number, group, { above, on, line, edge, middle, says }) {
-    const y = edge - this.size * 0.35, inside = middle + this.size * 0.36, { lost } = order;
-    const from = this.x(order.from ?? this.start(order)), to = this.x(this.ends(order.to, order.from === null ? order.done : null));
-    if (this.drawing.queue) {
-      this.write(group, "turn", on, to + 10, inside, this.label(order));
-    } else if (line) {
-      this.write(group, "label", above, from, y, this.label(order));
-      const why = lost && lost.at <= this.now && this.inSight(this.x(lost.at)) ? this.why(lost) : "";
-      if (why) this.write(group, "overlabel", above, this.x(lost.at) + 4, y, why);
-    }
-    for (const { x, text, kind } of line && !this.drawing.queue ? says : []) {
-      if (kind !== "read") this.write(group, "refusal", above, x - this.wide(text), y, text);
-    }
-    for (const { x, r, text, kind } of says) {
-      if (kind === "read" && x + r + this.wide(text) < to) this.write(group, "inside", on, x + r + 3, inside, text, false);
-    }
-    const fault = this.drawing.faults.find((one) => one.order === number);
-    if (fault && line) {
-      const x = this.x(fault.from ?? this.from);
-      this.write(group, "faulttext", above, x, y, fault.text) || this.write(group, "faulttext", above, x, y, fault.short ?? fault.text);
-    }
-    if (order.from === null || !order.lease || this.bar < this.size) return;
-    const gone = lost ? Math.min(Math.max(this.x(lost.at), from), to) : to;
-    if (order.fence && this.words.fence) {
-      const fence = this.words.fence.replace("{fence}", order.fence);
-      this.within(group, "fence", on, from, gone, inside, fence) || this.write(group, "fence", on, to + 4, inside, fence);
-    }
-    const since = lost ? Math.min(this.x(lost.since ?? lost.at), gone) : to;
-    this.within(group, "inside", on, from, since, inside, this.words.holds);
-    if (lost) {
-      this.within(group, "inside", on, since, gone, inside, this.words.ends);
-      this.within(group, "inside warn", on, gone, to, inside, this.words.believes, this.words.shorter);
-    }
-  }
-
-  // ---- The other lanes ----
-
-  aroundLane(number, lane) {
-    const y = this.lane(lane, this.bar + 8), line = new Line();
-    this.drawing.faults.forEach((fault, i) => {
-      if (fault.lane !== number || !this.isSeen(fault.from ?? this.from, this.ends(fault.to))) return;
-      const x = Math.max(this.gutter, this.x(fault.from ?? this.from)), end = Math.min(this.right, this.x(this.ends(fault.to)));
-      this.front.append(svgElement("rect", "fault", { x, y: y + 3, width: Math.max(3, end - x), height: this.bar + 2, "data-mark": `fault:${i}` }));
-      this.write(this.front, "faulttext", line, x + 4, y + 4 + this.bar * 0.75, fault.text);
-    });
-  }
-
-  lockLane(number, lane) {
-    const single = this.drawing.lanes.filter(({ kind }) => kind === "lock").length === 1, rows = [];
-    const all = this.drawing.tenures.map((tenure, i) => ({ tenure, i })).filter(({ tenure }) => tenure.lane === number &&
-      this.isSeen(tenure.from ?? this.from, this.ends(tenure.at)));
-    for (const one of all.slice(0, 400)) { // those that share the lock have rows of their own
-      one.row = one.tenure.beside ? Math.max(0, Math.min(3, rows.findIndex((end) => end <= one.tenure.from))) : 0;
-      if (one.tenure.beside && !(rows[one.row] <= one.tenure.from) && rows.length < 4) one.row = rows.length;
-      rows[one.row] = Math.max(rows[one.row] ?? 0, one.tenure.at ?? Infinity);
-    }
-    const text = single && rows.length < 2 ? this.size * 1.45 : 0, row = this.bar + 5;
-    const y = this.lane(lane, text + Math.max(1, rows.length) * row + 6), above = new Line();
-    const rank = ({ tenure }) => (this.drawing.violations.some((v) => v.orders?.includes(tenure.order)) ? 0 : 1);
-    for (const one of all.slice(0, 400).sort((a, b) => rank(a) - rank(b))) this.tenure(one, y + 4 + text + one.row * row, text ? above : null);
-    this.drawing.commands.forEach((command, i) => {
-      const x = this.x(command.end ?? command.at);
-      if (command.lock !== number || command.kind !== "renew" || !this.inSight(x)) return;
-      this.front.append(svgElement("path", `renew${command.failed ? " failed" : ""}`, { d: `M${x} ${y + 7 + text}l-3.5 -6h7z`, "data-mark": `command:${i}` }));
-    });
-  }
-
-  tenure({ tenure, i }, y, above) {
-    const order = this.drawing.orders[tenure.order], height = this.bar, line = new Line();
-    const from = this.x(tenure.from ?? this.from), at = this.x(this.ends(tenure.at)), since = Math.min(at, this.x(this.ends(tenure.since)));
-    const group = svgElement("g", `hold ${order ? this.colour(order) : ""}`, { "data-mark": `tenure:${i}` });
-    const rect = (className, a, b) => group.append(svgElement("rect", className, { x: Math.max(a, this.gutter), y,
-      width: Math.max(1.5, Math.min(b, this.right) - Math.max(a, this.gutter)), height, rx: 2 }));
-    this.front.append(group);
-    if (tenure.maybe) rect(order ? "maybe" : "busy", from, at);
-    else {
-      rect("bar", from, at - since > 1 ? since : at);
-      if (at - since > 1) rect("maybe", since, at);
-    }
-    if (this.inSight(at) && tenure.how === "removed") group.append(svgElement("path", "cross", { d: crossAt(at, y + height / 2, 5) }));
-    else if (this.inSight(at) && !["", "released", undefined].includes(tenure.how)) {
-      group.append(svgElement("path", "over", { d: `M${at} ${y - 3}v${height + 6}` }));
-    }
-    if (!order) return;
-    const name = this.name(order), held = this.words.held.replace("{name}", name);
-    const begun = this.words.since.replace("{at}", momentText(tenure.from ?? 0, this.span));
-    if (!tenure.maybe) this.within(group, "label", line, from, at, y + height * 0.78, `${held}, ${begun}`, held, name);
-    if (!above || !tenure.why) return;
-    const when = tenure.at - tenure.since > 1.1 ? "by" : "at", full = `${name}: ${tenure.why} ${when} ${momentText(tenure.at ?? 0, this.span)}`;
-    const texts = tenure.maybe ? [tenure.why] : tenure.how === "released" ? [] : [full, `${name}: ${tenure.why}`, tenure.why];
-    const x = tenure.maybe ? from : at;
-    texts.some((text) => this.inSight(x) && this.write(this.front, tenure.how && !tenure.maybe ? "overlabel" : "gone", above, x - this.wide(text) / 2,
-      y - this.size * 0.4, text));
-  }
-
-  // ---- What joins orders ----
-
-  overlap({ at, text, sign }) {
-    const times = (at ?? []).filter((one) => one !== null);
-    if (times.length === 0 || !this.isSeen(Math.min(...times), Math.max(...times))) return;
-    const x = Math.max(this.gutter, this.x(Math.min(...times))), end = Math.min(this.right, this.x(Math.max(...times)));
-    this.back.append(svgElement("rect", `overlap ${sign}`, { x, y: this.top - 4, width: Math.max(2, end - x), height: this.y - this.top },
-      svgElement("title", "", {}, text)));
-  }
-
-  // joins rings and joins the sales of each unit that was sold more than once. The violation's come last, on top.
-  joins() {
-    const first = this.drawing.violations.find((v) => v.unit && v.orders?.length > 1);
-    const isFirst = (sale) => first && sale.unit === first.unit && first.orders.includes(sale.number);
-    const units = Map.groupBy(this.sales, (sale) => sale.unit);
-    for (const strong of [false, true]) {
-      for (const [unit, all] of units) {
-        const sales = strong ? all.filter(isFirst) : all;
-        if (sales.length < 2 || strong === false && all.some(isFirst) && all.length < 3) continue;
-        this.join(unit, sales.sort((a, b) => a.x - b.x), strong);
-      }
-    }
-  }
-
-  join(unit, sales, strong) {
-    const group = svgElement("g", `join${strong ? " first" : ""} stock-broken`);
-    this.joined.append(group);
-    sales.slice(1).forEach((b, i) => {
-      const a = sales[i], bend = Math.abs(b.x - a.x) > 200 ? 0 : a.x > this.right - 60 || b.x > this.right - 60 ? -18 : 18;
-      group.append(svgElement("path", "joins", { d: bend ? `M${a.x} ${a.y}C${a.x + bend} ${a.y} ${b.x + bend} ${b.y} ${b.x} ${b.y}`
-        : `M${a.x} ${a.y}L${b.x} ${b.y}` }));
-    });
-    for (const { x, y } of sales) group.append(svgElement("circle", "", { cx: x, cy: y, r: this.size * 0.7 }));
-    if (!strong || this.height) return;
-    const [a, b] = sales, text = this.words.twice.replace("{unit}", unit), half = this.wide(text) / 2 + 6;
-    // Between the lanes nothing else is written.
-    const upper = Math.min(a.y, b.y), y = upper + this.bar / 2 + this.size * 1.35, share = b.y === a.y ? 0.5 : (y - a.y) / (b.y - a.y);
-    const x = Math.max(this.gutter + half, Math.min(this.right - half, a.x + (b.x - a.x) * Math.max(0, Math.min(1, share))));
-    group.append(svgElement("rect", "tagbox", { x: x - half, y: y - this.size, width: 2 * half, height: this.size * 1.4, rx: 3 }));
-    this.put(group, "twice", x, y, text, "middle");
-  }
-}
-
-const crossAt = (x, y, r) => `M${x - r} ${y - r}l${2 * r} ${2 * r}m0 ${-2 * r}l${-2 * r} ${2 * r}`;
-
-function hatch(id, angle) {
-  return svgElement("pattern", "", { id, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: `rotate(${angle})` },
-    svgElement("line", id, { x1: 0, y1: 0, x2: 0, y2: 6 }));
-}
+  return { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, timeText };
+})();

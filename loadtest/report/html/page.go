@@ -39,6 +39,7 @@ var pageTemplate = template.Must(template.New("report").Parse(cellLayout + legen
 type page struct {
 	Title string
 
+	Drawing    template.CSS // the rules that a saved drawing needs as well
 	CSS        template.CSS
 	Script     template.JS     // draws timelines, unfolds cells, and moves between them: see report.js
 	ScriptHash string          // as a Content-Security-Policy names the script
@@ -98,7 +99,8 @@ func newPage(run *history.Run, rows []*catalog.Row) (*page, error) {
 	all := drawing.Script() + drawing.Viewer + script
 	sum := sha256.Sum256([]byte(all))
 	p := &page{
-		Title: "stockapi: which locks hold", CSS: template.CSS(drawing.Style() + pageStyle),
+		Title:   "stockapi: which locks hold",
+		Drawing: template.CSS(drawing.Style()), CSS: template.CSS(drawing.ViewerStyle + pageStyle),
 		Script: template.JS(all), ScriptHash: "sha256-" + base64.StdEncoding.EncodeToString(sum[:]),
 		Facts:    conditions(run, rows),
 		Embedded: run.Backend.Kind == "embedded", Few: len(rows) <= fewCells,

@@ -58,9 +58,9 @@ export async function send(path, body, tries = 1) {
 }
 
 // listen hears a stream of events for ever, and returns what opens it anew. A stream that is silent for 12 s is dead:
-// the server sends a heartbeat each 5 s.
+// the server sends a heartbeat each 5 s. One that opens and brings nothing is held back on its way.
 export function listen(address, heard, refused) {
-  let source, timer, failures = 0;
+  let source, timer, failures = 0, isHeld = setTimeout(() => put("link", w("link.held")), 10000);
   const openAfter = (ms) => { clearTimeout(timer); timer = setTimeout(open, ms); };
   const open = () => {
     source?.close();
@@ -68,6 +68,7 @@ export function listen(address, heard, refused) {
     openAfter(12000);
     source.onmessage = (e) => {
       failures = 0;
+      clearTimeout(isHeld);
       openAfter(12000);
       showLink(true);
       heard(JSON.parse(e.data));
@@ -93,6 +94,7 @@ export function attempt(work) {
   }
 }
 
+byId("script").remove(); // it runs
 document.documentElement.lang = words.lang;
 document.title = w(`title.${page.dataset.page}`);
 for (const at of document.querySelectorAll("[data-word]")) at.textContent = w(at.dataset.word);

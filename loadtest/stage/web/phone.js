@@ -3,7 +3,7 @@
 import { attempt, byId, colourOf, letters, listen, make, nameOf, namesOf, page, put, send, w, words } from "/page.js";
 
 let code = location.pathname.slice(1).toUpperCase();
-let id = location.hash.slice(1);
+let id; // who this browser is: its storage knows, and the address does not, so that a copied one is somebody else
 let state = {}, chosen = new Set(), amount = "", reopen;
 
 function startPhone() {
@@ -24,7 +24,7 @@ function startPhone() {
     say("/buy", { tap: crypto.getRandomValues(new Uint32Array(3)).join("-") });
   });
   byId("seen").addEventListener("click", () => { byId("flash").hidden = true; });
-  id ||= attempt(() => localStorage.getItem("stage"));
+  id = attempt(() => localStorage.getItem("stage")) || window.name; // which outlives a reload without a storage
   if (id) follow();
   else if (/^[A-Z]{4}$/.test(code)) join();
 }
@@ -40,7 +40,8 @@ async function join() {
   }
   ({ id } = await answer.json());
   attempt(() => localStorage.setItem("stage", id));
-  history.replaceState(null, "", `/${code}#${id}`);
+  window.name = id;
+  history.replaceState(null, "", `/${code}`);
   follow();
 }
 
@@ -66,7 +67,11 @@ function choose(letter) {
 function showChoice() {
   press("letters", (letter) => chosen.has(letter));
   press("amounts", (many) => many === amount);
-  byId("send").disabled = !amount || chosen.size === 0;
+  const said = letters.filter((letter) => chosen.has(letter)).join(""), { voted, vote } = state;
+  const sent = Boolean(voted) && said === vote.letters && amount === vote.twice;
+  byId("send").disabled = sent || !amount || chosen.size === 0;
+  byId("send").classList.toggle("sent", sent);
+  put("send", w(sent ? "phone.sent" : voted ? "phone.change" : "phone.send"));
 }
 
 function press(box, isPressed) {
@@ -79,7 +84,6 @@ function showState(now) {
     // A vote begins with what this person said already, if the page was opened in the middle of it.
     chosen = new Set(voted ? now.vote.letters || ["none"] : []);
     amount = voted ? now.vote.twice : "";
-    showChoice();
   }
   flash(now.twice ?? [], state.twice ?? []);
   state = now;
@@ -90,9 +94,10 @@ function showState(now) {
   put("round", `${w("number", round)} ${round.title}`);
   put("question", phase === "again" ? w("saw") : round.question);
   put("phase", voted && asked ? w("voted", { voted: votes, here }) : w(`phone.phase.${phase}`));
-  put("send", w(voted ? "phone.sent" : "phone.send"));
+  showChoice();
   byId("turn").hidden = !now.turn;
   press("sides", (at) => at === now.myturn);
+  byId("shop").hidden = !now.buyers;
   byId("buy").disabled = !now.buying;
   put("buy", w("phone.buy", now));
   byId("receipts").replaceChildren(...(now.orders ?? []).map(({ outcome = "none", units = [] }) => {
@@ -104,6 +109,9 @@ function showState(now) {
   const [broke, unknown = ""] = now.verdict.split("?").map((some) => [...some].join(" "));
   const said = [broke && w("phone.broke", { letters: broke }), unknown && w("phone.unknown", { letters: unknown })];
   put("judged", phase === "verdict" ? said.filter(Boolean).join(" · ") || w("phone.held") : "");
+  const { right, said: mine } = now, expected = mine ? [...mine.letters].join(" ") || w("phone.none") : "";
+  const how = right?.points === right?.of ? "right" : right?.points ? "partly" : "wrong";
+  put("right", phase === "verdict" && right ? w(`phone.${how}`, { ...right, expected }) : "");
 }
 
 // flash tells of a unit that was sold to others too, if this person was not told yet.

@@ -293,47 +293,31 @@ function drawLanes(now) {
   const inCell = (at) => at - model.begins; // in which a drawing has its times
   // Nobody is told yet who held the lock together when the class is asked what it has seen.
   const shows = (v) => model.phase !== "again" || v.letter === "S";
-  const drawing = { ...model.drawing, violations: model.drawing.violations.filter(shows) };
-  const timeline = new Timeline(drawing, {
-    width, height, from: inCell(realTime(left)), to: inCell(realTime(left + shown * 1.02)),
-    now: inCell(now), gaps: model.gaps.map(({ from, to }) => ({ from: inCell(from), to: inCell(to) })),
-    size: Math.max(18, rem()), gutter: rem() * 1.8, headline: false, why: () => "", words: {
-      holds: w("bar.holds"), believes: w("bar.believes"), shorter: w("bar.shorter"), ends: "", fence: "{fence}",
-      more: w("bar.more"),
-    },
-    name: ({ id }) => nameOf(id), says: (order) => saysOf(model.orders.get(order.id), now),
-    colour: ({ id }) => colourOf(model.orders.get(id)?.colour) + (isTwice(id) ? " double" : ""),
+  const faults = ["a", "b"].flatMap((instance, lane) => model.faults[instance].map(({ from, to, state }) => ({
+    lane, order: -1, from: inCell(from), to: to === undefined ? null : inCell(to), text: w(`fault.${state}`),
+    kind: { stopped: "stop", dead: "kill" }[state] ?? state,
+  })));
+  const violations = model.drawing.violations.filter(shows);
+  const drawn = drawTimeline({ ...model.drawing, faults, violations }, {
+    width, height, from: inCell(realTime(left)), to: inCell(realTime(left + shown * 1.02)), now: inCell(now),
+    gaps: model.gaps.map(({ from, to }) => ({ from: inCell(from), to: inCell(to) })),
+    size: Math.max(18, rem()), gutter: rem() * 1.8, lanes: ({ kind }) => kind === "instance",
+    words: { holds: w("bar.holds"), believes: w("bar.believes"), believesShort: w("bar.shorter"), late: w("bar.late"),
+      waits: w("bar.waits"), more: w("bar.more"), ending: "", fence: "{fence}" },
+    name: ({ id }) => nameOf(id), says: ({ id }) => saysOf(model.orders.get(id), now),
+    colour: (order) => colourOf(model.orders.get(order.id)?.colour),
   });
-  const drawn = timeline.draw(), lane = (height - 4) / 2, x = (at) => timeline.x(inCell(at));
   drawn.setAttribute("aria-label", w("lanes"));
-  for (const title of drawn.querySelectorAll("title")) title.remove(); // of one language
-  for (const [i, instance] of ["a", "b"].entries()) {
-    for (const fault of model.faults[instance].filter(({ from }) => from <= now)) {
-      timeline.back.append(...drawFault(fault, now, x, timeline, i * (lane + 4), lane));
-      if (fault.state !== "dead") continue;
-      drawn.append(svgElement("path", "cross", { d: crossAt(x(fault.from), i * (lane + 4) + lane / 2, rem()) }));
-    }
-  }
+  drawn.classList.toggle("sold-twice", violations[0]?.letter === "S");
   byId("lanes").replaceChildren(drawn);
 }
 
 // realTime is the time of which drawnTime returns this.
 const realTime = (drawn) => model.gaps.reduce((at, gap) => (at > gap.from ? at + gap.to - gap.from : at), drawn);
 
-const isTwice = (order) => model.twice.some(({ orders }) => orders.includes(order));
-
 // saysOf says what became of an order by now.
 function saysOf({ outcome, units, done } = {}, now) {
   return outcome && done <= now ? w(`outcome.${outcome}`, { units: (units ?? []).join(", ") }) : "";
-}
-
-function drawFault({ from, to, state }, now, x, { gutter, right, size }, top, height) {
-  const begin = Math.max(gutter, x(from)), end = Math.min(right, x(Math.min(to ?? Infinity, now)));
-  const thin = state === "slow";
-  if (end < gutter) return [];
-  return [svgElement("rect", { slow: "fault", cut: "cut" }[state] ?? "stopped", { x: begin,
-    y: thin ? top + height - 8 : top + 2, width: Math.max(2, end - begin), height: thin ? 8 : height - 4 }),
-  svgElement("text", "faulttext", { x: begin + 4, y: top + height - 10, "font-size": size }, w(`fault.${state}`))];
 }
 
 // ---- The frames: at most 20 a second, and none while nothing moves ----

@@ -1,0 +1,581 @@
+package drawing_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/drawing"
+)
+
+// The test here looks at drawings in a real browser, each on a page that is opened from a file. It is skipped where
+// there is none, unless STOCKAPI_REQUIRE names chromium.
+//
+//	go test ./loadtest/report/drawing -run InABrowser -artifacts -outputdir D keeps screenshots
+
+func TestTheTimelineInABrowser(t *testing.T) {
+	b := newBrowser(t)
+
+	t.Run("opens on the violation", func(t *testing.T) {
+		p := b.open(t, pauseDrawing(), 1100)
+		assert.InDeltaSlice(t, []float64{-13, 550}, p.window(), 0.01)
+		p.shows(".drawn", "unit 98 was sold twice")
+		for _, text := range []string{"Anna sells unit 98 again", "Bert sells unit 98", "reads 98", "holds the lock",
+			"TTL over", "unit 98 sold twice", "held by Anna, since 7 ms", "Anna: TTL over at 507 ms"} {
+			assert.Contains(t, p.texts(), text)
+		}
+		p.until(`document.querySelectorAll(".drawn .believes").length === 1`)
+		p.until(`document.querySelectorAll(".list tbody tr").length === 7`)
+		p.picture("pause")
+	})
+
+	t.Run("wheel, drag and keys", func(t *testing.T) {
+		p := b.open(t, pauseDrawing(), 1100)
+		first := p.window()
+		p.evaluateVoid(`document.body.style.height = "4000px"`)
+		p.wheel(400, 0, 200)
+		p.until("scrollY > 100")
+		assert.Equal(t, first, p.window(), "the plain wheel scrolls the page")
+		p.evaluateVoid("scrollTo(0, 0)")
+		p.wheel(400, ctrl, -300)
+		p.narrower(first)
+		zoomed := p.window()
+		p.drag(600, 500)
+		p.until(fmt.Sprintf("%s > %v", from, zoomed[0]))
+		p.evaluateVoid(`document.querySelector(".drawn").focus()`)
+		p.press("f")
+		p.until(fmt.Sprintf("%s < %v", from, first[0]+20))
+		for _, key := range []string{"+", "w", "=", kb.ArrowRight, "d"} {
+			before := p.window()
+			p.press(key)
+			p.until(fmt.Sprintf("%s > %v", from, before[0]))
+		}
+		for _, key := range []string{kb.ArrowLeft, "a", "-", "s"} {
+			before := p.window()
+			p.press(key)
+			p.until(fmt.Sprintf("%s < %v", from, before[0]))
+		}
+		p.press("0")
+		p.until(fmt.Sprintf("%s === %v", from, first[0]))
+		p.click("+")
+		p.narrower(first)
+		p.click("violation")
+		p.until(fmt.Sprintf("%s === %v", from, first[0]))
+		p.evaluateVoid(`document.querySelector(".drawn").dispatchEvent(new MouseEvent("dblclick", { clientX: 500 }))`)
+		p.narrower(first)
+	})
+
+	t.Run("pinch", func(t *testing.T) {
+		p := b.open(t, pauseDrawing(), 390)
+		first := p.window()
+		touch := func(kind input.DispatchTouchEventType, x ...float64) {
+			points := []*input.TouchPoint{}
+			for i, x := range x {
+				id := float64(i)
+				points = append(points, &input.TouchPoint{X: x, Y: 250, ID: &id})
+			}
+			event := input.DispatchTouchEventParams{Type: kind, TouchPoints: points}
+			_, err := chromedp.Call(p.ctx, input.DispatchTouchEvent, event)
+			require.NoError(t, err)
+		}
+		touch("touchStart", 150, 200)
+		touch("touchMove", 140, 220)
+		touch("touchMove", 100, 260)
+		touch("touchEnd")
+		p.narrower(first)
+	})
+
+	t.Run("marks, card and list", func(t *testing.T) {
+		p := b.open(t, pauseDrawing(), 1100)
+		p.hover(`.drawn [data-mark="command:2"]`)
+		p.shows(".card", "SET ProductStock 97")
+		p.shows(".card", "came to the wire")
+		p.until(`document.querySelector('.list tr[data-mark="command:2"].lit')`)
+		p.hover(`.list tr[data-mark="command:5"]`)
+		p.shows(".card", "GET ProductStock")
+		p.until(`document.querySelector('.drawn [data-mark="command:5"].lit')`)
+		p.hover(".controls")
+		p.evaluateVoid(`document.querySelector(".drawn").focus()`)
+		p.press(kb.Enter)
+		p.until(`document.querySelector(".drawn .lit")`)
+		mark := `document.querySelector(".drawn .lit").dataset.mark`
+		one := evaluate[string](p, mark)
+		p.press(kb.Tab)
+		p.until(fmt.Sprintf("%s !== %q", mark, one))
+		p.press(kb.Escape)
+		p.until(`!document.querySelector(".drawn .lit")`)
+		p.press(kb.Tab) // no mark is chosen, so the focus goes on
+		p.until(`!document.activeElement.closest(".drawn")`)
+		p.wheel(1060, ctrl, -300)
+		p.narrower([]float64{-13, 550})
+		p.until(`document.querySelector(".list tbody tr")?.dataset.mark === "command:4"`)
+		p.evaluateVoid(`document.querySelector(".list tbody tr").click()`)
+		p.until(fmt.Sprintf("Math.abs((%s + %s) / 2 - 531.4) < 0.01", from, to))
+	})
+
+	t.Run("390 pixels", func(t *testing.T) {
+		p := b.open(t, pauseDrawing(), 390)
+		p.until("document.documentElement.scrollWidth <= 390")
+		p.until(`[...document.querySelectorAll(".drawn text")].every((one) =>
+			parseFloat(getComputedStyle(one).fontSize) >= 11)`)
+		p.until(`[...document.querySelectorAll(".controls button")].every((one) =>
+			one.offsetWidth >= 32 ? one.offsetHeight >= 32 : false)`)
+		assert.Contains(t, p.texts(), "Bert sells unit 98")
+		p.apart()
+		p.picture("phone")
+	})
+
+	t.Run("a file", func(t *testing.T) {
+		p := b.open(t, hostile("", pauseDrawing()), 1100)
+		p.evaluateVoid(`HTMLAnchorElement.prototype.click = () => {};
+			URL.createObjectURL = (blob) => (blob.text().then((text) => { window.saved = text; }), "#")`)
+		p.click("save SVG")
+		p.until("window.saved")
+		file := evaluate[string](p, "window.saved")
+		assert.Contains(t, file, "prefers-color-scheme: dark")
+		assert.Contains(t, file, "--paper: #fff")
+		assert.Contains(t, file, "<title")
+		for decoder := xml.NewDecoder(strings.NewReader(file)); ; {
+			if _, err := decoder.Token(); errors.Is(err, io.EOF) {
+				break
+			} else {
+				require.NoError(t, err)
+			}
+		}
+	})
+
+	t.Run("hostile strings and times", func(t *testing.T) {
+		for _, text := range []string{
+			"</script><img src=x onerror=alert(1)>", strings.Repeat("W", 10_000), "\x00\x01]]>&amp;<b>",
+		} {
+			p := b.open(t, hostile(text, pauseDrawing()), 1100)
+			p.until(`document.querySelectorAll(".list tbody tr").length === 7`)
+			assert.Zero(t, evaluate[int](p, `document.querySelectorAll("img, b, i").length`))
+			assert.LessOrEqual(t, evaluate[int](p, "document.documentElement.scrollWidth"), 1100)
+			p.apart()
+		}
+		p := b.open(t, &drawing.Drawing{}, 1100)
+		assert.Empty(t, evaluate[string](p, `[
+			[0, 0], [5, 5], [1e15, 1e15], [-1e15, 1e15], [1e15, 1e15 + 1], [NaN, null], [9, 3],
+		].map(([from, to]) => {
+			const lanes = [{ kind: "instance", name: "a" }, { kind: "lock", name: "lock" }], never = null;
+			const order = { id: "1", lane: 0, sent: from, done: never, from: to, to: never, lease: true, units: null };
+			const drawing = { lanes, orders: [order, { ...order, to, lost: { at: never, since: never } }, { id: "2", lane: 7 }],
+				tenures: [{ lane: 1, order: 0, from, at: never, how: "gone" }], commands: [{ order: 0, kind: "read" }],
+				faults: [{ lane: 0, order: 0, kind: "stop", from: never, to: never }] };
+			return drawTimeline(drawing, { from, to, width: 600 }).outerHTML.match(/NaN|Infinity|undefined/g);
+		}).flat().filter(Boolean).join(" ")`))
+	})
+
+	t.Run("no texts overlap", func(t *testing.T) {
+		for _, d := range []*drawing.Drawing{pauseDrawing(), crowdDrawing(60), queueDrawing()} {
+			for _, width := range []int64{390, 1100} {
+				p := b.open(t, d, width)
+				p.apart()
+				p.evaluateVoid(`document.querySelector(".drawn").focus()`)
+				for _, key := range []string{"f", "w", "w", "d"} {
+					before := evaluate[string](p, frame)
+					p.press(key)
+					p.until(fmt.Sprintf("%s !== %q", frame, before))
+					p.apart()
+				}
+			}
+		}
+	})
+
+	t.Run("a queue", func(t *testing.T) {
+		p := b.open(t, queueDrawing(), 1100)
+		assert.Subset(t, p.texts(), []string{"order 7 on b", "turn 8"})
+		p.until(`document.querySelectorAll(".queued").length === 20`)
+		p.picture("queue")
+	})
+
+	t.Run("a crowd", func(t *testing.T) {
+		p := b.open(t, crowdDrawing(1000), 1100)
+		elements := `document.querySelectorAll(".drawn *").length`
+		assert.Less(t, evaluate[int](p, elements), 600)
+		p.shows(".drawn", "more")
+		p.evaluateVoid(`document.querySelector(".drawn").focus()`)
+		p.press("f")
+		p.until(fmt.Sprintf("%s < 0", from))
+		assert.Less(t, evaluate[int](p, elements), 600)
+		p.until(`document.querySelector(".rest").textContent.includes("more: zoom in")`)
+		p.picture("crowd")
+	})
+}
+
+// TestPictureInABrowser writes the picture of a run's first cell, for make picture: STOCKAPI_PICTURE names the file, and
+// STOCKAPI_RESULTS what the run has written. It shows the orders of the violation.
+func TestPictureInABrowser(t *testing.T) {
+	file := os.Getenv("STOCKAPI_PICTURE")
+	if file == "" {
+		t.Skip("STOCKAPI_PICTURE names no file")
+	}
+	run, err := history.Open(os.Getenv("STOCKAPI_RESULTS"))
+	require.NoError(t, err)
+	p := newBrowser(t).open(t, drawing.Of(run.Cells[0]), 1100)
+	picture := evaluate[string](p, `(() => {
+		const { what, text, orders } = drawing.violations[0], { spans } = timelineIndex(drawing);
+		const from = Math.min(...orders.map((i) => spans[i].lo)), to = Math.max(...orders.map((i) => spans[i].hi));
+		const view = { from, to, orders, width: 820 };
+		return timelineFile(drawing, view, what[0].toUpperCase() + what.slice(1), text);
+	})()`)
+	require.NoError(t, os.WriteFile(file, []byte(picture+"\n"), 0o600))
+}
+
+// pauseDrawing is a lease that ended while its holder was stopped: the picture of the README.
+func pauseDrawing() *drawing.Drawing {
+	command := func(order int, kind, text, reply string, at, end drawing.Time) drawing.Command {
+		return drawing.Command{Order: order, Lane: order, Lock: 2, Kind: kind, Text: text, Reply: reply, Came: unknown(),
+			At: at, End: end, Heard: unknown()}
+	}
+	anna := command(0, "read", "GET ProductStock", "98", 7.5, 7.8)
+	anna.Says = "reads 98"
+	late := command(0, "write", "SET ProductStock 97", "OK", 532.6, 532.8)
+	late.Came, late.Heard = 532.5, 532.9
+	return &drawing.Drawing{
+		Lanes: []drawing.Lane{{Kind: "instance", Name: "a"}, {Kind: "instance", Name: "b", Colour: 1},
+			{Kind: "lock", Name: "lock key", Title: "DistributedLock"}},
+		Orders: []drawing.Order{
+			{ID: "anna", Name: "Anna", Lane: 0, Sent: 6, Done: 533, From: 7, To: 533, Lease: true, Released: 533,
+				Lost: &drawing.Lost{Since: 507, At: 507, Why: "TTL over"}, Outcome: "sold", Units: []int64{98},
+				Does: "sells unit # again"},
+			{ID: "bert", Name: "Bert", Lane: 1, Sent: 12, Done: 532.4, From: 531.4, To: 532.2, Lease: true, Released: 532.2,
+				Outcome: "sold", Units: []int64{98}, Does: "sells unit #"},
+		},
+		Tenures: []drawing.Tenure{
+			{Lane: 2, Order: 0, From: 7, Since: 507, At: 507, How: "expired", Why: "TTL over"},
+			{Lane: 2, Order: 1, From: 531.4, Since: 532.2, At: 532.2, How: "released", Why: "released"},
+		},
+		Commands: []drawing.Command{
+			command(0, "acquire", "SET DistributedLock … NX", "OK", 6.5, 7), anna, late,
+			command(0, "release", "EVAL release", "0", 532.9, 533),
+			command(1, "acquire", "SET DistributedLock … NX", "OK", 531, 531.4),
+			command(1, "read", "GET ProductStock", "98", 531.5, 531.7),
+			command(1, "write", "SET ProductStock 97", "OK", 531.8, 531.9),
+		},
+		Faults: []drawing.Fault{{Lane: 0, Order: 0, Kind: "stop", From: 11, To: 532.5,
+			Text: "stopped for 0.521 s before set/stock under a lease of 0.500 s"}},
+		Violations: []drawing.Violation{
+			{Verdict: "stock", Letter: "S", Sign: "stock-broken", What: "unit 98 was sold twice", Orders: []int{1, 0},
+				At: []drawing.Time{531.9, 532.8}, Unit: 98, Text: "b sold unit 98 to Bert; a sold unit 98 again to Anna"},
+			{Verdict: "exclusion", Letter: "E", Sign: "lock-broken", What: "two orders held the lock at once",
+				Orders: []int{0, 1}, At: []drawing.Time{531.9, 532.2}},
+		},
+		First: drawing.Frame{From: -13, To: 550, Orders: []int{0, 1}},
+	}
+}
+
+// unknown is the time of what did not happen.
+func unknown() drawing.Time { return drawing.Time(math.NaN()) }
+
+// hostile puts a text into all that strangers may name.
+func hostile(text string, d *drawing.Drawing) *drawing.Drawing {
+	for i := range d.Lanes {
+		d.Lanes[i].Name, d.Lanes[i].Title = text, text
+	}
+	for i := range d.Orders {
+		o := &d.Orders[i]
+		o.ID, o.Name, o.Does, o.Outcome, o.Turn = text, text, text, text, text
+	}
+	for i := range d.Commands {
+		c := &d.Commands[i]
+		c.Text, c.Reply, c.Effect, c.Node, c.Says = text, text, text, text, text
+	}
+	d.Faults[0].Text, d.Faults[0].Short = text, text
+	for i := range d.Violations {
+		v := &d.Violations[i]
+		v.What, v.Text, v.Sign = text, text, v.Sign+text
+	}
+	return d
+}
+
+// crowdDrawing is a lock that many orders want at once. Each holds it for a millisecond.
+func crowdDrawing(n int) *drawing.Drawing {
+	d := &drawing.Drawing{
+		Lanes: []drawing.Lane{{Kind: "instance", Name: "a"}, {Kind: "instance", Name: "b", Colour: 1},
+			{Kind: "lock", Name: "lock key"}},
+		First: drawing.Frame{From: 5, To: 30, Orders: []int{6, 7, 8, 9}},
+	}
+	for i := range n {
+		from := drawing.Time(i) + 1
+		d.Orders = append(d.Orders, drawing.Order{ID: fmt.Sprint(i), Lane: i % 2, Sent: from / 2, Done: from + 1.1,
+			From: from, To: from + 1, Released: from + 1, Lease: true, Outcome: "sold",
+			Units: []int64{int64(n - i)}, Does: "sells unit #"})
+		d.Tenures = append(d.Tenures, drawing.Tenure{Lane: 2, Order: i, From: from, Since: from + 0.9, At: from + 1,
+			How: "released"})
+		for j, kind := range []string{"acquire", "read", "write", "release"} {
+			at := from + drawing.Time(j)/4
+			d.Commands = append(d.Commands, drawing.Command{Order: i, Lane: i % 2, Lock: 2, Kind: kind, Text: kind,
+				Came: unknown(), At: at, End: at + 0.1, Heard: unknown()})
+		}
+	}
+	return d
+}
+
+// queueDrawing is a fair queue.
+func queueDrawing() *drawing.Drawing {
+	d := crowdDrawing(20)
+	d.Queue, d.First = true, drawing.Frame{From: -1, To: 25}
+	for i := range d.Orders {
+		d.Orders[i].Turn = fmt.Sprintf("turn %d", i+1)
+		d.First.Orders = append(d.First.Orders, i)
+	}
+	return d
+}
+
+const (
+	frame = `Object.values(document.querySelector(".drawn > svg")?.dataset ?? {}).join(" ")`
+	from  = `Number(document.querySelector(".drawn > svg").dataset.from)`
+	to    = `Number(document.querySelector(".drawn > svg").dataset.to)`
+	ctrl  = 2
+)
+
+// overlapping are the texts of the drawing that cover each other.
+const overlapping = `(() => {
+	const all = [...document.querySelectorAll(".drawn text")].map((one) => [one.textContent, one.getBBox()]);
+	return all.flatMap(([a, x], i) => all.slice(i + 1).filter(([, y]) => x.x < y.x + y.width && y.x < x.x + x.width &&
+		x.y + 2 < y.y + y.height && y.y + 2 < x.y + x.height).map(([b]) => a + " | " + b));
+})()`
+
+// page writes a page with a drawing to a file, under a policy that lets only the scripts of this package run.
+func page(t *testing.T, d *drawing.Drawing) string {
+	t.Helper()
+	data, err := json.Marshal(d)
+	require.NoError(t, err)
+	policy, scripts := "default-src 'none'; style-src 'unsafe-inline'; script-src", ""
+	for _, script := range []string{drawing.Script(), drawing.Viewer,
+		`const drawing = unpackDrawing(JSON.parse(document.getElementById("data").textContent));
+		viewTimeline(document.getElementById("box"), drawing);`} {
+		sum := sha256.Sum256([]byte(script))
+		policy += " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+		scripts += "<script>" + script + "</script>"
+	}
+	file := filepath.Join(t.TempDir(), "page.html")
+	html := `<!doctype html><html lang="en"><head><meta charset="utf-8">
+		<meta http-equiv="Content-Security-Policy" content="` + policy + `">
+		<meta name="viewport" content="width=device-width, initial-scale=1"><title>timeline</title>
+		<style>body { margin: 12px; font: 15px/1.5 sans-serif; background: var(--paper); color: var(--ink); }</style>
+		<style id="drawing-style">` + drawing.Style() + `</style><style>` + drawing.ViewerStyle + `</style></head>
+		<body><div id="box"></div>
+		<script type="application/json" id="data">` + string(data) + `</script>` + scripts + `</body></html>`
+	require.NoError(t, os.WriteFile(file, []byte(html), 0o600))
+	return "file://" + file
+}
+
+// A browser is Chromium, in which no name can be resolved.
+type browser struct{ ctx context.Context }
+
+func newBrowser(t *testing.T) *browser {
+	t.Helper()
+	backendtest.Long(t)
+	program := ""
+	for _, name := range []string{"google-chrome", "chromium-browser", "chromium"} {
+		if path, err := exec.LookPath(name); err == nil {
+			program = path
+		}
+	}
+	if program == "" {
+		required := strings.Split(os.Getenv("STOCKAPI_REQUIRE"), ",")
+		require.False(t, slices.Contains(required, "chromium"), "no Chromium on PATH")
+		t.Skip("no Chromium on PATH")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, chromedp.ExecPath(program), chromedp.Headless, chromedp.NoSandbox,
+		chromedp.NoFirstRun, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("hide-scrollbars", true),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND"))
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	require.NoError(t, chromedp.Do(ctx))
+	return &browser{ctx}
+}
+
+// A tab is a page that is opened from a file.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu    sync.Mutex
+	wrong []string // what it should not have done
+}
+
+// open shows a drawing, whose page must log no error, violate no policy and ask for nothing until the test ends.
+func (b *browser) open(t *testing.T, d *drawing.Drawing, width int64) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(b.ctx)
+	p := &tab{t: t, ctx: ctx}
+	t.Cleanup(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		assert.Empty(t, p.wrong)
+		cancel()
+	})
+	require.NoError(t, chromedp.Listen(ctx, p.listen))
+	p.run(chromedp.EmulateViewport(width, 900), chromedp.Navigate(page(t, d)))
+	p.until(`document.querySelector(".drawn > svg")`)
+	return p
+}
+
+func (p *tab) listen(event any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		p.wrong = append(p.wrong, fmt.Sprintf("exception: %+v", e.ExceptionDetails))
+	case *runtime.EventConsoleAPICalled:
+		p.wrong = append(p.wrong, fmt.Sprintf("console: %+v", e.Args))
+	case *log.EventEntryAdded:
+		p.wrong = append(p.wrong, "log: "+e.Entry.Text)
+	case *network.EventRequestWillBeSent:
+		if !strings.HasPrefix(e.Request.URL, "file:///") || !strings.HasSuffix(e.Request.URL, "/page.html") {
+			p.wrong = append(p.wrong, "asks "+e.Request.URL)
+		}
+	}
+}
+
+func (p *tab) run(actions ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	require.NoError(p.t, chromedp.Do(p.ctx, actions...))
+}
+
+// evaluate returns the value of an expression in the page.
+func evaluate[T any](p *tab, expression string) T {
+	p.t.Helper()
+	value, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression))
+	require.NoError(p.t, err, expression)
+	return value
+}
+
+func (p *tab) evaluateVoid(statement string) {
+	p.t.Helper()
+	evaluate[bool](p, "{"+statement+"}; true")
+}
+
+// until waits until an expression is true in the page.
+func (p *tab) until(expression string) {
+	p.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if evaluate[bool](p, "Boolean("+expression+")") {
+			return
+		}
+		require.True(p.t, time.Now().Before(deadline), "%s\n%s", expression, evaluate[string](p, "document.body.innerText"))
+	}
+}
+
+func (p *tab) shows(selector, text string) {
+	p.t.Helper()
+	p.until(fmt.Sprintf(`document.querySelector(%q)?.textContent.includes(%q)`, selector, text))
+}
+
+// texts are those of the drawing.
+func (p *tab) texts() []string {
+	p.t.Helper()
+	return evaluate[[]string](p, `[...document.querySelectorAll(".drawn text")].map((one) => one.textContent)`)
+}
+
+func (p *tab) apart() {
+	p.t.Helper()
+	assert.Empty(p.t, evaluate[[]string](p, overlapping), "texts that cover each other")
+}
+
+// window returns the times between which the drawing is shown.
+func (p *tab) window() []float64 {
+	p.t.Helper()
+	return evaluate[[]float64](p, "["+from+", "+to+"]")
+}
+
+// narrower waits until less is shown than in a window before.
+func (p *tab) narrower(before []float64) {
+	p.t.Helper()
+	p.until(fmt.Sprintf("%s - %s < %v", to, from, (before[1]-before[0])*0.95))
+}
+
+func (p *tab) press(key string) {
+	p.t.Helper()
+	p.run(chromedp.KeyEvent(key))
+}
+
+func (p *tab) click(text string) {
+	p.t.Helper()
+	p.run(chromedp.Click(fmt.Sprintf(`//button[. = %q]`, text), chromedp.NodeVisible))
+}
+
+// mouse sends an event of the mouse, over the drawing.
+func (p *tab) mouse(event input.DispatchMouseEventParams) {
+	p.t.Helper()
+	_, err := chromedp.Call(p.ctx, input.DispatchMouseEvent, event)
+	require.NoError(p.t, err)
+}
+
+func (p *tab) wheel(x float64, modifiers int64, delta float64) {
+	p.t.Helper()
+	p.mouse(input.DispatchMouseEventParams{Type: "mouseWheel", X: x, Y: 250, Modifiers: modifiers,
+		DeltaX: 0.01, DeltaY: delta}) // the browser wants both, and the package leaves out a zero
+}
+
+func (p *tab) drag(from, to float64) {
+	p.t.Helper()
+	button := func(kind input.DispatchMouseEventType, x float64, buttons int64) {
+		p.mouse(input.DispatchMouseEventParams{Type: kind, X: x, Y: 250, Button: "left", Buttons: buttons, ClickCount: 1})
+	}
+	button("mousePressed", from, 1)
+	for i := range 5 {
+		button("mouseMoved", from+(to-from)*float64(i+1)/5, 1)
+	}
+	button("mouseReleased", to, 0)
+}
+
+// hover moves the mouse to the middle of an element.
+func (p *tab) hover(selector string) {
+	p.t.Helper()
+	p.until(fmt.Sprintf("document.querySelector(%q)", selector))
+	at := evaluate[[]float64](p, fmt.Sprintf(`(() => {
+		const one = document.querySelector(%q);
+		one.scrollIntoView({ block: "nearest" });
+		const { left, right, top, bottom } = one.getBoundingClientRect();
+		return [(left + right) / 2, (top + bottom) / 2];
+	})()`, selector))
+	p.mouse(input.DispatchMouseEventParams{Type: "mouseMoved", X: at[0], Y: at[1]})
+}
+
+// picture keeps screenshots in both colours.
+func (p *tab) picture(name string) {
+	p.t.Helper()
+	for _, scheme := range []string{"light", "dark"} {
+		_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+		require.NoError(p.t, err)
+		png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+		require.NoError(p.t, err)
+		assert.NoError(p.t, os.WriteFile(filepath.Join(p.t.ArtifactDir(), name+"-"+scheme+".png"), png, 0o600))
+	}
+}

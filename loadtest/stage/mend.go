@@ -1,0 +1,166 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
+)
+
+// A mend is what the class sees after the verdict: the fault of the round once more, played by Anna and Bert alone on the
+// rung that mends it.
+type mend struct {
+	rung catalog.Rung
+	line schedule.Line
+}
+
+// playable are the steps of a line that a stage plays. Anna's order waits before its write, whichever mark is named.
+var playable = []string{"a>write", "a<read", "a>end", "b>end", "expiry", "stop-a", "continue-a", "cut-a", "join-a",
+	"crash-a"}
+
+// deeds are the actions of the teacher's page that do what a verb of a line does.
+var deeds = map[string]string{"stop": "pause", "continue": "continue", "cut": "cut", "join": "continue", "crash": "kill"}
+
+// readMend reads what a round plays after its verdict: a rung, a colon, and a line.
+func readMend(text string) (*mend, error) {
+	number, line, _ := strings.Cut(text, ":")
+	m := &mend{rung: catalog.RungOf(number)}
+	if m.rung.Number == "" {
+		return nil, fmt.Errorf("play: there is no rung %q: it is like v5:a<read.expiry.b>end.a>end", number)
+	}
+	if m.rung.Kind != catalog.Redis && m.rung.Kind != catalog.Nodes {
+		return nil, fmt.Errorf("play: %s cannot be shown: its locks are not in Redis", number)
+	}
+	for word := range strings.SplitSeq(line, ".") {
+		if !slices.Contains(playable, word) {
+			return nil, fmt.Errorf("play: %q cannot be shown: there are %s", word, strings.Join(playable, " "))
+		}
+	}
+	var err error
+	if m.line, err = schedule.ParseLine(line); err != nil {
+		return nil, fmt.Errorf("play: %w", err)
+	}
+	return m, nil
+}
+
+// playMend begins to play the mend of the round beside it, and shows it on the wall when it has been judged. Phones only
+// watch.
+func (s *Stage) playMend(phase string) error {
+	round := &s.Rounds[s.number]
+	switch {
+	case round.mend == nil:
+		return refuse("error.mend")
+	case phase != judged || s.mending != nil:
+		return refuse("error.mending")
+	}
+	r := *round
+	r.rung, r.Rung, r.Fault, r.steps, r.Title = r.mend.rung, r.mend.rung.Number, "hold@before:write", nil, "mend: "+r.Title
+	s.record.add("mend", event{"rung": r.Rung, "name": r.rung.Name})
+	ctx, cancel := context.WithCancel(s.ctx)
+	s.mending = func() { cancel(); s.mended.Wait() }
+	s.mended.Go(func() {
+		defer cancel()
+		if err := s.showMend(ctx, &r); err != nil && ctx.Err() == nil {
+			s.record.add("trouble", event{"error": err.Error()})
+		}
+	})
+	return nil
+}
+
+// showMend plays a round by its line, and tells the wall what came of it.
+func (s *Stage) showMend(ctx context.Context, r *Round) error {
+	over := make(chan error, 1)
+	mute := newRecord(nil) // its events are another round's
+	mute.start = s.record.start
+	shop, err := newShop(ctx, s.bed, s.token, r, mute, func(map[int64][]string) {}, func(_ *shop, err error) { over <- err })
+	if err != nil {
+		return err
+	}
+	defer shop.close()
+	for _, move := range r.mend.line {
+		if err := shop.move(ctx, move); err != nil {
+			return err
+		}
+	}
+	close(shop.over)
+	select {
+	case err = <-over:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	s.record.add("mend", event{"rung": r.Rung, "name": r.rung.Name, "broken": inLetters(shop.cell),
+		"drawing": drawingOf(shop.cell)})
+	return nil
+}
+
+// move plays a step of a line.
+func (s *shop) move(ctx context.Context, m schedule.Move) error {
+	anna, site := s.firstOf(0), s.sites[0]
+	switch {
+	case m.Verb == "expiry":
+		return s.awaitExpiry(ctx)
+	case m.Verb != "":
+		return s.inject(deeds[m.Verb], site)
+	case m.Who == 1: // he may have to wait for her
+		s.buyAs(1)
+		return s.wait(ctx, s.firstOf(1).Done(), s.round.Lease/2)
+	case m.Mark != schedule.End:
+		s.buyAs(0)
+		return s.awaitHold(ctx)
+	}
+	if err := s.endHolds(site); err != nil {
+		return err
+	}
+	return s.wait(ctx, anna.Done(), s.round.Wait)
+}
+
+// wait waits for something, but no longer than that.
+func (s *shop) wait(ctx context.Context, done <-chan struct{}, atMost time.Duration) error {
+	select {
+	case <-done:
+	case <-time.After(atMost):
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// awaitHold waits until Anna's order is held.
+func (s *shop) awaitHold(ctx context.Context) error {
+	for begun := time.Now(); time.Since(begun) < s.round.Wait; {
+		held, err := s.client.HeldOrders(ctx, s.sites[0].In.URL)
+		if err != nil || len(held) > 0 {
+			return err
+		}
+		if err := s.wait(ctx, nil, pollGap); err != nil {
+			return err
+		}
+	}
+	return errors.New("Anna's order did not come to its write")
+}
+
+// awaitExpiry waits until no key is left, or for a lease and a moment more where it is renewed.
+func (s *shop) awaitExpiry(ctx context.Context) error {
+	for begun := time.Now(); time.Since(begun) < s.round.Lease+s.round.Lease/4; {
+		now, _, err := s.look(ctx)
+		if err != nil || len(now.Keys) == 0 {
+			return err
+		}
+		if err := s.wait(ctx, nil, pollGap); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drawingOf is what the wall draws of a cell.
+func drawingOf(c *history.Cell) any { return nil }
