@@ -49,7 +49,6 @@ Examples:
   loadtest audit out
   loadtest audit --answers answers.jsonl --stock 100 --left 0
   loadtest report out -o report.html
-  loadtest report out --svg picture.svg --cell "pause v4"
   loadtest list v4 pause
   loadtest replay v3:aaaa.expiry.ba --expect own-release
   loadtest try -- python3 examples/shop.py

@@ -195,8 +195,8 @@ func hostsOf(all []net.Interface, addresses func(*net.Interface) ([]net.Addr, er
 	return hosts
 }
 
-// isApart reports whether an interface leads to one machine alone, as a VPN's does, or to containers of this one: by its
-// flags or, where these do not tell, by its name.
+// isApart reports whether an interface leads to one machine alone, as a VPN's does, or to containers of this one: by
+// its flags or, where these do not tell, by its name.
 func isApart(i *net.Interface) bool {
 	names := []string{"tun", "utun", "wg", "ppp", "tailscale", "docker", "br-", "veth", "virbr"}
 	known := func(prefix string) bool { return strings.HasPrefix(i.Name, prefix) }

@@ -190,9 +190,11 @@ func (c *Command) Woken() bool { return c.Cmd == "woken" }
 // Ended reports whether this is no command but a note: by then the server had ended the order's lock.
 func (c *Command) Ended() bool { return c.Cmd == EndedLock }
 
-// EndedLock is the name of the note that [Command.Ended] reports. Its node and key are those of the lock. Its reply is
-// LeaseOver if that was the end of the lease, which somebody brought about before its time.
-const EndedLock, LeaseOver = "ended", "lease over"
+// EndedLock is the name of the note that [Command.Ended] reports. Its node and key are those of the lock.
+const EndedLock = "ended"
+
+// LeaseOver is the reply of such a note if it was the lease that ended, as somebody had it end before its time.
+const LeaseOver = "lease over"
 
 // UnknownScript reports whether the server did not know the script yet. The client then sends it in full.
 func (c *Command) UnknownScript() bool { return strings.HasPrefix(c.Err, "NOSCRIPT") }

@@ -120,10 +120,9 @@ func TestPages(t *testing.T) {
 	phones[1].shows("#flash", "fox")
 	assert.NotContains(t, phones[2].text("body"), "also sold")
 	wall.picture("buy", phones[0])
-	phones[0].until(`location.hash === "" && location.pathname.length === 5`) // a copied address is nobody else's place
-
-	// evidence waits for the read that both sales come from, and both writes, joined.
-	evidence := func() {
+	// A copied address is nobody else's place.
+	phones[0].until(`location.hash === "" && location.pathname.length === 5`)
+	evidence := func() { // the read that both sales come from, and both writes, joined
 		t.Helper()
 		wall.until(`(() => {
 			const { left, right } = document.querySelector("#lanes").getBoundingClientRect();

@@ -13,8 +13,8 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A mend is what the class sees after the verdict: the fault of the round once more, played by Anna and Bert alone on the
-// rung that mends it.
+// A mend is what the class sees after the verdict: the fault of the round once more, played by Anna and Bert alone on
+// the rung that mends it.
 type mend struct {
 	rung catalog.Rung
 	line schedule.Line
@@ -25,7 +25,8 @@ var playable = []string{"a>write", "a<read", "a>end", "b>end", "expiry", "stop-a
 	"crash-a"}
 
 // deeds are the actions of the teacher's page that do what a verb of a line does.
-var deeds = map[string]string{"stop": "pause", "continue": "continue", "cut": "cut", "join": "continue", "crash": "kill"}
+var deeds = map[string]string{"stop": "pause", "continue": "continue", "cut": "cut", "join": "continue",
+	"crash": "kill"}
 
 // readMend reads what a round plays after its verdict: a rung, a colon, and a line.
 func readMend(text string) (*mend, error) {
@@ -49,8 +50,8 @@ func readMend(text string) (*mend, error) {
 	return m, nil
 }
 
-// playMend begins to play the mend of the round beside it, and shows it on the wall when it has been judged. Phones only
-// watch.
+// playMend begins to play the mend of the round beside it, and shows it on the wall when it has been judged. Phones
+// only watch.
 func (s *Stage) playMend(phase string) error {
 	round := &s.Rounds[s.number]
 	switch {
@@ -78,7 +79,8 @@ func (s *Stage) showMend(ctx context.Context, r *Round) error {
 	over := make(chan error, 1)
 	mute := newRecord(nil) // its events are another round's
 	mute.start = s.record.start
-	shop, err := newShop(ctx, s.bed, s.token, r, mute, func(map[int64][]string) {}, func(_ *shop, err error) { over <- err })
+	nobody := func(map[int64][]string) {}
+	shop, err := newShop(ctx, s.bed, s.token, r, mute, nobody, func(_ *shop, err error) { over <- err })
 	if err != nil {
 		return err
 	}
@@ -145,7 +147,7 @@ func (s *shop) awaitHold(ctx context.Context) error {
 			return err
 		}
 	}
-	return errors.New("Anna's order did not come to its write")
+	return errors.New("the order of Anna did not come to its write")
 }
 
 // awaitExpiry waits until no key is left, or for a lease and a moment more where it is renewed.

@@ -96,7 +96,8 @@ func TestRoundsWhoseFaultsAreRefused(t *testing.T) {
 		rounds, err := stage.ReadRounds(file, "en")
 		require.NoError(t, err)
 		s, _, err := stage.Open(t.Context(), stage.Options{
-			Cluster: cluster.Options{Backend: "embedded", Stockapi: path}, Rounds: rounds, Language: "en", Addresses: []string{""},
+			Cluster: cluster.Options{Backend: "embedded", Stockapi: path}, Rounds: rounds, Language: "en",
+			Addresses: []string{""},
 		})
 		if assert.ErrorContains(t, err, file+": line 5: round 2: fault: ") {
 			assert.ErrorContains(t, err, says)

@@ -86,8 +86,8 @@ type order struct {
 	fence int               // the number of its fencing token in the round, 0 if none is known
 }
 
-// newShop starts the shop of a round. It calls share with the buyers of each unit that was sold more than once, and then
-// with the verdicts of the round, or with why there are none.
+// newShop starts the shop of a round. It calls share with the buyers of each unit that was sold more than once, and
+// then with the verdicts of the round, or with why there are none.
 func newShop(
 	ctx context.Context, b *rig.Testbed, token string, r *Round, rec *record, share func(map[int64][]string),
 	then func(*shop, error),

@@ -165,6 +165,11 @@ func (s *Stage) act(ctx context.Context, a action) error {
 	case "mend":
 		return s.playMend(phase)
 	}
+	return s.actWhileBuying(ctx, a, phase)
+}
+
+// actWhileBuying carries out what the teacher asks for while the class buys.
+func (s *Stage) actWhileBuying(ctx context.Context, a action, phase string) error {
 	known := []string{"anna", "bert", "all", "pause", "kill", "cut", "slow", "continue", "step", "flow"}
 	switch {
 	case !slices.Contains(known, a.Do) || !slices.Contains([]string{"", "a", "b"}, a.At):
@@ -190,8 +195,8 @@ func (s *Stage) act(ctx context.Context, a action) error {
 	return nil
 }
 
-// tellAstray tells the wall that the round does not go as its script has it, by one of three signs: a key that the script
-// does not name, a step whose command does not come, a verdict that the round is not to show.
+// tellAstray tells the wall that the round does not go as its script has it, by one of three signs: a key that the
+// script does not name, a step whose command does not come, a verdict that the round is not to show.
 func (s *Stage) tellAstray(sign, what string) {
 	s.record.add("astray", event{"sign": sign, "what": what})
 }
@@ -387,7 +392,8 @@ func (s *Stage) roundEvent() event {
 	if r.mend != nil {
 		mend = r.mend.rung.Number
 	}
-	return event{"round": event{"mend": mend, "number": s.number + 1, "of": len(s.Rounds), "title": r.Title, "rung": r.rung.Number,
+	return event{"round": event{"mend": mend,
+		"number": s.number + 1, "of": len(s.Rounds), "title": r.Title, "rung": r.rung.Number,
 		"situation": r.Situation, "question": r.Question, "do": r.Do, "look": r.Look,
 		"lease": r.Lease.Milliseconds(), "stock": onShelf, "next": r.Next, "diff": r.diff, "own": r.own, "buttons": buttons,
 		"titles": titles, "phones": s.room(), "addresses": len(s.Addresses), "lan": s.LAN}}

@@ -152,7 +152,7 @@ func TestTheTimelineInABrowser(t *testing.T) {
 	})
 
 	t.Run("a file", func(t *testing.T) {
-		p := b.open(t, hostile("", pauseDrawing()), 1100)
+		p := b.open(t, hostile("\x01<b>&\uFFFE", pauseDrawing()), 1100)
 		p.evaluateVoid(`HTMLAnchorElement.prototype.click = () => {};
 			URL.createObjectURL = (blob) => (blob.text().then((text) => { window.saved = text; }), "#")`)
 		p.click("save SVG")
@@ -230,8 +230,8 @@ func TestTheTimelineInABrowser(t *testing.T) {
 	})
 }
 
-// TestPictureInABrowser writes the picture of a run's first cell, for make picture: STOCKAPI_PICTURE names the file, and
-// STOCKAPI_RESULTS what the run has written. It shows the orders of the violation.
+// TestPictureInABrowser writes the picture of a run's first cell, for make picture: STOCKAPI_PICTURE names the file,
+// and STOCKAPI_RESULTS what the run has written. It shows the orders of the violation.
 func TestPictureInABrowser(t *testing.T) {
 	file := os.Getenv("STOCKAPI_PICTURE")
 	if file == "" {
@@ -369,22 +369,23 @@ func page(t *testing.T, d *drawing.Drawing) string {
 	t.Helper()
 	data, err := json.Marshal(d)
 	require.NoError(t, err)
-	policy, scripts := "default-src 'none'; style-src 'unsafe-inline'; script-src", ""
+	hashes, scripts := []string{"default-src 'none'; style-src 'unsafe-inline'; script-src"}, []string{}
 	for _, script := range []string{drawing.Script(), drawing.Viewer,
 		`const drawing = unpackDrawing(JSON.parse(document.getElementById("data").textContent));
 		viewTimeline(document.getElementById("box"), drawing);`} {
 		sum := sha256.Sum256([]byte(script))
-		policy += " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-		scripts += "<script>" + script + "</script>"
+		hashes = append(hashes, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
+		scripts = append(scripts, "<script>"+script+"</script>")
 	}
 	file := filepath.Join(t.TempDir(), "page.html")
 	html := `<!doctype html><html lang="en"><head><meta charset="utf-8">
-		<meta http-equiv="Content-Security-Policy" content="` + policy + `">
+		<meta http-equiv="Content-Security-Policy" content="` + strings.Join(hashes, " ") + `">
 		<meta name="viewport" content="width=device-width, initial-scale=1"><title>timeline</title>
 		<style>body { margin: 12px; font: 15px/1.5 sans-serif; background: var(--paper); color: var(--ink); }</style>
 		<style id="drawing-style">` + drawing.Style() + `</style><style>` + drawing.ViewerStyle + `</style></head>
 		<body><div id="box"></div>
-		<script type="application/json" id="data">` + string(data) + `</script>` + scripts + `</body></html>`
+		<script type="application/json" id="data">` + string(data) + `</script>` + strings.Join(scripts, "") +
+		`</body></html>`
 	require.NoError(t, os.WriteFile(file, []byte(html), 0o600))
 	return "file://" + file
 }

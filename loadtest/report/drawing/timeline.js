@@ -369,7 +369,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
         if (kind !== "refused" || !says) continue;
         const spots = [[x, 0.5], [x + 8, 0], [x - 8, 1]];
         if (!place(f, above, "refusal", says, spots, `command:${k}`, true)) {
-          const before = within(x0, lost ? f.x(lost.at) : x);
+          const before = within(x0, lost ? f.x(lost.at) : x).reverse(); // at its end first
           place(f, inside, "refusal", says, [[x1 + 10, 0], [x - 10, 1], ...before], `command:${k}`, true);
         }
       }
@@ -383,23 +383,24 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
         for (const one of [text, short]) if (place(f, above, "faulttext", one, spots, `fault:${k}`)) break;
       }
     });
+    const next = size * 0.42 + 5; // beside a mark
     each(({ i, x0, x1, worked, order }, mark) => {
       for (const k of commands.get(i)) {
         const { kind, says } = drawing.commands[k], x = f.x(commandTime(drawing.commands[k]));
         if (kind === "refused" || !says) continue;
-        if (!place(f, inside, "inside", says, [[x + 9, 0, x0, x1], [x - 9, 1, x0, x1]], `command:${k}`)) {
+        if (!place(f, inside, "inside", says, [[x + next, 0, x0, x1], [x - next, 1, x0, x1]], `command:${k}`)) {
           place(f, above, "inside", says, [[x, 0.5], [x, 0], [x, 1]], `command:${k}`);
         }
       }
       place(f, inside, "label", f.words.waits, worked ? within(f.x(f.index.spans[i].lo), x0) : within(x0, x1), mark);
       if (!worked || !order.lease || f.index.tenuresOf[i].length === 0) return;
-      if (order.fence) {
-        const after = Math.max(f.x(f.index.spans[i].hi), x1) + 12, fence = fill(f.words.fence, order);
-        place(f, inside, "fence", fence, [...within(x0, x1), [after, 0]], mark, true);
-      }
       const at = (t) => (known(t) ? clamp(f.x(t), x0, x1) : x1);
       const gone = at(order.lost?.at), held = Math.min(at(order.lost?.since), gone);
       const until = Math.max(at(order.released), gone);
+      if (order.fence) {
+        const after = Math.max(f.x(f.index.spans[i].hi), x1) + 12, fence = fill(f.words.fence, order);
+        place(f, inside, "fence", fence, [[held - 7, 1, x0 + 3, held], ...within(x0, held), [after, 0]], mark, true);
+      }
       place(f, inside, "inside", f.words.holds, within(x0, held), mark);
       place(f, inside, "inside", f.words.ending, within(held, gone), mark);
       for (const text of [f.words.believes, f.words.believesShort]) {
