@@ -128,11 +128,16 @@ func TestPages(t *testing.T) {
 			const { left, right } = document.querySelector("#lanes").getBoundingClientRect();
 			const inSight = (all) => all.every((one) => one.getBoundingClientRect().left > left &&
 				one.getBoundingClientRect().right < right);
-			const read = [...document.querySelectorAll("#scene .i0 .read")], line = document.querySelector("#scene .joins");
-			const writes = [...document.querySelectorAll("#scene .write")];
-			const [lease] = document.querySelectorAll("#scene rect.bar"); // which the read is not before
+			const read = [...document.querySelectorAll("#lanes .p0.read")];
+			const line = document.querySelector("#lanes .join.first path");
+			const writes = [...document.querySelectorAll("#lanes .write")];
+			const rings = [...document.querySelectorAll("#lanes .join circle")];
+			const [lease] = document.querySelectorAll("#lanes .order.p0 rect.bar"); // which the read is not before
+			const middle = (one) => { const { x, width } = one.getBBox(); return Math.round(x + width / 2); };
+			const xs = (all) => all.map(middle).sort((a, b) => a - b).join();
 			return read.length === 1 && Number(read[0].getAttribute("cx")) >= Number(lease.getAttribute("x")) &&
-				writes.length === 2 && inSight([...read, ...writes, line]) && line.getAttribute("d").includes("L");
+				writes.length === 2 && inSight([...read, ...writes, line]) && /[LC]/.test(line.getAttribute("d")) &&
+				xs(rings) === xs(writes);
 		})()`)
 	}
 	judge("SE", evidence)
@@ -164,13 +169,13 @@ func TestPages(t *testing.T) {
 	wall.press("b")
 	c.wall.await("order", func(e *event) bool { return e.Order == "bert" && e.State == "done" })
 	wall.press("c")
-	wall.until(`document.querySelector("#scene .refused")`)
+	wall.until(`document.querySelector("#lanes .refused")`)
 	refused := func() {
 		t.Helper()
 		wall.shows("#stamps .held", "Stock refused Anna’s write: 1 < 2")
 	}
 	refused()
-	wall.until(`["a", "b"].every((_, i) => document.querySelectorAll("#scene .fence")[i]?.textContent === String(i + 1))`)
+	wall.until(`["a", "b"].every((_, i) => document.querySelectorAll("#lanes .fence")[i]?.textContent === String(i + 1))`)
 	wall.picture("buy", phones[0])
 	judge("E")
 	refused()
@@ -197,7 +202,7 @@ func TestPages(t *testing.T) {
 	wall.until(`["a DEL", "b SET"].every((text, i) => // in the order in which they reached Redis, the newest first
 		document.querySelectorAll("#stream li")[i]?.innerText.replace(/\s+/g, " ").startsWith(text))`)
 	wall.shows("#stamps", "Anna removed the lock of Bert")
-	wall.until(`document.querySelector("#scene .stolen")`)
+	wall.until(`document.querySelector("#lanes .stolen")`)
 	wall.picture("buy", phones[0])
 	judge("R")
 }
@@ -209,6 +214,9 @@ func (b *browser) checkChinese(t *testing.T) {
 	const log = `{"n":1,"at":0,"kind":"round","round":{"number":1,"of":1,"stock":100}}
 {"n":2,"at":1,"kind":"order","order":"anna","colour":-1,"instance":"a","state":"sent","sent":1000}
 {"n":3,"at":2,"kind":"lock","keys":[{"key":"l","token":"1","order":"anna","instance":"a","ttl":-1}],"left":100}
+{"n":4,"at":3,"kind":"drawing","begins":0,"drawing":{"first":{"from":0,"to":4},"lanes":{"rows":1,"times":null,"by":{
+ "kind":["instance"],"name":["a"]}},"orders":{"rows":1,"times":["sent","from"],"by":{"id":["anna"],"lease":[true],
+ "lane":[0],"sent":[1000],"from":[500],"outcome":["unknown"],"does":["has an unknown outcome"]}}}}
 {"n":4,"at":3,"kind":"fault","instance":"a","state":"dead"}
 {"n":5,"at":4,"kind":"refused","order":"anna","own":"1","newest":"4"}
 {"n":6,"at":4,"kind":"refused","order":"anna","own":"2","newest":"4"}
@@ -231,8 +239,8 @@ func (b *browser) checkChinese(t *testing.T) {
 	assert.NotRegexp(t, "[a-z]{2}", wall.text("main"))
 	wall.until(`document.querySelectorAll("#stamps .held").length === 2`) // many would fill the wall
 	// The cross of a process that died is on its order's bar, not under it.
-	wall.until(`document.querySelector("#scene rect.bar").compareDocumentPosition(
-		document.querySelector("#scene .cross")) & Node.DOCUMENT_POSITION_FOLLOWING`)
+	wall.until(`document.querySelector("#lanes rect.bar").compareDocumentPosition(
+		document.querySelector("#lanes .cross")) & Node.DOCUMENT_POSITION_FOLLOWING`)
 }
 
 // A browser is Chromium, in which no name can be resolved.

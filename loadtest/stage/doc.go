@@ -7,6 +7,7 @@
 // other, which the audit judges.
 //
 // Reading order: stage.go for what the teacher can do, round.go, shop.go for one round, watch.go and step.go for the
-// commands at Redis, class.go for persons and votes, verdict.go for what is judged and kept; log.go, stream.go and
-// server.go for the pages, whose files are in web, and again.go for a class that is shown again.
+// commands at Redis, class.go for persons and votes, verdict.go for what is judged and kept, drawing.go for what the
+// lanes show; log.go, stream.go and server.go for the pages, whose files are in web, and again.go for a class that is
+// shown again.
 package stage

@@ -18,7 +18,9 @@ type record struct {
 	file    io.Writer
 	err     error
 	last    int
-	round   int // counts the rounds that have begun, so that a reader notices that one has
+	drawing json.RawMessage // the newest of the round: a reader has no use for those before it
+	drawn   int             // counts all drawings
+	round   int             // counts the rounds that have begun, so that a reader notices that one has
 	events  []json.RawMessage
 	changed chan struct{} // closed when an event has come
 }
@@ -59,9 +61,14 @@ func (r *record) keep(kind string, line json.RawMessage) {
 	r.last++
 	if kind == "round" {
 		r.round++
-		r.events = nil
+		r.events, r.drawing = nil, nil
 	}
-	r.events = append(r.events, line)
+	if kind == "drawing" {
+		r.drawing = line
+		r.drawn++
+	} else {
+		r.events = append(r.events, line)
+	}
 	if r.file != nil && r.err == nil {
 		_, r.err = r.file.Write(slices.Concat(line, []byte("\n")))
 	}
@@ -71,12 +78,12 @@ func (r *record) keep(kind string, line json.RawMessage) {
 
 // A reader has seen the first events of a round.
 type reader struct {
-	round, seen int
-	told        time.Time // when it last got a message
+	round, seen, drawn int
+	told               time.Time // when it last got a message
 }
 
 // next returns the events that a reader has not seen, and whether a round has begun since: then these are all events of
-// the round. Changed is closed when there are more.
+// the round. Of its drawings the newest comes, after the events. Changed is closed when there are more.
 func (r *record) next(at *reader) (events []json.RawMessage, fresh bool, changed <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,6 +92,10 @@ func (r *record) next(at *reader) (events []json.RawMessage, fresh bool, changed
 	}
 	events = r.events[at.seen:]
 	at.seen = len(r.events)
+	if at.drawn != r.drawn && r.drawing != nil {
+		events = append(slices.Clip(events), r.drawing)
+	}
+	at.drawn = r.drawn
 	return events, fresh, r.changed
 }
 

@@ -129,6 +129,10 @@ func guard(mux http.Handler) http.Handler {
 // wall serves the wall without its controls.
 func (s *Stage) wall(mux *http.ServeMux) {
 	s.files(mux, "wall.js")
+	mux.HandleFunc("GET /timeline.js", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+		_, _ = fmt.Fprint(w, drawing.Script())
+	})
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		http.ServeFileFS(w, r, web, "web/stage.html")
 	})

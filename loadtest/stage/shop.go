@@ -1,10 +1,12 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,10 +55,14 @@ type shop struct {
 	mu     sync.Mutex
 	open   bool // the shelf is full
 	orders []*order
-	sold   map[int64][]*order // by unit: who has bought it, in the order of the receipts
-	known  map[int]bool       // the commands of which an order has been told that they are its own
+	sold   map[int64][]*order      // by unit: who has bought it, in the order of the receipts
+	known  map[int]bool            // the commands of which an order has been told that they are its own
+	strays map[int]history.Command // the commands that were answered while several orders were at their instance, by ID
 	watch  watch
 	judge  judge
+
+	redraw   bool // something has changed since the last drawing
+	drawNext time.Time
 }
 
 // A site is an instance with its fault, if it has one. The shop's lock guards it.
@@ -77,6 +83,7 @@ type order struct {
 	trace []history.Command // while it was the only one at its instance, so that they are known to be its own
 	ends  []history.Command // notes of when a step ended its leases
 	op    *history.Op       // nil until it is known how it has ended
+	fence int               // the number of its fencing token in the round, 0 if none is known
 }
 
 // newShop starts the shop of a round. It calls share with the buyers of each unit that was sold more than once, and
@@ -86,7 +93,8 @@ func newShop(
 	then func(*shop, error),
 ) (*shop, error) {
 	s := &shop{round: r, record: rec, share: share, client: client.New(len(animals), token), gate: wire.NewGate(b.Scripts),
-		over: make(chan struct{}), played: make(chan struct{}), sold: map[int64][]*order{}, known: map[int]bool{}}
+		over: make(chan struct{}), played: make(chan struct{}), sold: map[int64][]*order{}, known: map[int]bool{},
+		strays: map[int]history.Command{}}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.gate.Watch = s.observe
 	opened := make(chan error, 1)
@@ -246,6 +254,7 @@ func (s *shop) buy(person string, colour, to int, then func(*history.Op)) {
 	o.told = event{"order": id, "person": person, "colour": colour, "instance": at.Name, "state": "sent",
 		"sent": s.record.since(o.Sent)}
 	s.record.add("order", o.told)
+	s.redraw = true
 }
 
 // end tells what became of an order, and returns the buyers of those of its units that were sold before. An order of an
@@ -269,12 +278,13 @@ func (s *shop) end(o *order, op *history.Op) (shared map[int64][]string) {
 		s.note(o, o.Sent, rig.WorkFault(s.longWork(), s.round.Lease))
 	}
 	op.Trace = append(op.Trace, o.ends...)
-	o.op, s.judge.due = op, true
+	o.op, s.judge.due, s.redraw = op, true, true
 	commands, log := []int{}, slices.DeleteFunc(s.gate.LogOf(&at.Client), func(cmd *wire.Command) bool {
 		return s.known[cmd.ID]
 	})
 	for _, cmd := range wire.Narrow(op, s.cell.Start, log) {
 		commands, s.known[cmd.ID] = append(commands, cmd.ID), true
+		delete(s.strays, cmd.ID)
 	}
 	told := o.told
 	told["state"], told["done"], told["commands"] = "done", s.record.since(time.Now()), commands
@@ -282,6 +292,7 @@ func (s *shop) end(o *order, op *history.Op) (shared map[int64][]string) {
 	if l := op.Lease; l != nil {
 		told["acquired"], told["released"], told["lost"] = s.moment(l.AcquiredAt), s.moment(l.ReleasedAt), l.Lost
 		s.watch.owns(l.Token, o.id)
+		o.fence = cmp.Or(o.fence, s.watch.numberOf(strconv.FormatInt(l.Fence, 10)))
 	}
 	s.record.add("order", told)
 	if op.Outcome != history.Sold {
@@ -312,7 +323,10 @@ func (s *shop) moment(i history.Instant) *float64 {
 }
 
 // note records a fault that has affected an order since then.
-func (s *shop) note(o *order, since time.Time, f history.Fault) { o.Note(s.cell, f, since, time.Now()) }
+func (s *shop) note(o *order, since time.Time, f history.Fault) {
+	o.Note(s.cell, f, since, time.Now())
+	s.redraw = true
+}
 
 // ordersInFlight returns the orders at an instance that have not ended. The caller has the lock.
 func (s *shop) ordersInFlight(at *site) (all []*order) {

@@ -136,6 +136,17 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
+// numbers are those of the events but for drawings.
+func (l *lines) numbers() (all []int) {
+	for line := range strings.Lines(l.String()) {
+		var e event
+		if json.Unmarshal([]byte(line), &e) == nil && e.Kind != "drawing" {
+			all = append(all, e.N)
+		}
+	}
+	return all
+}
+
 // An event has the fields of all kinds that the tests look at.
 type event struct {
 	N        int

@@ -121,7 +121,7 @@ func (s *shop) noteEnd(id string, note history.Command) {
 		if o.id != id {
 			continue
 		}
-		o.ends, s.judge.due = append(o.ends, note), true
+		o.ends, s.judge.due, s.redraw = append(o.ends, note), true, true
 		if o.op != nil {
 			o.op.Trace = append(o.op.Trace, note)
 		}

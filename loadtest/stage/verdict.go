@@ -40,6 +40,9 @@ func (s *Stage) showVerdict(of *shop, err error) {
 	}
 	s.cells = append(s.cells, cell)
 	s.sheet = append(s.sheet, page{cell, of.round, s.class.count(0), s.class.count(1), best})
+	of.mu.Lock()
+	of.draw(cell.Findings)
+	of.mu.Unlock()
 	s.record.add("verdict", event{"findings": findings, "sold": cell.Tally().Sold, "left": cell.Left,
 		"twice": cell.SoldTwice(), "best": best})
 	s.setPhase(judged)
@@ -60,24 +63,16 @@ type judge struct {
 	cell history.Cell // without its orders
 	due  bool         // something was answered since it was asked
 	told string       // the letters of the verdicts that are known to be broken
+
+	findings []history.Finding // what it said last
 }
 
 // judgeSoFar tells of each verdict that the orders have broken by now. Those in flight count by the commands that Redis
-// has answered. A fresh request has not been sent yet, so liveness is left to the end.
+// has answered. A fresh request has not been sent yet, so liveness is left to the end. The caller has the lock.
 func (s *shop) judgeSoFar() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.judge.due {
-		return
-	}
 	s.judge.due = false
-	cell := s.judge.cell
-	cell.Faults = slices.Clone(s.cell.Faults)
-	for _, o := range s.orders {
-		cell.Ops = append(cell.Ops, s.soFar(o))
-	}
-	findings, _ := audit.Judge(&cell)
-	for _, f := range findings {
+	s.judge.findings, _ = audit.Judge(s.cellSoFar())
+	for _, f := range s.judge.findings {
 		letter := terminal.Letters[f.Verdict]
 		early := slices.Contains([]string{"S", "E", "R"}, letter)
 		if f.Result == history.Broken && early && !strings.Contains(s.judge.told, letter) {

@@ -53,6 +53,16 @@ func (w *watch) ordinal(text string) string {
 	return "#" + strconv.Itoa(slices.Index(w.fences, text)+1)
 }
 
+// numberOf returns the number of a fencing token, 0 of another text.
+func (w *watch) numberOf(text string) int {
+	ordinal, is := strings.CutPrefix(w.ordinal(strings.Trim(text, `"`)), "#")
+	number, err := strconv.Atoi(ordinal)
+	if !is || err != nil {
+		return 0
+	}
+	return number
+}
+
 // failedGap is the least time between two acquires of an instance that failed and are shown.
 const failedGap = 400 * time.Millisecond
 
@@ -99,12 +109,27 @@ func (s *shop) describe(cmd *wire.Seen) event {
 		if e["refused"] == true && len(here) == 1 {
 			s.tellRefused(here[0], cmd)
 		}
-		if answered && len(here) == 1 {
+		if answered {
 			of.At, of.End = history.At(s.cell.Start, cmd.Sent), history.At(s.cell.Start, cmd.Answered)
-			here[0].trace = append(here[0].trace, of)
+			s.recordAnswer(here, cmd.ID, of)
 		}
 	}
 	return e
+}
+
+// recordAnswer keeps a command that was answered: in the trace of its order, if no other was under way at its instance.
+// The caller has the lock.
+func (s *shop) recordAnswer(here []*order, id int, cmd history.Command) {
+	s.redraw = true
+	switch {
+	case len(here) == 1:
+		here[0].trace = append(here[0].trace, cmd)
+		if cmd.Acquires() && cmd.Succeeded() {
+			here[0].fence = s.watch.numberOf(cmd.Reply)
+		}
+	case len(here) > 1 && !s.known[id]:
+		s.strays[id] = cmd
+	}
 }
 
 // tellRefused tells of a write that the stock refused, as its number was older than the newest. The caller has the
@@ -210,7 +235,7 @@ func (s *shop) poll(ctx context.Context) {
 		case <-time.After(pollGap):
 		}
 		s.checkStops()
-		s.judgeSoFar()
+		s.tellSoFar()
 		now, drains, err := s.look(ctx)
 		if err == nil && (drains && n%tellEach == 0 || !reflect.DeepEqual(told.bare(), now.bare())) {
 			told = now

@@ -81,7 +81,9 @@ type Order struct {
 	// Released is when it gave its lock back, as its lease says.
 	Released Time `json:"released"`
 	// Lost is when it lost its lock before that, between Since and At, and why. It is nil if it kept the lock.
-	Lost    *Lost   `json:"lost,omitempty"`
+	Lost *Lost `json:"lost,omitempty"`
+	// Fence is the number of its fencing token, the first of the cell being 1; 0 if it has none.
+	Fence   int     `json:"fence,omitempty"`
 	Outcome string  `json:"outcome"`
 	Units   []int64 `json:"units,omitempty"`
 	// Does says what became of it after its name, such as "sells unit # again", where # is its first unit.
@@ -95,6 +97,7 @@ type Order struct {
 type Lost struct {
 	Since Time   `json:"since"`
 	At    Time   `json:"at"`
+	How   string `json:"how,omitempty"` // as of a tenure
 	Why   string `json:"why"`
 }
 

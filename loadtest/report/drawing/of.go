@@ -128,9 +128,9 @@ func (m *maker) lockOf(cmd *history.Command) int {
 
 func (m *maker) order(i int) {
 	op := &m.cell.Ops[i]
-	lease := op.Lease
-	if lease == nil && op.Trace != nil && op.Outcome == history.Unknown {
-		lease = m.locks.LeaseOf(i) // of one that is in flight
+	lease, released, died := op.Lease, op.Lease != nil, m.cell.DiedAt(op.Instance)
+	if lease == nil {
+		lease, released = m.unreceipted(i, died)
 	}
 	o := Order{
 		ID: clip(m.cell.Short(op.Order), 80), Lane: m.laneOf[op.Instance],
@@ -148,7 +148,12 @@ func (m *maker) order(i int) {
 		}
 	}
 	if lease != nil {
-		o.Released = timeOf(lease.ReleasedAt)
+		if released {
+			o.Released = timeOf(lease.ReleasedAt)
+		}
+		if op.Lease != nil && op.Lease.Fence > 0 {
+			o.Fence = m.cell.Ordinal(op.Lease.Fence)
+		}
 		o.Lost = m.lost(i, op, lease)
 	}
 	if turn, is := m.window.turns[op.Order]; is {
@@ -158,6 +163,25 @@ func (m *maker) order(i int) {
 	for j := range op.Trace {
 		m.command(i, &op.Trace[j])
 	}
+}
+
+// unreceipted returns the lease of an order that told none, because it is in flight or its process died, and whether it
+// released it. ReleasedAt is Never while it holds the lock.
+func (m *maker) unreceipted(i int, died history.Instant) (lease *history.Lease, released bool) {
+	op := &m.cell.Ops[i]
+	if op.Trace == nil || op.Outcome != history.Unknown && (op.Outcome != history.NotSold || !died.Known()) {
+		return nil, false
+	}
+	if lease = m.locks.LeaseOf(i); lease == nil {
+		return nil, false
+	}
+	released = slices.ContainsFunc(op.Trace, func(cmd history.Command) bool {
+		return cmd.Releases() && cmd.Came() == lease.ReleasedAt
+	})
+	if !released && !op.Done.Known() && !died.Known() {
+		lease.ReleasedAt = history.Never
+	}
+	return lease, released
 }
 
 // maxUnits bounds the units of an order that are drawn.
@@ -176,7 +200,7 @@ func (m *maker) lost(order int, op *history.Op, lease *history.Lease) *Lost {
 	if !end.At.Known() || float64(end.At) >= hi {
 		return nil
 	}
-	return &Lost{Since: timeOf(end.Since), At: timeOf(end.At), Why: m.why(end)}
+	return &Lost{Since: timeOf(end.Since), At: timeOf(end.At), How: hows[end.How], Why: m.why(end)}
 }
 
 // why says how a tenure ended.

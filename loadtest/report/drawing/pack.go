@@ -90,8 +90,7 @@ func columnsOf(rows reflect.Value) *columns {
 	for name, column := range c.By {
 		// A column of numbers stays: none of its zeros is missing.
 		if !slices.ContainsFunc(column, func(v any) bool { return v != nil && v != "" && v != false && !isEmpty(v) }) {
-			delete(c.By, name)
-			c.Times = slices.DeleteFunc(c.Times, func(time string) bool { return time == name })
+			delete(c.By, name) // of times it is known which there are
 		}
 	}
 	return c

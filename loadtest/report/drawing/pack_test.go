@@ -43,7 +43,11 @@ func rowsOf(columns map[string]any) (rows []any) {
 			}
 		}
 		for _, name := range times {
-			if us, is := by[name.(string)].([]any)[r].(float64); is {
+			column, _ := by[name.(string)].([]any) // none if all are never
+			if column == nil {
+				continue
+			}
+			if us, is := column[r].(float64); is {
 				last += us
 				row[name.(string)] = last / 1e3
 				if first {

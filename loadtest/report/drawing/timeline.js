@@ -13,7 +13,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     perhaps: "perhaps held by {order}", twice: "unit {unit} sold twice", more: "and {n} more", on: "{order} on {lane}",
     released: "released", removed: "removed", expired: "TTL over", session: "session over", gone: "lock gone",
     instance: "instance {name}", who: "who", command: "command", reply: "reply", effect: "effect", node: "node",
-    lock: "lock", sent: "sent",
+    lock: "lock", sent: "sent", fence: "",
     answered: "answered", came: "came to the wire", sentOn: "sent on", repliedAt: "replied", heard: "reply passed on",
     outcome: "outcome", lease: "lease", lost: "lost its lock", fault: "fault", from: "from", until: "until",
     how: "ended", violation: "violation", evidence: "evidence", never: "never", noReply: "no reply", order: "order",
@@ -155,7 +155,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     return {
       drawing, view, index, size, width, lanes, queue, narrow, gutter, right, from, to, now, end, gaps,
       words: { ...english, ...view.words }, bare: view.height !== undefined, id: `hatch-${frames += 1}`,
-      barHeight: Math.round(size * 1.25), 
+      barHeight: Math.round(size * (view.height === undefined ? 1.25 : 1.6)),
       big: new Set((view.orders ?? drawing.first?.orders ?? []).slice(0, maxTall)), // the orders that matter
       focus: new Set(drawing.violations?.[0]?.orders),
       x: (t) => clamp(gutter + (cut(t) - start) * scale, gutter, right),
@@ -210,7 +210,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     shape.hi = Math.max(f.x(Math.min(hi, f.end)), shape.x1);
     const right = shape.hi + width + 10 <= f.right, left = shape.lo - width - 8 >= f.gutter; // there is room beside it
     const failed = commands.some(({ kind }) => kind === "refused" || kind === "unsure");
-    shape.tall = bold || order.lost || faults.length > 0 || failed || !(right || left);
+    shape.tall = f.bare || bold || order.lost || faults.length > 0 || failed || !(right || left);
     const other = f.drawing.orders[f.label?.orders.find((k) => k !== i)], joined = bold && f.label?.orders.includes(i);
     const crossed = joined && other?.lane < order.lane && other.done > order.done; // the line to the other sale is there
     const beside = crossed && shape.x0 - width - 8 >= f.gutter;
@@ -247,7 +247,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     const { size, barHeight } = f, of = (list) => list.filter((i) => f.drawing.orders[i].lane === lane.i);
     const rows = pack(of(chosen.drawn).map((i) => shapeOf(f, i)), 6);
     const joined = f.label && rows.find(({ shapes }) => shapes.some(({ i }) => f.label.orders.includes(i)));
-    if (joined && !f.label.row) f.label.row = joined;
+    if (joined && !f.label.row && !f.bare) f.label.row = joined;
     for (const row of rows) {
       row.above = barHeight / 2 + 4 + (row.shapes.some(({ tall }) => tall) ? size * 1.3 : 0);
       row.height = row.above + barHeight / 2 + 6 + (f.label?.row === row ? size * 1.7 : 0);
@@ -276,6 +276,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
       row.bottom = y + rowHeight;
       for (const shape of row.shapes) drawOrder(f, shape, row);
       if (words) writeRow(f, row);
+      else for (const { i } of row.shapes) drawMarks(f, i, row.middle, row.bar, line(0));
       y += rowHeight;
     }
     const bars = thinRows.flatMap((row, r) => row.shapes.map((shape) => [shape, y + r * 4]));
@@ -323,9 +324,16 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
       if (!lost || shape.held > x0) group.append(rect("bar", x0, Math.max(shape.held, x0 + 2), y, bar, { rx: 2 }));
       if (shape.held < shape.gone) group.append(rect("maybe", shape.held, shape.gone, y, bar));
       if (shape.gone < x1) group.append(rect("believes", shape.gone, x1, y, bar, { rx: 2 }));
-      const expiry = Math.max(order.to ?? 0, ...f.index.tenuresOf[i].map((k) => f.drawing.tenures[k].at ?? 0));
+      const kept = f.index.tenuresOf[i].map((k) => f.drawing.tenures[k]).filter(({ how }) => how !== "released");
+      const expiry = Math.max(order.to ?? 0, ...kept.map(({ at }) => at ?? (known(order.to) ? Infinity : 0)));
       if (f.end === f.now && expiry > f.now) group.append(rect("maybe", f.x(f.now), f.x(expiry), y, bar));
-      if (lost && f.shows(lost.at)) group.append(path("over", `M${n(f.x(lost.at))} ${n(y - 4)}v${bar + 8}`));
+      if (f.bare && expiry > order.to) { // the lock that it left behind, which has no lane there
+        group.append(rect("maybe", x1, f.x(Math.min(expiry, f.end)), y, bar));
+      }
+      if (lost && f.shows(lost.at)) {
+        group.append(path("over", `M${n(f.x(lost.at))} ${n(y - 4)}v${bar + 8}`));
+        if (lost.how === "removed") group.append(path("stolen", crossAt(f.x(lost.at), middle, n(bar * 0.7))));
+      }
       if (f.shows(order.released)) group.append(path("end", `M${n(f.x(order.released))} ${n(y - 2)}v${bar + 4}`));
     }
     f.layers.bars.append(group);
@@ -347,8 +355,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     for (const { i, tall, labelX, text } of row.shapes) {
       const bold = f.focus.has(i), on = tall ? above : inside;
       place(f, on, `label ${bold ? "focus" : ""}`, text, [[labelX, 0]], `order:${i}`, bold);
-      commands.set(i, drawCommands(f, f.index.commandsOf[i], row.middle, barHeight, inside, i));
-      noteSale(f, i, row.middle, inside);
+      commands.set(i, drawMarks(f, i, row.middle, barHeight, inside));
     }
     const each = (write) => row.shapes.filter(({ tall }) => tall).forEach((shape) => write(shape, `order:${shape.i}`));
     each(({ order: { lost } }, mark) => {
@@ -376,11 +383,12 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
         for (const one of [text, short]) if (place(f, above, "faulttext", one, spots, `fault:${k}`)) break;
       }
     });
+    const next = size * 0.42 + 5; // beside a mark
     each(({ i, x0, x1, worked, order }, mark) => {
       for (const k of commands.get(i)) {
         const { kind, says } = drawing.commands[k], x = f.x(commandTime(drawing.commands[k]));
         if (kind === "refused" || !says) continue;
-        if (!place(f, inside, "inside", says, [[x + 9, 0, x0, x1], [x - 9, 1, x0, x1]], `command:${k}`)) {
+        if (!place(f, inside, "inside", says, [[x + next, 0, x0, x1], [x - next, 1, x0, x1]], `command:${k}`)) {
           place(f, above, "inside", says, [[x, 0.5], [x, 0], [x, 1]], `command:${k}`);
         }
       }
@@ -389,6 +397,10 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
       const at = (t) => (known(t) ? clamp(f.x(t), x0, x1) : x1);
       const gone = at(order.lost?.at), held = Math.min(at(order.lost?.since), gone);
       const until = Math.max(at(order.released), gone);
+      if (order.fence) {
+        const after = Math.max(f.x(f.index.spans[i].hi), x1) + 12, fence = fill(f.words.fence, order);
+        place(f, inside, "fence", fence, [[held - 7, 1, x0 + 3, held], ...within(x0, held), [after, 0]], mark, true);
+      }
       place(f, inside, "inside", f.words.holds, within(x0, held), mark);
       place(f, inside, "inside", f.words.ending, within(held, gone), mark);
       for (const text of [f.words.believes, f.words.believesShort]) {
@@ -396,6 +408,13 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
       }
       if (order.lost) place(f, inside, "inside warn", f.words.late, within(until, x1), mark, true);
     });
+  }
+
+  // drawMarks draws the commands of an order in view, and notes where it sold. It returns the commands that it drew.
+  function drawMarks(f, i, y, height, inside) {
+    const drawn = drawCommands(f, f.index.commandsOf[i], y, height, inside, i);
+    noteSale(f, i, y, inside);
+    return drawn;
   }
 
   // drawCommands draws the commands in view, and returns those that it drew: of two on one spot only the first.
@@ -458,9 +477,15 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
         }
         return;
       }
-      if (fault.kind) f.layers.under.append(rect("stopped", x0, x1, top, height, { "data-mark": mark, ...hatched(f) }));
+      const low = fault.kind === "slow" ? 8 : height;
+      if (fault.kind) {
+        f.layers.under.append(rect(`stopped ${fault.kind}`, x0, x1, top + height - low, low, {
+          "data-mark": mark, ...hatched(f) }));
+      }
+      if (f.bare) place(f, line(top + height - 10), "faulttext", fault.text, [[x0 + 4, 0], [x1, 1]], mark);
       if (dead && !drawn && f.shows(from)) {
-        f.layers.marks.append(path("cross", crossAt(x0, top + height / 2, 5), { "data-mark": mark }));
+        const r = f.bare ? f.size : 5;
+        f.layers.marks.append(path("cross", crossAt(x0, top + height / 2, r), { "data-mark": mark }));
       }
     });
   }

@@ -15,7 +15,7 @@ function rowsOf({ rows, times, by }) {
     const row = Object.fromEntries(names.map((name) => [name, by[name][r]]));
     let last = above, first = true;
     for (const name of times ?? []) {
-      const step = by[name][r];
+      const step = by[name]?.[r] ?? null;
       row[name] = step === null ? null : (last += step) / 1000;
       if (step !== null) {
         if (first) above = last;

@@ -1,5 +1,5 @@
 // The wall, which a projector shows and the teacher's keys steer. The server sends events; the wall keeps a model of
-// the round, and draws it.
+// the round, and draws it. The lanes are timeline.js's.
 
 import {
   attempt, byId, colourOf, complain, letters, listen, make, nameOf, namesOf, page, put, send, w, words,
@@ -11,13 +11,18 @@ const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 const kept = 400; // commands and orders that the wall remembers: a round may have thousands
 
+const noDrawing = {
+  lanes: ["a", "b"].map((name, colour) => ({ kind: "instance", name, colour })), first: {}, orders: [], tenures: [],
+  commands: [], faults: [], violations: [],
+};
+
 let model = newModel({});
 let people = { persons: 0, here: 0, voted: 0 };
 
 function newModel(round) {
   return {
     round, phase: "ready", frozen: undefined, orders: new Map(), commands: new Map(), sales: new Map(), twice: [],
-    holds: [], broken: [], refused: [], diffing: false,
+    drawing: noDrawing, begins: 0, broken: [], refused: [], diffing: false,
     lock: { keys: [] }, faults: { a: [], b: [] }, step: { stepping: false }, verdict: undefined,
     last: 0, gaps: [],
   };
@@ -43,17 +48,20 @@ const events = {
   order(e) {
     const order = Object.assign(model.orders.get(e.order) ?? {}, e);
     remember(model.orders, e.order, order);
-    for (const id of e.commands ?? []) Object.assign(model.commands.get(id) ?? {}, { order });
-    if (e.acquired !== undefined) claimHold(e);
     if (e.outcome === "sold") e.units.forEach((unit) => sell(unit, e.order));
   },
-  cmd(e) {
-    const known = model.commands.get(e.id) ?? {};
-    remember(model.commands, e.id, Object.assign(known, e, { order: model.orders.get(e.order) ?? known.order }));
-  },
+  cmd(e) { remember(model.commands, e.id, Object.assign(model.commands.get(e.id) ?? {}, e)); },
   lock(e) {
-    if (followHolds(e)) stir(e.at);
+    const held = ({ keys }) => keys.map(({ server, key, token }) => `${server} ${key} ${token}`).join();
+    if (held(e) !== held(model.lock)) stir(e.at);
     model.lock = e;
+  },
+  drawing(e) {
+    model.drawing = unpackDrawing(e.drawing);
+    model.begins = e.begins;
+    for (const command of model.drawing.commands) {
+      if (command.kind === "read" && /^\d+$/.test(command.reply)) command.says = w("reads", { left: command.reply });
+    }
   },
   fault(e) {
     const faults = model.faults[e.instance];
@@ -83,35 +91,6 @@ function remember(map, key, value) {
 const sell = (unit, order) => model.sales.set(unit, [...new Set(model.sales.get(unit)).add(order)]);
 const openOrders = () => [...model.orders.values()].filter((order) => order.state === "sent");
 
-// A hold is the time in which the lock's key had one token: a lease. followHolds follows what Redis holds, and reports
-// whether a hold began or ended. The nodes of Redlock hold one token, which is one lease.
-function followHolds(e) {
-  const before = model.holds.filter((hold) => hold.gone === undefined);
-  const now = e.keys.map((key) => {
-    const same = (hold) => hold.gone === undefined && hold.token === key.token && hold.instance === key.instance;
-    let hold = model.holds.find(same);
-    if (!hold) model.holds.push(hold = { ...key, from: key.since ?? e.at, fence: e.fence });
-    hold.expires = key.ttl < 0 ? Infinity : e.at + key.ttl;
-    hold.named = key.order;
-    hold.order = key.order || hold.order || "";
-    return hold;
-  });
-  const ended = before.filter((hold) => !now.includes(hold));
-  for (const hold of ended) hold.gone = Math.min(e.at, hold.expires);
-  model.holds.splice(0, model.holds.length - kept);
-  return ended.length > 0 || now.some((hold) => !before.includes(hold));
-}
-
-// claimHold gives an order its hold. An order that is done knows when it got the lock.
-function claimHold({ order, instance, acquired }) {
-  const away = (hold) => Math.abs(hold.from - acquired);
-  const near = model.holds.filter((hold) => hold.instance === instance && !hold.named && away(hold) < 300);
-  near.sort((a, b) => away(a) - away(b));
-  if (near.length > 0) near[0].order = order;
-}
-
-const ownerOf = (hold) => model.orders.get(hold?.order);
-
 // ---- The clock: it stands still while nothing runs, so that the last picture stays for the class to read ----
 
 const rest = 2000; // how long it goes on after the last event
@@ -119,7 +98,7 @@ let offset = 0; // of the server's time from ours
 
 // idle reports whether nothing runs. In step mode time is the class's, and only a command moves the picture.
 function idle() {
-  const leased = model.holds.some((hold) => hold.gone === undefined && hold.expires !== Infinity);
+  const leased = model.lock.keys.some(({ ttl }) => ttl >= 0);
   return model.step.stepping || (!leased && openOrders().length === 0);
 }
 
@@ -266,7 +245,7 @@ function tally({ letters: votes, twice }) {
 
 // keyRow shows a key of the lock. The server tells of it four times a second, so its TTL drains.
 function keyRow(key) {
-  const order = ownerOf(model.holds.findLast((h) => h.token === key.token && h.instance === key.instance));
+  const order = model.orders.get(key.order);
   const ttl = key.ttl < 0 ? w("lock.forever") : w("seconds", { seconds: (key.ttl / 1000).toFixed(1) });
   return make("div", `key ${order ? colourOf(order.colour) : laneOf(key.instance)}`,
     make("b", "owner", order ? nameOf(order.order) : key.instance || w("lock.somebody")), make("span", "ttl", ttl),
@@ -299,164 +278,46 @@ function findingRow(finding) {
 // picture shows all.
 const least = 5000, most = 40000;
 
-let view; // of the lanes, in the frame that is drawn
 const rem = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
 
-function svg(tag, className, attributes, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries({ class: className, ...attributes })) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
-
-const path = (className, d) => svg("path", className, { d });
-const group = (className, children) => svg("g", `order ${className}`, {}, ...children);
-const cross = (x, y, r) => `M${x - r} ${y - r}l${2 * r} ${2 * r}m0 ${-2 * r}l${-2 * r} ${2 * r}`;
-
 function drawLanes(now) {
-  const { width, height: whole } = byId("lanes").getBoundingClientRect(), gutter = rem() * 1.8;
-  if (width < 50 || whole < 50) return; // this phase does not show the lanes
-  const height = (whole - 4) / 2, frozen = model.frozen !== undefined;
+  const { width, height } = byId("lanes").getBoundingClientRect(), frozen = model.frozen !== undefined;
+  if (width < 50 || height < 50) return; // this phase does not show the lanes
   const begins = [...model.orders.values(), ...model.faults.a, ...model.faults.b].map((one) => one.sent ?? one.from);
-  const leases = model.holds.filter((hold) => hold.gone === undefined && hold.expires !== Infinity);
-  const ends = frozen ? [] : leases.map((hold) => hold.expires);
+  const ends = frozen ? [] : model.lock.keys.filter(({ ttl }) => ttl >= 0).map(({ ttl }) => model.lock.at + ttl);
   const over = Math.max(...[...model.orders.values()].map((order) => order.done ?? now)) + 300;
   const right = Math.max(frozen ? Math.min(now, over) : now, ...ends);
   const first = drawnTime(Math.min(now, ...begins)) - 200;
   const span = Math.max(drawnTime(right) - first, frozen ? 1000 : least), shown = frozen ? span : Math.min(span, most);
   const left = frozen ? first : Math.max(first, drawnTime(right) - shown);
-  view = { now, gutter, left, scale: (width - gutter) / shown / 1.02, width, height, rem: rem() };
-  view.nowX = xOf(now);
-  const names = [], lanes = ["a", "b"].flatMap((instance, i) => {
-    const y = i * (height + 4);
-    names.push(svg("rect", "lane", { x: 0, y, width: gutter, height: height + 4 }), // nothing looks out between them
-      svg("text", `lane-name i${i}`, { x: gutter / 2, y: y + height / 2 }, instance));
-    return [svg("rect", "lane", { x: 0, y, width, height }), ...drawLane(instance, y)];
+  const inCell = (at) => at - model.begins; // in which a drawing has its times
+  // Nobody is told yet who held the lock together when the class is asked what it has seen.
+  const shows = (v) => model.phase !== "again" || v.letter === "S";
+  const faults = ["a", "b"].flatMap((instance, lane) => model.faults[instance].map(({ from, to, state }) => ({
+    lane, order: -1, from: inCell(from), to: to === undefined ? null : inCell(to), text: w(`fault.${state}`),
+    kind: { stopped: "stop", dead: "kill" }[state] ?? state,
+  })));
+  const violations = model.drawing.violations.filter(shows);
+  const drawn = drawTimeline({ ...model.drawing, faults, violations }, {
+    width, height, from: inCell(realTime(left)), to: inCell(realTime(left + shown * 1.02)), now: inCell(now),
+    gaps: model.gaps.map(({ from, to }) => ({ from: inCell(from), to: inCell(to) })),
+    size: Math.max(18, rem()), gutter: rem() * 1.8, lanes: ({ kind }) => kind === "instance",
+    words: { holds: w("bar.holds"), believes: w("bar.believes"), believesShort: w("bar.shorter"), late: w("bar.late"),
+      waits: w("bar.waits"), more: w("bar.more"), ending: "", fence: "{fence}" },
+    name: ({ id }) => nameOf(id), says: ({ id }) => saysOf(model.orders.get(id), now),
+    colour: (order) => colourOf(model.orders.get(order.id)?.colour),
   });
-  byId("scene").replaceChildren(...lanes, ...model.gaps.map((gap) => path("gap", `M${xOf(gap.from)} 0v${whole}`)),
-    ...names, ...model.twice.map(drawTwice), ...frozen ? [] : [path("now", `M${view.nowX} 0v${whole}`)]);
+  drawn.setAttribute("aria-label", w("lanes"));
+  drawn.classList.toggle("sold-twice", violations[0]?.letter === "S");
+  byId("lanes").replaceChildren(drawn);
 }
 
-const xOf = (at) => view.gutter + Math.max(-view.gutter - 9, (drawnTime(at) - view.left) * view.scale);
+// realTime is the time of which drawnTime returns this.
+const realTime = (drawn) => model.gaps.reduce((at, gap) => (at > gap.from ? at + gap.to - gap.from : at), drawn);
 
-// drawTwice joins the writes that sold one unit.
-function drawTwice({ orders }) {
-  const writes = [...model.commands.values()].filter(({ role, ok, order, spot, sent }) =>
-    role === "write" && ok && orders.includes(order?.order) && spot && sent <= view.now);
-  writes.sort((one, other) => one.sent - other.sent);
-  return path("joins", writes.map(({ spot: { x, y } }, i) => `${i ? "L" : "M"}${x} ${y}`).join(""));
-}
-
-// inSight reports whether something that ended then is still on the lanes.
-const inSight = (end) => end === undefined || xOf(end) > 0;
-
-// span draws from one time to another, or until now if the end is still to come.
-function span(className, from, to, y, height) {
-  const x = xOf(from), width = Math.max(2, xOf(Math.min(to ?? Infinity, view.now)) - x);
-  return svg("rect", className, { x, y, width, height });
-}
-
-// stuckX keeps a text in sight as long as what it is about is.
-const stuckX = (from, to = view.now) => Math.max(xOf(from), Math.min(view.gutter + 4, xOf(to)));
-
-// drawLane draws an instance: a row of its own for what is not known to be an order's, and below it its orders.
-function drawLane(instance, top) {
-  const orders = [...model.orders.values()].filter((o) => o.instance === instance && inSight(o.done));
-  const rows = placeRows(orders);
-  const own = Math.min(view.rem * 1.4, view.height / 5), row = { top: top + 2, height: own - 4 };
-  const height = Math.min(view.rem * 4, (view.height - own) / Math.max(rows, 2));
-  const holds = model.holds.filter((hold) => hold.instance === instance && inSight(hold.gone));
-  const nobodys = holds.filter((hold) => !ownerOf(hold)).flatMap((hold) => drawHold(hold, undefined, row));
-  const drawn = orders.map((order) =>
-    drawOrder(order, holds.filter((hold) => ownerOf(hold) === order), top + own + order.row * height, height));
-  const commands = [...model.commands.values()].filter((cmd) =>
-    cmd.instance === instance && cmd.sent <= view.now && inSight(cmd.done));
-  const marks = commands.map((cmd) => drawCommand(cmd, cmd.order?.bar ?? row));
-  return [...model.faults[instance].flatMap((fault) => drawFault(fault, top)),
-    group(laneOf(instance), nobodys), ...drawn, group(laneOf(instance), marks),
-    ...model.faults[instance].filter(({ state }) => state === "dead").map(({ from }) =>
-      path("cross", cross(xOf(from), top + view.height / 2, view.rem)))];
-}
-
-// placeRows gives each order the first row that is free at its time, and returns the number of rows.
-function placeRows(orders) {
-  const free = [];
-  for (const order of orders) {
-    if (order.row === undefined) {
-      const found = free.findIndex((from) => !(from > order.sent));
-      order.row = found < 0 ? free.length : found;
-    }
-    free[order.row] = (order.done ?? Infinity) + 2500; // its label needs room
-  }
-  return free.length;
-}
-
-function drawOrder(order, holds, top, height) {
-  const tall = height > 20, { sent, done, acquired, released } = order;
-  const bar = order.bar = tall ? { top: top + height * 0.46, height: height * 0.48 } : { top, height };
-  if (acquired !== undefined && holds.length === 0) {
-    holds = [{ from: acquired, gone: released ?? done, expires: Infinity }];
-  }
-  const twice = model.twice.some((t) => t.orders.includes(order.order)) ? "twice" : "";
-  const outcome = order.outcome ? w(`outcome.${order.outcome}`, { units: (order.units ?? []).join(", ") }) : "";
-  // A label stands above a high bar. A low one has none: the stock names the buyers.
-  const size = Math.max(18, view.rem), x = stuckX(sent, done), late = x > view.width * 0.8;
-  const label = svg("text", `label ${twice}`, { y: top + height * 0.4, x: late ? view.width - 4 : x,
-    "text-anchor": late ? "end" : "start", "font-size": size }, `${nameOf(order.order)} ${outcome}`);
-  return group(colourOf(order.colour), [span("wait", sent, done, bar.top + bar.height / 2, 1.5),
-    ...holds.flatMap((hold) => drawHold(hold, order, bar)),
-    ...theftsOf(order).map((at) => path("stolen", cross(xOf(at), bar.top + bar.height / 2, bar.height * 0.7))),
-    ...height < size * 1.6 ? [] : [label]]);
-}
-
-// theftsOf returns when others removed the lock of an order. It may have been too short for a hold to be seen.
-const theftsOf = (order) => model.broken.filter(({ letter, orders }) => letter === "R" && orders[1] === order?.order)
-  .map(({ moments }) => moments[0]);
-
-// drawHold draws a lease until it was given back or its time was over. From there on it is pale: the order only
-// believes that it holds the lock.
-function drawHold(hold, order, { top, height }) {
-  const ended = Math.min(hold.gone ?? Infinity, hold.expires);
-  // The order knows better than a look now and then when it gave the lock back, unless that had to wait at a wire.
-  const released = order?.lost || ended - order?.released > 300 ? Infinity : order?.released ?? Infinity;
-  const end = Math.min(ended, released), x = xOf(end), own = end === released || ended < hold.expires;
-  const open = order?.state === "sent", bar = svg("g", "", {}, span("bar", hold.from, end, top, height));
-  if (hold.fence && height > 14) { // the number of the lease, which the stock compares, between its read and its write
-    const x = (xOf(hold.from) + xOf(Math.min(end, view.now))) / 2, y = top + height * 0.9;
-    bar.append(svg("text", "fence", { x, y, "font-size": Math.max(18, height) }, hold.fence.slice(1)));
-  }
-  if (end === Infinity) return [bar];
-  if (end > view.now) return [bar, svg("rect", "maybe", { x: view.nowX, y: top, width: x - view.nowX, height })];
-  const stolen = theftsOf(order).some((at) => Math.abs(at - hold.gone) < 1000);
-  if (!stolen && (open ? hold.expires > view.now : own && !order?.lost)) {
-    return [bar, path("end", `M${x} ${top - 2}v${height + 4}`)];
-  }
-  return [bar, span("believes", end, open ? undefined : order.released ?? order.done, top, height),
-    path("over", `M${x} ${top - 3}v${height + 6}`)];
-}
-
-// drawCommand draws a command by the form of its role, as the load test's report does.
-function drawCommand(cmd, { top, height }) {
-  const x = xOf(cmd.done ?? cmd.sent), y = top + height / 2, r = Math.min(view.rem * 0.42, height * 0.6);
-  cmd.spot = { x, y };
-  const diamond = `M${x} ${y - r}l${r} ${r}l${-r} ${r}l${-r} ${-r}z`, failed = cmd.ok ? "" : " failed";
-  if (cmd.state !== "done") return path("unsure", diamond);
-  switch (cmd.role) {
-    case "read": return svg("circle", "read", { cx: x, cy: y, r: r * 0.8 });
-    case "write": return cmd.refused ? path("refused", diamond + cross(x, y, r)) : path("write", diamond);
-    case "renew": return path(`renew${failed}`, `M${x} ${y + r}l${-r} ${-2 * r}h${2 * r}z`);
-    case "release": return path(`end${failed}`, `M${x} ${top - 2}v${height + 4}`);
-    case "acquire": return path(`try${failed}`, `M${x} ${y - r}v${2 * r}`);
-    default: return "";
-  }
-}
-
-function drawFault({ from, to, state }, top) {
-  if (!inSight(to)) return [];
-  const { height, rem: size } = view, thin = state === "slow";
-  const className = { slow: "fault", cut: "cut" }[state] ?? "stopped";
-  return [span(className, from, to, thin ? top + height - 8 : top + 2, thin ? 8 : height - 4),
-    svg("text", "faulttext", { x: stuckX(from, to), y: top + height - 10, "font-size": size }, w(`fault.${state}`))];
+// saysOf says what became of an order by now.
+function saysOf({ outcome, units, done } = {}, now) {
+  return outcome && done <= now ? w(`outcome.${outcome}`, { units: (units ?? []).join(", ") }) : "";
 }
 
 // ---- The frames: at most 20 a second, and none while nothing moves ----
