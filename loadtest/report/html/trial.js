@@ -6,6 +6,7 @@
     const text = document.getElementById(`pack-${box.dataset.pack}`).textContent;
     delete box.dataset.pack;
     viewTimeline(box, unpackDrawing(await inflate(text)));
+    box.querySelector("details").open = false; // the list: the remedy stands below it
   };
   const drawAll = (within) => within.querySelectorAll(".viewer").forEach((box) => {
     if (!box.closest("details:not([open])")) draw(box);

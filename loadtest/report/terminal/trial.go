@@ -206,26 +206,10 @@ func (t *Trial) Limits() (all []string) {
 // Print prints a line for each cell, and what the broken ones mean: defects first, each with the cell that shows it,
 // then what is so by design, remarks, and what was not asked or cannot be told, and why.
 func (t *Trial) Print(w io.Writer, verbose bool) {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "\tstock\texclusion\town-release\tliveness")
-	for _, row := range t.Rows() {
-		fmt.Fprint(table, row.Cell.Scenario)
-		for _, f := range row.Found {
-			fmt.Fprintf(table, "\t%s", f.Result)
-		}
-		fmt.Fprintf(table, "\t%s\n", row.Means)
-	}
-	_ = table.Flush()
+	t.printRows(w)
 	defects := t.Defects()
 	for _, s := range defects {
-		fmt.Fprintf(w, "\nDEFECT in %s: %s\n  %s: %s\n", s.In(), s.Text, s.First.Scenario,
-			history.Plain(s.First.Defect.Shown))
-		if remedy := s.First.Defect.Remedy; remedy != "" {
-			fmt.Fprintf(w, "  %s\n", remedy)
-		}
-		if line := s.First.Line; line != "" {
-			fmt.Fprintf(w, "  again: --play '%s'\n", line)
-		}
+		s.printDefect(w)
 	}
 	for _, kind := range []struct {
 		word string
@@ -250,6 +234,30 @@ func (t *Trial) Print(w io.Writer, verbose bool) {
 	}
 	for _, limit := range t.Limits() {
 		fmt.Fprintf(w, "\n%s\n", limit)
+	}
+}
+
+func (t *Trial) printRows(w io.Writer) {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "\tstock\texclusion\town-release\tliveness")
+	for _, row := range t.Rows() {
+		fmt.Fprint(table, row.Cell.Scenario)
+		for _, f := range row.Found {
+			fmt.Fprintf(table, "\t%s", f.Result)
+		}
+		fmt.Fprintf(table, "\t%s\n", row.Means)
+	}
+	_ = table.Flush()
+}
+
+func (s *Said) printDefect(w io.Writer) {
+	c := s.First
+	fmt.Fprintf(w, "\nDEFECT in %s: %s\n  %s: %s\n", s.In(), s.Text, c.Scenario, history.Plain(c.Defect.Shown))
+	if remedy := c.Defect.Remedy; remedy != "" {
+		fmt.Fprintf(w, "  %s\n", remedy)
+	}
+	if c.Line != "" {
+		fmt.Fprintf(w, "  again: --play '%s'\n", c.Line)
 	}
 }
 
