@@ -597,3 +597,30 @@ func TestClassThatGoesAstray(t *testing.T) {
 	}
 	astray("verdict", "R")
 }
+
+// After the verdict the wall plays the fault once more, on the rung that mends it: nothing breaks there.
+func TestClassThatSeesTheMend(t *testing.T) {
+	t.Parallel()
+	r := ownRounds(t, "v4")[0]
+	file := filepath.Join(t.TempDir(), "rounds.yaml")
+	text := `[{title: t, rung: v4, lease: 6s, work: 10ms, wait: 20s, play: "` + r.Play + `"}]`
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	rounds, err := stage.ReadRounds(file, "en")
+	require.NoError(t, err)
+	c := open(t, rounds...)
+	c.do("vote")
+	c.join().vote("S", "1")
+	c.do("vote")
+	for _, do := range []string{"anna", "again", "verdict"} {
+		c.do(do)
+	}
+	c.wall.await("verdict", nil)
+	c.wall.await("phase", func(e *event) bool { return e.Phase == "verdict" })
+	c.do("mend")
+	status, _ := c.tryTo("mend")
+	assert.Equal(t, http.StatusConflict, status, "once")
+	mended := c.wall.await("mend", func(e *event) bool { return e.Drawing != nil })
+	assert.Empty(t, mended.Broken, mended.text)
+	assert.Contains(t, mended.text, "Anna")
+	c.do("reset")
+}

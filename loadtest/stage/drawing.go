@@ -42,9 +42,17 @@ func (s *shop) cellSoFar() *history.Cell {
 	return &cell
 }
 
-// draw records the drawing of the round so far, with these findings. It has what the lanes show: the faults are events
-// of their own, of which the wall has the words. The caller has the lock.
+// draw records the drawing of the round so far, with these findings. The faults are events of their own, of which the
+// wall has the words. The caller has the lock.
 func (s *shop) draw(findings []history.Finding) {
+	d := s.lanes(findings)
+	d.Faults = nil
+	s.redraw, s.drawNext = false, time.Now().Add(drawGap*time.Duration(1+len(d.Commands)/drawCommands))
+	s.record.add("drawing", event{"begins": s.record.since(s.cell.Start), "drawing": d})
+}
+
+// lanes returns what the wall's lanes show of the round so far, with these findings. The caller has the lock.
+func (s *shop) lanes(findings []history.Finding) *drawing.Drawing {
 	cell := s.cellSoFar()
 	cell.Findings = findings
 	for i, o := range s.orders {
@@ -53,18 +61,15 @@ func (s *shop) draw(findings []history.Finding) {
 		}
 	}
 	d := drawing.Of(cell)
-	d.Faults, d.Notes = nil, nil
+	d.Lanes = slices.DeleteFunc(d.Lanes, func(l drawing.Lane) bool { return l.Kind != "instance" })
+	d.Tenures, d.Notes = nil, nil
 	d.Commands = slices.DeleteFunc(d.Commands, func(c drawing.Command) bool { return c.Order < 0 })
 	for i := range d.Commands {
 		c := &d.Commands[i]
-		c.Text, c.Effect, c.Node, c.Says = "", "", "", ""
+		c.Lock, c.Text, c.Effect, c.Node, c.Says = -1, "", "", "", ""
 	}
 	for i, o := range s.orders {
 		d.Orders[i].Fence = o.fence
-		if lost := d.Orders[i].Lost; lost != nil {
-			lost.Why = "" // in one language
-		}
 	}
-	s.redraw, s.drawNext = false, time.Now().Add(drawGap*time.Duration(1+len(d.Commands)/drawCommands))
-	s.record.add("drawing", event{"begins": s.record.since(s.cell.Start), "drawing": d})
+	return d
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"stockapi/loadtest/catalog"
-	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
 )
 
@@ -99,8 +98,10 @@ func (s *Stage) showMend(ctx context.Context, r *Round) error {
 	if err != nil {
 		return err
 	}
+	shop.mu.Lock()
+	defer shop.mu.Unlock()
 	s.record.add("mend", event{"rung": r.Rung, "name": r.rung.Name, "broken": inLetters(shop.cell),
-		"drawing": drawingOf(shop.cell)})
+		"drawing": shop.lanes(shop.cell.Findings)})
 	return nil
 }
 
@@ -163,6 +164,3 @@ func (s *shop) awaitExpiry(ctx context.Context) error {
 	}
 	return nil
 }
-
-// drawingOf is what the wall draws of a cell.
-func drawingOf(c *history.Cell) any { return nil }

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
@@ -392,7 +393,7 @@ func (s *Stage) roundEvent() event {
 	if r.mend != nil {
 		mend = r.mend.rung.Number
 	}
-	return event{"round": event{"mend": mend,
+	return event{"round": event{"mend": mend, "locked": r.rung.Kind != catalog.NoLock,
 		"number": s.number + 1, "of": len(s.Rounds), "title": r.Title, "rung": r.rung.Number,
 		"situation": r.Situation, "question": r.Question, "do": r.Do, "look": r.Look,
 		"lease": r.Lease.Milliseconds(), "stock": onShelf, "next": r.Next, "diff": r.diff, "own": r.own, "buttons": buttons,

@@ -171,6 +171,8 @@ type event struct {
 	Trace    []struct{ Done bool }
 	Sign     string
 	What     string
+	Broken   string
+	Drawing  map[string]any
 	Commands []int
 	Unit     int64
 	Twice    int

@@ -179,7 +179,10 @@ func (w *watch) format(cmd *wire.Seen) string {
 	if script, ok := strings.CutPrefix(cmd.Name, "eval:"); ok && len(words) > 2 {
 		words = append([]string{"EVAL", script}, words[3:]...)
 	}
-	words = slices.DeleteFunc(words, func(word string) bool { return strings.HasPrefix(word, "{") })
+	noise := []string{"KEEPTTL", "XX"} // of a write of the stock: it keeps its TTL, and makes no product
+	words = slices.DeleteFunc(words, func(word string) bool {
+		return strings.HasPrefix(word, "{") || slices.Contains(noise, strings.ToUpper(word))
+	})
 	for i := range words {
 		words[i] = short(w.ordinal(words[i]))
 	}

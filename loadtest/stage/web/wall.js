@@ -24,7 +24,7 @@ function newModel(round) {
     round, phase: "ready", frozen: undefined, orders: new Map(), commands: new Map(), sales: new Map(), twice: [],
     drawing: noDrawing, begins: 0, broken: [], refused: [], diffing: false,
     lock: { keys: [] }, faults: { a: [], b: [] }, step: { stepping: false }, verdict: undefined,
-    last: 0, gaps: [],
+    last: 0, gaps: [], astray: undefined, mend: undefined,
   };
 }
 
@@ -80,6 +80,9 @@ const events = {
     const told = ({ letter }) => model.broken.some((before) => before.letter === letter);
     model.broken.push(...e.findings.filter((finding) => finding.result === "BROKEN" && !told(finding)));
   },
+  astray(e) { model.astray = e; },
+  room({ phones }) { model.round = { ...model.round, phones }; },
+  mend(e) { model.mend = { ...e, drawing: e.drawing && unpackDrawing(e.drawing) }; },
   trouble(e) { complain(e.error); },
 };
 
@@ -142,6 +145,9 @@ const panels = {
       w("stamp.refused", { person: nameOf(order), own, newest }))), ...model.broken
       .filter(({ letter }) => letter !== "S" || !last)
       .map((one) => make("p", "", make("b", "letter", one.letter), stampText(one))));
+    const { sign, what } = model.astray ?? {};
+    put("astray", sign ? `${w(`astray.${sign}`, { what: what || w("none") })} ${w("astray.anew")}` : "");
+    byId("astray").hidden = !sign || phase === "again";
     page.dataset.phase = phase;
     page.classList.toggle("empty", people.persons === 0);
   },
@@ -150,7 +156,7 @@ const panels = {
     const told = model.phase === "verdict", lines = told ? diff : own; // the mend gives the answer away before
     put("situation", situation);
     page.classList.toggle("diffing", told && model.diffing);
-    put("diff-head", told ? w("diff", { from: rung, to: next }) : w("own", { rung }));
+    put("diff-head", told ? w(next ? "diff" : "code", { from: rung, to: next }) : w("own", { rung }));
     byId("code").replaceChildren(...lines.map(({ op, text }) =>
       make("span", told && { "+": "added", "-": "removed" }[op] || "", `${told ? op : ""} ${text}\n`)));
     fitCode();
@@ -169,8 +175,8 @@ const panels = {
       ...rest ? [make("li", "rest", w("stock.rest", { rest }))] : []);
   },
   lock() {
-    const { keys, ...facts } = model.lock;
-    byId("keys").replaceChildren(...keys.length ? keys.map(keyRow) : [make("p", "free", w("lock.free"))]);
+    const { keys, ...facts } = model.lock, free = model.round.locked ? [make("p", "free", w("lock.free"))] : [];
+    byId("keys").replaceChildren(...keys.length ? keys.map(keyRow) : free);
     const known = ["queue", "fence", "left"].filter((fact) => facts[fact]);
     put("line", known.map((fact) => w(`lock.${fact}`, facts)).join(" · "));
   },
@@ -253,7 +259,7 @@ function keyRow(key) {
     rail(key.ttl < 0 ? 1 : Math.min(1, key.ttl / model.round.lease)));
 }
 
-// proofOf puts a finding into words where the audit has no sentence of the language.
+// proofOf puts a finding into words: who, and when, without the audit's digits.
 function proofOf({ letter, result, moments = [], ...evidence }) {
   const begun = Math.min(...[...model.orders.values()].map((order) => order.sent));
   const times = moments.filter(Number).map((at) => w("seconds", { seconds: ((at - begun) / 1000).toFixed(3) }));
@@ -261,15 +267,14 @@ function proofOf({ letter, result, moments = [], ...evidence }) {
 }
 
 function findingRow(finding) {
-  const { letter, verdict, result, because } = finding;
+  const { letter, verdict, result } = finding;
   const kind = { BROKEN: "broken", ok: "fine", unknown: "open" }[result] ?? "none";
   const votes = (vote) => {
     const count = people[vote]?.letters[letter];
     return make("td", "", ...count === undefined ? [] : [rail(count / Math.max(1, people.persons)), ` ${count}`]);
   };
   return make("tr", kind, make("td", "", make("b", "letter", letter), ` ${w(`verdict.${verdict}`)}`),
-    make("td", "result", w(`result.${result}`)), votes("first"), votes("second"), make("td", "why", words.lang === "en"
-      ? because : proofOf(finding)));
+    make("td", "result", w(`result.${result}`)), votes("first"), votes("second"), make("td", "why", proofOf(finding)));
 }
 
 // ---- The lanes: what each instance did ----
@@ -297,19 +302,42 @@ function drawLanes(now) {
     lane, order: -1, from: inCell(from), to: to === undefined ? null : inCell(to), text: w(`fault.${state}`),
     kind: { stopped: "stop", dead: "kill" }[state] ?? state,
   })));
-  const violations = model.drawing.violations.filter(shows);
+  const violations = model.drawing.violations.filter(shows), { mend } = model, mended = mend?.drawing;
+  const heads = mend ? [laneHead(model.round.rung, verdictOf()), laneHead(mend.rung, mend.broken)] : [];
+  const half = mend ? height / 2 - heads.length * rem() : height;
   const drawn = drawTimeline({ ...model.drawing, faults, violations }, {
-    width, height, from: inCell(realTime(left)), to: inCell(realTime(left + shown * 1.02)), now: inCell(now),
+    width, height: half, from: inCell(realTime(left)), to: inCell(realTime(left + shown * 1.02)), now: inCell(now),
     gaps: model.gaps.map(({ from, to }) => ({ from: inCell(from), to: inCell(to) })),
-    size: Math.max(18, rem()), gutter: rem() * 1.8, lanes: ({ kind }) => kind === "instance",
-    words: { holds: w("bar.holds"), believes: w("bar.believes"), believesShort: w("bar.shorter"), late: w("bar.late"),
-      waits: w("bar.waits"), more: w("bar.more"), ending: "", fence: "{fence}" },
-    name: ({ id }) => nameOf(id), says: ({ id }) => saysOf(model.orders.get(id), now),
+    ...lanesLook(), says: ({ id }) => saysOf(model.orders.get(id), now),
     colour: (order) => colourOf(model.orders.get(order.id)?.colour),
   });
   drawn.setAttribute("aria-label", w("lanes"));
   drawn.classList.toggle("sold-twice", violations[0]?.letter === "S");
-  byId("lanes").replaceChildren(drawn);
+  byId("lanes").replaceChildren(...mend ? [heads[0], drawn, heads[1]] : [drawn], ...mended ? [drawMend(mended, width, half)] : []);
+}
+
+// lanesLook is what the lanes of a round and of its mend have in common.
+const lanesLook = () => ({
+  size: Math.max(18, rem()), gutter: rem() * 1.8, lanes: ({ kind }) => kind === "instance", name: ({ id }) => nameOf(id),
+  words: { holds: w("bar.holds"), believes: w("bar.believes"), believesShort: w("bar.shorter"), late: w("bar.late"),
+    waits: w("bar.waits"), more: w("bar.more"), ending: "", fence: "{fence}" },
+});
+
+const verdictOf = () => (model.verdict?.findings ?? []).filter(({ result }) => result === "BROKEN")
+  .map(({ letter }) => letter).join("");
+
+// laneHead says of which rung the lanes below it are, and what broke on it; undefined if it still plays.
+const laneHead = (rung, broken) => make("p", `lane-head ${broken ? "broke" : broken === "" ? "held" : ""}`,
+  broken === undefined ? w("mend.plays", { rung }) : w(broken ? "mend.broke" : "mend.held", { rung, broken: [...broken].join(" ") }));
+
+// drawMend draws what Anna and Bert did on the rung that mends the round.
+function drawMend(drawing, width, height) {
+  const faults = drawing.faults.map((fault) => ({ ...fault, text: w(`fault.${{ stop: "stopped", kill: "dead" }[fault.kind] ?? "held"}`) }));
+  const { from, to } = drawing.first;
+  return drawTimeline({ ...drawing, faults }, {
+    width, height, from, to, ...lanesLook(), colour: ({ id }) => id,
+    says: ({ outcome, units }) => w(`outcome.${outcome}`, { units: (units ?? []).join(", ") }),
+  });
 }
 
 // realTime is the time of which drawnTime returns this.
@@ -348,16 +376,16 @@ function frame() {
 const keys = {
   pause: "P", kill: "K", cut: "X", slow: "S", continue: "C", vote: "V", start: "V", anna: "A", bert: "B", all: "E",
   step: " ", flow: "Escape", again: "W", verdict: "Enter", reset: "R", next: "N", empty: "Delete",
-  diff: "D", help: "?", round: "1–9", turn: "← →",
+  mend: "M", diff: "D", address: "Q", help: "?", round: "1–9", turn: "← →",
 };
 const faults = ["pause", "kill", "cut", "slow"]; // Shift brings them to b
 const sensible = {
-  ready: ["vote", "next", "empty"],
+  ready: ["vote", "next", "address", "empty"],
   vote: ["start", "reset", "empty"],
   buy: ["anna", "bert", "all", ...faults, "continue", "step", "flow", "again", "reset"],
   again: ["verdict", "reset"],
   judging: ["reset"],
-  verdict: ["diff", "reset", "next"],
+  verdict: ["mend", "diff", "reset", "next"],
 };
 
 // offered reports whether the round has a use for a button.
@@ -365,7 +393,9 @@ function offered(name) {
   const { buttons = [] } = model.round;
   if (name === "continue") return faults.some((fault) => buttons.includes(fault));
   if (name === "flow") return model.step.stepping;
-  if (name === "diff") return Boolean(model.round.next);
+  if (name === "diff") return model.round.diff?.length > 0;
+  if (name === "mend") return Boolean(model.round.mend) && !model.mend;
+  if (name === "address") return model.round.addresses > 1;
   return buttons.includes(name) || !["anna", "bert", "all", "step", ...faults].includes(name);
 }
 
@@ -431,7 +461,7 @@ function startWall() {
       if (stirring.includes(event.kind)) stir(event.at);
       attempt(() => events[event.kind]?.(event));
     }
-    if (message.events.some(({ kind }) => ["round", "phase", "step"].includes(kind))) showControls();
+    if (message.events.some(({ kind }) => ["round", "phase", "step", "mend"].includes(kind))) showControls();
     if (message.events.length > 0) show();
   });
   // After a click Enter is the verdict's key again.
