@@ -42,8 +42,25 @@ func (s *shop) cellSoFar() *history.Cell {
 	return &cell
 }
 
-// draw records the drawing of the round so far, with these findings. It has what the lanes show: the faults are events
-// of their own, of which the wall has the words. The caller has the lock.
+// drawingOf is what the wall draws of a cell: the lanes of its instances, without texts, which are in one language. The
+// faults are events of their own.
+func drawingOf(c *history.Cell) *drawing.Drawing {
+	d := drawing.Of(c)
+	d.Faults, d.Notes = nil, nil
+	d.Commands = slices.DeleteFunc(d.Commands, func(c drawing.Command) bool { return c.Order < 0 })
+	for i := range d.Commands {
+		c := &d.Commands[i]
+		c.Text, c.Effect, c.Node, c.Says = "", "", "", ""
+	}
+	for i := range d.Orders {
+		if lost := d.Orders[i].Lost; lost != nil {
+			lost.Why = ""
+		}
+	}
+	return d
+}
+
+// draw records the drawing of the round so far, with these findings. The caller has the lock.
 func (s *shop) draw(findings []history.Finding) {
 	cell := s.cellSoFar()
 	cell.Findings = findings
@@ -52,18 +69,9 @@ func (s *shop) draw(findings []history.Finding) {
 			op.Trace = slices.Concat(o.trace, o.ends)
 		}
 	}
-	d := drawing.Of(cell)
-	d.Faults, d.Notes = nil, nil
-	d.Commands = slices.DeleteFunc(d.Commands, func(c drawing.Command) bool { return c.Order < 0 })
-	for i := range d.Commands {
-		c := &d.Commands[i]
-		c.Text, c.Effect, c.Node, c.Says = "", "", "", ""
-	}
+	d := drawingOf(cell)
 	for i, o := range s.orders {
-		d.Orders[i].Fence = o.fence
-		if lost := d.Orders[i].Lost; lost != nil {
-			lost.Why = "" // in one language
-		}
+		d.Orders[i].Fence = o.fence // also of those in flight
 	}
 	s.redraw, s.drawNext = false, time.Now().Add(drawGap*time.Duration(1+len(d.Commands)/drawCommands))
 	s.record.add("drawing", event{"begins": s.record.since(s.cell.Start), "drawing": d})

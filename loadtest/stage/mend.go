@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"stockapi/loadtest/catalog"
-	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
 )
 
@@ -163,6 +162,3 @@ func (s *shop) awaitExpiry(ctx context.Context) error {
 	}
 	return nil
 }
-
-// drawingOf is what the wall draws of a cell.
-func drawingOf(c *history.Cell) any { return nil }
