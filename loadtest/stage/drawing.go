@@ -51,7 +51,8 @@ func (s *shop) draw(findings []history.Finding) {
 	s.record.add("drawing", event{"begins": s.record.since(s.cell.Start), "drawing": d})
 }
 
-// lanes returns what the wall's lanes show of the round so far, with these findings. The caller has the lock.
+// lanes returns what the wall's lanes show of the round so far, with these findings, and without texts, which are in
+// one language. The caller has the lock.
 func (s *shop) lanes(findings []history.Finding) *drawing.Drawing {
 	cell := s.cellSoFar()
 	cell.Findings = findings
@@ -61,15 +62,19 @@ func (s *shop) lanes(findings []history.Finding) *drawing.Drawing {
 		}
 	}
 	d := drawing.Of(cell)
-	d.Lanes = slices.DeleteFunc(d.Lanes, func(l drawing.Lane) bool { return l.Kind != "instance" })
-	d.Tenures, d.Notes = nil, nil
+	d.Notes = nil
 	d.Commands = slices.DeleteFunc(d.Commands, func(c drawing.Command) bool { return c.Order < 0 })
 	for i := range d.Commands {
 		c := &d.Commands[i]
-		c.Lock, c.Text, c.Effect, c.Node, c.Says = -1, "", "", "", ""
+		c.Text, c.Effect, c.Node, c.Says = "", "", "", ""
+	}
+	for i := range d.Orders {
+		if lost := d.Orders[i].Lost; lost != nil {
+			lost.Why = ""
+		}
 	}
 	for i, o := range s.orders {
-		d.Orders[i].Fence = o.fence
+		d.Orders[i].Fence = o.fence // also of those in flight
 	}
 	return d
 }
