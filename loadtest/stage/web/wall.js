@@ -156,6 +156,7 @@ const panels = {
     const told = model.phase === "verdict", lines = told ? diff : own; // the mend gives the answer away before
     put("situation", situation);
     page.classList.toggle("diffing", told && model.diffing);
+    page.classList.toggle("mended", told && Boolean(model.mend));
     put("diff-head", told ? w(next ? "diff" : "code", { from: rung, to: next }) : w("own", { rung }));
     byId("code").replaceChildren(...lines.map(({ op, text }) =>
       make("span", told && { "+": "added", "-": "removed" }[op] || "", `${told ? op : ""} ${text}\n`)));
@@ -313,7 +314,8 @@ function drawLanes(now) {
   });
   drawn.setAttribute("aria-label", w("lanes"));
   drawn.classList.toggle("sold-twice", violations[0]?.letter === "S");
-  byId("lanes").replaceChildren(...mend ? [heads[0], drawn, heads[1]] : [drawn], ...mended ? [drawMend(mended, width, half)] : []);
+  const below = mended ? [drawMend(mended, width, half)] : [];
+  byId("lanes").replaceChildren(...mend ? [heads[0], drawn, heads[1], ...below] : [drawn]);
 }
 
 // lanesLook is what the lanes of a round and of its mend have in common.
@@ -327,12 +329,16 @@ const verdictOf = () => (model.verdict?.findings ?? []).filter(({ result }) => r
   .map(({ letter }) => letter).join("");
 
 // laneHead says of which rung the lanes below it are, and what broke on it; undefined if it still plays.
-const laneHead = (rung, broken) => make("p", `lane-head ${broken ? "broke" : broken === "" ? "held" : ""}`,
-  broken === undefined ? w("mend.plays", { rung }) : w(broken ? "mend.broke" : "mend.held", { rung, broken: [...broken].join(" ") }));
+function laneHead(rung, broken) {
+  const how = broken === undefined ? "plays" : broken === "" ? "held" : broken.includes("S") ? "broke" : "safe";
+  return make("p", `lane-head ${how}`, w(`mend.${how}`, { rung, broken: [...broken ?? ""].join(" ") }));
+}
 
 // drawMend draws what Anna and Bert did on the rung that mends the round.
 function drawMend(drawing, width, height) {
-  const faults = drawing.faults.map((fault) => ({ ...fault, text: w(`fault.${{ stop: "stopped", kill: "dead" }[fault.kind] ?? "held"}`) }));
+  const said = { stop: "stopped", kill: "dead" }; // the texts of faults are in one language
+  const faults = drawing.faults.map((fault) => (
+    { ...fault, order: -1, kind: fault.kind || "slow", text: w(`fault.${said[fault.kind] ?? "held"}`) }));
   const { from, to } = drawing.first;
   return drawTimeline({ ...drawing, faults }, {
     width, height, from, to, ...lanesLook(), colour: ({ id }) => id,
