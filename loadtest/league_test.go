@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -44,68 +45,59 @@ run = importlib.util.module_from_spec(importlib.util.spec_from_loader("run", loa
 sys.dont_write_bytecode = True
 loader.exec_module(run)
 run.attempt = lambda shop, only=(): json.loads(sys.argv[1])
-shop, families = {"name": "one", "family": "none"}, {"none": {"breaks": {}}}
+shop, families = {"name": "one", "family": "none", "defect": "No TTL."}, {"none": {"breaks": {}}}
 told = run.judge(shop, families)
-print(run.line(shop, families, told))
-print(*run.sentences(told), run.entry(shop, told, "crash"), run.unknown([(shop, told)]), sep="\n")
+print(run.line(shop, families, told), *run.defects([(shop, told)]), run.entry(shop, told, "crash"), sep="\n")
 `
 	out, err := exec.Command("python3", "-c", script, string(told)).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	assert.Equal(t, `one: SURPRISE: crash 1: expected nothing; then L 10 times
-* crash 1 L, **defect**, the lock has no TTL: a fresh request was not answered.
-* crash 1, remark: Bert slept on for 1.5s though the lock was free.
+| one | No TTL. | crash 1 | `+"`league/run one`"+` |
 **L**
-Of 1 cells with a defect 0 have one of unknown cause.
 `, string(out))
 }
 
-// TestWhichLock holds README's rows of locks that people use to what the league found.
-func TestWhichLock(t *testing.T) {
-	league, readme := tableOf(t, "../docs/league.md", "| shop |"), tableOf(t, "../README.md", "| you use |")
-	found := map[string][2]string{}
-	for _, row := range league[1:] {
-		var breaks []string
-		for i := 3; i < len(row); i++ {
-			switch column := league[0][i]; {
-			case strings.Contains(row[i], "**"):
-				breaks = append(breaks, "**"+column+"**")
-			case strings.HasPrefix(row[i], "("):
-				breaks = append(breaks, "("+column+")")
-			case row[i] != "ok" && row[i] != "–":
-				breaks = append(breaks, column)
-			}
-		}
-		found[row[0]] = [2]string{row[2], strings.Join(breaks, ", ")}
+// TestReadmeLibraries looks up each shop of the league in README's table of libraries: the shop belongs to one row, which
+// names its library. A comment in a row says which shops it is for: a family, or one shop with a defect.
+func TestReadmeLibraries(t *testing.T) {
+	var league struct {
+		Shops []struct{ Name, Library, Family, Defect string }
 	}
-	named := 0
-	for _, row := range readme[1:] {
-		for _, shop := range regexp.MustCompile("`([^`]*)`").FindAllStringSubmatch(row[0], -1) {
-			named++
-			assert.Equal(t, [2]string{row[1], row[2]}, found[shop[1]], shop[1])
-		}
+	manifest, err := os.ReadFile("../league/manifest.json")
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(manifest, &league))
+	readme, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	rows, inUse := map[string]string{}, map[string]bool{}
+	for _, row := range regexp.MustCompile(`(?m)^\|(.*?)<!-- league: (.*?) -->`).FindAllSubmatch(readme, -1) {
+		use, id := string(row[1]), string(row[2])
+		assert.NotContains(t, rows, id)
+		rows[id] = use
 	}
-	assert.Len(t, found, named, "README names each shop of the league once")
+	for _, shop := range league.Shops {
+		id := shop.Family
+		if shop.Defect != "" {
+			id = shop.Name
+		}
+		inUse[id] = true
+		assert.Contains(t, rows[id], shop.Library, "README's row of %s, for the shop %s", id, shop.Name)
+		assert.NotEmpty(t, shop.Library, shop.Name)
+	}
+	for id := range rows {
+		assert.True(t, inUse[id], "README's row of %s is for no shop", id)
+	}
 }
 
-// tableOf returns the cells of a document's table, its header first. The header's row begins like that.
-func tableOf(t *testing.T, path, header string) (rows [][]string) {
-	t.Helper()
-	document, err := os.ReadFile(path)
+// TestReadmeRungs checks that each link to a rung leads to its row of the ladder.
+func TestReadmeRungs(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
 	require.NoError(t, err)
-	_, rest, found := strings.Cut(string(document), "\n"+header)
-	require.True(t, found, "%s has no table that begins with %s", path, header)
-	for line := range strings.Lines(header + rest) {
-		if !strings.HasPrefix(line, "|") {
-			break
-		}
-		if strings.HasPrefix(line, "|---") {
-			continue
-		}
-		row := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		for i := range row {
-			row[i] = strings.TrimSpace(row[i])
-		}
-		rows = append(rows, row)
+	ladder, err := os.ReadFile("../docs/ladder.md")
+	require.NoError(t, err)
+	links := regexp.MustCompile(`\[([^\]]*)\]\(docs/ladder\.md#(v[^)]*)\)`).FindAllSubmatch(readme, -1)
+	require.NotEmpty(t, links)
+	for _, link := range links {
+		assert.Equal(t, string(link[1]), string(link[2]))
+		assert.Contains(t, string(ladder), fmt.Sprintf(`<a id="%s"></a>%[1]s |`, link[2]))
 	}
-	return rows
 }
