@@ -23,7 +23,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
 
   const maxTall = 24, maxLow = 20; // orders that are drawn with their words: those that matter, and others
   const maxThin = 150, maxThinRows = 12; // those drawn thin in a lane, each as an element
-  const maxTenures = 150, maxBeside = 4, maxJoins = 60, maxMarks = 24; // the last is per order
+  const maxTenures = 150, maxBeside = 4, maxJoins = 60, maxPairs = 8, maxMarks = 24; // the last is per order
 
   const known = Number.isFinite; // null, which is never, is not
   const clamp = (value, least, most) => Math.min(Math.max(value, least), most);
@@ -612,6 +612,10 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     const first = f.label, matters = (i) => Boolean(first?.orders.includes(i));
     const pairs = f.index.twice.flatMap(([unit, orders]) => {
       const sold = orders.filter((i) => f.sales.has(i)).sort((a, b) => f.sales.get(a).x - f.sales.get(b).x);
+      if (sold.length > maxPairs) {
+        bracket(f, sold.map((i) => f.sales.get(i)));
+        return [];
+      }
       return sold.slice(1).map((b, k) => ({ unit, a: sold[k], b, first: matters(b) && matters(sold[k]) }));
     });
     for (const pair of pairs.sort((a, b) => a.first - b.first)) {
@@ -633,6 +637,13 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
       f.layers.texts.append(rect("tagbox", x, x + width, y - f.size * 0.75, f.size * 1.5, { rx: 3 }),
         el("text", { class: "twice", x: x + 5, y: y + f.size * 0.36, "data-mark": mark }, text));
     }
+  }
+
+  // bracket joins the sales of a unit that has many buyers: lines from each to the next would be a tangle.
+  function bracket(f, sales) {
+    const xs = sales.map(({ x }) => x), ys = sales.map(({ y }) => y), x = Math.min(Math.max(...xs) + f.size, f.right - 2);
+    const left = x - f.size * 0.6, [top, bottom] = [Math.min(...ys), Math.max(...ys)];
+    f.layers.joins.append(el("g", { class: "join first" }, path("", `M${n(left)} ${n(top)}H${n(x)}V${n(bottom)}H${n(left)}`)));
   }
 
   // ---- The whole frame ----

@@ -13,7 +13,12 @@
     return filled.get(cell);
   };
   const fillNow = async (cell) => {
-    const section = cell.querySelector("section"), { html, drawing } = await insideOf(section.dataset);
+    const section = cell.querySelector("section");
+    if (!("DecompressionStream" in window)) {
+      section.textContent = "A cell is compressed: a browser of 2023 or later unpacks it.";
+      return;
+    }
+    const { html, drawing } = await insideOf(section.dataset);
     section.innerHTML = html; // of this page, where it was escaped
     const box = section.querySelector(".viewer");
     if (box) viewTimeline(box, unpackDrawing(drawing));
