@@ -57,8 +57,8 @@ print(run.line(shop, families, told), *run.defects([(shop, told)]), run.entry(sh
 `, string(out))
 }
 
-// TestReadmeLibraries looks up each shop of the league in README's table of libraries: the shop belongs to one row, which
-// names its library. A comment in a row says which shops it is for: a family, or one shop with a defect.
+// TestReadmeLibraries looks up each shop of the league in README's table of libraries: the shop belongs to one row,
+// which names its library. A comment in a row says which shops it is for: a family, or one shop with a defect.
 func TestReadmeLibraries(t *testing.T) {
 	var league struct {
 		Shops []struct{ Name, Library, Family, Defect string }
