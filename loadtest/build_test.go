@@ -16,19 +16,16 @@ import (
 func TestVersionIsPrintedAndPartOfTheHistory(t *testing.T) {
 	var out, complaints bytes.Buffer
 	assert.Equal(t, asExpected, execute(t.Context(), []string{"--version"}, &out, &complaints))
-	assert.Regexp(t, `^loadtest \S+, commit \S+, `+runtime.Version()+`, `+runtime.GOOS+`/`+runtime.GOARCH+"\n$",
+	assert.Regexp(t, `^loadtest \S+, `+runtime.Version()+`, `+runtime.GOOS+`/`+runtime.GOARCH+"\n$",
 		out.String())
 	assert.Empty(t, complaints.String())
 	assert.Equal(t, thisBuild(), (&runFlags{}).newHistory().Loadtest)
 }
 
-func TestTheVersionNamesTheCommit(t *testing.T) {
-	info := &debug.BuildInfo{GoVersion: "go1.26.0", Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{
-		{Key: "vcs.revision", Value: "6168f52d1a2b3c4d5e6f"}, {Key: "vcs.modified", Value: "true"},
-	}}
-	assert.Equal(t, "loadtest v1.2.3, commit 6168f52d1a2b+dirty, go1.26.0, "+platform(), versionOf(info))
-	assert.Equal(t, "loadtest (devel), commit unknown, go1.26.0, "+platform(),
-		versionOf(&debug.BuildInfo{GoVersion: "go1.26.0"}))
+func TestTheVersionIsThatOfTheModule(t *testing.T) {
+	info := &debug.BuildInfo{GoVersion: "go1.26.0", Main: debug.Module{Version: "v1.2.3"}}
+	assert.Equal(t, "loadtest v1.2.3, go1.26.0, "+platform(), versionOf(info))
+	assert.Equal(t, "loadtest (devel), go1.26.0, "+platform(), versionOf(&debug.BuildInfo{GoVersion: "go1.26.0"}))
 	assert.Contains(t, versionOf(nil), platform())
 }
 
