@@ -139,6 +139,12 @@ func TestPages(t *testing.T) {
 				writes.length === 2 && inSight([...read, ...writes, line]) && /[LC]/.test(line.getAttribute("d")) &&
 				xs(rings) === xs(writes);
 		})()`)
+		wall.until(`(() => { // no text reaches over the stroke at which the lease ends
+			const box = (one) => one.getBoundingClientRect();
+			const [over] = [...document.querySelectorAll("#lanes .over")].map(box);
+			return [...document.querySelectorAll("#lanes .inside")].map(box).every((text) =>
+				text.right <= over.left || text.left >= over.right);
+		})()`)
 	}
 	judge("SE", evidence)
 	wall.press("d")
