@@ -139,6 +139,12 @@ func TestPages(t *testing.T) {
 				writes.length === 2 && inSight([...read, ...writes, line]) && /[LC]/.test(line.getAttribute("d")) &&
 				xs(rings) === xs(writes);
 		})()`)
+		wall.until(`(() => { // no text reaches over the stroke at which the lease ends
+			const box = (one) => one.getBoundingClientRect();
+			const [over] = [...document.querySelectorAll("#lanes .over")].map(box);
+			return [...document.querySelectorAll("#lanes .inside")].map(box).every((text) =>
+				text.right <= over.left || text.left >= over.right);
+		})()`)
 	}
 	judge("SE", evidence)
 	wall.press("d")
@@ -205,6 +211,25 @@ func TestPages(t *testing.T) {
 	wall.until(`document.querySelector("#lanes .stolen")`)
 	wall.picture("buy", phones[0])
 	judge("R")
+}
+
+// A round that is stepped has leases of a minute. What was done stays in sight all the same.
+func TestPagesOfLongLeases(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	c := openAt(t, 1, ownRounds(t, "v3")...)
+	c.do("vote")
+	c.join().vote("R", "0")
+	c.do("vote")
+	wall := b.open(t, c.teacher, 1280, 720)
+	for range 3 {
+		wall.press(" ")
+		time.Sleep(time.Second)
+	}
+	wall.until(`[".bar", ".read", ".write", ".now"].every((what) => document.querySelector("#lanes " + what))`)
+	wall.press("w")
+	wall.phase("again")
+	wall.until(`!document.querySelector("#lanes .now")?.checkVisibility()`) // the picture is frozen
 }
 
 // checkChinese shows a verdict of another day on the Chinese wall: letter, unit, buyers and times, and none of the

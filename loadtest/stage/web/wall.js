@@ -280,9 +280,9 @@ function findingRow(finding) {
 
 // ---- The lanes: what each instance did ----
 
-// The lanes show a round from its first order to the end of its leases: so many ms at least and at most. A frozen
-// picture shows all.
-const least = 5000, most = 40000;
+// The lanes show a round from its first order to the end of its leases: so many ms at least and at most, and so many
+// ahead, since a lease of a minute would move what was done out of sight. A frozen picture shows all.
+const least = 5000, most = 40000, ahead = 10000;
 
 const rem = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
 
@@ -290,7 +290,8 @@ function drawLanes(now) {
   const { width, height } = byId("lanes").getBoundingClientRect(), frozen = model.frozen !== undefined;
   if (width < 50 || height < 50) return; // this phase does not show the lanes
   const begins = [...model.orders.values(), ...model.faults.a, ...model.faults.b].map((one) => one.sent ?? one.from);
-  const ends = frozen ? [] : model.lock.keys.filter(({ ttl }) => ttl >= 0).map(({ ttl }) => model.lock.at + ttl);
+  const leased = frozen ? [] : model.lock.keys.filter(({ ttl }) => ttl >= 0);
+  const ends = leased.map(({ ttl }) => Math.min(model.lock.at + ttl, now + ahead));
   const over = Math.max(...[...model.orders.values()].map((order) => order.done ?? now)) + 300;
   const right = Math.max(frozen ? Math.min(now, over) : now, ...ends);
   const first = drawnTime(Math.min(now, ...begins)) - 200;
