@@ -2,12 +2,13 @@ package cause
 
 import (
 	"fmt"
+	"strings"
 
 	"stockapi/loadtest/history"
 )
 
-// A cause is one of the closed list: what is wrong, and what to do.
-type cause struct{ what, remedy string }
+// A cause is one of the closed list: what is wrong, what to do, and the lines that do it.
+type cause struct{ what, remedy, lines string }
 
 const (
 	compareAndDelete = "compare and delete in one script (v4)"
@@ -18,62 +19,70 @@ const (
 
 // The causes.
 var (
-	removedBlindly = cause{"it releases the lock without comparing its value", compareAndDelete}
-	comparedPart   = cause{"its release compares only a part of the value", "compare the whole token"}
-	removedLater   = cause{"it compares and deletes in two commands", compareAndDelete}
+	removedBlindly = cause{"it releases the lock without comparing its value", compareAndDelete, releaseLines}
+	comparedPart   = cause{"its release compares only a part of the value", "compare the whole token", releaseLines}
+	removedLater   = cause{"it compares and deletes in two commands", compareAndDelete, releaseLines}
 	tookLater      = cause{"it checks that the lock is free and takes it in two commands",
-		"take it by SET key token NX PX ttl"}
+		"take it by SET key token NX PX ttl", acquireLines}
 	noLock = cause{"no lock: it reads the stock and writes it in two steps",
-		"hold a lock from the read to the write (v4), or take the unit in one atomic step (v17)"}
-	oneForAll      = cause{"one value for all orders: any release passes the comparison", ownToken}
-	oneForInstance = cause{"one value for all orders of an instance", ownToken}
+		"hold a lock from the read to the write (v4), or take the unit in one atomic step (v17)", lockOrTake}
+	oneForAll      = cause{"one value for all orders: any release passes the comparison", ownToken, ownLines}
+	oneForInstance = cause{"one value for all orders of an instance", ownToken, ownLines}
 	oneObject      = cause{"one lock object for all requests: a release uses the value of another acquire",
-		"make a lock object for every request"}
-	releasedTwice  = cause{"it releases the lock twice", "release once, and " + compareAndDelete}
-	releasedEarly  = cause{"it releases the lock before it writes the stock", lockAround}
-	commitsLater   = cause{"it writes after it has released the lock", "commit first, then release"}
-	releasedUnheld = cause{"it releases a lock that it never held", "release only after an acquire that succeeded"}
-	soldUnlocked   = cause{"it sells without ever holding the lock",
-		"sell nothing when an acquire fails, or gets no reply"}
-	wentOn   = cause{"it goes on without the lock when its wait is over", "refuse the order then"}
-	noTTL    = cause{"the lock has no TTL", "take it by SET key token NX PX ttl"}
+		"make a lock object for every request", ownLines}
+	releasedTwice  = cause{"it releases the lock twice", "release once, and " + compareAndDelete, releaseLines}
+	releasedEarly  = cause{"it releases the lock before it writes the stock", lockAround, saleLines}
+	commitsLater   = cause{"it writes after it has released the lock", "commit first, then release", saleLines}
+	releasedUnheld = cause{"it releases a lock that it never held",
+		"release only after an acquire that succeeded", saleLines}
+	soldUnlocked = cause{"it sells without ever holding the lock",
+		"sell nothing when an acquire fails, or gets no reply", saleLines}
+	wentOn   = cause{"it goes on without the lock when its wait is over", "refuse the order then", saleLines}
+	noTTL    = cause{"the lock has no TTL", "take it by SET key token NX PX ttl", acquireLines}
 	ttlLater = cause{"a second command sets the TTL",
-		"take the lock with its TTL in one command: SET key token NX PX ttl"}
+		"take the lock with its TTL in one command: SET key token NX PX ttl", acquireLines}
 	shortLease = cause{"the lease ends within a plain sale",
-		"make it several times as long as a sale, or renew it (v5.5)"}
-	renewalTakes    = cause{"a renewal takes another order's lock", extendOwn}
-	renewalMakes    = cause{"a renewal makes a lock that had gone", extendOwn + ": never SET it"}
+		"make it several times as long as a sale, or renew it (v5.5)", renewLines}
+	renewalTakes    = cause{"a renewal takes another order's lock", extendOwn, renewLines}
+	renewalMakes    = cause{"a renewal makes a lock that had gone", extendOwn + ": never SET it", renewLines}
 	renewalOutlives = cause{"the lock is renewed after its order has ended",
-		"stop renewing before the release, on every path"}
-	waiterExtends = cause{"a waiter extends the holder's lease", "set the TTL only with an acquire that succeeded"}
-	nobodyWakes   = cause{"nobody wakes a waiter",
-		"have waiters poll too: a message gets lost, and a lease ends without one"}
+		"stop renewing before the release, on every path", stopLines}
+	waiterExtends = cause{"a waiter extends the holder's lease",
+		"set the TTL only with an acquire that succeeded", acquireLines}
+	nobodyWakes = cause{"nobody wakes a waiter",
+		"have waiters poll too: a message gets lost, and a lease ends without one", pollLines}
 	deadWaiter = cause{"a dead waiter keeps its place in the queue",
-		"give each place an end that its waiter renews"}
-	lockPerOrder    = cause{"each order has a lock of its own", "name the lock after the product, not after the order"}
+		"give each place an end that its waiter renews", queueLines}
+	lockPerOrder = cause{"each order has a lock of its own",
+		"name the lock after the product, not after the order", acquireLines}
 	lockPerInstance = cause{"each instance has a lock of its own",
-		"name the lock after the product, not after the instance"}
-	tooFewKeys  = cause{"the lock is granted with too few of its keys", "require more than half of them"}
-	readEarly   = cause{"it reads the stock before it holds the lock", "read it again under the lock"}
+		"name the lock after the product, not after the instance", acquireLines}
+	tooFewKeys  = cause{"the lock is granted with too few of its keys", "require more than half of them", majorityLines}
+	readEarly   = cause{"it reads the stock before it holds the lock", "read it again under the lock", saleLines}
 	wroteUnread = cause{"it writes the stock without having read it under the lock",
-		"read it under the lock, and from no cache"}
+		"read it under the lock, and from no cache", saleLines}
 	sharedWatch = cause{"orders share one connection for WATCH, and end each other's",
-		"use a connection for each transaction"}
+		"use a connection for each transaction", watchLines}
 	writtenAgain = cause{"the write is sent again when its reply is lost",
-		"do not retry a write that counts, or make it idempotent"}
+		"do not retry a write that counts, or make it idempotent", onceLines}
 	refusedTaken = cause{"it refuses an order whose unit it has taken",
-		"put the unit back, or answer that it was sold"}
-	answeredEarly  = cause{"it answers before it writes the stock", "answer after the write, or 202"}
+		"put the unit back, or answer that it was sold", saleLines}
+	answeredEarly  = cause{"it answers before it writes the stock", "answer after the write, or 202", saleLines}
 	fenceUnchecked = cause{"the stock does not compare the fencing token",
-		"refuse a token that is smaller than the newest, in one step with the write"}
+		"refuse a token that is smaller than the newest, in one step with the write", fencedWrite}
 	fenceBackwards = cause{"the stock compares the fencing token the wrong way round",
-		"refuse the smaller token, and compare numbers"}
-	fenceLate = cause{"the stock learns of a fencing token only with the write", "show it with the read, too"}
-	crashed   = cause{"the shop crashes by itself", "handle the error that it dies of"}
-	unknown   = cause{"of unknown cause", ""}
+		"refuse the smaller token, and compare numbers", fencedWrite}
+	fenceLate = cause{"the stock learns of a fencing token only with the write",
+		"show it with the read, too", fencedWrite}
+	crashed = cause{"the shop crashes by itself", "handle the error that it dies of", handleLines}
+	unknown = cause{"of unknown cause", "", ""}
 )
 
 // defect returns a defect of that cause, with what shows it.
 func (c cause) defect(shown string, args ...any) *history.Defect {
-	return &history.Defect{Cause: c.what, Remedy: c.remedy, Shown: fmt.Sprintf(shown, args...)}
+	d := &history.Defect{Cause: c.what, Remedy: c.remedy, Shown: fmt.Sprintf(shown, args...)}
+	if c.lines != "" {
+		d.Lines = strings.Split(c.lines, "\n")
+	}
+	return d
 }

@@ -142,9 +142,10 @@ func (c *Cell) IsUnmeasured() bool {
 
 // A Defect is a bug of the shop on trial.
 type Defect struct {
-	Cause  string `json:"cause"`
-	Remedy string `json:"remedy,omitempty"`
-	Shown  string `json:"shown"` // the orders, and what they did
+	Cause  string   `json:"cause"`
+	Remedy string   `json:"remedy,omitempty"`
+	Lines  []string `json:"lines,omitempty"` // of the remedy, to be pasted
+	Shown  string   `json:"shown"`           // the orders, and what they did
 }
 
 // String returns the cause, what shows it, and what to do.

@@ -44,6 +44,7 @@ type trialPage struct {
 	Good        bool // no defect was found
 	Headline    string
 	Limits      []string
+	See         string // where the lines of remedies are
 	Interrupted string
 	Defects     []trialSaid
 	Passport    []string
@@ -72,6 +73,7 @@ type trialSaid struct {
 	Drawn                       bool   // its timeline
 	Pack                        int    // where that is
 	Shown, Remedy, Again, Fault string // of a defect
+	Lines                       string // of its remedy
 }
 
 // trialLink leads to what is said of a cell: the gravest.
@@ -104,8 +106,9 @@ func newTrialPage(run *history.Run, t *terminal.Trial) *trialPage {
 		Shop:    brief(t.Cells[0].Rung),
 		Drawing: template.CSS(drawing.Style()), CSS: template.CSS(drawing.ViewerStyle + pageStyle + trialStyle),
 		Script: template.JS(all), ScriptHash: "sha256-" + base64.StdEncoding.EncodeToString(sum[:]),
-		Good: len(t.Defects()) == 0, Headline: t.Headline(), Limits: t.Limits(), Interrupted: shown(run.Interrupted),
-		ExitCode: t.ExitCode(), Conditions: trialConditions(run), links: map[string]trialLink{},
+		Good: len(t.Defects()) == 0, Headline: t.Headline(), Limits: t.Limits(), See: t.See(),
+		Interrupted: shown(run.Interrupted),
+		ExitCode:    t.ExitCode(), Conditions: trialConditions(run), links: map[string]trialLink{},
 	}
 	p.Title = p.Shop + ": " + p.Headline
 	if len(t.Shop.Argv) > 0 { // a file of an older loadtest has none
@@ -132,6 +135,7 @@ func newTrialPage(run *history.Run, t *terminal.Trial) *trialPage {
 	for i, s := range defects {
 		d := &p.Defects[i]
 		d.Shown, d.Remedy = shown(s.First.Defect.Shown), shown(s.First.Defect.Remedy)
+		d.Lines = clip(strings.Join(s.Lines(), "\n"), 2000)
 		if d.Fault = shown(s.First.Line); p.Command != "" {
 			d.Again = shown(t.Again(s.First))
 		}

@@ -43,7 +43,7 @@ func tried() *history.Run {
 		return c
 	}
 	blindly := history.Defect{Cause: "it releases the lock blindly", Remedy: "compare and delete",
-		Shown: "Anna removed it"}
+		Lines: []string{"if a < b then", "  return 0"}, Shown: "Anna removed it"}
 	late := defect("delayed-release 2", blindly)
 	late.Defect.Shown = "Bert removed it"
 	own := defect("a>write.late-a", history.Defect{Cause: "the lock has no TTL", Remedy: "set one", Shown: "it stays"})
@@ -74,9 +74,9 @@ func TestTrialPage(t *testing.T) {
 	inOrder(t, text, `<code>python3 shop.py 'it'\''s'</code>`, "2 defects</h1>",
 		"<h2>it releases the lock blindly</h2>", "<b>delayed-release 1</b> Anna removed it", `data-pack="`,
 		`<code>loadtest try --only 'delayed-release 1' --no-out --stock 'HSET shelf {product} {n}' --header 'X-Key: …' `+
-			`-- python3 shop.py 'it'\''s'</code>`, "compare and delete", "Found in delayed-release 1, delayed-release 2.",
+			`-- python3 shop.py 'it'\''s'</code>`, "compare and delete", "if a < b then\n  return 0</pre>", "Found in delayed-release 1, delayed-release 2.",
 		"<h2>the lock has no TTL</h2>", "loadtest try --play 'a>write.late-a' --no-out --stock", "set one",
-		"<li>lock: string `lock`</li><li>lease 2s</li>", "closest to <b>v2</b>", "go run ./loadtest list v2",
+		"the lines of each remedy: docs/try.md#remedies", "<li>lock: string `lock`</li><li>lease 2s</li>", "closest to <b>v2</b>", "go run ./loadtest list v2",
 		"exclusion</th>", `delayed-release 1</th><td class="broken stock-broken">BROKEN</td>`,
 		`<a href="#defect-1">DEFECT</a>`, `<a href="#by-design-1">by design</a>`, `<a href="#unknown-1">unknown</a>`,
 		"By design</h2>", "renew it (v5.5)", "pause, slow-work", "Remarks</h2>", "Bert slept on",
@@ -142,7 +142,7 @@ func TestTrialPageOfHostileStrings(t *testing.T) {
 			c.Findings = append(c.Findings, history.Finding{Verdict: history.Verdict(text), Result: history.Indeterminate,
 				Because: text})
 			if c.Defect != nil {
-				c.Defect = &history.Defect{Cause: text, Remedy: text, Shown: text}
+				c.Defect = &history.Defect{Cause: text, Remedy: text, Lines: []string{text}, Shown: text}
 			}
 			if c.NotAsked != nil {
 				c.NotAsked.Reason = text

@@ -44,6 +44,14 @@ type Said struct {
 // In names the cells.
 func (s *Said) In() string { return strings.Join(s.Cells, ", ") }
 
+// Lines returns the lines of a defect's remedy, to be pasted.
+func (s *Said) Lines() (all []string) {
+	for _, line := range s.First.Defect.Lines {
+		all = append(all, history.Plain(line))
+	}
+	return all
+}
+
 // sayings returns what is said of the cells, each once, in their order.
 func (t *Trial) sayings(of func(*history.Cell) []string) (all []*Said) {
 	for _, c := range t.Cells {
@@ -184,6 +192,14 @@ func (t *Trial) Headline() string {
 	return "no defect was found in what was asked"
 }
 
+// See names where the lines of every remedy are, if there is something to do.
+func (t *Trial) See() string {
+	if len(t.Defects())+len(t.Designs()) == 0 {
+		return ""
+	}
+	return "the lines of each remedy: docs/try.md#remedies"
+}
+
 // Limits say what the headline does not cover.
 func (t *Trial) Limits() (all []string) {
 	if t.Shop.Uncounted {
@@ -229,6 +245,9 @@ func (t *Trial) Print(w io.Writer, verbose bool) {
 			}
 		}
 	}
+	if see := t.See(); see != "" {
+		fmt.Fprintf(w, "\n%s\n", see)
+	}
 	if asked, unmeasured := t.count(); len(defects) == 0 && !t.Unfinished && asked != unmeasured {
 		fmt.Fprintf(w, "\n%s\n", t.Headline())
 	}
@@ -255,6 +274,9 @@ func (s *Said) printDefect(w io.Writer) {
 	fmt.Fprintf(w, "\nDEFECT in %s: %s\n  %s: %s\n", s.In(), s.Text, c.Scenario, history.Plain(c.Defect.Shown))
 	if remedy := c.Defect.Remedy; remedy != "" {
 		fmt.Fprintf(w, "  %s\n", remedy)
+	}
+	for _, line := range s.Lines() {
+		fmt.Fprintln(w, strings.TrimRight("      "+line, " "))
 	}
 	if c.Line != "" {
 		fmt.Fprintf(w, "  again: --play '%s'\n", c.Line)

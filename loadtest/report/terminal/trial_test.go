@@ -1,6 +1,7 @@
 package terminal_test
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -27,4 +28,19 @@ func TestAgainPlaysOneCell(t *testing.T) {
 		found := terminal.Trial{Shop: history.Shop{Flags: one.flags, Argv: []string{"shop.py"}}}
 		assert.Equal(t, one.want, found.Again(one.cell))
 	}
+}
+
+func TestLinesOfRemediesAreBelowThem(t *testing.T) {
+	print := func(c *history.Cell) string {
+		var out bytes.Buffer
+		(&terminal.Trial{Cells: []*history.Cell{c}}).Print(&out, false)
+		return out.String()
+	}
+	const see = "\nthe lines of each remedy: docs/try.md#remedies\n"
+	defect := &history.Defect{Cause: "a cause", Remedy: "a remedy", Lines: []string{"if so then", "  \x1bdo", "", "end"}, Shown: "this"}
+	out := print(&history.Cell{Scenario: "pause", Defect: defect})
+	assert.Contains(t, out, "  a remedy\n      if so then\n        \\x1bdo\n\n      end\n")
+	assert.Contains(t, out, see)
+	assert.Contains(t, print(&history.Cell{Scenario: "pause", Design: "renew it"}), see)
+	assert.NotContains(t, print(&history.Cell{Scenario: "pause"}), see)
 }
