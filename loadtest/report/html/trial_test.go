@@ -74,9 +74,11 @@ func TestTrialPage(t *testing.T) {
 	inOrder(t, text, `<code>python3 shop.py 'it'\''s'</code>`, "2 defects</h1>",
 		"<h2>it releases the lock blindly</h2>", "<b>delayed-release 1</b> Anna removed it", `data-pack="`,
 		`<code>loadtest try --only 'delayed-release 1' --no-out --stock 'HSET shelf {product} {n}' --header 'X-Key: …' `+
-			`-- python3 shop.py 'it'\''s'</code>`, "compare and delete", "if a < b then\n  return 0</pre>", "Found in delayed-release 1, delayed-release 2.",
+			`-- python3 shop.py 'it'\''s'</code>`, "compare and delete", "if a < b then\n  return 0</pre>",
+		"Found in delayed-release 1, delayed-release 2.",
 		"<h2>the lock has no TTL</h2>", "loadtest try --play 'a>write.late-a' --no-out --stock", "set one",
-		"the lines of each remedy: docs/try.md#remedies", "<li>lock: string `lock`</li><li>lease 2s</li>", "closest to <b>v2</b>", "go run ./loadtest list v2",
+		"the lines of each remedy: docs/try.md#remedies", "<li>lock: string `lock`</li><li>lease 2s</li>",
+		"closest to <b>v2</b>", "go run ./loadtest list v2",
 		"exclusion</th>", `delayed-release 1</th><td class="broken stock-broken">BROKEN</td>`,
 		`<a href="#defect-1">DEFECT</a>`, `<a href="#by-design-1">by design</a>`, `<a href="#unknown-1">unknown</a>`,
 		"By design</h2>", "renew it (v5.5)", "pause, slow-work", "Remarks</h2>", "Bert slept on",

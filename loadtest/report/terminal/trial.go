@@ -194,7 +194,8 @@ func (t *Trial) Headline() string {
 
 // See names where the lines of every remedy are, if there is something to do.
 func (t *Trial) See() string {
-	if len(t.Defects())+len(t.Designs()) == 0 {
+	remedied := func(c *history.Cell) bool { return c.Defect != nil && len(c.Defect.Lines) > 0 }
+	if len(t.Designs()) == 0 && !slices.ContainsFunc(t.Cells, remedied) {
 		return ""
 	}
 	return "the lines of each remedy: docs/try.md#remedies"

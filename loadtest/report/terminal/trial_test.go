@@ -31,16 +31,17 @@ func TestAgainPlaysOneCell(t *testing.T) {
 }
 
 func TestLinesOfRemediesAreBelowThem(t *testing.T) {
-	print := func(c *history.Cell) string {
+	printed := func(c *history.Cell) string {
 		var out bytes.Buffer
 		(&terminal.Trial{Cells: []*history.Cell{c}}).Print(&out, false)
 		return out.String()
 	}
 	const see = "\nthe lines of each remedy: docs/try.md#remedies\n"
-	defect := &history.Defect{Cause: "a cause", Remedy: "a remedy", Lines: []string{"if so then", "  \x1bdo", "", "end"}, Shown: "this"}
-	out := print(&history.Cell{Scenario: "pause", Defect: defect})
+	defect := &history.Defect{Cause: "a cause", Remedy: "a remedy", Shown: "this",
+		Lines: []string{"if so then", "  \x1bdo", "", "end"}}
+	out := printed(&history.Cell{Scenario: "pause", Defect: defect})
 	assert.Contains(t, out, "  a remedy\n      if so then\n        \\x1bdo\n\n      end\n")
 	assert.Contains(t, out, see)
-	assert.Contains(t, print(&history.Cell{Scenario: "pause", Design: "renew it"}), see)
-	assert.NotContains(t, print(&history.Cell{Scenario: "pause"}), see)
+	assert.Contains(t, printed(&history.Cell{Scenario: "pause", Design: "renew it"}), see)
+	assert.NotContains(t, printed(&history.Cell{Scenario: "pause"}), see)
 }
