@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
@@ -139,6 +140,87 @@ func TestTheTimelineInABrowser(t *testing.T) {
 		p.until(fmt.Sprintf("Math.abs((%s + %s) / 2 - 531.4) < 0.01", from, to))
 	})
 
+	t.Run("strip", func(t *testing.T) {
+		p := b.open(t, crowdDrawing(60), 1100)
+		p.until(`document.querySelectorAll(".strip .density").length === 2`)
+		assert.Equal(t, []float64{5, 30}, p.window())
+		strip := func(t float64) float64 { // where a time is in it
+			return evaluate[float64](p, fmt.Sprintf(`(() => {
+				const { left } = document.querySelector(".strip").getBoundingClientRect();
+				const { x, width } = document.querySelector(".strip .window").getBBox();
+				return left + x + (%v - %s) / (%s - %[2]s) * width;
+			})()`, t, from, to))
+		}
+		p.dragAt(stripY, strip(15), strip(25))
+		p.until(fmt.Sprintf("Math.abs(%s - 15) < 0.5 && Math.abs(%s - 40) < 0.5", from, to))
+		p.dragAt(stripY, strip(p.window()[1]), strip(20))
+		p.until(fmt.Sprintf("Math.abs(%s - 15) < 0.5 && Math.abs(%s - 20) < 0.5", from, to))
+		p.dragAt(stripY, strip(50), strip(50))
+		p.until(fmt.Sprintf("Math.abs(%s + %s - 100) < 1", from, to))
+	})
+
+	t.Run("a button let go outside", func(t *testing.T) {
+		p := b.open(t, pauseDrawing(), 1100)
+		first := p.window()
+		for i, kind := range []input.DispatchMouseEventType{"mousePressed", "mouseMoved", "mouseReleased"} {
+			x, buttons := []float64{13, 10, 10}[i], []int64{1, 1, 0}[i]
+			p.mouse(input.DispatchMouseEventParams{Type: kind, X: x, Y: drawnY, Button: "left", Buttons: buttons})
+		}
+		p.hover(`.drawn [data-mark="command:2"]`)
+		p.shows(".card", "SET ProductStock 97")
+		assert.Equal(t, first, p.window())
+	})
+
+	t.Run("the list stays where it is", func(t *testing.T) {
+		for _, width := range []int64{390, 1100} {
+			p := b.open(t, hostile(strings.Repeat("W ", 5_000), pauseDrawing()), width)
+			top := `document.querySelector(".list").getBoundingClientRect().top + scrollY`
+			empty := evaluate[float64](p, top)
+			for _, mark := range []string{"command:2", "order:0", "fault:0"} {
+				p.hover(fmt.Sprintf(`.drawn [data-mark=%q]`, mark))
+				p.until(`document.querySelector(".card dd")`)
+				assert.InDelta(t, empty, evaluate[float64](p, top), 0.01, mark)
+			}
+		}
+	})
+
+	t.Run("commands that failed", func(t *testing.T) {
+		d := pauseDrawing()
+		d.Commands[3].Failed = true
+		p := b.open(t, d, 1100)
+		p.until(`document.querySelector('.list tr[data-mark="command:3"]')?.innerText.includes("failed")`)
+		p.until(`!document.querySelector('.list tr[data-mark="command:2"]').innerText.includes("failed")`)
+	})
+
+	t.Run("previous and next mark", func(t *testing.T) {
+		p := b.open(t, pauseDrawing(), 1100)
+		p.evaluateVoid(`document.querySelector(".drawn").focus()`)
+		mark := `document.querySelector(".drawn .lit")?.dataset.mark ?? ""`
+		seen := []string{}
+		for range 3 {
+			before := evaluate[string](p, mark)
+			p.press(".")
+			p.until(fmt.Sprintf("(%s) !== %q", mark, before))
+			seen = append(seen, evaluate[string](p, mark))
+		}
+		p.press(",")
+		p.until(fmt.Sprintf("(%s) === %q", mark, seen[1]))
+		p.run(chromedp.KeyEvent(kb.ArrowRight, chromedp.KeyModifiers(chromedp.ModifierShift)))
+		p.until(fmt.Sprintf("(%s) === %q", mark, seen[2]))
+		p.run(chromedp.KeyEvent(kb.ArrowLeft, chromedp.KeyModifiers(chromedp.ModifierShift)))
+		p.until(fmt.Sprintf("(%s) === %q", mark, seen[1]))
+		for range 60 { // the last one stays
+			p.press(".")
+		}
+		assert.NotEmpty(t, evaluate[string](p, mark))
+		// Once nothing is chosen, the page gets its keys back.
+		p.press(kb.Escape)
+		p.until(fmt.Sprintf(`(%s) === ""`, mark))
+		assert.True(t, evaluate[bool](p, `document.activeElement.matches(".drawn")`))
+		p.press(kb.Escape)
+		p.until(`document.activeElement === document.body`)
+	})
+
 	t.Run("390 pixels", func(t *testing.T) {
 		p := b.open(t, pauseDrawing(), 390)
 		p.until("document.documentElement.scrollWidth <= 390")
@@ -153,11 +235,17 @@ func TestTheTimelineInABrowser(t *testing.T) {
 
 	t.Run("a file", func(t *testing.T) {
 		p := b.open(t, hostile("\x01<b>&\uFFFE", pauseDrawing()), 1100)
-		p.evaluateVoid(`HTMLAnchorElement.prototype.click = () => {};
-			URL.createObjectURL = (blob) => (blob.text().then((text) => { window.saved = text; }), "#")`)
+		dir := t.TempDir()
+		_, err := chromedp.Call(p.ctx, cdpbrowser.SetDownloadBehavior, cdpbrowser.SetDownloadBehaviorParams{
+			Behavior: "allow", DownloadPath: dir})
+		require.NoError(t, err)
 		p.click("save SVG")
-		p.until("window.saved")
-		file := evaluate[string](p, "window.saved")
+		var file string
+		require.Eventually(t, func() bool {
+			text, _ := os.ReadFile(filepath.Join(dir, "timeline.svg"))
+			file = string(text)
+			return strings.HasSuffix(file, "</svg>")
+		}, 20*time.Second, 20*time.Millisecond)
 		assert.Contains(t, file, "prefers-color-scheme: dark")
 		assert.Contains(t, file, "--paper: #fff")
 		assert.Contains(t, file, "<title")
@@ -226,6 +314,12 @@ func TestTheTimelineInABrowser(t *testing.T) {
 		p.until(fmt.Sprintf("%s < 0", from))
 		assert.Less(t, evaluate[int](p, elements), 600)
 		p.until(`document.querySelector(".rest").textContent.includes("more: zoom in")`)
+		p.until(`(() => { // the lock is drawn to its end, and so is the last order
+			const bars = [...document.querySelectorAll(".drawn .hold, .drawn .thin")].map((one) => one.getBBox());
+			const { y } = [...document.querySelectorAll(".drawn .lane")].at(-1).getBBox();
+			const right = (all) => Math.max(...all.map(({ x, width }) => x + width));
+			return right(bars.filter((bar) => bar.y >= y)) > right(bars) - 10;
+		})()`)
 		p.picture("crowd")
 	})
 }
@@ -355,6 +449,9 @@ const (
 	from  = `Number(document.querySelector(".drawn > svg").dataset.from)`
 	to    = `Number(document.querySelector(".drawn > svg").dataset.to)`
 	ctrl  = 2
+
+	// How far down the drawing and the strip are.
+	drawnY, stripY = 250, 68
 )
 
 // overlapping are the texts of the drawing that cover each other.
@@ -545,8 +642,13 @@ func (p *tab) wheel(x float64, modifiers int64, delta float64) {
 
 func (p *tab) drag(from, to float64) {
 	p.t.Helper()
+	p.dragAt(drawnY, from, to)
+}
+
+func (p *tab) dragAt(y, from, to float64) {
+	p.t.Helper()
 	button := func(kind input.DispatchMouseEventType, x float64, buttons int64) {
-		p.mouse(input.DispatchMouseEventParams{Type: kind, X: x, Y: 250, Button: "left", Buttons: buttons, ClickCount: 1})
+		p.mouse(input.DispatchMouseEventParams{Type: kind, X: x, Y: y, Button: "left", Buttons: buttons, ClickCount: 1})
 	}
 	button("mousePressed", from, 1)
 	for i := range 5 {

@@ -527,7 +527,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     let last = -9;
     (drawing.tenures ?? []).forEach((tenure, k) => {
       const from = known(tenure.from) ? tenure.from : f.from, at = known(tenure.at) ? tenure.at : Infinity;
-      if (tenure.lane !== lane.i || from > f.end || at < f.from || drawn.length >= maxTenures) return;
+      if (tenure.lane !== lane.i || from > f.end || at < f.from) return;
       const lo = f.x(from), hi = Math.max(f.x(at), lo + 1.5);
       const focus = f.focus.has(tenure.order);
       if (hi - lo < 4 && lo - last < 3 && !focus) return; // it would hide the one before
@@ -542,6 +542,15 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     drawLane(f, lane, top, height);
     const bottom = top + height - 2 - pitch / 2, above = line(bottom - barHeight / 2 - size * 0.45);
     const lines = rows.map((_, r) => line(bottom - r * pitch + size * 0.36));
+    // In a crowd those that last shortest are one element for each colour, which has no marks.
+    const ranked = drawn.sort((a, b) => b.focus - a.focus || b.hi - b.lo - (a.hi - a.lo));
+    const of = ({ tenure }) => drawing.orders?.[tenure.order];
+    const crowd = new Map(); // shapes, by colour
+    for (const { tenure, lo, hi, row } of ranked.splice(maxTenures)) {
+      const colour = of({ tenure }) ? f.colour(of({ tenure })) : "", y = bottom - row * pitch - barHeight / 2;
+      crowd.set(colour, (crowd.get(colour) ?? "") + `M${n(lo)} ${n(y)}h${n(hi - lo)}v${barHeight}h${n(lo - hi)}z`);
+    }
+    f.layers.bars.append(...[...crowd].map(([colour, d]) => path(`thin ${colour}`, d)));
     for (const { tenure, k, lo, hi, row } of drawn) {
       const order = drawing.orders?.[tenure.order], y = bottom - row * pitch - barHeight / 2;
       const since = known(tenure.since) ? Math.min(tenure.since, f.end) : f.from;

@@ -64,7 +64,8 @@ function viewTimeline(box, drawing) {
   // ---- The elements ----
 
   const help = make("p", "keys", "Drag, pinch, or turn the wheel with Ctrl. On the drawing: ← → or A D move, " +
-    "+ − or W S zoom, 0 goes back, F shows the whole cell, Enter and Tab go from mark to mark, Esc lets go.");
+    "+ − or W S zoom, 0 goes back, F shows the whole cell, Enter and Tab or , and . go from mark to mark, " +
+    "Esc lets go.");
   help.hidden = true;
   const question = button("?", "how to move and zoom", () => {
     help.hidden = !help.hidden;
@@ -149,10 +150,11 @@ function viewTimeline(box, drawing) {
     const begin = firstFrom(view.from), end = firstFrom(view.to), left = end - begin - maxRows;
     const shown = sequence.slice(begin, left > 0 ? begin + maxRows : end);
     body.replaceChildren(...shown.map((k, i) => {
-      const { text = "", reply = "", effect = "", order, lane } = commands[k], of = orders[order];
+      const { text = "", reply = "", effect, failed, order, lane } = commands[k], of = orders[order];
       const who = [of && (of.name || `order ${of.id}`), drawing.lanes?.[lane]?.name].filter(Boolean).join(", ");
-      const cells = [timeText(commandTime(commands[k])), who, text, reply, effect];
-      const row = make("tr", "", ...cells.map((one) => make("td", "", one.slice(0, 500))));
+      const outcome = [effect, failed ? "failed" : ""].filter(Boolean).join(", ");
+      const cells = [timeText(commandTime(commands[k])), who, text, reply, outcome];
+      const row = make("tr", failed ? "failed" : "", ...cells.map((one) => make("td", "", one.slice(0, 500))));
       row.dataset.mark = `command:${k}`;
       row.tabIndex = i === 0 ? 0 : -1;
       return row;
@@ -161,23 +163,31 @@ function viewTimeline(box, drawing) {
     light();
   }
 
-  // drawStrip draws how many orders were under way when, the faults and the violations, and the frame of what is drawn.
+  // drawStrip draws how many orders of each instance were under way when, the faults and the violations, and the frame
+  // of what is drawn.
+  const instances = (drawing.lanes ?? []).flatMap(({ kind, colour }, i) => (kind === "instance" ? [{ i, colour }] : []));
+  const lanes = instances.length ? instances : [{ i: -1 }];
   let ground;
 
   function drawStrip(width) {
     const height = 36, x = (t) => Math.min(Math.max((t - whole.from) / (whole.to - whole.from) * width, 0), width);
     if (ground?.width !== width) {
-      const changes = new Float64Array(Math.ceil(width / 3) + 2);
-      for (const { lo, hi } of index.spans) {
-        if (!Number.isFinite(lo)) continue;
+      const columns = Math.ceil(width / 3) + 2, busy = lanes.map(() => new Float64Array(columns));
+      index.spans.forEach(({ lo, hi }, i) => {
+        const changes = busy[Math.max(lanes.findIndex((lane) => lane.i === orders[i].lane), 0)];
+        if (!changes || !Number.isFinite(lo)) return;
         changes[Math.floor(x(lo) / 3)] += 1;
-        changes[Math.min(Math.ceil((Number.isFinite(hi) ? x(hi) : width) / 3), changes.length - 2) + 1] -= 1;
-      }
-      let busy = 0;
-      const busyAt = [...changes].map((change) => (busy += change)), most = Math.max(1, ...busyAt);
-      const d = busyAt.map((many, i) => `L${i * 3} ${height - Math.max(0, many) / most * 24}h3`).join("");
-      const parts = [shape("rect", { class: "ground", width, height }),
-        shape("path", { class: "density", d: `M0 ${height}${d}V${height}z` })];
+        changes[Math.min(Math.ceil((Number.isFinite(hi) ? x(hi) : width) / 3), columns - 2) + 1] -= 1;
+      });
+      for (const changes of busy) changes.forEach((change, i) => { changes[i] = change + (changes[i - 1] ?? 0); });
+      const most = busy.reduce((most, counts) => Math.max(most, ...counts), 1), band = (height - 8) / lanes.length;
+      const parts = [shape("rect", { class: "ground", width, height })];
+      lanes.forEach(({ colour }, r) => {
+        const bottom = 8 + band * (r + 1), bars = [...busy[r]].map((many, i) =>
+          `L${i * 3} ${bottom - Math.max(0, many) / most * band * 0.9}h3`);
+        const d = `M0 ${bottom}${bars.join("")}V${bottom}z`;
+        parts.push(shape("path", { class: `density i${colour ?? 0}`, d }));
+      });
       for (const { from, to } of faults.slice(0, 60)) {
         const start = x(from ?? whole.from), end = x(to ?? whole.to);
         parts.push(shape("rect", { class: "hit", x: start, y: 0, width: Math.max(end - start, 2), height: 6 }));
@@ -218,6 +228,7 @@ function viewTimeline(box, drawing) {
     dragged = false;
   });
   stage.addEventListener("pointermove", (e) => {
+    if (e.buttons === 0) touches.delete(e.pointerId); // its button was let go outside
     const before = touches.get(e.pointerId);
     if (before === undefined) return point(near(e));
     const moved = timeAt(e.clientX) - timeAt(before);
@@ -278,7 +289,12 @@ function viewTimeline(box, drawing) {
     arrowleft: () => move(-0.2), a: () => move(-0.2), arrowright: () => move(0.2), d: () => move(0.2),
     "+": () => zoom(0.6), "=": () => zoom(0.6), w: () => zoom(0.6), "-": () => zoom(1 / 0.6), s: () => zoom(1 / 0.6),
     0: reset, home: reset, f: () => show(whole.from, whole.to), enter: () => step(1),
-    escape: () => { chosen = ""; light(); },
+    ",": () => walk(-1), ".": () => walk(1), "shift+arrowleft": () => walk(-1), "shift+arrowright": () => walk(1),
+    escape: () => {
+      if (!chosen) stage.blur(); // the page has its own keys again
+      chosen = "";
+      light();
+    },
   };
 
   // step goes to the next mark of the drawing, from left to right, and reports whether there is one.
@@ -296,13 +312,21 @@ function viewTimeline(box, drawing) {
     return chosen !== "";
   }
 
+  // walk goes to the next mark as well, but stays at the last one.
+  function walk(way) {
+    const before = chosen;
+    if (step(way)) return;
+    chosen = before;
+    light();
+  }
+
   stage.addEventListener("keydown", (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey) return;
     if (e.key === "Tab") { // it goes on through the marks once one is chosen, and after the last it leaves
       if (chosen && step(e.shiftKey ? -1 : 1)) e.preventDefault();
       return;
     }
-    const act = keys[e.key.toLowerCase()];
+    const act = keys[(e.shiftKey && e.key.startsWith("Arrow") ? "shift+" : "") + e.key.toLowerCase()];
     if (!act) return;
     e.preventDefault();
     e.stopPropagation(); // a page may have other uses for the arrows
