@@ -90,7 +90,7 @@ func (b *workshopBlock) programs() (names []string) {
 	default:
 		names = append(names, b.needs)
 	}
-	for _, name := range []string{"curl", "gunzip", "make", "python3"} {
+	for _, name := range []string{"curl", "gunzip", "jq", "make", "python3"} {
 		if strings.Contains(b.script, name+" ") {
 			names = append(names, name)
 		}

@@ -650,9 +650,11 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
 
   // bracket joins the sales of a unit that has many buyers: lines from each to the next would be a tangle.
   function bracket(f, sales) {
-    const xs = sales.map(({ x }) => x), ys = sales.map(({ y }) => y), x = Math.min(Math.max(...xs) + f.size, f.right - 2);
+    const xs = sales.map(({ x }) => x), ys = sales.map(({ y }) => y);
+    const x = Math.min(Math.max(...xs) + f.size, f.right - 2);
     const left = x - f.size * 0.6, [top, bottom] = [Math.min(...ys), Math.max(...ys)];
-    f.layers.joins.append(el("g", { class: "join first" }, path("", `M${n(left)} ${n(top)}H${n(x)}V${n(bottom)}H${n(left)}`)));
+    const d = `M${n(left)} ${n(top)}H${n(x)}V${n(bottom)}H${n(left)}`;
+    f.layers.joins.append(el("g", { class: "join first" }, path("", d)));
   }
 
   // ---- The whole frame ----
