@@ -92,8 +92,8 @@ func newMatrixCell(s *section) matrixCell {
 	return cell
 }
 
-// Names returns a unique name of each row for links and files, such as "two-instances-v0.5".
-func Names(rows []*catalog.Row) []string {
+// names returns a unique name of each row for links, such as "two-instances-v0.5".
+func names(rows []*catalog.Row) []string {
 	seen := map[string]bool{}
 	var links []string
 	for i, r := range rows {

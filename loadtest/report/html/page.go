@@ -109,7 +109,7 @@ func newPage(run *history.Run, rows []*catalog.Row) (*page, error) {
 		Facts:    conditions(run, rows),
 		Embedded: run.Backend.Kind == "embedded", Few: len(rows) <= fewCells,
 	}
-	links, open := Names(rows), 0
+	links, open := names(rows), 0
 	var sections []*section
 	for i, r := range rows {
 		s := newSection(run, r, links[i])
