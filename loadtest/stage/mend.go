@@ -139,28 +139,34 @@ func (s *shop) wait(ctx context.Context, done <-chan struct{}, atMost time.Durat
 
 // awaitHold waits until Anna's order is held.
 func (s *shop) awaitHold(ctx context.Context) error {
-	for begun := time.Now(); time.Since(begun) < s.round.Wait; {
+	came, err := s.await(ctx, s.round.Wait, func() (bool, error) {
 		held, err := s.client.HeldOrders(ctx, s.sites[0].In.URL)
-		if err != nil || len(held) > 0 {
-			return err
-		}
-		if err := s.wait(ctx, nil, pollGap); err != nil {
-			return err
-		}
+		return len(held) > 0, err
+	})
+	if err == nil && !came {
+		err = errors.New("the order of Anna did not come to its write")
 	}
-	return errors.New("the order of Anna did not come to its write")
+	return err
 }
 
 // awaitExpiry waits until no key is left, or for a lease and a moment more where it is renewed.
 func (s *shop) awaitExpiry(ctx context.Context) error {
-	for begun := time.Now(); time.Since(begun) < s.round.Lease+s.round.Lease/4; {
+	_, err := s.await(ctx, s.round.Lease+s.round.Lease/4, func() (bool, error) {
 		now, _, err := s.look(ctx)
-		if err != nil || len(now.Keys) == 0 {
-			return err
+		return len(now.Keys) == 0, err
+	})
+	return err
+}
+
+// await asks again and again, for no longer than that, and returns whether it has come.
+func (s *shop) await(ctx context.Context, atMost time.Duration, has func() (bool, error)) (bool, error) {
+	for begun := time.Now(); time.Since(begun) < atMost; {
+		if came, err := has(); came || err != nil {
+			return came && err == nil, err
 		}
 		if err := s.wait(ctx, nil, pollGap); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return nil
+	return false, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -94,7 +93,7 @@ func (s *shop) expire(ctx context.Context) error {
 			return err
 		}
 		for _, one := range holders {
-			if one.Until.IsZero() || strings.HasPrefix(one.Key, "{") { // a queue, or its deadlines
+			if one.Until.IsZero() || isOfQueue(one.Key) {
 				continue
 			}
 			owner := s.holding(store.Name, one).Order

@@ -27,7 +27,8 @@ func (s *Stage) showVerdict(of *shop, err error) {
 	cell := of.cell
 	findings := []event{}
 	for _, f := range cell.Findings {
-		asked := strings.Contains(letters, terminal.Letters[f.Verdict]) && terminal.Letters[f.Verdict] != ""
+		letter := terminal.Letters[f.Verdict]
+		asked := letter != "" && strings.Contains(letters, letter)
 		if (asked || f.Result != history.NotApplicable) && (f.Verdict != history.Valid || f.Result != history.OK) {
 			findings = append(findings, of.tell(f))
 		}

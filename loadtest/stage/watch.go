@@ -247,6 +247,9 @@ func (s *shop) poll(ctx context.Context) {
 	}
 }
 
+// isOfQueue reports whether a key is a queue, or its deadlines.
+func isOfQueue(key string) bool { return strings.HasPrefix(key, "{") }
+
 // bare returns the holdings without how long leases still last.
 func (h holdings) bare() holdings {
 	h.Keys = slices.Clone(h.Keys)
@@ -265,7 +268,7 @@ func (s *shop) look(ctx context.Context) (now holdings, drains bool, err error) 
 			return now, false, err
 		}
 		for _, one := range holders {
-			if !strings.HasPrefix(one.Key, "{") { // a queue, or its deadlines
+			if !isOfQueue(one.Key) {
 				now.Keys = append(now.Keys, s.holding(store.Name, one))
 				drains = drains || !one.Until.IsZero()
 			}

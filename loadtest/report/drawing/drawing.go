@@ -40,8 +40,11 @@ func timeOf(at history.Instant) Time {
 	if !at.Known() {
 		return never
 	}
-	return Time(math.Round(float64(at)/1e3) / 1e3)
+	return inMillis(float64(at))
 }
+
+// inMillis returns a time in nanoseconds as milliseconds, to the microsecond.
+func inMillis(ns float64) Time { return Time(math.Round(ns/1e3) / 1e3) }
 
 // MarshalJSON writes null for never.
 func (t Time) MarshalJSON() ([]byte, error) {

@@ -11,6 +11,7 @@ import (
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/terminal"
 )
 
 // Of returns the drawing of a cell, with its findings as they are. A cell may have no orders.
@@ -135,7 +136,8 @@ func (m *maker) order(i int) {
 	o := Order{
 		ID: clip(m.cell.Short(op.Order), 80), Lane: m.laneOf[op.Instance],
 		Sent: timeOf(op.Sent), Done: timeOf(op.Done), From: never, To: never, Released: never, Lease: lease != nil,
-		Outcome: clip(string(op.Outcome), 20), Units: op.Units[:min(len(op.Units), maxUnits)], Does: does(m.cell, op),
+		Outcome: clip(string(op.Outcome), 20), Units: op.Units[:min(len(op.Units), maxUnits)],
+		Does: does(m.cell, op, evidenceOf(m.window.finding)),
 	}
 	if name := named(m.cell, op); name != "order "+o.ID {
 		o.Name = name
@@ -321,8 +323,8 @@ func (m *maker) violations() {
 		if f.Result != history.Broken {
 			continue
 		}
-		v := Violation{Verdict: clip(string(f.Verdict), 40), Letter: Letters[f.Verdict], Sign: signs[history.SeverityOf(
-			[]history.Finding{f})], What: WhatHappened(f), Text: clip(f.Because, 600)}
+		v := Violation{Verdict: clip(string(f.Verdict), 40), Letter: terminal.Letters[f.Verdict],
+			Sign: signs[history.SeverityOf([]history.Finding{f})], What: whatHappened(f), Text: clip(f.Because, 600)}
 		e := evidenceOf(f)
 		for _, id := range e.Orders {
 			if i, is := m.numbers[id]; is {
@@ -333,8 +335,10 @@ func (m *maker) violations() {
 			v.At = append(v.At, timeOf(at))
 		}
 		v.Unit, v.Text = e.Unit, cmp.Or(clip(e.Text, 600), v.Text)
-		if refused := m.refused(); f.Verdict == history.Exclusion && refused != "" {
-			v.What += "; the stock refused the late write of " + refused
+		if f.Verdict == history.Exclusion {
+			if refused := m.refused(); refused != "" {
+				v.What += "; the stock refused the late write of " + refused
+			}
 		}
 		m.Violations = append(m.Violations, v)
 	}

@@ -45,7 +45,7 @@ func (w *window) takeQueue(c *history.Cell) {
 		w.join(span{float64(op.Sent), float64(op.Sent)})
 		w.join(active(op))
 	}
-	w.queue, w.whole, w.wakes = true, true, c.Waiting > 0
+	w.queue, w.wakes = true, c.Waiting > 0
 	w.pad()
 	w.caption = fmt.Sprintf("%d of the %d orders that waited, a row for each, as they were sent. "+
 		"The thick line is the wait, the turn that in which the order got the lock.", len(w.ops), all)

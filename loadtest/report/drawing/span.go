@@ -36,7 +36,7 @@ func (s span) times() (from, to Time) {
 		if math.IsInf(ns, 0) {
 			return never
 		}
-		return Time(math.Round(ns/1e3) / 1e3)
+		return inMillis(ns)
 	}
 	return in(s.lo), in(s.hi)
 }

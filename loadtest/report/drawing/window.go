@@ -21,7 +21,6 @@ type window struct {
 	ops     []*history.Op
 	focus   map[string]bool // the orders of the violation
 	finding history.Finding // the violation, if there is one
-	whole   bool
 	queue   bool            // the orders are drawn as they arrived, each in a row
 	wakes   bool            // it matters how often each of them was woken
 	turns   map[string]turn // of the orders of a queue
@@ -93,7 +92,6 @@ func focusSpan(c *history.Cell, focus map[string]bool) span {
 }
 
 func (w *window) takeAll(c *history.Cell) {
-	w.whole = true
 	for i := range c.Ops {
 		op := &c.Ops[i]
 		w.ops = append(w.ops, op)
@@ -189,7 +187,7 @@ func (w *window) pad() {
 	w.lo, w.hi = w.lo-air, w.hi+air
 }
 
-// frame returns the window as a drawing has it. Of a whole cell, an order that is not at work matters as well.
+// frame returns the window as a drawing has it.
 func (w *window) frame(numbers map[string]int) Frame {
 	f := Frame{}
 	f.From, f.To = w.times()

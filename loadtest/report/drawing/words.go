@@ -10,17 +10,14 @@ import (
 	"stockapi/loadtest/report/terminal"
 )
 
-// Letters abbreviate the verdicts.
-var Letters = terminal.Letters
-
 // signs are the classes of what is broken, by which it gets its colour and its mark.
 var signs = map[history.Severity]string{
 	history.StockBroken: "stock-broken", history.LockBroken: "lock-broken", history.Stuck: "stuck",
 	history.OutOfTurn: "unfair", history.WokeAll: "unfair",
 }
 
-// WhatHappened says in a few words what a broken verdict is about.
-func WhatHappened(f history.Finding) string {
+// whatHappened says in a few words what a broken verdict is about.
+func whatHappened(f history.Finding) string {
 	if first := evidenceOf(f); f.Verdict == history.Stock && len(first.Orders) > 1 {
 		return fmt.Sprintf("unit %d was sold twice", first.Unit)
 	}
@@ -41,9 +38,9 @@ func named(c *history.Cell, op *history.Op) string {
 // nameOf is "Anna" or "order 12", whatever the order is there for.
 func nameOf(c *history.Cell, op *history.Op) string { return clip(c.OrderName(op.Order), 30) }
 
-// does says what became of an order, after its name: such as "sells unit #", where # is its first unit.
-func does(c *history.Cell, op *history.Op) string {
-	first := evidenceOf(firstBroken(c))
+// does says what became of an order, after its name: such as "sells unit #", where # is its first unit. First is the
+// evidence of the first violation.
+func does(c *history.Cell, op *history.Op, first history.Evidence) string {
 	does := map[history.Outcome]string{
 		history.Busy: "finds the lock busy", history.Refused: "is refused", history.NotSold: "does not sell",
 		history.NotSent: "was not sent", history.Unknown: "has an unknown outcome",

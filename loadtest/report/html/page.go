@@ -35,15 +35,27 @@ var pageStyle string
 
 var pageTemplate = template.Must(template.New("report").Parse(cellLayout + legendLayout + layout))
 
-// page is the data of the template.
-type page struct {
-	Title string
-
+// head is what every page begins and ends with.
+type head struct {
 	Drawing    template.CSS // the rules that a saved drawing needs as well
 	CSS        template.CSS
-	Script     template.JS     // draws timelines, unfolds cells, and moves between them: see report.js
+	Script     template.JS     // draws timelines, and what else the page does
 	ScriptHash string          // as a Content-Security-Policy names the script
-	Packs      []template.HTML // the insides of the cells, compressed: base64
+	Packs      []template.HTML // what is compressed until it is seen: base64
+}
+
+// newHead returns the head of a page with a script and styles of its own.
+func newHead(script, style string) head {
+	all := drawing.Script() + drawing.Viewer + script
+	sum := sha256.Sum256([]byte(all))
+	return head{Drawing: template.CSS(drawing.Style()), CSS: template.CSS(drawing.ViewerStyle + pageStyle + style),
+		Script: template.JS(all), ScriptHash: "sha256-" + base64.StdEncoding.EncodeToString(sum[:])}
+}
+
+// page is the data of the template.
+type page struct {
+	head
+	Title string
 
 	Good      bool
 	Outcome   string
@@ -100,12 +112,9 @@ func (p printable) Write(b []byte) (int, error) {
 }
 
 func newPage(run *history.Run, rows []*catalog.Row) (*page, error) {
-	all := drawing.Script() + drawing.Viewer + script
-	sum := sha256.Sum256([]byte(all))
 	p := &page{
-		Title:   "stockapi: which locks hold",
-		Drawing: template.CSS(drawing.Style()), CSS: template.CSS(drawing.ViewerStyle + pageStyle),
-		Script: template.JS(all), ScriptHash: "sha256-" + base64.StdEncoding.EncodeToString(sum[:]),
+		head:     newHead(script, ""), // report.js unfolds cells, and moves between them
+		Title:    "stockapi: which locks hold",
 		Facts:    conditions(run, rows),
 		Embedded: run.Backend.Kind == "embedded", Few: len(rows) <= fewCells,
 	}

@@ -2,9 +2,7 @@ package html
 
 import (
 	"cmp"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
@@ -33,13 +31,8 @@ var trialTemplate = template.Must(template.New("trial").Parse(legendLayout + tri
 
 // trialPage is the data of the template.
 type trialPage struct {
+	head
 	Title, Shop, Argv string
-
-	Drawing    template.CSS // the rules that a saved drawing needs as well
-	CSS        template.CSS
-	Script     template.JS // draws timelines: see trial.js
-	ScriptHash string
-	Packs      []template.HTML // the drawings, compressed: base64
 
 	Good        bool // no defect was found
 	Headline    string
@@ -100,12 +93,9 @@ func writeTrial(w io.Writer, run *history.Run, t *terminal.Trial) error {
 }
 
 func newTrialPage(run *history.Run, t *terminal.Trial) *trialPage {
-	all := drawing.Script() + drawing.Viewer + trialScript
-	sum := sha256.Sum256([]byte(all))
 	p := &trialPage{
-		Shop:    brief(t.Cells[0].Rung),
-		Drawing: template.CSS(drawing.Style()), CSS: template.CSS(drawing.ViewerStyle + pageStyle + trialStyle),
-		Script: template.JS(all), ScriptHash: "sha256-" + base64.StdEncoding.EncodeToString(sum[:]),
+		head: newHead(trialScript, trialStyle),
+		Shop: brief(t.Cells[0].Rung),
 		Good: len(t.Defects()) == 0, Headline: t.Headline(), Limits: t.Limits(), See: t.See(),
 		Interrupted: shown(run.Interrupted),
 		ExitCode:    t.ExitCode(), Conditions: trialConditions(run), links: map[string]trialLink{},
