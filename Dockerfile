@@ -7,17 +7,18 @@ COPY . .
 # Without cgo the binaries are static and need nothing of the image that they end up in.
 RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /out/ ./cmd/stockapi ./loadtest
 
-FROM alpine:3.22 AS redis
-RUN apk add --no-cache gcc make musl-dev linux-headers
-# Redis 7.2.6, by its commit.
-ADD https://github.com/redis/redis.git#ae6a2aa95cd094b032e7a69b8b59f64dd1ed085f /redis
+FROM debian:bookworm AS redis
+RUN sed -i 's/^Types: deb$/Types: deb deb-src/' /etc/apt/sources.list.d/debian.sources && \
+    apt-get update && apt-get install --yes --no-install-recommends dpkg-dev gcc libc6-dev make
+WORKDIR /src
+RUN apt-get source --download-only redis && tar --extract --file redis_*.orig.tar.gz --strip-components 1
 # Static, so that it runs in any image.
-RUN make -C /redis/src MALLOC=libc CFLAGS=-static LDFLAGS=-static redis-server
+RUN make -C src MALLOC=libc LDFLAGS=-static redis-server
 
 # What a trial needs. A shop's image copies all of it.
 FROM scratch AS try
 COPY --from=build /out/loadtest /usr/local/bin/
-COPY --from=redis /redis/src/redis-server /usr/local/bin/
+COPY --from=redis /src/src/redis-server /usr/local/bin/
 
 # No shell, no package manager, and a user that is not root (65532, also in the line below, so that an orchestrator can
 # tell without looking into the image).
