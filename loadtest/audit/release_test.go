@@ -107,10 +107,10 @@ func fail(cmd *history.Command, err string) {
 func TestOwnReleaseByEveryCommandOfTheContract(t *testing.T) {
 	text, err := os.ReadFile("../../docs/contract.md")
 	require.NoError(t, err)
-	_, rest, _ := strings.Cut(string(text), "Times and `reply` decide.")
-	sentence, _, _ := strings.Cut(rest, "`OK`")
+	_, rest, _ := strings.Cut(string(text), "| `cmd` | effect |")
+	table, _, _ := strings.Cut(rest, "\n\n")
 	var named []string
-	for _, one := range regexp.MustCompile("`([a-z:]+…?)`").FindAllStringSubmatch(sentence, -1) {
+	for _, one := range regexp.MustCompile("`([a-z:]+…?)`").FindAllStringSubmatch(table, -1) {
 		named = append(named, one[1])
 	}
 	for _, one := range lockCommands {
