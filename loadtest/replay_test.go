@@ -67,7 +67,7 @@ func TestAListOfTracesIsReplayed(t *testing.T) {
 	assert.Contains(t, out, "v0:abba: BROKEN, although the list says that it is not: nobody knows why")
 	assert.Contains(t, out, "v3:aaaa.expiry.ab: NOT BROKEN: [own-release]; broken are []")
 	assert.Contains(t, out, "v4:aaaaa: NOT REPLAYED: step 5 of the trace, a, cannot be taken: "+
-		"the order of a has ended: sold; waiting are: nothing")
+		"the order of a has ended: sold; waiting: nothing")
 	assert.Contains(t, out, "NOT as expected: 3 of 3 traces")
 	assert.Empty(t, tmp.left(t))
 }

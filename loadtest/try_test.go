@@ -120,7 +120,7 @@ func TestTryOfWrongCommandLines(t *testing.T) {
 		{[]string{"--stock", "", "--", "shop"}, `^the stock is put by SET KEY {n}`},
 		{[]string{"--only", "bussy", "--", "shop"}, `^there is no cell "bussy"; there are one-instance, `},
 		{[]string{"--only", "reply-lost x", "--", "shop"}, `^there is no cell "reply-lost x"; .*, request-lost N, `},
-		{[]string{"--play", "a>wirte", "--", "shop"}, `--play: "a>wirte" is no step of a fault: there is no mark "wirte"`},
+		{[]string{"--play", "a>wirte", "--", "shop"}, `--play: "a>wirte" is not a step of a fault: unknown mark "wirte"`},
 		{[]string{"--set", "put 100", "--", "shop"}, `--set puts as many units as the trial wants: write {n} `},
 		{[]string{"--db", "5432", "--", "shop"}, `--db: .* name it as HOST:PORT$`},
 		{[]string{"--", "CACHE_URL={redis}", "shop"}, `no shell runs the command line of .* put env before CACHE_URL=`},

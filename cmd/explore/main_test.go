@@ -158,7 +158,7 @@ func TestBadUseIsSaidInOneLine(t *testing.T) {
 		"--replay v4":                   "a trace is",
 		"--replay v4:aaaaa":             "cannot be taken",
 		"--no-such-flag":                "see explore --help",
-		"--replay v4:a.no-such-fault-a": "is no step",
+		"--replay v4:a.no-such-fault-a": "is not a step",
 		"--rungs v4 --schedules=-1":     "at least",
 		"--rungs=":                      "--rungs names nothing",
 		"--replay=":                     "--replay names nothing",

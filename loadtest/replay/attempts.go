@@ -7,14 +7,14 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// attempts has a factor for each replay of a trace, by which its times are longer than usual. A machine that is busy
-// may be too slow for the first: a timer that ends too early adds a command that the trace does not have. The last is
-// for a trace that could not be taken to its end before.
+// attempts has a factor for each replay of a trace, by which its times are longer than usual. A busy machine may be too
+// slow for the first: a timer that fires too early adds a command that the trace does not have. The last is for a trace
+// that could not be completed before.
 var attempts = []float64{1, 2, 4, 8}
 
-// Prove replays a trace until it breaks the verdicts, or no attempt is left, and returns the last cell. One replay that
-// breaks them is the proof. It calls begin before each attempt, with the factor of all times, and why the one before it
-// could not be finished, if so; and step after each step.
+// Prove replays a trace until it breaks the verdicts or no attempt is left, and returns the last cell. One replay that
+// breaks them is the proof. Before each attempt it calls begin with the factor, and with the error of the attempt
+// before if that could not be completed; after each step it calls step.
 func (e *Environment) Prove(
 	ctx context.Context, t schedule.Trace, breaks []history.Verdict, begin func(longer float64, because error),
 	step func(Line),

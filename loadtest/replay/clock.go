@@ -11,7 +11,7 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// passTime lets time pass until a client moves that is not held, or until just after the next key expires.
+// passTime lets time pass until a client that is not held moves, or until just after the next key expires.
 func (p *player) passTime(ctx context.Context, line *Line) error {
 	begun := time.Now()
 	line.What = line.Step.Text("", "")
@@ -25,7 +25,7 @@ func (p *player) passTime(ctx context.Context, line *Line) error {
 	}
 	waiting := p.firstWaiting()
 	early := p.gate.takeEarly()
-	if line.Step.Kind == schedule.Time { // for the explorer no client that is under way has sent anything then
+	if line.Step.Kind == schedule.Time { // in the explorer, no client under way has sent anything then
 		for c := range waiting {
 			early = early || !c.Held
 		}
@@ -40,7 +40,7 @@ func (p *player) passTime(ctx context.Context, line *Line) error {
 	}
 	p.rig.Quiet(ctx)
 	p.passed = time.Now()
-	p.gate.takeEarly() // what has come by now came because time has passed
+	p.gate.takeEarly() // commands here by now arrived because time has passed
 	return nil
 }
 
@@ -62,8 +62,8 @@ func (p *player) elapse(ctx context.Context) error {
 	return nil
 }
 
-// expiry returns when the next key expires, or when time has passed long enough without that. What was set since time
-// last passed was set at one instant for the explorer, and expires at one instant. Here it does so one after the other,
+// expiry returns when the next key expires, or when time has passed long enough without an expiry. Keys set since time
+// last passed were set at one instant in the explorer, and expire at one instant. Here they expire one after the other,
 // and the last one counts.
 func (p *player) expiry(ctx context.Context) (time.Time, error) {
 	var ends []time.Time
@@ -71,7 +71,7 @@ func (p *player) expiry(ctx context.Context) (time.Time, error) {
 	for _, node := range p.nodes {
 		of, err := node.expiries(ctx)
 		if err != nil {
-			return now, fmt.Errorf("when a key of server %s expires: %w", node.Name, err)
+			return now, fmt.Errorf("read the expiries on server %s: %w", node.Name, err)
 		}
 		ends = append(ends, of...)
 	}
@@ -89,7 +89,7 @@ func (p *player) expiry(ctx context.Context) (time.Time, error) {
 	return until.Add(afterExpiry), nil
 }
 
-// firstWaiting returns the first command that waits of each client that has one and lives.
+// firstWaiting returns the first waiting command of each live client that has one.
 func (p *player) firstWaiting() map[*participant]*wire.Command {
 	waiting := map[*participant]*wire.Command{}
 	for _, c := range p.clients {

@@ -11,18 +11,18 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// An Environment starts the servers and the instances of replays. Several can be under way.
+// An Environment starts the servers and the instances of replays, several at a time.
 type Environment struct{ *rig.Testbed }
 
-// Open makes an environment of which backend, stockapi and say are chosen. When one of its processes dies on its own,
-// the returned context ends with that as its cause.
+// Open returns an environment; of its options only Backend, Stockapi and Say are used. If one of its processes dies on
+// its own, the returned context ends with that as its cause.
 func Open(ctx context.Context, of cluster.Options) (*Environment, context.Context, error) {
 	of.Product = "lt-replay"
 	b, ctx, err := rig.Open(ctx, of)
 	return &Environment{b}, ctx, err
 }
 
-// Check returns why a trace cannot be replayed; nil if nothing is known against it.
+// Check returns why a trace cannot be replayed; nil if there is no known reason.
 func Check(t schedule.Trace) error {
 	rung, why := catalog.RungOf(t.Rung), t.VirtualOnly()
 	switch {
@@ -37,7 +37,7 @@ func Check(t schedule.Trace) error {
 }
 
 // Play replays a trace, with all times multiplied by longer, and returns the cell with its verdicts. It calls show
-// after each step. An error means that the trace could not be replayed. What it breaks is a finding, not an error.
+// after each step. An error means that the trace could not be replayed; a broken verdict is a finding, not an error.
 func (e *Environment) Play(
 	ctx context.Context, t schedule.Trace, longer float64, show func(Line),
 ) (*history.Cell, error) {

@@ -15,7 +15,7 @@ func TestLongerTimes(t *testing.T) {
 	assert.Equal(t, usual, usual.longer(1))
 }
 
-func TestATraceThatCannotBeReplayedSaysWhy(t *testing.T) {
+func TestCheckNamesTheReason(t *testing.T) {
 	for text, why := range map[string]string{
 		"v4:aa.clock-jump-1.bbba": "v4:aa.clock-jump-1.bbba is virtual only: the clock of one real server",
 		"v13:a":                   "v13 cannot be replayed: its locks are not in Redis",

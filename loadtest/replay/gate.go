@@ -8,15 +8,15 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// A gate holds the commands that have come to the wires until the trace lets them through.
+// A gate holds the commands at the wires until the trace lets them pass.
 type gate struct {
 	*wire.Gate
 
 	// The gate's lock guards these.
-	stepping *schedule.Client          // the one whose step is being taken
-	early    map[*schedule.Client]bool // they have sent something by themselves since time last passed
+	stepping *schedule.Client          // the client whose step is being taken
+	early    map[*schedule.Client]bool // they have sent something on their own since time last passed
 	still    bool                      // no time is to pass, so no client has a reason to give a command up
-	given    string                    // the first command that a client gave up while no time was to pass
+	given    string                    // the first command that a client gave up meanwhile
 }
 
 func newGate(scripts map[string]string) *gate {
@@ -25,7 +25,7 @@ func newGate(scripts map[string]string) *gate {
 	return g
 }
 
-// watch notes what clients do by themselves.
+// watch notes what clients do on their own.
 func (g *gate) watch(cmd wire.Seen) {
 	c := cmd.Client
 	g.Change(func() {
@@ -38,14 +38,14 @@ func (g *gate) watch(cmd wire.Seen) {
 	})
 }
 
-// begin makes the commands wait from now on. What the clients have sent before, as they started, does not count.
+// begin closes the gate from now on, and forgets the commands of startup.
 func (g *gate) begin() {
 	g.Begin()
 	g.takeEarly()
 }
 
-// takeEarly reports whether a client that is not held has sent something by itself since time last passed, and forgets
-// that. In real time a timer may end while commands are carried out, and then no more time has to pass for it.
+// takeEarly reports whether a client that is not held has sent something on its own since time last passed, and forgets
+// that. In real time a timer may fire while commands are carried out; no more time has to pass for it then.
 func (g *gate) takeEarly() (early bool) {
 	g.Change(func() {
 		for c := range g.early {
@@ -56,7 +56,7 @@ func (g *gate) takeEarly() (early bool) {
 	return early
 }
 
-// text names what waits, for an error.
+// text names the waiting commands, for an error.
 func (g *gate) text(clients []*participant) string {
 	var parts []string
 	for _, c := range clients {

@@ -12,7 +12,7 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// come brings commands to a gate, one after the other.
+// come puts commands at a gate, one after the other.
 func (g *gate) come(t *testing.T, commands ...*wire.Command) {
 	t.Helper()
 	for _, cmd := range commands {
@@ -22,7 +22,7 @@ func (g *gate) come(t *testing.T, commands ...*wire.Command) {
 	}
 }
 
-// waits returns a command that waits at a gate.
+// waits returns a waiting command.
 func waits(c *participant, server int, name string) *wire.Command {
 	return &wire.Command{Seen: wire.Seen{Command: schedule.Command{Client: &c.Client, Name: name,
 		Message: name == "message", Server: &schedule.Server{Index: server, Name: []string{"stock", "lock"}[server]}}}}
@@ -32,7 +32,7 @@ func named(index int, name string) *participant {
 	return &participant{End: &rig.End{Client: schedule.Client{Index: index, Name: name}}}
 }
 
-// The order in which a client's commands are named does not depend on which came first.
+// The order of a client's commands does not depend on which came first.
 func TestWaitingCommandsAreOrdered(t *testing.T) {
 	g := newGate(nil)
 	g.begin()
@@ -43,8 +43,8 @@ func TestWaitingCommandsAreOrdered(t *testing.T) {
 	assert.Equal(t, "nothing", g.text(nil))
 }
 
-// What a client sends by itself while another one's step is taken came because time has passed.
-func TestACommandThatComesEarlyIsNoted(t *testing.T) {
+// A command that a client sends on its own during another's step came because time has passed.
+func TestEarlyCommandIsNoted(t *testing.T) {
 	g := newGate(nil)
 	g.begin()
 	a, b := named(0, "a"), named(1, "b")
@@ -59,7 +59,7 @@ func TestACommandThatComesEarlyIsNoted(t *testing.T) {
 }
 
 // An instance that gives a command up while no time is to pass has timed out: the replay is too slow.
-func TestACommandThatIsGivenUpIsNoted(t *testing.T) {
+func TestGivenUpCommandIsNoted(t *testing.T) {
 	g := newGate(nil)
 	g.begin()
 	c := named(0, "a")

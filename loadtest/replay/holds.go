@@ -12,16 +12,16 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// A Line is one step as it was taken.
+// A Line is a step that was taken.
 type Line struct {
 	Step  schedule.Step
-	Who   int    // the client whose column it stands in; -1: nobody's
+	Who   int    // the client whose column it belongs to; -1: none
 	What  string // what was done
-	Holds string // what the servers held afterwards
+	Holds string // what the servers hold afterwards
 	After time.Duration
 }
 
-// holds lists the holders of the locks on each server after a step, and the stock.
+// holds lists the holders of the locks on each server, and the stock, after a step.
 func (p *player) holds(ctx context.Context, s schedule.Step) string {
 	by := ""
 	if s.ByClient() {
@@ -38,18 +38,18 @@ func (p *player) holds(ctx context.Context, s schedule.Step) string {
 	return strings.Join(append(parts, "stock: "+text), "  ")
 }
 
-// left returns what is left of the stock.
+// left returns the remaining stock.
 func (p *player) left(ctx context.Context) (int64, error) {
 	return p.stock.Redis.Get(ctx, "ProductStock_"+product).Int64()
 }
 
-// A store is a server with what the replay knows of its holders.
+// A store is a server with the known owners of its tokens.
 type store struct {
 	*wire.Store
-	owners map[string]string // by token: the client whose step made it
+	owners map[string]string // by token: the client whose step created it
 }
 
-// expiries returns when the keys of a lock server, and the members with a deadline, end that have not ended.
+// expiries returns the future expiries of the keys, and of members with a deadline, on a lock server.
 func (s *store) expiries(ctx context.Context) (ends []time.Time, err error) {
 	all, err := s.Holders(ctx)
 	for _, one := range all {
@@ -60,7 +60,7 @@ func (s *store) expiries(ctx context.Context) (ends []time.Time, err error) {
 	return ends, err
 }
 
-// text lists the holders of a server's locks. By is the client whose step was the last one: what is new is its own.
+// text lists the holders of a server's locks. A new holder belongs to by, the client of the last step.
 func (s *store) text(ctx context.Context, by string) string {
 	all, err := s.Holders(ctx)
 	owners := map[string]string{}

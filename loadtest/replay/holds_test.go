@@ -20,8 +20,8 @@ func newTestStore(t *testing.T) *store {
 	return &store{s, map[string]string{}}
 }
 
-// What a lock server holds is told in any layout, and whose it is.
-func TestWhatALockServerHolds(t *testing.T) {
+// The holders on a lock server are shown in any layout, with their owners.
+func TestHoldersOfALockServer(t *testing.T) {
 	s, ctx := newTestStore(t), t.Context()
 	assert.Equal(t, "lock: free", s.text(ctx, ""))
 	deadline := float64(time.Now().Add(30 * time.Second).UnixMilli())
@@ -33,7 +33,7 @@ func TestWhatALockServerHolds(t *testing.T) {
 		require.NoError(t, err)
 	}
 	assert.Equal(t, "lock: a", s.text(ctx, "a"))
-	assert.Equal(t, "lock: a", s.text(ctx, "b"), "it still is a's")
+	assert.Equal(t, "lock: a", s.text(ctx, "b"), "it is still a's")
 	require.NoError(t, s.Redis.Del(ctx, "key").Err())
 	assert.Equal(t, "lock: free", s.text(ctx, ""))
 	require.NoError(t, s.Redis.HSet(ctx, "key", "token", 1).Err())
@@ -45,13 +45,13 @@ func TestWhatALockServerHolds(t *testing.T) {
 	assert.Regexp(t, `^lock: \? (2\d|30)\.\d\d s$`, s.text(ctx, ""))
 	ends, err := s.expiries(ctx)
 	require.NoError(t, err)
-	assert.Len(t, ends, 1, "the fence is none, nor is what has ended")
+	assert.Len(t, ends, 1, "neither the fence nor anything expired")
 	s.Down = true
 	assert.Equal(t, "lock: down", s.text(ctx, ""))
 }
 
 // Keys that were set since time last passed expire together.
-func TestTimePassesToTheEndOfWhatWasSetTogether(t *testing.T) {
+func TestKeysSetTogetherExpireTogether(t *testing.T) {
 	first, second := newTestStore(t), newTestStore(t)
 	p := &player{times: usual, nodes: []*store{first, second}, passed: time.Now().Add(-3 * time.Second)}
 	now := time.Now()

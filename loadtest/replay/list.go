@@ -13,16 +13,16 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// An Entry is a trace of a list, and what it is to break.
+// An Entry is a trace of a list, and the verdicts that it should break.
 type Entry struct {
 	Trace  schedule.Trace
-	Fault  string // the kind of fault that it was found under
+	Fault  string // the kind of fault under which it was found
 	Breaks []history.Verdict
-	// Not says why real processes do not break that; empty if they do.
+	// Not is why real processes do not break them; "" if they do.
 	Not string
 }
 
-// Verdicts names what an entry breaks.
+// Verdicts names the verdicts of an entry.
 func (e Entry) Verdicts() string {
 	names := make([]string, len(e.Breaks))
 	for i, v := range e.Breaks {
@@ -45,8 +45,8 @@ func ReadList(path string) ([]Entry, error) {
 	return list, nil
 }
 
-// parseList reads a list of traces. A line names the kind of fault, what the trace breaks, and the trace; what follows
-// after a # says why real processes do not break it. A line that begins with # is a comment.
+// parseList parses a list of traces. A line has the kind of fault, the verdicts that the trace breaks, and the trace;
+// after a # comes why real processes do not break them. A line that begins with # is a comment.
 //
 //	expiry      own-release      v3:aaaa.expiry.ba
 //	clock-jump  stock,exclusion  v4:aa.clock-jump-1.bbba  # virtual only
@@ -66,14 +66,14 @@ func parseList(from io.Reader) (list []Entry, err error) {
 		list = append(list, one)
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		return nil, fmt.Errorf("it has a line of more than %d KB: a line names one trace", bufio.MaxScanTokenSize>>10)
+		return nil, fmt.Errorf("a line has more than %d KB: put one trace on each line", bufio.MaxScanTokenSize>>10)
 	}
 	return list, lines.Err()
 }
 
 func parseEntry(fields []string) (e Entry, err error) {
 	if len(fields) != 3 {
-		return e, fmt.Errorf("a line has a fault, verdicts and a trace, such as %q",
+		return e, fmt.Errorf("a line must have a fault, verdicts and a trace, such as %q",
 			"expiry own-release v3:aaaa.expiry.ba")
 	}
 	e.Fault = fields[0]
@@ -84,7 +84,7 @@ func parseEntry(fields []string) (e Entry, err error) {
 	return e, err
 }
 
-// ParseVerdicts returns the verdicts of these names. A name that is not known is an error.
+// ParseVerdicts returns the verdicts of these names. An unknown name is an error.
 func ParseVerdicts(names []string) (verdicts []history.Verdict, err error) {
 	for _, name := range names {
 		v := history.Verdict(name)
@@ -106,7 +106,7 @@ func Broken(c *history.Cell) (broken []history.Verdict) {
 	return broken
 }
 
-// Missing returns which of the verdicts a cell does not break.
+// Missing returns which of the wanted verdicts a cell does not break.
 func Missing(c *history.Cell, wanted []history.Verdict) (missing []history.Verdict) {
 	broken := Broken(c)
 	for _, v := range wanted {

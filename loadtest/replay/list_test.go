@@ -10,7 +10,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-func TestAListIsRead(t *testing.T) {
+func TestReadList(t *testing.T) {
 	list, err := parseList(strings.NewReader(`# What the explorer found.
 
 expiry      own-release      v3:aaaa.expiry.ba
@@ -25,10 +25,10 @@ clock-jump  stock,exclusion  v4:aa.clock-jump-1.bbba  # virtual only
 	assert.Equal(t, "stock,exclusion", list[1].Verdicts())
 	assert.Equal(t, "virtual only", list[1].Not)
 	for text, wrong := range map[string]string{
-		"v3:aaaa":               "line 1: a line has a fault, verdicts and a trace",
+		"v3:aaaa":               "line 1: a line must have a fault, verdicts and a trace",
 		"\nnone luck v0:abba":   `line 2: there is no verdict "luck"`,
 		"none stock v0:abba\nx": "line 2",
-		"none stock v0:ax":      `"ax" is no step`,
+		"none stock v0:ax":      `"ax" is not a step`,
 	} {
 		_, err := parseList(strings.NewReader(text))
 		assert.ErrorContains(t, err, wrong)
@@ -37,7 +37,7 @@ clock-jump  stock,exclusion  v4:aa.clock-jump-1.bbba  # virtual only
 	assert.Error(t, err)
 }
 
-func TestWhatIsBroken(t *testing.T) {
+func TestBroken(t *testing.T) {
 	cell := &history.Cell{Findings: []history.Finding{{Verdict: history.Stock, Result: history.Broken},
 		{Verdict: history.Exclusion, Result: history.OK}}}
 	assert.Equal(t, []history.Verdict{history.Stock}, Broken(cell))

@@ -21,21 +21,21 @@ type player struct {
 	stock   *store
 	nodes   []*store // the lock servers
 	cell    *history.Cell
-	began   time.Time // with the first step
+	began   time.Time // at the first step
 	passed  time.Time // when time last passed
 	show    func(Line)
 }
 
-// A participant is a client of the trace: its instance, and its order.
+// A participant is a client of the trace: its instance and its order.
 type participant struct {
 	*rig.End
 	order *rig.InFlight
 	buy   func(ctx context.Context) history.Op
-	late  []int64 // the units that writes of it took which came late
+	late  []int64 // the units that its late writes took
 }
 
-// send sends the order of a client, when the trace first names it. In the explorer, an order that has sent nothing
-// begins again when time has passed, so it is as if it began here.
+// send sends the order of a client when the trace first names it. In the explorer, an order that has sent nothing
+// starts over when time has passed, so sending it here is the same.
 func (p *player) send(ctx context.Context, c *participant) {
 	if !c.order.Sent.IsZero() {
 		return
@@ -47,7 +47,7 @@ func (p *player) send(ctx context.Context, c *participant) {
 	}()
 }
 
-// play takes one step after the other.
+// play takes the steps one by one.
 func (p *player) play(ctx context.Context) error {
 	p.began = time.Now()
 	p.passed = p.began
@@ -79,11 +79,11 @@ func isStill(s schedule.Step) bool {
 
 // stuck is the error of a step that cannot be taken.
 func (p *player) stuck(i int, err error) error {
-	return fmt.Errorf("step %d of the trace, %s, cannot be taken: %w; waiting are: %s", i+1, p.trace.Steps[i], err,
+	return fmt.Errorf("step %d of the trace, %s, cannot be taken: %w; waiting: %s", i+1, p.trace.Steps[i], err,
 		p.gate.text(p.clients))
 }
 
-// take takes step i, and says on the line what it did.
+// take takes step i, and records on the line what it did.
 func (p *player) take(ctx context.Context, i int, line *Line) (err error) {
 	switch s := line.Step; {
 	case s.Kind == schedule.Time || s.Kind == schedule.Expiry || s.Kind == schedule.Hold:
@@ -100,7 +100,8 @@ func (p *player) take(ctx context.Context, i int, line *Line) (err error) {
 	return err
 }
 
-// noteLateSale notes the unit that a late write has just taken. Its order is told nothing, and no later write is its.
+// noteLateSale notes the unit that a late write has just taken. Its order never hears of it, and no later write is its
+// own.
 func (p *player) noteLateSale(ctx context.Context, c *participant) {
 	for _, cmd := range p.gate.LogOf(&c.Client) {
 		of := cmd.Traced()
@@ -110,8 +111,8 @@ func (p *player) noteLateSale(ctx context.Context, c *participant) {
 	}
 }
 
-// finish lets everything come to its end, and waits as long as the explorer does before it asks for the lock once more.
-// It returns the numbers of the instances that live.
+// finish lets everything run to completion, and waits as long as the explorer does before a last attempt to acquire the
+// lock. It returns the numbers of the live instances.
 func (p *player) finish(ctx context.Context) (alive []int, err error) {
 	p.gate.Change(func() { p.gate.still = false })
 	for _, node := range p.nodes {

@@ -9,7 +9,7 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-func TestAStepThatCannotBeTakenSaysWhatWaits(t *testing.T) {
+func TestStuckNamesWaitingCommands(t *testing.T) {
 	trace, err := schedule.ParseTrace("v4:aa")
 	require.NoError(t, err)
 	c := named(0, "a")
@@ -17,5 +17,5 @@ func TestAStepThatCannotBeTakenSaysWhatWaits(t *testing.T) {
 	p.gate.begin()
 	p.gate.come(t, waits(c, 0, "get"))
 	assert.EqualError(t, p.stuck(1, assert.AnError),
-		"step 2 of the trace, a, cannot be taken: "+assert.AnError.Error()+"; waiting are: a (get stock)")
+		"step 2 of the trace, a, cannot be taken: "+assert.AnError.Error()+"; waiting: a (get stock)")
 }

@@ -47,7 +47,7 @@ func (r *replay) start(ctx context.Context) (err error) {
 	return err
 }
 
-// close ends the instances, the wires and the servers.
+// close stops the instances, the wires and the servers.
 func (r *replay) close() {
 	r.client.Close()
 	r.rig.Close()
@@ -94,7 +94,7 @@ func (r *replay) play(ctx context.Context, longer float64, show func(Line)) (*hi
 		}
 		r.gate.OpenAll()
 		cell.Ops = append(cell.Ops, p.end()...)
-		for i := range cell.Instances { // they read our clock, and what came late came after the answer
+		for i := range cell.Instances { // they read our clock, and late commands arrived after the answer
 			cell.Instances[i].Offsets = append(cell.Instances[i].Offsets, history.Offset{})
 		}
 		cell.Elapsed = time.Since(cell.Start)
@@ -117,7 +117,7 @@ func (r *replay) wait(ctx context.Context) (time.Duration, error) {
 	}
 	rung, known := ladder.Rung(r.rung.Number)
 	if !known {
-		return 0, fmt.Errorf("this stockapi does not know %s", r.rung.Number)
+		return 0, fmt.Errorf("this stockapi has no rung %s", r.rung.Number)
 	}
 	wait, err := time.ParseDuration(string(rung.Wait))
 	return min(wait, r.times.wait), err

@@ -2,15 +2,15 @@ package replay
 
 import "time"
 
-// times has the durations of a replay. They are those of the explorer, and pass in real time.
+// times holds the durations of a replay. They are those of the explorer, in real time.
 type times struct {
 	lease  time.Duration
 	wait   time.Duration // the longest that an order waits for the lock, on rungs that wait
-	retry  time.Duration // the longest between two tries of a waiter that polls
-	lost   time.Duration // until the connection breaks whose request or reply was lost
+	retry  time.Duration // the longest between two polls
+	lost   time.Duration // from a lost request or reply to the end of its connection
 	margin time.Duration // a fresh request is sent a lease and this after the last step
-	within time.Duration // a fresh request gets through in this time
-	idle   time.Duration // the longest that time passes if nothing happens
+	within time.Duration // a fresh request gets through within this
+	idle   time.Duration // the longest that time passes without an event
 }
 
 // Wait is the longest that an order waits for the lock, on rungs that wait, and Stock the number of units at the start.
@@ -19,7 +19,7 @@ const (
 	Stock = 1
 )
 
-// usual are the times of the explorer. A test compares them.
+// usual are the times of the explorer; a test compares them.
 var usual = times{lease: 2 * time.Second, wait: Wait, retry: time.Second, lost: 500 * time.Millisecond,
 	margin: 2 * time.Second, within: time.Second, idle: 10 * time.Second}
 

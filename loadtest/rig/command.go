@@ -10,7 +10,7 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// Patience bounds how long a step waits for the command that it names, and then for its answer.
+// Patience bounds how long a step waits for its command, and then for the reply.
 const Patience = 3 * time.Second
 
 // Errors of a step.
@@ -21,8 +21,8 @@ var (
 	ErrUnanswered = fmt.Errorf("was not answered within %s", Patience)
 )
 
-// Await returns the command of an instance that a step names: one that waits at its wires, or of [schedule.Arrive] one
-// that comes late.
+// Await returns the command of an instance that a step names: one that waits at its wires, or for [schedule.Arrive] a
+// late one.
 func (r *Rig) Await(ctx context.Context, e *End, step schedule.Step) (*wire.Command, error) {
 	waiting := r.Gate.Of
 	if step.Kind == schedule.Arrive {
@@ -42,8 +42,8 @@ func (r *Rig) Await(ctx context.Context, e *End, step schedule.Step) (*wire.Comm
 	}
 }
 
-// Take takes a step of a command that [Rig.Await] has returned, and returns when it is over: the server has answered or
-// never will, the command is on its way, or the client is dead.
+// Take applies a step to a command that [Rig.Await] has returned. It returns when the server has answered or never
+// will, or the command is on its way, or the client is dead.
 func (r *Rig) Take(ctx context.Context, step schedule.Kind, cmd *wire.Command) (err error) {
 	e, d := r.Ends[cmd.Client.Index], schedule.Pass
 	switch step {
@@ -67,7 +67,7 @@ func (r *Rig) Take(ctx context.Context, step schedule.Kind, cmd *wire.Command) (
 	return r.decide(ctx, cmd, d, cmd.Done())
 }
 
-// decide lets a command go, and waits until that is over.
+// decide decides about a command, and waits until that is carried out.
 func (r *Rig) decide(ctx context.Context, cmd *wire.Command, d schedule.Decision, over <-chan struct{}) error {
 	if !r.Gate.Decide(cmd, d) {
 		return fmt.Errorf("%s %w of %s", cmd.Client.Name, ErrGivenUp, cmd.Text())
@@ -88,7 +88,7 @@ func await(ctx context.Context, cmd *wire.Command, over <-chan struct{}) error {
 	}
 }
 
-// arrive sends a command on that comes late. A server that is down never gets it.
+// arrive sends on a late command. A server that is down never gets it.
 func (r *Rig) arrive(ctx context.Context, cmd *wire.Command) error {
 	down := false
 	r.Gate.Change(func() {

@@ -8,15 +8,15 @@ import (
 	"stockapi/loadtest/cluster"
 )
 
-// A Database is the link of one instance to its database. Bytes pass, are held and are lost there, and are never
-// parsed: any protocol will do in which a client asks and the server answers.
+// A Database is the link of one instance to its database. It passes, holds and loses bytes without parsing them, so it
+// works for any protocol in which a client asks and the server answers.
 //
-// A request is all that a client sends on a connection until the server answers, in one piece or in many; a reply is
-// all that follows from the server until the client sends again. What a server says before the first request is none,
-// nor what it says while a request is held.
+// A request is everything that a client sends on a connection until the server answers; a reply is everything that the
+// server sends after it until the client sends again. What a server sends before the first request, or while a request
+// is held, is neither.
 //
-// The requests of an order are numbered from 1, over all connections, as they begin; a reply has the number of its
-// request. A connection that the pattern calls noisy has no numbers.
+// The requests of an order are numbered from 1 across all connections, as they begin; a reply has the number of its
+// request. Connections that the pattern calls noisy have no numbers.
 type Database struct {
 	*cluster.Link
 
@@ -25,28 +25,28 @@ type Database struct {
 	log     []*Piece
 	conns   map[int]*connection
 	pattern Pattern
-	orders  int // how many have begun
-	order   int // the one that is open, or 0
+	orders  int // begun so far
+	order   int // the open one, or 0
 	number  int // of its last request
 	traps   []*Trap
 }
 
 // A Piece is a request or a reply.
 type Piece struct {
-	Conn   int // numbered from 1, in the order in which they open
-	Order  int // in which the request began; 0: in none
-	Number int // of the request in its order; 0: it has none
+	Conn   int // from 1, in the order in which they open
+	Order  int // in which the request began; 0: none
+	Number int // of the request in its order; 0: none
 	Reply  bool
 
-	Began    time.Time // when its first bytes came
+	Began    time.Time // when its first bytes arrived
 	PassedOn time.Time // when they were passed on; zero while they are held, or if they are lost
 }
 
-// A connection is what is known of one that is open.
+// A connection is the state of an open connection.
 type connection struct {
 	request, reply *Piece    // the last request, and its reply
-	asks           bool      // more bytes of the client are of that request
-	asked          time.Time // when the last of them were passed on
+	asks           bool      // more bytes of the client belong to that request
+	asked          time.Time // when its last bytes were passed on
 }
 
 // NewDatabase returns a link to the database at a host:port. Close it.
@@ -56,16 +56,16 @@ func NewDatabase(upstream string) (d *Database, err error) {
 	return d, err
 }
 
-// Passed reports whether a byte has come, in either direction.
+// Passed reports whether a byte has arrived, in either direction.
 func (d *Database) Passed() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.passed
 }
 
-// BeginOrder opens an order, and returns its number, from 1. What a client sends from now on is a new request, also
-// where the last one has no reply: MySQL answers some commands with nothing, such as the end of a prepared statement. A
-// request that is held goes on when it is let go.
+// BeginOrder opens an order, and returns its number, from 1. The client's next bytes begin a new request, even where
+// the last one has no reply: MySQL does not answer some commands, such as closing a prepared statement. A held request
+// continues when it is released.
 func (d *Database) BeginOrder() (order int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -75,8 +75,8 @@ func (d *Database) BeginOrder() (order int) {
 	return d.order
 }
 
-// EndOrder ends the order that is open. What begins from now on, until another one is opened, is of none, and its
-// connection is taken for noisy: leave the instance a moment after its answer to put its things in order.
+// EndOrder ends the open order. Until another is opened, requests belong to none, and their connections count as noisy:
+// let the instance settle for a moment after its answer.
 func (d *Database) EndOrder() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -95,7 +95,7 @@ func (c *connection) isHeld() bool {
 	return c.request.PassedOn.IsZero() || c.reply != nil && c.reply.PassedOn.IsZero()
 }
 
-// Since returns what has begun since then.
+// Since returns the pieces that have begun since then.
 func (d *Database) Since(begun time.Time) (pieces []Piece) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -106,16 +106,16 @@ func (d *Database) Since(begun time.Time) (pieces []Piece) {
 	return pieces
 }
 
-// Follow sets the pattern of the instance's sales: its noisy connections have no numbers from now on, and nobody waits
-// for a reply to what plain sales get none to.
+// Follow sets the pattern of the instance's sales: from now on noisy connections have no numbers, and no reply is
+// awaited for requests that plain sales get none for.
 func (d *Database) Follow(p Pattern) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.pattern = p
 }
 
-// Waiting reports whether the server has had a request for that long and has not answered it, as while another
-// transaction has its row locked.
+// Waiting reports whether the server has left a request unanswered for that long, as while another transaction locks
+// its row.
 func (d *Database) Waiting(least time.Duration) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -128,7 +128,7 @@ func (d *Database) Waiting(least time.Duration) bool {
 	return false
 }
 
-// tap is the link's.
+// tap observes the link.
 func (d *Database) tap(conn int, event cluster.Event) (hold <-chan bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -171,7 +171,7 @@ func (d *Database) answered(conn int, c *connection) (hold <-chan bool) {
 	return d.begin(c.reply)
 }
 
-// begin logs a piece, and passes it on unless there is a trap for it.
+// begin logs a piece, and passes it on unless a trap is set for it.
 func (d *Database) begin(p *Piece) (hold <-chan bool) {
 	p.Began = time.Now()
 	d.log = append(d.log, p)

@@ -19,7 +19,7 @@ import (
 // A sqlShop sells from a row of a real database, which it reaches over a Database.
 type sqlShop struct {
 	*Database
-	shop, past *sql.DB // over the link, and past it
+	shop, past *sql.DB // over the link, and directly
 	read, take string  // its statements
 	t          *testing.T
 	sold       int
@@ -77,7 +77,7 @@ func (s *sqlShop) sell(ctx context.Context) error {
 	return tx.Commit()
 }
 
-// order sends an order with a trap in its way, and returns when that has caught something; with number 0 there is none.
+// order sends an order towards a trap, and returns when the trap has caught a piece; with number 0 there is no trap.
 func (s *sqlShop) order(number int, reply bool) (trap *Trap, answer chan error) {
 	s.t.Helper()
 	s.BeginOrder()
@@ -93,7 +93,7 @@ func (s *sqlShop) order(number int, reply bool) (trap *Trap, answer chan error) 
 	return trap, answer
 }
 
-// soldBy holds that an order is answered, and sells.
+// soldBy asserts that an order is answered, and sells.
 func (s *sqlShop) soldBy(answer chan error) {
 	s.t.Helper()
 	require.NoError(s.t, <-answer)
@@ -108,7 +108,7 @@ func (s *sqlShop) stock() (n int) {
 	return n
 }
 
-// learn has the shop sell until it shows a pattern.
+// learn sells until there is a pattern.
 func (s *sqlShop) learn() (p Pattern) {
 	s.t.Helper()
 	begun, stable := time.Now(), false
@@ -122,7 +122,7 @@ func (s *sqlShop) learn() (p Pattern) {
 	return p
 }
 
-// waits holds that an order is not answered.
+// waits asserts that an order stays unanswered.
 func (s *sqlShop) waits(answer chan error) {
 	s.t.Helper()
 	select {
@@ -151,7 +151,7 @@ func TestOrdersAreHeldAtRealDatabases(t *testing.T) {
 		for k := 1; k <= last; k++ {
 			request, answer := s.order(k, false)
 			s.waits(answer)
-			assert.Equal(t, 100-s.sold, s.stock(), "the server does not have the rest of the order: %d", k)
+			assert.Equal(t, 100-s.sold, s.stock(), "the rest of the order must not reach the server: %d", k)
 			request.Release()
 			s.soldBy(answer)
 
@@ -170,7 +170,7 @@ func TestOrdersAreHeldAtRealDatabases(t *testing.T) {
 	})
 }
 
-// waitsForARow has an order wait for a row that another transaction has locked.
+// waitsForARow makes an order wait for a row that another transaction has locked.
 func (s *sqlShop) waitsForARow() {
 	tx, err := s.past.BeginTx(s.t.Context(), nil)
 	require.NoError(s.t, err)
@@ -185,8 +185,8 @@ func (s *sqlShop) waitsForARow() {
 	assert.False(s.t, s.Waiting(0))
 }
 
-// losesItsCommit loses a commit, and the reply to another one. A new connection has no statements prepared, so the
-// pattern is learnt again.
+// losesItsCommit loses a commit, and the reply to another. A new connection has no prepared statements, so the pattern
+// is learnt again.
 func (s *sqlShop) losesItsCommit() {
 	for _, reply := range []bool{false, true} {
 		trap, answer := s.order(s.learn().Requests(), reply)

@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// aMoment is how long a test waits for what is not to come.
+// aMoment is how long a test waits for what must not happen.
 const aMoment = 50 * time.Millisecond
 
-// shop is a Database between a client and a server whose every byte the test sends.
+// A shop is a Database between a client and a server whose every byte the test sends.
 type shop struct {
 	*Database
 	server net.Listener
@@ -33,7 +33,7 @@ func newShop(t *testing.T) *shop {
 	return &shop{Database: d, server: server}
 }
 
-// dialogue is one connection, at both ends.
+// A dialogue is one connection, at both ends.
 type dialogue struct {
 	client, server net.Conn
 	t              *testing.T
@@ -49,7 +49,7 @@ func (s *shop) dial(t *testing.T) *dialogue {
 	return &dialogue{client, server, t}
 }
 
-// asks has the client send something, which arrives.
+// asks sends texts from the client, and waits for their arrival.
 func (d *dialogue) asks(texts ...string) {
 	d.t.Helper()
 	for _, text := range texts {
@@ -58,7 +58,7 @@ func (d *dialogue) asks(texts ...string) {
 	}
 }
 
-// answers has the server send something, which arrives.
+// answers sends texts from the server, and waits for their arrival.
 func (d *dialogue) answers(texts ...string) {
 	d.t.Helper()
 	for _, text := range texts {
@@ -82,7 +82,7 @@ func (d *dialogue) arrives(at net.Conn, text string) {
 	require.Equal(d.t, text, string(got))
 }
 
-// silent holds that nothing comes.
+// silent asserts that nothing arrives.
 func (d *dialogue) silent(at net.Conn) {
 	d.t.Helper()
 	require.NoError(d.t, at.SetReadDeadline(time.Now().Add(aMoment)))
@@ -90,7 +90,7 @@ func (d *dialogue) silent(at net.Conn) {
 	require.ErrorIs(d.t, err, os.ErrDeadlineExceeded)
 }
 
-// ends holds that the connection ends.
+// ends asserts that the connection closes.
 func (d *dialogue) ends(at net.Conn) {
 	d.t.Helper()
 	require.NoError(d.t, at.SetReadDeadline(time.Now().Add(10*time.Second)))
@@ -99,7 +99,7 @@ func (d *dialogue) ends(at net.Conn) {
 	require.NotErrorIs(d.t, err, os.ErrDeadlineExceeded)
 }
 
-// caught waits until a trap has caught something.
+// caught waits until a trap has caught a piece.
 func (d *dialogue) caught(trap *Trap) {
 	d.t.Helper()
 	select {
@@ -109,7 +109,7 @@ func (d *dialogue) caught(trap *Trap) {
 	}
 }
 
-// stepsSince returns what has passed, with the connections and numbers of the database.
+// stepsSince returns the pieces that have passed, with the connections and numbers of the database.
 func (s *shop) stepsSince(begun time.Time) (steps []Step) {
 	for _, p := range s.Since(begun) {
 		steps = append(steps, Step{Conn: p.Conn, Number: p.Number, Reply: p.Reply})
@@ -172,12 +172,12 @@ func TestRequestIsHeld(t *testing.T) {
 	d.caught(trap)
 	d.send(d.client, "too")
 	d.silent(d.server)
-	d.answers("by the way") // is no reply
-	assert.False(t, s.Waiting(0), "the server does not have it")
+	d.answers("by the way") // is not a reply
+	assert.False(t, s.Waiting(0), "it has not reached the server")
 	other.asks("three")
 	other.answers("yes")
 	trap.Release()
-	trap.Release() // does nothing more
+	trap.Release() // a no-op
 	d.arrives(d.server, "twotoo")
 	d.answers("yes")
 	assert.Equal(t, "1>1 1<1 1>2 2>3 2<3 1<2", textOf(s.stepsSince(time.Time{})))
@@ -198,14 +198,14 @@ func TestReplyIsHeld(t *testing.T) {
 	d.silent(d.client)
 	assert.False(t, s.Waiting(0), "it is answered")
 	assert.Zero(t, s.Since(time.Time{})[1].PassedOn)
-	s.BeginOrder() // of somebody else
+	s.BeginOrder() // of another caller
 	d.asks("more of it")
 	reply.Release()
 	d.arrives(d.client, "yes")
 	assert.Equal(t, "1>1 1<1", textOf(s.stepsSince(time.Time{})))
 }
 
-// A trap is for the order that was opened last: a piece of that number of an earlier one passes.
+// A trap is for the order that was opened last: pieces of an earlier one pass.
 func TestTrapOfAnOrder(t *testing.T) {
 	s := newShop(t)
 	anna, clara := s.dial(t), s.dial(t)
@@ -273,7 +273,7 @@ func TestWaitingForAReply(t *testing.T) {
 	time.Sleep(aMoment)
 	assert.True(t, s.Waiting(aMoment))
 	d.asks(", and more")
-	assert.False(t, s.Waiting(time.Since(asked)), "the server did not have all of it")
+	assert.False(t, s.Waiting(time.Since(asked)), "it had not all reached the server")
 	d.answers("yes")
 	assert.False(t, s.Waiting(0))
 	d.asks("which plain sales get no answer to")

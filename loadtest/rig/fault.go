@@ -10,7 +10,7 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// Kill kills an instance. What it had sent, and was not carried out, never is. It must be dead before its connections
+// Kill kills an instance. Its commands that were not carried out never are. It must be dead before its connections
 // close, or it could answer its caller. The error is that of [cluster.Foreign.Kill].
 func (r *Rig) Kill(e *End) error {
 	r.Gate.Change(func() { e.Dead = true })
@@ -26,7 +26,7 @@ func (e *End) kill() error {
 	return nil
 }
 
-// CutOff cuts an instance off from its servers, which are apart. What it has sent may still arrive.
+// CutOff cuts an instance off from its servers, which must be apart. Commands already sent may still arrive.
 func (r *Rig) CutOff(e *End) {
 	r.setDown(e, true)
 	for _, w := range e.Wires {
@@ -34,7 +34,7 @@ func (r *Rig) CutOff(e *End) {
 	}
 }
 
-// Rejoin lets an instance reach its servers again.
+// Rejoin reconnects an instance to its servers.
 func (r *Rig) Rejoin(e *End) { r.setDown(e, false) }
 
 func (r *Rig) setDown(e *End, down bool) {
@@ -60,7 +60,7 @@ func (r *Rig) TakeDown(s *wire.Store) {
 // BringBack makes a server reachable again.
 func (r *Rig) BringBack(s *wire.Store) { r.Gate.Change(func() { s.Down = false }) }
 
-// StepFault returns the fault of an order by whose client a step of a trace was taken, about that command.
+// StepFault returns the fault of the order whose client took a step of a trace about that command.
 func StepFault(s schedule.Step, command string) history.Fault {
 	f := history.Fault{Text: s.Fault(command)}
 	if s.Kind == schedule.CrashBefore || s.Kind == schedule.CrashAfter {
@@ -69,37 +69,37 @@ func StepFault(s schedule.Step, command string) history.Fault {
 	return f
 }
 
-// StopFault returns the fault of an order whose process was stopped for that long, and where, if that is known.
+// StopFault returns the fault of an order whose process was stopped for that long, and where, if known.
 func StopFault(lasted time.Duration, where string, lease time.Duration) history.Fault {
 	return history.Fault{Kind: history.FaultStop, Text: during("stopped", lasted, where, lease)}
 }
 
-// KillFault returns the fault of an order whose process was killed, and where, if that is known.
+// KillFault returns the fault of an order whose process was killed, and where, if known.
 func KillFault(where string) history.Fault {
 	return history.Fault{Kind: history.FaultKill, Text: strings.TrimSpace("killed " + where)}
 }
 
-// HoldFault returns the fault of an order that was held there for that long.
+// HoldFault returns the fault of an order that was held for that long, and where.
 func HoldFault(lasted time.Duration, where string, lease time.Duration) history.Fault {
 	return history.Fault{Text: during("held", lasted, where, lease)}
 }
 
-// CutFault returns the fault of an order whose instance did not reach those servers for that long.
+// CutFault returns the fault of an order whose instance could not reach those servers for that long.
 func CutFault(from string, lasted, lease time.Duration) history.Fault {
 	return history.Fault{On: "network", Text: during("cut off from "+from, lasted, "", lease)}
 }
 
-// WorkFault returns the fault of an order that works for so long.
+// WorkFault returns the fault of an order with long work.
 func WorkFault(work, lease time.Duration) history.Fault {
 	return history.Fault{Text: "working " + Seconds(work) + under(lease)}
 }
 
-// during says what lasted, and where that was.
+// during returns what happened, for how long, and where.
 func during(what string, lasted time.Duration, where string, lease time.Duration) string {
 	return strings.TrimSpace(what+" for "+Seconds(lasted)+" "+where) + under(lease)
 }
 
-// under names the lease, unless it is 0: then it does not matter.
+// under names the lease, unless it is 0 and so does not matter.
 func under(lease time.Duration) string {
 	if lease == 0 {
 		return ""
@@ -107,10 +107,10 @@ func under(lease time.Duration) string {
 	return " under a lease of " + Seconds(lease)
 }
 
-// ServerFault returns the fault of an order to whose lock server something happened.
+// ServerFault returns the fault of an order whose lock server failed in that way.
 func ServerFault(what string) history.Fault {
 	return history.Fault{On: "locks", Text: "whose lock server " + what}
 }
 
-// Seconds returns a duration as stories have it.
+// Seconds formats a duration for stories.
 func Seconds(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }

@@ -8,8 +8,8 @@ import (
 // freshGap is the pause between two fresh orders.
 const freshGap = 100 * time.Millisecond
 
-// Fresh sends fresh orders, one after the other, until one gets through or so much time has passed. Send sends the one
-// of that number, from 1, and reports whether it got through, or no other one can.
+// Fresh sends fresh orders one after the other until one gets through or the time within has passed. Send sends the
+// nth, from 1, and reports whether it got through or no other can.
 func Fresh(ctx context.Context, within time.Duration, send func(number int) (through bool)) error {
 	for begun, number := time.Now(), 1; ; number++ {
 		through := send(number)

@@ -10,7 +10,7 @@ import (
 // An InFlight is an order on its way to an instance.
 type InFlight struct {
 	At   int        // the number of the instance
-	Sent time.Time  // zero: it has not been sent
+	Sent time.Time  // zero: not yet
 	Op   history.Op // once it has ended
 
 	id     string
@@ -18,12 +18,12 @@ type InFlight struct {
 	done   chan struct{}
 }
 
-// NewInFlight returns an order that goes by that id in histories. It has not been sent yet.
+// NewInFlight returns an order with that id in histories. It has not been sent yet.
 func NewInFlight(id string, at int) *InFlight {
 	return &InFlight{At: at, id: id, hangUp: func() {}, done: make(chan struct{})}
 }
 
-// Send sends the order, and returns at once. Buy returns when it has ended.
+// Send sends the order, and returns at once. Buy returns when the order has ended.
 func (o *InFlight) Send(ctx context.Context, buy func(context.Context) history.Op) {
 	ctx, o.hangUp = context.WithCancel(ctx)
 	o.Sent = time.Now()
@@ -34,7 +34,7 @@ func (o *InFlight) Send(ctx context.Context, buy func(context.Context) history.O
 	}()
 }
 
-// Done is closed when the order has ended, with an answer or without.
+// Done is closed when the order has ended, answered or not.
 func (o *InFlight) Done() <-chan struct{} { return o.done }
 
 // HasEnded reports whether the order has ended.
@@ -50,13 +50,13 @@ func (o *InFlight) HasEnded() bool {
 // IsUnderWay reports whether the order was sent and has not ended.
 func (o *InFlight) IsUnderWay() bool { return !o.Sent.IsZero() && !o.HasEnded() }
 
-// HangUp has the order's caller go, and returns when the order has ended. It must have been sent.
+// HangUp makes the order's caller leave, and returns when the order has ended. It must have been sent.
 func (o *InFlight) HangUp() {
 	o.hangUp()
 	<-o.done
 }
 
-// Note records in a cell that a fault has affected the order between two moments.
+// Note records in a cell that a fault affected the order between two times.
 func (o *InFlight) Note(c *history.Cell, f history.Fault, begun, ended time.Time) {
 	f.Order, f.Instance = o.id, c.Instances[o.At].Name
 	f.At, f.End = history.At(c.Start, begun), history.At(c.Start, ended)

@@ -2,28 +2,28 @@ package rig
 
 import "slices"
 
-// How many plain sales a pattern takes: drivers prepare a statement when they have sent it five times, so the first
-// sales are no measure. If the last of the most show none, there is none.
+// A pattern takes up to this many plain sales: drivers prepare a statement only after sending it five times, so the
+// first sales are not representative. If the last sales still differ, there is no pattern.
 const (
 	FewestSales = 7
 	MostSales   = 15
 	alike       = 3 // sales in a row
 )
 
-// A Pattern is what each plain sale of an instance sends to its database, and gets back.
+// A Pattern is what each plain sale of an instance exchanges with its database.
 type Pattern struct {
 	Steps []Step
-	Noisy map[int]bool // the connections that also carry bytes while no order is open, as pings do
+	Noisy map[int]bool // connections that also carry bytes while no order is open, such as pings
 }
 
 // A Step is a request of a sale, or a reply.
 type Step struct {
-	Conn   int // numbered from 1, in the order in which the sale comes to use them
+	Conn   int // from 1, in the order in which the sale first uses them
 	Number int // of the request
 	Reply  bool
 }
 
-// Requests returns how many requests a sale has.
+// Requests returns the number of requests in a sale.
 func (p Pattern) Requests() (n int) {
 	for _, s := range p.Steps {
 		n = max(n, s.Number)
@@ -31,13 +31,13 @@ func (p Pattern) Requests() (n int) {
 	return n
 }
 
-// isSilent reports whether plain sales get no reply to their request of that number.
+// isSilent reports whether plain sales get no reply to their nth request.
 func (p Pattern) isSilent(number int) bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Number == number }) &&
 		!slices.Contains(p.replies(), number)
 }
 
-// replies returns the numbers of the requests that are answered.
+// replies returns the numbers of the answered requests.
 func (p Pattern) replies() (numbers []int) {
 	for _, s := range p.Steps {
 		if s.Reply {
@@ -47,8 +47,8 @@ func (p Pattern) replies() (numbers []int) {
 	return numbers
 }
 
-// Learn returns the pattern of plain sales from a log with their orders and the time between them, and whether there is
-// one yet: the last three have to agree, of seven or more. The log is one of an instance that had come to rest before.
+// Learn returns the pattern of plain sales from a log of their orders and the times between, and whether it is stable:
+// the last three of at least seven have to agree. The instance must have been at rest when the log began.
 func Learn(log []Piece, sales []int) (p Pattern, stable bool) {
 	p.Noisy = map[int]bool{}
 	for _, piece := range log {

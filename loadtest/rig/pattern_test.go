@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// logOf returns a log: sales with a time without orders after each. "3>" is a request on connection 3, "3<" its reply.
+// logOf returns a log of sales, each followed by a time without orders. "3>" is a request on connection 3, "3<" its
+// reply.
 func logOf(lines ...string) (log []Piece, sales []int) {
 	for i, line := range lines {
 		sale, idle, _ := strings.Cut(line, "|")
@@ -98,5 +99,5 @@ func TestRequestsOfAPattern(t *testing.T) {
 	assert.Equal(t, map[int]bool{3: true}, p.Noisy)
 	assert.False(t, p.isSilent(1))
 	assert.True(t, p.isSilent(2))
-	assert.False(t, p.isSilent(4), "nothing is known of it")
+	assert.False(t, p.isSilent(4), "it is not in the pattern")
 }

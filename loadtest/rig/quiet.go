@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// quietGap is the time between two looks at an instance, which has to be quiet at both.
+	// quietGap is the time between two looks at an instance, which must be quiet at both.
 	quietGap = time.Millisecond
 	// quietWithin bounds how long an instance may take to come to rest.
 	quietWithin = 2 * time.Second
-	// blindGap is the time that instances get where the system does not say what they do.
+	// blindGap is how long to wait for instances where the system does not report what a process does.
 	blindGap = 25 * time.Millisecond
-	// foreignGap is the time in which nothing may come from foreign services, and foreignWithin bounds the wait for it.
+	// foreignGap is how long foreign services must send nothing, and foreignWithin bounds the wait for that.
 	foreignGap, foreignWithin = 60 * time.Millisecond, time.Second
 )
 
-// Quiet waits until the live instances have done all that they can do without a reply and without more time: nothing
-// comes to the gate any more, and all threads of the processes sleep. So a step that is taken next finds what it would
-// find if no time had passed. Of foreign services the processes are not known, and what one does after its answer may
-// come after a short sleep: there the gate alone decides, in a longer time.
+// Quiet waits until the live instances have done all they can without a reply and without more time: no command arrives
+// at the gate, and all threads of the processes sleep. So the next step is taken as if no time had passed. The
+// processes of foreign services are unknown, and a service may sleep briefly after its answer and go on: for those the
+// gate alone decides, over a longer time.
 func (r *Rig) Quiet(ctx context.Context) {
 	gap, within := quietGap, quietWithin
 	var pids []int
@@ -50,8 +50,8 @@ func (r *Rig) Quiet(ctx context.Context) {
 	}
 }
 
-// allSleep reports whether all threads of these processes sleep, and whether that is known. A process that has ended
-// sleeps.
+// allSleep reports whether all threads of these processes sleep, and whether that is known. An ended process counts as
+// asleep.
 func allSleep(pids []int) (asleep, known bool) {
 	if _, err := os.Stat("/proc/self/task"); err != nil {
 		return false, false
@@ -63,7 +63,7 @@ func allSleep(pids []int) (asleep, known bool) {
 			if err != nil {
 				continue
 			}
-			// pid (name) state …, where the name may hold anything.
+			// The format is: pid (name) state …, where the name may contain anything.
 			state := strings.TrimSpace(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 			if state != "" && !strings.ContainsRune("SITtZX", rune(state[0])) {
 				return false, true

@@ -11,7 +11,7 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// Nothing is known of the processes of a foreign service, so its commands alone tell.
+// The processes of a foreign service are unknown, so only its commands show whether it is quiet.
 func TestQuietWaitsLongerForForeignServices(t *testing.T) {
 	for foreign, least := range map[bool]time.Duration{false: quietGap, true: foreignGap} {
 		r, begun := &Rig{Gate: wire.NewGate(nil), foreign: foreign}, time.Now()
@@ -20,10 +20,10 @@ func TestQuietWaitsLongerForForeignServices(t *testing.T) {
 	}
 }
 
-func TestAProcessThatSleepsIsAtRest(t *testing.T) {
+func TestAllSleep(t *testing.T) {
 	asleep, known := allSleep(nil)
 	if !known {
-		t.Skip("the system does not say what a process does")
+		t.Skip("the system does not report what a process does")
 	}
 	assert.True(t, asleep)
 	busy, stop := make(chan bool), atomic.Bool{}

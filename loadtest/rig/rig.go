@@ -13,19 +13,19 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// A Testbed starts the servers and instances of rigs. Several rigs can be up. One of foreign services has no backend,
-// no stockapi and no scripts.
+// A Testbed starts the servers and instances of rigs, several at a time. One for foreign services has no backend, no
+// stockapi and no scripts.
 type Testbed struct {
 	Backend  history.Backend
-	Stockapi string            // the executable of the instances
-	Scripts  map[string]string // the names of its scripts, by digest
+	Stockapi string            // the instances' executable
+	Scripts  map[string]string // names of its scripts, by digest
 
 	cluster  *cluster.Cluster
 	servers  *cluster.Backend
 	starting sync.Mutex
 }
 
-// Open makes a testbed. When one of its processes dies on its own, the returned context ends with that as its cause.
+// Open returns a testbed. If one of its processes dies on its own, the returned context ends with that as its cause.
 func Open(ctx context.Context, of cluster.Options) (*Testbed, context.Context, error) {
 	if err := of.Check(); err != nil {
 		return nil, ctx, err
@@ -55,40 +55,40 @@ func (b *Testbed) begin(ctx context.Context) (err error) {
 	return nil
 }
 
-// OpenForeign makes a testbed for rigs of foreign services. Its context is like that of [Open].
+// OpenForeign returns a testbed for rigs of foreign services. Its context is like that of [Open].
 func OpenForeign(ctx context.Context, say func(string)) (*Testbed, context.Context, error) {
 	c, ctx, err := cluster.New(ctx, cluster.Options{Backend: "redis-server", Say: say})
 	return &Testbed{cluster: c}, ctx, err
 }
 
-// Close ends all that was started.
+// Close stops everything that was started.
 func (b *Testbed) Close() error { return b.cluster.Close() }
 
-// A Plan says what a rig has.
+// A Plan describes a rig.
 type Plan struct {
 	Gate    *wire.Gate
-	Servers []string // the names of the servers: that of the stock, and those of the locks unless they are there too
+	Servers []string // that of the stock, and those of the locks unless they share it
 	Nodes   bool     // the locks are on independent nodes
-	Apart   bool     // a server that is down is so for one instance alone
-	Ends    int      // how many instances there are
-	Faults  bool     // their orders may have faults
+	Apart   bool     // a server is down for one instance alone
+	Ends    int      // the number of instances
+	Faults  bool     // orders may have faults
 
-	// Foreign, unless nil, is the service that the instances are. It knows the one server by its address alone. If it has
-	// a database, each instance gets a link of its own to that.
+	// Foreign, unless nil, is the service of the instances. It is given the address of the one server only. If it has a
+	// database, each instance gets a link of its own to that.
 	Foreign *cluster.ForeignOptions
-	// Wired, unless nil, is called with the rig when its wires are there, before an instance starts.
+	// Wired, unless nil, is called with the rig once its wires exist, before any instance starts.
 	Wired func(*Rig) error
 
 	Held  time.Duration // the instances' timeout for a server: longer than a command can wait at a wire
-	Retry time.Duration // the longest between two tries of an order that polls
-	Lost  time.Duration // until the connection breaks whose request or reply was lost; 0: it does so at once
+	Retry time.Duration // the longest between two polls of an order
+	Lost  time.Duration // from a lost request or reply to the end of its connection; 0: at once
 }
 
 // nodeTime is the instances' timeout for a Redlock node, which bounds a release. That of an acquire is a share of the
 // lease.
 const nodeTime = 2 * time.Second
 
-// A Rig is some instances, each with wires of its own to servers that are the rig's own.
+// A Rig is a set of instances, each with wires of its own to the rig's own servers.
 type Rig struct {
 	Gate   *wire.Gate
 	Stores []*wire.Store
@@ -105,11 +105,10 @@ type End struct {
 	Wires    []*wire.Wire
 	Database *Database // nil if the service has none
 
-	foreign *cluster.Foreign // what In is, unless it is our own
+	foreign *cluster.Foreign // the same as In; nil for a stockapi
 }
 
-// Start starts the servers of a rig, then the wires and the instances, and returns it. Close the rig, also after an
-// error.
+// Start starts the servers of a rig, then the wires and the instances. Close the rig, even after an error.
 func (b *Testbed) Start(ctx context.Context, p Plan) (r *Rig, err error) {
 	r = &Rig{Gate: p.Gate, foreign: p.Foreign != nil}
 	r.redises, err = cluster.StartAll(ctx, len(p.Servers), func(ctx context.Context, i int) (*cluster.Redis, error) {
@@ -148,8 +147,8 @@ func (b *Testbed) Start(ctx context.Context, p Plan) (r *Rig, err error) {
 	return r, err
 }
 
-// startInTurn starts foreign instances, each when the one before listens: two that create their tables at once may
-// fail. Two rigs that start at once are slower than one after the other.
+// startInTurn starts foreign instances one by one, each when the one before listens: two that create their tables at
+// once may fail. Two rigs that start at once are slower than one after the other.
 func (b *Testbed) startInTurn(ctx context.Context, r *Rig, p Plan) error {
 	b.starting.Lock()
 	defer b.starting.Unlock()
@@ -221,7 +220,7 @@ func (b *Testbed) reached(r *Rig, e *End, p Plan) *cluster.Backend {
 	return &reached
 }
 
-// URLs returns where the instances listen.
+// URLs returns the addresses of the instances.
 func (r *Rig) URLs() (urls []string) {
 	for _, c := range r.Ends {
 		urls = append(urls, c.In.URL)
@@ -240,7 +239,7 @@ func (r *Rig) Behind() map[string]string {
 	return behind
 }
 
-// Close ends the instances, the wires and the servers.
+// Close stops the instances, the wires and the servers.
 func (r *Rig) Close() {
 	var all sync.WaitGroup
 	for _, c := range r.Ends {

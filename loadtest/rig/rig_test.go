@@ -85,7 +85,7 @@ func newRig(t *testing.T, apart bool) (r *Rig, store *wire.Store, reached func()
 	}
 }
 
-// dial returns a client in the place of an instance. It sends nothing by itself.
+// dial returns a client in place of an instance. It sends nothing on its own.
 func dial(e *End) *redis.Client {
 	return redis.NewClient(&redis.Options{Addr: e.Wires[0].Host(), MaxRetries: -1, Protocol: 2, DisableIdentity: true})
 }
@@ -123,7 +123,7 @@ func TestFreshOrdersComeUntilOneGetsThrough(t *testing.T) {
 	}), context.Canceled)
 }
 
-// A command that is lost is not carried out, and one whose reply is lost is.
+// A lost command is not carried out; one whose reply is lost is.
 func TestStepsOfACommandThatIsLost(t *testing.T) {
 	r, store, _ := newRig(t, false)
 	r.Gate.Begin()
@@ -142,8 +142,7 @@ func TestStepsOfACommandThatIsLost(t *testing.T) {
 	}
 }
 
-// A command that comes late is on its way after the one step, and carried out after the other, unless its server is
-// down then.
+// A late command is on its way after one step, and carried out after the other, unless its server is down then.
 func TestStepsOfACommandThatComesLate(t *testing.T) {
 	for _, down := range []bool{false, true} {
 		r, store, _ := newRig(t, false)
@@ -160,7 +159,7 @@ func TestStepsOfACommandThatComesLate(t *testing.T) {
 	}
 }
 
-// A step names a command that waits. It is an error if the command does not come, or if its client gives it up.
+// A step fails if its command does not arrive, or if the client gives it up.
 func TestStepOfACommandThatIsNotThere(t *testing.T) {
 	e := &End{Client: schedule.Client{Name: "a"}}
 	r := &Rig{Gate: wire.NewGate(nil)}
@@ -199,7 +198,7 @@ func TestPlayerRefusesWhatCannotBe(t *testing.T) {
 	}
 }
 
-// The reply to the last command before the caller of an order goes is passed on only when he has gone.
+// The reply to the last command before the caller leaves is delivered only after that.
 func TestCallerGoesNext(t *testing.T) {
 	for text, want := range map[string]bool{
 		"a.give-up-a": true, "a.b.give-up-a": true, "a.node-down-1.give-up-a": true, "a.give-up-b": false,

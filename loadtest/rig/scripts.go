@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// scriptNames asks a stockapi for the names of its scripts, by digest. The explorer orders the commands of a client by
-// their names.
+// scriptNames asks a stockapi for the names of its scripts, by digest. The explorer orders a client's commands by name.
 func scriptNames(ctx context.Context, stockapi string) (map[string]string, error) {
 	out, err := exec.CommandContext(ctx, stockapi, "scripts").Output()
 	if err != nil {

@@ -10,18 +10,18 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A Player takes the steps of a trace, or single ones. How time passes is its user's affair.
+// A Player takes the steps of a trace, or single ones. Its user decides how time passes.
 type Player struct {
 	*Rig
 
-	Send  func(ctx context.Context, who int)                      // sends the order of a client, if it was not sent
+	Send  func(ctx context.Context, who int)                      // sends the order of a client, unless it was sent
 	Order func(who int) *InFlight                                 // returns that order
 	Note  func(order *InFlight, f history.Fault, since time.Time) // records a fault that ends now
 
 	reply map[int]chan struct{} // by client: closed when its caller has gone
 }
 
-// Play takes step i of these, and returns what it did. The first step of a client sends its order.
+// Play takes the ith of these steps, and returns what it did. The first step of a client sends its order.
 func (p *Player) Play(ctx context.Context, steps []schedule.Step, i int) (did string, err error) {
 	s := steps[i]
 	switch {
@@ -54,7 +54,7 @@ func (p *Player) toCommand(ctx context.Context, s schedule.Step, givesUp bool) (
 		if p.reply == nil {
 			p.reply = map[int]chan struct{}{}
 		}
-		cmd.Deliver = make(chan struct{}) // its caller goes before the reply comes: see giveUp
+		cmd.Deliver = make(chan struct{}) // the caller leaves before the reply: see giveUp
 		p.reply[s.Who] = cmd.Deliver
 	}
 	err = p.Take(ctx, s.Kind, cmd)
@@ -62,8 +62,8 @@ func (p *Player) toCommand(ctx context.Context, s schedule.Step, givesUp bool) (
 	return s.Text(text, ""), err
 }
 
-// givesUpNext reports whether the next of these steps that concerns a client or lets time pass is that the caller of
-// this client goes.
+// givesUpNext reports whether, of these steps, the next one that concerns a client or lets time pass is a give-up by
+// this client.
 func givesUpNext(steps []schedule.Step, who int) bool {
 	for _, s := range steps {
 		switch {
@@ -77,15 +77,15 @@ func givesUpNext(steps []schedule.Step, who int) bool {
 	return false
 }
 
-// giveUp has the caller of an order go. A command that was sent cannot be taken back, and the explorer's order finds
-// out before it sends one. So the reply to the command before that is passed on only when the caller has gone.
+// giveUp makes the caller of an order leave. A sent command cannot be taken back, whereas the explorer's order notices
+// before it sends the next one. So the reply to the command before is delivered only after the caller has gone.
 func (p *Player) giveUp(ctx context.Context, s schedule.Step) error {
 	e, order, reply := p.Ends[s.Who], p.Order(s.Who), p.reply[s.Who]
 	switch {
 	case !order.IsUnderWay():
 		return fmt.Errorf("%s has no order in flight", e.Name)
 	case reply == nil && len(p.Gate.Of(&e.Client)) > 0:
-		return fmt.Errorf("%s has sent its command, and in the explorer it does not", e.Name)
+		return fmt.Errorf("%s has already sent the command that the explorer's order gives up", e.Name)
 	}
 	p.Note(order, StepFault(s, ""), time.Now())
 	order.HangUp()
@@ -121,7 +121,7 @@ func (p *Player) toServer(ctx context.Context, s schedule.Step) (did string, err
 	return s.Text("", schedule.ServerName(s.Who, len(locks))), err
 }
 
-// noteServer records a fault of a lock server, of which the first order that is under way is the victim.
+// noteServer records a fault of a lock server. Its victim is the first order that is under way.
 func (p *Player) noteServer(begun time.Time, what string) {
 	victim := p.Order(0)
 	for i := len(p.Ends) - 1; i >= 0; i-- {

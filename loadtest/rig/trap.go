@@ -2,7 +2,7 @@ package rig
 
 import "slices"
 
-// A Trap holds one request of an order, or its reply, and with it what follows in that direction of its connection.
+// A Trap holds one request of an order, or its reply, and everything after it in that direction of its connection.
 type Trap struct {
 	of            *Database
 	order, number int
@@ -13,8 +13,8 @@ type Trap struct {
 	decide chan bool
 }
 
-// Trap sets a trap for the request of that number, or for its reply, in the order that was opened last. It catches
-// nothing that has begun already: set it before the order is sent, or while an earlier piece is held. Release it.
+// Trap sets a trap for the nth request, or for its reply, of the order that was opened last. It catches nothing that
+// has already begun: set it before the order is sent, or while an earlier piece is held. Release it.
 func (d *Database) Trap(number int, reply bool) *Trap {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -24,14 +24,14 @@ func (d *Database) Trap(number int, reply bool) *Trap {
 	return t
 }
 
-// Caught is closed when the trap has caught what it was set for.
+// Caught is closed when the trap has caught its piece.
 func (t *Trap) Caught() <-chan struct{} { return t.caught }
 
-// Release lets go what the trap holds, and takes the trap away. A request arrives then even if its client has left.
-// What was lost meanwhile, as by Cut, stays lost.
+// Release passes on what the trap holds, and removes the trap. A request arrives even if its client has left. What was
+// lost meanwhile, as by Cut, stays lost.
 func (t *Trap) Release() { t.end(true) }
 
-// Lose ends the connection of what the trap holds, which is lost, and takes the trap away.
+// Lose loses what the trap holds, closes its connection, and removes the trap.
 func (t *Trap) Lose() { t.end(false) }
 
 func (t *Trap) end(passes bool) {
@@ -62,7 +62,7 @@ func (d *Database) trapFor(p *Piece) *Trap {
 	return d.traps[i]
 }
 
-// spring notes what a trap has caught. The caller has the database's lock.
+// spring notes what a trap has caught. The caller holds the database's lock.
 func (t *Trap) spring(p *Piece) {
 	t.piece = p
 	close(t.caught)

@@ -7,40 +7,41 @@ import (
 	"sync"
 )
 
-// A Gate holds each command of each client until a scheduler lets it through. C is a command as its user knows it, with
-// a [Command] embedded.
+// A Gate holds each command of each client until a scheduler decides about it. C is its user's type of command, with a
+// [Command] embedded.
 type Gate[C Waiting] struct {
-	Arrived chan struct{} // holds one notice that a command has come, or that an order has ended
+	Arrived chan struct{} // holds one notice that a command has arrived, or that an order has ended
 
 	mu      sync.Mutex
 	waiting []C
 	open    bool // commands of live clients pass at once
-	moves   int  // counts what happened at all
+	moves   int  // counts all events
 }
 
-// Waiting is what a gate knows of a command: the pointer to a type that embeds [Command] has it.
+// Waiting is what a gate needs of a command: a pointer to a type that embeds [Command] implements it.
 type Waiting interface {
 	comparable
 	AtGate() *Command
 }
 
-// A Command waits at a gate. A message of a subscription does so too, before its receiver gets it.
+// A Command waits at a gate. So does a message of a subscription, before it is delivered.
 type Command struct {
 	Client  *Client
 	Server  *Server
-	Name    string   // in lower case; a script by its name: "eval:release"
+	Name    string   // in lower case; of a script its name: "eval:release"
 	Keys    []string // all keys that it reads or writes
 	Message bool
 	Nth     int // how many commands with this name and key the client sent to this server before
 
-	// Notify, unless nil, is called once there is a decision. It must not block, and is called under the gate's lock.
+	// Notify, unless nil, is called once a decision is made. It must not block, and is called under the gate's lock.
 	Notify func()
 
-	decided  chan struct{} // closed when there is a decision
+	decided  chan struct{} // closed when a decision is made
 	decision Decision
 }
 
-// A Client is one client of a schedule, as its gate sees it. The gate's lock guards what changes: see [Gate.Change].
+// A Client is one client of a schedule, as its gate sees it. The gate's lock guards its mutable fields: see
+// [Gate.Change].
 type Client struct {
 	Index int
 	Name  string
@@ -59,27 +60,27 @@ type Server struct {
 	Down  bool   // the gate's lock guards it
 }
 
-// A Decision is made by a scheduler about one command.
+// A Decision is what a scheduler decides about one command.
 type Decision uint8
 
 // The decisions.
 const (
-	Fail        Decision = iota // its client is of no more interest
+	Fail        Decision = iota // its client no longer matters
 	Pass                        // it is carried out
 	Refuse                      // its server cannot be reached; a message is lost
 	LostRequest                 // it is never carried out, and its client waits for the reply in vain
 	LostReply                   // it is carried out, and its client waits for the reply in vain
-	ComesLate                   // its client waits for the reply in vain, and it may still be carried out after that
+	ComesLate                   // its client waits for the reply in vain, and it may still be carried out afterwards
 	TooLate                     // no decision: its context, or its connection, has ended
 )
 
-// NewGate returns a gate that is closed.
+// NewGate returns a closed gate.
 func NewGate[C Waiting]() *Gate[C] { return &Gate[C]{Arrived: make(chan struct{}, 1)} }
 
-// AtGate returns the command as a gate knows it.
+// AtGate returns the embedded command.
 func (cmd *Command) AtGate() *Command { return cmd }
 
-// ID names a command apart from how often it was sent. A client may send the same command for two keys at once.
+// ID identifies a command, apart from how often it was sent. A client may send the same command for two keys at once.
 func (cmd *Command) ID() string { return cmd.Server.Name + " " + cmd.Name + " " + cmd.Key() }
 
 // Key returns the first key, "" if there is none.
@@ -98,15 +99,15 @@ func (cmd *Command) Text() string {
 	return CommandText(cmd.Name, cmd.Server.Name)
 }
 
-// compare orders the commands of one client that wait at one time: by server, then by name, key and number. The digit
-// of a step counts in this order, which does not depend on which goroutine of the client came first.
+// compare orders the waiting commands of one client: by server, then name, key and number. The digit of a step counts
+// in this order, which does not depend on which goroutine of the client came first.
 func (cmd *Command) compare(other *Command) int {
 	return cmp.Or(cmd.Server.Index-other.Server.Index, strings.Compare(cmd.Name, other.Name),
 		strings.Compare(cmd.Key(), other.Key()), cmd.Nth-other.Nth)
 }
 
-// Wait returns what the scheduler decides about a command. It returns TooLate if ended is closed first: the command is
-// never carried out.
+// Wait returns the scheduler's decision about a command, or TooLate if ended is closed first: then the command is never
+// carried out.
 func (g *Gate[C]) Wait(cmd C, ended <-chan struct{}) Decision {
 	g.Enter(cmd)
 	return g.Await(cmd, ended)
@@ -131,20 +132,20 @@ func (g *Gate[C]) Await(cmd C, ended <-chan struct{}) Decision {
 	return at.decision
 }
 
-// Decided is closed when there is a decision about a command that has entered a gate.
+// Decided is closed when a decision is made about a command that has entered a gate.
 func (cmd *Command) Decided() <-chan struct{} { return cmd.decided }
 
-// decide is called once, by what has taken the command out of the waiting ones.
+// decide is called once, by the code that removed the command from the waiting ones.
 func (cmd *Command) decide(d Decision) {
 	cmd.decision = d
 	close(cmd.decided)
 	if cmd.Notify != nil {
 		cmd.Notify()
-		cmd.Notify = nil // a record that keeps the command keeps nothing else
+		cmd.Notify = nil // a record that keeps the command must keep nothing else alive
 	}
 }
 
-// Enter brings a command to the gate.
+// Enter puts a command at the gate.
 func (g *Gate[C]) Enter(cmd C) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -169,7 +170,7 @@ func (g *Gate[C]) Enter(cmd C) {
 	}
 }
 
-// remove forgets a command, and reports whether it still waited.
+// remove removes a command, and reports whether it still waited.
 func (g *Gate[C]) remove(cmd C) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -195,7 +196,7 @@ func (g *Gate[C]) Of(c *Client) []C {
 	return own
 }
 
-// Decide lets a command go, in the way of the decision. It reports whether the command still waited.
+// Decide decides about a command. It reports whether the command still waited.
 func (g *Gate[C]) Decide(cmd C, d Decision) bool {
 	if !g.remove(cmd) {
 		return false
@@ -207,10 +208,10 @@ func (g *Gate[C]) Decide(cmd C, d Decision) bool {
 	return true
 }
 
-// Close makes the commands wait from now on.
+// Close makes commands wait from now on.
 func (g *Gate[C]) Close() { g.Change(func() { g.open = false }) }
 
-// OpenAll lets the waiting commands of live clients through, and all that they send from now on.
+// OpenAll passes the waiting commands of live clients, and all that they send from now on.
 func (g *Gate[C]) OpenAll() {
 	g.Change(func() {
 		g.open = true
@@ -218,7 +219,7 @@ func (g *Gate[C]) OpenAll() {
 	})
 }
 
-// Retire lets the waiting commands of a client fail, and all that it sends from now on.
+// Retire fails the waiting commands of a client, and all that it sends from now on.
 func (g *Gate[C]) Retire(c *Client) {
 	g.Change(func() {
 		c.gone = true
@@ -226,8 +227,8 @@ func (g *Gate[C]) Retire(c *Client) {
 	})
 }
 
-// decideAll decides about the waiting commands of some clients. Each command that is taken out of the waiting ones gets
-// a decision, or its client would wait for ever.
+// decideAll decides about the waiting commands of some clients. Each command that is removed must get a decision, or
+// its client would wait for ever.
 func (g *Gate[C]) decideAll(d Decision, of func(*Client) bool) {
 	g.waiting = slices.DeleteFunc(g.waiting, func(cmd C) bool {
 		decides := of(cmd.AtGate().Client)
@@ -239,20 +240,20 @@ func (g *Gate[C]) decideAll(d Decision, of func(*Client) bool) {
 	})
 }
 
-// Change changes what the gate's lock guards.
+// Change runs do under the gate's lock.
 func (g *Gate[C]) Change(do func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	do()
 }
 
-// Happened counts all that has happened.
+// Happened returns the number of events so far.
 func (g *Gate[C]) Happened() (n int) {
 	g.Change(func() { n = g.moves })
 	return n
 }
 
-// Notice tells a scheduler that lets time pass that something has happened.
+// Notice notifies a scheduler that lets time pass of an event.
 func (g *Gate[C]) Notice() {
 	g.Change(func() {
 		g.moves++
@@ -267,7 +268,7 @@ func (g *Gate[C]) notice() {
 	}
 }
 
-// Forget forgets the notice of what has happened.
+// Forget discards a pending notice.
 func (g *Gate[C]) Forget() {
 	select {
 	case <-g.Arrived:

@@ -8,52 +8,52 @@ import (
 	"strings"
 )
 
-// A Line is a fault of anybody's shop, step by step: a>write.late-a.expiry.b>end.arrive-a. It is a trace without a
-// rung, and as the commands of the shop are its own, orders go on until they are at a mark. docs/explore.md tells what
-// each word does.
+// A Line is a fault of any shop, step by step: a>write.late-a.expiry.b>end.arrive-a. It is a trace without a rung. As
+// the commands of a shop are its own, orders proceed to marks instead. docs/explore.md lists the words.
 type Line []Move
 
-// A Move is a step of a line: a verb, or an order that goes on until it is at a mark.
+// A Move is a step of a line: a verb, or an order that proceeds to a mark.
 type Move struct {
-	Verb  string // "": the order goes on
-	Who   int    // the order, or the instance; -1: the verb concerns all
-	At    int    // the instance to which the order is sent, if it is not under way
-	Mark  string // "": a new order tries for a moment
-	Reply bool   // it goes on until the command at the mark is carried out, and its reply waits
+	Verb  string // "": the order proceeds
+	Who   int    // the order, or the instance; -1: all
+	At    int    // the instance that gets the order, unless it is already under way
+	Mark  string // "": a new order polls for a moment
+	Reply bool   // it proceeds until the command at the mark is carried out and its reply waits
 }
 
-// These marks are moments of a sale. A number is that of a command of a plain sale, and db with a number that of a
-// request to the database, or of its reply.
+// Marks are points in a sale. Beside these, a number is a command of a plain sale, and db with a number is a request to
+// the database, or its reply.
 const (
-	Acquire   = "acquire"   // the first try to get the lock
-	Acquired  = "acquired"  // the one that got it
+	Acquire   = "acquire"   // the first attempt
+	Acquired  = "acquired"  // the attempt that succeeded
 	Read      = "read"      // the last command before the write
-	Write     = "write"     // that of the stock
-	Release   = "release"   // the first command of the release
-	Release2  = "release2"  // the second
-	Renewal   = "renewal"   // which comes beside the sale
+	Write     = "write"     // of the stock
+	Release   = "release"   // its first command
+	Release2  = "release2"  // its second command
+	Renewal   = "renewal"   // concurrent with the sale
 	Waits     = "waits"     // the order was not answered at once
-	Subscribe = "subscribe" // of one that waits
+	Subscribe = "subscribe" // of a waiter
 	End       = "end"       // the order was answered
 )
 
 var marks = []string{Acquire, Acquired, Read, Write, Release, Release2, Renewal, Waits, Subscribe, End}
 
-// sides say on which side of a command an order can be at a mark; on both if it is not here.
+// sides holds the side of a command on which an order can be at a mark; both if absent.
 var sides = map[string]string{Acquired: "<", Renewal: "<", Waits: ">", End: ">"}
 
-// orderVerbs concern an order, siteVerbs an instance, and plainVerbs all. The first two have what comes before them:
-// ">" is a command of the order that is at the wire, "." the order, and a word another verb of the same letter.
+// orderVerbs concern an order, siteVerbs an instance, and plainVerbs all. The values of the first two are
+// prerequisites: ">" is a command of the order at the wire, "." the order itself, and a word another verb with the same
+// letter.
 var (
 	orderVerbs = map[string]string{"lose-request": ">", "lose-reply": ">", "late": ">", "arrive": "late", "give-up": "."}
 	siteVerbs  = map[string]string{"crash": "", "stop": "", "continue": "stop", "cut": "", "join": "cut", "drop": ""}
 	plainVerbs = []string{"time", "expiry", "remove", "take", "restart"}
 )
 
-// instances are the letters of those that a line has.
+// instances are the letters of a line's instances.
 const instances = "ab"
 
-// ParseLine returns the line that a text is. The error says in one line what is wrong, and what there is.
+// ParseLine parses a line. Its error is one line: what is wrong, and what is valid.
 func ParseLine(text string) (line Line, err error) {
 	for word := range strings.SplitSeq(strings.TrimSpace(text), ".") {
 		m, err := parseMove(word)
@@ -61,17 +61,17 @@ func ParseLine(text string) (line Line, err error) {
 			err = line.allows(m)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%q is no step of a fault: %w", word, err)
+			return nil, fmt.Errorf("%q is not a step of a fault: %w", word, err)
 		}
 		line = append(line, m)
 	}
 	return line, nil
 }
 
-// allows says why a move cannot follow these.
+// allows returns why a move cannot follow these, nil if it can.
 func (l Line) allows(m Move) error {
 	if l.Crowd() > 0 || m.Verb == "crowd" && len(l) > 0 {
-		return errors.New("a crowd is a line of its own")
+		return errors.New("a crowd must be the only step")
 	}
 	if m.Who < 0 {
 		return nil
@@ -79,18 +79,18 @@ func (l Line) allows(m Move) error {
 	letter, needs, last := ClientName(m.Who), orderVerbs[m.Verb]+siteVerbs[m.Verb], l.lastOf(m.Who)
 	switch {
 	case m.Verb == "" && m.Mark == "" && last != nil:
-		return fmt.Errorf("%s has ordered already", letter)
+		return fmt.Errorf("%s has already ordered", letter)
 	case needs == ">" && !last.isAtWire():
-		return fmt.Errorf("no command of %s is at the wire: %s>write comes before it, or another mark", letter, letter)
+		return fmt.Errorf("no command of %s is at the wire: put %s>write or another mark before it", letter, letter)
 	case needs == "." && last == nil:
 		return fmt.Errorf("%s has not ordered yet", letter)
 	case len(needs) > 1 && !slices.ContainsFunc(l, func(o Move) bool { return o.Verb == needs && o.Who == m.Who }):
-		return fmt.Errorf("%s-%s comes before it", needs, letter)
+		return fmt.Errorf("put %s-%s before it", needs, letter)
 	}
 	return nil
 }
 
-// lastOf returns the last move of an order, nil if there is none. Renewals come beside it.
+// lastOf returns the last move of an order, nil if there is none. Renewals do not count.
 func (l Line) lastOf(who int) (last *Move) {
 	for i := range l {
 		_, concerns := orderVerbs[l[i].Verb]
@@ -101,12 +101,12 @@ func (l Line) lastOf(who int) (last *Move) {
 	return last
 }
 
-// isAtWire reports whether a command waits at the wire after the move, if there is one.
+// isAtWire reports whether a command waits at the wire after the move; m may be nil.
 func (m *Move) isAtWire() bool {
 	return m != nil && m.Verb == "" && !m.Reply && m.Mark != "" && m.Mark != End && m.Mark != Waits && m.Request() == 0
 }
 
-// Request returns the number of the request to the database that the mark names, 0 if it names none.
+// Request returns the number of the database request that the mark names, 0 if it names none.
 func (m *Move) Request() int {
 	number, is := strings.CutPrefix(m.Mark, "db")
 	if !is || !isNumber(number) {
@@ -124,7 +124,7 @@ func (l Line) Crowd() int {
 	return l[0].Who + 1
 }
 
-// parseMove reads what stands between two dots of a line.
+// parseMove parses what is between two dots of a line.
 func parseMove(word string) (m Move, err error) {
 	if slices.Contains(plainVerbs, word) {
 		return Move{Verb: word, Who: -1}, nil
@@ -144,18 +144,18 @@ func parseMove(word string) (m Move, err error) {
 	case verb == "crowd" && subject == "a", verb == "crowd" && subject == instances:
 		return Move{Verb: verb, Who: len(subject) - 1}, nil
 	case verb == "crowd":
-		return m, errors.New("a crowd comes to a or to both: crowd-a, crowd-ab")
+		return m, errors.New("a crowd orders from a or from both: crowd-a, crowd-ab")
 	case !ofOrder && !ofSite:
-		return m, fmt.Errorf("there are %s; and orders that go to a mark, such as a>write or b<read", verbsOfLines())
+		return m, fmt.Errorf("use one of %s, or an order and a mark, such as a>write or b<read", verbsOfLines())
 	case ofOrder && who < 0:
-		return m, fmt.Errorf("the letter of an order follows, such as %s-a", verb)
+		return m, fmt.Errorf("it takes an order, such as %s-a", verb)
 	case ofSite && (who < 0 || who >= len(instances)):
-		return m, fmt.Errorf("an instance follows, %s-a or %s-b", verb, verb)
+		return m, fmt.Errorf("it takes an instance: %s-a or %s-b", verb, verb)
 	}
 	return Move{Verb: verb, Who: who, At: who}, nil
 }
 
-// parseOrder reads an order that goes to a mark, or that comes for a moment.
+// parseOrder parses an order that proceeds to a mark, or that polls for a moment.
 func parseOrder(word string) (m Move, err error) {
 	m.Who = strings.IndexByte(clientNames, word[0])
 	who, side := word, strings.IndexAny(word, "<>")
@@ -172,12 +172,12 @@ func parseOrder(word string) (m Move, err error) {
 	}
 	switch only := sides[m.Mark]; {
 	case m.Who < 0:
-		return m, errors.New("there are the orders a, b and c")
+		return m, errors.New("the orders are a, b and c")
 	case m.At < 0 || m.At >= len(instances):
-		return m, fmt.Errorf("there are two instances: %c@a, %c@b", word[0], word[0])
+		return m, fmt.Errorf("the instances are a and b: %c@a, %c@b", word[0], word[0])
 	case side < 0:
 	case !slices.Contains(marks, m.Mark) && !isNumber(m.Mark) && m.Request() == 0:
-		return m, fmt.Errorf("there is no mark %q; there are %s, the number of a command, and db1 for a request to the "+
+		return m, fmt.Errorf("unknown mark %q: use one of %s, the number of a command, or db1 for a request to the "+
 			"database", m.Mark, strings.Join(marks, " "))
 	case only != "" && only != word[side:side+1]:
 		return m, fmt.Errorf("write %s%s%s", who, only, m.Mark)

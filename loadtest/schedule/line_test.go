@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheStepsOfALine(t *testing.T) {
+func TestParseLine(t *testing.T) {
 	for text, want := range map[string]Line{
 		"a>write.late-a.expiry.b>end.arrive-a": {{"", 0, 0, Write, false}, {"late", 0, 0, "", false},
 			{"expiry", -1, 0, "", false}, {"", 1, 1, End, false}, {"arrive", 0, 0, "", false}},
@@ -32,46 +32,46 @@ func TestCrowdOfALine(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoLine(t *testing.T) {
-	const words = "there are arrive-a continue-a crash-a crowd-ab cut-a drop-a expiry give-up-a join-a late-a " +
-		"lose-reply-a lose-request-a remove restart stop-a take time; and orders that go to a mark, such as a>write or b<read"
+func TestInvalidLines(t *testing.T) {
+	const words = "use one of arrive-a continue-a crash-a crowd-ab cut-a drop-a expiry give-up-a join-a late-a " +
+		"lose-reply-a lose-request-a remove restart stop-a take time, or an order and a mark, such as a>write or b<read"
 	for text, wrong := range map[string]string{
-		"":                 `"" is no step of a fault: ` + words,
-		"a>write..b>end":   `"" is no step of a fault: ` + words,
-		"pause":            `"pause" is no step of a fault: ` + words,
-		"v4:a>write":       `"v4:a>write" is no step of a fault: ` + words,
-		"a":                `"a" is no step of a fault: ` + words,
-		"expiry-a":         `"expiry-a" is no step of a fault: ` + words,
-		"a>wirte":          `there is no mark "wirte"; there are acquire acquired read write release release2 renewal waits `,
-		"a>0":              `there is no mark "0"; `,
-		"a>db":             `there is no mark "db"; `,
-		"a>db0":            `there is no mark "db0"; `,
+		"":                 `"" is not a step of a fault: ` + words,
+		"a>write..b>end":   `"" is not a step of a fault: ` + words,
+		"pause":            `"pause" is not a step of a fault: ` + words,
+		"v4:a>write":       `"v4:a>write" is not a step of a fault: ` + words,
+		"a":                `"a" is not a step of a fault: ` + words,
+		"expiry-a":         `"expiry-a" is not a step of a fault: ` + words,
+		"a>wirte":          `unknown mark "wirte": use one of acquire acquired read write release release2 renewal waits `,
+		"a>0":              `unknown mark "0": `,
+		"a>db":             `unknown mark "db": `,
+		"a>db0":            `unknown mark "db0": `,
 		"a>db1.late-a":     `no command of a is at the wire`,
-		"a>":               `there is no mark ""; `,
-		"d>write":          `there are the orders a, b and c`,
-		"c>write":          `there are two instances: c@a, c@b`,
-		"b@c<read":         `there are two instances: b@a, b@b`,
-		"b@<read":          `there are two instances: b@a, b@b`,
+		"a>":               `unknown mark "": `,
+		"d>write":          `the orders are a, b and c`,
+		"c>write":          `the instances are a and b: c@a, c@b`,
+		"b@c<read":         `the instances are a and b: b@a, b@b`,
+		"b@<read":          `the instances are a and b: b@a, b@b`,
 		"a<end":            `write a>end`,
 		"b@a<waits":        `write b@a>waits`,
 		"a>acquired":       `write a<acquired`,
 		"a>renewal":        `write a<renewal`,
-		"stop":             `"stop" is no step of a fault: ` + words,
-		"stop-c":           `an instance follows, stop-a or stop-b`,
-		"stop-":            `an instance follows, stop-a or stop-b`,
-		"late-ab":          `the letter of an order follows, such as late-a`,
-		"crowd-b":          `a crowd comes to a or to both: crowd-a, crowd-ab`,
-		"a>end.crowd-a":    `a crowd is a line of its own`,
-		"crowd-a.b>end":    `a crowd is a line of its own`,
-		"late-a":           `no command of a is at the wire: a>write comes before it, or another mark`,
+		"stop":             `"stop" is not a step of a fault: ` + words,
+		"stop-c":           `it takes an instance: stop-a or stop-b`,
+		"stop-":            `it takes an instance: stop-a or stop-b`,
+		"late-ab":          `it takes an order, such as late-a`,
+		"crowd-b":          `a crowd orders from a or from both: crowd-a, crowd-ab`,
+		"a>end.crowd-a":    `a crowd must be the only step`,
+		"crowd-a.b>end":    `a crowd must be the only step`,
+		"late-a":           `no command of a is at the wire: put a>write or another mark before it`,
 		"a<read.late-a":    `no command of a is at the wire`,
 		"a>waits.late-a":   `no command of a is at the wire`,
 		"b>write.late-a":   `no command of a is at the wire`,
-		"a>write.arrive-a": `late-a comes before it`,
-		"stop-a.join-a":    `cut-a comes before it`,
-		"continue-b":       `stop-b comes before it`,
+		"a>write.arrive-a": `put late-a before it`,
+		"stop-a.join-a":    `put cut-a before it`,
+		"continue-b":       `put stop-b before it`,
 		"give-up-a":        `a has not ordered yet`,
-		"a>end.a@b":        `a has ordered already`,
+		"a>end.a@b":        `a has already ordered`,
 	} {
 		_, err := ParseLine(text)
 		require.ErrorContains(t, err, wrong, text)

@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// ErrNoRequest says that a client does not speak the protocol of Redis.
-var ErrNoRequest = errors.New("this is no request to Redis")
+// ErrNoRequest means that a client does not speak the Redis protocol.
+var ErrNoRequest = errors.New("not a request to Redis")
 
-// ParseCommand returns the arguments of the first command that a client has sent, and its size in bytes, which is 0 if
-// it is not whole yet.
+// ParseCommand returns the arguments of the first command that a client has sent, and its size in bytes: 0 if it is
+// incomplete.
 func ParseCommand(b []byte) (args []string, size int, err error) {
 	n, rest, err := parseCount(b, '*')
 	if err != nil || rest == nil {
@@ -29,7 +29,7 @@ func ParseCommand(b []byte) (args []string, size int, err error) {
 
 var lineEnd = []byte("\r\n")
 
-// parseCount reads a line such as *3 or $12. What follows it is nil if the line is not whole.
+// parseCount parses a line such as *3 or $12. What follows it is nil if the line is incomplete.
 func parseCount(b []byte, kind byte) (n int, rest []byte, err error) {
 	if len(b) > 0 && b[0] != kind {
 		return 0, nil, ErrNoRequest

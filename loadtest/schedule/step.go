@@ -8,34 +8,34 @@ import (
 // A Step is one decision about what happens next.
 type Step struct {
 	Kind Kind
-	Who  int // the client, or for a fault of a server the lock server, both from 0
+	Who  int // the client or, for a fault of a server, the lock server; from 0
 	Nth  int // which of the client's waiting commands, from 0, in the order of [Gate.Of]
 }
 
-// A Kind says what a step does.
+// A Kind is what a step does.
 type Kind uint8
 
-// The kinds of steps. All are faults but Grant, Time, Arrive and NodeBack.
+// All kinds are faults except Grant, Time, Arrive and NodeBack.
 const (
 	Grant       Kind = iota // a command is carried out, or a message delivered
-	Time                    // time passes, until somebody moves or a key expires
+	Time                    // time passes, until a client moves or a key expires
 	Expiry                  // the same, while commands wait that could be carried out
-	Hold                    // the commands of one client wait while time passes; its next grant ends that
+	Hold                    // one client's commands wait while time passes, until its next grant
 	CrashBefore             // the client dies before its commands are sent
 	CrashAfter              // the client dies after a command was carried out
 	LoseRequest             // a command does not reach the server; its client gets a timeout
 	LoseReply               // a command is carried out, and its client gets a timeout
-	Late                    // a command is on its way until its client gets a timeout, and may still arrive
+	Late                    // a command is in flight until its client gets a timeout, and may still arrive
 	Drop                    // a message of a subscription is lost
 	GiveUp                  // the caller of an order has gone
-	Arrive                  // a late command arrives: no fault, but the rest of one
+	Arrive                  // a late command arrives: the end of a fault
 	NodeDown                // a lock server cannot be reached
-	NodeBack                // it is back, with its data: no fault, but its end
+	NodeBack                // it is back, with its data: the end of a fault
 	NodeEmpty               // a lock server restarts without its data
 	ClockJump               // a lock server's clock jumps by a TTL: all leases there expire
 )
 
-// verbs name the kinds in a trace, but for Grant. The subject follows: crash-a.
+// verbs name the kinds in a trace, except Grant. The subject follows: crash-a.
 var verbs = [...]string{
 	Time: "time", Expiry: "expiry", Hold: "hold", CrashBefore: "crash", CrashAfter: "crash-after",
 	LoseRequest: "lose-request", LoseReply: "lose-reply", Late: "late", Drop: "drop", GiveUp: "give-up", Arrive: "arrive",
@@ -45,7 +45,7 @@ var verbs = [...]string{
 // clientNames has a letter for each client that a trace can name.
 const clientNames = "abc"
 
-// Person returns who orders from a client: Anna from a, Bert from b. Others go by the name of the client.
+// Person returns the buyer at a client: Anna at a, Bert at b. Others have the name of their client.
 func Person(who int) string {
 	switch who {
 	case 0:
@@ -72,7 +72,7 @@ func (s Step) NamesClient() bool { return !s.passesTime() && !s.OfServer() }
 // OfServer reports whether Who is a lock server.
 func (s Step) OfServer() bool { return s.Kind >= NodeDown }
 
-// passesTime reports whether the step names nobody: time concerns all.
+// passesTime reports whether the step is about time, and so names no client or server.
 func (s Step) passesTime() bool { return s.Kind == Time || s.Kind == Expiry }
 
 // Compare orders steps: commands before time and faults, and a before b.
@@ -80,7 +80,7 @@ func (s Step) Compare(other Step) int {
 	return cmp.Or(int(s.Kind)-int(other.Kind), s.Who-other.Who, s.Nth-other.Nth)
 }
 
-// String returns the step as a trace has it.
+// String returns the step in the notation of a trace.
 func (s Step) String() string {
 	switch {
 	case s.passesTime():
@@ -93,7 +93,7 @@ func (s Step) String() string {
 	return verbs[s.Kind] + "-" + s.sender()
 }
 
-// sender names the client, and with a digit which of its commands is meant, if it is not the first.
+// sender names the client, with a digit for a command other than its first.
 func (s Step) sender() string {
 	if s.Nth == 0 {
 		return ClientName(s.Who)

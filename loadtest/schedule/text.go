@@ -24,7 +24,7 @@ func ServerName(who, of int) string {
 	return "node " + strconv.Itoa(who+1)
 }
 
-// texts say what the kinds of steps do, with a word in capitals for the command and for the lock server.
+// texts describe the kinds of steps. COMMAND and SERVER are placeholders.
 var texts = [...]string{
 	Grant: "COMMAND", Time: "time passes", Expiry: "time passes, commands wait", Hold: "is held, time passes",
 	CrashBefore: "dies", CrashAfter: "COMMAND, then dies", LoseRequest: "COMMAND: lost on its way",
@@ -34,12 +34,12 @@ var texts = [...]string{
 	ClockJump: "the clock of SERVER jumps",
 }
 
-// Text says what a step does. Command names the command that it concerns, and server the lock server.
+// Text describes a step. Command names the command that it concerns, and server the lock server.
 func (s Step) Text(command, server string) string {
 	return strings.NewReplacer("COMMAND", command, "SERVER", server).Replace(texts[s.Kind])
 }
 
-// Fault says what a fault does to its client, so that it reads on after the client's name.
+// Fault describes what a fault does to its client, to follow the client's name.
 func (s Step) Fault(command string) string {
 	switch s.Kind {
 	case CrashBefore:

@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// A Trace is one schedule of one rung, in a line that can be pasted anywhere: v3:aaaa.expiry.ba
+// A Trace is one schedule of one rung, on a line that can be pasted anywhere: v3:aaaa.expiry.ba
 //
-// Before the colon stands the rung. Letters are clients whose next command is carried out; a digit after one says which
-// of the commands that it has waiting, counted from 1. Words are time that passes, and faults. A situation that is not
-// the usual one follows the rung, as in v9-naive/two-products:abba.
+// The rung comes before the colon. A letter is a client whose next command is carried out; a digit after it selects one
+// of its waiting commands, counted from 1. Words are passing time, and faults. A situation other than the usual one
+// follows the rung, as in v9-naive/two-products:abba.
 type Trace struct {
 	Rung      string
 	Situation string // "" for the usual one
 	Steps     []Step
 }
 
-// String returns the trace as [ParseTrace] reads it.
+// String returns the trace in the form that [ParseTrace] parses.
 func (t Trace) String() string {
 	var line strings.Builder
 	line.WriteString(t.Rung)
@@ -39,7 +39,7 @@ func (t Trace) String() string {
 // MarshalText returns the trace as [Trace.String] does.
 func (t Trace) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// Clients returns how many clients a trace has: two at least.
+// Clients returns the number of clients of a trace: at least two.
 func (t Trace) Clients() int {
 	n := 2
 	for _, s := range t.Steps {
@@ -50,7 +50,7 @@ func (t Trace) Clients() int {
 	return n
 }
 
-// VirtualOnly returns why a trace can be run in virtual time alone; empty if real processes can replay it.
+// VirtualOnly returns why a trace can only be run in virtual time; "" if real processes can replay it.
 func (t Trace) VirtualOnly() string {
 	if t.Situation != "" {
 		return "virtual only: a replay has two orders of one unit each, and a free lock"
@@ -63,10 +63,10 @@ func (t Trace) VirtualOnly() string {
 	return ""
 }
 
-// ErrTrace says that a text is no trace.
+// ErrTrace means that a text is not a trace.
 var ErrTrace = errors.New("a trace is a rung and its steps, such as v3:aaaa.expiry.ba")
 
-// ParseTrace returns the trace that a text is. It returns ErrTrace, with what is wrong, for any other text.
+// ParseTrace parses a trace. For any other text it returns ErrTrace with what is wrong.
 func ParseTrace(text string) (Trace, error) {
 	head, steps, ok := strings.Cut(strings.TrimSpace(text), ":")
 	rung, situation, within := strings.Cut(head, "/")
@@ -80,14 +80,14 @@ func ParseTrace(text string) (Trace, error) {
 	for word := range strings.SplitSeq(steps, ".") {
 		parsed, err := parseWord(word)
 		if err != nil {
-			return Trace{}, fmt.Errorf("%w; %q is no step: %w", ErrTrace, word, err)
+			return Trace{}, fmt.Errorf("%w; %q is not a step: %w", ErrTrace, word, err)
 		}
 		t.Steps = append(t.Steps, parsed...)
 	}
 	return t, nil
 }
 
-// parseWord reads what stands between two dots of a trace: commands, or one other step.
+// parseWord parses what is between two dots of a trace: commands, or one other step.
 func parseWord(word string) ([]Step, error) {
 	if grants, ok := parseGrants(word); ok {
 		return grants, nil
@@ -97,25 +97,25 @@ func parseWord(word string) ([]Step, error) {
 		verb, subject, named = word[:at], word[at+1:], true
 	}
 	if !isVerb(verb) {
-		return nil, fmt.Errorf("it names no client of %s, and no kind of step", clientNames)
+		return nil, fmt.Errorf("it names neither a client of %s nor a kind of step", clientNames)
 	}
 	step := Step{Kind: Kind(slices.Index(verbs[:], verb))}
 	switch {
 	case step.passesTime() && named:
-		return nil, errors.New("time concerns all, so nothing follows")
+		return nil, errors.New("time takes no client")
 	case step.passesTime():
 		return []Step{step}, nil
 	case step.OfServer():
 		n, err := strconv.Atoi(subject)
 		if err != nil || n < 1 || subject != strconv.Itoa(n) {
-			return nil, fmt.Errorf("the number of a lock server follows, such as %s-1", verb)
+			return nil, fmt.Errorf("it takes the number of a lock server, such as %s-1", verb)
 		}
 		step.Who = n - 1
 		return []Step{step}, nil
 	}
 	sender, ok := parseGrants(subject)
 	if !ok || len(sender) != 1 {
-		return nil, fmt.Errorf("one client follows, such as %s-a", verb)
+		return nil, fmt.Errorf("it takes one client, such as %s-a", verb)
 	}
 	step.Who, step.Nth = sender[0].Who, sender[0].Nth
 	return []Step{step}, nil
@@ -123,7 +123,7 @@ func parseWord(word string) ([]Step, error) {
 
 func isVerb(word string) bool { return word != "" && slices.Contains(verbs[:], word) }
 
-// parseGrants reads letters of clients, each with its digit if there is one.
+// parseGrants parses letters of clients, each with an optional digit.
 func parseGrants(word string) (steps []Step, ok bool) {
 	for i := 0; i < len(word); i++ {
 		who := strings.IndexByte(clientNames, word[i])

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestATraceIsReadAsItWasWritten(t *testing.T) {
+func TestTraceRoundTrips(t *testing.T) {
 	texts := []string{
 		"v3:aaaa.expiry.ba", "v6:a2ab3.time.hold-a.crash-b.crash-after-a2", "v4:", "v7:lose-request-a.lose-reply-b.drop-a",
 		"v6:node-down-1.node-back-1.node-empty-2.clock-jump-3.give-up-a", "v5.5:abc",
@@ -30,7 +30,7 @@ func TestATraceIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-func TestTheStepsOfATrace(t *testing.T) {
+func TestParseTrace(t *testing.T) {
 	trace, err := ParseTrace(" v6/queue:ab2.a.crash-after-c3.node-empty-12\n")
 	require.NoError(t, err)
 	assert.Equal(t, Trace{"v6", "queue", []Step{
@@ -38,45 +38,45 @@ func TestTheStepsOfATrace(t *testing.T) {
 	}}, trace)
 }
 
-func TestWhatIsNoTrace(t *testing.T) {
-	const noStep = "it names no client of abc, and no kind of step"
+func TestInvalidTraces(t *testing.T) {
+	const noStep = "it names neither a client of abc nor a kind of step"
 	for text, wrong := range map[string]string{
 		"":                    `not ""`,
 		"v4":                  `not "v4"`,
 		":a":                  `not ":a"`,
 		"v4/:a":               `not "v4/:a"`,
-		"v4:ax":               `"ax" is no step: ` + noStep,
-		"v4:d":                `"d" is no step: ` + noStep,
-		"v4:1a":               `"1a" is no step: ` + noStep,
-		"v4:a0":               `"a0" is no step: ` + noStep,
-		"v4:a..b":             `"" is no step: ` + noStep,
-		"v4:a.":               `"" is no step: ` + noStep,
-		"v4:-":                `"-" is no step: ` + noStep,
-		"v4:-a":               `"-a" is no step: ` + noStep,
-		"v4:times":            `"times" is no step: ` + noStep,
-		"v4:crasha":           `"crasha" is no step: ` + noStep,
-		"v4:crash-aftera":     `"crash-aftera" is no step: one client follows, such as crash-a`,
-		"v4:node-down1":       `"node-down1" is no step: ` + noStep,
-		"v4:no-such-fault-a":  `"no-such-fault-a" is no step: ` + noStep,
-		"v4:crash":            `"crash" is no step: one client follows, such as crash-a`,
-		"v4:crash-after":      `"crash-after" is no step: one client follows, such as crash-after-a`,
-		"v4:drop-":            `"drop-" is no step: one client follows, such as drop-a`,
-		"v4:crash-ab":         `"crash-ab" is no step: one client follows`,
-		"v4:crash--a":         `"crash--a" is no step: ` + noStep,
-		"v4:crash-1":          `"crash-1" is no step: one client follows`,
-		"v4:time-a":           `"time-a" is no step: time concerns all, so nothing follows`,
-		"v4:expiry-":          `"expiry-" is no step: time concerns all`,
-		"v4:node-down":        `"node-down" is no step: the number of a lock server follows, such as node-down-1`,
-		"v4:node-down-":       `"node-down-" is no step: the number of a lock server follows`,
-		"v4:node-down-0":      `"node-down-0" is no step: the number of a lock server follows`,
-		"v4:node-down-01":     `"node-down-01" is no step: the number of a lock server follows`,
-		"v4:node-down-+1":     `"node-down-+1" is no step: the number of a lock server follows`,
-		"v4:node-down--1":     `"node-down--1" is no step: ` + noStep,
-		"v4:node-down-a":      `"node-down-a" is no step: the number of a lock server follows`,
-		"v4:clock-jump-1a":    `"clock-jump-1a" is no step: the number of a lock server follows`,
-		"v4:aaaa expiry":      `"aaaa expiry" is no step: ` + noStep,
-		"v4:a.CRASH-a":        `"CRASH-a" is no step: ` + noStep,
-		"v4:lose-request-a:b": `"lose-request-a:b" is no step`,
+		"v4:ax":               `"ax" is not a step: ` + noStep,
+		"v4:d":                `"d" is not a step: ` + noStep,
+		"v4:1a":               `"1a" is not a step: ` + noStep,
+		"v4:a0":               `"a0" is not a step: ` + noStep,
+		"v4:a..b":             `"" is not a step: ` + noStep,
+		"v4:a.":               `"" is not a step: ` + noStep,
+		"v4:-":                `"-" is not a step: ` + noStep,
+		"v4:-a":               `"-a" is not a step: ` + noStep,
+		"v4:times":            `"times" is not a step: ` + noStep,
+		"v4:crasha":           `"crasha" is not a step: ` + noStep,
+		"v4:crash-aftera":     `"crash-aftera" is not a step: it takes one client, such as crash-a`,
+		"v4:node-down1":       `"node-down1" is not a step: ` + noStep,
+		"v4:no-such-fault-a":  `"no-such-fault-a" is not a step: ` + noStep,
+		"v4:crash":            `"crash" is not a step: it takes one client, such as crash-a`,
+		"v4:crash-after":      `"crash-after" is not a step: it takes one client, such as crash-after-a`,
+		"v4:drop-":            `"drop-" is not a step: it takes one client, such as drop-a`,
+		"v4:crash-ab":         `"crash-ab" is not a step: it takes one client`,
+		"v4:crash--a":         `"crash--a" is not a step: ` + noStep,
+		"v4:crash-1":          `"crash-1" is not a step: it takes one client`,
+		"v4:time-a":           `"time-a" is not a step: time takes no client`,
+		"v4:expiry-":          `"expiry-" is not a step: time takes no client`,
+		"v4:node-down":        `"node-down" is not a step: it takes the number of a lock server, such as node-down-1`,
+		"v4:node-down-":       `"node-down-" is not a step: it takes the number of a lock server`,
+		"v4:node-down-0":      `"node-down-0" is not a step: it takes the number of a lock server`,
+		"v4:node-down-01":     `"node-down-01" is not a step: it takes the number of a lock server`,
+		"v4:node-down-+1":     `"node-down-+1" is not a step: it takes the number of a lock server`,
+		"v4:node-down--1":     `"node-down--1" is not a step: ` + noStep,
+		"v4:node-down-a":      `"node-down-a" is not a step: it takes the number of a lock server`,
+		"v4:clock-jump-1a":    `"clock-jump-1a" is not a step: it takes the number of a lock server`,
+		"v4:aaaa expiry":      `"aaaa expiry" is not a step: ` + noStep,
+		"v4:a.CRASH-a":        `"CRASH-a" is not a step: ` + noStep,
+		"v4:lose-request-a:b": `"lose-request-a:b" is not a step`,
 	} {
 		_, err := ParseTrace(text)
 		require.ErrorIs(t, err, ErrTrace, text)
@@ -84,8 +84,7 @@ func TestWhatIsNoTrace(t *testing.T) {
 	}
 }
 
-// What a step is about decides what the explorer and a replay may do with it.
-func TestWhatAStepIsAbout(t *testing.T) {
+func TestStepSubjects(t *testing.T) {
 	for text, is := range map[string]struct{ fault, byClient, client, server bool }{
 		"a": {false, true, true, false}, "time": {}, "expiry": {fault: true}, "hold-a": {true, false, true, false},
 		"crash-a": {true, true, true, false}, "crash-after-a": {true, true, true, false},
@@ -119,13 +118,13 @@ func TestVirtualOnly(t *testing.T) {
 	}
 }
 
-func TestTheNameOfACommand(t *testing.T) {
+func TestCommandText(t *testing.T) {
 	assert.Equal(t, "set lock", CommandText("set", "lock"))
 	assert.Equal(t, "get stock", CommandText("get", "stock"))
 	assert.Equal(t, "set on node 2", CommandText("set", "2"))
 }
 
-func TestTheOrderOfWaitingCommands(t *testing.T) {
+func TestWaitingCommandsAreOrdered(t *testing.T) {
 	command := func(server int, name, key string, nth int) *Command {
 		return &Command{Server: &Server{Index: server}, Name: name, Keys: []string{key}, Nth: nth}
 	}

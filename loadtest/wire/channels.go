@@ -8,15 +8,15 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// channels are what a connection knows of its subscriptions, and of what the server sends besides replies.
+// channels holds a connection's subscriptions, and its other state that decides whether a value is a reply.
 type channels struct {
 	resp3      bool                       // pushes have a type of their own
-	monitors   bool                       // it has asked for MONITOR
+	monitors   bool                       // MONITOR is on
 	subscribed map[string]map[string]bool // by kind: "" for channels, p for patterns, s for shards
-	turns      []func()                   // what waits until the messages before it have passed the gate
+	turns      []func()                   // wait until the messages before them have passed the gate
 }
 
-// count returns how many channels there are.
+// count returns the number of subscribed channels.
 func (c *channels) count() (n int) {
 	for _, of := range c.subscribed {
 		n += len(of)
@@ -24,7 +24,7 @@ func (c *channels) count() (n int) {
 	return n
 }
 
-// follow notes what the reply to a command changes of the connection.
+// follow updates the connection's mode after the reply to a command.
 func (c *channels) follow(verb string, v value) {
 	switch {
 	case verb == "hello" && v.kind != '-':
@@ -37,8 +37,8 @@ func (c *channels) follow(verb string, v value) {
 	}
 }
 
-// news names what the server sent if it is no reply: message, subscribe, invalidate … Before RESP3 it looks like a
-// reply, and comes only where there are subscriptions.
+// news names what the server sent if it is not a reply: message, subscribe, invalidate … Before RESP3 it has the form
+// of a reply, and comes only on connections with subscriptions.
 func (c *conn) news(v value, head *exchange) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,7 +57,7 @@ func (c *conn) news(v value, head *exchange) string {
 	return ""
 }
 
-// isMonitored reports whether a reply is a line of MONITOR: a time comes first.
+// isMonitored reports whether a value is a line of MONITOR: those begin with a time.
 func isMonitored(v value) bool {
 	return v.text != "" && strings.IndexByte("0123456789", v.text[0]) >= 0
 }
@@ -70,8 +70,7 @@ func (c *conn) expects(head *exchange) bool {
 // invalidations is the channel of client tracking before RESP3.
 const invalidations = "__redis__:invalidate"
 
-// tell passes on what is no reply. A message waits until its gate lets it through, and so does what comes after it of
-// subscriptions.
+// tell forwards what is not a reply. A message waits at the gate, and holds back later messages and confirmations.
 func (c *conn) tell(news string, v value, raw []byte, head *exchange) {
 	tracks := news == "invalidate" || len(v.all) > 1 && v.all[1].text == invalidations
 	switch {
@@ -93,7 +92,7 @@ func (c *conn) tell(news string, v value, raw []byte, head *exchange) {
 		return
 	}
 	head.want--
-	more := head.want > 0 || len(head.args) == 1 && left > 0 // without a channel, it is about all of them
+	more := head.want > 0 || len(head.args) == 1 && left > 0 // without a channel, it ends all subscriptions
 	if !more {
 		c.pop(head, v)
 	}
@@ -105,7 +104,7 @@ func (c *conn) tell(news string, v value, raw []byte, head *exchange) {
 	})
 }
 
-// subscribe notes a channel that is subscribed to, or no more, and returns how many of that kind are.
+// subscribe notes a subscription or its end, and returns how many of that kind are left.
 func (c *conn) subscribe(news string, v value) (left int) {
 	kind, ends := strings.CutSuffix(strings.TrimSuffix(news, "subscribe"), "un")
 	c.mu.Lock()
@@ -123,7 +122,7 @@ func (c *conn) subscribe(news string, v value) (left int) {
 	return len(c.subscribed[kind])
 }
 
-// inTurn does something with what the server sent, when the messages before it have passed the gate.
+// inTurn runs do after the messages before it have passed the gate.
 func (c *conn) inTurn(raw []byte, do func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -153,7 +152,7 @@ func (c *conn) takeTurns() {
 	}
 }
 
-// message passes a message on when its gate lets it through.
+// message forwards a message when its gate lets it pass.
 func (c *conn) message(v value, raw []byte) {
 	cmd := &Command{done: make(chan struct{}), Seen: Seen{
 		Command: schedule.Command{Client: c.wire.sender, Server: c.wire.Server, Name: "message", Message: true}}}

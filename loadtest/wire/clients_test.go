@@ -21,8 +21,8 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// Clients of all kinds sell a unit under a lock of their own over a wire, unchanged. The wire holds the write of the
-// stock for two seconds, and until the lock has been renewed meanwhile, and it loses a reply.
+// Unmodified clients of all kinds sell a unit under a lock of their own over a wire. The wire holds the write of the
+// stock for two seconds and until the lock has been renewed, and loses a reply.
 func TestForeignClients(t *testing.T) {
 	backendtest.Long(t)
 	backendtest.Require(t)
@@ -49,13 +49,13 @@ func TestForeignClients(t *testing.T) {
 	}
 }
 
-// redis-benchmark sends pipelines, and its first test sends commands that are no arrays.
+// redis-benchmark sends pipelines, and its first test sends inline commands.
 func TestRedisBenchmark(t *testing.T) {
 	backendtest.Long(t)
 	backendtest.Require(t)
 	b := newClientBench(t, "redis-benchmark")
 	b.gate.Look = nil
-	// Its password stands on its command line, for all to see.
+	// The password shows on the command line.
 	require.NoError(t, b.direct.Do(t.Context(), "ACL", "SETUSER", "limited", "on", ">seen", "~*", "+@read", "+@write",
 		"+@connection").Err())
 	host, port, err := net.SplitHostPort(b.Host())
@@ -70,7 +70,7 @@ func TestRedisBenchmark(t *testing.T) {
 	assert.Empty(t, b.Refused())
 }
 
-// A clientBench has one client of a server, over a wire whose commands are looked at.
+// A clientBench has one client of a server, over a wire with a looker.
 type clientBench struct {
 	*Wire
 	direct *redis.Client
@@ -102,7 +102,7 @@ func newClientBench(t *testing.T, name string) *clientBench {
 	return b
 }
 
-// schedule decides about the commands of the client until it is ended.
+// schedule decides about the client's commands until end is called.
 func (b *clientBench) schedule() (end func()) {
 	b.gate.Close()
 	stop, over := make(chan struct{}), make(chan struct{})
@@ -127,7 +127,7 @@ func (b *clientBench) schedule() (end func()) {
 	})
 }
 
-// hasBeenHeld reports whether a write has been held for two seconds, and the lock has been renewed in that time.
+// hasBeenHeld reports whether a write has been held for two seconds, with a renewal of the lock meanwhile.
 func (b *clientBench) hasBeenHeld(write *Command) bool {
 	return time.Since(write.Came) > 2*time.Second && slices.ContainsFunc(b.gate.LogOf(b.sender), func(cmd *Command) bool {
 		return cmd.Sent.After(write.Came) && b.did(cmd, history.EffectRenewed)
@@ -138,7 +138,7 @@ func (b *clientBench) did(cmd *Command, effect history.Effect) bool {
 	return slices.ContainsFunc(b.looker.Traced(cmd), func(c history.Command) bool { return c.Effect == effect })
 }
 
-// check checks what has been recorded of the client's commands.
+// check checks the record of the client's commands.
 func (b *clientBench) check(t *testing.T) {
 	t.Helper()
 	b.Close()
@@ -188,7 +188,7 @@ func runPython(condition, protocol string) func(*testing.T, string) {
 			}
 		}
 		if condition == "" && slices.Contains(strings.Split(os.Getenv("STOCKAPI_REQUIRE"), ","), "python3-redis") {
-			t.Fatal("there is no redis-py, and STOCKAPI_REQUIRE asks for python3-redis")
+			t.Fatal("no redis-py, and STOCKAPI_REQUIRE names python3-redis")
 		}
 		t.Skip("needs redis-py: apt-get install python3-redis, or pip install redis for RESP3")
 	}
@@ -278,6 +278,6 @@ func sellByGoRedis(t *testing.T, url string, protocol int) {
 	if assert.NoError(t, err) {
 		assert.Equal(t, "x", message.Payload)
 	}
-	_ = rdb.Incr(ctx, "lost").Err() // it may be sent again
+	_ = rdb.Incr(ctx, "lost").Err() // the client may retry
 	assert.NotEmpty(t, rdb.Get(ctx, "lost").Val())
 }

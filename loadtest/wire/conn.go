@@ -12,23 +12,21 @@ import (
 )
 
 const (
-	// maxKept bounds the bytes that one connection keeps, of commands that wait and of replies to those behind them. More
-	// ends it.
+	// maxKept bounds the bytes that one connection buffers: waiting commands, and the replies behind them. More closes it.
 	maxKept = 4 * maxSize
-	// exchangeSize is what a command counts besides its bytes.
+	// exchangeSize is what each command counts in addition to its bytes.
 	exchangeSize = 1 << 10
 )
 
-// A conn is one connection of a client, and the one to the server that belongs to it. Its commands are a queue: each
-// waits at the gate by itself, and is sent on when it may, also before one that came earlier. The replies are delivered
-// in the order of the queue.
+// A conn is one connection of a client with its own connection to the server. Its commands form a queue: each waits at
+// the gate on its own, and may be sent on before earlier ones. Replies are delivered in the order of the queue.
 type conn struct {
 	wire   *Wire
-	number int // counts those of its wire
+	number int // within its wire
 	client *outbox
 	server net.Conn
 	out    *bufio.Writer // to the server; only send uses it
-	begun  transaction   // that has no EXEC yet; only read uses it
+	begun  transaction   // without its EXEC so far; only read uses it
 
 	gone        chan struct{} // closed when the client has gone, or was cut off
 	ended       chan struct{} // closed when the connection to the server is closed too
@@ -36,9 +34,9 @@ type conn struct {
 	leave, once sync.Once
 
 	mu      sync.Mutex
-	queue   []*exchange // as they came; those that are not delivered
-	pending []*exchange // as they came; those that are not sent on
-	sent    []*exchange // as they were sent on; those that are not answered
+	queue   []*exchange // in order of arrival; not yet delivered
+	pending []*exchange // in order of arrival; not yet sent on
+	sent    []*exchange // in the order sent; not yet answered
 	kept    int         // see maxKept
 	channels
 }
@@ -48,12 +46,12 @@ type exchange struct {
 	request
 	cmd      *Command        // nil: it passes no gate
 	until    <-chan struct{} // closed when it may be sent on; nil: at any time
-	late     bool            // it may not before that, though its client has gone
-	skipped  int             // replies that come before its own, and that the client has had
+	late     bool            // it waits for that even if its client has gone
+	skipped  int             // replies before its own that the wire has already given
 	want     int             // channels that the server has yet to confirm
 	answered chan struct{}   // closed when the server has answered
-	looked   chan struct{}   // of one that blocks: closed when somebody has looked at it after that
-	reply    []byte          // and what the server sent besides after that
+	looked   chan struct{}   // of a blocking command: closed after the look that follows its reply
+	reply    []byte          // with what the server pushed after it
 	ready    bool            // the reply may be delivered
 }
 
@@ -63,7 +61,7 @@ func newConn(w *Wire, client, server net.Conn) *conn {
 		channels: channels{subscribed: map[string]map[string]bool{}}}
 }
 
-// serve serves the connection until it has ended.
+// serve serves the connection until it closes.
 func (c *conn) serve() {
 	var ends sync.WaitGroup
 	ends.Go(c.read)
@@ -74,7 +72,7 @@ func (c *conn) serve() {
 	c.drop()
 }
 
-// close ends both connections.
+// close closes both connections.
 func (c *conn) close() {
 	c.once.Do(func() {
 		close(c.ended)
@@ -84,7 +82,8 @@ func (c *conn) close() {
 	})
 }
 
-// depart notes that the client has gone. What was sent on is still answered, so that the record has its reply.
+// depart notes that the client has gone. Commands already sent are still answered, so that the record has their
+// replies.
 func (c *conn) depart() {
 	c.leave.Do(func() { close(c.gone) })
 	c.notify()
@@ -143,7 +142,7 @@ func (c *conn) read() {
 	}
 }
 
-// enqueue puts a command into the queue. It returns false if it is too much.
+// enqueue puts a command into the queue. It returns false if the connection buffers too much.
 func (c *conn) enqueue(r request) bool {
 	e := &exchange{request: r}
 	if why := r.refusal(c.begun.multi); why != "" {
@@ -171,7 +170,7 @@ func (e *exchange) answer(reply string) *exchange {
 	return e
 }
 
-// refuse answers a command by why it is not passed on, and notes that.
+// refuse answers a command with the reason why it is not sent on, and notes that reason.
 func (c *conn) refuse(e *exchange, why string) *exchange {
 	c.wire.note(why)
 	return e.answer("-ERR " + why)
@@ -195,7 +194,7 @@ func (c *conn) add(e *exchange) bool {
 	return c.kept <= maxKept
 }
 
-// send sends the commands on that may be.
+// send sends on each command once it may be.
 func (c *conn) send() {
 	for !isClosed(c.ended) {
 		ready := c.choose()
@@ -206,7 +205,7 @@ func (c *conn) send() {
 			return
 		}
 		if len(ready) > 0 {
-			continue // what was not sent on holds others no more
+			continue // what was not sent on no longer holds others back
 		}
 		select {
 		case <-c.wake:
@@ -215,14 +214,14 @@ func (c *conn) send() {
 	}
 }
 
-// choose takes the commands that may be sent on, in the order in which they came. What is held holds only those that
-// depend on it. What blocks holds all, as it does at its server.
+// choose takes the commands that may be sent on, in order of arrival. A held command holds back only those that depend
+// on it. A blocking one holds back all, as it does at the server.
 func (c *conn) choose() (ready []*exchange) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	gone := isClosed(c.gone)
 	may := make([]bool, len(c.pending))
-	for i, e := range slices.Backward(c.pending) { // a gate that opens meanwhile has decided first about what came first
+	for i, e := range slices.Backward(c.pending) {
 		may[i] = e.until == nil || isClosed(e.until) || gone && !e.late
 	}
 	var left []*exchange
@@ -240,18 +239,18 @@ func (c *conn) choose() (ready []*exchange) {
 	return ready
 }
 
-// isOver reports whether the client has gone, and nothing is left to do. What blocks ends with its client, once the
-// commands before it are answered.
+// isOver reports whether the client has gone and nothing is left to do. A blocking command is abandoned with its
+// client, once the commands before it are answered.
 func (c *conn) isOver() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return isClosed(c.gone) && (len(c.pending)+len(c.sent) == 0 || len(c.sent) == 1 && blocked(c.sent))
 }
 
-// blocked reports whether the server waits with the commands that were sent on.
+// blocked reports whether the last command sent on may block at the server.
 func blocked(sent []*exchange) bool { return len(sent) > 0 && sent[len(sent)-1].blocks() }
 
-// pass does with a command what its gate decides.
+// pass carries out the gate's decision about a command.
 func (c *conn) pass(e *exchange) {
 	switch {
 	case e.cmd == nil:
@@ -260,7 +259,7 @@ func (c *conn) pass(e *exchange) {
 	case e.late:
 		c.carryOut(e, func() { c.wire.gate.arrive(e.cmd) })
 		return
-	case e.until == nil: // a script that is sent again
+	case e.until == nil: // a resent script
 		c.carryOut(e, func() { c.wire.gate.Change(func() { e.cmd.Sent = time.Now() }) })
 		return
 	}
@@ -273,7 +272,7 @@ func (c *conn) pass(e *exchange) {
 	if d == schedule.ComesLate {
 		c.postpone(e)
 		close(e.cmd.late)
-		if c.wire.lost > 0 { // or its client waits until its own patience is over
+		if c.wire.lost > 0 { // otherwise its client waits for its own timeout
 			c.breakLater()
 		}
 		return
@@ -294,8 +293,7 @@ func (c *conn) pass(e *exchange) {
 	}
 }
 
-// fail answers a command by its error instead of sending it on. A transaction ends with it, and what the client watches
-// for it.
+// fail answers a command with its error instead of sending it on. This ends its transaction and the client's WATCH.
 func (c *conn) fail(e *exchange) {
 	text := "-" + e.cmd.Error
 	if e.verb() == "exec" {
@@ -309,7 +307,7 @@ func (c *conn) fail(e *exchange) {
 	c.deliver()
 }
 
-// postpone has a command wait that comes late.
+// postpone keeps a late command waiting.
 func (c *conn) postpone(e *exchange) {
 	e.late, e.until = true, c.gone
 	if arrive := e.cmd.Arrive; arrive != nil {
@@ -324,17 +322,17 @@ func (c *conn) postpone(e *exchange) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pending = slices.Insert(c.pending, 0, e) // none of those before it depends on it, or it on them
+	c.pending = slices.Insert(c.pending, 0, e) // it is independent of all those before it
 }
 
-// carryOut sends a command on, and notes that it does.
+// carryOut sends a command on and calls note as it does.
 func (c *conn) carryOut(e *exchange, note func()) {
 	if c.wire.gate.Look == nil || e.isAboutChannels() {
 		note()
 		c.write(e)
 		return
 	}
-	if e.blocks() { // what else comes on the connection has to be read meanwhile
+	if e.blocks() { // the rest of the connection's input has to be read meanwhile
 		looks := make(chan struct{})
 		e.looked = make(chan struct{})
 		c.wire.all.Go(func() {
@@ -369,14 +367,14 @@ func (c *conn) carryOut(e *exchange, note func()) {
 func (c *conn) write(e *exchange) {
 	c.mu.Lock()
 	raw := e.raw
-	e.raw = nil // before a server that answers unasked can be answering this
+	e.raw = nil // before writing: a server that pushes unasked could be answering this already
 	c.sent = append(c.sent, e)
 	c.kept -= len(raw)
 	c.mu.Unlock()
-	_, _ = c.out.Write(raw) // Flush says what fails
+	_, _ = c.out.Write(raw) // Flush returns the error
 }
 
-// breakLater breaks the connection when the client has waited for the reply for some time.
+// breakLater breaks the connection after the client's timeout.
 func (c *conn) breakLater() {
 	if c.wire.lost == 0 {
 		c.reset()
@@ -393,11 +391,11 @@ func (c *conn) breakLater() {
 	})
 }
 
-// drop ends the commands that are left when the connections have ended.
+// drop finishes the commands that are left when the connections have closed.
 func (c *conn) drop() {
 	for _, e := range c.pending {
 		if e.cmd != nil && e.until != nil && !e.late {
-			c.wire.gate.Await(e.cmd, c.gone) // it waits there no more
+			c.wire.gate.Await(e.cmd, c.gone) // take it off the gate
 			c.wire.gate.settle(e.cmd, schedule.TooLate)
 		}
 	}
@@ -423,7 +421,7 @@ func (c *conn) receive() {
 	}
 }
 
-// got takes what the server sent: a reply, or something besides. It returns false if it is neither, or too much.
+// got handles what the server sent: a reply or a push. It returns false if it is neither, or too much.
 func (c *conn) got(v value, raw []byte) bool {
 	c.mu.Lock()
 	var head *exchange
@@ -455,7 +453,7 @@ func (c *conn) got(v value, raw []byte) bool {
 	return true
 }
 
-// pop takes a command off those that were sent on.
+// pop removes a command from those awaiting replies.
 func (c *conn) pop(e *exchange, v value) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -463,7 +461,7 @@ func (c *conn) pop(e *exchange, v value) {
 	c.follow(e.verb(), v)
 }
 
-// keep appends to what is delivered of a command.
+// keep appends to a command's reply.
 func (c *conn) keep(e *exchange, raw []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -471,12 +469,12 @@ func (c *conn) keep(e *exchange, raw []byte) {
 	c.kept += len(raw)
 }
 
-// complete notes the reply to a command, and delivers it when its turn has come.
+// complete notes the reply to a command, and delivers it in its turn.
 func (c *conn) complete(e *exchange, v value) {
-	defer c.notify() // it may have been the last, or have held others
+	defer c.notify() // it may have been the last, or have held others back
 	cmd := e.cmd
 	if cmd != nil && v.isError("NOSCRIPT") && !e.late && c.wire.remember(e.request, cmd) {
-		cmd, e.cmd = nil, nil // the client sends it again, and only then the server carries it out
+		cmd, e.cmd = nil, nil // the client resends it, and only then does it run
 	}
 	if cmd == nil {
 		close(e.answered)
@@ -485,11 +483,11 @@ func (c *conn) complete(e *exchange, v value) {
 	}
 	c.wire.gate.noteReply(cmd, v)
 	close(e.answered)
-	if e.looked != nil { // it has no turn that would keep others from asking what it did
+	if e.looked != nil { // it holds no turn, so wait until its effect is known
 		<-e.looked
 	}
 	switch {
-	case cmd.Decision != schedule.Pass: // its client waits in vain
+	case cmd.Decision != schedule.Pass: // the reply never reaches its client
 		if cmd.Decision == schedule.LostReply {
 			c.breakLater()
 		}
@@ -507,7 +505,7 @@ func (c *conn) complete(e *exchange, v value) {
 	c.wire.gate.finish(cmd)
 }
 
-// release lets a reply be delivered.
+// release marks a reply as deliverable.
 func (c *conn) release(e *exchange) {
 	c.mu.Lock()
 	e.ready = true
@@ -515,7 +513,7 @@ func (c *conn) release(e *exchange) {
 	c.deliver()
 }
 
-// deliver passes on the replies that may be, up to the first that may not.
+// deliver sends the replies that are ready, up to the first that is not.
 func (c *conn) deliver() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -533,7 +531,7 @@ func (c *conn) deliver() {
 	if len(all) == 0 {
 		return
 	}
-	gone := isClosed(c.gone) // before: a client may go as soon as it has its reply
+	gone := isClosed(c.gone) // read first: a client may go as soon as it has its reply
 	c.client.put(all)
 	for _, cmd := range done {
 		if !gone {
@@ -542,7 +540,7 @@ func (c *conn) deliver() {
 	}
 }
 
-// besides passes on what is no reply. It does not overtake a reply that came before it.
+// besides forwards what is not a reply, without overtaking an earlier reply.
 func (c *conn) besides(raw []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

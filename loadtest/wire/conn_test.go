@@ -16,14 +16,14 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// An end is one end of a connection: a test that is a client or a server.
+// An end is one end of a connection: the test as client or as server.
 type end struct {
 	net.Conn
 	t *testing.T
 	r *bufio.Reader
 }
 
-// A pair is a client and a server, with a wire between them whose gate is open.
+// A pair is a client and a server, with an open wire between them.
 type pair struct {
 	*Wire
 	client, server *end
@@ -57,7 +57,7 @@ func (e *end) sends(lines ...string) {
 	require.NoError(e.t, err)
 }
 
-// gets reads lines, which have to be these.
+// gets reads lines, and expects these.
 func (e *end) gets(lines ...string) {
 	e.t.Helper()
 	for _, want := range lines {
@@ -74,14 +74,14 @@ func (e *end) ends() {
 	require.Error(e.t, err, line)
 	var late net.Error
 	if errors.As(err, &late) {
-		require.False(e.t, late.Timeout(), "it goes on")
+		require.False(e.t, late.Timeout(), "it is still open")
 	}
 }
 
-// hold makes the commands wait from now on.
+// hold makes commands wait from now on.
 func (p *pair) hold() { p.gate.Close() }
 
-// waits returns the command of that name that waits at the gate.
+// waits returns the command of that name at the gate.
 func (p *pair) waits(t *testing.T, name string) (found *Command) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -95,7 +95,7 @@ func (p *pair) waits(t *testing.T, name string) (found *Command) {
 	return found
 }
 
-// seen returns the record of the first command of that name, as soon as it fits.
+// seen returns the record of the first command of that name once fits accepts it.
 func (p *pair) seen(t *testing.T, name string, fits func(Seen) bool) (found Seen) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -124,7 +124,7 @@ func TestPipelineIsGatedOneByOne(t *testing.T) {
 	p.gate.Decide(get, schedule.Pass)
 	p.server.gets("GET k")
 	<-expire.Done()
-	assert.Zero(t, p.gate.Log()[0].Delivered, "what came before it has no reply")
+	assert.Zero(t, p.gate.Log()[0].Delivered, "the commands before it have no reply")
 	p.server.sends("+OK", "$1", "1")
 	p.client.gets("+OK", ":1", "$1", "1")
 	for i, name := range []string{"expire", "set", "get"} {
@@ -149,7 +149,7 @@ func TestPipelineKeepsItsOrderAsTheGateOpens(t *testing.T) {
 	p.server.gets(want...)
 }
 
-// What changes what others on the connection mean keeps its place, though it passes no gate.
+// A command that changes what others on the connection mean keeps its place, though it bypasses the gate.
 func TestSelectIsNotOvertaken(t *testing.T) {
 	p := newPair(t)
 	p.hold()
@@ -161,7 +161,7 @@ func TestSelectIsNotOvertaken(t *testing.T) {
 	p.server.gets("SET k 1", "SELECT 1", "GET k")
 }
 
-// A server without a password refuses one, unless a user is named.
+// A server without a password refuses an AUTH that has only one.
 func TestPasswordGetsAUser(t *testing.T) {
 	p := newPair(t)
 	assert.False(t, p.Spoken())
@@ -180,7 +180,7 @@ func TestRefusedCommandsAreAnsweredByASentence(t *testing.T) {
 	p.server.gets("CLIENT REPLY ON")
 	p.server.sends("+OK")
 	p.client.gets("-ERR "+noCluster, "-ERR "+noSentinel, "-ERR a wire knows a command's end by its reply: leave CLIENT "+
-		"REPLY on", "-ERR a wire is no way to replicate a Redis server", "+OK")
+		"REPLY on", "-ERR a wire does not carry replication: connect replicas to the server", "+OK")
 	p.client.sends("shutdown NOSAVE", "client kill TYPE normal", "CONFIG SET requirepass x", "CONFIG SET save x")
 	p.client.gets("-ERR a wire does not pass SHUTDOWN on, since the load test uses the same server: leave it out",
 		"-ERR a wire does not pass CLIENT KILL on, since the load test uses the same server: leave it out",
@@ -201,7 +201,7 @@ func TestRefusedCommandsAreAnsweredByASentence(t *testing.T) {
 	assert.Contains(t, p.Refused(), errTLS.Error())
 }
 
-// A client may wait for +OK before it goes on. What else it sends while the EXEC is held does not get into it.
+// A client may wait for +OK before it goes on. Its other commands stay out of a held transaction.
 func TestTransactionIsSentOnWithItsEnd(t *testing.T) {
 	p := newPair(t)
 	p.hold()
@@ -269,10 +269,10 @@ func TestSubscriptionOfRESP3LetsCommandsPass(t *testing.T) {
 	p.server.sends(">4", "+pmessage", "$2", "a*", "$1", "a", "$1", "x")
 	message := p.waits(t, "message")
 	p.server.sends(">2", "+invalidate", "*1", "$1", "k")
-	p.client.gets(">2", "+invalidate", "*1", "$1", "k") // though there are commands and a message that wait
+	p.client.gets(">2", "+invalidate", "*1", "$1", "k") // despite waiting commands and a waiting message
 	require.Eventually(t, func() bool { return len(p.Invalidations()) == 1 }, patience, time.Millisecond)
 	p.server.sends("*3", "$9", "subscribe", "$1", "a", ":1")
-	p.seen(t, "lrange", func(s Seen) bool { return s.Reply == `["subscribe" "a" 1]` }) // the list, and no confirmation
+	p.seen(t, "lrange", func(s Seen) bool { return s.Reply == `["subscribe" "a" 1]` }) // the list, not a confirmation
 	p.gate.Decide(message, schedule.Pass)
 	<-message.Done()
 	p.gate.Decide(get, schedule.Pass)
@@ -292,7 +292,7 @@ func TestMonitorIsPassedOn(t *testing.T) {
 	p.client.gets("+OK", `+1700000000.1 [0 127.0.0.1:1] "get" "k"`, "+value", `+1700000000.2 [0 lua] "get" "k"`)
 }
 
-// What is lost breaks its connection at once. What was sent on before is carried out, and its reply is recorded.
+// A loss breaks its connection at once. Commands sent on before are carried out, and their replies recorded.
 func TestLostCommandsBreakTheirConnection(t *testing.T) {
 	for _, d := range []schedule.Decision{schedule.LostReply, schedule.LostRequest} {
 		p := newPair(t)
@@ -322,8 +322,8 @@ func TestLostCommandsBreakTheirConnection(t *testing.T) {
 	}
 }
 
-// A command that is refused may be answered by an error, in its turn. Its connection stays, and watches nothing after a
-// transaction.
+// A refused command may be answered by an error, in its turn. Its connection stays open, and a refused transaction
+// clears the WATCH.
 func TestRefusedCommandIsAnsweredByAnError(t *testing.T) {
 	p := newPair(t)
 	p.hold()
@@ -357,7 +357,7 @@ func TestRefusedCommandIsAnsweredByAnError(t *testing.T) {
 		"-EXECABORT Transaction discarded because of: LOADING Redis is loading the dataset in memory", ":0")
 }
 
-// A command that comes late reaches its server after its client has gone, or was cut off.
+// A late command reaches its server after its client has gone or was cut off.
 func TestCommandArrivesAfterItsClientHasGone(t *testing.T) {
 	for _, held := range []bool{false, true} {
 		p := newPair(t)
@@ -390,7 +390,7 @@ func TestCommandArrivesAfterItsClientHasGone(t *testing.T) {
 	}
 }
 
-// A client may close its half while replies are out. It gets them.
+// A client that closes its sending half still gets the outstanding replies.
 func TestClientThatHasSentAllGetsItsReplies(t *testing.T) {
 	p := newPair(t)
 	p.client.sends("GET k", "PING")
@@ -402,7 +402,7 @@ func TestClientThatHasSentAllGetsItsReplies(t *testing.T) {
 	p.server.ends()
 }
 
-// Whatever a wire is doing, its end leaves nothing at the gate, and no command without an end.
+// Close leaves nothing at the gate and no command unfinished, whatever the wire is doing.
 func TestCloseEndsAllCommands(t *testing.T) {
 	p := newPair(t)
 	p.client.sends("SUBSCRIBE a", "GET k", "SELECT 1", "BLPOP l 0")
@@ -443,7 +443,7 @@ func TestEqualScriptsAreTwoSteps(t *testing.T) {
 	assert.Equal(t, []string{"1", "2"}, replies)
 }
 
-// Nobody sends a script again that comes late, and that the server does not know.
+// A late script that the server does not know has no client left to resend it.
 func TestUnknownScriptThatComesLateIsDone(t *testing.T) {
 	p := newPair(t)
 	p.hold()
@@ -458,7 +458,7 @@ func TestUnknownScriptThatComesLateIsDone(t *testing.T) {
 	assert.True(t, p.gate.Log()[0].Failed)
 }
 
-// What a connection keeps is bounded, from either side. More ends it.
+// What a connection buffers is bounded, from either side. Exceeding the bound closes it.
 func TestTooMuchEndsItsConnection(t *testing.T) {
 	for _, fromServer := range []bool{false, true} {
 		p := newPair(t)
@@ -509,7 +509,7 @@ func TestReplyIsWithheldUntilItMayBeDelivered(t *testing.T) {
 	p.client.gets("$-1", ":1")
 }
 
-// A script that is loaded when its server does not know it is one step too.
+// A script that is loaded because its server does not know it is one step too.
 func TestScriptThatIsLoadedIsOneStep(t *testing.T) {
 	p := newPair(t)
 	p.hold()
@@ -526,7 +526,7 @@ func TestScriptThatIsLoadedIsOneStep(t *testing.T) {
 	assert.Len(t, p.gate.Log(), 1)
 }
 
-// The commands that somebody looks at are carried out one after the other.
+// With a looker, commands are carried out one after the other.
 func TestCommandsAreLookedAtInTurn(t *testing.T) {
 	p := newPair(t)
 	looked := make(chan string, 10)
@@ -535,7 +535,7 @@ func TestCommandsAreLookedAtInTurn(t *testing.T) {
 		carryOut()
 		if cmd.Name == "blpop" {
 			time.Sleep(10 * time.Millisecond)
-			assert.False(t, isClosed(cmd.Done()), "it is done only once somebody has looked")
+			assert.False(t, isClosed(cmd.Done()), "not done before the look")
 		}
 		looked <- "after " + cmd.Name + ": " + cmd.Reply
 	}
@@ -546,24 +546,24 @@ func TestCommandsAreLookedAtInTurn(t *testing.T) {
 	p.server.gets("SET k 1")
 	p.server.sends("+OK")
 	p.server.gets("PING", "BLPOP l 0")
-	p.server.sends("+PONG", "$-1") // what blocks holds what is behind it: nobody could look at that when it is carried out
+	p.server.sends("+PONG", "$-1") // a blocking command holds back those behind it: no look could see their effect
 	p.server.gets("GET k")
 	require.NoError(t, p.server.Close())
 	for _, want := range []string{"after get: (nil)", "before set", "after set: OK", "before blpop"} {
 		assert.Equal(t, want, <-looked)
 	}
-	last := []string{<-looked, <-looked, <-looked} // what blocks has no turn
+	last := []string{<-looked, <-looked, <-looked} // a blocking command takes no turn
 	assert.ElementsMatch(t, []string{"after blpop: (nil)", "before get", "after get: "}, last)
 }
 
-// A client may send much before it reads.
+// A client may send a lot before it reads.
 func TestUnreadRepliesHoldNothing(t *testing.T) {
 	p := newPair(t)
 	const n, size = 64, 1 << 20
 	for range n {
 		p.client.sends("GET k")
 	}
-	for range n { // a reply that comes before its command is unasked
+	for range n { // a reply before its command would be unasked
 		p.server.gets("GET k")
 	}
 	go func() {

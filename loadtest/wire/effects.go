@@ -17,13 +17,13 @@ import (
 type keyEffect struct {
 	key      string
 	effect   history.Effect
-	stepped  bool // it counted on, or back
-	expired  bool // the lock's TTL was over between the look before and the command
+	stepped  bool // it incremented or decremented a counter
+	expired  bool // the lock's TTL ran out between the look before and the command
 	compared bool // the command read the lock before it wrote it; or anything, before it wrote the stock
 }
 
-// withEffects returns a command once for each of its effects, with the key that it is on. The lock's values are those
-// that have been seen so far.
+// withEffects returns a command once for each of its effects, each with its key. Only lock values seen so far are
+// recognized in its arguments.
 func (l *Looker) withEffects(cmd *Command, one *seen) (all []history.Command) {
 	c := cmd.Traced()
 	text := CommandText(cmd.Args, cmd.Queued)
@@ -43,7 +43,7 @@ func (l *Looker) withEffects(cmd *Command, one *seen) (all []history.Command) {
 	return all
 }
 
-// valuesOf returns the values of a lock in these states of the keys in play.
+// valuesOf returns the values of a lock in these key states.
 func (l *Looker) valuesOf(lock string, states map[Key]KeyState) []string {
 	for i := range l.locks {
 		if state, looked := states[l.locks[i].Key]; looked && l.locks[i].String() == lock {
@@ -53,7 +53,7 @@ func (l *Looker) valuesOf(lock string, states map[Key]KeyState) []string {
 	return nil
 }
 
-// digest identifies values without showing them; "" if there are none.
+// digest identifies values without revealing them; "" if there are none.
 func digest(values ...string) string {
 	if len(values) == 0 {
 		return ""
@@ -62,8 +62,8 @@ func digest(values ...string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// named returns the digests of those values that a lock has had which are among the arguments of a command, or stand in
-// the text of its script. A short one may stand there by chance.
+// named returns the digests of the lock's past and present values that appear among a command's arguments or in its
+// script's text. Short values in the text are ignored: they may be there by chance.
 func (l *Looker) named(lock string, args []string) (all []string) {
 	const short = 8
 	for value := range l.values[lock] {
@@ -76,8 +76,8 @@ func (l *Looker) named(lock string, args []string) (all []string) {
 	return all
 }
 
-// values returns what tells one holder of a lock from another: the value of a part with a name that is always the same,
-// or else the name.
+// values returns what distinguishes one holder of a lock from another: the part's value if its name is fixed, else its
+// name.
 func (l *Lock) values(s *KeyState) (all []string) {
 	for name, held := range l.holders(s) {
 		if l.Parts == nil && s.Kind != "string" {
@@ -93,10 +93,10 @@ func (l *Lock) values(s *KeyState) (all []string) {
 // An execution is a command that was carried out.
 type execution struct {
 	sent   []string
-	reply  string // as [Seen] has it
+	reply  string // as in [Seen]
 	failed bool
 	exec   bool   // a transaction
-	lines  []line // what the server did meanwhile, as MONITOR tells it
+	lines  []line // what the server did meanwhile, from MONITOR
 }
 
 func (l *Looker) effects(c *execution, before, after map[Key]KeyState) (all []keyEffect) {
@@ -128,7 +128,7 @@ func (t table) readsBefore(c *execution, key Key) bool {
 	return false
 }
 
-// onStock returns the effect on the stock. A write may have left it as it was.
+// onStock returns the effect on the stock. A write may have left the number unchanged.
 func (l *Looker) onStock(c *execution, before, after map[Key]KeyState) history.Effect {
 	key := l.stock.key()
 	wrote := before[key].Parts[l.stock.Field] != after[key].Parts[l.stock.Field]
@@ -147,7 +147,7 @@ func (l *Looker) onStock(c *execution, before, after map[Key]KeyState) history.E
 	return history.EffectNothing
 }
 
-// on returns the lines that name a key, without the call of a script: what that does has lines of its own.
+// on returns the lines that name a key, except script calls: the commands of a script have lines of their own.
 func (c *execution) on(t table, key Key) (lines []line) {
 	for _, one := range c.lines {
 		if !isScriptCall(one.args) && one.db == key.DB && slices.Contains(t.keys(one.args), key.Name) {
@@ -157,7 +157,7 @@ func (c *execution) on(t table, key Key) (lines []line) {
 	return lines
 }
 
-// mayWrite reports whether a line is a write that may have done something. Outside scripts and transactions its reply
+// mayWrite reports whether a line is a write that may have had an effect. Outside scripts and transactions its reply
 // decides.
 func (c *execution) mayWrite(t table, one line) bool {
 	s, none := settingOf(one.args), c.reply == "(nil)"
@@ -176,11 +176,11 @@ func (c *execution) mayWrite(t table, one line) bool {
 	return !none
 }
 
-// A setting is what a SET, or another command of its kind, asks for.
+// A setting describes a SET, or a command like it.
 type setting struct {
-	key               bool // it sets the value of a key, and not of a field
+	key               bool // it sets a whole key, not a field
 	ifAbsent, ifThere bool
-	replies           bool // what was there
+	replies           bool // with the previous value
 }
 
 func settingOf(args []string) (s setting) {
@@ -208,19 +208,19 @@ func settingOf(args []string) (s setting) {
 type difference struct {
 	lock          *Lock
 	before, after KeyState
-	expired       bool     // it was there at the look before, and its TTL was over when the command came
-	touched       bool     // the server carried out something that names it
-	wrote         bool     // that was a write, and may have done something
-	removed       bool     // that removed a key
-	named         []string // the arguments of all that wrote it
-	again         bool     // it was removed, and made again
-	over          bool     // it was set, whatever was there
-	read          bool     // the server carried out a command that read it
-	compared      bool     // and then one that wrote it
+	expired       bool     // it existed at the look before, and its TTL was over when the command arrived
+	touched       bool     // the server carried out a command that names it
+	wrote         bool     // one of them was a write that may have had an effect
+	removed       bool     // one of them removed a key
+	named         []string // the arguments of all writes
+	again         bool     // it was removed and recreated
+	over          bool     // it was set unconditionally
+	read          bool     // a command read it
+	compared      bool     // and a later one wrote it
 }
 
-// difference returns what a command did to a lock. Whether a key was there is decided by its TTL and the server's
-// clock: it may have expired since the look.
+// difference returns what a command did to a lock. The key may have expired since the look: its TTL and the server's
+// clock decide.
 func (t table) difference(c *execution, lock *Lock, before, after KeyState) *difference {
 	d := &difference{lock: lock, before: before, after: after}
 	for i, one := range c.on(t, lock.Key) {
@@ -238,8 +238,8 @@ func (t table) difference(c *execution, lock *Lock, before, after KeyState) *dif
 	return d
 }
 
-// write notes a write of the lock's key. Two looks do not show a SET of the same value, nor a key that was removed and
-// made again.
+// write notes a write of the lock's key. Two looks cannot show a SET of the same value, or a key that was removed and
+// recreated.
 func (d *difference) write(c *execution, args []string) {
 	d.wrote, d.named = true, append(d.named, args[1:]...)
 	switch strings.ToLower(args[0]) {
@@ -252,7 +252,7 @@ func (d *difference) write(c *execution, args []string) {
 	d.over = d.over || s.key && !s.ifAbsent
 }
 
-// foundNone reports whether the reply to a command of its own says that its key was not there.
+// foundNone reports whether the reply to a single command shows that its key did not exist.
 func (c *execution) foundNone(one *line) bool {
 	s, own := settingOf(one.args), !one.script && !c.exec && !c.failed
 	return own && s.key && s.ifAbsent && c.reply != "0" && (c.reply == "(nil)") == s.replies
@@ -261,8 +261,8 @@ func (c *execution) foundNone(one *line) bool {
 // failedOn reports whether the server answered with an error, and did nothing.
 func (c *execution) failedOn() bool { return c.failed && c.refused() }
 
-// effect returns the effect on the lock, and whether the command counted on, or back, a lock that was held before it
-// and after it. It does not show whose the lock was.
+// effect returns the effect on the lock, and whether the command changed a counter of a lock that was held before and
+// after. It does not show whose lock it was.
 func (d *difference) effect() (e history.Effect, stepped bool) {
 	had, has := d.lock.holders(&d.before), d.lock.holders(&d.after)
 	came, gone := missing(has, had), missing(had, has)
@@ -283,7 +283,7 @@ func (d *difference) effect() (e history.Effect, stepped bool) {
 	return d.ofHolder(had, has)
 }
 
-// stays reports whether one of these parts is one of the others, too.
+// stays reports whether the two have a part in common.
 func stays(parts, others map[string]part) bool {
 	for name := range parts {
 		if _, is := others[name]; is {
@@ -293,14 +293,13 @@ func stays(parts, others map[string]part) bool {
 	return false
 }
 
-// mayHaveExpired reports whether the key was held, and its TTL was over by the look after a command that removed no
-// key.
+// mayHaveExpired reports whether the key was held and its TTL was over by the look after a command that removed no key.
 func (d *difference) mayHaveExpired(had map[string]part) bool {
 	return len(had) > 0 && !d.removed && !d.before.Ends.IsZero() && !d.after.Exists() &&
 		!d.after.At.Before(d.before.Ends.Add(-rounding))
 }
 
-// nothing reports whether the reply of a command of its own says that it found nothing to remove.
+// nothing reports whether the reply to a single command shows that it found nothing to remove.
 func (c *execution) nothing() bool { return !c.exec && !isScriptCall(c.sent) && c.reply == "0" }
 
 func either(yes bool, one, other history.Effect) history.Effect {
@@ -310,7 +309,7 @@ func either(yes bool, one, other history.Effect) history.Effect {
 	return other
 }
 
-// missing reports whether one of these parts is none of the others.
+// missing reports whether any of these parts is absent from the others.
 func missing(parts, others map[string]part) bool {
 	for name := range parts {
 		if _, is := others[name]; !is {
@@ -323,7 +322,7 @@ func missing(parts, others map[string]part) bool {
 // ofHolder returns the effect on a lock that had the same holders before and after.
 func (d *difference) ofHolder(had, has map[string]part) (e history.Effect, stepped bool) {
 	changed := false
-	fixed := d.lock.Parts != nil || d.after.Kind == "string" // the part has no name of its holder's
+	fixed := d.lock.Parts != nil || d.after.Kind == "string" // the part's name does not identify its holder
 	for name, now := range has {
 		changed = changed || had[name] != now
 		if fixed && isStep(had[name], now) {
@@ -340,7 +339,8 @@ func (d *difference) ofHolder(had, has map[string]part) (e history.Effect, stepp
 	return history.EffectTried, false
 }
 
-// purged reports whether only deadlines are gone that were over, which no command named: a waiter does so as it asks.
+// purged reports whether the only deadlines removed were over and named by no command: waiters purge those as they
+// poll.
 func (d *difference) purged(had, has map[string]part) bool {
 	if d.after.Kind != "zset" {
 		return false
@@ -353,7 +353,7 @@ func (d *difference) purged(had, has map[string]part) bool {
 	return true
 }
 
-// isStep reports whether a counter went from one value to the other.
+// isStep reports whether two values of a counter differ by one.
 func isStep(was, now part) bool {
 	x, err := strconv.ParseInt(was.value, 10, 64)
 	y, err2 := strconv.ParseInt(now.value, 10, 64)
@@ -367,22 +367,22 @@ func (d *difference) withTTL(e history.Effect) history.Effect {
 	return e
 }
 
-// rounding is how much later than a look tells a key may expire: both times are cut off at milliseconds.
+// rounding is how much later than reported a key may expire: both times are truncated to milliseconds.
 const rounding = 2 * time.Millisecond
 
-// hasOtherEnd reports whether the lock has another end than before. Servers before Redis 7 tell it to a ms or two.
+// hasOtherEnd reports whether the expiry changed. Servers before Redis 7 report it to within a ms or two.
 func (d *difference) hasOtherEnd() bool {
 	return d.before.Ends.IsZero() != d.after.Ends.IsZero() || d.after.Ends.Sub(d.before.Ends).Abs() > rounding
 }
 
-// refused reports whether the server refused a command, or aborted a transaction. A script that fails keeps what it has
-// done before.
+// refused reports whether the server refused a command or aborted a transaction. A script that fails keeps what it has
+// already done.
 func (c *execution) refused() bool {
 	script := isScriptCall(c.sent) && (strings.HasPrefix(c.reply, "ERR ") || strings.Contains(c.reply, " script: "))
 	return c.failed && !script && !strings.HasPrefix(c.reply, "NOSCRIPT") || c.exec && c.reply == "(nil)"
 }
 
-// A table is what a server tells of its commands.
+// A table is a server's reply to COMMAND.
 type table map[string]*redis.CommandInfo
 
 func (t table) has(args []string, flag string) bool {
@@ -397,10 +397,10 @@ func (t table) of(args []string) *redis.CommandInfo {
 	return t[strings.ToLower(args[0])]
 }
 
-// blocks reports whether a command may wait at the server.
+// blocks reports whether a command may block at the server.
 func (t table) blocks(args []string) bool { return t.has(args, "blocking") }
 
-// keys returns the keys of a command; or all its arguments, if the table does not tell which are keys.
+// keys returns the keys of a command, or all its arguments if the table does not show which are keys.
 func (t table) keys(args []string) []string {
 	info := t.of(args)
 	switch {
@@ -420,7 +420,7 @@ func (t table) keys(args []string) []string {
 	return keys
 }
 
-// isScriptCall reports whether a command is the call of a script or of a function: what that does has lines of its own.
+// isScriptCall reports whether a command calls a script or a function. MONITOR lists the commands within separately.
 func isScriptCall(args []string) bool {
 	return len(args) > 0 && slices.Contains([]string{"eval", "evalsha", "eval_ro", "evalsha_ro", "fcall", "fcall_ro"},
 		strings.ToLower(args[0]))

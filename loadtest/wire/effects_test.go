@@ -13,7 +13,7 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// commands is what a server tells of some commands.
+// commands is a server's table of some commands.
 var commands = func() table {
 	t := table{}
 	for names, flags := range map[string][]string{
@@ -34,10 +34,10 @@ var commands = func() table {
 	return t
 }()
 
-// began is when the look before a command was, and the command came a second later.
+// began is the time of the look before a command. The command arrives a second later.
 var began = time.Unix(1_700_000_000, 0)
 
-// none is no key. held is a lock of some owners that ends after that time; 0 means never.
+// none is an absent key. held is a lock of these owners that expires after ends; 0: never.
 var none = KeyState{Kind: "none"}
 
 func held(kind string, ends time.Duration, owners ...string) KeyState {
@@ -57,7 +57,7 @@ func held(kind string, ends time.Duration, owners ...string) KeyState {
 
 func str(owner string, ends time.Duration) KeyState { return held("string", ends, owner) }
 
-// counts is the state of a key whose owners are the same, but not what they have there.
+// counts returns the key with another value for each of its owners.
 func counts(k KeyState, count string) KeyState {
 	for owner := range k.Parts {
 		k.Parts[owner] = count
@@ -223,7 +223,7 @@ func effect(t *testing.T, stock bool, before, after KeyState, does, reply, token
 	return effects[0].effect
 }
 
-// Any command that Redis calls a write is one, whatever it changed. The stock is called lock here, too.
+// Any command that Redis calls a write counts as one, whatever it changed. Here the stock, too, is called lock.
 func TestEffectsOnTheStock(t *testing.T) {
 	five := str("5", 0)
 	for _, one := range []struct {
@@ -256,7 +256,7 @@ func TestEffectsOnTheStock(t *testing.T) {
 	assert.False(t, commands.blocks([]string{"LPOP", "lock"}))
 }
 
-// A command that did something to two keys is two in a trace, each with its key. Of a lock it has digests of the values
+// A command that affected two keys appears twice in a trace, once with each. For a lock it has digests of the values
 // before and after, and of those that it names.
 func TestEffectsOnTwoKeysAreTwoCommands(t *testing.T) {
 	lock := Lock{Key: Key{Name: "lock"}, Parts: []string{""}, Rest: KeyState{Kind: "none"}}
@@ -300,6 +300,6 @@ func TestLinesOfMonitorAreRead(t *testing.T) {
 		"", "+OK", "-ERR unknown", `+1.2 [0 lua] "get`, `+x.2 [0 lua] "get"`, `+1.2 [0 lua] get`,
 	} {
 		_, err := parseLine(text)
-		assert.ErrorContains(t, err, "this is no line of MONITOR", text)
+		assert.ErrorContains(t, err, "not a line of MONITOR", text)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// Arbitrary bytes from either side end their connection and nothing else.
+// Arbitrary bytes from either side close their connection and nothing else.
 func FuzzConnection(f *testing.F) {
 	for _, text := range []string{
 		"*1\r\n$4\r\nPING\r\n",

@@ -11,46 +11,45 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A Gate holds the commands that have come to the wires until they are let through.
+// A Gate holds the commands that arrive at the wires until they may pass.
 type Gate struct {
 	*schedule.Gate[*Command]
 
-	// Watch, unless nil, is told of each command as its state changes. It must not block, and is called without the
-	// gate's lock. It is set before a command comes.
+	// Watch, unless nil, is called with each command as its state changes, without the gate's lock. It must not block. Set
+	// it before any command arrives.
 	Watch func(Seen)
 
-	// Look, unless nil, is called for each command that is sent on, blocking ones and subscriptions excepted. It calls
-	// carryOut once, which sends the command on and returns when its reply has come or never will. It is set before a
-	// command comes. A script that its server does not know is looked at again when its client sends it again.
+	// Look, unless nil, is called for each command that is sent on, except subscriptions. It calls carryOut once, which
+	// sends the command on and returns when its reply has arrived or never will. Set it before any command arrives. A
+	// script that its server does not know is looked at again when its client resends it.
 	Look func(cmd *Command, carryOut func())
 
-	scripts map[string]string // the names of scripts, by digest
+	scripts map[string]string // names of scripts, by digest
 
 	// The gate's lock guards these.
-	came int        // counts the commands
-	log  []*Command // that are decided about
+	came int        // the commands so far
+	log  []*Command // those with a decision
 }
 
-// NewGate returns a gate that is open: instances start first. Scripts are the names of scripts, by digest.
+// NewGate returns an open gate, so that instances can start. Scripts maps digests to names.
 func NewGate(scripts map[string]string) *Gate {
 	g := &Gate{Gate: schedule.NewGate[*Command](), scripts: scripts}
 	g.OpenAll()
 	return g
 }
 
-// A Command waits at a wire. So does a message of a subscription, before its receiver gets it.
+// A Command waits at a wire. So does a message of a subscription, before it is delivered.
 type Command struct {
 	Seen // the gate's lock guards it
 
-	// Deliver, unless nil, is closed when the reply may be passed on. It is set while the command waits.
+	// Deliver, unless nil, is closed when the reply may be delivered. It is set while the command waits.
 	Deliver chan struct{}
 
-	// Arrive is closed when a command that comes late may be sent on. It is set while the command waits; if it is nil,
-	// the command is sent on as soon as its client has gone.
+	// Arrive is closed when a late command may be sent on. It is set while the command waits; if nil, the command is sent
+	// on as soon as its client has gone.
 	Arrive chan struct{}
 
-	// Error answers a command that is refused, such as LOADING …; if it is "", the connection breaks. It is set while the
-	// command waits.
+	// Error answers a refused command, such as LOADING …; if "", the connection breaks. It is set while the command waits.
 	Error string
 
 	late  chan struct{}
@@ -61,34 +60,34 @@ type Command struct {
 // A Seen is a command as its wire has seen it so far.
 type Seen struct {
 	schedule.Command
-	ID         int // counts the commands of a gate, from 1
-	Conn       int // counts the connections of its wire, from 1
+	ID         int // within the gate, from 1
+	Conn       int // within its wire, from 1
 	Subscribes bool
-	Args       []string   // of a transaction those of the first command that does not concern the connection alone
+	Args       []string   // of a transaction: those of the first command that is not connection setup
 	Queued     [][]string // the commands of a transaction
 
 	State    State
-	Decision schedule.Decision // once it waits no more
+	Decision schedule.Decision // once made
 
 	Came      time.Time
-	Sent      time.Time // when it was sent on; zero: it was not
-	Answered  time.Time // when its reply had come; zero: it has not
+	Sent      time.Time // zero: it was not sent on
+	Answered  time.Time // when its reply arrived; zero: not yet
 	Delivered time.Time // when its client was sent the reply; zero: it was not
-	Reply     string    // as text that is short: OK, (nil), 1, "98", or an error
-	Failed    bool      // there is an error in the reply
+	Reply     string    // shortened: OK, (nil), 1, "98", or an error
+	Failed    bool      // the reply contains an error
 }
 
-// A State is the last station of a command on its way.
+// A State is how far a command has got.
 type State uint8
 
-// The states. A command that is not sent on goes from the first to the last. One that comes late waits until it does.
+// A command that is not sent on goes from Waiting to Done. A late one is Waiting until it is sent on.
 const (
 	Waiting State = iota // at its gate
 	Sent                 // to its server
 	Done                 // the server has answered, or never will
 )
 
-// OnItsWay is closed when a command that comes late has left its client.
+// OnItsWay is closed when a late command has left its client.
 func (cmd *Command) OnItsWay() <-chan struct{} { return cmd.late }
 
 // Done is closed when the server has answered, or never will.
@@ -108,7 +107,7 @@ func (s *Seen) On() string {
 	return ""
 }
 
-// Traced returns a command as an order's trace has it, without its times.
+// Traced returns a command in the form of an order's trace, without its times.
 func (s *Seen) Traced() history.Command {
 	c := history.Command{Node: s.Server.Host, Cmd: s.Name, Key: s.On(), Reply: s.Reply, Source: history.Unseen}
 	if s.Failed {
@@ -123,8 +122,8 @@ func (s *Seen) Traced() history.Command {
 // longest bounds an argument in the text of a command, in bytes.
 const longest = 48
 
-// CommandText returns a command as it was sent, or the transaction that it ends, without the most of what is long, such
-// as a script, and without passwords.
+// CommandText returns a command or a whole transaction as sent, with long arguments such as scripts shortened, and
+// without passwords.
 func CommandText(args []string, queued [][]string) string {
 	if len(queued) == 0 {
 		return shortened(args)
@@ -149,26 +148,26 @@ func shortened(args []string) string {
 	return history.Clip(strings.Join(short, " "))
 }
 
-// WritesStock reports whether a command writes the stock: a transaction does, whatever its first command is about.
+// WritesStock reports whether a command writes the stock. A transaction counts as a write, whatever its first command.
 func (s *Seen) WritesStock() bool {
 	c := s.Traced()
 	return c.WritesStock() || s.Name == "exec"
 }
 
-// isSentOn reports whether a command that waits no more is sent to its server.
+// isSentOn reports whether the decision about a command sends it to its server.
 func (s *Seen) isSentOn() bool {
 	return s.Decision == schedule.Pass || s.Decision == schedule.LostReply
 }
 
-// newCommand describes a request for the gate. Keys are not named: they would change the order in which a trace counts
-// the waiting commands, and a replay has one lock.
+// newCommand describes a request for the gate. Its name has no key: keys would change how a trace counts waiting
+// commands, and a replay has one lock.
 func (g *Gate) newCommand(c *schedule.Client, s *schedule.Server, r request) *Command {
 	return &Command{late: make(chan struct{}), done: make(chan struct{}), Seen: Seen{
 		Command: schedule.Command{Client: c, Server: s, Name: r.describe(g.scripts)},
 		Args:    r.shown(), Queued: r.queued, Subscribes: r.subscribes()}}
 }
 
-// change changes what is seen of a command, and tells the watcher.
+// change changes the record of a command, and notifies the watcher.
 func (g *Gate) change(cmd *Command, do func()) {
 	var seen Seen
 	g.Change(func() {
@@ -180,8 +179,8 @@ func (g *Gate) change(cmd *Command, do func()) {
 	}
 }
 
-// Wait returns what is decided about a command. It returns TooLate if gone is closed first: a request whose client has
-// closed the connection is never sent on.
+// Wait returns the decision about a command, or TooLate if gone is closed first: the request of a client that has
+// disconnected is never sent on.
 func (g *Gate) Wait(cmd *Command, gone <-chan struct{}) schedule.Decision {
 	g.enter(cmd)
 	d := g.Await(cmd, gone)
@@ -189,7 +188,7 @@ func (g *Gate) Wait(cmd *Command, gone <-chan struct{}) schedule.Decision {
 	return d
 }
 
-// enter brings a command to the gate.
+// enter puts a command at the gate.
 func (g *Gate) enter(cmd *Command) {
 	g.change(cmd, func() {
 		g.came++
@@ -198,7 +197,7 @@ func (g *Gate) enter(cmd *Command) {
 	g.Enter(cmd)
 }
 
-// settle notes a decision.
+// settle records a decision.
 func (g *Gate) settle(cmd *Command, d schedule.Decision) {
 	g.change(cmd, func() {
 		cmd.Decision = d
@@ -212,21 +211,21 @@ func (g *Gate) settle(cmd *Command, d schedule.Decision) {
 	})
 }
 
-// arrive notes that a command is sent on which comes late.
+// arrive records that a late command is sent on.
 func (g *Gate) arrive(cmd *Command) {
 	g.change(cmd, func() { cmd.State, cmd.Sent = Sent, time.Now() })
 }
 
-// noteReply notes the reply of a server.
+// noteReply records the server's reply.
 func (g *Gate) noteReply(cmd *Command, reply value) {
 	text, failed := reply.String(), reply.failed()
 	g.change(cmd, func() { cmd.State, cmd.Answered, cmd.Reply, cmd.Failed = Done, time.Now(), text, failed })
 }
 
-// deliver notes that a reply was passed on.
+// deliver records that a reply was delivered.
 func (g *Gate) deliver(cmd *Command) { g.Change(func() { cmd.Delivered = time.Now() }) }
 
-// finish says that the server has answered, or never will.
+// finish marks a command as done: the server has answered, or never will.
 func (g *Gate) finish(cmd *Command) {
 	cmd.ended.Do(func() {
 		var seen Seen
@@ -243,13 +242,13 @@ func (g *Gate) finish(cmd *Command) {
 	})
 }
 
-// Begin makes the commands wait from now on. What the clients have sent before, as they started, does not count.
+// Begin closes the gate from now on, and forgets the commands of startup.
 func (g *Gate) Begin() {
 	g.Close()
 	g.Change(func() { g.log = nil })
 }
 
-// LogOf returns the commands of a client that servers have answered.
+// LogOf returns the answered commands of a client.
 func (g *Gate) LogOf(c *schedule.Client) (answered []*Command) {
 	g.Change(func() {
 		for _, cmd := range g.log {
@@ -261,8 +260,7 @@ func (g *Gate) LogOf(c *schedule.Client) (answered []*Command) {
 	return answered
 }
 
-// LateOf returns the commands of a client that are on their way and have not arrived, in the order in which they were
-// decided about.
+// LateOf returns the commands of a client that are on their way and have not arrived, in the order of their decisions.
 func (g *Gate) LateOf(c *schedule.Client) (late []*Command) {
 	g.Each(func(cmd *Command) {
 		if cmd.Client == c && cmd.Decision == schedule.ComesLate && cmd.State == Waiting {
@@ -272,13 +270,13 @@ func (g *Gate) LateOf(c *schedule.Client) (late []*Command) {
 	return late
 }
 
-// Log returns all commands and messages that were decided about, in that order.
+// Log returns all commands and messages with a decision, in that order.
 func (g *Gate) Log() (all []Seen) {
 	g.Each(func(cmd *Command) { all = append(all, cmd.Seen) })
 	return all
 }
 
-// Each calls do for all commands and messages that were decided about, in that order. It has the gate's lock.
+// Each calls do for all commands and messages with a decision, in that order, with the gate's lock held.
 func (g *Gate) Each(do func(*Command)) {
 	g.Change(func() {
 		for _, cmd := range g.log {
@@ -287,7 +285,7 @@ func (g *Gate) Each(do func(*Command)) {
 	})
 }
 
-// Wrote reports whether a write of the stock was sent on for a client after that moment.
+// Wrote reports whether a write of the stock was sent on for a client after that time.
 func (g *Gate) Wrote(c *schedule.Client, after time.Time) (wrote bool) {
 	g.Change(func() {
 		wrote = slices.ContainsFunc(g.log, func(cmd *Command) bool {

@@ -10,9 +10,9 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// The connection of a dead client closes at about the time at which the gate forgets what it had sent. Whichever comes
-// first, the wire goes on.
-func TestACommandOfADeadClientKeepsNobody(t *testing.T) {
+// The connection of a dead client closes at about the time when the gate forgets its commands. Whichever comes first,
+// the wire goes on.
+func TestDeadClientDoesNotBlockTheWire(t *testing.T) {
 	for name, bury := range map[string]func(*Gate, *schedule.Client){
 		"as it dies": func(g *Gate, c *schedule.Client) { g.Retire(c) },
 		"at the end": func(g *Gate, _ *schedule.Client) { g.OpenAll() },
@@ -30,7 +30,7 @@ func TestACommandOfADeadClientKeepsNobody(t *testing.T) {
 				bury(g, c)
 				close(gone)
 				synctest.Wait()
-				require.Len(t, decided, 1, "the command waits still")
+				require.Len(t, decided, 1, "the command still waits")
 				assert.Contains(t, []schedule.Decision{schedule.Fail, schedule.TooLate}, <-decided)
 				assert.Empty(t, g.Of(c))
 			})

@@ -14,28 +14,28 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A Ledger keeps what a server did to the stock, and to which keys it did anything, as MONITOR tells it: also what
-// scripts did. It holds nothing up, so it suits a crowd, and it does not tell what became of a lock.
+// A Ledger records, from MONITOR, a server's writes of the stock and the keys it wrote, including those of scripts. It
+// delays nothing, so it suits a crowd. It does not show what happened to a lock.
 type Ledger struct {
 	*monitor // its lock guards what comes after the stock
 	redis    *redis.Client
 	commands table
-	turn     sync.Mutex // of the commands that are looked at
+	turn     sync.Mutex // taken by each looker around a command
 	stock    Shelf
 
 	value   int64
-	strange string // the first write of which it is not known what it left
-	place   int    // of that among the writes
-	from    string // where the last command came from that no script called
+	strange string // the first write whose result is unknown
+	place   int    // its index among the writes
+	from    string // where the last command outside a script came from
 	writes  []StockWrite
-	keys    map[Key]time.Time // that were written, and when that was first
+	keys    map[Key]time.Time // that were written, with the time of the first write
 	named   map[place]bool    // where the stock's name was that of a key
-	scripts map[string]bool   // that were sent in whole
+	scripts map[string]bool   // that were sent in full
 	looked  bool              // a looker takes the lines
 	untaken []line
 }
 
-// A place is a database, as clients from an address use it.
+// A place is a database, as used by the clients of one address.
 type place struct {
 	db   int
 	from string
@@ -49,7 +49,7 @@ type Shelf struct {
 
 func (s Shelf) key() Key { return Key{s.DB, s.Key} }
 
-// elsewhere reports whether a command is about other fields of the stock's hash.
+// elsewhere reports whether a command concerns other fields of the stock's hash.
 func (s Shelf) elsewhere(args []string) bool {
 	return s.Field != "" && strings.HasPrefix(strings.ToLower(args[0]), "h") && len(args) > 2 &&
 		!slices.Contains(args[2:], s.Field)
@@ -58,11 +58,11 @@ func (s Shelf) elsewhere(args []string) bool {
 // A StockWrite is a write of the stock.
 type StockWrite struct {
 	At     time.Time // by the server's clock
-	From   string    // the address that the server saw it come from
+	From   string    // the client's address as the server sees it
 	Before int64
 	After  int64
-	Counts bool // it added to what was there, or subtracted from it
-	// ReadBack means that no table knows what its command leaves, and that a looker has read it.
+	Counts bool // it added to the previous value, or subtracted from it
+	// ReadBack means that no table knows the command's result, and a looker read it instead.
 	ReadBack bool
 }
 
@@ -70,7 +70,7 @@ type StockWrite struct {
 func NewLedger(ctx context.Context, to *redis.Client, stock Shelf) (*Ledger, error) {
 	commands, err := to.Command(ctx).Result()
 	if err != nil {
-		return nil, fmt.Errorf("ask which commands write: %w", err)
+		return nil, fmt.Errorf("read the server's commands: %w", err)
 	}
 	l := &Ledger{redis: to, commands: commands, stock: stock, keys: map[Key]time.Time{}, named: map[place]bool{},
 		scripts: map[string]bool{}}
@@ -80,7 +80,7 @@ func NewLedger(ctx context.Context, to *redis.Client, stock Shelf) (*Ledger, err
 	return l, nil
 }
 
-// add adds what a line shows. What a script calls comes after the command that runs it.
+// add records a line. The commands of a script follow the call that runs it.
 func (l *Ledger) add(one line) {
 	if l.looked {
 		l.untaken = append(l.untaken, one)
@@ -108,7 +108,7 @@ func (l *Ledger) add(one line) {
 		return
 	}
 	after, counts, on := l.stock.after(one.args, l.value)
-	if !on || !slices.Contains(keys, l.stock.Key) { // a value may be the key's name, too
+	if !on || !slices.Contains(keys, l.stock.Key) { // a value may equal the key's name
 		return
 	}
 	w := StockWrite{At: one.at, From: l.from, Before: l.value, Counts: counts, ReadBack: after == nil}
@@ -121,8 +121,8 @@ func (l *Ledger) add(one line) {
 	l.writes = append(l.writes, w)
 }
 
-// Databases returns those in which a client read or wrote a key of the stock's name. It is complete as far as
-// [Ledger.Writes] has read. The client is told by the address that the server saw it come from.
+// Databases returns those in which a client read or wrote a key of the stock's name, as far as [Ledger.Writes] has
+// read. Clients are identified by their address as the server sees it.
 func (l *Ledger) Databases(isClient func(address string) bool) (all []int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -135,23 +135,22 @@ func (l *Ledger) Databases(isClient func(address string) bool) (all []int) {
 	return all
 }
 
-// Follow has the ledger keep what is done to the stock in another database, from now on. So do the lookers that are
-// made then.
+// Follow makes the ledger, and lookers created later, record the stock in another database from now on.
 func (l *Ledger) Follow(db int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stock.DB = db
 }
 
-// count returns how many writes there are.
+// count returns the number of writes.
 func (l *Ledger) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.writes)
 }
 
-// readBack tells what a command left of the stock that was looked at. If it is not known of one of its writes, which
-// are those from that place on, they become one.
+// readBack records what a looker found of the stock after a command. If the result of any write from index from on is
+// unknown, those writes become one.
 func (l *Ledger) readBack(from int, state KeyState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -167,7 +166,7 @@ func (l *Ledger) readBack(from int, state KeyState) {
 	l.writes, l.value, l.strange = append(l.writes[:from], one), left, ""
 }
 
-// take returns the lines before a mark that nobody has taken yet, and drops those between it and another.
+// take returns the lines before one mark that have not been taken yet, and drops those between it and a second.
 func (l *Ledger) take(begin, end string) (lines []line, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -181,7 +180,7 @@ func (l *Ledger) take(begin, end string) (lines []line, err error) {
 	return lines, nil
 }
 
-// keepScript keeps a script that is sent in whole.
+// keepScript keeps a script that is sent in full.
 func (l *Ledger) keepScript(args []string) {
 	switch verb := strings.ToLower(args[0]); {
 	case verb == "eval" && len(args) > 1:
@@ -191,14 +190,14 @@ func (l *Ledger) keepScript(args []string) {
 	}
 }
 
-// Scripts returns the scripts that were sent to the server in whole, as far as [Ledger.Writes] has read.
+// Scripts returns the scripts that were sent to the server in full, as far as [Ledger.Writes] has read.
 func (l *Ledger) Scripts() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Collect(maps.Keys(l.scripts))
 }
 
-// left returns the stock in that state of its key, and whether it is known.
+// left returns the stock in a state of its key, and whether it is known.
 func (s Shelf) left(state *KeyState) (n int64, known bool) {
 	text, there := state.Parts[s.Field]
 	if !there {
@@ -208,13 +207,13 @@ func (s Shelf) left(state *KeyState) (n int64, known bool) {
 	return n, err == nil
 }
 
-// spares reports whether a write does nothing to a stock that is there, though it names it.
+// spares reports whether a write that names an existing stock leaves it alone.
 func (s Shelf) spares(args []string) bool {
 	copies := slices.Contains([]string{"copy", "bitop"}, strings.ToLower(args[0]))
 	return settingOf(args).ifAbsent || copies && len(args) > 2 && args[2] != s.Key
 }
 
-// Unknown names a command that failed as the server does not know it, or says that it is in a script; "" if it does.
+// Unknown names a command that failed because the server does not know it, or returns that it is in a script; else "".
 func (l *Ledger) Unknown(s *Seen) string {
 	if !s.Failed {
 		return ""
@@ -230,8 +229,8 @@ func (l *Ledger) Unknown(s *Seen) string {
 	return ""
 }
 
-// writesOf tells of commands that write a number: the place of the new number among their arguments, or what they add,
-// or the place of what they add. Those that have none of these remove it.
+// writesOf holds commands that write a number: the argument with the new value, or the fixed increment, or the argument
+// with the increment. Commands with none of these remove the key.
 var writesOf = map[string]struct{ sets, by, adds int }{
 	"set": {sets: 2}, "getset": {sets: 2}, "setex": {sets: 3}, "psetex": {sets: 3},
 	"incr": {by: 1}, "decr": {by: -1}, "incrby": {adds: 2}, "decrby": {adds: 2, by: -1}, "hincrby": {adds: 3},
@@ -239,10 +238,10 @@ var writesOf = map[string]struct{ sets, by, adds int }{
 	"del": {}, "unlink": {}, "getdel": {},
 }
 
-// endsOf are commands that change the expiry of a key alone.
+// endsOf are the commands that change only the expiry of a key.
 var endsOf = []string{"expire", "pexpire", "expireat", "pexpireat", "persist", "getex"}
 
-// after returns what the stock is after a command, nil if that is not known, and whether the command is about it.
+// after returns the stock after a command, nil if unknown, and whether the command concerns it.
 func (s Shelf) after(args []string, before int64) (after *int64, counts, on bool) {
 	verb := strings.ToLower(args[0])
 	if !slices.Contains(args[1:], s.Key) || s.spares(args) || slices.Contains(endsOf, verb) || s.elsewhere(args) {
@@ -254,7 +253,7 @@ func (s Shelf) after(args []string, before int64) (after *int64, counts, on bool
 		i := s.pairOf(args)
 		return number(args, i+1), false, i > 0
 	case verb == "hset", verb == "hmset":
-		i := slices.Index(args[2:], s.Field) // a field, and not a value, unless a shop calls both alike
+		i := slices.Index(args[2:], s.Field) // a field rather than a value, unless a shop gives both one name
 		return number(args, i+3), false, i >= 0
 	case !known:
 		return nil, false, true
@@ -272,7 +271,7 @@ func (s Shelf) after(args []string, before int64) (after *int64, counts, on bool
 	return n, true, true
 }
 
-// pairOf returns the place of the stock's key among those of an MSET, 0 if it is only one of the values.
+// pairOf returns the index of the stock's key among the keys of an MSET, 0 if it is only a value.
 func (s Shelf) pairOf(args []string) int {
 	for i := 1; i < len(args); i += 2 {
 		if args[i] == s.Key {
@@ -282,7 +281,7 @@ func (s Shelf) pairOf(args []string) int {
 	return 0
 }
 
-// number returns the number among the arguments at that place, nil if there is none.
+// number returns the argument at that index as a number, nil if it is none.
 func number(args []string, at int) *int64 {
 	if at >= len(args) {
 		return nil
@@ -294,8 +293,8 @@ func number(args []string, at int) *int64 {
 	return &n
 }
 
-// Writes returns the writes of the stock, in their order, and all keys that were written. They are complete up to now.
-// It fails if it is not known what one left: no table knows its command, and nobody looked.
+// Writes returns the writes of the stock, in order, and all written keys, complete up to now. It fails if the result of
+// a write is unknown: no table knows its command, and no looker read it back.
 func (l *Ledger) Writes(ctx context.Context) (writes []StockWrite, keys map[Key]time.Time, err error) {
 	mark := newMark()
 	if err := l.redis.Echo(ctx, mark).Err(); err != nil {
@@ -307,7 +306,7 @@ func (l *Ledger) Writes(ctx context.Context) (writes []StockWrite, keys map[Key]
 		return nil, nil, err
 	}
 	if l.strange != "" {
-		return nil, nil, fmt.Errorf("what %q left of the stock is not known", l.strange)
+		return nil, nil, fmt.Errorf("the stock after %q is unknown", l.strange)
 	}
 	return slices.Clone(l.writes), maps.Clone(l.keys), nil
 }

@@ -37,7 +37,7 @@ func written(t *testing.T, l *Ledger) (all []StockWrite) {
 	return all
 }
 
-func TestALedgerKnowsWhatAWriteLeaves(t *testing.T) {
+func TestLedgerComputesStockAfterWrite(t *testing.T) {
 	for _, one := range []struct {
 		args  []string
 		after int64
@@ -98,8 +98,8 @@ func TestALedgerKnowsWhatAWriteLeaves(t *testing.T) {
 	}
 }
 
-// What a server did is in the ledger in its order, with whom it came from, also what scripts and transactions did.
-func TestALedgerEntersWhatTheServerDid(t *testing.T) {
+// The ledger has the server's writes in order, with their clients, including those of scripts and transactions.
+func TestLedgerRecordsEveryWrite(t *testing.T) {
 	l, rdb := newLedger(t, Shelf{Key: "stock"})
 	ctx := t.Context()
 	other := redis.NewClient(rdb.Options())
@@ -119,8 +119,8 @@ func TestALedgerEntersWhatTheServerDid(t *testing.T) {
 		{Before: 7, After: 6}}, written(t, l))
 }
 
-// A command that only mentions the stock's key does nothing to it.
-func TestALedgerLeavesOutWhatMentionsTheStock(t *testing.T) {
+// A command that only mentions the stock's key does not write it.
+func TestLedgerIgnoresMentions(t *testing.T) {
 	l, rdb := newLedger(t, Shelf{Key: "stock"})
 	ctx := t.Context()
 	require.NoError(t, rdb.Set(ctx, "stock", 10, 0).Err())
@@ -134,8 +134,8 @@ func TestALedgerLeavesOutWhatMentionsTheStock(t *testing.T) {
 	assert.Contains(t, keys, Key{Name: "products"})
 }
 
-// A server may ask for a password, and know several users.
-func TestALedgerOfAServerThatAsksWhoItIs(t *testing.T) {
+// The server may have a password and several users.
+func TestLedgerAuthenticates(t *testing.T) {
 	_, rdb := newLedger(t, Shelf{Key: "stock"})
 	ctx := t.Context()
 	require.NoError(t, rdb.Do(ctx, "ACL", "SETUSER", "watcher", "on", ">secret", "~*", "+@all").Err())
@@ -153,11 +153,11 @@ func TestALedgerOfAServerThatAsksWhoItIs(t *testing.T) {
 	require.NoError(t, rdb.Set(ctx, "stock", 10, 0).Err())
 	assert.Equal(t, []StockWrite{{After: 10}}, written(t, l))
 	_, err = NewLedger(ctx, as("clerk"), Shelf{Key: "stock"})
-	assert.ErrorContains(t, err, "watch what the server does: -NOPERM")
+	assert.ErrorContains(t, err, "run MONITOR: -NOPERM")
 }
 
-// What a server has not in its table it does not carry out, alone, in a transaction or in a script.
-func TestALedgerNamesWhatTheServerDoesNotKnow(t *testing.T) {
+// A server refuses a command that it does not know: alone, in a transaction or in a script.
+func TestLedgerNamesUnknownCommands(t *testing.T) {
 	l, rdb := newLedger(t, Shelf{Key: "stock"})
 	err := rdb.Eval(t.Context(), "return redis.call('DELMINE', KEYS[1])", []string{"lock"}).Err()
 	require.Error(t, err)
@@ -177,17 +177,16 @@ func TestALedgerNamesWhatTheServerDoesNotKnow(t *testing.T) {
 	}
 }
 
-// What it does not know it does not guess.
-func TestALedgerSaysWhatItDoesNotKnow(t *testing.T) {
+func TestLedgerReportsUnknownStock(t *testing.T) {
 	l, rdb := newLedger(t, Shelf{Key: "stock"})
 	require.NoError(t, rdb.Set(t.Context(), "stock", 10, 0).Err())
 	require.NoError(t, rdb.Append(t.Context(), "stock", "1").Err())
 	_, _, err := l.Writes(t.Context())
-	assert.ErrorContains(t, err, `what "append stock 1" left of the stock is not known`)
+	assert.ErrorContains(t, err, `the stock after "append stock 1" is unknown`)
 }
 
-// A stock that is used in another database is kept there once that is known.
-func TestALedgerFollowsTheStock(t *testing.T) {
+// The stock may turn out to be in another database.
+func TestLedgerFollowsStockToDatabase(t *testing.T) {
 	l, rdb := newLedger(t, Shelf{Key: "stock"})
 	used := func() []int { return l.Databases(func(address string) bool { return address != "" }) }
 	in2 := func(args ...any) {

@@ -11,9 +11,9 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A Looker looks at the stock and at the locks before each command that comes to a server, and after it. The commands
-// of all clients take turns, or one would be blamed for another's. MONITOR shows which commands touched a key, also in
-// a script: if one wrote the value that was there, or removed a key and made it again, two looks see no difference.
+// A Looker reads the stock and the locks before and after each command at a server. The commands of all clients take
+// turns, or one would be blamed for another's effect. MONITOR shows which commands touched a key, also within scripts:
+// two looks cannot show a write of the same value, or a key that was removed and recreated.
 type Looker struct {
 	ledger *Ledger
 	stock  Shelf
@@ -21,15 +21,15 @@ type Looker struct {
 	keys   []Key
 	table  table
 
-	mu    *sync.Mutex // all lookers at the server have one
+	mu    *sync.Mutex // shared by all lookers at the server
 	seen  map[*Command]*seen
-	tried map[string]*Command // the last that touched a lock, and left it held
-	// values are those that a lock has had.
+	tried map[string]*Command // by lock: the last command that touched it and left it held
+	// values are those that each lock has had.
 	values map[string]map[string]bool
 	err    error
 }
 
-// seen is what was seen of a command.
+// seen is what the looks showed of a command.
 type seen struct {
 	before, after map[Key]KeyState
 	effects       []keyEffect
@@ -38,7 +38,7 @@ type seen struct {
 //go:embed look.lua
 var lookScript string
 
-// NewLooker returns a looker at the server of a ledger. It reports nothing of other keys than the stock and the locks.
+// NewLooker returns a looker at the ledger's server. It reports on the stock and the locks alone.
 func NewLooker(ledger *Ledger, locks []Lock) *Looker {
 	ledger.mu.Lock()
 	ledger.looked = true
@@ -54,9 +54,9 @@ func NewLooker(ledger *Ledger, locks []Lock) *Looker {
 	return l
 }
 
-// Around carries out a command when its turn has come, and looks before it and after it. carryOut sends it to the
-// server, waits for the reply and notes that in the command, and does nothing else: no other command comes to the
-// server meanwhile. A message has no turn, and neither has a command that may block there: see [Looker.aroundBlocking].
+// Around carries out a command in its turn, with a look before and after. carryOut must send it to the server, wait for
+// the reply, record that in the command, and do nothing else; no other command reaches the server meanwhile. Messages
+// take no turn, and neither do blocking commands: see [Looker.aroundBlocking].
 func (l *Looker) Around(cmd *Command, carryOut func()) {
 	switch {
 	case cmd.Message || cmd.Subscribes:
@@ -84,7 +84,7 @@ func (l *Looker) Around(cmd *Command, carryOut func()) {
 	}
 }
 
-// keep keeps the values that a lock has.
+// keep adds values to those that a lock has had.
 func (l *Looker) keep(lock string, values []string) {
 	if l.values[lock] == nil {
 		l.values[lock] = map[string]bool{}
@@ -94,8 +94,8 @@ func (l *Looker) keep(lock string, values []string) {
 	}
 }
 
-// aroundBlocking carries out a command that may block. If it was served at once, it took what was there. If another one
-// served it, that has released what this one took, and no look shows a difference.
+// aroundBlocking carries out a command that may block. Served at once, it took what was there. Served by another
+// command, that one released what this one took, though no look shows a difference.
 func (l *Looker) aroundBlocking(cmd *Command, carryOut func()) {
 	l.mu.Lock()
 	before := maps.Clone(l.tried)
@@ -122,7 +122,7 @@ func (l *Looker) aroundBlocking(cmd *Command, carryOut func()) {
 	}
 }
 
-// serve notes that a command released a lock to one that waited for it at the server.
+// serve notes that a command released a lock to a command that was blocked on it.
 func (s *seen) serve(lock string) {
 	for i := range s.effects {
 		if s.effects[i].key == lock {
@@ -131,8 +131,8 @@ func (s *seen) serve(lock string) {
 	}
 }
 
-// Traced returns a command as an order's trace has it, without its times: once for the stock and for each lock to which
-// it did something, with that key and the effect. If it did nothing to any, the effect is [history.EffectNothing].
+// Traced returns a command in the form of an order's trace, without its times: once for the stock and for each lock
+// that it affected, with that key and the effect. If it affected none, the effect is [history.EffectNothing].
 func (l *Looker) Traced(cmd *Command) []history.Command {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -145,10 +145,10 @@ func (l *Looker) Traced(cmd *Command) []history.Command {
 	return l.withEffects(cmd, one)
 }
 
-// Blocks reports whether a command may wait at the server.
+// Blocks reports whether a command may block at the server.
 func (l *Looker) Blocks(args []string) bool { return len(args) > 0 && l.table.blocks(args) }
 
-// Stepped reports whether a command counted a lock on, or back, that was held before it and after it.
+// Stepped reports whether a command incremented or decremented a lock that was held before and after.
 func (l *Looker) Stepped(cmd *Command, lock string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -156,7 +156,7 @@ func (l *Looker) Stepped(cmd *Command, lock string) bool {
 	return one != nil && slices.ContainsFunc(one.effects, func(e keyEffect) bool { return e.key == lock && e.stepped })
 }
 
-// States returns what a key was before a command and after it, and false if nobody looked.
+// States returns a key before and after a command, and false if there was no look.
 func (l *Looker) States(cmd *Command, key Key) (before, after KeyState, looked bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -173,8 +173,7 @@ func (l *Looker) Err() error {
 	return l.err
 }
 
-// Alone calls do when no command is under way, for what its caller does to the server itself: no command is blamed for
-// that.
+// Alone calls do while no command is in progress, so that no command is blamed for what do does at the server.
 func (l *Looker) Alone(do func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -182,7 +181,7 @@ func (l *Looker) Alone(do func()) {
 	_, _ = l.look()
 }
 
-// Look returns what the keys in play are.
+// Look returns the current states of the stock and the locks.
 func (l *Looker) Look() map[Key]KeyState {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -190,7 +189,7 @@ func (l *Looker) Look() map[Key]KeyState {
 	return looks
 }
 
-// look looks at the keys in play. It also returns the lines of MONITOR since the look before.
+// look reads the stock and the locks, and returns the lines of MONITOR since the look before.
 func (l *Looker) look() (looks map[Key]KeyState, lines []line) {
 	if l.err != nil {
 		return nil, nil

@@ -32,7 +32,7 @@ func newLooker(t *testing.T, server *backendtest.Server) (*Looker, *redis.Client
 // on is an effect on a key.
 func on(key string, e history.Effect) keyEffect { return keyEffect{key: key, effect: e} }
 
-// around carries out a command, and returns what a trace has of it.
+// around carries out a command, and returns it as a trace has it.
 func (l *Looker) around(rdb *redis.Client, args ...any) []history.Command {
 	var r request
 	for _, arg := range args {
@@ -53,7 +53,7 @@ func (l *Looker) around(rdb *redis.Client, args ...any) []history.Command {
 	return l.Traced(cmd)
 }
 
-func TestALookerSeesWhatScriptsDo(t *testing.T) {
+func TestLookerSeesScripts(t *testing.T) {
 	backendtest.Require(t)
 	l, rdb := newLooker(t, backendtest.StartRedis(t))
 	const token = "\x00\xff \"t\r\n"
@@ -64,13 +64,13 @@ func TestALookerSeesWhatScriptsDo(t *testing.T) {
 	}{
 		{"makes it", []any{"set", "lock", token, "nx", "px", "60000"}, []keyEffect{on("lock", history.EffectAcquired)}},
 		{"finds it", []any{"set", "lock", "other", "nx", "px", "60000"}, []keyEffect{on("lock", history.EffectTried)}},
-		{"writes the same again", []any{"eval", "redis.call('set', KEYS[1], ARGV[1], 'keepttl')", "1", "lock", token},
+		{"writes the same value", []any{"eval", "redis.call('set', KEYS[1], ARGV[1], 'keepttl')", "1", "lock", token},
 			[]keyEffect{on("lock", history.EffectRenewed)}},
-		{"removes it and makes it", []any{"eval", "redis.call('del', KEYS[1]); redis.call('set', KEYS[1], ARGV[1])",
+		{"removes and recreates it", []any{"eval", "redis.call('del', KEYS[1]); redis.call('set', KEYS[1], ARGV[1])",
 			"1", "lock", token}, []keyEffect{on("lock", history.EffectAcquired|history.Endless)}},
 		{"hides its keys", []any{"eval", "redis.call('incr', 'units'); redis.call('del', 'lock')", "0"},
 			[]keyEffect{on("units", history.EffectWrote), on("lock", history.EffectReleased)}},
-		{"is about nothing in play", []any{"set", "order:stock:1", "lock"}, nil},
+		{"touches neither", []any{"set", "order:stock:1", "lock"}, nil},
 	} {
 		got := l.around(rdb, one.args...)
 		assert.Equal(t, len(one.want) == 0, got[0].Effect == history.EffectNothing, one.what)
@@ -80,9 +80,8 @@ func TestALookerSeesWhatScriptsDo(t *testing.T) {
 	}
 }
 
-// A command that blocks has no turn: the one that it waits for could never come. What nobody looked at has no effect.
-// A renewal is a later end: one that differs from look to look, as the server is slow, would be taken for one.
-func TestTheEndOfAKeyIsExactThoughALookTakesLong(t *testing.T) {
+// Any later expiry counts as a renewal: one that varied from look to look on a slow server would be mistaken for one.
+func TestExpiryIsExactDuringASlowLook(t *testing.T) {
 	backendtest.Require(t)
 	rdb, ok := backendtest.Client(t, backendtest.StartRedis(t)).(*redis.Client)
 	require.True(t, ok)
@@ -103,7 +102,8 @@ func TestTheEndOfAKeyIsExactThoughALookTakesLong(t *testing.T) {
 	assert.Zero(t, states[keys[0]].Ends)
 }
 
-func TestACommandThatBlocksKeepsNoOther(t *testing.T) {
+// A blocking command takes no turn: the command that unblocks it could never have one. Without a look it has no effect.
+func TestBlockingCommandHoldsBackNoOther(t *testing.T) {
 	backendtest.Require(t)
 	l, rdb := newLooker(t, backendtest.StartRedis(t))
 	popped := make(chan []history.Command)
@@ -114,8 +114,8 @@ func TestACommandThatBlocksKeepsNoOther(t *testing.T) {
 	assert.Equal(t, history.Unseen, (<-popped)[0].Source)
 }
 
-// What a command leaves of the stock that no table knows is read back, as one write.
-func TestALookerReadsBackWhatAnUnknownWriteLeaves(t *testing.T) {
+// If no table knows what a write leaves of the stock, it is read back, as one write.
+func TestLookerReadsBackUnknownWrites(t *testing.T) {
 	backendtest.Require(t)
 	l, rdb := newLooker(t, backendtest.StartRedis(t))
 	for _, one := range []struct {
@@ -147,14 +147,14 @@ func TestALookerReadsBackWhatAnUnknownWriteLeaves(t *testing.T) {
 		assert.Equal(t, one.want, written(t, l.ledger)[before:], one.what)
 		assert.Equal(t, len(one.want) > 0, effect == history.EffectWrote, one.what)
 	}
-	require.NoError(t, rdb.Append(t.Context(), "units", "0").Err()) // nobody looks
+	require.NoError(t, rdb.Append(t.Context(), "units", "0").Err()) // without a look
 	l.around(rdb, "append", "units", "0")
 	_, _, err := l.ledger.Writes(t.Context())
-	assert.ErrorContains(t, err, `what "append units 0" left of the stock is not known`)
+	assert.ErrorContains(t, err, `the stock after "append units 0" is unknown`)
 }
 
-// A looker that cannot look says why, and its commands are carried out all the same.
-func TestALookerWithoutAServer(t *testing.T) {
+// A looker that cannot look reports why, and its commands are carried out all the same.
+func TestLookerReportsALostServer(t *testing.T) {
 	backendtest.Require(t)
 	server, stop, _ := backendtest.Restartable(t)
 	l, rdb := newLooker(t, server)
@@ -164,5 +164,5 @@ func TestALookerWithoutAServer(t *testing.T) {
 	assert.NotEqual(t, history.Looked, got[0].Source)
 	assert.ErrorContains(t, l.Err(), `look at [units lock]`)
 	_, err := NewLedger(t.Context(), rdb, Shelf{})
-	assert.ErrorContains(t, err, "ask which commands write")
+	assert.ErrorContains(t, err, "read the server's commands")
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A monitor reads what a server does, as MONITOR tells it, on a connection of its own. It holds nothing up.
+// A monitor reads a server's MONITOR output on a connection of its own. It delays nothing.
 type monitor struct {
 	conn net.Conn
 	text *bufio.Reader
@@ -31,7 +31,7 @@ type monitor struct {
 // patience bounds the wait for a line of MONITOR.
 const patience = 10 * time.Second
 
-// watch starts a monitor, which calls see with its lock for each line. Close it.
+// watch starts a monitor, which calls see with its lock held for each line. Close it.
 func watch(ctx context.Context, to *redis.Client, see func(line)) (*monitor, error) {
 	o := to.Options()
 	conn, err := o.Dialer(ctx, o.Network, o.Addr)
@@ -48,14 +48,14 @@ func watch(ctx context.Context, to *redis.Client, see func(line)) (*monitor, err
 		err = m.ask("MONITOR")
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("watch what the server does: %w", err), conn.Close())
+		return nil, errors.Join(fmt.Errorf("run MONITOR: %w", err), conn.Close())
 	}
 	_ = conn.SetReadDeadline(time.Time{})
 	m.all.Go(func() { m.follow(see) })
 	return m, nil
 }
 
-// ask sends a command that has to be answered OK.
+// ask sends a command whose reply must be OK.
 func (m *monitor) ask(args ...string) error {
 	text := fmt.Appendf(nil, "*%d\r\n", len(args))
 	for _, arg := range args {
@@ -71,7 +71,7 @@ func (m *monitor) ask(args ...string) error {
 	return err
 }
 
-// follow reads line after line, until the connection ends.
+// follow reads lines until the connection ends.
 func (m *monitor) follow(see func(line)) {
 	for err := error(nil); err == nil; {
 		var one line
@@ -91,12 +91,12 @@ func (m *monitor) follow(see func(line)) {
 	}
 }
 
-// marks begin all marks. What the server echoes shows that all lines before it have been read.
+// marks begin all marks: once one that was echoed has been read, so have all lines before it.
 const marks = "loadtest mark "
 
 func newMark() string { return marks + rand.Text() }
 
-// await waits until the mark has been read. Its caller has the lock.
+// await waits until the mark has been read. Its caller holds the lock.
 func (m *monitor) await(mark string) error {
 	defer time.AfterFunc(patience, func() { _ = m.conn.SetReadDeadline(time.Now()) }).Stop()
 	for !m.marks[mark] && m.err == nil {
@@ -104,30 +104,30 @@ func (m *monitor) await(mark string) error {
 	}
 	delete(m.marks, mark)
 	if m.err != nil {
-		return fmt.Errorf("watch what the server does: %w", m.err)
+		return fmt.Errorf("run MONITOR: %w", m.err)
 	}
 	return nil
 }
 
-// Close ends the monitor. The client is its owner's.
+// Close ends the monitor. The client remains its owner's.
 func (m *monitor) Close() {
 	_ = m.conn.Close()
 	m.all.Wait()
 }
 
-// A line is one of MONITOR: a command, as the server carried it out at that time by its clock.
+// A line is one of MONITOR: a command that the server carried out, with the time of the server's clock.
 type line struct {
 	at     time.Time
 	db     int
 	script bool   // a script called it
-	from   string // the address of the client; not of a script
+	from   string // the client's address; "" in a script
 	args   []string
 }
 
-// parseLine parses a line such as +1339518083.107412 [0 127.0.0.1:60866] "get" "k\x00". Of a command of a script, the
-// word in place of the address is lua.
+// parseLine parses a line such as +1339518083.107412 [0 127.0.0.1:60866] "get" "k\x00". For a command of a script, the
+// address is lua.
 func parseLine(text string) (l line, err error) {
-	bad := fmt.Errorf("this is no line of MONITOR: %.80q", text)
+	bad := fmt.Errorf("not a line of MONITOR: %.80q", text)
 	when, rest, _ := strings.Cut(strings.TrimPrefix(text, "+"), " ")
 	from, rest, found := strings.Cut(rest, `] "`)
 	seconds, micros, _ := strings.Cut(when, ".")

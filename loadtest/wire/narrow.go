@@ -7,10 +7,10 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// Narrow narrows the times of an order's commands to those at which the wires sent them on and had the reply. The
-// instance knows only when it sent a command itself, which then may have waited at a wire for seconds. Narrow returns
-// those commands of the log that were the order's own. Of several that it may have been, one is that which came next
-// after the instance had sent it. A command that came late gets its reply, of which the order was told nothing.
+// Narrow replaces the times of an order's commands by those at which the wires sent them on and received the replies.
+// The instance knows only when it sent a command, which may then have waited at a wire for seconds. Narrow returns the
+// order's own commands in the log; of several candidates, the one closest after the instance's send. A late command
+// also gets its reply, which its order never saw.
 func Narrow(op *history.Op, start time.Time, log []*Command) (own []*Command) {
 	for i := range op.Trace {
 		one := &op.Trace[i]
@@ -34,20 +34,20 @@ func Narrow(op *history.Op, start time.Time, log []*Command) (own []*Command) {
 	return own
 }
 
-// cameLate reports whether a command of a trace may be one that was carried out when its client had given it up.
+// cameLate reports whether a traced command may be one that was carried out after its client had given it up.
 func cameLate(one *history.Command, cmd *Command) bool {
 	return cmd.Decision == schedule.ComesLate && one.Lost()
 }
 
-// mayBe reports whether a command of a trace may be that one at a wire. Many orders of an instance ask for the lock at
-// the same time, and the one that got it is not any of those that did not.
+// mayBe reports whether a traced command may be that one at a wire. Orders of an instance try to acquire the lock at
+// the same time: a successful acquire matches only a successful one.
 func mayBe(one *history.Command, cmd *Command) bool {
 	seen := cmd.Traced()
 	same := seen.Key == one.Key && (one.Lost() || seen.Succeeded() == one.Succeeded())
 	return seen.Cmd == one.Cmd && seen.Node == one.Node && (same || !one.Acquires())
 }
 
-// away returns how far the time at which a command came is from that at which an instance sent one.
+// away returns the time from the instance's send to the arrival of a command.
 func away(one *history.Command, start time.Time, cmd *Command) history.Instant {
 	return max(one.At-history.At(start, cmd.Came), history.At(start, cmd.Came)-one.At)
 }

@@ -10,9 +10,9 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A command that waited at a wire took effect when it was sent on, and not when the instance sent it. A script that the
-// server did not know was sent twice, and took effect the second time.
-func TestTheTimesOfACommandAreThoseOfItsWire(t *testing.T) {
+// A command that waited at a wire took effect when the wire sent it on, not when the instance sent it. A script that
+// the server did not know took effect when it was resent.
+func TestNarrowTakesTimesOfTheWire(t *testing.T) {
 	start := time.Now()
 	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	lock := &schedule.Server{Index: 1, Name: "lock", Host: "lock:1"}
@@ -35,11 +35,11 @@ func TestTheTimesOfACommandAreThoseOfItsWire(t *testing.T) {
 		trace("del", "lock:1", 2000, 2010), trace("del", "stock:1", 50, 2020), trace("get", "lock:1", 50, 2020),
 		trace("eval:release", "lock:1", 2030, 2990), trace("eval:release", "lock:1", 3000, 3001),
 	}, op.Trace)
-	assert.Equal(t, log[1:], own, "the first was another order's")
+	assert.Equal(t, log[1:], own, "the first is another order's")
 }
 
-// A command that comes late is carried out when its order has given it up, and has the reply that nobody got.
-func TestACommandThatComesLateHasItsReply(t *testing.T) {
+// A late command is carried out after its order has given it up, and has a reply that the order never saw.
+func TestNarrowAddsReplyOfALateCommand(t *testing.T) {
 	start := time.Now()
 	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	for d, late := range map[schedule.Decision]bool{schedule.ComesLate: true, schedule.LostReply: false} {
@@ -58,8 +58,9 @@ func TestACommandThatComesLateHasItsReply(t *testing.T) {
 	}
 }
 
-// Orders of an instance that ask for the lock at the same time do so by the same command. The one that got it got OK.
-func TestTheTimesOfAnAcquireAreThoseOfTheOneThatSucceeded(t *testing.T) {
+// Orders of an instance that try to acquire the lock at the same time send the same command. Only the acquire answered
+// OK succeeded.
+func TestNarrowMatchesSuccessfulAcquire(t *testing.T) {
 	start := time.Now()
 	stock := &schedule.Server{Host: "stock:1"}
 	seen := func(came int, key, reply string) *Command {

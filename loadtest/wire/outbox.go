@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// promptly is how long a write may wait for a client that does not read, before it goes on in the background.
+	// promptly is how long a write may wait for a client that does not read, before it continues in the background.
 	promptly = 20 * time.Millisecond
-	// lastly is how long what is left may take when a connection ends.
+	// lastly is how long the remaining bytes may take when a connection closes.
 	lastly = time.Second
 	// maxUnread bounds the bytes that wait for a client.
 	maxUnread = 4 * maxSize
 )
 
-// An outbox sends to a client, and keeps what the client does not read: a server does so too, and many clients send a
+// An outbox sends to a client, and buffers what the client does not read. So does a server, and many clients send a
 // whole pipeline before they read.
 type outbox struct {
 	net.Conn
@@ -41,7 +41,7 @@ func (o *outbox) put(b []byte) {
 		n, err := o.Write(b)
 		b = b[n:]
 		if err == nil || !errors.Is(err, os.ErrDeadlineExceeded) {
-			return // or it has gone, as its reader will say
+			return // or the client has gone, which its reader reports
 		}
 		_ = o.SetWriteDeadline(time.Time{})
 		o.drains = true
@@ -54,7 +54,7 @@ func (o *outbox) put(b []byte) {
 	o.unread = append(o.unread, b...)
 }
 
-// drain sends what was not read at once.
+// drain sends the buffered bytes.
 func (o *outbox) drain() {
 	for {
 		o.mu.Lock()
@@ -75,12 +75,12 @@ func (o *outbox) drain() {
 	}
 }
 
-// shut closes the connection when all is sent.
+// shut closes the connection once all is sent.
 func (o *outbox) shut() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ended = true
-	_ = o.SetReadDeadline(time.Now()) // nothing is read any more
+	_ = o.SetReadDeadline(time.Now()) // stop reading
 	if o.drains {
 		_ = o.SetWriteDeadline(time.Now().Add(lastly))
 		return
@@ -88,7 +88,7 @@ func (o *outbox) shut() {
 	_ = o.Close()
 }
 
-// reset breaks the connection, as a server does that is gone.
+// reset breaks the connection, as when the server is gone.
 func (o *outbox) reset() {
 	if tcp, ok := o.Conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A request is a command of a client as it is sent on: with what has to be sent just before it, for a transaction all
-// of that.
+// A request is a client's command as it is sent on: with what must be sent just before it; for a transaction, all of
+// it.
 type request struct {
 	raw    []byte
 	args   []string
@@ -26,15 +26,15 @@ func verb(args []string) string {
 	return strings.ToLower(args[0])
 }
 
-// is reports whether these are the first words of the command, in any case.
+// is reports whether the command begins with these words, in any case.
 func (r request) is(words ...string) bool {
 	return len(r.args) >= len(words) && slices.EqualFunc(r.args[:len(words)], words, strings.EqualFold)
 }
 
 var (
-	// ordered are commands on which the meaning of others on their connection depends. They keep their place.
+	// ordered are commands that change what others on their connection mean. They keep their place.
 	ordered = []string{"hello", "auth", "select", "client", "unwatch", "discard", "quit", "reset"}
-	// unordered concern their connection alone too, or the scripts that a server knows.
+	// unordered also concern only their connection, or the scripts that a server knows.
 	unordered = []string{"ping", "script", "monitor", "unsubscribe", "punsubscribe", "sunsubscribe"}
 
 	subscribing = []string{"subscribe", "psubscribe", "ssubscribe"}
@@ -43,21 +43,21 @@ var (
 		"wait", "waitaof"}
 )
 
-// isOrdered reports whether nothing on the connection may overtake the command, nor it anything. WAIT is about the
+// isOrdered reports whether the command and its neighbours on the connection must keep their order. WAIT concerns the
 // writes before it.
 func (r request) isOrdered() bool {
 	return slices.Contains(ordered, r.verb()) || strings.HasPrefix(r.verb(), "wait")
 }
 
-// isSetup reports whether the command passes no gate.
+// isSetup reports whether the command bypasses the gate.
 func (r request) isSetup() bool { return isSetup(r.verb()) }
 
 func isSetup(verb string) bool {
 	return slices.Contains(ordered, verb) || slices.Contains(unordered, verb)
 }
 
-// withUser names the user of an AUTH that has a password alone. A server without one takes any from that user, and a
-// client that was given one can be tried.
+// withUser adds the user "default" to an AUTH with only a password. A server without a password accepts any from that
+// user, so a client that was given one can be tried.
 func (r request) withUser() request {
 	if !r.is("auth") || len(r.args) != 2 {
 		return r
@@ -72,16 +72,16 @@ func (r request) withUser() request {
 
 func (r request) subscribes() bool { return slices.Contains(subscribing, r.verb()) }
 
-// isAboutChannels reports whether the command subscribes, or ends that.
+// isAboutChannels reports whether the command subscribes or unsubscribes.
 func (r request) isAboutChannels() bool { return strings.HasSuffix(r.verb(), "subscribe") }
 
-// blocks reports whether a server may wait before it answers.
+// blocks reports whether the command may block at the server.
 func (r request) blocks() bool {
 	return slices.Contains(blocking, r.verb()) || strings.HasPrefix(r.verb(), "xread") &&
 		slices.ContainsFunc(r.args, func(arg string) bool { return strings.EqualFold(arg, "block") })
 }
 
-// The sentences by which a wire refuses what it cannot pass on.
+// Reasons for refusing what a wire cannot proxy.
 const (
 	noCluster  = "a wire leads to one Redis server: connect without Redis Cluster"
 	noSentinel = "a wire leads to one Redis server: connect to it without Sentinel"
@@ -106,7 +106,7 @@ func (r request) refusal(inTransaction bool) string {
 	case r.is("sentinel"):
 		return noSentinel
 	case r.is("sync"), r.is("psync"):
-		return "a wire is no way to replicate a Redis server"
+		return "a wire does not carry replication: connect replicas to the server"
 	case r.is("client", "reply", "off"), r.is("client", "reply", "skip"):
 		return "a wire knows a command's end by its reply: leave CLIENT REPLY on"
 	case inTransaction && r.isAboutChannels():
@@ -115,7 +115,7 @@ func (r request) refusal(inTransaction bool) string {
 	return ""
 }
 
-// describe returns the command's name. A script has its name, "eval:release".
+// describe returns the command's name, with the script's if it has one: "eval:release".
 func (r request) describe(scripts map[string]string) string {
 	if !isScript(r.verb()) {
 		return r.verb()
@@ -140,7 +140,7 @@ func (r request) digest() string {
 	return ""
 }
 
-// call returns what a command that runs a script has in common with the one that sends it again; "" for others.
+// call identifies a script call, so that its resend is recognized; "" for other commands.
 func (r request) call() string {
 	if r.digest() == "" {
 		return ""
@@ -153,7 +153,7 @@ func isScript(name string) bool {
 	return strings.EqualFold(name, "eval") || strings.EqualFold(name, "evalsha")
 }
 
-// shown returns the arguments: of a transaction those of the first command that does something by itself.
+// shown returns the arguments; of a transaction, those of the first command that is not connection setup.
 func (r request) shown() []string {
 	for _, args := range r.queued {
 		if !isSetup(verb(args)) {
@@ -163,16 +163,17 @@ func (r request) shown() []string {
 	return r.args
 }
 
-// A transaction is what a client has sent of it. The rest of the connection is not to get into it, so it is sent on
-// with its EXEC, and the wire says +OK and +QUEUED. CLIENT CACHING goes with the next command in the same way.
+// A transaction collects what a client has sent of it. It is sent on with its EXEC, so that no other command of the
+// connection gets into it; until then the wire answers +OK and +QUEUED. CLIENT CACHING goes with the next command in
+// the same way.
 type transaction struct {
 	multi     bool
 	raw       []byte
 	queued    [][]string
-	collected int // commands whose reply the client has had from the wire
+	collected int // commands that the wire has answered
 }
 
-// collect keeps a command that is sent on with a later one, and returns the reply to it; "" if it is sent on now.
+// collect keeps a command that is sent on with a later one, and returns its reply; "" if it is sent on now.
 func (t *transaction) collect(r request) (reply string) {
 	verb := r.verb()
 	switch {
@@ -194,17 +195,17 @@ func (t *transaction) collect(r request) (reply string) {
 	return reply
 }
 
-// size is what is kept of it, as [maxKept] counts.
+// size is what it counts towards [maxKept].
 func (t *transaction) size() int { return len(t.raw) + t.collected*exchangeSize }
 
 const unwatch = "*1\r\n$7\r\nUNWATCH\r\n"
 
-// attach puts what was collected before a command that is sent on now.
+// attach puts the collected bytes before a command that is sent on now.
 func (t *transaction) attach(e *exchange) {
 	if t.multi && e.verb() != "exec" {
 		*t = transaction{}
 		if e.verb() == "discard" {
-			e.raw = []byte(unwatch) // which DISCARD does too
+			e.raw = []byte(unwatch) // as DISCARD does
 		}
 	}
 	e.queued, e.skipped, e.raw = t.queued, t.collected, append(t.raw, e.raw...)

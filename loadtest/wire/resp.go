@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// The bounds of what one connection may send. More ends it.
+// Limits of one connection. Exceeding one closes it.
 const (
 	maxSize   = 64 << 20 // bytes of a command, of a transaction and of a reply
 	maxValues = 1 << 20  // arguments of a command, and values in a reply
@@ -20,21 +20,21 @@ const (
 )
 
 var (
-	errProtocol = errors.New("this is not the protocol of Redis, or too much of it for a wire")
+	errProtocol = errors.New("not the Redis protocol, or beyond the limits of a wire")
 	errTooMuch  = fmt.Errorf("a wire takes commands and replies of up to %d MB: send smaller ones", maxSize>>20)
 	errTLS      = errors.New("this port does not speak TLS: connect with redis:// instead of rediss://")
 )
 
-// A reader reads what a client or a server sends, and keeps the bytes.
+// A reader parses what a client or a server sends, and keeps the bytes.
 type reader struct {
 	*bufio.Reader
 	raw    []byte // of the current command or reply
-	values int    // that are in it
+	values int    // in raw
 }
 
 func newReader(r io.Reader) *reader { return &reader{Reader: bufio.NewReader(r)} }
 
-// line reads to the end of a line, and returns it without that.
+// line reads a line, and returns it without its end.
 func (r *reader) line(most int) (string, error) {
 	begin := len(r.raw)
 	for {
@@ -51,7 +51,7 @@ func (r *reader) line(most int) (string, error) {
 	}
 }
 
-// text reads so many bytes, and the end of the line after them.
+// text reads size bytes and the line end after them.
 func (r *reader) text(size int) (string, error) {
 	begin := len(r.raw)
 	switch {
@@ -60,7 +60,7 @@ func (r *reader) text(size int) (string, error) {
 	case size > maxSize-begin:
 		return "", errTooMuch
 	}
-	all := bytes.NewBuffer(r.raw) // grows with what comes, not with what was announced
+	all := bytes.NewBuffer(r.raw) // grows with what arrives, not with what was announced
 	_, err := io.CopyN(all, r.Reader, int64(size+len("\r\n")))
 	r.raw = all.Bytes()
 	if err == nil && !bytes.HasSuffix(r.raw, []byte("\r\n")) {
@@ -72,8 +72,8 @@ func (r *reader) text(size int) (string, error) {
 	return string(r.raw[begin : begin+size]), nil
 }
 
-// command returns the arguments of the next command. An empty one is passed over, as a server does not answer it. The
-// arguments of an inline command are those between its spaces, whatever is quoted: its server reads it itself.
+// command returns the arguments of the next command. It skips empty ones, which servers do not answer. An inline
+// command is split at spaces, regardless of quotes: the server parses it itself.
 func (r *reader) command() (args []string, err error) {
 	for len(args) == 0 {
 		r.raw = nil
@@ -126,12 +126,12 @@ func (r *reader) array() (args []string, err error) {
 
 // A value is a reply of a server, or a part of one.
 type value struct {
-	kind byte // the first of its bytes; '_' if it is nil in any of the ways in which the protocol has that
+	kind byte // its first byte; '_' for nil in any of the protocol's forms
 	text string
 	all  []value
 }
 
-// reply returns the next reply, or what the server sends besides. Its bytes have the attributes that belong to it.
+// reply returns the next reply, or what the server pushes. Its bytes include its attributes.
 func (r *reader) reply() (value, error) {
 	r.raw, r.values = nil, 0
 	return r.value(0)
@@ -159,7 +159,7 @@ func (r *reader) value(depth int) (v value, err error) {
 	case strings.IndexByte("$=!", v.kind) >= 0:
 		v.text, err = r.text(n)
 		return v, err
-	case v.kind == '|': // it belongs to the value that follows
+	case v.kind == '|': // attributes of the value that follows
 		if _, err := r.valuesOf(2*n, depth); err != nil {
 			return v, err
 		}
@@ -190,7 +190,7 @@ func (v value) isError(word string) bool {
 	return (v.kind == '-' || v.kind == '!') && strings.HasPrefix(v.text, word+" ")
 }
 
-// longestReply bounds the characters that are shown of a value in a reply.
+// longestReply bounds the bytes shown of a string in a reply.
 const longestReply = 60
 
 // String returns a reply as redis-cli prints it, but on one line and shortened.
@@ -217,7 +217,7 @@ func (v value) String() string {
 	return v.text
 }
 
-// failed reports whether there is an error in a reply.
+// failed reports whether a reply contains an error.
 func (v value) failed() bool {
 	return v.kind == '-' || v.kind == '!' || slices.ContainsFunc(v.all, value.failed)
 }

@@ -20,7 +20,7 @@ type Key struct {
 	Name string
 }
 
-// String returns its name, and its database if that is not the first.
+// String returns its name, and its database if that is not 0.
 func (k Key) String() string {
 	if k.DB == 0 {
 		return k.Name
@@ -28,35 +28,35 @@ func (k Key) String() string {
 	return fmt.Sprintf("%s of database %d", k.Name, k.DB)
 }
 
-// A KeyState is what a key was at a moment.
+// A KeyState is a key at a point in time.
 type KeyState struct {
 	At   time.Time // by the server's clock
-	Kind string    // none: there was no key
+	Kind string    // none: the key does not exist
 	Ends time.Time // when it expires, by the server's clock; zero: never
-	// Parts are its parts, by their names: the value of a string, which has no name; the fields of a hash; the members of
-	// a set, or of a sorted set with their scores; the places of a list, from 0.
+	// Parts are its parts by name: the value of a string, named ""; the fields of a hash; the members of a set, or of a
+	// sorted set with their scores; the elements of a list by index.
 	Parts map[string]string
-	// Opaque means that the parts are not known: the key has more than 64 KB, or is a stream.
+	// Opaque means that the parts are unknown: the key has more than 64 KB, or is a stream.
 	Opaque bool
 }
 
-// Exists reports whether the key was there.
+// Exists reports whether the key exists.
 func (s *KeyState) Exists() bool { return s.Kind != "none" }
 
 // A Lock is a key, or a part of one, that is at rest or held.
 type Lock struct {
 	Key
-	// Parts are the names of the parts that make the lock. Nil: any that is not there at rest, as each holder has a name
-	// of its own.
+	// Parts are the names of the parts that make up the lock. Nil: any part that is absent at rest, as each holder has a
+	// name of its own.
 	Parts []string
 	// Rest is the key's state while the lock is free.
 	Rest KeyState
-	// Steps is by how much a counter differs from its rest while it is held; 0 if that is not known. One that differs the
-	// other way is not held.
+	// Steps is by how much a counter differs from its rest value while held; 0: unknown. A difference in the other
+	// direction is not a hold.
 	Steps int64
 }
 
-// String returns the key, with the name of the part if the key has others at rest.
+// String returns the key, and the part if the key has others at rest.
 func (l *Lock) String() string {
 	if len(l.Parts) == 1 && l.Parts[0] != "" && len(l.Rest.Parts) > 0 && l.Rest.Kind != "list" {
 		return fmt.Sprintf("%s[%s]", l.Key, l.Parts[0])
@@ -64,7 +64,7 @@ func (l *Lock) String() string {
 	return l.Key.String()
 }
 
-// holders returns the parts that are not as at rest, by their names.
+// holders returns by name the parts that differ from the lock at rest.
 func (l *Lock) holders(s *KeyState) map[string]part {
 	held := map[string]part{}
 	if l.Parts == nil {
@@ -83,7 +83,7 @@ func (l *Lock) holders(s *KeyState) map[string]part {
 	return held
 }
 
-// Step returns by how much a counter differs from its rest, 0 if the part is no counter.
+// Step returns by how much a counter differs from its rest value, 0 if the part is not a counter.
 func (l *Lock) Step(s *KeyState, name string) int64 {
 	now, err := strconv.ParseInt(cmp.Or(s.Parts[name], "0"), 10, 64)
 	rest, err2 := strconv.ParseInt(cmp.Or(l.Rest.Parts[name], "0"), 10, 64)
@@ -93,7 +93,7 @@ func (l *Lock) Step(s *KeyState, name string) int64 {
 	return now - rest
 }
 
-// IsLike reports whether the names of two keys differ in their numbers alone, as those of a majority do.
+// IsLike reports whether the names of two keys differ only in their numbers, as those of a majority do.
 func (l *Lock) IsLike(other Lock) bool {
 	return numbers.ReplaceAllString(l.Name, "") == numbers.ReplaceAllString(other.Name, "")
 }
@@ -103,8 +103,8 @@ var numbers = regexp.MustCompile(`\d+`)
 // instants finds numbers in a value that may be times.
 var instants = regexp.MustCompile(`\d{10,}(\.\d+)?`)
 
-// Deadline returns until when the lock is held by its own value or score: that names a time that is to come within an
-// hour, in seconds, ms or µs since 1970. It is zero if there is none.
+// Deadline returns the expiry that the lock's own value or score names: a time within the next hour, in seconds, ms or
+// µs since 1970; zero if there is none.
 func (l *Lock) Deadline(s *KeyState) (ends time.Time) {
 	for _, part := range l.holders(s) {
 		for _, text := range instants.FindAllString(part.value, -1) {
@@ -123,7 +123,7 @@ func (l *Lock) Deadline(s *KeyState) (ends time.Time) {
 // Held reports whether the lock is held in that state of its key.
 func (l *Lock) Held(s KeyState) bool { return len(l.holders(&s)) > 0 }
 
-// Differences returns the names of the parts that are not the same in the two states.
+// Differences returns the names of the parts that differ between two states.
 func (s *KeyState) Differences(other *KeyState) (names []string) {
 	for name := range s.Parts {
 		if !s.Same(other, name) {
@@ -138,13 +138,12 @@ func (s *KeyState) Differences(other *KeyState) (names []string) {
 	return names
 }
 
-// Same reports whether a part is the same in the two states. A counter of zero is as good as none.
+// Same reports whether a part is the same in the two states. A counter of zero equals an absent one.
 func (s *KeyState) Same(other *KeyState, name string) bool {
 	x, y := s.part(name), other.part(name)
 	return x == y || x.isZero() && y.isZero()
 }
 
-// A part is that of a key.
 type part struct {
 	value string
 	there bool
@@ -155,7 +154,7 @@ func (s *KeyState) part(name string) part {
 	return part{value, there}
 }
 
-// isZero reports whether a counter of that value counts no holder.
+// isZero reports whether the part counts no holder.
 func (p part) isZero() bool { return !p.there || p.value == "0" }
 
 // mostKeys bounds a snapshot.
@@ -208,7 +207,7 @@ func argsOf(keys []Key) []any {
 	return args
 }
 
-// readStates reads what look.lua returned.
+// readStates parses the reply of look.lua.
 func readStates(keys []Key, answer any) (map[Key]KeyState, error) {
 	bad := fmt.Errorf("look.lua returned %v", answer)
 	all, _ := answer.([]any)
@@ -239,8 +238,8 @@ func readStates(keys []Key, answer any) (map[Key]KeyState, error) {
 	return states, nil
 }
 
-// Put makes the parts that the lock consists of as they are in that state of its key, and leaves the others alone. A
-// key that has no others has no TTL then.
+// Put sets the parts that make up the lock to those in s, and leaves other parts alone. A key without others loses its
+// TTL.
 func (l *Lock) Put(ctx context.Context, to *redis.Client, s KeyState) error {
 	now, err := lookAt(ctx, to, []Key{l.Key})
 	if err != nil {
@@ -269,7 +268,7 @@ func (l *Lock) Put(ctx context.Context, to *redis.Client, s KeyState) error {
 	return PutState(ctx, to, l.Key, was)
 }
 
-// PutState makes a key what it is in that state.
+// PutState sets a key to a state.
 func PutState(ctx context.Context, to *redis.Client, key Key, s KeyState) error {
 	names := slices.Sorted(maps.Keys(s.Parts))
 	_, err := to.TxPipelined(ctx, func(p redis.Pipeliner) error {

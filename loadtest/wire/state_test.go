@@ -21,7 +21,7 @@ func newRedis(t *testing.T) *redis.Client {
 	return rdb
 }
 
-// A snapshot has each key of each database with its parts, and what it has can be put again.
+// A snapshot has each key of each database with its parts, and can be restored from them.
 func TestSnapshotIsPutAgain(t *testing.T) {
 	rdb, ctx := newRedis(t), t.Context()
 	_, err := rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -56,7 +56,7 @@ func TestSnapshotIsPutAgain(t *testing.T) {
 	}
 }
 
-// The lock is put, and brought to rest, beside whatever else its key has.
+// Put sets the lock to held and to rest, and keeps the rest of its key.
 func TestLockIsPut(t *testing.T) {
 	rdb, ctx := newRedis(t), t.Context()
 	for _, one := range []struct {
@@ -97,7 +97,7 @@ func TestLockIsPut(t *testing.T) {
 	}
 }
 
-// A time that is to come soon, in a value or a score, is the end of a lease.
+// A time in the near future, in a value or a score, is the expiry of a lease.
 func TestDeadline(t *testing.T) {
 	now := time.UnixMilli(1_700_000_000_000)
 	for _, one := range []struct {
@@ -109,8 +109,8 @@ func TestDeadline(t *testing.T) {
 		{"string", `{"owner":"1234567890123","until":1700000002500}`, 2500 * time.Millisecond},
 		{"zset", "1700000002500000", 2500 * time.Millisecond},
 		{"hash", "uuid:1700003599000", 3599 * time.Second},
-		{"string", "1699999999", 0},    // when it was taken, perhaps
-		{"string", "1700003601000", 0}, // more than an hour to come
+		{"string", "1699999999", 0},    // perhaps the time of the acquire
+		{"string", "1700003601000", 0}, // more than an hour ahead
 		{"string", "170000000250", 0},
 		{"string", "shop-17", 0},
 	} {
@@ -130,7 +130,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// A key that is large, or of another type, is not looked into, and too many keys are an error.
+// Large keys and keys of other types are opaque, and too many keys are an error.
 func TestSnapshotIsBounded(t *testing.T) {
 	rdb, ctx := newRedis(t), t.Context()
 	require.NoError(t, rdb.Set(ctx, "large", strings.Repeat("x", 70_000), 0).Err())

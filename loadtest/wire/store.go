@@ -12,13 +12,13 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A Store is a server as the load test itself sees it: not over a wire.
+// A Store is a server as the load test itself reaches it: not over a wire.
 type Store struct {
 	*schedule.Server
 	Redis *redis.Client
 }
 
-// NewStore returns the server at a URL. Its client connects when it is used; close it.
+// NewStore returns the server at a URL. Its client connects on first use; close it.
 func NewStore(index int, name, url string) (*Store, error) {
 	o, err := redis.ParseURL(url)
 	if err != nil {
@@ -28,14 +28,14 @@ func NewStore(index int, name, url string) (*Store, error) {
 	return &Store{&schedule.Server{Index: index, Name: name, Host: o.Addr}, redis.NewClient(o)}, nil
 }
 
-// A Holder holds a lock, by the data of a server, or is something else there that expires.
+// A Holder is a holder of a lock in a server's data, or anything else there that expires.
 type Holder struct {
 	Key, Token string
-	Until      time.Time // when it ends; zero: it does not
+	Until      time.Time // its expiry; zero: never
 }
 
-// Holders returns what a lock server holds, in any of the layouts that rungs have: a string, a hash of owners, or a
-// sorted set of deadlines. Fencing tokens are left out, as they hold nothing, and so is the stock.
+// Holders returns the holders in a lock server's data, in any layout of the rungs: a string, a hash of owners, or a
+// sorted set of deadlines. It leaves out fencing tokens, which hold nothing, and the stock.
 func (s *Store) Holders(ctx context.Context) (all []Holder, err error) {
 	keys, err := s.Redis.Keys(ctx, "*").Result()
 	slices.Sort(keys)

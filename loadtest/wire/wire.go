@@ -13,14 +13,14 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A Wire is the way of one instance to one server. It knows where a command ends and where a reply does, so it can
-// hold, lose or refuse a single one.
+// A Wire proxies one server for one instance. It parses commands and replies, so it can hold, lose or refuse a single
+// one.
 type Wire struct {
 	Server *schedule.Server
 
 	gate   *Gate
 	sender *schedule.Client
-	lost   time.Duration // until the connection breaks whose request or reply was lost; 0: it does so at once
+	lost   time.Duration // from a lost request or reply to the end of its connection; 0: at once
 
 	listener net.Listener
 	all      sync.WaitGroup
@@ -28,16 +28,16 @@ type Wire struct {
 	mu      sync.Mutex
 	closed  bool
 	conns   map[*conn]bool
-	locals  map[string]bool       // the addresses from which it has connected to the server
-	unknown map[string][]*Command // by their call: scripts that the server did not know, and that are sent again
+	locals  map[string]bool       // its addresses as the server sees them
+	unknown map[string][]*Command // by their call: scripts that the server did not know and that the client will resend
 	refused []string
 	spoken  atomic.Bool
-	tracked []time.Time // when the invalidations of client tracking came
+	tracked []time.Time // when client-tracking invalidations arrived
 }
 
-// New starts a wire on a port of its own. A connection whose request or reply was lost breaks after the time lost,
-// which is the patience of a client; 0 breaks it at once. So does one whose request comes late, but for 0, when its
-// client waits.
+// New starts a wire on a port of its own. A connection breaks once the client has waited for the duration lost, its
+// timeout, for a lost request or reply; 0 breaks it at once. A late request breaks it likewise, but with 0 the client
+// is left waiting.
 func New(g *Gate, from *schedule.Client, to *schedule.Server, lost time.Duration) (*Wire, error) {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -53,7 +53,7 @@ func New(g *Gate, from *schedule.Client, to *schedule.Server, lost time.Duration
 // Host returns the address that the instance connects to.
 func (w *Wire) Host() string { return w.listener.Addr().String() }
 
-// Invalidations returns when the server told the instance, by client tracking, that keys had changed.
+// Invalidations returns when the server notified the instance, by client tracking, of changed keys.
 func (w *Wire) Invalidations() []time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -70,7 +70,7 @@ func (w *Wire) accept() {
 	}
 }
 
-// serve connects a connection of the instance with the server.
+// serve connects the instance's connection to the server.
 func (w *Wire) serve(instance net.Conn) {
 	upstream, err := (&net.Dialer{Timeout: 2 * time.Second}).DialContext(context.Background(), "tcp", w.Server.Host)
 	if err != nil {
@@ -80,7 +80,7 @@ func (w *Wire) serve(instance net.Conn) {
 	w.connect(newConn(w, instance, upstream))
 }
 
-// connect serves a connection until it has ended.
+// connect serves a connection until it closes.
 func (w *Wire) connect(c *conn) {
 	if !w.add(c) {
 		c.close()
@@ -108,14 +108,14 @@ func (w *Wire) remove(c *conn) {
 	delete(w.conns, c)
 }
 
-// open returns the connections that there are.
+// open returns the open connections.
 func (w *Wire) open() []*conn {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Collect(maps.Keys(w.conns))
 }
 
-// Break breaks all connections, as a server does that is gone. New ones are accepted.
+// Break breaks all connections, as when the server is gone. New ones are accepted.
 func (w *Wire) Break() {
 	for _, c := range w.open() {
 		c.reset()
@@ -123,22 +123,21 @@ func (w *Wire) Break() {
 	}
 }
 
-// BreakClients breaks the connections to the instance alone: what it has sent may still arrive.
+// BreakClients breaks the connections to the instance alone: commands already sent may still arrive.
 func (w *Wire) BreakClients() {
 	for _, c := range w.open() {
 		c.reset()
 	}
 }
 
-// Owns reports whether a connection to the server was one of the wire's, by the address that the server saw it come
-// from.
+// Owns reports whether a connection to the server is the wire's, given the client address that the server reports.
 func (w *Wire) Owns(address string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.locals[address]
 }
 
-// CloseIdle closes the connections on which no command waits and no subscription is.
+// CloseIdle closes the connections without waiting commands and without subscriptions.
 func (w *Wire) CloseIdle() {
 	for _, c := range w.open() {
 		if c.isIdle() {
@@ -147,7 +146,7 @@ func (w *Wire) CloseIdle() {
 	}
 }
 
-// Close ends the wire, and waits until nothing of it is left.
+// Close closes the wire, and waits until all its goroutines have ended.
 func (w *Wire) Close() {
 	_ = w.listener.Close()
 	w.mu.Lock()
@@ -159,11 +158,11 @@ func (w *Wire) Close() {
 	w.all.Wait()
 }
 
-// maxUnknown bounds the calls of scripts that are remembered. What comes then is a command that failed.
+// maxUnknown bounds the remembered script calls. Any beyond it counts as a failed command.
 const maxUnknown = 1000
 
-// remember notes a script that the server does not know, unless the command runs none. The client sends it again at
-// once, whole or when it has loaded it: that is the same step.
+// remember notes a script that the server does not know; it returns false if the command runs none. The client resends
+// it at once, whole or after loading it: that is the same step.
 func (w *Wire) remember(r request, cmd *Command) bool {
 	call := r.call()
 	w.mu.Lock()
@@ -175,8 +174,7 @@ func (w *Wire) remember(r request, cmd *Command) bool {
 	return true
 }
 
-// again returns the command that a script belongs to which is sent again. Of two orders that run the same, each sends
-// it again.
+// again returns the command of which a script call is the resend. If two orders run the same script, each resends it.
 func (w *Wire) again(r request) (*Command, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -196,10 +194,10 @@ func (w *Wire) again(r request) (*Command, bool) {
 	return cmds[0], true
 }
 
-// Spoken reports whether the instance has sent anything, be it what a wire cannot read.
+// Spoken reports whether the instance has sent anything, even what a wire cannot parse.
 func (w *Wire) Spoken() bool { return w.spoken.Load() }
 
-// note keeps why something was refused.
+// note records why something was refused.
 func (w *Wire) note(why string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -208,7 +206,7 @@ func (w *Wire) note(why string) {
 	}
 }
 
-// Refused returns why commands were refused: each reason once, a sentence that says what to do.
+// Refused returns why commands were refused: each reason once, with its remedy.
 func (w *Wire) Refused() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

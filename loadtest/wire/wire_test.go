@@ -13,7 +13,7 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A wired is a client that reaches a Redis over a wire whose gate is closed.
+// A wired is a client that reaches a Redis over a wire with a closed gate.
 type wired struct {
 	*Wire
 	redis *miniredis.Miniredis
@@ -39,7 +39,7 @@ func newWired(t *testing.T) *wired {
 	return &wired{w, redisServer, rdb}
 }
 
-// one waits until so many commands wait, and returns the last one.
+// one waits until n commands wait, and returns the last of them.
 func (w *wired) one(t *testing.T, n int) *Command {
 	t.Helper()
 	require.Eventually(t, func() bool { return len(w.gate.Of(w.sender)) == n }, 5*time.Second, time.Millisecond)
@@ -51,7 +51,7 @@ func (w *wired) wrote() bool {
 	return w.gate.Wrote(w.sender, time.Time{})
 }
 
-// stockKey is a key of the stock: its writes are others than those of a lock on the same server.
+// stockKey is a key of the stock, whose writes differ from those of a lock on the same server.
 const stockKey = "ProductStock_1"
 
 func (w *wired) set(t *testing.T, key string) <-chan error {
@@ -61,7 +61,7 @@ func (w *wired) set(t *testing.T, key string) <-chan error {
 	return done
 }
 
-func TestAWireHoldsACommandUntilItIsLetThrough(t *testing.T) {
+func TestWireHoldsACommandUntilItPasses(t *testing.T) {
 	w := newWired(t)
 	done := w.set(t, stockKey)
 	cmd := w.one(t, 1)
@@ -74,8 +74,8 @@ func TestAWireHoldsACommandUntilItIsLetThrough(t *testing.T) {
 	<-cmd.Done()
 	assert.True(t, w.redis.Exists(stockKey))
 	assert.True(t, w.wrote())
-	assert.False(t, w.gate.Wrote(w.sender, time.Now()), "not after that")
-	assert.False(t, w.gate.Decide(cmd, schedule.Pass), "it waits no more")
+	assert.False(t, w.gate.Wrote(w.sender, time.Now()), "not since then")
+	assert.False(t, w.gate.Decide(cmd, schedule.Pass), "it no longer waits")
 }
 
 func TestARequestIsLost(t *testing.T) {
@@ -102,7 +102,7 @@ func TestARequestComesLate(t *testing.T) {
 	assert.Equal(t, []*Command{cmd}, w.gate.LateOf(w.sender))
 	require.Error(t, <-done)
 	assert.GreaterOrEqual(t, time.Since(begun), w.lost)
-	assert.Less(t, time.Since(begun), time.Second, "not only when the client's own patience is over")
+	assert.Less(t, time.Since(begun), time.Second, "before the client's own timeout")
 	assert.False(t, w.redis.Exists(stockKey))
 	close(cmd.Arrive)
 	<-cmd.Done()
@@ -130,7 +130,7 @@ func TestAServerThatIsDownRefuses(t *testing.T) {
 	done := w.set(t, "k")
 	require.Eventually(t, func() bool {
 		select {
-		case <-done: // the client had not heard yet that its connection is closed
+		case <-done: // the client had not noticed yet that its connection is closed
 			done = w.set(t, "k")
 		default:
 		}
@@ -228,14 +228,14 @@ func TestAMessageIsHeldAndCanBeDropped(t *testing.T) {
 	assert.Empty(t, messages)
 }
 
-// watch notes what a gate tells of its commands.
+// watch records the gate's notifications.
 func (w *wired) watch() (seen chan Seen) {
 	seen = make(chan Seen, 100)
 	w.gate.Watch = func(s Seen) { seen <- s }
 	return seen
 }
 
-func TestAWatcherSeesWhatBecomesOfACommand(t *testing.T) {
+func TestWatchFollowsACommand(t *testing.T) {
 	w := newWired(t)
 	seen := w.watch()
 	done := w.set(t, "k")
@@ -279,7 +279,7 @@ func TestAWatcherSeesWhatBecomesOfACommand(t *testing.T) {
 	assert.Empty(t, seen)
 }
 
-func TestAWatcherSeesOneCommandOfATransaction(t *testing.T) {
+func TestWatchReportsATransactionOnce(t *testing.T) {
 	w := newWired(t)
 	seen := w.watch()
 	w.gate.OpenAll()
@@ -295,8 +295,8 @@ func TestAWatcherSeesOneCommandOfATransaction(t *testing.T) {
 	assert.Equal(t, `[OK "1"]`, exec.Reply)
 }
 
-// A script that the server does not know is no failure: it is sent again whole.
-func TestAWatcherSeesAScriptOnce(t *testing.T) {
+// A script that the server does not know is not a failure: it is resent in full.
+func TestWatchReportsAScriptOnce(t *testing.T) {
 	w := newWired(t)
 	seen := w.watch()
 	w.gate.OpenAll()
@@ -310,8 +310,8 @@ func TestAWatcherSeesAScriptOnce(t *testing.T) {
 	assert.Empty(t, seen)
 }
 
-// What breaks the connections loses the commands that wait, and a server that is down refuses on the new ones.
-func TestABrokenWireIsLikeAServerThatIsGone(t *testing.T) {
+// Breaking the connections loses the waiting commands. A server that is down refuses those on new connections.
+func TestBreakActsLikeALostServer(t *testing.T) {
 	w := newWired(t)
 	seen := w.watch()
 	done := w.set(t, "k")
