@@ -24,6 +24,7 @@ import (
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/reporttest"
 	"stockapi/loadtest/scenario"
 )
 
@@ -179,20 +180,7 @@ type browser struct {
 
 func newBrowser(t *testing.T, page string) *browser {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("-short")
-	}
-	b := &browser{found: make(chan facts, 1), asked: make(chan string, 100)}
-	for _, name := range []string{"google-chrome", "chromium-browser", "chromium"} {
-		if path, err := exec.LookPath(name); err == nil {
-			b.program = path
-		}
-	}
-	if b.program == "" {
-		required := strings.Split(os.Getenv("STOCKAPI_REQUIRE"), ",")
-		require.False(t, slices.Contains(required, "chromium"), "no Chromium on PATH")
-		t.Skip("no Chromium on PATH")
-	}
+	b := &browser{program: reporttest.Chromium(t), found: make(chan facts, 1), asked: make(chan string, 100)}
 	b.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/report.html":

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
-	"fmt"
 	stdhtml "html"
 	"io"
 	"path/filepath"
@@ -23,6 +22,7 @@ import (
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/html"
+	"stockapi/loadtest/report/reporttest"
 	"stockapi/loadtest/scenario"
 )
 
@@ -40,39 +40,7 @@ func runOf(cells ...*history.Cell) *history.Run {
 	}
 }
 
-func cellOf(scenario, rung string, ops ...history.Op) *history.Cell {
-	left := int64(99)
-	return &history.Cell{
-		Scenario: scenario, Rung: rung, Name: "name", Repetition: 1, Product: "lt-beef-3-" + rung, Initial: 100, Left: &left,
-		Limit: 7 * time.Second, Ops: ops,
-		Instances: []history.Instance{{Name: "a", Clock: "k"}, {Name: "b", Clock: "k"}},
-	}
-}
-
-func command(cmd, key string, at, end history.Instant, reply string) history.Command {
-	return history.Command{Node: "n", Cmd: cmd, Key: key, At: at * ms, End: end * ms, Reply: reply}
-}
-
-// sale is an order that held the lock from one millisecond to another and sold a unit.
-func sale(id, instance string, unit int64, from, to history.Instant) history.Op {
-	return history.Op{
-		Order: id, Phase: history.Buy, Instance: instance, Outcome: history.Sold, Sent: from * ms, Done: (to + 5) * ms,
-		Quantity: 1, Units: []int64{unit},
-		Lease: &history.Lease{AcquiredAt: from * ms, ReleasedAt: to * ms},
-		Trace: []history.Command{
-			command("set", "lock", from-2, from-1, "true"),
-			command("get", "ProductStock_x", from+1, from+2, fmt.Sprint(unit)),
-			command("fault", "stop@before:set/stock", from+2, to-4, ""),
-			command("set", "ProductStock_x", to-3, to-2, "OK"),
-			command("del", "lock", to, to+1, "1"),
-		},
-	}
-}
-
-// paused is two sales of one unit: the first outlives its lease and then removes the second one's lock.
-func paused() *history.Cell {
-	return cellOf("two-instances", "v2", sale("o1", "a", 100, 10, 3000), sale("o2", "b", 100, 2000, 3500))
-}
+var cellOf, sale, paused = reporttest.CellOf, reporttest.Sale, reporttest.Paused
 
 func write(t require.TestingT, run *history.Run) string {
 	var out bytes.Buffer

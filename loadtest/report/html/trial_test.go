@@ -2,7 +2,6 @@ package html_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/html"
+	"stockapi/loadtest/report/reporttest"
 )
 
 // tried is a trial with two defects, one of which two cells show, a design that two cells share, and two cells that
@@ -179,29 +178,16 @@ func TestTrialPageOfAFile(t *testing.T) {
 // A browser draws the timelines of the defects, and those of designs when they are opened. On a phone the page is not
 // scrolled sideways.
 func TestTrialPageInABrowser(t *testing.T) {
-	page, file := write(t, tried()), filepath.Join(t.TempDir(), "report.html")
-	require.NoError(t, os.WriteFile(file, []byte(page), 0o600))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	ctx, cancel = chromedp.NewExecAllocator(ctx, chromedp.ExecPath(newBrowser(t, page).program), chromedp.Headless,
-		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()))
-	defer cancel()
-	ctx, cancel = chromedp.NewContext(ctx)
-	defer cancel()
-	evaluate := func(expression string) int {
-		value, err := chromedp.Run(ctx, chromedp.Evaluate[int](expression))
-		require.NoError(t, err)
-		return value
-	}
+	file := filepath.Join(t.TempDir(), "report.html")
+	require.NoError(t, os.WriteFile(file, []byte(write(t, tried())), 0o600))
+	address := "file://" + file
+	p := reporttest.NewBrowser(t).Open(t, address, address, 390, 844)
 	draws := func(timelines int) {
 		t.Helper()
-		require.Eventually(t, func() bool {
-			return evaluate(`document.querySelectorAll("svg.timeline").length`) == timelines
-		}, 20*time.Second, 20*time.Millisecond)
+		p.Until(fmt.Sprintf(`document.querySelectorAll("svg.timeline").length === %d`, timelines))
 	}
-	require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(390, 844), chromedp.Navigate("file://"+file)))
 	draws(2)
-	evaluate(`Number(document.querySelector(".said details").open = true)`)
+	reporttest.Evaluate[bool](p, `document.querySelector(".said details").open = true`)
 	draws(3)
-	assert.LessOrEqual(t, evaluate(`document.documentElement.scrollWidth`), 390)
+	assert.LessOrEqual(t, reporttest.Evaluate[int](p, `document.documentElement.scrollWidth`), 390)
 }
