@@ -26,7 +26,10 @@ function rowsOf({ rows, times, by }) {
   });
 }
 
-// inflate returns the value of a text that drawing.Compress has made.
+// cannotInflate is the sentence that a page shows instead of what it cannot unpack: empty in a browser that can.
+const cannotInflate = "DecompressionStream" in globalThis ? "" : "This needs a browser from 2023 or later.";
+
+// inflate returns the value that drawing.Compress packed into a text.
 async function inflate(text) {
   const bytes = Uint8Array.from(atob(text.trim()), (char) => char.charCodeAt(0));
   const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));

@@ -14,8 +14,8 @@
   };
   const fillNow = async (cell) => {
     const section = cell.querySelector("section");
-    if (!("DecompressionStream" in window)) {
-      section.textContent = "A cell is compressed: a browser of 2023 or later unpacks it.";
+    if (cannotInflate) {
+      section.textContent = cannotInflate;
       return;
     }
     const { html, drawing } = await insideOf(section.dataset);

@@ -5,6 +5,10 @@
     if (box.dataset.pack === undefined) return;
     const text = document.getElementById(`pack-${box.dataset.pack}`).textContent;
     delete box.dataset.pack;
+    if (cannotInflate) {
+      box.textContent = cannotInflate;
+      return;
+    }
     viewTimeline(box, unpackDrawing(await inflate(text)));
     box.querySelector("details").open = false; // the list: the remedy stands below it
   };

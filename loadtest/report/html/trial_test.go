@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -190,4 +192,19 @@ func TestTrialPageInABrowser(t *testing.T) {
 	reporttest.Evaluate[bool](p, `document.querySelector(".said details").open = true`)
 	draws(3)
 	assert.LessOrEqual(t, reporttest.Evaluate[int](p, `document.documentElement.scrollWidth`), 390)
+}
+
+// A browser without DecompressionStream says what it lacks, on the page of a trial and on that of a run.
+func TestPagesInABrowserOf2022(t *testing.T) {
+	b := reporttest.NewBrowser(t)
+	for selector, run := range map[string]*history.Run{".defect .viewer": tried(), "section": runOf(paused())} {
+		file := filepath.Join(t.TempDir(), "report.html")
+		require.NoError(t, os.WriteFile(file, []byte(write(t, run)), 0o600))
+		p := b.Open(t, "file://"+file, "file://"+file, 1440, 900)
+		_, err := chromedp.Call(p.Ctx, page.AddScriptToEvaluateOnNewDocument,
+			page.AddScriptToEvaluateOnNewDocumentParams{Source: "delete globalThis.DecompressionStream"})
+		require.NoError(t, err)
+		p.Run(chromedp.Reload())
+		p.Shows(selector, "This needs a browser from 2023 or later.")
+	}
 }
