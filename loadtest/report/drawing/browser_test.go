@@ -27,8 +27,7 @@ import (
 	"stockapi/loadtest/report/reporttest"
 )
 
-// The test here looks at drawings in a real browser, each on a page that is opened from a file. It is skipped where
-// there is none, unless STOCKAPI_REQUIRE names chromium.
+// These tests show drawings in a real browser, each on a page in a file.
 //
 //	go test ./loadtest/report/drawing -run InABrowser -artifacts -outputdir D keeps screenshots
 
@@ -108,7 +107,7 @@ func TestTheTimelineInABrowser(t *testing.T) {
 		p := open(t, b, pauseDrawing(), 1100)
 		p.hover(`.drawn [data-mark="command:2"]`)
 		p.Shows(".card", "SET ProductStock 97")
-		p.Shows(".card", "came to the wire")
+		p.Shows(".card", "reached the wire")
 		p.Until(`document.querySelector('.list tr[data-mark="command:2"].lit')`)
 		p.hover(`.list tr[data-mark="command:5"]`)
 		p.Shows(".card", "GET ProductStock")
@@ -123,7 +122,7 @@ func TestTheTimelineInABrowser(t *testing.T) {
 		p.Until(fmt.Sprintf("%s !== %q", mark, one))
 		p.Press(kb.Escape)
 		p.Until(`!document.querySelector(".drawn .lit")`)
-		p.Press(kb.Tab) // no mark is chosen, so the focus goes on
+		p.Press(kb.Tab) // no mark is selected, so the focus moves on
 		p.Until(`!document.activeElement.closest(".drawn")`)
 		p.wheel(1060, ctrl, -300)
 		p.narrower([]float64{-13, 550})
@@ -136,7 +135,7 @@ func TestTheTimelineInABrowser(t *testing.T) {
 		p := open(t, b, crowdDrawing(60), 1100)
 		p.Until(`document.querySelectorAll(".strip .density").length === 2`)
 		assert.Equal(t, []float64{5, 30}, p.window())
-		strip := func(t float64) float64 { // where a time is in it
+		strip := func(t float64) float64 { // returns the x of a time
 			return evaluate[float64](p, fmt.Sprintf(`(() => {
 				const { left } = document.querySelector(".strip").getBoundingClientRect();
 				const { x, width } = document.querySelector(".strip .window").getBBox();
@@ -151,7 +150,7 @@ func TestTheTimelineInABrowser(t *testing.T) {
 		p.Until(fmt.Sprintf("Math.abs(%s + %s - 100) < 1", from, to))
 	})
 
-	t.Run("a button let go outside", func(t *testing.T) {
+	t.Run("button released outside", func(t *testing.T) {
 		p := open(t, b, pauseDrawing(), 1100)
 		first := p.window()
 		for i, kind := range []input.DispatchMouseEventType{"mousePressed", "mouseMoved", "mouseReleased"} {
@@ -163,7 +162,7 @@ func TestTheTimelineInABrowser(t *testing.T) {
 		assert.Equal(t, first, p.window())
 	})
 
-	t.Run("the list stays where it is", func(t *testing.T) {
+	t.Run("list stays in place", func(t *testing.T) {
 		for _, width := range []int64{390, 1100} {
 			p := open(t, b, hostile(strings.Repeat("W ", 5_000), pauseDrawing()), width)
 			top := `document.querySelector(".list").getBoundingClientRect().top + scrollY`
@@ -176,7 +175,7 @@ func TestTheTimelineInABrowser(t *testing.T) {
 		}
 	})
 
-	t.Run("commands that failed", func(t *testing.T) {
+	t.Run("failed commands", func(t *testing.T) {
 		d := pauseDrawing()
 		d.Commands[3].Failed = true
 		p := open(t, b, d, 1100)
@@ -201,11 +200,11 @@ func TestTheTimelineInABrowser(t *testing.T) {
 		p.Until(fmt.Sprintf("(%s) === %q", mark, seen[2]))
 		p.Run(chromedp.KeyEvent(kb.ArrowLeft, chromedp.KeyModifiers(chromedp.ModifierShift)))
 		p.Until(fmt.Sprintf("(%s) === %q", mark, seen[1]))
-		for range 60 { // the last one stays
+		for range 60 { // stops at the last one
 			p.Press(".")
 		}
 		assert.NotEmpty(t, evaluate[string](p, mark))
-		// Once nothing is chosen, the page gets its keys back.
+		// Once no mark is selected, the page gets its keys back.
 		p.Press(kb.Escape)
 		p.Until(fmt.Sprintf(`(%s) === ""`, mark))
 		assert.True(t, evaluate[bool](p, `document.activeElement.matches(".drawn")`))
@@ -225,7 +224,7 @@ func TestTheTimelineInABrowser(t *testing.T) {
 		p.Picture("phone")
 	})
 
-	t.Run("a file", func(t *testing.T) {
+	t.Run("saved file", func(t *testing.T) {
 		p := open(t, b, hostile("\x01<b>&\uFFFE", pauseDrawing()), 1100)
 		dir := t.TempDir()
 		_, err := chromedp.Call(p.Ctx, cdpbrowser.SetDownloadBehavior, cdpbrowser.SetDownloadBehaviorParams{
@@ -273,7 +272,7 @@ func TestTheTimelineInABrowser(t *testing.T) {
 		}).flat().filter(Boolean).join(" ")`))
 	})
 
-	t.Run("no texts overlap", func(t *testing.T) {
+	t.Run("texts do not overlap", func(t *testing.T) {
 		for _, d := range []*drawing.Drawing{pauseDrawing(), crowdDrawing(60), queueDrawing()} {
 			for _, width := range []int64{390, 1100} {
 				p := open(t, b, d, width)
@@ -306,7 +305,7 @@ func TestTheTimelineInABrowser(t *testing.T) {
 		p.Until(fmt.Sprintf("%s < 0", from))
 		assert.Less(t, evaluate[int](p, elements), 600)
 		p.Until(`document.querySelector(".rest").textContent.includes("more: zoom in")`)
-		p.Until(`(() => { // the lock is drawn to its end, and so is the last order
+		p.Until(`(() => { // the lock and the last order are drawn to the end
 			const bars = [...document.querySelectorAll(".drawn .hold, .drawn .thin")].map((one) => one.getBBox());
 			const { y } = [...document.querySelectorAll(".drawn .lane")].at(-1).getBBox();
 			const right = (all) => Math.max(...all.map(({ x, width }) => x + width));
@@ -317,7 +316,7 @@ func TestTheTimelineInABrowser(t *testing.T) {
 }
 
 // TestPictureInABrowser writes the picture of a run's first cell, for make picture: STOCKAPI_PICTURE names the file,
-// and STOCKAPI_RESULTS what the run has written. It shows the orders of the violation.
+// and STOCKAPI_RESULTS the results of the run. It shows the orders of the violation.
 func TestPictureInABrowser(t *testing.T) {
 	file := os.Getenv("STOCKAPI_PICTURE")
 	if file == "" {
@@ -335,7 +334,7 @@ func TestPictureInABrowser(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(picture+"\n"), 0o600))
 }
 
-// pauseDrawing is a lease that ended while its holder was stopped: the picture of the README.
+// pauseDrawing has a lease that expires while its holder is stopped, as in the picture of the README.
 func pauseDrawing() *drawing.Drawing {
 	command := func(order int, kind, text, reply string, at, end drawing.Time) drawing.Command {
 		return drawing.Command{Order: order, Lane: order, Lock: 2, Kind: kind, Text: text, Reply: reply, Came: unknown(),
@@ -378,10 +377,10 @@ func pauseDrawing() *drawing.Drawing {
 	}
 }
 
-// unknown is the time of what did not happen.
+// unknown is the time of an event that did not happen.
 func unknown() drawing.Time { return drawing.Time(math.NaN()) }
 
-// hostile puts a text into all that strangers may name.
+// hostile puts a text into every field that a stranger's shop may fill.
 func hostile(text string, d *drawing.Drawing) *drawing.Drawing {
 	for i := range d.Lanes {
 		d.Lanes[i].Name, d.Lanes[i].Title = text, text
@@ -402,7 +401,7 @@ func hostile(text string, d *drawing.Drawing) *drawing.Drawing {
 	return d
 }
 
-// crowdDrawing is a lock that many orders want at once. Each holds it for a millisecond.
+// crowdDrawing has n orders that want one lock at once. Each holds it for a millisecond.
 func crowdDrawing(n int) *drawing.Drawing {
 	d := &drawing.Drawing{
 		Lanes: []drawing.Lane{{Kind: "instance", Name: "a"}, {Kind: "instance", Name: "b", Colour: 1},
@@ -442,18 +441,18 @@ const (
 	to    = `Number(document.querySelector(".drawn > svg").dataset.to)`
 	ctrl  = 2
 
-	// How far down the drawing and the strip are.
+	// The y of the drawing and of the strip.
 	drawnY, stripY = 250, 68
 )
 
-// overlapping are the texts of the drawing that cover each other.
+// overlapping returns the texts of the drawing that cover each other.
 const overlapping = `(() => {
 	const all = [...document.querySelectorAll(".drawn text")].map((one) => [one.textContent, one.getBBox()]);
 	return all.flatMap(([a, x], i) => all.slice(i + 1).filter(([, y]) => x.x < y.x + y.width && y.x < x.x + x.width &&
 		x.y + 2 < y.y + y.height && y.y + 2 < x.y + x.height).map(([b]) => a + " | " + b));
 })()`
 
-// page writes a page with a drawing to a file, under a policy that lets only the scripts of this package run.
+// page writes a page with a drawing to a file. Its policy allows only the scripts of this package.
 func page(t *testing.T, d *drawing.Drawing) string {
 	t.Helper()
 	data, err := json.Marshal(d)
@@ -482,7 +481,7 @@ func page(t *testing.T, d *drawing.Drawing) string {
 // A tab is a page with a drawing.
 type tab struct{ *reporttest.Tab }
 
-// open shows a drawing.
+// open opens the page of a drawing.
 func open(t *testing.T, b *reporttest.Browser, d *drawing.Drawing, width int64) *tab {
 	t.Helper()
 	address := page(t, d)
@@ -501,7 +500,7 @@ func (p *tab) evaluateVoid(statement string) {
 	evaluate[bool](p, "{"+statement+"}; true")
 }
 
-// texts are those of the drawing.
+// texts returns the texts of the drawing.
 func (p *tab) texts() []string {
 	p.T.Helper()
 	return evaluate[[]string](p, `[...document.querySelectorAll(".drawn text")].map((one) => one.textContent)`)
@@ -512,19 +511,19 @@ func (p *tab) apart() {
 	assert.Empty(p.T, evaluate[[]string](p, overlapping), "texts that cover each other")
 }
 
-// window returns the times between which the drawing is shown.
+// window returns the times at which the visible window begins and ends.
 func (p *tab) window() []float64 {
 	p.T.Helper()
 	return evaluate[[]float64](p, "["+from+", "+to+"]")
 }
 
-// narrower waits until less is shown than in a window before.
+// narrower waits until the window is narrower than a previous one.
 func (p *tab) narrower(before []float64) {
 	p.T.Helper()
 	p.Until(fmt.Sprintf("%s - %s < %v", to, from, (before[1]-before[0])*0.95))
 }
 
-// mouse sends an event of the mouse, over the drawing.
+// mouse sends a mouse event.
 func (p *tab) mouse(event input.DispatchMouseEventParams) {
 	p.T.Helper()
 	_, err := chromedp.Call(p.Ctx, input.DispatchMouseEvent, event)
@@ -534,7 +533,7 @@ func (p *tab) mouse(event input.DispatchMouseEventParams) {
 func (p *tab) wheel(x float64, modifiers int64, delta float64) {
 	p.T.Helper()
 	p.mouse(input.DispatchMouseEventParams{Type: "mouseWheel", X: x, Y: 250, Modifiers: modifiers,
-		DeltaX: 0.01, DeltaY: delta}) // the browser wants both, and the package leaves out a zero
+		DeltaX: 0.01, DeltaY: delta}) // the browser needs both, and the package omits a zero
 }
 
 func (p *tab) drag(from, to float64) {

@@ -21,7 +21,7 @@ func drawingOf(c *history.Cell) *drawing.Drawing {
 
 var cellOf, command, sale, paused = reporttest.CellOf, reporttest.Command, reporttest.Sale, reporttest.Paused
 
-// slow is a cell in which order 1 works longer than its lease, and order 2 sells its unit meanwhile.
+// slow is a cell in which the work of order 1 outlasts its lease, and order 2 sells the same unit meanwhile.
 func slow() *history.Cell {
 	first, second := sale("lt-beef-3-v4-1", "a", 98, 10, 2500), sale("lt-beef-3-v4-2", "b", 98, 1020, 1030)
 	first.Trace[2].Key, second.Trace[2].Key, first.Trace[4].Reply = "hold@after:get/stock", "hold@after:get/stock", "0"
@@ -63,7 +63,7 @@ func fenced() *history.Cell {
 	return c
 }
 
-// gap is a cell in which order 1 removes the lock of order 2, which has had it for some µs of half a second.
+// gap is a cell in which order 1 removes the lock of order 2 shortly after its acquire.
 func gap() *history.Cell {
 	first, second := sale("lt-beef-3-v3-1", "a", 100, 10, 20), sale("lt-beef-3-v3-2", "b", 99, 537, 545)
 	first.Trace[2] = command("get", "lock", 20, 21, "token")
@@ -77,7 +77,7 @@ func gap() *history.Cell {
 	return c
 }
 
-// line is a cell in which 30 orders wait for the first one. Turns says in which turn each gets the lock.
+// line is a cell in which 30 orders wait for the first one. turns has those that acquire the lock out of turn.
 func line(rung string, turns map[int]int) *history.Cell {
 	c := cellOf("queue-order", rung, sale("lt-beef-3-"+rung+"-first", "a", 98, 10, 1000))
 	c.InLine, c.TTL = true, 30*time.Second
@@ -94,7 +94,7 @@ func line(rung string, turns map[int]int) *history.Cell {
 	return c
 }
 
-// herd is a line of which each release wakes all.
+// herd is a line in which each release wakes all waiters.
 func herd() *history.Cell {
 	c := line("v13", nil)
 	c.Scenario, c.InLine, c.Waiting = "herd", false, 30
@@ -108,7 +108,7 @@ func herd() *history.Cell {
 	return c
 }
 
-// zookeeper is a cell of v14: order 1 dies with the lock, and the next ones have places behind it.
+// zookeeper is a cell of v14: order 1 dies while it holds the lock, and the next ones queue behind it.
 func zookeeper() *history.Cell {
 	place := func(n int) string { return fmt.Sprintf("/stockapi/sequential/DistributedLock_p/_c_x-lock-%010d", n) }
 	opening, fresh := sale("opening-a", "b", 99, 5, 10), sale("probe-2", "b", 98, 900, 910)
@@ -135,7 +135,7 @@ func zookeeper() *history.Cell {
 	return c
 }
 
-// crashed is a cell in which order 1 dies and is not answered, and a fresh request finds the lock busy.
+// crashed is a cell in which order 1 dies without an answer, and a fresh request finds the lock busy.
 func crashed() *history.Cell {
 	c := cellOf("crash", "v1", sale("opening", "b", 100, 3, 5),
 		history.Op{

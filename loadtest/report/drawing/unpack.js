@@ -1,7 +1,7 @@
 "use strict";
 
-// unpackDrawing returns a drawing with the rows of drawing.go, from the columns in which its JSON has them: times are
-// milliseconds again, null for never; what is empty is missing.
+// unpackDrawing returns a drawing with the rows of drawing.go from the columns of its JSON: times are in milliseconds,
+// null for never; empty fields are missing.
 function unpackDrawing(packed) {
   const drawing = { lanes: [], orders: [], tenures: [], commands: [], faults: [], violations: [], notes: [] };
   for (const [name, value] of Object.entries(packed)) drawing[name] = value.by ? rowsOf(value) : value;
