@@ -1,3 +1,3 @@
-// Package report writes the files of a run: its results, the matrix as text, and the report with its timelines. How the
-// matrix and the report look is in the packages below: terminal, html, and drawing, which has the timelines.
+// Package report writes the files of a run: its results, the matrix as text, and the report with its timelines. Their
+// layout is in the packages below: terminal, html, and drawing, which has the timelines.
 package report

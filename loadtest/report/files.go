@@ -20,9 +20,9 @@ const matrixFile, pageFile = "matrix.txt", "report.html"
 // files are those that [WriteAll] writes to a directory.
 var files = []string{history.Results, matrixFile, pageFile}
 
-// WriteAll writes all files of a run to a directory, in place of those of the last run: results.jsonl.gz, matrix.txt
-// and report.html. If the first two cannot be written, there is no report. Another run may end in the same directory
-// meanwhile: so the files are written aside, and put there together.
+// WriteAll replaces the files of the last run in a directory: results.jsonl.gz, matrix.txt and report.html. If the
+// first two cannot be written, there is no report. Since another run may end in the same directory meanwhile, the files
+// are written aside and then moved there together.
 func WriteAll(dir string, run *history.Run, rows []*catalog.Row) error {
 	aside, err := os.MkdirTemp(dir, ".loadtest-*")
 	if err != nil {
@@ -34,8 +34,8 @@ func WriteAll(dir string, run *history.Run, rows []*catalog.Row) error {
 	return errors.Join(err, replace(aside, dir), os.RemoveAll(aside))
 }
 
-// alone waits until no other run puts its files into the directory, and lets none do so until free is called. It takes
-// milliseconds: one that is still there after a second was killed.
+// alone waits until no other run moves its files into the directory, and keeps others out until free is called. A move
+// takes milliseconds: a lock that is still there after a second was left by a killed run.
 func alone(dir string) (free func()) {
 	lock := filepath.Join(dir, ".loadtest-lock")
 	for range 100 {
@@ -47,7 +47,7 @@ func alone(dir string) (free func()) {
 	return func() { _ = os.Remove(lock) }
 }
 
-// removeOrphans removes what runs left that were killed as they wrote. A run that still writes is younger.
+// removeOrphans removes the files of runs that were killed as they wrote. Those of a run that still writes are younger.
 func removeOrphans(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -58,8 +58,7 @@ func removeOrphans(dir string) {
 	}
 }
 
-// replace removes the files of the last run, and moves those of this one to their place. A file that is not of a run
-// stays.
+// replace removes the files of the last run, and moves those of this one to their place. Other files stay.
 func replace(from, to string) error {
 	for _, name := range files {
 		_ = os.Remove(filepath.Join(to, name))
@@ -97,8 +96,8 @@ func Written(dir string) bool {
 	return true
 }
 
-// WritePage writes the report of a run. It uses the content of the run's file alone, so the same file makes the same
-// report at any time.
+// WritePage writes the report of a run. It uses the content of the run's file alone, so the same file always makes the
+// same report.
 func WritePage(run *history.Run, rows []*catalog.Row, to string) error {
 	return history.WriteFile(to, func(w io.Writer) error { return html.Write(w, run, rows) })
 }

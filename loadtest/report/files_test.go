@@ -15,14 +15,14 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A run takes the place of the last one, of which nothing stays. What others put there does.
+// A run replaces all files of the last one. Other files stay.
 func TestARunReplacesTheLastOne(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{history.Results, matrixFile, pageFile, "mine.txt"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("of the last run"), 0o600))
 	}
 	require.NoError(t, WriteAll(dir, &history.Run{ID: "run"}, nil))
-	kept := map[string]bool{} // by name: whether it is as it was
+	kept := map[string]bool{} // by name: whether it is unchanged
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	for _, e := range entries {
@@ -33,8 +33,7 @@ func TestARunReplacesTheLastOne(t *testing.T) {
 	assert.Equal(t, map[string]bool{history.Results: false, matrixFile: false, pageFile: false, "mine.txt": true}, kept)
 }
 
-// Two runs that end at once in one directory leave the files of one of them. What one left that was killed as it wrote
-// goes.
+// Two runs that end at once in one directory leave the files of one of them. The files of a killed run are removed.
 func TestRunsThatEndAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	killed, earlier := filepath.Join(dir, ".loadtest-1"), time.Now().Add(-2*time.Hour)

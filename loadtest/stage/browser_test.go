@@ -1,30 +1,22 @@
 package stage_test
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/cluster"
+	"stockapi/loadtest/report/reporttest"
 	"stockapi/loadtest/stage"
 )
 
@@ -37,7 +29,7 @@ import (
 // A teacher has nothing but a keyboard, and three persons their phones. Without STOCKAPI_REQUIRE they play one round.
 func TestPages(t *testing.T) {
 	t.Parallel()
-	b := newBrowser(t)
+	b := reporttest.NewBrowser(t)
 	if !cluster.CanStop {
 		t.Skip("this system cannot stop a process")
 	}
@@ -48,59 +40,59 @@ func TestPages(t *testing.T) {
 	rounds := ownRounds(t, rungs...)
 	rounds[slices.Index(rungs, "v4")].Do = nil // no script, so that phones may buy
 	c := open(t, rounds...)
-	wall := b.open(t, c.teacher, 1280, 720)
-	wall.press("?")
-	wall.shows("#help", "Space: step")
-	wall.press("?")
-	wall.until(`!document.querySelector("#help").checkVisibility()`)
-	b.checkChinese(t)
+	wall := openTab(t, b, c.teacher, 1280, 720)
+	wall.Press("?")
+	wall.Shows("#help", "Space: step")
+	wall.Press("?")
+	wall.Until(`!document.querySelector("#help").checkVisibility()`)
+	checkChinese(t, b)
 	var phones []*tab
 	for _, name := range []string{"fox", "owl", "bear"} {
-		phones = append(phones, b.open(t, c.phones+"/"+code, 360, 740))
-		phones[len(phones)-1].shows("#me", name)
+		phones = append(phones, openTab(t, b, c.phones+"/"+code, 360, 740))
+		phones[len(phones)-1].Shows("#me", name)
 	}
 	begin := func(rung string, letters ...string) { // the phones vote, and then the class buys
 		t.Helper()
-		wall.press(fmt.Sprint(slices.Index(rungs, rung) + 1))
-		wall.shows("#title", rung+":")
+		wall.Press(fmt.Sprint(slices.Index(rungs, rung) + 1))
+		wall.Shows("#title", rung+":")
 		wall.picture("ready", phones[0])
-		wall.press("v")
+		wall.Press("v")
 		for i, p := range phones {
 			p.phase("vote")
 			for _, letter := range letters {
-				p.click(letter + " ")
+				p.Click(letter + " ")
 			}
-			p.click("one")
-			p.click("Send")
-			p.shows("#send", "Sent")
+			p.Click("one")
+			p.Click("Send")
+			p.Shows("#send", "Sent")
 			c.wall.await("class", func(e *event) bool { return e.Voted == i+1 })
 		}
-		wall.shows("#diff-head", rung+": its code")
-		wall.shows("#meanings", "S stock")
-		wall.until(`document.querySelectorAll(".added, .removed").length === 0`) // the answer
+		wall.Shows("#diff-head", rung+": its code")
+		wall.Shows("#meanings", "S stock")
+		wall.Until(`document.querySelectorAll(".added, .removed").length === 0`) // the answer
 		wall.picture("vote", phones[0])
-		wall.press("v")
+		wall.Press("v")
 		wall.phase("buy")
 	}
 	judge := func(letters string, looks ...func()) {
 		t.Helper()
-		wall.press("w")
+		wall.Press("w")
 		phones[0].phase("again")
 		// Nobody is told yet.
 		for page, told := range map[*tab]string{wall: "#banner, #stamps, #stock", phones[0]: "#flash, .double"} {
-			page.until(fmt.Sprintf(`[...document.querySelectorAll(%q)].every((one) => !one.checkVisibility())`, told))
+			page.Until(fmt.Sprintf(`[...document.querySelectorAll(%q)].every((one) => !one.checkVisibility())`, told))
 		}
 		for _, look := range looks {
 			look()
 		}
 		wall.picture("again", phones[0])
-		wall.press(kb.Enter)
+		wall.Press(kb.Enter)
 		wall.phase("verdict")
 		verdict := c.wall.await("verdict", nil)
 		assert.Equal(t, letters, verdict.broken())
-		wall.shows("#judged", "sold twice: "+fmt.Sprint(verdict.Twice))
-		phones[0].shows("#judged", strings.Join(strings.Split(letters, ""), " "))
-		phones[0].shows("#right", "points")
+		wall.Shows("#judged", "sold twice: "+fmt.Sprint(verdict.Twice))
+		phones[0].Shows("#judged", strings.Join(strings.Split(letters, ""), " "))
+		phones[0].Shows("#right", "points")
 		for _, look := range looks {
 			look()
 		}
@@ -108,23 +100,23 @@ func TestPages(t *testing.T) {
 	}
 
 	begin("v4", "S", "E")
-	wall.press("s")
-	phones[0].click("BUY at a")
+	wall.Press("s")
+	phones[0].Click("BUY at a")
 	c.wall.await("cmd", func(e *event) bool { return e.Instance == "a" && e.Role == "acquire" })
-	phones[1].click("BUY at b")
+	phones[1].Click("BUY at b")
 	c.wall.await("twice", nil)
-	wall.until(`[...document.querySelectorAll("#stock li")].some(({ innerText }) =>
+	wall.Until(`[...document.querySelectorAll("#stock li")].some(({ innerText }) =>
 		["100", "fox", "owl"].every((text) => innerText.includes(text)))`)
-	phones[0].shows("#flash", "100")
-	phones[0].shows("#flash", "owl")
-	phones[1].shows("#flash", "fox")
+	phones[0].Shows("#flash", "100")
+	phones[0].Shows("#flash", "owl")
+	phones[1].Shows("#flash", "fox")
 	assert.NotContains(t, phones[2].text("body"), "also sold")
 	wall.picture("buy", phones[0])
 	// A copied address is nobody else's place.
-	phones[0].until(`location.hash === "" && location.pathname.length === 5`)
+	phones[0].Until(`location.hash === "" && location.pathname.length === 5`)
 	evidence := func() { // the read that both sales come from, and both writes, joined
 		t.Helper()
-		wall.until(`(() => {
+		wall.Until(`(() => {
 			const { left, right } = document.querySelector("#lanes").getBoundingClientRect();
 			const inSight = (all) => all.every((one) => one.getBoundingClientRect().left > left &&
 				one.getBoundingClientRect().right < right);
@@ -139,7 +131,7 @@ func TestPages(t *testing.T) {
 				writes.length === 2 && inSight([...read, ...writes, line]) && /[LC]/.test(line.getAttribute("d")) &&
 				xs(rings) === xs(writes);
 		})()`)
-		wall.until(`(() => { // no text reaches over the stroke at which the lease ends
+		wall.Until(`(() => { // no text reaches over the stroke at which the lease ends
 			const box = (one) => one.getBoundingClientRect();
 			const [over] = [...document.querySelectorAll("#lanes .over")].map(box);
 			return [...document.querySelectorAll("#lanes .inside")].map(box).every((text) =>
@@ -147,21 +139,21 @@ func TestPages(t *testing.T) {
 		})()`)
 	}
 	judge("SE", evidence)
-	wall.press("d")
-	wall.shows("#diff-head", "What v5 changes in v4")
-	wall.shows("#code", "watchdog")
+	wall.Press("d")
+	wall.Shows("#diff-head", "What v5 changes in v4")
+	wall.Shows("#code", "watchdog")
 	wall.picture("verdict", phones[0])
 
-	wall.press(kb.Delete)
-	wall.until(`!document.querySelector("#address").innerText.endsWith("/KXQP")`)
+	wall.Press(kb.Delete)
+	wall.Until(`!document.querySelector("#address").innerText.endsWith("/KXQP")`)
 	c.code = strings.TrimPrefix(wall.text("#address"), "127.0.0.1:7071/")
 	for _, p := range phones {
 		p.phase("join")
-		p.run(chromedp.SendKeys(`//input`, c.code, chromedp.NodeVisible))
-		p.click("Join")
+		p.Run(chromedp.SendKeys(`//input`, c.code, chromedp.NodeVisible))
+		p.Click("Join")
 		p.phase("ready")
-		p.shows("#points", "3 of 3")
-		p.forgive("/me?", "/join") // its place was gone, and so was the code
+		p.Shows("#points", "3 of 3")
+		p.Forgive("/me?", "/join") // its place was gone, and so was the code
 	}
 	wall.picture("ready", phones[0])
 	if len(rungs) == 1 {
@@ -169,19 +161,19 @@ func TestPages(t *testing.T) {
 	}
 
 	begin("v15", "E")
-	phones[0].until(`!document.querySelector("#buy").checkVisibility()`) // Anna and Bert do
-	wall.press("a")
+	phones[0].Until(`!document.querySelector("#buy").checkVisibility()`) // Anna and Bert do
+	wall.Press("a")
 	c.wall.await("fault", func(e *event) bool { return e.State == "stopped" })
-	wall.press("b")
+	wall.Press("b")
 	c.wall.await("order", func(e *event) bool { return e.Order == "bert" && e.State == "done" })
-	wall.press("c")
-	wall.until(`document.querySelector("#lanes .refused")`)
+	wall.Press("c")
+	wall.Until(`document.querySelector("#lanes .refused")`)
 	refused := func() {
 		t.Helper()
-		wall.shows("#stamps .held", "Stock refused Anna’s write: 1 < 2")
+		wall.Shows("#stamps .held", "Stock refused Anna’s write: 1 < 2")
 	}
 	refused()
-	wall.until(`["a", "b"].every((_, i) => document.querySelectorAll("#lanes .fence")[i]?.textContent === String(i + 1))`)
+	wall.Until(`["a", "b"].every((_, i) => document.querySelectorAll("#lanes .fence")[i]?.textContent === String(i + 1))`)
 	wall.picture("buy", phones[0])
 	judge("E")
 	refused()
@@ -190,25 +182,25 @@ func TestPages(t *testing.T) {
 		c.join()
 	}
 	begin("v0", "S")
-	wall.press("e")
+	wall.Press("e")
 	c.wall.await("twice", func(e *event) bool { return len(e.Persons.([]any)) > 20 })
 	last := c.wall.await("twice", func(e *event) bool { return len(e.Persons.([]any)) == 33 })
-	wall.shows("#banner", fmt.Sprintf("Unit %d was sold 33 times; 99 left", last.Unit))
-	phones[0].shows("#flash", "sold 33 times")
-	phones[0].click("Got it")
-	phones[0].shows("#receipts .double", "sold 33 times")
+	wall.Shows("#banner", fmt.Sprintf("Unit %d was sold 33 times; 99 left", last.Unit))
+	phones[0].Shows("#flash", "sold 33 times")
+	phones[0].Click("Got it")
+	phones[0].Shows("#receipts .double", "sold 33 times")
 	wall.picture("buy", phones[0])
 	judge("S")
 
 	begin("v3", "R")
 	for step := range 7 {
-		wall.press(" ")
+		wall.Press(" ")
 		c.wall.await("step", func(e *event) bool { return len(e.Trace) > step && e.Trace[step].Done })
 	}
-	wall.until(`["a DEL", "b SET"].every((text, i) => // in the order in which they reached Redis, the newest first
+	wall.Until(`["a DEL", "b SET"].every((text, i) => // in the order in which they reached Redis, the newest first
 		document.querySelectorAll("#stream li")[i]?.innerText.replace(/\s+/g, " ").startsWith(text))`)
-	wall.shows("#stamps", "Anna removed the lock of Bert")
-	wall.until(`document.querySelector("#lanes .stolen")`)
+	wall.Shows("#stamps", "Anna removed the lock of Bert")
+	wall.Until(`document.querySelector("#lanes .stolen")`)
 	wall.picture("buy", phones[0])
 	judge("R")
 }
@@ -216,25 +208,25 @@ func TestPages(t *testing.T) {
 // A round that is stepped has leases of a minute. What was done stays in sight all the same.
 func TestPagesOfLongLeases(t *testing.T) {
 	t.Parallel()
-	b := newBrowser(t)
+	b := reporttest.NewBrowser(t)
 	c := openAt(t, 1, ownRounds(t, "v3")...)
 	c.do("vote")
 	c.join().vote("R", "0")
 	c.do("vote")
-	wall := b.open(t, c.teacher, 1280, 720)
+	wall := openTab(t, b, c.teacher, 1280, 720)
 	for range 3 {
-		wall.press(" ")
+		wall.Press(" ")
 		time.Sleep(time.Second)
 	}
-	wall.until(`[".bar", ".read", ".write", ".now"].every((what) => document.querySelector("#lanes " + what))`)
-	wall.press("w")
+	wall.Until(`[".bar", ".read", ".write", ".now"].every((what) => document.querySelector("#lanes " + what))`)
+	wall.Press("w")
 	wall.phase("again")
-	wall.until(`!document.querySelector("#lanes .now")?.checkVisibility()`) // the picture is frozen
+	wall.Until(`!document.querySelector("#lanes .now")?.checkVisibility()`) // the picture is frozen
 }
 
 // checkChinese shows a verdict of another day on the Chinese wall: letter, unit, buyers and times, and none of the
 // audit's sentences.
-func (b *browser) checkChinese(t *testing.T) {
+func checkChinese(t *testing.T, b *reporttest.Browser) {
 	t.Helper()
 	const log = `{"n":1,"at":0,"kind":"round","round":{"number":1,"of":1,"stock":100}}
 {"n":2,"at":1,"kind":"order","order":"anna","colour":-1,"instance":"a","state":"sent","sent":1000}
@@ -254,161 +246,39 @@ func (b *browser) checkChinese(t *testing.T) {
 	recording, err := stage.ReadRecording(strings.NewReader(strings.ReplaceAll(log, "\n ", "")), "zh")
 	require.NoError(t, err)
 	go recording.Play(t.Context())
-	wall := b.open(t, serve(t, recording.Wall()), 1280, 720)
+	wall := openTab(t, b, serve(t, recording.Wall()), 1280, 720)
 	wall.phase("verdict")
 	for _, text := range []string{
 		"S 库存", "出错", "第 100 件：安娜和狐狸 · 2.500 秒 · 3.250 秒", "R 只释放自己的锁", "狐狸 2 分",
 	} {
-		wall.shows("#judged", text)
+		wall.Shows("#judged", text)
 	}
 	assert.NotRegexp(t, "[a-z]{2}", wall.text("main"))
-	wall.until(`document.querySelectorAll("#stamps .held").length === 2`) // many would fill the wall
+	wall.Until(`document.querySelectorAll("#stamps .held").length === 2`) // many would fill the wall
 	// The cross of a process that died is on its order's bar, not under it.
-	wall.until(`document.querySelector("#lanes rect.bar").compareDocumentPosition(
+	wall.Until(`document.querySelector("#lanes rect.bar").compareDocumentPosition(
 		document.querySelector("#lanes .cross")) & Node.DOCUMENT_POSITION_FOLLOWING`)
 }
 
-// A browser is Chromium, in which no name can be resolved.
-type browser struct{ ctx context.Context }
+// A tab is a page of the stage, in a window of its own as on another device.
+type tab struct{ *reporttest.Tab }
 
-func newBrowser(t *testing.T) *browser {
+func openTab(t *testing.T, b *reporttest.Browser, address string, width, height int64) *tab {
 	t.Helper()
-	backendtest.Long(t)
-	program := ""
-	for _, name := range []string{"google-chrome", "chromium-browser", "chromium"} {
-		if path, err := exec.LookPath(name); err == nil {
-			program = path
-		}
-	}
-	if program == "" {
-		required := strings.Split(os.Getenv("STOCKAPI_REQUIRE"), ",")
-		require.False(t, slices.Contains(required, "chromium"), "no Chromium on PATH")
-		t.Skip("no Chromium on PATH")
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, chromedp.ExecPath(program), chromedp.Headless, chromedp.NoSandbox,
-		chromedp.NoFirstRun, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("hide-scrollbars", true),
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"))
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	require.NoError(t, chromedp.Do(ctx))
-	return &browser{ctx}
-}
-
-// A tab is a page in a window of its own, as of another device.
-type tab struct {
-	t   *testing.T
-	ctx context.Context
-
-	mu    sync.Mutex
-	wrong []string // what it should not have done
-}
-
-// open opens a page, which must log no error, violate no policy, and ask nothing of anybody else, until the test ends.
-func (b *browser) open(t *testing.T, address string, width, height int64) *tab {
-	t.Helper()
-	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
-	p := &tab{t: t, ctx: ctx}
-	t.Cleanup(func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		assert.Empty(t, slices.Compact(p.wrong), address) // what is wrong in a frame is so in the next
-		cancel()
-	})
-	require.NoError(t, chromedp.Listen(ctx, p.listen))
-	p.run(chromedp.EmulateViewport(width, height), chromedp.Navigate(address))
-	p.until(`document.querySelector("#link.on")`)
+	p := &tab{b.Open(t, address, "http://127.0.0.1:", width, height, chromedp.WithNewBrowserContext())}
+	p.Until(`document.querySelector("#link.on")`)
 	return p
 }
 
-// listen notes what the page should not do. A violated policy is an error in its log.
-func (p *tab) listen(event any) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch e := event.(type) {
-	case *runtime.EventExceptionThrown:
-		p.wrong = append(p.wrong, fmt.Sprintf("exception: %+v", e.ExceptionDetails))
-	case *runtime.EventConsoleAPICalled:
-		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning {
-			for _, arg := range e.Args {
-				p.wrong = append(p.wrong, fmt.Sprintf("console: %s %s", arg.Value, arg.Description))
-			}
-		}
-	case *log.EventEntryAdded:
-		if e.Entry.Level == log.EntryLevelError {
-			p.wrong = append(p.wrong, "log: "+e.Entry.Text+" "+e.Entry.URL)
-		}
-	case *network.EventRequestWillBeSent:
-		if !strings.HasPrefix(e.Request.URL, "http://127.0.0.1:") {
-			p.wrong = append(p.wrong, "asks "+e.Request.URL)
-		}
-	}
-}
-
-// forgive forgets errors that have to do with these paths.
-func (p *tab) forgive(paths ...string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.wrong = slices.DeleteFunc(p.wrong, func(what string) bool {
-		return slices.ContainsFunc(paths, func(path string) bool { return strings.Contains(what, path) })
-	})
-}
-
-func (p *tab) run(actions ...chromedp.Action[chromedp.Void]) {
-	p.t.Helper()
-	require.NoError(p.t, chromedp.Do(p.ctx, actions...))
-}
-
-// evaluate returns the value of an expression in the page, when it is there.
-func evaluate[T any](p *tab, expression string) T {
-	p.t.Helper()
-	value, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
-	require.NoError(p.t, err, expression)
-	return value
-}
-
-// press presses a key.
-func (p *tab) press(key string) {
-	p.t.Helper()
-	p.run(chromedp.KeyEvent(key))
-}
-
-// click clicks the button whose text begins so.
-func (p *tab) click(text string) {
-	p.t.Helper()
-	p.run(chromedp.Click(fmt.Sprintf(`//button[starts-with(., %q)]`, text), chromedp.NodeVisible))
-}
-
-// until waits until an expression is true in the page.
-func (p *tab) until(expression string) {
-	p.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		if evaluate[bool](p, "Boolean("+expression+")") {
-			return
-		}
-		require.True(p.t, time.Now().Before(deadline), "%s\n%s", expression, p.text("body"))
-	}
-}
-
-// shows waits until an element that can be seen has a text.
-func (p *tab) shows(selector, text string) {
-	p.t.Helper()
-	p.until(fmt.Sprintf(`document.querySelector(%q)?.checkVisibility() &&
-		document.querySelector(%[1]q).innerText.includes(%q)`, selector, text)) // a hidden one has an innerText too
-}
-
 func (p *tab) phase(phase string) {
-	p.t.Helper()
-	p.until(fmt.Sprintf(`document.body.dataset.phase === %q`, phase))
+	p.T.Helper()
+	p.Until(fmt.Sprintf(`document.body.dataset.phase === %q`, phase))
 }
 
 // text returns the text of an element that can be seen.
 func (p *tab) text(selector string) string {
-	p.t.Helper()
-	return evaluate[string](p, fmt.Sprintf(`document.querySelector(%q).innerText`, selector))
+	p.T.Helper()
+	return reporttest.Evaluate[string](p.Tab, fmt.Sprintf(`document.querySelector(%q).innerText`, selector))
 }
 
 // noValue matches what a page shows in place of a value that is missing.
@@ -422,45 +292,37 @@ const misfits = `[...document.querySelectorAll("body *")].filter((one) => one.ch
 
 // picture keeps screenshots of the wall and of a phone, if -artifacts asks for them, and asks axe-core if it is here.
 func (p *tab) picture(phase string, phone *tab) {
-	p.t.Helper()
+	p.T.Helper()
 	p.phase(phase)
 	phone.phase(phase)
 	for _, page := range []*tab{p, phone} {
 		page.axe(phase)
-		assert.Empty(p.t, noValue.FindString(page.text("body")), phase)
+		assert.Empty(p.T, noValue.FindString(page.text("body")), phase)
 	}
-	assert.Empty(p.t, evaluate[[]string](p, misfits), phase)
+	assert.Empty(p.T, reporttest.Evaluate[[]string](p.Tab, misfits), phase)
 	if keep := flag.Lookup("test.artifacts"); keep == nil || keep.Value.String() != "true" {
 		return
 	}
 	rung, _, _ := strings.Cut(p.text("#title"), ":")
-	for _, scheme := range []string{"light", "dark"} {
-		shot := func(page *tab, name string, width, height int64) {
-			_, err := chromedp.Call(page.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-			require.NoError(p.t, err)
-			page.run(chromedp.EmulateViewport(width, height), chromedp.Sleep(200*time.Millisecond))
-			png, err := chromedp.Run(page.ctx, chromedp.CaptureScreenshot())
-			require.NoError(p.t, err)
-			file := fmt.Sprintf("%s-%s-%s-%s.png", rung, phase, name, scheme)
-			assert.NoError(p.t, os.WriteFile(filepath.Join(p.t.ArtifactDir(), file), png, 0o600))
-		}
-		shot(p, "wall-1024", 1024, 768)
-		shot(p, "wall-1280", 1280, 720)
-		shot(phone, "phone", 360, 740)
+	shot := func(page *tab, name string, width, height int64) {
+		page.Run(chromedp.EmulateViewport(width, height), chromedp.Sleep(200*time.Millisecond))
+		page.Picture(fmt.Sprintf("%s-%s-%s", rung, phase, name))
 	}
+	shot(p, "wall-1024", 1024, 768)
+	shot(p, "wall-1280", 1280, 720)
+	shot(phone, "phone", 360, 740)
 }
 
 // axe asks axe-core what keeps people out of the page.
 func (p *tab) axe(phase string) {
-	p.t.Helper()
+	p.T.Helper()
 	file := os.Getenv("STOCKAPI_AXE")
 	if file == "" {
 		return
 	}
 	script, err := os.ReadFile(file)
-	require.NoError(p.t, err)
-	evaluate[int](p, string(script)+";0")
-	assert.Empty(p.t, evaluate[[]string](p, `axe.run().then((all) =>
+	require.NoError(p.T, err)
+	reporttest.Evaluate[int](p.Tab, string(script)+";0")
+	assert.Empty(p.T, reporttest.Evaluate[[]string](p.Tab, `axe.run().then((all) =>
 		all.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html.slice(0, 120))))`), phase)
 }

@@ -13,18 +13,18 @@ var (
 	style string
 )
 
-// Viewer is the script with viewTimeline, for a page that is read. It needs [Script].
+// Viewer is the script of viewTimeline, an interactive timeline. It needs [Script].
 //
 //go:embed viewer.js
 var Viewer string
 
-// ViewerStyle is what its controls, its card and its list look like.
+// ViewerStyle is the CSS of its controls, its card and its list.
 //
 //go:embed viewer.css
 var ViewerStyle string
 
-// Script returns the script with unpackDrawing and drawTimeline.
+// Script returns the script of unpackDrawing, inflate and drawTimeline.
 func Script() string { return unpack + timeline }
 
-// Style returns the colours, and what a timeline looks like.
+// Style returns the CSS of a timeline, with its colours.
 func Style() string { return palette + style }

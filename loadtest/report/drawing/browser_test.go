@@ -1,7 +1,6 @@
 package drawing_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -11,89 +10,81 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	cdpbrowser "github.com/chromedp/cdproto/browser"
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/drawing"
+	"stockapi/loadtest/report/reporttest"
 )
 
-// The test here looks at drawings in a real browser, each on a page that is opened from a file. It is skipped where
-// there is none, unless STOCKAPI_REQUIRE names chromium.
+// These tests show drawings in a real browser, each on a page in a file.
 //
 //	go test ./loadtest/report/drawing -run InABrowser -artifacts -outputdir D keeps screenshots
 
 func TestTheTimelineInABrowser(t *testing.T) {
-	b := newBrowser(t)
+	b := reporttest.NewBrowser(t)
 
 	t.Run("opens on the violation", func(t *testing.T) {
-		p := b.open(t, pauseDrawing(), 1100)
+		p := open(t, b, pauseDrawing(), 1100)
 		assert.InDeltaSlice(t, []float64{-13, 550}, p.window(), 0.01)
-		p.shows(".drawn", "unit 98 was sold twice")
+		p.Shows(".drawn", "unit 98 was sold twice")
 		for _, text := range []string{"Anna sells unit 98 again", "Bert sells unit 98", "reads 98", "holds the lock",
 			"TTL over", "unit 98 sold twice", "held by Anna, since 7 ms", "Anna: TTL over at 507 ms"} {
 			assert.Contains(t, p.texts(), text)
 		}
-		p.until(`document.querySelectorAll(".drawn .believes").length === 1`)
-		p.until(`document.querySelectorAll(".list tbody tr").length === 7`)
-		p.picture("pause")
+		p.Until(`document.querySelectorAll(".drawn .believes").length === 1`)
+		p.Until(`document.querySelectorAll(".list tbody tr").length === 7`)
+		p.Picture("pause")
 	})
 
 	t.Run("wheel, drag and keys", func(t *testing.T) {
-		p := b.open(t, pauseDrawing(), 1100)
+		p := open(t, b, pauseDrawing(), 1100)
 		first := p.window()
 		p.evaluateVoid(`document.body.style.height = "4000px"`)
 		p.wheel(400, 0, 200)
-		p.until("scrollY > 100")
+		p.Until("scrollY > 100")
 		assert.Equal(t, first, p.window(), "the plain wheel scrolls the page")
 		p.evaluateVoid("scrollTo(0, 0)")
 		p.wheel(400, ctrl, -300)
 		p.narrower(first)
 		zoomed := p.window()
 		p.drag(600, 500)
-		p.until(fmt.Sprintf("%s > %v", from, zoomed[0]))
+		p.Until(fmt.Sprintf("%s > %v", from, zoomed[0]))
 		p.evaluateVoid(`document.querySelector(".drawn").focus()`)
-		p.press("f")
-		p.until(fmt.Sprintf("%s < %v", from, first[0]+20))
+		p.Press("f")
+		p.Until(fmt.Sprintf("%s < %v", from, first[0]+20))
 		for _, key := range []string{"+", "w", "=", kb.ArrowRight, "d"} {
 			before := p.window()
-			p.press(key)
-			p.until(fmt.Sprintf("%s > %v", from, before[0]))
+			p.Press(key)
+			p.Until(fmt.Sprintf("%s > %v", from, before[0]))
 		}
 		for _, key := range []string{kb.ArrowLeft, "a", "-", "s"} {
 			before := p.window()
-			p.press(key)
-			p.until(fmt.Sprintf("%s < %v", from, before[0]))
+			p.Press(key)
+			p.Until(fmt.Sprintf("%s < %v", from, before[0]))
 		}
-		p.press("0")
-		p.until(fmt.Sprintf("%s === %v", from, first[0]))
-		p.click("+")
+		p.Press("0")
+		p.Until(fmt.Sprintf("%s === %v", from, first[0]))
+		p.Click("+")
 		p.narrower(first)
-		p.click("violation")
-		p.until(fmt.Sprintf("%s === %v", from, first[0]))
+		p.Click("violation")
+		p.Until(fmt.Sprintf("%s === %v", from, first[0]))
 		p.evaluateVoid(`document.querySelector(".drawn").dispatchEvent(new MouseEvent("dblclick", { clientX: 500 }))`)
 		p.narrower(first)
 	})
 
 	t.Run("pinch", func(t *testing.T) {
-		p := b.open(t, pauseDrawing(), 390)
+		p := open(t, b, pauseDrawing(), 390)
 		first := p.window()
 		touch := func(kind input.DispatchTouchEventType, x ...float64) {
 			points := []*input.TouchPoint{}
@@ -102,7 +93,7 @@ func TestTheTimelineInABrowser(t *testing.T) {
 				points = append(points, &input.TouchPoint{X: x, Y: 250, ID: &id})
 			}
 			event := input.DispatchTouchEventParams{Type: kind, TouchPoints: points}
-			_, err := chromedp.Call(p.ctx, input.DispatchTouchEvent, event)
+			_, err := chromedp.Call(p.Ctx, input.DispatchTouchEvent, event)
 			require.NoError(t, err)
 		}
 		touch("touchStart", 150, 200)
@@ -113,38 +104,38 @@ func TestTheTimelineInABrowser(t *testing.T) {
 	})
 
 	t.Run("marks, card and list", func(t *testing.T) {
-		p := b.open(t, pauseDrawing(), 1100)
+		p := open(t, b, pauseDrawing(), 1100)
 		p.hover(`.drawn [data-mark="command:2"]`)
-		p.shows(".card", "SET ProductStock 97")
-		p.shows(".card", "came to the wire")
-		p.until(`document.querySelector('.list tr[data-mark="command:2"].lit')`)
+		p.Shows(".card", "SET ProductStock 97")
+		p.Shows(".card", "reached the wire")
+		p.Until(`document.querySelector('.list tr[data-mark="command:2"].lit')`)
 		p.hover(`.list tr[data-mark="command:5"]`)
-		p.shows(".card", "GET ProductStock")
-		p.until(`document.querySelector('.drawn [data-mark="command:5"].lit')`)
+		p.Shows(".card", "GET ProductStock")
+		p.Until(`document.querySelector('.drawn [data-mark="command:5"].lit')`)
 		p.hover(".controls")
 		p.evaluateVoid(`document.querySelector(".drawn").focus()`)
-		p.press(kb.Enter)
-		p.until(`document.querySelector(".drawn .lit")`)
+		p.Press(kb.Enter)
+		p.Until(`document.querySelector(".drawn .lit")`)
 		mark := `document.querySelector(".drawn .lit").dataset.mark`
 		one := evaluate[string](p, mark)
-		p.press(kb.Tab)
-		p.until(fmt.Sprintf("%s !== %q", mark, one))
-		p.press(kb.Escape)
-		p.until(`!document.querySelector(".drawn .lit")`)
-		p.press(kb.Tab) // no mark is chosen, so the focus goes on
-		p.until(`!document.activeElement.closest(".drawn")`)
+		p.Press(kb.Tab)
+		p.Until(fmt.Sprintf("%s !== %q", mark, one))
+		p.Press(kb.Escape)
+		p.Until(`!document.querySelector(".drawn .lit")`)
+		p.Press(kb.Tab) // no mark is selected, so the focus moves on
+		p.Until(`!document.activeElement.closest(".drawn")`)
 		p.wheel(1060, ctrl, -300)
 		p.narrower([]float64{-13, 550})
-		p.until(`document.querySelector(".list tbody tr")?.dataset.mark === "command:4"`)
+		p.Until(`document.querySelector(".list tbody tr")?.dataset.mark === "command:4"`)
 		p.evaluateVoid(`document.querySelector(".list tbody tr").click()`)
-		p.until(fmt.Sprintf("Math.abs((%s + %s) / 2 - 531.4) < 0.01", from, to))
+		p.Until(fmt.Sprintf("Math.abs((%s + %s) / 2 - 531.4) < 0.01", from, to))
 	})
 
 	t.Run("strip", func(t *testing.T) {
-		p := b.open(t, crowdDrawing(60), 1100)
-		p.until(`document.querySelectorAll(".strip .density").length === 2`)
+		p := open(t, b, crowdDrawing(60), 1100)
+		p.Until(`document.querySelectorAll(".strip .density").length === 2`)
 		assert.Equal(t, []float64{5, 30}, p.window())
-		strip := func(t float64) float64 { // where a time is in it
+		strip := func(t float64) float64 { // returns the x of a time
 			return evaluate[float64](p, fmt.Sprintf(`(() => {
 				const { left } = document.querySelector(".strip").getBoundingClientRect();
 				const { x, width } = document.querySelector(".strip .window").getBBox();
@@ -152,94 +143,94 @@ func TestTheTimelineInABrowser(t *testing.T) {
 			})()`, t, from, to))
 		}
 		p.dragAt(stripY, strip(15), strip(25))
-		p.until(fmt.Sprintf("Math.abs(%s - 15) < 0.5 && Math.abs(%s - 40) < 0.5", from, to))
+		p.Until(fmt.Sprintf("Math.abs(%s - 15) < 0.5 && Math.abs(%s - 40) < 0.5", from, to))
 		p.dragAt(stripY, strip(p.window()[1]), strip(20))
-		p.until(fmt.Sprintf("Math.abs(%s - 15) < 0.5 && Math.abs(%s - 20) < 0.5", from, to))
+		p.Until(fmt.Sprintf("Math.abs(%s - 15) < 0.5 && Math.abs(%s - 20) < 0.5", from, to))
 		p.dragAt(stripY, strip(50), strip(50))
-		p.until(fmt.Sprintf("Math.abs(%s + %s - 100) < 1", from, to))
+		p.Until(fmt.Sprintf("Math.abs(%s + %s - 100) < 1", from, to))
 	})
 
-	t.Run("a button let go outside", func(t *testing.T) {
-		p := b.open(t, pauseDrawing(), 1100)
+	t.Run("button released outside", func(t *testing.T) {
+		p := open(t, b, pauseDrawing(), 1100)
 		first := p.window()
 		for i, kind := range []input.DispatchMouseEventType{"mousePressed", "mouseMoved", "mouseReleased"} {
 			x, buttons := []float64{13, 10, 10}[i], []int64{1, 1, 0}[i]
 			p.mouse(input.DispatchMouseEventParams{Type: kind, X: x, Y: drawnY, Button: "left", Buttons: buttons})
 		}
 		p.hover(`.drawn [data-mark="command:2"]`)
-		p.shows(".card", "SET ProductStock 97")
+		p.Shows(".card", "SET ProductStock 97")
 		assert.Equal(t, first, p.window())
 	})
 
-	t.Run("the list stays where it is", func(t *testing.T) {
+	t.Run("list stays in place", func(t *testing.T) {
 		for _, width := range []int64{390, 1100} {
-			p := b.open(t, hostile(strings.Repeat("W ", 5_000), pauseDrawing()), width)
+			p := open(t, b, hostile(strings.Repeat("W ", 5_000), pauseDrawing()), width)
 			top := `document.querySelector(".list").getBoundingClientRect().top + scrollY`
 			empty := evaluate[float64](p, top)
 			for _, mark := range []string{"command:2", "order:0", "fault:0"} {
 				p.hover(fmt.Sprintf(`.drawn [data-mark=%q]`, mark))
-				p.until(`document.querySelector(".card dd")`)
+				p.Until(`document.querySelector(".card dd")`)
 				assert.InDelta(t, empty, evaluate[float64](p, top), 0.01, mark)
 			}
 		}
 	})
 
-	t.Run("commands that failed", func(t *testing.T) {
+	t.Run("failed commands", func(t *testing.T) {
 		d := pauseDrawing()
 		d.Commands[3].Failed = true
-		p := b.open(t, d, 1100)
-		p.until(`document.querySelector('.list tr[data-mark="command:3"]')?.innerText.includes("failed")`)
-		p.until(`!document.querySelector('.list tr[data-mark="command:2"]').innerText.includes("failed")`)
+		p := open(t, b, d, 1100)
+		p.Until(`document.querySelector('.list tr[data-mark="command:3"]')?.innerText.includes("failed")`)
+		p.Until(`!document.querySelector('.list tr[data-mark="command:2"]').innerText.includes("failed")`)
 	})
 
 	t.Run("previous and next mark", func(t *testing.T) {
-		p := b.open(t, pauseDrawing(), 1100)
+		p := open(t, b, pauseDrawing(), 1100)
 		p.evaluateVoid(`document.querySelector(".drawn").focus()`)
 		mark := `document.querySelector(".drawn .lit")?.dataset.mark ?? ""`
 		seen := []string{}
 		for range 3 {
 			before := evaluate[string](p, mark)
-			p.press(".")
-			p.until(fmt.Sprintf("(%s) !== %q", mark, before))
+			p.Press(".")
+			p.Until(fmt.Sprintf("(%s) !== %q", mark, before))
 			seen = append(seen, evaluate[string](p, mark))
 		}
-		p.press(",")
-		p.until(fmt.Sprintf("(%s) === %q", mark, seen[1]))
-		p.run(chromedp.KeyEvent(kb.ArrowRight, chromedp.KeyModifiers(chromedp.ModifierShift)))
-		p.until(fmt.Sprintf("(%s) === %q", mark, seen[2]))
-		p.run(chromedp.KeyEvent(kb.ArrowLeft, chromedp.KeyModifiers(chromedp.ModifierShift)))
-		p.until(fmt.Sprintf("(%s) === %q", mark, seen[1]))
-		for range 60 { // the last one stays
-			p.press(".")
+		p.Press(",")
+		p.Until(fmt.Sprintf("(%s) === %q", mark, seen[1]))
+		p.Run(chromedp.KeyEvent(kb.ArrowRight, chromedp.KeyModifiers(chromedp.ModifierShift)))
+		p.Until(fmt.Sprintf("(%s) === %q", mark, seen[2]))
+		p.Run(chromedp.KeyEvent(kb.ArrowLeft, chromedp.KeyModifiers(chromedp.ModifierShift)))
+		p.Until(fmt.Sprintf("(%s) === %q", mark, seen[1]))
+		for range 60 { // stops at the last one
+			p.Press(".")
 		}
 		assert.NotEmpty(t, evaluate[string](p, mark))
-		// Once nothing is chosen, the page gets its keys back.
-		p.press(kb.Escape)
-		p.until(fmt.Sprintf(`(%s) === ""`, mark))
+		// Once no mark is selected, the page gets its keys back.
+		p.Press(kb.Escape)
+		p.Until(fmt.Sprintf(`(%s) === ""`, mark))
 		assert.True(t, evaluate[bool](p, `document.activeElement.matches(".drawn")`))
-		p.press(kb.Escape)
-		p.until(`document.activeElement === document.body`)
+		p.Press(kb.Escape)
+		p.Until(`document.activeElement === document.body`)
 	})
 
 	t.Run("390 pixels", func(t *testing.T) {
-		p := b.open(t, pauseDrawing(), 390)
-		p.until("document.documentElement.scrollWidth <= 390")
-		p.until(`[...document.querySelectorAll(".drawn text")].every((one) =>
+		p := open(t, b, pauseDrawing(), 390)
+		p.Until("document.documentElement.scrollWidth <= 390")
+		p.Until(`[...document.querySelectorAll(".drawn text")].every((one) =>
 			parseFloat(getComputedStyle(one).fontSize) >= 11)`)
-		p.until(`[...document.querySelectorAll(".controls button")].every((one) =>
+		p.Until(`[...document.querySelectorAll(".controls button")].every((one) =>
 			one.offsetWidth >= 32 ? one.offsetHeight >= 32 : false)`)
 		assert.Contains(t, p.texts(), "Bert sells unit 98")
 		p.apart()
-		p.picture("phone")
+		p.Picture("phone")
 	})
 
-	t.Run("a file", func(t *testing.T) {
-		p := b.open(t, hostile("\x01<b>&\uFFFE", pauseDrawing()), 1100)
+	t.Run("saved file", func(t *testing.T) {
+		p := open(t, b, hostile("\x01<b>&\uFFFE", pauseDrawing()), 1100)
 		dir := t.TempDir()
-		_, err := chromedp.Call(p.ctx, cdpbrowser.SetDownloadBehavior, cdpbrowser.SetDownloadBehaviorParams{
+		_, err := chromedp.Call(p.Ctx, cdpbrowser.SetDownloadBehavior, cdpbrowser.SetDownloadBehaviorParams{
 			Behavior: "allow", DownloadPath: dir})
 		require.NoError(t, err)
-		p.click("save SVG")
+		p.Click("save SVG")
 		var file string
 		require.Eventually(t, func() bool {
 			text, _ := os.ReadFile(filepath.Join(dir, "timeline.svg"))
@@ -262,13 +253,13 @@ func TestTheTimelineInABrowser(t *testing.T) {
 		for _, text := range []string{
 			"</script><img src=x onerror=alert(1)>", strings.Repeat("W", 10_000), "\x00\x01]]>&amp;<b>",
 		} {
-			p := b.open(t, hostile(text, pauseDrawing()), 1100)
-			p.until(`document.querySelectorAll(".list tbody tr").length === 7`)
+			p := open(t, b, hostile(text, pauseDrawing()), 1100)
+			p.Until(`document.querySelectorAll(".list tbody tr").length === 7`)
 			assert.Zero(t, evaluate[int](p, `document.querySelectorAll("img, b, i").length`))
 			assert.LessOrEqual(t, evaluate[int](p, "document.documentElement.scrollWidth"), 1100)
 			p.apart()
 		}
-		p := b.open(t, &drawing.Drawing{}, 1100)
+		p := open(t, b, &drawing.Drawing{}, 1100)
 		assert.Empty(t, evaluate[string](p, `[
 			[0, 0], [5, 5], [1e15, 1e15], [-1e15, 1e15], [1e15, 1e15 + 1], [NaN, null], [9, 3],
 		].map(([from, to]) => {
@@ -281,16 +272,16 @@ func TestTheTimelineInABrowser(t *testing.T) {
 		}).flat().filter(Boolean).join(" ")`))
 	})
 
-	t.Run("no texts overlap", func(t *testing.T) {
+	t.Run("texts do not overlap", func(t *testing.T) {
 		for _, d := range []*drawing.Drawing{pauseDrawing(), crowdDrawing(60), queueDrawing()} {
 			for _, width := range []int64{390, 1100} {
-				p := b.open(t, d, width)
+				p := open(t, b, d, width)
 				p.apart()
 				p.evaluateVoid(`document.querySelector(".drawn").focus()`)
 				for _, key := range []string{"f", "w", "w", "d"} {
 					before := evaluate[string](p, frame)
-					p.press(key)
-					p.until(fmt.Sprintf("%s !== %q", frame, before))
+					p.Press(key)
+					p.Until(fmt.Sprintf("%s !== %q", frame, before))
 					p.apart()
 				}
 			}
@@ -298,34 +289,34 @@ func TestTheTimelineInABrowser(t *testing.T) {
 	})
 
 	t.Run("a queue", func(t *testing.T) {
-		p := b.open(t, queueDrawing(), 1100)
+		p := open(t, b, queueDrawing(), 1100)
 		assert.Subset(t, p.texts(), []string{"order 7 on b", "turn 8"})
-		p.until(`document.querySelectorAll(".queued").length === 20`)
-		p.picture("queue")
+		p.Until(`document.querySelectorAll(".queued").length === 20`)
+		p.Picture("queue")
 	})
 
 	t.Run("a crowd", func(t *testing.T) {
-		p := b.open(t, crowdDrawing(1000), 1100)
+		p := open(t, b, crowdDrawing(1000), 1100)
 		elements := `document.querySelectorAll(".drawn *").length`
 		assert.Less(t, evaluate[int](p, elements), 600)
-		p.shows(".drawn", "more")
+		p.Shows(".drawn", "more")
 		p.evaluateVoid(`document.querySelector(".drawn").focus()`)
-		p.press("f")
-		p.until(fmt.Sprintf("%s < 0", from))
+		p.Press("f")
+		p.Until(fmt.Sprintf("%s < 0", from))
 		assert.Less(t, evaluate[int](p, elements), 600)
-		p.until(`document.querySelector(".rest").textContent.includes("more: zoom in")`)
-		p.until(`(() => { // the lock is drawn to its end, and so is the last order
+		p.Until(`document.querySelector(".rest").textContent.includes("more: zoom in")`)
+		p.Until(`(() => { // the lock and the last order are drawn to the end
 			const bars = [...document.querySelectorAll(".drawn .hold, .drawn .thin")].map((one) => one.getBBox());
 			const { y } = [...document.querySelectorAll(".drawn .lane")].at(-1).getBBox();
 			const right = (all) => Math.max(...all.map(({ x, width }) => x + width));
 			return right(bars.filter((bar) => bar.y >= y)) > right(bars) - 10;
 		})()`)
-		p.picture("crowd")
+		p.Picture("crowd")
 	})
 }
 
 // TestPictureInABrowser writes the picture of a run's first cell, for make picture: STOCKAPI_PICTURE names the file,
-// and STOCKAPI_RESULTS what the run has written. It shows the orders of the violation.
+// and STOCKAPI_RESULTS the results of the run. It shows the orders of the violation.
 func TestPictureInABrowser(t *testing.T) {
 	file := os.Getenv("STOCKAPI_PICTURE")
 	if file == "" {
@@ -333,7 +324,7 @@ func TestPictureInABrowser(t *testing.T) {
 	}
 	run, err := history.Open(os.Getenv("STOCKAPI_RESULTS"))
 	require.NoError(t, err)
-	p := newBrowser(t).open(t, drawing.Of(run.Cells[0]), 1100)
+	p := open(t, reporttest.NewBrowser(t), drawing.Of(run.Cells[0]), 1100)
 	picture := evaluate[string](p, `(() => {
 		const { what, text, orders } = drawing.violations[0], { spans } = timelineIndex(drawing);
 		const from = Math.min(...orders.map((i) => spans[i].lo)), to = Math.max(...orders.map((i) => spans[i].hi));
@@ -343,7 +334,7 @@ func TestPictureInABrowser(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(picture+"\n"), 0o600))
 }
 
-// pauseDrawing is a lease that ended while its holder was stopped: the picture of the README.
+// pauseDrawing has a lease that expires while its holder is stopped, as in the picture of the README.
 func pauseDrawing() *drawing.Drawing {
 	command := func(order int, kind, text, reply string, at, end drawing.Time) drawing.Command {
 		return drawing.Command{Order: order, Lane: order, Lock: 2, Kind: kind, Text: text, Reply: reply, Came: unknown(),
@@ -386,10 +377,10 @@ func pauseDrawing() *drawing.Drawing {
 	}
 }
 
-// unknown is the time of what did not happen.
+// unknown is the time of an event that did not happen.
 func unknown() drawing.Time { return drawing.Time(math.NaN()) }
 
-// hostile puts a text into all that strangers may name.
+// hostile puts a text into every field that a stranger's shop may fill.
 func hostile(text string, d *drawing.Drawing) *drawing.Drawing {
 	for i := range d.Lanes {
 		d.Lanes[i].Name, d.Lanes[i].Title = text, text
@@ -410,7 +401,7 @@ func hostile(text string, d *drawing.Drawing) *drawing.Drawing {
 	return d
 }
 
-// crowdDrawing is a lock that many orders want at once. Each holds it for a millisecond.
+// crowdDrawing has n orders that want one lock at once. Each holds it for a millisecond.
 func crowdDrawing(n int) *drawing.Drawing {
 	d := &drawing.Drawing{
 		Lanes: []drawing.Lane{{Kind: "instance", Name: "a"}, {Kind: "instance", Name: "b", Colour: 1},
@@ -450,18 +441,18 @@ const (
 	to    = `Number(document.querySelector(".drawn > svg").dataset.to)`
 	ctrl  = 2
 
-	// How far down the drawing and the strip are.
+	// The y of the drawing and of the strip.
 	drawnY, stripY = 250, 68
 )
 
-// overlapping are the texts of the drawing that cover each other.
+// overlapping returns the texts of the drawing that cover each other.
 const overlapping = `(() => {
 	const all = [...document.querySelectorAll(".drawn text")].map((one) => [one.textContent, one.getBBox()]);
 	return all.flatMap(([a, x], i) => all.slice(i + 1).filter(([, y]) => x.x < y.x + y.width && y.x < x.x + x.width &&
 		x.y + 2 < y.y + y.height && y.y + 2 < x.y + x.height).map(([b]) => a + " | " + b));
 })()`
 
-// page writes a page with a drawing to a file, under a policy that lets only the scripts of this package run.
+// page writes a page with a drawing to a file. Its policy allows only the scripts of this package.
 func page(t *testing.T, d *drawing.Drawing) string {
 	t.Helper()
 	data, err := json.Marshal(d)
@@ -487,166 +478,71 @@ func page(t *testing.T, d *drawing.Drawing) string {
 	return "file://" + file
 }
 
-// A browser is Chromium, in which no name can be resolved.
-type browser struct{ ctx context.Context }
+// A tab is a page with a drawing.
+type tab struct{ *reporttest.Tab }
 
-func newBrowser(t *testing.T) *browser {
+// open opens the page of a drawing.
+func open(t *testing.T, b *reporttest.Browser, d *drawing.Drawing, width int64) *tab {
 	t.Helper()
-	backendtest.Long(t)
-	program := ""
-	for _, name := range []string{"google-chrome", "chromium-browser", "chromium"} {
-		if path, err := exec.LookPath(name); err == nil {
-			program = path
-		}
-	}
-	if program == "" {
-		required := strings.Split(os.Getenv("STOCKAPI_REQUIRE"), ",")
-		require.False(t, slices.Contains(required, "chromium"), "no Chromium on PATH")
-		t.Skip("no Chromium on PATH")
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, chromedp.ExecPath(program), chromedp.Headless, chromedp.NoSandbox,
-		chromedp.NoFirstRun, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("hide-scrollbars", true),
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND"))
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	require.NoError(t, chromedp.Do(ctx))
-	return &browser{ctx}
-}
-
-// A tab is a page that is opened from a file.
-type tab struct {
-	t   *testing.T
-	ctx context.Context
-
-	mu    sync.Mutex
-	wrong []string // what it should not have done
-}
-
-// open shows a drawing, whose page must log no error, violate no policy and ask for nothing until the test ends.
-func (b *browser) open(t *testing.T, d *drawing.Drawing, width int64) *tab {
-	t.Helper()
-	ctx, cancel := chromedp.NewContext(b.ctx)
-	p := &tab{t: t, ctx: ctx}
-	t.Cleanup(func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		assert.Empty(t, p.wrong)
-		cancel()
-	})
-	require.NoError(t, chromedp.Listen(ctx, p.listen))
-	p.run(chromedp.EmulateViewport(width, 900), chromedp.Navigate(page(t, d)))
-	p.until(`document.querySelector(".drawn > svg")`)
+	address := page(t, d)
+	p := &tab{b.Open(t, address, address, width, 900)}
+	p.Until(`document.querySelector(".drawn > svg")`)
 	return p
 }
 
-func (p *tab) listen(event any) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch e := event.(type) {
-	case *runtime.EventExceptionThrown:
-		p.wrong = append(p.wrong, fmt.Sprintf("exception: %+v", e.ExceptionDetails))
-	case *runtime.EventConsoleAPICalled:
-		p.wrong = append(p.wrong, fmt.Sprintf("console: %+v", e.Args))
-	case *log.EventEntryAdded:
-		p.wrong = append(p.wrong, "log: "+e.Entry.Text)
-	case *network.EventRequestWillBeSent:
-		if !strings.HasPrefix(e.Request.URL, "file:///") || !strings.HasSuffix(e.Request.URL, "/page.html") {
-			p.wrong = append(p.wrong, "asks "+e.Request.URL)
-		}
-	}
-}
-
-func (p *tab) run(actions ...chromedp.Action[chromedp.Void]) {
-	p.t.Helper()
-	require.NoError(p.t, chromedp.Do(p.ctx, actions...))
-}
-
-// evaluate returns the value of an expression in the page.
 func evaluate[T any](p *tab, expression string) T {
-	p.t.Helper()
-	value, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression))
-	require.NoError(p.t, err, expression)
-	return value
+	p.T.Helper()
+	return reporttest.Evaluate[T](p.Tab, expression)
 }
 
 func (p *tab) evaluateVoid(statement string) {
-	p.t.Helper()
+	p.T.Helper()
 	evaluate[bool](p, "{"+statement+"}; true")
 }
 
-// until waits until an expression is true in the page.
-func (p *tab) until(expression string) {
-	p.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if evaluate[bool](p, "Boolean("+expression+")") {
-			return
-		}
-		require.True(p.t, time.Now().Before(deadline), "%s\n%s", expression, evaluate[string](p, "document.body.innerText"))
-	}
-}
-
-func (p *tab) shows(selector, text string) {
-	p.t.Helper()
-	p.until(fmt.Sprintf(`document.querySelector(%q)?.textContent.includes(%q)`, selector, text))
-}
-
-// texts are those of the drawing.
+// texts returns the texts of the drawing.
 func (p *tab) texts() []string {
-	p.t.Helper()
+	p.T.Helper()
 	return evaluate[[]string](p, `[...document.querySelectorAll(".drawn text")].map((one) => one.textContent)`)
 }
 
 func (p *tab) apart() {
-	p.t.Helper()
-	assert.Empty(p.t, evaluate[[]string](p, overlapping), "texts that cover each other")
+	p.T.Helper()
+	assert.Empty(p.T, evaluate[[]string](p, overlapping), "texts that cover each other")
 }
 
-// window returns the times between which the drawing is shown.
+// window returns the times at which the visible window begins and ends.
 func (p *tab) window() []float64 {
-	p.t.Helper()
+	p.T.Helper()
 	return evaluate[[]float64](p, "["+from+", "+to+"]")
 }
 
-// narrower waits until less is shown than in a window before.
+// narrower waits until the window is narrower than a previous one.
 func (p *tab) narrower(before []float64) {
-	p.t.Helper()
-	p.until(fmt.Sprintf("%s - %s < %v", to, from, (before[1]-before[0])*0.95))
+	p.T.Helper()
+	p.Until(fmt.Sprintf("%s - %s < %v", to, from, (before[1]-before[0])*0.95))
 }
 
-func (p *tab) press(key string) {
-	p.t.Helper()
-	p.run(chromedp.KeyEvent(key))
-}
-
-func (p *tab) click(text string) {
-	p.t.Helper()
-	p.run(chromedp.Click(fmt.Sprintf(`//button[. = %q]`, text), chromedp.NodeVisible))
-}
-
-// mouse sends an event of the mouse, over the drawing.
+// mouse sends a mouse event.
 func (p *tab) mouse(event input.DispatchMouseEventParams) {
-	p.t.Helper()
-	_, err := chromedp.Call(p.ctx, input.DispatchMouseEvent, event)
-	require.NoError(p.t, err)
+	p.T.Helper()
+	_, err := chromedp.Call(p.Ctx, input.DispatchMouseEvent, event)
+	require.NoError(p.T, err)
 }
 
 func (p *tab) wheel(x float64, modifiers int64, delta float64) {
-	p.t.Helper()
+	p.T.Helper()
 	p.mouse(input.DispatchMouseEventParams{Type: "mouseWheel", X: x, Y: 250, Modifiers: modifiers,
-		DeltaX: 0.01, DeltaY: delta}) // the browser wants both, and the package leaves out a zero
+		DeltaX: 0.01, DeltaY: delta}) // the browser needs both, and the package omits a zero
 }
 
 func (p *tab) drag(from, to float64) {
-	p.t.Helper()
+	p.T.Helper()
 	p.dragAt(drawnY, from, to)
 }
 
 func (p *tab) dragAt(y, from, to float64) {
-	p.t.Helper()
+	p.T.Helper()
 	button := func(kind input.DispatchMouseEventType, x float64, buttons int64) {
 		p.mouse(input.DispatchMouseEventParams{Type: kind, X: x, Y: y, Button: "left", Buttons: buttons, ClickCount: 1})
 	}
@@ -659,8 +555,8 @@ func (p *tab) dragAt(y, from, to float64) {
 
 // hover moves the mouse to the middle of an element.
 func (p *tab) hover(selector string) {
-	p.t.Helper()
-	p.until(fmt.Sprintf("document.querySelector(%q)", selector))
+	p.T.Helper()
+	p.Until(fmt.Sprintf("document.querySelector(%q)", selector))
 	at := evaluate[[]float64](p, fmt.Sprintf(`(() => {
 		const one = document.querySelector(%q);
 		one.scrollIntoView({ block: "nearest" });
@@ -668,17 +564,4 @@ func (p *tab) hover(selector string) {
 		return [(left + right) / 2, (top + bottom) / 2];
 	})()`, selector))
 	p.mouse(input.DispatchMouseEventParams{Type: "mouseMoved", X: at[0], Y: at[1]})
-}
-
-// picture keeps screenshots in both colours.
-func (p *tab) picture(name string) {
-	p.t.Helper()
-	for _, scheme := range []string{"light", "dark"} {
-		_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-		require.NoError(p.t, err)
-		png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
-		require.NoError(p.t, err)
-		assert.NoError(p.t, os.WriteFile(filepath.Join(p.t.ArtifactDir(), name+"-"+scheme+".png"), png, 0o600))
-	}
 }

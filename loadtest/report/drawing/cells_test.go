@@ -8,6 +8,7 @@ import (
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/drawing"
+	"stockapi/loadtest/report/reporttest"
 )
 
 const ms = history.Instant(time.Millisecond)
@@ -18,42 +19,9 @@ func drawingOf(c *history.Cell) *drawing.Drawing {
 	return drawing.Of(c)
 }
 
-func cellOf(scenario, rung string, ops ...history.Op) *history.Cell {
-	left := int64(99)
-	return &history.Cell{
-		Scenario: scenario, Rung: rung, Name: "name", Repetition: 1, Product: "lt-beef-3-" + rung, Initial: 100, Left: &left,
-		Limit: 7 * time.Second, Ops: ops,
-		Instances: []history.Instance{{Name: "a", Clock: "k"}, {Name: "b", Clock: "k"}},
-	}
-}
+var cellOf, command, sale, paused = reporttest.CellOf, reporttest.Command, reporttest.Sale, reporttest.Paused
 
-func command(cmd, key string, at, end history.Instant, reply string) history.Command {
-	return history.Command{Node: "n", Cmd: cmd, Key: key, At: at * ms, End: end * ms, Reply: reply}
-}
-
-// sale is an order that held the lock from one millisecond to another and sold a unit. Its process was stopped in
-// between.
-func sale(id, instance string, unit int64, from, to history.Instant) history.Op {
-	return history.Op{
-		Order: id, Phase: history.Buy, Instance: instance, Outcome: history.Sold, Sent: from * ms, Done: (to + 5) * ms,
-		Quantity: 1, Units: []int64{unit},
-		Lease: &history.Lease{AcquiredAt: from * ms, ReleasedAt: to * ms},
-		Trace: []history.Command{
-			command("set", "lock", from-2, from-1, "true"),
-			command("get", "ProductStock_x", from+1, from+2, fmt.Sprint(unit)),
-			command("fault", "stop@before:set/stock", from+2, to-4, ""),
-			command("set", "ProductStock_x", to-3, to-2, "OK"),
-			command("del", "lock", to, to+1, "1"),
-		},
-	}
-}
-
-// paused is two sales of one unit: the first outlives its lease and then removes the second one's lock.
-func paused() *history.Cell {
-	return cellOf("two-instances", "v2", sale("o1", "a", 100, 10, 3000), sale("o2", "b", 100, 2000, 3500))
-}
-
-// slow is a cell in which order 1 works longer than its lease, and order 2 sells its unit meanwhile.
+// slow is a cell in which the work of order 1 outlasts its lease, and order 2 sells the same unit meanwhile.
 func slow() *history.Cell {
 	first, second := sale("lt-beef-3-v4-1", "a", 98, 10, 2500), sale("lt-beef-3-v4-2", "b", 98, 1020, 1030)
 	first.Trace[2].Key, second.Trace[2].Key, first.Trace[4].Reply = "hold@after:get/stock", "hold@after:get/stock", "0"
@@ -95,7 +63,7 @@ func fenced() *history.Cell {
 	return c
 }
 
-// gap is a cell in which order 1 removes the lock of order 2, which has had it for some µs of half a second.
+// gap is a cell in which order 1 removes the lock of order 2 shortly after its acquire.
 func gap() *history.Cell {
 	first, second := sale("lt-beef-3-v3-1", "a", 100, 10, 20), sale("lt-beef-3-v3-2", "b", 99, 537, 545)
 	first.Trace[2] = command("get", "lock", 20, 21, "token")
@@ -109,7 +77,7 @@ func gap() *history.Cell {
 	return c
 }
 
-// line is a cell in which 30 orders wait for the first one. Turns says in which turn each gets the lock.
+// line is a cell in which 30 orders wait for the first one. turns has those that acquire the lock out of turn.
 func line(rung string, turns map[int]int) *history.Cell {
 	c := cellOf("queue-order", rung, sale("lt-beef-3-"+rung+"-first", "a", 98, 10, 1000))
 	c.InLine, c.TTL = true, 30*time.Second
@@ -126,7 +94,7 @@ func line(rung string, turns map[int]int) *history.Cell {
 	return c
 }
 
-// herd is a line of which each release wakes all.
+// herd is a line in which each release wakes all waiters.
 func herd() *history.Cell {
 	c := line("v13", nil)
 	c.Scenario, c.InLine, c.Waiting = "herd", false, 30
@@ -140,7 +108,7 @@ func herd() *history.Cell {
 	return c
 }
 
-// zookeeper is a cell of v14: order 1 dies with the lock, and the next ones have places behind it.
+// zookeeper is a cell of v14: order 1 dies while it holds the lock, and the next ones queue behind it.
 func zookeeper() *history.Cell {
 	place := func(n int) string { return fmt.Sprintf("/stockapi/sequential/DistributedLock_p/_c_x-lock-%010d", n) }
 	opening, fresh := sale("opening-a", "b", 99, 5, 10), sale("probe-2", "b", 98, 900, 910)
@@ -167,7 +135,7 @@ func zookeeper() *history.Cell {
 	return c
 }
 
-// crashed is a cell in which order 1 dies and is not answered, and a fresh request finds the lock busy.
+// crashed is a cell in which order 1 dies without an answer, and a fresh request finds the lock busy.
 func crashed() *history.Cell {
 	c := cellOf("crash", "v1", sale("opening", "b", 100, 3, 5),
 		history.Op{

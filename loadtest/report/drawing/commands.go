@@ -8,8 +8,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// The kinds of commands that are drawn. The stock said no to a refused write: its token is too old, or the stock has
-// changed. Whether an unsure one took place is not known, as no reply came.
+// The kinds of commands that are drawn. The stock rejected a refused write: its token is too old, or the stock has
+// changed. An unsure write got no reply, so its effect is unknown.
 const (
 	read         = "read"
 	write        = "write"
@@ -22,7 +22,7 @@ const (
 	other        = "other"
 )
 
-// kindOf returns what a command is to the sale, "" if it is not drawn: a note of a fault, say.
+// kindOf returns the kind of a command, "" if it is not drawn, such as a note of a fault.
 func kindOf(cmd *history.Command) string {
 	switch {
 	case cmd.Woken():
@@ -49,13 +49,13 @@ func writeOf(cmd *history.Command) string {
 		return unsureWrite
 	case cmd.Wrote():
 		return write
-	case !cmd.End.Known() || strings.HasPrefix(cmd.Reply, "[0"): // check and decrement in one step: there was not enough
+	case !cmd.End.Known() || strings.HasPrefix(cmd.Reply, "[0"): // check and decrement in one step: too little stock
 		return other
 	}
 	return refusedWrite
 }
 
-// command adds a command of an order; -1 is that of nobody who is known.
+// command adds a command of an order, -1 for a command whose sender is unknown.
 func (m *maker) command(order int, cmd *history.Command) {
 	kind := kindOf(cmd)
 	if kind == "" {
@@ -90,7 +90,7 @@ func (m *maker) command(order int, cmd *history.Command) {
 	m.Commands = append(m.Commands, drawn)
 }
 
-// whyRefused says in a few words why the stock refused a write of an order: with both tokens, if it was for an old one.
+// whyRefused returns a few words on why the stock refused a write: with both tokens, if the order's was too old.
 func (m *maker) whyRefused(order int, cmd *history.Command) string {
 	switch {
 	case cmd.Err == history.StockChanged:
@@ -115,7 +115,7 @@ func (m *maker) whyRefused(order int, cmd *history.Command) string {
 	return fmt.Sprintf("refused: token %d < %d", m.cell.Ordinal(own), m.cell.Ordinal(newest))
 }
 
-// showedToken reports whether the order had shown the stock its token by then.
+// showedToken reports whether the stock had seen the order's token by then.
 func showedToken(op *history.Op, by history.Instant) bool {
 	for i := range op.Trace {
 		if cmd := &op.Trace[i]; onStock(cmd) && cmd.Err == "" && cmd.At <= by {

@@ -1,7 +1,7 @@
-// Package drawing turns a cell into the data of its timeline, and holds what draws that data in a browser: timeline.js
-// draws a part of it as SVG, for a report and for the wall of a class; viewer.js adds the strip, the zoom, the list of
-// commands and the keyboard, for a page that is read. It decides nothing: who held which lock, and until when, is
-// history's timeline, and what broke is the audit's.
+// Package drawing turns a cell into the data of its timeline, and holds the scripts that draw it in a browser:
+// timeline.js draws a part of it as SVG, for a report and for the wall of a class; viewer.js adds the strip, the zoom,
+// the list of commands and the keyboard. It decides nothing: which order held which lock, and until when, is history's
+// timeline, and what broke is the audit's. Start with [Of].
 package drawing
 
 import (
@@ -11,28 +11,28 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A Drawing is the timeline of a cell, as timeline.js draws it. Orders, lanes and commands are named by their indices;
-// -1 is none.
+// A Drawing is the timeline of a cell, as timeline.js draws it. Orders, lanes and commands are referred to by index; -1
+// is none.
 type Drawing struct {
-	// Lanes are those of the instances first, then those of what is around them, then those of the locks.
+	// Lanes are those of the instances, then of the network and the servers, then of the locks.
 	Lanes      []Lane      `json:"lanes"`
 	Orders     []Order     `json:"orders"`
 	Tenures    []Tenure    `json:"tenures,omitempty"`
 	Commands   []Command   `json:"commands,omitempty"`
 	Faults     []Fault     `json:"faults,omitempty"`
 	Violations []Violation `json:"violations,omitempty"`
-	// First is the part that is shown first.
+	// First is the frame that is shown first.
 	First Frame `json:"first"`
-	// Queue means that the orders are drawn as they arrived, each in a row of its own.
+	// Queue means that the orders are drawn in order of arrival, each in a row of its own.
 	Queue bool `json:"queue,omitempty"`
-	// Notes say what has to be known of the whole drawing.
+	// Notes are remarks on the whole drawing.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// A Time is in milliseconds after the start of the cell. NaN means never, which is null in a file.
+// A Time is in milliseconds after the start of the cell. NaN means never, and is null in JSON.
 type Time float64
 
-// never is the time of what did not happen.
+// never is the time of an event that did not happen.
 var never = Time(math.NaN())
 
 // timeOf returns an instant in milliseconds, to the microsecond.
@@ -54,49 +54,49 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(t))
 }
 
-// Known reports whether the moment is known to have come.
+// Known reports whether the time is not never.
 func (t Time) Known() bool { return !math.IsNaN(float64(t)) }
 
-// A Lane is a band of the drawing. Kind is instance, around or lock.
+// A Lane is a band of the drawing. Kind is instance, around (the network or servers) or lock.
 type Lane struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"`
-	// Title is the whole name of a lock: its key and its node.
+	// Title is the full name of a lock: its key and its node.
 	Title string `json:"title,omitempty"`
-	// Colour is a number from 0 to 3, the same for all that an instance does.
+	// Colour is a number from 0 to 3. Everything of an instance has its colour.
 	Colour int `json:"colour"`
 }
 
 // An Order is a bar on the lane of its instance.
 type Order struct {
-	// ID is unique in the cell. Name is what to call it, such as "Anna"; "" is "order", and then its ID.
+	// ID is unique in the cell. Name is a display name, such as "Anna"; without one it is "order" and its ID.
 	ID   string `json:"id"`
 	Name string `json:"name,omitempty"`
 	Lane int    `json:"lane"`
-	// Sent and Done are its request and its answer.
+	// Sent and Done are the times of its request and its answer.
 	Sent Time `json:"sent"`
 	Done Time `json:"done"`
-	// From and To are its lease, or without one its time at the stock. They are never if it had neither; To is never if
-	// its end is not known.
+	// From and To are its lease or, without one, its time at the stock. Both are never if it had neither; To is never if
+	// the end is unknown.
 	From  Time `json:"from"`
 	To    Time `json:"to"`
 	Lease bool `json:"lease,omitempty"`
-	// Released is when it gave its lock back, as its lease says.
+	// Released is when it released its lock, according to its lease.
 	Released Time `json:"released"`
-	// Lost is when it lost its lock before that, between Since and At, and why. It is nil if it kept the lock.
+	// Lost is how it lost its lock before that, between Since and At. It is nil if it kept the lock.
 	Lost *Lost `json:"lost,omitempty"`
-	// Fence is the number of its fencing token, the first of the cell being 1; 0 if it has none.
+	// Fence is its fencing token, counted from 1 in the cell; 0 if it has none.
 	Fence   int     `json:"fence,omitempty"`
 	Outcome string  `json:"outcome"`
 	Units   []int64 `json:"units,omitempty"`
-	// Does says what became of it after its name, such as "sells unit # again", where # is its first unit.
+	// Does is its outcome as a predicate, such as "sells unit # again", where # is its first unit.
 	Does string `json:"does"`
-	// Turn says in which turn of a queue it got the lock. Overtaken means that this was not its own turn.
+	// Turn says in which turn of a queue it acquired the lock. Overtaken means that this was not its own turn.
 	Turn      string `json:"turn,omitempty"`
 	Overtaken bool   `json:"overtaken,omitempty"`
 }
 
-// Lost says how an order lost its lock while it believed that it held it.
+// Lost says how an order lost its lock while it believed that it still held it.
 type Lost struct {
 	Since Time   `json:"since"`
 	At    Time   `json:"at"`
@@ -113,9 +113,9 @@ type Tenure struct {
 	At    Time   `json:"at"`
 	How   string `json:"how,omitempty"` // released, removed, expired, session or gone
 	Why   string `json:"why,omitempty"`
-	// Maybe means that the whole of it is not known, such as that of an order which died and told nothing.
+	// Maybe means that the tenure is only possible, such as that of an order that died and returned no trace.
 	Maybe bool `json:"maybe,omitempty"`
-	// Beside means that others may have the lock at the same time.
+	// Beside means that others may hold the lock at the same time.
 	Beside bool `json:"beside,omitempty"`
 }
 
@@ -126,24 +126,24 @@ type Command struct {
 	Lane  int    `json:"lane"` // of the instance that sent it
 	Lock  int    `json:"lock"` // the lane of the lock that it is about
 	Kind  string `json:"kind"`
-	// Failed means that it did not do what it was sent for.
+	// Failed means that it did not have the effect it was sent for.
 	Failed bool `json:"failed,omitempty"`
-	// Came and Heard are when a wire got it, and when its sender got the reply: never if no wire carried it.
+	// Came is when it arrived at a wire, Heard when its sender got the reply: never if no wire carried it.
 	Came  Time `json:"came"`
 	At    Time `json:"at"`
 	End   Time `json:"end"`
 	Heard Time `json:"heard"`
-	// Text is the command as it was sent, or as its sender told it; Reply is the reply, or the error.
+	// Text is the command as it was sent, or as its sender reported it; Reply is the reply, or the error.
 	Text   string `json:"text"`
 	Reply  string `json:"reply,omitempty"`
 	Effect string `json:"effect,omitempty"`
 	Node   string `json:"node,omitempty"`
-	// Says is what is written beside the mark, such as "reads 98".
+	// Says is the label of the mark, such as "reads 98".
 	Says string `json:"says,omitempty"`
 }
 
-// A Fault is hatched on the lane of its instance, or on a lane around it. Kind is stop, kill, died, or empty if the
-// process went on.
+// A Fault is hatched on the lane of its instance, or on that of the network or of servers. Kind is stop, kill, died, or
+// empty if the process went on.
 type Fault struct {
 	Lane  int    `json:"lane"`
 	Order int    `json:"order"`
@@ -166,8 +166,8 @@ type Violation struct {
 	Unit    int64  `json:"unit,omitempty"`
 }
 
-// A Frame is a part of a drawing: a time, and the orders that matter in it. All others are drawn small if there are
-// many.
+// A Frame is a part of a drawing: a period, and the orders that matter in it. If there are many others, those are drawn
+// small.
 type Frame struct {
 	From   Time  `json:"from"`
 	To     Time  `json:"to"`

@@ -19,7 +19,7 @@ import (
 	"stockapi/loadtest/report/drawing"
 )
 
-// What a forged history may hold.
+// Generators of forged histories.
 var (
 	evil = "</noscript></style></title><script>alert(1)</script>\" onload='x' \x00\x1b\u0085\xff{{.}} javascript:&\u202e" +
 		strings.Repeat(" long", 200)
@@ -83,8 +83,8 @@ var (
 	})
 )
 
-// Whatever a file holds, it makes a drawing that a page can have: one that marshals and packs, whose indices are in
-// range, and whose strings are short and have no characters that cannot be shown.
+// Any file results in a drawing that a page can hold: one that marshals and packs, whose indices are in range, and
+// whose strings are short and have only printable characters.
 func TestForgedHistories(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := cellOf("two-instances", "v4", rapid.SliceOfN(anyOp, 0, 30).Draw(t, "ops")...)
@@ -104,11 +104,11 @@ func TestForgedHistories(t *testing.T) {
 	})
 }
 
-// clips are the lengths that strings of a drawing have at most. Others have 40 characters.
+// clips are the greatest lengths of strings, by field. Others have 40 characters at most.
 var clips = map[string]int{"Title": 204, "Text": 600, "Reply": 120, "Node": 80, "ID": 80, "Notes": 200, "Why": 80,
 	"Does": 90, "What": 120, "Says": 60, "Effect": 100}
 
-// sound checks what must hold of every drawing, whatever it was made from.
+// sound checks the invariants of a drawing.
 func sound(t require.TestingT, d *drawing.Drawing) {
 	file, err := json.Marshal(d)
 	require.NoError(t, err)
@@ -132,7 +132,7 @@ func sound(t require.TestingT, d *drawing.Drawing) {
 	inRange(t, d)
 }
 
-// eachString calls f with each string in a value, and with the field that it is in.
+// eachString calls f with each string in a value and the name of its field.
 func eachString(v reflect.Value, field string, f func(field, s string)) {
 	switch v.Kind() {
 	case reflect.String:

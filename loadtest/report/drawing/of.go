@@ -14,7 +14,7 @@ import (
 	"stockapi/loadtest/report/terminal"
 )
 
-// Of returns the drawing of a cell, with its findings as they are. A cell may have no orders.
+// Of returns the drawing of a cell. It takes the findings as they are. A cell may have no orders.
 func Of(c *history.Cell) *Drawing {
 	m := &maker{Drawing: &Drawing{}, cell: c, locks: history.TimelineOf(c), terms: catalog.TermsOf(c),
 		numbers: map[string]int{}, laneOf: map[string]int{}, lockAt: map[[2]string]int{}}
@@ -57,7 +57,7 @@ type maker struct {
 // colours is the number of colours that instances have.
 const colours = 4
 
-// instances adds a lane per instance, in the cell's order. One that only orders name comes last.
+// instances adds a lane per instance, in the cell's order; those that only orders name come last.
 func (m *maker) instances() {
 	add := func(name string) {
 		if _, has := m.laneOf[name]; !has {
@@ -73,7 +73,7 @@ func (m *maker) instances() {
 	}
 }
 
-// around adds a lane for the faults of the network, and one for those of each kind of servers.
+// around adds a lane for the faults of the network, and one for those of each kind of server.
 func (m *maker) around() {
 	for _, lane := range []struct{ on, name string }{
 		{"network", "network"}, {"locks", "lock servers"}, {"stock", "stock's server"},
@@ -116,8 +116,8 @@ func (m *maker) keys() {
 	}
 }
 
-// lockOf returns the lane of the lock that a command is about, or of the queue for it in which it has a place; -1 if it
-// is about none that is drawn.
+// lockOf returns the lane of the lock that a command names, or in whose queue it names a place; -1 if that lock is not
+// drawn.
 func (m *maker) lockOf(cmd *history.Command) int {
 	for _, key := range []string{cmd.Key, path.Dir(cmd.Key)} {
 		if at, is := m.lockAt[[2]string{cmd.Node, key}]; is {
@@ -167,8 +167,8 @@ func (m *maker) order(i int) {
 	}
 }
 
-// unreceipted returns the lease of an order that told none, because it is in flight or its process died, and whether it
-// released it. ReleasedAt is Never while it holds the lock.
+// unreceipted returns the lease of an order without a receipt, because it is in flight or its process died, and whether
+// the order released it. ReleasedAt is Never while it holds the lock.
 func (m *maker) unreceipted(i int, died history.Instant) (lease *history.Lease, released bool) {
 	op := &m.cell.Ops[i]
 	if op.Trace == nil || op.Outcome != history.Unknown && (op.Outcome != history.NotSold || !died.Known()) {
@@ -186,10 +186,10 @@ func (m *maker) unreceipted(i int, died history.Instant) (lease *history.Lease, 
 	return lease, released
 }
 
-// maxUnits bounds the units of an order that are drawn.
+// maxUnits bounds the units of an order in a drawing.
 const maxUnits = 20
 
-// lost returns how an order lost its lock before it had done what it did under it, nil if it kept it.
+// lost returns how an order lost its lock before its last activity under it, nil if it kept it.
 func (m *maker) lost(order int, op *history.Op, lease *history.Lease) *Lost {
 	if !lease.AcquiredAt.Known() {
 		return nil
@@ -205,7 +205,7 @@ func (m *maker) lost(order int, op *history.Op, lease *history.Lease) *Lost {
 	return &Lost{Since: timeOf(end.Since), At: timeOf(end.At), How: hows[end.How], Why: m.why(end)}
 }
 
-// why says how a tenure ended.
+// why returns the words for how a tenure ended.
 func (m *maker) why(e history.End) string {
 	switch e.How {
 	case history.Released:
@@ -223,11 +223,11 @@ func (m *maker) why(e history.End) string {
 	return ""
 }
 
-// hows are the ways in which a tenure ends, as the drawing names them.
+// hows are the names of endings in a drawing.
 var hows = map[history.Ending]string{history.Released: "released", history.Removed: "removed",
 	history.Expired: "expired", history.SessionOver: "session", history.Gone: "gone"}
 
-// tenures adds those of each lock that is drawn.
+// tenures adds the tenures of the locks that have a lane.
 func (m *maker) tenures() {
 	for _, l := range m.locks.Locks {
 		lane, is := m.lockAt[[2]string{l.Node, l.Key}]
@@ -245,7 +245,7 @@ func (m *maker) tenures() {
 	}
 }
 
-// ofTheDead adds the time in which an order whose process died can have had the key. It told nothing of its lock.
+// ofTheDead adds the time in which an order whose process died may have held the key. It returned no trace.
 func (m *maker) ofTheDead(l *history.Lock, lane int) {
 	for _, f := range m.cell.Faults {
 		i, is := m.numbers[f.Order]
@@ -267,20 +267,20 @@ func (m *maker) ofTheDead(l *history.Lock, lane int) {
 			case h.From > f.At:
 				to = min(to, float64(h.From))
 			case h.Alone:
-				from = max(from, float64(h.Since)) // until then it was another's
+				from = max(from, float64(h.Since)) // until then another order held it
 			}
 		}
 		if from < to {
 			s := span{from, to}
 			start, end := s.times()
 			m.Tenures = append(m.Tenures, Tenure{Lane: lane, Order: i, From: start, Since: start, At: end, Maybe: true,
-				Why: "perhaps the key of " + nameOf(m.cell, op) + ", which died"})
+				Why: "possibly held by " + nameOf(m.cell, op) + ", which died"})
 		}
 	}
 }
 
-// unheard adds the times in which an order was told that another holds the lock, where no known order had the key: then
-// these answers are the only sign of it.
+// unheard adds the times in which an order found the lock busy although no known order held the key: then its answer is
+// the only evidence of a holder.
 func (m *maker) unheard(l *history.Lock, lane int) {
 	for i := range m.cell.Ops {
 		op := &m.cell.Ops[i]
@@ -291,11 +291,11 @@ func (m *maker) unheard(l *history.Lock, lane int) {
 		}
 		from, to := u.times()
 		m.Tenures = append(m.Tenures, Tenure{Lane: lane, Order: -1, From: from, Since: from, At: to, Maybe: true,
-			Why: nameOf(m.cell, op) + " was told that another holds the lock"})
+			Why: nameOf(m.cell, op) + " found the lock busy"})
 	}
 }
 
-// faults adds those of orders and of the processes that served them.
+// faults adds the faults of orders and of the processes that served them.
 func (m *maker) faults() {
 	for i := range m.cell.Ops {
 		for _, f := range faultsOf(m.cell, &m.cell.Ops[i]) {
@@ -311,13 +311,13 @@ func (m *maker) notes() {
 	}
 	for _, in := range m.cell.Instances {
 		if in.Clock != m.cell.Instances[0].Clock {
-			m.Notes = append(m.Notes, "The instances do not have one clock: lanes may be shifted against each other.")
+			m.Notes = append(m.Notes, "The instances do not share a clock: their lanes may be offset from each other.")
 			return
 		}
 	}
 }
 
-// violations adds the first piece of evidence of each verdict that is broken.
+// violations adds the first piece of evidence of each broken verdict.
 func (m *maker) violations() {
 	for _, f := range m.cell.Findings {
 		if f.Result != history.Broken {
@@ -344,7 +344,7 @@ func (m *maker) violations() {
 	}
 }
 
-// refused returns the name of an order of the window whose write the stock refused.
+// refused returns the name of an order in the window whose write the stock refused.
 func (m *maker) refused() string {
 	for _, cmd := range m.Commands {
 		if cmd.Kind == refusedWrite && cmd.Order >= 0 && m.window.has(m.cell.Ops[cmd.Order].Order) {
@@ -354,7 +354,7 @@ func (m *maker) refused() string {
 	return ""
 }
 
-// clip shortens a string of a history, which may be of any length and hold any characters.
+// clip shortens a string of a history, which may have any length and any characters.
 func clip(s string, runes int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	r := []rune(s)

@@ -22,7 +22,7 @@ func orderOf(t *testing.T, d *drawing.Drawing, id string) (int, drawing.Order) {
 	return i, d.Orders[i]
 }
 
-// commandsOf returns the commands of an order that are of a kind.
+// commandsOf returns an order's commands of a kind.
 func commandsOf(t *testing.T, d *drawing.Drawing, id, kind string) (of []drawing.Command) {
 	t.Helper()
 	order, _ := orderOf(t, d, id)
@@ -51,7 +51,7 @@ func lanesOf(d *drawing.Drawing, kind string) (names []string) {
 	return names
 }
 
-// An order's bar goes on after its lock was lost: Lost says since when, and why.
+// An order's bar continues after it lost its lock: Lost says since when, and why.
 func TestLockIsLost(t *testing.T) {
 	inFlight := slow()
 	inFlight.Ops[1].Lease, inFlight.Ops[1].Outcome, inFlight.Ops[1].Units = nil, history.Unknown, nil
@@ -89,7 +89,7 @@ func TestLockIsLost(t *testing.T) {
 	}
 }
 
-// An order that has not ended holds its lock until its lease is over, if it has sent no release.
+// An order in flight that has sent no release holds its lock until its lease expires.
 func TestLockOfAnOrderInFlight(t *testing.T) {
 	c := slow()
 	op := &c.Ops[1]
@@ -97,7 +97,7 @@ func TestLockOfAnOrderInFlight(t *testing.T) {
 	_, o := orderOf(t, drawingOf(c), "1")
 	assert.Equal(t, []drawing.Time{9, -1, -1, -1}, []drawing.Time{o.From, known(o.To), known(o.Done), known(o.Released)})
 	assert.Equal(t, &drawing.Lost{Since: 1008, At: 1009, How: "expired", Why: "TTL over"}, o.Lost)
-	c.Ops = c.Ops[:2] // nobody has taken the lock since
+	c.Ops = c.Ops[:2] // the lock was not taken since
 	c.Faults = []history.Fault{{Order: op.Order, Instance: op.Instance, Kind: history.FaultKill,
 		At: 500 * ms, End: 500 * ms}}
 	for rung, end := range map[string]drawing.Time{"v4": 1009, "v1": -1} { // which has no TTL
@@ -118,7 +118,7 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// known returns -1 for never, which is not equal to itself.
+// known returns -1 for never, which is NaN and not equal to itself.
 func known(at drawing.Time) drawing.Time {
 	if !at.Known() {
 		return -1
@@ -141,7 +141,7 @@ func TestLockWithoutTTLIsNotLost(t *testing.T) {
 	}
 }
 
-// A bar begins with its lease: what an order did before, it did without the lock.
+// A bar begins with the lease: before it, the order did not hold the lock.
 func TestBarBeginsWithTheLease(t *testing.T) {
 	op := sale("lt-beef-3-v13-1", "a", 99, 500, 600)
 	op.Sent = 5 * ms
@@ -150,7 +150,7 @@ func TestBarBeginsWithTheLease(t *testing.T) {
 	assert.Equal(t, []drawing.Time{5, 500, 600, 605}, []drawing.Time{o.Sent, o.From, o.To, o.Done})
 }
 
-// Lanes of locks have who held each, until when, and how that ended.
+// The lane of a lock has its holders, each with its end and how it ended.
 func TestTenures(t *testing.T) {
 	waited, heard := crashed(), crashed()
 	waited.Ops[1].Sent = 4 * ms
@@ -169,14 +169,14 @@ func TestTenures(t *testing.T) {
 			"2 375-30370-30375 expired: TTL over"}},
 		"places of ZooKeeper, from the lease on, and what the dead order had": {zookeeper(), []string{
 			"opening-a 5-10-11 released", "probe-2 900-910-911 released",
-			"1 12-12-900 maybe: perhaps the key of order 1, which died",
-			"? 40-40-540 maybe: order probe-1 was told that another holds the lock"}},
+			"1 12-12-900 maybe: possibly held by order 1, which died",
+			"? 40-40-540 maybe: order probe-1 found the lock busy"}},
 		"a death without a TTL": {crashed(), []string{
-			"opening 2-5-6 released", "o1 10-10-never maybe: perhaps the key of order o1, which died",
-			"? 20-20-900 maybe: order probe was told that another holds the lock"}},
+			"opening 2-5-6 released", "o1 10-10-never maybe: possibly held by order o1, which died",
+			"? 20-20-900 maybe: order probe found the lock busy"}},
 		"a death of one that waited": {waited, []string{
-			"opening 2-5-6 released", "o1 5-5-never maybe: perhaps the key of order o1, which died",
-			"? 20-20-900 maybe: order probe was told that another holds the lock"}},
+			"opening 2-5-6 released", "o1 5-5-never maybe: possibly held by order o1, which died",
+			"? 20-20-900 maybe: order probe found the lock busy"}},
 		"a death of one that was seen to take it": {heard, []string{"opening 2-5-6 released", "o1 12-never-never "}},
 	} {
 		d := drawingOf(c.cell)
@@ -189,7 +189,7 @@ func TestTenures(t *testing.T) {
 	}
 }
 
-// words are a tenure in a line.
+// words returns a tenure in one line.
 func words(d *drawing.Drawing, h drawing.Tenure) string {
 	order, how := "?", h.How
 	if h.Order >= 0 {
@@ -233,10 +233,10 @@ func TestLanes(t *testing.T) {
 	assert.Equal(t, []string{"a", "b", "stranger"}, lanesOf(d, "instance"))
 	assert.Equal(t, 2, d.Orders[0].Lane)
 	assert.Subset(t, d.Notes, []string{"No lock key: this rung has none, or no command on it was seen.",
-		"The instances do not have one clock: lanes may be shifted against each other."})
+		"The instances do not share a clock: their lanes may be offset from each other."})
 }
 
-// What became of each write, and what is said beside its mark.
+// The kind of each write, and the label of its mark.
 func TestWrites(t *testing.T) {
 	for _, c := range []struct {
 		err, reply string
@@ -248,7 +248,7 @@ func TestWrites(t *testing.T) {
 		{"READONLY You can't write against a read only replica.", "", history.Told, "refused", "refused: READONLY"},
 		{"NOSCRIPT No matching script. Please use EVAL.", "", history.Told, "", ""}, // the client sends it again
 		{"i/o timeout", "", history.ReplyLost, "unsure", "no reply to this write"},
-		{"", "[0 98]", history.Told, "other", ""}, // there was not enough
+		{"", "[0 98]", history.Told, "other", ""}, // too little stock
 		{"", "OK", history.Told, "write", ""},
 	} {
 		cell := fenced()
@@ -277,7 +277,7 @@ func TestWrites(t *testing.T) {
 	assert.Equal(t, "refused: token too old", commandOf(t, drawingOf(c), "1", "refused").Says)
 }
 
-// A command is named as a wire saw it, with the times at the wire; else as its sender reported it.
+// A command has the text and the times of a wire or, without one, those that its sender reported.
 func TestCommands(t *testing.T) {
 	c := slow()
 	first := c.Ops[1].Trace
@@ -304,8 +304,8 @@ func TestCommands(t *testing.T) {
 	assert.Equal(t, -1, d.Commands[len(d.Commands)-1].Order, "nobody is known to have sent a stray")
 }
 
-// What became of an order follows its name: # is its first unit.
-func TestOrdersSayWhatTheyDo(t *testing.T) {
+// The predicate of an order: # is its first unit.
+func TestOrderDoes(t *testing.T) {
 	by := func(outcome history.Outcome, units ...int64) history.Op {
 		return history.Op{Order: "o2", Phase: history.Buy, Instance: "a", Outcome: outcome, Sent: 12 * ms, Done: 40 * ms,
 			Units: units, SoldBy: "o1"}
@@ -339,7 +339,7 @@ func TestOrdersSayWhatTheyDo(t *testing.T) {
 	assert.Equal(t, []string{"opening orderopening-a: sells unit #", "1: sells unit # again", "2: sells unit #"}, said)
 }
 
-// What happened to an order and its process is said as the client noted it, if it did.
+// The faults of an order and its process have the words of the client's notes, if there are any.
 func TestFaults(t *testing.T) {
 	twice := slow()
 	twice.Ops[1].Trace = append(twice.Ops[1].Trace, command("fault", "hold@before:del/lock", 2497, 2499, ""))
@@ -396,7 +396,7 @@ func TestFaultsAroundHaveLanes(t *testing.T) {
 	assert.Equal(t, []string{"3 20-80 a, cut off from its lock", "3 21-81 b, slow", "4 30--1 a, stopped"}, around)
 }
 
-// Each verdict that is broken has its first piece of evidence, the worst first.
+// Each broken verdict has its first piece of evidence, the worst first.
 func TestViolations(t *testing.T) {
 	for name, c := range map[string]struct {
 		cell *history.Cell
@@ -441,7 +441,7 @@ func TestFirstFrameOfASmallCellIsTheWhole(t *testing.T) {
 	}
 }
 
-// Of a crowd the first frame has the first sales, or what was under way around the violation.
+// The first frame of a crowd has the first sales or, with a violation, the orders around it.
 func TestFirstFrameOfACrowd(t *testing.T) {
 	d := drawingOf(crowd("v4"))
 	assert.Contains(t, d.Notes, "The first 20 of the 200 sales, of 200 orders in the cell.")
@@ -460,7 +460,7 @@ func TestFirstFrameOfACrowd(t *testing.T) {
 	assert.Equal(t, []drawing.Time{1004.52, 1021.48}, []drawing.Time{d.First.From, d.First.To})
 }
 
-// Without a lock all buyers of a crowd read the same: a few of them are enough to see it.
+// Without a lock all buyers of a crowd read the same number: a few of them show it.
 func TestFirstFrameWithoutALock(t *testing.T) {
 	d := drawing.Of(unlocked())
 	assert.Contains(t, d.Notes, "5 of the 30 orders that bought unit 100, of 30 orders in the cell.")
@@ -505,7 +505,7 @@ func TestQueueOutOfTurn(t *testing.T) {
 	assert.Subset(t, d.First.Orders, d.Violations[first].Orders)
 }
 
-// Of a long queue the first frame is around the violation. One that was there alone did not queue.
+// The first frame of a long queue is around the violation. An order that was alone did not queue.
 func TestQueueFirstFrame(t *testing.T) {
 	c := line("v4", map[int]int{14: 30, 30: 14})
 	alone := sale("lt-beef-3-v4-opening", "b", 99, 3, 5)
@@ -517,7 +517,7 @@ func TestQueueFirstFrame(t *testing.T) {
 	assert.Equal(t, []string{"", "turn 1"}, []string{d.Orders[0].Turn, d.Orders[1].Turn})
 }
 
-// A herd is seen: each time at which an order was woken in vain is a mark on its wait.
+// Each wake-up in vain is a mark on the wait of its order.
 func TestQueueOfAHerd(t *testing.T) {
 	d := drawingOf(herd())
 	woken, overtaken := 0, 0
@@ -536,10 +536,10 @@ func TestQueueOfAHerd(t *testing.T) {
 	assert.Equal(t, 23*24/2, woken)
 	assert.Equal(t, 22, overtaken)
 	assert.Equal(t, []string{"turn 2, woken once", "turn 3, woken 2 times"}, []string{d.Orders[1].Turn, d.Orders[2].Turn})
-	assert.Contains(t, d.Notes[0], "Each stroke on it is a time at which the order was woken.")
+	assert.Contains(t, d.Notes[0], "Each stroke on it is a wake-up.")
 }
 
-// Several may have a lock at once where an acquire does not say that nobody else had it.
+// Tenures may overlap where an acquire does not prove that the lock was free.
 func TestTenuresBesideEachOther(t *testing.T) {
 	c := cellOf("two-instances", "v10", sale("o1", "a", 100, 10, 40), sale("o2", "b", 99, 15, 45))
 	c.TTL = time.Second

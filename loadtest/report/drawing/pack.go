@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// A run of all cells has some hundred drawings, most of which nobody opens. So a list of orders or commands is written
-// as a column for each field, since alike things compress best beside each other: without columns that are empty, and
-// with times as whole microseconds, each as its difference to the one before it in its row, and the first one to the
-// first of the row before. unpackDrawing of unpack.js undoes it.
+// A run of all cells has some hundred drawings, most of which are never opened. So a list of orders or commands is
+// written as a column for each field, which compresses best: without empty columns, and with times as whole
+// microseconds, each as its difference to the one before it in its row, and the first one to the first of the row
+// before. unpackDrawing of unpack.js undoes it.
 
 // MarshalJSON writes the drawing in columns.
 func (d *Drawing) MarshalJSON() ([]byte, error) {
@@ -33,7 +33,7 @@ func (d *Drawing) MarshalJSON() ([]byte, error) {
 	return json.Marshal(packed)
 }
 
-// Compress returns the JSON of v as a page keeps it: deflated, and in base64.
+// Compress returns the JSON of v, deflated, in base64.
 func Compress(v any) (string, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -57,7 +57,7 @@ func tagOf(f reflect.StructField) string {
 // columns are the values of rows, by their fields.
 type columns struct {
 	Rows  int              `json:"rows"`
-	Times []string         `json:"times"` // the columns of times, in their order
+	Times []string         `json:"times"` // the columns of times, in the order of the fields
 	By    map[string][]any `json:"by"`
 }
 
@@ -88,22 +88,21 @@ func columnsOf(rows reflect.Value) *columns {
 		}
 	}
 	for name, column := range c.By {
-		// A column of numbers stays: none of its zeros is missing.
+		// A column of numbers stays: a zero is a value.
 		if !slices.ContainsFunc(column, func(v any) bool { return v != nil && v != "" && v != false && !isEmpty(v) }) {
-			delete(c.By, name) // of times it is known which there are
+			delete(c.By, name) // columns of times are listed in Times
 		}
 	}
 	return c
 }
 
-// isEmpty reports whether a value is a list of nothing, or a pointer to nothing.
+// isEmpty reports whether a value is a nil slice or a nil pointer.
 func isEmpty(v any) bool {
 	value := reflect.ValueOf(v)
 	return (value.Kind() == reflect.Slice || value.Kind() == reflect.Pointer) && value.IsZero()
 }
 
-// Lean makes the drawing of a crowd small: it keeps the orders that are shown first and those of the violations, and
-// says so.
+// Lean shrinks the drawing of a crowd: it keeps the orders of the first frame and of the violations, and adds a note.
 func (d *Drawing) Lean() {
 	all := len(d.Orders)
 	if all <= maxOrders {
@@ -138,7 +137,7 @@ func (d *Drawing) Lean() {
 	for i := range d.Faults {
 		d.Faults[i].Order = at(d.Faults[i].Order)
 	}
-	d.Notes = append(d.Notes, fmt.Sprintf("This page of many cells has %d of its %d orders: a run of it alone has all.",
+	d.Notes = append(d.Notes, fmt.Sprintf("This page shows %d of %d orders: run this cell alone to see all.",
 		len(keep), all))
 }
 

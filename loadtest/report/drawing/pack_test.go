@@ -16,7 +16,7 @@ import (
 	"stockapi/loadtest/report/drawing"
 )
 
-// unpack undoes drawing.Compress: each drawing as JSON has it in rows, without what is empty.
+// unpack undoes drawing.Compress: it returns each drawing as JSON in rows, without empty fields.
 func unpack(t require.TestingT, packed string) (drawings []map[string]any) {
 	file := flate.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(packed)))
 	require.NoError(t, json.NewDecoder(file).Decode(&drawings))
@@ -30,8 +30,8 @@ func unpack(t require.TestingT, packed string) (drawings []map[string]any) {
 	return drawings
 }
 
-// rowsOf are the rows of columns. A time is the difference, in µs, to the one before it in its row; the first time is
-// that to the first one of the row above.
+// rowsOf returns the rows of columns. A time is the difference, in µs, to the one before it in its row; the first one
+// is the difference to the first one of the row above.
 func rowsOf(columns map[string]any) (rows []any) {
 	by, above := columns["by"].(map[string]any), 0.0
 	times, _ := columns["times"].([]any)
@@ -60,16 +60,16 @@ func rowsOf(columns map[string]any) (rows []any) {
 	return rows
 }
 
-// rowTimes are the times in the rows of a drawing: 0 is one of them.
+// rowTimes are the fields that are times: there a 0 is a value.
 var rowTimes = []string{"sent", "done", "from", "to", "released", "since", "at", "came", "end", "heard"}
 
 // isEmpty reports whether a value in a row may be left out.
 func isEmpty(v any) bool { return v == nil || v == "" || v == 0.0 || v == false }
 
-// inRows is a drawing without its own way to be written.
+// inRows is a drawing without its MarshalJSON.
 type inRows drawing.Drawing
 
-// plain is a drawing as JSON has it in rows, without what is empty.
+// plain returns a drawing as JSON in rows, without empty fields.
 func plain(t *testing.T, d *drawing.Drawing) (out map[string]any) {
 	t.Helper()
 	file, err := json.Marshal((*inRows)(d))
@@ -94,7 +94,7 @@ func plain(t *testing.T, d *drawing.Drawing) (out map[string]any) {
 	return out
 }
 
-func TestPackKeepsAll(t *testing.T) {
+func TestPackIsLossless(t *testing.T) {
 	var drawings []*drawing.Drawing
 	cells := []*history.Cell{slow(), paused(), fenced(), gap(), zookeeper(), crashed(), quorum(), herd(), crowd("v4")}
 	run, err := history.Open(recorded())
@@ -111,7 +111,7 @@ func TestPackKeepsAll(t *testing.T) {
 	}
 }
 
-// A list that is empty is not packed, and a drawing without orders is.
+// An empty list is left out, and a drawing without orders is packed.
 func TestPackOfNothing(t *testing.T) {
 	packed, err := drawing.Compress([]*drawing.Drawing{{}, drawingOf(cellOf("pause", "v4"))})
 	require.NoError(t, err)
@@ -120,7 +120,7 @@ func TestPackOfNothing(t *testing.T) {
 	assert.Len(t, got[1]["lanes"], 2)
 }
 
-// Of a crowd, a lean drawing has the orders that it shows first, as they were.
+// A lean drawing of a crowd has the orders of the first frame, unchanged.
 func TestLean(t *testing.T) {
 	c := crowd("v4")
 	c.Strays = []history.Command{command("del", "lock", 1, 2, "0")}
@@ -144,7 +144,7 @@ func TestLean(t *testing.T) {
 		assert.Equal(t, i, lean.Tenures[i].Order)
 	}
 	assert.Len(t, lean.First.Orders, 20)
-	assert.Equal(t, "This page of many cells has 20 of its 200 orders: a run of it alone has all.",
+	assert.Equal(t, "This page shows 20 of 200 orders: run this cell alone to see all.",
 		lean.Notes[len(lean.Notes)-1])
 
 	small := drawingOf(slow())

@@ -11,11 +11,11 @@ import (
 // maxQueue bounds the orders of a queue that are shown first.
 const maxQueue = 24
 
-// turn says as which of all that waited in line an order came, and as which it got the lock.
+// turn is the place of an order in the queue by arrival, and by acquire.
 type turn struct{ came, got int }
 
-// takeQueue takes the orders that waited, as they arrived, and the one that they waited for: around the first violation
-// if there is one, else from the beginning.
+// takeQueue takes the waiters in order of arrival, and the holder they waited for: around the first violation if there
+// is one, else from the beginning.
 func (w *window) takeQueue(c *history.Cell) {
 	var line []*history.Op
 	for i := range c.Ops {
@@ -25,7 +25,7 @@ func (w *window) takeQueue(c *history.Cell) {
 		}
 	}
 	slices.SortStableFunc(line, func(a, b *history.Op) int { return cmp.Compare(a.Sent, b.Sent) })
-	for len(line) > 1 && line[0].Done < line[1].Sent { // it was there alone
+	for len(line) > 1 && line[0].Done < line[1].Sent { // it did not queue
 		line = line[1:]
 	}
 	all, from := len(line), 0
@@ -47,15 +47,15 @@ func (w *window) takeQueue(c *history.Cell) {
 	}
 	w.queue, w.wakes = true, c.Waiting > 0
 	w.pad()
-	w.caption = fmt.Sprintf("%d of the %d orders that waited, a row for each, as they were sent. "+
-		"The thick line is the wait, the turn that in which the order got the lock.", len(w.ops), all)
+	w.caption = fmt.Sprintf("%d of the %d orders that waited, in order of arrival, with the turn in which each acquired "+
+		"the lock. The thick line is the wait.", len(w.ops), all)
 	if w.wakes {
-		w.caption += " Each stroke on it is a time at which the order was woken."
+		w.caption += " Each stroke on it is a wake-up."
 	}
 }
 
-// words says in which turn an order got the lock. Where wake-ups matter it says how many it took, else whether others
-// were faster.
+// words names the turn in which an order acquired the lock: with its wake-ups where those matter, else with its own
+// turn if it differs.
 func (t turn) words(op *history.Op, wakes bool) string {
 	text := fmt.Sprintf("turn %d", t.got)
 	switch n := wakesOf(op); {
@@ -69,12 +69,12 @@ func (t turn) words(op *history.Op, wakes bool) string {
 	return text
 }
 
-// overtaken reports whether the turn was not the order's own, or where wake-ups matter whether it was woken in vain.
+// overtaken reports whether the turn was not the order's own or, where wake-ups matter, whether it was woken in vain.
 func (t turn) overtaken(op *history.Op, wakes bool) bool {
 	return wakes && wakesOf(op) > 1 || !wakes && t.came != t.got
 }
 
-// wakesOf counts how often an order was woken while it waited.
+// wakesOf counts the wake-ups of an order.
 func wakesOf(op *history.Op) (n int) {
 	for i := range op.Trace {
 		if op.Trace[i].Woken() {

@@ -7,7 +7,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A span is the time from lo to hi, in nanoseconds after the start of the cell. It consists of floats, because a forged
+// A span is the time from lo to hi, in nanoseconds after the start of the cell. They are floats because a forged
 // history may hold instants whose difference overflows an int64.
 type span struct{ lo, hi float64 }
 
@@ -30,7 +30,7 @@ func (s *span) include(at ...history.Instant) {
 
 func (s *span) join(t span) { s.lo, s.hi = min(s.lo, t.lo), max(s.hi, t.hi) }
 
-// times returns the ends of the span as a drawing has them: an end that is infinite is never.
+// times returns the ends of the span for a drawing: an infinite end is never.
 func (s span) times() (from, to Time) {
 	in := func(ns float64) Time {
 		if math.IsInf(ns, 0) {
@@ -47,8 +47,8 @@ func worked(op *history.Op) bool {
 	return op.Lease != nil || slices.ContainsFunc(op.Trace, atWork)
 }
 
-// active returns the time in which an order held the lock or used the stock. If that is not known, it returns the time
-// from sending the order to its answer.
+// active returns the time in which an order held the lock or used the stock. If that is unknown, it returns the time
+// from the request to its answer.
 func active(op *history.Op) span { return activeUnder(op, op.Lease) }
 
 func activeUnder(op *history.Op, lease *history.Lease) span {
@@ -67,7 +67,7 @@ func activeUnder(op *history.Op, lease *history.Lease) span {
 	return s
 }
 
-// tenure is the active time of an order without what came before its lease: it only waited then.
+// tenure is the active time of an order from its lease on: before it, the order only waited.
 func tenure(op *history.Op, lease *history.Lease) span {
 	s := activeUnder(op, lease)
 	if lease != nil && lease.AcquiredAt.Known() {
@@ -76,7 +76,7 @@ func tenure(op *history.Op, lease *history.Lease) span {
 	return s
 }
 
-// underWay returns the time from sending an order to its answer.
+// underWay returns the time from the request to its answer.
 func underWay(op *history.Op) span {
 	s := noSpan()
 	s.include(op.Sent, op.Done)

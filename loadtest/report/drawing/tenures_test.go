@@ -18,9 +18,8 @@ import (
 	"stockapi/loadtest/report/drawing"
 )
 
-// Drawing and verdict have the same tenures: a lock is removed by another in the one if and only if it is in the other,
-// and two orders that held the lock at once have bars that overlap. STOCKAPI_RESULTS names the results of a run of your
-// own.
+// Drawing and verdict agree on tenures: they have the same removals by other orders, and orders that held the lock at
+// once have bars that overlap. STOCKAPI_RESULTS names the results of another run.
 func TestTenuresAreThoseOfTheVerdict(t *testing.T) {
 	run, err := history.Open(recorded())
 	require.NoError(t, err)
@@ -46,7 +45,7 @@ func recorded() string {
 	return filepath.Join("testdata", "violations.jsonl.gz")
 }
 
-// foreignAsJudged compares the tenures that another order ended with the evidence of own-release.
+// foreignAsJudged compares the tenures that another order removed with the evidence of own-release.
 func foreignAsJudged(t *testing.T, c *history.Cell, line *history.Timeline) {
 	f := c.Finding(history.OwnRelease)
 	accused := map[string]bool{}
@@ -75,7 +74,7 @@ func foreignAsJudged(t *testing.T, c *history.Cell, line *history.Timeline) {
 	}
 }
 
-// overlapsAsJudged looks for the bars of the orders that are said to have held the lock at once.
+// overlapsAsJudged checks that orders which the audit says held the lock at once have bars that overlap.
 func overlapsAsJudged(t *testing.T, c *history.Cell, d *drawing.Drawing) {
 	for _, e := range c.Finding(history.Exclusion).Evidence {
 		at, bars := timeOf(e.At[0]), 0
@@ -89,8 +88,8 @@ func overlapsAsJudged(t *testing.T, c *history.Cell, d *drawing.Drawing) {
 	}
 }
 
-// againAsJudged looks for the sales of the unit that is said to be sold twice: the first write is the only one without
-// "again", even if the answers come in the opposite order.
+// againAsJudged checks the sales of a unit that was sold twice: the first write is the only one without "again", even
+// if the answers arrive in the opposite order.
 func againAsJudged(t *testing.T, recorded *history.Cell) {
 	c := *recorded
 	c.Ops = slices.Clone(c.Ops)
@@ -128,7 +127,7 @@ func againAsJudged(t *testing.T, recorded *history.Cell) {
 	}
 }
 
-// timeOf is an instant as a drawing has it: in milliseconds, to the microsecond.
+// timeOf returns an instant in milliseconds, to the microsecond.
 func timeOf(at history.Instant) drawing.Time {
 	if !at.Known() {
 		return drawing.Time(math.NaN())

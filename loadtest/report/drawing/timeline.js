@@ -1,28 +1,28 @@
-// Draws the data of a timeline, as package drawing writes it, as SVG. drawTimeline draws one frame of it: a part of its
-// time. describeMark says what one of its marks is. timelineFile returns a frame as a file of its own. Strings of a
-// drawing come from strangers: they are only ever set as text or as attributes, never as markup.
+// Draws a timeline of package drawing as SVG. drawTimeline draws one frame of it, describeMark describes a mark, and
+// timelineFile returns a frame as an SVG file. Strings of a drawing are untrusted: they are only ever set as text or as
+// attributes, never as markup.
 const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, timeText } = (() => {
   "use strict";
 
-  // The texts, which view.words may translate.
+  // The texts. view.words overrides them.
   const english = {
     holds: "holds the lock", believes: "believes it holds the lock", believesShort: "believes it holds",
-    ending: "its lock ends at some time here", late: "its release comes late", waits: "waits", arrival: "arrival",
+    ending: "loses the lock within this time", late: "late release", waits: "waits", arrival: "arrival",
     heldSince: "held by {order}, since {at}", held: "held by {order}", another: "another order holds it",
     ended: "{order}: {why} at {at}", endedBy: "{order}: {why} by {at}", endedShort: "{order}: {why}",
-    perhaps: "perhaps held by {order}", twice: "unit {unit} sold twice", more: "and {n} more", on: "{order} on {lane}",
+    perhaps: "possibly held by {order}", twice: "unit {unit} sold twice", more: "and {n} more", on: "{order} on {lane}",
     released: "released", removed: "removed", expired: "TTL over", session: "session over", gone: "lock gone",
     instance: "instance {name}", who: "who", command: "command", reply: "reply", effect: "effect", node: "node",
     lock: "lock", sent: "sent", fence: "",
-    answered: "answered", came: "came to the wire", sentOn: "sent on", repliedAt: "replied", heard: "reply passed on",
+    answered: "answered", came: "reached the wire", sentOn: "forwarded", repliedAt: "replied", heard: "reply forwarded",
     outcome: "outcome", lease: "lease", lost: "lost its lock", fault: "fault", from: "from", until: "until",
     how: "ended", violation: "violation", evidence: "evidence", never: "never", noReply: "no reply", order: "order",
     key: "○ reads the stock,   ◆ writes the stock;   pale: only believes it holds the lock;   hatched: stopped or dead",
   };
   const fill = (text, values) => text.replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
 
-  const maxTall = 24, maxLow = 20; // orders that are drawn with their words: those that matter, and others
-  const maxThin = 150, maxThinRows = 12; // those drawn thin in a lane, each as an element
+  const maxTall = 24, maxLow = 20; // orders drawn with labels: those that matter, and others
+  const maxThin = 150, maxThinRows = 12; // orders drawn thin in a lane, each as an element
   const maxTenures = 150, maxBeside = 4, maxJoins = 60, maxPairs = 8, maxMarks = 24; // the last is per order
 
   const known = Number.isFinite; // null, which is never, is not
@@ -30,7 +30,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
 
   // ---- Elements and texts ----
 
-  // clean replaces the characters that XML cannot hold.
+  // clean replaces the characters that XML does not allow.
   const foreign = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;
   const clean = (text) => String(text ?? "").toWellFormed().replace(foreign, "\ufffd");
 
@@ -47,7 +47,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
   const family = 'ui-sans-serif, system-ui, "DejaVu Sans", sans-serif';
   const pen = document.createElement("canvas").getContext("2d"), widths = new Map();
 
-  // widthOf returns the room that a text takes, with a margin for the fonts of other machines.
+  // widthOf returns the width of a text in px, with a margin for the fonts of other machines.
   function widthOf(text, size, bold) {
     const key = `${size}${bold ? "b" : ""} ${text}`;
     if (!widths.has(key)) {
@@ -71,7 +71,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     return `${clean(text.slice(0, least))}…`;
   }
 
-  // timeText returns a time in ms, with as many decimals as a step has.
+  // timeText returns a time in ms, rounded to a step.
   function timeText(ms, step = 0.001) {
     if (!known(ms)) return english.never;
     const text = ms.toFixed(clamp(Math.ceil(-Math.log10(step) - 1e-9), 0, 6));
@@ -84,11 +84,11 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     return power * ([1, 2, 5].find((m) => m * power >= least) ?? 10);
   }
 
-  // ---- What a drawing needs to be searched by, made once ----
+  // ---- The index of a drawing, made once ----
 
   const indices = new WeakMap();
 
-  // commandTime returns where on the axis a command is drawn.
+  // commandTime returns the time at which a command is drawn.
   const commandTime = ({ came, at, end, heard }) => [end, at, heard, came].find(known) ?? NaN;
 
   function timelineIndex(drawing) {
@@ -122,20 +122,20 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     return index;
   }
 
-  // nameOf returns what an order is called.
+  // nameOf returns the display name of an order.
   const nameOf = ({ name, id }) => name || `order ${id}`;
   const does = ({ does: text, units }) => clean(text).replace("#", () => units?.[0] ?? "");
 
   const colourOf = (lane) => `i${(lane?.colour ?? 0) % 4}`;
 
-  // On a wall, where lanes are high and times are short, an instance is named alone.
+  // On a wall, whose lanes are high, an instance has its bare name.
   const laneName = ({ kind, name }, { height, words }) =>
     (kind === "instance" && height === undefined ? fill({ ...english, ...words }.instance, { name }) : name);
 
   // ---- A frame: its scale, its layers, and the lines on which its texts are placed ----
 
   const layers = ["back", "grid", "under", "bars", "strokes", "marks", "joins", "texts"];
-  let frames = 0; // each has patterns of its own, because an element that is hidden lends none
+  let frames = 0; // each has its own hatch: a pattern in a hidden element is not drawn
 
   function newFrame(drawing, view) {
     const { size = 11, width, gaps = [] } = view, index = timelineIndex(drawing);
@@ -147,7 +147,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     const names = [...lanes.map(({ text }) => text), ...queue ? queue.map((i) => rowName(drawing, i)) : []];
     const nameWidths = names.map((name) => widthOf(clip(name, size * 12, size, true), size, true));
     const widest = Math.max(0, ...nameWidths) + size * 1.6;
-    const narrow = !queue && !view.gutter && widest > width * 0.16; // then a lane's name has a line of its own
+    const narrow = !queue && !view.gutter && widest > width * 0.16; // a lane's name has a line of its own
     const gutter = view.gutter ?? (narrow ? size * 0.8 : Math.min(widest, width * 0.3)), right = width - size;
     const cut = (t) => gaps.reduce((left, gap) => left - Math.max(0, Math.min(t, gap.to) - gap.from), t);
     const start = cut(from), scale = (right - gutter) / Math.max(cut(to) - start, 1e-9);
@@ -168,8 +168,8 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     };
   }
 
-  // A line is where texts stand beside each other. place puts one at the first of the spots that is free: at x, with
-  // the part anchor of it to the left, between least and most. A text without room is not drawn: its mark tells it.
+  // A line holds texts side by side. place puts a text at the first free spot: at x, with the fraction anchor of it to
+  // the left of x, between least and most. A text without room is not drawn: the description of its mark has it.
   const line = (y) => ({ y, taken: [] });
 
   function place(f, on, className, text, spots, mark, bold = false) {
@@ -197,10 +197,10 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
 
   // ---- Orders on the lane of their instance ----
 
-  // shapeOf returns the room that an order takes with its words.
+  // shapeOf returns the space that an order takes with its label.
   function shapeOf(f, i) {
     const order = f.drawing.orders[i], { lo, hi } = f.index.spans[i];
-    const worked = known(order.from) && order.from <= f.end; // until then it waits
+    const worked = known(order.from) && order.from <= f.end; // before, it waits
     const commands = f.index.commandsOf[i].map((k) => f.drawing.commands[k]), faults = f.index.faultsOf[i];
     const x0 = f.x(worked ? order.from : lo), end = worked ? (known(order.to) ? order.to : Infinity) : hi;
     const x1 = Math.max(f.x(Math.min(end, f.end)), x0 + 2.5), text = `${f.name(order)} ${f.says(order)}`;
@@ -212,7 +212,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     const failed = commands.some(({ kind }) => kind === "refused" || kind === "unsure");
     shape.tall = f.bare || bold || order.lost || faults.length > 0 || failed || !(right || left);
     const other = f.drawing.orders[f.label?.orders.find((k) => k !== i)], joined = bold && f.label?.orders.includes(i);
-    const crossed = joined && other?.lane < order.lane && other.done > order.done; // the line to the other sale is there
+    const crossed = joined && other?.lane < order.lane && other.done > order.done; // by the line to the other sale
     const beside = crossed && shape.x0 - width - 8 >= f.gutter;
     if (shape.tall) shape.labelX = beside ? shape.x0 - width - 8 : clamp(shape.x0, f.gutter, f.right - width);
     else shape.labelX = right ? shape.hi + 8 : shape.lo - 8 - width;
@@ -235,7 +235,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     return rows;
   }
 
-  // chooseOrders divides the orders in view into those that are drawn with their words and those that are thin bars.
+  // chooseOrders divides the orders in view into those drawn with labels and those drawn as thin bars.
   function chooseOrders(f) {
     const inView = f.index.spans.flatMap(({ lo, hi }, i) => (lo <= f.end && hi >= f.from ? [i] : []));
     const others = inView.filter((i) => !f.big.has(i));
@@ -305,7 +305,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
   }
 
   // drawOrder draws a bar: solid while the order holds its lock, dashed while the lock may have ended, then a stroke,
-  // and pale from there on.
+  // and pale after it.
   function drawOrder(f, { i, order, worked, x0, x1 }, { middle, bar }) {
     const { lo, hi } = f.index.spans[i], y = middle - bar / 2, lost = order.lost;
     const group = el("g", { class: `order ${f.colour(order)} ${order.lease ? "" : "nolease"} ` +
@@ -327,7 +327,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
       const kept = f.index.tenuresOf[i].map((k) => f.drawing.tenures[k]).filter(({ how }) => how !== "released");
       const expiry = Math.max(order.to ?? 0, ...kept.map(({ at }) => at ?? (known(order.to) ? Infinity : 0)));
       if (f.end === f.now && expiry > f.now) group.append(rect("maybe", f.x(f.now), f.x(expiry), y, bar));
-      if (f.bare && expiry > order.to) { // the lock that it left behind, which has no lane there
+      if (f.bare && expiry > order.to) { // the lock that it left behind has no lane on a wall
         group.append(rect("maybe", x1, f.x(Math.min(expiry, f.end)), y, bar));
       }
       if (lost && f.shows(lost.at)) {
@@ -348,7 +348,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     }
   }
 
-  // writeRow writes what there is to say of the orders in a row: what matters most comes first.
+  // writeRow writes the labels of the orders in a row, the most important ones first.
   function writeRow(f, row) {
     const { barHeight, drawing, size } = f, above = line(row.middle - barHeight / 2 - size * 0.45);
     const inside = line(row.middle + size * 0.36), commands = new Map();
@@ -369,7 +369,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
         if (kind !== "refused" || !says) continue;
         const spots = [[x, 0.5], [x + 8, 0], [x - 8, 1]];
         if (!place(f, above, "refusal", says, spots, `command:${k}`, true)) {
-          const before = within(x0, lost ? f.x(lost.at) : x).reverse(); // at its end first
+          const before = within(x0, lost ? f.x(lost.at) : x).reverse(); // the end first
           place(f, inside, "refusal", says, [[x1 + 10, 0], [x - 10, 1], ...before], `command:${k}`, true);
         }
       }
@@ -410,14 +410,14 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     });
   }
 
-  // drawMarks draws the commands of an order in view, and notes where it sold. It returns the commands that it drew.
+  // drawMarks draws an order's commands in view, notes where it sold, and returns the commands that it drew.
   function drawMarks(f, i, y, height, inside) {
     const drawn = drawCommands(f, f.index.commandsOf[i], y, height, inside, i);
     noteSale(f, i, y, inside);
     return drawn;
   }
 
-  // drawCommands draws the commands in view, and returns those that it drew: of two on one spot only the first.
+  // drawCommands draws the commands in view, and returns those that it drew: of two at one spot only the first.
   function drawCommands(f, list, y, height, inside, order) {
     const drawn = [], last = {}, r = f.size * 0.42;
     for (const k of list) {
@@ -446,7 +446,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     return drawn;
   }
 
-  // noteSale notes where an order sold: at its last write, or else at its answer.
+  // noteSale notes where an order sold: at its last write or, without one, at its answer.
   function noteSale(f, i, y, inside) {
     const { units, done } = f.drawing.orders[i], commands = f.drawing.commands ?? [];
     if (!units?.length) return;
@@ -461,7 +461,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     f.sales.set(i, { x, y });
   }
 
-  // drawLaneFaults hatches a lane while its whole process is stopped or dead, and one around the instances in a fault.
+  // drawLaneFaults hatches the lane of an instance while its process is stopped or dead, and any other during a fault.
   function drawLaneFaults(f, lane, top, height) {
     (f.drawing.faults ?? []).forEach((fault, k) => {
       const dead = fault.kind === "kill" || fault.kind === "died", around = lane.kind !== "instance";
@@ -490,7 +490,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     });
   }
 
-  // ---- A queue: a row for each order, as they arrived ----
+  // ---- A queue: a row for each order, in order of arrival ----
 
   function queued(drawing, view, index, from, to) {
     const focus = view.orders ?? drawing.first?.orders ?? [], all = focus.length ? focus : index.spans.map((_, i) => i);
@@ -530,7 +530,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
       if (tenure.lane !== lane.i || from > f.end || at < f.from) return;
       const lo = f.x(from), hi = Math.max(f.x(at), lo + 1.5);
       const focus = f.focus.has(tenure.order);
-      if (hi - lo < 4 && lo - last < 3 && !focus) return; // it would hide the one before
+      if (hi - lo < 4 && lo - last < 3 && !focus) return; // it would hide the previous one
       last = lo;
       let row = tenure.beside ? rows.findIndex((end) => end <= lo) : 0;
       if (row < 0) row = Math.min(rows.length, maxBeside);
@@ -542,7 +542,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     drawLane(f, lane, top, height);
     const bottom = top + height - 2 - pitch / 2, above = line(bottom - barHeight / 2 - size * 0.45);
     const lines = rows.map((_, r) => line(bottom - r * pitch + size * 0.36));
-    // In a crowd those that last shortest are one element for each colour, which has no marks.
+    // In a crowd the shortest ones share one element for each colour, without marks.
     const ranked = drawn.sort((a, b) => b.focus - a.focus || b.hi - b.lo - (a.hi - a.lo));
     const of = ({ tenure }) => drawing.orders?.[tenure.order];
     const crowd = new Map(); // shapes, by colour
@@ -615,7 +615,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     });
   }
 
-  // drawJoins rings and joins the sales of a unit that was sold more than once. The violation's come last, on top.
+  // drawJoins rings and joins the sales of a unit that was sold more than once: those of the violation last, on top.
   function drawJoins(f) {
     let left = maxJoins;
     const first = f.label, matters = (i) => Boolean(first?.orders.includes(i));
@@ -630,7 +630,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     for (const pair of pairs.sort((a, b) => a.first - b.first)) {
       if (left-- <= 0 && !pair.first) continue;
       const a = f.sales.get(pair.a), b = f.sales.get(pair.b), bend = Math.max(a.x, b.x) > f.right - 60 ? -18 : 18;
-      const flat = b.x - a.x > 200; // browsers draw so flat a curve with a stroke that gets thin
+      const flat = b.x - a.x > 200; // browsers thin the stroke of so flat a curve
       const d = flat ? `M${n(a.x)} ${n(a.y)}L${n(b.x)} ${n(b.y)}`
         : `M${n(a.x)} ${n(a.y)}C${n(a.x + bend)} ${n(a.y)} ${n(b.x + bend)} ${n(b.y)} ${n(b.x)} ${n(b.y)}`;
       const mark = first ? `violation:${first.i}` : undefined;
@@ -639,7 +639,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
       if (!pair.first || !first.row || first.written) continue;
       first.written = true;
       const text = fill(f.words.twice, { unit: pair.unit }), width = widthOf(text, f.size, true) + 10;
-      // Its place is where the line crosses the room that is kept below the row.
+      // The label is where the line crosses the space below the row.
       const y = first.row.bottom - f.size * 0.95, t = clamp((y - a.y) / (b.y - a.y || 1), 0, 1);
       const middle = a.x + (b.x - a.x) * t + (flat ? 0 : 3 * bend * t * (1 - t));
       const x = clamp(middle - width / 2, f.gutter, f.right - width);
@@ -648,7 +648,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     }
   }
 
-  // bracket joins the sales of a unit that has many buyers: lines from each to the next would be a tangle.
+  // bracket joins the sales of a unit with many buyers, where lines from each to the next would be a tangle.
   function bracket(f, sales) {
     const xs = sales.map(({ x }) => x), ys = sales.map(({ y }) => y);
     const x = Math.min(Math.max(...xs) + f.size, f.right - 2);
@@ -671,20 +671,20 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     }
   }
 
-  // drawTimeline returns a frame as an svg element. Each mark of it has a data-mark, such as "command:12": what it is,
-  // and its number in the drawing. view has
+  // drawTimeline returns a frame as an svg element. Each mark has a data-mark, such as "command:12": its kind and its
+  // index in the drawing. view has
   //
-  //   from, to, width   the time that is shown, in ms, and how wide, in px
-  //   size              of the texts, in px: 11 without it
-  //   orders            the numbers of those that matter; if there are many others, these are thin bars
-  //   lanes             says of a lane whether it is drawn
-  //   height            which the lanes share, in px, without an axis and a headline: for a wall
-  //   now               nothing later is drawn but when a lease will end
-  //   gaps              times {from, to} that are cut out
-  //   gutter            the room for the names of lanes, in px
-  //   name, says        what an order is called, and what became of it; colour: its class
-  //   words             texts in place of the English ones
-  //   headline          false leaves out the line that names what is broken
+  //   from, to, width   the period that is shown, in ms, and its width in px
+  //   size              the font size in px, 11 by default
+  //   orders            the indices of those that matter; if there are many others, those are thin bars
+  //   lanes             returns whether a lane is drawn
+  //   height            of all lanes together, in px; leaves out axis and headline: for a wall
+  //   now               nothing later is drawn, except when a lease will expire
+  //   gaps              periods {from, to} that are cut out
+  //   gutter            the width of the lanes' names, in px
+  //   name, says        return the name of an order and its outcome; colour: its class
+  //   words             replaces English texts
+  //   headline          false leaves out the line of violations
   function drawTimeline(drawing, view) {
     const f = newFrame(drawing, view), { size, lanes } = f, violations = drawing.violations ?? [];
     const alone = lanes.filter(({ kind }) => kind === "lock").length === 1;
@@ -724,7 +724,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     return svg;
   }
 
-  // describeMark says what a mark is, as [{term, text}].
+  // describeMark returns the description of a mark, as [{term, text}].
   function describeMark(drawing, mark, words = {}) {
     const w = { ...english, ...words }, [kind, number] = String(mark).split(":");
     const one = drawing[`${kind}s`]?.[number], lane = (i) => drawing.lanes?.[i]?.name;
@@ -757,12 +757,12 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     violation: (one, w) => [[w.violation, one.what], [w.evidence, one.text]],
   };
 
-  // timelineFile returns a frame as the text of an SVG file that needs nothing else, with the colours of a light and of
-  // a dark page: the rules of the element drawing-style.
+  // timelineFile returns a frame as the text of a self-contained SVG file. Its colours, light and dark, are the rules
+  // of the element drawing-style.
   function timelineFile(drawing, view, title, story) {
     const edge = 15, text = (className, y, content) => el("text", { class: className, x: edge, y }, content);
     const { size = 11, width } = view, words = { ...english, ...view.words };
-    const svg = drawTimeline(drawing, { ...view, headline: false }); // the title says what is broken
+    const svg = drawTimeline(drawing, { ...view, headline: false }); // the title has it
     const lines = clean(story).slice(0, 2000).split(/\s+/).reduce((all, word) => {
       const longer = all.length ? `${all.at(-1)} ${word}` : word;
       if (all.length && widthOf(longer, 13) <= width) return [...all.slice(0, -1), longer];

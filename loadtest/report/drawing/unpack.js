@@ -1,7 +1,7 @@
 "use strict";
 
-// unpackDrawing returns a drawing with the rows of drawing.go, from the columns in which its JSON has them: times are
-// milliseconds again, null for never; what is empty is missing.
+// unpackDrawing returns a drawing with the rows of drawing.go from the columns of its JSON: times are in milliseconds,
+// null for never; empty fields are missing.
 function unpackDrawing(packed) {
   const drawing = { lanes: [], orders: [], tenures: [], commands: [], faults: [], violations: [], notes: [] };
   for (const [name, value] of Object.entries(packed)) drawing[name] = value.by ? rowsOf(value) : value;
@@ -26,7 +26,10 @@ function rowsOf({ rows, times, by }) {
   });
 }
 
-// inflate returns the value of a text that drawing.Compress has made.
+// cannotInflate is the sentence that a page shows instead of what it cannot unpack: empty in a browser that can.
+const cannotInflate = "DecompressionStream" in globalThis ? "" : "This needs a browser from 2023 or later.";
+
+// inflate returns the value that drawing.Compress packed into a text.
 async function inflate(text) {
   const bytes = Uint8Array.from(atob(text.trim()), (char) => char.charCodeAt(0));
   const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));

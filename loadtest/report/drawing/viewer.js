@@ -1,15 +1,15 @@
 "use strict";
 
-// viewTimeline fills an element with a drawing that can be read command by command: above it a strip of the whole cell,
-// in which a frame stands for what is drawn; below it a card for the mark under the pointer, and the list of commands.
+// viewTimeline fills an element with an interactive drawing: above it a strip of the whole cell with the visible
+// window; below it a card for the mark under the pointer, and the list of commands.
 function viewTimeline(box, drawing) {
   const { orders = [], commands = [], faults = [], violations = [], first = {} } = drawing;
   const index = timelineIndex(drawing), air = Math.max((index.to - index.from) * 0.02, 0.01);
   const whole = { from: index.from - air, to: index.to + air };
   const opening = first.to > first.from ? { from: first.from, to: first.to } : whole;
   const shortest = Math.max(0.001, Math.abs(whole.to) * 1e-12), maxRows = 200;
-  let view = { ...opening }, drawn; // what is drawn, and its element
-  let pointed = "", chosen = ""; // the mark under the pointer, and that of the keyboard or of a click
+  let view = { ...opening }, drawn; // the visible window, and its svg
+  let pointed = "", chosen = ""; // the mark under the pointer, and the one selected by keyboard or click
 
   const make = (tag, className, ...children) => {
     const made = Object.assign(document.createElement(tag), { className });
@@ -30,12 +30,12 @@ function viewTimeline(box, drawing) {
     return made;
   };
 
-  // ---- The window: what moves it ----
+  // ---- Moving the window ----
 
   function show(from, to) {
     const least = Math.min(whole.from, opening.from), most = Math.max(whole.to, opening.to), longest = most - least;
     const length = Math.min(Math.max(to - from, shortest), longest);
-    const slack = Math.min(length / 2, longest - length); // what is at an end can be brought to the middle as well
+    const slack = Math.min(length / 2, longest - length); // either end can be moved to the middle
     const start = Math.min(Math.max((from + to - length) / 2, least - slack), most - length + slack);
     view = { from: start, to: start + length };
     schedule();
@@ -64,8 +64,8 @@ function viewTimeline(box, drawing) {
   // ---- The elements ----
 
   const help = make("p", "keys", "Drag, pinch, or turn the wheel with Ctrl. On the drawing: ← → or A D move, " +
-    "+ − or W S zoom, 0 goes back, F shows the whole cell, Enter and Tab or , and . go from mark to mark, " +
-    "Esc lets go.");
+    "+ − or W S zoom, 0 resets, F shows the whole cell, Enter and Tab or , and . go from mark to mark, " +
+    "Esc deselects.");
   help.hidden = true;
   const question = button("?", "how to move and zoom", () => {
     help.hidden = !help.hidden;
@@ -74,14 +74,14 @@ function viewTimeline(box, drawing) {
   const controls = make("div", "controls",
     button("−", "zoom out", () => zoom(2)), button("+", "zoom in", () => zoom(0.5)),
     button("whole", "show the whole cell", () => show(whole.from, whole.to)),
-    button(violations.length ? "violation" : "first", "show what was shown first", reset),
+    button(violations.length ? "violation" : "first", "back to the first view", reset),
     button("save SVG", "save the drawing as a file", save), question);
   const strip = shape("svg", { class: "strip", height: 36, "aria-hidden": "true" });
   const stage = make("div", "drawn"), card = make("dl", "card"), rest = make("p", "rest");
   stage.tabIndex = 0;
   stage.setAttribute("role", "application");
   const label = ["timeline", ...violations.map(({ what }) => what)].join(", ");
-  stage.setAttribute("aria-label", `${label}; Enter goes to its marks`);
+  stage.setAttribute("aria-label", `${label}; press Enter for its marks`);
   card.setAttribute("aria-live", "polite");
   const body = make("tbody", ""), columns = ["time", "who", "command", "reply", "effect"];
   const head = make("thead", "", make("tr", "", ...columns.map((text) => make("th", "", text))));
@@ -103,7 +103,7 @@ function viewTimeline(box, drawing) {
   function draw() {
     scheduled = false;
     const width = stage.clientWidth;
-    if (width < 50) return; // it is not shown
+    if (width < 50) return; // hidden
     const size = Math.max(11, Math.round(parseFloat(getComputedStyle(box).fontSize) * 0.73));
     drawn = drawTimeline(drawing, { ...first, ...view, width, size });
     stage.replaceChildren(drawn);
@@ -113,7 +113,7 @@ function viewTimeline(box, drawing) {
     listing = setTimeout(fillList, 100);
   }
 
-  // light marks what the pointer or the keyboard is at, in the drawing and in the list, and describes it.
+  // light highlights the current mark in the drawing and in the list, and describes it in the card.
   let described;
 
   function light() {
@@ -135,10 +135,10 @@ function viewTimeline(box, drawing) {
     light();
   }
 
-  // fillList lists the commands in the frame.
+  // fillList lists the commands in the window.
   function fillList() {
     const { sequence } = index, at = (k) => commandTime(commands[sequence[k]]);
-    const firstFrom = (t) => { // the first command that is not before t
+    const firstFrom = (t) => { // the first command at or after t
       let least = 0, most = sequence.length;
       while (least < most) {
         const half = (least + most) >> 1;
@@ -163,8 +163,8 @@ function viewTimeline(box, drawing) {
     light();
   }
 
-  // drawStrip draws how many orders of each instance were under way when, the faults and the violations, and the frame
-  // of what is drawn.
+  // drawStrip draws the number of orders in flight at each instance over time, the faults, the violations and the
+  // window.
   const instances = (drawing.lanes ?? []).flatMap(({ kind, colour }, i) => (kind === "instance" ? [{ i, colour }] : []));
   const lanes = instances.length ? instances : [{ i: -1 }];
   let ground;
@@ -207,7 +207,7 @@ function viewTimeline(box, drawing) {
 
   // ---- The pointer ----
 
-  // near returns the mark at a point, or the nearest one for a finger.
+  // near returns the mark at the pointer, or the nearest one within reach.
   function near({ clientX, clientY, target, pointerType }) {
     const direct = target.closest?.("[data-mark]")?.dataset.mark ?? "", reach = pointerType === "touch" ? 22 : 8;
     if (direct.startsWith("command")) return direct;
@@ -228,12 +228,12 @@ function viewTimeline(box, drawing) {
     dragged = false;
   });
   stage.addEventListener("pointermove", (e) => {
-    if (e.buttons === 0) touches.delete(e.pointerId); // its button was let go outside
+    if (e.buttons === 0) touches.delete(e.pointerId); // the button was released outside
     const before = touches.get(e.pointerId);
     if (before === undefined) return point(near(e));
     const moved = timeAt(e.clientX) - timeAt(before);
     if (touches.size === 1) {
-      if (!dragged && Math.abs(e.clientX - before) < 4) return; // a click that trembles
+      if (!dragged && Math.abs(e.clientX - before) < 4) return; // still a click
       dragged = true;
       stage.setPointerCapture(e.pointerId);
       show(view.from - moved, view.to - moved);
@@ -255,12 +255,12 @@ function viewTimeline(box, drawing) {
   });
   stage.addEventListener("dblclick", (e) => zoom(0.4, timeAt(e.clientX)));
   stage.addEventListener("wheel", (e) => {
-    if (!e.ctrlKey && !e.metaKey) return; // it scrolls the page
+    if (!e.ctrlKey && !e.metaKey) return; // scroll the page
     e.preventDefault();
     zoom(Math.exp(Math.max(-1, Math.min(1, e.deltaY * (e.deltaMode ? 0.05 : 0.004)))), timeAt(e.clientX));
   }, { passive: false });
 
-  // On the strip the frame is moved, or taken at one of its ends.
+  // Dragging on the strip moves the window, or one of its ends.
   let held;
   const stripTime = (e) => {
     const { left, width } = strip.getBoundingClientRect();
@@ -291,13 +291,13 @@ function viewTimeline(box, drawing) {
     0: reset, home: reset, f: () => show(whole.from, whole.to), enter: () => step(1),
     ",": () => walk(-1), ".": () => walk(1), "shift+arrowleft": () => walk(-1), "shift+arrowright": () => walk(1),
     escape: () => {
-      if (!chosen) stage.blur(); // the page has its own keys again
+      if (!chosen) stage.blur(); // gives the keys back to the page
       chosen = "";
       light();
     },
   };
 
-  // step goes to the next mark of the drawing, from left to right, and reports whether there is one.
+  // step selects the next mark, from left to right (the previous if way is -1), and returns whether there is one.
   function step(way) {
     const lefts = new Map();
     for (const one of drawn.querySelectorAll("[data-mark]:not(text)")) {
@@ -312,7 +312,7 @@ function viewTimeline(box, drawing) {
     return chosen !== "";
   }
 
-  // walk goes to the next mark as well, but stays at the last one.
+  // walk does the same, but keeps the selection at either end.
   function walk(way) {
     const before = chosen;
     if (step(way)) return;
@@ -322,14 +322,14 @@ function viewTimeline(box, drawing) {
 
   stage.addEventListener("keydown", (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey) return;
-    if (e.key === "Tab") { // it goes on through the marks once one is chosen, and after the last it leaves
+    if (e.key === "Tab") { // goes through the marks once one is selected, and leaves after the last
       if (chosen && step(e.shiftKey ? -1 : 1)) e.preventDefault();
       return;
     }
     const act = keys[(e.shiftKey && e.key.startsWith("Arrow") ? "shift+" : "") + e.key.toLowerCase()];
     if (!act) return;
     e.preventDefault();
-    e.stopPropagation(); // a page may have other uses for the arrows
+    e.stopPropagation(); // the page uses the arrows, too
     act();
   });
 

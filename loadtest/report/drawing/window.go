@@ -12,7 +12,7 @@ import (
 // maxOrders bounds the orders of one timeline: more cannot be distinguished.
 const maxOrders = 20
 
-// maxBuyers bounds the buyers of one unit that are shown without a lock: what they read is what matters of them.
+// maxBuyers bounds the buyers of one unit that are shown if there is no lock: a few show that all read the same.
 const maxBuyers = 5
 
 // window is the part of a cell that a timeline shows.
@@ -21,8 +21,8 @@ type window struct {
 	ops     []*history.Op
 	focus   map[string]bool // the orders of the violation
 	finding history.Finding // the violation, if there is one
-	queue   bool            // the orders are drawn as they arrived, each in a row
-	wakes   bool            // it matters how often each of them was woken
+	queue   bool            // the orders are drawn in order of arrival, each in a row
+	wakes   bool            // the number of wake-ups of each matters
 	turns   map[string]turn // of the orders of a queue
 	caption string
 }
@@ -51,8 +51,8 @@ func choose(c *history.Cell) window {
 	return w
 }
 
-// firstBroken returns the first broken verdict whose evidence names orders, since no other can be shown. The story is
-// about the first of all, which may be another one.
+// firstBroken returns the first broken verdict whose evidence names orders, since no other can be drawn. The story is
+// about the first broken verdict, which may be another one.
 func firstBroken(c *history.Cell) history.Finding {
 	for _, f := range c.Findings {
 		if f.Result == history.Broken && len(evidenceOf(f).Orders) > 0 {
@@ -101,8 +101,8 @@ func (w *window) takeAll(c *history.Cell) {
 	w.caption = fmt.Sprintf("All %d orders of the cell.", len(c.Ops))
 }
 
-// takeBuyers takes the orders without a lease that bought the unit of the violation: its own, then those that began
-// nearest to them. It returns false if its own had leases.
+// takeBuyers takes the orders without a lease that bought the unit of the violation: the violation's own, then those
+// that began nearest to them. It returns false if there are fewer than two.
 func (w *window) takeBuyers(c *history.Cell) bool {
 	unit := evidenceOf(w.finding).Unit
 	bought := func(op *history.Op) bool { return op.Lease == nil && slices.Contains(op.Units, unit) }
@@ -120,16 +120,16 @@ func (w *window) takeBuyers(c *history.Cell) bool {
 	return true
 }
 
-// takeAround takes the orders of the violation first, then those that ended within its time, then those that began
-// nearest to it.
+// takeAround takes the orders of the violation, then those that ended in the window, then those that began nearest to
+// it.
 func (w *window) takeAround(c *history.Cell) {
 	near := w.take(c, func(op *history.Op) bool { return active(op).meets(w.span) }, w.nearest)
 	w.caption = fmt.Sprintf(
-		"Around the first violation: %d of the cell's %d orders, of %d that were under way in that time.",
-		len(w.ops), len(c.Ops), near)
+		"Around the first violation: %d of the %d orders that were in flight then, of %d in the cell.",
+		len(w.ops), near, len(c.Ops))
 }
 
-// nearest compares two orders by how much they matter, and then by how near they began to the window.
+// nearest compares two orders by rank, then by distance.
 func (w *window) nearest(a, b *history.Op) int {
 	return cmp.Or(cmp.Compare(w.rank(a), w.rank(b)), cmp.Compare(w.distance(a), w.distance(b)))
 }
@@ -148,10 +148,10 @@ func (w *window) rank(op *history.Op) int {
 	}
 }
 
-// distance returns the time between the beginnings of an order and of the window.
+// distance returns the time between the start of an order and that of the window.
 func (w *window) distance(op *history.Op) float64 { return math.Abs(active(op).lo - w.lo) }
 
-// takeFirst takes the first sales or, if there are none, the first orders.
+// takeFirst takes the first sales or, without any, the first orders.
 func (w *window) takeFirst(c *history.Cell) {
 	what, earlier := "sales", func(a, b *history.Op) int { return cmp.Compare(active(a).lo, active(b).lo) }
 	all := w.take(c, func(op *history.Op) bool { return op.Outcome == history.Sold }, earlier)
@@ -164,7 +164,7 @@ func (w *window) takeFirst(c *history.Cell) {
 	w.caption = fmt.Sprintf("The first %d of the %d %s, of %d orders in the cell.", len(w.ops), all, what, len(c.Ops))
 }
 
-// take takes the first of the wanted orders, as compare sorts them, and returns how many are wanted in all.
+// take takes the first maxOrders of the wanted orders, sorted by compare, and returns the number of all wanted ones.
 func (w *window) take(c *history.Cell, wanted func(*history.Op) bool, compare func(a, b *history.Op) int) (all int) {
 	for i := range c.Ops {
 		op := &c.Ops[i]
@@ -178,7 +178,7 @@ func (w *window) take(c *history.Cell, wanted func(*history.Op) bool, compare fu
 	return all
 }
 
-// pad widens the window a little on both sides, and gives an empty one a length that can be drawn.
+// pad adds a margin on both sides, and gives an empty window a length that can be drawn.
 func (w *window) pad() {
 	if w.empty() {
 		w.span = span{0, 1e6}
@@ -187,7 +187,7 @@ func (w *window) pad() {
 	w.lo, w.hi = w.lo-air, w.hi+air
 }
 
-// frame returns the window as a drawing has it.
+// frame returns the window as a Frame.
 func (w *window) frame(numbers map[string]int) Frame {
 	f := Frame{}
 	f.From, f.To = w.times()

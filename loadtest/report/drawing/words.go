@@ -10,13 +10,13 @@ import (
 	"stockapi/loadtest/report/terminal"
 )
 
-// signs are the classes of what is broken, by which it gets its colour and its mark.
+// signs are the CSS classes of violations, for their colours and marks.
 var signs = map[history.Severity]string{
 	history.StockBroken: "stock-broken", history.LockBroken: "lock-broken", history.Stuck: "stuck",
 	history.OutOfTurn: "unfair", history.WokeAll: "unfair",
 }
 
-// whatHappened says in a few words what a broken verdict is about.
+// whatHappened returns a few words on a broken verdict.
 func whatHappened(f history.Finding) string {
 	if first := evidenceOf(f); f.Verdict == history.Stock && len(first.Orders) > 1 {
 		return fmt.Sprintf("unit %d was sold twice", first.Unit)
@@ -24,7 +24,7 @@ func whatHappened(f history.Finding) string {
 	return terminal.Happenings[f.Verdict]
 }
 
-// named is the name of an order: "Anna", "order 12", or what it is there for.
+// named returns the name of an order: "Anna", "order 12", or its purpose.
 func named(c *history.Cell, op *history.Op) string {
 	switch short := c.Short(op.Order); {
 	case strings.HasPrefix(short, "opening-"):
@@ -35,10 +35,10 @@ func named(c *history.Cell, op *history.Op) string {
 	return nameOf(c, op)
 }
 
-// nameOf is "Anna" or "order 12", whatever the order is there for.
+// nameOf returns "Anna" or "order 12", whatever the purpose of the order.
 func nameOf(c *history.Cell, op *history.Op) string { return clip(c.OrderName(op.Order), 30) }
 
-// does says what became of an order, after its name: such as "sells unit #", where # is its first unit. First is the
+// does returns the outcome of an order as a predicate, such as "sells unit #", where # is its first unit. First is the
 // evidence of the first violation.
 func does(c *history.Cell, op *history.Op, first history.Evidence) string {
 	does := map[history.Outcome]string{
@@ -60,14 +60,14 @@ func does(c *history.Cell, op *history.Op, first history.Evidence) string {
 		}
 	}
 	by := ""
-	if op.SoldBy != "" && op.Lease == nil { // it says that it was served under another's lease
+	if op.SoldBy != "" && op.Lease == nil { // it was served under another order's lease
 		by = ", by " + clip(c.OrderName(op.SoldBy), 30)
 	}
 	return cmp.Or(does, clip(string(op.Outcome), 12)) + by
 }
 
-// faultsOf returns the faults of an order: from its own trace if it was answered, in the client's words if it noted
-// them, else from the notes of the client.
+// faultsOf returns the faults of an order: those of its own trace, in the client's words if the client noted them;
+// without a trace, or if its process was killed, those that the client noted.
 func faultsOf(c *history.Cell, op *history.Op) []history.Fault {
 	var traced, noted []history.Fault
 	for i := range op.Trace {
@@ -91,7 +91,7 @@ func faultsOf(c *history.Cell, op *history.Op) []history.Fault {
 	return traced
 }
 
-// describePoint puts a point of a fault, such as "hold@before:set/stock", into words.
+// describePoint returns the words for a point of a fault, such as "hold@before:set/stock".
 func describePoint(point string) string {
 	action, at, found := strings.Cut(point, "@")
 	if !found {

@@ -24,32 +24,32 @@ import (
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/report/reporttest"
 	"stockapi/loadtest/scenario"
 )
 
-// The test here looks at the report of a whole run in a real browser. It is skipped where there is none, unless
-// STOCKAPI_REQUIRE names chromium.
+// This test shows the report of a whole run in a real browser.
 //
 //	go test ./loadtest/report/html -run InABrowser -v                      prints the figures
 //	go test ./loadtest/report/html -run InABrowser -artifacts -outputdir D keeps the screenshots
-//	STOCKAPI_RESULTS=out go test …                                      looks at the report of a real run
+//	STOCKAPI_RESULTS=out go test …                                         shows the report of a real run
 
 // open is the cell that is opened there. It is broken as expected, and has a timeline and a neighbour.
 const open = "pause-v4"
 
-// facts holds the findings of the script of the frame, about the page in it.
+// facts are what the script of the frame reports on the page in it.
 type facts struct {
 	Nodes, Height   int
-	TooWide         []string // what makes the page wider than the window
+	TooWide         []string // elements that are wider than the window
 	Matrix          struct{ Width, Height float64 }
 	Fits            bool // the matrix has no scroll bars
 	DeadLinks       []string
-	Open            []string // the cells that are
+	Open            []string // the open cells
 	Timelines       int
 	StepsRight      bool // the right arrow goes to the next cell of the matrix
 	Next, NextByKey string
 	HeadingInView   bool     // of the open cell
-	Found           []string // the lines and columns of the matrix, for each search
+	Found           []string // lines × columns of the matrix, for each search
 }
 
 func TestTheReportInABrowser(t *testing.T) {
@@ -62,7 +62,7 @@ func TestTheReportInABrowser(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := b.look(t, filepath.Join(t.ArtifactDir(), name+".png"), args...)
 			t.Logf("%d nodes, %d px tall; matrix %.0f × %.0f px", f.Nodes, f.Height, f.Matrix.Width, f.Matrix.Height)
-			assert.Less(t, f.Nodes, 15_000, "cells that are closed have no nodes")
+			assert.Less(t, f.Nodes, 15_000, "closed cells have no nodes")
 			assert.Less(t, f.Height, 60_000)
 			assert.Empty(t, f.TooWide, "nothing but the matrix is scrolled sideways")
 			assert.Empty(t, f.DeadLinks)
@@ -83,7 +83,7 @@ func TestTheReportInABrowser(t *testing.T) {
 		assert.Zero(t, f.Timelines, "the verdicts are there, and the stories")
 		assert.Contains(t, f.Open, open)
 	})
-	t.Run("shown again, from a file", func(t *testing.T) {
+	t.Run("reload of a file", func(t *testing.T) {
 		sum := sha256.Sum256([]byte(shownAgain))
 		own := "script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "' "
 		driven := strings.Replace(page, "script-src ", own, 1) + "<script>" + shownAgain + "</script>"
@@ -102,11 +102,11 @@ func TestTheReportInABrowser(t *testing.T) {
 		pages := len(regexp.MustCompile(`/Type\s*/Page\b[^s]`).FindAll(pdf, -1))
 		t.Logf("%d pages", pages)
 		assert.Greater(t, pages, 2)
-		assert.Less(t, pages, 40, "of the cells that are closed, paper has the stories alone")
+		assert.Less(t, pages, 40, "of closed cells, only the stories are printed")
 	})
 }
 
-// shownAgain hides the page and shows it again, with one more cell open. Then the title says what became of it.
+// shownAgain hides the page and shows it again, with one more cell open. Then the title has its state.
 const shownAgain = `
 const opened = () => [...document.querySelectorAll("details.cell[open] > section")].map((s) => s.id);
 const kind = performance.getEntriesByType("navigation")[0].type, wanted = ["pause-v4", "queue-order-v8"];
@@ -124,7 +124,7 @@ setTimeout(() => {
 }, 100);
 `
 
-// wholeRun returns the run of STOCKAPI_RESULTS. Without it, it forges one: every cell of the table, all but the first
+// wholeRun returns the run of STOCKAPI_RESULTS or, without it, a forged one: every cell of the table, all but the first
 // as expected.
 func wholeRun(t *testing.T) *history.Run {
 	t.Helper()
@@ -147,7 +147,7 @@ func wholeRun(t *testing.T) *history.Run {
 	return run
 }
 
-// forged returns a cell with the findings that are expected of it.
+// forged returns a cell with its expected findings.
 func forged(s catalog.Scenario, e catalog.Expectation) *history.Cell {
 	ops := []history.Op{sale("o1", "a", 100, 10, 3000), sale("o2", "b", 100, 2000, 3500)}
 	for i := range int64(4) {
@@ -168,31 +168,18 @@ func forged(s catalog.Scenario, e catalog.Expectation) *history.Cell {
 	return c
 }
 
-// browser is Chromium, and a server that shows it the page in a frame of a given size: a window's own size depends on
-// the system.
+// browser is Chromium, and a server with the page in a frame of a given size: the size of a window depends on the
+// system.
 type browser struct {
 	program string
 	server  *httptest.Server
 	found   chan facts
-	asked   chan string // what the browser wanted and the server does not have
+	asked   chan string // paths that the server does not have
 }
 
 func newBrowser(t *testing.T, page string) *browser {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("-short")
-	}
-	b := &browser{found: make(chan facts, 1), asked: make(chan string, 100)}
-	for _, name := range []string{"google-chrome", "chromium-browser", "chromium"} {
-		if path, err := exec.LookPath(name); err == nil {
-			b.program = path
-		}
-	}
-	if b.program == "" {
-		required := strings.Split(os.Getenv("STOCKAPI_REQUIRE"), ",")
-		require.False(t, slices.Contains(required, "chromium"), "no Chromium on PATH")
-		t.Skip("no Chromium on PATH")
-	}
+	b := &browser{program: reporttest.Chromium(t), found: make(chan facts, 1), asked: make(chan string, 100)}
 	b.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/report.html":
@@ -214,8 +201,8 @@ func newBrowser(t *testing.T, page string) *browser {
 	return b
 }
 
-// look shows the page with the cell open, takes a screenshot, and returns what was found. The first of the wishes is
-// the width of the window; others are dark and noscripts.
+// look shows the page with the cell open, takes a screenshot, and returns the facts. The first wish is the width of the
+// window; others are dark and noscripts.
 func (b *browser) look(t *testing.T, screenshot string, wishes ...string) facts {
 	t.Helper()
 	scheme := 1
@@ -234,8 +221,8 @@ func (b *browser) look(t *testing.T, screenshot string, wishes ...string) facts 
 	}
 }
 
-// run runs the browser until it ends, and returns what it printed. No name can be resolved there, nothing may be asked
-// for beside the page, and the page must log no error and violate no policy.
+// run runs the browser until it exits, and returns its output. It cannot resolve names; the page must request nothing,
+// log no error and violate no policy.
 func (b *browser) run(t *testing.T, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -248,7 +235,7 @@ func (b *browser) run(t *testing.T, args ...string) string {
 	command.Stdout, command.Stderr = &printed, &log
 	require.NoError(t, command.Run(), log.String())
 	for line := range strings.Lines(log.String()) {
-		if !strings.Contains(line, "Blocked script execution") { // as it was asked to
+		if !strings.Contains(line, "Blocked script execution") { // by the sandbox
 			assert.NotContains(t, line, "CONSOLE")
 		}
 	}

@@ -4,13 +4,13 @@ import (
 	"slices"
 )
 
-// group is all cells of a scenario, in the ladder's order.
+// group has the cells of a scenario, in the order of the ladder.
 type group struct {
 	ID, Name, Does string
 	Sections       []*section
 }
 
-// groupsOf sorts the sections by scenario, in the order in which they come, and links each with its neighbours.
+// groupsOf groups the sections by scenario, in their order, and links each with its neighbours.
 func groupsOf(sections []*section) []*group {
 	var groups []*group
 	for _, s := range sections {
@@ -26,7 +26,8 @@ func groupsOf(sections []*section) []*group {
 	return groups
 }
 
-// walk is the links to a cell's neighbours in the matrix: in its scenario, and of its rung. Any may be nil.
+// walk has the links to the neighbours of a cell in the matrix: Left and Right in its scenario, Up and Down of its
+// rung. Any may be nil.
 type walk struct{ Left, Right, Up, Down *neighbour }
 
 type neighbour struct{ Link, Text string }

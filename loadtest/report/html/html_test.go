@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
-	"fmt"
 	stdhtml "html"
 	"io"
 	"path/filepath"
@@ -23,6 +22,7 @@ import (
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/html"
+	"stockapi/loadtest/report/reporttest"
 	"stockapi/loadtest/scenario"
 )
 
@@ -40,39 +40,7 @@ func runOf(cells ...*history.Cell) *history.Run {
 	}
 }
 
-func cellOf(scenario, rung string, ops ...history.Op) *history.Cell {
-	left := int64(99)
-	return &history.Cell{
-		Scenario: scenario, Rung: rung, Name: "name", Repetition: 1, Product: "lt-beef-3-" + rung, Initial: 100, Left: &left,
-		Limit: 7 * time.Second, Ops: ops,
-		Instances: []history.Instance{{Name: "a", Clock: "k"}, {Name: "b", Clock: "k"}},
-	}
-}
-
-func command(cmd, key string, at, end history.Instant, reply string) history.Command {
-	return history.Command{Node: "n", Cmd: cmd, Key: key, At: at * ms, End: end * ms, Reply: reply}
-}
-
-// sale is an order that held the lock from one millisecond to another and sold a unit.
-func sale(id, instance string, unit int64, from, to history.Instant) history.Op {
-	return history.Op{
-		Order: id, Phase: history.Buy, Instance: instance, Outcome: history.Sold, Sent: from * ms, Done: (to + 5) * ms,
-		Quantity: 1, Units: []int64{unit},
-		Lease: &history.Lease{AcquiredAt: from * ms, ReleasedAt: to * ms},
-		Trace: []history.Command{
-			command("set", "lock", from-2, from-1, "true"),
-			command("get", "ProductStock_x", from+1, from+2, fmt.Sprint(unit)),
-			command("fault", "stop@before:set/stock", from+2, to-4, ""),
-			command("set", "ProductStock_x", to-3, to-2, "OK"),
-			command("del", "lock", to, to+1, "1"),
-		},
-	}
-}
-
-// paused is two sales of one unit: the first outlives its lease and then removes the second one's lock.
-func paused() *history.Cell {
-	return cellOf("two-instances", "v2", sale("o1", "a", 100, 10, 3000), sale("o2", "b", 100, 2000, 3500))
-}
+var cellOf, sale, paused = reporttest.CellOf, reporttest.Sale, reporttest.Paused
 
 func write(t require.TestingT, run *history.Run) string {
 	var out bytes.Buffer
@@ -80,7 +48,7 @@ func write(t require.TestingT, run *history.Run) string {
 	return out.String()
 }
 
-// render returns the page with all cells open: with what their timelines hold as a comment.
+// render returns the page with all cells open, but without their timelines.
 func render(t require.TestingT, run *history.Run) string {
 	doc, packs := write(t, run), [][]opened{}
 	texts := regexp.MustCompile(`(?s)<script type="text/plain" id="pack-\d+">(.*?)</script>`)
@@ -100,13 +68,13 @@ func render(t require.TestingT, run *history.Run) string {
 	})
 }
 
-// opened is the inside of a cell.
+// opened is the unpacked content of a cell.
 type opened struct {
 	HTML    string
 	Drawing map[string]any
 }
 
-// says reports whether the text occurs in the report, as a reader sees it.
+// says checks that the texts occur in the report, as a reader sees it.
 func says(t *testing.T, doc string, texts ...string) {
 	t.Helper()
 	plain := stdhtml.UnescapeString(doc)
@@ -115,7 +83,7 @@ func says(t *testing.T, doc string, texts ...string) {
 	}
 }
 
-// elements reads the report as XML, which it also is but for its script, and fails if it is not well-formed.
+// elements parses the report as XML, without its script, and fails if it is not well-formed.
 func elements(t require.TestingT, doc string) []xml.StartElement {
 	var out []xml.StartElement
 	markup := regexp.MustCompile(`(?s)<script>.*?</script>`).ReplaceAllString(doc, "<script/>")
@@ -151,7 +119,7 @@ func count(es []xml.StartElement, name, class string) int {
 	return n
 }
 
-// sound checks what must hold of every report, whatever it was made from.
+// sound checks the invariants of a report.
 func sound(t require.TestingT, doc string) []xml.StartElement {
 	es, ids := elements(t, doc), map[string]bool{}
 	for _, e := range es {
@@ -178,27 +146,27 @@ func sound(t require.TestingT, doc string) []xml.StartElement {
 	return es
 }
 
-func TestTheReportStandsAlone(t *testing.T) {
+func TestReportIsSelfContained(t *testing.T) {
 	doc := write(t, runOf(paused(), cellOf("two-instances", "v4", sale("o1", "a", 100, 10, 20))))
 	es := sound(t, doc)
 	says(t, doc, `http-equiv="Content-Security-Policy" content="default-src 'none'; `+
 		`style-src 'unsafe-inline'; script-src 'sha256-`)
-	doc = strings.ReplaceAll(doc, "http://www.w3.org/2000/svg", "") // a name, which nobody asks for
+	doc = strings.ReplaceAll(doc, "http://www.w3.org/2000/svg", "") // a name, and no request
 	for _, unwanted := range []string{"http:", "https:", "ZgotmplZ"} {
 		assert.NotContains(t, doc, unwanted)
 	}
 	assert.Equal(t, 2, count(es, "section", ""))
-	assert.Equal(t, 2, count(es, "script", ""), "and the insides of the cells")
+	assert.Equal(t, 2, count(es, "script", ""), "and the content of the cells")
 }
 
-func TestASurpriseStandsOut(t *testing.T) {
+func TestSurpriseIsMarked(t *testing.T) {
 	es := sound(t, render(t, runOf(paused())))
 	assert.Equal(t, 1, count(es, "div", "surprises"), "at the top")
 	assert.Equal(t, 1, count(es, "p", "outcome bad"))
 	assert.Positive(t, count(es, "tr", "surprise"), "at the verdict")
 }
 
-func TestWhatACellSays(t *testing.T) {
+func TestCellTexts(t *testing.T) {
 	doc := render(t, runOf(paused()))
 	says(t, doc,
 		"a sold unit 100 to order o1 at +2.998 s; b sold unit 100 again to order o2 at +3.498 s",
@@ -235,7 +203,7 @@ func TestTheSameHistoryMakesTheSameReport(t *testing.T) {
 	assert.Equal(t, first, write(t, again))
 }
 
-// What shows a few cells has them open. Of many, only the surprises are.
+// A few cells are all open. Of many, only the surprises are.
 func TestFewCellsAreOpen(t *testing.T) {
 	rungs := []string{"v1", "v2", "v3", "v4", "v5"}
 	for cells, open := range map[int]int{1: 1, 3: 3, 4: 0} {
@@ -257,7 +225,7 @@ func TestRepetitionsAreCounted(t *testing.T) {
 	says(t, doc, "0 of 2 repetitions were as expected")
 }
 
-func TestAnInterruptedRunSaysHowFarItCame(t *testing.T) {
+func TestInterruptedRun(t *testing.T) {
 	run := runOf()
 	run.Cells = []*history.Cell{forged(scenario.Table[0], scenario.Table[0].Expect[0])}
 	run.Interrupted = "interrupted by a signal"
@@ -269,7 +237,7 @@ func TestAnEmptyRunMakesAReport(t *testing.T) {
 	sound(t, render(t, &history.Run{}))
 }
 
-func TestTheCommandSaysWhatDiffers(t *testing.T) {
+func TestCommandHasNonDefaultFlags(t *testing.T) {
 	run := runOf(paused())
 	run.Load.TTL, run.Load.Rate, run.Backend.Kind = 2*time.Second, 50, "embedded"
 	says(t, render(t, run), "--rungs v2 --backend embedded --rate 50 --ttl 2s<")

@@ -57,8 +57,8 @@ func expected(t *testing.T, name string, rungs ...string) (cells []*history.Cell
 	return cells
 }
 
-// Of many cells two are shown as pictures: the strongest rung that breaks, and the first that holds.
-func TestTheTopOfThePageIsALesson(t *testing.T) {
+// Among many cells two are pictures: the strongest rung that breaks, and the first that holds.
+func TestLessonOfManyCells(t *testing.T) {
 	cells := append(expected(t, "pause", "v1", "v4", "v6", "v15", "v17"), expected(t, "crash", "v1")...)
 	doc := renderFound(t, cells...)
 	assert.Equal(t, "pause broke the most: on v4 and v6 a unit was sold twice; v4: a stopped process does not see its "+
@@ -71,7 +71,7 @@ func TestTheTopOfThePageIsALesson(t *testing.T) {
 }
 
 // A few cells come before the matrix, and are open.
-func TestAFewCellsComeFirst(t *testing.T) {
+func TestFewCellsComeFirst(t *testing.T) {
 	doc := renderFound(t, expected(t, "pause", "v4", "v17")...)
 	assert.Equal(t, "In pause, on v4 a unit was sold twice: a stopped process does not see its lease expire.", top(doc))
 	assert.NotContains(t, doc, `<div class="pair">`)
@@ -79,8 +79,8 @@ func TestAFewCellsComeFirst(t *testing.T) {
 	assert.NotContains(t, top(renderFound(t, expected(t, "pause", "v17")...)), "pause", "nothing is broken")
 }
 
-// The matrix tells with a word, a sign and a colour how bad it is.
-func TestTheMatrixTellsHowBadItIs(t *testing.T) {
+// The matrix shows the severity of a cell with a word, a sign and a colour.
+func TestMatrixShowsHowBadItIs(t *testing.T) {
 	skipped := cellOf("crash", "v4")
 	skipped.NotAsked = &history.NotAsked{Reason: "no server"}
 	doc := renderFound(t, found("pause", "v4", history.Stock, history.Exclusion, history.Liveness),
@@ -98,8 +98,8 @@ func TestTheMatrixTellsHowBadItIs(t *testing.T) {
 		"the lock is broken, the stock is right", "What broke: S stock, E exclusion, R own-release, L liveness")
 }
 
-// Each cell has links to its neighbours in the matrix, whichever of them ran.
-func TestACellLinksToItsNeighbours(t *testing.T) {
+// Each cell links to the nearest cells of the matrix that are in the run.
+func TestCellLinksToItsNeighbours(t *testing.T) {
 	doc := renderFound(t, found("pause", "v17"), found("pause", "v4"), found("pause", "v5"), found("crash", "v4"))
 	_, cell, _ := strings.Cut(doc, `<section id="pause-v5"`)
 	cell, _, _ = strings.Cut(cell, "</p>")

@@ -11,11 +11,11 @@ import (
 	"stockapi/loadtest/report/terminal"
 )
 
-// matrix has a line per scenario and a column per rung. All of it fits the width of a screen: of many
-// columns a cell has room for its sign, of few for a word.
+// matrix has a line per scenario and a column per rung. It fits the width of a screen: a cell has room for a word if
+// there are few columns, else for its sign.
 type matrix struct {
 	Rungs  []column
-	Groups []string // of the ladder, those that have a column
+	Groups []string // the groups of the ladder that have a column
 	Lines  []matrixLine
 	Legend string // what the letters stand for
 }
@@ -31,7 +31,7 @@ type matrixLine struct {
 // matrixCell is empty, without a link, if the scenario does not apply to the rung.
 type matrixCell struct {
 	Link, Title string
-	Letters     string // of what is broken, as everywhere; or the sign's word
+	Letters     string // of the broken verdicts, or the sign's word
 	sign
 	Surprise bool
 }
@@ -67,7 +67,7 @@ func newMatrix(groups []*group, rows []*catalog.Row) matrix {
 	return m
 }
 
-// byHeight compares the rungs of rows by their position on the ladder. Those that it does not know come last.
+// byHeight compares the rungs of rows by their position on the ladder. Unknown rungs come last.
 func byHeight(a, b *catalog.Row) int {
 	return cmp.Or(catalog.Height(a.Rung)-catalog.Height(b.Rung), cmp.Compare(a.Rung, b.Rung))
 }
@@ -92,7 +92,7 @@ func newMatrixCell(s *section) matrixCell {
 	return cell
 }
 
-// names returns a unique name of each row for links, such as "two-instances-v0.5".
+// names returns a unique link for each row, such as "two-instances-v0.5".
 func names(rows []*catalog.Row) []string {
 	seen := map[string]bool{}
 	var links []string
@@ -107,7 +107,7 @@ func names(rows []*catalog.Row) []string {
 	return links
 }
 
-// safe replaces characters that are not safe in links and files, as a forged file may have them.
+// safe replaces the characters that are not safe in links and file names: a forged file may have any.
 func safe(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -7,18 +7,18 @@ import (
 	"stockapi/loadtest/report/drawing"
 )
 
-// An inside is what a cell's section holds once it is opened. A page of hundreds of cells keeps them compressed, some
-// of them in one text, because neighbours have most of their words in common.
+// An inside is the content of a cell's section once it is opened. A page of hundreds of cells keeps them compressed,
+// several in one text because neighbours have most of their words in common.
 type inside struct {
 	HTML    string           `json:"html"`
 	Drawing *drawing.Drawing `json:"drawing,omitempty"`
 }
 
-// packSize bounds what is in one text before it is compressed, in bytes: it is unpacked whole.
+// packSize bounds the uncompressed size of one text, in bytes: it is unpacked whole.
 const packSize = 300_000
 
-// pack returns the insides of the sections as texts, and notes where each of them is. A lean one has those orders of a
-// crowd alone that are shown first.
+// pack returns the insides of the sections as compressed texts, and notes in each section where its inside is. A lean
+// one has only the orders of a crowd that are shown first.
 func pack(sections []*section, lean bool) (packs []template.HTML, err error) {
 	var some []inside
 	size := 0

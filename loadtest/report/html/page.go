@@ -35,13 +35,13 @@ var pageStyle string
 
 var pageTemplate = template.Must(template.New("report").Parse(cellLayout + legendLayout + layout))
 
-// head is what every page begins and ends with.
+// head has the parts that all pages share.
 type head struct {
-	Drawing    template.CSS // the rules that a saved drawing needs as well
+	Drawing    template.CSS // the rules that a saved drawing also needs
 	CSS        template.CSS
-	Script     template.JS     // draws timelines, and what else the page does
+	Script     template.JS     // of timelines, and of the page
 	ScriptHash string          // as a Content-Security-Policy names the script
-	Packs      []template.HTML // what is compressed until it is seen: base64
+	Packs      []template.HTML // compressed until shown, in base64
 }
 
 // newHead returns the head of a page with a script and styles of its own.
@@ -60,9 +60,9 @@ type page struct {
 	Good      bool
 	Outcome   string
 	Lesson    *lesson
-	Few       bool // cells, so that they come before the matrix
+	Few       bool // there are few cells, which come before the matrix
 	Facts     facts
-	Embedded  bool // the Redis, which is slower than others
+	Embedded  bool // the run was on the embedded Redis, which is slow
 	Surprises []surprise
 	Further   int // surprises that only the cells below show
 	Matrix    matrix
@@ -70,20 +70,20 @@ type page struct {
 	Groups    []*group
 }
 
-// maxSurprises bounds the surprises that the top of the page shows, and the cells that are open from the start.
+// maxSurprises bounds the surprises at the top of the page, and the cells that are open from the start.
 const maxSurprises = 12
 
-// fewCells is the greatest number of cells that come first on the page, all open.
+// fewCells is the greatest number of cells that come before the matrix, all open.
 const fewCells = 3
 
-// manyCells is the greatest number of cells of which a page has all orders, however many those have.
+// manyCells is the greatest number of cells of which a page has all orders.
 const manyCells = 100
 
-// surprise is one thing that is not as expected.
+// surprise is one unexpected result.
 type surprise struct{ Link, Text string }
 
-// Write writes the report of run, whose cells are in these rows, to w: that of a trial has a page of its own. It takes
-// the findings of the cells as they are.
+// Write writes the report of run, whose cells are in these rows, to w. A trial has a page of its own. It takes the
+// findings of the cells as they are.
 func Write(w io.Writer, run *history.Run, rows []*catalog.Row) error {
 	if t := terminal.TrialOf(run); t != nil {
 		return writeTrial(w, run, t)
@@ -95,7 +95,7 @@ func Write(w io.Writer, run *history.Run, rows []*catalog.Row) error {
 	return pageTemplate.Execute(printable{w}, p)
 }
 
-// printable replaces control characters, which markup must not contain.
+// printable replaces control characters, which are not allowed in markup.
 type printable struct{ io.Writer }
 
 func (p printable) Write(b []byte) (int, error) {
@@ -113,7 +113,7 @@ func (p printable) Write(b []byte) (int, error) {
 
 func newPage(run *history.Run, rows []*catalog.Row) (*page, error) {
 	p := &page{
-		head:     newHead(script, ""), // report.js unfolds cells, and moves between them
+		head:     newHead(script, ""), // report.js opens cells, and moves between them
 		Title:    "stockapi: which locks hold",
 		Facts:    conditions(run, rows),
 		Embedded: run.Backend.Kind == "embedded", Few: len(rows) <= fewCells,
@@ -147,7 +147,7 @@ func newPage(run *history.Run, rows []*catalog.Row) (*page, error) {
 	return p, nil
 }
 
-// conditions lists how the run was made: backend, machine, load.
+// conditions lists the conditions of the run: backend, machine, load.
 func conditions(run *history.Run, rows []*catalog.Row) (f facts) {
 	m, l := run.Machine, run.Load
 	loop, times := "closed loop", 0
@@ -163,12 +163,12 @@ func conditions(run *history.Run, rows []*catalog.Row) (f facts) {
 	f.add(true, "machine", "%s/%s, %d CPUs, %s", m.OS, m.Arch, m.CPUs, m.Go)
 	f.add(l.Requests > 0, "load", "%d buyers of %d units, %d at once, %s", l.Requests, l.Stock, l.Concurrency, loop)
 	f.add(l.Requests > 0, "times", "wait %s, TTL %s, work %s", l.Wait, l.TTL, l.Work)
-	f.add(times > 1, "k of K", "each cell up to %d times; it is as expected only if it was so each time", times)
+	f.add(times > 1, "k of K", "each cell up to %d times; it is as expected only if every repetition was", times)
 	f.add(run.Interrupted != "", "interrupted", "%s", clip(run.Interrupted, 300))
 	return f
 }
 
-// clip shortens a string of a history, which may be of any length.
+// clip shortens a string of a history, which may have any length.
 func clip(s string, runes int) string {
 	r := []rune(s)
 	if len(r) <= runes {

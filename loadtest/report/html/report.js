@@ -1,4 +1,4 @@
-// The inside of a cell is compressed until the cell is opened, so that a page of hundreds of timelines opens at once.
+// The content of a cell is unpacked when the cell is opened, so that a page with hundreds of timelines loads fast.
 (() => {
   "use strict";
   const packs = new Map();
@@ -7,24 +7,24 @@
     return (await packs.get(pack))[at];
   };
 
-  const filled = new WeakMap(); // the cells that are, or are about to be
+  const filled = new WeakMap(); // the cells that are filled, or being filled
   const fill = (cell) => {
     if (!filled.has(cell)) filled.set(cell, fillNow(cell));
     return filled.get(cell);
   };
   const fillNow = async (cell) => {
     const section = cell.querySelector("section");
-    if (!("DecompressionStream" in window)) {
-      section.textContent = "A cell is compressed: a browser of 2023 or later unpacks it.";
+    if (cannotInflate) {
+      section.textContent = cannotInflate;
       return;
     }
     const { html, drawing } = await insideOf(section.dataset);
-    section.innerHTML = html; // of this page, where it was escaped
+    section.innerHTML = html; // written by this page's template, so it is escaped
     const box = section.querySelector(".viewer");
     if (box) viewTimeline(box, unpackDrawing(drawing));
   };
 
-  // current returns the cell that the address names.
+  // current returns the cell that the URL names.
   const current = () => document.getElementById(location.hash.slice(1))?.closest("details.cell");
 
   const follow = async () => {
@@ -32,14 +32,14 @@
     if (!cell) return;
     cell.open = true;
     await fill(cell);
-    // The browser goes to the section, whose heading is above it.
+    // The browser scrolls to the section, but the heading is above it.
     const section = cell.querySelector("section");
     section.style.scrollMarginTop = `${section.getBoundingClientRect().top - cell.getBoundingClientRect().top}px`;
     cell.querySelector("summary").focus({ preventScroll: true });
     cell.scrollIntoView();
   };
 
-  // In the matrix the arrow keys go to the next cell that is there.
+  // In the matrix the arrow keys go to the next cell that is shown.
   const step = (link, key) => {
     const td = link.closest("td, th"), row = td.parentElement;
     const [across, down] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[key];
@@ -55,7 +55,7 @@
     }
   };
 
-  // The matrix has the rungs of a group alone, the lines with something broken, and what is searched for.
+  // choose shows only the rungs of a group, the lines with a broken cell, and the matches of the search.
   const tools = document.querySelector(".tools");
   const choose = () => {
     const grid = document.getElementById("matrix"), [head, ...lines] = grid.querySelectorAll("tr");
@@ -65,7 +65,7 @@
     const has = (e, word) => e.textContent.toLowerCase().includes(word), heads = [...head.cells].slice(1);
     const rungs = words.filter((word) => heads.some((e) => has(e, word)));
     const names = words.filter((word) => !rungs.includes(word));
-    // The script has no "and", because a report is XML too.
+    // The script has no ampersand, because a report is XML too.
     const found = (e) => rungs.length ? rungs.some((word) => has(e, word)) : true;
     const shown = heads.map((e) => [e.dataset.group, ""].includes(group) ? found(e) : false);
     for (const line of [head, ...lines]) shown.forEach((show, i) => { line.cells[i + 1].hidden = !show; });
@@ -108,15 +108,15 @@
   document.querySelectorAll("details.cell[open]").forEach(fill);
   follow();
 
-  // Beside the matrix, two cells as pictures: one that breaks, one that holds.
+  // Two cells beside the matrix are pictures: one that breaks, one that holds.
   document.querySelectorAll(".picture").forEach(async (box) => {
     const { drawing } = await insideOf(box.dataset), whole = unpackDrawing(drawing), { from, to } = whole.first;
     box.parentElement.hidden = false;
     box.replaceChildren(drawTimeline(whole, { from, to, width: box.clientWidth }));
   });
 
-  // A new run may have been written here meanwhile. Nothing may be asked for, so the tab reloads itself whenever it is
-  // shown again, and the entry of the history keeps what was open and where the reader was.
+  // A new run may have replaced this file. The policy allows no requests, so the tab reloads whenever it is shown
+  // again; the history entry keeps the open cells and the scroll position.
   const cells = [...document.querySelectorAll("details.cell")], id = (cell) => cell.querySelector("section").id;
   let hidden = false;
   document.addEventListener("visibilitychange", () => {
@@ -132,5 +132,5 @@
     history.replaceState(null, "");
   }
   document.querySelector(".cells")?.insertAdjacentHTML("beforebegin",
-    '<p class="note">This tab loads the newest run that was written here whenever it is shown again.</p>');
+    '<p class="note">Whenever this tab is shown again, it reloads this file and shows the newest run.</p>');
 })();

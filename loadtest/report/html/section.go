@@ -12,7 +12,7 @@ import (
 	"stockapi/loadtest/report/terminal"
 )
 
-// section is one scenario × rung, shown by the cell that stands for it.
+// section is one scenario × rung, with the cell that represents its repetitions.
 type section struct {
 	sign
 	ID, Title   string
@@ -28,7 +28,7 @@ type section struct {
 	Command     string
 	Numbers     []fact
 	Others      []string
-	Has         bool // orders, which can be drawn
+	Has         bool // it has orders, which can be drawn
 	Pack, At    int  // where its inside is
 	row         *catalog.Row
 }
@@ -57,7 +57,7 @@ func newSection(run *history.Run, r *catalog.Row, id string) *section {
 	}
 	for _, v := range history.Verdicts {
 		if v == history.InOrder && !c.InLine || v == history.Herd && c.Waiting == 0 {
-			continue // hardly any scenario asks
+			continue // verdicts of few scenarios
 		}
 		s.Verdicts = append(s.Verdicts, newVerdict(c.Finding(v), expected.Results[v], known))
 	}
@@ -85,7 +85,7 @@ func newVerdict(f history.Finding, want history.Result, known bool) verdict {
 	return v
 }
 
-// story is one sentence about the first violation or, without one, about the sales.
+// story returns a sentence on the first violation or, without one, on the sales.
 func story(c *history.Cell) string {
 	if s := audit.Story(c.Findings); s != "" {
 		return clip(s, 600)
@@ -94,11 +94,11 @@ func story(c *history.Cell) string {
 	found := "No violation was found: "
 	switch history.Worst(c.Findings) {
 	case history.Invalid:
-		found = "This is a measurement of the client, or of the machine, and says nothing of the lock: "
+		found = "This measured the client or the machine, and says nothing about the lock: "
 	case history.Indeterminate:
-		found = "Nothing is proved either way: "
+		found = "Inconclusive: "
 	}
-	return found + fmt.Sprintf("%d buyers, %d sold to, %d refused; %s of %d units left.",
+	return found + fmt.Sprintf("%d buyers, %d sold, %d refused; %s of %d units left.",
 		t.Buyers, t.Sold, t.Refused, c.LeftByBuyers(), c.Initial)
 }
 
@@ -119,11 +119,11 @@ func numbers(c *history.Cell) []fact {
 		{"took", measured(c.Elapsed)},
 		{"TTL", measured(c.TTL)},
 		{"commands per sale", c.CommandsPerSale()},
-		{"a fresh request", freshRequest(c)},
+		{"fresh request", freshRequest(c)},
 	}
 }
 
-// freshRequest tells after what time the next request got through after the fault.
+// freshRequest returns how long after the fault the next request got through.
 func freshRequest(c *history.Cell) string {
 	took, through := audit.Recovery(c)
 	switch {
@@ -135,7 +135,7 @@ func freshRequest(c *history.Cell) string {
 	return "–"
 }
 
-// measured is a dash if nothing was measured: the few orders of a fault scenario have no distribution.
+// measured returns a dash if nothing was measured: the few orders of a fault scenario have no distribution.
 func measured(d time.Duration) string {
 	if d <= 0 {
 		return "–"
@@ -143,7 +143,7 @@ func measured(d time.Duration) string {
 	return millis(d)
 }
 
-// others has a line for each repetition, if there were several.
+// others returns a line for each repetition if there were several.
 func others(r *catalog.Row) []string {
 	var out []string
 	for _, c := range r.Cells {

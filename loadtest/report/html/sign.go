@@ -6,19 +6,19 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A sign shows at a glance what is worst in a cell: a word for the matrix, words for all else, and a class for its
-// colour and mark, because not everybody can tell the colours apart.
+// A sign shows the worst result of a cell at a glance: a word for the matrix, words for all else, and a class for its
+// colour and its mark, because not everybody can tell the colours apart.
 type sign struct{ Word, Words, Class, Means string }
 
 var (
 	stockSign = sign{"stock", "stock broken", "broken stock-broken", "units were sold twice, or the books do not balance"}
 	lockSign  = sign{"lock", "lock broken", "broken lock-broken", "the lock is broken, the stock is right"}
-	stuckSign = sign{"stuck", "stuck", "broken stuck", "nothing is sold wrongly, but a fresh request does not get through"}
-	orderSign = sign{"order", "unfair", "broken unfair", "the lock holds, but waiters get it out of turn"}
+	stuckSign = sign{"stuck", "stuck", "broken stuck", "all sales are right, but a fresh request does not get through"}
+	orderSign = sign{"order", "unfair", "broken unfair", "the lock holds, but waiters acquire it out of turn"}
 	herdSign  = sign{"herd", "unfair", "broken unfair", "the lock holds, but a release wakes all waiters"}
 	okSign    = sign{"ok", "ok", "ok", "no violation was found"}
-	doubtSign = sign{"?", "unknown", "unknown", "unknown: nothing is proved either way"}
-	voidSign  = sign{"invalid", "invalid", "invalid", "a measurement of the client or of the machine, and not of the lock"}
+	doubtSign = sign{"?", "unknown", "unknown", "unknown: inconclusive"}
+	voidSign  = sign{"invalid", "invalid", "invalid", "it measured the client or the machine, not the lock"}
 	noneSign  = sign{"–", "not run", "none", "not run"}
 )
 
@@ -33,10 +33,10 @@ func signOf(c *history.Cell) sign {
 	return signOfAll(c.Findings...)
 }
 
-// signOfAll returns the sign of what is worst among findings.
+// signOfAll returns the sign of the worst finding.
 func signOfAll(findings ...history.Finding) sign { return signs[history.SeverityOf(findings)] }
 
-// signsIn lists the signs that the cells have, the worst first.
+// signsIn lists the signs of the cells, the worst first.
 func signsIn(groups []*group) []sign {
 	return slices.DeleteFunc(slices.Clone(signs), func(s sign) bool {
 		has := func(one *section) bool { return one.sign == s }
@@ -44,7 +44,7 @@ func signsIn(groups []*group) []sign {
 	})
 }
 
-// inWords adds to the words whether the stock of the cell is right although its lock is broken.
+// inWords returns the words, with "stock safe" if the lock of the cell is broken and its stock is right.
 func (s sign) inWords(c *history.Cell) string {
 	if s == lockSign && c.Finding(history.Stock).Result == history.OK {
 		return s.Words + ", stock safe"

@@ -2,7 +2,6 @@ package html_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,16 +10,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/html"
+	"stockapi/loadtest/report/reporttest"
 )
 
-// tried is a trial with two defects, one of which two cells show, a design that two cells share, and two cells that
-// were not asked for the same reason.
+// tried is a trial with two defects, one of them in two cells, a design that two cells share, and two cells that were
+// not tested for the same reason.
 func tried() *history.Run {
 	cell := func(name string) *history.Cell {
 		c := paused()
@@ -61,8 +62,8 @@ func tried() *history.Run {
 	return run
 }
 
-// Two defects are told each with what shows it, what plays it again, and what to do; what cells have in common is said
-// once. Nothing of the ladder is there but the closest rung.
+// Each defect has its evidence, the command that plays it again, and its remedy; texts that cells share appear once. Of
+// the ladder only the closest rung is named.
 func TestTrialPage(t *testing.T) {
 	doc := write(t, tried())
 	es := sound(t, doc)
@@ -92,7 +93,7 @@ func TestTrialPage(t *testing.T) {
 	}
 }
 
-// inOrder reports whether the texts occur one after the other, as a reader sees them.
+// inOrder checks that the texts occur one after the other, as a reader sees them.
 func inOrder(t *testing.T, doc string, texts ...string) {
 	t.Helper()
 	rest := strings.NewReplacer("&#39;", "'", "&gt;", ">", "&lt;", "<", "&#34;", `"`).Replace(doc)
@@ -104,7 +105,7 @@ func inOrder(t *testing.T, doc string, texts ...string) {
 	}
 }
 
-// The page says of a trial without a defect how far that reaches, and what it ended with.
+// The page of a trial without a defect says what was not covered, and has the exit code.
 func TestTrialPageWithoutDefects(t *testing.T) {
 	cell := func() *history.Cell {
 		c := cellOf("busy", "shop.py", sale("o1", "a", 100, 10, 20))
@@ -160,7 +161,7 @@ func TestTrialPageOfHostileStrings(t *testing.T) {
 	}
 }
 
-// A page that is made from the file of a trial is the same.
+// The file of a trial results in the same page.
 func TestTrialPageOfAFile(t *testing.T) {
 	run, file := tried(), filepath.Join(t.TempDir(), history.Results)
 	require.NoError(t, history.Write(file, run))
@@ -176,32 +177,34 @@ func TestTrialPageOfAFile(t *testing.T) {
 	require.NoError(t, html.Write(&out, again, nil), "the rows of the ladder are not needed")
 }
 
-// A browser draws the timelines of the defects, and those of designs when they are opened. On a phone the page is not
-// scrolled sideways.
+// The timelines of defects are drawn at once, those of designs when they are opened. On a phone the page does not
+// scroll sideways.
 func TestTrialPageInABrowser(t *testing.T) {
-	page, file := write(t, tried()), filepath.Join(t.TempDir(), "report.html")
-	require.NoError(t, os.WriteFile(file, []byte(page), 0o600))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	ctx, cancel = chromedp.NewExecAllocator(ctx, chromedp.ExecPath(newBrowser(t, page).program), chromedp.Headless,
-		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()))
-	defer cancel()
-	ctx, cancel = chromedp.NewContext(ctx)
-	defer cancel()
-	evaluate := func(expression string) int {
-		value, err := chromedp.Run(ctx, chromedp.Evaluate[int](expression))
-		require.NoError(t, err)
-		return value
-	}
+	file := filepath.Join(t.TempDir(), "report.html")
+	require.NoError(t, os.WriteFile(file, []byte(write(t, tried())), 0o600))
+	address := "file://" + file
+	p := reporttest.NewBrowser(t).Open(t, address, address, 390, 844)
 	draws := func(timelines int) {
 		t.Helper()
-		require.Eventually(t, func() bool {
-			return evaluate(`document.querySelectorAll("svg.timeline").length`) == timelines
-		}, 20*time.Second, 20*time.Millisecond)
+		p.Until(fmt.Sprintf(`document.querySelectorAll("svg.timeline").length === %d`, timelines))
 	}
-	require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(390, 844), chromedp.Navigate("file://"+file)))
 	draws(2)
-	evaluate(`Number(document.querySelector(".said details").open = true)`)
+	reporttest.Evaluate[bool](p, `document.querySelector(".said details").open = true`)
 	draws(3)
-	assert.LessOrEqual(t, evaluate(`document.documentElement.scrollWidth`), 390)
+	assert.LessOrEqual(t, reporttest.Evaluate[int](p, `document.documentElement.scrollWidth`), 390)
+}
+
+// In a browser without DecompressionStream the page of a trial and that of a run say that it is too old.
+func TestPagesInABrowserOf2022(t *testing.T) {
+	b := reporttest.NewBrowser(t)
+	for selector, run := range map[string]*history.Run{".defect .viewer": tried(), "section": runOf(paused())} {
+		file := filepath.Join(t.TempDir(), "report.html")
+		require.NoError(t, os.WriteFile(file, []byte(write(t, run)), 0o600))
+		p := b.Open(t, "file://"+file, "file://"+file, 1440, 900)
+		_, err := chromedp.Call(p.Ctx, page.AddScriptToEvaluateOnNewDocument,
+			page.AddScriptToEvaluateOnNewDocumentParams{Source: "delete globalThis.DecompressionStream"})
+		require.NoError(t, err)
+		p.Run(chromedp.Reload())
+		p.Shows(selector, "This needs a browser from 2023 or later.")
+	}
 }

@@ -9,7 +9,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-func TestASectionSaysHowMuchItsVerdictsRestOn(t *testing.T) {
+func TestSectionHasItsEvidence(t *testing.T) {
 	run := runOf(cellOf("two-instances", "v4", sale("o1", "a", 100, 10, 20),
 		history.Op{Order: "o2", Phase: history.Buy, Outcome: history.NotSent, Done: history.Never}))
 	c := run.Cells[0]
@@ -26,8 +26,9 @@ func TestASectionSaysHowMuchItsVerdictsRestOn(t *testing.T) {
 	doc := render(t, run)
 	sound(t, doc)
 	says(t, doc, "<b>Evidence for ok</b> 100 sales, 198 of 200 refusals checked, ", "<dt>sent per second</dt><dd>480</dd>",
-		"<dt>asked for per second</dt><dd>500</dd>",
-		"1 times: too many open files <b>", "within 3.00 ms", "40 ms, 12 ms at once", "1.00 ms and 9.00 ms",
+		"<dt>requested per second</dt><dd>500</dd>",
+		"1 times: too many open files <b>", "<dt>sent after due, p99</dt><dd>3.00 ms</dd>",
+		"40 ms in all, 12 ms at once", "1.00 ms and 9.00 ms",
 		"<dt>not sent</dt><dd>1</dd>")
 	c.Coverage, c.Client = nil, nil
 	doc = render(t, run)
@@ -35,14 +36,14 @@ func TestASectionSaysHowMuchItsVerdictsRestOn(t *testing.T) {
 	assert.NotContains(t, doc, "The client</h4>")
 }
 
-func TestACellThatIsNotValidSaysSo(t *testing.T) {
+func TestInvalidCell(t *testing.T) {
 	run := runOf(cellOf("two-instances", "v4", sale("o1", "a", 100, 10, 20)))
 	run.Cells[0].Findings = []history.Finding{{
 		Verdict: history.Valid, Result: history.Invalid, Because: "765 of 1000 requests never left",
 	}}
 	doc := render(t, run)
 	es := sound(t, doc)
-	says(t, doc, "<b>Not valid:</b> 765 of 1000 requests never left", "says nothing of the lock")
+	says(t, doc, "<b>Not valid:</b> 765 of 1000 requests never left", "says nothing about the lock")
 	assert.Equal(t, 1, count(es, "span", "badge invalid"))
 	assert.NotContains(t, doc, "No violation was found")
 }
