@@ -42,7 +42,7 @@ func (f *auditFlags) judgeAnswers(stdout, stderr io.Writer) int {
 		return complain(stderr, err)
 	}
 	c.Initial, c.Left = f.Stock, f.Left
-	if f.Left == nil { // nobody asks whether a unit was lost: what is left is taken to be what the sales leave
+	if f.Left == nil { // lost units are not judged: the sales are taken to account for all that is gone
 		rest := f.Stock - r.units
 		c.Left = &rest
 	}
@@ -261,9 +261,9 @@ func (r *answersReader) print(stdout io.Writer, leftKnown bool) int {
 	for _, v := range history.Verdicts {
 		f := r.cell.Finding(v)
 		result, because := string(f.Result), f.Because
-		switch why := r.notAsked(&f); {
+		switch why := r.notJudged(&f); {
 		case why != "":
-			result, because = "not asked", why
+			result, because = "not judged", why
 		case f.Result == history.Broken:
 			code, because = surprised, evidence(&f)
 		case f.Result == history.Indeterminate && code == asExpected:
@@ -277,8 +277,8 @@ func (r *answersReader) print(stdout io.Writer, leftKnown bool) int {
 	return code
 }
 
-// notAsked says why answers do not tell that verdict. It is empty if they do.
-func (r *answersReader) notAsked(f *history.Finding) string {
+// notJudged returns why that verdict cannot be judged from answers, "" if it can.
+func (r *answersReader) notJudged(f *history.Finding) string {
 	switch {
 	case f.Verdict == history.Stock, f.Verdict == history.Fence && f.Result == history.Broken:
 		return "" // a token that was given twice is wrong by all clocks
@@ -326,7 +326,7 @@ func basisOf(v history.Verdict, c *history.Coverage, leftKnown bool) string {
 		text += ", " + busy
 	}
 	if !leftKnown {
-		text += "; whether a unit was lost was not asked: --left"
+		text += "; lost units were not judged: add --left"
 	}
 	return text
 }

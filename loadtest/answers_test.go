@@ -79,10 +79,10 @@ func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 		},
 		"busy, without --left": {
 			[][]string{{sold2, busy}}, "", asExpected,
-			`stock +ok +1 sales, 0 refusals, 1 of 2 orders busy though stock was left; whether a unit was lost`,
+			`stock +ok +1 sales, 0 refusals, 1 of 2 orders busy though stock was left; lost units were not judged: add --left`,
 		},
 		"sound, without --left": {
-			[][]string{{sold1}}, "", asExpected, `stock +ok +1 sales.* lost was not asked`,
+			[][]string{{sold1}}, "", asExpected, `stock +ok +1 sales.* lost units were not judged: add --left`,
 		},
 		"sound, two generators": {
 			[][]string{{sold1}, {sold2}}, "--left 0", asExpected, `stock +ok`,
@@ -145,8 +145,8 @@ func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 			[][]string{{"\ufeff" + sold1, "\ufeff" + sold2}}, "--left 0", asExpected, `stock +ok`,
 		},
 		"nothing sold": {[][]string{{noAnswer}}, "", couldNotRun, `stock +unknown`},
-		"no leases":    {[][]string{{sold1}}, "", asExpected, `exclusion +not asked +no answer had the member lease\n`},
-		"no commands":  {[][]string{{sold1}}, "", asExpected, `own-release +not asked +no answer had the member trace\n`},
+		"no leases":    {[][]string{{sold1}}, "", asExpected, `exclusion +not judged +no answer had the member lease\n`},
+		"no commands":  {[][]string{{sold1}}, "", asExpected, `own-release +not judged +no answer had the member trace\n`},
 		"no units": {[][]string{{strings.Replace(sold1, `"units":[1],`, "", 1)}}, "", couldNotRun,
 			`stock +unknown .*: 200, but without the member units\n`},
 		"leases": {leases(2, 3), "", asExpected, `exclusion +ok +2 of 2 leases\n`},
@@ -155,15 +155,15 @@ func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 		},
 		"leases by two clocks": {
 			[][]string{{leased(sold2, 1, 3), leased(sold1, 2, 4)}}, "", asExpected,
-			`exclusion +not asked +the leases are from 2 instances`,
+			`exclusion +not judged +the leases are from 2 instances`,
 		},
 		"no leases, but commands": {
 			[][]string{{reading(sold2), reading(sold1)}}, "", asExpected,
-			`exclusion +not asked +no answer had the member lease\n`,
+			`exclusion +not judged +no answer had the member lease\n`,
 		},
 		"leases by an unknown clock": {
 			[][]string{{leased(receipt("x", "", 2, 0, 9), 1, 3), leased(receipt("y", "", 1, 0, 9), 2, 4)}}, "", asExpected,
-			`exclusion +not asked +the instances of some leases`,
+			`exclusion +not judged +the instances of some leases`,
 		},
 		"a refusal that the leases of two unknown clocks would contradict": {
 			[][]string{{leased(receipt("x", "", 2, 0, 9), 4, 5), leased(receipt("y", "", 1, 0, 9), 4, 6),
@@ -180,14 +180,14 @@ func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 		},
 		"leases by one clock, two generators": {
 			[][]string{{leased(sold2, 1, 3)}, {leased(receipt("y", "a", 1, 1, 2), 2, 4)}}, "", asExpected,
-			`exclusion +not asked +the 2 load generators may not read the same clock`,
+			`exclusion +not judged +the 2 load generators may not read the same clock`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := answersOf(t, c.generators, append(strings.Fields(c.flags), "--stock", "2")...)
 			assert.Equal(t, c.code, code, stdout+stderr)
 			assert.Regexp(t, c.says, stdout)
-			assert.Regexp(t, `liveness +not asked`, stdout)
+			assert.Regexp(t, `liveness +not judged`, stdout)
 		})
 	}
 }

@@ -120,7 +120,7 @@ func rejudge(c *history.Cell) []string {
 	for _, f := range c.Findings {
 		was := history.FindingOf(recorded, f.Verdict).Result
 		if f.Verdict == history.Valid && was == history.NotApplicable {
-			continue // nobody asked when the file was written
+			continue // not judged when the file was written
 		}
 		if was != f.Result {
 			differ = append(differ, fmt.Sprintf("%s: %s was recorded as %s and is %s", c.Title(), f.Verdict, was, f.Result))

@@ -58,7 +58,7 @@ func (f *runFlags) predict(
 
 // askFor asks about one cell until the answer has only letters that are known, and puts them in the matrix's order.
 func askFor(ctx context.Context, s catalog.Spec, lines <-chan string, out io.Writer) (prediction, error) {
-	known := usual + terminal.Letters[s.Scenario.Asks]
+	known := usual + terminal.Letters[s.Scenario.AlsoJudged]
 	spaced := strings.Join(strings.Split(known, ""), " ")
 	fmt.Fprintf(out, "\n%s %s, %s: %s\n", s.Rung.Number, s.Rung.Name, s.Scenario.Name, s.Scenario.Does)
 	for {

@@ -56,7 +56,7 @@ func TestPredictKnowsTheLettersOfTheScenario(t *testing.T) {
 	for _, s := range scenario.Table {
 		for _, e := range s.Expect {
 			for v, result := range e.Results {
-				known := usual + terminal.Letters[s.Asks]
+				known := usual + terminal.Letters[s.AlsoJudged]
 				assert.True(t, result == history.NotApplicable || strings.Contains(known, terminal.Letters[v]), s.Name, v)
 			}
 		}

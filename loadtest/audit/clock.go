@@ -9,10 +9,11 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// clocks are those of a cell's orders. Instances of one host read one clock, and its times are compared as they are.
-// Those of two hosts are not compared: a question that would have to is not asked, see [clocks.notAsked].
+// clocks holds the clocks that timed a cell's orders. The instances of one host read one clock, and its times are
+// compared as they are. Times of two hosts are never compared: a verdict that would need it is not judged, see
+// [clocks.notJudged].
 //
-// A clock that was stepped while orders were sent tells nothing, and makes the cell invalid: see [clocks.stepped].
+// A clock that was stepped while orders were sent proves nothing, and makes the cell invalid: see [clocks.stepped].
 type clocks struct {
 	// start is the beginning of the cell by the wall clock, in nanoseconds; 0 if it is not known.
 	start int64
@@ -139,14 +140,13 @@ func (k *clocks) stepped() string {
 	return ""
 }
 
-// notAsked says why the times of the cell's orders cannot be compared. It is empty if they can: one clock told them
-// all.
-func (k *clocks) notAsked() string {
+// notJudged returns why the times of the cell's orders cannot be compared, "" if one clock timed them all.
+func (k *clocks) notJudged() string {
 	switch {
 	case k.unknown != "":
-		return fmt.Sprintf("not asked: the instance %q was not asked which clock it reads", k.unknown)
+		return fmt.Sprintf("not judged: it is unknown which clock instance %q reads", k.unknown)
 	case len(k.used) > 1:
-		return fmt.Sprintf("not asked: two hosts: the clocks %q and %q are not compared", k.used[0].id, k.used[1].id)
+		return fmt.Sprintf("not judged: two hosts: the clocks %q and %q are not compared", k.used[0].id, k.used[1].id)
 	}
 	return ""
 }

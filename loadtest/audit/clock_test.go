@@ -19,10 +19,10 @@ func TestTimesOfTwoHostsAreNotCompared(t *testing.T) {
 	for why, edit := range map[string]func(c *history.Cell){
 		`two hosts: the clocks "m" and "n" are not compared`:    func(c *history.Cell) { c.Instances[1].Clock = "n" },
 		`two hosts: the clocks "m" and "of b" are not compared`: func(c *history.Cell) { c.Instances[1].Clock = "" },
-		`the instance "a" was not asked which clock it reads`: func(c *history.Cell) {
+		`it is unknown which clock instance "a" reads`: func(c *history.Cell) {
 			c.Instances = append(c.Instances, history.Instance{Name: "a", URL: "http://another"})
 		},
-		`the instance "nobody" was not asked which clock it reads`: func(c *history.Cell) { c.Ops[2].Instance = "nobody" },
+		`it is unknown which clock instance "nobody" reads`: func(c *history.Cell) { c.Ops[2].Instance = "nobody" },
 	} {
 		c := forgeCrowd(5, every)
 		c.InLine = true
@@ -33,7 +33,7 @@ func TestTimesOfTwoHostsAreNotCompared(t *testing.T) {
 		}
 		edit(c)
 		for _, v := range asksTimes {
-			assert.Equal(t, "not asked: "+why, judge(t, c, v, history.NotApplicable).Because)
+			assert.Equal(t, "not judged: "+why, judge(t, c, v, history.NotApplicable).Because)
 		}
 		for _, v := range []history.Verdict{history.Valid, history.Stock, history.Liveness} {
 			judge(t, c, v, history.OK)

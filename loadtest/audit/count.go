@@ -13,7 +13,7 @@ import (
 func byCount(b *books) history.Finding {
 	switch {
 	case b.Left == nil:
-		return answer(history.Stock, history.NotApplicable, "nobody was asked what is left")
+		return answer(history.Stock, history.NotApplicable, "not judged: the stock was not read at the end")
 	case b.Count.Unbalanced != "":
 		return answer(history.Stock, history.Indeterminate, "%s", b.Count.Unbalanced)
 	case b.noFaults() && b.sales == 0 && b.Initial > 0:

@@ -19,7 +19,7 @@ func exclusion(b *books) history.Finding {
 	if len(b.leases) == 0 && b.doubtful == 0 {
 		return history.Finding{Verdict: history.Exclusion, Result: history.NotApplicable}
 	}
-	if why := b.clocks.notAsked(); why != "" {
+	if why := b.clocks.notJudged(); why != "" {
 		return answer(history.Exclusion, history.NotApplicable, "%s", why)
 	}
 	if h := b.overlaps(); h.total > 0 {

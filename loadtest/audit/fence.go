@@ -20,7 +20,7 @@ func fence(b *books) history.Finding {
 	if h := l.sameToken(); h.total > 0 {
 		return h.broken(history.Fence, l.sameTokenTwice)
 	}
-	if why := l.clocks.notAsked(); why != "" {
+	if why := l.clocks.notJudged(); why != "" {
 		return answer(history.Fence, history.NotApplicable, "%s", why)
 	}
 	if h := l.fellBack(); h.total > 0 {

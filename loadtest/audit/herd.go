@@ -16,7 +16,7 @@ func herd(b *books) history.Finding {
 	if b.Waiting == 0 {
 		return history.Finding{Verdict: history.Herd, Result: history.NotApplicable}
 	}
-	if why := b.clocks.notAsked(); why != "" {
+	if why := b.clocks.notJudged(); why != "" {
 		return answer(history.Herd, history.NotApplicable, "%s", why)
 	}
 	if b.unanswered > 0 {

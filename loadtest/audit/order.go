@@ -14,7 +14,7 @@ func inOrder(b *books) history.Finding {
 	if !b.InLine {
 		return history.Finding{Verdict: history.InOrder, Result: history.NotApplicable}
 	}
-	if why := b.clocks.notAsked(); why != "" {
+	if why := b.clocks.notJudged(); why != "" {
 		return answer(history.InOrder, history.NotApplicable, "%s", why)
 	}
 	if b.unanswered > 0 {

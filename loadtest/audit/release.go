@@ -14,7 +14,7 @@ func ownRelease(b *books) history.Finding {
 	if b.removals == 0 && b.cut == 0 {
 		return history.Finding{Verdict: history.OwnRelease, Result: history.NotApplicable}
 	}
-	if why := b.clocks.notAsked(); why != "" {
+	if why := b.clocks.notJudged(); why != "" {
 		return answer(history.OwnRelease, history.NotApplicable, "%s", why)
 	}
 	t := history.TimelineOf(b.Cell)

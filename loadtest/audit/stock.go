@@ -207,7 +207,7 @@ func (b *books) leftByRequests() {
 // leftByLeases does the same by the leases, if one clock times them: an order reads the stock and writes it under its
 // lease.
 func (b *books) leftByLeases() {
-	if b.clocks.notAsked() != "" {
+	if b.clocks.notJudged() != "" {
 		return
 	}
 	slices.SortFunc(b.sends, func(x, y send) int { return knownFirst(x.timing, y.timing) })

@@ -116,16 +116,16 @@ func (s Scenario) differences(c *history.Cell) []difference {
 		if f.Because != "" {
 			text += ": " + f.Because
 		}
-		out = append(out, difference{text, !notAsked(f) && s.byTheClock(c, v, f.Result), unknown(f)})
+		out = append(out, difference{text, !notJudged(f) && s.byTheClock(c, v, f.Result), unknown(f)})
 	}
 	return out
 }
 
-// unknown reports whether a finding leaves its question open.
-func unknown(f history.Finding) bool { return f.Result == history.Indeterminate || notAsked(f) }
+// unknown reports whether a finding leaves its verdict open.
+func unknown(f history.Finding) bool { return f.Result == history.Indeterminate || notJudged(f) }
 
-// notAsked reports whether a question applies to the rung, and was not asked for a reason that lies in the cell.
-func notAsked(f history.Finding) bool { return f.Result == history.NotApplicable && f.Because != "" }
+// notJudged reports whether a verdict applies to the rung, but was not judged for a reason that lies in the cell.
+func notJudged(f history.Finding) bool { return f.Result == history.NotApplicable && f.Because != "" }
 
 // unbroken returns what the replay of a trace was to break and did not. What else it breaks is no surprise: after the
 // last step of the trace its orders end as they may.

@@ -73,14 +73,14 @@ func TestUnknownIsNeverAsExpected(t *testing.T) {
 	}
 }
 
-// A question that was not asked, for a reason that lies in the cell, is neither as expected nor a surprise.
-func TestAQuestionThatWasNotAskedIsNotMeasured(t *testing.T) {
+// A verdict that was not judged, for a reason that lies in the cell, is neither as expected nor a surprise.
+func TestVerdictNotJudgedIsNotMeasured(t *testing.T) {
 	c := asTheTableSays("two-instances", "v4")
 	c.Client, c.TTL = &history.Client{Longest: time.Hour}, time.Second // a slow machine is not the reason
-	c.Findings[1].Result, c.Findings[1].Because = history.NotApplicable, "not asked: two hosts"
+	c.Findings[1].Result, c.Findings[1].Because = history.NotApplicable, "not judged: two hosts"
 	assert.Empty(t, assess(c).Surprises)
 	assert.Equal(t, []string{"two-instances v4 lua-release: exclusion was expected to be ok and is –: " +
-		"not asked: two hosts"}, assess(c).Unknown)
+		"not judged: two hosts"}, assess(c).Unknown)
 	rows := scenario.Table.Assess([]*history.Cell{c})
 	assert.Zero(t, rows[0].Met)
 	assert.False(t, catalog.AllMeasured(rows))

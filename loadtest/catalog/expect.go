@@ -8,7 +8,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// Breaks are the verdicts that break. Whatever else can be asked of the rung holds.
+// Breaks are the verdicts that break. All else that is judged for the rung holds.
 type Breaks []history.Verdict
 
 // The outcomes that most tables have.
@@ -142,17 +142,17 @@ func (gs Groups) byRung() (grouping, error) {
 	return t, nil
 }
 
-// expectation gives every verdict its result: what breaks, what holds, and what cannot be asked of the rung.
+// expectation gives every verdict its result: what breaks, what holds, and what is not judged for the rung.
 func (s *Scenario) expectation(r Rung, g group) (Expectation, error) {
 	e := Expectation{Rung: r.Number, Why: g.why, Results: map[history.Verdict]history.Result{}}
 	for _, v := range history.Verdicts {
-		asked, breaks := v == s.Asks || slices.Contains(r.Asked, v), slices.Contains(g.breaks, v)
+		judged, breaks := v == s.AlsoJudged || slices.Contains(r.Judged, v), slices.Contains(g.breaks, v)
 		switch {
-		case breaks && !asked:
-			return e, fmt.Errorf("%s cannot break %s: it is not asked of it", r.Number, v)
+		case breaks && !judged:
+			return e, fmt.Errorf("%s cannot break %s, which is not judged for it", r.Number, v)
 		case breaks:
 			e.Results[v] = history.Broken
-		case asked:
+		case judged:
 			e.Results[v] = history.OK
 		default:
 			e.Results[v] = history.NotApplicable

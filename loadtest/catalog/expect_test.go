@@ -89,7 +89,7 @@ func TestVariantsOfVariantsInherit(t *testing.T) {
 
 // What is asked of a rung does not depend on the scenario, but for the one verdict that a scenario asks itself.
 func TestEveryVerdictHasAResult(t *testing.T) {
-	asks := Scenario{Asks: history.InOrder}.Expecting(everyRung())
+	asks := Scenario{AlsoJudged: history.InOrder}.Expecting(everyRung())
 	assert.Equal(t, map[history.Verdict]history.Result{
 		history.Stock: history.OK, history.Exclusion: history.NotApplicable, history.OwnRelease: history.NotApplicable,
 		history.Liveness: history.OK, history.Fence: history.NotApplicable, history.InOrder: history.OK,

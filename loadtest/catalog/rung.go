@@ -28,8 +28,8 @@ type Rung struct {
 	Kind         Kind
 	// First reports whether a first run shows it: the article's ladder, and the answers to it.
 	First bool
-	// Asked are the verdicts that can be asked of the rung. A scenario may ask for one more.
-	Asked []history.Verdict
+	// Judged are the verdicts that apply to the rung. A scenario may add one more.
+	Judged []history.Verdict
 	Shelf
 	Lock
 	Variant Variant
@@ -69,7 +69,7 @@ type Variant struct {
 	When string
 }
 
-// The verdicts that can be asked of a rung: one without a lock, one with a mutex in its process, one with a lock on a
+// The verdicts that apply to a rung: one without a lock, one with a mutex in its process, one with a lock on a
 // server, and one whose lock draws fencing tokens.
 var (
 	lockless = []history.Verdict{history.Stock, history.Liveness}
@@ -93,61 +93,61 @@ var (
 
 // Rungs is the ladder, bottom up.
 var Rungs = []Rung{
-	{Number: "v0", First: true, Name: "nolock", Kind: NoLock, Asked: lockless, Shelf: plain},
-	{Number: "v0.5", First: true, Name: "mutex", Kind: NoLock, Asked: mutexed, Shelf: plain},
-	{Number: "v1", First: true, Name: "setnx", Kind: Redis, Asked: locked, Shelf: plain,
+	{Number: "v0", First: true, Name: "nolock", Kind: NoLock, Judged: lockless, Shelf: plain},
+	{Number: "v0.5", First: true, Name: "mutex", Kind: NoLock, Judged: mutexed, Shelf: plain},
+	{Number: "v1", First: true, Name: "setnx", Kind: Redis, Judged: locked, Shelf: plain,
 		Lock: Lock{Acquire: "setnx", Endless: true}},
-	{Number: "v1.5", Name: "setnx-expire", Kind: Redis, Asked: locked, Shelf: plain,
+	{Number: "v1.5", Name: "setnx-expire", Kind: Redis, Judged: locked, Shelf: plain,
 		Lock: Lock{Acquire: "setnx", Gap: "after:setnx", Blind: true}},
-	{Number: "v2", First: true, Name: "set-nx-ex", Kind: Redis, Asked: locked, Shelf: plain,
+	{Number: "v2", First: true, Name: "set-nx-ex", Kind: Redis, Judged: locked, Shelf: plain,
 		Lock: Lock{Acquire: "set/lock", Blind: true}},
-	{Number: "v3", First: true, Name: "owner-check", Kind: Redis, Asked: locked, Shelf: plain,
+	{Number: "v3", First: true, Name: "owner-check", Kind: Redis, Judged: locked, Shelf: plain,
 		Lock: Lock{Acquire: "set/lock", Blind: true}},
-	{Number: "v4", First: true, Name: "lua-release", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared},
-	{Number: "v5", First: true, Name: "watchdog", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared},
-	{Number: "v5-as-printed", Name: "as-printed", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared},
-	{Number: "v5.5", First: true, Name: "bounded", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared},
-	{Number: "v5.7", Name: "replicated", Kind: Redis, Asked: locked, Shelf: plain,
+	{Number: "v4", First: true, Name: "lua-release", Kind: Redis, Judged: locked, Shelf: plain, Lock: compared},
+	{Number: "v5", First: true, Name: "watchdog", Kind: Redis, Judged: locked, Shelf: plain, Lock: compared},
+	{Number: "v5-as-printed", Name: "as-printed", Kind: Redis, Judged: locked, Shelf: plain, Lock: compared},
+	{Number: "v5.5", First: true, Name: "bounded", Kind: Redis, Judged: locked, Shelf: plain, Lock: compared},
+	{Number: "v5.7", Name: "replicated", Kind: Redis, Judged: locked, Shelf: plain,
 		Lock:    Lock{Acquire: "set/lock", Replicated: true},
 		Variant: Variant{Of: "v5.5", When: "on a Redis without replicas"}},
-	{Number: "v6", First: true, Name: "redlock", Kind: Nodes, Asked: locked, Shelf: plain,
+	{Number: "v6", First: true, Name: "redlock", Kind: Nodes, Judged: locked, Shelf: plain,
 		Lock: Lock{Acquire: "set/lock", Quorum: true}},
-	{Number: "v7", Name: "reentrant", Kind: Redis, Asked: locked, Shelf: plain, Lock: reentrant},
-	{Number: "v7-cached", Name: "cached-reentrancy", Kind: Redis, Asked: locked, Shelf: plain, Lock: reentrant,
+	{Number: "v7", Name: "reentrant", Kind: Redis, Judged: locked, Shelf: plain, Lock: reentrant},
+	{Number: "v7-cached", Name: "cached-reentrancy", Kind: Redis, Judged: locked, Shelf: plain, Lock: reentrant,
 		Variant: Variant{Of: "v7"}},
-	{Number: "v8", Name: "fair", Kind: Redis, Asked: locked, Shelf: plain,
+	{Number: "v8", Name: "fair", Kind: Redis, Judged: locked, Shelf: plain,
 		Lock: Lock{Acquire: "eval:acquire-fair", Taken: "eval:acquire-fair", Queue: true}},
-	{Number: "v9", Name: "multilock", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared},
-	{Number: "v9-naive", Name: "one-by-one", Kind: Redis, Asked: locked, Shelf: plain, Lock: compared,
+	{Number: "v9", Name: "multilock", Kind: Redis, Judged: locked, Shelf: plain, Lock: compared},
+	{Number: "v9-naive", Name: "one-by-one", Kind: Redis, Judged: locked, Shelf: plain, Lock: compared,
 		Variant: Variant{Of: "v9", When: "when an order names one product"}},
-	{Number: "v9-nodes", Name: "every-node", Kind: Nodes, Asked: locked, Shelf: plain, Lock: compared},
-	{Number: "v10", Name: "readwrite", Kind: Redis, Asked: locked, Shelf: plain,
+	{Number: "v9-nodes", Name: "every-node", Kind: Nodes, Judged: locked, Shelf: plain, Lock: compared},
+	{Number: "v10", Name: "readwrite", Kind: Redis, Judged: locked, Shelf: plain,
 		Lock: Lock{Acquire: "eval:acquire-write"}},
-	{Number: "v11", Name: "semaphore", Kind: Redis, Asked: locked, Shelf: plain, Lock: permit},
-	{Number: "v11-two", Name: "two-permits", Kind: Redis, Asked: locked, Shelf: plain, Lock: permit},
-	{Number: "v12", Name: "sql-row", Kind: SQLRow, Asked: locked, Shelf: plain, Lock: bySQL},
-	{Number: "v12-naive", Name: "sql-insert", Kind: SQLRow, Asked: locked, Shelf: plain,
+	{Number: "v11", Name: "semaphore", Kind: Redis, Judged: locked, Shelf: plain, Lock: permit},
+	{Number: "v11-two", Name: "two-permits", Kind: Redis, Judged: locked, Shelf: plain, Lock: permit},
+	{Number: "v12", Name: "sql-row", Kind: SQLRow, Judged: locked, Shelf: plain, Lock: bySQL},
+	{Number: "v12-naive", Name: "sql-insert", Kind: SQLRow, Judged: locked, Shelf: plain,
 		Lock: Lock{Acquire: "sql:acquire", Endless: true}},
-	{Number: "v12-session", Name: "sql-session", Kind: SQLSession, Asked: locked, Shelf: plain, Lock: bySQL},
-	{Number: "v13", Name: "zk-ephemeral", Kind: ZooKeeper, Asked: fenced, Shelf: plain,
+	{Number: "v12-session", Name: "sql-session", Kind: SQLSession, Judged: locked, Shelf: plain, Lock: bySQL},
+	{Number: "v13", Name: "zk-ephemeral", Kind: ZooKeeper, Judged: fenced, Shelf: plain,
 		Lock: Lock{Acquire: "zk:create", Taken: "zk:watch"}},
-	{Number: "v14", Name: "zk-sequential", Kind: ZooKeeper, Asked: fenced, Shelf: plain,
+	{Number: "v14", Name: "zk-sequential", Kind: ZooKeeper, Judged: fenced, Shelf: plain,
 		Lock: Lock{Acquire: "zk:create", Taken: "zk:watch", Queue: true}},
-	{Number: "v14-hasty", Name: "zk-hasty", Kind: ZooKeeper, Asked: fenced, Shelf: plain,
+	{Number: "v14-hasty", Name: "zk-hasty", Kind: ZooKeeper, Judged: fenced, Shelf: plain,
 		Lock:    Lock{Acquire: "zk:create", Taken: "zk:watch", Queue: true},
 		Variant: Variant{Of: "v14"}},
-	{Number: "v15", First: true, Name: "fenced", Kind: Redis, Asked: fenced, Lock: numbered,
+	{Number: "v15", First: true, Name: "fenced", Kind: Redis, Judged: fenced, Lock: numbered,
 		Shelf: Shelf{Read: "eval:read", Write: "eval:write", Fenced: true}},
-	{Number: "v15-write-only", Name: "write-only-fence", Kind: Redis, Asked: fenced, Lock: numbered,
+	{Number: "v15-write-only", Name: "write-only-fence", Kind: Redis, Judged: fenced, Lock: numbered,
 		Shelf: Shelf{Read: "get/stock", Write: "eval:write"}},
-	{Number: "v16", Name: "cas", Kind: NoLock, Asked: lockless, Shelf: plain},
-	{Number: "v17", First: true, Name: "atomic", Kind: NoLock, Asked: lockless,
+	{Number: "v16", Name: "cas", Kind: NoLock, Judged: lockless, Shelf: plain},
+	{Number: "v17", First: true, Name: "atomic", Kind: NoLock, Judged: lockless,
 		Shelf: Shelf{Read: "eval:take", Write: "eval:take"}},
-	{Number: "v18", Name: "handoff", Kind: Redis, Asked: fenced,
+	{Number: "v18", Name: "handoff", Kind: Redis, Judged: fenced,
 		Lock:    Lock{Acquire: "eval:acquire-handoff"},
 		Shelf:   Shelf{Read: "eval:read", Write: "eval:write", Fenced: true},
 		Variant: Variant{Of: "v15"}},
-	{Number: "v19", Name: "combining", Kind: Redis, Asked: fenced,
+	{Number: "v19", Name: "combining", Kind: Redis, Judged: fenced,
 		Lock:    Lock{Acquire: "eval:acquire-handoff"},
 		Shelf:   Shelf{Read: "eval:read", Write: "eval:write", Fenced: true},
 		Variant: Variant{Of: "v18"}},

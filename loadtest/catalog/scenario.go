@@ -30,8 +30,8 @@ type Scenario struct {
 	// NodeTimeout bounds the time in which one of Redlock's nodes answers, and Retry is v6's mean pause between two tries;
 	// 0 for the usual ones.
 	NodeTimeout, Retry time.Duration
-	// Asks is a verdict that is asked of every rung, in this scenario alone; empty if there is none.
-	Asks history.Verdict
+	// AlsoJudged is a verdict that this scenario alone judges, for every rung; empty if there is none.
+	AlsoJudged history.Verdict
 
 	// Expect are the rungs that take part, in the ladder's order, each with what is expected of it.
 	Expect []Expectation

@@ -10,11 +10,11 @@ import (
 )
 
 var herd = declare(catalog.Scenario{
-	Name:      "herd",
-	Does:      "fifty orders wait on two instances while the lock is held; then it is released, and all are served",
-	Instances: 2,
-	TTL:       longLease,
-	Asks:      history.Herd,
+	Name:       "herd",
+	Does:       "fifty orders wait on two instances while the lock is held; then it is released, and all are served",
+	Instances:  2,
+	TTL:        longLease,
+	AlsoJudged: history.Herd,
 }, injectHerd,
 	on("v7", holds, "the waiters of an instance share one subscription, and a message lets one of them try"),
 	on("v8", holds, "the release calls the first in line by name"),

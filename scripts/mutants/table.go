@@ -844,7 +844,7 @@ var table = []section{
 			edits{{"loadtest/audit/clock.go", "c.backwards || c.lo", "c.lo"}}},
 		{"a client whose clock was stepped is believed", by{test("./loadtest/audit TestAClockThatWasStepped")},
 			edits{{"loadtest/audit/valid.go", "b.error > orderly", "false"}}},
-		{"a question that was not asked is as expected", by{test("./loadtest/catalog TestAQuestionThatWasNotAsked")},
+		{"a verdict that was not judged is as expected", by{test("./loadtest/catalog TestVerdictNotJudged")},
 			edits{{"loadtest/catalog/assess.go", `f.Result == history.NotApplicable && f.Because != ""`, "false"}}},
 		{"what an order removed before it had its last lock is judged", by{test("./loadtest/audit TestOwnRelease")},
 			edits{{"loadtest/history/passed.go", "r.cmd.At < since", "r.cmd.At < since && false"}}},
