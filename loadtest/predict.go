@@ -105,7 +105,7 @@ func printScore(out io.Writer, predicted []prediction, cells []*history.Cell) {
 	}
 	broke := map[string]string{}
 	for _, r := range scenario.Table.Assess(cells) {
-		if a := r.Shown(); a.NotAsked == nil && a.Invalid == "" && len(a.Unknown) == 0 {
+		if a := r.Shown(); a.NotTested == nil && a.Invalid == "" && len(a.Unknown) == 0 {
 			broke[r.Scenario.Name+" "+r.Rung] = cmp.Or(terminal.LettersOf(a.Findings, history.Broken), "none")
 		}
 	}

@@ -97,7 +97,7 @@ func TestScoreOfPredictions(t *testing.T) {
 	}
 	printScore(&out, expected, []*history.Cell{
 		asExpected("v4"), asExpected("v15"), asExpected("v17"),
-		{Scenario: pause.Name, Rung: "v6", NotAsked: &history.NotAsked{Reason: "needs nodes"}},
+		{Scenario: pause.Name, Rung: "v6", NotTested: &history.NotTested{Reason: "needs nodes"}},
 	})
 	assert.Equal(t, `
 cell       predicted  broke

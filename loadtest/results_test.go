@@ -80,7 +80,7 @@ func TestResultsOfARun(t *testing.T) {
 		"another verdict": {func(r *history.Run) { r.Cells[0].Findings[0].Result = history.Broken }, surprised},
 		"interrupted":     {func(r *history.Run) { r.Interrupted = "interrupted" }, couldNotRun},
 		"no cells ran": {func(r *history.Run) {
-			r.Cells[0].NotAsked, r.Cells[0].Findings = &history.NotAsked{Reason: "needs five nodes"}, nil
+			r.Cells[0].NotTested, r.Cells[0].Findings = &history.NotTested{Reason: "needs five nodes"}, nil
 		}, couldNotRun},
 	} {
 		t.Run("the exit code, "+name, func(t *testing.T) {

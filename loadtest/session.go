@@ -210,7 +210,7 @@ func (s *session) cell(
 		env.close()
 		cell = spec.NewCell(product)
 		if env.notRun != "" {
-			cell.NotAsked = &history.NotAsked{Reason: env.notRun}
+			cell.NotTested = &history.NotTested{Reason: env.notRun}
 		}
 		return cell, env.err
 	}

@@ -162,7 +162,7 @@ func TestTryTellsAndWrites(t *testing.T) {
 	assert.Regexp(t, "\nDEFECT in delayed-release 1, delayed-release 2(, slow-work)?: it releases the lock without "+
 		"comparing its value\n"+
 		"  delayed-release 1: Anna on a, its release held for ", stdout)
-	assert.Contains(t, stdout, "\nnot asked: check-delete-gap: the lock is released by one command\n")
+	assert.Contains(t, stdout, "\nnot tested: check-delete-gap: the lock is released by one command\n")
 	assert.NotContains(t, stdout, "no defect was found")
 	assert.True(t, strings.HasSuffix(stdout, "\n\nloadtest "+strings.Join(args, " ")+" -- "+python+" "+plantedShop+
 		" del-without-look\n"), stdout)
@@ -220,21 +220,21 @@ func TestTryOnABusyMachine(t *testing.T) {
 	void := func() *history.Cell {
 		return &history.Cell{Findings: []history.Finding{{Verdict: history.Valid, Result: history.Invalid, Because: "slow"}}}
 	}
-	notAsked := &history.Cell{NotAsked: &history.NotAsked{Reason: "the lock is not renewed"}}
-	limited := &history.Cell{NotAsked: &history.NotAsked{Reason: "429"}, Findings: []history.Finding{
+	notTested := &history.Cell{NotTested: &history.NotTested{Reason: "the lock is not renewed"}}
+	limited := &history.Cell{NotTested: &history.NotTested{Reason: "429"}, Findings: []history.Finding{
 		{Verdict: history.Liveness, Result: history.Indeterminate, Because: "429"}}}
 	defect, voidDefect := ok(), void()
 	defect.Defect = &history.Defect{Cause: "the lock has no TTL"}
 	voidDefect.Defect = defect.Defect
-	failed := &history.Cell{Kind: history.Trial, NotAsked: &history.NotAsked{Reason: "no such file", Failed: true}}
+	failed := &history.Cell{Kind: history.Trial, NotTested: &history.NotTested{Reason: "no such file", Failed: true}}
 	for _, one := range []struct {
 		what  string
 		cells []*history.Cell
 		code  int
 		last  string // a pattern of the end of what is printed
 	}{
-		{"all was measured", []*history.Cell{ok(), notAsked}, asExpected, `\nno defect was found in what was asked`},
-		{"some was not", []*history.Cell{ok(), void(), notAsked, void()}, couldNotRun,
+		{"all was measured", []*history.Cell{ok(), notTested}, asExpected, `\nno defect was found in what was asked`},
+		{"some was not", []*history.Cell{ok(), void(), notTested, void()}, couldNotRun,
 			`\nno defect was found in what was measured\n\n2 of 3 cells were not measured: the machine was busy`},
 		{"nothing was", []*history.Cell{void()}, couldNotRun,
 			`: slow\n\n1 of 1 cells was not measured: the machine was busy`},
@@ -242,8 +242,8 @@ func TestTryOnABusyMachine(t *testing.T) {
 			`\nDEFECT in .*\n\n1 of 2 cells was not measured: the machine was busy`},
 		{"a defect that a void cell shows", []*history.Cell{ok(), voidDefect}, surprised, `\nDEFECT in (?s:.*): slow`},
 		{"one could not be played", []*history.Cell{ok(), failed}, couldNotRun, `\n1 of 2 cells was not measured`},
-		{"nothing was asked", []*history.Cell{notAsked}, couldNotRun, `: the lock is not renewed`},
-		{"and that is said once", []*history.Cell{limited}, couldNotRun, `liveness\n\nnot asked: cell-1: 429`},
+		{"nothing was asked", []*history.Cell{notTested}, couldNotRun, `: the lock is not renewed`},
+		{"and that is said once", []*history.Cell{limited}, couldNotRun, `liveness\n\nnot tested: cell-1: 429`},
 	} {
 		for i, c := range one.cells {
 			c.Scenario = fmt.Sprint("cell-", i+1)
@@ -282,7 +282,7 @@ func TestTryThatMeasuresNothing(t *testing.T) {
 	shop := []string{"--", python, plantedShop, "right"}
 	code, stdout, _ := loadtest(t, append([]string{"try", "--no-out", "--only", "check-delete-gap"}, shop...)...)
 	assert.Equal(t, couldNotRun, code)
-	assert.Contains(t, stdout, "not asked: check-delete-gap: the lock is released by one command")
+	assert.Contains(t, stdout, "not tested: check-delete-gap: the lock is released by one command")
 	code, _, stderr := loadtest(t, append([]string{"try", "--no-out", "--only", "reply-lost 9"}, shop...)...)
 	line, _ := complaint(stderr)
 	assert.Equal(t, couldNotRun, code)

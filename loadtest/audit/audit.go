@@ -14,7 +14,7 @@ const maxEvidence = 5
 // Judge answers whether a cell is a measurement of the service, and then all questions about it, in the order of
 // history.Verdicts. It also returns what the answers rest on. A cell that was not run gets neither.
 func Judge(c *history.Cell) ([]history.Finding, *history.Coverage) {
-	if c.NotAsked != nil {
+	if c.NotTested != nil {
 		return nil, nil
 	}
 	b := readBooks(c)

@@ -30,5 +30,5 @@ func TestCoverageSaysWhatAnOKRestsOn(t *testing.T) {
 	assert.Zero(t, coverage(c).Busy, "under a fault that may be right")
 	c.Faults, *c.Left = nil, 0
 	assert.Zero(t, coverage(c).Busy, "all was sold: nothing was left to wait for")
-	assert.Nil(t, coverage(&history.Cell{NotAsked: &history.NotAsked{Reason: "needs 5 nodes"}}))
+	assert.Nil(t, coverage(&history.Cell{NotTested: &history.NotTested{Reason: "needs 5 nodes"}}))
 }

@@ -93,7 +93,7 @@ func TestACorrectHistoryIsOKInAll(t *testing.T) {
 }
 
 func TestACellThatWasNotRunHasNoVerdicts(t *testing.T) {
-	assert.Empty(t, findings(&history.Cell{NotAsked: &history.NotAsked{Reason: "needs 5 nodes"}}))
+	assert.Empty(t, findings(&history.Cell{NotTested: &history.NotTested{Reason: "needs 5 nodes"}}))
 }
 
 func TestWithoutALockOnlyStockAndLivenessAreAsked(t *testing.T) {

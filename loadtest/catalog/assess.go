@@ -53,7 +53,7 @@ func (r *Row) add(c *history.Cell) {
 	a := r.Scenario.Assess(c)
 	r.Cells = append(r.Cells, a)
 	switch {
-	case c.NotAsked != nil:
+	case c.NotTested != nil:
 	case a.Invalid != "":
 		r.Invalid = append(r.Invalid, a.Invalid)
 	case a.AsExpected():
@@ -153,7 +153,7 @@ func title(c *history.Cell) string {
 func (r *Row) Ran() int {
 	n := 0
 	for _, c := range r.Cells {
-		if c.NotAsked == nil {
+		if c.NotTested == nil {
 			n++
 		}
 	}
@@ -166,7 +166,7 @@ func (r *Row) Shown() *Assessment {
 	shown := r.Cells[0]
 	for _, a := range r.Cells {
 		switch {
-		case a.NotAsked != nil:
+		case a.NotTested != nil:
 		case len(a.Surprises) > 0:
 			return a
 		case !a.AsExpected() && shown.AsExpected():

@@ -114,7 +114,7 @@ func TestRowsCountRepetitions(t *testing.T) {
 	good, bad := asTheTableSays("one-instance", "v4"), asTheTableSays("one-instance", "v4")
 	bad.Repetition, bad.Findings[3].Result = 2, history.Broken
 	skipped := &history.Cell{Scenario: "one-instance", Rung: "v6", Name: "redlock",
-		NotAsked: &history.NotAsked{Reason: "needs nodes"}}
+		NotTested: &history.NotTested{Reason: "needs nodes"}}
 	rows := scenario.Table.Assess([]*history.Cell{good, bad, skipped})
 	assert.Len(t, rows, 2)
 	assert.Equal(t, 1, rows[0].Met)

@@ -18,8 +18,8 @@ type Cell struct {
 	// Repetition counts from 1.
 	Repetition int    `json:"repetition"`
 	Product    string `json:"product"`
-	// NotAsked is nil if the cell was run. One that was not run, or was inconclusive, has passed nothing.
-	NotAsked *NotAsked `json:"not_asked,omitempty"`
+	// NotTested is nil if the cell was run. One that was not run, or was inconclusive, has passed nothing.
+	NotTested *NotTested `json:"not_asked,omitempty"`
 
 	Start     time.Time  `json:"start"`
 	Instances []Instance `json:"instances,omitempty"`
@@ -113,19 +113,19 @@ func (c *Cell) IsUnlisted() bool { return c.Kind != Ladder }
 // Heading returns the scenario as it is printed, after the kind of the experiment, if that is not the ladder's.
 func (c *Cell) Heading() string { return strings.TrimSpace(string(c.Kind) + " " + c.Scenario) }
 
-// NotAsked says why a cell was not run, or was inconclusive.
-type NotAsked struct {
+// NotTested says why a cell was not run, or was inconclusive.
+type NotTested struct {
 	Reason string `json:"reason"` // such as "needs 5 nodes"
 	// Failed means that it was to be run, and something else than the service failed: the cell is not measured.
 	Failed bool `json:"failed,omitempty"`
 }
 
-// WhyNot returns why the cell was not asked, "" if it was.
+// WhyNot returns why the cell was not tested, "" if it was.
 func (c *Cell) WhyNot() string {
-	if c.NotAsked == nil {
+	if c.NotTested == nil {
 		return ""
 	}
-	return c.NotAsked.Reason
+	return c.NotTested.Reason
 }
 
 // IsVoid reports whether a machine that was busy with something else decided the cell of a trial, and its commands show
@@ -134,8 +134,8 @@ func (c *Cell) IsVoid() bool { return c.Defect == nil && Worst(c.Findings) == In
 
 // IsUnmeasured reports whether the cell of a trial is void, or could not be played though the shop allows it.
 func (c *Cell) IsUnmeasured() bool {
-	if c.NotAsked != nil {
-		return c.NotAsked.Failed
+	if c.NotTested != nil {
+		return c.NotTested.Failed
 	}
 	return c.IsVoid()
 }

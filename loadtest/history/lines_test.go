@@ -43,7 +43,7 @@ func runOf(orders int) *Run {
 		c.Ops = append(c.Ops, typical(i))
 	}
 	few := &Cell{Scenario: "crash", Ops: []Op{typical(1), {Order: "x", Due: Never, Sent: -5, Done: Never}}}
-	return &Run{ID: "1", Started: c.Start, Cells: []*Cell{c, {NotAsked: &NotAsked{Reason: "needs five nodes"}}, few}}
+	return &Run{ID: "1", Started: c.Start, Cells: []*Cell{c, {NotTested: &NotTested{Reason: "needs five nodes"}}, few}}
 }
 
 func write(t *testing.T, run *Run) string {

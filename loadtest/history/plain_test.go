@@ -34,7 +34,7 @@ func TestPlainCutsALongText(t *testing.T) {
 func TestTheTextsOfAFileArePlain(t *testing.T) {
 	const evil = "\x1b[2J\u009b1A\nas expected (99 of 99 cells)\r\u202e"
 	given := &Run{ID: evil, Interrupted: evil, Machine: Machine{OS: evil}, Backend: Backend{Text: evil}, Cells: []*Cell{
-		{Scenario: evil, Rung: evil, Name: evil, NotAsked: &NotAsked{Reason: evil},
+		{Scenario: evil, Rung: evil, Name: evil, NotTested: &NotTested{Reason: evil},
 			Aborted: evil, Instances: []Instance{{Name: evil}},
 			Faults: []Fault{{Text: evil}}, Client: &Client{Errors: map[string]int{evil: 1}},
 			Findings: []Finding{{Verdict: Stock, Because: evil, Evidence: []Evidence{{Text: evil, Orders: []string{evil}}}}},

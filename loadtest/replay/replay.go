@@ -100,7 +100,7 @@ func (r *replay) play(ctx context.Context, longer float64, show func(Line)) (*hi
 		cell.Elapsed = time.Since(cell.Start)
 		return err
 	})
-	if err == nil && cell.NotAsked != nil {
+	if err == nil && cell.NotTested != nil {
 		err = errors.New(cell.WhyNot())
 	}
 	return cell, err

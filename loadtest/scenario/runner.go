@@ -73,7 +73,7 @@ func (r *Runner) Run(ctx context.Context, spec catalog.Spec, product string, url
 
 // Play runs a cell whose orders are sent by play: it fills the shelf before, and judges the cell afterwards.
 func (r *Runner) Play(ctx context.Context, c *history.Cell, urls []string, play func(context.Context) error) error {
-	if err := r.identify(ctx, c, urls); err != nil || c.NotAsked != nil {
+	if err := r.identify(ctx, c, urls); err != nil || c.NotTested != nil {
 		return err
 	}
 	if err := r.Client.SetStock(ctx, c.Instances[0].URL, c.Product, c.Initial); err != nil {
@@ -126,9 +126,9 @@ func (r *Runner) identify(ctx context.Context, c *history.Cell, urls []string) e
 		rung, known := ladder.Rung(c.Rung)
 		switch {
 		case !known:
-			c.NotAsked = &history.NotAsked{Reason: fmt.Sprintf("needs an instance that knows %s: %s does not", c.Rung, in.Name)}
+			c.NotTested = &history.NotTested{Reason: fmt.Sprintf("needs an instance that knows %s: %s does not", c.Rung, in.Name)}
 		case !rung.Available:
-			c.NotAsked = &history.NotAsked{Reason: "needs " + strings.Join(rung.Needs, " and ")}
+			c.NotTested = &history.NotTested{Reason: "needs " + strings.Join(rung.Needs, " and ")}
 		}
 		c.Instances = append(c.Instances, in)
 	}

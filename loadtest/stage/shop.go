@@ -177,7 +177,7 @@ func (s *shop) play(open func()) error {
 			return context.Cause(ctx)
 		}
 	})
-	if err == nil && s.cell.NotAsked != nil {
+	if err == nil && s.cell.NotTested != nil {
 		err = errors.New(s.cell.WhyNot())
 	}
 	return err

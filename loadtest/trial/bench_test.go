@@ -55,12 +55,12 @@ func TestAShopThatDiesEndsItsCell(t *testing.T) {
 		require.NotNil(t, c.Defect)
 		assert.Equal(t, "the shop crashes by itself", c.Defect.Cause)
 		assert.Contains(t, c.Defect.Shown, "ended, without any output")
-		assert.Nil(t, c.NotAsked)
+		assert.Nil(t, c.NotTested)
 		assert.Empty(t, trial.idle)
 	}
 	c, err := trial.one(ctx, fault{name: "reply-lost 2", play: sell})
 	require.NoError(t, err)
-	assert.Nil(t, c.NotAsked)
+	assert.Nil(t, c.NotTested)
 	assert.Nil(t, c.Defect)
 	assert.Empty(t, broken(c))
 	assert.Len(t, trial.idle, 1)
@@ -81,7 +81,7 @@ func TestACellThatCannotBePlayed(t *testing.T) {
 }
 
 // Of a shop whose processes cannot be found, stops and kills show nothing. It hides from the mark, and its parent ends.
-func TestAShopThatOutlivesItsProcessIsNotAsked(t *testing.T) {
+func TestAShopThatOutlivesItsProcessIsNotTested(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)
@@ -166,7 +166,7 @@ func TestALateWriteLands(t *testing.T) {
 	trial.Only = []string{"late", "late-acquire"}
 	cells, err := trial.Run(ctx, func(*history.Cell) {})
 	require.NoError(t, err)
-	assert.Nil(t, cells[1].NotAsked)
+	assert.Nil(t, cells[1].NotTested)
 	assert.Nil(t, cells[1].Defect)
 	assert.Equal(t, "SE", broken(cells[0]))
 	assert.NotEmpty(t, cells[0].Design)

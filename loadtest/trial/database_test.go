@@ -21,7 +21,7 @@ func TestRowTakesTheCellThatTellsMost(t *testing.T) {
 	stock, exclusion := found(history.Stock, history.Broken), found(history.Exclusion, history.Broken)
 	void, ok := found(history.Valid, history.Invalid), found(history.Stock, history.OK)
 	defect := func() *history.Cell { return &history.Cell{Defect: &history.Defect{Shown: "shown"}} }
-	notAsked := func() *history.Cell { return &history.Cell{NotAsked: &history.NotAsked{Reason: "asleep"}} }
+	notTested := func() *history.Cell { return &history.Cell{NotTested: &history.NotTested{Reason: "asleep"}} }
 	type row []func() *history.Cell
 	for what, c := range map[string]struct {
 		cells        row
@@ -34,8 +34,8 @@ func TestRowTakesTheCellThatTellsMost(t *testing.T) {
 		"one moment":               {cells: row{defect}, told: 0, played: 1, shown: "shown"},
 		"a broken stock":           {cells: row{ok, exclusion, stock}, told: 2, played: 3},
 		"another broken verdict":   {cells: row{void, exclusion}, told: 1, played: 2},
-		"one to be played again":   {cells: row{ok, notAsked, void}, told: 2, played: 3},
-		"the first that was asked": {cells: row{notAsked, ok, ok}, told: 1, played: 3},
+		"one to be played again":   {cells: row{ok, notTested, void}, told: 2, played: 3},
+		"the first that was asked": {cells: row{notTested, ok, ok}, told: 1, played: 3},
 		"quick":                    {cells: row{ok, exclusion, defect}, quick: true, told: 1, played: 2},
 		"quick, with a defect": {cells: row{ok, defect, ok}, quick: true, told: 1, played: 2,
 			shown: "shown; tried at 3, 5: a defect at 5"},

@@ -157,7 +157,7 @@ func (t *Trial) control(ctx context.Context, wait time.Duration) error {
 // recount judges cells again whose count turned out to judge nothing.
 func (t *Trial) recount(cells []*history.Cell) {
 	for _, c := range cells {
-		if c == nil || c.Count == nil || t.unbalanced == "" || c.NotAsked != nil {
+		if c == nil || c.Count == nil || t.unbalanced == "" || c.NotTested != nil {
 			continue
 		}
 		c.Count.Unbalanced = t.unbalanced

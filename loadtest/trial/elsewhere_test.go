@@ -157,7 +157,7 @@ func TestCellsAreCountedAgain(t *testing.T) {
 			Defect:   &history.Defect{Cause: "lost"}}
 	}
 	cells := []*history.Cell{nil, broken(), broken()}
-	cells[2].NotAsked = &history.NotAsked{Reason: "Bert slept"}
+	cells[2].NotTested = &history.NotTested{Reason: "Bert slept"}
 	trial := &Trial{}
 	trial.recount(cells)
 	assert.NotNil(t, cells[1].Defect, "it balances")

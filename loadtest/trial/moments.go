@@ -39,7 +39,7 @@ func (t *Trial) each(f fault, play func(fault) (*history.Cell, error)) (*history
 		}
 	}
 	if len(cells) == 0 {
-		return t.notAsked(f, t.passport.whyNoMoment(f.name)), nil
+		return t.notTested(f, t.passport.whyNoMoment(f.name)), nil
 	}
 	told := slices.MinFunc(cells, func(x, y *history.Cell) int { return cmp.Compare(weight(x), weight(y)) })
 	if told.Defect != nil && len(cells) > 1 {
@@ -56,9 +56,9 @@ func weight(c *history.Cell) int {
 	switch {
 	case c.Defect != nil:
 		return 0
-	case c.NotAsked != nil && c.Count != nil && c.Count.Kept:
+	case c.NotTested != nil && c.Count != nil && c.Count.Kept:
 		return 4
-	case c.NotAsked != nil:
+	case c.NotTested != nil:
 		return 6
 	case c.Finding(history.Stock).Result == history.Broken:
 		return 1

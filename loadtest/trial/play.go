@@ -41,7 +41,7 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 	cell.Aborted = cause.WhyInconclusive(cell)
 	explain(cell)
 	if cell.Aborted != "" && cell.Defect == nil && history.FirstBroken(cell.Findings).Verdict == "" {
-		cell.NotAsked = &history.NotAsked{Reason: cell.Aborted}
+		cell.NotTested = &history.NotTested{Reason: cell.Aborted}
 	}
 	return cell, nil
 }

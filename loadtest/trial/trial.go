@@ -150,8 +150,8 @@ func (t *Trial) Run(ctx context.Context, finished func(*history.Cell)) ([]*histo
 	play := func(f fault) *history.Cell {
 		c, err := t.one(ctx, f)
 		if err != nil {
-			c = t.notAsked(f, "it could not be played: "+strings.ReplaceAll(err.Error(), "\n", "; "))
-			c.NotAsked.Failed = true
+			c = t.notTested(f, "it could not be played: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+			c.NotTested.Failed = true
 		}
 		return c
 	}
@@ -286,16 +286,16 @@ func (t *Trial) one(ctx context.Context, f fault) (*history.Cell, error) {
 	}
 	for _, need := range slices.Concat([]requirement{f.aShortLease}, f.needs, needsOf(f.parsed())) {
 		if why := need(t.passport); why != "" {
-			return t.notAsked(f, why), nil
+			return t.notTested(f, why), nil
 		}
 	}
 	return t.once(ctx, f)
 }
 
-// notAsked returns a cell that was not played, or was inconclusive.
-func (t *Trial) notAsked(f fault, why string) *history.Cell {
+// notTested returns a cell that was not played, or was inconclusive.
+func (t *Trial) notTested(f fault, why string) *history.Cell {
 	c := t.newCell(f)
-	c.NotAsked = &history.NotAsked{Reason: why}
+	c.NotTested = &history.NotTested{Reason: why}
 	return c
 }
 

@@ -130,7 +130,7 @@ func TestTrialsOfShops(t *testing.T) {
 			}
 			asked, said := 0, 0
 			for _, c := range cells {
-				if c.NotAsked == nil {
+				if c.NotTested == nil {
 					asked++
 				}
 				if said += agrees(t, c); c.Scenario == plain && !strings.Contains(s.cell, plain) {
@@ -141,7 +141,7 @@ func TestTrialsOfShops(t *testing.T) {
 				}
 				if s.code == 0 {
 					assert.Nil(t, c.Defect, "%s of %s", c.Scenario, p)
-					if c.Scenario == "slow-work" && c.NotAsked == nil {
+					if c.Scenario == "slow-work" && c.NotTested == nil {
 						assert.Equal(t, byDesign(p, c), broken(c), p.String())
 					}
 				} else if assert.NotNil(t, c.Defect, "%s: %s %s", c.Scenario, c.WhyNot(), p) {
@@ -163,7 +163,7 @@ func (s shop) misses(p *Passport, c *history.Cell) bool {
 	if s.code != 0 {
 		return c.Defect == nil
 	}
-	return c.Defect == nil && c.NotAsked == nil && c.Scenario == "slow-work" && misses(broken(c), byDesign(p, c))
+	return c.Defect == nil && c.NotTested == nil && c.Scenario == "slow-work" && misses(broken(c), byDesign(p, c))
 }
 
 // byDesign returns the letters of what a cell breaks of the best lock of that kind.
@@ -184,7 +184,7 @@ func TestDelayedReleasesOfRightShops(t *testing.T) {
 			assert.Len(t, cells, 3)
 			for _, c := range cells {
 				if kind != "renewed" || c.Scenario != "same-instance" { // its lease does not end before the release
-					if c.NotAsked != nil {
+					if c.NotTested != nil {
 						c = again(t, o, c)
 					}
 					assert.Empty(t, c.WhyNot(), c.Scenario)
@@ -355,7 +355,7 @@ func TestLinesOfCells(t *testing.T) {
 	}
 }
 
-// A line is not asked if the shop has no such moment, or an order does not come to it.
+// A line is not tested if the shop has no such moment, or an order does not come to it.
 func TestLinesThatCannotBePlayed(t *testing.T) {
 	t.Parallel()
 	trial, ctx := learned(t.Context(), t)

@@ -183,7 +183,7 @@ func TestHostileStringsStayText(t *testing.T) {
 		history.Command{Cmd: "fault", Key: evil, At: 1, End: 15 * ms})
 	c := cellOf(evil, evil, o, sale(evil+"2", "a", 100, 10, 20), sale(evil+"3", "a", 100, 12, 20))
 	skipped := cellOf(evil, evil+"4")
-	c.Name, c.Product, c.Instances[0].Name, skipped.NotAsked = evil, evil, evil, &history.NotAsked{Reason: evil}
+	c.Name, c.Product, c.Instances[0].Name, skipped.NotTested = evil, evil, evil, &history.NotTested{Reason: evil}
 	run := runOf(c, skipped)
 	run.ID, run.Interrupted, run.Backend.Text, run.Backend.Stockapi, run.Machine.OS = evil, evil, evil, evil, evil
 	doc := render(t, run)
@@ -210,7 +210,7 @@ func TestFewCellsAreOpen(t *testing.T) {
 		run := runOf()
 		for i := range cells {
 			c := cellOf("two-instances", "v4", sale("o1", "a", 100, 10, 20))
-			c.Rung, c.NotAsked = rungs[i], &history.NotAsked{Reason: "there is no server"}
+			c.Rung, c.NotTested = rungs[i], &history.NotTested{Reason: "there is no server"}
 			run.Cells = append(run.Cells, c)
 		}
 		assert.Equal(t, open, strings.Count(render(t, run), ` open="open"`), cells)

@@ -82,7 +82,7 @@ func TestFewCellsComeFirst(t *testing.T) {
 // The matrix shows the severity of a cell with a word, a sign and a colour.
 func TestMatrixShowsHowBadItIs(t *testing.T) {
 	skipped := cellOf("crash", "v4")
-	skipped.NotAsked = &history.NotAsked{Reason: "no server"}
+	skipped.NotTested = &history.NotTested{Reason: "no server"}
 	doc := renderFound(t, found("pause", "v4", history.Stock, history.Exclusion, history.Liveness),
 		found("pause", "v15", history.Exclusion), found("pause", "v2", history.OwnRelease),
 		found("crash", "v1", history.Liveness), found("crash", "v5"), skipped,

@@ -52,7 +52,7 @@ func newSection(run *history.Run, r *catalog.Row, id string) *section {
 	}
 	expected, known := r.Scenario.Expected(r.Rung)
 	s.Why = clip(expected.Why, 600)
-	if c.NotAsked != nil {
+	if c.NotTested != nil {
 		return s
 	}
 	for _, v := range history.Verdicts {

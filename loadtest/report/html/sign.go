@@ -27,7 +27,7 @@ var signs = []sign{stockSign, lockSign, stuckSign, orderSign, herdSign, voidSign
 
 // signOf returns the sign of a cell.
 func signOf(c *history.Cell) sign {
-	if c.NotAsked != nil {
+	if c.NotTested != nil {
 		return noneSign
 	}
 	return signOfAll(c.Findings...)

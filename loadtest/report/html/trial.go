@@ -120,7 +120,8 @@ func newTrialPage(run *history.Run, t *terminal.Trial) *trialPage {
 		{"By design", "The best lock of this kind breaks these, too.", designs},
 		{"Remarks", "These break nothing.", p.said("remark", t.Remarks(), false)},
 		{"Unknown", "", unknown},
-		{"Not asked", "These cells could not be played, or were inconclusive.", p.said("not-asked", t.NotAsked(), false)},
+		{"Not tested", "These cells could not be played, or were inconclusive.",
+			p.said("not-tested", t.NotTested(), false)},
 	}
 	for i, s := range defects {
 		d := &p.Defects[i]

@@ -38,9 +38,9 @@ func tried() *history.Run {
 		c.Design = "a lease that nobody renews ends under its holder; renew it (v5.5)"
 		return c
 	}
-	notAsked := func(name string) *history.Cell {
+	notTested := func(name string) *history.Cell {
 		c := cellOf(name, "shop.py")
-		c.Kind, c.NotAsked = history.Trial, &history.NotAsked{Reason: "the lock is not renewed"}
+		c.Kind, c.NotTested = history.Trial, &history.NotTested{Reason: "the lock is not renewed"}
 		return c
 	}
 	blindly := history.Defect{Cause: "it releases the lock blindly", Remedy: "compare and delete",
@@ -52,7 +52,7 @@ func tried() *history.Run {
 	remark := cellOf("busy", "shop.py", sale("o1", "a", 100, 10, 20))
 	remark.Kind, remark.Remarks = history.Trial, []string{"Bert slept on"}
 	run := runOf(defect("delayed-release 1", blindly), design("pause"), own, late, design("slow-work"), remark,
-		notAsked("renewals-lost"), notAsked("key-removed 2"))
+		notTested("renewals-lost"), notTested("key-removed 2"))
 	run.Shop = &history.Shop{
 		Flags: []string{"--quick", "--only=pause", "--out", "o", "--stock", "HSET shelf {product} {n}", "--header",
 			"X-Key: " + history.MaskedValue},
@@ -83,7 +83,7 @@ func TestTrialPage(t *testing.T) {
 		"exclusion</th>", `delayed-release 1</th><td class="broken stock-broken">BROKEN</td>`,
 		`<a href="#defect-1">DEFECT</a>`, `<a href="#by-design-1">by design</a>`, `<a href="#unknown-1">unknown</a>`,
 		"By design</h2>", "renew it (v5.5)", "pause, slow-work", "Remarks</h2>", "Bert slept on",
-		"Not asked</h2>", "the lock is not renewed", "renewals-lost, key-removed 2",
+		"Not tested</h2>", "the lock is not renewed", "renewals-lost, key-removed 2",
 		"In CI</h2>", "<code>loadtest try --quick --only=pause --out o ", "no file keeps them", "exit code <b>1</b>")
 	for _, once := range []string{"ends under its holder", "the lock is not renewed", "Anna removed it"} {
 		assert.Equal(t, 1, strings.Count(text, once), once)
@@ -147,8 +147,8 @@ func TestTrialPageOfHostileStrings(t *testing.T) {
 			if c.Defect != nil {
 				c.Defect = &history.Defect{Cause: text, Remedy: text, Lines: []string{text}, Shown: text}
 			}
-			if c.NotAsked != nil {
-				c.NotAsked.Reason = text
+			if c.NotTested != nil {
+				c.NotTested.Reason = text
 			}
 		}
 		run.Interrupted, run.Loadtest, run.Machine.OS = text, text, text

@@ -61,7 +61,7 @@ func (p Printer) Crowds(rows []*catalog.Row, all bool) {
 // crowdsOf returns the rows that have figures of a crowd.
 func crowdsOf(rows []*catalog.Row) []*catalog.Row {
 	return filter(rows, func(r *catalog.Row) bool {
-		return r.Scenario.Crowd && r.Shown().NotAsked == nil
+		return r.Scenario.Crowd && r.Shown().NotTested == nil
 	})
 }
 

@@ -41,7 +41,7 @@ func absent(s catalog.Scenario, rung string) entry {
 func entryOf(r *catalog.Row, repeat int) entry {
 	c := r.Shown()
 	switch {
-	case c.NotAsked != nil:
+	case c.NotTested != nil:
 		return entry{text: notRun, colour: text.Colors{text.FgMagenta}}
 	case c.Invalid != "":
 		return entry{text: notValid, colour: text.Colors{text.FgMagenta}}

@@ -58,7 +58,7 @@ func (p *Progress) Finished(c *catalog.Assessment) {
 	defer p.mu.Unlock()
 	p.done, p.doneWeight, p.status = p.done+1, p.doneWeight+p.weights[c.Scenario], ""
 	line := ""
-	if p.terminal == nil || c.NotAsked == nil && len(c.Surprises)+len(c.Unknown) > 0 {
+	if p.terminal == nil || c.NotTested == nil && len(c.Surprises)+len(c.Unknown) > 0 {
 		line = fmt.Sprintf("%d/%d %s\n", p.done, p.total, Line(c))
 	}
 	p.draw(line)

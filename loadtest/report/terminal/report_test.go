@@ -77,7 +77,7 @@ func breaks(name, rung, story string) *history.Cell {
 
 func needs(what, name, rung string) *history.Cell {
 	return &history.Cell{Scenario: name, Rung: rung, Name: catalog.NameOf(rung),
-		NotAsked: &history.NotAsked{Reason: "needs " + what}}
+		NotTested: &history.NotTested{Reason: "needs " + what}}
 }
 
 // cellsOf makes cells of those scenarios and rungs, as expected; of all if none are named.

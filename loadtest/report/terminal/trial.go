@@ -93,8 +93,8 @@ func (t *Trial) Remarks() []*Said {
 	return t.sayings(func(c *history.Cell) []string { return c.Remarks })
 }
 
-// NotAsked returns why cells could not be played, or were inconclusive.
-func (t *Trial) NotAsked() []*Said {
+// NotTested returns why cells could not be played, or were inconclusive.
+func (t *Trial) NotTested() []*Said {
 	return t.sayings(func(c *history.Cell) []string { return []string{c.WhyNot()} })
 }
 
@@ -103,7 +103,7 @@ func (t *Trial) Unknown() []*Said {
 	return t.sayings(func(c *history.Cell) (all []string) {
 		valid := c.Finding(history.Valid)
 		switch {
-		case c.NotAsked != nil:
+		case c.NotTested != nil:
 			return nil
 		case valid.Result == history.Invalid:
 			return []string{valid.Because}
@@ -127,7 +127,7 @@ type TrialRow struct {
 // Rows returns a row for each cell that was asked.
 func (t *Trial) Rows() (rows []TrialRow) {
 	for _, c := range t.Cells {
-		if c.NotAsked != nil {
+		if c.NotTested != nil {
 			continue
 		}
 		row := TrialRow{Cell: c}
@@ -151,7 +151,7 @@ func (t *Trial) Rows() (rows []TrialRow) {
 func (t *Trial) count() (asked, unmeasured int) {
 	for _, c := range t.Cells {
 		isUnmeasured := c.IsUnmeasured()
-		if c.NotAsked == nil || isUnmeasured {
+		if c.NotTested == nil || isUnmeasured {
 			asked++
 		}
 		if isUnmeasured {
@@ -214,14 +214,14 @@ func (t *Trial) Limits() (all []string) {
 	if unmeasured == 1 {
 		were = "was"
 	}
-	if slices.ContainsFunc(t.Cells, func(c *history.Cell) bool { return c.NotAsked != nil && c.NotAsked.Failed }) {
+	if slices.ContainsFunc(t.Cells, func(c *history.Cell) bool { return c.NotTested != nil && c.NotTested.Failed }) {
 		why = ""
 	}
 	return append(all, fmt.Sprintf("%d of %d cells %s not measured%s", unmeasured, asked, were, why))
 }
 
 // Print prints a line for each cell, and what the broken ones mean: defects first, each with the cell that shows it,
-// then what is so by design, remarks, and what was not asked or cannot be told, and why.
+// then what is so by design, remarks, and what was not tested or cannot be told, and why.
 func (t *Trial) Print(w io.Writer, verbose bool) {
 	t.printRows(w)
 	defects := t.Defects()
@@ -233,7 +233,7 @@ func (t *Trial) Print(w io.Writer, verbose bool) {
 		all  []*Said
 	}{
 		{"by design in", t.Designs()}, {"remark on", t.Remarks()}, {"unknown in", t.Unknown()},
-		{"not asked:", t.NotAsked()},
+		{"not tested:", t.NotTested()},
 	} {
 		for _, s := range kind.all {
 			fmt.Fprintf(w, "\n%s %s: %s\n", kind.word, s.In(), s.Text)

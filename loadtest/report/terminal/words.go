@@ -12,7 +12,7 @@ import (
 // Line describes a finished cell in one line, during the run: its verdict and its story, or after a "!" what is not as
 // expected.
 func Line(c *catalog.Assessment) string {
-	if c.NotAsked != nil {
+	if c.NotTested != nil {
 		return fmt.Sprintf("%s: %s", c.Title(), c.WhyNot())
 	}
 	if c.Invalid != "" {
