@@ -22,11 +22,11 @@ import (
 
 // replayFlags are the flags of the command replay.
 type replayFlags struct {
-	Trace   string   `arg:"" optional:"" help:"The trace, such as v3:aaaa.expiry.ba."`
-	File    string   `placeholder:"FILE" help:"Replay all traces of a file, and print a line for each. A line of the file has a fault, the verdicts to break, the trace, and after a # why real processes do not break them."`
-	Expect  []string `placeholder:"VERDICT" help:"What the trace must break: stock, exclusion, own-release, liveness, fence."`
-	Backend string   `enum:"redis-server,embedded,auto" default:"redis-server" help:"The servers: redis-server; embedded, which is not a real Redis; or auto, whichever is available."`
-	Out     string   `placeholder:"DIR" help:"Write results.jsonl.gz, with the histories, matrix.txt and report.html to DIR."`
+	Trace   string   `arg:"" optional:"" help:"Trace to replay: v3:aaaa.expiry.ba."`
+	File    string   `placeholder:"FILE" help:"Replay the traces of a file, and print a line for each: docs/explore.md."`
+	Expect  []string `placeholder:"VERDICT" help:"Verdicts to break: stock, exclusion, own-release, liveness, fence."`
+	Backend string   `enum:"redis-server,embedded,auto" default:"redis-server" help:"Redis to start: ${enum}."`
+	Out     string   `placeholder:"DIR" help:"Write results.jsonl.gz, matrix.txt and report.html to DIR."`
 }
 
 // entries returns what is to be replayed.

@@ -16,8 +16,8 @@ import (
 
 // reportFlags are the flags of the command report.
 type reportFlags struct {
-	File   string `arg:"" help:"A run's file, or its directory, such as out."`
-	Output string `short:"o" placeholder:"FILE" help:"Where to write the report. Default: beside the file, as .html, or report.html in the directory."`
+	File   string `arg:"" help:"File or directory of a run: out."`
+	Output string `short:"o" placeholder:"FILE" help:"Write to FILE. Default: beside the file, or in the directory."`
 }
 
 // run writes the report of a file. It judges the cells again, like audit.

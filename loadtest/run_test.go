@@ -142,7 +142,7 @@ func TestHelpIsEnough(t *testing.T) {
 	code, stdout, _ := loadtest(t, "--help")
 	assert.Equal(t, asExpected, code)
 	for _, want := range []string{"Examples", "Exit codes", "--targets", "--rate", "audit <file>",
-		"LOADTEST_ADMIN_TOKEN", "What is run:", "The load:", "Servers:", "Output:"} {
+		"LOADTEST_ADMIN_TOKEN", "Selection:", "Load:", "Servers:", "Output:"} {
 		assert.Contains(t, stdout, want)
 	}
 	assert.NotContains(t, stdout, "guardian")

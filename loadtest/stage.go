@@ -29,13 +29,13 @@ const stageLog, stageSheet = "stage.jsonl", "stage.html"
 
 // stageFlags are the flags of the command stage.
 type stageFlags struct {
-	LAN      bool   `name:"lan" xor:"lan" help:"Let phones on the local network reach the phones' page. Instances, Redis and the controls stay on this machine."`
-	Port     int    `default:"7070" help:"The port of the wall and its controls; the phones' page has the next one."`
-	Rounds   string `placeholder:"FILE" xor:"rounds" help:"Play the rounds of FILE instead of the workshop's: docs/teaching.md."`
-	Language string `enum:"en,zh" default:"en" help:"The language of the pages and of the rounds: en, zh."`
-	Replay   string `placeholder:"FILE" xor:"lan,rounds" help:"Replay a class from its log, such as out/class/stage.jsonl."`
-	Backend  string `enum:"redis-server,embedded,auto" default:"auto" help:"The servers: redis-server; embedded, which is not a real Redis; or auto, whichever is available."`
-	Out      string `default:"out" placeholder:"DIR" help:"Keep the class in DIR/class, by default out/class: its log, stage.jsonl, the page with all rounds, stage.html, and the files of a run."`
+	LAN      bool   `name:"lan" xor:"lan" help:"Serve the phones' page, and nothing else, to the local network."`
+	Port     int    `default:"7070" help:"Port of the wall; the phones' page is on the next."`
+	Rounds   string `placeholder:"FILE" xor:"rounds" help:"Play these rounds instead of the workshop's: docs/teaching.md."`
+	Language string `enum:"en,zh" default:"en" help:"Language of the pages and rounds: ${enum}."`
+	Replay   string `placeholder:"FILE" xor:"lan,rounds" help:"Replay a class from its log: out/class/stage.jsonl."`
+	Backend  string `enum:"redis-server,embedded,auto" default:"auto" help:"Redis to start: ${enum}."`
+	Out      string `default:"out" placeholder:"DIR" help:"Keep the class in DIR/class. Default: ${default}."`
 }
 
 // run shows the stage until it is interrupted, and returns the exit code.
