@@ -97,10 +97,10 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 	return o, nil
 }
 
-// databaseName matches what is replaced in the command line of a shop whose database is named.
+// databaseName matches the placeholders for the shop's database in its command line.
 var databaseName = regexp.MustCompile(`\{db_(host|port)\}`)
 
-// checkDatabase refuses flags of a stock in a database that cannot be meant so.
+// checkDatabase returns an error if the flags of a stock in a database cannot work.
 func (f *tryFlags) checkDatabase() error {
 	_, _, err := net.SplitHostPort(f.DB)
 	switch {
@@ -118,7 +118,7 @@ func (f *tryFlags) shop() (argv []string, err error) {
 	switch {
 	case len(argv) > 0 && argv[0] == "--":
 		argv = argv[1:]
-	case len(argv) > 0 && strings.HasPrefix(argv[0], "-"): // the first that is no flag of ours ends them
+	case len(argv) > 0 && strings.HasPrefix(argv[0], "-"): // kong passes on from the first unknown flag
 		return nil, fmt.Errorf("unknown flag %s: see loadtest try --help; the command line of the shop comes after --",
 			argv[0])
 	}
@@ -136,8 +136,8 @@ func (f *tryFlags) shop() (argv []string, err error) {
 	return argv, nil
 }
 
-// run tries the shop, and returns the exit code: 0 without a defect, 1 with one, 2 if a cell, or everything, could not
-// be measured and nothing shows a defect.
+// run tries the shop, and returns the exit code: 1 with a defect; else 2 if some cell was not measured, or the trial
+// could not run; else 0.
 func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	shown := terminal.NewProgress(stderr, terminal.Of(stderr))
 	defer shown.Clear()
@@ -180,7 +180,7 @@ func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	return t.ExitCode()
 }
 
-// shopOf returns what a file says of the shop, whose passport is nil if nothing was learnt of it.
+// shopOf returns the record of the shop. Its passport is nil if the trial learnt nothing.
 func (f *tryFlags) shopOf(o trial.Options, p *trial.Passport) *history.Shop {
 	s := &history.Shop{Flags: f.masked(), Argv: o.Argv}
 	if p != nil {
@@ -190,7 +190,7 @@ func (f *tryFlags) shopOf(o trial.Options, p *trial.Passport) *history.Shop {
 	return s
 }
 
-// masked returns the flags without the values of headers: they may be secrets, and output is kept.
+// masked returns the flags with the values of headers masked: they may be secrets, and files are kept.
 func (f *tryFlags) masked() (flags []string) {
 	for i, word := range f.given[1 : len(f.given)-len(f.Argv)] { // after try
 		if strings.HasPrefix(word, "--header=") || f.given[i] == "--header" {
@@ -202,7 +202,7 @@ func (f *tryFlags) masked() (flags []string) {
 	return flags
 }
 
-// complainOfShop says in one line why a shop could not be tried. The last lines that the shop printed follow.
+// complainOfShop prints on one line why a shop could not be tried, then the last lines of the shop's output.
 func complainOfShop(stderr io.Writer, err error) int {
 	why, last, _ := strings.Cut(err.Error(), "\n")
 	complain(stderr, errors.New(why))
@@ -232,12 +232,12 @@ func (f *tryFlags) measure(
 	return p, results, err
 }
 
-// print prints the passport, a line for each cell, and what the broken ones mean: defects first.
+// print prints the passport, a line for each cell, and what the broken ones mean, defects first.
 func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, t *terminal.Trial) error {
 	if f.JSON {
 		e := json.NewEncoder(stdout)
 		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false) // a line can be pasted
+		e.SetEscapeHTML(false) // lines have a >, and are pasted into --play
 		return e.Encode(struct {
 			Defects  []jsonDefect        `json:"defects"`
 			Passport *trial.Passport     `json:"passport"`
