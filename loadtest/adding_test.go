@@ -16,10 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An addition is an edit of one file: what comes before the first text that has to be there, or the whole file.
+// An addition inserts text before a text of a file, which must be there, or replaces the whole file.
 type addition struct{ file, before, text string }
 
-// newScenario is a file, and its name in the list.
+// newScenario is a scenario: its file, and its name in the list.
 var newScenario = []addition{
 	{"loadtest/scenario/drizzle.go", "", `package scenario
 
@@ -51,12 +51,12 @@ func injectDrizzle(f *play) {
 	{"loadtest/scenario/table.go", "crash, slowWork,", "drizzle, "},
 }
 
-// A scenario is one file, and a rung is a file and the entries that scripts/assign makes: with these alone the new rung
-// has its column in the matrix, and is a surprise until it does what its goal does; the new scenario has its line, in
-// which the rung is expected to do what the rung does that it is a variant of.
+// A scenario is one file, and a rung is a file and the entries that scripts/assign makes. With these alone the new rung
+// has its column in the matrix, and is a surprise until it works; the new scenario has its line, in which the rung has
+// the expectation of the rung that it is a variant of.
 func TestAddingARungAndAScenario(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it builds both programs anew")
+		t.Skip("it builds both programs")
 	}
 	need(t, "bash")
 	t.Parallel()
@@ -83,8 +83,8 @@ func TestAddingARungAndAScenario(t *testing.T) {
 	assert.Contains(t, out, "as expected (6 of 6 cells)")
 }
 
-// assignments returns the edits of scripts/assign for two rungs that have to do what v4 does: v99-stub as it was
-// assigned, and v99-solved, which is v4.
+// assignments returns the edits of scripts/assign for two assignments of v4: v99-stub as assigned, and v99-solved, a
+// copy of v4.
 func assignments(t *testing.T) (edits []addition) {
 	t.Helper()
 	known := []string{"internal/lock/ladder.go", "internal/lock/conformance_test.go", "loadtest/catalog/rung.go"}
@@ -113,7 +113,7 @@ func assignments(t *testing.T) (edits []addition) {
 	return append(edits, addition{"internal/lock/v99_solved.go", "", solved})
 }
 
-// overlaid writes the changed files, and the file that the go command's -overlay takes. A file can be edited twice.
+// overlaid writes the changed files, and the file for go build -overlay. A file can be edited twice.
 func overlaid(t *testing.T, dir string, edits []addition) (overlay string) {
 	t.Helper()
 	replace := map[string]string{}

@@ -20,11 +20,11 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// maxAnswer bounds the length of a line. The longest answer that the load test itself reads fits, as JSON in JSON.
+// maxAnswer bounds the length of a line. The longest answer that the load test accepts fits, as JSON in JSON.
 const maxAnswer = 16 << 20
 
-// judgeAnswers judges the answers in the files, one file for each load generator, and returns the exit code: 0 if
-// nothing is broken, 1 if something is, 2 if that is unknown.
+// judgeAnswers judges the answers in the files, one for each load generator, and returns the exit code: 0 if nothing is
+// BROKEN, 1 if something is, 2 if that is unknown.
 func (f *auditFlags) judgeAnswers(stdout, stderr io.Writer) int {
 	c := &history.Cell{}
 	r := &answersReader{
@@ -42,7 +42,7 @@ func (f *auditFlags) judgeAnswers(stdout, stderr io.Writer) int {
 		return complain(stderr, err)
 	}
 	c.Initial, c.Left = f.Stock, f.Left
-	if f.Left == nil { // lost units are not judged: the sales are taken to account for all that is gone
+	if f.Left == nil { // lost units are not checked: assume what the sales leave
 		rest := f.Stock - r.units
 		c.Left = &rest
 	}
@@ -50,25 +50,25 @@ func (f *auditFlags) judgeAnswers(stdout, stderr io.Writer) int {
 	return r.print(stdout, f.Left != nil)
 }
 
-// An answerLine is a line of such a file, as docs/contract.md describes it.
+// An answerLine is a line of a file of answers: see docs/contract.md.
 type answerLine struct {
 	Sent     time.Time       `json:"sent"`
 	Received time.Time       `json:"received"`
 	Status   int             `json:"status"`
 	Body     json.RawMessage `json:"body"`
-	// Order and Quantity are what was ordered. Without them the body names the order, and it was for one unit.
+	// Order and Quantity describe the request. By default the body names the order, and the quantity is 1.
 	Order    string `json:"order"`
 	Quantity uint32 `json:"quantity"`
 }
 
-// An answersReader makes one cell of the answers in several files.
+// An answersReader turns the answers in several files into one cell.
 type answersReader struct {
 	cell *history.Cell
-	// orders are those that were answered, and lessors the instances that showed a lease or commands.
+	// orders are the answered orders, and lessors the instances with a lease or a trace in an answer.
 	orders, lessors map[string]bool
 	generators      int
 	stock           int64 // before the first order
-	units           int64 // that any answer names
+	units           int64 // in all answers
 }
 
 // readFile adds the answers of one generator. Its errors name the file and the line.
@@ -83,7 +83,7 @@ func (r *answersReader) readFile(name string) error {
 	n := 0
 	for lines.Scan() {
 		n++
-		line := bytes.TrimPrefix(lines.Bytes(), []byte("\ufeff")) // files that were put together have more than one
+		line := bytes.TrimPrefix(lines.Bytes(), []byte("\ufeff")) // concatenated files have several
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
@@ -101,7 +101,7 @@ func (r *answersReader) readFile(name string) error {
 	return nil
 }
 
-// foreign says what a line is that is no answer, if its first bytes tell, and what to do about it.
+// foreign returns an error, with a remedy, if the first bytes of a line show a known format that has no answers.
 func foreign(line []byte) error {
 	for _, begin := range []string{"\xff\xfe", "\xfe\xff", "{\x00", "\x00{"} {
 		if bytes.HasPrefix(line, []byte(begin)) {
@@ -116,7 +116,7 @@ func foreign(line []byte) error {
 	return nil
 }
 
-// add adds the answer of one line, which is at that place.
+// add adds the answer of one line; place is its file and number.
 func (r *answersReader) add(line []byte, place string) error {
 	a := answerLine{Quantity: 1}
 	if err := history.ReadJSON(line, &a); err != nil {
@@ -150,8 +150,8 @@ func (r *answersReader) add(line []byte, place string) error {
 	return nil
 }
 
-// complete adds the orders without a line, of unknown outcome, if the number of orders is known. Each may have been for
-// as many units as the largest that has a line. It returns an error if there are more lines than orders.
+// complete adds the orders without a line, of unknown outcome, if the number of orders is known. Each may have been as
+// large as the largest order with a line. It returns an error if there are more lines than orders.
 func (r *answersReader) complete(orders *int) error {
 	if orders == nil {
 		r.cell.Incomplete = true
@@ -172,7 +172,7 @@ func (r *answersReader) complete(orders *int) error {
 	return nil
 }
 
-// bodyOf returns the body: JSON, or a text that holds it.
+// bodyOf returns the body, which is JSON, or a string of JSON.
 func bodyOf(raw json.RawMessage) ([]byte, error) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return raw, nil
@@ -182,12 +182,11 @@ func bodyOf(raw json.RawMessage) ([]byte, error) {
 	return []byte(text), err
 }
 
-// orderOf returns the order that was answered; one that nothing names is called after its place. It returns an error if
-// that cannot be one of the run: it was answered before, or it was for another product or on another rung than those
-// before it.
+// orderOf returns the name of the answered order; an unnamed one is named after its place. It returns an error if the
+// order cannot belong to the run: it was answered before, or its product or rung differs from those before it.
 func (r *answersReader) orderOf(order string, body []byte, place string) (string, error) {
 	var named struct{ Order, Product, Rung string }
-	_ = json.Unmarshal(body, &named) // whatever else it is names nothing
+	_ = json.Unmarshal(body, &named) // a body of another form names nothing
 	order = cmp.Or(order, named.Order, place)
 	known := history.Clip(order)
 	if r.orders[known] {
@@ -207,7 +206,7 @@ func (r *answersReader) orderOf(order string, body []byte, place string) (string
 	return order, nil
 }
 
-// longAgo is before every other instant, and can be subtracted from each.
+// longAgo is before every other instant, and its distance to each can be computed.
 const longAgo = history.Instant(math.MinInt64 / 4)
 
 // op returns the op of an answer.
@@ -216,7 +215,7 @@ func (r *answersReader) op(a *answerLine, order string, body []byte) history.Op 
 		Order: order, Phase: history.Buy, Quantity: int64(a.Quantity), Sent: history.At(r.cell.Start, a.Sent),
 		Done: history.Never,
 	}
-	if r.generators > 1 { // the generators' clocks cannot be compared: any order may have been sent before any other
+	if r.generators > 1 { // clocks of generators cannot be compared: any order may have been sent before any other
 		op.Sent = longAgo
 	}
 	if a.Status == 0 {
@@ -230,14 +229,14 @@ func (r *answersReader) op(a *answerLine, order string, body []byte) history.Op 
 		r.lessors[name] = true
 		r.cell.Instances = append(r.cell.Instances, history.Instance{Name: name})
 	}
-	if op.Instance == "" { // whose clock timed them is not known
+	if op.Instance == "" { // the clock of its times is unknown
 		op.Lease, op.Trace = nil, nil
 	}
 	return op
 }
 
-// latest returns the latest moment that a clock shows as t, if it cuts its times off after the last digit that is not
-// 0: many show milliseconds.
+// latest returns the latest moment that a clock shows as t, assuming that it truncates after the last digit of t that
+// is not 0: many show milliseconds.
 func latest(t time.Time) time.Time {
 	for digit := time.Second; digit > 1; digit /= 10 {
 		if t.Nanosecond()%int(digit) == 0 {
@@ -281,11 +280,11 @@ func (r *answersReader) print(stdout io.Writer, leftKnown bool) int {
 func (r *answersReader) notJudged(f *history.Finding) string {
 	switch {
 	case f.Verdict == history.Stock, f.Verdict == history.Fence && f.Result == history.Broken:
-		return "" // a token that was given twice is wrong by all clocks
+		return "" // a token that was issued twice is wrong by any clock
 	case f.Verdict == history.Liveness:
 		return "no order is known to have been sent after a fault"
 	case f.Verdict == history.InOrder, f.Verdict == history.Herd:
-		return "nobody knows who waited for the lock, and since when"
+		return "it is unknown who waited for the lock, and since when"
 	case r.lessors[""]:
 		return "the instances of some leases are unknown"
 	case f.Result == history.NotApplicable && f.Because == "":
@@ -298,7 +297,7 @@ func (r *answersReader) notJudged(f *history.Finding) string {
 	return ""
 }
 
-// memberless names the member that a verdict needs and that no answer had. It is empty if one had it.
+// memberless names the member that a verdict needs and no answer has, or returns "".
 func memberless(v history.Verdict, c *history.Cell) string {
 	name, has := "lease", func(op history.Op) bool { return op.Lease != nil }
 	switch v {
@@ -326,13 +325,13 @@ func basisOf(v history.Verdict, c *history.Coverage, leftKnown bool) string {
 		text += ", " + busy
 	}
 	if !leftKnown {
-		text += "; lost units were not judged: add --left"
+		text += "; lost units were not checked: add --left"
 	}
 	return text
 }
 
-// evidence returns the first piece of a finding's evidence. For a unit that was sold twice it names both buyers, and no
-// times: those of two generators cannot be compared.
+// evidence returns the first piece of a finding's evidence. For a unit that was sold twice it names both orders,
+// without times: clocks of two generators cannot be compared.
 func evidence(f *history.Finding) string {
 	if len(f.Evidence) == 0 || f.Evidence[0].Unit == 0 || len(f.Evidence[0].Orders) < 2 {
 		return f.Because

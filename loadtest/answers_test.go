@@ -11,38 +11,38 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// receipt returns a line of a sale: the instance sold that unit, between those two seconds.
+// receipt returns the line of a sale: the instance sold the unit, between these seconds.
 func receipt(order, instance string, unit, sent, received int) string {
 	return fmt.Sprintf(`{"sent":"2026-03-01T12:00:%02d.000Z","received":"2026-03-01T12:00:%02d.000Z","status":200,`+
 		`"body":{"rung":"v4","product":"p","quantity":1,"left":%d,"units":[%d],"instance":"%s","order":"%s"}}`,
 		sent, received, unit-1, unit, instance, order)
 }
 
-// refusal returns a line of an order that was refused.
+// refusal returns the line of a refused order.
 func refusal(order string, sent, received int) string {
 	return fmt.Sprintf(`{"sent":"2026-03-01T12:00:%02dZ","received":"2026-03-01T12:00:%02dZ","status":409,`+
 		`"body":"{\"order\":\"%s\",\"instance_name\":\"a\",\"outcome\":\"not-sold\"}","vu":3}`, sent, received, order)
 }
 
-// leased gives the receipt of a line a lease from one second to another.
+// leased adds a lease to a receipt, from one second to another.
 func leased(line string, from, to int) string {
 	return strings.TrimSuffix(line, "}}") + fmt.Sprintf(
 		`,"lease":{"token":"t%d","acquired_at":"2026-03-01T12:00:%02d.5Z","released_at":"2026-03-01T12:00:%02d.25Z"}}}`,
 		from, from, to)
 }
 
-// reading gives the receipt of a line a command that reads the stock.
+// reading adds a trace to a receipt, with a command that reads the stock.
 func reading(line string) string {
 	return strings.TrimSuffix(line, "}}") + `,"trace":[{"cmd":"get","key":"ProductStock_p",` +
 		`"at":"2026-03-01T12:00:01.5Z","end":"2026-03-01T12:00:01.6Z","reply":"2"}]}}`
 }
 
-// numbered gives the receipt of a line a lease with that fencing token.
+// numbered adds a lease with that fencing token to a receipt.
 func numbered(line string, token int) string {
 	return strings.Replace(leased(line, 1, 3), `"lease":{`, fmt.Sprintf(`"lease":{"fence":%d,`, token), 1)
 }
 
-// answersOf writes one file for each generator, judges them, and returns what was printed.
+// answersOf writes a file for each generator, judges them, and returns the output.
 func answersOf(t *testing.T, generators [][]string, flags ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	args := append([]string{"audit", "--answers"}, flags...)
@@ -79,10 +79,10 @@ func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 		},
 		"busy, without --left": {
 			[][]string{{sold2, busy}}, "", asExpected,
-			`stock +ok +1 sales, 0 refusals, 1 of 2 orders busy though stock was left; lost units were not judged: add --left`,
+			`stock +ok +1 sales, 0 refusals, 1 of 2 orders busy though stock was left; lost units were not checked`,
 		},
 		"sound, without --left": {
-			[][]string{{sold1}}, "", asExpected, `stock +ok +1 sales.* lost units were not judged: add --left`,
+			[][]string{{sold1}}, "", asExpected, `stock +ok +1 sales.* lost units were not checked`,
 		},
 		"sound, two generators": {
 			[][]string{{sold1}, {sold2}}, "--left 0", asExpected, `stock +ok`,
@@ -192,7 +192,7 @@ func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 	}
 }
 
-// Milliseconds are cut off: an answer in the same millisecond need not be older than what it tells of.
+// Truncated to milliseconds, an answer may have the time of an event that it reports.
 func TestAnswersTimedInMilliseconds(t *testing.T) {
 	line := leased(receipt("x", "a", 1, 1, 1), 1, 2)
 	line = strings.NewReplacer("01.5Z", "01.0001Z", "02.25Z", "01.0009Z").Replace(line)
@@ -202,7 +202,7 @@ func TestAnswersTimedInMilliseconds(t *testing.T) {
 	assert.Regexp(t, `exclusion +ok`, stdout)
 }
 
-func TestAnswersThatAreNone(t *testing.T) {
+func TestAnswersErrors(t *testing.T) {
 	good := receipt("x", "a", 2, 0, 1)
 	const sent = `{"sent":"2026-03-01T12:00:00Z",`
 	for line, says := range map[string]string{

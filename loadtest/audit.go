@@ -17,12 +17,12 @@ import (
 
 // auditFlags are the flags of the command audit.
 type auditFlags struct {
-	Files   []string `arg:"" name:"file" help:"A run's file, or its directory, such as out. With --answers: one file per load generator."`
-	Verbose bool     `help:"Print all stories and all figures. Default: the stories that teach most, and the matrix."`
-	Answers bool     `help:"The files hold the answers that another load generator got, one JSON line each: docs/contract.md."`
-	Stock   int64    `placeholder:"N" help:"The stock before the first order of the answers."`
-	Left    *int64   `placeholder:"N" help:"The stock after the last of them. Default: not checked, so that a lost unit goes unnoticed."`
-	Orders  *int     `placeholder:"N" help:"How many orders were sent. Those without an answer are of unknown outcome. Default: not known; with --left, units that no answer accounts for are then unknown, not BROKEN."`
+	Files   []string `arg:"" name:"file" help:"File or directory of a run: out. With --answers: a file per generator."`
+	Verbose bool     `help:"Print all stories and figures, not only the most instructive."`
+	Answers bool     `help:"Judge the answers that another load generator recorded: docs/scale.md."`
+	Stock   int64    `placeholder:"N" help:"Stock before the first order."`
+	Left    *int64   `placeholder:"N" help:"Stock after the last order. Default: lost units go unnoticed."`
+	Orders  *int     `placeholder:"N" help:"Orders that were sent. Those without an answer are of unknown outcome."`
 }
 
 // Validate returns an error if the flags do not go together.
@@ -42,8 +42,8 @@ func (f *auditFlags) Validate() error {
 	return nil
 }
 
-// run judges a file again and prints it like a run. The verdicts in the file are not trusted: the same histories
-// must lead to them again, and it says where they do not.
+// run judges a file again and prints it like a run. It does not trust the verdicts in the file: it derives them from
+// the histories again, and reports where they differ.
 func (f *auditFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	return untilEnd(ctx, stderr, func() int { return f.judge(stdout, stderr) })
 }
@@ -68,7 +68,7 @@ func (f *auditFlags) judge(stdout, stderr io.Writer) int {
 	})
 }
 
-// out returns the directory that --out wrote, if that was named and its files are there.
+// out returns the directory of a run if the argument is one with all files of --out, and otherwise "".
 func (f *auditFlags) out() string {
 	if !report.Written(f.Files[0]) {
 		return ""
@@ -76,7 +76,7 @@ func (f *auditFlags) out() string {
 	return filepath.Clean(f.Files[0])
 }
 
-// again judges a file again, has the result shown, and returns the exit code that the run itself has to have had.
+// again judges a file again, shows the result, and returns the exit code that the run itself must have had.
 func again(file string, stdout, stderr io.Writer, show func(*history.Run, []*catalog.Row) error) int {
 	run, err := history.Open(file)
 	if err != nil {
@@ -112,7 +112,7 @@ func againCode(run *history.Run, rows []*catalog.Row, differ []string, stderr io
 	return codeOf(rows, good)
 }
 
-// rejudge replaces a cell's verdicts by new ones and says where they differ.
+// rejudge replaces a cell's verdicts by new ones, and returns where they differ.
 func rejudge(c *history.Cell) []string {
 	recorded := c.Findings
 	c.Findings, c.Coverage = audit.Judge(c)
@@ -120,7 +120,7 @@ func rejudge(c *history.Cell) []string {
 	for _, f := range c.Findings {
 		was := history.FindingOf(recorded, f.Verdict).Result
 		if f.Verdict == history.Valid && was == history.NotApplicable {
-			continue // not judged when the file was written
+			continue // the file is older than this verdict
 		}
 		if was != f.Result {
 			differ = append(differ, fmt.Sprintf("%s: %s was recorded as %s and is %s", c.Title(), f.Verdict, was, f.Result))

@@ -13,15 +13,15 @@ func thisBuild() string {
 	return buildOf(info)
 }
 
-// versionLine returns the line of --version: version, Go and platform. Unlike [thisBuild] it is for people: two builds
-// of one commit for two platforms have one name.
+// versionLine returns the line of --version: version, Go and platform. [thisBuild] has no platform: builds of one
+// commit share a name.
 func versionLine() string {
 	info, _ := debug.ReadBuildInfo()
 	return versionOf(info)
 }
 
-// buildOf returns the version of the module, which names the commit unless it is a tag's, and the version of Go. It
-// contains no paths. Stockapi has a copy of this file, since the two share no code.
+// buildOf returns the version of the module, a tag or the commit, and the version of Go. It contains no paths. Stockapi
+// has a copy of this file, since the two share no code.
 func buildOf(info *debug.BuildInfo) string {
 	if info == nil {
 		return "unknown"
@@ -36,7 +36,7 @@ func versionOf(info *debug.BuildInfo) string {
 	return fmt.Sprintf("loadtest %s, %s, %s", cmp.Or(info.Main.Version, devel), info.GoVersion, platform())
 }
 
-// devel is the version that Go gives a build whose version it does not know.
+// devel is the version that Go gives a build of unknown version.
 const devel = "(devel)"
 
 func platform() string { return runtime.GOOS + "/" + runtime.GOARCH }

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestVersionIsPrintedAndPartOfTheHistory(t *testing.T) {
+func TestVersionIsPrintedAndRecorded(t *testing.T) {
 	var out, complaints bytes.Buffer
 	assert.Equal(t, asExpected, execute(t.Context(), []string{"--version"}, &out, &complaints))
 	assert.Regexp(t, `^loadtest \S+, `+runtime.Version()+`, `+runtime.GOOS+`/`+runtime.GOARCH+"\n$",
@@ -22,15 +22,15 @@ func TestVersionIsPrintedAndPartOfTheHistory(t *testing.T) {
 	assert.Equal(t, thisBuild(), (&runFlags{}).newHistory().Loadtest)
 }
 
-func TestTheVersionIsThatOfTheModule(t *testing.T) {
+func TestVersionOfTheModule(t *testing.T) {
 	info := &debug.BuildInfo{GoVersion: "go1.26.0", Main: debug.Module{Version: "v1.2.3"}}
 	assert.Equal(t, "loadtest v1.2.3, go1.26.0, "+platform(), versionOf(info))
 	assert.Equal(t, "loadtest (devel), go1.26.0, "+platform(), versionOf(&debug.BuildInfo{GoVersion: "go1.26.0"}))
 	assert.Contains(t, versionOf(nil), platform())
 }
 
-// What names a build is written twice, since loadtest shares no code with the service.
-func TestBothProgramsNameTheirBuildTheSameWay(t *testing.T) {
+// The code is written twice, since loadtest shares none with the service.
+func TestVersionIsThatOfStockapi(t *testing.T) {
 	code := func(file string) string {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)

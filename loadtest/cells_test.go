@@ -12,8 +12,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// Whole runs on servers of their own: their matrix, their stories, and the audit of what they wrote. CI runs all cells
-// of the table.
+// Whole runs on servers of their own: the matrix, the stories, and the audit of their files. CI runs all cells of the
+// table.
 func TestCells(t *testing.T) {
 	t.Parallel()
 	const database = "--backend embedded --at-once 4 --rungs v12,v12-session " +
@@ -87,7 +87,7 @@ func TestCells(t *testing.T) {
 				skipWithout(t, c.args, stderr)
 			}
 			assert.Equal(t, asExpected, code, stdout+stderr)
-			told := strings.Join(strings.Fields(stdout), " ") // however it was wrapped
+			told := strings.Join(strings.Fields(stdout), " ") // unwrapped
 			for _, says := range c.says {
 				if !strings.HasPrefix(says, "(?m)") {
 					assert.Regexp(t, says, told)
@@ -106,7 +106,7 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// killedOrder looks at the order whose instance was killed: it is known that it sold nothing.
+// killedOrder checks the order whose instance was killed: it is known to have sold nothing.
 func killedOrder(t *testing.T, dir string) {
 	t.Helper()
 	run, err := history.Open(dir)

@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// documents returns the files that readers are sent to.
+// documents returns the documents for readers.
 func documents(t *testing.T) []string {
 	t.Helper()
 	docs, err := filepath.Glob("../docs/*.md")
@@ -29,8 +29,8 @@ func documents(t *testing.T) []string {
 	return append(docs, "../WORKSHOP.md", "../README.md", "../CONTRIBUTING.md")
 }
 
-// TestDocuments does what the documents say, part by part, each at a desk of its own: every command is run, and says
-// what the text says that it does.
+// TestDocuments runs every command of the documents, each part at a desk of its own, and checks the output that the
+// text promises.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	var all sync.WaitGroup
@@ -45,15 +45,15 @@ func TestDocuments(t *testing.T) {
 	all.Wait()
 }
 
-// workshopInChinese is WORKSHOP.md in Chinese. TestDocuments does not do it again: it has the very same blocks.
+// workshopInChinese is WORKSHOP.md in Chinese. TestDocuments skips it: its blocks are the same.
 const workshopInChinese = "../WORKSHOP.zh.md"
 
-// TestWorkshopInChinese compares the headings and the blocks of the two, in their order.
+// TestWorkshopInChinese compares the headings and blocks of both.
 func TestWorkshopInChinese(t *testing.T) {
 	assert.Equal(t, skeleton(t, "../WORKSHOP.md"), skeleton(t, workshopInChinese))
 }
 
-// skeleton returns the blocks of a document as they are, and the levels of its headings.
+// skeleton returns the blocks of a document, and the levels of its headings.
 func skeleton(t *testing.T, path string) (lines []string) {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -73,11 +73,11 @@ func skeleton(t *testing.T, path string) (lines []string) {
 	return lines
 }
 
-// texts is the document whose rows name a load test each.
+// texts is the document whose rows each name a load test.
 const texts = "../docs/texts.md"
 
-// TestTexts keeps every load test that the texts name one of cells of the table: all of them are run by
-// `go run ./loadtest all`, and have to be as expected there.
+// TestTexts checks that the load tests of docs/texts.md select cells of the table: `go run ./loadtest all` runs all of
+// these, and requires their expectations.
 func TestTexts(t *testing.T) {
 	document, _ := readDocument(t, texts)
 	commands := loadTestsIn(document)
@@ -90,7 +90,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// loadTestsIn returns the load tests that the text names, each once.
+// loadTestsIn returns the load tests in the text, each once.
 func loadTestsIn(document string) []string {
 	commands := slices.DeleteFunc(commandsIn(document), func(command string) bool {
 		return !strings.HasPrefix(command, "go run ./loadtest --")
@@ -99,7 +99,7 @@ func loadTestsIn(document string) []string {
 	return slices.Compact(commands)
 }
 
-// TestEveryCommandOfADocumentIsRun looks at the commands that TestDocuments does not run: those of blocks that say
+// TestEveryCommandOfADocumentIsRun checks the commands that TestDocuments does not run: those of blocks with the word
 // elsewhere, and those in the text.
 func TestEveryCommandOfADocumentIsRun(t *testing.T) {
 	others := elsewhere(t)
@@ -143,7 +143,7 @@ func TestEveryCommandOfADocumentIsRun(t *testing.T) {
 // links are those to files of this repository.
 var links = regexp.MustCompile(`\]\(([^):#]+)\)`)
 
-// commandsIn returns the commands that stand in the text between backticks.
+// commandsIn returns the commands between backticks in the text.
 func commandsIn(document string) (found []string) {
 	for i, span := range strings.Split(document, "`") {
 		for _, command := range []string{"go run ", "go test ", "make ", "curl ", "scripts/", "docker-compose "} {
@@ -155,14 +155,14 @@ func commandsIn(document string) (found []string) {
 	return found
 }
 
-// mutants is the command by which a document tries one of them.
+// mutants is the command that tries a mutant.
 const mutants = "go run ./scripts/mutants "
 
-// runElsewhere knows what is run by something else than TestDocuments: by a script, by CI, or as a test of this module.
+// runElsewhere knows the commands that something other than TestDocuments runs: a script, CI, or a test of this module.
 type runElsewhere struct {
-	scripts string // the text of all that is run: scripts, CI, docker-compose.yml, WORKSHOP.md, the Makefile
+	scripts string // the texts of scripts, CI, docker-compose.yml, WORKSHOP.md and the Makefile
 	make    string // the Makefile
-	shops   string // the shops that package trial tries, all quick cells of each right one
+	shops   string // the test of package trial that tries shops
 }
 
 func elsewhere(t *testing.T) (e runElsewhere) {
@@ -195,8 +195,8 @@ func (e runElsewhere) runAll(script string) error {
 	return errors.Join(errs...)
 }
 
-// runs returns an error unless something runs the command: a script has it word for word, the Makefile has the target,
-// the tests that it names are there.
+// runs returns an error unless something runs the command: a script has it verbatim, the Makefile has its target, or
+// its tests exist.
 func (e runElsewhere) runs(command string) error {
 	command, _, _ = strings.Cut(command, "#")
 	command = strings.TrimSpace(command)

@@ -23,7 +23,7 @@ import (
 	"stockapi/loadtest/cluster"
 )
 
-// trigger is a writer that does something when it has seen a text.
+// trigger is a writer that calls then once it has seen a text.
 type trigger struct {
 	strings.Builder
 	after string
@@ -39,11 +39,11 @@ func (w *trigger) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// small are the flags of a run whose first cell is done soon, and whose last one never.
+// small are the flags of a run whose first cell ends soon, and whose last one never runs.
 var small = []string{"--requests", "20", "--concurrency", "10", "--stock", "10", "--repeat", "500",
 	"--scenarios", "one-instance,two-instances"}
 
-// A run that is told to end, or cannot go on, ends in order: it keeps what it has, and leaves nothing.
+// An interrupted run, or one whose server dies, ends in order: it keeps its results, and leaves nothing else.
 func TestEndOfARun(t *testing.T) {
 	t.Parallel()
 	hangup := func(_ tempDir, p *os.Process) error { return p.Signal(syscall.SIGHUP) }
@@ -72,8 +72,8 @@ func TestEndOfARun(t *testing.T) {
 			_ = cmd.Run()
 			assert.Equal(t, couldNotRun, cmd.ProcessState.ExitCode())
 			assert.Regexp(t, c.says, stderr)
-			assert.Equal(t, c.says != "", strings.Contains(stderr.String(), "loadtest: "), "the results say it once")
-			// A cell may have ended just before Redis could tell what was left.
+			assert.Equal(t, c.says != "", strings.Contains(stderr.String(), "loadtest: "), "the results already say so")
+			// A cell may have ended just before Redis died, with its stock unread.
 			last := regexp.MustCompile(`(?m)^interrupted after \d+ of 1000 cells, (as expected so far$|no surprises, )`)
 			assert.Regexp(t, last, out.String())
 			assert.NotRegexp(t, `(?m)^as expected`, out.String())
@@ -86,14 +86,13 @@ func TestEndOfARun(t *testing.T) {
 	}
 }
 
-// Nothing outlives a loadtest that is killed. If its guardian is killed at the same moment, its directory is left, but
-// no process.
+// Nothing outlives a killed loadtest. If its guardian is killed with it, its directory is left, but no process.
 func TestEndOfARunThatIsKilled(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		flags    string
 		guardian bool
-		servers  []string // in the command lines of what it starts
+		servers  []string // in the command lines of its children
 	}{
 		{flags: "--backend embedded --rungs v4,v6", servers: []string{"redis --addr", "janitor"}},
 		{flags: "--backend redis-server --rungs v4,v6", servers: []string{"redis-server"}},
@@ -146,8 +145,8 @@ func TestEndOfARunThatIsKilled(t *testing.T) {
 	}
 }
 
-// skipWithout skips the test if a run says that a database that its flags name is not installed, unless
-// STOCKAPI_REQUIRE asks for one.
+// skipWithout skips the test if a run reports that the database of its flags is not installed, unless STOCKAPI_REQUIRE
+// names it.
 func skipWithout(t *testing.T, flags, stderr string) {
 	t.Helper()
 	required := os.Getenv("STOCKAPI_REQUIRE")
@@ -161,11 +160,11 @@ func skipWithout(t *testing.T, flags, stderr string) {
 func needsProc(t *testing.T) {
 	t.Helper()
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
-		t.Skip("this system does not tell which processes there are")
+		t.Skip("this system has no /proc")
 	}
 }
 
-// noEnd returns all keys, each with "no TTL" after it if it has none: at this instant, whoever is under way.
+// noEnd returns all keys atomically, those without a TTL with "no TTL" after them.
 var noEnd = redis.NewScript(`
 local found = {}
 for _, key in ipairs(redis.call('KEYS', '*')) do
@@ -174,8 +173,8 @@ for _, key in ipairs(redis.call('KEYS', '*')) do
 end
 return found`)
 
-// A Redis that no run started is left as it was. And everything that a run is told to stop for, and everything that
-// started it, may be killed at any instant: so at no instant there is a key without a TTL, a lock of v1 included.
+// A run leaves a Redis of others as it was. Since it may be killed at any instant, no key ever lacks a TTL, not even a
+// lock of v1.
 func TestEndOfARunOnAForeignRedis(t *testing.T) {
 	t.Parallel()
 	needsProc(t)
@@ -219,12 +218,12 @@ func TestEndOfARunOnAForeignRedis(t *testing.T) {
 	_ = cmd.Wait()
 	require.Eventually(t, func() bool { return len(tmp.processes()) == 0 }, 20*time.Second, 20*time.Millisecond)
 	ofLastRung()
-	assert.NotEmpty(t, keys(), "nobody could remove them")
-	assert.Empty(t, stays, "these stay for good")
+	assert.NotEmpty(t, keys(), "nothing was left to remove them")
+	assert.Empty(t, stays, "without a TTL")
 }
 
-// firstLine starts a command that ends with its standard input, and returns the first line of its output. It ends with
-// the test.
+// firstLine starts a command, and returns its first line of output. The command runs until its standard input ends,
+// with the test.
 func firstLine(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	stdin, err := cmd.StdinPipe()

@@ -12,36 +12,35 @@ import (
 	"stockapi/loadtest/scenario"
 )
 
-// An environment holds the servers and instances that cells run on: local ones, which the run starts, or remote ones,
-// which it was given.
+// An environment holds the servers and instances that cells run on: local ones, which the run starts, or remote ones.
 type environment interface {
-	// prepare makes ready what a cell needs.
+	// prepare starts the servers and instances of a cell.
 	prepare(ctx context.Context, spec catalog.Spec) cellEnvironment
-	// backend says what is driven, for the header.
+	// backend describes the servers, for the header.
 	backend() history.Backend
-	// clear removes the product from the backend, after the cell's instances are gone.
+	// clear removes the product from the backend, once the cell's instances are gone.
 	clear(ctx context.Context, product string) error
 }
 
 // A cellEnvironment holds the instances of one cell and their servers.
 type cellEnvironment struct {
 	urls []string
-	// targets holds what faults act on, nil if the environment is remote.
+	// targets holds the targets of faults, nil if the environment is remote.
 	targets *scenario.FaultTargets
-	// notRun says why the cell cannot be run here; empty if it can.
+	// notRun is why the cell cannot be run here, or empty.
 	notRun string
 	err    error
 	close  func()
 }
 
-// local is the environment of a run that starts everything itself. Every cell gets instances of its own, which are
-// started while the cell before it runs. What a rung leaves behind in a process, such as a timer that nobody stopped,
-// is gone with the process and reaches no other cell.
+// local is the environment of a run that starts its servers and instances. Each cell has instances of its own, which
+// start while the cell before it runs: nothing that a rung leaves in a process, such as a running timer, reaches
+// another cell.
 type local struct {
 	cluster *cluster.Cluster
 	servers *cluster.Backend
 	client  *client.Client
-	janitor *cluster.Instance // removes the products of cells that are over
+	janitor *cluster.Instance // removes the products of finished cells
 }
 
 // startLocal starts the servers that all cells share, and the janitor.
@@ -66,7 +65,7 @@ func (l *local) clear(ctx context.Context, product string) error {
 	return l.client.Forget(ctx, l.janitor.URL, product)
 }
 
-// prepare starts what one cell needs: first the servers, then the instances.
+// prepare starts the servers of a cell, and then its instances.
 func (l *local) prepare(ctx context.Context, spec catalog.Spec) cellEnvironment {
 	site, err := l.cluster.StartSite(ctx, l.servers, spec)
 	if err != nil {
@@ -88,7 +87,7 @@ func (l *local) prepare(ctx context.Context, spec catalog.Spec) cellEnvironment 
 	}
 	end := cluster.Stop
 	if spec.Scenario.Fault() {
-		end = cluster.Kill // they may be stopped, or at work that does not end
+		end = cluster.Kill // they may be stopped, or in endless work
 	}
 	env.close = func() {
 		end(instances)
@@ -97,7 +96,7 @@ func (l *local) prepare(ctx context.Context, spec catalog.Spec) cellEnvironment 
 	return env
 }
 
-// instances starts them side by side, and returns those that got ready.
+// instances starts the instances of a cell side by side, and returns those that became ready.
 func (l *local) instances(ctx context.Context, spec catalog.Spec, site *cluster.Site) ([]*cluster.Instance, error) {
 	fault := spec.Scenario.Fault()
 	var flags []string
@@ -118,7 +117,7 @@ func (l *local) instances(ctx context.Context, spec catalog.Spec, site *cluster.
 	})
 }
 
-// remote is the environment of a run that was given instances: all cells run on the same ones.
+// remote is the environment of a run with --targets: all cells run on the same instances.
 type remote struct {
 	urls   []string
 	client *client.Client

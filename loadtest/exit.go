@@ -16,8 +16,7 @@ const (
 	couldNotRun = 2
 )
 
-// codeOf is the exit code of rows that were run. A surprise is more than a cell that was not measured: that says
-// nothing.
+// codeOf returns the exit code of rows. A surprise counts more than a cell that was not measured.
 func codeOf(rows []*catalog.Row, good bool) int {
 	switch {
 	case !good:
@@ -28,7 +27,7 @@ func codeOf(rows []*catalog.Row, good bool) int {
 	return asExpected
 }
 
-// complain says in one line why it could not run.
+// complain prints err on one line, and returns the exit code.
 func complain(stderr io.Writer, err error) int {
 	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' })
 	fmt.Fprintln(stderr, "loadtest: "+history.Plain(strings.Join(lines, "; ")))

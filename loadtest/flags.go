@@ -12,32 +12,31 @@ import (
 	"stockapi/loadtest/scenario"
 )
 
-// A command does what its flags say, and returns the exit code.
+// A command runs with its parsed flags, and returns the exit code.
 type command interface {
 	run(ctx context.Context, stdout, stderr io.Writer) int
 }
 
 // commands is the command line.
 type commands struct {
-	Run     runFlags         `cmd:"" default:"withargs" help:"Run scenarios and print the matrix; this is the default command. Without names, run the article's locks and the answers to them, in the scenarios where they differ."`
+	Run     runFlags         `cmd:"" default:"withargs" help:"Run scenarios and print the matrix. The default command."`
 	All     runFlags         `cmd:"" help:"Run every rung in every scenario."`
-	Audit   auditFlags       `cmd:"" help:"Judge a run again, offline, from its histories alone; or judge what another load generator recorded: docs/scale.md."`
+	Audit   auditFlags       `cmd:"" help:"Judge the histories of a run again, or what another generator recorded."`
 	Report  reportFlags      `cmd:"" help:"Write the report of a run, one HTML file."`
-	List    listFlags        `cmd:"" help:"Print the scenarios; with names, what is expected of rungs in them, and why: list v4 pause, or list all."`
-	Replay  replayFlags      `cmd:"" help:"Replay a trace of the explorer on real processes, command by command, and judge the result: docs/explore.md."`
-	Try     tryFlags         `cmd:"" help:"Put your own shop on trial: any command line that listens on $PORT and uses the Redis at $REDIS_URL. Faults are placed between its commands, and each is judged: docs/try.md."`
-	Stage   stageFlags       `cmd:"" help:"Show a class what a lock does, on a projector and on phones: the class predicts, buys, and watches the lock break: docs/teaching.md."`
+	List    listFlags        `cmd:"" help:"Print the scenarios; with names, what is expected, and why: list v4 pause."`
+	Replay  replayFlags      `cmd:"" help:"Replay a trace of the explorer on real processes: docs/explore.md."`
+	Try     tryFlags         `cmd:"" help:"Put your own shop on trial: inject faults, and judge each: docs/try.md."`
+	Stage   stageFlags       `cmd:"" help:"Teach a class on a projector and phones: docs/teaching.md."`
 	Version kong.VersionFlag `help:"Print version, commit, Go and platform, and exit."`
 
-	Guardian guardian `cmd:"" hidden:"" help:"Wait for the end of the standard input, then end what it listed."`
+	Guardian guardian `cmd:"" hidden:"" help:"Wait until standard input ends, then end what it listed."`
 }
 
 const description = `Sells the same product to more buyers than there is stock, through every rung of stockapi's
 ladder of locks, and proves which rungs oversell.
 
-With no arguments it starts a Redis and the stockapi instances itself, runs the locks of the article over one instance
-and over two, then kills, stops and delays their holders, and prints the matrix. "loadtest all" runs every rung in every
-scenario, and "loadtest list" lists them all. Fault scenarios send orders of their own.
+Without arguments it starts a Redis and instances of stockapi, runs the article's locks on one instance and on two, then
+kills, stops and delays their holders, and prints the matrix. Fault scenarios send orders of their own.
 
 Examples:
   loadtest
@@ -57,12 +56,12 @@ Examples:
 Environment: LOADTEST_STOCKAPI is the stockapi to start (default: beside loadtest, else from PATH, else built from this
 module); LOADTEST_ADMIN_TOKEN is the admin token of the instances.
 
-Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run, was interrupted, or a cell
-was not measured: the client or the machine was too slow for it, or one of its verdicts is unknown.
-"go run" turns every code but 0 into 1.
-With try: 0 no defect in what was asked; 1 a defect; 2 no defect, but a cell was not measured, as the machine was busy
-with something else even when the cell was played once more, alone; or nothing could be measured.
-With audit --answers: 0 nothing is BROKEN; 1 something is; 2 a verdict is unknown, or it could not judge.`
+Exit codes ("go run" turns 2 into 1):
+  0  as expected
+  1  not as expected, in either direction
+  2  could not run, was interrupted, or did not measure every cell
+  try: 0 no defect, 1 a defect, 2 no defect but a cell was not measured
+  audit --answers: 0 nothing is BROKEN, 1 something is, 2 a verdict is unknown`
 
 // parse parses the command line. It returns no command if there is nothing left to do, as after --help.
 func parse(args []string, stdout, stderr io.Writer) (c *commands, chosen command, err error) {
@@ -70,7 +69,7 @@ func parse(args []string, stdout, stderr io.Writer) (c *commands, chosen command
 	printed := false
 	parser, err := kong.New(c, kong.Name("loadtest"), kong.Description(description), kong.Writers(stdout, stderr),
 		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}), kong.Help(help), kong.ExplicitGroups(groups),
-		kong.Vars{"version": versionLine()}, kong.Exit(func(int) { printed = true }))
+		kong.Vars{"version": versionLine()}, longHelp, kong.Exit(func(int) { printed = true }))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -90,11 +89,11 @@ func parse(args []string, stdout, stderr io.Writer) (c *commands, chosen command
 	return c, parsed.Selected().Target.Addr().Interface().(command), nil
 }
 
-// proposed says of an argument that is none which command was meant, if one is most like it, or else what err says. If
-// nothing is like it, err would list a hundred names.
+// proposed returns the error for an unexpected argument: it proposes a command if one is most like it, and otherwise
+// wraps err, unless that would list a hundred names because none is like it.
 func proposed(argument string, err error) error {
 	var names []string
-	for _, node := range kong.Must(&commands{}).Model.Children {
+	for _, node := range kong.Must(&commands{}, longHelp).Model.Children {
 		if !node.Hidden {
 			names = append(names, node.Name)
 		}
@@ -109,7 +108,7 @@ func proposed(argument string, err error) error {
 	return fmt.Errorf("unexpected argument %s: %w", argument, err)
 }
 
-// help prints kong's help, and without a command also that of the command that needs not be named.
+// help prints kong's help, and without a command also that of the default command.
 func help(options kong.HelpOptions, ctx *kong.Context) error {
 	if err := kong.DefaultHelpPrinter(options, ctx); err != nil || ctx.Selected() != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestImports holds what the whole proof rests on: the service and the load test share no code, so that neither can see
-// into the other, and the audit knows nothing but histories. The explorer alone stands on both.
+// TestImports checks the premises of the proof: the service and the load test share no code, so that neither can see
+// into the other, and the audit knows nothing but histories. Only the explorer imports both.
 func TestImports(t *testing.T) {
 	all := importsOfTheModule(t)
 	assert.Equal(t, []string{"loadtest/history"}, all["loadtest/audit"])
@@ -28,8 +28,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestImportsOfInstances holds that instances are started in one place: a rig has them behind wires. Those of a run are
-// behind links, and a run has a janitor.
+// TestImportsOfInstances checks that only two packages start instances: rig, behind wires, and main, behind links.
 func TestImportsOfInstances(t *testing.T) {
 	starts, starters := []string{"StartInstance", "StartForeign"}, map[string]bool{}
 	for _, file := range filesOfTheModule(t) {
@@ -48,7 +47,8 @@ func isExplorer(pkg string) bool { return strings.HasSuffix(pkg, "/explore") }
 
 func isLoadTest(pkg string) bool { return strings.HasPrefix(pkg, "loadtest") }
 
-// importsOfTheModule returns the packages of this module, each with those that it imports. Tests do not count.
+// importsOfTheModule returns the packages of this module, each with its imports from the module, without those of
+// tests.
 func importsOfTheModule(t *testing.T) map[string][]string {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`,

@@ -19,7 +19,7 @@ import (
 )
 
 // TestLeague tries a lock of the league in Python, in Node and in Go: each breaks as its manifest expects. It installs
-// them, and so runs only where STOCKAPI_REQUIRE names the league.
+// them, so it runs only if STOCKAPI_REQUIRE names the league.
 func TestLeague(t *testing.T) {
 	if !slices.Contains(strings.Split(os.Getenv("STOCKAPI_REQUIRE"), ","), "league") {
 		t.Skip("STOCKAPI_REQUIRE does not name the league")
@@ -29,8 +29,9 @@ func TestLeague(t *testing.T) {
 	t.Logf("%s", out)
 }
 
-// TestLeagueTellsOfACell has league/run read a cell as try writes it: a defect that the manifest does not expect.
-func TestLeagueTellsOfACell(t *testing.T) {
+// TestLeagueReportsUnexpectedDefects feeds league/run a cell as try writes it, with a defect that the manifest does not
+// expect.
+func TestLeagueReportsUnexpectedDefects(t *testing.T) {
 	need(t, "python3")
 	slept := []string{"Bert slept on for 1.5s though the lock was free"}
 	told, err := json.Marshal(map[string]any{"cells": []*history.Cell{{Kind: history.Trial, Scenario: "crash 1",

@@ -10,11 +10,11 @@ import (
 )
 
 type listFlags struct {
-	Names []string `arg:"" optional:"" name:"name" help:"Print what is expected of these scenarios and rungs, rungs by number or by name; all for the whole table. Without names: the scenarios, a line each."`
-	Width *int     `placeholder:"N" help:"Make no line wider than N columns. Default: as wide as the terminal; elsewhere lines are not wrapped."`
+	Names []string `arg:"" optional:"" name:"name" help:"Print the expectations of these scenarios and rungs, or all."`
+	Width *int     `placeholder:"N" help:"Wrap lines at N columns. Default: the terminal's width; elsewhere never."`
 }
 
-// run prints the scenarios, or what is expected in those that are named.
+// run prints the scenarios, or the expectations of those that are named.
 func (f *listFlags) run(_ context.Context, stdout, stderr io.Writer) int {
 	width := 0
 	if t := terminal.Of(stdout); t != nil {

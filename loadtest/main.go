@@ -14,12 +14,12 @@ import (
 )
 
 func main() {
-	log.SetOutput(io.Discard) // net/http would print what a service sends unasked
+	log.SetOutput(io.Discard) // net/http logs unsolicited responses
 	os.Exit(execute(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// execute is the whole program: it parses args, does what they say, and returns the exit code. What was found goes to
-// stdout; progress, and why something could not be done, to stderr.
+// execute is the whole program: it runs the command of args, and returns the exit code. Results go to stdout, progress
+// and errors to stderr.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	out := &terminal.Output{Writer: stdout}
 	code := do(ctx, args, out, stderr)
@@ -29,7 +29,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-// do is execute, but for what cannot be written to stdout.
+// do is execute without its check that stdout could be written.
 func do(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	_, chosen, err := parse(args, stdout, stderr)
 	switch {
@@ -40,8 +40,8 @@ func do(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(ctx, endings()...)
 	defer stop()
-	// GNU timeout sends two signals. After a second, another Ctrl-C ends it at once; the guardian then cleans up.
-	// A Ctrl-C also ended who reads a pipe, such as tee: that must not keep it from ending in order.
+	// Within a second further signals are ignored, as GNU timeout sends two. Later ones end the program at once, and the
+	// guardian cleans up. A Ctrl-C also ends the reader of a pipe, such as tee: writing to it must not end the program.
 	context.AfterFunc(ctx, func() { signal.Ignore(syscall.SIGPIPE); time.AfterFunc(time.Second, stop) })
 	return chosen.run(ctx, stdout, stderr)
 }
@@ -53,8 +53,8 @@ func (guardian) run(context.Context, io.Writer, io.Writer) int {
 	return asExpected
 }
 
-// untilEnd does the work of a command that takes nothing along when it ends in the middle, and returns its exit code.
-// It does not wait for the work if ctx ends.
+// untilEnd does the work of a command, and returns its exit code. If ctx ends it does not wait for the work, which must
+// be safe to abandon.
 func untilEnd(ctx context.Context, stderr io.Writer, work func() int) int {
 	code := make(chan int, 1)
 	go func() { code <- work() }()
@@ -66,7 +66,7 @@ func untilEnd(ctx context.Context, stderr io.Writer, work func() int) int {
 	}
 }
 
-// endings are the signals that end a run in order: also that its terminal has gone, unless nohup said to ignore that.
+// endings returns the signals that end a run in order. SIGHUP is one of them unless nohup ignores it.
 func endings() []os.Signal {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {

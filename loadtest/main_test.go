@@ -27,7 +27,7 @@ import (
 	"stockapi/loadtest/cluster"
 )
 
-// TestMain makes this test binary a loadtest too: its runs start it again as their guardian, and tests kill it.
+// TestMain lets this test binary act as loadtest, too: runs start it as their guardian, and tests start and kill it.
 func TestMain(m *testing.M) {
 	defaultOut = ""
 	switch {
@@ -39,11 +39,11 @@ func TestMain(m *testing.M) {
 		runMoreInParallel()
 		// With the race detector each process that the tests start would sleep for a second before it exits.
 		_ = os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
-		_ = os.Setenv("LOADTEST_STOCKAPI", "go") // whatever runs; a test that starts the service builds it: see stockapi
+		_ = os.Setenv("LOADTEST_STOCKAPI", "go") // any program; tests that start the service build it: see stockapi
 		builtIn, _ = os.MkdirTemp("", "loadtest-test-")
 		code := m.Run()
 		if n := slowRuns.Load(); n > 0 {
-			fmt.Printf("the machine was too slow for %d runs, which were made again\n", n)
+			fmt.Printf("the machine was too slow for %d runs, which were repeated\n", n)
 		}
 		if code == 0 {
 			code = withoutLeaks(code)
@@ -69,9 +69,9 @@ func withoutLeaks(code int) int {
 	return code
 }
 
-// runMoreInParallel runs two parallel tests for each processor, unless -parallel says otherwise: most of their time
-// passes while a lease or a timeout ends. With the race detector loadtest computes for so long that leases would
-// expire; there it is one test for two processors.
+// runMoreInParallel runs two parallel tests per processor, unless -parallel is given: mostly they wait for a lease or a
+// timeout. With the race detector loadtest is so slow that leases would expire: there it is one test for two
+// processors.
 func runMoreInParallel() {
 	flag.Parse()
 	chosen := false
@@ -85,7 +85,7 @@ func runMoreInParallel() {
 	}
 }
 
-// A program runs loadtest with these arguments.
+// A program runs loadtest with arguments.
 type program func(t *testing.T, args ...string) (code int, stdout, stderr string)
 
 // loadtest runs the program in this process.
@@ -96,18 +96,18 @@ func loadtest(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-// slowRuns counts the runs that were no measurement, since the machine was too slow. TestMain prints it.
+// slowRuns counts the runs for which the machine was too slow. TestMain prints it.
 var slowRuns atomic.Int64
 
-// retry calls measure until it reports a measurement, ten times at most.
+// retry calls measure until it returns true, ten times at most.
 func retry(measure func() bool) {
 	for n := 0; n < 10 && !measure(); n++ {
 		slowRuns.Add(1)
 	}
 }
 
-// untilMeasured runs the program until all cells are measurements: a machine may be too slow for some. It takes the
-// mark of cells with longer leases from the matrix.
+// untilMeasured runs the program again while the machine was too slow for a cell. It removes the mark of longer leases
+// from the matrix.
 func untilMeasured(t *testing.T, run program, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	retry(func() bool {
@@ -119,16 +119,16 @@ func untilMeasured(t *testing.T, run program, args ...string) (code int, stdout,
 
 var longerLease = regexp.MustCompile(`(?m)(\w)~( |$)`)
 
-// notValid is in the last line of a run of which something was not valid, and nothing a surprise.
+// notValid matches the last line of a run with invalid cells and no surprise.
 var notValid = regexp.MustCompile(`no surprises, but not everything was measured[^:]*\d not\s+valid`)
 
-// tooSlow reports whether a run failed for no other reason than that the machine was too slow for one of its cells.
+// tooSlow reports whether a run failed only because the machine was too slow for a cell.
 func tooSlow(code int, output string) bool {
 	return code == couldNotRun && notValid.MatchString(output)
 }
 
-// A tempDir is a directory for the temporary files of one test. Nothing must be left in it at the end. The processes
-// that use it belong to this test, so that tests that look for processes can run side by side.
+// A tempDir is a directory for the temporary files of one test, empty at its end. The processes that use it belong to
+// the test, so that tests that look for processes can run side by side.
 type tempDir string
 
 func ownTemp(t *testing.T) tempDir {
@@ -166,9 +166,8 @@ func (d tempDir) left(t *testing.T) []string {
 	return slices.AppendSeq(entries, maps.Values(d.processes()))
 }
 
-// processes returns the command lines of those that were told to keep their temporary files in the directory, or that
-// do: it finds the children of a process that is no more, whoever their parent is by now. A redis-server writes its
-// title over its environment, and is known by where it is.
+// processes returns the command lines of the processes whose TMPDIR is the directory, or which run in it. It also finds
+// orphans. A redis-server overwrites its environment with its title, and is found by its working directory.
 func (d tempDir) processes() map[int]string {
 	directories, _ := filepath.Glob("/proc/[0-9]*")
 	found := map[int]string{}
@@ -184,7 +183,7 @@ func (d tempDir) processes() map[int]string {
 	return found
 }
 
-// kill kills the processes whose command line contains the text, all at one moment.
+// kill kills the processes whose command line contains the text, all at once.
 func (d tempDir) kill(text string) {
 	for pid, line := range d.processes() {
 		if p, err := os.FindProcess(pid); err == nil && pid != os.Getpid() && strings.Contains(line, text) {
@@ -203,7 +202,7 @@ func builder(name string) func() (path string, err error) {
 		if runtime.GOOS == "windows" {
 			path += ".exe"
 		}
-		// What debuggers need takes most of the linking.
+		// Debug information takes most of the time to link.
 		out, err := exec.Command("go", "build", "-ldflags", "-s -w", "-o", path, "stockapi/cmd/"+name).CombinedOutput()
 		if err != nil {
 			err = fmt.Errorf("%w: %s", err, out)
@@ -214,17 +213,17 @@ func builder(name string) func() (path string, err error) {
 
 var buildStockapi, buildExplorer = builder("stockapi"), builder("explore")
 
-// stockapi returns the path of the real service. From then on every run starts it.
+// stockapi returns the path of the real service. From then on every run uses it.
 func stockapi(t *testing.T) string {
 	t.Helper()
 	backendtest.Long(t)
 	path, err := buildStockapi()
 	require.NoError(t, err)
-	require.NoError(t, os.Setenv("LOADTEST_STOCKAPI", path)) //nolint:usetesting // for the tests that come, too
+	require.NoError(t, os.Setenv("LOADTEST_STOCKAPI", path)) //nolint:usetesting // for later tests, too
 	return path
 }
 
-// need skips a test that needs a program which is not here, unless STOCKAPI_REQUIRE names it.
+// need skips a test if a program is missing, or fails it if STOCKAPI_REQUIRE names the program.
 func need(t *testing.T, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err == nil {

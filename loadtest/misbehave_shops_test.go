@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// tells bends what a's orders are told.
+// tells makes both instances change their answers with tell.
 func tells(tell func(o *order)) func(a, b *instance) {
 	return func(a, b *instance) { a.tell, b.tell = tell, tell }
 }
 
-// sells bends how orders are served.
+// sells makes both instances serve orders with sell.
 func sells(sell func(o *order)) func(a, b *instance) {
 	return func(a, b *instance) { a.sell, b.sell = sell, sell }
 }
 
-const buyers = 40 // as load has it
+const buyers = 40 // as in smallLoad
 
-// The slow ones come first, so that the others run beside them.
+// Slow ones come first, so that the others run beside them.
 var misbehaviours = []misbehaviour{
 	{
 		name: "an order that hangs", slow: true, flags: []string{"--wait", "0s"},
@@ -39,12 +39,12 @@ var misbehaviours = []misbehaviour{
 		want: "unknown unknown unknown ok – – –", code: couldNotRun, says: `1 (units?|orders?)`,
 	},
 	{
-		name: "423 to everybody", slow: true, flags: []string{"--ttl", "1s"},
+		name: "423 to all", slow: true, flags: []string{"--ttl", "1s"},
 		bend: sells(func(o *order) { o.refuse(http.StatusLocked, "lock-busy", "busy") }),
 		want: "unknown – – BROKEN – – –", code: surprised, says: `did not get through in`,
 	},
 	{
-		name: "500 that sells all",
+		name: "500 after each sale",
 		bend: tells(func(o *order) {
 			if o.status == http.StatusOK {
 				o.status, o.doc = http.StatusInternalServerError, map[string]any{}
@@ -81,7 +81,7 @@ var misbehaviours = []misbehaviour{
 		want: "ok BROKEN – ok – – –", code: surprised, says: `both held the lock for \d+\.\d+ ms`,
 	},
 	{
-		name: "a lock that frees somebody else's", bend: freesAnothers,
+		name: "a release of another's lock", bend: freesAnothers,
 		want: "ok ok BROKEN ok – – –", code: surprised,
 		says: `removed lock:\S+ at \S+ s although order \d+ on a had taken it`,
 	},
@@ -98,7 +98,7 @@ var misbehaviours = []misbehaviour{
 	},
 	{
 		// The fresh request after the load buys what is left, and 1,000 units at most: no unit is missing.
-		name: "nothing, of a stock that nobody buys up", flags: []string{"--stock", "5000"},
+		name: "nothing, with stock left", flags: []string{"--stock", "5000"},
 		want: holds, code: asExpected, says: `v4 lua-release +ok +40 +0 +0 +0 +4960 `,
 	},
 	{
@@ -109,17 +109,17 @@ var misbehaviours = []misbehaviour{
 }
 
 var innocents = []misbehaviour{
-	{name: "as it should be", want: holds},
-	{name: "as it should be, over two", two: true, want: holds},
-	{name: "sold together", rung: "v19", bend: sellTogether, want: holdsFenced},
-	{name: "sold together, over two", rung: "v19", two: true, bend: sellTogether, want: holdsFenced},
+	{name: "correct", want: holds},
+	{name: "correct, on two instances", two: true, want: holds},
+	{name: "combined", rung: "v19", bend: sellTogether, want: holdsFenced},
+	{name: "combined, on two instances", rung: "v19", two: true, bend: sellTogether, want: holdsFenced},
 	{name: "atomic", rung: "v17", bend: tells(func(o *order) { o.hide() }), want: "ok – – ok – – –"},
 	{
 		name: "one late reading of the stock", want: holds,
 		bend: func(a, _ *instance) {
 			var asked atomic.Int64
 			a.count = func(left int64) int64 {
-				if asked.Add(1) == 2 { // the first one after the load is for the size of the probe
+				if asked.Add(1) == 2 { // the first reading after the load is for the size of the probe
 					return left + 3
 				}
 				return left
@@ -127,8 +127,8 @@ var innocents = []misbehaviour{
 		},
 	},
 	{
-		// It is the one that a proxy delivers twice: to the order that it is for, and to the next one.
-		name: "an answer that is delivered to two orders", want: "unknown unknown unknown ok – – –", code: couldNotRun,
+		// As by a proxy that also answers the next order with it.
+		name: "an answer delivered to two orders", want: "unknown unknown unknown ok – – –", code: couldNotRun,
 		bend: deliversTwice,
 	},
 	{
@@ -162,7 +162,7 @@ var innocents = []misbehaviour{
 		}),
 	},
 	{
-		name: "an answer that is lost, of an order that can be asked for", want: "ok unknown unknown ok – – –",
+		name: "a lost answer, with GET /orders", want: "ok unknown unknown ok – – –",
 		code: couldNotRun,
 		bend: func(a, _ *instance) {
 			a.without = nil
@@ -175,7 +175,7 @@ var innocents = []misbehaviour{
 	},
 }
 
-// deliversTwice has the answer to one sale be that to the next sale as well.
+// deliversTwice answers one sale with the answer to the one before it.
 func deliversTwice(a, b *instance) {
 	var mu sync.Mutex
 	var sales int
@@ -195,7 +195,7 @@ func deliversTwice(a, b *instance) {
 	})(a, b)
 }
 
-// lag has readings of the stock miss the last three sales for 300 ms.
+// lag hides the last three sales from readings of the stock for 300 ms.
 func lag(a, b *instance) {
 	var last atomic.Int64
 	tells(func(*order) { last.Store(time.Now().UnixNano()) })(a, b)
@@ -207,8 +207,8 @@ func lag(a, b *instance) {
 	}
 }
 
-// sellUnlocked sells without mutual exclusion, and without harm to the stock. It shows no trace, which would give it
-// away as well.
+// sellUnlocked sells without mutual exclusion, and without harm to the stock. It returns no trace, which would show
+// that, too.
 func sellUnlocked(o *order) {
 	o.acquire()
 	left, enough := o.take(o.product, o.quantity)
@@ -218,7 +218,7 @@ func sellUnlocked(o *order) {
 	delete(o.doc, "trace")
 }
 
-// sellTogether sells to the orders of an instance that wait for the lock, under the lease of the first of them.
+// sellTogether combines the waiting orders of an instance under the lease of the first one.
 func sellTogether(a, b *instance) {
 	var lock sync.Mutex
 	for _, in := range []*instance{a, b} {
@@ -226,12 +226,12 @@ func sellTogether(a, b *instance) {
 	}
 }
 
-// batches are those of one instance. While one has the lock, which all instances share, the next one gathers.
+// batches are the batches of one instance. While one holds the lock, which all instances share, the next one gathers.
 type batches struct {
 	lock    *sync.Mutex
 	mu      sync.Mutex
 	waiting []*order
-	sold    chan struct{} // is closed when those that wait have been sold
+	sold    chan struct{} // closed when the waiting orders are sold
 }
 
 func (b *batches) sell(o *order) {
@@ -271,7 +271,7 @@ func sellAll(batch []*order) {
 	}
 }
 
-// freesAnothers has one order remove the lock once more, when another has had it since.
+// freesAnothers makes one order remove the lock a second time, after others have acquired it.
 func freesAnothers(a, _ *instance) {
 	var served atomic.Int64
 	a.sell = func(o *order) {

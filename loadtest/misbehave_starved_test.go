@@ -14,8 +14,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A client that may not open enough files measures itself: the shop is not to blame for what never reached it.
-func TestAClientWithoutFiles(t *testing.T) {
+// A client out of file descriptors measures itself: the shop is not accused for requests that never reached it.
+func TestClientOutOfFileDescriptors(t *testing.T) {
 	shop, _ := newShop()
 	url, dir := shop.serve(t), t.TempDir()
 	// The hard limit goes down as well: Go raises the soft one to it.
@@ -29,7 +29,7 @@ func TestAClientWithoutFiles(t *testing.T) {
 	var exit *exec.ExitError
 	require.ErrorAs(t, err, &exit, out.String())
 	assert.Equal(t, couldNotRun, exit.ExitCode(), out.String())
-	assert.Less(t, shop.arrived(), 400, "some never left")
+	assert.Less(t, shop.arrived(), 400, "some were not sent")
 	assert.Regexp(t, `(?i)too many open files|file descriptors|no files`, out.String())
 	recorded, err := history.Open(dir)
 	require.NoError(t, err)
@@ -39,5 +39,5 @@ func TestAClientWithoutFiles(t *testing.T) {
 		assert.Contains(t, []history.Result{history.Indeterminate, history.NotApplicable}, c.Finding(v).Result, v)
 	}
 	assert.Positive(t, c.Tally().NotSent)
-	assert.Zero(t, c.Tally().NotSold, "no word of the shop's")
+	assert.Zero(t, c.Tally().NotSold, "the shop did not answer these")
 }

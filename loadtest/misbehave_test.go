@@ -17,43 +17,42 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// The shops of this file are what a sceptic would try loadtest with: each does all that docs/contract.md asks for but
-// one thing. They are to loadtest what scripts/mutants is to the service. What a shop does is in
-// misbehave_shops_test.go.
+// The shops of this file are a sceptic's tests of loadtest: each breaks docs/contract.md in one way. They are to
+// loadtest what scripts/mutants is to the service. Their code is in misbehave_shops_test.go.
 
-// misbehaviour is a shop and what has to be found of it.
+// misbehaviour is a shop and the required result.
 type misbehaviour struct {
 	name string
 	bend func(a, b *instance)
-	// rung is the one that it claims to be, v4 if none is named; two has both instances take part.
+	// rung is the rung that the shop claims to have, by default v4; two uses both instances.
 	rung string
 	two  bool
-	// flags are for loadtest, beside the load of all.
+	// flags are flags of loadtest, in addition to smallLoad.
 	flags []string
-	// slow is one that takes seconds, in which nothing happens.
+	// slow marks a shop that mostly waits, for seconds.
 	slow bool
 
 	// want are the results in the order of history.Verdicts, and code is the exit code.
 	want string
 	code int
-	// says is a regular expression for a sentence of the output.
+	// says is a pattern of the output.
 	says string
 }
 
-// smallLoad is that of every row: 10 units and 40 buyers, 10 at once.
+// smallLoad is the load of every row: 10 units and 40 buyers, 10 at once.
 var smallLoad = []string{"--requests", "40", "--concurrency", "10", "--stock", "10", "--wait", "5s"}
 
-// holds are the results of a shop that does nothing wrong, and whose rung has a lock.
+// holds are the results of a correct shop whose rung has a lock.
 const holds = "ok ok ok ok – – –"
 
-// holdsFenced are those of one whose rung draws fencing tokens too.
+// holdsFenced are the results of a correct shop whose rung also draws fencing tokens.
 const holdsFenced = "ok ok ok ok ok – –"
 
 func TestShopsThatMisbehave(t *testing.T) {
 	t.Parallel()
 	for i, m := range misbehaviours {
 		t.Run(m.name, func(t *testing.T) {
-			if m.slow || i > 4 { // some stand for all
+			if m.slow || i > 4 { // -short runs some of them
 				backendtest.Long(t)
 			}
 			t.Parallel()
@@ -65,7 +64,7 @@ func TestShopsThatMisbehave(t *testing.T) {
 	}
 }
 
-// measure runs the row until the machine was fast enough for it to be a measurement.
+// measure runs the row again while the machine was too slow for a measurement.
 func (m *misbehaviour) measure(t *testing.T) (code int, found, out string) {
 	t.Helper()
 	retry(func() bool {
@@ -75,14 +74,14 @@ func (m *misbehaviour) measure(t *testing.T) (code int, found, out string) {
 	return code, found, out
 }
 
-// run drives the shop as loadtest drives any, and returns the exit code, the results of the one cell, and the output.
+// run runs loadtest on the shop, and returns the exit code, the results of the one cell, and the output.
 func (m *misbehaviour) run(t *testing.T) (code int, found, out string) {
 	t.Helper()
 	a, b := newShop()
 	rung := cmp.Or(m.rung, "v4")
 	for _, in := range []*instance{a, b} {
 		in.rungs = []string{rung}
-		in.without = []string{"GET /orders/{order}"} // who asks for orders is told the truth, which is not the point here
+		in.without = []string{"GET /orders/{order}"} // it would reveal the truth
 	}
 	if m.bend != nil {
 		m.bend(a, b)
@@ -99,7 +98,7 @@ func (m *misbehaviour) run(t *testing.T) (code int, found, out string) {
 	return code, results(c), out
 }
 
-// cellOf returns what became of a run of one cell; no cell if it was not run.
+// cellOf runs loadtest, and returns the one cell of the run, or nil if there is no run.
 func cellOf(t *testing.T, args ...string) (code int, c *history.Cell, out string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -112,7 +111,7 @@ func cellOf(t *testing.T, args ...string) (code int, c *history.Cell, out string
 	return code, recorded.Cells[0], stdout + stderr
 }
 
-// results are those of a cell in one line, in the order of history.Verdicts; before them that it is invalid, if it is.
+// results returns the results of a cell on one line, in the order of history.Verdicts, after "invalid:" if it is.
 func results(c *history.Cell) string {
 	var all []string
 	if valid := c.Finding(history.Valid).Result; valid == history.Invalid {
@@ -124,8 +123,8 @@ func results(c *history.Cell) string {
 	return strings.Join(all, " ")
 }
 
-// A shop that does nothing wrong is never accused, whatever its clocks do, and however slow it is now and then.
-func TestShopsThatDoNothingWrongAreNeverAccused(t *testing.T) {
+// A correct shop is never accused, whatever its clocks do, and however slow it is now and then.
+func TestShopsThatDoNotMisbehave(t *testing.T) {
 	t.Parallel()
 	for i, m := range innocents {
 		t.Run(m.name, func(t *testing.T) {
@@ -138,7 +137,7 @@ func TestShopsThatDoNothingWrongAreNeverAccused(t *testing.T) {
 				require.NotContains(t, found, "BROKEN", "try %d:\n%s", i+1, out)
 				require.NotEmpty(t, found, out)
 				if tooSlow(code, out) {
-					continue // a machine that is too slow accuses nobody
+					continue // no measurement
 				}
 				measured++
 				require.Equal(t, m.want, found, "try %d:\n%s", i+1, out)
@@ -148,8 +147,7 @@ func TestShopsThatDoNothingWrongAreNeverAccused(t *testing.T) {
 	}
 }
 
-// times returns the number of tries of a shop: most where all servers have to be there, too, and few for one that takes
-// its time.
+// times returns how often a shop is tried: most often where all servers are required, too, and seldom if it is slow.
 func (m *misbehaviour) times() int {
 	switch {
 	case testing.Short():
@@ -160,8 +158,8 @@ func (m *misbehaviour) times() int {
 	return 50
 }
 
-// A server that is no shop is no shop that misbehaves: there is nothing to be judged.
-func TestNotAShopAtAll(t *testing.T) {
+// A server that is no shop does not misbehave: there is nothing to judge.
+func TestServerThatIsNoShop(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "<html>")
 	}))
@@ -172,9 +170,9 @@ func TestNotAShopAtAll(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
 }
 
-// An instance that dies in the middle of the load is not a client that did not send. What it may have sold is unknown,
-// and nobody is accused.
-func TestAShopThatDiesMidway(t *testing.T) {
+// If an instance dies during the load, its last sales are of unknown outcome, and nothing is BROKEN. The requests count
+// as sent.
+func TestShopDiesDuringLoad(t *testing.T) {
 	a, b := newShop()
 	server, died := httptest.NewServer(b.handler()), make(chan struct{})
 	die := sync.OnceFunc(func() {
@@ -199,5 +197,5 @@ func TestAShopThatDiesMidway(t *testing.T) {
 	}
 	assert.Zero(t, c.Tally().NotSent, out)
 	assert.Positive(t, c.Tally().Unknown, out)
-	assert.Positive(t, c.Tally().NotSold, "a connection that is refused sells nothing: %s", out)
+	assert.Positive(t, c.Tally().NotSold, "a refused connection sells nothing: %s", out)
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A full is a writer to a disk that is full.
+// A full is a writer to a full disk.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
-func TestOutputThatCannotBeWrittenExits2(t *testing.T) {
+func TestUnwritableOutputExits2(t *testing.T) {
 	answers := filepath.Join(t.TempDir(), "answers.jsonl")
 	require.NoError(t, os.WriteFile(answers, []byte(receipt("x", "a", 1, 0, 1)), 0o600))
 	for _, args := range []string{

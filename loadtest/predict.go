@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	mostPredicted = 12      // cells of a run with --predict: nobody thinks about more
-	usual         = "SERLF" // the letters of the verdicts that are asked in every scenario
+	mostPredicted = 12      // cells of a run with --predict
+	usual         = "SERLF" // the letters of the verdicts of every scenario
 )
 
-// A prediction is which letters a reader expects to break in a cell.
+// A prediction has the letters that a reader expects to break in a cell.
 type prediction struct{ cell, letters string }
 
 // predict asks on out which letters of each cell will break, and reads a line for each from in. It returns an error if
-// there are too many cells, or if ctx ends. Without --predict it asks nothing.
+// there are too many cells, or if ctx ends. Without --predict it is a no-op.
 func (f *runFlags) predict(
 	ctx context.Context, specs []catalog.Spec, in io.Reader, out io.Writer,
 ) (predicted []prediction, err error) {
@@ -39,7 +39,7 @@ func (f *runFlags) predict(
 			"and --scenarios", mostPredicted, cells)
 	}
 	lines := make(chan string)
-	go func() { // a read of a terminal does not end with ctx
+	go func() { // ctx does not cancel a read from a terminal
 		defer close(lines)
 		for s := bufio.NewScanner(in); s.Scan(); {
 			lines <- s.Text()
@@ -56,7 +56,7 @@ func (f *runFlags) predict(
 	return predicted, nil
 }
 
-// askFor asks about one cell until the answer has only letters that are known, and puts them in the matrix's order.
+// askFor asks about one cell until the answer has only known letters, and sorts these as the matrix does.
 func askFor(ctx context.Context, s catalog.Spec, lines <-chan string, out io.Writer) (prediction, error) {
 	known := usual + terminal.Letters[s.Scenario.AlsoJudged]
 	spaced := strings.Join(strings.Split(known, ""), " ")
@@ -89,7 +89,7 @@ func askFor(ctx context.Context, s catalog.Spec, lines <-chan string, out io.Wri
 	}
 }
 
-// explain says what the letters mean.
+// explain prints the meaning of the letters.
 func explain(out io.Writer, letters string) {
 	for _, v := range history.Verdicts {
 		if letter := terminal.Letters[v]; letter != "" && strings.Contains(letters, letter) {
@@ -98,7 +98,7 @@ func explain(out io.Writer, letters string) {
 	}
 }
 
-// printScore prints each prediction beside what broke, and how many were right. Only cells that were measured count.
+// printScore prints each prediction beside the result, and how many were right. Only measured cells count.
 func printScore(out io.Writer, predicted []prediction, cells []*history.Cell) {
 	if len(predicted) == 0 {
 		return

@@ -16,7 +16,7 @@ import (
 	"stockapi/loadtest/scenario"
 )
 
-// predicted asks about the cells, and returns the letters of each and what was printed.
+// predicted asks about the cells, and returns the letters of each, and the output.
 func predicted(t *testing.T, scenarios, rungs []string, input string) (letters []string, said string) {
 	t.Helper()
 	specs, err := scenario.Table.Select(scenarios, rungs, 2, 2)
@@ -48,8 +48,8 @@ func TestPredictExplains(t *testing.T) {
 	assert.Contains(t, said, "\n  R  own-release: an order removed a lock that was not its own\n")
 }
 
-// Of a verdict that only one scenario asks, its letter is known there.
-func TestPredictKnowsTheLettersOfTheScenario(t *testing.T) {
+// The letter of a verdict that only one scenario asks is known there.
+func TestPredictKnowsLettersOfTheScenario(t *testing.T) {
 	letters, said := predicted(t, []string{"herd"}, []string{"v13"}, "h\n")
 	assert.Equal(t, []string{"H"}, letters)
 	assert.Contains(t, said, "S E R L F H, enter")
@@ -63,13 +63,13 @@ func TestPredictKnowsTheLettersOfTheScenario(t *testing.T) {
 	}
 }
 
-func TestPredictTakesTheEndOfTheInputForNone(t *testing.T) {
+func TestPredictAtEndOfInput(t *testing.T) {
 	letters, said := predicted(t, []string{"pause"}, []string{"v3", "v4", "v5"}, "s")
 	assert.Equal(t, []string{"S", "", ""}, letters)
 	assert.Equal(t, 2, strings.Count(said, "none: none, as the input has ended\n"), said)
 }
 
-func TestPredictEndsWithItsContext(t *testing.T) {
+func TestPredictIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	never, theirs := io.Pipe()
@@ -80,8 +80,8 @@ func TestPredictEndsWithItsContext(t *testing.T) {
 	require.ErrorContains(t, err, "interrupted")
 }
 
-// Only the cells that were measured count.
-func TestScoreOfPredictions(t *testing.T) {
+// Only measured cells count.
+func TestPredictScore(t *testing.T) {
 	pause, _ := scenario.Table.Find("pause")
 	asExpected := func(rung string) *history.Cell {
 		c := &history.Cell{Scenario: pause.Name, Rung: rung}
@@ -110,8 +110,8 @@ you predicted 2 of 3 cells
 `, out.String())
 }
 
-// Without anybody to answer, a run goes on, and its exit code is its own.
-func TestARunWithPredictions(t *testing.T) {
+// At the end of input a run goes on, and predictions do not change its exit code.
+func TestPredictInARun(t *testing.T) {
 	t.Parallel()
 	a, b := newShop()
 	args := []string{"--targets", a.serve(t) + "," + b.serve(t), "--requests", "10", "--stock", "3",

@@ -7,14 +7,14 @@ import (
 	"stockapi/loadtest/cluster"
 )
 
-// Why a cell cannot be run on instances that run already.
+// Reasons why a cell cannot be run with --targets.
 const (
 	needsOwnInstances = "needs instances of its own"
 	needsTwoTargets   = "needs two targets"
 )
 
-// preflight returns an error if none of the cells can be run with these flags, as far as that is known before any
-// server is started. The error says what to do about it.
+// preflight returns an error, with a remedy, if none of the cells can be run with these flags, as far as that is known
+// before any server is started.
 func (f *runFlags) preflight(specs []catalog.Spec) error {
 	lacks := func(spec catalog.Spec) string { return notOn(spec, len(f.Targets)) }
 	if len(f.Targets) == 0 {
@@ -37,7 +37,7 @@ func (f *runFlags) preflight(specs []catalog.Spec) error {
 	return fmt.Errorf("none of the cells can be run here: the first %s; %s", first, f.remedy(first))
 }
 
-// notOn returns why the cell cannot be run on so many instances that run already; empty if it can.
+// notOn returns why the cell cannot be run on that many running instances, or "".
 func notOn(spec catalog.Spec, instances int) string {
 	switch {
 	case spec.Scenario.Fault():
@@ -48,7 +48,7 @@ func notOn(spec catalog.Spec, instances int) string {
 	return ""
 }
 
-// remedy says what to do about a lack.
+// remedy returns what to do about a lack.
 func (f *runFlags) remedy(why string) string {
 	switch why {
 	case needsOwnInstances:

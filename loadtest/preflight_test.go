@@ -9,12 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A run is refused if none of its cells can be run, and made if one can.
-func TestARunWithoutACellThatCanBeRunIsRefused(t *testing.T) {
+// A run is refused only if none of its cells can be run.
+func TestPreflight(t *testing.T) {
 	for _, c := range []struct {
 		flags            runFlags
 		scenarios, rungs []string
-		why              string // empty: it is made
+		why              string // empty: it is not refused
 	}{
 		{runFlags{Backend: "embedded", SQL: "sqlite"}, []string{"failover"}, []string{"v5.5"},
 			"none of the cells can be run here: the first needs redis-server; use --backend redis-server, or"},

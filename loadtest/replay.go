@@ -22,14 +22,14 @@ import (
 
 // replayFlags are the flags of the command replay.
 type replayFlags struct {
-	Trace   string   `arg:"" optional:"" help:"The trace, such as v3:aaaa.expiry.ba."`
-	File    string   `placeholder:"FILE" help:"Replay all traces of a file, and print a line for each. A line of the file has a fault, the verdicts to break, the trace, and after a # why real processes do not break them."`
-	Expect  []string `placeholder:"VERDICT" help:"What the trace must break: stock, exclusion, own-release, liveness, fence."`
-	Backend string   `enum:"redis-server,embedded,auto" default:"redis-server" help:"The servers: redis-server; embedded, which is not a real Redis; or auto, whichever is available."`
-	Out     string   `placeholder:"DIR" help:"Write results.jsonl.gz, with the histories, matrix.txt and report.html to DIR."`
+	Trace   string   `arg:"" optional:"" help:"Trace to replay: v3:aaaa.expiry.ba."`
+	File    string   `placeholder:"FILE" help:"Replay the traces of a file, and print a line for each: docs/explore.md."`
+	Expect  []string `placeholder:"VERDICT" help:"Verdicts to break: stock, exclusion, own-release, liveness, fence."`
+	Backend string   `enum:"redis-server,embedded,auto" default:"redis-server" help:"Redis to start: ${enum}."`
+	Out     string   `placeholder:"DIR" help:"Write results.jsonl.gz, matrix.txt and report.html to DIR."`
 }
 
-// entries returns what is to be replayed.
+// entries returns the traces to replay.
 func (f *replayFlags) entries() ([]replay.Entry, error) {
 	switch {
 	case (f.Trace == "") == (f.File == ""):
@@ -100,7 +100,7 @@ type replays struct {
 	environment *replay.Environment
 }
 
-// one replays one trace, and prints its steps as they happen, and then the verdicts.
+// one replays one trace, and prints its steps as they happen, then the verdicts.
 func (r *replays) one(ctx context.Context, e replay.Entry) (code int, err error) {
 	fmt.Fprintln(r.stdout, history.Plain(e.Trace.String()))
 	cell, err := r.environment.Prove(ctx, e.Trace, e.Breaks, r.begin, r.step)
@@ -133,7 +133,7 @@ func (r *replays) one(ctx context.Context, e replay.Entry) (code int, err error)
 	return asExpected, nil
 }
 
-// begin prints the head of the columns.
+// begin prints the head of the columns, and before it why the trace is replayed again, if it is.
 func (r *replays) begin(longer float64, because error) {
 	switch {
 	case because != nil:
@@ -155,7 +155,7 @@ func (r *replays) step(l replay.Line) {
 	printLine(r.stdout, columns[0], columns[1], l.Holds, fmt.Sprintf("+%.3f s", l.After.Seconds()))
 }
 
-// ended says what an order was told.
+// ended returns how an order ended.
 func ended(op *history.Op) string {
 	text := string(op.Outcome)
 	if op.Outcome == history.Sold {
@@ -167,7 +167,7 @@ func ended(op *history.Op) string {
 	return text
 }
 
-// widths are those of the columns. The steps are printed as they happen, so no width is known before.
+// widths are the widths of the columns: fixed, since steps are printed as they happen.
 var widths = [...]int{32, 32, 34, 0}
 
 func printLine(w io.Writer, columns ...string) {
@@ -179,7 +179,7 @@ func printLine(w io.Writer, columns ...string) {
 	fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
 }
 
-// atOnce is the number of traces of a list that are replayed at a time: they mostly wait.
+// atOnce is how many traces of a list are replayed at a time: they mostly wait.
 const atOnce = 6
 
 // all replays the traces of a list, and prints a line for each.
@@ -230,7 +230,7 @@ func (r *replays) all(ctx context.Context, entries []replay.Entry) (code int) {
 	return asExpected
 }
 
-// prove replays a trace until it breaks what it is to break. One that is not to break it is replayed once.
+// prove replays a trace until it breaks its verdicts. One that is not expected to break them is replayed once.
 func (r *replays) prove(ctx context.Context, e replay.Entry) (*history.Cell, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

@@ -15,8 +15,8 @@ import (
 	"stockapi/loadtest/replay"
 )
 
-// The way from the command line to the verdict, on real servers. CI replays all counterexamples.
-func TestATraceIsReplayedOnRealProcesses(t *testing.T) {
+// From the command line to the verdict, on real servers. CI replays all counterexamples.
+func TestReplayOfATrace(t *testing.T) {
 	need(t, "redis-server")
 	t.Parallel()
 	stockapi(t)
@@ -35,9 +35,9 @@ func TestATraceIsReplayedOnRealProcesses(t *testing.T) {
 	assert.Empty(t, tmp.left(t))
 }
 
-// A trace that does not break what the list says is a surprise, and so is one that breaks what the list says that it
-// does not.
-func TestAListOfTracesIsReplayed(t *testing.T) {
+// A trace that does not break the verdict of its line is a surprise, and so is one that breaks it although its line has
+// a reason why not.
+func TestReplayOfAList(t *testing.T) {
 	t.Parallel()
 	need(t, "redis-server")
 	stockapi(t)
@@ -72,12 +72,12 @@ func TestAListOfTracesIsReplayed(t *testing.T) {
 	assert.Empty(t, tmp.left(t))
 }
 
-func TestWhatAnOrderWasTold(t *testing.T) {
+func TestReplayPrintsOutcomes(t *testing.T) {
 	assert.Equal(t, "busy: 423", ended(&history.Op{Outcome: history.Busy, Detail: "423"}))
 	assert.Equal(t, "unknown", ended(&history.Op{Outcome: history.Unknown}))
 }
 
-func TestAnInterruptedReplayLeavesNothing(t *testing.T) {
+func TestReplayIsInterrupted(t *testing.T) {
 	t.Parallel()
 	need(t, "redis-server")
 	stockapi(t)
@@ -92,7 +92,7 @@ func TestAnInterruptedReplayLeavesNothing(t *testing.T) {
 	assert.Empty(t, tmp.left(t))
 }
 
-func TestWhatCannotBeReplayedIsSaidInOneLine(t *testing.T) {
+func TestReplayErrors(t *testing.T) {
 	list := filepath.Join(t.TempDir(), "list.txt")
 	require.NoError(t, os.WriteFile(list, []byte("none luck v0:abba"), 0o600))
 	for args, wrong := range map[string]string{
@@ -121,9 +121,9 @@ func TestWhatCannotBeReplayedIsSaidInOneLine(t *testing.T) {
 		"--backend embedded\n", errs)
 }
 
-// The list that CI replays says of every trace what it breaks. It gives a reason for not breaking it only where a clock
-// jumps, where an order that has released is late at the stock, or where nobody sends a late script again.
-func TestTheListOfCounterexamples(t *testing.T) {
+// A line of the list that CI replays has a reason for not breaking its verdict only where a clock jumps, where an order
+// that has released is late at the stock, or where no client sends a late script again.
+func TestCounterexamples(t *testing.T) {
 	list, err := replay.ReadList("replay/counterexamples.txt")
 	require.NoError(t, err)
 	onProcesses := 0

@@ -16,11 +16,11 @@ import (
 
 // reportFlags are the flags of the command report.
 type reportFlags struct {
-	File   string `arg:"" help:"A run's file, or its directory, such as out."`
-	Output string `short:"o" placeholder:"FILE" help:"Where to write the report. Default: beside the file, as .html, or report.html in the directory."`
+	File   string `arg:"" help:"File or directory of a run: out."`
+	Output string `short:"o" placeholder:"FILE" help:"Write to FILE. Default: beside the file, or in the directory."`
 }
 
-// run writes the report of a file. It judges the cells again, like audit.
+// run writes the report of a file. It judges the cells again, as audit does.
 func (f *reportFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	return untilEnd(ctx, stderr, func() int { return f.write(stdout, stderr) })
 }
@@ -36,7 +36,7 @@ func (f *reportFlags) write(stdout, stderr io.Writer) int {
 	})
 }
 
-// beside returns the default name of the report of a file, or of a directory with results.
+// beside returns the default name of the report of a file or directory.
 func beside(file string) string {
 	if fi, err := os.Stat(file); err == nil && fi.IsDir() {
 		return filepath.Join(file, "report.html")

@@ -34,7 +34,7 @@ func namesIn(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// All that a run of one cell leaves, and what is made of that again.
+// The files of a run of one cell, and what audit and report make of them.
 func TestResultsOfARun(t *testing.T) {
 	shop, dir := bigShop(), filepath.Join(t.TempDir(), "new", "dir")
 	code, said, stderr := loadtest(t, "--targets", shop.serve(t)+"/", "--scenarios", "one-instance,two-instances",
@@ -43,13 +43,13 @@ func TestResultsOfARun(t *testing.T) {
 	assert.Contains(t, said, "nothing was started here")
 	assert.Contains(t, said, "needs two targets")
 	assert.Contains(t, said, "as expected (1 of 1 cells; 1 not run)")
-	assert.Equal(t, 137+1, shop.arrived(), "exactly as many as asked, and a probe")
+	assert.Equal(t, 137+1, shop.arrived(), "as many as --requests, and a probe")
 	assert.Equal(t, []string{"matrix.txt", "report.html", "results.jsonl.gz"}, namesIn(t, dir))
 	recorded, err := history.Open(dir)
 	require.NoError(t, err)
 	assert.Equal(t, history.Tally{Buyers: 137, Sold: 100, Refused: 37}, recorded.Cells[0].Tally())
 
-	t.Run("an audit prints what the run printed", func(t *testing.T) {
+	t.Run("an audit prints the output of the run", func(t *testing.T) {
 		code, again, _ := loadtest(t, "audit", dir)
 		assert.Equal(t, asExpected, code)
 		assert.Equal(t, said, again)
@@ -57,12 +57,12 @@ func TestResultsOfARun(t *testing.T) {
 		page := "page: " + filepath.Join(dir, "report.html") + "\n" // which lies beside it
 		assert.Equal(t, readFile(t, dir, "matrix.txt"), strings.Replace(verbose, page, "", 1))
 	})
-	t.Run("the file makes the page", func(t *testing.T) {
+	t.Run("a report of the file is the page", func(t *testing.T) {
 		_, _, stderr := loadtest(t, "report", filepath.Join(dir, history.Results))
 		assert.Equal(t, readFile(t, dir, "report.html"), readFile(t, dir, "results.html"), stderr)
 	})
 	t.Run("an audit trusts no verdict", func(t *testing.T) {
-		file := filepath.Join(t.TempDir(), "forged.jsonl") // two orders of one unit, under verdicts that say ok
+		file := filepath.Join(t.TempDir(), "forged.jsonl") // a unit sold twice, under verdicts of ok
 		forged := strings.Replace(unpacked(t, dir), `"units":[41]`, `"units":[42]`, 1)
 		require.NoError(t, os.WriteFile(file, []byte(forged), 0o600))
 		code, stdout, _ := loadtest(t, "audit", file)
@@ -75,7 +75,7 @@ func TestResultsOfARun(t *testing.T) {
 		change func(*history.Run)
 		want   int
 	}{
-		"as it was":       {func(*history.Run) {}, asExpected},
+		"unchanged":       {func(*history.Run) {}, asExpected},
 		"a surprise":      {func(r *history.Run) { r.Cells[0].Rung = "v0" }, surprised},
 		"another verdict": {func(r *history.Run) { r.Cells[0].Findings[0].Result = history.Broken }, surprised},
 		"interrupted":     {func(r *history.Run) { r.Interrupted = "interrupted" }, couldNotRun},
@@ -111,9 +111,8 @@ func unpacked(t *testing.T, dir string) string {
 	return string(text)
 }
 
-// A run of more orders than memory holds is judged as any other, also from its file, and leaves nothing but its
-// results.
-func TestARunThatMemoryDoesNotHold(t *testing.T) {
+// A run of more orders than are kept in memory is judged as any other, also from its file, and leaves only its results.
+func TestResultsLargerThanMemory(t *testing.T) {
 	backendtest.Long(t)
 	t.Parallel()
 	dir := t.TempDir()
@@ -126,7 +125,7 @@ func TestARunThatMemoryDoesNotHold(t *testing.T) {
 	assert.Equal(t, stdout, again)
 }
 
-// forgedRun writes a file of cells of one unit: one that is well, and one that sold it twice.
+// forgedRun writes a file of two cells with one unit: a good one, and one that sold it twice.
 func forgedRun(t *testing.T) (file string) {
 	t.Helper()
 	left := int64(0)
@@ -148,8 +147,7 @@ func forgedRun(t *testing.T) (file string) {
 	return file
 }
 
-// A report is made from its file alone, and is the same wherever it is written. The directory of a run stands for its
-// file.
+// A report depends on its file alone, and is the same wherever it is written. The directory of a run works as its file.
 func TestReportOfAFile(t *testing.T) {
 	file := forgedRun(t)
 	dir, elsewhere := filepath.Dir(file), filepath.Join(t.TempDir(), "x.html")
@@ -174,7 +172,7 @@ func TestReportThatCannotBeWritten(t *testing.T) {
 	assert.Len(t, namesIn(t, filepath.Dir(file)), 1, "the file alone")
 }
 
-// What cannot be made says why in one line.
+// Errors take one line.
 func TestReportThatCannotBeMade(t *testing.T) {
 	cut := filepath.Join(t.TempDir(), "cut.gz")
 	require.NoError(t, os.WriteFile(cut, []byte(`{"format":"stock`), 0o600))
@@ -192,7 +190,7 @@ func TestReportThatCannotBeMade(t *testing.T) {
 	}
 }
 
-func TestReportKnowsTheFlagsDefaults(t *testing.T) {
+func TestReportKnowsTheDefaults(t *testing.T) {
 	c, _, err := parse(nil, io.Discard, io.Discard)
 	require.NoError(t, err)
 	f := c.Run

@@ -13,8 +13,7 @@ import (
 	"stockapi/loadtest/scenario"
 )
 
-// run makes the run that the flags ask for, and returns the exit code. Unless they name rungs or scenarios, or all are
-// asked for, it is the first run.
+// run runs the selected cells, and returns the exit code. Without a selection these are the cells of the first run.
 func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	if err := f.check(); err != nil {
 		return complain(stderr, err)
@@ -55,8 +54,8 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 
 var errInterrupted = errors.New("interrupted")
 
-// finish reports and writes what was measured, and returns the exit code. err says why not all of the cells were, and
-// keysLeft why keys may be left on servers that are still there; first says that nobody chose the cells.
+// finish prints and writes the results, and returns the exit code. err is why some cells were not measured, keysLeft
+// why keys may be left on servers that outlive the run; first is true without a selection of cells.
 func (f *runFlags) finish(run *history.Run, err, keysLeft error, first bool, stdout, stderr io.Writer) int {
 	rows := scenario.Table.Assess(run.Cells)
 	ran := 0
@@ -79,7 +78,7 @@ func (f *runFlags) finish(run *history.Run, err, keysLeft error, first bool, std
 	}
 	var code int
 	switch {
-	case errors.Is(err, errInterrupted) && len(rows) > 0: // the results say so
+	case errors.Is(err, errInterrupted) && len(rows) > 0: // reported with the results
 		code = couldNotRun
 	case err != nil:
 		measured := len(run.Cells)
@@ -98,11 +97,10 @@ func (f *runFlags) finish(run *history.Run, err, keysLeft error, first bool, std
 	return code
 }
 
-// defaultOut is the directory of a run for which none was chosen. Tests set it to "": theirs are not.
+// defaultOut is the default of --out. Tests set it to "", to write nothing.
 var defaultOut = "out"
 
-// openOut decides where the run is kept. If it cannot be kept where nobody asked for it, openOut says so, and the run
-// goes on.
+// openOut sets the directory of the run. If the default cannot be written, it warns, and the run goes on.
 func (f *runFlags) openOut(stderr io.Writer) error {
 	asked := f.Out != ""
 	if !asked && !f.NoOut {
@@ -117,7 +115,7 @@ func (f *runFlags) openOut(stderr io.Writer) error {
 	return nil
 }
 
-// checkOut finds out before a run, not after it, whether its results can be written.
+// checkOut returns an error, before a run and not after it, if its results cannot be written.
 func checkOut(dir string) error {
 	if dir == "" {
 		return nil

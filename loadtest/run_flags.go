@@ -22,35 +22,35 @@ import (
 type runFlags struct {
 	all bool // every rung in every scenario, unless some are named
 
-	Names     []string `arg:"" optional:"" name:"name" help:"Only these scenarios and rungs: pause v4."`
-	Rungs     []string `group:"what" placeholder:"RUNG" help:"Only these rungs, by number or by name."`
-	Scenarios []string `group:"what" placeholder:"NAME" help:"Only these scenarios."`
-	Repeat    int      `group:"what" default:"1" help:"Run each cell this often; it is as expected only if every run is."`
-	AtOnce    int      `group:"what" default:"16" help:"Run this many fault cells side by side: they mostly wait. Use fewer on a small or busy machine."`
-	Instances int      `group:"what" default:"2" help:"Instances in scenarios that use several."`
+	Names     []string `arg:"" optional:"" name:"name" help:"Run only these scenarios and rungs: pause v4."`
+	Rungs     []string `group:"what" placeholder:"RUNG" help:"Run only these rungs, by number or name."`
+	Scenarios []string `group:"what" placeholder:"NAME" help:"Run only these scenarios."`
+	Repeat    int      `group:"what" default:"1" help:"Run each cell this often; each run must be as expected."`
+	AtOnce    int      `group:"what" default:"16" help:"Run this many fault cells at once; fewer on a busy machine."`
+	Instances int      `group:"what" default:"2" help:"Use this many instances where a scenario uses several."`
 
 	Requests    int           `group:"load" default:"300" help:"Buyers per cell."`
 	Concurrency int           `group:"load" default:"100" help:"Buyers at once."`
 	Stock       int64         `group:"load" default:"100" help:"Units to sell."`
-	Rate        float64       `group:"load" placeholder:"R" help:"Open loop: R requests fall due per second, and latency counts from when each is due. Default: closed loop."`
-	Wait        time.Duration `group:"load" default:"20s" help:"How long a buyer waits for the lock."`
-	TTL         time.Duration `group:"load" name:"ttl" default:"30s" help:"How long a lock lasts if nobody releases it."`
-	Work        time.Duration `group:"load" default:"1ms" help:"How long an order works between reading and writing the stock."`
+	Rate        float64       `group:"load" placeholder:"R" help:"${rate_help}"`
+	Wait        time.Duration `group:"load" default:"20s" help:"Longest wait of a buyer for the lock."`
+	TTL         time.Duration `group:"load" name:"ttl" default:"30s" help:"TTL of a lock."`
+	Work        time.Duration `group:"load" default:"1ms" help:"Work of an order between its read and its write."`
 
-	Backend   string   `group:"servers" default:"auto" placeholder:"KIND" help:"Where stock and locks are kept: auto (redis-server from PATH, else embedded), embedded, redis-server, or the URL of a Redis."`
-	SQL       string   `group:"servers" name:"sql" default:"auto" placeholder:"KIND" help:"Where the locks of v12 are kept: auto (start MariaDB or PostgreSQL, whichever is installed; else a file), mariadb, postgres, sqlite (a file), or a DSN like that of stockapi's --sql. A run removes what it writes there."`
-	ZooKeeper string   `group:"servers" name:"zookeeper" placeholder:"HOST:PORT" help:"ZooKeeper for v13 and v14. Default: start one if Debian's package zookeeper is installed; else skip these rungs."`
-	Targets   []string `group:"servers" placeholder:"URL" help:"Drive these running instances, and start nothing. One-instance uses only the first."`
+	Backend   string   `group:"servers" default:"auto" placeholder:"KIND" help:"${backend_help}"`
+	SQL       string   `group:"servers" name:"sql" default:"auto" placeholder:"KIND" help:"${sql_help}"`
+	ZooKeeper string   `group:"servers" name:"zookeeper" placeholder:"HOST:PORT" help:"${zookeeper_help}"`
+	Targets   []string `group:"servers" placeholder:"URL" help:"${targets_help}"`
 
-	Out     string `group:"output" placeholder:"DIR" xor:"out" help:"Keep the run in DIR, by default out, in place of the last one: results.jsonl.gz, with all histories, matrix.txt and report.html."`
-	NoOut   bool   `group:"output" xor:"out" help:"Keep nothing of the run."`
-	Verbose bool   `group:"output" help:"Print all stories and all figures. Default: the stories that teach most, and the matrix."`
-	Predict bool   `group:"output" help:"Ask before the run which letters of each cell will break, and print afterwards how many cells you predicted."`
+	Out     string `group:"output" placeholder:"DIR" xor:"out" help:"${out_help}"`
+	NoOut   bool   `group:"output" xor:"out" help:"Write no files."`
+	Verbose bool   `group:"output" help:"Print all stories and figures, not only the most instructive."`
+	Predict bool   `group:"output" help:"Ask first which verdicts each cell will break, and score you at the end."`
 }
 
 // groups are the groups of these flags in --help.
 var groups = []kong.Group{
-	{Key: "what", Title: "What is run:"}, {Key: "load", Title: "The load:"},
+	{Key: "what", Title: "Selection:"}, {Key: "load", Title: "Load:"},
 	{Key: "servers", Title: "Servers:"}, {Key: "output", Title: "Output:"},
 }
 
@@ -60,7 +60,7 @@ func theStockapi() string { return os.Getenv("LOADTEST_STOCKAPI") }
 // adminToken returns the admin token of the instances. It is no flag, since others can read a command line.
 func adminToken() string { return os.Getenv("LOADTEST_ADMIN_TOKEN") }
 
-// clusterOptions returns the options of a cluster that has what the cells need.
+// clusterOptions returns the options of a cluster with the servers that the cells need.
 func (f *runFlags) clusterOptions(specs []catalog.Spec) cluster.Options {
 	redlock, zookeeper, database := 0, false, false
 	for _, spec := range specs {
@@ -73,21 +73,21 @@ func (f *runFlags) clusterOptions(specs []catalog.Spec) cluster.Options {
 	return cluster.Options{
 		Stockapi: theStockapi(), Backend: f.Backend, Redlock: redlock,
 		ZooKeeper: zookeeper, ZooKeeperAddress: f.ZooKeeper, Database: database, SQL: f.SQL,
-		// It raises what the instances accept to what this run asks for; the first value is stockapi's own default.
+		// Instances accept at least their own defaults, and as much as this run needs.
 		Max: cluster.Bounds{
 			Wait: max(time.Minute, f.Wait), TTL: max(10*time.Minute, f.TTL), Work: max(time.Minute, f.Work),
 		},
 	}
 }
 
-// outlasted reports whether the run uses anything that is still there after it. Servers of its own go when it ends,
-// with all that they hold.
+// outlasted reports whether the run uses a server that outlives it. Servers that it started die with it, and so does
+// their data.
 func (f *runFlags) outlasted() bool {
 	isURL := func(text string) bool { return strings.Contains(text, "://") }
 	return len(f.Targets) > 0 || isURL(f.Backend) || isURL(f.SQL) || f.ZooKeeper != ""
 }
 
-// check refuses numbers that no run can be made of.
+// check returns an error if the flags are out of bounds, or name no server.
 func (f *runFlags) check() error {
 	return errors.Join(f.sizes(), f.durations(), f.places())
 }
@@ -107,7 +107,7 @@ func (f *runFlags) sizes() error {
 	return nil
 }
 
-// loadSizes refuses a crowd or a stock that is out of bounds.
+// loadSizes returns an error if a crowd or a stock is out of bounds.
 func loadSizes(requests, concurrency int, stock int64) error {
 	return cmp.Or(
 		within("--requests", requests, 1, 1_000_000),
@@ -160,8 +160,8 @@ func (f *runFlags) places() error {
 	return nil
 }
 
-// checkURLs refuses what is no URL of an instance, and one that is named twice: a mutex in one process would hold
-// between the two. It cuts off a slash at the end.
+// checkURLs returns an error for a URL that cannot be an instance's, and for one that is listed twice: a mutex in one
+// process would hold between the two. It trims trailing slashes.
 func checkURLs(urls []string) error {
 	for i, t := range urls {
 		u, err := url.Parse(t)
@@ -181,7 +181,7 @@ func checkURLs(urls []string) error {
 	return nil
 }
 
-// typed returns what was typed, in quotation marks. If it may hold a password, it returns the other name of it.
+// typed returns text in quotation marks, or other if text may hold a password.
 func typed(text, other string) string {
 	if mayBeSecret(text) {
 		return other

@@ -19,7 +19,8 @@ import (
 	"stockapi/loadtest/scenario"
 )
 
-func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
+// Errors take one line, and exit with 2.
+func TestRunErrors(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "f")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
@@ -87,8 +88,8 @@ func TestWhatCannotBeRunSaysWhyInOneLineAndExits2(t *testing.T) {
 	}
 }
 
-// A server that was asked for and is not installed is told of before any other is started.
-func TestServersThatAreNotInstalled(t *testing.T) {
+// A missing server is reported before any other is started.
+func TestMissingServers(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for args, want := range map[string]string{
 		"--backend redis-server": "there is no redis-server on PATH, nor a valkey-server: install one, or use " +
@@ -106,8 +107,8 @@ func TestServersThatAreNotInstalled(t *testing.T) {
 	}
 }
 
-// Without a terminal too a reader sees what the first run waits for.
-func TestABuildIsAnnounced(t *testing.T) {
+// The first run prints what it waits for, also without a terminal.
+func TestBuildIsAnnounced(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("LOADTEST_STOCKAPI", "")
 	code, _, stderr := loadtest(t, "--backend", "embedded", "--rungs", "v4")
@@ -115,8 +116,8 @@ func TestABuildIsAnnounced(t *testing.T) {
 	assert.Regexp(t, `^building stockapi…\nloadtest: found no stockapi .* cannot build one here: .*\n$`, stderr)
 }
 
-// Keys that may be left are worth a line of their own, whatever else there is to say.
-func TestKeysThatMayBeLeftAreReported(t *testing.T) {
+// Keys that may be left have a line of their own beside other errors.
+func TestKeysLeftAreReported(t *testing.T) {
 	for _, err := range []error{nil, errors.New("interrupted")} {
 		var out, errs bytes.Buffer
 		code := (&runFlags{}).finish(&history.Run{}, err, errors.New("503"), false, &out, &errs)
@@ -126,8 +127,8 @@ func TestKeysThatMayBeLeftAreReported(t *testing.T) {
 	}
 }
 
-// Where nothing surprises, but something was not measured, the run proves nothing.
-func TestAnInvalidCellIsNoProof(t *testing.T) {
+// Without a surprise, but with an unmeasured cell, a run proves nothing.
+func TestExitCodes(t *testing.T) {
 	surprise := &catalog.Row{Surprises: []string{"x"}}
 	invalid, good := &catalog.Row{Invalid: []string{"y"}}, &catalog.Row{Met: 1}
 	assert.Equal(t, asExpected, codeOf([]*catalog.Row{good}, true))
@@ -138,24 +139,24 @@ func TestAnInvalidCellIsNoProof(t *testing.T) {
 	assert.Equal(t, surprised, codeOf([]*catalog.Row{surprise, unknown}, false))
 }
 
-func TestHelpIsEnough(t *testing.T) {
+func TestHelp(t *testing.T) {
 	code, stdout, _ := loadtest(t, "--help")
 	assert.Equal(t, asExpected, code)
 	for _, want := range []string{"Examples", "Exit codes", "--targets", "--rate", "audit <file>",
-		"LOADTEST_ADMIN_TOKEN", "What is run:", "The load:", "Servers:", "Output:"} {
+		"LOADTEST_ADMIN_TOKEN", "Selection:", "Load:", "Servers:", "Output:"} {
 		assert.Contains(t, stdout, want)
 	}
 	assert.NotContains(t, stdout, "guardian")
 }
 
-func TestListTellsTheTable(t *testing.T) {
+func TestListOfAll(t *testing.T) {
 	code, stdout, _ := loadtest(t, "list", "all")
 	assert.Equal(t, asExpected, code)
 	assert.Regexp(t, `v0.5 mutex: stock, exclusion BROKEN; liveness ok: each instance has its own mutex`, stdout)
 	assert.Regexp(t, `v16 cas: does not apply: it has no lock`, stdout)
 }
 
-// Who does not know a name yet sees each scenario on a line, and how to go on.
+// Without names list prints a line per scenario, and how to see more.
 func TestListOfTheScenarios(t *testing.T) {
 	code, stdout, _ := loadtest(t, "list")
 	assert.Equal(t, asExpected, code)
@@ -164,7 +165,7 @@ func TestListOfTheScenarios(t *testing.T) {
 	assert.Contains(t, stdout, "list pause v4")
 }
 
-func TestListTellsOfSome(t *testing.T) {
+func TestListOfNames(t *testing.T) {
 	code, stdout, _ := loadtest(t, "list", "v4")
 	assert.Equal(t, asExpected, code)
 	assert.Equal(t, len(scenario.Table), strings.Count(stdout, "  v4 "), "in every scenario")
@@ -182,7 +183,7 @@ func TestListTellsOfSome(t *testing.T) {
 	assert.Regexp(t, `(?s)^crash: .* v4 .* v17 .*\npause: .* v4 lua-release: stock, exclusion BROKEN; .* v17 `, both)
 }
 
-func TestListRefusesWhatItDoesNotKnow(t *testing.T) {
+func TestListErrors(t *testing.T) {
 	for _, args := range []string{"v44", "pause rain", "--width 12", "--width wide"} {
 		code, stdout, stderr := loadtest(t, append([]string{"list"}, strings.Fields(args)...)...)
 		assert.Equal(t, couldNotRun, code, args)
@@ -197,7 +198,7 @@ func TestListRefusesWhatItDoesNotKnow(t *testing.T) {
 	assert.Contains(t, stderr, `there is no scenario or rung "rain"; there are `+strings.Join(names, ", ")+", v0, nolock")
 }
 
-// Whatever the width, list says the same.
+// At each width list prints the same words.
 func TestListFitsItsWidth(t *testing.T) {
 	_, whole, _ := loadtest(t, "list", "all")
 	for _, width := range []int{40, 80, 200, 1000} {
@@ -228,7 +229,7 @@ func TestListFitsItsWidth(t *testing.T) {
 `, narrow)
 }
 
-// What is found of instances that run already, which are spared all faults.
+// Runs on instances that run already, without faults.
 func TestTargets(t *testing.T) {
 	twice, lacking := bigShop(), bigShop()
 	twice.tell = sellsTwice
@@ -249,9 +250,9 @@ func TestTargets(t *testing.T) {
 			`NOT as expected \(0 of 4 cells are\):`,
 			`two-instances v4 lua-release \(repetition 2\): stock was expected to be ok and is BROKEN`,
 		}},
-		"a rung that should break and does not": {bigShop(), "--rungs v0 --scenarios one-instance", surprised,
+		"a rung that unexpectedly holds": {bigShop(), "--rungs v0 --scenarios one-instance", surprised,
 			[]string{`stock was expected to be BROKEN and is ok`}},
-		"a rung that is not there": {lacking, "--rungs v4 --scenarios one-instance", couldNotRun,
+		"an unavailable rung": {lacking, "--rungs v4 --scenarios one-instance", couldNotRun,
 			[]string{`needs five nodes`, `none of the cells could be run`}},
 		"faults": {bigShop(), "--rungs v4 --scenarios one-instance,crash,pause", asExpected,
 			[]string{`not run, 2: needs instances of its own`, `as expected \(1 of 1 cells; 2 not run\)`}},
@@ -265,12 +266,12 @@ func TestTargets(t *testing.T) {
 			for _, says := range c.says {
 				assert.Regexp(t, says, strings.Join(strings.Fields(stdout+stderr), " "))
 			}
-			assert.Empty(t, c.shop.products(), "it takes its products away again")
+			assert.Empty(t, c.shop.products(), "it removes its products")
 		})
 	}
 }
 
-// The contract says of a service that removes nothing: what was put there stays. Its verdicts count all the same.
+// By the contract a service may lack the DELETE routes: keys stay, and the verdicts count all the same.
 func TestTargetsThatRemoveNothing(t *testing.T) {
 	t.Parallel()
 	shop := bigShop()
@@ -280,13 +281,13 @@ func TestTargetsThatRemoveNothing(t *testing.T) {
 	assert.Contains(t, stderr, "keys may be left on the backend: DELETE ")
 }
 
-func TestAnOpenLoopSendsAllToo(t *testing.T) {
+func TestOpenLoopSendsAll(t *testing.T) {
 	t.Parallel()
 	shop := bigShop()
 	code, stdout, _ := loadtest(t, "--targets", shop.serve(t), "--rungs", "v4", "--scenarios", "one-instance",
 		"--rate", "500", "--requests", "111")
 	want := asExpected
-	if strings.Contains(stdout, "the client did not get the processor") { // then it measured no latencies, but sent all
+	if strings.Contains(stdout, "the client did not get the processor") { // it sent all, but its latencies are not valid
 		want = couldNotRun
 	}
 	assert.Equal(t, want, code, stdout)
@@ -294,8 +295,8 @@ func TestAnOpenLoopSendsAllToo(t *testing.T) {
 	assert.Contains(t, stdout, "500/s in an open loop")
 }
 
-// Without names a run is the first one; all, and a selection, are what they were.
-func TestTheFirstRunEndsWithWhatToDoNext(t *testing.T) {
+// Only a run without names, the first one, prints what to run next.
+func TestFirstRunPrintsNextSteps(t *testing.T) {
 	backendtest.Long(t)
 	t.Parallel()
 	shop := bigShop()
@@ -315,8 +316,8 @@ func TestTheFirstRunEndsWithWhatToDoNext(t *testing.T) {
 	}
 }
 
-// A run keeps itself: unless it is told not to, or cannot.
-func TestARunKeepsItself(t *testing.T) {
+// A run is kept by default, but not with --no-out, or if it cannot be written.
+func TestRunIsKept(t *testing.T) {
 	t.Chdir(t.TempDir())
 	defaultOut = "out"
 	defer func() { defaultOut = "" }()

@@ -48,8 +48,7 @@ func (s *session) newClient() *client.Client {
 	return c
 }
 
-// measure runs the cells, and returns the session with the history of what was measured, whether it was finished or
-// not.
+// measure runs the cells, and returns the session with the history of the measured ones, even if it fails.
 func (f *runFlags) measure(
 	ctx context.Context, specs []catalog.Spec, progress *terminal.Progress, stdout io.Writer,
 ) (*session, error) {
@@ -60,7 +59,7 @@ func (f *runFlags) measure(
 	s.history.Selected = len(specs)
 	defer s.stalls.Close()
 	if len(f.Targets) == 0 && s.token == "" {
-		s.token = rand.Text() // other users of the machine reach the instances too
+		s.token = rand.Text() // other users of the machine can reach the instances
 	}
 	s.client = s.newClient()
 	defer s.client.Close()
@@ -74,7 +73,7 @@ func (f *runFlags) measure(
 	return s, err
 }
 
-// newHistory describes the run before it begins.
+// newHistory returns the history of a run that has not begun.
 func (f *runFlags) newHistory() *history.Run {
 	var id [4]byte
 	_, _ = rand.Read(id[:]) // it never fails
@@ -87,8 +86,8 @@ func (f *runFlags) newHistory() *history.Run {
 	}
 }
 
-// keysLeft says why keys may be left on the backend after a run that ended with err. Servers of the run's own take
-// theirs along, so when one of those has died, that says all.
+// keysLeft returns why keys may be left on the backend after a run that ended with err, or nil. If a server of the
+// run's own has died, its keys are gone.
 func (s *session) keysLeft(err error) error {
 	if s.swept != nil && (err == nil || s.flags.outlasted()) {
 		return s.swept
@@ -96,7 +95,7 @@ func (s *session) keysLeft(err error) error {
 	return nil
 }
 
-// carryOut makes the environment ready and runs the cells. What was measured stays in the history, error or not.
+// carryOut sets up the environment and runs the cells. The history keeps measured cells even after an error.
 func (s *session) carryOut(ctx context.Context) (err error) {
 	if len(s.flags.Targets) > 0 {
 		s.environment = &remote{urls: s.flags.Targets, client: s.client}
@@ -118,13 +117,13 @@ func (s *session) carryOut(ctx context.Context) (err error) {
 	return err
 }
 
-// opening returns the product that our instances start with, and that nobody buys.
+// opening returns the product that our instances start with. No order buys it.
 func (s *session) opening() string {
 	return "lt-" + s.history.ID
 }
 
-// crowds is the number of cells with a crowd that are under way at a time. On the embedded Redis they run side by side.
-// Elsewhere one runs while the instances of the next one start, so that their speed can be compared.
+// crowds is how many cells with a crowd are under way at a time. On the embedded Redis they run side by side. Elsewhere
+// one runs while the instances of the next start, so that the speeds of the rungs can be compared.
 const crowds = 2
 
 // cells runs all cells: first those in which a crowd contends, and then the rest side by side.
@@ -150,8 +149,8 @@ func (s *session) cells(ctx context.Context) error {
 	return s.sideBySide(ctx, done, faults, len(s.specs), s.flags.AtOnce)
 }
 
-// sideBySide runs the cells from number from to before number to. So many at a time are under way. Of those on an
-// ensemble, one at a time is, because three Java processes that start keep a small machine busy enough.
+// sideBySide runs cells from..to-1, atOnce at a time, but only one at a time on an ensemble: three starting Java
+// processes keep a small machine busy.
 func (s *session) sideBySide(ctx context.Context, done []*history.Cell, from, to, atOnce int) error {
 	all, inner := errgroup.WithContext(ctx)
 	all.SetLimit(atOnce)
@@ -184,7 +183,7 @@ func (s *session) one(ctx context.Context, done []*history.Cell, i int, env cell
 	cell, err := s.cell(ctx, i, s.specs[i], env)
 	if err != nil {
 		if ctx.Err() != nil {
-			return context.Cause(ctx) // the reason for the reason: a process that died, say
+			return context.Cause(ctx) // the root cause, such as a process that died
 		}
 		return fmt.Errorf("%s: %w", s.specs[i].Title(), err)
 	}
@@ -198,7 +197,7 @@ func (s *session) one(ctx context.Context, done []*history.Cell, i int, env cell
 	return nil
 }
 
-// cell runs one cell in its environment, and leaves nothing of it behind: first its instances go, then its keys.
+// cell runs one cell in its environment, and then removes its instances and its keys, in that order.
 func (s *session) cell(
 	ctx context.Context, i int, spec catalog.Spec, env cellEnvironment,
 ) (cell *history.Cell, err error) {
@@ -214,9 +213,9 @@ func (s *session) cell(
 		}
 		return cell, env.err
 	}
-	own := s.newClient() // to close the connections of several cells would break requests of the others
+	own := s.newClient() // closing a shared one would break requests of other cells
 	defer func() {
-		own.Close() // a connection dialled and never used would hold up an instance's shutdown for seconds
+		own.Close() // an unused connection would delay the shutdown of its instance for seconds
 		env.close()
 		s.sweep(ctx, product, err)
 	}()
@@ -237,15 +236,15 @@ func (s *session) sweep(ctx context.Context, product string, err error) {
 }
 
 const (
-	// leastStockTTL is the least TTL of a cell's stock on Redis, which ends it if nobody removes it.
+	// leastStockTTL is the least TTL of a cell's stock on Redis.
 	leastStockTTL = time.Hour
-	// mostStockTTL is the longest that stockapi allows.
+	// mostStockTTL is the longest TTL that stockapi accepts.
 	mostStockTTL = 30 * 24 * time.Hour
 )
 
-// stockTTL returns the TTL of a cell's stock: an hour more than the longest that the cell can take. In the longest cell
-// every buyer waits as long as it may, and the buyers of one worker wait one after the other. The stock is removed when
-// the cell is over. The TTL is for a loadtest that was killed, on a Redis that somebody else uses.
+// stockTTL returns the TTL of a cell's stock: an hour more than the longest duration of the cell, in which each buyer
+// waits for the maximum, and the buyers of one worker follow each other. The stock is removed after the cell. The TTL
+// is for a loadtest that is killed, on a Redis that outlives it.
 func stockTTL(l history.Load) time.Duration {
 	turns := float64((l.Requests + l.Concurrency - 1) / l.Concurrency)
 	longest := turns * (l.Wait + l.Work + scenario.AnswerMargin).Seconds()

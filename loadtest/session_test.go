@@ -7,9 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Keys that could not be removed are worth a line where they stay. Servers of the run's own take theirs along, so when
-// one of those has died the last line says that, and nothing else.
-func TestKeysThatMayBeLeft(t *testing.T) {
+// Keys that could not be removed are reported if they stay. If a server of the run's own has died, its keys are gone.
+func TestKeysLeft(t *testing.T) {
 	for _, c := range []struct {
 		flags runFlags
 		err   error

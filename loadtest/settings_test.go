@@ -9,7 +9,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-func TestStockIsThereForLongerThanItsCellCanTake(t *testing.T) {
+// The stock outlives the longest cell.
+func TestStockTTL(t *testing.T) {
 	for want, load := range map[time.Duration]history.Load{
 		time.Hour + 3*31*time.Second: {Requests: 300, Concurrency: 100, Wait: 20 * time.Second, Work: time.Second},
 		time.Hour + 111*time.Second:  {Requests: 101, Concurrency: 101, Rate: 1},

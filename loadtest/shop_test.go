@@ -15,7 +15,7 @@ import (
 
 // A store holds the state that the instances of a shop share: the stock, the lock, and the outcomes of orders.
 type store struct {
-	// lock is the lock of the shop: its holder is alone, unless a test bends that.
+	// lock is the lock of the shop. It excludes others unless a test changes that.
 	lock sync.Mutex
 
 	mu     sync.Mutex
@@ -25,7 +25,7 @@ type store struct {
 	fence  int64
 }
 
-// left returns how many units of a product there are, and whether there is such a product.
+// left returns the stock of a product, and whether the product exists.
 func (s *store) left(product string) (n int64, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,7 +33,7 @@ func (s *store) left(product string) (n int64, known bool) {
 	return n, known
 }
 
-// take takes units off the shelf in one step, and returns what is then left, or false if there are not enough.
+// take takes units off the shelf atomically, and returns the rest, or false if there are not enough.
 func (s *store) take(product string, quantity int64) (left int64, enough bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +44,7 @@ func (s *store) take(product string, quantity int64) (left int64, enough bool) {
 	return s.stock[product], true
 }
 
-// arrived returns how many orders came.
+// arrived returns the number of orders so far.
 func (s *store) arrived() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +66,7 @@ func (s *store) token() int64 {
 	return s.fence
 }
 
-// record keeps what became of an order.
+// record keeps the outcome of an order.
 func (s *store) record(o *order) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,31 +82,31 @@ func (s *store) record(o *order) {
 		"units": units, "left": o.left, "instance": fmt.Sprint(o.doc["instance"])}
 }
 
-// An instance is one instance of a shop, in memory. It does all that docs/contract.md asks for. What a test sets bends
-// one thing of it.
+// An instance is one instance of a shop, in memory. It implements docs/contract.md. Tests set fields to break one
+// thing.
 type instance struct {
 	*store
 	// name, clock and rungs are its answer to GET /rungs.
 	name, clock string
 	rungs       []string
-	// fenced has the lock give fencing tokens.
+	// fenced makes the lock issue fencing tokens.
 	fenced bool
 
 	// now is its clock.
 	now func() time.Time
 	// sell serves an order, in place of [instance.underLock].
 	sell func(*order)
-	// tell changes an answer before it is sent. It may hold it up, too, and tell nothing.
+	// tell changes an answer before it is sent. It may also delay it, or send none.
 	tell func(*order)
 	// count changes the answer of GET /stock; left is the true number.
 	count func(left int64) int64
-	// edit changes the JSON answer of any other route before it is sent, by its pattern.
+	// edit changes the JSON answers of other routes, by pattern.
 	edit map[string]func(doc map[string]any)
-	// without are routes that it does not have, by their pattern.
+	// without are the patterns of missing routes.
 	without []string
 }
 
-// newShop returns the two instances of a shop, as it should be, with v4 and v17 to offer.
+// newShop returns the two instances of a correct shop with v4 and v17.
 func newShop() (a, b *instance) {
 	s := &store{stock: map[string]int64{}, orders: map[string]map[string]any{}}
 	a = &instance{store: s, name: "a", clock: "the machine's", rungs: []string{"v4", "v17"}, now: time.Now}
@@ -150,7 +150,7 @@ func (in *instance) handler() http.Handler {
 	return mux
 }
 
-// write sends a document, edited; none is a 404.
+// write sends an edited document, or 404 without one.
 func (in *instance) write(w http.ResponseWriter, r *http.Request, doc map[string]any) {
 	if doc == nil {
 		w.WriteHeader(http.StatusNotFound)
@@ -215,7 +215,7 @@ type order struct {
 	quantity    int64
 	// wait and work are parameters of the request.
 	wait, work time.Duration
-	// number counts the orders of the whole shop from 1, as they came.
+	// number counts the orders of the whole shop from 1, in order of arrival.
 	number int
 
 	// status and doc are the answer. A status of 0 sends none: the connection is cut.
@@ -223,10 +223,10 @@ type order struct {
 	doc    map[string]any
 	// left is the stock as the order left it.
 	left int64
-	// request is the request, for those that hold up its answer.
+	// request lets tell wait for the client to hang up.
 	request *http.Request
 
-	lease map[string]any // nil if it had none
+	lease map[string]any // nil if there was none
 	trace []any
 }
 
@@ -259,7 +259,7 @@ func (in *instance) decrease(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// underLock serves an order as it should be: alone, if need be after it has waited for that.
+// underLock serves an order correctly, under the lock, for which it waits if the order may.
 func (in *instance) underLock(o *order) {
 	if o.wait > 0 {
 		in.lock.Lock()
@@ -275,7 +275,7 @@ func (in *instance) underLock(o *order) {
 	o.answer(left, enough)
 }
 
-// answer makes the answer that of a sale, or of one that is sold out.
+// answer sets the answer: sold, or sold out.
 func (o *order) answer(left int64, enough bool) {
 	if o.left = left; enough {
 		o.sold(left)
@@ -284,7 +284,7 @@ func (o *order) answer(left int64, enough bool) {
 	}
 }
 
-// acquire writes down that the order took the lock.
+// acquire records that the order acquired the lock.
 func (o *order) acquire() {
 	o.command("set", "true")
 	o.lease = map[string]any{"token": o.id, "fence": 0, "acquired_at": o.time(), "lost": false}
@@ -293,13 +293,13 @@ func (o *order) acquire() {
 	}
 }
 
-// release writes down that the order gave the lock back.
+// release records that the order released the lock.
 func (o *order) release() {
 	o.lease["released_at"] = o.time()
 	o.command("eval:release", "1")
 }
 
-// sold makes the answer that of a sale which left so many units.
+// sold sets the answer to that of a sale which left that many units.
 func (o *order) sold(left int64) {
 	units := []int64{}
 	for u := left + 1; u <= left+o.quantity; u++ {
@@ -312,7 +312,7 @@ func (o *order) sold(left int64) {
 	o.show()
 }
 
-// refuse makes the answer a problem document.
+// refuse sets the answer to a problem document.
 func (o *order) refuse(status int, name, detail string) {
 	o.status, o.doc = status, map[string]any{
 		"type": "/problems/" + name, "title": name, "status": status, "detail": detail,
@@ -321,7 +321,7 @@ func (o *order) refuse(status int, name, detail string) {
 	o.show()
 }
 
-// show puts the lease and the trace into the answer, if there are any; hide leaves them out.
+// show puts the lease and the trace into the answer, if there are any; hide removes them.
 func (o *order) show() {
 	if o.lease != nil {
 		o.doc["lease"], o.doc["trace"] = o.lease, o.trace
@@ -333,7 +333,7 @@ func (o *order) hide() {
 	delete(o.doc, "trace")
 }
 
-// command writes down a command that took a moment, with the lock's key.
+// command records a command with the lock's key.
 func (o *order) command(cmd, reply string) {
 	at := o.time()
 	o.trace = append(o.trace, map[string]any{
@@ -346,7 +346,7 @@ func (o *order) command(cmd, reply string) {
 
 func (o *order) time() string { return o.now().Format(time.RFC3339Nano) }
 
-// bigShop is an instance of a shop with the article's rungs, and no work that takes time.
+// bigShop returns an instance of a shop with the article's rungs, whose work takes no time.
 func bigShop() *instance {
 	a, _ := newShop()
 	a.name, a.rungs = "fake", []string{"v0", "v0.5", "v1", "v1.5", "v2", "v3", "v4", "v5", "v5-as-printed", "v6"}
@@ -357,7 +357,7 @@ func bigShop() *instance {
 	return a
 }
 
-// sellsTwice is told by a shop that sells every tenth unit twice.
+// sellsTwice changes answers to those of a shop that sells every tenth unit twice.
 func sellsTwice(o *order) {
 	if units, sold := o.doc["units"].([]int64); sold && units[0]%10 == 0 {
 		units[0]++

@@ -16,7 +16,7 @@ import (
 	"stockapi/loadtest/scenario"
 )
 
-// counted is an environment in which no cell can be run. It counts the cells that are under way.
+// counted is an environment that runs no cell. It counts the cells under way.
 type counted struct {
 	environment
 	now, most, ensembles, mostEnsembles atomic.Int64
@@ -37,7 +37,7 @@ func (c *counted) prepare(_ context.Context, spec catalog.Spec) cellEnvironment 
 	}}
 }
 
-// No more cells run at a time than were asked for, and one of those on an ensemble.
+// At most atOnce cells run at a time, and at most one on an ensemble.
 func TestCellsRunSideBySide(t *testing.T) {
 	specs, err := scenario.Table.Select([]string{"crash", "minority-down", "majority-down"}, nil, 2, 1)
 	require.NoError(t, err)

@@ -29,16 +29,16 @@ const stageLog, stageSheet = "stage.jsonl", "stage.html"
 
 // stageFlags are the flags of the command stage.
 type stageFlags struct {
-	LAN      bool   `name:"lan" xor:"lan" help:"Let phones on the local network reach the phones' page. Instances, Redis and the controls stay on this machine."`
-	Port     int    `default:"7070" help:"The port of the wall and its controls; the phones' page has the next one."`
-	Rounds   string `placeholder:"FILE" xor:"rounds" help:"Play the rounds of FILE instead of the workshop's: docs/teaching.md."`
-	Language string `enum:"en,zh" default:"en" help:"The language of the pages and of the rounds: en, zh."`
-	Replay   string `placeholder:"FILE" xor:"lan,rounds" help:"Replay a class from its log, such as out/class/stage.jsonl."`
-	Backend  string `enum:"redis-server,embedded,auto" default:"auto" help:"The servers: redis-server; embedded, which is not a real Redis; or auto, whichever is available."`
-	Out      string `default:"out" placeholder:"DIR" help:"Keep the class in DIR/class, by default out/class: its log, stage.jsonl, the page with all rounds, stage.html, and the files of a run."`
+	LAN      bool   `name:"lan" xor:"lan" help:"Serve the phones' page, and nothing else, to the local network."`
+	Port     int    `default:"7070" help:"Port of the wall; the phones' page is on the next."`
+	Rounds   string `placeholder:"FILE" xor:"rounds" help:"Play these rounds instead of the workshop's: docs/teaching.md."`
+	Language string `enum:"en,zh" default:"en" help:"Language of the pages and rounds: ${enum}."`
+	Replay   string `placeholder:"FILE" xor:"lan,rounds" help:"Replay a class from its log: out/class/stage.jsonl."`
+	Backend  string `enum:"redis-server,embedded,auto" default:"auto" help:"Redis to start: ${enum}."`
+	Out      string `default:"out" placeholder:"DIR" help:"Keep the class in DIR/class. Default: ${default}."`
 }
 
-// run shows the stage until it is interrupted, and returns the exit code.
+// run serves the stage until it is interrupted, and returns the exit code.
 func (f *stageFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	if err := f.show(ctx, stdout, stderr); err != nil {
 		return complain(stderr, fmt.Errorf("stage: %w", err))
@@ -76,7 +76,7 @@ func (f *stageFlags) show(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer log.Close()
-	debug.SetGCPercent(50) // the heap has room for rates that no class has
+	debug.SetGCPercent(50) // a class allocates little: a smaller heap costs nothing
 	progress := terminal.NewProgress(stderr, terminal.Of(stderr))
 	defer progress.Clear()
 	progress.Status("starting Redis and stockapi…")
@@ -94,24 +94,24 @@ func (f *stageFlags) show(ctx context.Context, stdout, stderr io.Writer) error {
 		"Ctrl-C ends the class, which is kept in %s\n", wallAt[0], phonesAt[0], code, f.dir())
 	err = errors.Join(serve(ctx, map[net.Listener]http.Handler{wall: s.Teacher(), phones: s.Phones()}), s.Close())
 	if len(s.Run(thisBuild()).Cells) == 0 {
-		fmt.Fprintf(stdout, "no round came to its verdict; the log of the class is %s\n", log.Name())
+		fmt.Fprintf(stdout, "no round reached its verdict; the log of the class is %s\n", log.Name())
 		return err
 	}
 	fmt.Fprintf(stdout, "the class is kept in %s: all rounds in %s, what was judged in report.html\n", f.dir(), stageSheet)
 	return err
 }
 
-// dir returns the directory in which the class is kept: the files of the last run are beside it.
+// dir returns the directory of the class, beside the files of the last run.
 func (f *stageFlags) dir() string { return filepath.Join(f.Out, "class") }
 
-// keep writes what there is of the class so far.
+// keep writes the files of the class so far.
 func (f *stageFlags) keep(s *stage.Stage) error {
 	run := s.Run(thisBuild())
 	return errors.Join(report.WriteAll(f.dir(), run, scenario.Table.Assess(run.Cells)),
 		history.WriteFile(filepath.Join(f.dir(), stageSheet), s.WriteSheet))
 }
 
-// again shows a class of another day.
+// again replays a class from its log.
 func (f *stageFlags) again(ctx context.Context, stdout io.Writer) error {
 	file, err := os.Open(f.Replay)
 	if err != nil {
@@ -132,7 +132,7 @@ func (f *stageFlags) again(ctx context.Context, stdout io.Writer) error {
 	return serve(ctx, map[net.Listener]http.Handler{wall: recording.Wall()})
 }
 
-// listen listens on loopback, or for the whole local network. It returns the addresses at which others reach it, too.
+// listen listens on loopback, or on the local network. It also returns the addresses at which others reach it.
 func (f *stageFlags) listen(ctx context.Context, port int, lan bool) (l net.Listener, at []string, err error) {
 	host := "127.0.0.1"
 	if lan {
@@ -170,8 +170,8 @@ func addressesOf(ctx context.Context, l net.Listener) ([]string, error) {
 	return hosts, nil
 }
 
-// hostsOf returns the IPv4 addresses of interfaces: first the one by which this machine reaches others, and last those
-// at which no phone is. A VPN that takes all traffic is the way to others, and no phone is there either.
+// hostsOf returns the IPv4 addresses of interfaces: the one of the default route first, and last those that no phone
+// can reach. A VPN with the default route is among the last.
 func hostsOf(all []net.Interface, addresses func(*net.Interface) ([]net.Addr, error), first string) (hosts []string) {
 	rank := map[string]int{}
 	for i := range all {
@@ -195,21 +195,21 @@ func hostsOf(all []net.Interface, addresses func(*net.Interface) ([]net.Addr, er
 	return hosts
 }
 
-// isApart reports whether an interface leads to one machine alone, as a VPN's does, or to containers of this one: by
-// its flags or, where these do not tell, by its name.
+// isApart reports whether an interface leads to a single machine, as a VPN's does, or to containers: by its flags, or
+// if these do not show it, by its name.
 func isApart(i *net.Interface) bool {
 	names := []string{"tun", "utun", "wg", "ppp", "tailscale", "docker", "br-", "veth", "virbr"}
 	known := func(prefix string) bool { return strings.HasPrefix(i.Name, prefix) }
 	return i.Flags&net.FlagPointToPoint != 0 || slices.ContainsFunc(names, known)
 }
 
-// serve answers until ctx ends, and returns why it ended, nil if somebody asked for that.
+// serve serves the pages until ctx ends, and returns why it ended, or nil if it was cancelled.
 func serve(ctx context.Context, pages map[net.Listener]http.Handler) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	for l, page := range pages {
-		// A body that never comes would hold its connection for ever where the handler does not read it. A stream, whose
-		// request has been read, may last longer.
+		// Without a timeout a body that never comes would hold its connection for ever, where the handler does not read it.
+		// Streams may last longer: their requests have been read.
 		server := &http.Server{Handler: page, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute,
 			MaxHeaderBytes: 16 << 10}
 		go func() { cancel(server.Serve(l)) }()

@@ -25,8 +25,8 @@ import (
 	"stockapi/loadtest/stage"
 )
 
-// What a class cannot begin with is told in a line, before anything is started.
-func TestStageThatCannotBegin(t *testing.T) {
+// Errors take one line, and come before anything is started.
+func TestStageErrors(t *testing.T) {
 	taken, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer taken.Close()
@@ -58,7 +58,7 @@ func TestStageThatCannotBegin(t *testing.T) {
 	}
 }
 
-// A class is kept as a run is, beside the last one, and leaves nothing else, however it ends.
+// A class is kept beside the last run, and leaves nothing else, however it ends.
 func TestStage(t *testing.T) {
 	t.Parallel()
 	needsProc(t)
@@ -125,7 +125,7 @@ func TestStage(t *testing.T) {
 	require.NoError(t, c.process.Signal(os.Interrupt))
 	assert.Equal(t, asExpected, c.ended(t))
 
-	c = tmp.stage(t, args...) // and one that is killed while it buys
+	c = tmp.stage(t, args...) // a class that is killed while it buys
 	c.open(t)
 	c.post(t, c.wall+"do", `{"do":"anna"}`)
 	require.NoError(t, c.process.Kill())
@@ -134,8 +134,8 @@ func TestStage(t *testing.T) {
 	c.unreachable(t)
 }
 
-// A request whose body never comes does not hold its connection, and a wall is shown for as long as it is open.
-func TestStageWhoseRequestsDoNotCome(t *testing.T) {
+// A request whose body never comes does not hold its connection, and the stream of a wall has no timeout.
+func TestStageDropsSlowRequests(t *testing.T) {
 	const log = `{"n":1,"at":5,"kind":"round","round":{"number":1}}`
 	synctest.Test(t, func(t *testing.T) {
 		recording, err := stage.ReadRecording(strings.NewReader(log), "en")
@@ -164,7 +164,7 @@ func TestStageWhoseRequestsDoNotCome(t *testing.T) {
 	})
 }
 
-// pipes is a listener for connections within this process.
+// pipes is an in-memory listener.
 type pipes chan net.Conn
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -185,11 +185,11 @@ func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 type stageProcess struct {
 	process      *os.Process
 	wall, phones string // the addresses that it printed
-	code         string // of the room
+	code         string // of the class
 	ended        func(*testing.T) (code int)
 }
 
-// stage starts a class, and waits until it can be opened.
+// stage starts a class, and waits until it can be joined.
 func (d tempDir) stage(t *testing.T, args ...string) *stageProcess {
 	t.Helper()
 	cmd, begun := d.command(args...), make(chan struct{})
@@ -208,7 +208,7 @@ func (d tempDir) stage(t *testing.T, args ...string) *stageProcess {
 	case <-begun:
 	case <-time.After(time.Minute):
 		require.NoError(t, cmd.Process.Kill())
-		require.FailNow(t, "it does not begin", "%d %s", ended(t), &stderr)
+		require.FailNow(t, "it did not start", "%d %s", ended(t), &stderr)
 	}
 	said := stdout.String()
 	c := &stageProcess{process: cmd.Process, ended: ended}
@@ -219,7 +219,7 @@ func (d tempDir) stage(t *testing.T, args ...string) *stageProcess {
 	return c
 }
 
-// open lets a person in, who votes, and then the class buys.
+// open has a person join and vote, and then the class buy.
 func (c *stageProcess) open(t *testing.T) {
 	t.Helper()
 	var person struct{ ID string }
@@ -248,7 +248,7 @@ func (c *stageProcess) get(t *testing.T, address string) int {
 	return answer.StatusCode
 }
 
-// unreachable asserts that nobody listens any more.
+// unreachable asserts that nothing listens any more.
 func (c *stageProcess) unreachable(t *testing.T) {
 	t.Helper()
 	for _, address := range []string{c.wall, c.phones} {
@@ -257,8 +257,8 @@ func (c *stageProcess) unreachable(t *testing.T) {
 	}
 }
 
-// The way to others comes first, and a VPN last, even if it takes all traffic: no phone is there.
-func TestAddressOfThePhones(t *testing.T) {
+// The default route comes first, and a VPN last, even if it has all traffic: no phone is there.
+func TestStageAddress(t *testing.T) {
 	t.Parallel()
 	of := map[string]string{"lo": "127.0.0.1", "eth0": "192.168.1.5", "docker0": "172.17.0.1", "wg0": "10.8.0.2",
 		"x": "10.9.0.2"}

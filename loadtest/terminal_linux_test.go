@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A file may be long, or a pipe that nobody writes to: Ctrl-C ends a command that reads one at once.
-func TestAnEndWhileAFileIsRead(t *testing.T) {
+// A file may be long, or a pipe without a writer: Ctrl-C ends the command that reads it at once.
+func TestInterruptWhileReading(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(file, 0o600))
 	writer, err := os.OpenFile(file, os.O_RDWR, 0)

@@ -21,38 +21,38 @@ import (
 
 // tryFlags are the flags of the command try.
 type tryFlags struct {
-	Argv    []string      `arg:"" optional:"" passthrough:"" name:"command" help:"The command line of the shop, after --. In it {port}, {redis}, {redis_host} and {redis_port} are replaced; it also finds PORT and REDIS_URL in its environment."`
-	Order   string        `default:"POST /decrease" placeholder:"REQUEST" help:"How a unit is ordered, such as POST /buy {\"sku\":\"{product}\"}; {i}, a number, and {order}, a word, are new for every order."`
-	Slow    string        `placeholder:"REQUEST" help:"How one is ordered whose work takes {ms}, such as POST /decrease?work={ms}."`
-	Header  []string      `sep:"none" placeholder:"'NAME: VALUE'" help:"A header of every order, such as 'Authorization: Bearer t'; {i} and {order} are filled in."`
-	Stock   string        `default:"SET ProductStock_{product} {n}" placeholder:"COMMAND" help:"The Redis command that puts {n} units on the shelf: SET KEY {n}, or HSET KEY FIELD {n}."`
-	Set     string        `placeholder:"SHELL" help:"For a stock that is in no Redis: the command line for the shell that puts {n} units of {product}, before each cell. It writes to the database that it names: name a scratch one."`
-	Left    string        `placeholder:"SHELL" help:"The command line that prints how many units are left. Sales and stock are then compared by count."`
-	Sales   string        `placeholder:"SHELL" help:"The command line that prints how many sales are recorded: instead of the answers, which an error after the commit leaves open."`
-	Setup   string        `placeholder:"SHELL" help:"The command line that prepares the database, once, before the shop is started. It writes to the database that it names, too."`
-	DB      string        `name:"db" placeholder:"HOST:PORT" help:"The shop's database. Each instance reaches it at {db_host} and {db_port}, where its requests are held and cut, and never parsed."`
-	Units   *int64        `placeholder:"N" help:"How many units are put for each cell. Default: 100; for a crowd 15 an instance."`
-	Sold    string        `placeholder:"REGEXP" help:"What the body of a sale matches, or the Location of a redirect, if the status does not tell."`
-	Within  time.Duration `default:"60s" help:"How long an instance may take to start."`
-	Quick   bool          `help:"Try the cells that tell most."`
-	Only    []string      `placeholder:"CELL" help:"Try these cells alone, such as 'reply-lost 1'."`
-	Play    []string      `sep:"none" placeholder:"LINE" help:"Play a fault of your own, such as 'a>write.late-a.expiry.b>end.arrive-a': see docs/try.md."`
-	AtOnce  int           `default:"4" help:"Cells under way at a time."`
-	Out     string        `default:"out" placeholder:"DIR" help:"Write results.jsonl.gz, matrix.txt and report.html to DIR."`
+	Argv    []string      `arg:"" optional:"" passthrough:"" name:"command" help:"Command line of the shop, after --."`
+	Order   string        `default:"POST /decrease" placeholder:"REQUEST" help:"${order_help} ${default}."`
+	Slow    string        `placeholder:"REQUEST" help:"The same, with work of {ms}: POST /decrease?work={ms}."`
+	Header  []string      `sep:"none" placeholder:"'NAME: VALUE'" help:"Send this header with every order. Repeatable."`
+	Stock   string        `default:"SET ProductStock_{product} {n}" placeholder:"COMMAND" help:"${stock_help} ${default}."`
+	Set     string        `placeholder:"SHELL" help:"Command that puts {n} units of {product} before each cell."`
+	Left    string        `placeholder:"SHELL" help:"Command that prints the units left."`
+	Sales   string        `placeholder:"SHELL" help:"Command that prints how many sales are recorded."`
+	Setup   string        `placeholder:"SHELL" help:"Command that prepares the database, once."`
+	DB      string        `name:"db" placeholder:"HOST:PORT" help:"Proxy the shop's database at {db_host} and {db_port}."`
+	Units   *int64        `placeholder:"N" help:"Units per cell. Default: 100; for a crowd 15 per instance."`
+	Sold    string        `placeholder:"REGEXP" help:"Pattern of a sale in the body, or in a redirect's Location."`
+	Within  time.Duration `default:"60s" help:"Longest start of an instance."`
+	Quick   bool          `help:"Play the cells that show most."`
+	Only    []string      `placeholder:"CELL" help:"Play only these cells: 'reply-lost 1'."`
+	Play    []string      `sep:"none" placeholder:"LINE" help:"Play a fault: 'a>write.late-a.expiry.b>end.arrive-a'."`
+	AtOnce  int           `default:"4" help:"Play this many cells at once."`
+	Out     string        `default:"out" placeholder:"DIR" help:"${out_help}"`
 	NoOut   bool          `help:"Write no files."`
-	Verbose bool          `short:"v" help:"Print the commands of a plain sale, and the evidence of each broken cell."`
+	Verbose bool          `short:"v" help:"Print the commands of a plain sale, and all evidence."`
 	JSON    bool          `name:"json" help:"Print the result as JSON."`
 
 	given []string // the arguments of loadtest
 }
 
-// Help returns what the flags leave open.
+// Help returns the paragraphs that kong prints above the flags.
 func (*tryFlags) Help() string {
-	return `For a stock in a database give --db, --set and --left, and the shop {db_host} and {db_port}; docs/try.md has an
-example. The command lines and the orders write to the database that they name: name a scratch one.
+	return `The shop listens on $PORT and uses the Redis at $REDIS_URL, or gets them in its command line, which may contain
+{port}, {redis}, {redis_host} and {redis_port}.
 
-Cells whose result a busy machine decided are played once more at the end, each alone. If some are still not
-measured, a line at the end counts them, and the exit code is 2 unless a defect was found.`
+For a stock in a database use --db, --set and --left. Sales and stock are then compared by count, and the commands of
+--set, --left, --sales and --setup run in a shell. They and the orders write to the database: name a scratch one.`
 }
 
 // options returns what the flags ask for.
@@ -97,10 +97,10 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 	return o, nil
 }
 
-// databaseName matches what is replaced in the command line of a shop whose database is named.
+// databaseName matches the placeholders for the shop's database in its command line.
 var databaseName = regexp.MustCompile(`\{db_(host|port)\}`)
 
-// checkDatabase refuses flags of a stock in a database that cannot be meant so.
+// checkDatabase returns an error if the flags of a stock in a database cannot work.
 func (f *tryFlags) checkDatabase() error {
 	_, _, err := net.SplitHostPort(f.DB)
 	switch {
@@ -118,7 +118,7 @@ func (f *tryFlags) shop() (argv []string, err error) {
 	switch {
 	case len(argv) > 0 && argv[0] == "--":
 		argv = argv[1:]
-	case len(argv) > 0 && strings.HasPrefix(argv[0], "-"): // the first that is no flag of ours ends them
+	case len(argv) > 0 && strings.HasPrefix(argv[0], "-"): // kong passes on from the first unknown flag
 		return nil, fmt.Errorf("unknown flag %s: see loadtest try --help; the command line of the shop comes after --",
 			argv[0])
 	}
@@ -136,8 +136,8 @@ func (f *tryFlags) shop() (argv []string, err error) {
 	return argv, nil
 }
 
-// run tries the shop, and returns the exit code: 0 without a defect, 1 with one, 2 if a cell, or everything, could not
-// be measured and nothing shows a defect.
+// run tries the shop, and returns the exit code: 1 with a defect; else 2 if some cell was not measured, or the trial
+// could not run; else 0.
 func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	shown := terminal.NewProgress(stderr, terminal.Of(stderr))
 	defer shown.Clear()
@@ -180,7 +180,7 @@ func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	return t.ExitCode()
 }
 
-// shopOf returns what a file says of the shop, whose passport is nil if nothing was learnt of it.
+// shopOf returns the record of the shop. Its passport is nil if the trial learnt nothing.
 func (f *tryFlags) shopOf(o trial.Options, p *trial.Passport) *history.Shop {
 	s := &history.Shop{Flags: f.masked(), Argv: o.Argv}
 	if p != nil {
@@ -190,7 +190,7 @@ func (f *tryFlags) shopOf(o trial.Options, p *trial.Passport) *history.Shop {
 	return s
 }
 
-// masked returns the flags without the values of headers: they may be secrets, and output is kept.
+// masked returns the flags with the values of headers masked: they may be secrets, and files are kept.
 func (f *tryFlags) masked() (flags []string) {
 	for i, word := range f.given[1 : len(f.given)-len(f.Argv)] { // after try
 		if strings.HasPrefix(word, "--header=") || f.given[i] == "--header" {
@@ -202,7 +202,7 @@ func (f *tryFlags) masked() (flags []string) {
 	return flags
 }
 
-// complainOfShop says in one line why a shop could not be tried. The last lines that the shop printed follow.
+// complainOfShop prints on one line why a shop could not be tried, then the last lines of the shop's output.
 func complainOfShop(stderr io.Writer, err error) int {
 	why, last, _ := strings.Cut(err.Error(), "\n")
 	complain(stderr, errors.New(why))
@@ -232,12 +232,12 @@ func (f *tryFlags) measure(
 	return p, results, err
 }
 
-// print prints the passport, a line for each cell, and what the broken ones mean: defects first.
+// print prints the passport, a line for each cell, and what the broken ones mean, defects first.
 func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, t *terminal.Trial) error {
 	if f.JSON {
 		e := json.NewEncoder(stdout)
 		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false) // a line can be pasted
+		e.SetEscapeHTML(false) // lines have a >, and are pasted into --play
 		return e.Encode(struct {
 			Defects  []jsonDefect        `json:"defects"`
 			Passport *trial.Passport     `json:"passport"`

@@ -21,13 +21,13 @@ import (
 	"stockapi/loadtest/trial"
 )
 
-// The services that trials of these tests start.
+// The shops that these tests try.
 const (
 	plantedShop = "trial/testdata/planted/shop.py"
 	brokenShop  = "trial/testdata/broken/shop.py"
 )
 
-// pythonWithRedis returns a Python that has a client of Redis. Debian's belongs to Debian's Python.
+// pythonWithRedis returns a Python with a client of Redis. Only Debian's Python has Debian's client.
 func pythonWithRedis(t *testing.T) string {
 	t.Helper()
 	backendtest.Require(t)
@@ -45,15 +45,15 @@ func pythonWithRedis(t *testing.T) string {
 	return ""
 }
 
-// complaint returns what a run complained of, and the lines after that, without what it told of its progress.
+// complaint returns the error of a run, and the lines after it, without its progress.
 func complaint(stderr string) (line string, more []string) {
 	_, text, _ := strings.Cut("\n"+stderr, "\nloadtest: ")
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	return lines[0], lines[1:]
 }
 
-// A service that cannot be tried gets one line that says why, and what helps. Nothing is left of it.
-func TestTryOfServicesThatCannotBeTried(t *testing.T) {
+// A shop that cannot be tried gets one line, with a remedy, and leaves nothing.
+func TestTryShopErrors(t *testing.T) {
 	backendtest.Require(t)
 	backendtest.Long(t)
 	need(t, "python3")
@@ -103,8 +103,8 @@ func TestTryOfServicesThatCannotBeTried(t *testing.T) {
 	}
 }
 
-// What is wrong with a command line is said before anything is started.
-func TestTryOfWrongCommandLines(t *testing.T) {
+// Errors of the command line come before anything is started.
+func TestTryFlagErrors(t *testing.T) {
 	for _, one := range []struct {
 		args []string
 		want string
@@ -136,7 +136,7 @@ func TestTryOfWrongCommandLines(t *testing.T) {
 	}
 }
 
-func TestTryOfCommandsThatAreNotThere(t *testing.T) {
+func TestTryMissingPrograms(t *testing.T) {
 	backendtest.Require(t)
 	code, _, stderr := loadtest(t, "try", "--no-out", "--", "no-such-shop")
 	line, _ := complaint(stderr)
@@ -149,8 +149,8 @@ func TestTryOfCommandsThatAreNotThere(t *testing.T) {
 	assert.Regexp(t, `^this needs a redis-server or valkey-server on PATH: install one`, line)
 }
 
-// A trial tells a defect and what is by design, and writes pages that an audit and a report judge the same.
-func TestTryTellsAndWrites(t *testing.T) {
+// A trial tells a defect from a break by design. audit and report judge its files the same.
+func TestTryOutput(t *testing.T) {
 	t.Parallel()
 	python, out := pythonWithRedis(t), filepath.Join(t.TempDir(), "out")
 	args := []string{"try", "--only", "delayed-release", "--only", "slow-work", "--only", "check-delete-gap", "--out", out}
@@ -212,7 +212,7 @@ func TestTryAsJSON(t *testing.T) {
 	assert.NotEmpty(t, told.Cells[0].Findings)
 }
 
-// What a busy machine decided is counted in the last line. It has an exit code of its own, unless a defect was found.
+// The last line counts the cells that were not measured. They exit with 2, unless a defect was found.
 func TestTryOnABusyMachine(t *testing.T) {
 	ok := func() *history.Cell {
 		return &history.Cell{Findings: []history.Finding{{Verdict: history.Valid, Result: history.OK}}}
@@ -233,17 +233,17 @@ func TestTryOnABusyMachine(t *testing.T) {
 		code  int
 		last  string // a pattern of the end of what is printed
 	}{
-		{"all was measured", []*history.Cell{ok(), notTested}, asExpected, `\nno defect was found in what was asked`},
-		{"some was not", []*history.Cell{ok(), void(), notTested, void()}, couldNotRun,
+		{"all measured", []*history.Cell{ok(), notTested}, asExpected, `\nno defect was found in what was asked`},
+		{"some not measured", []*history.Cell{ok(), void(), notTested, void()}, couldNotRun,
 			`\nno defect was found in what was measured\n\n2 of 3 cells were not measured: the machine was busy`},
-		{"nothing was", []*history.Cell{void()}, couldNotRun,
+		{"none measured", []*history.Cell{void()}, couldNotRun,
 			`: slow\n\n1 of 1 cells was not measured: the machine was busy`},
 		{"a defect counts more", []*history.Cell{defect, void()}, surprised,
 			`\nDEFECT in .*\n\n1 of 2 cells was not measured: the machine was busy`},
-		{"a defect that a void cell shows", []*history.Cell{ok(), voidDefect}, surprised, `\nDEFECT in (?s:.*): slow`},
+		{"a defect in an invalid cell", []*history.Cell{ok(), voidDefect}, surprised, `\nDEFECT in (?s:.*): slow`},
 		{"one could not be played", []*history.Cell{ok(), failed}, couldNotRun, `\n1 of 2 cells was not measured`},
-		{"nothing was asked", []*history.Cell{notTested}, couldNotRun, `: the lock is not renewed`},
-		{"and that is said once", []*history.Cell{limited}, couldNotRun, `liveness\n\nnot tested: cell-1: 429`},
+		{"none tested", []*history.Cell{notTested}, couldNotRun, `: the lock is not renewed`},
+		{"none tested, with one line for it", []*history.Cell{limited}, couldNotRun, `liveness\n\nnot tested: cell-1: 429`},
 	} {
 		for i, c := range one.cells {
 			c.Scenario = fmt.Sprint("cell-", i+1)
@@ -257,7 +257,7 @@ func TestTryOnABusyMachine(t *testing.T) {
 }
 
 // The command of a trial can be pasted into a shell.
-func TestTryEndsWithItsCommand(t *testing.T) {
+func TestTryPrintsItsCommand(t *testing.T) {
 	for want, args := range map[string][]string{
 		"loadtest try --stock 'HSET shelf {product} {n}' -- python3 shop.py": {"try", "--stock", "HSET shelf {product} {n}",
 			"--", "python3", "shop.py"},
@@ -275,7 +275,7 @@ func TestTryEndsWithItsCommand(t *testing.T) {
 	}
 }
 
-// Nothing could be measured if no cell can be had, or a sale has not so many commands.
+// Nothing is measured if no cell applies, or a sale has fewer commands.
 func TestTryThatMeasuresNothing(t *testing.T) {
 	t.Parallel()
 	python := pythonWithRedis(t)
@@ -289,7 +289,7 @@ func TestTryThatMeasuresNothing(t *testing.T) {
 	assert.Regexp(t, `^there is no cell "reply-lost 9"; there are one-instance, `, line)
 }
 
-// Ctrl-C ends a trial, and leaves nothing of the shop.
+// Ctrl-C ends a trial and its shop.
 func TestTryIsInterrupted(t *testing.T) {
 	t.Parallel()
 	python, dir := pythonWithRedis(t), ownTemp(t)
@@ -297,7 +297,7 @@ func TestTryIsInterrupted(t *testing.T) {
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	require.NoError(t, cmd.Start())
-	twoShops := func() bool { // and loadtest itself, which names the shop
+	twoShops := func() bool { // and loadtest, whose command line names the shop
 		return strings.Count(strings.Join(dir.left(t), "\n"), plantedShop) == 3
 	}
 	require.Eventually(t, twoShops, time.Minute, 10*time.Millisecond)

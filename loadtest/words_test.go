@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWords compares the table of words in CONTRIBUTING.md with the exported names: no word may name two things.
+// TestWords compares the words in CONTRIBUTING.md with the exported names: no word may have a second sense.
 func TestWords(t *testing.T) {
 	exporters := glossary(t)
 	files := filesOfTheModule(t)
@@ -26,7 +26,7 @@ func TestWords(t *testing.T) {
 	assert.Equal(t, []string{"replay", "schedule"}, found["hold"], "a second sense of a word")
 }
 
-// filesOfTheModule returns all files of this module but its tests.
+// filesOfTheModule returns all files of this module, without tests.
 func filesOfTheModule(t *testing.T) (files []*ast.File) {
 	t.Helper()
 	for pkg := range importsOfTheModule(t) {
@@ -43,7 +43,7 @@ func filesOfTheModule(t *testing.T) (files []*ast.File) {
 	return files
 }
 
-// glossary returns the words of the table, each with the packages that may export it, in order.
+// glossary returns the words of the table, each with the packages that may export it, sorted.
 func glossary(t *testing.T) map[string][]string {
 	t.Helper()
 	document, err := os.ReadFile("../CONTRIBUTING.md")
@@ -61,7 +61,7 @@ func glossary(t *testing.T) map[string][]string {
 	return words
 }
 
-// exportersOf returns the words, each with the packages that export a type or value of that name, in order.
+// exportersOf returns the words, each with the packages that export a type or value of that name, sorted.
 func exportersOf(words map[string][]string, files []*ast.File) map[string][]string {
 	found := map[string][]string{}
 	for word := range words {

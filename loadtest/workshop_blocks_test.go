@@ -19,33 +19,33 @@ type workshopPart struct {
 	blocks []*workshopBlock
 }
 
-// workshopBlock is one block of commands, and what the text promises of their output. A block begins with
+// workshopBlock is a block of commands, and what the text promises of their output. A block begins with
 //
 //	```sh               a script that ends with exit code 0
 //	```sh exit=52       a script that ends with that exit code
-//	```sh terminal=1    a command that goes on running, in a terminal of that number, until the part ends; the next
-//	                    block begins when it has said what is promised of it
-//	```sh needs=NAME    a script that needs a program which not everybody has
-//	```sh elsewhere     commands that take too long here, and that something else runs: see runElsewhere
+//	```sh terminal=1    a command that runs in a terminal of that number until the part ends; the next block begins
+//	                    when it has printed its promises
+//	```sh needs=NAME    a script that needs a program which may be missing
+//	```sh elsewhere     commands that take too long, and that something else runs: see runElsewhere
 //
-// and each line of the ```text block that follows has to be in its output: see broken. The lines of a block
-// ```text terminal=1 have to be in what that terminal has said, soon after the commands have ended; those of
-// ```text of=4 in the output of the first script of the part above whose title begins with 4, or with Extra 4. A block
-// whose last word is sample, as in ```json sample, shows something and promises nothing.
+// and each line of the ```text block that follows must be in its output: see broken. The lines of a block ```text
+// terminal=1 must be in the output of that terminal soon after the commands have ended; those of ```text of=4 in the
+// output of the first script of the part above whose title begins with 4, or with Extra 4. A block whose last word is
+// sample, as in ```json sample, promises nothing.
 //
-// A line that says "Start both terminals" stands for the document's blocks of both.
+// A line with "Start both terminals" stands for the blocks of both terminals.
 type workshopBlock struct {
 	line     int
-	other    bool // run elsewhere
+	other    bool // is run elsewhere
 	exit     int
 	terminal int
 	needs    string
 	script   string
 	promises []string
-	said     map[int][]string // by terminal: what is promised of it
+	said     map[int][]string // promises by terminal
 }
 
-// partsOf reads a document. Whatever is fenced is either commands or a promise: nothing can be in it that is not run.
+// partsOf reads a document. A fenced block has commands, a promise or a sample: any other is an error.
 func partsOf(document string) ([]*workshopPart, error) {
 	var r partsReader
 	for number, line := range strings.Split(document, "\n") {
@@ -87,7 +87,7 @@ func (r *partsReader) read(number int, line string) error {
 	return nil
 }
 
-// startTerminals puts the blocks of the terminals, which may come later in the document, before those of each part that
+// startTerminals puts the blocks of the terminals, which may come later in the document, at the start of each part that
 // starts them.
 func (r *partsReader) startTerminals() error {
 	if len(r.starts) > 0 && len(r.terminals) == 0 {
@@ -141,7 +141,7 @@ func (r *partsReader) firstScriptOf(name string) *workshopBlock {
 	return nil
 }
 
-// beginSaid begins a promise of what a terminal says.
+// beginSaid begins a promise of the output of a terminal.
 func (r *partsReader) beginSaid(info string) error {
 	number, err := strconv.Atoi(strings.TrimPrefix(info, "text terminal="))
 	if err != nil {
@@ -154,7 +154,7 @@ func (r *partsReader) beginSaid(info string) error {
 	return nil
 }
 
-// newBlock reads what stands after the fence.
+// newBlock parses the words after the fence.
 func newBlock(number int, info string) (*workshopBlock, error) {
 	b := &workshopBlock{line: number}
 	words := strings.Fields(info)
@@ -191,10 +191,9 @@ var (
 	twoSales = regexp.MustCompile(`^(.+?) sold unit (\d+) to (order \w+ at \S+ s); (.+) sold unit \d+ again to (.+)$`)
 )
 
-// broken returns the promises that an output does not keep. Of a promise and of the output, every run of white space
-// counts as one space, since stories are wrapped and tables are padded. In a promise, a number with a unit of time and
-// a time of day stand for any other, and … for whatever comes between. Of two sales of one unit either may be the first
-// to be told. The output's mark of cells with longer leases is taken from the matrix.
+// broken returns the promises that an output does not keep. Runs of white space count as one space, since stories are
+// wrapped and tables are padded. In a promise, a duration and a time of day match any other, and … matches any text.
+// Two sales of one unit may come in either order. The mark of longer leases is removed from the output's matrix.
 func broken(promises []string, output string) (missing []string) {
 	output = strings.Join(strings.Fields(longerLease.ReplaceAllString(output, "$1$2")), " ")
 	for _, p := range promises {
@@ -207,7 +206,7 @@ func broken(promises []string, output string) (missing []string) {
 	return missing
 }
 
-// promised matches what keeps a promise.
+// promised returns the pattern of a promise.
 func promised(promise string) *regexp.Regexp {
 	pattern := regexp.QuoteMeta(promise)
 	pattern = aClock.ReplaceAllString(pattern, `\d\d:\d\d:\d\d\.\d{3}`)

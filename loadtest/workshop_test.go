@@ -36,7 +36,7 @@ func readDocument(t *testing.T, path string) (document string, parts []*workshop
 	return string(data), parts
 }
 
-// doParts does what the parts of a document say, side by side: see desks.
+// doParts runs the parts of a document side by side: see desks.
 func doParts(t *testing.T, parts []*workshopPart) {
 	t.Helper()
 	need(t, "bash")
@@ -71,15 +71,15 @@ func (p *workshopPart) test(t *testing.T) {
 			}
 			require.NoError(t, d.do(t.Context(), b))
 		}) || skipped {
-			return // the next one counts on this one
+			return // later blocks depend on this one
 		}
 	}
 }
 
-// What the shops of the examples need: a client of Redis, and a Redis; and with psycopg2 a PostgreSQL besides.
+// The needs of the shops of examples: a client of Redis, and a Redis; psycopg2 adds a PostgreSQL.
 const redisPy, psycopg2 = "redis-py", "psycopg2"
 
-// programs returns those that a block needs and that not every machine has.
+// programs returns the programs that a block needs and that may be missing.
 func (b *workshopBlock) programs() (names []string) {
 	switch b.needs {
 	case "":
@@ -98,8 +98,8 @@ func (b *workshopBlock) programs() (names []string) {
 	return names
 }
 
-// providePython puts Debian's Python first on the desk's PATH if the first one lacks modules: Debian's belong to
-// Debian's Python alone. It skips the test if no Python has them, or fails it if STOCKAPI_REQUIRE has the name.
+// providePython puts Debian's Python first on the desk's PATH if the first one lacks the modules: only Debian's Python
+// has Debian's modules. Without any it skips the test, or fails it if STOCKAPI_REQUIRE has the name.
 func (d *workshopDesk) providePython(t *testing.T, name, modules string) {
 	t.Helper()
 	const debian = "/usr/bin/python3"
@@ -117,7 +117,7 @@ func (d *workshopDesk) providePython(t *testing.T, name, modules string) {
 	}
 }
 
-// providePostgres starts a PostgreSQL at the desk's port 5432. It ends with the test.
+// providePostgres starts a PostgreSQL at the desk's port 5432, until the test ends.
 func (d *workshopDesk) providePostgres(t *testing.T) {
 	t.Helper()
 	server, err := url.Parse(backendtest.StartSQL(t, backendtest.Postgres).DSN)
@@ -128,10 +128,9 @@ func (d *workshopDesk) providePostgres(t *testing.T) {
 
 // workshopDesk stands for the desk of a reader of WORKSHOP.md: a copy of the module to work in, and some terminals.
 //
-// What the reader types is run by a shell as it stands, but for two things. `go run ./cmd/stockapi`,
-// `go run ./loadtest` and `go run ./cmd/explore` are programs built before, since linking them each time takes longer
-// than all the rest; and the ports that the text names are replaced by free ones, also where they are a default and
-// where they are promised, so that no test meets anything else on this machine.
+// A shell runs the reader's commands verbatim, with two exceptions. `go run ./cmd/stockapi`, `go run ./loadtest` and
+// `go run ./cmd/explore` are replaced by built programs, since linking takes longer than all the rest; and ports in the
+// text, in defaults and in promises are replaced by free ones, so that no test meets anything else on this machine.
 type workshopDesk struct {
 	module    string
 	tmp       tempDir
@@ -141,17 +140,17 @@ type workshopDesk struct {
 	terminals map[int]*workshopShell
 }
 
-// workshopTime bounds a script, and the time until a terminal says what is promised of it.
+// workshopTime bounds a script, and the time until a terminal has printed its promises.
 const workshopTime = 5 * time.Minute
 
-// saidTime bounds the time from the end of a script until a terminal has said what is promised after it.
+// saidTime bounds the time from the end of a script until a terminal has printed the promises after it.
 const saidTime = 10 * time.Second
 
-// desks bounds the desks in use: most of the time each waits for a lease to end, but a command has to get a processor
-// soon, or its leases end while it works.
+// desks bounds the desks in use: mostly they wait for a lease to expire, but a command that gets no processor in time
+// loses its leases while it works.
 var desks = make(chan struct{}, 4)
 
-// newDesk sets up a desk as soon as one is free. leave has to end it.
+// newDesk sets up a desk as soon as one is free. The caller must call leave.
 func newDesk(t *testing.T) *workshopDesk {
 	t.Helper()
 	desks <- struct{}{}
@@ -183,7 +182,7 @@ func newDesk(t *testing.T) *workshopDesk {
 
 var number = regexp.MustCompile(`\b\d+\b`)
 
-// here puts the ports of this desk into what the text says.
+// here replaces the ports in a text by those of this desk.
 func (d *workshopDesk) here(text string) string {
 	return number.ReplaceAllStringFunc(text, func(n string) string {
 		if p, ok := d.ports[n]; ok {
@@ -201,8 +200,8 @@ var built = strings.NewReplacer("go run ./cmd/stockapi", "stockapi", "go run ./l
 // needsSources matches the scripts that need more than the programs.
 var needsSources = regexp.MustCompile(`\b(go|make) |\b(cmd|examples|internal|loadtest|scripts)/`)
 
-// provide puts on the desk what a block needs and what is not there: the explorer, and a copy of the sources. Most
-// blocks need neither, and hundreds of files are a third of the work of the others.
+// provide adds what a block needs: the explorer, and a copy of the sources. Most blocks need neither, and copying
+// hundreds of files is a third of the work of the others.
 func (d *workshopDesk) provide(b *workshopBlock) error {
 	if strings.Contains(b.script, goRunExplore) {
 		path, err := buildExplorer()
@@ -226,8 +225,8 @@ func (d *workshopDesk) provide(b *workshopBlock) error {
 	return nil
 }
 
-// do runs a block, and returns an error if its exit code is another or a promise is not kept. The command of a terminal
-// goes on running.
+// do runs a block, and returns an error if its exit code differs or a promise is broken. The command of a terminal
+// keeps running.
 func (d *workshopDesk) do(ctx context.Context, b *workshopBlock) error {
 	ctx, cancel := context.WithTimeout(ctx, workshopTime)
 	defer cancel()
@@ -259,7 +258,7 @@ func (d *workshopDesk) do(ctx context.Context, b *workshopBlock) error {
 	return nil
 }
 
-// runScript runs a script to its end, again while it does not keep its promises and the machine was too slow for it.
+// runScript runs a script to its end, and again while it breaks a promise because the machine was too slow.
 func (d *workshopDesk) runScript(ctx context.Context, b *workshopBlock) (err error) {
 	retry(func() bool {
 		var x *workshopShell
@@ -277,7 +276,7 @@ func (d *workshopDesk) runScript(ctx context.Context, b *workshopBlock) (err err
 	return err
 }
 
-// leave ends all terminals. Nothing must be left then, neither process nor temporary file.
+// leave ends all terminals, and asserts that no process and no temporary file is left.
 func (d *workshopDesk) leave(t *testing.T) {
 	t.Helper()
 	for _, x := range d.terminals {
@@ -287,11 +286,11 @@ func (d *workshopDesk) leave(t *testing.T) {
 		"something is left over")
 }
 
-// workshopShell is one that runs a script.
+// workshopShell is a shell that runs a script.
 type workshopShell struct {
 	cmd    *exec.Cmd
 	output tape
-	gone   chan struct{} // is closed when the script has ended, with what it left in the background and may still print
+	gone   chan struct{} // closed when the script and its background processes have ended
 }
 
 // start starts a script.
@@ -339,10 +338,10 @@ func (x *workshopShell) waitFor(ctx context.Context, promises string) error {
 	}
 }
 
-// end ends what still runs, as closing the window of its terminal does.
+// end ends the script if it still runs, as closing its terminal does.
 func (x *workshopShell) end() error {
 	select {
-	case <-x.gone: // by itself, and its number may be another's by now
+	case <-x.gone: // its process id may have been reused
 		return nil
 	default:
 		_ = syscall.Kill(-x.cmd.Process.Pid, syscall.SIGTERM)
@@ -375,8 +374,8 @@ func (t *tape) String() string {
 	return t.text.String()
 }
 
-// TestADeskObjects forges blocks that do not hold what they promise.
-func TestADeskObjects(t *testing.T) {
+// TestDeskDetectsBrokenPromises forges blocks that break their promises.
+func TestDeskDetectsBrokenPromises(t *testing.T) {
 	need(t, "bash")
 	d := newDesk(t)
 	defer d.leave(t)

@@ -4,8 +4,8 @@
 //
 //	go run scripts/dist.go [SYSTEM...]        e.g. go run scripts/dist.go linux/amd64 windows/arm64
 //
-// Beside the programs an archive has the documents, and LICENSES.txt with the licences of all modules that are linked
-// in. The archive for this machine's own system is unpacked and tried, with an empty PATH.
+// An archive also has the documents, and LICENSES.txt with the licences of all linked modules. The archive for this
+// system is unpacked and tried, with an empty PATH.
 package main
 
 import (
@@ -32,13 +32,13 @@ var (
 	programs  = []string{"./cmd/stockapi", "./loadtest"}
 	documents = []string{"README.md", "WORKSHOP.md", "WORKSHOP.zh.md", "LICENSE", "CONTRIBUTING.md", "CHANGELOG.md",
 		"docs/*", rounds}
-	// flags are those of the build; the packages that are linked depend on them.
+	// flags are build flags, on which the linked packages depend.
 	flags = []string{"-tags", "nomsgpack"}
 )
 
 const (
 	dist = "dist"
-	// rounds are the stage's, for teachers to copy. In the archive their folder's name is the program's.
+	// rounds are the stage's, for teachers to copy. In an archive they are at the top: loadtest is the program there.
 	rounds = "loadtest/stage/rounds.*.yaml"
 )
 
@@ -55,7 +55,7 @@ func main() {
 	}
 }
 
-// pack makes the archive for one system, and prints its size.
+// pack writes the archive for one system, and prints its size.
 func pack(system string) error {
 	goos, goarch, ok := strings.Cut(system, "/")
 	if !ok {
@@ -91,7 +91,7 @@ func pack(system string) error {
 	return nil
 }
 
-// fill makes the folder that is packed: both programs, static and stripped, the documents, and the licences.
+// fill fills the folder to pack: both programs, static and stripped, the documents, and the licences.
 func fill(dir, goos, goarch string) error {
 	if err := os.MkdirAll(filepath.Join(dir, "docs"), 0o755); err != nil {
 		return err
@@ -135,11 +135,10 @@ func run(goos, goarch string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// licence matches the names of files that have to go with a copy of a module.
+// licence matches the names of files that must accompany a copy of a module.
 var licence = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)`)
 
-// licences returns the licences of Go and of all modules of which a package is linked into the programs. It has each
-// text once, with the modules that it is for.
+// licences returns the licences of Go and of all linked modules, each text once, with its modules.
 func licences(goos, goarch string) (string, error) {
 	const (
 		module = `{{.Path}} {{.Version}}{{"\t"}}{{.Dir}}`
@@ -158,7 +157,7 @@ func licences(goos, goarch string) (string, error) {
 		}
 		return err
 	}
-	// Where a distribution keeps Go's licence elsewhere, that of golang.org/x says the same.
+	// If a distribution keeps Go's licence elsewhere, that of golang.org/x is the same.
 	_ = add("Go "+strings.TrimPrefix(runtime.Version(), "go"), filepath.Join(runtime.GOROOT(), "LICENSE"))
 	modules, licensed := map[string]bool{}, map[string]bool{}
 	for line := range strings.Lines(out) {
@@ -214,7 +213,7 @@ func megabytes(path string) (sum float64) {
 	return sum
 }
 
-// writeTar writes a .tar.gz. Its files belong to nobody.
+// writeTar writes a .tar.gz, whose files have no owner.
 func writeTar(out io.Writer, from fs.FS) error {
 	zipped, err := gzip.NewWriterLevel(out, gzip.BestCompression)
 	if err != nil {
@@ -250,14 +249,14 @@ func writeZip(out io.Writer, from fs.FS) error {
 	return errors.Join(archive.AddFS(from), archive.Close())
 }
 
-// try unpacks the archive and runs the programs with an empty PATH: loadtest has to find the stockapi beside it.
+// try unpacks the archive and runs the programs with an empty PATH: loadtest must find the stockapi beside it.
 func try(path, folder string) error {
 	dir, err := os.MkdirTemp("", "dist-try-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if out, err := exec.Command("tar", "-xf", path, "-C", dir).CombinedOutput(); err != nil { // Windows' unpacks a .zip
+	if out, err := exec.Command("tar", "-xf", path, "-C", dir).CombinedOutput(); err != nil { // also a .zip, on Windows
 		return fmt.Errorf("tar: %w\n%s", err, out)
 	}
 	for _, command := range [][]string{

@@ -24,20 +24,20 @@ const (
 // usual is the name of the usual situation on the command line.
 const usual = "usual"
 
-// flags is the command line. parse fills in what stands in ${}.
+// flags is the command line. parse has the values of ${kinds} and ${situations}.
 type flags struct {
-	Rungs      []string `placeholder:"RUNG,…" help:"Rungs, by number or name. Default: all whose locks are in Redis."`
-	Faults     int      `default:"0" help:"Most faults in one schedule. ${default}."`
-	Kinds      []string `placeholder:"KIND,…" enum:"${kinds}" help:"Kinds of faults: ${enum}. Default: all."`
-	Situations []string `placeholder:"SITUATION,…" enum:"${situations}" help:"What the clients order, where rungs promise something about it: ${enum}. Default: all, as far as they are about a rung."`
-	Clients    int      `default:"2" enum:"2,3" help:"Clients, each with one order: 2 or 3. ${default}."`
-	Schedules  int      `default:"0" help:"Most schedules of one rung under one kind of fault. 0: no limit."`
+	Rungs      []string `placeholder:"RUNG" help:"Explore only these rungs, by number or name."`
+	Faults     int      `default:"0" help:"Inject at most this many faults into a schedule."`
+	Kinds      []string `placeholder:"KIND" enum:"${kinds}" help:"Inject only these kinds of faults: ${enum}."`
+	Situations []string `placeholder:"SITUATION" enum:"${situations}" help:"Explore only these situations: ${enum}."`
+	Clients    int      `default:"2" enum:"2,3" help:"Clients, each with one order: 2 or 3."`
+	Schedules  int      `default:"0" help:"Explore at most this many schedules of a cell. 0: no limit."`
 
-	UntilSurprise bool `help:"End the search of a cell with the first schedule that is not as expected."`
+	UntilSurprise bool `help:"Stop a cell at the first unexpected violation."`
 
-	Replay string `placeholder:"TRACE" help:"Run the one schedule of a trace, and print it."`
-	JSON   string `name:"json" placeholder:"FILE" help:"Also write what was found to a file."`
-	Brief  bool   `help:"Print no steps, and no command, of a counterexample."`
+	Replay string `placeholder:"TRACE" help:"Run the schedule of one trace, and print it."`
+	JSON   string `name:"json" placeholder:"FILE" help:"Also write the results to FILE."`
+	Brief  bool   `help:"Leave out the steps of counterexamples."`
 
 	rungs      []string
 	kinds      []explore.FaultKind
@@ -45,11 +45,10 @@ type flags struct {
 }
 
 const description = `Runs every order in which the commands of two clients can reach Redis, on the real code of each
-rung, and prints the shortest one that goes wrong.
+rung, and prints the shortest one that goes wrong: docs/explore.md.
 
-A step is one command that is carried out; a script is one step, and so is a message that is delivered. With --faults,
-time may pass at the wrong moment, clients may die, commands and replies get lost. The clock is virtual: a schedule
-takes a millisecond. What is found holds within the bounds that are printed, and for nothing else.
+A step carries out one command or script, or delivers one message. With --faults, time also passes at the wrong moment,
+clients die, and commands and replies are lost. Results hold within the bounds that are printed, and no further.
 
 Examples:
   explore
@@ -57,8 +56,10 @@ Examples:
   explore --rungs v3 --faults 1 --kinds expiry
   explore --replay v3:aaaa.expiry.ba
 
-Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run, or was interrupted: what
-was printed by then stays.`
+Exit codes:
+  0  as expected
+  1  not as expected, in either direction
+  2  could not run, or was interrupted`
 
 // parse parses the command line. It returns done if there is nothing left to do, as after --help.
 func parse(args []string, stdout io.Writer) (f *flags, done bool, err error) {
@@ -84,7 +85,7 @@ func parse(args []string, stdout io.Writer) (f *flags, done bool, err error) {
 	case err != nil:
 		return nil, false, fmt.Errorf("%w; see explore --help", err)
 	}
-	for _, p := range parsed.Path { // of a variable that was never set: it would be everything, or no file
+	for _, p := range parsed.Path { // empty, as from an unset variable, would mean all rungs, or no file
 		if p.Flag != nil && slices.Contains([]reflect.Kind{reflect.Slice, reflect.String}, p.Flag.Target.Kind()) &&
 			p.Flag.Target.Len() == 0 {
 			return nil, false, fmt.Errorf("--%s names nothing: give it a value, or leave it out", p.Flag.Name)
@@ -93,11 +94,11 @@ func parse(args []string, stdout io.Writer) (f *flags, done bool, err error) {
 	return f, false, f.check()
 }
 
-// check finds what the flags name, and refuses what cannot be explored.
+// check looks up the rungs, kinds and situations, and returns an error if they cannot be explored.
 func (f *flags) check() error {
 	switch {
 	case f.Faults < 0 || f.Schedules < 0:
-		return errors.New("--faults and --schedules are at least 0")
+		return errors.New("--faults and --schedules must be at least 0")
 	case len(f.Kinds) > 0 && f.Faults == 0:
 		return errors.New("--kinds needs --faults 1 or more")
 	case f.Replay != "" && f.JSON != "":
@@ -150,7 +151,7 @@ func (f *flags) findRungs() error {
 	return nil
 }
 
-// complain says in one line why it could not run.
+// complain prints err on one line, and returns the exit code.
 func complain(stderr io.Writer, err error) int {
 	fmt.Fprintln(stderr, "explore: "+strings.Join(strings.Fields(err.Error()), " "))
 	return couldNotRun

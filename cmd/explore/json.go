@@ -7,11 +7,11 @@ import (
 	"stockapi/cmd/explore/explore"
 )
 
-// A document holds the bounds and the cells. --json writes it.
+// A document is the file of --json.
 type document struct {
 	Clients int `json:"clients"`
 	Faults  int `json:"faults"`
-	// Interrupted is true if the cells are not all: those that were explored before the program was interrupted.
+	// Interrupted is true if the program was interrupted before it had explored all cells.
 	Interrupted bool           `json:"interrupted,omitempty"`
 	Cells       []documentCell `json:"cells"`
 }
@@ -22,7 +22,7 @@ type documentCell struct {
 	Surprise string `json:"surprise,omitempty"` // how it differs from its expectation
 }
 
-// writeJSON writes what was found to the file that --json names.
+// writeJSON writes the results to the file of --json, if there is one.
 func (f *flags) writeJSON(tasks []*task, r *results) error {
 	if f.JSON == "" {
 		return nil

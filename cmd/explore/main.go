@@ -1,8 +1,8 @@
 // Explore runs every order in which the commands of two clients can reach Redis, on the real code of each rung, and
 // prints the shortest one that goes wrong.
 //
-// Read flags.go for the settings, run.go for what it does with them, print.go for what it prints, and json.go for the
-// file that it writes. The exploring is in package explore.
+// flags.go has the command line, run.go the run, print.go its output, and json.go the file of --json. Package explore
+// has the search.
 package main
 
 import (
@@ -20,10 +20,10 @@ import (
 
 func main() {
 	args := os.Args[1:]
-	os.Args = os.Args[:1] // those of package testing are none of ours
+	os.Args = os.Args[:1] // testing.Main would parse the rest
 	backend.Silence()
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(800) // a schedule leaves little behind, but makes much
+		debug.SetGCPercent(800) // schedules make much garbage, and keep little
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := execute(ctx, args, os.Stdout, os.Stderr, inTest)
@@ -31,8 +31,7 @@ func main() {
 	os.Exit(code)
 }
 
-// execute is the whole program: it parses args, does what they say, and returns the exit code.
-// When the context ends, it stops at once.
+// execute is the whole program: it runs with args, and returns the exit code. It stops at once when ctx ends.
 func execute(
 	ctx context.Context, args []string, stdout, stderr io.Writer, within func(func(*testing.T) int) int,
 ) int {

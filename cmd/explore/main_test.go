@@ -20,7 +20,7 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// The garbage collector is set as main sets it.
+// TestMain sets the garbage collector as main does.
 func TestMain(m *testing.M) {
 	backend.Silence()
 	debug.SetGCPercent(800)
@@ -35,7 +35,7 @@ func runWithin(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-func TestARungIsExplored(t *testing.T) {
+func TestRungIsExplored(t *testing.T) {
 	code, out, errs := runWithin(t, "--rungs", "v0,v4")
 	assert.Equal(t, asExpected, code)
 	assert.Empty(t, errs)
@@ -46,8 +46,8 @@ func TestARungIsExplored(t *testing.T) {
 	assert.Contains(t, out, "as expected (2 of 2 cells)")
 }
 
-// The steps stand in columns, and no line is wider than the page.
-func TestTheStepsStandInColumns(t *testing.T) {
+// No line is wider than the page.
+func TestStepsAreInColumns(t *testing.T) {
 	t.Parallel()
 	trace, err := schedule.ParseTrace("v7:aa.hold-a.bbba")
 	assert.NoError(t, err)
@@ -65,8 +65,8 @@ func TestTheStepsStandInColumns(t *testing.T) {
 	}
 }
 
-// An interrupted run says how far it came. What it printed by then stays.
-func TestAnInterruptedRunSaysHowFarItCame(t *testing.T) {
+// What an interrupted run has printed stays.
+func TestInterruptedRunPrintsItsProgress(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out, errs bytes.Buffer
@@ -81,7 +81,7 @@ func TestAnInterruptedRunSaysHowFarItCame(t *testing.T) {
 	assert.Contains(t, string(text), `"interrupted": true`)
 }
 
-func TestWhatWasFoundIsWritten(t *testing.T) {
+func TestJSONHoldsTheResults(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "found.json")
 	code, _, errs := runWithin(t, "--rungs", "v0,v4", "--json", path)
 	assert.Equal(t, asExpected, code, errs)
@@ -94,7 +94,7 @@ func TestWhatWasFoundIsWritten(t *testing.T) {
 	assert.Contains(t, errs, "name a file that can be written")
 }
 
-func TestATraceIsReplayed(t *testing.T) {
+func TestReplayOfATrace(t *testing.T) {
 	code, out, errs := runWithin(t, "--replay", "v0:abba")
 	assert.Equal(t, asExpected, code)
 	assert.Empty(t, errs)
@@ -103,8 +103,8 @@ func TestATraceIsReplayed(t *testing.T) {
 	assert.Contains(t, out, "\non real processes, as a page: go run ./loadtest replay v0:abba --out ")
 }
 
-// A trace that real processes can replay comes with the command that does so.
-func TestTheCommandForAPage(t *testing.T) {
+// A trace that real processes can replay is printed with the command to do so.
+func TestCommandForAPage(t *testing.T) {
 	for args, want := range map[string]string{
 		"--rungs v0":         "      on real processes, as a page: go run ./loadtest replay v0:abba --out out/replay\n",
 		"--rungs v0 --brief": "",
@@ -121,7 +121,7 @@ func TestTheCommandForAPage(t *testing.T) {
 }
 
 // Same bounds, same output, to the byte.
-func TestTheOutputIsTheSame(t *testing.T) {
+func TestOutputIsDeterministic(t *testing.T) {
 	backendtest.Long(t)
 	t.Parallel()
 	args := []string{"--rungs", "v0,v3,v4,v7", "--faults", "1", "--kinds", "expiry,lose-reply"}
@@ -130,7 +130,7 @@ func TestTheOutputIsTheSame(t *testing.T) {
 	assert.Equal(t, first, second)
 }
 
-func TestThreeClientsAreExplored(t *testing.T) {
+func TestThreeClients(t *testing.T) {
 	t.Parallel()
 	code, out, errs := runWithin(t, "--rungs", "v0,v4", "--clients", "3", "--brief")
 	assert.Equal(t, asExpected, code, errs)
@@ -139,15 +139,14 @@ func TestThreeClientsAreExplored(t *testing.T) {
 	assert.Contains(t, out, "2 cells; nothing is expected within these bounds")
 }
 
-// A search that ends too early says that it did not get to the end.
-func TestASearchThatEndsEarlySaysSo(t *testing.T) {
+func TestSearchReportsThatItIsNotExhausted(t *testing.T) {
 	t.Parallel()
 	code, out, errs := runWithin(t, "--rungs", "v6", "--faults", "2", "--schedules", "50", "--brief")
 	assert.Equal(t, asExpected, code, errs)
 	assert.Contains(t, out, "not exhausted")
 }
 
-func TestBadUseIsSaidInOneLine(t *testing.T) {
+func TestBadFlagsGetOneLine(t *testing.T) {
 	for args, wrong := range map[string]string{
 		"--rungs v99":                   "no such rung",
 		"--rungs v13":                   "leave it out",
@@ -183,12 +182,12 @@ func TestHelp(t *testing.T) {
 	assert.Panics(t, func() { _, _, _ = parse([]string{"--help"}, nil) }, "a panic is no wish to go on")
 }
 
-// A full is a writer to a disk that is full.
+// A full is a writer to a full disk.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
-func TestOutputThatCannotBeWrittenExits2(t *testing.T) {
+func TestUnwritableOutputExits2(t *testing.T) {
 	for _, args := range []string{"--help", "--rungs v0", "--replay v3:aaaa.expiry.ba"} {
 		var errs bytes.Buffer
 		code := execute(t.Context(), strings.Fields(args), full{}, &errs,

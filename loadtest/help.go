@@ -1,0 +1,17 @@
+package main
+
+import "github.com/alecthomas/kong"
+
+// longHelp holds the help texts that do not fit into the line of their flag. The tags refer to them by name.
+var longHelp = kong.Vars{
+	"rate_help": "Open loop: send R requests per second, and measure latency from when each is due. Default: closed loop.",
+	"backend_help": "Redis for stock and locks: auto (redis-server from PATH, else embedded), embedded, redis-server, " +
+		"or a URL.",
+	"sql_help": "Database for the locks of v12: auto (MariaDB or PostgreSQL if installed, else SQLite), mariadb, " +
+		"postgres, sqlite, or a DSN as for stockapi --sql. A run removes its tables.",
+	"zookeeper_help": "ZooKeeper for v13 and v14. Default: start Debian's if it is installed, else skip these rungs.",
+	"targets_help":   "Drive these running instances, and start nothing. one-instance uses only the first.",
+	"out_help":       "Write results.jsonl.gz, matrix.txt and report.html to DIR, in place of the last run. Default: out.",
+	"order_help":     "Request that orders a unit; {i} and {order} differ in each. Default:",
+	"stock_help":     "Redis command that puts {n} units on the shelf. Default:",
+}
