@@ -500,7 +500,7 @@ func TestQueueOutOfTurn(t *testing.T) {
 	assert.Equal(t, []string{"3: turn 29 instead of 4", "28: turn 4 instead of 29"}, overtaken)
 	first := slices.IndexFunc(d.Violations, func(v drawing.Violation) bool { return len(v.Orders) > 0 })
 	require.GreaterOrEqual(t, first, 0)
-	assert.Equal(t, []string{"unfair", "orders got the lock out of turn"},
+	assert.Equal(t, []string{"unfair", "orders acquired the lock out of turn"},
 		[]string{d.Violations[first].Sign, d.Violations[first].What})
 	assert.Subset(t, d.First.Orders, d.Violations[first].Orders)
 }

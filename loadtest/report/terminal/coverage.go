@@ -10,8 +10,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// coverages prints, below a table, the evidence for each of its rows that says ok. Neighbours with the same text share
-// a line.
+// coverages prints, below a table, the evidence for each of its rows that is ok. Neighbours with the same text share a
+// line.
 func (p Printer) coverages(rows []*catalog.Row) {
 	var all [][2]string // rungs, and the evidence for them
 	for _, r := range rows {
@@ -36,7 +36,7 @@ func (p Printer) coverages(rows []*catalog.Row) {
 	fmt.Fprintln(p)
 }
 
-// Coverage lists the evidence for the verdicts of a cell that are ok. Older files do not have it.
+// Coverage lists the evidence for those verdicts of a cell that are ok. Older files have none.
 func Coverage(v *history.Coverage) []string {
 	if v == nil {
 		return nil
@@ -56,7 +56,7 @@ func Coverage(v *history.Coverage) []string {
 	return slices.DeleteFunc(said, func(s string) bool { return s == "" })
 }
 
-// ifAny is [fmt.Sprintf] unless n is zero: then it returns nothing.
+// ifAny is [fmt.Sprintf], but returns "" if n is zero.
 func ifAny[N int | time.Duration](n N, format string, args ...any) string {
 	if n == 0 {
 		return ""
@@ -64,7 +64,7 @@ func ifAny[N int | time.Duration](n N, format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// clients prints, below a table, what the latencies of an open loop count, and where it missed its rate.
+// clients prints, below a table, from when an open loop counts latencies, and where it missed its rate.
 func (p Printer) clients(rows []*catalog.Row) {
 	open := filter(rows, func(r *catalog.Row) bool {
 		c := r.Shown()
@@ -73,7 +73,7 @@ func (p Printer) clients(rows []*catalog.Row) {
 	if len(open) == 0 {
 		return
 	}
-	p.wrapped("", 2, "open loop: p50 and p99 count from when an order was due")
+	p.wrapped("", 2, "open loop: p50 and p99 count from the time at which an order was due")
 	for _, r := range open {
 		if missed := missed(r.Shown().Client); missed != "" {
 			p.wrapped("  ", 4, r.Rung+": "+missed)
@@ -82,11 +82,11 @@ func (p Printer) clients(rows []*catalog.Row) {
 	fmt.Fprintln(p)
 }
 
-// missed says that the rate was not reached, if it was not.
+// missed returns the words for an open loop that missed its rate, else "".
 func missed(k *history.Client) string {
 	if k.Rate >= 0.95*k.AskedRate && k.Lag < 100*time.Millisecond {
 		return ""
 	}
-	return fmt.Sprintf("%.0f of the %.0f req/s asked for were sent, the latest %s ms late (p99)", k.Rate, k.AskedRate,
+	return fmt.Sprintf("sent %.0f of the requested %.0f req/s, up to %s ms late (p99)", k.Rate, k.AskedRate,
 		millis(k.Lag))
 }

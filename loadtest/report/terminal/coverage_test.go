@@ -12,7 +12,7 @@ import (
 	"stockapi/loadtest/scenario"
 )
 
-func TestTheEvidenceForEachOk(t *testing.T) {
+func TestCoverage(t *testing.T) {
 	rests := history.Coverage{Sales: 100, Refusals: 200, Checked: 199, Leases: 298, Expected: 300,
 		Removals: 301, Judged: 253, LostReleases: 2, Resolution: 280 * time.Microsecond,
 		Rarer: 3.0 / 100, Resolved: 2, Unknown: 1}
@@ -41,12 +41,13 @@ func TestTheEvidenceForEachOk(t *testing.T) {
 			"  v19: 100 sales, 3 of 3 leases and 97 orders under another's\n")
 }
 
-func TestAnOpenLoopTellsWhereItMissedItsRate(t *testing.T) {
+func TestOpenLoopThatMissesItsRate(t *testing.T) {
 	kept, not := asExpected("two-instances", "v4"), asExpected("two-instances", "v17")
 	kept.Client = &history.Client{Loop: "open", AskedRate: 100, Rate: 100}
 	not.Client = &history.Client{Loop: "open", AskedRate: 1000, Rate: 500, Lag: 2 * time.Second}
-	assert.Contains(t, figures(0, false, kept, not), "open loop: p50 and p99 count from when an order was due\n"+
-		"  v17: 500 of the 1000 req/s asked for were sent, the latest 2000 ms late (p99)\n")
+	assert.Contains(t, figures(0, false, kept, not),
+		"open loop: p50 and p99 count from the time at which an order was due\n"+
+			"  v17: sent 500 of the requested 1000 req/s, up to 2000 ms late (p99)\n")
 	kept.Client.Loop = "closed"
 	assert.NotContains(t, figures(0, false, kept), "loop")
 }

@@ -17,8 +17,8 @@ import (
 type column struct {
 	title string
 	value func(*catalog.Row, *catalog.Assessment) string
-	// outcome columns say what became of the orders, and fit 80 columns of a terminal. The others are about speed, and
-	// what hardly ever happens.
+	// outcome columns count the outcomes of orders, and fit a terminal of 80 columns. The others are about speed and rare
+	// outcomes.
 	outcome bool
 }
 
@@ -42,8 +42,8 @@ var columns = []column{
 	{"cmd/sale", of(func(c *catalog.Assessment) string { return c.CommandsPerSale() }), false},
 }
 
-// Crowds prints the figures of each scenario with a crowd, a line for each rung. All prints all columns, and the
-// evidence for each ok.
+// Crowds prints the figures of each scenario with a crowd, a line for each rung. All adds the remaining columns, and
+// the evidence for each ok.
 func (p Printer) Crowds(rows []*catalog.Row, all bool) {
 	for len(rows) > 0 {
 		s := rows[0].Scenario
@@ -105,7 +105,7 @@ func rung(r *catalog.Row, _ *catalog.Assessment) string {
 	return catalog.RungTitle(r.Rung, r.Name)
 }
 
-// verdict returns the worst result, with the questions that got it.
+// verdict returns the worst result, with the verdicts that have it.
 func verdict(c *catalog.Assessment) string {
 	if c.Invalid != "" {
 		return "not valid"
@@ -123,7 +123,7 @@ func verdict(c *catalog.Assessment) string {
 	return string(worst) + " " + strings.Join(which, ", ")
 }
 
-// of makes a column's value of the cell alone, and count of its tally.
+// of returns the value of a column from the cell alone, count from its tally.
 func of(value func(*catalog.Assessment) string) func(*catalog.Row, *catalog.Assessment) string {
 	return func(_ *catalog.Row, c *catalog.Assessment) string { return value(c) }
 }

@@ -33,8 +33,8 @@ func TestFiguresOfACrowd(t *testing.T) {
 	assert.Contains(t, figures(0, true, cells...), "\x1b[31mBROKEN stock\x1b[0m")
 }
 
-// What became of the orders fits a narrow terminal; speed is printed if all is asked for.
-func TestTheColumnsAreFixed(t *testing.T) {
+// The outcomes of orders fit a narrow terminal; speed is printed only with --verbose.
+func TestColumnsOfACrowd(t *testing.T) {
 	head := func(all bool) string {
 		var out bytes.Buffer
 		rows := scenario.Table.Assess([]*history.Cell{
@@ -51,8 +51,8 @@ func TestTheColumnsAreFixed(t *testing.T) {
 		head(true))
 }
 
-// Figures of more crowds than a screen holds are printed if all is asked for, or there is one scenario.
-func TestFiguresAreOfFewCrowds(t *testing.T) {
+// Figures of more crowds than fit a screen are printed only with --verbose, or if there is one scenario.
+func TestFiguresOfManyCrowds(t *testing.T) {
 	one, two := cellsOf(t, []string{"one-instance"}, nil), cellsOf(t, []string{"one-instance", "two-instances"}, nil)
 	assert.Contains(t, printed(terminal.Printer{}, terminal.Run{}, one...), " refused ")
 	assert.NotContains(t, printed(terminal.Printer{}, terminal.Run{}, two...), " refused ")

@@ -16,7 +16,7 @@ var Letters = map[history.Verdict]string{
 	history.Fence: "F", history.InOrder: "O", history.Herd: "H",
 }
 
-// The entries of cells that say nothing of their rungs.
+// The entries of cells without a result.
 const (
 	notRun   = "nr"
 	notValid = "inv"
@@ -37,7 +37,7 @@ func absent(s catalog.Scenario, rung string) entry {
 	return entry{text: string(history.NotApplicable)}
 }
 
-// entryOf returns the entry of a row whose cells were to be run that often.
+// entryOf returns the entry of a row; repeat is the number of repetitions that were to be run.
 func entryOf(r *catalog.Row, repeat int) entry {
 	c := r.Shown()
 	switch {
@@ -60,7 +60,7 @@ func entryOf(r *catalog.Row, repeat int) entry {
 	return e
 }
 
-// inLetters returns the letters of the broken verdicts, and after a question mark those that are unknown.
+// inLetters returns the letters of the broken verdicts and, after a question mark, those of the unknown ones.
 func inLetters(fs []history.Finding) string {
 	broken, unknown := LettersOf(fs, history.Broken), LettersOf(fs, history.Indeterminate)
 	switch {
@@ -100,7 +100,7 @@ func colourOf(findings []history.Finding) text.Color {
 	}
 }
 
-// in renders the entry, in its colour if wanted.
+// in renders the entry, in its colour if colour is set.
 func (e entry) in(colour bool) string {
 	if !colour || len(e.colour) == 0 {
 		return e.text + e.below

@@ -7,12 +7,12 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// embeddedNote is said of figures that were measured on the embedded Redis.
+// embeddedNote is printed if figures were measured on the embedded Redis.
 const embeddedNote = "Do not compare the rungs' speed here: " +
 	"Lua is about 10 times slower on the embedded Redis than on Redis."
 
-// Header prints what was run, and on what; crowds says that the load of the run was used, and not only those of the
-// faults. Its lines are wrapped on a terminal alone, since programs read them.
+// Header prints the conditions of the run; crowds reports that the load of the run was used, and not only those of the
+// faults. Its lines are wrapped only on a terminal, since programs read them.
 func (p Printer) Header(run *history.Run, crowds bool) {
 	m, l := run.Machine, run.Load
 	line := func(head, text string) {

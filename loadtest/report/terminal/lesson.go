@@ -10,7 +10,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// lesson prints what a run shows, and where to look next.
+// lesson prints the lesson of a run, and the next commands.
 func (p Printer) lesson(o Run) {
 	worst, sentences := LessonOf(o.Rows)
 	for _, s := range sentences {
@@ -28,7 +28,7 @@ func (p Printer) lesson(o Run) {
 	}
 }
 
-// LessonOf returns the most instructive scenario, and sentences on what broke in it and why, and then on what held. It
+// LessonOf returns the most instructive scenario, and sentences on which rungs broke in it, why, and which held. It
 // covers only cells that are as expected, since it quotes the reasons of the expectations. If nothing broke, it returns
 // nothing.
 func LessonOf(rows []*catalog.Row) (worst string, sentences []string) {
@@ -64,7 +64,7 @@ func LessonOf(rows []*catalog.Row) (worst string, sentences []string) {
 	return worst, sentences
 }
 
-// lead begins the sentence about a scenario, some of whose rows broke.
+// lead returns the beginning of the sentence about a scenario, some of whose rows broke.
 func lead(worst string, there, rows []*catalog.Row) string {
 	broken := map[string]int{}
 	for _, r := range filter(rows, isBroken) {
@@ -79,18 +79,18 @@ func lead(worst string, there, rows []*catalog.Row) string {
 	return worst + " broke the most:"
 }
 
-// Happenings say what happened where a verdict is broken.
+// Happenings describe the violations of each verdict in a few words.
 var Happenings = map[history.Verdict]string{
-	history.Stock:      "what was sold and what is left do not add up",
+	history.Stock:      "units sold and units left do not add up",
 	history.Exclusion:  "two orders held the lock at once",
 	history.OwnRelease: "an order removed a lock that was not its own",
 	history.Fence:      "the fencing tokens are not in order",
 	history.Liveness:   "no order got through in time",
-	history.InOrder:    "orders got the lock out of turn",
+	history.InOrder:    "orders acquired the lock out of turn",
 	history.Herd:       "one release woke all waiters",
 }
 
-// whatHappened says what happened in rows that have the same severity.
+// whatHappened describes the violations of rows with the same severity.
 func whatHappened(rows []*catalog.Row) string {
 	var all []string
 	for _, v := range history.Verdicts {
@@ -133,8 +133,8 @@ func and(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// reason returns what is expected of the first of some of the rows, after the rungs of which it is true, unless that is
-// so of all.
+// reason returns the reason for the expectation of the first of some rows. If it does not apply to all of them, the
+// rungs to which it applies come first.
 func reason(all, some []*catalog.Row) string {
 	why := func(r *catalog.Row) string {
 		e, _ := r.Scenario.Expected(r.Rung)
@@ -149,8 +149,8 @@ func reason(all, some []*catalog.Row) string {
 	return "; " + list(all, same) + ": " + why(some[0])
 }
 
-// except names the rungs of rows that are ok, each with a scenario that breaks it, if there is one: its stock rather
-// than its lock alone.
+// except names the rungs of rows that are ok, each with a scenario that breaks it, if there is one: one that breaks its
+// stock, if any does.
 func except(all, ok []*catalog.Row) string {
 	var names []string
 	for _, r := range ok {

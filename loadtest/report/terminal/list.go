@@ -10,13 +10,13 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// ListScenarios prints what each scenario does, a line each, and how to see what is expected in it.
+// ListScenarios prints a line on each scenario, and how to list the expectations.
 func ListScenarios(w io.Writer, scenarios []catalog.Scenario, width int) {
 	p := newList(w, width)
 	for _, s := range scenarios {
 		p.wrapped("", 2, s.Name+": "+s.Does)
 	}
-	p.wrapped("\n", 2, "What is expected, and why: list pause, list v4, list pause v4, or list all.")
+	p.wrapped("\n", 2, "Expectations and reasons: list pause, list v4, list pause v4, or list all.")
 }
 
 func newList(w io.Writer, width int) Printer {
@@ -26,8 +26,8 @@ func newList(w io.Writer, width int) Printer {
 	return Printer{Writer: w, Width: width}
 }
 
-// List prints what is expected of the rungs in these scenarios, and why: a line for each rung, wrapped to the width if
-// one is given.
+// List prints the expectations of the rungs in these scenarios and their reasons: a line for each rung, wrapped to the
+// width if one is given.
 func List(w io.Writer, scenarios []catalog.Scenario, width int) {
 	p := newList(w, width)
 	line := func(rung, results, why string) {
@@ -47,7 +47,7 @@ func List(w io.Writer, scenarios []catalog.Scenario, width int) {
 	}
 }
 
-// expected says which verdicts break, and which hold.
+// expected lists the verdicts that break, and those that hold.
 func expected(e catalog.Expectation) string {
 	var parts []string
 	for _, result := range []history.Result{history.Broken, history.OK} {

@@ -17,7 +17,7 @@ import (
 type grid struct {
 	scenarios []string
 	columns   []gridColumn
-	repeat    int // how often each cell was to be run
+	repeat    int // the number of repetitions that were to be run
 }
 
 // A gridColumn is a rung with an entry for each scenario.
@@ -27,16 +27,16 @@ type gridColumn struct {
 	width   int
 }
 
-// Matrix prints the grid of all scenarios, below a legend. A "!" marks what is not as expected in any case. Columns
-// that do not fit beside the others go into a further block below.
+// Matrix prints the grid of all scenarios, below a legend. A "!" marks each surprise. Columns that do not fit beside
+// the others go into a further block below.
 func (p Printer) Matrix(rows []*catalog.Row) {
 	g := newGrid(rows)
 	p.wrapped("", 2, g.legend())
 	if g.repeat > 1 {
-		p.wrapped("", 2, fmt.Sprintf("each cell was run %d times; where not all runs were as expected, a second line says "+
-			"how many were", g.repeat))
+		p.wrapped("", 2, fmt.Sprintf("each cell was run %d times; where not all runs were as expected, a second line has "+
+			"the number that were", g.repeat))
 	}
-	// Below a block come a blank line, the lesson, and the last words.
+	// Below a block come a blank line, the lesson, and the summary.
 	const below = 8
 	long := p.Height > 0 && len(g.scenarios)+below > p.Height
 	lines := below
@@ -85,7 +85,7 @@ func newGrid(rows []*catalog.Row) *grid {
 	return g
 }
 
-// fitting returns the end of the columns that fit into a block with the one it begins with.
+// fitting returns the end of the columns that fit into a block, one at least.
 func (g *grid) fitting(from, width int) (to int) {
 	taken := text.LongestLineLen(strings.Join(g.scenarios, "\n")) + 1
 	for to = from; to < len(g.columns); to++ {
@@ -96,7 +96,7 @@ func (g *grid) fitting(from, width int) (to int) {
 	return to
 }
 
-// block draws some of the columns. A long one has its heading also below.
+// block draws some of the columns. A long one repeats its heading below.
 func (g *grid) block(from, to int, colour, long bool) []string {
 	head := table.Row{""}
 	for _, c := range g.columns[from:to] {
@@ -116,7 +116,7 @@ func (g *grid) block(from, to int, colour, long bool) []string {
 	return render(t)
 }
 
-// legend explains the letters and the marks that the grid has.
+// legend explains the letters and the marks in the grid.
 func (g *grid) legend() string {
 	var all strings.Builder
 	for _, c := range g.columns {

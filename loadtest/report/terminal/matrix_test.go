@@ -14,7 +14,8 @@ import (
 	"stockapi/loadtest/scenario"
 )
 
-// These tests are of how a grid is drawn, so they choose its scenarios and rungs and leave the table to grow.
+// These tests are about the layout of a grid, so they choose scenarios and rungs, and do not depend on the table's
+// size.
 var (
 	someFaults = []string{"crash", "late-release", "pause", "write-only-fence"}
 	someRungs  = []string{
@@ -59,7 +60,7 @@ func TestTheMatrix(t *testing.T) {
 	assert.Contains(t, matrix(120, asExpected("pause", "v17")), "what broke: nothing\n")
 }
 
-// Every cell of a long ladder is in the grid once, whatever the width.
+// Every cell of a long ladder is in the grid once, at any width.
 func TestALongLadderWrapsIntoBlocks(t *testing.T) {
 	cells := cellsOf(t, nil, nil)
 	for width, blocks := range map[int]int{80: 3, 120: 2, 250: 1} {
@@ -81,7 +82,7 @@ func TestALongLadderWrapsIntoBlocks(t *testing.T) {
 	}
 }
 
-// inLetters returns what is expected to break.
+// inLetters returns the letters of the verdicts that are expected to break.
 func inLetters(scenario, rung string) string {
 	e, applies := expected(scenario, rung)
 	if !applies {
@@ -129,8 +130,8 @@ func TestColoursOfTheMatrix(t *testing.T) {
 	}
 }
 
-// Of a matrix that is longer than the screen its end is seen: so the heading and the legend are there too.
-func TestALongMatrixEndsWithItsHeading(t *testing.T) {
+// Only the end of a matrix longer than the screen stays in view, so it repeats the heading and the legend.
+func TestLongMatrixEndsWithItsHeading(t *testing.T) {
 	rows := scenario.Table.Assess(cellsOf(t, someFaults, []string{"v1", "v4"}))
 	for height, headings := range map[int]int{0: 1, 24: 1, 10: 2} {
 		var out bytes.Buffer

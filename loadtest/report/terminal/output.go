@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// An Output is what a program prints to. It keeps the first error of a write to itself: the program reports it once, at
-// its end.
+// An Output is the output of a program. It keeps the first error of a write: the program reports it once, when it
+// exits.
 type Output struct {
 	io.Writer
 
@@ -27,7 +27,7 @@ func (o *Output) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Err returns why not all of the output was written, nil if it was.
+// Err returns why the output is incomplete, nil if it is complete.
 func (o *Output) Err() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

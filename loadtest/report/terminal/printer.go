@@ -11,7 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// pageWidth is the width of what is not printed to a terminal.
+// pageWidth is the width of output that does not go to a terminal.
 const pageWidth = 120
 
 // A Printer prints results.
@@ -20,11 +20,11 @@ type Printer struct {
 	// Width is the width that no line exceeds, 0 for 120 columns.
 	Width  int
 	Colour bool
-	// Height is how many lines the terminal shows, 0 if it is none. A longer matrix has its heading also below.
+	// Height is the number of lines of the terminal, 0 if it is none. A longer matrix repeats its heading below.
 	Height int
 }
 
-// NewPrinter returns a printer to w, as wide as the terminal if w is one.
+// NewPrinter returns a printer to w, with the size of the terminal if w is one.
 func NewPrinter(w io.Writer) Printer {
 	p := Printer{Writer: w, Colour: Colourful(w)}
 	if t := Of(w); t != nil {
@@ -36,7 +36,7 @@ func NewPrinter(w io.Writer) Printer {
 // width returns the width to which lines are wrapped, 40 at least.
 func (p Printer) width() int { return max(cmp.Or(p.Width, pageWidth), 40) }
 
-// wrapped prints a text after its head. Further lines are indented, by the head's length or more.
+// wrapped prints head and text. Further lines are indented by indent, which is the length of head or more.
 func (p Printer) wrapped(head string, indent int, text string) {
 	for _, line := range wrap(text, p.width()-indent) {
 		fmt.Fprintln(p, head+line)
@@ -55,7 +55,7 @@ func (p Printer) lines(lines []string) {
 // wrap breaks a text into lines, between words.
 func wrap(s string, width int) []string { return trim(text.WrapSoft(s, width)) }
 
-// trim returns the lines of a text without spaces at their ends.
+// trim returns the lines of a text without trailing spaces.
 func trim(s string) []string {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	for i := range lines {
@@ -64,7 +64,7 @@ func trim(s string) []string {
 	return lines
 }
 
-// newTable returns a table with a line below its head, and columns that are as wide as they have to be.
+// newTable returns a table with a line below its head, and columns as narrow as possible.
 func newTable(head table.Row, columns ...table.ColumnConfig) table.Writer {
 	t := table.NewWriter()
 	s := table.StyleLight
@@ -77,10 +77,10 @@ func newTable(head table.Row, columns ...table.ColumnConfig) table.Writer {
 	return t
 }
 
-// render returns the lines of a table, without spaces at their ends.
+// render returns the lines of a table, without trailing spaces.
 func render(t table.Writer) []string { return trim(t.Render()) }
 
-// filter returns those that are to be kept.
+// filter returns the elements that keep accepts.
 func filter[T any](all []T, keep func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return !keep(one) })
 }

@@ -12,14 +12,14 @@ import (
 )
 
 // A Progress shows in one line of a terminal how many cells are done, and about how long the rest will take. If the
-// output is not a terminal it prints a line per finished cell, and what a reader waits for.
+// output is not a terminal it prints a line per finished cell, and the texts of Say.
 type Progress struct {
 	w        io.Writer
 	terminal *Terminal // nil if the output is not one
 
 	mu          sync.Mutex
 	status      string // shown instead of the count
-	said        string // by Say, last
+	said        string // the last text of Say
 	done, total int    // cells
 	began       time.Time
 	weights     map[string]int // of a cell, by scenario
@@ -32,7 +32,7 @@ func NewProgress(w io.Writer, terminal *Terminal) *Progress {
 	return &Progress{w: w, terminal: terminal, weights: map[string]int{}}
 }
 
-// weightOf returns about how long a cell takes beside others: crowds come one by one, faults side by side.
+// weightOf returns the approximate duration of a cell, relative to others: crowds run one by one, faults side by side.
 func weightOf(s catalog.Scenario) int {
 	if s.Crowd {
 		return 5
@@ -40,7 +40,7 @@ func weightOf(s catalog.Scenario) int {
 	return 1
 }
 
-// Expect sets which cells Finished will report.
+// Expect sets the cells that Finished will report.
 func (p *Progress) Expect(specs []catalog.Spec) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +52,7 @@ func (p *Progress) Expect(specs []catalog.Spec) {
 	p.draw("")
 }
 
-// Finished reports a finished cell. On a terminal a line stays for each that is not as expected.
+// Finished reports a finished cell. On a terminal a line stays for each surprise.
 func (p *Progress) Finished(c *catalog.Assessment) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,7 +64,7 @@ func (p *Progress) Finished(c *catalog.Assessment) {
 	p.draw(line)
 }
 
-// Status shows a text on a terminal until the next cell is finished, and nothing elsewhere.
+// Status shows a text until the next cell is finished; only on a terminal.
 func (p *Progress) Status(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,7 +72,7 @@ func (p *Progress) Status(text string) {
 	p.draw("")
 }
 
-// Say shows a text that tells why nothing finishes. If the output is not a terminal it prints the text, once in a row.
+// Say shows why no cell finishes. If the output is not a terminal it prints the text, unless it was the last one said.
 func (p *Progress) Say(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,8 +92,8 @@ func (p *Progress) Clear() {
 	p.draw("")
 }
 
-// draw replaces the line, and prints above it what is to stay. No mode of the terminal is changed: nothing has to be
-// restored however the process ends. An error cannot be reported anywhere.
+// draw replaces the line, and prints above it a text that stays. It changes no mode of the terminal, so nothing has to
+// be restored however the process ends. There is nowhere to report an error to.
 func (p *Progress) draw(stays string) {
 	if p.terminal == nil {
 		_, _ = io.WriteString(p.w, stays)
@@ -106,7 +106,7 @@ func (p *Progress) draw(stays string) {
 	_, _ = io.WriteString(p.w, "\r"+text.EraseLine.Sprint()+stays+line)
 }
 
-// line returns the status or, without one, the cells that are done, and the time that the rest will take.
+// line returns the status or, without one, the number of cells that are done and the time to go.
 func (p *Progress) line() string {
 	if p.status != "" || p.total == 0 {
 		return p.status

@@ -17,8 +17,8 @@ import (
 	"stockapi/loadtest/scenario"
 )
 
-// started starts a progress of those cells on a terminal of that width. In a bubble the clock stands still until a test
-// sleeps.
+// started starts a progress of those cells on a terminal of that width. In a synctest bubble the clock stands still
+// until a test sleeps.
 func started(t *testing.T, columns int, scenarios, rungs []string) (*bytes.Buffer, *terminal.Progress, []catalog.Spec) {
 	t.Helper()
 	specs, err := scenario.Table.Select(scenarios, rungs, 2, 1)
@@ -29,7 +29,7 @@ func started(t *testing.T, columns int, scenarios, rungs []string) (*bytes.Buffe
 	return &out, p, specs
 }
 
-// screen returns what a terminal shows: each line is replaced by what follows a return and an erased line.
+// screen returns the screen of a terminal after these outputs: a return and an erase clear the line.
 func screen(out *bytes.Buffer) string {
 	return regexp.MustCompile("[^\n]*\r\x1b\\[K").ReplaceAllString(out.String(), "")
 }
@@ -64,7 +64,7 @@ func TestTheLineIsCutToTheTerminal(t *testing.T) {
 	assert.Equal(t, "0 of 1 cells", screen(out), "its width is unknown")
 }
 
-// A crowd takes five times as long as a fault, and crowds come first: the estimate knows that.
+// A crowd takes five times as long as a fault, and crowds come first: the estimate takes that into account.
 func TestTheTimeToGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out, p, specs := started(t, 80, nil, nil)
@@ -91,7 +91,7 @@ func TestTheTimeToGo(t *testing.T) {
 	})
 }
 
-func TestElsewhereThereIsALinePerCell(t *testing.T) {
+func TestProgressWithoutATerminal(t *testing.T) {
 	var out bytes.Buffer
 	p := terminal.NewProgress(&out, nil)
 	p.Say("building stockapi…")

@@ -108,8 +108,8 @@ func widest(text string) int {
 	return width
 }
 
-// What a newcomer sees is on one screen: its stories, its matrix, and what to do next.
-func TestTheFirstRunEndsOnOneScreen(t *testing.T) {
+// The output of a first run fits one screen: stories, matrix, and the next commands.
+func TestTheFirstRunFitsOneScreen(t *testing.T) {
 	scenarios, rungs := scenario.Table.First()
 	cells := cellsOf(t, scenarios, rungs)
 	for i, c := range cells {
@@ -135,7 +135,7 @@ func TestTheFirstRunEndsOnOneScreen(t *testing.T) {
 	assert.LessOrEqual(t, strings.Count(matrix, "\n"), 22, "the matrix is on a small screen too")
 }
 
-// A reason is that of the rungs that it is told of, and what broke most broke no less than the rest.
+// A reason applies to the rungs it is printed for, and "broke the most" is true.
 func TestTheLessonIsTrue(t *testing.T) {
 	const stopped = "a stopped process does not see its lease expire."
 	for _, c := range []struct{ scenarios, rungs, says string }{
@@ -143,13 +143,13 @@ func TestTheLessonIsTrue(t *testing.T) {
 			"on v1.5–v12 and v13–v14-hasty a unit was sold twice; v1.5–v4: " + stopped},
 		{"pause", "v4", "In pause, on v4 a unit was sold twice: " + stopped},
 		{"pause slow-work", "v4 v15", "In slow-work, on v4 a unit was sold twice: an atomic"},
-		{"pause slow-work", "v4 v5", "In slow-work, on v4 a unit was sold twice: an atomic"}, // it spares one
+		{"pause slow-work", "v4 v5", "In slow-work, on v4 a unit was sold twice: an atomic"}, // which spares one
 		{"two-instances pause", "v0 v15", "In two-instances, on v0 a unit was sold twice: nothing guards"},
 		{"two-instances", "v0 v0.5", "In two-instances, on v0 and v0.5 a unit was sold twice; v0: nothing guards"},
 		{"check-delete-gap", "v2 v4", "In check-delete-gap, on v2 an order removed a lock that was not its own: DEL"},
 		{"hung-holder", "v1 v2 v5", "In hung-holder, on v2 two orders held the lock at once: the lease"},
 		{"queue-order herd", "v4 v7 v8 v13 v14",
-			"queue-order broke the most: on v4, v7 and v13 orders got the lock out of turn; v4: wai"},
+			"queue-order broke the most: on v4, v7 and v13 orders acquired the lock out of turn; v4: wai"},
 		{"crash", "v1 v1.5", "In crash, on v1 and v1.5 no order got through in time; v1: its"},
 		{"pause slow-work", "v4 v5.5 v15", "v5.5 (but not in pause) and v15 (in pause its stock alone) held."},
 		{"pause", "v15 v18", "In pause, on v15 and v18 two orders held the lock at once: two orders"},
@@ -160,9 +160,8 @@ func TestTheLessonIsTrue(t *testing.T) {
 	}
 }
 
-// On any terminal no line is wider than it, and everything is there if it was asked for, in as many columns as it
-// takes.
-func TestEveryLineFitsItsScreen(t *testing.T) {
+// No line is wider than the terminal. --verbose prints everything, in as many columns as it needs.
+func TestLinesFitTheTerminal(t *testing.T) {
 	cells := cellsOf(t, nil, nil)
 	cells[0].Client = &history.Client{Loop: "open", AskedRate: 1000, Rate: 500, Lag: 2 * time.Second}
 	for _, c := range cells {
@@ -183,7 +182,7 @@ func TestEveryLineFitsItsScreen(t *testing.T) {
 	assert.Contains(t, printed(terminal.Printer{}, terminal.Run{Out: "out"}, cells...),
 		" and all figures\npage: out/report.html\nas expected (")
 	assert.Contains(t, printed(terminal.Printer{}, terminal.Run{Read: "r.json"}, cells...),
-		"page: loadtest report r.json makes it\n", "a run that was read has no --out")
+		"page: loadtest report r.json writes it\n", "a run that was read has no --out")
 }
 
 func TestStories(t *testing.T) {
@@ -204,7 +203,7 @@ func TestStories(t *testing.T) {
 	assert.Contains(t, text(true, cells...), "pause v4: four\npause v5: five\n", "each row has its own")
 	assert.Contains(t, text(false, breaks("pause", "v4", "four"), breaks("pause", "v5.5", "best")),
 		"pause v4 v5.5: best\n",
-		"it is told of the rung that teaches most")
+		"it is the story of the most instructive rung")
 	assert.Empty(t, text(false, asExpected("pause", "v17")))
 	assert.Empty(t, text(false, asExpected("herd", "v14")))
 	assert.Equal(t, "herd v14: so\n\n", text(true, asExpected("herd", "v14")), "no herd, for comparison")
@@ -214,7 +213,7 @@ func TestStories(t *testing.T) {
 }
 
 // Every lesson is a cell that breaks.
-func TestEveryLessonIsOne(t *testing.T) {
+func TestLessonsBreak(t *testing.T) {
 	for _, l := range terminal.Lessons {
 		e, known := expected(l.Scenario, l.Rung)
 		assert.True(t, known, "%v", l)
@@ -226,7 +225,7 @@ func TestEveryLessonIsOne(t *testing.T) {
 	}
 }
 
-func TestALineOfACellThatIsNotAsExpectedSaysSo(t *testing.T) {
+func TestLineOfACell(t *testing.T) {
 	assert.Equal(t, "pause v4 lua-release: BROKEN stock, exclusion: three",
 		terminal.Line(assess(breaks("pause", "v4", "three"))))
 	assert.Equal(t, "! pause v17 atomic: stock was expected to be ok and is BROKEN: five",
@@ -267,7 +266,7 @@ func TestTheLastWords(t *testing.T) {
 	}
 }
 
-// A run of which no cell could be run has not come out as expected.
+// A run without a single cell that could be run is not as expected.
 func TestARunOfNothingIsNotGood(t *testing.T) {
 	rows := scenario.Table.Assess([]*history.Cell{needs("zookeeper", "crash", "v13")})
 	words, good := terminal.Run{Rows: rows}.Headline()

@@ -7,28 +7,28 @@ import (
 	"stockapi/loadtest/catalog"
 )
 
-// A Run holds what is printed of a run.
+// A Run is a run to print.
 type Run struct {
 	Rows []*catalog.Row
-	// Interrupted reports that the run ended before all cells were measured. Selected is the number of its cells, 0 if it
-	// is not known.
+	// Interrupted reports that the run ended before all cells were measured. Selected is the number of its cells, 0 if
+	// unknown.
 	Interrupted bool
 	Selected    int
 	// Verbose prints everything.
 	Verbose bool
-	// First reports that nobody chose the cells: what to do next is printed at the end.
+	// First reports that the cells are the default ones: the next commands are printed at the end.
 	First bool
 	// Out is the directory with the files of the run, empty if there is none.
 	Out string
-	// Read is the file or the directory that the run was read from, empty if it has just been made.
+	// Read is the file or the directory that the run was read from, empty if it has just run.
 	Read string
 }
 
-// fewCrowds is the number of crowds whose figures are printed though not all was asked for.
+// fewCrowds is the greatest number of crowds whose figures are printed without --verbose.
 const fewCrowds = 16
 
-// Results prints the stories, the figures, the matrix and what it teaches, in this order: what a terminal still shows
-// at the end is the matrix and its lesson. [Printer.End] prints the rest.
+// Results prints the stories, the figures, the matrix and the lesson. The last two are most likely still on the screen
+// at the end. [Printer.End] prints the rest.
 func (p Printer) Results(o Run) {
 	crowds := crowdsOf(o.Rows)
 	p.Stories(o.Rows, o.Verbose)
@@ -39,14 +39,14 @@ func (p Printer) Results(o Run) {
 	p.lesson(o)
 }
 
-// End prints where the omitted details and the page are, and the summary. It returns what [Printer.Summary]
-// does. The files of the run are written by then.
+// End prints where the omitted details and the page are, and the summary. It returns the result of [Printer.Summary].
+// The files of the run have to be written by then.
 func (p Printer) End(o Run) bool {
 	what := "all figures"
 	if stories := len(storiesOf(o.Rows, true)) - fewStories; stories > 0 {
 		what = plural(stories, "more story", "more stories") + " and " + what
 	}
-	page := "loadtest report " + o.Read + " makes it"
+	page := "loadtest report " + o.Read + " writes it"
 	switch {
 	case o.Out != "":
 		what, page = filepath.Join(o.Out, "matrix.txt")+" has "+what, filepath.Join(o.Out, "report.html")

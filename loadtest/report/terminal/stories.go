@@ -26,16 +26,16 @@ type story struct {
 	rungs []string
 	at    []int // the positions of its rows
 	text  string
-	rank  int // its place among the lessons
+	rank  int // its index in Lessons
 }
 
-// fewStories is the number of stories that are printed unless all are asked for.
+// fewStories is the number of stories that are printed without --verbose.
 const fewStories = 3
 
-// A Lesson is a cell whose story is printed before others.
+// A Lesson is a cell whose story takes precedence.
 type Lesson struct{ Scenario, Rung string }
 
-// Lessons are the cells whose stories teach most, the best first. They are those of WORKSHOP.md.
+// Lessons are the cells with the most instructive stories, the best first. They are those of WORKSHOP.md.
 var Lessons = []Lesson{
 	{"pause", "v5.5"}, {"pause", "v15"}, {"slow-work", "v4"}, {"crash", "v1"}, {"check-delete-gap", "v3"},
 	{"two-instances", "v0.5"}, {"node-restart", "v6"}, {"hung-holder", "v5"}, {"cut-off", "v5"}, {"failover", "v5.5"},
@@ -44,9 +44,9 @@ var Lessons = []Lesson{
 	{"opposite-order", "v9-naive"},
 }
 
-// Stories prints what went wrong in rows that are as expected; the summary covers the others. All prints each row's
-// story, also how many waiters were woken where there was no herd. Otherwise it prints the three that teach most, each
-// for all rows of its kind. Defects of somebody's own shop come before what is by design.
+// Stories prints the violations of rows that are as expected; the summary covers the others. With all it prints each
+// row's story, and the number of woken waiters where there was no herd. Otherwise it prints the three most instructive
+// ones, each for all rows of its kind. Defects of a shop on trial come before violations by design.
 func (p Printer) Stories(rows []*catalog.Row, all bool) {
 	stories := storiesOf(rows, !all)
 	byRank := slices.Clone(stories)
@@ -67,7 +67,7 @@ func (p Printer) Stories(rows []*catalog.Row, all bool) {
 	}
 }
 
-// tokens prints the fencing tokens that stories number.
+// tokens prints the fencing tokens that the stories refer to by number.
 func (p Printer) tokens(rows []*catalog.Row) {
 	rows = filter(rows, func(r *catalog.Row) bool {
 		_, said := storyOf(r)
@@ -76,8 +76,8 @@ func (p Printer) tokens(rows []*catalog.Row) {
 	if len(rows) == 0 {
 		return
 	}
-	p.wrapped("", 2, "the fencing tokens that stories number 1, 2, …, in full (Redis takes them from its clock and does "+
-		"not count them, so they grow even if a restart or a failover loses the last one)")
+	p.wrapped("", 2, "the fencing tokens 1, 2, … of the stories, in full (Redis takes them from its clock and does not "+
+		"count them, so they grow even if a restart or a failover loses the last one)")
 	for _, r := range rows {
 		tokens := strings.Trim(fmt.Sprint(r.Shown().Tokens()), "[]")
 		p.wrapped("  ", 4, fmt.Sprintf("%s %s: %s", r.Scenario.Name, r.Rung, tokens))
@@ -85,7 +85,7 @@ func (p Printer) tokens(rows []*catalog.Row) {
 	fmt.Fprintln(p)
 }
 
-// storiesOf returns the stories in the order of the rows, defects first, together those of a kind if so asked.
+// storiesOf returns the stories in the order of the rows, defects first; with together, one for each kind.
 func storiesOf(rows []*catalog.Row, together bool) (stories []*story) {
 	of := map[kind]*story{}
 	for i, r := range rows {
@@ -118,17 +118,17 @@ func storiesOf(rows []*catalog.Row, together bool) (stories []*story) {
 	return stories
 }
 
-// ofDefects is the rank of their stories.
+// ofDefects is the rank of the stories of defects.
 const ofDefects = -1
 
-// storyOf returns the row's first violation, empty if there is none.
+// storyOf returns the story of the row's first violation, empty if there is none.
 func storyOf(r *catalog.Row) (k kind, said string) {
 	c := r.Shown()
 	f := history.FirstBroken(c.Findings)
 	return kind{r.Scenario.Name, f.Verdict, c.SoldTwice() > 0}, f.Because
 }
 
-// story prints a story after the cells that it is about.
+// story prints the cells of a story, and the story.
 func (p Printer) story(s *story) {
 	for i, line := range wrap(s.of()+": "+s.text, p.width()-4) {
 		switch bold, rest, whole := strings.Cut(line, ":"); {
@@ -146,8 +146,7 @@ func (s *story) of() string {
 	return strings.Join(append([]string{s.scenario}, ranges(s.rungs, s.at)...), " ")
 }
 
-// ranges names rungs that stand at these positions. Three or more in a row become a range, which leaves out rungs that
-// have no row.
+// ranges names the rungs at these positions. Three or more in a row become a range.
 func ranges(rungs []string, at []int) (names []string) {
 	for i := 0; i < len(at); {
 		n := 1

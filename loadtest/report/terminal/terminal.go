@@ -14,7 +14,7 @@ type Terminal struct {
 	Size func() (columns, rows int)
 }
 
-// Of returns the terminal that w is, nil if it is none.
+// Of returns w as a terminal, nil if it is none.
 func Of(w io.Writer) *Terminal {
 	f, ok := fileOf(w)
 	if !ok || !isTerminal(f) || os.Getenv("TERM") == "dumb" {
@@ -29,7 +29,7 @@ func Of(w io.Writer) *Terminal {
 	}}
 }
 
-// Colourful reports whether colours belong on w: it is a terminal, and https://no-color.org does not say otherwise.
+// Colourful reports whether to use colours on w: it is a terminal, and NO_COLOR is unset (https://no-color.org).
 func Colourful(w io.Writer) bool {
 	f, ok := fileOf(w)
 	return ok && isTerminal(f) && os.Getenv("NO_COLOR") == ""

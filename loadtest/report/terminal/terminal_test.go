@@ -11,8 +11,8 @@ import (
 	"stockapi/loadtest/report/terminal"
 )
 
-// Only a terminal has lines that are redrawn, and only one that can.
-func TestATerminalIsKnownAsOne(t *testing.T) {
+// Lines are redrawn only on a terminal that can do so.
+func TestTerminalOf(t *testing.T) {
 	t.Setenv("TERM", "xterm")
 	assert.Nil(t, terminal.Of(io.Discard))
 	file, err := os.Create(t.TempDir() + "/file")

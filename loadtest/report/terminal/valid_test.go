@@ -10,7 +10,7 @@ import (
 	"stockapi/loadtest/report/terminal"
 )
 
-func TestWhatIsNotValidIsToldAsSuch(t *testing.T) {
+func TestInvalidCells(t *testing.T) {
 	bad := asExpected("two-instances", "v17")
 	bad.Findings = append([]history.Finding{{Verdict: history.Valid, Result: history.Invalid,
 		Because: "2 of 3 were not sent"}}, bad.Findings...)

@@ -9,8 +9,7 @@ import (
 	"stockapi/loadtest/catalog"
 )
 
-// Line describes a finished cell in one line, during the run: its verdict and its story, or after a "!" what is not as
-// expected.
+// Line describes a finished cell in one line, during the run: its verdict and its story, or its surprises after a "!".
 func Line(c *catalog.Assessment) string {
 	if c.NotTested != nil {
 		return fmt.Sprintf("%s: %s", c.Title(), c.WhyNot())
@@ -28,8 +27,8 @@ func Line(c *catalog.Assessment) string {
 	return line
 }
 
-// Summary prints the last lines: as expected, or what was not, and which cells were not measured. It
-// returns whether all that was measured is as expected.
+// Summary prints the last lines: as expected or not, the surprises, and the cells that were not measured. It returns
+// whether there are no surprises.
 func (p Printer) Summary(o Run) bool {
 	words, _ := o.Headline()
 	good, details := true, false
@@ -49,8 +48,8 @@ func (p Printer) Summary(o Run) bool {
 	return good
 }
 
-// Headline sums up a run in one line. It is good if the run was finished, and all of it was measured and is
-// as expected.
+// Headline sums up a run in one line. It is good if the run was finished, and every cell was measured and is as
+// expected.
 func (o Run) Headline() (words string, good bool) {
 	met, ran, skipped, invalid, unknown, surprises := 0, 0, 0, 0, 0, 0
 	for _, r := range o.Rows {
@@ -83,7 +82,7 @@ func (o Run) Headline() (words string, good bool) {
 	return o.interrupted(ran+skipped) + words, good
 }
 
-// interrupted says how far an interrupted run came; it is empty if the run was finished.
+// interrupted returns how far an interrupted run got; it is empty if the run was finished.
 func (o Run) interrupted(measured int) string {
 	switch {
 	case !o.Interrupted:
