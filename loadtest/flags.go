@@ -60,7 +60,7 @@ module); LOADTEST_ADMIN_TOKEN is the admin token of the instances.
 Exit codes: 0 all as expected; 1 not as expected, in either direction; 2 it could not run, was interrupted, or a cell
 was not measured: the client or the machine was too slow for it, or one of its verdicts is unknown.
 "go run" turns every code but 0 into 1.
-With try: 0 no defect in what was asked; 1 a defect; 2 no defect, but a cell was not measured, as the machine was busy
+With try: 0 no defect in what was tested; 1 a defect; 2 no defect, but a cell was not measured, as the machine was busy
 with something else even when the cell was played once more, alone; or nothing could be measured.
 With audit --answers: 0 nothing is BROKEN; 1 something is; 2 a verdict is unknown, or it could not judge.`
 

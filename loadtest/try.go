@@ -21,23 +21,23 @@ import (
 
 // tryFlags are the flags of the command try.
 type tryFlags struct {
-	Argv    []string      `arg:"" optional:"" passthrough:"" name:"command" help:"The command line of the shop, after --. In it {port}, {redis}, {redis_host} and {redis_port} are replaced; it also finds PORT and REDIS_URL in its environment."`
-	Order   string        `default:"POST /decrease" placeholder:"REQUEST" help:"How a unit is ordered, such as POST /buy {\"sku\":\"{product}\"}; {i}, a number, and {order}, a word, are new for every order."`
-	Slow    string        `placeholder:"REQUEST" help:"How one is ordered whose work takes {ms}, such as POST /decrease?work={ms}."`
-	Header  []string      `sep:"none" placeholder:"'NAME: VALUE'" help:"A header of every order, such as 'Authorization: Bearer t'; {i} and {order} are filled in."`
-	Stock   string        `default:"SET ProductStock_{product} {n}" placeholder:"COMMAND" help:"The Redis command that puts {n} units on the shelf: SET KEY {n}, or HSET KEY FIELD {n}."`
-	Set     string        `placeholder:"SHELL" help:"For a stock that is in no Redis: the command line for the shell that puts {n} units of {product}, before each cell. It writes to the database that it names: name a scratch one."`
-	Left    string        `placeholder:"SHELL" help:"The command line that prints how many units are left. Sales and stock are then compared by count."`
-	Sales   string        `placeholder:"SHELL" help:"The command line that prints how many sales are recorded: instead of the answers, which an error after the commit leaves open."`
-	Setup   string        `placeholder:"SHELL" help:"The command line that prepares the database, once, before the shop is started. It writes to the database that it names, too."`
-	DB      string        `name:"db" placeholder:"HOST:PORT" help:"The shop's database. Each instance reaches it at {db_host} and {db_port}, where its requests are held and cut, and never parsed."`
-	Units   *int64        `placeholder:"N" help:"How many units are put for each cell. Default: 100; for a crowd 15 an instance."`
-	Sold    string        `placeholder:"REGEXP" help:"What the body of a sale matches, or the Location of a redirect, if the status does not tell."`
-	Within  time.Duration `default:"60s" help:"How long an instance may take to start."`
-	Quick   bool          `help:"Try the cells that tell most."`
-	Only    []string      `placeholder:"CELL" help:"Try these cells alone, such as 'reply-lost 1'."`
+	Argv    []string      `arg:"" optional:"" passthrough:"" name:"command" help:"Command line of the shop, after --. {port}, {redis}, {redis_host} and {redis_port} are filled in; PORT and REDIS_URL are in its environment."`
+	Order   string        `default:"POST /decrease" placeholder:"REQUEST" help:"Request that orders a unit, such as POST /buy {\"sku\":\"{product}\"}; {i}, a number, and {order}, a word, differ in every order."`
+	Slow    string        `placeholder:"REQUEST" help:"Request for an order whose work takes {ms}, such as POST /decrease?work={ms}."`
+	Header  []string      `sep:"none" placeholder:"'NAME: VALUE'" help:"Header of every order, such as 'Authorization: Bearer t'; {i} and {order} are filled in."`
+	Stock   string        `default:"SET ProductStock_{product} {n}" placeholder:"COMMAND" help:"Redis command that sets the stock to {n} units: SET KEY {n}, or HSET KEY FIELD {n}."`
+	Set     string        `placeholder:"SHELL" help:"Shell command that sets the stock of {product} to {n} units before each cell, if it is not in Redis. It writes to the database that it names: name a scratch one."`
+	Left    string        `placeholder:"SHELL" help:"Shell command that prints how many units are left. Sales and stock are then compared by count."`
+	Sales   string        `placeholder:"SHELL" help:"Shell command that prints how many sales are recorded. They count instead of the answers, since an error after the commit leaves the outcome unknown."`
+	Setup   string        `placeholder:"SHELL" help:"Shell command that prepares the database once, before the shop starts. It writes to the database that it names, too."`
+	DB      string        `name:"db" placeholder:"HOST:PORT" help:"Database of the shop. Each instance reaches it at {db_host} and {db_port}, through a proxy that holds and cuts requests, and never parses them."`
+	Units   *int64        `placeholder:"N" help:"Units in stock for each cell. Default: 100; for a crowd 15 an instance."`
+	Sold    string        `placeholder:"REGEXP" help:"Match the body of a sale, or the Location of a redirect, if the status does not show it."`
+	Within  time.Duration `default:"60s" help:"Time for an instance to start."`
+	Quick   bool          `help:"Try only the most telling cells."`
+	Only    []string      `placeholder:"CELL" help:"Try only these cells, such as 'reply-lost 1'."`
 	Play    []string      `sep:"none" placeholder:"LINE" help:"Play a fault of your own, such as 'a>write.late-a.expiry.b>end.arrive-a': see docs/try.md."`
-	AtOnce  int           `default:"4" help:"Cells under way at a time."`
+	AtOnce  int           `default:"4" help:"Play this many cells at a time."`
 	Out     string        `default:"out" placeholder:"DIR" help:"Write results.jsonl.gz, matrix.txt and report.html to DIR."`
 	NoOut   bool          `help:"Write no files."`
 	Verbose bool          `short:"v" help:"Print the commands of a plain sale, and the evidence of each broken cell."`
@@ -46,13 +46,13 @@ type tryFlags struct {
 	given []string // the arguments of loadtest
 }
 
-// Help returns what the flags leave open.
+// Help returns the text below the flags.
 func (*tryFlags) Help() string {
-	return `For a stock in a database give --db, --set and --left, and the shop {db_host} and {db_port}; docs/try.md has an
-example. The command lines and the orders write to the database that they name: name a scratch one.
+	return `For a stock in a database give --db, --set and --left, and the shop {db_host} and {db_port}: see docs/try.md.
+The commands and the orders write to the database that they name: name a scratch one.
 
-Cells whose result a busy machine decided are played once more at the end, each alone. If some are still not
-measured, a line at the end counts them, and the exit code is 2 unless a defect was found.`
+Cells that a busy machine decided are played again at the end, one at a time. If some are still not measured, a
+line at the end counts them, and the exit code is 2 unless a defect was found.`
 }
 
 // options returns what the flags ask for.
@@ -105,9 +105,9 @@ func (f *tryFlags) checkDatabase() error {
 	_, _, err := net.SplitHostPort(f.DB)
 	switch {
 	case f.DB != "" && err != nil:
-		return fmt.Errorf("--db: %w: name it as HOST:PORT", err)
+		return fmt.Errorf("--db: %w: write HOST:PORT", err)
 	case f.Set != "" && !strings.Contains(f.Set, "{n}"):
-		return errors.New("--set puts as many units as the trial wants: write {n} for their number")
+		return errors.New("--set lacks {n}, the number of units to put")
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (f *tryFlags) shop() (argv []string, err error) {
 	}
 	for _, arg := range argv {
 		if name := databaseName.FindString(arg); name != "" && f.DB == "" {
-			return nil, fmt.Errorf("%s in the command line of the shop is that of its database: --db HOST:PORT", name)
+			return nil, fmt.Errorf("%s in the command line of the shop needs --db HOST:PORT", name)
 		}
 	}
 	return argv, nil
@@ -153,7 +153,7 @@ func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	run := &history.Run{ID: "try", Started: time.Now(), Loadtest: thisBuild(), Machine: history.ThisMachine(),
 		Backend: history.Backend{Kind: "redis-server", Text: "redis-server, its own", Stockapi: strings.Join(o.Argv, " ")},
 		Load:    history.Load{Repeat: 1}}
-	shown.Say("not seen: Redis Cluster, Sentinel, TLS, a lock in the database itself")
+	shown.Say("not covered: Redis Cluster, Sentinel, TLS, a lock in the database itself")
 	passport, results, err := f.measure(ctx, o, shown)
 	shown.Clear()
 	if ctx.Err() != nil {

@@ -22,17 +22,17 @@ var byDesign = map[string]map[string]string{
 
 // because says why it is by design.
 var because = map[string]string{
-	"v4":   "a lease that nobody renews ends under its holder, as v4's does; renew it (v5.5) or fence the write (v15)",
-	"v5.5": "no lease protects a write that is sent after it, as with v5.5; fence the write (v15)",
-	"v15":  "the lock is lost, and the stock refuses the late write, as with v15",
+	"v4":   "a lease that is not renewed expires under its holder, as in v4; renew it (v5.5) or fence the write (v15)",
+	"v5.5": "no lease protects a write that is sent after its expiry, as in v5.5; fence the write (v15)",
+	"v15":  "the lock is lost, but the stock refuses the late write, as in v15",
 }
 
 // ofFault says so of faults that no lock survives without a fence, whatever its family.
 var ofFault = map[string]string{
-	"late": "a write that is under way outlives its lock, whatever the lock; fence the write (v15)",
-	"key-removed": "the trial took the lock away under its holder, and no lock protects a write that comes after that; " +
+	"late": "a write in flight can outlive any lock; fence the write (v15)",
+	"key-removed": "the trial removed the lock under its holder, and no lock protects a write that follows; " +
 		"fence the write (v15)",
-	"server-restart": "the Redis lost the lock under its holder, and no lock protects a write that comes after that; " +
+	"server-restart": "the Redis lost the lock under its holder, and no lock protects a write that follows; " +
 		"fence the write (v15)",
 }
 

@@ -108,7 +108,7 @@ func (r *record) ofSecondAcquire(order int, cmd *history.Command) *history.Defec
 			since(h.Sent, cmd.At), cmd.Key, r.name(other))
 	}
 	if cmd.Usually(history.EffectRenewed) {
-		return renewalMakes.defect("%s's %s made %s, which had gone, %s after its acquire", r.name(op), cmd.Cmd, cmd.Key,
+		return renewalMakes.defect("%s's %s recreated %s %s after its acquire", r.name(op), cmd.Cmd, cmd.Key,
 			since(h.Sent, cmd.At))
 	}
 	return nil
@@ -175,7 +175,7 @@ func (r *record) unwoken(i int) *history.Defect {
 		until-freed < Margin+r.stalled {
 		return nil
 	}
-	return nobodyWakes.defect("%s got no unit in %s after the lock had been released, though nobody held it", r.name(op),
+	return nobodyWakes.defect("%s got no unit in the %s after the lock was released, although it stayed free", r.name(op),
 		since(freed, until))
 }
 
