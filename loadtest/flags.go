@@ -25,7 +25,7 @@ type commands struct {
 	Report  reportFlags      `cmd:"" help:"Write the report of a run, one HTML file."`
 	List    listFlags        `cmd:"" help:"Print the scenarios; with names, what is expected of rungs in them, and why: list v4 pause, or list all."`
 	Replay  replayFlags      `cmd:"" help:"Replay a trace of the explorer on real processes, command by command, and judge the result: docs/explore.md."`
-	Try     tryFlags         `cmd:"" help:"Put your own shop on trial: any command line that listens on $PORT and uses the Redis at $REDIS_URL. Faults are placed between its commands, and each is judged: docs/try.md."`
+	Try     tryFlags         `cmd:"" help:"Put your own shop on trial: any command line that listens on $PORT and uses the Redis at $REDIS_URL. Inject faults between its commands, and judge each: see docs/try.md."`
 	Stage   stageFlags       `cmd:"" help:"Show a class what a lock does, on a projector and on phones: the class predicts, buys, and watches the lock break: docs/teaching.md."`
 	Version kong.VersionFlag `help:"Print version, commit, Go and platform, and exit."`
 
