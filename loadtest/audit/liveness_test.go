@@ -59,8 +59,8 @@ func TestLivenessUnknownAfterPossibleSoldOut(t *testing.T) {
 // other than the lock. An order that found the lock taken was refused for that, whatever its answer. Any other refusal
 // counts as before.
 func TestLivenessUnknownIfTurnedAway(t *testing.T) {
-	const limits, full = "429: it limits how many orders come",
-		"it refused as sold out, though the shelf was full again"
+	const limits, full = "429: it limits the rate of orders",
+		"it refused as sold out, although the shelf was full again"
 	asks := func(e history.Effect) history.Command {
 		sent := probe(forge(5)).Sent
 		return history.Command{Cmd: "set", Key: "lock", Source: history.Looked, Effect: e, At: sent + ms, End: sent + 2*ms}
