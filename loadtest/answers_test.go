@@ -103,7 +103,7 @@ func TestAnswersOfAnotherLoadGenerator(t *testing.T) {
 		},
 		"a unit is gone, maybe to an order without an answer": {
 			[][]string{{sold2}}, "--left 0", couldNotRun,
-			`stock +unknown +1 unit more is gone than the answers account for; was a generator cut short\?`,
+			`stock +unknown +1 more unit is gone than the answers account for; was a generator cut short\?`,
 		},
 		"a unit is gone, and an order has no answer": {
 			[][]string{{sold2}}, "--left 0 --orders 2", couldNotRun,

@@ -33,7 +33,7 @@ func TestLeague(t *testing.T) {
 // expect.
 func TestLeagueReportsUnexpectedDefects(t *testing.T) {
 	need(t, "python3")
-	slept := []string{"Bert slept on for 1.5s though the lock was free"}
+	slept := []string{"Bert slept for 1.5s while the lock was free"}
 	told, err := json.Marshal(map[string]any{"cells": []*history.Cell{{Kind: history.Trial, Scenario: "crash 1",
 		Remarks:  slept,
 		Defect:   &history.Defect{Cause: "the lock has no TTL", Shown: "a fresh request was not answered"},

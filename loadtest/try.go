@@ -52,7 +52,10 @@ func (*tryFlags) Help() string {
 {port}, {redis}, {redis_host} and {redis_port}.
 
 For a stock in a database use --db, --set and --left. Sales and stock are then compared by count, and the commands of
---set, --left, --sales and --setup run in a shell. They and the orders write to the database: name a scratch one.`
+--set, --left, --sales and --setup run in a shell. They and the orders write to the database: name a scratch one.
+
+A cell that a busy machine decided is played again at the end, alone. The exit code is 2 if a cell is still not
+measured, unless there is a defect. Details: docs/try.md.`
 }
 
 // options returns what the flags ask for.
@@ -105,9 +108,9 @@ func (f *tryFlags) checkDatabase() error {
 	_, _, err := net.SplitHostPort(f.DB)
 	switch {
 	case f.DB != "" && err != nil:
-		return fmt.Errorf("--db: %w: name it as HOST:PORT", err)
+		return fmt.Errorf("--db: %w: write HOST:PORT", err)
 	case f.Set != "" && !strings.Contains(f.Set, "{n}"):
-		return errors.New("--set puts as many units as the trial wants: write {n} for their number")
+		return errors.New("--set lacks {n}, the number of units to put")
 	}
 	return nil
 }
@@ -130,7 +133,7 @@ func (f *tryFlags) shop() (argv []string, err error) {
 	}
 	for _, arg := range argv {
 		if name := databaseName.FindString(arg); name != "" && f.DB == "" {
-			return nil, fmt.Errorf("%s in the command line of the shop is that of its database: --db HOST:PORT", name)
+			return nil, fmt.Errorf("%s in the command line of the shop needs --db HOST:PORT", name)
 		}
 	}
 	return argv, nil
@@ -153,7 +156,7 @@ func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	run := &history.Run{ID: "try", Started: time.Now(), Loadtest: thisBuild(), Machine: history.ThisMachine(),
 		Backend: history.Backend{Kind: "redis-server", Text: "redis-server, its own", Stockapi: strings.Join(o.Argv, " ")},
 		Load:    history.Load{Repeat: 1}}
-	shown.Say("not seen: Redis Cluster, Sentinel, TLS, a lock in the database itself")
+	shown.Say("not covered: Redis Cluster, Sentinel, TLS, a lock in the database itself")
 	passport, results, err := f.measure(ctx, o, shown)
 	shown.Clear()
 	if ctx.Err() != nil {

@@ -68,22 +68,23 @@ func TestTryShopErrors(t *testing.T) {
 		{"deaf", []string{"--within", "1s"},
 			`^the shop does not listen on port \d+, which is \$PORT and {port}, within 1s, without any output$`, nil},
 		{"untouched", nil, `sent nothing to the Redis at \$REDIS_URL \({redis}\); POST /decrease was answered 200 {}$`, nil},
-		{"reads", nil, `it sold without writing ProductStock_10000: .* --stock, or is it in a database\? .* --sold$`, nil},
-		{"reads", []string{"--sold", "{}"}, `in a database\? --set, --left$`, nil},
+		{"reads", nil, `it sold without writing ProductStock_10000: .* --stock, or, if it is in a database, .* --sold$`, nil},
+		{"reads", []string{"--sold", "{}"}, `in a database, --set and --left$`, nil},
 		{"reads", []string{"--stock", "HSET goods {product} {n}"}, `it sold without writing goods: .* --stock`, nil},
-		{"shelf", nil, `the only number that became smaller is there: --stock 'HSET shelf {product} {n}'$`, nil},
+		{"shelf", nil, `only one number decreased: try --stock 'HSET shelf {product} {n}'$`, nil},
 		{"401", nil, `answered 401 {}: does it need a header\? --header `, nil},
-		{"429", nil, `answered 429 {}: it limits how many orders come; `, nil},
-		{"202", nil, `answered 202 {}: 202 says that it was accepted, not that it sold, `, nil},
-		{"500", nil, `answered 500 {}; its last words: KeyError: 'price'$`, nil},
+		{"429", nil, `answered 429 {}: it limits the rate of orders: `, nil},
+		{"202", nil, `answered 202 {}: 202 means accepted, not sold, `, nil},
+		{"500", nil, `answered 500 {}; last output: KeyError: 'price'$`, nil},
 		{"cluster", nil, `connect without Redis Cluster$`, nil},
 		{"tls", nil, `connect with redis:// instead of rediss://$`, nil},
-		{"sells-out", nil, `a first order was not sold: POST /decrease was answered 409 {}; the stock is in ` +
+		{"sells-out", nil, `the first order did not sell: POST /decrease was answered 409 {}; the stock is in ` +
 			`ProductStock_10000 of database 0; .* --order, .* --sold$`, nil},
-		{"sells-out", []string{"--left", "echo 9"}, `was answered 409 {}; nothing puts a stock: --set; tell how `, nil},
-		{"sells-out", []string{"--set", "true {n}"}, `was answered 409 {}; tell how a unit is ordered `, nil},
-		{"always", nil, `an order of an empty shelf was answered 200 {} like a sale: tell what the body of a sale matches: ` +
-			`--sold$`, nil},
+		{"sells-out", []string{"--left", "echo 9"}, `was answered 409 {}; no units were put: give --set; give the request`,
+			nil},
+		{"sells-out", []string{"--set", "true {n}"}, `was answered 409 {}; give the request by `, nil},
+		{"always", nil, `an order for an empty shelf was answered 200 {}, like a sale: give what the body of a sale ` +
+			`matches: --sold$`, nil},
 		{"html-200", nil, `POST /decrease was answered 200 with an HTML page: is the path right\? --order`, nil},
 		{"html-404", nil, `POST /decrease was answered 404 with an HTML page: is the path right\? --order`, nil},
 		{"hangs-up", nil, `POST /decrease got no answer: .*EOF$`, nil},
@@ -111,22 +112,22 @@ func TestTryFlagErrors(t *testing.T) {
 	}{
 		{[]string{}, `name the command line of the shop after --`},
 		{[]string{"--"}, `name the command line of the shop after --`},
-		{[]string{"--order", "buy", "--", "shop"}, `--order: "buy" is no request such as POST /decrease`},
-		{[]string{"--slow", "buy", "--", "shop"}, `--slow: "buy" is no request`},
-		{[]string{"--header", "Bearer t", "--", "shop"}, `--header: "Bearer t" is no header such as Authorization: `},
+		{[]string{"--order", "buy", "--", "shop"}, `--order: "buy" is not a request such as POST /decrease`},
+		{[]string{"--slow", "buy", "--", "shop"}, `--slow: "buy" is not a request`},
+		{[]string{"--header", "Bearer t", "--", "shop"}, `--header: "Bearer t" is not a header such as Authorization: `},
 		{[]string{"--units", "0", "--", "shop"}, `--units must be at least 1`},
 		{[]string{"--sold", "(", "--", "shop"}, `--sold: .*missing closing \)`},
-		{[]string{"--stock", "INCRBY s {n}", "--", "shop"}, `^the stock is put by SET KEY {n} or HSET KEY FIELD {n}`},
-		{[]string{"--stock", "", "--", "shop"}, `^the stock is put by SET KEY {n}`},
-		{[]string{"--only", "bussy", "--", "shop"}, `^there is no cell "bussy"; there are one-instance, `},
-		{[]string{"--only", "reply-lost x", "--", "shop"}, `^there is no cell "reply-lost x"; .*, request-lost N, `},
+		{[]string{"--stock", "INCRBY s {n}", "--", "shop"}, `^--stock takes SET KEY {n} or HSET KEY FIELD {n}`},
+		{[]string{"--stock", "", "--", "shop"}, `^--stock takes SET KEY {n}`},
+		{[]string{"--only", "bussy", "--", "shop"}, `^no cell "bussy": the cells are one-instance, `},
+		{[]string{"--only", "reply-lost x", "--", "shop"}, `^no cell "reply-lost x": .*, request-lost N, `},
 		{[]string{"--play", "a>wirte", "--", "shop"}, `--play: "a>wirte" is not a step of a fault: unknown mark "wirte"`},
-		{[]string{"--set", "put 100", "--", "shop"}, `--set puts as many units as the trial wants: write {n} `},
-		{[]string{"--db", "5432", "--", "shop"}, `--db: .* name it as HOST:PORT$`},
+		{[]string{"--set", "put 100", "--", "shop"}, `--set lacks {n}, the number of units `},
+		{[]string{"--db", "5432", "--", "shop"}, `--db: .* write HOST:PORT$`},
 		{[]string{"--", "CACHE_URL={redis}", "shop"}, `no shell runs the command line of .* put env before CACHE_URL=`},
 		{[]string{"--quik", "--", "shop"}, `unknown flag --quik: see loadtest try --help`},
-		{[]string{"--", "shop", "--port={port}", "{db_port}"}, `^try: {db_port} in the command line .*: --db HOST:PORT$`},
-		{[]string{"--play", "pause", "--", "shop"}, `--play: "pause" is no step of a fault: there are arrive-a `},
+		{[]string{"--", "shop", "--port={port}", "{db_port}"}, `^try: {db_port} in the command line .* needs --db HOST:`},
+		{[]string{"--play", "pause", "--", "shop"}, `--play: "pause" is not a step of a fault: use one of arrive-a `},
 	} {
 		code, _, stderr := loadtest(t, append([]string{"try", "--no-out"}, one.args...)...)
 		line, more := complaint(stderr)
@@ -163,10 +164,10 @@ func TestTryOutput(t *testing.T) {
 		"comparing its value\n"+
 		"  delayed-release 1: Anna on a, its release held for ", stdout)
 	assert.Contains(t, stdout, "\nnot tested: check-delete-gap: the lock is released by one command\n")
-	assert.NotContains(t, stdout, "no defect was found")
+	assert.NotContains(t, stdout, "no defect found")
 	assert.True(t, strings.HasSuffix(stdout, "\n\nloadtest "+strings.Join(args, " ")+" -- "+python+" "+plantedShop+
 		" del-without-look\n"), stdout)
-	assert.Contains(t, stderr, "not seen: Redis Cluster, Sentinel, TLS, a lock in the database itself\n")
+	assert.Contains(t, stderr, "not covered: Redis Cluster, Sentinel, TLS, a lock in the database itself\n")
 	code, again, stderr := loadtest(t, "audit", out)
 	assert.Equal(t, surprised, code)
 	assert.Empty(t, stderr)
@@ -233,9 +234,9 @@ func TestTryOnABusyMachine(t *testing.T) {
 		code  int
 		last  string // a pattern of the end of what is printed
 	}{
-		{"all measured", []*history.Cell{ok(), notTested}, asExpected, `\nno defect was found in what was asked`},
+		{"all measured", []*history.Cell{ok(), notTested}, asExpected, `\nno defect found in the cells tested`},
 		{"some not measured", []*history.Cell{ok(), void(), notTested, void()}, couldNotRun,
-			`\nno defect was found in what was measured\n\n2 of 3 cells were not measured: the machine was busy`},
+			`\nno defect found in the cells measured\n\n2 of 3 cells were not measured: the machine was busy`},
 		{"none measured", []*history.Cell{void()}, couldNotRun,
 			`: slow\n\n1 of 1 cells was not measured: the machine was busy`},
 		{"a defect counts more", []*history.Cell{defect, void()}, surprised,
@@ -286,7 +287,7 @@ func TestTryThatMeasuresNothing(t *testing.T) {
 	code, _, stderr := loadtest(t, append([]string{"try", "--no-out", "--only", "reply-lost 9"}, shop...)...)
 	line, _ := complaint(stderr)
 	assert.Equal(t, couldNotRun, code)
-	assert.Regexp(t, `^there is no cell "reply-lost 9"; there are one-instance, `, line)
+	assert.Regexp(t, `^no cell "reply-lost 9": the cells are one-instance, `, line)
 }
 
 // Ctrl-C ends a trial and its shop.
@@ -307,6 +308,6 @@ func TestTryIsInterrupted(t *testing.T) {
 	line, more := complaint(errs.String())
 	assert.Equal(t, "interrupted", line)
 	assert.Empty(t, more)
-	assert.NotContains(t, out.String(), "no defect was found")
+	assert.NotContains(t, out.String(), "no defect found")
 	assert.Empty(t, dir.left(t))
 }

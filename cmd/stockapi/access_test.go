@@ -72,8 +72,8 @@ func (r *running) rungs(t *testing.T) map[string]map[string]any {
 	return all
 }
 
-// A user without channels, as Redis 7 makes them, can sell. But the rungs whose releases send messages say that their
-// waiters will not get any.
+// A user without channels, the default of Redis 7, can sell. But rungs whose releases send messages report that their
+// waiters will not get them.
 func TestAUserWithoutChannels(t *testing.T) {
 	r := start(t, "--redis", asUser(t, "ACL SETUSER shop on >PASSWORD ~* +@all"), "--redis-timeout", "10s")
 	var noted []string
@@ -87,7 +87,7 @@ func TestAUserWithoutChannels(t *testing.T) {
 	assert.Equal(t, 200, r.do(t, http.MethodGet, "/readyz", nil).status, "the others do without")
 }
 
-// A Redis that evicts locks is warned of, whether it has those of all rungs or is a node of Redlock.
+// The log warns of a Redis that evicts locks, also of a node of Redlock.
 func TestARedisThatEvictsLocks(t *testing.T) {
 	s := backendtest.StartEmbedded(t)
 	backendtest.Require(t)

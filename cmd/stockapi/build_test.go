@@ -24,7 +24,7 @@ func TestBuildIsNamedByTheVersionOfTheModule(t *testing.T) {
 }
 
 func TestVersionIsPrintedAndNothingStarted(t *testing.T) {
-	t.Setenv("STOCKAPI_VERSION", "7") // somebody's image may have it: it asks for nothing
+	t.Setenv("STOCKAPI_VERSION", "7") // an image may set it: it is no flag
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), []string{"--version"}, strings.NewReader(""), &out, &out))
 	assert.Regexp(t, `^stockapi \S+, `+runtime.Version()+", "+platform()+"\n$", out.String())

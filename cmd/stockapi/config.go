@@ -22,47 +22,47 @@ type config struct {
 	Instance string `placeholder:"NAME" help:"This instance's name in responses, logs and metrics. Default: the port."`
 
 	Redis          string        `default:"redis://127.0.0.1:6379" placeholder:"URL" help:"${redis_help} ${default}."`
-	LockRedis      string        `placeholder:"URL" help:"Redis that keeps the locks. Default: the same."`
+	LockRedis      string        `placeholder:"URL" help:"Redis of the locks. Default: that of the stock."`
 	Redlock        []string      `placeholder:"URL" help:"${redlock_help}"`
-	RedlockRetry   time.Duration `default:"1s" help:"Average time between two tries of v6. ${default}."`
-	RedlockTimeout time.Duration `default:"50ms" help:"${redlock_timeout_help} ${default}."`
-	Retry          time.Duration `default:"50ms" help:"Longest time between two tries of a rung that polls. ${default}."`
-	RedisTimeout   time.Duration `default:"1s" help:"${redis_timeout_help} ${default}."`
+	RedlockRetry   time.Duration `default:"1s" help:"Average time between two tries of v6."`
+	RedlockTimeout time.Duration `default:"50ms" help:"${redlock_timeout_help}"`
+	Retry          time.Duration `default:"50ms" help:"Longest time between two tries of a rung that polls."`
+	RedisTimeout   time.Duration `default:"1s" help:"${redis_timeout_help}"`
 	SQL            string        `name:"sql" placeholder:"DSN" help:"${sql_help}"`
-	SQLTimeout     time.Duration `name:"sql-timeout" default:"1s" help:"${sql_timeout_help} ${default}."`
+	SQLTimeout     time.Duration `name:"sql-timeout" default:"1s" help:"${sql_timeout_help}"`
 	EmbeddedAddr   string        `default:"127.0.0.1:6390" placeholder:"HOST:PORT" help:"${embedded_help} ${default}."`
 
 	RedisPipelining bool `help:"${redis_pipelining_help}"`
 
 	ZooKeeper        string        `name:"zookeeper" placeholder:"HOST:PORT,…" help:"${zookeeper_help}"`
-	ZooKeeperSession time.Duration `name:"zookeeper-session" default:"6s" help:"${zookeeper_session_help} ${default}."`
+	ZooKeeperSession time.Duration `name:"zookeeper-session" default:"6s" help:"${zookeeper_session_help}"`
 
-	TTL         time.Duration `name:"ttl" default:"30s" help:"TTL of a lease if a request sets none. ${default}."`
+	TTL         time.Duration `name:"ttl" default:"30s" help:"TTL of a lease if a request sets none."`
 	Wait        time.Duration `default:"-1s" help:"${wait_help}"`
-	MaxTTL      time.Duration `name:"max-ttl" default:"10m" help:"Longest ttl that a request may ask for. ${default}."`
-	MaxWait     time.Duration `default:"1m" help:"Longest wait that a request may ask for. ${default}."`
-	MaxWork     time.Duration `default:"1m" help:"Longest work that a request may ask for. ${default}."`
-	MaxQuantity int64         `default:"1000" help:"Most units in one request. ${default}."`
+	MaxTTL      time.Duration `name:"max-ttl" default:"10m" help:"Longest ttl that a request may ask for."`
+	MaxWait     time.Duration `default:"1m" help:"Longest wait that a request may ask for."`
+	MaxWork     time.Duration `default:"1m" help:"Longest work that a request may ask for."`
+	MaxQuantity int64         `default:"1000" help:"Most units in one request."`
 
-	Product  string        `default:"10000" help:"Product to create at the start unless it exists. ${default}."`
-	Stock    int64         `default:"100" help:"Its stock, in units. ${default}."`
+	Product  string        `default:"10000" help:"Product to create at the start unless it exists."`
+	Stock    int64         `default:"100" help:"Its stock, in units."`
 	StockTTL time.Duration `name:"stock-ttl" placeholder:"TIME" help:"Its TTL. Default: none."`
 
 	SetNXTTL time.Duration `name:"setnx-ttl" placeholder:"TIME" help:"${setnx_ttl_help}"`
 
-	MaxRenewals  int `default:"3" help:"${max_renewals_help} ${default}."`
-	LockReplicas int `default:"0" help:"${lock_replicas_help} ${default}."`
+	MaxRenewals  int `default:"3" help:"${max_renewals_help}"`
+	LockReplicas int `default:"0" help:"${lock_replicas_help}"`
 
-	Orders int `default:"10000" help:"${orders_help} ${default}."`
+	Orders int `default:"10000" help:"${orders_help}"`
 
 	Faults       bool          `help:"${faults_help}"`
 	AdminToken   string        `placeholder:"TOKEN" help:"${admin_token_help}"`
 	Hosts        []string      `placeholder:"NAME" help:"${hosts_help}"`
-	DrainDelay   time.Duration `default:"200ms" help:"Time between failing /readyz and closing the port. ${default}."`
-	DrainTimeout time.Duration `default:"30s" help:"Longest wait for requests in flight at shutdown. ${default}."`
+	DrainDelay   time.Duration `default:"200ms" help:"Time between failing /readyz and closing the port."`
+	DrainTimeout time.Duration `default:"30s" help:"Longest wait for requests in flight at shutdown."`
 	Narrate      bool          `help:"${narrate_help}"`
-	LogFormat    string        `enum:"text,json" default:"text" help:"Format of the log: text or json. ${default}."`
-	LogLevel     string        `enum:"debug,info,warn,error" default:"info" help:"${log_level_help} ${default}."`
+	LogFormat    string        `enum:"text,json" default:"text" help:"Format of the log: text or json."`
+	LogLevel     string        `enum:"debug,info,warn,error" default:"info" help:"${log_level_help}"`
 
 	ExitWithStdin bool `help:"${exit_with_stdin_help}"`
 
@@ -107,11 +107,10 @@ const (
 // maxOrders bounds --orders. Each outcome takes about 400 bytes.
 const maxOrders = 1_000_000
 
-// errNoAddr refuses an address that is empty, such as that of a variable that was never set: it would be all of the
-// machine's, and any port.
+// errNoAddr refuses an empty address, as from an unset variable: it would mean all interfaces, and any port.
 var errNoAddr = fmt.Errorf("an address is HOST:PORT, and not empty: %w", errUsage)
 
-// check refuses settings with which no instance can work.
+// check returns an error for settings that cannot work.
 func (c *config) check() error {
 	switch {
 	case c.TTL < 10*time.Millisecond || c.TTL > c.MaxTTL:
@@ -135,8 +134,8 @@ func (c *config) check() error {
 	return errors.Join(c.checkShelf(), c.checkSession(), c.checkPipelining(), c.checkToken(), c.checkRedlock())
 }
 
-// checkRedlock refuses a node that is named twice. An order would ask it twice, and its second vote is always no. Other
-// names of a node that is listed already are not found.
+// checkRedlock refuses a node that is listed twice. An order would ask it twice, and its second vote is always no.
+// Other names of a listed node are not detected.
 func (c *config) checkRedlock() error {
 	for i, url := range c.Redlock {
 		if slices.Contains(c.Redlock[:i], url) {
@@ -162,7 +161,7 @@ func (c *config) checkToken() error {
 	return nil
 }
 
-// checkPipelining refuses what needs to see each command of an order: in a pipeline a hook sees a batch.
+// checkPipelining refuses flags that need a hook per command: in a pipeline a hook sees a batch.
 func (c *config) checkPipelining() error {
 	if c.RedisPipelining && (c.Faults || c.Narrate || c.SetNXTTL > 0) {
 		return fmt.Errorf("--redis-pipelining does not go with --faults, --narrate or --setnx-ttl: %w", errUsage)

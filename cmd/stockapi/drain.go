@@ -21,8 +21,8 @@ const (
 )
 
 // drain shuts the instance down. For --drain-delay /readyz fails, so that a load balancer sends no new orders here, and
-// every answer closes its connection: no client keeps one on which its next order would meet the end. Then the port
-// closes, and the orders in flight finish and release their locks.
+// every answer closes its connection, so that no client sends its next order on one that is about to close. Then the
+// port closes, and the orders in flight finish and release their locks.
 func drain(server *http.Server, port *port, shop *sale.Shop, c *config, log *slog.Logger) error {
 	shop.Close()
 	log.Info("draining")
@@ -40,7 +40,7 @@ func drain(server *http.Server, port *port, shop *sale.Shop, c *config, log *slo
 	return nil
 }
 
-// A port is a listener that accepts all who have connected before it closes. The system resets the connections that a
+// A port is a listener that accepts all connections made before it closes. The system resets the connections that a
 // closed listener has not accepted, and an order that was sent on one gets no answer.
 type port struct {
 	*net.TCPListener

@@ -80,7 +80,7 @@ func TestRestartsLeaveNoRequestUnanswered(t *testing.T) {
 	assert.LessOrEqual(t, lost.Load(), sent.Load()/1000)
 }
 
-// A request that comes while the port closes waits for that, and is then served.
+// A request that arrives while the port closes waits for that, and is then served.
 func TestARequestWhileThePortCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPort(nil)
@@ -99,7 +99,7 @@ func TestARequestWhileThePortCloses(t *testing.T) {
 	})
 }
 
-// An order that outlasts --drain-timeout is cut off, and the instance ends with an error that says so.
+// An order that outlasts --drain-timeout is cut off, and the instance exits with an error about it.
 func TestAnOrderThatOutlastsTheDrainTimeout(t *testing.T) {
 	s := backendtest.StartEmbedded(t)
 	r := start(t, "--redis", s.URL, "--drain-timeout", "10ms")

@@ -28,7 +28,7 @@ func TestATerminalThatGoesEndsAnInstanceInOrder(t *testing.T) {
 	require.NoError(t, in.wait())
 }
 
-// GNU timeout signals its child and then the process group, so the child gets SIGTERM twice. Orders under way finish.
+// GNU timeout signals its child and then the process group, so the child gets SIGTERM twice. Orders in flight finish.
 func TestShutdownIgnoresARepeatedSignal(t *testing.T) {
 	backendtest.Long(t)
 	in := start(t, "--redis", "embedded", "--embedded-addr", "127.0.0.1:0")
@@ -45,7 +45,7 @@ func TestShutdownIgnoresARepeatedSignal(t *testing.T) {
 	assert.Equal(t, 200, <-answered)
 }
 
-// A Ctrl-C ends all of "stockapi 2>&1 | tee log", and tee at once: nobody reads the log while the instance drains.
+// A Ctrl-C ends all of "stockapi 2>&1 | tee log", and tee at once, so the log has no reader while the instance drains.
 func TestAnInstanceWhoseLogIsNotReadEndsInOrder(t *testing.T) {
 	t.Parallel()
 	read, written, err := os.Pipe()

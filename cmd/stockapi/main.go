@@ -1,6 +1,6 @@
 // Stockapi serves a shop that sells one product behind a ladder of locks, one rung per endpoint. Run two of it.
 //
-// Read config.go for the settings, serve.go for the start of an instance, and drain.go for its end.
+// Read config.go for the settings, serve.go for the start of an instance, and drain.go for its shutdown.
 package main
 
 import (

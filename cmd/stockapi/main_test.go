@@ -22,7 +22,7 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// TestMain lets the test binary be stockapi, in a process that a test can signal.
+// TestMain lets the test binary act as stockapi, in a process that a test can signal.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "--redis=embedded" {
 		main()
@@ -156,7 +156,7 @@ func (l *logs) since(n int) (messages []string) {
 
 func (l *logs) len() int { return len(l.since(0)) }
 
-// text returns all that was logged.
+// text returns the whole log.
 func (l *logs) text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

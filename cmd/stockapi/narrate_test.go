@@ -25,7 +25,7 @@ func startTelling(t *testing.T, args ...string) (*running, *bytes.Buffer) {
 
 var toldLine = regexp.MustCompile(`^\d\d:\d\d:\d\d\.\d{3} order-\d+ +v5\.5 +\+\d+ ms [ !] \w[^\x1b]*$`)
 
-// Of a hundred orders at once each is told in whole lines, in its order, on standard output. The log stays as it is.
+// A hundred concurrent orders are narrated in whole lines on standard output, each in order. The log is unchanged.
 func TestNarrationOfConcurrentOrders(t *testing.T) {
 	in, out := startTelling(t, "--narrate")
 	var all sync.WaitGroup
@@ -67,7 +67,7 @@ func TestNothingIsNarratedWithoutTheFlag(t *testing.T) {
 	assert.Empty(t, out.String())
 }
 
-// What is narrated is not logged as well; what is not narrated still is.
+// Narrated steps are not logged; others still are.
 func TestLogOmitsWhatIsNarrated(t *testing.T) {
 	for narrates, logged := range map[bool][]string{
 		true:  {"no-such-rung"},

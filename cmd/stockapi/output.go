@@ -10,8 +10,8 @@ import (
 // errUnprinted marks an output that is not complete.
 var errUnprinted = errors.New("redirect it to a file that can be written")
 
-// An output is what a command prints to. It keeps the first error of a write to itself: run reports it once, at the end
-// of the command.
+// An output is the writer that a command prints to. It keeps the first error of a write to itself: run reports it once,
+// at the end of the command.
 type output struct {
 	io.Writer
 
@@ -31,7 +31,7 @@ func (o *output) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// failure returns why not all of the output was written, nil if it was.
+// failure returns why some output was not written, or nil.
 func (o *output) failure() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

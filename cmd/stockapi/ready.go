@@ -18,7 +18,7 @@ var readySource string
 var readyScript = redis.NewScript(readySource)
 
 // ready returns nil if the stock's Redis and the locks' Redis can serve an order. A ping is not enough: a Redis that is
-// full, a replica, or refuses scripts to this user answers it too.
+// full, a replica, or refuses scripts to this user answers it, too.
 func (s *servers) ready(ctx context.Context) error {
 	err := tryScript(ctx, s.stock)
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// becomes waits until /readyz has that status: what it said last holds for a moment.
+// becomes waits until /readyz has that status: its answer is cached for a moment.
 func (r *running) becomes(t *testing.T, status int) {
 	t.Helper()
 	require.Eventually(t, func() bool { return r.do(t, http.MethodGet, "/readyz", nil).status == status },
 		10*time.Second, 10*time.Millisecond)
 }
 
-// An instance whose orders all fail is not ready, though its Redis answers a ping; and the log says why.
+// An instance whose orders all fail is not ready, though its Redis answers a ping. The log has the reason.
 func TestNotReadyWhenNoOrderCouldBeServed(t *testing.T) {
 	backendtest.Require(t)
 	backendtest.Long(t)

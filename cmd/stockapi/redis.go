@@ -19,7 +19,7 @@ import (
 // embedded is the value of --redis for a Redis inside this process.
 const embedded = "embedded"
 
-// openRedis warns of an embedded Redis that other machines reach.
+// openRedis warns of an embedded Redis that other machines can reach.
 const openRedis = "the network can read and change all that is in the embedded Redis, and run scripts in it"
 
 // redactRedis returns --redis without its password.
@@ -168,7 +168,7 @@ func startEmbedded(addr string) (*backend.Embedded, error) {
 	return e, nil
 }
 
-// reach checks that the servers answer, and if not returns an error that says what to do.
+// reach returns an error, with a remedy, if a server does not answer.
 func (s *servers) reach(ctx context.Context, c *config, stockURL string) error {
 	if err := backend.Ping(ctx, s.stock); err != nil {
 		return fmt.Errorf("no Redis at %s (%w): start one, name another with --redis URL, or use --redis embedded",

@@ -15,7 +15,7 @@ import (
 // An instance starts without nodes of Redlock that do not answer or refuse, and its log names them.
 func TestRedlockWithANodeAway(t *testing.T) {
 	server, refuses := backendtest.StartEmbedded(t), startRefusing(t)
-	mute, err := net.Listen("tcp", "127.0.0.1:0") // its backlog takes connections that nobody serves
+	mute, err := net.Listen("tcp", "127.0.0.1:0") // its backlog accepts connections that are never served
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = mute.Close() })
 	away, err := net.Listen("tcp", "127.0.0.1:0")
@@ -30,7 +30,7 @@ func TestRedlockWithANodeAway(t *testing.T) {
 	assert.NotContains(t, r.logs.text(), `"node":"`+backend.Address(server.URL)+`"`)
 }
 
-// A node that is named twice is asked twice by each order, and refuses the second time: v6 may then find no quorum.
+// Each order would ask a node that is listed twice twice, and it would refuse the second time: v6 might find no quorum.
 func TestRedlockWithANodeNamedTwice(t *testing.T) {
 	url := "redis://:" + canary + "@127.0.0.1:1"
 	code, text := exits(t, "--redlock", url+",redis://127.0.0.1:2,"+url)

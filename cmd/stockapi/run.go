@@ -73,7 +73,7 @@ func shutdownSignals() []os.Signal {
 	return signals
 }
 
-// untilEOF returns a context that ends with ctx or at the end of stdin. The end of stdin tells a child process that its
+// untilEOF returns a context that ends with ctx or at the end of stdin. The end of stdin shows a child process that its
 // parent has gone, even if the parent was killed.
 func untilEOF(ctx context.Context, stdin io.Reader) context.Context {
 	ctx, cancel := context.WithCancel(ctx)

@@ -9,8 +9,7 @@ import (
 	"stockapi/internal/trace"
 )
 
-// runScripts prints the digest and the name of each script that an instance sends. Somebody who watches the connections
-// of an instance sees the digests alone.
+// runScripts prints the digest and the name of each script that an instance sends: on the wire there are only digests.
 func runScripts(args []string, stdout io.Writer) error {
 	const about = "Lists the Lua scripts that an instance sends to Redis: the SHA-1 digest and the name of each."
 	if ok, err := parse(&struct{}{}, "stockapi scripts", about, args, stdout); !ok {

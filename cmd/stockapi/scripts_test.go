@@ -20,12 +20,12 @@ func TestTheScriptsAreListed(t *testing.T) {
 	require.ErrorIs(t, run(t.Context(), []string{"scripts", "--bogus"}, strings.NewReader(""), &out, &out), errUsage)
 }
 
-// A full is a writer to a disk that is full.
+// A full is a writer to a full disk.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
-func TestOutputThatCannotBeWrittenExits2(t *testing.T) {
+func TestUnwritableOutputExits2(t *testing.T) {
 	for _, args := range []string{"--help", "--version", "scripts", "scripts --help", "source v4"} {
 		var errs strings.Builder
 		err := run(t.Context(), strings.Fields(args), strings.NewReader(""), full{}, &errs)

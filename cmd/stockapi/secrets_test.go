@@ -53,7 +53,7 @@ func TestNoPasswordInAnErrorOfTheCommandLine(t *testing.T) {
 	assert.NotContains(t, err.Error(), canary)
 }
 
-// The embedded Redis that runs alone obeys nobody without its password, which its output does not show.
+// The embedded Redis that runs alone requires its password, which its output does not show.
 func TestSecretOfTheEmbeddedRedis(t *testing.T) {
 	out, in := io.Pipe()
 	t.Setenv("STOCKAPI_PASSWORD", "secret")

@@ -39,7 +39,7 @@ func runServe(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	if c.ExitWithStdin {
 		ctx = untilEOF(ctx, stdin)
 	}
-	signal.Ignore(syscall.SIGPIPE) // a log that nobody reads any more must not end the orders under way
+	signal.Ignore(syscall.SIGPIPE) // a closed log must not end the orders in flight
 	opened, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Addr)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s (%w): choose another with --addr", c.Addr, err)
@@ -206,7 +206,7 @@ func narrator(c *config, stdout io.Writer) *narrate.Narrator {
 }
 
 // takesColor reports whether w is a terminal that shows colours, and the user has not declined them. See no-color.org.
-// On Windows only the newer terminal understands the codes without further ado.
+// On Windows only the newer terminal understands the codes by default.
 func takesColor(w io.Writer) bool {
 	if o, is := w.(*output); is {
 		w = o.Writer
@@ -236,7 +236,7 @@ func clock() string {
 
 // readyConfig holds the settings of stockapi ready.
 type readyConfig struct {
-	Addr string `default:"127.0.0.1:5000" placeholder:"HOST:PORT" help:"Address of the instance. ${default}."`
+	Addr string `default:"127.0.0.1:5000" placeholder:"HOST:PORT" help:"Address of the instance. Default: ${default}."`
 }
 
 // runReady asks an instance whether it is ready. It is for health checks in images without curl.

@@ -54,7 +54,7 @@ func TestRungsSayWhatTheyNeed(t *testing.T) {
 	}
 }
 
-// The locks live where --lock-redis says, and the stock does not.
+// With --lock-redis the locks live on a server of their own.
 func TestLocksOnAServerOfTheirOwn(t *testing.T) {
 	stock, locks := backendtest.StartEmbedded(t), backendtest.StartEmbedded(t)
 	r := start(t, "--redis", stock.URL, "--lock-redis", locks.URL)
@@ -64,8 +64,8 @@ func TestLocksOnAServerOfTheirOwn(t *testing.T) {
 	assert.Zero(t, backendtest.Client(t, locks).Exists(context.Background(), "ProductStock_10000").Val())
 }
 
-// At the end /readyz fails first; the order under way finishes and releases its lock; those that wait are sent away;
-// and run returns without an error.
+// At shutdown /readyz fails first; the order in flight finishes and releases its lock; waiting orders are refused; and
+// run returns without an error.
 func TestDrain(t *testing.T) {
 	backendtest.Long(t)
 	t.Parallel()
@@ -124,7 +124,7 @@ func TestEmbeddedRedisAlone(t *testing.T) {
 	require.NoError(t, in.Close())
 }
 
-// The embedded Redis asks for no password: where other machines reach it, the log says so.
+// The embedded Redis needs no password: the log warns if other machines can reach it.
 func TestAnOpenEmbeddedRedisIsWarnedOf(t *testing.T) {
 	for addr, warned := range map[string]bool{"127.0.0.1:0": false, "0.0.0.0:0": true} {
 		r := start(t, "--redis", "embedded", "--embedded-addr", addr)

@@ -7,7 +7,7 @@ import (
 	"stockapi/internal/lock"
 )
 
-// runSource prints the code of a rung. A binary that is handed out comes without it.
+// runSource prints the code of a rung, for users of a binary without the source.
 func runSource(args []string, stdout io.Writer) error {
 	const about = "Prints the Go code of a rung without its comments."
 	var of struct {

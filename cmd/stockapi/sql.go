@@ -14,8 +14,8 @@ import (
 // noSQL is the value of --sql for no database, and so no v12.
 const noSQL = "none"
 
-// sqlPool is the number of connections of an instance for v12, and of as many more for the holders of v12-session.
-// Three instances then stay below the hundred connections that PostgreSQL allows by default. More would not help: the
+// sqlPool is the number of connections of an instance for v12, and again for the holders of v12-session. Three
+// instances then stay below the hundred connections that PostgreSQL allows by default. More would not help: the
 // statements would wait for the same row.
 const sqlPool = 16
 
@@ -58,7 +58,7 @@ func sqlNode(dsn string) string {
 	return backend.Address(dsn)
 }
 
-// sqlNote says which instances share the locks of v12.
+// sqlNote describes which instances share the locks of v12.
 func sqlNote(c *config) string {
 	if c.SQL == "" {
 		return "in an SQLite file, for this user's instances on this machine: --sql names another, or a server"

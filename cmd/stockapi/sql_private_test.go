@@ -14,8 +14,8 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// The default file lies where others may write too. If they have made its directory, or can write to it, v12 keeps no
-// lock there and says what to do; the other rungs are not affected.
+// The default file is in a place where other users may write. If they have made its directory, or can write to it, v12
+// keeps no lock there and reports a remedy; the other rungs are not affected.
 func TestTheDefaultDirectoryIsOurs(t *testing.T) {
 	for name, prepare := range map[string]func(dir string) error{
 		"a link":         func(dir string) error { return os.Symlink(t.TempDir(), dir) },

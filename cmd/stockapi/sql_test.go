@@ -14,7 +14,7 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// v12 is there without a flag, in a file that comes into being when it first sells, and which other instances share.
+// v12 works without a flag, with a file that is created when it first sells and that other instances share.
 func TestTheDefaultDatabaseIsAFile(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
@@ -23,7 +23,7 @@ func TestTheDefaultDatabaseIsAFile(t *testing.T) {
 	require.Equal(t, 200, a.post(t, "/v4/decrease").status)
 	files, err := os.ReadDir(tmp)
 	require.NoError(t, err)
-	require.Empty(t, files, "nobody has asked for v12 yet")
+	require.Empty(t, files, "v12 has not sold yet")
 
 	sold := a.post(t, "/v12/decrease?trace=true")
 	require.Equal(t, 200, sold.status, sold.text)

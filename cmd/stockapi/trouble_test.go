@@ -17,7 +17,7 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// Bad input gets the problem that is documented for it, leaves stock and locks as they were, and is logged once.
+// Bad input gets its documented problem, leaves stock and locks unchanged, and is logged once.
 func TestBadInput(t *testing.T) {
 	s := backendtest.StartEmbedded(t)
 	r := start(t, "--redis", s.URL)
@@ -102,7 +102,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// Without the flag nobody can ask for a fault; with it, a fault has to be one.
+// Without the flag a fault is refused; with it, an invalid one is.
 func TestFaultsOnlyBehindTheirFlag(t *testing.T) {
 	backendtest.Long(t)
 	t.Parallel()
@@ -121,7 +121,7 @@ func TestFaultsOnlyBehindTheirFlag(t *testing.T) {
 	assert.Equal(t, 200, with.post(t, "/v5.5/decrease").status, "and the lock is free")
 }
 
-// contents returns all strings of a server, by key. The lists that the tests make do not change.
+// contents returns all strings of a server, by key. The lists of the tests do not change.
 func contents(t *testing.T, s *backendtest.Server) map[string]string {
 	t.Helper()
 	rdb := backendtest.Client(t, s)
@@ -146,7 +146,7 @@ func TestBusyAndSoldOut(t *testing.T) {
 	assert.Equal(t, "not-sold", a.body["outcome"])
 }
 
-// A Redis that goes away makes clear 503s; when it is back the instance sells again, without a restart.
+// Without its Redis an instance answers clear 503s; once that is back, it sells again, without a restart.
 func TestRedisGoesAwayAndReturns(t *testing.T) {
 	backendtest.Require(t)
 	s, stop, restart := backendtest.Restartable(t)
@@ -212,7 +212,7 @@ func TestStartWithoutRedis(t *testing.T) {
 	}
 }
 
-// Who ends an instance while it starts is not told that a server is missing.
+// An instance that is ended while it starts reports no missing server.
 func TestEndedWhileItStarts(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -230,7 +230,7 @@ func TestEndedWhileItStarts(t *testing.T) {
 	require.EqualError(t, err, "ended before it was ready: context canceled")
 }
 
-// exits runs an instance that is not to start, and returns its exit code and what it says.
+// exits runs an instance that must not start, and returns its exit code and its output.
 func exits(t *testing.T, args ...string) (code int, text string) {
 	t.Helper()
 	var said strings.Builder

@@ -16,7 +16,7 @@ import (
 
 var zkPaths = []string{"/v13/decrease?wait=0s", "/v14/decrease?wait=0s"}
 
-// A ZooKeeper that does not answer is said so at the start, makes clear 503s, and concerns no other rung.
+// A ZooKeeper that does not answer is reported at the start, causes clear 503s, and affects no other rung.
 func TestZooKeeperDoesNotAnswer(t *testing.T) {
 	r := start(t, "--redis", backendtest.StartEmbedded(t).URL, "--zookeeper", "127.0.0.1:1", "--redis-timeout", "100ms")
 	assert.Contains(t, r.logs.text(), "no ZooKeeper answers: v13 and v14 say 503 until one does")

@@ -25,7 +25,7 @@ type Options struct {
 	PoolSize int           // connections to one server
 	Name     string        // of the instance, shown in a database's list of sessions
 
-	// Dialer connects to a single server, in place of the network. Nil: as the URL says.
+	// Dialer connects to a single server, in place of the network. Nil: to that of the URL.
 	Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
@@ -106,7 +106,7 @@ func noMaintNotifications() *maintnotifications.Config {
 	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
 
-// Silence turns the log of go-redis off. The same errors are returned to the caller, who logs them.
+// Silence turns off the log of go-redis. Its errors are also returned, and callers log them.
 func Silence() { logging.Disable() }
 
 // SafeName returns name with every character but ASCII letters, digits, dots, - and _ replaced by -, cut to size. Such
@@ -122,11 +122,11 @@ func SafeName(name string, size int) string {
 	return name[:min(len(name), size)]
 }
 
-// pingPatience bounds how long Ping asks a server again that is too slow: on a busy machine the first connection may
-// take longer than a timeout that is right for a command.
+// pingPatience bounds how long Ping retries a slow server: on a busy machine the first connection may take longer than
+// a timeout for commands.
 const pingPatience = 5 * time.Second
 
-// Ping returns nil if the server answers. It asks again after a timeout, but not after a refused connection.
+// Ping returns nil if the server answers. It retries after a timeout, but not after a refused connection.
 func Ping(ctx context.Context, c redis.UniversalClient) error {
 	begun := time.Now()
 	err := c.Ping(ctx).Err()

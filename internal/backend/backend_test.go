@@ -54,14 +54,14 @@ func TestEmbeddedFollowsTheClock(t *testing.T) {
 	require.Error(t, err, "the port is taken")
 }
 
-// Windows cannot look whether a server has closed an idle connection, so that one is not used again.
+// Windows cannot check whether a server has closed an idle connection, so it is not reused.
 func TestIdleConnectionsOnWindows(t *testing.T) {
 	assert.Equal(t, time.Minute, maxIdle("windows", 0))
 	assert.Equal(t, time.Hour, maxIdle("windows", time.Hour), "as the URL says")
 	assert.Zero(t, maxIdle("linux", 0))
 }
 
-// A server that is slow at first is asked again, one that refuses connections is not.
+// Ping retries a server that is slow at first, but not one that refuses connections.
 func TestPingIsPatient(t *testing.T) {
 	e, err := StartEmbedded("127.0.0.1:0")
 	require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestPingIsPatient(t *testing.T) {
 	assert.EqualValues(t, 1, refused.Load())
 }
 
-// A name that an operator wrote can stand where a server, or a row, lists it.
+// A name from an operator becomes one that servers and rows can list.
 func TestPlain(t *testing.T) {
 	for name, plain := range map[string]string{"": "", "a": "a", "till7.eu_1": "till7.eu_1", "a b:c,d'é": "a-b-c-d--",
 		"0123456789abc": "0123456789"} {

@@ -11,7 +11,7 @@ import (
 )
 
 // Before go-redis uses an idle connection it peeks at the socket, and replaces a connection that the server has closed.
-// Otherwise the next command is lost on it, and nobody knows whether it was executed. But go-redis finds no socket in a
+// Otherwise the next command on it is lost, with an unknown outcome. But go-redis finds no socket in a
 // *tls.Conn, and does not peek on Windows.
 
 type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -32,9 +32,9 @@ func (o Options) dialer(settings *tls.Config) dialer {
 }
 
 // peekable is a TLS connection that shows its socket. While a connection is idle its socket is unreadable: with RESP2 a
-// server sends nothing unasked, and the session tickets of the handshake were read before the first reply. A connection
-// that was opened in advance and never used still has these tickets to read, so it is replaced. That costs a handshake
-// and no command.
+// server sends nothing unsolicited, and the session tickets of the handshake were read before the first reply. A
+// connection that was opened in advance and never used still has these tickets to read, so it is replaced. That costs a
+// handshake and no command.
 type peekable struct{ *tls.Conn }
 
 // SyscallConn is part of syscall.Conn.
@@ -42,7 +42,7 @@ func (c peekable) SyscallConn() (syscall.RawConn, error) {
 	return c.NetConn().(syscall.Conn).SyscallConn() // a *net.TCPConn or *net.UnixConn
 }
 
-// idleTime is how long Windows keeps an idle connection if the URL does not say.
+// idleTime is how long Windows keeps an idle connection by default.
 const idleTime = time.Minute
 
 // maxIdle returns how long a connection may be idle, for a URL that says asked, or 0 if it does not.

@@ -24,7 +24,7 @@ type Embedded struct {
 // with a TTL each time.
 const tick = 5 * time.Millisecond
 
-// closeTime bounds Close: a script without an end holds the server for ever.
+// closeTime bounds Close: an endless script blocks the server.
 const closeTime = 2 * time.Second
 
 // StartEmbedded starts an embedded Redis on a host:port. Port 0 means any free port.
@@ -53,7 +53,7 @@ func (e *Embedded) accept() {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // as while there are too many open files
+		if err != nil { // such as too many open files
 			time.Sleep(tick)
 			continue
 		}

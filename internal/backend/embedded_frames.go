@@ -18,14 +18,14 @@ const maxHeader = 16
 // bulk strings. Miniredis v2.40 panics at an empty array, and allocates whatever size a client announces.
 type framedConn struct {
 	net.Conn
-	header []byte // what has come of a line
+	header []byte // the part of a line that has come
 	args   int    // the arguments of the command that are still to come
 	skip   int    // the bytes of an argument that are still to come, with their line end
-	size   int64  // what the command may still take
+	size   int64  // the rest of maxCommand
 	err    error  // ends the connection
 }
 
-// Read returns what precedes a malformed line, and then an error. It tells the client what is wrong.
+// Read returns the commands before a malformed line, and then an error, which it also sends to the client.
 func (c *framedConn) Read(b []byte) (int, error) {
 	if c.err == nil {
 		n, err := c.Conn.Read(b)

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A frame that miniredis does not survive is refused, and costs its sender the connection and nobody else anything.
+// A frame that would crash miniredis is refused. It costs its sender the connection, and has no effect on others.
 func TestEmbeddedRefusesMalformedFrames(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes longer than a second")
@@ -62,7 +62,7 @@ func TestEmbeddedRefusesMalformedFrames(t *testing.T) {
 	require.NoError(t, client.Ping(t.Context()).Err(), "it is still there")
 }
 
-// What is well formed passes as it is, however it is cut.
+// Well-formed input passes unchanged, in pieces of any size.
 func TestFramesPassVerbatim(t *testing.T) {
 	text := "*2\r\n$4\r\nECHO\r\n$12\r\n*0\r\n$-1\r\n\r\n\n\r\n*1\r\n$0\r\n\r\n*1\r\n$4\r\nPING\r\n"
 	for name, cut := range map[string]func(io.Reader) io.Reader{

@@ -6,16 +6,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrNotPipelined says that a client cannot pipeline: its commands go to several servers.
+// ErrNotPipelined means that a client cannot pipeline: its commands go to several servers.
 var ErrNotPipelined = errors.New("automatic pipelining needs one Redis, or a Sentinel, and no Cluster")
 
-// Pipelined returns a face of a client that sends the commands of all its callers over one connection, and those that
-// come together in one write. This is the automatic pipelining of go-redis, which is experimental. A caller still waits
-// for its reply. Close the client, and not the face. The error is [ErrNotPipelined], or that of go-redis.
+// Pipelined returns a view of a client that sends the commands of all its callers over one connection, and concurrent
+// ones in one write. This is the automatic pipelining of go-redis, which is experimental. A caller still waits
+// for its reply. Close the client, not the view. The error is [ErrNotPipelined], or that of go-redis.
 //
 // Beside the client itself:
-//   - When the connection breaks, no command that was under way on it has a known outcome, instead of one. go-redis
-//     sends them all again if a client may retry, also those that were executed. So the clients of [Open] may not.
+//   - When the connection breaks, all commands in flight on it have an unknown outcome, instead of one. go-redis sends
+//     them all again if a client may retry, also those that were executed. So the clients of [Open] may not.
 //   - A command ends with its reply or the client's timeout, and not with its context.
 //   - A hook sees a batch of commands, in the context of none of them. So faults and traces of an order do not work.
 //

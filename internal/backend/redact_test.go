@@ -46,7 +46,7 @@ var places = []string{
 	":SECRET@127.0.0.1:6379", "//u:SECRET@127.0.0.1:1",
 }
 
-// Wherever a password stands, and however its URL is spelt, nothing that is said of the URL has it.
+// Wherever a password is in a URL, and however the URL is spelt, no text about the URL contains it.
 func TestNoPasswordIsEverShown(t *testing.T) {
 	o := backend.Options{Timeout: time.Second, PoolSize: 1}
 	opened := 0
@@ -120,7 +120,7 @@ func TestARedisURLThatCannotBeUsedSaysWhy(t *testing.T) {
 	}
 }
 
-// Behind a # nothing belongs to a URL, so the part of a password before it would be dialled and shown as the host.
+// A URL ends at a #, so the part of a password before it would be dialled and shown as the host.
 func TestARawHashIsRefused(t *testing.T) {
 	for _, url := range []string{"redis://:20260101#pass@127.0.0.1:30106", "redis://20260101#pass@127.0.0.1",
 		"rediss://:20260101#pass@127.0.0.1:1?addr=127.0.0.1:2", "redis://:20260101#pass@h?master_name=shop",

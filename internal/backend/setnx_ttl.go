@@ -9,8 +9,8 @@ import (
 
 type setNXWithTTL struct{ ttl time.Duration }
 
-// SetNXWithTTL returns a hook that sends SETNX as SET NX PX, with this TTL. It is for a Redis that other people use: a
-// lock that a killed process leaves behind expires. The caller gets the reply of a SETNX, and hooks that were added
+// SetNXWithTTL returns a hook that sends SETNX as SET NX PX, with this TTL. It is for a shared Redis: the lock of a
+// killed process expires. The caller gets the reply of a SETNX, and hooks that were added
 // before this one see a SETNX.
 func SetNXWithTTL(ttl time.Duration) redis.Hook { return setNXWithTTL{ttl} }
 

@@ -42,7 +42,7 @@ func TestSetNXWithTTLGivesTheKeyAnEnd(t *testing.T) {
 		assert.False(t, got)
 		assert.Equal(t, time.Duration(-1), client.PTTL(t.Context(), "forever").Val(), "that is not ours to end")
 		assert.Equal(t, []string{"setnx", "get", "pttl", "setnx", "set", "setnx", "pttl"}, seen,
-			"who looks on sees what was asked")
+			"outer hooks see the SETNX")
 
 		require.NoError(t, client.Close())
 		_, err = setNX("free")

@@ -13,7 +13,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// ErrZooKeeperAway says that there was no session in time, and nothing was sent.
+// ErrZooKeeperAway means that there was no session in time, and nothing was sent.
 var ErrZooKeeperAway = errors.New("no session with ZooKeeper")
 
 // ZooKeeperOptions holds the settings of a connection.

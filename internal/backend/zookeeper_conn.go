@@ -17,7 +17,7 @@ type zooKeeperConn struct {
 	z         *ZooKeeper
 	greeting  []byte
 	held      bool          // the first reply was held back
-	rewatched chan struct{} // tells that watches were set anew
+	rewatched chan struct{} // signals that watches were set anew
 }
 
 const (

@@ -2,9 +2,9 @@ package backend
 
 import "sync"
 
-// watches holds one watch per node, shared by all who wait for the node. The library keeps every watch until the node
-// changes, even if nobody waits for it any more: without sharing, a thousand waiters that give up behind one holder
-// would leave a thousand watches.
+// watches holds one watch per node, shared by all waiters for the node. The library keeps every watch until the node
+// changes, even without a waiter: unshared, a thousand waiters that give up behind one holder would leave a thousand
+// watches.
 type watches struct {
 	mu sync.Mutex
 	on map[string]*watch
@@ -12,7 +12,7 @@ type watches struct {
 
 // A watch is a watch of one node.
 type watch struct {
-	set  chan struct{} // closed once err says whether there is a watch
+	set  chan struct{} // closed once err is known
 	err  error
 	gone chan struct{} // closed when the node has changed, or the client is closed
 }

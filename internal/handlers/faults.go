@@ -40,7 +40,7 @@ func (s *server) withFaults(c *gin.Context, l layers, id string) (context.Contex
 	return ctx, nil
 }
 
-// errNoFaults says that the instance injects no faults.
+// errNoFaults means that the instance injects no faults.
 var errNoFaults = badInput("faults are off: start this instance with --faults")
 
 // withFaultsOnly refuses a request if the instance was started without --faults.

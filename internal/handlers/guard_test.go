@@ -87,8 +87,8 @@ func newSlow(work time.Duration) (h http.Handler, ended chan error) {
 	}, ""), ended
 }
 
-// Whatever the route, and whether its handler reads a body or not: a body that does not end is answered when its time
-// is up, and then its connection ends.
+// On every route, whether or not its handler reads a body, an endless body is answered when its time is up, and then
+// its connection ends.
 func TestABodyThatNeverEndsIsAnswered(t *testing.T) {
 	for _, route := range []string{"POST /v4/decrease", "GET /v10/stock/10000", "PUT /stock/10000", "DELETE /stock/10000",
 		"GET /stock/10000", "DELETE /locks/10000", "GET /livez", "GET /docs", "POST /nowhere", "PATCH /stock/10000",
@@ -107,7 +107,7 @@ func TestABodyThatNeverEndsIsAnswered(t *testing.T) {
 					go fmt.Fprintf(c, "%s HTTP/1.1\r\nHost: localhost\r\n%s", route, body)
 					response := readAnswer(t, c)
 					assert.Equal(t, 400, response.StatusCode)
-					assert.True(t, response.Close, "says that the connection ends")
+					assert.True(t, response.Close, "announces the end of the connection")
 					assert.Equal(t, bodyTime, time.Since(began))
 					synctest.Wait()
 					_, err := c.Read(make([]byte, 1))
@@ -152,7 +152,7 @@ func TestABodyThatTrickles(t *testing.T) {
 		response := readAnswer(t, c)
 		assert.Equal(t, 400, response.StatusCode)
 		assert.Equal(t, bodyTime, time.Since(began))
-		sending.Wait() // until nobody reads it any more
+		sending.Wait() // until it is no longer read
 		assert.Less(t, time.Since(began), bodyTime+time.Second)
 	})
 }
@@ -177,7 +177,7 @@ func TestWorkIsNotCutOffByTheLimitsOfBodiesAndAnswers(t *testing.T) {
 	}
 }
 
-// What an administrator began is seen through, also when they do not wait for it; but not for ever.
+// Administrative work is completed even if its client goes away, but not for ever.
 func TestAdministrationIsSeenThrough(t *testing.T) {
 	for name, c := range map[string]struct {
 		work time.Duration
@@ -217,13 +217,13 @@ func TestAClientThatDoesNotReadItsAnswer(t *testing.T) {
 			_, err = io.Copy(io.Discard, c)
 			require.NoError(t, err)
 			_, err = c.Write([]byte("x"))
-			assert.Error(t, err, "%s: nobody is there any more", path)
+			assert.Error(t, err, "%s: the connection is closed", path)
 		})
 	}
 }
 
-// An instance that shuts down says so with every answer, also of a request that came before, so that nobody sends
-// another on a connection that ends.
+// During shutdown every answer closes its connection, also that to an earlier request, so that no client sends another
+// request on it.
 func TestAnInstanceThatShutsDownEndsItsConnections(t *testing.T) {
 	for _, path := range []string{"/livez", "/readyz", "/docs", "/stock/10000", "/v10/stock/10000", "/nowhere"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -240,7 +240,8 @@ func TestAnInstanceThatShutsDownEndsItsConnections(t *testing.T) {
 	}
 }
 
-// A page of another site cannot sell, read under a lock, or administer. Ours, and those who are no page, can.
+// A page of another site cannot sell, read under a lock, or administer. Our page can, and so can clients other than
+// pages.
 func TestAPageOfAnotherSite(t *testing.T) {
 	h := newFake(&fakeShop{}, "")
 	for _, c := range []struct {
@@ -276,7 +277,7 @@ func TestAPageOfAnotherSite(t *testing.T) {
 	}
 }
 
-// A name that somebody pointed at this machine is not ours, whatever is asked under it.
+// A foreign name that resolves to this machine is refused on every route.
 func TestAHostThatIsNotOurs(t *testing.T) {
 	type hosts []string
 	for _, c := range []struct {

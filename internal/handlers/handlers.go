@@ -109,7 +109,7 @@ func routes(shop Shop, admin Admin, c Config) *gin.Engine {
 	return r
 }
 
-// answerPanic sends a problem for a handler that panicked. Nobody knows what the handler had done by then.
+// answerPanic sends a problem for a handler that panicked. What the handler had done by then is unknown.
 func (s *server) answerPanic(c *gin.Context, reason any) {
 	if reason == http.ErrAbortHandler { //nolint:errorlint // a panic's value, not a wrapped error
 		panic(reason)

@@ -17,8 +17,8 @@ const requestID = "X-Request-Id"
 // nosniff is the value of X-Content-Type-Options. All answers share it.
 var nosniff = []string{"nosniff"}
 
-// headers sets the headers of every answer: the name of the request, which is also in the log, and nosniff, so that a
-// browser does not guess the type of a body.
+// headers sets the headers of every answer: the name of the request, which is also in the log, and nosniff, so that no
+// browser guesses the type of a body.
 func (s *server) headers(c *gin.Context) {
 	id := c.GetHeader(requestID)
 	if !IsName(id) { // a value that is no name is not sent back either

@@ -29,7 +29,7 @@ func serveTo(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
 	return answer
 }
 
-// The admin token is the whole of it and nothing else; its scheme is written in any case, as HTTP has it.
+// The admin token must match as a whole; its scheme may be in any case, as in HTTP.
 func TestTheAdminTokenIsTheWholeToken(t *testing.T) {
 	h := newFake(&fakeShop{}, "secret")
 	for header, status := range map[string]int{
@@ -82,7 +82,7 @@ func TestANewlineEndsEveryAnswerInJSON(t *testing.T) {
 	}
 }
 
-// ?pretty indents whatever is answered, and is no parameter of an order. What a client wrote comes back as it is.
+// ?pretty indents every answer, and is no parameter of an order. Texts of the client are returned verbatim.
 func TestAnAnswerCanBeRead(t *testing.T) {
 	f := &fakeShop{}
 	engine := routes(f, f, fakeConfig(f, ""))
@@ -98,7 +98,7 @@ func TestAnAnswerCanBeRead(t *testing.T) {
 	assert.Contains(t, answer.Body.String(), `unknown parameter \"<b>\"`)
 }
 
-// A slash at the end makes another path, which is no route: nobody is sent on with an order.
+// A trailing slash makes another path, which is no route: no order is redirected.
 func TestASlashAtTheEndIsAnotherPath(t *testing.T) {
 	h := newFake(&fakeShop{}, "")
 	for _, target := range []string{"POST /v4/decrease/", "GET /rungs/", "GET /stock/10000/", "DELETE /locks/10000/",
@@ -114,7 +114,7 @@ func TestASlashAtTheEndIsAnotherPath(t *testing.T) {
 	}
 }
 
-// Every answer, of whatever kind, has the name of its request and tells a browser not to guess.
+// Every answer has the name of its request, and nosniff.
 func TestEveryAnswerHasTheHeadersOfAll(t *testing.T) {
 	for _, c := range []struct {
 		target string
@@ -168,7 +168,7 @@ func TestRetryAfterWhereItHelps(t *testing.T) {
 		request("GET /readyz", "")).Header().Get("Retry-After"))
 }
 
-// A body that is encoded is refused before anybody looks into it. Identity is no encoding.
+// An encoded body is refused unread. Identity is no encoding.
 func TestEncodedBodies(t *testing.T) {
 	for encoding, status := range map[string]int{"gzip": 415, "GZIP": 415, "br": 415, "identity, gzip": 415,
 		"identity": 200, "Identity": 200, "": 200} {
@@ -182,8 +182,7 @@ func TestEncodedBodies(t *testing.T) {
 	}
 }
 
-// A misspelt parameter is refused wherever there is something to misspell. Probes, and what a browser opens, are served
-// whatever somebody hangs on them.
+// A misspelt parameter is refused on every route but probes and the pages for browsers.
 func TestUnknownParametersOnEveryRoute(t *testing.T) {
 	h := newFake(&fakeShop{}, "")
 	for target, status := range map[string]int{
@@ -197,7 +196,7 @@ func TestUnknownParametersOnEveryRoute(t *testing.T) {
 	}
 }
 
-// Of an order whose client went away while a backend failed, the log has both, and neither is blamed alone.
+// If a client goes away while a backend fails, the log has both.
 func TestAClientThatWentWhileABackendFailed(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -221,7 +220,7 @@ func TestAClientThatWentWhileABackendFailed(t *testing.T) {
 	}
 }
 
-// However many ask, the backends are asked four times a second at most; and a probe that goes spoils no other's answer.
+// Any number of probes asks the backends at most four times a second. A probe that disconnects affects no other.
 func TestAFloodOfProbesIsNoLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, failing := 0, error(nil)
@@ -256,7 +255,7 @@ func TestAFloodOfProbesIsNoLoad(t *testing.T) {
 	})
 }
 
-// Requests that no handler sees are answered by net/http, without the headers of this service, as the document says.
+// Requests that reach no handler are answered by net/http, without the headers of this service, as documented.
 func TestHeadersOfTheHTTPServersOwnAnswers(t *testing.T) {
 	about := loadOpenAPI(t).Info.Description
 	server := httptest.NewServer(newFake(&fakeShop{}, ""))

@@ -80,7 +80,7 @@ func TestEveryProblemIsDocumentedWithItsStatus(t *testing.T) {
 }
 
 func TestEveryAnswerNamesProblemsOfItsStatus(t *testing.T) {
-	// Nobody's answer; any path's answers.
+	// One is no answer; the others may be the answer of any path.
 	named := map[string]bool{"client-gone": true, "method-not-allowed": true, "cross-origin": true, "misdirected": true}
 	for path, item := range loadOpenAPI(t).Paths.Map() {
 		for method, operation := range item.Operations() {
@@ -110,7 +110,7 @@ func problemsIn(r *openapi3.Response) (names []string) {
 	return names
 }
 
-// What an instance without --faults serves is as it says, and it does not offer the parameter fault.
+// Without --faults the document is valid, and does not offer the parameter fault.
 func TestOpenAPIWithoutFaults(t *testing.T) {
 	f := &fakeShop{}
 	config := fakeConfig(f, "")
@@ -149,7 +149,7 @@ func TestOpenAPIDurationsAreInBounds(t *testing.T) {
 	}
 }
 
-// The document refuses what the service refuses, as far as OpenAPI can make one parameter depend on another.
+// The document refuses what the service refuses, as far as OpenAPI can express dependent parameters.
 func TestOpenAPIRefusesWhatIsRefused(t *testing.T) {
 	c, h := newContract(t), newFake(&fakeShop{}, "")
 	for _, refused := range [][2]string{
@@ -175,7 +175,7 @@ func TestOpenAPIFaultIsReachedByEveryOrder(t *testing.T) {
 	}
 }
 
-// A contract holds what a handler answers against the document.
+// A contract checks the answers of a handler against the document.
 type contract struct {
 	doc    *openapi3.T
 	router routers.Router
@@ -214,7 +214,7 @@ func (c *contract) call(t *testing.T, h http.Handler, r *http.Request) *httptest
 	return answer
 }
 
-// input returns what the document can be asked about a request.
+// input returns a request in the form that the validator takes.
 func (c *contract) input(t *testing.T, r *http.Request) *openapi3filter.RequestValidationInput {
 	t.Helper()
 	route, params, err := c.router.FindRoute(r)
@@ -250,8 +250,7 @@ func request(target, body string) *http.Request {
 	return r
 }
 
-// fakeShop answers every order, and every question of the administration, with the same error, unless a test says what
-// it does instead.
+// fakeShop answers all orders and administrative requests with one error, unless a test sets another behaviour.
 type fakeShop struct {
 	receipt    sale.Receipt
 	err        error
@@ -387,8 +386,7 @@ func TestProblemsAreAsDocumented(t *testing.T) {
 	}
 }
 
-// An order that was served under another's lease names that order in place of a lease of its own, whatever became of
-// it.
+// An order that was served under another's lease names that order instead of a lease of its own, whatever its outcome.
 func TestAnswersNameTheOrderThatSoldForThem(t *testing.T) {
 	c := newContract(t)
 	for status, err := range map[int]error{200: nil, 409: stock.ErrSoldOut, 500: stock.ErrUnknown, 503: lock.ErrLost} {
@@ -505,5 +503,5 @@ func TestRealAnswersAreAsDocumented(t *testing.T) {
 		call(503, method, path, "")
 	}
 	require.Eventually(t, func() bool { return c.call(t, h, request("GET /readyz", "")).Code == 503 },
-		10*time.Second, 10*time.Millisecond, "what it said before holds for a moment")
+		10*time.Second, 10*time.Millisecond, "its last answer is cached for a moment")
 }

@@ -15,8 +15,8 @@ import (
 const (
 	sold    = "sold"
 	refused = "refused" // fewer units were left than it asked for
-	busy    = "busy"    // somebody else held the lock
-	pending = "pending" // it is under way
+	busy    = "busy"    // another order held the lock
+	pending = "pending" // it is in flight
 )
 
 // orderStatus is the answer of GET /orders/{order}.
@@ -44,14 +44,14 @@ type orderRecord struct {
 	soldBy   string      // the order under whose lease it was served, if it was another's
 
 	times     int  // how many orders had that name
-	underWay  int  // how many of them have not ended
+	underWay  int  // how many of them are in flight
 	maybeSold bool // whether one of them sold, or may have
 
 	over *list.Element // its place among those that have ended, or nil
 }
 
-// outcomes keeps the outcomes of the last orders, for clients whose answer was lost. It also keeps every order under
-// way, which are no more than the open requests.
+// outcomes keeps the outcomes of the last orders, for clients whose answer was lost. It also keeps every order in
+// flight, which are no more than the open requests.
 type outcomes struct {
 	most int // how many orders that have ended to keep
 
@@ -100,7 +100,7 @@ func outcomeOf(err error) string {
 	}
 }
 
-// begin records that an order is under way.
+// begin records that an order is in flight.
 func (m *outcomes) begin(o sale.Order) *orderRecord {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -135,7 +135,7 @@ func (m *outcomes) end(r *orderRecord, outcome string, receipt sale.Receipt) {
 		r.outcome = unknown
 	}
 	r.soldBy = receipt.SoldBy
-	if r.times > 1 { // it was one of them, and may not be the one that is meant
+	if r.times > 1 { // it may not be the one that is meant
 		r.soldBy = ""
 	}
 	if outcome == sold {

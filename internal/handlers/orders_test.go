@@ -20,7 +20,7 @@ import (
 	"stockapi/internal/stock"
 )
 
-// newScripted returns the handler of a shop that sells as the test says, and keeps the outcomes of so many orders.
+// newScripted returns the handler of a shop that sells by the test's function, and keeps that many outcomes.
 func newScripted(most int, sell func(context.Context, sale.Order) (sale.Receipt, error)) http.Handler {
 	f := &fakeShop{sell: sell}
 	config := fakeConfig(f, "")
@@ -36,7 +36,7 @@ func buy(ctx context.Context, h http.Handler, id string) int {
 	return answer.Code
 }
 
-// ask returns what the service says of an order.
+// ask returns the answer to GET /orders/{order}.
 func ask(t *testing.T, h http.Handler, id string) (outcome string, body map[string]any) {
 	t.Helper()
 	answer := newContract(t).call(t, h, request("GET /orders/"+id, ""))
@@ -105,8 +105,8 @@ func TestOutcomeWhenTheClientHasGone(t *testing.T) {
 	assert.Equal(t, []any{84.0}, body["units"])
 }
 
-// An order that was served under another's lease says so later too, whether it sold or was refused. Of two orders with
-// one name nobody knows which is meant.
+// The outcome of an order that was served under another's lease names that order, whether it sold or was refused. Of
+// two orders with one name it is unknown which is meant.
 func TestAnOrderRemembersWhoSoldForIt(t *testing.T) {
 	for want, err := range map[string]error{"sold": nil, "refused": stock.ErrSoldOut} {
 		h := newScripted(10, func(_ context.Context, o sale.Order) (sale.Receipt, error) {

@@ -58,7 +58,7 @@ func badInput(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{errBadInput}, args...)...)
 }
 
-// errEncoding says that a body is compressed. A few hundred bytes need no compression, and a small compressed body can
+// errEncoding means that a body is compressed. A few hundred bytes need no compression, and a small compressed body can
 // expand without limit.
 var errEncoding = errors.New("a body has to be sent uncompressed, without Content-Encoding")
 

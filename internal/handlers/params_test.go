@@ -16,7 +16,7 @@ import (
 	"stockapi/internal/sale"
 )
 
-// productPattern says what isName has to accept.
+// productPattern is what isName must accept.
 var productPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 func TestNamesAreShortAndPlain(t *testing.T) {
@@ -71,7 +71,7 @@ func TestPermitsAreBounded(t *testing.T) {
 	assert.EqualValues(t, 2, o.Permits)
 }
 
-// A lease is renewed unless the order says otherwise.
+// A lease is renewed by default.
 func TestAnOrderMayLeaveItsLeaseUnrenewed(t *testing.T) {
 	for text, want := range map[string]bool{"true": false, "false": true} {
 		o, err := decode("renew="+text, "")
@@ -83,8 +83,8 @@ func TestAnOrderMayLeaveItsLeaseUnrenewed(t *testing.T) {
 	assert.ErrorContains(t, err, "renew must be true or false")
 }
 
-// Whatever a client sends, it is either refused as bad input or an order within the bounds; and what the standard
-// library does not take for JSON is refused.
+// Every request is either refused as bad input or an order within the bounds. A body that the standard library does not
+// accept as JSON is refused.
 func FuzzDecreaseRequest(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"", ""}, {"quantity=1", `{"quantity":2}`}, {"wait=1s&ttl=1s", `{}`}, {"quantity=1&quantity=1", ""},

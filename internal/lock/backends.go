@@ -42,11 +42,11 @@ type Backends struct {
 	Process
 }
 
-// A Process tells the locks when their process ends, and the process what happens to its locks.
+// A Process tells the locks when their process ends, and counts their renewals and wake-ups.
 type Process struct {
 	// Life ends with the process, and ends everything that a rung runs in the background. Nil: never.
 	Life context.Context
-	// Background counts what the rungs run in the background, so that the process can wait for it after Life has ended.
+	// Background counts the background work of the rungs, so that the process can wait for it after Life has ended.
 	Background *sync.WaitGroup
 	// OnRenew is called after each renewal, with true if the lease was extended. May be nil.
 	OnRenew func(ok bool)
@@ -55,7 +55,7 @@ type Process struct {
 	OnWake func(ctx context.Context, by Notification, on string)
 }
 
-// A Notification is the way in which a release notifies a waiter.
+// A Notification is the way a release notifies a waiter.
 type Notification string
 
 // Notifications.

@@ -10,11 +10,11 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// breakTime limits Break, however many backends do not answer.
+// breakTime limits Break, even if no backend answers.
 const breakTime = 3 * time.Second
 
 // Break removes the lock of a product on every rung and every backend, even if somebody holds it, and returns how many
-// keys it removed. A holder finds its lease lost as soon as it looks. Waiters are notified. All backends are asked at
+// keys it removed. A holder finds its lease lost at its next check. Waiters are notified. All backends are asked at
 // once, so that one that fails or does not answer does not stop the others; its error is returned.
 func (b Backends) Break(ctx context.Context, product string) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, breakTime)
@@ -64,7 +64,7 @@ func breakKey(ctx context.Context, node redis.UniversalClient, key string) (int6
 	return removed, errors.Join(besideErr, err, publishErr)
 }
 
-// sum runs all parts at once. It returns the sum of their results, and their errors, each text once.
+// sum runs all parts concurrently. It returns the sum of their results, and their errors, each text once.
 func sum(ctx context.Context, parts []func(context.Context) (int64, error)) (total int64, failed error) {
 	var mu sync.Mutex
 	var all sync.WaitGroup

@@ -125,7 +125,7 @@ func TestBreakCountsNoSessionThatLivesOn(t *testing.T) {
 }
 
 // On v8 the first waiter in the queue is notified when a release, or a waiter that leaves the queue, leaves the lock to
-// it. It is not notified while somebody holds the lock.
+// it. It is not notified while the lock is held.
 func TestFairLeaveNotifiesNext(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, _ *instance, bare redis.UniversalClient) {
@@ -181,7 +181,7 @@ func TestBreakWakesTheWatchers(t *testing.T) {
 			case lease := <-second:
 				unlock(t, lease)
 			case <-time.After(long):
-				require.Fail(t, "nobody got in")
+				require.Fail(t, "no waiter acquired")
 			}
 		}
 		assert.NotEmpty(t, woken)

@@ -30,8 +30,8 @@ const (
 	turnTime  = 100 * time.Millisecond
 )
 
-// acquireHandoff takes the lock and draws a fencing token for each time that it may be passed on. It returns the first
-// of them. If it does not get the lock, it returns 0 and the time after which to ask again.
+// acquireHandoff acquires the lock and draws a fencing token for each time that it may be passed on. It returns the
+// first token, or 0 and the time after which to try again.
 func acquireHandoff(
 	ctx context.Context, rdb redis.Scripter, key, token, place string, ttl time.Duration,
 ) (fence int64, left time.Duration, err error) {
@@ -50,7 +50,7 @@ func releaseHandoff(ctx context.Context, rdb redis.UniversalClient, key, token s
 	return releaseResult(handoffRelease.Run(ctx, rdb, keys, token, publishOn(rdb)).Int64())
 }
 
-// cohorts are the cohorts of a process, one for each lock that somebody holds or waits for.
+// cohorts are the cohorts of a process, one for each lock with a holder or a waiter.
 type cohorts struct {
 	runtime
 	most  int // how many may hold a lease at once
@@ -62,13 +62,13 @@ func newCohorts(rt runtime, most int) *cohorts {
 	return &cohorts{runtime: rt, most: most, byKey: map[string]*cohort{}}
 }
 
-// A cohort consists of the orders of one process that hold or want one lock. One of them, or on v19 a batch of them, at
-// a time has the lease, or one asks Redis for it. The others wait in the memory of the process.
+// A cohort consists of the orders of one process that hold or want one lock. At a time one of them, or on v19 a batch,
+// holds the lease, or one asks Redis for it. The others wait in the memory of the process.
 type cohort struct {
-	busy    bool         // somebody has the lease, or asks Redis for it, or releases it
-	lease   *passedLease // nil: none of them has it
+	busy    bool         // one holds the lease, asks Redis for it, or releases it
+	lease   *passedLease // nil: none of them holds it
 	heirs   []*member    // were passed the lease, and have not taken it yet
-	waiting []*member    // in the order in which they came
+	waiting []*member    // in order of arrival
 	queued  bool         // the cohort has a place in Redis' queue
 }
 
@@ -77,8 +77,8 @@ type passedLease struct {
 	work    *leaseContext // ends with the lease
 	token   string
 	fence   int64     // the fencing token of the batch
-	holders int       // how many of the batch have not left yet
-	wanted  Options   // of the order that took it
+	holders int       // members of the batch that have not left yet
+	wanted  Options   // of the order that acquired it
 	passes  int       // how often it may still be passed on
 	turn    time.Time // the end of the turn
 	release func(ctx context.Context) error
@@ -91,7 +91,7 @@ type member struct {
 	wants Options
 	turn  chan struct{} // holds one notice to try again
 	lease *passedLease  // that was passed to it
-	seat  *batch.Seat   // in the batch that has the lease
+	seat  *batch.Seat   // in the batch that holds the lease
 }
 
 func newMember() *member { return &member{turn: make(chan struct{}, 1)} }
@@ -104,7 +104,7 @@ func memberOf(ctx context.Context) *member {
 	return m
 }
 
-// busyHere is [ErrBusy] of a lock that others of the same process want first. Redis was not asked.
+// busyHere is [ErrBusy] for a lock that others of the same process await first. Redis was not asked.
 type busyHere struct{}
 
 func (busyHere) Error() string        { return ErrBusy.Error() }
@@ -163,7 +163,7 @@ func (all *cohorts) refused(ctx context.Context, key string) {
 	all.next(key, me)
 }
 
-// next lets the first of those who wait ask Redis, unless it has just done so. The caller has the mutex.
+// next lets the first waiter ask Redis, unless it has just done so. The caller holds the mutex.
 func (all *cohorts) next(key string, asked *member) {
 	c := all.byKey[key]
 	c.busy = false
@@ -175,7 +175,7 @@ func (all *cohorts) next(key string, asked *member) {
 	}
 }
 
-// hold returns the lease as one of its holders has it, with a context of its own. The caller has the mutex.
+// hold returns the lease for one of its holders, with a context of its own. The caller holds the mutex.
 func (all *cohorts) hold(ctx context.Context, key string, lease *passedLease, seat *batch.Seat) *Lease {
 	work, leave := lease.work.share(ctx)
 	unlock := func(ctx context.Context) error {
@@ -222,7 +222,7 @@ func (lease *passedLease) lost() error {
 	return nil
 }
 
-// pass gives the lease to the first members that wait, and reports whether there are any.
+// pass passes the lease to the first waiting members, and reports whether there are any.
 func (c *cohort) pass(most int) bool {
 	lease := c.lease
 	if lease.passes == 0 || time.Now().After(lease.turn) || lease.work.Err() != nil {
@@ -238,8 +238,8 @@ func (c *cohort) pass(most int) bool {
 	return true
 }
 
-// inherit takes the first members out of the line: no more than most, and none from the first on that wants another
-// TTL, or a lease that is not renewed. It needs a lease of its own.
+// inherit takes the first members out of the queue, at most most of them. It stops at one that wants another TTL, or a
+// lease that is not renewed: that one needs a lease of its own.
 func (c *cohort) inherit(most int) []*member {
 	if c.lease.wanted.NoRenew {
 		return nil
@@ -253,8 +253,8 @@ func (c *cohort) inherit(most int) []*member {
 	return c.heirs
 }
 
-// seat makes these members, and more of them who have the lease already, the batch that holds the lease. It returns the
-// seat of the first.
+// seat makes these members, and more that hold the lease already, the batch of the lease. It returns the seat of the
+// first.
 func (c *cohort) seat(heirs []*member, more int) *batch.Seat {
 	c.lease.holders = len(heirs) + more
 	seats := batch.New(c.lease.work, c.lease.holders)
@@ -271,8 +271,7 @@ func (c *cohort) takes(heir *member) {
 	c.heirs = slices.DeleteFunc(c.heirs, func(other *member) bool { return other == heir })
 }
 
-// lost ends the turn when the lease is lost. Its holder may be at work for a long time still. The others do not wait
-// for it.
+// lost ends the turn when the lease is lost. The others do not wait for its holder, which may still work for long.
 func (all *cohorts) lost(key string, lease *passedLease) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -283,7 +282,7 @@ func (all *cohorts) lost(key string, lease *passedLease) {
 	all.end(key)
 }
 
-// end ends the turn of a lost lease. The members to which it was passed come before the others. The caller has the
+// end ends the turn of a lost lease. Members to which it was passed queue before the others. The caller holds the
 // mutex.
 func (all *cohorts) end(key string) {
 	c := all.byKey[key]
@@ -326,7 +325,7 @@ func (m *member) leave(ctx context.Context) {
 }
 
 // undo undoes an acquire that failed with err; see [runtime.undo]. An acquire from a place in the queue may be carried
-// out late, and then take the place again. If somebody of this process waits, the place is of use to it.
+// out late, and then take the place again. If an order of this process waits, it can use the place.
 func (all *cohorts) undo(ctx context.Context, err error, key, place string, free func(context.Context) error) {
 	all.runtime.undo(ctx, err, func(ctx context.Context) error {
 		if place != "" && !all.waits(key) {
@@ -336,7 +335,7 @@ func (all *cohorts) undo(ctx context.Context, err error, key, place string, free
 	})
 }
 
-// waits reports whether somebody of this process waits for the lock.
+// waits reports whether an order of this process waits for the lock.
 func (all *cohorts) waits(key string) bool {
 	all.mu.Lock()
 	defer all.mu.Unlock()

@@ -49,7 +49,7 @@ var questions = []question{
 	{"ends for the holder no later than on the server", endsForHolderFirst},
 }
 
-// conformance says what each rung must hold, and what it must visibly break.
+// conformance is what each rung must hold, and what it must visibly break.
 var conformance = map[string][]answer{
 	//               one     two     crash   in gap  slow    own     gap     again   out     cancel  says    cancels ends
 	"v0":             {breaks, breaks, holds, holds, breaks, none, none, none, none, holds, none, none, none},
@@ -158,8 +158,8 @@ func (s *shop) askAgain(t *testing.T, r Rung, q question, expected answer) answe
 // askedAgain counts the questions that were asked a second time. TestMain prints it.
 var askedAgain atomic.Int64
 
-// askAgain asks once, and once more with longer leases if the answer is not the expected one. On a machine that stands
-// still for longer than a lease any lock looks broken. One that is broken is so under any lease.
+// askAgain asks once, and again with longer leases if the answer is not the expected one. On a machine that stalls for
+// longer than a lease any lock looks broken. A broken one is broken under any lease.
 func askAgain[T comparable](t *testing.T, expected T, ask func(longer time.Duration) T) T {
 	t.Helper()
 	got := ask(1)
@@ -306,8 +306,8 @@ func hasNoGap(t *testing.T, s attempt, r Rung) answer {
 	}
 }
 
-// letsHolderIn: the holder takes its lock again and releases it once. It gets in, and nobody else does until it has
-// released it as often as it took it.
+// letsHolderIn: the holder takes its lock again and releases it once. It gets in, and no other order does until it
+// has released the lock as often as it acquired it.
 func letsHolderIn(t *testing.T, s attempt, r Rung) answer {
 	a, b := s.instance(t, r), s.instance(t, r)
 	o := minuteFor("1")
@@ -325,7 +325,7 @@ func letsHolderIn(t *testing.T, s attempt, r Rung) answer {
 	return answerIf(!b.tryOnce(t, s.key))
 }
 
-// isOutAfterRelease: a caller has released the lock, somebody else holds it, and the caller tries again.
+// isOutAfterRelease: a caller has released the lock, another order holds it, and the caller tries again.
 func isOutAfterRelease(t *testing.T, s attempt, r Rung) answer {
 	a := s.instance(t, r)
 	one, other := minuteFor("1"), minuteFor("2")
@@ -394,7 +394,7 @@ func endsForHolderFirst(t *testing.T, s attempt, r Rung) answer {
 	lease := s.instance(t, r).lock(t, s.key, s.slowTTL)
 	defer lease.Unlock(context.Background())
 	acquired, known := lease.ValidUntil()
-	if !known || slices.Contains(r.Needs, NeedZooKeeper) { // which does not tell when it will end a session
+	if !known || slices.Contains(r.Needs, NeedZooKeeper) { // ZooKeeper does not show when a session will expire
 		return none
 	}
 	renewed := false
@@ -410,7 +410,7 @@ func endsForHolderFirst(t *testing.T, s attempt, r Rung) answer {
 	return answerIf(renewed)
 }
 
-// left returns for how long a lock that is not renewed still excludes others: on several nodes, by their majority.
+// left returns how long a lock still excludes others unless it is renewed: on several nodes, by their majority.
 func (s *shop) left(t *testing.T, r Rung, key string) time.Duration {
 	t.Helper()
 	if slices.Contains(r.Needs, NeedSQL) {

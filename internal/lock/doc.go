@@ -1,10 +1,10 @@
-// Package lock is a ladder of locks. Each rung mends the defect of the rung below, and has a defect of its own, which
-// the next rung mends. All rungs guard the same three lines, "read the stock, decide, write the stock". Those lines are
-// in another package; this one only takes a lock and gives it back.
+// Package lock is a ladder of locks. Each rung fixes the defect of the rung below, and has a defect of its own, which
+// the next rung fixes. All rungs guard the same three lines, "read the stock, decide, write the stock". Those lines are
+// in another package; this one only acquires and releases locks.
 //
 // # The ladder
 //
-// v0 takes no lock. It sells a unit to everybody who reads the stock before the first buyer's write. v0.5 is a mutex,
+// v0 takes no lock. It sells a unit to each order that reads the stock before the first one's write. v0.5 is a mutex,
 // and works until there is a second process. So the lock has to be where all processes can see it: v1 is a key in
 // Redis, made by SETNX and deleted at the end. A holder that dies never deletes it. v1.5 gives the key a TTL by a
 // second command, and may die between the two. v2 makes them one command. Now the lock also expires while its holder is
@@ -39,7 +39,7 @@
 //
 // # Reading order
 //
-// lock.go says what a lock is: [TryLock], its [Options], [Lease], and the errors that callers decide on. Then read the
+// lock.go defines a lock: [TryLock], its [Options], [Lease], and the errors that callers decide on. Then read the
 // rungs in order, a file each: v0_nolock.go to v19_combining.go. Neighbours differ in a few lines and repeat the rest
 // on purpose: the difference is the lesson, and `make diff A=v3 B=v4` shows it. The scripts are in the .lua files.
 // ladder.go lists the rungs: a rung is a file, and an entry there.
@@ -47,15 +47,14 @@
 // What is not the lesson exists once:
 //
 //   - backends.go configures the ladder, runtime.go is what rungs are built from, break.go breaks locks.
-//   - renewer.go renews the leases from v5.5 on, timer.go those of v5, and later.go begins that when it is due.
-//     lease.go is the context of the work, which ends with the lease. sweep.go undoes a command whose outcome is
-//     indeterminate.
+//   - renewer.go renews leases from v5.5 on, timer.go those of v5, and later.go starts that when it is due. lease.go is
+//     the context of the work, which ends with the lease. sweep.go undoes a command whose outcome is indeterminate.
 //   - wait.go waits for a lock by polling, wake.go by a subscription, queue.go in v8's queue, and cohort.go in the
-//     memory of an instance, on v18 and v19. What the orders of one lease of v19 do together is in package batch.
+//     memory of an instance, on v18 and v19. Package batch serves the orders that share a lease of v19.
 //   - scripts.go runs the scripts of a lock that is one key. replicas.go belongs to v5.7, redlock_nodes.go to v6,
 //     owner.go and reentrant.go to v7, several.go to v9, rw.go to v10, permit.go to v11, sql_table.go to v12 and
 //     v12-naive, sql_session.go to v12-session, zk_nodes.go to v13 and v14, zk_queue.go to v14 and v14-hasty.
-//   - naive_ttl.go ends the locks of v12-naive in tests on a database that other people use.
-//   - foreign.go names a key that holds something other than a lock of the rung.
-//   - source.go hands out the code of a rung.
+//   - naive_ttl.go removes old locks of v12-naive, for tests on a shared database.
+//   - foreign.go reports a key that holds something other than a lock of the rung.
+//   - source.go returns the code of a rung.
 package lock

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// ErrForeign says that a key of the rung's lock has another type in Redis: it is another program's lock, or a leftover.
-// The rung cannot work until that key is removed.
+// ErrForeign means that a key of the rung's lock has another type in Redis: it is another program's lock, or a
+// leftover. The rung cannot work until that key is removed.
 var ErrForeign = errors.New("the lock's key holds no lock of this rung")
 
-// wrongType reports whether Redis refused a command because its key has another type. Only the text of the error says
-// so, and in a script that text is not at its beginning.
+// wrongType reports whether Redis refused a command because its key has another type. Only the text of the error shows
+// that, and for a script the text does not begin with it.
 func wrongType(err error) bool { return err != nil && strings.Contains(err.Error(), "WRONGTYPE") }
 
-// detectForeign makes a rung return ErrForeign when Redis refuses a key because of its type. A rung that takes its lock
-// by SET NX does not see the type: to it such a key is a lock that is held, and it returns ErrBusy.
+// detectForeign makes a rung return ErrForeign when Redis refuses a key because of its type. A rung that acquires
+// by SET NX does not see the type: it takes such a key for a held lock, and returns ErrBusy.
 func detectForeign(rt runtime, r Rung, try TryLock) TryLock {
 	return func(ctx context.Context, key string, o Options) (*Lease, error) {
 		lease, err := try(ctx, key, o)
@@ -28,7 +28,7 @@ func detectForeign(rt runtime, r Rung, try TryLock) TryLock {
 	}
 }
 
-// foreign returns ErrForeign with the first key that has another type, or why if there is none any more.
+// foreign returns ErrForeign with the first key of another type, or why if there is none any more.
 func (rt runtime) foreign(ctx context.Context, r Rung, key string, why error) error {
 	ctx = detach(ctx)
 	for _, one := range []struct{ key, kept string }{

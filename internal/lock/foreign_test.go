@@ -57,7 +57,7 @@ func TestForeignKeyIsNamed(t *testing.T) {
 				_, err = a.wait(ctx, key, time.Hour, func(ctx context.Context) (*Lease, error) {
 					return try(ctx, key, minute)
 				})
-				require.ErrorIs(t, err, ErrForeign, "and nobody waits for it")
+				require.ErrorIs(t, err, ErrForeign, "and there is no wait")
 				_, err = a.Break(ctx, "10000")
 				require.NoError(t, err)
 			}
@@ -65,7 +65,7 @@ func TestForeignKeyIsNamed(t *testing.T) {
 	})
 }
 
-// To a rung that takes its lock by SET NX, a key of another type is a lock that somebody else holds.
+// To a rung that acquires by SET NX, a key of another type is a held lock.
 func TestForeignKeyIsHeld(t *testing.T) {
 	t.Parallel()
 	ids := []string{
@@ -81,7 +81,7 @@ func TestForeignKeyIsHeld(t *testing.T) {
 	})
 }
 
-// A lock is lost if its key has another type, and the release says so.
+// A lock is lost if its key has another type, as the release reports.
 func TestForeignKeyReplacesLock(t *testing.T) {
 	t.Parallel()
 	onRungs(t, []string{"v3", "v4", "v7", "v8", "v11", "v18"}, 0, func(t *testing.T, s *shop, r Rung) {

@@ -16,9 +16,9 @@ import (
 type Rung struct {
 	// Number and Name each identify the rung: "v4", "lua-release".
 	Number, Name string
-	// Does and Defect say how the rung locks, and how it fails.
+	// Does and Defect describe how the rung locks, and how it fails.
 	Does, Defect string
-	// Needs lists the backends that the rung is built on, by the constants below.
+	// Needs lists the backends of the rung, by the constants below.
 	Needs []string
 	// Wait limits how long a request waits for the lock, unless the request has a limit of its own. Zero: it tries once.
 	Wait time.Duration
@@ -30,7 +30,7 @@ type Rung struct {
 	Shelf stock.Kind
 	// Promises are the properties of the rung that not every rung has.
 	Promises Promise
-	// Sends are the commands by which an order takes the lock, keeps it and gives it back, as a trace names them.
+	// Sends are the commands by which an order acquires, renews and releases the lock, as a trace names them.
 	Sends string
 
 	build func(runtime) TryLock
@@ -46,10 +46,10 @@ type Promise int
 
 // The promises.
 const (
-	InOrder   Promise = 1 << iota // who waits longest is next
-	Reentrant                     // the owner takes its lock again
+	InOrder   Promise = 1 << iota // waiters are served in order of arrival
+	Reentrant                     // the owner may acquire its lock again
 	Notifies                      // a release wakes a waiter
-	Undoes                        // what an acquire without an answer may have taken is given back
+	Undoes                        // an acquire without a reply is undone
 	Watches                       // the work ends with its lease
 )
 
@@ -57,7 +57,7 @@ const (
 func (r Rung) Promised(all Promise) bool { return r.Promises&all == all }
 
 // Commands lists the commands that an order which sells, or one that only reads, may send to the lock server and to the
-// shelf, as the points of faults are called: get and set say which of the two keys is meant.
+// shelf, by the names of the points of faults: get and set name the key, too.
 func (r Rung) Commands(reads bool) []string {
 	never := "eval:acquire-read"
 	if reads {
@@ -67,7 +67,7 @@ func (r Rung) Commands(reads bool) []string {
 		func(command string) bool { return command == never })
 }
 
-// What the orders of several rungs send.
+// Commands that orders of several rungs send.
 const (
 	byToken   = "set/lock eval:release" //nolint:gosec // no credentials
 	renewed   = "set/lock eval:renew eval:release"
@@ -303,11 +303,11 @@ func (r Rung) BuildRead(b Backends) (TryLock, Waiting) {
 	return detectForeign(rt, r, r.read(rt)), Polling(rt.backoff())
 }
 
-// ErrNoRung says that the ladder has no such rung.
+// ErrNoRung means that the ladder has no such rung.
 var ErrNoRung = errors.New("no such rung")
 
 // Find returns the rung with that number or name, in upper or lower case, or ErrNoRung, which lists the rungs and
-// proposes the one whose number or name is nearest.
+// proposes the one with the nearest number or name.
 func Find(id string) (Rung, error) {
 	var known []string
 	near, least, lower := "", 3, strings.ToLower(id)

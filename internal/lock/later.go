@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A pending is work in the background that begins later: the renewing of a lease. Most leases are released before their
-// first renewal is due. So until then there is a timer, and no goroutine. Nil: there is nothing to do.
+// A pending is background work that begins later: the renewal of a lease. Most leases are released before their first
+// renewal is due, so until then there is a timer, and no goroutine. Nil: there is nothing to do.
 type pending struct {
 	timer   *time.Timer
 	running sync.WaitGroup
@@ -48,7 +48,7 @@ func (p *pending) begin(process Process, cancel context.CancelFunc) bool {
 	return true
 }
 
-// end ends the work, or keeps it from beginning, and does not wait for it. Calling it again does nothing.
+// end ends the work, or keeps it from beginning, and does not wait for it. A second call is a no-op.
 func (p *pending) end() {
 	if p == nil {
 		return

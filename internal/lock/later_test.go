@@ -50,7 +50,7 @@ func TestLeaseAllocatesLittle(t *testing.T) {
 	assert.LessOrEqual(t, allocated, 12.0)
 }
 
-// A process that has ended renews nothing more, and does not wait for the leases that nobody released.
+// A process that has ended renews nothing more, and does not wait for unreleased leases.
 func TestRenewalEndsWithProcess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestRenewalEndsWithProcess(t *testing.T) {
 		time.Sleep(time.Hour)
 		require.EqualValues(t, 2, renewals.Load())
 		require.Zero(t, ticks.Load())
-		renewed() // a release that comes late
-		lock()()  // and an order
+		renewed() // a late release
+		lock()()  // and a late order
 	})
 }

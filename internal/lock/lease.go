@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// A leaseContext is the context of the work under a lease. It looks at the clock whenever it is asked: a process that
-// was paused, and goes on after its lease has expired, may ask before the goroutine that renews the lease gets to run.
+// A leaseContext is the context of the work under a lease. Each call checks the clock: a process that was paused, and
+// goes on after its lease has expired, may call it before the goroutine that renews the lease runs.
 // The first call that finds the lease expired ends the context, so that Err, Done and [context.Cause] agree.
 //
-// A context derived from it by [context.WithCancel] has an Err of its own. It ends when this context is asked, or when
-// the renewing goroutine runs. The clock is the monotonic one, which on Linux stops while the machine is suspended.
-// After a suspension only the next renewal finds the loss.
+// A context derived from it by [context.WithCancel] has an Err of its own. It ends when a method of this context is
+// called, or when the renewing goroutine runs. The clock is the monotonic one, which on Linux stops while the machine
+// is suspended. After a suspension only the next renewal finds the loss.
 type leaseContext struct {
 	context.Context // ends by lose, or with the caller's context
 	lose            context.CancelCauseFunc
-	caller          context.Context            // may be that of an outer lease, so it has to be asked too
+	caller          context.Context            // may be that of an outer lease, so it is checked too
 	validUntil      *atomic.Pointer[time.Time] // own, or that of a lease that is shared
 	own             atomic.Pointer[time.Time]
 }
@@ -30,7 +30,7 @@ func newLeaseContext(caller context.Context, validUntil time.Time) *leaseContext
 	return c
 }
 
-// share returns a context for one of several holders that have the lease one after the other. It ends with the lease,
+// share returns a context for one of several holders that share the lease one after the other. It ends with the lease,
 // or with ctx. Call leave when the holder is done.
 func (c *leaseContext) share(ctx context.Context) (work *leaseContext, leave func()) {
 	work = &leaseContext{caller: ctx, validUntil: c.validUntil}
@@ -89,7 +89,7 @@ func (l *Lease) ValidUntil() (until time.Time, known bool) {
 	return until, known
 }
 
-// extend moves the end of the lease. It returns false if the lease is lost already: a lost lease does not come back.
+// extend moves the expiry of the lease. It returns false if the lease is lost already: a lost lease stays lost.
 func (c *leaseContext) extend(until time.Time) bool {
 	if errors.Is(context.Cause(c), ErrLost) {
 		return false

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A lease also expires if its renewing goroutine does not get to run: whichever method is called next finds it expired.
-// It does not come back when the goroutine goes on.
+// A lease also expires if its renewing goroutine does not run: the next method call finds it expired. It stays lost
+// when the goroutine goes on.
 func TestLeaseEndsByTheClock(t *testing.T) {
 	t.Parallel()
 	looks := map[string]func(ctx context.Context) bool{
@@ -67,8 +67,8 @@ func TestLeaseEndsByTheClock(t *testing.T) {
 // An anyKey is the key of a value that derives a context.
 type anyKey struct{}
 
-// A renewal whose success is noticed after the lease has expired does not bring the lease back, even if nobody has
-// looked in between.
+// A renewal whose success is noticed after the lease has expired does not revive the lease, even without a check in
+// between.
 func TestRenewalNoticedTooLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestMultilockEndsByTheClock(t *testing.T) {
 	})
 }
 
-// A lease that is not renewed ends when its TTL is over, and not before.
+// An unrenewed lease expires after its TTL, and not before.
 func TestLeaseUnrenewedEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestLeaseUnrenewedEnds(t *testing.T) {
 	})
 }
 
-// A lease inside another one is valid as long as both are. A context without a lease tells nothing.
+// A lease inside another one is valid as long as both are. A context without a lease has no expiry.
 func TestLeaseIsValidAsLongAsOuter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

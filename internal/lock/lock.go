@@ -12,15 +12,15 @@ import (
 // The errors that callers decide on. Every other error of a [TryLock] means that a backend failed, and that the lock is
 // not held.
 var (
-	// ErrBusy says that somebody else holds the lock.
+	// ErrBusy means that another owner holds the lock.
 	ErrBusy = errors.New("lock is held by another")
-	// ErrNoQuorum says that too few of the Redlock nodes answered for anybody to get the lock, or on v5.7 that too few
+	// ErrNoQuorum means that too few Redlock nodes answered for any caller to acquire the lock, or on v5.7 that too few
 	// replicas confirmed it.
 	ErrNoQuorum = errors.New("no quorum of lock nodes answered")
-	// ErrLost says that the lease ended before its holder released it: it expired, or somebody removed the lock. Unlock
+	// ErrLost means that the lease ended before its holder released it: it expired, or the lock was removed. Unlock
 	// returns it, and it is the cause when a lease's context is cancelled.
 	ErrLost = errors.New("lease lost")
-	// ErrExhausted says that the work took longer than the lease may be renewed for. It is the cause when the work is
+	// ErrExhausted means that the work needs more renewals than are allowed. It is the cause when the work is
 	// cancelled. The lock is still held then, so that there is time to release it.
 	ErrExhausted = errors.New("work took longer than its lease may be renewed for")
 )
@@ -29,17 +29,17 @@ var (
 // error of the backend. It never waits for the lock: a [Waiting] does that.
 type TryLock func(ctx context.Context, key string, o Options) (*Lease, error)
 
-// Options describe the lease that a caller wants. Apart from the TTL, a zero means what is usual on the rung. A rung
-// ignores those that it has no use for.
+// Options describe the lease that a caller wants. Apart from the TTL, zero means the default of the rung. A rung
+// ignores options that do not concern it.
 type Options struct {
-	// TTL is how long the lease lasts if it is not renewed.
+	// TTL is how long the lease lasts unless it is renewed.
 	TTL time.Duration
 	// NoRenew ends the lease after its TTL, however long the work takes, as Redisson does when its caller gives a lease
 	// time.
 	NoRenew bool
 	// Permits is how many may hold a semaphore at once.
 	Permits int64
-	// Owner is who takes a reentrant lock. Nil: somebody who holds no lock yet.
+	// Owner identifies the holder of a reentrant lock. Nil: a new owner, which holds no lock yet.
 	Owner *Owner
 }
 
@@ -70,12 +70,12 @@ type Lease struct {
 	forget func(ctx context.Context) error // nil: a release leaves nothing
 }
 
-// Unlock releases the lock, even if ctx has ended. Call it once, on every path, or Forget. It returns [ErrLost] if the
+// Unlock releases the lock, even if ctx has ended. Call it or Forget once, on every path. It returns [ErrLost] if the
 // rung can tell that the lock was no longer ours.
 func (l *Lease) Unlock(ctx context.Context) error { return end(ctx, l.unlock) }
 
-// Forget is Unlock for a product that does not exist, and of which the stock remembers no fencing token. It also
-// removes what the lock keeps for a while after its release.
+// Forget is Unlock for a product that does not exist, and for which the stock keeps no fencing token. It also removes
+// the state that the lock keeps for a while after its release.
 func (l *Lease) Forget(ctx context.Context) error {
 	if l.forget == nil {
 		return l.Unlock(ctx)
@@ -89,7 +89,7 @@ func end(ctx context.Context, unlock func(context.Context) error) error {
 	}
 	err := unlock(detach(ctx))
 	if wrongType(err) {
-		return ErrLost // the key holds something of another's
+		return ErrLost // the key belongs to another program
 	}
 	return err
 }

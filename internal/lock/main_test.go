@@ -84,7 +84,7 @@ func shopOn(t testing.TB, server *backendtest.Server) *shop {
 	return s
 }
 
-// An instance stands for a process. It has its own clients and rungs, and a crash ends all of them at once.
+// An instance stands for a process. It has its own clients and rungs, all of which a crash ends.
 type instance struct {
 	Backends
 	rung    Rung
@@ -146,7 +146,7 @@ func (h hook) around(ctx context.Context, statement, _ string, do sqldb.Do) (n i
 	return n, err
 }
 
-// rungs returns the rungs that can be built on what the shop has.
+// rungs returns the rungs that can be built on the servers of the shop.
 func (s *shop) rungs(t testing.TB) []Rung {
 	t.Helper()
 	b := Backends{Redis: backendtest.Client(t, s.redis), Redlock: []redis.UniversalClient{nil}, SQL: s.database(t)}
@@ -155,8 +155,8 @@ func (s *shop) rungs(t testing.TB) []Rung {
 	})
 }
 
-// lock takes the lock, which has to be free. An attempt that took longer than the TTL got nothing, and is repeated. It
-// may be called on any goroutine.
+// lock acquires the lock, which must be free. An attempt that took longer than the TTL fails, and is repeated. It may
+// be called on any goroutine.
 func (i *instance) lock(t testing.TB, key string, ttl time.Duration) *Lease {
 	t.Helper()
 	return i.lockAs(t, key, Options{TTL: ttl})
@@ -217,8 +217,8 @@ func unlock(t *testing.T, lease *Lease) {
 	assert.NotErrorIs(t, lease.Unlock(context.Background()), ErrLost)
 }
 
-// freeWithin reports whether the lock becomes free before d has passed. It tries less and less often: each try costs
-// processor time, and a busy machine looks like a broken lock.
+// freeWithin reports whether the lock becomes free before d has passed. It backs off: each try costs processor time,
+// and a busy machine looks like a broken lock.
 func (i *instance) freeWithin(t *testing.T, key string, d time.Duration) bool {
 	t.Helper()
 	delay := 5 * time.Millisecond
@@ -259,7 +259,7 @@ func rung(t testing.TB, id string) Rung {
 	return r
 }
 
-// remove removes a lock on all servers, even if somebody holds it. The Redis comes last: the timer of v5-as-printed
+// remove removes a lock on all servers, even if it is held. The Redis comes last: the timer of v5-as-printed
 // creates its key again.
 func (s *shop) remove(t *testing.T, key string) {
 	t.Helper()

@@ -47,7 +47,7 @@ func stringLock(t *testing.T, a *instance, r Rung, name string, bare redis.Unive
 	assert.True(t, a.tryOnce(t, name))
 }
 
-// getsOnce reports whether one attempt gets the lock.
+// getsOnce reports whether one attempt acquires the lock.
 func (i *instance) getsOnce(key string) bool {
 	lease, err := i.tryLock(context.Background(), key, minute)
 	if err == nil {
@@ -138,7 +138,7 @@ func TestNeighbourV14IsCuratorsInterProcessMutex(t *testing.T) {
 	case event := <-gone:
 		assert.Equal(t, zk.EventNodeDeleted, event.Type, "this notifies the waiter behind us")
 	case <-time.After(time.Minute):
-		t.Fatal("nobody was notified")
+		t.Fatal("no notification")
 	}
 	assert.False(t, a.getsOnce(r.Key("10000")))
 	require.NoError(t, curator.Delete(theirs, -1))

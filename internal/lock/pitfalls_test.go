@@ -25,7 +25,7 @@ import (
 )
 
 // Each pitfall is a defect of a widely used lock library, found in a public issue, with its number in the project's
-// list. A rung passes, or fails where it is meant to. The conformance table asks about 1 and 2, and
+// list. A rung passes, or fails where it should. The conformance table asks about 1 and 2, and
 // TestSweepLateAcquire about 3.
 
 // Pitfall 4: a dead node. One of three nodes accepts connections and never answers. It must cost an acquire and a
@@ -51,7 +51,7 @@ func TestPitfall05ExtendAfterExpiry(t *testing.T) {
 	onRungs(t, slices.Sorted(maps.Keys(revived)), 3, func(t *testing.T, s *shop, r Rung) {
 		gone := make(chan struct{})
 		a := s.instance(t, r, hook(func(ctx context.Context, cmd redis.Cmder, next send) error {
-			if strings.HasPrefix(cmd.Name(), "eval") { // a renewal, which comes after the other
+			if strings.HasPrefix(cmd.Name(), "eval") { // a renewal, after the other owner
 				select {
 				case <-gone:
 				case <-ctx.Done():
@@ -75,7 +75,7 @@ func TestPitfall05ExtendAfterExpiry(t *testing.T) {
 	})
 }
 
-// Pitfall 7: renewal against release. A renewal that is under way during a release must not create the lock again, and
+// Pitfall 7: renewal against release. A renewal in flight during a release must not create the lock again, and
 // no renewal may follow the release. Every second lease is released just when its renewal is due, or a moment later: at
 // a half of its TTL on some rungs, at a third on others.
 func TestPitfall07RenewalAgainstRelease(t *testing.T) {
@@ -156,7 +156,7 @@ func TestAtMostCountsSuccesses(t *testing.T) {
 	renew := atMost(2, func(context.Context) (bool, error) { return ok, err })
 	for range 3 {
 		for failure, renewed := range map[error]bool{os.ErrDeadlineExceeded: false, ErrNoQuorum: true} {
-			ok, err = renewed, failure // on v5.7 a lease that too few replicas know of was renewed
+			ok, err = renewed, failure // on v5.7 a lease on too few replicas was renewed
 			_, got := renew(t.Context())
 			require.ErrorIs(t, got, failure)
 		}

@@ -41,8 +41,8 @@ func queueOf(key string) string       { return "{" + key + "}:queue" }
 func deadlinesOf(key string) string   { return "{" + key + "}:deadlines" }
 func fairChannelOf(key string) string { return "{" + key + "}:released" }
 
-// acquireFair is [acquireReentrant] from a place in the queue. If it does not get the lock, it returns 0 and the time
-// after which to ask again.
+// acquireFair is [acquireReentrant] from a place in the queue. If the lock is not acquired, it returns 0 and the time
+// after which to try again.
 func acquireFair(
 	ctx context.Context, rdb redis.Scripter, key, owner string, depth int, place string, ttl time.Duration,
 ) (count int64, left time.Duration, err error) {
@@ -74,7 +74,7 @@ func (rt runtime) undoFair(ctx context.Context, err error, key, place string, fr
 	})
 }
 
-// leaveQueue gives up a place, even if it is not known whether it was taken.
+// leaveQueue gives up a place, even if the command that took it had no reply.
 func leaveQueue(ctx context.Context, rdb redis.UniversalClient, key, place string) {
 	keys := []string{key, queueOf(key), deadlinesOf(key), fairChannelOf(key)}
 	_ = fairLeave.Run(detach(ctx), rdb, keys, place, publishOn(rdb)).Err()

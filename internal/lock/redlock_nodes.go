@@ -15,7 +15,7 @@ import (
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 )
 
-// redlockNodes adapts redsync for v6: it interprets redsync's answers, and cleans up after nodes that were slow.
+// redlockNodes adapts redsync for v6: it interprets redsync's answers, and cleans up after slow nodes.
 type redlockNodes struct {
 	runtime
 	sync     *redsync.Redsync
@@ -41,7 +41,7 @@ func (rt runtime) nodes() *redlockNodes {
 const (
 	// maxRounds limits the rounds of acquiring that an instance runs at a time, for all locks. More rounds would only
 	// split the nodes between them, and a failed round costs every node a SET and a script: with a hundred waiters the
-	// nodes would be too busy to answer anybody within the node timeout, the holder included.
+	// nodes would be too busy to answer anyone, even the holder, within the node timeout.
 	maxRounds = 2
 	// maxNodeSweeps limits the sweeps in the same way.
 	maxNodeSweeps = 16
@@ -121,7 +121,7 @@ func withDeadline(wait Waiting) Waiting {
 	}
 }
 
-// busy returns ErrNoQuorum if so many nodes failed to answer that nobody could get the lock, and ErrBusy otherwise.
+// busy returns ErrNoQuorum if too many nodes failed for any caller to acquire the lock, and ErrBusy otherwise.
 func (n *redlockNodes) busy(err error) error {
 	failed := unanswered(err)
 	if silent := len(failed); silent > (len(n.Redlock)-1)/2 {
@@ -130,8 +130,8 @@ func (n *redlockNodes) busy(err error) error {
 	return ErrBusy
 }
 
-// reasons says of each node why it failed. Nodes are counted from 1, as --redlock names them. The result is text alone:
-// the error of a node decides nothing.
+// reasons returns why each failed node failed. Nodes are counted from 1, as --redlock lists them. The result is text
+// only: the error of a node decides nothing.
 func reasons(failed []*redsync.RedisError) string {
 	slices.SortFunc(failed, func(a, b *redsync.RedisError) int { return a.Node - b.Node })
 	var all []string
@@ -141,8 +141,8 @@ func reasons(failed []*redsync.RedisError) string {
 	return strings.Join(all, "; ")
 }
 
-// extend renews the lock on all nodes. It returns false if so many nodes say that the key is not ours that no majority
-// is left. With an error the outcome is indeterminate.
+// extend renews the lock on all nodes. It returns false if too many nodes report that the key is not ours for a
+// majority to be left. With an error the outcome is indeterminate.
 func (n *redlockNodes) extend(ctx context.Context, m *redsync.Mutex) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, n.RedlockTimeout)
 	defer cancel()
@@ -150,7 +150,7 @@ func (n *redlockNodes) extend(ctx context.Context, m *redsync.Mutex) (bool, erro
 }
 
 // unlock releases the lock on all nodes, with a timeout, which redsync does not set by itself. It returns ErrLost if
-// most nodes say that the lock was not ours.
+// most nodes report that the lock was not ours.
 func (n *redlockNodes) unlock(ctx context.Context, m *redsync.Mutex, token string) error {
 	round, cancel := context.WithTimeout(ctx, n.RedlockTimeout)
 	defer cancel()
@@ -163,7 +163,7 @@ func (n *redlockNodes) unlock(ctx context.Context, m *redsync.Mutex, token strin
 	return err
 }
 
-// outcome separates a definite no (most nodes say that the key is not ours, or all nodes answered) from an
+// outcome separates a definite no (most nodes report that the key is not ours, or all nodes answered) from an
 // indeterminate outcome, which is an error.
 func outcome(ok bool, err error) (bool, error) {
 	if ok || len(unanswered(err)) == 0 || errors.As(err, new(*redsync.ErrTaken)) {

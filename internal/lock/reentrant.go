@@ -23,9 +23,9 @@ var (
 	reentrantRenew   = newScript("renew-reentrant", reentrantRenewSource)
 )
 
-// acquireReentrant takes the lock for an owner that holds it already as often as depth says. It returns how often the
-// owner holds it now. If another owner holds it, it returns 0 and the time until that lease expires, negative if it
-// does not expire. If the owner's earlier leases have ended, it returns [ErrLost].
+// acquireReentrant acquires the lock for an owner that already holds it depth times. It returns how often the owner
+// holds it now. If another owner holds it, it returns 0 and the time until that lease expires, negative if it does not
+// expire. If the owner's earlier leases have ended, it returns [ErrLost].
 func acquireReentrant(
 	ctx context.Context, rdb redis.Scripter, key, owner string, depth int, ttl time.Duration,
 ) (count int64, left time.Duration, err error) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// retriesPerRenewal says how often an indeterminate renewal is retried before the next one would be due.
+// retriesPerRenewal is how often an indeterminate renewal is retried before the next one would be due.
 const retriesPerRenewal = 5
 
 // keepAlive renews a lease at that interval, on v5.5 and every rung with a lease above it. It returns the context to
@@ -67,13 +67,13 @@ func (rt *runtime) keepAlive(
 	}
 }
 
-// joinTime limits how long a release waits for a renewal that is under way.
+// joinTime limits how long a release waits for a renewal in flight.
 const joinTime = 50 * time.Millisecond
 
 // awaitRenewal returns the result of a renewal, or an error when the deadline has passed or run has ended. A Redis
 // client does not end a command when its context is cancelled, only at a deadline. So a release that waited for the
-// renewal could take as long as the client's timeout. It waits for joinTime instead, which is longer than an answer
-// usually takes. The renewal may still be carried out after the release, but then the lock is not its owner's any more.
+// renewal could take as long as the client's timeout. It waits for joinTime instead, which is longer than a usual reply
+// takes. The renewal may still be executed after the release, but then its owner no longer holds the lock.
 func (rt *runtime) awaitRenewal(
 	run context.Context, deadline time.Time, renew func(context.Context) (bool, error),
 ) (bool, error) {
@@ -125,8 +125,8 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// sleepUntil returns true at t, or false as soon as ctx ends. At an instant when both are so, it returns false: a
-// renewing that was stopped sends no further renewal.
+// sleepUntil returns true at t, or false as soon as ctx ends. If both hold, it returns false: no renewal is sent after
+// the stop.
 func sleepUntil(ctx context.Context, t time.Time) bool {
 	timer := time.NewTimer(time.Until(t))
 	defer timer.Stop()

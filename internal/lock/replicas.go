@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// maxReplicaTime is the longest time that the replicas get to confirm a write. It is less than the usual timeout of the
+// maxReplicaTime is the longest time for replicas to confirm a write. It is less than the usual timeout of the
 // client, which limits the whole pipeline.
 const maxReplicaTime = 500 * time.Millisecond
 
@@ -40,7 +40,7 @@ func (rt runtime) renewAndWait(ctx context.Context, key, token string, ttl time.
 	return n == 1, err
 }
 
-// errCluster says that WAIT was asked for on Redis Cluster, where the client sends it to every primary, over other
+// errCluster means that WAIT was asked for on Redis Cluster, where the client sends it to every primary, over other
 // connections than that of the write.
 var errCluster = errors.New("WAIT needs a Redis with one primary, not a cluster")
 

@@ -19,8 +19,8 @@ var (
 	rwAcquireWrite = newScript("acquire-write", rwAcquireWriteSource)
 )
 
-// ErrUpgrade says that a reader asked for the write lock. A writer waits for all readers to leave, so it would wait for
-// itself.
+// ErrUpgrade means that a reader asked for the write lock. A writer waits for all readers to leave, so it would wait
+// for itself.
 var ErrUpgrade = errors.New("a reader cannot become a writer: it would wait for itself; give the read lock back first")
 
 // markTTL limits how long the mark of a waiting writer keeps new readers out. The writer renews its mark several times
@@ -30,13 +30,14 @@ const markTTL = 500 * time.Millisecond
 // marksOf returns the key for the marks of waiting writers. The braces keep it in the lock's slot of a cluster.
 func marksOf(key string) string { return "{" + key + "}:marks" }
 
-// acquireRead takes the read lock, and returns whether it got it.
+// acquireRead tries to acquire the read lock, and returns whether it did.
 func acquireRead(ctx context.Context, rdb redis.Scripter, key, reader string, ttl time.Duration) (bool, error) {
 	n, err := rwAcquireRead.Run(ctx, rdb, []string{key, marksOf(key)}, reader, ttl.Milliseconds()).Int()
 	return n == 1, err
 }
 
-// acquireWrite takes the write lock, and returns whether it got it. If not, it sets the mark, unless that is "".
+// acquireWrite tries to acquire the write lock, and returns whether it did. If not, it sets the mark, unless that is
+// "".
 func acquireWrite(ctx context.Context, rdb redis.Scripter, key, writer, mark string, ttl time.Duration) (bool, error) {
 	keys := []string{key, marksOf(key)}
 	n, err := rwAcquireWrite.Run(ctx, rdb, keys, writer, ttl.Milliseconds(), mark, markTTL.Milliseconds()).Int()
@@ -54,7 +55,7 @@ func (rt runtime) marked(delay Delay) Waiting {
 		mark := newToken()
 		lease, err := poll(context.WithValue(ctx, placeKey{}, mark), maxWait, before, attempt)
 		if err != nil {
-			_ = rt.Redis.ZRem(detach(ctx), marksOf(key), mark).Err() // it ends soon by itself
+			_ = rt.Redis.ZRem(detach(ctx), marksOf(key), mark).Err() // it expires soon anyway
 		}
 		return lease, err
 	}

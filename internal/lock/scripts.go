@@ -44,8 +44,8 @@ func newScript(name, source string) *redis.Script {
 	return script
 }
 
-// ScriptNames returns a readable name for each script that a rung sends, by its SHA-1 digest. A trace of commands needs
-// them: on the wire a script has only its digest.
+// ScriptNames returns a readable name for each script of a rung, by SHA-1 digest, for traces: on the wire a script has
+// only its digest.
 func ScriptNames() map[string]string { return maps.Clone(scriptNames) }
 
 // fenceOf returns the key of a lock's last fencing token, which is in the lock's slot of a cluster.
@@ -57,7 +57,7 @@ func acquireFenced(ctx context.Context, rdb redis.Scripter, key, token string, t
 	return acquireFencedScript.Run(ctx, rdb, keys, token, ttl.Milliseconds()).Int64()
 }
 
-// forgetFence removes the last fencing token of a lock that token owns. It ignores errors: a fence that stays ends
+// forgetFence removes the last fencing token of a lock that token owns. It ignores errors: a fence that stays expires
 // with its TTL.
 func forgetFence(ctx context.Context, rdb redis.Scripter, key, token string) {
 	_ = forgetFenceScript.Run(ctx, rdb, []string{key, fenceOf(key)}, token).Err()

@@ -18,7 +18,7 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// Pitfall 20: SQL. Acquire and release use different pooled connections, nobody notices a dead connection, or a timeout
+// Pitfall 20: SQL. Acquire and release use different pooled connections, a dead connection goes unnoticed, or a timeout
 // hides an acquire that succeeded: the conformance table asks about that one.
 
 // eachSQLRung runs a test for both rungs on each server, with a holder behind a proxy, and the next holder.
@@ -58,7 +58,7 @@ func TestPitfall20TheConnectionBreaks(t *testing.T) {
 	})
 }
 
-// The holder's requests are lost, and neither end is told. A session has no TTL: its holder notices because a check has
+// The holder's requests are lost, and neither end notices. A session has no TTL: its holder notices because a check has
 // a timeout.
 func TestPitfall20TheConnectionFallsSilent(t *testing.T) {
 	t.Parallel()

@@ -36,7 +36,7 @@ var sessionStatements = map[sqldb.Kind]sessionSQL{
 	},
 }
 
-// A session is a connection that nobody else uses until it goes back to the pool or is discarded.
+// A session is a connection in exclusive use until it goes back to the pool or is discarded.
 type session struct {
 	*sqldb.Session
 	db *sqldb.DB

@@ -152,7 +152,8 @@ func TestSQLContentionRetriesAreLimited(t *testing.T) {
 	assert.Equal(t, contendedTries, sent)
 }
 
-// What cannot have been taken is not undone: no sweep asks a database again that lets nobody in, or creates no table.
+// An acquire that cannot have been executed is not undone: no sweep asks a database again that refuses connections, or
+// creates no table.
 func TestSQLAcquireNeverSentIsNotUndone(t *testing.T) {
 	t.Parallel()
 	for statement, refused := range map[string]error{

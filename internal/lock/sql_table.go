@@ -65,7 +65,7 @@ var databaseNow = map[sqldb.Kind]string{
 }
 
 // A table is the table of locks in a database. The first statement creates it, so that nothing is written to a database
-// that nobody takes a lock in.
+// without locks.
 type table struct {
 	db     *sqldb.DB
 	layout string      // the statement that creates it; empty: createTable
@@ -87,7 +87,7 @@ func (t *table) ensure(ctx context.Context) error {
 	return err
 }
 
-// errNoTable says that there is no table, and so that the statement was not sent.
+// errNoTable means that there is no table, so the statement was not sent.
 var errNoTable = errors.New("create the table of locks")
 
 // exec sends a statement in the database's dialect. It returns how many rows the statement changed.
@@ -101,9 +101,8 @@ func (t *table) exec(ctx context.Context, name, key, query string, args ...any) 
 // contendedTries limits how often a statement is sent that the database aborts in favour of another.
 const contendedTries = 5
 
-// execWithRetry sends a statement, and sends it again if the database aborted it, because then it has done nothing. An
-// acquire is not sent again, since somebody else is taking the row. A release must be: otherwise the lock stays for its
-// TTL.
+// execWithRetry sends a statement, and again if the database aborted it, because then it has done nothing. An acquire
+// is not repeated, since another caller is taking the row. A release must be: otherwise the lock stays for its TTL.
 func (t *table) execWithRetry(ctx context.Context, name, key, query string, args ...any) (n int64, err error) {
 	for range contendedTries {
 		n, err = t.db.Exec(ctx, name, key, query, args...)
@@ -130,8 +129,8 @@ func dialect(kind sqldb.Kind, query string) string {
 // ownerWidth is the width of the owner column.
 const ownerWidth = 64
 
-// owner returns the name of a holder in its row: the instance, which tells an operator where to look, a slash, and a
-// name that no other holder has. If the column is too narrow, the instance is cut off.
+// owner returns the name of a holder in its row: the instance, for operators, a slash, and a unique name. If the column
+// is too narrow, the instance is truncated.
 func (t *table) owner(name string) string {
 	unique := "/" + name
 	return t.db.Instance[:max(0, min(len(t.db.Instance), ownerWidth-len(unique)))] + unique
@@ -183,7 +182,7 @@ func (t *table) remove(ctx context.Context, key string) (int64, error) {
 const sweepInterval = time.Minute
 
 // sweepRows removes expired rows at that interval until the process ends. No lock waits for it, because an acquire
-// takes an expired row over. It removes the rows of products that nobody sells any more. It skips a database that was
+// takes an expired row over. It also removes the rows of products that are no longer sold. It skips a database that was
 // never used, and ignores errors: the next sweep tries again.
 func (rt runtime) sweepRows(t *table) {
 	rt.Background.Go(func() {

@@ -91,7 +91,7 @@ func TestSQLTable(t *testing.T) {
 	})
 }
 
-// crowd lets many clients take one lock from several pools: one at a time gets it, without an error.
+// crowd lets many clients acquire one lock from several pools: one at a time holds it, without an error.
 func crowd(t *testing.T, pools ...*table) {
 	t.Helper()
 	var inside, most, taken atomic.Int64
@@ -176,7 +176,7 @@ func TestSQLSweepUsesDatabaseClock(t *testing.T) {
 	})
 }
 
-// Breaking locks does not create the database file if nobody has taken a lock in it.
+// Breaking locks does not create the database file if it has held no lock.
 func TestBreakCreatesNoDatabase(t *testing.T) {
 	t.Parallel()
 	dsn := backendtest.SQLiteFile(t)

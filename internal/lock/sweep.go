@@ -12,9 +12,9 @@ import (
 	"stockapi/internal/backend/sqldb"
 )
 
-// A sweep removes a lock that may exist or not, several times in the background. A command whose reply did not come may
-// be carried out after the release that was sent later, on another connection. If that command is an acquire, it would
-// keep everybody out for a whole TTL. Each removal names the lease's own token, so it does no harm however late it is.
+// A sweep removes a lock that may or may not exist, several times in the background. A command without a reply may be
+// executed after the release that was sent later, on another connection. An acquire would then lock others out for a
+// whole TTL. Each removal names the lease's own token, so it does no harm however late it is.
 //
 // The number of sweeps, their length and their tries are limited. The TTL removes what they miss.
 const (
@@ -35,9 +35,8 @@ func (rt *runtime) releaseOrSweep(ctx context.Context, free func(ctx context.Con
 	return err
 }
 
-// undo cleans up after an acquire that failed with err, and that may have been carried out, or may be carried out
-// later. It calls free at once. A sweep repeats that, unless free removed the lock, or found nothing and nothing can
-// come later.
+// undo cleans up after an acquire that failed with err, and may have been executed, or may be executed later. It calls
+// free at once. A sweep repeats that, unless free removed the lock, or found nothing and nothing can come later.
 func (rt *runtime) undo(ctx context.Context, err error, free func(ctx context.Context) error) {
 	if backend.Unsent(err) || sqldb.Unsent(err) || errors.Is(err, errNoTable) || notNow(err) {
 		return
@@ -74,12 +73,12 @@ func (rt *runtime) sweep(free func(ctx context.Context) error) {
 	})
 }
 
-// refused reports whether the server itself refused a command, so that it will not be carried out later. A script may
-// have done half of its work.
+// refused reports whether the server itself refused a command, so that it will not be executed later. A script may have
+// done half of its work.
 func refused(err error) bool { return errors.Is(err, ErrLost) || backend.Refused(err) }
 
-// passing begins the error replies of a Redis that carries out no command for now: a slot moves, it loads its data, it
-// has lost its primary or has become a replica, it is full or busy.
+// passing has the prefixes of the error replies of a Redis that executes no command for now: a slot moves, it loads its
+// data, it has lost its primary or has become a replica, it is full or busy.
 var passing = []string{"TRYAGAIN ", "MOVED ", "ASK ", "CLUSTERDOWN ", "LOADING ", "MASTERDOWN ", "READONLY ",
 	"NOREPLICAS ", "MISCONF ", "OOM ", "BUSY ", "max number of clients "}
 

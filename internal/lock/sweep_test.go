@@ -88,8 +88,8 @@ func TestSweepLateReader(t *testing.T) {
 	})
 }
 
-// If an attempt of v8 is carried out after its waiter has given up, the waiter's place is in the queue again, and
-// nobody would use it.
+// If an attempt of v8 is executed after its waiter has given up, the waiter's place is in the queue again, without a
+// waiter.
 func TestSweepLatePlaceInQueue(t *testing.T) {
 	t.Parallel()
 	onEmbedded(t, "v8", 0, func(t *testing.T, s *shop, r Rung) {

@@ -7,9 +7,8 @@ import (
 )
 
 // every runs tick at each interval until stop is called or the process ends. It outlives ctx: a lease is renewed until
-// it is released, even if the request has ended. Each tick has one interval to finish. Stop waits for a tick that is
-// under way, so that nothing is renewed after it has returned. Calling stop again does nothing. With NoRenew
-// nothing is run.
+// it is released, even if the request has ended. Each tick has one interval to finish. Stop waits for a tick in
+// flight, so that nothing is renewed after it has returned. A second stop is a no-op. With NoRenew nothing runs.
 func (rt *runtime) every(
 	ctx context.Context, o Options, interval time.Duration, tick func(context.Context),
 ) (stop func()) {

@@ -11,7 +11,7 @@ import (
 	"stockapi/internal/backend/sqldb"
 )
 
-// What the conformance table does not ask of v12-naive, in each dialect.
+// The behaviour of v12-naive that the conformance table does not test, in each dialect.
 func TestNaiveRows(t *testing.T) {
 	t.Parallel()
 	backendtest.EachSQL(t, func(t *testing.T, dsn string) {
@@ -50,7 +50,7 @@ func TestNaiveRows(t *testing.T) {
 	})
 }
 
-// The removal of old rows creates no file, and no table in a database that nobody takes a lock in.
+// The removal of old rows creates no file, and no table in a database without locks.
 func TestNaiveCleanUpCreatesNoDatabase(t *testing.T) {
 	t.Parallel()
 	db := backendtest.OpenSQL(t, backendtest.SQLiteFile(t))

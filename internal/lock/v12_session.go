@@ -20,7 +20,7 @@ func sqlSession(rt runtime) TryLock {
 		}
 		ok, err := session.acquire(ctx, key)
 		if err != nil {
-			session.Discard() // if it has the lock, that ends too
+			session.Discard() // and with it the lock, if it holds it
 			return nil, fmt.Errorf("acquire: %w", err)
 		}
 		if !ok {

@@ -13,7 +13,7 @@ import (
 )
 
 // zkSequential is v14: each waiter creates an ephemeral node, to which ZooKeeper appends the next number, and the
-// lowest number has the lock. A waiter keeps its node and watches only the one before it. So a release wakes one
+// lowest number holds the lock. A waiter keeps its node and watches only the one before it. So a release wakes one
 // waiter, and first come is first served. The fencing token is the number of the transaction that created the node. The
 // node's own number would not do: it overflows, and starts again when the queue's directory was removed.
 // The recipe is ZooKeeper's ("Recipes: Locks"), and the name of the node is that of Curator's "protection".
@@ -80,7 +80,7 @@ func (p *zkPlace) try(ctx context.Context) (*Lease, error) {
 	}
 	var queued bool
 	p.before, queued = predecessor(names, p.name)
-	if !queued { // the session has ended, or somebody broke the lock: queue again
+	if !queued { // the session has ended, or the lock was broken: queue again
 		p.name = ""
 	}
 	if !queued || p.before != "" || time.Now().After(p.validUntil(p.alive)) {
@@ -89,7 +89,7 @@ func (p *zkPlace) try(ctx context.Context) (*Lease, error) {
 	return p.grant(ctx), nil
 }
 
-// grant returns the lease that our node stands for from now on.
+// grant returns the lease of our node.
 func (p *zkPlace) grant(ctx context.Context) *Lease {
 	own := p.own()
 	p.granted = true

@@ -28,8 +28,8 @@ func inTurns(t *testing.T, test func(t *testing.T, a, b *instance, bare redis.Un
 	}
 }
 
-// withTwo runs a test of a rung in virtual time, with two instances and a client for plain commands. What the first
-// instance has sent is what sent returns.
+// withTwo runs a test of a rung in virtual time, with two instances and a client for plain commands. Sent
+// returns the commands of the first instance.
 func withTwo(
 	t *testing.T, id string, test func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent func() []string),
 ) {
@@ -61,14 +61,14 @@ func nameOf(cmd redis.Cmder) string {
 	return cmd.Name()
 }
 
-// waitsWith returns the lease of an order that may wait that long for it.
+// waitsWith returns the lease of an order with that max wait.
 func (i *instance) waitsWith(ctx context.Context, key string, wait time.Duration, o Options) <-chan *Lease {
 	got := i.startWaiting(ctx, key, wait, o)
 	synctest.Wait()
 	return got
 }
 
-// The orders of an instance have the lock in the order in which they came, by one acquire and one release.
+// The orders of an instance hold the lock in order of arrival, by one acquire and one release.
 func TestHandoffInOrder(t *testing.T) {
 	t.Parallel()
 	withTwo(t, "v18", func(t *testing.T, a, _ *instance, bare redis.UniversalClient, sent func() []string) {
@@ -101,7 +101,7 @@ func TestHandoffInOrder(t *testing.T) {
 	})
 }
 
-// An instance has its turn although the orders of another one never cease to come.
+// An instance gets its turn although orders of another one never cease to arrive.
 func TestHandoffInstancesTakeTurns(t *testing.T) {
 	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ func() []string) {
 		lease := a.lock(t, "k", time.Minute)
@@ -124,7 +124,7 @@ func TestHandoffInstancesTakeTurns(t *testing.T) {
 	})
 }
 
-// A turn also ends after a time, however few holders it had.
+// A turn also ends after a time, even with few holders.
 func TestHandoffTurnEndsInTime(t *testing.T) {
 	inTurns(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ func() []string) {
 		lease := a.lock(t, "k", time.Minute)
@@ -170,7 +170,7 @@ func TestHandoffLostLeaseEndsTurn(t *testing.T) {
 	})
 }
 
-// A line is three orders of one process. The first of them has released a lease, which was passed to the second one.
+// A line has three orders of one process. The first of them has released a lease, which was passed to the second one.
 type line struct {
 	*cohorts
 	first, second, third *member
@@ -178,7 +178,7 @@ type line struct {
 	released             int // times
 }
 
-// newLine returns a line in which so many may have a lease together.
+// newLine returns a line in which that many may share a lease.
 func newLine(t *testing.T, most int) *line {
 	t.Helper()
 	l := &line{cohorts: newCohorts(newRuntime(Backends{}), most),
@@ -222,7 +222,7 @@ func TestHandoffLeaseLostOnItsWay(t *testing.T) {
 	})
 }
 
-// A lease that was passed to an order that gives up goes to the one behind it, and in the end it is released.
+// A lease that was passed to an order that gives up goes to the one behind it, and is released at the end.
 func TestHandoffToOrderThatGivesUp(t *testing.T) {
 	t.Parallel()
 	l := newLine(t, 1)
@@ -235,7 +235,7 @@ func TestHandoffToOrderThatGivesUp(t *testing.T) {
 	assert.Empty(t, l.byKey, "nothing is left")
 }
 
-// An order that gives up leaves the others where they are.
+// An order that gives up does not move the others.
 func TestHandoffWaiterGivesUp(t *testing.T) {
 	inTurns(t, func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent func() []string) {
 		held := b.lock(t, "k", time.Minute)

@@ -23,7 +23,7 @@ func inBatches(
 	withTwo(t, "v19", test)
 }
 
-// crowd lets so many orders of an instance wait.
+// crowd makes that many orders of an instance wait.
 func (i *instance) crowd(t *testing.T, n int, ttl time.Duration) []<-chan *Lease {
 	t.Helper()
 	waiting := make([]<-chan *Lease, n)
@@ -46,7 +46,7 @@ func hasAll(t *testing.T, from []<-chan *Lease) []*Lease {
 	return leases
 }
 
-// All who wait have the lease at once. Who comes while they have it waits for all of them.
+// All waiters share the lease. An order that arrives meanwhile waits for all of them.
 func TestBatchForAllWaiters(t *testing.T) {
 	inBatches(t, func(t *testing.T, a, _ *instance, bare redis.UniversalClient, sent func() []string) {
 		require.True(t, a.tryOnce(t, "k")) // loads the scripts
@@ -72,7 +72,7 @@ func TestBatchForAllWaiters(t *testing.T) {
 	})
 }
 
-// Those who waited behind the first of an instance have its lease from the beginning.
+// Orders that wait behind the first one of an instance share its lease from the beginning.
 func TestBatchFromFirstLease(t *testing.T) {
 	inBatches(t, func(t *testing.T, a, b *instance, _ redis.UniversalClient, _ func() []string) {
 		held := b.lock(t, "k", time.Minute)
@@ -86,7 +86,7 @@ func TestBatchFromFirstLease(t *testing.T) {
 	})
 }
 
-// A batch has a limit. Who does not fit in has the next one.
+// A batch has a limit. The rest is in the next one.
 func TestBatchHasLimit(t *testing.T) {
 	inBatches(t, func(t *testing.T, a, _ *instance, _ redis.UniversalClient, _ func() []string) {
 		first := a.lock(t, "k", time.Minute)
@@ -134,7 +134,7 @@ func hasLine(t *testing.T) *line {
 	return l
 }
 
-// buy sells a unit to a member. It fails the test if the others of its batch let it wait for a minute.
+// buy sells a unit to a member. It fails the test if the member waits for a minute for others of its batch.
 func (m *member) buy(t *testing.T, lease *Lease) error {
 	t.Helper()
 	shelf := stock.NewShelf(backendtest.Client(t, backendtest.StartEmbedded(t)))
@@ -149,12 +149,12 @@ func (m *member) buy(t *testing.T, lease *Lease) error {
 	case err := <-answer:
 		return err
 	case <-time.After(time.Minute):
-		require.Fail(t, "it waits for one who will not come")
+		require.Fail(t, "it waits for one that will not come")
 		return nil
 	}
 }
 
-// A lease that was passed to an order that gives up is the others'. They do not wait for it.
+// A lease that was passed to an order that gives up is left to the others, which do not wait for it.
 func TestBatchHeirGivesUp(t *testing.T) {
 	t.Parallel()
 	l := hasLine(t)
@@ -168,8 +168,8 @@ func TestBatchHeirGivesUp(t *testing.T) {
 	assert.Empty(t, l.byKey, "nothing is left")
 }
 
-// The heirs that have not taken a lost lease yet begin again, before those behind them. Who has taken it does not wait
-// for them.
+// The heirs that have not taken a lost lease yet begin again, before those behind them. One that
+// has taken it does not wait for them.
 func TestBatchHeirOfLostLease(t *testing.T) {
 	t.Parallel()
 	l := hasLine(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// awaitQueue waits until so many waiters are in the queue.
+// awaitQueue waits until that many waiters are in the queue.
 func awaitQueue(t *testing.T, bare redis.UniversalClient, key string, waiters int64) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -82,8 +82,8 @@ func TestPitfall14LostPlaceComesLast(t *testing.T) {
 	})
 }
 
-// Pitfall 15: a waiter that gives up leaves a gap. It has no place any more: when it comes again, those who stayed are
-// before it.
+// Pitfall 15: a waiter that gives up leaves a gap. When it returns, it is behind those that
+// stayed.
 func TestPitfall15FairPutsReturningWaiterLast(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
@@ -116,8 +116,8 @@ func TestPitfall15FairTimeoutLeavesQueue(t *testing.T) {
 	})
 }
 
-// The owner takes its lock again past the queue, where it would wait for itself. Its inner release calls nobody; the
-// last one calls the first in the queue.
+// The owner takes its lock again past the queue, where it would wait for itself. Its inner release notifies no
+// waiter; the last one notifies the first in the queue.
 func TestFairLetsOwnerInPastQueue(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {

@@ -90,7 +90,7 @@ func TestPitfall16SortedAndOnce(t *testing.T) {
 	})
 }
 
-// If one of several is held, the others are given back at once, and its holder keeps it.
+// If one of several is held, the others are released at once, and its holder keeps it.
 func TestPitfall16PartialAcquireIsUndone(t *testing.T) {
 	t.Parallel()
 	onEmbedded(t, "v9", 0, func(t *testing.T, s *shop, r Rung) {

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A renewal that a majority of the nodes refused is none, whatever the others say.
+// A renewal that a majority of the nodes refused has failed, whatever the others replied.
 func TestRedlockRenewalRefusedByMajority(t *testing.T) {
 	t.Parallel()
 	for refusing := range 6 {
@@ -102,7 +102,7 @@ func TestRedlockNoQuorum(t *testing.T) {
 	}
 }
 
-// Without a quorum the error says of each node that failed why, in one line.
+// Without a quorum the error has the reason of each failed node, in one line.
 func TestNoQuorumSaysWhy(t *testing.T) {
 	t.Parallel()
 	n := newRuntime(Backends{Redlock: make([]redis.UniversalClient, 3)}).nodes()

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Waiters of Redlock that asked at once must not ask at once again: their delays differ, by up to half of the mean.
+// Waiters of Redlock that tried together must not retry together: their delays differ, by up to half of the mean.
 func TestAroundIsRandom(t *testing.T) {
 	delay, seen := Around(time.Second, rand.N[time.Duration]), map[time.Duration]bool{}
 	for n := range 100 {

@@ -18,7 +18,7 @@ type busyFor struct{ left time.Duration }
 func (b busyFor) Error() string        { return ErrBusy.Error() }
 func (b busyFor) Is(target error) bool { return target == ErrBusy }
 
-// expiry returns when the lock that somebody else holds expires, or unknown if err does not tell.
+// expiry returns when the lock of another holder expires, or unknown if err has no time.
 func expiry(err error, unknown time.Time) time.Time {
 	var busy busyFor
 	if errors.As(err, &busy) && busy.left >= 0 {
@@ -29,13 +29,13 @@ func expiry(err error, unknown time.Time) time.Time {
 
 // notified returns a [Waiting] that does not poll. A waiter that finds the lock taken subscribes to the messages of its
 // releases. It tries once more, since a release may have come before the subscription (pitfall 12). Then it waits for a
-// message, but not beyond the end of the lease that it saw: a holder that dies publishes nothing, and messages get
+// message, but not beyond the expiry of the lease that it saw: a holder that dies publishes nothing, and messages get
 // lost.
 //
 // The waiters of a process share one subscription to a lock, and a message lets one of them try. If all of them tried,
-// each release would cost as many commands as there are waiters. A waiter that was woken and could not try passes the
-// message on. Once per tickTime one waiter tries without a message: the lock may have ended without one, or earlier
-// than the lease that the waiters saw.
+// each release would cost a command per waiter. A waiter that was woken and could not try passes the message on. Once
+// per tickTime one waiter tries without a message: the lock may have ended without one, or earlier than the lease that
+// the waiters saw.
 func (rt runtime) notified(channel func(key string) string) Waiting {
 	return rt.subscribed(channel, rt.waitForMessages)
 }
@@ -93,7 +93,7 @@ func (rt runtime) subscribed(
 	}
 }
 
-// subscriptions are the subscriptions of a process, one for each lock that somebody waits for.
+// subscriptions are the subscriptions of a process, one for each lock with a waiter.
 type subscriptions struct {
 	runtime
 	mu        sync.Mutex
@@ -201,8 +201,8 @@ func subscribe(ctx context.Context, rdb redis.UniversalClient, channel string) *
 const subscribeTime = 3 * time.Second
 
 // MutedRungs returns the numbers of the rungs whose releases cannot notify the waiters for a product, because the user
-// of this Redis may not use their channels. It subscribes to them, which nobody notices. It names no rung if the Redis
-// does not answer.
+// of this Redis may not use their channels. It subscribes to them, which has no effect on others. It returns none if
+// the Redis does not answer.
 func (b Backends) MutedRungs(ctx context.Context, product string) (numbers []string) {
 	for _, r := range Ladder() {
 		if !r.Promised(Notifies) || !slices.Contains(r.Needs, NeedRedis) {
@@ -324,7 +324,7 @@ func (s *subscription) unregister(id string) {
 	delete(s.personal, id)
 }
 
-// awaitMessage returns when it is time for another try, at the latest at until, and whether a message said so. If ctx
+// awaitMessage returns when it is time for another try, at the latest at until, and whether a message came. If ctx
 // ends first, it returns the cause.
 func (rt runtime) awaitMessage(
 	ctx context.Context, sub *subscription, messages <-chan struct{}, until time.Time,

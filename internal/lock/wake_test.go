@@ -82,8 +82,8 @@ func onEachTopology(t *testing.T, ids []string, test func(t *testing.T, s *shop,
 // long exceeds what a step takes on a busy machine, and is shorter than the leases that waiters wait for.
 const long = 20 * time.Second
 
-// If a SUBSCRIBE is never answered, no waiter waits longer than its max wait. A waiter with time gets the lock without
-// the subscription.
+// If a SUBSCRIBE is never answered, no waiter waits longer than its max wait. A waiter with time acquires the lock
+// without the subscription.
 func TestSubscribeNeverAnswered(t *testing.T) {
 	t.Parallel()
 	onEachTopology(t, []string{"v7", "v7-cached", "v8"}, func(t *testing.T, s *shop, r Rung) {
@@ -107,7 +107,7 @@ func TestSubscribeNeverAnswered(t *testing.T) {
 	})
 }
 
-// The subscription ends with the process, even if somebody still waits.
+// The subscription ends with the process, even if an order still waits.
 func TestSubscriptionEndsWithProcess(t *testing.T) {
 	t.Parallel()
 	unchanged := func(c net.Conn) net.Conn { return c }
@@ -314,8 +314,8 @@ func TestPitfall13WakeUpSurvivesWaiter(t *testing.T) {
 	})
 }
 
-// When a lock ends without a message, earlier than the lease that its waiters saw, a waiter gets it within a tickTime.
-// At each tick only one waiter tries.
+// When a lock ends without a message, earlier than the lease that its waiters saw, a waiter acquires it within a
+// tickTime. At each tick only one waiter tries.
 func TestWaitersNoticeSilentEarlyEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

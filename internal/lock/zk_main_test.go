@@ -20,7 +20,7 @@ import (
 const zkSession = 800 * time.Millisecond
 
 // session opens the instance's session. Its hooks see operations as they see commands. A crash cuts the connection
-// without a word to the server, so the session has to end by its timeout.
+// unknown to the server, so the session must expire by its timeout.
 func (i *instance) session(t testing.TB, s *backendtest.ZooKeeperServer, hooks []redis.Hook) {
 	t.Helper()
 	options := backend.ZooKeeperOptions{Session: zkSession, Dial: i.link.dial, Name: "a"}

@@ -38,7 +38,7 @@ func (z zkNodes) of(key string) string { return z.root + "/" + url.PathEscape(ke
 func (z zkNodes) create(
 	ctx context.Context, dir, token string, flags int32, paths ...string,
 ) (created backend.Created, err error) {
-	holder := z.ZooKeeper.Instance() + "/" + token // tells an operator whose node it is
+	holder := z.ZooKeeper.Instance() + "/" + token // for operators
 	for range 3 {
 		created, err = z.ZooKeeper.Create(ctx, dir, holder, flags, paths...)
 		if !errors.Is(err, zk.ErrNoNode) {
@@ -92,8 +92,8 @@ func (z zkNodes) forgetting(dir string, unlock func(context.Context) error) func
 	}
 }
 
-// sweep calls remove in the background until there is an answer. A key that is left in Redis ends with its TTL, but a
-// node that is left here would stay as long as this process and its session.
+// sweep calls remove in the background until there is an answer. A key left in Redis expires, but a node left here
+// would stay as long as this process and its session.
 func (z zkNodes) sweep(ctx context.Context, remove func(context.Context) error) {
 	z.sweepUntil(ctx, time.Now(), remove)
 }
@@ -142,8 +142,8 @@ func retryOverSessions(try TryLock) TryLock {
 	}
 }
 
-// keepLease keeps a lease alive by checks of its own node. The session was alive at the time since. It has no TTL that
-// an order could leave unrenewed, so the checks go on whatever the order says.
+// keepLease keeps a lease alive by checks of its own node. The session was alive at the time since. It has no TTL, so
+// the checks go on even with NoRenew.
 func (z zkNodes) keepLease(ctx context.Context, since time.Time, own string) (context.Context, func()) {
 	session := z.ZooKeeper.Session()
 	check := func(tick context.Context) (bool, error) { return z.ZooKeeper.Check(tick, own) }

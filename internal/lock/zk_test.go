@@ -47,8 +47,8 @@ func (i *instance) locks(t *testing.T, key string) (n int) {
 	return n
 }
 
-// Pitfall 19: the create succeeds, and its reply is lost. The node is found by its own name, and nobody queues behind
-// himself.
+// Pitfall 19: the create succeeds, and its reply is lost. The node is found by its own name, and no order queues
+// behind itself.
 func TestPitfall19OwnNodeIsRecognised(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
@@ -117,7 +117,7 @@ func TestZooKeeperPredecessorIsNearest(t *testing.T) {
 	}
 }
 
-// Every node with a number from ZooKeeper is in the queue, also another program's. A sign is told from a dash.
+// Every node with a number from ZooKeeper is in the queue, also another program's. A sign is distinguished from a dash.
 func TestZooKeeperSequenceOfForeignNodes(t *testing.T) {
 	t.Parallel()
 	for name, number := range map[string]int32{
@@ -209,7 +209,7 @@ func TestPitfall19CancelledWaitLeavesNoNode(t *testing.T) {
 }
 
 // Pitfall 19: a create that was under way when its connection broke is carried out after its client has looked for it.
-// The node is swept although the first look did not find it. The lock is free again, and nobody queues behind himself.
+// The node is swept although the first look did not find it. The lock is free again, and no order queues behind itself.
 func TestPitfall19NodeCreatedAfterLook(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {

@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// ErrCallerBusy says that the same caller has another order under way. A caller is like a thread: it does one thing at
+// ErrCallerBusy means that the same caller has another order in flight. A caller is like a thread: it does one thing at
 // a time, because a reentrant lock cannot tell two orders of one caller apart.
 var ErrCallerBusy = errors.New("this caller has an order under way")
 
-// callers holds the numbers of the callers that have an order under way. Numbers that clients choose are positive,
+// callers holds the numbers of the callers with an order in flight. Numbers that clients choose are positive,
 // numbers of new callers negative.
 type callers struct {
 	mu   sync.Mutex
@@ -18,7 +18,7 @@ type callers struct {
 }
 
 // enter returns the number under which that caller takes the locks, and a function to call at the end of the order.
-// Caller 0 gets a new number. If the caller has another order under way, enter returns ErrCallerBusy.
+// Caller 0 gets a new number. If the caller has another order in flight, enter returns ErrCallerBusy.
 func (c *callers) enter(caller int64) (number int64, leave func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"stockapi/internal/stock"
 )
 
-// On v19 the orders that wait are sold by one of them. Only that one has a lease, and the others name it. Each gets
-// units of its own, and as many are sold out as there are units missing.
+// On v19 one waiting order sells for all. Only that one has a lease, and the others name it. Each gets units of its
+// own, and the orders without units are sold out.
 func TestOrdersThatAreSoldTogether(t *testing.T) {
 	t.Parallel()
 	const orders = 120

@@ -7,13 +7,13 @@ import (
 	"stockapi/internal/stock"
 )
 
-// forgets reports whether a lock with a fence has to forget the product of a sale that failed, because there is no such
-// product. Else anybody could fill the lock's server with products of any name, since a fence is kept for an hour. The
-// client may have gone before the stock was read, so the stock is asked again.
+// forgets reports whether a lock must forget its fence after a failed sale, because the product does not exist.
+// Otherwise clients could fill the lock's server with names of products, since a fence is kept for an hour. The client
+// may have gone before the stock was read, so the stock is read again.
 //
-// No fence goes back by that. If the stock remembers a token, even of a product that was removed, the lock keeps its
-// own. If not, nobody has read the stock under any token, and the first holder after a PUT draws one from the clock. It
-// is asked and forgotten while the lock is held, so that nobody else draws between the two.
+// No fence goes backwards by that. If the stock remembers a token, even of a removed product, the lock keeps its own.
+// If not, no order has read the stock under a token, and the first holder after a PUT draws one from the clock. Both
+// steps happen while the lock is held, so no other order draws in between.
 func (s *Shop) forgets(ctx context.Context, o Order, sale error) bool {
 	if !errors.Is(sale, stock.ErrNoProduct) && ctx.Err() == nil {
 		return false

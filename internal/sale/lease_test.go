@@ -16,8 +16,8 @@ import (
 	"stockapi/internal/stock"
 )
 
-// A process that is stopped in the middle of its work, and goes on after its lease has ended, looks before whatever
-// renews the lease has run: here that never runs again. It sells nothing. v5 does not look.
+// A process that is stopped at work, and goes on after its lease has ended, checks before the renewer has run: here
+// that never runs again. It sells nothing. v5 does not check.
 func TestALeaseThatEndedAtWorkSellsNothing(t *testing.T) {
 	backendtest.Long(t)
 	t.Parallel()
@@ -47,8 +47,8 @@ func TestALeaseThatEndedAtWorkSellsNothing(t *testing.T) {
 	}
 }
 
-// A lease that is not renewed ends at work. From v5.5 on its clock says so, and the sale is stopped before its write.
-// v5 does not look. Rungs that never renew sell as before, and so do those without a TTL.
+// An unrenewed lease expires at work. From v5.5 on the holder notices by its clock, and the sale is stopped before its
+// write. v5 does not check. Rungs that never renew sell as before, and so do those without a TTL.
 func TestALeaseThatIsNotRenewed(t *testing.T) {
 	backendtest.Long(t)
 	sell := []string{"v0", "v0.5", "v1", "v1.5", "v2", "v3", "v4", "v5", "v5-as-printed", "v12-naive", "v12-session",

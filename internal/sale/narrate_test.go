@@ -58,10 +58,10 @@ func TestEveryRungIsNarrated(t *testing.T) {
 		o.ID, o.Quantity = "mine", 3
 		receipt, err := s.Decrease(context.Background(), r.Number, o)
 		require.NoError(t, err)
-		assert.Nil(t, receipt.Trace, "nobody asked for a trace")
+		assert.Nil(t, receipt.Trace, "no trace was requested")
 		steps := out.steps("mine")
 		if slices.Contains([]string{"v1.5", "v2", "v3", "v4"}, r.Number) {
-			assert.Contains(t, steps[1], ", TTL 1m0s", "its end is narrated by its TTL")
+			assert.Contains(t, steps[1], ", TTL 1m0s", "its expiry is narrated as its TTL")
 		}
 		for i := range steps {
 			steps[i] = variable.ReplaceAllString(steps[i], "")

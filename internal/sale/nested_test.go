@@ -12,8 +12,8 @@ import (
 	"stockapi/internal/lock"
 )
 
-// Code that takes the lock which its order holds gets it where the lock knows its holder, or where there is none; and
-// else sells nothing, and leaves no lock behind.
+// Work that takes its own order's lock acquires it on reentrant rungs, and where there is no lock. Elsewhere it sells
+// nothing, and leaves no lock behind.
 func TestNestedOrders(t *testing.T) {
 	sells := map[string]bool{"v0": true, "v7": true, "v7-cached": true, "v8": true, "v11-two": true, "v12": true,
 		"v16": true, "v17": true}
@@ -34,7 +34,7 @@ func TestNestedOrders(t *testing.T) {
 	})
 }
 
-// A caller is like a thread: two orders of one caller at once would both be let in by a lock that knows its holder.
+// A caller is like a thread: a reentrant lock would admit two concurrent orders of one caller.
 func TestACallerDoesOneThingAtATime(t *testing.T) {
 	s, _ := newShop(t, backendtest.StartEmbedded(t))
 	first := order()

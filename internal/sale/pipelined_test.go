@@ -36,7 +36,8 @@ func TestALostReplyIsNeverRepeatedOverAPipeline(t *testing.T) {
 	}
 }
 
-// When a pipeline breaks, every order whose reply was lost says so. None is sold twice, and no command is sent twice.
+// When a pipeline breaks, every order without a reply has an unknown outcome. None is sold twice, and no command is
+// sent twice.
 func TestABrokenPipelineRepeatsNothing(t *testing.T) {
 	backendtest.Require(t)
 	const orders = 32
@@ -85,7 +86,7 @@ func sellTogether(s *Shop, rung string, orders int, o Order) ([]Receipt, []error
 	return receipts, errs
 }
 
-// Locks exclude each other over one pipeline as they do over many connections.
+// Locks exclude over one pipeline as over many connections.
 func TestNoUnitIsSoldTwiceOverAPipeline(t *testing.T) {
 	backendtest.Require(t)
 	const orders = 24

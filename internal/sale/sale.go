@@ -1,7 +1,7 @@
 // Package sale serves an order: it locks, reads, decides, works, writes and releases, and returns a receipt. It is the
-// same for every rung. Read [Shop.Decrease], and then the file of the exhibit that you look for: several.go for orders
-// of several products, nested.go for work that takes its own lock, callers.go for who a lock knows, fence.go for the
-// fences of products that do not exist. shop.go is what all orders share, metrics.go what is counted.
+// same for every rung. Read [Shop.Decrease], then the files for special cases: several.go for orders of several
+// products, nested.go for work that takes its own lock, callers.go for the owners of locks, fence.go for the fences of
+// products that do not exist. shop.go is what all orders share, metrics.go the metrics.
 package sale
 
 import (
@@ -29,12 +29,12 @@ type Order struct {
 	Nested   bool           // the work takes the order's own lock a second time
 	Trace    bool           // whether the receipt lists the Redis commands
 
-	lock.Options // of the lease; the shop sets the owner, by the caller
+	lock.Options // of the lease; the shop sets the owner, from the caller
 
-	narrated *narrate.Order // nil: nobody narrates
+	narrated *narrate.Order // nil: it is not narrated
 }
 
-// A Receipt reports the result of an order. With an error it holds what was known when the order failed.
+// A Receipt reports the result of an order. With an error it has what was known by then.
 type Receipt struct {
 	Rung     string        `json:"rung"`
 	Product  string        `json:"product"`
@@ -48,11 +48,11 @@ type Receipt struct {
 	SoldBy   string        `json:"sold_by,omitempty"` // the order of a batch that shows its lease, on v19
 	WaitedMS float64       `json:"waited_ms"`
 	Trace    []trace.Event `json:"trace,omitempty"`
-	Narrated bool          `json:"-"` // whether the narration has why the order failed
+	Narrated bool          `json:"-"` // whether the narration says why the order failed
 }
 
-// A Lease reports when an order held its lock. Between the two times the order had reason to believe that it held the
-// lock: they are read after the acquire has returned and before the release is sent.
+// A Lease reports when an order held its lock, as the order believed: the times are read after the acquire has returned
+// and before the release is sent.
 type Lease struct {
 	Token      string    `json:"token"`
 	Fence      int64     `json:"fence"` // 0 where the rung has no fencing tokens
@@ -139,9 +139,9 @@ func (s *Shop) acquire(ctx context.Context, r *rung, o Order, receipt *Receipt) 
 	return lease, nil
 }
 
-// take tries to acquire the locks of an order until it has them or may wait no longer. When the shop closes, an attempt
-// under way is still completed: an attempt runs under ctx, and only the wait between two attempts under waiting. If the
-// shelf needs no lock, take returns a lease of none.
+// take tries to acquire the locks of an order until it holds them or may wait no longer. When the shop closes, an
+// attempt in flight is completed: attempts run under ctx, and only the waits between them under waiting. If the shelf
+// needs no lock, take returns an empty lease.
 func (s *Shop) take(ctx context.Context, r *rung, o Order) (*lock.Lease, error) {
 	if r.Shelf.LockFree() {
 		return &lock.Lease{Context: ctx}, nil
@@ -159,7 +159,7 @@ func (s *Shop) take(ctx context.Context, r *rung, o Order) (*lock.Lease, error) 
 			}
 			mark := trace.From(ctx).Mark()
 			lease, err := r.try(ctx, keys, o.Options)
-			if errors.Is(err, lock.ErrBusy) { // a waiter makes many such attempts, and they say nothing
+			if errors.Is(err, lock.ErrBusy) { // a waiter makes many such attempts
 				trace.From(ctx).Rewind(mark)
 			}
 			o.narrated.Busy(err, r.maxWait(o))
@@ -189,7 +189,7 @@ func (s *Shop) sell(r *rung, o Order, lease *lock.Lease, receipt *Receipt) (err 
 }
 
 // work returns the business work of an order: it sleeps for the order's simulated work, or until the context ends. A
-// nested order then runs code that takes the lock itself, as code does that does not know that its caller holds it.
+// nested order then takes the lock again, as code does that does not know that its caller holds it.
 func (s *Shop) work(r *rung, o Order) func(context.Context) error {
 	if o.Work <= 0 && !o.Nested {
 		return noWork
@@ -237,7 +237,7 @@ func (s *Shop) release(ctx context.Context, o Order, lease *lock.Lease, receipt 
 		s.metrics.Lost.WithLabelValues(receipt.Rung).Inc()
 	}
 	switch {
-	case told: // the log would say it again
+	case told: // the log would repeat it
 	case held.Lost:
 		s.log.Warn("lease lost", "rung", receipt.Rung, "product", receipt.Product, "order", receipt.Order)
 	case err != nil:

@@ -24,8 +24,8 @@ import (
 	"stockapi/internal/trace"
 )
 
-// Most tests here wait, and compute little: as many at once as there are processors would be few. The race detector
-// makes them compute for so long that with many at once short leases would expire.
+// Most tests here wait, and compute little: one per processor would be too few. With the race detector they compute so
+// long that short leases would expire with many at once.
 func TestMain(m *testing.M) {
 	parallel := "16"
 	if backendtest.RaceDetected {
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 
 const product = "10000"
 
-// zooKeepers limits how many servers of ZooKeeper run at once: each is a Java process, which computes as it starts.
+// zooKeepers limits the ZooKeepers that run at once: each is a Java process, which computes as it starts.
 var zooKeepers = make(chan struct{}, 4)
 
 // newShop returns an instance's shop with 100 units, and its backends.
@@ -47,7 +47,7 @@ func newShop(t testing.TB, s *backendtest.Server) (*Shop, lock.Backends) {
 	return newShopFor(t, s, lock.Rung{})
 }
 
-// newShopFor returns one with whatever else the rung needs.
+// newShopFor returns a shop with the other servers that the rung needs, too.
 func newShopFor(t testing.TB, s *backendtest.Server, r lock.Rung) (*Shop, lock.Backends) {
 	t.Helper()
 	life, end := context.WithCancel(context.Background())
@@ -134,7 +134,7 @@ func TestASaleOnEveryRungByNumberAndByName(t *testing.T) {
 	})
 }
 
-// assertSends compares the commands of an order with those that its rung declares, by which a fault can be asked for.
+// assertSends compares the commands of an order with those that its rung declares, at which faults can be injected.
 func assertSends(t *testing.T, s *Shop, rung string, events []trace.Event) {
 	t.Helper()
 	commands, err := s.Commands(strings.ToUpper(rung), false)
@@ -166,7 +166,7 @@ func TestSoldOutReleasesTheLock(t *testing.T) {
 	})
 }
 
-// After a "sold out" the timer of v5-as-printed runs on and writes the lock again. Of all rungs it alone does.
+// After a "sold out" the timer of v5-as-printed runs on and writes the lock again. No other rung does that.
 func TestOnlyAsPrintedComesBackFromTheDead(t *testing.T) {
 	backendtest.Long(t)
 	eachRung(t, func(t *testing.T, r Status, s *Shop, _ lock.Backends) {
@@ -195,7 +195,7 @@ func awaitHolder(t *testing.T, s *Shop, rung string) {
 	}, 10*time.Second, time.Millisecond)
 }
 
-// breakLock breaks the lock once somebody holds it.
+// breakLock breaks the lock once it is held.
 func breakLock(t *testing.T, s *Shop, rung string, b lock.Backends) (done func()) {
 	var breaking sync.WaitGroup
 	breaking.Go(func() {
@@ -244,7 +244,7 @@ func TestABusyLock(t *testing.T) {
 	patient, wait := order(), 10*time.Second
 	patient.Wait, patient.Trace = &wait, true
 	receipt, err := s.Decrease(context.Background(), "v4", patient)
-	require.NoError(t, err, "who waits gets in when the holder leaves")
+	require.NoError(t, err, "a waiter acquires after the release")
 	assert.Less(t, len(receipt.Trace), 8, "the vain tries are left out of the trace")
 	assert.Positive(t, receipt.WaitedMS)
 	holding.Wait()
@@ -271,8 +271,7 @@ func TestAClientThatGoes(t *testing.T) {
 	})
 }
 
-// The permits that an order brings are those that its semaphore has: with two, the second order is inside beside the
-// first.
+// An order sets the permits of its semaphore: with two, the second order holds it beside the first.
 func TestAnOrderBringsItsPermits(t *testing.T) {
 	s, _ := newShop(t, backendtest.StartEmbedded(t))
 	inside(t, s, "v11", s.Decrease)
@@ -284,7 +283,7 @@ func TestAnOrderBringsItsPermits(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A hundred buyers come at once to one instance that has a hundred units. v0.5 lets them wait, and turns none away.
+// A hundred buyers order at once from one instance with a hundred units. On v0.5 they wait, and none is refused.
 func TestAMutexTurnsNobodyAway(t *testing.T) {
 	s, _ := newShop(t, backendtest.StartEmbedded(t))
 	var buyers sync.WaitGroup
@@ -298,7 +297,7 @@ func TestAMutexTurnsNobodyAway(t *testing.T) {
 	assert.Zero(t, left(t, s))
 }
 
-// A shop that closes sends those away that wait, and lets those finish that hold a lock.
+// A closing shop refuses waiting orders, and lets holders finish.
 func TestClose(t *testing.T) {
 	backendtest.Long(t)
 	t.Parallel()
@@ -366,7 +365,7 @@ func (do beforeEach) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// Work that waits for the lock which its own order holds would wait in vain until the order's wait is over.
+// Work that waits for its own order's lock would wait until the limit of the order.
 func TestCloseEndsNestedWaits(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"v0.5", "v9"} {
@@ -390,7 +389,7 @@ func TestCloseEndsNestedWaits(t *testing.T) {
 	}
 }
 
-// On a shelf that needs no lock an order skips that of its rung. So there must be none.
+// On a shelf that needs no lock an order skips the lock of its rung, so there must be none.
 func TestARungHasNoLockIfItsShelfNeedsNone(t *testing.T) {
 	found := 0
 	for _, r := range lock.Ladder() {
@@ -408,7 +407,7 @@ func TestARungHasNoLockIfItsShelfNeedsNone(t *testing.T) {
 	assert.Equal(t, 2, found)
 }
 
-// A rung that nobody has used is not among the metrics, and one that only refused has held no lease.
+// An unused rung is not among the metrics, and one that only refused has held no lease.
 func TestMetricsListRungsThatWereUsed(t *testing.T) {
 	s, b := newShop(t, backendtest.StartEmbedded(t))
 	listed := func() [3]int {
@@ -450,7 +449,7 @@ func TestRungsThatLackTheirBackend(t *testing.T) {
 	assert.NotContains(t, reads, "set/stock")
 }
 
-// Every script that a rung sends is known by a name in the traces, redsync's own included.
+// Every script of a rung has a name for traces, also those of redsync.
 func TestEveryScriptHasAName(t *testing.T) {
 	backendtest.Long(t)
 	t.Parallel()
@@ -475,8 +474,8 @@ func TestEveryScriptHasAName(t *testing.T) {
 	}
 }
 
-// A reading sells nothing, is inside beside another, and cannot become a writer; where readers have no lock there is
-// none.
+// A read sells nothing, shares the lock with other reads, and cannot become a writer. Rungs without a lock for readers
+// have no reads.
 func TestReading(t *testing.T) {
 	s, _ := newShop(t, backendtest.StartEmbedded(t))
 	inside(t, s, "v10", s.Read)

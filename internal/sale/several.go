@@ -8,10 +8,10 @@ import (
 	"stockapi/internal/stock"
 )
 
-// ErrOneProduct says that an order names several products, and the rung sells one product per order.
+// ErrOneProduct means that an order names several products, and the rung sells one product per order.
 var ErrOneProduct = errors.New("this rung sells one product per order")
 
-// ErrSeveralSlots says that an order names products whose stocks a Redis Cluster cannot write together.
+// ErrSeveralSlots means that an order names products whose stocks a Redis Cluster cannot write together.
 var ErrSeveralSlots = errors.New("needs products of one slot")
 
 // severalSlots returns ErrSeveralSlots for a rung.
@@ -27,7 +27,7 @@ type Item struct {
 	Units    []int64 `json:"units"`
 }
 
-// items returns what an order wants: one item, unless it names several.
+// items returns the items of an order: one, unless it names several.
 func (o Order) items() []stock.Item {
 	if len(o.Items) > 0 {
 		return o.Items
@@ -45,7 +45,7 @@ func (r *rung) keys(o Order) []string {
 	return keys
 }
 
-// sold records what an order took. A receipt lists the items only if the order did.
+// sold records the units of an order. A receipt lists the items only if the order did.
 func (r *Receipt) sold(o Order, left []int64) {
 	for i, item := range o.Items {
 		r.Items = append(r.Items, Item{Product: item.Product, Quantity: item.Quantity, Left: left[i],
@@ -54,7 +54,7 @@ func (r *Receipt) sold(o Order, left []int64) {
 	r.Left, r.Units = left[0], Units(left[0], r.Quantity)
 }
 
-// Units returns the serial numbers of the units sold by an order that left so many on the shelf.
+// Units returns the serial numbers of the units that an order sold, by how many it left.
 func Units(left, quantity int64) []int64 {
 	sold := make([]int64, quantity)
 	for i := range sold {

@@ -61,7 +61,7 @@ func TestASaleOfSeveralProducts(t *testing.T) {
 	}
 }
 
-// All or none: an item that cannot be sold, in whatever place, leaves the others unsold and every lock free.
+// All or none: an item that cannot be sold, at any position, leaves the others unsold and every lock free.
 func TestAllOrNone(t *testing.T) {
 	for name, c := range map[string]struct {
 		bad  stock.Item
@@ -77,7 +77,7 @@ func TestAllOrNone(t *testing.T) {
 				for _, items := range [][]stock.Item{{good, c.bad}, {c.bad, good}} {
 					receipt, err := s.Decrease(context.Background(), id, orderOf(items...))
 					require.ErrorIs(t, err, c.want)
-					require.ErrorContains(t, err, c.bad.Product, "it says which")
+					require.ErrorContains(t, err, c.bad.Product, "it is named")
 					assert.Empty(t, receipt.Items)
 					assert.Equal(t, [2]int64{100, 10}, leftOfBoth(t, s))
 				}
@@ -139,7 +139,7 @@ func TestSeveralProductsWhereOneIsSold(t *testing.T) {
 	})
 }
 
-// On a cluster the products have to be of one slot. Others are refused before any lock is taken, and /rungs says so.
+// On a cluster the products must be in one slot. Others are refused before any lock is acquired, as /rungs notes.
 func TestSeveralProductsOnACluster(t *testing.T) {
 	const sameSlot = "15772"
 	s, _ := newShop(t, &backendtest.Server{URL: backendtest.StartCluster(t)})
@@ -161,7 +161,7 @@ func TestSeveralProductsOnACluster(t *testing.T) {
 	assert.Equal(t, [2]int64{98, 10}, leftOfBoth(t, s))
 }
 
-// Many orders in opposite orders, over one shop: each unit is sold once, of both products as often.
+// Many orders name two products in opposite orders: each unit is sold once, and equally many of both products.
 func TestManyOrdersOfSeveral(t *testing.T) {
 	s, _ := newShopOfTwo(t)
 	items := []stock.Item{{Product: product, Quantity: 1}, {Product: second, Quantity: 1}}

@@ -15,11 +15,11 @@ import (
 
 // The shop's own errors. It also returns those of packages lock and stock.
 var (
-	// ErrNoRung says that the ladder has no such rung.
+	// ErrNoRung means that the ladder has no such rung.
 	ErrNoRung = lock.ErrNoRung
-	// ErrUnavailable says that this instance lacks a backend that the rung needs.
+	// ErrUnavailable means that this instance lacks a backend that the rung needs.
 	ErrUnavailable = errors.New("rung is not configured")
-	// ErrDraining says that the instance is shutting down: the order was not tried, or it stopped waiting for the lock.
+	// ErrDraining means that the instance is shutting down: the order was not tried, or it stopped waiting for the lock.
 	ErrDraining = errors.New("this instance is shutting down; ask another")
 )
 
@@ -92,7 +92,7 @@ func (s *Shop) find(id string) (*rung, error) {
 	if _, err := lock.Find(id); err != nil {
 		return nil, err
 	}
-	return nil, fmt.Errorf("%w here: %s", ErrNoRung, id) // the ladder has it, and the shop was given another one
+	return nil, fmt.Errorf("%w here: %s", ErrNoRung, id) // the ladder has it, but not this shop
 }
 
 // Commands lists the commands that an order which sells, or one that only reads, may send on a rung, as traces name
@@ -120,7 +120,7 @@ func (s *Shop) Note(number, remark string) { s.notes[number] = remark }
 func (s *Shop) Narrate(n *narrate.Narrator) { s.narrator = n }
 
 // Close makes the shop refuse new orders, orders that wait for a lock, and those that retry because others wrote first.
-// Orders that hold a lock go on.
+// Orders that hold a lock are completed.
 func (s *Shop) Close() { s.close(ErrDraining) }
 
 // Closed reports whether Close was called.

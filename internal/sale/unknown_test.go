@@ -19,7 +19,7 @@ import (
 	"stockapi/internal/stock"
 )
 
-// Orders of products that there are not leave nothing in Redis and ZooKeeper, or anybody could fill them.
+// Orders of unknown products leave nothing in Redis and ZooKeeper, or clients could fill them.
 func TestUnknownProductsLeaveNothing(t *testing.T) {
 	const orders = 10
 	eachRung(t, func(t *testing.T, r Status, s *Shop, b lock.Backends) {
@@ -44,8 +44,8 @@ func TestUnknownProductsLeaveNothing(t *testing.T) {
 	})
 }
 
-// Neither does an order whose client goes away as soon as it has the lock, nor one among others that have it together.
-// The fence of a product that is there stays, and so does that of one which the stock has sold under a token.
+// Nor does an order whose client goes away as soon as it holds the lock, alone or with others. The fence of a known
+// product stays, and so does that of one that was sold under a token.
 func TestFencesOfUnknownProducts(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"v15", "v15-write-only", "v18", "v19"} {
@@ -63,7 +63,7 @@ func TestFencesOfUnknownProducts(t *testing.T) {
 			o.Product = "unknown"
 			want := context.Canceled
 			if id == "v19" {
-				want = stock.ErrNoProduct // whoever has gone, the stock is read for the batch
+				want = stock.ErrNoProduct // the stock is read for the batch, even if clients have gone
 			}
 			_, err := s.Decrease(gone, id, o)
 			require.ErrorIs(t, err, want)

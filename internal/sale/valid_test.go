@@ -16,8 +16,8 @@ import (
 	"stockapi/internal/trace"
 )
 
-// A receipt tells how long the lease was valid: a TTL less the drift at most. It tells nothing where the lease does not
-// expire, or where the rung does not compute when it does.
+// A receipt has the validity of the lease: at most a TTL less the drift. It has none if the lease does not expire, or
+// the rung does not compute the expiry.
 func TestAReceiptTellsHowLongItsLeaseWasValid(t *testing.T) {
 	silent := []string{"v0", "v0.5", "v1", "v1.5", "v2", "v3", "v4", "v5", "v5-as-printed", "v12-naive", "v12-session",
 		"v16", "v17"}
@@ -56,7 +56,7 @@ func TestTheTimeSpentAcquiringIsNotValid(t *testing.T) {
 			o.TTL = 10 * time.Second
 			receipt, err := s.Decrease(trace.WithFaults(context.Background(), "1", faults), id, o)
 			require.NoError(t, err)
-			// Not less what the receipt says was waited: that clock starts before the rung's own.
+			// Not less the receipt's wait: that clock starts before the rung's own.
 			assert.LessOrEqual(t, *receipt.Lease.ValidMS, 10_000-3000-500.0, "the TTL, less the time spent, less the drift")
 			assert.Positive(t, *receipt.Lease.ValidMS)
 		})

@@ -18,8 +18,8 @@ import (
 	"stockapi/internal/stock"
 )
 
-// blocksItself is the rungs that cannot undo an acquire whose reply was lost, as they do not know their own key, or are
-// true to a source that does not look. Their key stays for its TTL, or for ever.
+// blocksItself are the rungs that cannot undo an acquire whose reply was lost, because they do not know their own key,
+// or follow a source that does not check. Their key stays for its TTL, or for ever.
 var blocksItself = []string{"v1", "v1.5", "v2", "v3", "v4", "v5-as-printed"}
 
 // onRedis returns the rungs whose locks and stock are in Redis alone.
@@ -35,8 +35,8 @@ func onRedis() (rungs []lock.Rung) {
 	return rungs
 }
 
-// A command whose reply is lost is not sent again, whatever the kind of client: it may have been carried out. So an
-// order takes one unit at most, is not refused by its own first try, and says truly what became of it.
+// No client sends a command again whose reply is lost: it may have been executed. So an order takes at most one unit,
+// is not refused by its own first try, and reports its true outcome.
 func TestALostReplyIsNeverRepeated(t *testing.T) {
 	backendtest.Long(t)
 	backendtest.Require(t)
@@ -65,7 +65,7 @@ func TestALostReplyIsNeverRepeated(t *testing.T) {
 	}
 }
 
-// loseEachReply sells as often as a sale has requests, and loses the reply to another one of them each time.
+// loseEachReply sells once for each request of a sale, and each time loses the reply to another request.
 func loseEachReply(t *testing.T, s *Shop, b lock.Backends, r lock.Rung, wire *backendtest.Wire) {
 	restock(t, s, b, 10)
 	shop, end := aLifeOf(s, b)
@@ -97,7 +97,7 @@ func loseEachReply(t *testing.T, s *Shop, b lock.Backends, r lock.Rung, wire *ba
 			case isUnknown(err):
 				assert.Contains(t, []int64{9, 10}, have, what)
 			default:
-				assert.EqualValues(t, 10, have, "told as not sold. %s", what)
+				assert.EqualValues(t, 10, have, "reported as not sold. %s", what)
 			}
 			if !refuse && !slices.Contains(blocksItself, r.Number) {
 				assert.NoError(t, sellSoon(s, r), "the next one. %s", what)
@@ -107,8 +107,8 @@ func loseEachReply(t *testing.T, s *Shop, b lock.Backends, r lock.Rung, wire *ba
 	}
 }
 
-// aLifeOf returns the shop as another process would run it over the same connections, and what ends that process: then
-// nothing is swept any more, and what is sent from then on is the next one's.
+// aLifeOf returns the shop of another process over the same connections, and a function that ends the process: its
+// sweeps end, and all later commands are those of the next one.
 func aLifeOf(s *Shop, b lock.Backends) (*Shop, func()) {
 	life, end := context.WithCancel(context.Background())
 	b.Life, b.Background = life, new(sync.WaitGroup)
@@ -137,8 +137,8 @@ func sellSoon(s *Shop, r lock.Rung) (err error) {
 	return err
 }
 
-// restock removes all locks of the product and puts so many units on the shelf, once the servers can be reached: after
-// many dials that failed, go-redis makes the next one a second later.
+// restock removes all locks of the product and sets its stock, once the servers can be reached: after many failed dials
+// go-redis waits for a second.
 func restock(t *testing.T, s *Shop, b lock.Backends, quantity int64) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -167,10 +167,10 @@ func count(all []string, one string) (n int) {
 	return n
 }
 
-// Slots that move while the shop sells: first the old node sends those who ask for a key to the new one (ASK), then the
-// slot has moved (MOVED). Every rung sells on, one unit an order. Where Redis itself cannot serve a request as long as
-// the slot moves, a script with a key that is not there yet (TRYAGAIN), and a WATCH, which follows no ASK, the order is
-// refused, and it is known that nothing was sold.
+// Slots move while the shop sells: first the old node redirects requests for a key to the new one (ASK), then the slot
+// has moved (MOVED). Every rung sells on, one unit an order. If Redis cannot serve a request while the slot moves (a
+// script with a missing key, TRYAGAIN, or a WATCH, which follows no ASK), the order is refused, and known not to be
+// sold.
 func TestASlotMovesWhileTheShopSells(t *testing.T) {
 	backendtest.Long(t)
 	c := backendtest.StartShards(t)

@@ -9,7 +9,7 @@ import (
 )
 
 // A bid is an order of a batch. The orders of a batch are for one product. They are sold in the order of their seats,
-// as if they had had the lease one after the other, but with one read and one write.
+// as if each had held the lease in turn, but with one read and one write.
 type bid struct {
 	ctx   context.Context
 	order Order
@@ -24,8 +24,8 @@ type bulk struct {
 	writer *bid // the first that is sold, in whose name the stock is written; nil: none was sold yet
 }
 
-// sellCombined is the fenced sale for a batch. An order whose client goes away gets nothing, and the others do not
-// notice. The orders are sold in the name of the one that wrote the stock, or of the one that came first if none was
+// sellCombined is the fenced sale for a batch. An order whose client goes away gets nothing, without effect on the
+// others. The orders are sold in the name of the one that wrote the stock, or of the one that came first if none was
 // sold.
 func (s *Shelf) sellCombined(ctx context.Context, o Order) (int64, error) {
 	if o.Seat == nil {
@@ -54,8 +54,8 @@ func (b *bulk) under(one *bid) (context.Context, func()) {
 	}
 }
 
-// sellBatch reads the stock once, and sells to as many of a batch as there are units for. If the work of some fails,
-// their units go to those for whom there were none, in another round.
+// sellBatch reads the stock once, and sells to the orders of a batch for which there are units. If the work of some
+// fails, another round sells their units to the rest.
 func (s *Shelf) sellBatch(b *bulk, waiting []*bid) {
 	ctx, end := b.under(b.first)
 	defer end()
@@ -76,7 +76,7 @@ func (s *Shelf) sellBatch(b *bulk, waiting []*bid) {
 	}
 }
 
-// divide returns the orders for which there are units, in their order, and the rest.
+// divide returns the orders for which there are units, in order, and the rest.
 func divide(orders []*bid, left int64) (fit, rest []*bid) {
 	for _, one := range orders {
 		if one.order.Quantity <= left {
@@ -89,8 +89,8 @@ func divide(orders []*bid, left int64) (fit, rest []*bid) {
 	return fit, rest
 }
 
-// sellRound sells to these orders, all of whom there are units for, and writes what is left once. It returns an error
-// if the stock is not known afterwards, or nothing can be written to it.
+// sellRound sells to these orders, for which there are enough units, and writes the stock once. It returns an error if
+// the stock is unknown afterwards, or cannot be written.
 func (s *Shelf) sellRound(b *bulk, round []*bid, left int64) (int64, error) {
 	var working sync.WaitGroup
 	for _, one := range round {

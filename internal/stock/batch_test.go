@@ -23,7 +23,7 @@ type buyer struct {
 	fails error // of its work
 	left  int64
 	err   error
-	by    string // who sold to it
+	by    string // the order that sold to it
 }
 
 // sellTogether sells to buyers as one batch, in this order.
@@ -75,8 +75,7 @@ func (s sentTo) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	return next
 }
 
-// A batch costs one read and one write. Its orders are sold as if they had come one after the other, and one of them
-// sold for all.
+// A batch costs one read and one write. Its orders are sold as if in turn, by one of them.
 func TestABatchIsSoldByOneReadAndOneWrite(t *testing.T) {
 	s, sent := counted(t)
 	buyers := []*buyer{{wants: 3}, {wants: 5}, {wants: 4}, {wants: 1}, {wants: 1}, {wants: 1}}
@@ -103,7 +102,7 @@ func TestABatchIsSoldByOneReadAndOneWrite(t *testing.T) {
 	assert.Zero(t, left)
 }
 
-// The units of an order whose work fails go to one for whom there were none. It is sold out for the others.
+// The units of an order whose work fails go to one that had none. For the others it is sold out.
 func TestUnitsThatAreGivenBackWithinABatch(t *testing.T) {
 	s, sent := counted(t)
 	gone := errors.New("gone")
@@ -140,8 +139,8 @@ func TestABatchWithAnOlderToken(t *testing.T) {
 	}
 }
 
-// After a write without an answer the outcome of its orders is unknown. Those for whom there was nothing left are not
-// told that it is sold out, since nobody knows.
+// After a write without a reply the outcome of its orders is unknown, also of those without units: whether it is sold
+// out is unknown, too.
 func TestAWriteOfABatchWithoutAnAnswer(t *testing.T) {
 	s, _ := counted(t)
 	s.rdb.AddHook(lostWrites{})
@@ -168,7 +167,7 @@ func (lostWrites) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// Nobody is sold to before all have come or left, and each works beside the others.
+// No order is sold before all have come or left, and their work runs concurrently.
 func TestABatchWaitsForItsOrders(t *testing.T) {
 	t.Parallel()
 	server := backendtest.StartVirtual
@@ -204,7 +203,7 @@ func TestABatchWaitsForItsOrders(t *testing.T) {
 	})
 }
 
-// A client that goes away gets nothing, and the others do not notice: be it the one that sells for them all.
+// A client that goes away gets nothing, without effect on the others, even if its order sells for all.
 func TestAClientOfABatchThatGoesAway(t *testing.T) {
 	for _, gone := range []int{0, 1} {
 		synctest.Test(t, func(t *testing.T) {
@@ -293,7 +292,7 @@ func (r slowReads) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 
 func noWork(context.Context) error { return nil }
 
-// A lease that ends while the others of the batch are at work sells nothing to anybody.
+// If a lease ends while others of the batch are at work, none of them is sold.
 func TestALeaseThatEndsWhileABatchIsAtWork(t *testing.T) {
 	s := newShelf(t, backendtest.StartEmbedded)
 	lease, lose := context.WithCancel(context.Background())

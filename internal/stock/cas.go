@@ -41,7 +41,7 @@ func (s *Shelf) sellCAS(ctx context.Context, o Order) (int64, error) {
 	}
 }
 
-// errNotWatched says that no node of a cluster accepted the WATCH.
+// errNotWatched means that no node of a cluster accepted the WATCH.
 var errNotWatched = errors.New("the slot of the stock is moving")
 
 // compareAndSet writes left to a key if the key holds the value old. Otherwise it returns [redis.TxFailedErr], or
@@ -68,7 +68,7 @@ func (s *Shelf) compareAndSet(ctx context.Context, key, old string, left int64) 
 	return written
 }
 
-// retryable reports whether to retry a compare-and-set: somebody else wrote first, or the slot is moving. In both cases
+// retryable reports whether to retry a compare-and-set: another order wrote first, or the slot is moving. In both cases
 // nothing was written.
 func retryable(err error) bool {
 	_, moved := redis.IsMovedError(err)

@@ -12,8 +12,8 @@ type Kind string
 const (
 	Naive       Kind = ""
 	Fenced      Kind = "fenced"       // refuses a fencing token that is older than the newest one seen
-	WriteFenced Kind = "write-fenced" // the same, but on write only, as is often described, to show what that misses
-	CAS         Kind = "cas"          // writes only if nobody else has written since the read
+	WriteFenced Kind = "write-fenced" // the same, but on write only, as often described, to show its gap
+	CAS         Kind = "cas"          // writes only if no other order has written since the read
 	Atomic      Kind = "atomic"       // reads and writes in one step
 	Combined    Kind = "combined"     // as Fenced, with one read and one write for a batch of orders
 )
@@ -37,7 +37,7 @@ func (k Kind) Commands() []string {
 	return []string{"get/stock", "set/stock"}
 }
 
-// Seller returns the function that sells in that way.
+// Seller returns the function that sells from a shelf of this kind.
 func (s *Shelf) Seller(k Kind) Sell {
 	switch k {
 	case Naive:

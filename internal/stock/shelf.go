@@ -1,5 +1,5 @@
 // Package stock keeps the stock: one Redis key per product, which holds how many units are left. Selling is naive on
-// purpose: read, decide, work, write. Only the lock around it protects what lies between the read and the write.
+// purpose: read, decide, work, write. Only the lock around it protects the time between the read and the write.
 package stock
 
 import (
@@ -17,19 +17,19 @@ import (
 	"stockapi/internal/batch"
 )
 
-// The errors that a caller tells apart. Any other error means that a backend failed and nothing was written.
+// The errors that callers distinguish. Any other error means that a backend failed and nothing was written.
 var (
-	// ErrNoProduct says that the product has no stock key. A product that is sold out has one, with 0 in it.
+	// ErrNoProduct means that the product has no stock key. A product that is sold out has one, with 0 in it.
 	ErrNoProduct = errors.New("no such product")
-	// ErrSoldOut says that fewer units are left than the order asked for.
+	// ErrSoldOut means that fewer units are left than the order asked for.
 	ErrSoldOut = errors.New("sold out")
-	// ErrCorrupt says that the stock's key holds something that is not a number of units.
+	// ErrCorrupt means that the stock's key holds something that is not a number of units.
 	ErrCorrupt = errors.New("stock is not a number")
-	// ErrUnknown says that the write was sent and no reply came: the sale may or may not have happened.
+	// ErrUnknown means that the write was sent and no reply came: the sale may or may not have happened.
 	ErrUnknown = errors.New("outcome unknown")
-	// ErrStale says that the stock has seen a newer fencing token than the order's: the order's lease has ended.
+	// ErrStale means that the stock has seen a newer fencing token than the order's: the order's lease has ended.
 	ErrStale = errors.New("fencing token is stale")
-	// ErrContended says that others wrote first each time, for as long as the order retried.
+	// ErrContended means that others wrote first, each time that the order tried.
 	ErrContended = errors.New("others wrote first each time")
 )
 
@@ -47,13 +47,13 @@ type Shelf struct {
 // NewShelf returns the shelf in that Redis.
 func NewShelf(rdb redis.UniversalClient) *Shelf { return &Shelf{rdb} }
 
-// An Order says what to sell, and how.
+// An Order describes a sale.
 type Order struct {
 	ID       string // names the order to the others of its batch
 	Product  string
 	Quantity int64
 	Fence    int64                       // the lease's fencing token, 0 for none
-	Seat     *batch.Seat                 // in the batch of orders that have the lease; nil: it has it alone
+	Seat     *batch.Seat                 // in the batch of orders that hold the lease; nil: it holds it alone
 	MaxWait  time.Duration               // how long to retry while others write first
 	Waiting  context.Context             // ends retries, with its cause; nil: only MaxWait does
 	Work     func(context.Context) error // the business work between the read and the write; an error cancels the sale
@@ -61,7 +61,7 @@ type Order struct {
 
 // A Sell takes an order's units off a shelf and returns how many are left. It does the business work between the read
 // and the write. If ctx ends before the write, nothing is sold and it returns the cause. The write itself is not
-// cancelled: nobody would know whether it happened.
+// cancelled: its outcome would be unknown.
 type Sell func(ctx context.Context, o Order) (left int64, err error)
 
 // sell returns the naive Sell: read, decide, work, write.
@@ -83,7 +83,7 @@ func sell(
 
 func (s *Shelf) read(ctx context.Context, o Order) (int64, error) { return s.Left(ctx, o.Product) }
 
-// replace makes a SET write only a key that is there. A product that was removed while an order was at work
+// replace makes a SET write only an existing key. A product that was removed while an order was at work
 // stays as it is.
 var replace = redis.SetArgs{Mode: "XX", KeepTTL: true}
 
@@ -115,7 +115,7 @@ func decide(ctx context.Context, o Order, left int64) (int64, error) {
 	return left - o.Quantity, nil
 }
 
-// soldOut returns ErrSoldOut with what is left, which may be something: an order gets all its units or none.
+// soldOut returns ErrSoldOut with the units left, which may be some: an order gets all its units or none.
 func soldOut(left int64) error {
 	if left > 0 {
 		return tooFew(left)
@@ -123,7 +123,7 @@ func soldOut(left int64) error {
 	return fmt.Errorf("%w: %d left", ErrSoldOut, left)
 }
 
-// A tooFew is ErrSoldOut in a shop that has that many units left.
+// A tooFew is ErrSoldOut with that many units left.
 type tooFew int64
 
 func (n tooFew) Error() string { return fmt.Sprintf("only %d left", int64(n)) }
@@ -139,7 +139,7 @@ func doWork(ctx context.Context, o Order) error {
 	return err
 }
 
-// uncancelable runs a write that does not end with ctx, and returns ErrUnknown if its outcome is indeterminate. Only
+// uncancelable runs a write that ctx does not cancel, and returns ErrUnknown if its outcome is indeterminate. Only
 // the timeouts of the client bound it, and they begin when the command is sent. A deadline set here would expire while
 // the process is paused, and look like a protection against pauses, which it is not.
 func uncancelable(ctx context.Context, write func(context.Context) error) error {
@@ -216,8 +216,8 @@ var (
 // tokens of removed products do not fill Redis.
 const fenceTTL = 24 * time.Hour
 
-// Put sets how many units of a product there are, without a TTL, whatever there was before. A sale
-// under a fencing token that is under way is refused when it writes.
+// Put sets the number of units of a product, without a TTL. A sale in flight under a fencing token is refused when it
+// writes.
 func (s *Shelf) Put(ctx context.Context, product string, quantity int64) error {
 	return s.PutFor(ctx, product, quantity, 0)
 }
@@ -230,7 +230,7 @@ func (s *Shelf) PutFor(ctx context.Context, product string, quantity int64, ttl 
 	return nil
 }
 
-// Remove deletes a product from the shelf. A sale under a fencing token that is under way is refused, as by Put.
+// Remove deletes a product from the shelf. A sale in flight under a fencing token is refused, as by Put.
 func (s *Shelf) Remove(ctx context.Context, product string) error {
 	if err := s.put(ctx, product, "", 0); err != nil {
 		return fmt.Errorf("remove the stock: %w", err)
@@ -238,7 +238,7 @@ func (s *Shelf) Remove(ctx context.Context, product string) error {
 	return nil
 }
 
-// put puts so many units in the place of what there was, or "" for none.
+// put replaces the number of units, or removes the product if it is "".
 func (s *Shelf) put(ctx context.Context, product string, quantity any, ttl time.Duration) error {
 	return put.Run(ctx, s.rdb, []string{Key(product), fenceKey(product)},
 		quantity, fenceTTL.Milliseconds(), ttl.Milliseconds()).Err()
@@ -251,7 +251,7 @@ var (
 	open = redis.NewScript(openSource)
 )
 
-// Open puts a product on the shelf if it is not there yet, and reports whether it did. A TTL of 0 means none.
+// Open puts a product on the shelf unless it exists, and reports whether it did. A TTL of 0 means none.
 func (s *Shelf) Open(ctx context.Context, product string, quantity int64, ttl time.Duration) (bool, error) {
 	created, err := open.Run(ctx, s.rdb, []string{Key(product)}, quantity, ttl.Milliseconds()).Bool()
 	if err != nil {

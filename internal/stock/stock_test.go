@@ -57,7 +57,7 @@ func TestEveryKindSellsAndSellsOut(t *testing.T) {
 			require.ErrorIs(t, err, ErrNoProduct, kind)
 			for _, key := range s.rdb.Keys(context.Background(), "*").Val() {
 				assert.Equal(t, fenceKey("p"), key, kind)
-				assert.Positive(t, s.rdb.PTTL(context.Background(), key).Val(), "%s: nothing is left behind for ever", kind)
+				assert.Positive(t, s.rdb.PTTL(context.Background(), key).Val(), "%s: a key has no TTL", kind)
 			}
 		}
 	})
@@ -75,7 +75,7 @@ func TestWorkThatIsCancelledSellsNothing(t *testing.T) {
 	}
 }
 
-// A read that fails because the lease has ended says so, whatever the connection says of it.
+// A read that fails because the lease has ended returns that cause, not the error of the connection.
 func TestAReadWithoutALeaseReturnsTheCause(t *testing.T) {
 	ended := errors.New("the lease has ended")
 	for _, kind := range []Kind{Naive, Fenced, WriteFenced, CAS, Combined} {
@@ -92,7 +92,7 @@ func TestAReadWithoutALeaseReturnsTheCause(t *testing.T) {
 }
 
 // An older holder is refused when it reads after a newer one, and when it writes after a newer one has read: it never
-// gets to sell what the newer one sells. Nor does one whose lock server has forgotten the tokens and counts from one
+// sells the units of the newer one. Nor does one whose lock server has forgotten the tokens and counts from one
 // (pitfall 23).
 func TestFencedRefusesTheOlderToken(t *testing.T) {
 	s := newShelf(t, backendtest.StartEmbedded)
@@ -136,7 +136,7 @@ func TestWriteFencedSellsAUnitTwice(t *testing.T) {
 	}
 }
 
-// Everybody at once: the shelves that need no lock sell each unit once, and sell out.
+// Under concurrent orders the shelves that need no lock sell each unit once, and sell out.
 func TestWithoutALockEachUnitIsSoldOnce(t *testing.T) {
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		for _, kind := range []Kind{CAS, Atomic} {
@@ -173,8 +173,8 @@ func TestCASGivesUpWhenItsPatienceEnds(t *testing.T) {
 	require.ErrorIs(t, err, ErrContended)
 }
 
-// Others who wrote, and left the value as it was read, are no reason to begin again: the sale is the same as one that
-// began after them. What they wrote is kept.
+// Writes of others that restore the value are no reason to retry: the sale is the same as one that began after them.
+// Their writes are kept.
 func TestCASComparesTheValueAlone(t *testing.T) {
 	s := newShelf(t, backendtest.StartEmbedded)
 	times := 0
@@ -188,8 +188,8 @@ func TestCASComparesTheValueAlone(t *testing.T) {
 	assert.Equal(t, 1, times)
 }
 
-// As many orders at work as the pool has connections, and others still get one: no way to sell holds a connection for
-// as long as its work takes.
+// With an order at work per connection of the pool, others still get one: no kind of shelf holds a connection during
+// the work.
 func TestNoConnectionIsHeldDuringTheWork(t *testing.T) {
 	const pool = 4
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
@@ -264,7 +264,7 @@ func TestShopThatOpensForATimeLeavesNothingForGood(t *testing.T) {
 	assert.Positive(t, s.rdb.PTTL(t.Context(), Key("p")).Val())
 }
 
-// Whatever kind of sale is under way, it writes nothing once its product is gone.
+// No kind of sale in flight writes to a product that was removed.
 func TestASaleUnderWayBringsNothingBack(t *testing.T) {
 	for _, kind := range []Kind{Naive, Fenced, WriteFenced, CAS, Atomic, Combined} {
 		s := newShelf(t, backendtest.StartEmbedded)

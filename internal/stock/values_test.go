@@ -23,7 +23,7 @@ func (s *Shelf) ways() map[Kind]Sell {
 	return all
 }
 
-// What counts as a number of units, and what is sold of it, is the same for every shelf.
+// Every shelf accepts the same numbers of units, and sells the same of them.
 func TestEveryShelfReadsTheSameNumbers(t *testing.T) {
 	values := map[string]error{
 		"10": nil, "1": nil, "9007199254740991": nil,
@@ -61,7 +61,7 @@ func TestEveryShelfReadsTheSameNumbers(t *testing.T) {
 	})
 }
 
-// A refusal says how much there is, the same on every shelf.
+// A refusal reports the stock, on every shelf alike.
 func TestEveryShelfTellsWhatIsLeft(t *testing.T) {
 	s := newShelf(t, backendtest.StartEmbedded)
 	require.NoError(t, s.Put(t.Context(), "p", -3))
@@ -107,7 +107,7 @@ func TestEveryShelfKnowsAKeyOfAnotherType(t *testing.T) {
 	})
 }
 
-// A stock whose key ends at a time of its own still does so after a sale.
+// A stock with a TTL keeps it after a sale.
 func TestASaleKeepsTheTTLOfTheStock(t *testing.T) {
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		s := newShelf(t, start)
@@ -123,8 +123,8 @@ func TestASaleKeepsTheTTLOfTheStock(t *testing.T) {
 	})
 }
 
-// A stock that is put, or removed and put back, during a sale is not overwritten by it, where the shelf can tell: those
-// with a fencing token, and compare and set. The write-only exhibit can tell as well, if somebody has shown a token.
+// A stock that is put, or removed and put back, during a sale is not overwritten by it if the shelf can detect that:
+// with a fencing token, and with compare and set. So can the write-only exhibit, once it has seen a token.
 func TestAStockThatIsPutDuringASaleStays(t *testing.T) {
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		for _, kind := range []Kind{Fenced, CAS} {
@@ -166,7 +166,7 @@ func (s *Shelf) mustLeft(t *testing.T) int64 {
 	return left
 }
 
-// The fence of a product that was removed ends a day later; that of one that is on the shelf does not.
+// The fence of a removed product expires a day later; that of one on the shelf does not.
 func TestTheFenceEndsADayAfterItsProduct(t *testing.T) {
 	backendtest.Each(t, func(t *testing.T, start func(testing.TB) *backendtest.Server) {
 		s := newShelf(t, start)

@@ -8,11 +8,11 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// maxEvidence bounds the evidence that a finding keeps; Because says how much there was.
+// maxEvidence bounds the evidence that a finding keeps; Because has the total.
 const maxEvidence = 5
 
-// Judge answers whether a cell is a measurement of the service, and then all questions about it, in the order of
-// history.Verdicts. It also returns what the answers rest on. A cell that was not run gets neither.
+// Judge returns a finding for each verdict on a cell: Valid first, whether the cell measures the service, then those of
+// history.Verdicts in their order. It also returns the coverage. A cell that was not run gets neither.
 func Judge(c *history.Cell) ([]history.Finding, *history.Coverage) {
 	if c.NotTested != nil {
 		return nil, nil
@@ -30,28 +30,28 @@ func Judge(c *history.Cell) ([]history.Finding, *history.Coverage) {
 	return withValid(valid(b, answers), answers), b.coverage()
 }
 
-// withValid puts the answer to Valid before the others. If the cell is no measurement of the service, the others say
-// nothing.
+// withValid puts the finding for Valid before the others. If the cell does not measure the service, the others become
+// unknown.
 func withValid(first history.Finding, answers []history.Finding) []history.Finding {
 	if first.Result == history.Invalid {
 		for i, f := range answers {
 			if f.Result != history.NotApplicable {
 				answers[i] = answer(f.Verdict, history.Indeterminate,
-					"the cell is no measurement of the service: %s", first.Because)
+					"the cell does not measure the service: %s", first.Because)
 			}
 		}
 	}
 	return append([]history.Finding{first}, answers...)
 }
 
-// Stock answers whether sales and stock agree.
+// Stock judges whether sales and stock agree.
 func Stock(c *history.Cell) history.Finding { return stock(readBooks(c)) }
 
 func answer(v history.Verdict, r history.Result, format string, args ...any) history.Finding {
 	return history.Finding{Verdict: v, Result: r, Because: fmt.Sprintf(format, args...)}
 }
 
-// broken makes a finding of its evidence. The first piece is the reason; of the others only the number is told.
+// broken makes a finding of its evidence. The first piece is the reason; the others are only counted.
 func broken(v history.Verdict, ev []history.Evidence, total int) history.Finding {
 	f := history.Finding{Verdict: v, Result: history.Broken, Because: ev[0].Text, Evidence: ev[:min(len(ev), maxEvidence)]}
 	if total > 1 {
@@ -60,7 +60,7 @@ func broken(v history.Verdict, ev []history.Evidence, total int) history.Finding
 	return f
 }
 
-// evidence returns what a text says of some ops, with the moments that it names.
+// evidence returns a text about some ops as evidence, with the instants that it names.
 func evidence(text string, at []history.Instant, ops ...*history.Op) history.Evidence {
 	e := history.Evidence{Text: text, At: at}
 	for _, op := range ops {
@@ -69,11 +69,11 @@ func evidence(text string, at []history.Instant, ops ...*history.Op) history.Evi
 	return e
 }
 
-// A violation is one between two ops.
+// A violation lies between two ops, or in one.
 type violation struct {
 	at    history.Instant
 	a, b  int   // indices of ops
-	value int64 // the unit, the token or the removal that it is about
+	value int64 // the unit, the token or the removal concerned
 }
 
 // violations counts violations and keeps the first ones.
@@ -89,7 +89,7 @@ func (h *violations) add(one violation) {
 	h.first = h.first[:min(len(h.first), maxEvidence)]
 }
 
-// broken makes a finding of the violations. words puts one of them into words.
+// broken makes a finding of the violations; words describes one of them.
 func (h *violations) broken(v history.Verdict, words func(violation) history.Evidence) history.Finding {
 	ev := make([]history.Evidence, 0, len(h.first))
 	for _, one := range h.first {

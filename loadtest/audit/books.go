@@ -9,14 +9,14 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// books are kept once for all questions. Receipts, sends, refusals and leases have the index of their op.
+// books are kept once for all verdicts. Receipts, sends, refusals and leases have the index of their op.
 type books struct {
 	*history.Cell
-	// ops are the cell's, without the leases and commands of answers that are another order's: they prove nothing of the
-	// order that got them.
+	// ops are the cell's, without the leases and commands of answers that belong to another order: they prove nothing
+	// about the order that received them.
 	ops    []*history.Op
 	clocks *clocks
-	// oneClock reports whether all instances are known to have the same.
+	// oneClock reports whether all instances are known to read one clock.
 	oneClock bool
 
 	receipts []receipt
@@ -24,45 +24,45 @@ type books struct {
 	refusals []refusal
 	// probes are the fresh requests in the order in which they were sent.
 	probes []*history.Op
-	// leases are in the order in which they were acquired. alone means that no two of them can be compared.
+	// leases are in order of acquisition. alone means that no two of them can be compared.
 	leases []lease
 	alone  bool
 
 	sales, refused, resolved, unknown, notSent int
-	// promised counts the units that are sold or that answers name, with serial numbers or without.
+	// promised counts the units that are sold or named by answers, with serial numbers or without.
 	promised int64
-	// open counts the units that orders of unknown outcome may have taken besides those that they name. unexplained counts
-	// those of them that cannot be due to a write of the stock whose reply was lost.
+	// open counts the units that orders of unknown outcome may have taken besides those that they name, and unexplained
+	// those of them that no write of the stock with a lost reply explains.
 	open, unexplained int64
-	// missing counts the units that are gone besides those that the ops can have taken, if other orders may have.
+	// missing counts the units that are gone beyond those that the ops can have taken, if other orders may have.
 	missing int64
-	// strange says what the first answer was that leaves the outcome unknown, as the end of a sentence.
+	// strange describes the first answer that leaves the outcome unknown, as the end of a sentence.
 	strange string
-	// unanswered counts the orders without an answer, whose lease, if any, is not known. astray counts those that got the
-	// answer to another one.
+	// unanswered counts the orders without an answer, whose lease, if any, is unknown. astray counts those that received
+	// another order's answer.
 	unanswered, astray int
-	// locks counts the leases, and fenced those with a token. due counts the orders that must have had a lease, and seen
-	// those of which the whole lease is known.
+	// locks counts the leases, and fenced those with a token. due counts the orders that must have held the lock, and
+	// seen those whose whole lease is known.
 	locks, fenced, due, seen int
-	// shared counts the orders that were served under another's lease, and need none of their own. doubtful counts those
-	// that say so although it cannot be; doubt says why, of the first of them.
+	// shared counts the orders that were served under another order's lease, and need none of their own. doubtful counts
+	// those that claim it although it is impossible; doubt is the reason for the first of them.
 	shared, doubtful int
 	doubt            string
-	// cut counts the orders of whose commands not all were kept.
+	// cut counts the orders with more commands than are kept.
 	cut int
-	// surplus are the orders that got more units than they asked for.
+	// surplus are the orders that got more units than they ordered.
 	surplus violations
-	// silent counts the due and the shared orders that reported no command, nor did those that sold for them.
+	// silent counts the due and the shared orders without a trace whose sellers, if any, returned none either.
 	silent int
-	// sellers are the orders that others name. faulted are those that had a fault.
+	// sellers are the orders that others name as theirs. faulted are those into which a fault was injected.
 	sellers map[string]*seller
 	faulted map[string]bool
 	// removals counts the commands that removed a lock, and judged those of them that were compared with the acquires.
-	// lostReleases counts those that may have removed a lock, or may yet.
+	// lostReleases counts the releases without a reply: they may have removed a lock, or may still do so.
 	removals, judged, lostReleases int
-	// points counts the refusals' leases that end when they begin.
+	// points counts the refusals' leases of zero length.
 	points int
-	// error bounds the error of the client's own clock, as far as the ops show it.
+	// error is the largest error of the client's own clock that the ops show.
 	error history.Instant
 }
 
@@ -76,7 +76,7 @@ type receipt struct {
 	op   int
 }
 
-// A send is an order that may have taken units after it was sent. It was done only if it is sold: then it had taken
+// A send is an order that may have taken units after it was sent. Only a sold one has a done: by then it had taken
 // them.
 type send struct {
 	sent, done history.Instant
@@ -84,23 +84,23 @@ type send struct {
 	timing
 }
 
-// A refusal is an order that was told that the stock is too small.
+// A refusal is an order that was refused for lack of stock.
 type refusal struct {
 	sent, done history.Instant
 	quantity   int64
 	timing
-	// left is the least that can have been left when it was refused, and gone what surely had gone.
+	// left is the least that can have been left when it was refused, and gone the least that can have been gone.
 	left, gone int64
 }
 
-// A timing is the time of the lease under which an order read the stock and wrote it, if it is known.
+// A timing is the span of the lease under which an order read and wrote the stock, if known.
 type timing struct {
 	acquired, until history.Instant
 	op              int
 	known           bool
 }
 
-// timingOf returns the timing of an order that shows its lease. One that lost the lease may have gone on without it.
+// timingOf returns the timing of an order that returned its lease. One that lost the lease may have gone on without it.
 func timingOf(i int, op *history.Op) timing {
 	l := op.Lease
 	if l == nil || !l.AcquiredAt.Known() || !l.ReleasedAt.Known() || l.Lost {
@@ -137,7 +137,7 @@ func readBooks(c *history.Cell) *books {
 	return b
 }
 
-// own returns an op without what is another order's of its answer.
+// own returns an op without the parts of its answer that belong to another order.
 func own(op *history.Op) *history.Op {
 	if op.For == "" {
 		return op
@@ -147,8 +147,8 @@ func own(op *history.Op) *history.Op {
 	return &mine
 }
 
-// dropCopies drops the receipts that came more than once, such as one answer that was delivered to two orders: what was
-// sold to the other ones that got it is not known.
+// dropCopies drops receipts that arrived more than once, such as in one answer that was delivered to two orders:
+// whether the other order was sold anything is unknown.
 func (b *books) dropCopies() {
 	type sale struct {
 		unit  int64
@@ -178,8 +178,8 @@ func (b *books) dropCopies() {
 	})
 }
 
-// addMissing counts what orders took that are not among the ops. When they did is not known: it may have been before
-// any refusal.
+// addMissing counts the units that orders outside the ops took. It is unknown when: it may have been before any
+// refusal.
 func (b *books) addMissing() {
 	if !b.Incomplete || b.Left == nil {
 		return
@@ -198,7 +198,7 @@ func (b *books) add(i int, op *history.Op, faulted bool) {
 	}
 	if op.Outcome == history.Refused {
 		b.refused++
-		// An order with a fault proves nothing: the shelf may have been emptied for it.
+		// A faulted order proves nothing: the stock may have been emptied for it.
 		if op.Quantity > 0 && !faulted {
 			b.refusals = append(b.refusals, refusal{
 				sent: op.Sent, done: op.Done, quantity: op.Quantity, timing: timingOf(i, op),
@@ -206,20 +206,20 @@ func (b *books) add(i int, op *history.Op, faulted bool) {
 		}
 	}
 	if sharesLease(op) {
-		b.sellers[op.SoldBy] = nil // is looked up when all are known
+		b.sellers[op.SoldBy] = nil // looked up once all are known
 	} else {
 		b.addLease(op, faulted)
 	}
 	for j := range op.Trace {
 		b.addCommand(&op.Trace[j])
 	}
-	if op.Latency > 0 && op.Done.Known() && !op.Resolved { // how one ended that was asked for later is known since then
+	if op.Latency > 0 && op.Done.Known() && !op.Resolved { // that of a resolved one came later
 		off := op.Done - op.Due - history.Instant(op.Latency)
 		b.error = max(b.error, off, -off)
 	}
 }
 
-// moments returns the first and the last moment that an instance recorded of an op, and whether any time in it runs
+// moments returns the first and the last instant that an instance recorded for an op, and whether any of its times run
 // backwards.
 func moments(op *history.Op) (first, last history.Instant, backwards bool) {
 	first, last = far, -far
@@ -259,8 +259,8 @@ func (b *books) count(op *history.Op) {
 	}
 }
 
-// seesLocks reports whether the commands on the lock of each order are known, whatever it was answered: those of a
-// trial, in which the stock may be elsewhere.
+// seesLocks reports whether each order's commands on the lock are known even without an answer, as they are in a trial,
+// where the stock may be elsewhere.
 func (b *books) seesLocks() bool { return b.Facts != nil && b.Facts.Elsewhere }
 
 func (b *books) addSale(i int, op *history.Op) {
@@ -303,8 +303,8 @@ func sendOf(i int, op *history.Op) send {
 // unnamed returns how many units an order may have taken besides those that it names.
 func unnamed(op *history.Op) int64 { return max(0, op.Quantity-int64(len(op.Units))) }
 
-// addLease counts the orders that must have had the lock: those that sold, and those that read the stock and refused.
-// An order that was stopped or killed need not report the end of its lease.
+// addLease counts the orders that must have held the lock: those that sold, and those that read the stock and refused.
+// An order that was stopped or killed need not report its release.
 func (b *books) addLease(op *history.Op, faulted bool) {
 	if op.Lease != nil {
 		b.locks++
@@ -317,7 +317,7 @@ func (b *books) addLease(op *history.Op, faulted bool) {
 	}
 	ended := op.Lease != nil && (op.Lease.ReleasedAt.Known() || faulted)
 	if ended && !faulted && op.Lease.ReleasedAt <= op.Lease.AcquiredAt {
-		// A lease without a length overlaps nothing. The clock's last digit may be longer than it takes to refuse.
+		// A lease of zero length overlaps nothing. A refusal may take less than the clock's last digit.
 		ended = false
 		if op.Outcome == history.Refused {
 			b.points++
@@ -346,7 +346,7 @@ func (b *books) addCommand(cmd *history.Command) {
 	}
 }
 
-// notKept says of how many orders not all commands were kept, or returns "".
+// notKept returns how many orders sent more commands than are kept, "" if none did.
 func (b *books) notKept() string {
 	if b.cut == 0 {
 		return ""
@@ -354,8 +354,8 @@ func (b *books) notKept() string {
 	return fmt.Sprintf("%d orders sent more commands than are kept", b.cut)
 }
 
-// lostWrite reports whether an order sent a write of the stock and never saw the reply, or one that is known to have
-// been carried out.
+// lostWrite reports whether an order sent a write of the stock and never saw its reply, or one that is known to have
+// taken effect.
 func lostWrite(c *history.Cell, op *history.Op) bool {
 	for i := range op.Trace {
 		cmd := &op.Trace[i]
@@ -377,8 +377,8 @@ func wroteStock(c *history.Cell, op *history.Op) bool {
 	return false
 }
 
-// writesStock reports whether a command writes the stock of the cell's product. An effect is on that stock, whatever
-// its key is called.
+// writesStock reports whether a command writes the stock of the cell's product. An observed effect is on that stock,
+// whatever its key is called.
 func writesStock(c *history.Cell, cmd *history.Command) bool {
 	return cmd.WritesStock() && (cmd.Source == history.Looked || strings.Contains(cmd.Key, c.Product))
 }

@@ -10,7 +10,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// However many units an answer names, and however few are kept: they are too many.
+// An answer with more units than are kept still has too many.
 func TestStockFindsMoreUnitsThanWereOrdered(t *testing.T) {
 	c := forge(6)
 	c.Ops[4].Units, c.Ops[4].Outcome = []int64{6, 5}, history.Unknown
@@ -19,8 +19,8 @@ func TestStockFindsMoreUnitsThanWereOrdered(t *testing.T) {
 	assert.Contains(t, f.Because, "a sold more units to order 4 than the 1 that it ordered")
 }
 
-// An order of which not all commands were kept may have removed another's lock, or got its token at another time.
-func TestATraceThatWasCutProvesNothing(t *testing.T) {
+// An order with more commands than are kept may have removed another's lock, or acquired its token at another time.
+func TestCutTraceProvesNothing(t *testing.T) {
 	c := forge(5)
 	op := &c.Ops[2]
 	op.Trace = slices.Repeat(op.Trace[:1], 5000)
@@ -35,7 +35,7 @@ func TestATraceThatWasCutProvesNothing(t *testing.T) {
 	judge(t, c, history.OwnRelease, history.Indeterminate)
 }
 
-func TestAnAbsurdStockIsJudged(t *testing.T) {
+func TestAbsurdStockIsJudged(t *testing.T) {
 	c := forge(5)
 	c.Initial = math.MaxInt64
 	judge(t, c, history.Stock, history.Broken)

@@ -15,38 +15,38 @@ import (
 //
 // A clock that was stepped while orders were sent proves nothing, and makes the cell invalid: see [clocks.stepped].
 type clocks struct {
-	// start is the beginning of the cell by the wall clock, in nanoseconds; 0 if it is not known.
+	// start is when the cell started by the wall clock, in nanoseconds; 0 if unknown.
 	start int64
-	// byInstance are the clocks by the name of an instance; several may have one.
+	// byInstance are the clocks by instance name; several instances may read one clock.
 	byInstance map[string]*clock
-	// used are the clocks that timed an order. unknown is an instance that did and is not among the cell's, or whose name
-	// instances with two clocks have.
+	// used are the clocks that timed an order. unknown is an instance that timed one and is not among the cell's, or whose
+	// name stands for instances with different clocks.
 	used    []*clock
 	unknown string
 	// last is the last moment that the client recorded.
 	last history.Instant
 }
 
-// A clock is one that times orders. An instance records the times of an order after the order was sent and before it
-// was answered. So each order bounds by how much the clock is ahead of the client's:
+// A clock times orders. An instance records the times of an order after it was sent and before it was answered, so each
+// order bounds the offset by which the clock is ahead of the client's:
 //
 //	its first moment - offset >= sent       =>  offset <= first - sent
 //	its last moment - offset <= answered    =>  offset >= last - answered
 type clock struct {
 	id     string
 	lo, hi history.Instant
-	// digit is the unit of the last digit of all its times, which were cut off there: what it says was at t was at t+digit
-	// at the latest. Two times that differ are in that order, whatever was cut off.
+	// digit is the unit of the last digit of all its times, which were truncated there: a recorded t was t+digit at the
+	// latest. Two times that differ are in that order despite the truncation.
 	digit           history.Instant
 	used, backwards bool
-	// own means that it is the client's, which needs no bounds: what came after an answer was not asked to come before.
+	// own means that it is the client's own clock, which has no lower bound: its times may be later than the answer.
 	own bool
 }
 
 // far is beyond every instant, and can be added to one.
 const far = history.Instant(math.MaxInt64 / 8)
 
-// drift is the part of the time by which two clocks that run on may come apart: 500 ppm, the most that NTP corrects.
+// drift is the reciprocal of the rate at which two running clocks may diverge: 500 ppm, the most that NTP corrects.
 const drift = 2000
 
 func newClocks(c *history.Cell) *clocks {
@@ -62,7 +62,7 @@ func newClocks(c *history.Cell) *clocks {
 			one = newClock(id)
 		}
 		if other := k.byInstance[in.Name]; other != nil && other != one {
-			k.unknown = in.Name // which of the two timed an order
+			k.unknown = in.Name // either of the two may have timed an order
 		}
 		byID[id], k.byInstance[in.Name] = one, one
 		for _, o := range in.Offsets {
@@ -73,12 +73,12 @@ func newClocks(c *history.Cell) *clocks {
 	return k
 }
 
-// newClock returns a clock of which nothing is known. The longest digit that one can have is a second.
+// newClock returns a clock about which nothing is known. No clock's digit is longer than a second.
 func newClock(id string) *clock {
 	return &clock{id: id, lo: -far, hi: far, digit: history.Instant(time.Second)}
 }
 
-// of returns the clock of an instance. One that is not among the cell's has its own.
+// of returns the clock of an instance. An instance that is not among the cell's gets one of its own.
 func (k *clocks) of(instance string) *clock {
 	one := k.byInstance[instance]
 	if one == nil {
@@ -89,7 +89,7 @@ func (k *clocks) of(instance string) *clock {
 	return one
 }
 
-// narrow narrows the bounds of an op's clock by the op.
+// narrow narrows the bounds of the clock that timed an op.
 func (k *clocks) narrow(op *history.Op) {
 	first, last, backwards := moments(op)
 	if last == -far {
@@ -113,7 +113,7 @@ func (k *clocks) narrow(op *history.Op) {
 	}
 }
 
-// settle ends the pass over all ops: now it is known how far the clocks' times were cut off, and for how long they ran.
+// settle ends the pass over the ops: the truncation of the clocks' times, and how long they ran, are known now.
 func (k *clocks) settle() {
 	for _, c := range k.used {
 		slack := c.digit + k.last/drift
@@ -129,12 +129,12 @@ func (k *clocks) digit() history.Instant {
 	return 0
 }
 
-// stepped says that a clock was stepped during the cell. It is empty if none is known to have been. No offset
-// explains a clock that was, unless by less than the shortest round trip and the drift.
+// stepped reports that a clock was stepped during the cell, "" if none is known to have been. No offset explains a
+// stepped clock, unless the step was shorter than the shortest round trip and the drift.
 func (k *clocks) stepped() string {
 	for _, c := range k.used {
 		if c.backwards || c.lo > c.hi {
-			return fmt.Sprintf("the clock %q was stepped during the cell, or does not run as the client's does", c.id)
+			return fmt.Sprintf("the clock %q was stepped during the cell, or runs at another rate than the client's", c.id)
 		}
 	}
 	return ""

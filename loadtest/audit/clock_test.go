@@ -9,12 +9,12 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// asksTimes are the questions that have to compare the times of orders.
+// asksTimes are the verdicts that compare the times of orders.
 var asksTimes = []history.Verdict{
 	history.Exclusion, history.OwnRelease, history.Fence, history.InOrder, history.Herd,
 }
 
-// Times of two hosts are not compared: two holders at once are not found, and nobody says that there were none.
+// Times of two hosts are not compared: two concurrent holders are neither found nor ruled out.
 func TestTimesOfTwoHostsAreNotCompared(t *testing.T) {
 	for why, edit := range map[string]func(c *history.Cell){
 		`two hosts: the clocks "m" and "n" are not compared`:    func(c *history.Cell) { c.Instances[1].Clock = "n" },
@@ -26,7 +26,7 @@ func TestTimesOfTwoHostsAreNotCompared(t *testing.T) {
 	} {
 		c := forgeCrowd(5, every)
 		c.InLine = true
-		hold(c, 1, 25*ms) // order 2 came in at 22
+		hold(c, 1, 25*ms) // order 2 acquired it at 22
 		c.Ops[3].Lease.Fence, c.Ops[4].Lease.Fence = 9, 8
 		for _, v := range []history.Verdict{history.Exclusion, history.Fence, history.Herd} {
 			judge(t, c, v, history.Broken)
@@ -41,22 +41,22 @@ func TestTimesOfTwoHostsAreNotCompared(t *testing.T) {
 	}
 }
 
-// A token that was given twice is wrong whenever that was.
-func TestATokenGivenTwiceOverTwoHosts(t *testing.T) {
+// A token that was granted twice is wrong at any time.
+func TestTokenGrantedTwiceOverTwoHosts(t *testing.T) {
 	c := forge(5)
 	c.Instances[1].Clock, c.Ops[3].Lease.Fence = "n", 3
 	judge(t, c, history.Fence, history.Broken)
 }
 
-// An instance that no order used tells no times.
-func TestAClockThatTimedNoOrderIsNotCompared(t *testing.T) {
+// An instance that served no order has no times to compare.
+func TestClockWithoutOrdersIsNotCompared(t *testing.T) {
 	c := forge(5)
 	c.Instances = append(c.Instances, history.Instance{Name: "c", Clock: "n"})
 	judge(t, c, history.Exclusion, history.OK)
 }
 
-// The clock of a host that is an hour ahead, or runs faster, tells which of its own times was first.
-func TestAClockThatIsOffIsComparedWithItself(t *testing.T) {
+// A clock that is an hour ahead, or runs faster, still orders its own times.
+func TestClockWithOffsetIsComparedWithItself(t *testing.T) {
 	c := forge(8)
 	for i := range c.Ops {
 		shift(&c.Ops[i], 3_600_000*ms)
@@ -68,18 +68,18 @@ func TestAClockThatIsOffIsComparedWithItself(t *testing.T) {
 	}
 	hold(c, 1, 3_600_025*ms)
 	c.Ops[1].Done = 19 * ms
-	judge(t, c, history.Valid, history.Invalid) // it tells of 25 ms and was answered after 19
+	judge(t, c, history.Valid, history.Invalid) // it reports 25 ms and was answered after 19
 	c.Ops[1].Done = 30 * ms
 	judge(t, c, history.Exclusion, history.Broken)
 }
 
-func TestAClockThatWasSteppedMakesTheCellInvalid(t *testing.T) {
+func TestClockSteppedMakesTheCellInvalid(t *testing.T) {
 	const second = time.Second
 	for name, edit := range map[string]func(c *history.Cell){
-		"as it says itself": func(c *history.Cell) {
+		"by its own times": func(c *history.Cell) {
 			c.Instances[0].Offsets = []history.Offset{{Least: -second, Most: second}, {Least: 2 * second, Most: 3 * second}}
 		},
-		"as it says as another instance": func(c *history.Cell) {
+		"by another instance's times": func(c *history.Cell) {
 			c.Instances[0].Offsets = []history.Offset{{Least: -second, Most: second}}
 			c.Instances[1].Offsets = []history.Offset{{Least: 2 * second, Most: 3 * second}}
 		},
@@ -91,7 +91,7 @@ func TestAClockThatWasSteppedMakesTheCellInvalid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := forge(5)
-			hold(c, 1, 25*ms) // order 2 came in at 22: it may only seem so
+			hold(c, 1, 25*ms) // order 2 acquired it at 22: it may only seem so
 			judge(t, c, history.Exclusion, history.Broken)
 			edit(c)
 			assert.Contains(t, invalid(t, c), "was stepped during the cell")
@@ -99,22 +99,21 @@ func TestAClockThatWasSteppedMakesTheCellInvalid(t *testing.T) {
 	}
 }
 
-func TestAClockThatWasReadOnceIsNotStepped(t *testing.T) {
+func TestClockReadOnceIsNotStepped(t *testing.T) {
 	c := forge(5)
 	c.Instances[0].Offsets = []history.Offset{{Least: -time.Hour, Most: time.Hour}}
 	judge(t, c, history.Valid, history.OK)
 }
 
-// An order whose outcome was asked for later took no longer than it took: nobody stepped a clock.
-func TestAnOrderThatWasAskedForLaterStepsNoClock(t *testing.T) {
+// The outcome of an order that was looked up later is no sign of a stepped clock.
+func TestResolvedOrderStepsNoClock(t *testing.T) {
 	c := forge(5)
 	c.Ops[4].Resolved, c.Ops[4].Latency, c.Ops[4].Done = true, time.Millisecond, c.Ops[4].Sent+1000*ms
 	judge(t, c, history.Stock, history.OK)
 }
 
-// By a clock that is the client's own, a release that was sent after the answer is what it seems, and no clock was
-// stepped. By any other clock the answer shows that one was.
-func TestAReleaseAfterTheAnswer(t *testing.T) {
+// On the client's own clock a release may follow the answer. On any other clock that shows a step.
+func TestReleaseAfterTheAnswer(t *testing.T) {
 	c := forge(5)
 	release := &c.Ops[3].Trace[1]
 	release.At, release.End = c.Ops[3].Done+ms/4, c.Ops[3].Done+ms/2

@@ -11,7 +11,7 @@ import (
 )
 
 // Leases that cannot be compared with any other prove nothing.
-func TestLeasesThatCannotBeComparedAreNotSeen(t *testing.T) {
+func TestLeasesNotComparableAreNotSeen(t *testing.T) {
 	for name, edit := range map[string]func(i int, op *history.Op){
 		"each ends when it begins":   func(_ int, op *history.Op) { op.Lease.ReleasedAt = op.Lease.AcquiredAt },
 		"each ends before it begins": func(_ int, op *history.Op) { op.Lease.ReleasedAt = op.Lease.AcquiredAt - 1 },
@@ -29,7 +29,7 @@ func TestLeasesThatCannotBeComparedAreNotSeen(t *testing.T) {
 	}
 }
 
-func TestOneLeaseWithoutALengthIsNotSeen(t *testing.T) {
+func TestLeaseOfZeroLengthIsNotSeen(t *testing.T) {
 	c := forge(5)
 	c.Ops[4].Lease.ReleasedAt = c.Ops[4].Lease.AcquiredAt
 	assert.Equal(t, 5, coverage(c).Leases)
@@ -37,8 +37,8 @@ func TestOneLeaseWithoutALengthIsNotSeen(t *testing.T) {
 	judge(t, c, history.Fence, history.OK)
 }
 
-// Without commands, a token may have been drawn at any time from when its order was sent.
-func TestTokensOfOrdersThatWereAllSentAtOnceAreNotCompared(t *testing.T) {
+// Without a trace, a token may have been drawn at any time since its order was sent.
+func TestTokensOfConcurrentOrdersAreNotCompared(t *testing.T) {
 	c := forge(5)
 	for i := range c.Ops {
 		c.Ops[i].Sent, c.Ops[i].Done, c.Ops[i].Trace = 0, 100*ms, nil
@@ -47,9 +47,9 @@ func TestTokensOfOrdersThatWereAllSentAtOnceAreNotCompared(t *testing.T) {
 	judge(t, c, history.Fence, history.Indeterminate)
 }
 
-// A clock that tells milliseconds cuts off the rest. Nobody is accused of that, and where one clock times all leases,
-// all can be told.
-func TestTimesThatAreCutOffAreIntervals(t *testing.T) {
+// A clock of millisecond resolution truncates the rest. That breaks no verdict, and if one clock times all leases, each
+// verdict is known.
+func TestTruncatedTimesAreIntervals(t *testing.T) {
 	for range 300 {
 		for _, f := range findings(cutOff()) {
 			assert.Contains(t, []history.Result{history.OK, history.NotApplicable}, f.Result, "%s: %s", f.Verdict, f.Because)
@@ -57,7 +57,7 @@ func TestTimesThatAreCutOffAreIntervals(t *testing.T) {
 	}
 }
 
-// cutOff forges what a correct shop leaves behind whose clock tells milliseconds.
+// cutOff forges the history of a correct shop whose clock has millisecond resolution.
 func cutOff() *history.Cell {
 	c := forge(8)
 	c.Start, c.InLine = time.Unix(1_800_000_000, rand.Int64N(1e9)), true
@@ -81,8 +81,8 @@ func cutOff() *history.Cell {
 	return c
 }
 
-// What is cut off hides overlaps no longer than a digit, and no others.
-func TestTimesThatAreCutOffShowOverlaps(t *testing.T) {
+// Truncation hides overlaps no longer than a digit, and no others.
+func TestTruncatedTimesShowOverlaps(t *testing.T) {
 	c := cutOff()
 	c.Ops[3].Sent, c.Ops[3].Lease.AcquiredAt, c.Ops[3].Trace = c.Ops[2].Sent, c.Ops[2].Lease.ReleasedAt-ms, nil
 	judge(t, c, history.Exclusion, history.Broken)

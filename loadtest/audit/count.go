@@ -6,10 +6,10 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// byCount answers whether sales and stock agree by numbers alone, where nobody sees the stock written. An order that
-// sold took one unit, one that was refused none, and one of unknown outcome none or one. The sales that the shop itself
+// byCount judges by numbers alone whether sales and stock agree, for a stock whose writes are not observed. A sold
+// order took one unit, a refused one none, and one of unknown outcome none or one. The sales that the shop itself
 // recorded replace both bounds: a client may throw at the release of an expired lock, after the commit, and then the
-// buyer has a unit and an error. Two errors may cancel.
+// buyer has a unit and an error. Two errors may cancel out.
 func byCount(b *books) history.Finding {
 	switch {
 	case b.Left == nil:

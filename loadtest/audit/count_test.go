@@ -9,13 +9,13 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A stock that nobody sees written is judged by numbers: only what lies outside of the bounds is broken.
+// A stock whose writes are not observed is judged by numbers: only a count outside the bounds is broken.
 func TestCountOfAStockElsewhere(t *testing.T) {
 	sold, refused, unknown := history.Sold, history.Busy, history.Unknown
 	for name, c := range map[string]struct {
 		outcomes   []history.Outcome
 		left       int64
-		sales      int64 // 0: nobody asked
+		sales      int64 // 0: not read
 		unbalanced string
 		result     history.Result
 		because    string
@@ -52,8 +52,8 @@ func TestCountOfAStockElsewhere(t *testing.T) {
 	assert.Equal(t, history.NotApplicable, audit.Stock(&history.Cell{Count: &history.Count{}}).Result)
 }
 
-// A trial sees what an order does to the lock, whatever the order was answered: one without an answer and without a
-// lease held none.
+// A trial observes an order's commands on the lock even without an answer: an unanswered order without a lease held
+// none.
 func TestUnansweredOrderHeldNoLock(t *testing.T) {
 	because := func(elsewhere bool) string {
 		c := &history.Cell{Initial: 10, Instances: []history.Instance{{Name: "a", Clock: "one"}},

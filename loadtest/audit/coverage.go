@@ -7,7 +7,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// coverage returns what the answers rest on.
+// coverage returns the amount of evidence for the verdicts.
 func (b *books) coverage() *history.Coverage {
 	_, checked := b.wrongRefusals()
 	cover := &history.Coverage{
@@ -27,6 +27,6 @@ func (b *books) coverage() *history.Coverage {
 	return cover
 }
 
-// rule is the rule of three: with a confidence of 95 %, an event that was not seen in n trials happens less often than
-// 3 times in n. It is -ln(0.05), rounded up.
+// rule is the rule of three: with a confidence of 95 %, an event that was not seen in n trials happens less than 3
+// times in n. It is -ln(0.05), rounded up.
 const rule = 3

@@ -8,7 +8,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-func TestCoverageSaysWhatAnOKRestsOn(t *testing.T) {
+func TestCoverageCountsTheEvidence(t *testing.T) {
 	c := forge(5)
 	c.Ops[4].Resolved = true
 	assert.Equal(t, &history.Coverage{Sales: 5, Refusals: 1, Checked: 1, Leases: 6, Expected: 6, Removals: 6, Judged: 6,

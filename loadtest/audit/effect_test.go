@@ -9,9 +9,9 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// forgeForeign makes a cell of a foreign client that sold correctly. Its lock is called like a stock, and its stock is
-// not. It takes the lock by a script that is answered with nil, renews it by any script, and gives it back by another.
-// What its commands do is known from their effects alone.
+// forgeForeign makes a cell of a foreign client that sold correctly. Its lock is named like a stock, and its stock is
+// not. It acquires the lock by a script whose reply is nil, renews it by any script, and releases it by another. Its
+// commands are known by their effects alone.
 func forgeForeign() *history.Cell {
 	c := forge(5)
 	for i := range c.Ops {
@@ -48,9 +48,9 @@ func TestForeignCommandsAreJudgedByTheirEffects(t *testing.T) {
 	assert.Equal(t, 5*ms+ms/4, c.Ops[0].LastWrite().End)
 }
 
-// Any script that removes what another has taken removes a lock that is not its sender's. A renewal that it sent in
-// between, of whatever was there, does not make it the sender's.
-func TestAScriptThatRemovesAnothersLock(t *testing.T) {
+// Any script that removes a lock that another order has acquired removes a foreign lock. A renewal in between, of
+// whatever key was there, does not make it the sender's.
+func TestScriptRemovesAnothersLock(t *testing.T) {
 	for _, effect := range []history.Effect{history.EffectRenewed, history.EffectTried} {
 		c := forgeForeign()
 		first := &c.Ops[0]
@@ -70,8 +70,8 @@ func TestAScriptThatRemovesAnothersLock(t *testing.T) {
 	}
 }
 
-// A write that is known to have been carried out explains a unit that no answer names.
-func TestAUnitOfAnOrderWithoutAnAnswerIsExplainedByTheEffect(t *testing.T) {
+// A write that is known to have taken effect explains a unit that no answer names.
+func TestUnansweredUnitIsExplainedByTheEffect(t *testing.T) {
 	c := forgeForeign()
 	trace := c.Ops[2].Trace
 	lose(&c.Ops[2])

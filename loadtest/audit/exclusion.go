@@ -9,12 +9,12 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// exclusion answers whether two orders ever held the lock at once. From acquired_at to released_at an order definitely
-// believed that it held the lock. So two such times that overlap are a violation, whatever the orders did: one that was
+// exclusion judges whether two orders ever held the lock at once. From acquired_at to released_at an order certainly
+// believed that it held the lock. So two such spans that overlap are a violation, whatever the orders did: one that was
 // refused for lack of stock counts like one that sold.
 //
-// The answer is ok only if the leases of all orders that must have had one were seen, and if an overlap would have
-// shown. Orders that were served under another's lease need none of their own: see soldby.go.
+// It is ok only if the leases of all orders that must have held the lock were seen, and an overlap would have shown.
+// Orders that were served under a seller's lease need none of their own: see soldby.go.
 func exclusion(b *books) history.Finding {
 	if len(b.leases) == 0 && b.doubtful == 0 {
 		return history.Finding{Verdict: history.Exclusion, Result: history.NotApplicable}
@@ -31,7 +31,7 @@ func exclusion(b *books) history.Finding {
 	return history.Finding{Verdict: history.Exclusion, Result: history.OK}
 }
 
-// unsure says why it is not certain that no two orders held the lock at once, or returns "".
+// unsure returns why it is uncertain that no two orders held the lock at once, "" if it is certain.
 func (b *books) unsure() string {
 	if b.doubtful > 0 {
 		return b.unseen() + b.doubts()
@@ -40,7 +40,7 @@ func (b *books) unsure() string {
 		return fmt.Sprintf("%d orders were never answered: they may have held the lock at any time", b.unanswered)
 	}
 	if b.alone {
-		return "no two leases can be compared: they share the lock, or each has one by itself"
+		return "no two leases can be compared: readers share the lock"
 	}
 	if b.seen < b.due {
 		return strings.TrimSuffix(b.unseen(), ": ")
@@ -51,20 +51,20 @@ func (b *books) unsure() string {
 	return ""
 }
 
-// unseen returns how many leases were not seen, as the beginning of a sentence. It is empty if all were.
+// unseen returns how many leases were not seen, as the beginning of a sentence, "" if all were.
 func (b *books) unseen() string {
 	if b.seen == b.due {
 		return ""
 	}
 	return fmt.Sprintf("of %d orders that must have held the lock, "+
-		"the lease of %d was seen from its beginning to its end: ", b.due, b.seen)
+		"%d returned a whole lease: ", b.due, b.seen)
 }
 
-// overlaps returns each lease that overlaps one before it, with the one of those that ends last: it began before the
-// other ended. Readers share the lock with each other.
+// overlaps returns each lease that began before an earlier one ended, paired with the earlier one that ends last.
+// Readers share the lock with each other.
 func (b *books) overlaps() *violations {
 	h := &violations{}
-	holder, writer := -1, -1 // of those before, the one that ends last
+	holder, writer := -1, -1 // of the earlier leases, the one that ends last
 	later := func(i, than int) bool { return than < 0 || b.leases[i].until > b.leases[than].until }
 	for i, one := range b.leases {
 		before := holder
@@ -84,7 +84,7 @@ func (b *books) overlaps() *violations {
 	return h
 }
 
-// overlap puts a violation into words.
+// overlap describes a violation.
 func (b *books) overlap(h violation) history.Evidence {
 	one, other := b.ops[h.a], b.ops[h.b]
 	end := min(one.Lease.Until(), other.Lease.Until())
@@ -97,8 +97,8 @@ func (b *books) overlap(h violation) history.Evidence {
 		[]history.Instant{h.at, max(h.at, end)}, one, other)
 }
 
-// refusedLate says that the stock refused what one of two holders wrote, as the beginning of a sentence. It is empty if
-// the stock refused neither.
+// refusedLate reports that the stock refused the write of one of two holders, as the beginning of a sentence, "" if it
+// refused neither.
 func (b *books) refusedLate(one, other *history.Op) string {
 	refused := func(op *history.Op) bool {
 		return slices.ContainsFunc(op.Trace, func(cmd history.Command) bool { return cmd.RefusedByStock() })
@@ -119,7 +119,7 @@ func (b *books) refusedLate(one, other *history.Op) string {
 	return text + "; "
 }
 
-// millis renders a time in ms. It shows zero only for zero.
+// millis renders a duration in ms. Only zero is rendered as zero.
 func millis(d history.Instant) string {
 	if d != 0 && -time.Microsecond < time.Duration(d) && time.Duration(d) < time.Microsecond {
 		return fmt.Sprintf("%.6f", float64(d)/float64(time.Millisecond))

@@ -8,12 +8,12 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// An order that was stopped and then found its lease lost held the lock when it was taken, and nobody knows until when.
-// One that went on to sell or to write believed in its lease all the time, and so did one that was never stopped.
-func TestExclusionOfAnOrderThatWasStopped(t *testing.T) {
+// An order that was stopped and then found its lease lost held the lock when it acquired it, until an unknown time. One
+// that went on to sell or to write believed in its lease all along, and so did one that was never stopped.
+func TestExclusionOfStoppedOrder(t *testing.T) {
 	stop := func(noticed bool, kind history.FaultKind) *history.Cell {
 		c := forge(5)
-		hold(c, 1, 25*ms) // order 2 came in at 22
+		hold(c, 1, 25*ms) // order 2 acquired it at 22
 		c.Ops[1].Lease.Lost, c.Ops[1].Lease.Noticed = true, noticed
 		c.Faults = []history.Fault{{Order: c.Ops[1].Order, Instance: "b", Text: "stopped", Kind: kind,
 			At: 15 * ms, End: 24 * ms}}
@@ -23,20 +23,20 @@ func TestExclusionOfAnOrderThatWasStopped(t *testing.T) {
 	judge(t, stop(false, history.FaultStop), history.Exclusion, history.Broken)
 	judge(t, stop(true, ""), history.Exclusion, history.Broken)
 	c := stop(true, history.FaultStop)
-	hold(c, 0, 14*ms) // and order 1 came in at 12
+	hold(c, 0, 14*ms) // and order 1 acquired it at 12
 	judge(t, c, history.Exclusion, history.Broken)
 	c = stop(true, history.FaultStop)
 	c.Faults[0].Order = c.Ops[2].Order
 	judge(t, c, history.Exclusion, history.Broken)
 }
 
-func TestASingleLeaseProvesNothing(t *testing.T) {
+func TestSingleLeaseProvesNothing(t *testing.T) {
 	c := forge(5)
 	c.Ops = c.Ops[:1]
 	judge(t, c, history.Exclusion, history.Indeterminate)
 }
 
-// Readers share the lock with each other, and with nobody else.
+// Readers share the lock with each other, and with no writer.
 func TestExclusionOfReaders(t *testing.T) {
 	for phases, want := range map[[2]history.Phase]history.Result{
 		{history.Reading, history.Reading}: history.OK,
@@ -50,11 +50,11 @@ func TestExclusionOfReaders(t *testing.T) {
 	}
 }
 
-func TestExclusionRestsOnTheLeasesOfAll(t *testing.T) {
+func TestExclusionNeedsAllLeases(t *testing.T) {
 	c := forge(5)
 	c.Ops[2].Lease = nil
 	f := judge(t, c, history.Exclusion, history.Indeterminate)
-	assert.Equal(t, "of 6 orders that must have held the lock, the lease of 5 was seen from its beginning to its end",
+	assert.Equal(t, "of 6 orders that must have held the lock, 5 returned a whole lease",
 		f.Because)
 
 	c = forge(5)
@@ -64,8 +64,8 @@ func TestExclusionRestsOnTheLeasesOfAll(t *testing.T) {
 	judge(t, c, history.Exclusion, history.OK)
 }
 
-// Where the stock refuses the late write, the overlap harms nobody: that comes first.
-func TestExclusionSaysWhatTheStockRefused(t *testing.T) {
+// If the stock refuses the late write, the overlap does no harm, and the text says so first.
+func TestExclusionReportsRefusedWrites(t *testing.T) {
 	c := forge(5)
 	hold(c, 1, 25*ms)
 	assert.NotContains(t, judge(t, c, history.Exclusion, history.Broken).Because, "refused")

@@ -9,9 +9,9 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// fence answers whether the fencing tokens grew with every acquisition. Two tokens are only compared if one acquisition
-// had surely ended before the other began; if they may have overlapped, either order is right. The same token twice is
-// wrong in any order, and whatever clocks told when.
+// fence judges whether the fencing tokens grew with every acquisition. Two tokens are only compared if one acquisition
+// had certainly ended before the other began; if they may have overlapped, either order is right. The same token twice
+// is wrong in any order, and by any clocks.
 func fence(b *books) history.Finding {
 	l := readGrants(b)
 	if len(l.grants) == 0 {
@@ -32,15 +32,15 @@ func fence(b *books) history.Finding {
 	return history.Finding{Verdict: history.Fence, Result: history.OK}
 }
 
-// grants are those of the cell's fencing tokens.
+// grants are the grants of the cell's fencing tokens.
 type grants struct {
 	*books
 	grants []grant
-	// compared reports whether any acquisition had surely ended before another one began.
+	// compared reports whether any acquisition had certainly ended before another one began.
 	compared bool
 }
 
-// A grant is the giving of one fencing token: it happened between begun and ended, by the clock.
+// A grant is the issue of one fencing token, which happened between begun and ended, by the order's clock.
 type grant struct {
 	token        int64
 	begun, ended history.Instant
@@ -60,13 +60,13 @@ func readGrants(b *books) *grants {
 	return l
 }
 
-// unsureOfTokens says why it is not certain that the tokens grew, or returns "".
+// unsureOfTokens returns why it is uncertain that the tokens grew, "" if it is certain.
 func (l *grants) unsureOfTokens() string {
 	if l.unanswered > 0 {
-		return fmt.Sprintf("%d orders were never answered: their tokens are not known", l.unanswered)
+		return fmt.Sprintf("%d orders were never answered: their tokens are unknown", l.unanswered)
 	}
 	if why := l.notKept(); why != "" {
-		return why + ": when they got their tokens is not known"
+		return why + ": when they got their tokens is unknown"
 	}
 	if l.doubtful > 0 {
 		return l.doubts()
@@ -80,15 +80,15 @@ func (l *grants) unsureOfTokens() string {
 	return ""
 }
 
-// begun returns the start of the last command that can have been the acquire. Without a trace, it is the earliest
-// moment at which the order can have arrived.
+// begun returns the start of the last command that can have been the acquire. Without a trace it is the earliest
+// instant at which the order can have arrived.
 func begun(op *history.Op, c *clock) history.Instant {
 	at := far
 	for _, cmd := range slices.Backward(op.Trace) {
 		if at < far && cmd.End < op.Lease.AcquiredAt {
 			break
 		}
-		if cmd.End <= op.Lease.AcquiredAt && cmd.Succeeded() { // of those that end as it was acquired, any one can be it
+		if cmd.End <= op.Lease.AcquiredAt && cmd.Succeeded() { // any of those that end as it was acquired can be it
 			at = min(at, cmd.At)
 		}
 	}
@@ -115,7 +115,7 @@ func (l *grants) sameToken() *violations {
 	return h
 }
 
-// fellBack compares each grant with the highest token that was surely given before it.
+// fellBack compares each grant with the highest token that was certainly granted before it.
 func (l *grants) fellBack() *violations {
 	slices.SortFunc(l.grants, func(a, b grant) int {
 		return cmp.Or(cmp.Compare(a.ended, b.ended), cmp.Compare(a.op, b.op))

@@ -13,8 +13,8 @@ import (
 
 const ms = history.Instant(time.Millisecond)
 
-// forge makes a cell of a stock of 10 that was sold correctly to n orders, one after the other, over two instances
-// of one clock: order i held the lock from 10i+2 to 10i+7 ms, and each had the key to itself.
+// forge makes a cell with a stock of 10 that sold correctly to n orders, one after the other, over two instances of one
+// clock: order i held the lock from 10i+2 to 10i+7 ms, alone.
 func forge(n int) *history.Cell {
 	left := int64(10 - n)
 	c := &history.Cell{
@@ -44,7 +44,7 @@ func forgeSale(i int, unit int64) history.Op {
 	}
 }
 
-// shift moves all that an instance's clock wrote of an order.
+// shift moves all times of an order that its instance's clock recorded.
 func shift(op *history.Op, by history.Instant) {
 	op.Lease.AcquiredAt += by
 	op.Lease.ReleasedAt += by
@@ -71,7 +71,7 @@ func coverage(c *history.Cell) *history.Coverage {
 	return cover
 }
 
-// judge expects one result, and ok of all other verdicts.
+// judge expects this result of one verdict, and ok of all others.
 func judge(t *testing.T, c *history.Cell, v history.Verdict, want history.Result) history.Finding {
 	t.Helper()
 	f := history.FindingOf(findings(c), v)
@@ -83,7 +83,7 @@ func judge(t *testing.T, c *history.Cell, v history.Verdict, want history.Result
 	return f
 }
 
-func TestACorrectHistoryIsOKInAll(t *testing.T) {
+func TestCorrectHistoryIsOK(t *testing.T) {
 	c := forgeCrowd(5, next)
 	c.InLine = true
 	for _, f := range findings(c) {
@@ -92,11 +92,11 @@ func TestACorrectHistoryIsOKInAll(t *testing.T) {
 	assert.Empty(t, audit.Story(findings(forge(5))))
 }
 
-func TestACellThatWasNotRunHasNoVerdicts(t *testing.T) {
+func TestCellNotRunHasNoVerdicts(t *testing.T) {
 	assert.Empty(t, findings(&history.Cell{NotTested: &history.NotTested{Reason: "needs 5 nodes"}}))
 }
 
-func TestWithoutALockOnlyStockAndLivenessAreAsked(t *testing.T) {
+func TestWithoutLockOnlyStockAndLivenessAreJudged(t *testing.T) {
 	c := forge(5)
 	for i := range c.Ops {
 		c.Ops[i].Lease, c.Ops[i].Trace = nil, nil

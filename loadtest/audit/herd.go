@@ -9,9 +9,9 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// herd answers whether a release wakes more waiters than it has to: on average more than one per instance. Only one of
-// them can get the lock. The others go back to wait, and their cost grows with their number. The question needs many
-// orders that are known to wait. Every wake-up is in the trace of the order that was woken.
+// herd judges whether a release wakes more waiters than it has to: on average more than one per instance. Only one of
+// them can acquire the lock; the others wait again, and their cost grows with their number. That needs many orders that
+// are known to wait. Each wake-up is in the trace of the woken order.
 func herd(b *books) history.Finding {
 	if b.Waiting == 0 {
 		return history.Finding{Verdict: history.Herd, Result: history.NotApplicable}
@@ -25,17 +25,17 @@ func herd(b *books) history.Finding {
 	}
 	times, releases := b.wakes(b.inLine())
 	if len(releases) == 0 {
-		return answer(history.Herd, history.Indeterminate, "nobody had the lock while others waited")
+		return answer(history.Herd, history.Indeterminate, "no order held the lock while others waited")
 	}
 	text := fmt.Sprintf("a release woke %s on average (%d at most)",
 		waiters(float64(times)/float64(len(releases))), releases[0].woken)
 	if why := b.notKept(); why != "" && times <= len(releases)*len(b.Instances) {
-		return answer(history.Herd, history.Indeterminate, "%s: how often they were woken is not known", why)
+		return answer(history.Herd, history.Indeterminate, "%s: how often they were woken is unknown", why)
 	}
 	if times <= len(releases)*len(b.Instances) {
 		return answer(history.Herd, history.OK, "%s", text)
 	}
-	return broken(history.Herd, b.evidenceOfHerd(text+", of which one got the lock", releases), 1)
+	return broken(history.Herd, b.evidenceOfHerd(text+", of which one acquired the lock", releases), 1)
 }
 
 func waiters(n float64) string {
@@ -45,15 +45,15 @@ func waiters(n float64) string {
 	return fmt.Sprintf("%.3g waiters", n)
 }
 
-// A release is one that some order waited for, with how many it woke.
+// A release is one that an order waited for; woken is the number of waiters that it woke.
 type release struct {
 	at    history.Instant
 	op    int
 	woken int
 }
 
-// wakes counts the wake-ups of all orders, and returns the releases that some order waited for, those that woke most
-// first. A wake-up belongs to the last release before it; the sum does not depend on that.
+// wakes counts the wake-ups of all orders, and returns the releases that an order waited for, those that woke most
+// first. A wake-up is attributed to the last release before it; the sum does not depend on that.
 func (b *books) wakes(line []lease) (times int, releases []release) {
 	releases = waitedFor(line)
 	for _, op := range b.ops {
@@ -71,7 +71,7 @@ func (b *books) wakes(line []lease) (times int, releases []release) {
 	return times, releases
 }
 
-// waitedFor returns the releases at which another order waited for the lock: it had been sent and had not got the lock.
+// waitedFor returns the releases at which another order waited: it had been sent and had not acquired the lock.
 func waitedFor(line []lease) []release {
 	var sent, had []history.Instant
 	for i := range line {
@@ -87,7 +87,7 @@ func waitedFor(line []lease) []release {
 		given := line[i].until
 		waiting := before(sent, given) - before(had, given)
 		if line[i].sent < given && given <= line[i].acquired {
-			waiting-- // itself
+			waiting-- // its own order
 		}
 		if waiting > 0 {
 			releases = append(releases, release{at: given, op: line[i].op})

@@ -8,8 +8,9 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// forgeCrowd makes a cell in which n orders found the lock taken by one more and had it one after the other, a release
-// every 10 ms. Woken is called for each release that is waited for, with who waits, and names those that it wakes.
+// forgeCrowd makes a cell in which n orders found the lock held by one more and held it one after the other, with a
+// release every 10 ms. Woken is called for each release that orders wait for, with the waiters, and returns those that
+// it wakes.
 func forgeCrowd(n int, woken func(waiting []int) []int) *history.Cell {
 	c := forge(n + 1)
 	c.Initial, c.Waiting = int64(n+1), n
@@ -39,16 +40,16 @@ func wake(op *history.Op, at history.Instant) {
 	op.Trace = append(op.Trace, history.Command{Cmd: "woken", Key: "lock", At: at, End: at})
 }
 
-func TestAHerdIsFound(t *testing.T) {
+func TestHerdIsFound(t *testing.T) {
 	c := forgeCrowd(9, every)
 	f := judge(t, c, history.Herd, history.Broken)
-	assert.Equal(t, "a release woke 5 waiters on average (9 at most), of which one got the lock", f.Because)
+	assert.Equal(t, "a release woke 5 waiters on average (9 at most), of which one acquired the lock", f.Because)
 	assert.Equal(t, "the release of order 0 on a at +0.007 s woke 9", f.Evidence[1].Text)
 	c.Waiting = 0
 	judge(t, c, history.Herd, history.NotApplicable)
 }
 
-func TestOnePerReleaseOrPerInstanceIsNoHerd(t *testing.T) {
+func TestHerdIsMoreThanOnePerInstance(t *testing.T) {
 	f := judge(t, forgeCrowd(9, next), history.Herd, history.OK)
 	assert.Equal(t, "a release woke 1 waiter on average (1 at most)", f.Because)
 
@@ -62,11 +63,11 @@ func TestOnePerReleaseOrPerInstanceIsNoHerd(t *testing.T) {
 	judge(t, single, history.Herd, history.Broken)
 
 	asked := forgeCrowd(9, func([]int) []int { return nil })
-	assert.Contains(t, judge(t, asked, history.Herd, history.OK).Because, "woke 0 waiters", "who polls is not woken")
+	assert.Contains(t, judge(t, asked, history.Herd, history.OK).Because, "woke 0 waiters", "polls are no wake-ups")
 }
 
-// What is late is put down to the wrong release, and changes no sum.
-func TestAHerdIsFoundLate(t *testing.T) {
+// Late wake-ups are attributed to the wrong release, but do not change the sum.
+func TestHerdIsFoundByLateWakeUps(t *testing.T) {
 	late := forgeCrowd(9, func([]int) []int { return nil })
 	for i := range 9 {
 		for j := i + 1; j <= 9; j++ {
@@ -77,13 +78,13 @@ func TestAHerdIsFoundLate(t *testing.T) {
 	assert.Contains(t, f.Because, "woke 5 waiters on average (45 at most)")
 }
 
-func TestAHerdIsNotToldFromLess(t *testing.T) {
+func TestHerdIsUnknownWithoutEvidence(t *testing.T) {
 	c := forgeCrowd(9, every)
 	lose(&c.Ops[3])
 	judge(t, c, history.Herd, history.Indeterminate)
 
-	c = forge(5) // nobody waits for anybody
+	c = forge(5) // no order waits
 	c.Waiting = 4
 	f := judge(t, c, history.Herd, history.Indeterminate)
-	assert.Contains(t, f.Because, "nobody had the lock while others waited")
+	assert.Contains(t, f.Because, "no order held the lock while others waited")
 }

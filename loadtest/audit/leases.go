@@ -7,14 +7,14 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A lease is that of one order, by its clock, with when that order was sent, by the client's.
+// A lease is one order's, by its instance's clock; sent is when that order was sent, by the client's clock.
 type lease struct {
 	acquired, until, sent history.Instant
 	op                    int
 	reading, buyer        bool
 }
 
-// readLeases collects the leases, for the verdicts about who held the lock, and when.
+// readLeases collects the leases, for the verdicts about the holders of the lock.
 func (b *books) readLeases() {
 	for i, op := range b.ops {
 		if op.Lease != nil && op.Lease.AcquiredAt.Known() {
@@ -29,7 +29,7 @@ func (b *books) readLeases() {
 	}
 }
 
-// peers reports whether any two leases can be compared: readers share the lock.
+// peers reports whether any two leases can be compared. Those of two readers cannot: they share the lock.
 func (b *books) peers() bool {
 	return len(b.leases) < 2 || slices.ContainsFunc(b.leases, func(one lease) bool { return !one.reading })
 }
@@ -39,8 +39,8 @@ func (b *books) lease(i int, op *history.Op) lease {
 		acquired: op.Lease.AcquiredAt, until: op.Lease.Until(), sent: op.Sent, op: i,
 		reading: op.Phase == history.Reading, buyer: op.Phase == history.Buy,
 	}
-	// This order was stopped, and when it was continued it noticed the loss of its lease before it did anything else.
-	// While it was stopped it believed nothing, so all that is known of its lease is when it was taken.
+	// This order was stopped, and once resumed it noticed the loss of its lease before it did anything else. While it
+	// was stopped it believed nothing, so all that is known of its lease is when it was acquired.
 	if op.Lease.Noticed && stopped(b.Cell, op) {
 		one.until = one.acquired
 	}

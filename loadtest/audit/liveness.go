@@ -9,9 +9,9 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// liveness answers whether a fresh request got through after the load, within the cell's limit. It got through if its
-// answer needed the lock: a sale, or a refusal for lack of stock. An answer that may be such a refusal, in a shop's own
-// way, leaves it open; so does one that a shop on trial turned away for another reason than its lock.
+// liveness judges whether a fresh request got through after the load, within the cell's limit. It got through if its
+// answer needed the lock: a sale, or a refusal for lack of stock. An answer that may be such a refusal in a shop's own
+// format leaves it unknown; so does a request that a shop on trial turned away for another reason than its lock.
 func liveness(b *books) history.Finding {
 	if len(b.probes) == 0 {
 		return answer(history.Liveness, history.Indeterminate, "no fresh request was sent")
@@ -23,7 +23,7 @@ func liveness(b *books) history.Finding {
 	}
 	if op := b.openProbe(last); op != nil {
 		return answer(history.Liveness, history.Indeterminate,
-			"%s answered a fresh request: %s: that does not show whether it got through, as a 409 would",
+			"%s answered a fresh request: %s: unlike a 409, that does not show whether it got through",
 			instance(b.Cell, op), said(op))
 	}
 	if why := b.turnedAway(last); why != "" {
@@ -38,7 +38,7 @@ func liveness(b *books) history.Finding {
 	return stuck(b.Cell, first, last, "a fresh request got through only after "+took.Round(time.Millisecond).String())
 }
 
-// turnedAway says why the last fresh request that did not get through was refused, if not for the lock.
+// turnedAway returns why the last fresh request that did not get through was refused, "" if for the lock.
 func (b *books) turnedAway(decisive *history.Op) string {
 	i := slices.Index(b.probes, decisive)
 	if gotThrough(decisive) {
@@ -54,8 +54,8 @@ func gotThrough(op *history.Op) bool {
 	return op.Outcome == history.Sold || op.Outcome == history.Refused
 }
 
-// openProbe returns a fresh request whose answer leaves open whether it got through, nil if there is none. Those before
-// the decisive one do not matter if that got through.
+// openProbe returns a fresh request whose answer leaves open whether it got through, nil if there is none. Earlier ones
+// do not matter if the decisive one got through.
 func (b *books) openProbe(decisive *history.Op) *history.Op {
 	if leavesOpen(decisive) {
 		return decisive
@@ -71,15 +71,15 @@ func (b *books) openProbe(decisive *history.Op) *history.Op {
 	return nil
 }
 
-// leavesOpen reports whether the answer to an order tells neither that it got through nor that it did not: such as a
-// 404, or a page with status 200. What the service said when it was asked later came too late to tell.
+// leavesOpen reports whether an answer shows neither that the order got through nor that it did not, such as a 404, or
+// a page with status 200. A status that was looked up later came too late to show it.
 func leavesOpen(op *history.Op) bool {
 	told := gotThrough(op) || op.Outcome == history.Busy
 	return op.Done.Known() && op.Status != 0 && op.Status < 500 && (!told || op.Resolved)
 }
 
-// Recovery returns after how long a fresh request got through after the load, or that none did in that time. It is zero
-// if that is not known: none was sent, or the last one was never answered.
+// Recovery returns how long after the load a fresh request got through or, with through false, for how long none did.
+// It is zero if that is unknown: none was sent, or the last one was never answered.
 func Recovery(c *history.Cell) (took time.Duration, through bool) {
 	probes := freshRequests(c)
 	if len(probes) == 0 {
@@ -120,5 +120,5 @@ func stuck(c *history.Cell, first, last *history.Op, text string) history.Findin
 	return broken(history.Liveness, []history.Evidence{e}, 1)
 }
 
-// said returns what a service answered: its status, if nothing more is known.
+// said returns the detail of an answer, or its status if it has none.
 func said(op *history.Op) string { return cmp.Or(op.Detail, strconv.Itoa(op.Status)) }

@@ -29,7 +29,7 @@ func TestRecoveryIsCountedFromTheFirstProbe(t *testing.T) {
 	assert.Zero(t, took)
 }
 
-// tried is a cell whose only fresh request was answered so, once its time was over.
+// tried is a cell whose only fresh request got this answer, after the limit.
 func tried(outcome history.Outcome, status int) *history.Cell {
 	c := forge(5)
 	op := probe(c)
@@ -38,15 +38,15 @@ func tried(outcome history.Outcome, status int) *history.Cell {
 	return c
 }
 
-// Only a receipt and a 409 show that an order got through, and only a 423 and a failure that it did not. Another answer
-// may be a shop's own way to say that all is sold.
-func TestAnAnswerThatMayMeanSoldOutLeavesLivenessUnknown(t *testing.T) {
+// Only a receipt and a 409 show that an order got through, and only a 423 and a failure that it did not. Any other
+// answer may be a shop's own format for sold out.
+func TestLivenessUnknownAfterPossibleSoldOut(t *testing.T) {
 	for status, outcome := range map[int]history.Outcome{
 		404: history.NotSold, 410: history.NotSold, 400: history.NotSold, 200: history.Unknown, 201: history.Unknown,
 	} {
 		f := judge(t, tried(outcome, status), history.Liveness, history.Indeterminate)
-		assert.Equal(t, "a answered a fresh request: nothing left: that does not show whether it got through, "+
-			"as a 409 would", f.Because)
+		assert.Equal(t, "a answered a fresh request: nothing left: unlike a 409, "+
+			"that does not show whether it got through", f.Because)
 	}
 	for status, outcome := range map[int]history.Outcome{
 		503: history.NotSold, 500: history.Unknown, 423: history.Busy, 409: history.Refused, 0: history.NotSold,
@@ -55,12 +55,12 @@ func TestAnAnswerThatMayMeanSoldOutLeavesLivenessUnknown(t *testing.T) {
 	}
 }
 
-// A shop on trial that limits how many orders come, or remembers that all is sold, refuses fresh orders for a reason
-// that is no lock's. One that found the lock taken was refused for that, whatever its answer. Any other no is as
-// before.
-func TestOrdersThatAreTurnedAwayLeaveLivenessUnknown(t *testing.T) {
-	const limits, full = "429: it limits how many orders come",
-		"it refused as sold out, though the shelf was full again"
+// A shop on trial that limits the rate of orders, or remembers that it is sold out, refuses fresh orders for reasons
+// other than the lock. An order that found the lock taken was refused for that, whatever its answer. Any other refusal
+// counts as before.
+func TestLivenessUnknownIfTurnedAway(t *testing.T) {
+	const limits, full = "429: it limits the rate of orders",
+		"it refused as sold out, although the shelf was full again"
 	asks := func(e history.Effect) history.Command {
 		sent := probe(forge(5)).Sent
 		return history.Command{Cmd: "set", Key: "lock", Source: history.Looked, Effect: e, At: sent + ms, End: sent + 2*ms}
@@ -98,8 +98,8 @@ func TestOrdersThatAreTurnedAwayLeaveLivenessUnknown(t *testing.T) {
 	judge(t, late, history.Liveness, history.Broken)
 }
 
-// One whose answer tells nothing may have got through at once. A 409 that comes late tells that it did not.
-func TestFreshRequestsOfWhichOneTellsNothing(t *testing.T) {
+// A request with an inconclusive answer may have got through at once. A late 409 shows that it did not.
+func TestLivenessUnknownWithOneOpenProbe(t *testing.T) {
 	c := tried(history.NotSold, 404)
 	second := *probe(c)
 	second.Sent, second.Done, second.Outcome, second.Status = second.Done+ms, second.Done+2*ms, history.NotSold, 503
@@ -107,6 +107,6 @@ func TestFreshRequestsOfWhichOneTellsNothing(t *testing.T) {
 	judge(t, c, history.Liveness, history.Indeterminate)
 	probe(c).Outcome, probe(c).Status = history.Refused, 409
 	judge(t, c, history.Liveness, history.Broken)
-	probe(c).Status, probe(c).Resolved = 200, true // it was asked for when all was over
+	probe(c).Status, probe(c).Resolved = 200, true // looked up at the end
 	judge(t, c, history.Liveness, history.Indeterminate)
 }

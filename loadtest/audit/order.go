@@ -8,8 +8,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// inOrder answers whether the orders got the lock in the order in which they came. The question needs orders that are
-// known to wait before the next one is sent.
+// inOrder judges whether the orders acquired the lock in order of arrival. That needs orders that are known to wait
+// before the next one is sent.
 func inOrder(b *books) history.Finding {
 	if !b.InLine {
 		return history.Finding{Verdict: history.InOrder, Result: history.NotApplicable}
@@ -27,7 +27,7 @@ func inOrder(b *books) history.Finding {
 	return history.Finding{Verdict: history.InOrder, Result: history.OK}
 }
 
-// inLine returns the leases of the buyers in the order in which they came.
+// inLine returns the leases of the buyers in order of arrival.
 func (b *books) inLine() []lease {
 	var line []lease
 	for _, one := range b.leases {
@@ -41,8 +41,8 @@ func (b *books) inLine() []lease {
 	return line
 }
 
-// overtakings returns each order that had the lock before an order that had come earlier, together with the last of
-// those.
+// overtakings returns each order that acquired the lock before an order that had arrived earlier, paired with the last
+// of those to acquire it.
 func overtakings(line []lease) *violations {
 	h := &violations{}
 	latest := 0
@@ -59,7 +59,8 @@ func overtakings(line []lease) *violations {
 
 func (b *books) overtaking(one violation) history.Evidence {
 	op, earlier := b.ops[one.a], b.ops[one.b]
-	return evidence(fmt.Sprintf("%s on %s came at %s and had the lock at %s, before %s on %s, which had waited since %s",
+	return evidence(fmt.Sprintf(
+		"%s on %s arrived at %s and acquired the lock at %s, before %s on %s, which had waited since %s",
 		order(b.Cell, op), op.Instance, op.Sent, op.Lease.AcquiredAt,
 		order(b.Cell, earlier), earlier.Instance, earlier.Sent),
 		[]history.Instant{op.Lease.AcquiredAt, earlier.Lease.AcquiredAt}, op, earlier)

@@ -6,10 +6,10 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// ownRelease answers whether an order removed a lock that was not its own, judged by the commands that the orders sent.
+// ownRelease judges, by the commands that the orders sent, whether an order removed a lock that was not its own.
 //
-// The argument is [history.Timeline]'s. Each removal is judged or counted: see [books.tooFewJudged]. One by an order
-// that had the lock from another is only judged if all orders told what they sent.
+// The argument is [history.Timeline]'s. A removal that cannot be judged is counted: see [books.tooFewJudged]. One by an
+// order to which another passed the lock is only judged if all orders returned their traces.
 func ownRelease(b *books) history.Finding {
 	if b.removals == 0 && b.cut == 0 {
 		return history.Finding{Verdict: history.OwnRelease, Result: history.NotApplicable}
@@ -33,14 +33,14 @@ func ownRelease(b *books) history.Finding {
 	}
 	if b.unanswered > 0 {
 		return answer(history.OwnRelease, history.Indeterminate,
-			"%d orders were never answered: what they removed is not known", b.unanswered)
+			"%d orders were never answered: what they removed is unknown", b.unanswered)
 	}
 	if why := b.notKept(); why != "" {
-		return answer(history.OwnRelease, history.Indeterminate, "%s: what they removed after those is not known", why)
+		return answer(history.OwnRelease, history.Indeterminate, "%s: what the rest removed is unknown", why)
 	}
 	if b.silent > 0 {
 		return answer(history.OwnRelease, history.Indeterminate,
-			"of %d orders that must have had the lock, %d returned no trace", b.due+b.shared, b.silent)
+			"of %d orders that must have held the lock, %d returned no trace", b.due+b.shared, b.silent)
 	}
 	if b.doubtful > 0 {
 		return answer(history.OwnRelease, history.Indeterminate, "%s", b.doubts())
@@ -52,12 +52,12 @@ func ownRelease(b *books) history.Finding {
 	return history.Finding{Verdict: history.OwnRelease, Result: history.OK}
 }
 
-// tooFewJudged reports whether so many removals went unjudged that an ok would rest on too few. An honest crowd leaves
-// none unjudged, so nine of ten have to be judged: one that is lost here and there on a real network does no harm.
+// tooFewJudged reports whether too few removals were judged for an ok. An honest crowd leaves none unjudged, so nine of
+// ten are required, which allows for a reply lost here and there on a real network.
 //
-// A fault takes replies away, and an order that undoes an acquire without a reply removes a key that was its own or
-// not: one of the three or four removals of most cells, and up to six of ten on five nodes that were away. There a
-// third is enough, which is less than all honest cells had.
+// A fault loses replies, and an order that undoes an acquire without a reply removes a key that may or may not be its
+// own: one of the three or four removals of most cells, and up to six of ten with five nodes cut off. There a third is
+// enough, which is less than any honest cell had.
 func (b *books) tooFewJudged() bool {
 	if b.noFaults() {
 		return 10*b.judged < 9*b.removals
@@ -65,7 +65,7 @@ func (b *books) tooFewJudged() bool {
 	return 3*b.judged < b.removals
 }
 
-// theft puts the removal of another order's lock into words.
+// theft describes the removal of another order's lock.
 func (b *books) theft(r *history.Removal) history.Evidence {
 	op, other := b.ops[r.Order], b.ops[r.By]
 	return evidence(fmt.Sprintf("%s on %s removed %s at %s although %s on %s had taken it at %s",

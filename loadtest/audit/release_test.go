@@ -13,7 +13,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// lateRelease has order 0 removing the key only at 15 ms, when order 1 has had it since 12.
+// lateRelease has order 0 remove the key only at 15 ms, when order 1 has held the lock since 12.
 func lateRelease(cmd string) *history.Cell {
 	c := forge(5)
 	c.Ops[0].Trace[1] = history.Command{Node: "n", Cmd: cmd, Key: "lock", At: 15 * ms, End: 16 * ms, Reply: "1"}
@@ -21,7 +21,7 @@ func lateRelease(cmd string) *history.Cell {
 	return c
 }
 
-func TestOwnReleaseFindsWhoRemovedAnothersLock(t *testing.T) {
+func TestOwnReleaseFindsForeignRemoval(t *testing.T) {
 	for _, cmd := range []string{"del", "unlink", "eval:release", "zk:delete", "sql:release"} {
 		f := judge(t, lateRelease(cmd), history.OwnRelease, history.Broken)
 		assert.Equal(t, "order 0 on a removed lock at +0.015 s although order 1 on b had taken it at +0.012 s", f.Because)
@@ -68,7 +68,7 @@ func TestOwnReleaseIgnores(t *testing.T) {
 	}
 }
 
-// Every command of docs/contract.md that makes, renews or removes a lock, with the reply that says that it was done.
+// Every command of docs/contract.md that makes, renews or removes a lock, with the reply of success.
 var lockCommands = []struct {
 	cmd, reply string
 	is         func(*history.Command) bool
@@ -88,8 +88,8 @@ var lockCommands = []struct {
 	{"sql:renew", "1", (*history.Command).Renews},
 }
 
-// refusals are errors that servers reply with, losses are those of a network, and halfway are those of a script that
-// had begun.
+// refusals are error replies of servers, losses are errors of a network, and halfway are errors of a script that had
+// begun.
 var (
 	refusals = []string{"NOSCRIPT No matching script. Please use EVAL.", "STALE a newer token has been seen",
 		"READONLY You can't write against a read only replica.", "redis: transaction failed"}
@@ -97,13 +97,13 @@ var (
 	halfway = []string{"WRONGTYPE Operation against a key script: 6f7f3a, on @user_script:1.", "ERR user_script:7: nil"}
 )
 
-// fail has a command end with that error instead of a reply.
+// fail gives a command this error in place of a reply.
 func fail(cmd *history.Command, err string) {
 	cmd.Reply, cmd.Err, cmd.Source = "", err, history.SourceOf(cmd.Cmd, err)
 }
 
-// Whatever the commands are by which an order takes, renews and releases the lock: its late release is found, unless
-// what it sent before may have made the key its own again.
+// Whatever commands an order uses to acquire, renew and release the lock, its late release is found, unless an earlier
+// command may have made the key its own again.
 func TestOwnReleaseByEveryCommandOfTheContract(t *testing.T) {
 	text, err := os.ReadFile("../../docs/contract.md")
 	require.NoError(t, err)
@@ -163,7 +163,7 @@ func TestOwnReleaseByEveryCommandOfTheContract(t *testing.T) {
 	assert.Len(t, lockCommands, len(named), "docs/contract.md names %v", named)
 }
 
-// An acquire that was sent again as the server did not know the script yet excuses nobody.
+// An acquire that was sent again because the server did not know the script excuses no removal.
 func TestOwnReleaseAfterAnUnknownScript(t *testing.T) {
 	c := lateRelease("eval:release")
 	for i := range c.Ops {
@@ -181,14 +181,14 @@ func TestOwnReleaseAfterAnUnknownScript(t *testing.T) {
 	assert.Equal(t, 6, coverage(c).Judged)
 }
 
-// Nobody says that all is well who has judged next to nothing.
-func TestOwnReleaseCountsWhatItDidNotJudge(t *testing.T) {
+// There is no ok if next to no removal was judged.
+func TestOwnReleaseCountsUnjudgedRemovals(t *testing.T) {
 	c := forge(9)
 	for i, want := range []history.Result{history.OK, history.OK, history.Indeterminate} {
 		judge(t, c, history.OwnRelease, want)
 		cover := coverage(c)
 		assert.Equal(t, []int{10 - i, 10}, []int{cover.Judged, cover.Removals})
-		c.Ops[i].Trace = c.Ops[i].Trace[1:] // it does not tell how it took the lock
+		c.Ops[i].Trace = c.Ops[i].Trace[1:] // its acquire is missing
 	}
 	c.Faults = []history.Fault{{Order: "p-3", Text: "stopped"}}
 	for i := 3; i < 10; i++ {
@@ -198,8 +198,8 @@ func TestOwnReleaseCountsWhatItDidNotJudge(t *testing.T) {
 	judge(t, c, history.OwnRelease, history.Indeterminate)
 }
 
-// A second permit beside the first takes nothing from it, so returning the first is right; a first permit after it
-// shows that it was gone.
+// A second permit beside the first takes nothing from it, so returning the first is right; a first permit acquired
+// after it shows that it was gone.
 func TestOwnReleaseOfPermits(t *testing.T) {
 	for reply, want := range map[string]history.Result{"1": history.Broken, "2": history.OK} {
 		c := lateRelease("eval:release")
@@ -209,7 +209,7 @@ func TestOwnReleaseOfPermits(t *testing.T) {
 	}
 }
 
-func TestOwnReleaseIsNotExcusedByARenewalThatFoundTheKeyGone(t *testing.T) {
+func TestOwnReleaseIsNotExcusedByFailedRenewal(t *testing.T) {
 	c := lateRelease("del")
 	c.Ops[0].Trace = append(c.Ops[0].Trace,
 		history.Command{Node: "n", Cmd: "eval:renew", Key: "lock", At: 13 * ms, End: 14 * ms, Reply: "0"})
@@ -249,7 +249,7 @@ func TestOwnReleaseOfARow(t *testing.T) {
 	}
 }
 
-// passedOn has order 0 take the lock and pass it on to order 2 of the same instance, which releases it.
+// passedOn has order 0 acquire the lock and pass it on to order 2 of the same instance, which releases it.
 func passedOn() *history.Cell {
 	c := forge(5)
 	first, second := &c.Ops[0], &c.Ops[2]
@@ -262,32 +262,32 @@ func passedOn() *history.Cell {
 	return c
 }
 
-func TestOwnReleaseOfALockThatWasPassedOn(t *testing.T) {
+func TestOwnReleaseOfPassedLock(t *testing.T) {
 	judge(t, passedOn(), history.OwnRelease, history.OK)
 	c := passedOn()
-	c.Ops[2].Trace[0].At, c.Ops[2].Trace[0].End = 15*ms, 16*ms // order 1 has had it since 12
+	c.Ops[2].Trace[0].At, c.Ops[2].Trace[0].End = 15*ms, 16*ms // order 1 has held it since 12
 	f := judge(t, c, history.OwnRelease, history.Broken)
 	assert.Equal(t, "order 2 on a removed lock at +0.015 s although order 1 on b had taken it at +0.012 s", f.Because)
 
 	for name, change := range map[string]func(c *history.Cell){
-		"by nobody who can be told": func(c *history.Cell) { c.Ops[2].Lease.Token = "another" },
-		"on another instance":       func(c *history.Cell) { c.Ops[2].Instance = "b" },
-		"without a token":           func(c *history.Cell) { c.Ops[0].Lease.Token, c.Ops[2].Lease.Token = "", "" },
-		"and was taken again in its name": func(c *history.Cell) {
+		"by an unknown order": func(c *history.Cell) { c.Ops[2].Lease.Token = "another" },
+		"on another instance": func(c *history.Cell) { c.Ops[2].Instance = "b" },
+		"without a token":     func(c *history.Cell) { c.Ops[0].Lease.Token, c.Ops[2].Lease.Token = "", "" },
+		"and was acquired again in its name": func(c *history.Cell) {
 			c.Ops[0].Done, c.Ops[1].Trace[1].Reply = 18*ms, "0"
 			c.Ops[0].Trace = append(c.Ops[0].Trace,
 				history.Command{Node: "n", Cmd: "set", Key: "lock", At: 13 * ms, End: 14 * ms, Reply: "true"})
 		},
-		"and was renewed too often to be looked at": func(c *history.Cell) {
+		"and was renewed more often than is kept": func(c *history.Cell) {
 			for range 101 {
 				c.Ops[0].Trace = append(c.Ops[0].Trace,
 					history.Command{Node: "n", Cmd: "eval:renew", Key: "lock", At: 3 * ms, End: 4 * ms, Reply: "1"})
 			}
 		},
-		"and was another lock, which its order had before": func(c *history.Cell) {
+		"and was another lock, which its order held before": func(c *history.Cell) {
 			c.Ops[2].Lease.AcquiredAt, c.Ops[2].Lease.ReleasedAt = 17*ms, 18*ms
 		},
-		"and may have been taken again": func(c *history.Cell) {
+		"and may have been acquired again": func(c *history.Cell) {
 			c.Ops[0].Trace = append(c.Ops[0].Trace,
 				history.Command{Node: "n", Cmd: "set", Key: "lock", At: 7 * ms, End: 8 * ms, Source: history.ReplyLost})
 		},
@@ -296,7 +296,7 @@ func TestOwnReleaseOfALockThatWasPassedOn(t *testing.T) {
 			c := passedOn()
 			c.Ops[2].Trace[0].At, c.Ops[2].Trace[0].End = 15*ms, 16*ms
 			change(c)
-			if name != "and was taken again in its name" {
+			if name != "and was acquired again in its name" {
 				f := judge(t, c, history.OwnRelease, history.Indeterminate)
 				assert.Equal(t, "only 4 of 5 releases could be judged", f.Because)
 			}
@@ -307,12 +307,12 @@ func TestOwnReleaseOfALockThatWasPassedOn(t *testing.T) {
 
 	c = passedOn()
 	c.Ops[2].Trace[0].At, c.Ops[2].Trace[0].End = 15*ms, 16*ms
-	c.Ops[3].Trace = nil // it may have taken the lock in anybody's name
+	c.Ops[3].Trace = nil // it may have acquired the lock in any order's name
 	judge(t, c, history.OwnRelease, history.Indeterminate)
 }
 
-// The last of a batch to leave releases the lock, and that need not be the one that shows the lease.
-func TestOwnReleaseOfALockThatOthersWereSoldUnder(t *testing.T) {
+// The last order of a batch releases the lock. It need not be the one that returns the lease.
+func TestOwnReleaseOfSharedLease(t *testing.T) {
 	late := func() *history.Cell {
 		c := forge(5)
 		servedUnder(c, 0, 2)
@@ -328,13 +328,13 @@ func TestOwnReleaseOfALockThatOthersWereSoldUnder(t *testing.T) {
 	c = late()
 	c.Ops[0].Lease.AcquiredAt, c.Ops[0].Lease.ReleasedAt, c.Ops[0].Done = 17*ms, 18*ms, 19*ms // of another lock
 	judge(t, c, history.OwnRelease, history.Indeterminate)
-	c = late() // the other way round: the one that shows the lease releases what another took
+	c = late() // the other way round: the order with the lease releases a lock that another acquired
 	c.Ops[0].Trace, c.Ops[2].Trace, c.Ops[0].Done = c.Ops[2].Trace, c.Ops[0].Trace, 17*ms
 	judge(t, c, history.OwnRelease, history.Broken)
 	c.Ops[0].Trace[0].At, c.Ops[0].Trace[0].End = 8*ms, 9*ms
 	judge(t, c, history.OwnRelease, history.OK)
 	c = late()
-	c.Ops[2].SoldBy = "p-99" // whose lock it was is not known
+	c.Ops[2].SoldBy = "p-99" // its owner is unknown
 	f := judge(t, c, history.OwnRelease, history.Indeterminate)
-	assert.Equal(t, "order 2 on a says that it was sold by order 99, which is not in the cell", f.Because)
+	assert.Equal(t, "order 2 on a names order 99 as its seller, which is not in the cell", f.Because)
 }

@@ -34,18 +34,18 @@ func (w skewedClock) read(t history.Instant) history.Instant {
 	return t
 }
 
-// conditions says how clocks and machines misbehave in a cell.
+// conditions are the ways in which clocks and machines misbehave in a cell.
 type conditions struct {
 	steps, ownSteps int // of the instances' clock, of the client's
 	drift           float64
 	stalls          bool
 	oneHost         bool // the instances and the client read the same clock
-	batches         bool // other orders of the same instance are served under the lease of some
+	batches         bool // some leases serve several orders of an instance
 	losses          bool // some answers are lost on the way back
 }
 
-// crowd forges what a correct lock in front of a correct shelf leaves behind: buyers that come all at once or one by
-// one, wait for each other, and are answered promptly or late.
+// crowd forges the history of a correct lock and a correct stock: buyers arrive all at once or one by one, wait for
+// each other, and are answered promptly or late.
 func crowd(r *rand.Rand, w conditions) *history.Cell {
 	instances, initial := 1+r.IntN(3), int64(r.IntN(60))
 	us := history.Instant(time.Microsecond)
@@ -68,7 +68,7 @@ func crowd(r *rand.Rand, w conditions) *history.Cell {
 		return k
 	}
 	client, k := set(w.ownSteps), set(w.steps)
-	client.off = 0 // its times are those since the cell began
+	client.off = 0 // its times count from the start of the cell
 	if w.oneHost {
 		k = client
 	}
@@ -147,8 +147,8 @@ var allConditions = map[string]conditions{
 	"lost answers of batches":    {batches: true, losses: true},
 }
 
-// A correct shop is never found broken, whatever its clocks and its machine do. And where they do nothing, it is ok.
-func TestACorrectShopIsNeverBroken(t *testing.T) {
+// A correct shop is never found broken, whatever its clocks and its machine do. If they behave, it is ok.
+func TestCorrectShopIsNeverBroken(t *testing.T) {
 	seeds := 1000
 	if testing.Short() {
 		seeds = 50
@@ -160,7 +160,7 @@ func TestACorrectShopIsNeverBroken(t *testing.T) {
 				c := crowd(rand.New(rand.NewPCG(seed, 7)), w)
 				for _, f := range findings(c) {
 					if f.Verdict == history.Liveness {
-						continue // half of the crowds have nobody to ask
+						continue // half of the crowds are not judged
 					}
 					require.NotEqual(t, history.Broken, f.Result, "seed %d, %s: %s", seed, f.Verdict, f.Because)
 					if w.steps+w.ownSteps == 0 {
@@ -182,13 +182,13 @@ func TestACorrectShopIsNeverBroken(t *testing.T) {
 	}
 }
 
-// busy is a crowd of a correct shop whose machine stalls and that loses answers.
+// busy is a crowd at a correct shop whose machine stalls and which loses answers.
 func busy(seed uint64) (*rand.Rand, *history.Cell) {
 	r := rand.New(rand.NewPCG(seed, 8))
 	return r, crowd(r, conditions{stalls: true, batches: true, losses: true})
 }
 
-func TestADuplicateIsAlwaysFound(t *testing.T) {
+func TestDuplicateIsAlwaysFound(t *testing.T) {
 	for seed := range uint64(200) {
 		r, c := busy(seed)
 		var sold []*history.Op
@@ -208,7 +208,7 @@ func TestADuplicateIsAlwaysFound(t *testing.T) {
 	}
 }
 
-func TestASecondHolderIsAlwaysFound(t *testing.T) {
+func TestSecondHolderIsAlwaysFound(t *testing.T) {
 	for seed := range uint64(200) {
 		r, c := busy(seed)
 		var holders []*history.Op

@@ -7,29 +7,29 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// Orders that wait for the same lock may get one lease together. Then one of them shows it, and each of the others says
-// that it was sold by that one, and shows none. That is taken for true if it can be: the order that is named is another
-// one of the same instance, and shows a lease of its own. That lease did not end before the order
-// that names it was sent, nor begin after that one was answered. Otherwise the order had a lease that was not seen.
+// Orders that wait for the same lock may share one lease. Then one of them, the seller, returns it, and each of the
+// others names that order in sold_by and returns no lease. The claim is accepted if it is possible: the seller is
+// another order of the same instance with a lease of its own, which did not end before the claiming order was sent, nor
+// begin after it was answered. Otherwise the claiming order had a lease that was not seen.
 
-// A seller is an order that others name as the one that sold for them.
+// A seller is an order that others name in sold_by.
 type seller struct {
 	instance, soldBy string
 	token            string
 	leased, ended    bool
-	told             bool            // some of its commands, or one that it sold for told some of its own
-	silent           bool            // it is counted among those that returned no trace
-	unheard          int             // of those that it sold for, how many returned no trace
-	lost             bool            // the reply to a write of the stock
-	timing           timing          // of those that it sold for, too
+	told             bool            // it returned a trace, or an order that it sold for did
+	silent           bool            // it is counted in books.silent
+	unheard          int             // how many of the orders that it sold for returned no trace
+	lost             bool            // it sent a write of the stock whose reply was lost
+	timing           timing          // also that of the orders that it sold for
 	acquired         history.Instant // by its instance's clock
 	from, to         history.Instant
 }
 
-// sharesLease reports whether an order names another one instead of showing a lease.
+// sharesLease reports whether an order names a seller and returns no lease.
 func sharesLease(op *history.Op) bool { return op.SoldBy != "" && op.Lease == nil }
 
-// addShared counts the orders that name another one.
+// addShared counts the orders that name a seller.
 func (b *books) addShared() {
 	for _, op := range b.ops {
 		if _, named := b.sellers[op.Order]; named {
@@ -69,8 +69,7 @@ func (b *books) addShared() {
 	}
 }
 
-// seller returns what is known of an order that others name: among others, from when to when it can have had its lease,
-// by the client's clock.
+// seller returns the seller that an order is, with the span in which it can have held its lease by the client's clock.
 func (b *books) seller(op *history.Op) *seller {
 	s := &seller{
 		instance: op.Instance, soldBy: op.SoldBy, told: len(op.Trace) > 0, lost: lostWrite(b.Cell, op),
@@ -94,10 +93,10 @@ func (s *seller) timingFor(op int) timing {
 	return t
 }
 
-// whyNotSoldBy says why an order cannot have been sold by the one that it names, or returns "".
+// whyNotSoldBy returns why an order's sold_by cannot be true, "" if it can.
 func (b *books) whyNotSoldBy(op *history.Op) string {
 	says := func(when, why string, args ...any) string {
-		return fmt.Sprintf("%s on %s%s says that it was sold by %s, %s",
+		return fmt.Sprintf("%s on %s%s names %s as its seller, %s",
 			order(b.Cell, op), op.Instance, when, b.OrderName(op.SoldBy), fmt.Sprintf(why, args...))
 	}
 	s := b.sellers[op.SoldBy]
@@ -109,25 +108,25 @@ func (b *books) whyNotSoldBy(op *history.Op) string {
 	case s.instance != op.Instance:
 		return says("", "which is an order of %s", s.instance)
 	case s.soldBy != "":
-		return says("", "which was sold by %s itself", b.OrderName(s.soldBy))
+		return says("", "which itself names %s", b.OrderName(s.soldBy))
 	case !s.leased:
-		return says("", "which shows no lease")
+		return says("", "which returned no lease")
 	case !s.ended:
-		return says("", "whose lease shows no end")
+		return says("", "whose lease has no release")
 	case s.to < op.Sent:
 		return says(fmt.Sprintf(", sent at %s,", op.Sent), "whose lease had ended by %s", s.to)
 	case op.Done < s.from:
 		return says(fmt.Sprintf(", answered at %s,", op.Done), "whose lease began at %s or later", s.from)
 	case slices.ContainsFunc(op.Trace, func(cmd history.Command) bool { return cmd.Cut() }):
-		return says("", "and sent more commands than are kept")
+		return says("", "but sent more commands than are kept")
 	case wroteStock(b.Cell, op):
-		return says("", "and wrote the stock itself")
+		return says("", "but wrote the stock itself")
 	}
 	return ""
 }
 
-// addServed counts an order that was served under another's lease. If none of a batch is sold, the one that shows the
-// lease need not be the one that sent the commands.
+// addServed counts an order that was served under a seller's lease. If none of a batch is sold, the order that returns
+// the lease need not be the one that sent the commands.
 func (b *books) addServed(op *history.Op, by *seller) {
 	told := len(op.Trace) > 0
 	by.told = by.told || told
@@ -138,13 +137,13 @@ func (b *books) addServed(op *history.Op, by *seller) {
 			by.unheard++
 		}
 	case history.Unknown:
-		if by.lost { // its write was for all
+		if by.lost { // its write was for the whole batch
 			b.unexplained -= unnamed(op)
 		}
 	}
 }
 
-// addDoubtful counts an order that cannot have been sold by the one that it names.
+// addDoubtful counts an order whose sold_by cannot be true.
 func (b *books) addDoubtful(op *history.Op, why string) {
 	b.addLease(op, b.faulted[op.Order])
 	switch op.Outcome {
@@ -152,14 +151,14 @@ func (b *books) addDoubtful(op *history.Op, why string) {
 		b.unanswered++
 	case history.Sold, history.Refused:
 	default:
-		return // it need not have had the lock
+		return // it need not have held the lock
 	}
 	if b.doubtful++; b.doubtful == 1 {
 		b.doubt = why
 	}
 }
 
-// doubts says which order cannot have been sold by the one that it names, and how many such orders there are.
+// doubts returns the first order whose sold_by cannot be true, and why, and the number of such orders.
 func (b *books) doubts() string {
 	if b.doubtful > 1 {
 		return fmt.Sprintf("%s (one of %d)", b.doubt, b.doubtful)

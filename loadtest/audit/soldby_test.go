@@ -10,7 +10,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// servedUnder has order i be served under the lease of another order of the same instance, and at the same time.
+// servedUnder has orders served under the lease of another order of the same instance, at the same time.
 func servedUnder(c *history.Cell, by int, orders ...int) {
 	of := &c.Ops[by]
 	for _, i := range orders {
@@ -32,7 +32,7 @@ func batches() *history.Cell {
 	return c
 }
 
-func TestAnOrderThatWasServedUnderAnothersLeaseShowsNone(t *testing.T) {
+func TestSoldByNeedsNoLease(t *testing.T) {
 	c := batches()
 	for _, f := range findings(c) {
 		assert.NotEqual(t, history.Broken, f.Result, "%s: %s", f.Verdict, f.Because)
@@ -44,56 +44,56 @@ func TestAnOrderThatWasServedUnderAnothersLeaseShowsNone(t *testing.T) {
 	cover := coverage(c)
 	assert.Equal(t, []int{5, 5, 3}, []int{cover.Leases, cover.Expected, cover.Shared})
 
-	c.Ops[1], c.Ops[5] = c.Ops[5], c.Ops[1] // in whatever order they are told
+	c.Ops[1], c.Ops[5] = c.Ops[5], c.Ops[1] // in any order of the ops
 	c.Ops[0], c.Ops[2] = c.Ops[2], c.Ops[0]
 	judge(t, c, history.Exclusion, history.OK)
 }
 
-// A lease that several share overlaps those of others as any lease does.
-func TestASharedLeaseExcludesOthers(t *testing.T) {
+// A shared lease that overlaps another is a violation like any.
+func TestSharedLeaseExcludesOthers(t *testing.T) {
 	c := batches()
-	hold(c, 0, 35*ms) // order 3 came in at 32
+	hold(c, 0, 35*ms) // order 3 acquired it at 32
 	judge(t, c, history.Exclusion, history.Broken)
 	c = batches()
 	c.Ops[0].Lease.ReleasedAt = history.Never
 	f := judge(t, c, history.Exclusion, history.Indeterminate)
-	assert.Contains(t, f.Because, "order 1 on a says that it was sold by order 0, whose lease shows no end (one of 2)")
+	assert.Contains(t, f.Because, "order 1 on a names order 0 as its seller, whose lease has no release (one of 2)")
 }
 
-// Whoever names an order that cannot have sold for it had a lease that it does not show.
-func TestAnOrderThatNamesAnotherFalsely(t *testing.T) {
+// An order that names an impossible seller had a lease that it did not return.
+func TestSoldByImpossibleIsDoubted(t *testing.T) {
 	cases := []struct {
 		name  string
 		forge func(c *history.Cell, op *history.Op)
 		why   string
 	}{
 		{"one that does not exist", func(_ *history.Cell, op *history.Op) { op.SoldBy = "p-99" },
-			"order 2 on a says that it was sold by order 99, which is not in the cell"},
+			"order 2 on a names order 99 as its seller, which is not in the cell"},
 		{"itself", func(_ *history.Cell, op *history.Op) { op.SoldBy = op.Order },
-			"order 2 on a says that it was sold by order 2, which is itself"},
+			"order 2 on a names order 2 as its seller, which is itself"},
 		{"one of another instance", func(_ *history.Cell, op *history.Op) { op.Instance = "b" },
-			"order 2 on b says that it was sold by order 0, which is an order of a"},
+			"order 2 on b names order 0 as its seller, which is an order of a"},
 		{"one that names another", func(_ *history.Cell, op *history.Op) { op.SoldBy = "p-1" },
-			"order 2 on a says that it was sold by order 1, which was sold by order 0 itself"},
+			"order 2 on a names order 1 as its seller, which itself names order 0"},
 		{"one that names another and has a lease", func(c *history.Cell, _ *history.Op) { c.Ops[0].SoldBy = "p-3" },
-			"order 1 on a says that it was sold by order 0, which was sold by order 3 itself (one of 2)"},
+			"order 1 on a names order 0 as its seller, which itself names order 3 (one of 2)"},
 		{"one without a lease", func(c *history.Cell, _ *history.Op) { c.Ops[0].Lease = nil },
-			"order 1 on a says that it was sold by order 0, which shows no lease (one of 2)"},
+			"order 1 on a names order 0 as its seller, which returned no lease (one of 2)"},
 		{"one whose lease has no beginning",
 			func(c *history.Cell, _ *history.Op) { c.Ops[0].Lease.AcquiredAt = history.Never },
-			"order 1 on a says that it was sold by order 0, which shows no lease (one of 2)"},
+			"order 1 on a names order 0 as its seller, which returned no lease (one of 2)"},
 		{"one that had been answered", func(_ *history.Cell, op *history.Op) { op.Sent, op.Done = 10*ms, 15*ms },
-			"order 2 on a, sent at +0.010 s, says that it was sold by order 0, whose lease had ended by +0.008 s"},
+			"order 2 on a, sent at +0.010 s, names order 0 as its seller, whose lease had ended by +0.008 s"},
 		{"one whose lease had ended, as the clocks show, though it was answered late",
 			func(c *history.Cell, op *history.Op) { c.Ops[0].Done, op.Sent, op.Done = 50*ms, 20*ms, 25*ms },
-			"order 2 on a, sent at +0.020 s, says that it was sold by order 0, whose lease had ended by +0.008 s"},
+			"order 2 on a, sent at +0.020 s, names order 0 as its seller, whose lease had ended by +0.008 s"},
 		{"one whose lease began later", func(c *history.Cell, op *history.Op) { op.SoldBy, op.Done = "p-6", 60*ms },
-			"order 2 on a, answered at +0.060 s, says that it was sold by order 6, whose lease began at +0.061 s or later"},
+			"order 2 on a, answered at +0.060 s, names order 6 as its seller, whose lease began at +0.061 s or later"},
 		{"one, and wrote the stock itself",
 			func(_ *history.Cell, op *history.Op) {
 				op.Trace = []history.Command{{Node: "n", Cmd: "eval:write", Key: "ProductStock_p", At: 3 * ms, End: 4 * ms}}
 			},
-			"order 2 on a says that it was sold by order 0, and wrote the stock itself"},
+			"order 2 on a names order 0 as its seller, but wrote the stock itself"},
 	}
 	for _, one := range cases {
 		t.Run(one.name, func(t *testing.T) {
@@ -105,15 +105,15 @@ func TestAnOrderThatNamesAnotherFalsely(t *testing.T) {
 			f := judge(t, c, history.Exclusion, history.Indeterminate)
 			assert.Contains(t, f.Because, one.why)
 			assert.Regexp(t, `^of \d orders that must have held the lock, `+
-				`the lease of \d was seen from its beginning to its end: `, f.Because)
+				`\d returned a whole lease: `, f.Because)
 			f = judge(t, c, history.Fence, history.Indeterminate)
 			assert.Contains(t, f.Because, one.why)
 		})
 	}
 }
 
-// An order that waited long, and was served under the lease of one that came later, tells nothing false.
-func TestAnOrderMayHaveWaitedForTheOneThatSoldForIt(t *testing.T) {
+// An order that waited long may have been served under the lease of one that arrived later.
+func TestSoldByMayPredateTheLease(t *testing.T) {
 	c := batches()
 	c.Ops[2].SoldBy, c.Ops[2].Done = "p-6", 70*ms
 	judge(t, c, history.Exclusion, history.OK)
@@ -121,22 +121,22 @@ func TestAnOrderMayHaveWaitedForTheOneThatSoldForIt(t *testing.T) {
 	judge(t, c, history.Exclusion, history.OK)
 }
 
-// Those without a lease need tell no commands if the one that had it does.
-func TestCommandsOfTheOneThatSoldForOthers(t *testing.T) {
+// Orders without a lease need return no trace if their seller does.
+func TestTraceOfSeller(t *testing.T) {
 	c := batches()
-	c.Ops[0].Outcome, c.Ops[0].Units, c.Ops[0].Trace = history.NotSold, nil, nil // it sold for others alone
+	c.Ops[0].Outcome, c.Ops[0].Units, c.Ops[0].Trace = history.NotSold, nil, nil // it sold only for others
 	*c.Left = 5
 	f := judge(t, c, history.OwnRelease, history.Indeterminate)
-	assert.Equal(t, "of 7 orders that must have had the lock, 2 returned no trace", f.Because)
+	assert.Equal(t, "of 7 orders that must have held the lock, 2 returned no trace", f.Because)
 
 	c = batches()
 	c.Ops[2].SoldBy = "p-99"
 	f = judge(t, c, history.OwnRelease, history.Indeterminate)
-	assert.Equal(t, "of 8 orders that must have had the lock, 1 returned no trace", f.Because)
+	assert.Equal(t, "of 8 orders that must have held the lock, 1 returned no trace", f.Because)
 }
 
-// If none of a batch is sold, the one that shows the lease need not be the one that read the stock for all.
-func TestCommandsOfABatchThatAnotherToldOf(t *testing.T) {
+// If none of a batch is sold, the order that returns the lease need not be the one that read the stock.
+func TestTraceOfBatchFromAnyOrder(t *testing.T) {
 	c := batches()
 	c.Ops[3].Outcome, c.Ops[3].Status, c.Ops[3].Units, c.Ops[3].Quantity = history.Refused, 409, nil, 9
 	c.Ops[3].Trace, c.Ops[4].Trace = nil, c.Ops[3].Trace
@@ -145,11 +145,11 @@ func TestCommandsOfABatchThatAnotherToldOf(t *testing.T) {
 
 	c.Ops[4].Trace = nil
 	f := judge(t, c, history.OwnRelease, history.Indeterminate)
-	assert.Equal(t, "of 8 orders that must have had the lock, 2 returned no trace", f.Because)
+	assert.Equal(t, "of 8 orders that must have held the lock, 2 returned no trace", f.Because)
 }
 
-// If nobody shows a lease, but somebody says that there are some, it is not as where the rung takes no lock.
-func TestLeasesThatNobodyShows(t *testing.T) {
+// A cell without leases whose orders name sellers is not one of a rung without a lock.
+func TestSoldByWithoutAnyLease(t *testing.T) {
 	c := batches()
 	for i := range c.Ops {
 		c.Ops[i].Lease, c.Ops[i].SoldBy = nil, "p-99"
@@ -158,8 +158,8 @@ func TestLeasesThatNobodyShows(t *testing.T) {
 	judge(t, c, history.Fence, history.NotApplicable)
 }
 
-// An order of which nothing is expected may name whom it will.
-func TestAnOrderThatGotNothingNamesAnotherFalsely(t *testing.T) {
+// An order that need not have held the lock may name any seller.
+func TestSoldByOfOrderWithoutSale(t *testing.T) {
 	for outcome, want := range map[history.Outcome]history.Result{
 		history.Busy: history.OK, history.NotSold: history.OK, history.Unknown: history.Indeterminate,
 	} {
@@ -169,8 +169,8 @@ func TestAnOrderThatGotNothingNamesAnotherFalsely(t *testing.T) {
 	}
 }
 
-// One write without a reply may have sold to all for whom it was.
-func TestAWriteWithoutAReplyWasForAllOfItsOrders(t *testing.T) {
+// One write without a reply may have sold to its whole batch.
+func TestLostWriteCoversTheBatch(t *testing.T) {
 	lost := func() *history.Cell {
 		c := batches()
 		for i := range 3 {
@@ -192,7 +192,7 @@ func TestAWriteWithoutAReplyWasForAllOfItsOrders(t *testing.T) {
 	judge(t, c, history.Stock, history.Indeterminate)
 }
 
-func TestAnOrderThatCameTooLateForAnothersLeaseIsAlwaysDoubted(t *testing.T) {
+func TestSoldByAfterTheLeaseIsAlwaysDoubted(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		c := crowd(r, conditions{stalls: true, batches: true})
@@ -212,6 +212,6 @@ func TestAnOrderThatCameTooLateForAnothersLeaseIsAlwaysDoubted(t *testing.T) {
 		late.Due, late.Done = late.Sent, late.Sent+history.Instant(late.Latency)
 		f := history.FindingOf(findings(c), history.Exclusion)
 		require.Equal(t, history.Indeterminate, f.Result, "seed %d: %s", seed, f.Because)
-		require.Contains(t, f.Because, "says that it was sold by", "seed %d", seed)
+		require.Contains(t, f.Because, "as its seller", "seed %d", seed)
 	}
 }

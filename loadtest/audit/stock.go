@@ -10,8 +10,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// stock answers whether sales and stock agree: no unit was sold twice or never existed, no order got more than it
-// asked for or was refused a unit that was there, and what is left is what the sales leave. What is left proves
+// stock judges whether sales and stock agree: every unit sold existed and was sold once, no order got more than it
+// ordered or was refused a unit that was there, and the stock is lower by the units sold. The final stock proves
 // nothing by itself: read, decide, write never goes below zero.
 //
 // A unit that an answer of status 200 names is sold, whatever else is wrong with the answer.
@@ -45,10 +45,10 @@ func stock(b *books) history.Finding {
 
 // balance compares the units taken from the stock with the units known to be sold.
 //
-// Even with unknown outcomes one case is certain. To come down to what is left, the stock passed every unit above it,
-// so some order took each unit that no answer names. If the orders of unknown outcome wanted exactly as many, and each
-// of them sent its write and never saw the reply, then each sold exactly those, and none sold a unit twice. An order
-// that shows no such write may have sold nothing, while a unit was lost.
+// Even with unknown outcomes one case is certain. The stock came down past every unit above the final one, so some
+// order took each unit that no answer names. If the orders of unknown outcome wanted exactly that number, and each sent
+// its write and never saw the reply, then they sold exactly those units, and none twice. An order without such a write
+// may have sold nothing while a unit was lost.
 func (b *books) balance() history.Finding {
 	if b.Left == nil {
 		return answer(history.Stock, history.Indeterminate, "the stock could not be read at the end")
@@ -57,8 +57,8 @@ func (b *books) balance() history.Finding {
 	switch {
 	case b.missing > 0:
 		return answer(history.Stock, history.Indeterminate, "%d %s gone than the answers account for; "+
-			"was a generator cut short? If not, name the number of orders: --orders", b.missing,
-			oneOr(b.missing, "unit more is", "units more are"))
+			"was a generator cut short? If not, add --orders with the number of orders", b.missing,
+			oneOr(b.missing, "more unit is", "more units are"))
 	case gone < sold || gone > sold+b.open:
 		text := fmt.Sprintf("%d sold, but the stock went from %d to %d", sold, b.Initial, *b.Left)
 		if b.open > 0 {
@@ -80,12 +80,12 @@ func (b *books) balance() history.Finding {
 	return history.Finding{Verdict: history.Stock, Result: history.OK}
 }
 
-// unknownUnits says how many units the orders of unknown outcome may have taken.
+// unknownUnits returns how many units the orders of unknown outcome may have taken, as words.
 func (b *books) unknownUnits() string {
 	return fmt.Sprintf("%d %s of unknown outcome", b.open, oneOr(b.open, "unit is", "units are"))
 }
 
-// oneOr returns the words for one, or for another number.
+// oneOr returns one if n is 1, else many.
 func oneOr(n int64, one, many string) string {
 	if n == 1 {
 		return one
@@ -93,8 +93,8 @@ func oneOr(n int64, one, many string) string {
 	return many
 }
 
-// soldAt returns the moment by which a sale is ordered among those of the cell, as a timeline draws it: the end of its
-// write or, if that is not known, or timed by one of several clocks, its answer.
+// soldAt returns the instant that orders a sale among those of the cell, and at which a timeline draws it: the end of
+// its write or, if that is unknown or was timed by one of several clocks, its answer.
 func (b *books) soldAt(op *history.Op) history.Instant {
 	if w := op.LastWrite(); w != nil && b.oneClock {
 		return w.End
@@ -102,7 +102,7 @@ func (b *books) soldAt(op *history.Op) history.Instant {
 	return op.Done
 }
 
-// soldTwice returns each receipt for a unit that already has one. It counts the units, as the figures do.
+// soldTwice returns each receipt for a unit that already has one. Its total counts units, as the figures do.
 func (b *books) soldTwice() *violations {
 	slices.SortFunc(b.receipts, func(x, y receipt) int {
 		return cmp.Or(cmp.Compare(x.unit, y.unit), cmp.Compare(x.at, y.at), cmp.Compare(x.op, y.op))
@@ -134,7 +134,7 @@ func (b *books) twice(h violation) history.Evidence {
 	return e
 }
 
-// neverExisted returns the sales of units beyond the stock: serial numbers run from 1 to the initial stock.
+// neverExisted returns the sales of units outside the stock: serial numbers run from 1 to the initial stock.
 func (b *books) neverExisted() *violations {
 	h := &violations{}
 	for _, r := range b.receipts {
@@ -159,9 +159,8 @@ func (b *books) tooMany(h violation) history.Evidence {
 		order(b.Cell, op), op.Quantity), []history.Instant{op.Done}, op)
 }
 
-// wrongRefusals returns the orders that were told that the stock is too small when it cannot have been, and how many
-// refusals were shown to be right: the units that surely had gone when the order was refused leave too few. What comes
-// in between is neither.
+// wrongRefusals returns the orders that were refused for lack of stock when enough must have been left, and how many
+// refusals are proven right: the units certainly gone by then leave too few. The rest are neither.
 func (b *books) wrongRefusals() (h *violations, checked int) {
 	b.leftByRequests()
 	b.leftByLeases()
@@ -177,10 +176,9 @@ func (b *books) wrongRefusals() (h *violations, checked int) {
 	return h, checked
 }
 
-// leftByRequests bounds what was left at each refusal by the client's clock. At least that much was left which all
-// orders sent by then had not taken, those of unknown outcome included. What sales had been answered by then had
-// gone; under leases, which may have been in another order than the answers, by the time that the refused order was
-// sent.
+// leftByRequests bounds the stock left at each refusal, by the client's clock. At least what all orders sent by then,
+// of unknown outcome too, could not have taken was left. The sales answered by then were gone; if the refused order's
+// lease is known, those answered before it was sent, since leases may have been in another order than the answers.
 func (b *books) leftByRequests() {
 	off := 4 * b.error
 	for i := range b.refusals {
@@ -204,7 +202,7 @@ func (b *books) leftByRequests() {
 		})
 }
 
-// leftByLeases does the same by the leases, if one clock times them: an order reads the stock and writes it under its
+// leftByLeases does the same by the leases, if one clock times them: an order reads and writes the stock under its
 // lease.
 func (b *books) leftByLeases() {
 	if b.clocks.notJudged() != "" {
@@ -236,8 +234,8 @@ func knownFirst(x, y timing) int {
 	return 1
 }
 
-// leftAt raises the bounds of what was left of so many units: all that the orders did not take which can have begun by
-// the end of the refusal.
+// leftAt raises the lower bounds of what was left: units less all that orders can have taken that may have begun by the
+// end of the refusal.
 func leftAt(units int64, sends []send, refusals []refusal, begin func(*send) history.Instant,
 	end func(*refusal) history.Instant) {
 	eachByTime(sends, refusals, begin, end,
@@ -245,7 +243,7 @@ func leftAt(units int64, sends []send, refusals []refusal, begin func(*send) his
 		func(r *refusal) { r.left = max(r.left, units) })
 }
 
-// goneAt raises the bounds of what had gone: what was sold by the end of the refusal.
+// goneAt raises the lower bounds of what was gone: the units sold by the end of the refusal.
 func goneAt(sends []send, refusals []refusal, end func(*send) history.Instant, by func(*refusal) history.Instant) {
 	gone := int64(0)
 	eachByTime(sends, refusals, end, by,
@@ -257,7 +255,7 @@ func goneAt(sends []send, refusals []refusal, end func(*send) history.Instant, b
 		func(r *refusal) { r.gone = max(r.gone, gone) })
 }
 
-// eachByTime calls take and tell in the order of time; of the same time, take first. It sorts sends and refusals.
+// eachByTime calls take and tell in order of time, take first at equal times. It sorts sends and refusals.
 func eachByTime(sends []send, refusals []refusal, sent func(*send) history.Instant,
 	refused func(*refusal) history.Instant, take func(*send), tell func(*refusal)) {
 	sort.Slice(sends, func(i, j int) bool { return sent(&sends[i]) < sent(&sends[j]) })

@@ -10,7 +10,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-func TestStockFindsAUnitSoldTwice(t *testing.T) {
+func TestStockFindsUnitSoldTwice(t *testing.T) {
 	c := forge(5)
 	c.Ops[3].Units = []int64{9} // as order 1 was
 	f := judge(t, c, history.Stock, history.Broken)
@@ -20,9 +20,9 @@ func TestStockFindsAUnitSoldTwice(t *testing.T) {
 	assert.Equal(t, f.Because, audit.Story(findings(c)))
 }
 
-// The write that came first sold the unit first, whichever was answered first, and the story has its time. Those of two
+// The earlier write sold the unit first, whichever was answered first, and the story has its time. Writes timed by two
 // clocks are not compared.
-func TestAUnitIsSoldAgainByTheLaterWrite(t *testing.T) {
+func TestUnitIsSoldAgainByTheLaterWrite(t *testing.T) {
 	c := forge(5)
 	c.Ops[3].Units = []int64{9} // as order 1 was
 	c.Ops[1].Done = 60 * ms
@@ -37,7 +37,7 @@ func TestAUnitIsSoldAgainByTheLaterWrite(t *testing.T) {
 	assert.Equal(t, "b sold unit 9 to order 3 at +0.039 s; b sold unit 9 again to order 1 at +0.060 s", f.Because)
 }
 
-func TestStockThatIsLeftProvesNothing(t *testing.T) {
+func TestFinalStockProvesNothing(t *testing.T) {
 	c := forge(5)
 	c.Ops[3].Units = []int64{9}
 	*c.Left = 5 // as if five different units had gone
@@ -52,7 +52,7 @@ func TestStockFindsUnitsThatNeverExisted(t *testing.T) {
 	}
 }
 
-func TestStockFindsWhatSalesDoNotExplain(t *testing.T) {
+func TestStockFindsImbalance(t *testing.T) {
 	for _, left := range []int64{4, 6, 11, -1} {
 		c := forge(5)
 		*c.Left = left
@@ -60,7 +60,7 @@ func TestStockFindsWhatSalesDoNotExplain(t *testing.T) {
 	}
 }
 
-// lostSet is a write of the stock that was sent, and whose reply was lost.
+// lostSet is a write of the stock whose reply was lost.
 var lostSet = history.Command{Node: "n", Cmd: "set", Key: "ProductStock_p", At: 43 * ms, End: 44 * ms,
 	Source: history.ReplyLost}
 
@@ -97,7 +97,7 @@ func TestStockThatCannotBeReadIsUnknown(t *testing.T) {
 	judge(t, c, history.Stock, history.Indeterminate)
 }
 
-// A unit that a 200 names is sold, whatever else is wrong with the answer, and to whomever it was said.
+// A unit that a 200 names is sold, whatever else is wrong with the answer, and whichever order received it.
 func TestReceiptsAreProofs(t *testing.T) {
 	discarded := func(change func(op *history.Op)) *history.Cell {
 		c := forge(5)
@@ -120,8 +120,8 @@ func TestReceiptsAreProofs(t *testing.T) {
 	judge(t, discarded(func(op *history.Op) { op.Units = nil }), history.Stock, history.Indeterminate)
 }
 
-// An answer that is delivered to another order as well is one sale under one lease.
-func TestAnAnswerThatTwoOrdersGetIsOneSale(t *testing.T) {
+// An answer that is delivered to two orders is one sale under one lease.
+func TestAnswerToTwoOrdersIsOneSale(t *testing.T) {
 	c := forge(5)
 	c.InLine = true
 	astray := &c.Ops[4]
@@ -133,7 +133,7 @@ func TestAnAnswerThatTwoOrdersGetIsOneSale(t *testing.T) {
 			assert.Equal(t, history.Indeterminate, f.Result, "%s: %s", f.Verdict, f.Because)
 		}
 	}
-	c.Initial, *c.Left = 5, 0 // as many 200s as units
+	c.Initial, *c.Left = 5, 0 // N units, N answers of 200
 	for i, units := range [][]int64{{5}, {4}, {3}, {2}, {4}} {
 		c.Ops[i].Units = units
 	}
@@ -141,16 +141,16 @@ func TestAnAnswerThatTwoOrdersGetIsOneSale(t *testing.T) {
 	assert.Contains(t, f.Because, "1 unit is of unknown outcome")
 }
 
-// A load generator that was cut short lost answers: its orders may have taken units, and before any refusal.
-func TestUnitsOfOrdersWithoutARecordAreUnknown(t *testing.T) {
+// A load generator that was cut short lost answers: its orders may have taken units before any refusal.
+func TestUnitsOfUnrecordedOrdersAreUnknown(t *testing.T) {
 	c := forge(5)
 	c.Ops = c.Ops[2:]
 	probe(c).Quantity = 6
 	judge(t, c, history.Stock, history.Broken)
 	c.Incomplete = true
 	f := judge(t, c, history.Stock, history.Indeterminate)
-	assert.Equal(t, "2 units more are gone than the answers account for; was a generator cut short? "+
-		"If not, name the number of orders: --orders", f.Because)
+	assert.Equal(t, "2 more units are gone than the answers account for; was a generator cut short? "+
+		"If not, add --orders with the number of orders", f.Because)
 	probe(c).Quantity = 5
 	f = judge(t, c, history.Stock, history.Broken)
 	assert.Contains(t, f.Because, "although at least 5 of 10 were left")
@@ -161,7 +161,7 @@ func TestUnitsOfOrdersWithoutARecordAreUnknown(t *testing.T) {
 	judge(t, c, history.Stock, history.Broken)
 }
 
-func TestMoreSalesThanUnitsAreAProof(t *testing.T) {
+func TestMoreSalesThanUnitsIsBroken(t *testing.T) {
 	c := forge(6)
 	c.Initial, *c.Left = 5, 0
 	for i := range 6 {
@@ -171,8 +171,8 @@ func TestMoreSalesThanUnitsAreAProof(t *testing.T) {
 	assert.Equal(t, "6 units were sold, of a stock of 5", f.Because)
 }
 
-// The first answer that is understood by nobody says why, whatever was never answered before it.
-func TestAnUnknownAnswerSaysWhy(t *testing.T) {
+// The reason is the first answer without an outcome, even after orders that were never answered.
+func TestUnknownOutcomeHasReason(t *testing.T) {
 	c := forge(5)
 	for i, detail := range []string{"the client stopped waiting", "201 Created", "200, but no sale"} {
 		op := &c.Ops[i]
@@ -189,8 +189,8 @@ func TestAnUnknownAnswerSaysWhy(t *testing.T) {
 		"the first answer without an outcome, to order 1: 201 Created", f.Because)
 }
 
-// A status of 200 alone sells nothing: it may be a proxy's page, or a shop's way to say sold out.
-func TestA200ThatIsNoReceiptIsNoSale(t *testing.T) {
+// A status of 200 alone is no sale: it may be a proxy's page, or a shop's own format for sold out.
+func TestStatus200WithoutReceiptIsNoSale(t *testing.T) {
 	for outcome, want := range map[history.Outcome]history.Result{
 		history.Unknown: history.Indeterminate, history.Refused: history.OK, history.NotSold: history.OK,
 	} {
@@ -210,7 +210,7 @@ func TestA200ThatIsNoReceiptIsNoSale(t *testing.T) {
 	assert.Contains(t, f.Because, "although at least 5 of 10 were left")
 }
 
-func TestAWrongRefusalIsFound(t *testing.T) {
+func TestWrongRefusalIsFound(t *testing.T) {
 	c := forge(5)
 	probe(c).Quantity = 5 // as many as are left
 	f := judge(t, c, history.Stock, history.Broken)
@@ -226,15 +226,15 @@ func TestAWrongRefusalIsFound(t *testing.T) {
 	judge(t, c, history.Stock, history.OK)
 
 	c = forge(5)
-	probe(c).Quantity, probe(c).Done = 8, c.Ops[3].Sent-1 // two were left less, and three had been sent
+	probe(c).Quantity, probe(c).Done = 8, c.Ops[3].Sent-1 // two units fewer were left, and three orders had been sent
 	probe(c).Sent, probe(c).Lease, probe(c).Trace = 0, nil, nil
 	judge(t, c, history.Stock, history.OK)
 	probe(c).Quantity = 7
 	judge(t, c, history.Stock, history.Broken)
 }
 
-// Leases tell which refusal came before which sale, whenever orders were sent and answered.
-func TestARefusalIsComparedWithSalesByTheirLeases(t *testing.T) {
+// Leases order refusals and sales, whenever orders were sent and answered.
+func TestRefusalIsComparedByLeases(t *testing.T) {
 	soldOut := func(edit func(c *history.Cell)) *history.Cell {
 		c := forge(10)
 		refused := *probe(c)
@@ -263,8 +263,8 @@ func TestARefusalIsComparedWithSalesByTheirLeases(t *testing.T) {
 	}
 }
 
-// A refusal was checked if the sales that were completed by then leave too few.
-func TestARefusalIsCheckedAgainstCompletedSales(t *testing.T) {
+// A refusal counts as checked if the sales completed by then leave too few units.
+func TestRefusalIsCheckedAgainstCompletedSales(t *testing.T) {
 	c := forge(10)
 	probe(c).Quantity = 1
 	assert.Equal(t, 1, coverage(c).Checked)
@@ -277,8 +277,8 @@ func TestARefusalIsCheckedAgainstCompletedSales(t *testing.T) {
 	judge(t, c, history.Stock, history.OK)
 }
 
-// Whoever tells all that all is sold, and that has 100 left, sells nothing that anybody could see.
-func TestNothingSoldIsNothingShown(t *testing.T) {
+// A shop that sells nothing while units are left proves nothing.
+func TestNothingSoldProvesNothing(t *testing.T) {
 	c := forge(5)
 	*c.Left = 10
 	for i := range c.Ops {
@@ -289,7 +289,7 @@ func TestNothingSoldIsNothingShown(t *testing.T) {
 	judge(t, c, history.Stock, history.OK)
 }
 
-func TestUnitsThatVanishBesideAnUnknownOutcomeAreNotOK(t *testing.T) {
+func TestUnitsVanishedBesideUnknownOutcome(t *testing.T) {
 	c := forge(5)
 	lose(&c.Ops[4])
 	f := judge(t, c, history.Stock, history.Indeterminate)

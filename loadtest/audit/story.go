@@ -9,11 +9,10 @@ import (
 )
 
 // Story returns the first violation of a cell in one line: a unit sold twice if there is one, since a shop notices
-// that, or else the first verdict that is broken. It is empty if none is.
+// that, else the first broken verdict. It is "" if none is broken.
 func Story(findings []history.Finding) string { return history.FirstBroken(findings).Because }
 
-// Remark returns how many waiters a release woke if that was no herd, for comparison. It is empty if that was not
-// asked.
+// Remark returns how many waiters a release woke if that was no herd, for comparison; "" if herd was not judged.
 func Remark(findings []history.Finding) string {
 	if f := history.FindingOf(findings, history.Herd); f.Result == history.OK {
 		return f.Because
@@ -21,7 +20,7 @@ func Remark(findings []history.Finding) string {
 	return ""
 }
 
-// instance returns the name of an order's instance, with the fault that the order had there.
+// instance returns the name of an order's instance, with the fault that was injected into the order there.
 func instance(c *history.Cell, op *history.Op) string {
 	name := cmp.Or(op.Instance, "an instance without a name")
 	for _, f := range c.Faults {
@@ -32,7 +31,7 @@ func instance(c *history.Cell, op *history.Op) string {
 	return name
 }
 
-// before lists all faults of the cell, as the beginning of a sentence about their effect.
+// before lists the faults of the cell, as the beginning of a sentence about their effect.
 func before(c *history.Cell) string {
 	var text strings.Builder
 	for _, f := range c.Faults {

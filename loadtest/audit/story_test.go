@@ -9,8 +9,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// TestAStoryTellsTheFault forges that order 1, stopped on b, sold order 0's unit again.
-func TestAStoryTellsTheFault(t *testing.T) {
+// TestStoryNamesTheFault forges that order 1, stopped on b, sold order 0's unit again.
+func TestStoryNamesTheFault(t *testing.T) {
 	c := forge(2)
 	c.Ops[1].Units = c.Ops[0].Units
 	c.Faults = []history.Fault{{Order: "p-1", Instance: "b", Text: "stopped for 3.000 s under a lease of 2.000 s",
@@ -20,7 +20,7 @@ func TestAStoryTellsTheFault(t *testing.T) {
 		audit.Story(findings(c)))
 }
 
-func TestAStoryOfAStuckLockBeginsWithTheFault(t *testing.T) {
+func TestStoryOfStuckLockBeginsWithTheFault(t *testing.T) {
 	c := forge(2)
 	c.Faults = []history.Fault{{Order: "p-1", Instance: "b", Kind: history.FaultKill, Text: "killed", At: 4 * ms}}
 	probe := &c.Ops[2]

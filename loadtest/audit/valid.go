@@ -10,9 +10,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// valid answers whether the cell is a measurement of the service, and not of the client, of a machine that had no time
-// for either, or of a clock that was stepped. A cell whose client did not look at itself is taken to be one, unless an
-// order never left it.
+// valid judges whether the cell measures the service, and not the client, a machine that had no time for either, or a
+// clock that was stepped. A cell whose client did not measure itself counts as valid, unless an order never left it.
 func valid(b *books, answers []history.Finding) history.Finding {
 	for _, why := range []string{b.undelivered(), b.starved(), b.stepped(), b.tooSlowFor(answers)} {
 		if why != "" {
@@ -22,7 +21,7 @@ func valid(b *books, answers []history.Finding) history.Finding {
 	return history.Finding{Verdict: history.Valid, Result: history.OK}
 }
 
-// undelivered names the errors that kept requests from leaving the client. It is empty if all were sent.
+// undelivered returns the errors that kept requests from leaving the client, "" if all were sent.
 func (b *books) undelivered() string {
 	missing, asked := b.notSent, len(b.ops)
 	if cl := b.Client; cl != nil && cl.Asked-cl.Delivered >= missing {
@@ -38,7 +37,7 @@ func (b *books) undelivered() string {
 	return text
 }
 
-// clientErrors names what kept the client from sending, the most frequent first.
+// clientErrors returns the errors that kept the client from sending, the most frequent first.
 func (b *books) clientErrors() []string {
 	errs := map[string]int{}
 	if b.Client != nil {
@@ -63,8 +62,8 @@ func (b *books) clientErrors() []string {
 	return names[:min(len(names), maxEvidence)]
 }
 
-// starved says that the client mostly measured its own waiting for the processor. It is empty if it did not. A closed
-// loop adapts its rate to the machine and measures the same; tooSlowFor asks whether its leases were long enough.
+// starved reports that the client mostly measured its own wait for the processor, "" if it did not. A closed loop
+// adapts its rate to the machine and measures the same; tooSlowFor checks whether its leases were long enough.
 func (b *books) starved() string {
 	if b.Client == nil || b.Client.Loop == "closed" || b.Elapsed <= 0 || b.Client.Away <= b.Elapsed/2 {
 		return ""
@@ -73,11 +72,11 @@ func (b *books) starved() string {
 		b.Client.Away.Round(time.Millisecond), b.Elapsed.Round(time.Millisecond))
 }
 
-// orderly bounds the error of the client's clock up to which its times tell which order came first.
+// orderly is the largest error of the client's clock at which its times still show which order came first.
 const orderly = history.Instant(100 * time.Millisecond)
 
-// stepped says that a clock was stepped during the cell: the client's, whose orders then took another time by it than
-// they took, or one of the instances'. It is empty if none is known to have been.
+// stepped reports that a clock was stepped during the cell: the client's, whose timestamps then disagree with measured
+// latencies, or an instance's. It is "" if none is known to have been.
 func (b *books) stepped() string {
 	if b.error > orderly {
 		return "the client's clock was stepped during the cell"
@@ -85,13 +84,13 @@ func (b *books) stepped() string {
 	return b.clocks.stepped()
 }
 
-// nodesPatience is the part of a lease in which a node of a lock has to answer: where the processor is not to be had
-// for longer, it may seem to be gone.
+// nodesPatience is the fraction of a lease within which a node of a lock has to answer: after a longer stall it may
+// seem to be down.
 const nodesPatience = 20
 
-// tooSlowFor says that a machine that stood still explains a broken verdict. It is empty if it does not. A process that
-// stands still for half a lease lets it end. A server that does so for a moment seems to be gone, and then a fresh
-// request is not told that the lock is taken, but that nobody knows.
+// tooSlowFor reports that a stall of the machine explains a broken verdict, "" if none does. A process that stalls for
+// half a lease lets it expire. A server that stalls for a moment seems to be down, and then a fresh request is not
+// answered that the lock is taken, but that its state is unknown.
 func (b *books) tooSlowFor(answers []history.Finding) string {
 	if b.Client == nil || b.TTL <= 0 || history.Worst(answers) != history.Broken {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// invalid expects that a cell is no measurement of the service, and that each other verdict says so.
+// invalid expects that a cell does not measure the service, and that each other verdict is unknown for it.
 func invalid(t *testing.T, c *history.Cell) string {
 	t.Helper()
 	fs := findings(c)
@@ -24,14 +24,14 @@ func invalid(t *testing.T, c *history.Cell) string {
 	return fs[0].Because
 }
 
-func TestACellWithoutALookAtTheClientIsValid(t *testing.T) {
+func TestCellWithoutClientFiguresIsValid(t *testing.T) {
 	judge(t, forge(5), history.Valid, history.OK)
 	c := forge(5)
 	c.Client = &history.Client{Asked: 6, Delivered: 6}
 	judge(t, c, history.Valid, history.OK)
 }
 
-func TestWhatNeverLeftTheClientIsNoRefusal(t *testing.T) {
+func TestUnsentRequestsAreNoRefusals(t *testing.T) {
 	c := forge(5)
 	c.Client = &history.Client{Asked: 1000, Delivered: 235, Errors: map[string]int{"dial: too many open files": 765}}
 	assert.Equal(t, "765 of 1000 requests never left the client: 765 × dial: too many open files", invalid(t, c))
@@ -41,7 +41,7 @@ func TestWhatNeverLeftTheClientIsNoRefusal(t *testing.T) {
 	assert.Equal(t, "1 of 6 requests never left the client: 1 × no free port", invalid(t, c))
 }
 
-func TestAClientWithoutAProcessorMeasuresItself(t *testing.T) {
+func TestStarvedClientMeasuresItself(t *testing.T) {
 	c := forge(5)
 	c.Elapsed, c.Client = time.Second, &history.Client{Asked: 6, Delivered: 6, Away: 400 * time.Millisecond}
 	judge(t, c, history.Valid, history.OK)
@@ -51,8 +51,8 @@ func TestAClientWithoutAProcessorMeasuresItself(t *testing.T) {
 	judge(t, c, history.Valid, history.OK)
 }
 
-// What a machine that stood still explains is nobody's fault. What it does not explain stays one.
-func TestAMachineTooSlowForTheLeases(t *testing.T) {
+// A violation that a stall explains makes the cell invalid. One that it does not explain stays.
+func TestMachineTooSlowForTheLeases(t *testing.T) {
 	slow := func(longest time.Duration, outcome history.Outcome) *history.Cell {
 		c := forge(5)
 		c.TTL, c.Client = time.Second, &history.Client{Asked: 6, Delivered: 6, Longest: longest}

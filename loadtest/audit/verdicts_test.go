@@ -8,14 +8,14 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// hold has order i hold the lock until then.
+// hold has order i hold the lock until that instant.
 func hold(c *history.Cell, i int, until history.Instant) {
 	c.Ops[i].Lease.ReleasedAt, c.Ops[i].Done = until, until+2*ms
 }
 
 func probe(c *history.Cell) *history.Op { return &c.Ops[len(c.Ops)-1] }
 
-// again sends a second fresh request after the first, which finds the lock busy, and answers it that much later.
+// again has the first fresh request find the lock busy, and adds a second, answered that much later.
 func again(c *history.Cell, later history.Instant) {
 	second := *probe(c)
 	probe(c).Outcome = history.Busy
@@ -23,7 +23,7 @@ func again(c *history.Cell, later history.Instant) {
 	c.Ops = append(c.Ops, second)
 }
 
-// What one change to a correct history does to one verdict. What the finding says has to contain the text.
+// What one change to a correct history does to one verdict, and a text that the finding has to contain.
 var changes = []struct {
 	name    string
 	verdict history.Verdict
@@ -31,7 +31,7 @@ var changes = []struct {
 	text    string
 	change  func(c *history.Cell)
 }{
-	// Order 2 came in at 22 ms.
+	// Order 2 acquired the lock at 22 ms.
 	{"two holders", history.Exclusion, history.Broken,
 		"order 1 on b and order 2 on a both held the lock for 3.000 ms at +0.022 s",
 		func(c *history.Cell) { hold(c, 1, 25*ms) }},
@@ -66,7 +66,7 @@ var changes = []struct {
 		func(c *history.Cell) { c.Ops[3].Lease.Fence, c.Ops[1].Lease.Fence = 2, 4 }},
 	{"a token given twice", history.Fence, history.Broken, "order 2 and order 3 both got token 3",
 		func(c *history.Cell) { c.Ops[3].Lease.Fence = 3 }},
-	// Order 3 acquired before order 4, was paused before it read its clock, and came to that after order 4.
+	// Order 3 acquired before order 4, but was paused before it read its clock, and read it after order 4.
 	{"acquisitions that crossed", history.Fence, history.OK, "", func(c *history.Cell) {
 		c.Ops[3].Lease.AcquiredAt, c.Ops[3].Lease.ReleasedAt, c.Ops[3].Done = 47*ms, 48*ms, 49*ms
 	}},
@@ -81,9 +81,10 @@ var changes = []struct {
 
 	{"no line", history.InOrder, history.NotApplicable, "", func(*history.Cell) {}},
 	{"a line", history.InOrder, history.OK, "", func(c *history.Cell) { c.InLine = true }},
-	// Order 3 came before order 1, and was served after order 2.
+	// Order 3 arrived before order 1, and was served after order 2.
 	{"an order overtaken", history.InOrder, history.Broken,
-		"order 1 on b came at +0.010 s and had the lock at +0.012 s, before order 3 on b, which had waited since +0.009 s",
+		"order 1 on b arrived at +0.010 s and acquired the lock at +0.012 s, before order 3 on b, " +
+			"which had waited since +0.009 s",
 		func(c *history.Cell) { c.InLine, c.Ops[3].Sent = true, c.Ops[1].Sent-ms }},
 	{"a lost answer in a line", history.InOrder, history.Indeterminate, "", func(c *history.Cell) {
 		c.InLine = true
@@ -97,7 +98,7 @@ func silence(c *history.Cell) {
 	}
 }
 
-func TestAChangeOfAVerdict(t *testing.T) {
+func TestVerdictOfChangedHistory(t *testing.T) {
 	for _, one := range changes {
 		t.Run(string(one.verdict)+" "+one.name, func(t *testing.T) {
 			c := forge(5)

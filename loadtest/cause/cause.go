@@ -9,9 +9,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// What breaks by design is what the repaired rung of a lock's family breaks under that fault, whoever wrote it: a lease
-// that nobody renews (v4), one that is renewed (v5.5), a fenced write (v15). A write that depends on what is there
-// (v17) breaks under none.
+// byDesign has what the correct rung of a lock's family breaks under a fault: a lease that is not renewed (v4), one that
+// is renewed (v5.5), a fenced write (v15). A write that depends on the stock's current value (v17) breaks under none.
 var byDesign = map[string]map[string]string{
 	"v4": {"slow-work": "SE", "pause": "SE", "late": "SE", "key-removed": "SE", "server-restart": "SE", "cut-off": "SE"},
 	"v5.5": {"pause": "SE", "late": "SE", "key-removed": "SE", "renewals-lost": "SE", "server-restart": "SE",
@@ -20,26 +19,26 @@ var byDesign = map[string]map[string]string{
 		"cut-off": "E"},
 }
 
-// because says why it is by design.
+// because has the reason, by family.
 var because = map[string]string{
-	"v4":   "a lease that nobody renews ends under its holder, as v4's does; renew it (v5.5) or fence the write (v15)",
-	"v5.5": "no lease protects a write that is sent after it, as with v5.5; fence the write (v15)",
-	"v15":  "the lock is lost, and the stock refuses the late write, as with v15",
+	"v4":   "a lease that is not renewed expires under its holder, as in v4; renew it (v5.5) or fence the write (v15)",
+	"v5.5": "no lease protects a write that is sent after its expiry, as in v5.5; fence the write (v15)",
+	"v15":  "the lock is lost, but the stock refuses the late write, as in v15",
 }
 
-// ofFault says so of faults that no lock survives without a fence, whatever its family.
+// ofFault has the reason for faults that no lock survives without a fence, whatever its family.
 var ofFault = map[string]string{
-	"late": "a write that is under way outlives its lock, whatever the lock; fence the write (v15)",
-	"key-removed": "the trial took the lock away under its holder, and no lock protects a write that comes after that; " +
+	"late": "a write in flight can outlive any lock; fence the write (v15)",
+	"key-removed": "the trial removed the lock under its holder, and no lock protects a write that follows; " +
 		"fence the write (v15)",
-	"server-restart": "the Redis lost the lock under its holder, and no lock protects a write that comes after that; " +
+	"server-restart": "the Redis lost the lock under its holder, and no lock protects a write that follows; " +
 		"fence the write (v15)",
 }
 
-// ByDesign returns the letters of the verdicts that any lock of a family breaks under a fault.
+// ByDesign returns the letters of the verdicts that every lock of a family breaks under a fault.
 func ByDesign(family, fault string) string { return byDesign[family][fault] }
 
-// Family is the kind of a lock, by the repaired rung of its kind.
+// Family returns the correct rung of a lock's kind.
 func Family(f *history.Facts) string {
 	switch {
 	case len(f.Locks) == 0 && f.Apart == "" && f.LockFree:
@@ -54,22 +53,22 @@ func Family(f *history.Facts) string {
 	return "v4"
 }
 
-// Asked are the verdicts that a trial asks about.
+// Asked lists the verdicts of a trial.
 var Asked = []history.Verdict{history.Stock, history.Exclusion, history.OwnRelease, history.Liveness}
 
-// An Explanation says what is behind a cell's findings.
+// An Explanation gives the causes of a cell's findings.
 type Explanation struct {
-	// Defect is the shop's, nil if there is none. Design says why the cell breaks what it does, if any shop of its kind
-	// does so. Remarks break nothing.
+	// Defect is the shop's, nil if there is none. Design is why every lock of this kind breaks in this cell, "" if it does
+	// not. Remarks break nothing.
 	Defect  *history.Defect
 	Design  string
 	Remarks []string
 }
 
-// Us is the name of the instance by which a trial itself takes part.
+// Us is the name of the trial's own instance, in cells in which it takes the lock.
 const Us = "loadtest"
 
-// Margin is the time beyond a lease and a plain sale in which a fresh order has to get through.
+// Margin is the time that a fresh order has beyond a lease and a plain sale.
 const Margin = 2 * history.Instant(time.Second)
 
 // A record is a cell with its timeline.
@@ -77,7 +76,7 @@ type record struct {
 	*history.Cell
 	facts   *history.Facts
 	line    *history.Timeline
-	stalled history.Instant // the longest time for which the load test did not get a processor
+	stalled history.Instant // the longest time that the load test waited for a processor
 }
 
 func newRecord(c *history.Cell) *record {
@@ -92,7 +91,7 @@ func newRecord(c *history.Cell) *record {
 	return r
 }
 
-// Of explains a cell that was judged.
+// Of explains the findings of a judged cell.
 func Of(c *history.Cell) (e Explanation) {
 	r := newRecord(c)
 	own := r.ownDefect()
@@ -121,8 +120,9 @@ func Of(c *history.Cell) (e Explanation) {
 	return e
 }
 
-// allowed returns the letters that any lock of this kind may break under the cell's faults, and what says so of a fault
-// that no lock survives. A lock without a TTL is lost by our hand alone: then its holder releases that of the next one.
+// allowed returns the letters that every lock of this kind may break under the cell's faults, and the reason if no lock
+// survives one of them. A lock without a TTL is lost only when the trial removes it: its holder then releases that of
+// the next one.
 func (r *record) allowed() (letters, why string) {
 	var all []string
 	for _, fault := range faultsOf(r.Cell) {
@@ -141,7 +141,7 @@ func (r *record) allowed() (letters, why string) {
 	return letters, why
 }
 
-// find returns the defect that explains these letters, first of all those that are not allowed.
+// find returns the defect that explains these letters. Of a lock without a TTL those that are not allowed come first.
 func (r *record) find(lost, allowed string) *history.Defect {
 	if r.facts.TTL == 0 && strings.Contains(allowed, "R") {
 		lost = strings.Trim(lost, allowed)
@@ -162,7 +162,7 @@ func (r *record) find(lost, allowed string) *history.Defect {
 	return cmp.Or(d, r.crash(), unknown.defect("%s", history.FirstBroken(r.Findings).Because))
 }
 
-// ofPlainSale says what of every sale explains these letters, whatever happened in the cell.
+// ofPlainSale returns the defect of every plain sale that explains these letters, whatever happened in the cell.
 func (r *record) ofPlainSale(lost string) *history.Defect {
 	shown := history.FirstBroken(r.Findings).Because
 	switch f := r.facts; {
@@ -175,14 +175,14 @@ func (r *record) ofPlainSale(lost string) *history.Defect {
 	case !strings.Contains(lost, "S") || len(f.Locks) > 0:
 	case f.Watches:
 		return sharedWatch.defect("%s", shown)
-	default: // a DECR depends on what is there, and whether it is sent may not
+	default: // a DECR is atomic, but the decision to send it may rest on a stale read
 		return noLock.defect("%s", shown)
 	}
 	return nil
 }
 
-// commitsLater tells of an order of which something was held that it sent after it had released the lock, so that the
-// count broke and nothing else did. Nobody guesses which request is the commit.
+// commitsLater returns the defect of an order of which a request after its release was held, if only the count broke.
+// Which request is the commit is not guessed.
 func (r *record) commitsLater(lost string) *history.Defect {
 	anna := r.anna()
 	if !r.facts.Elsewhere || lost != "S" || anna == nil || len(r.Faults) == 0 || !r.heldAfterRelease(anna) {
@@ -191,14 +191,14 @@ func (r *record) commitsLater(lost string) *history.Defect {
 	return commitsLater.defect("%s; %s", r.Faults[0].Text, r.Finding(history.Stock).Because)
 }
 
-// heldAfterRelease reports whether the fault began when an order had released its lock.
+// heldAfterRelease reports whether the fault began after an order had released its lock.
 func (r *record) heldAfterRelease(op *history.Op) bool {
 	return slices.ContainsFunc(op.Trace, func(cmd history.Command) bool {
 		return cmd.Releases() && cmd.Succeeded() && cmd.At < r.Faults[0].At
 	})
 }
 
-// takenTwice tells of an order that took several units.
+// takenTwice returns the defect of an order that took several units.
 func (r *record) takenTwice() *history.Defect {
 	for i := range r.Ops {
 		if op := &r.Ops[i]; len(op.Units) > 1 {
@@ -208,7 +208,7 @@ func (r *record) takenTwice() *history.Defect {
 	return nil
 }
 
-// refusedSold tells of an order that was refused although it had taken a unit.
+// refusedSold returns the defect of an order that was refused although it had taken a unit.
 func (r *record) refusedSold() *history.Defect {
 	for i := range r.Ops {
 		op := &r.Ops[i]
@@ -220,7 +220,7 @@ func (r *record) refusedSold() *history.Defect {
 	return nil
 }
 
-// crash tells of an instance that ended by itself.
+// crash returns the defect of an instance that exited on its own.
 func (r *record) crash() *history.Defect {
 	for _, f := range r.deaths() {
 		if !r.hadToDie(f.Instance) {
@@ -230,12 +230,12 @@ func (r *record) crash() *history.Defect {
 	return nil
 }
 
-// deaths returns what is noted of instances that ended by themselves.
+// deaths returns the records of instances that exited on their own.
 func (r *record) deaths() []history.Fault {
 	return slices.DeleteFunc(slices.Clone(r.Faults), func(f history.Fault) bool { return f.Kind != history.FaultDied })
 }
 
-// hadToDie reports whether an instance had lost its Redis, or one of its orders a lock: some end then, so as to write
+// hadToDie reports whether an instance had lost its Redis, or one of its orders a lock: some exit then, to write
 // nothing.
 func (r *record) hadToDie(instance string) bool {
 	lost := slices.ContainsFunc(r.line.Locks, func(l *history.Lock) bool {
@@ -246,8 +246,8 @@ func (r *record) hadToDie(instance string) bool {
 	return lost || has(r.Cell, "cut-off", "server-restart")
 }
 
-// isExcused reports whether the lock of the order with the fault had ended by its TTL or by our hand before another
-// order took it: what that breaks is no bug of the shop.
+// isExcused reports whether the lock of the order with the fault had expired, or been removed by the trial, before
+// another order took it: what that breaks is no bug of the shop.
 func (r *record) isExcused() bool {
 	anna := r.anna()
 	if anna == nil || has(r.Cell, "key-removed", "server-restart", "late") {
@@ -255,7 +255,7 @@ func (r *record) isExcused() bool {
 	}
 	const slack = history.Instant(50 * time.Millisecond)
 	for _, l := range r.line.Locks {
-		last, free := history.Instant(0), history.Never // when she acquired it or renewed it, and when she gave it back
+		last, free := history.Instant(0), history.Never // her last acquire or renewal, and her first release
 		for _, cmd := range on(anna, l.Key) {
 			switch {
 			case took(cmd), cmd.Prolongs():
@@ -275,17 +275,17 @@ func (r *record) isExcused() bool {
 	return true
 }
 
-// wroteInVain reports whether the command that writes the stock found that the lock was lost, and wrote nothing.
+// wroteInVain reports whether the command that writes the stock found the lock lost, and wrote nothing.
 func wroteInVain(op *history.Op) bool {
 	return slices.ContainsFunc(op.Trace, func(cmd history.Command) bool {
 		return cmd.Usually(history.EffectWrote) && cmd.End.Known() && !cmd.Wrote() && !cmd.ReadsStock() &&
-			!slices.ContainsFunc(op.Trace, func(other history.Command) bool { // another effect of the same command
+			!slices.ContainsFunc(op.Trace, func(other history.Command) bool { // its other effects
 				return other.Wrote() && other.At == cmd.At
 			})
 	})
 }
 
-// broken returns the letters of what is broken.
+// broken returns the letters of the broken verdicts.
 func broken(c *history.Cell) string {
 	var letters strings.Builder
 	for i, v := range Asked {
@@ -302,12 +302,12 @@ func faultOf(c *history.Cell) string {
 	return name
 }
 
-// like are the faults whose cells break what a line with these words breaks.
+// like maps a word of a line to the fault whose cell breaks the same.
 var like = map[string]string{"stop-": "pause", "late-": "late", "remove": "key-removed", "restart": "server-restart",
 	"cut-": "cut-off", "expiry": "slow-work", "a<read.b>end": "slow-work", "a<acquired.b>end": "slow-work",
 	"a>write.b>end": "slow-work", "a<db": "slow-work", "a>db": "late"}
 
-// faultsOf returns the cell's faults, without the number. A line that is no cell of ours may have several.
+// faultsOf returns the cell's faults, without the number. A line of the user's own may have several.
 func faultsOf(c *history.Cell) (faults []string) {
 	if c.Scenario != c.Line {
 		return []string{faultOf(c)}
@@ -321,12 +321,12 @@ func faultsOf(c *history.Cell) (faults []string) {
 	return faults
 }
 
-// has reports whether one of these is a fault of the cell.
+// has reports whether the cell has one of these faults.
 func has(c *history.Cell, faults ...string) bool {
 	return slices.ContainsFunc(faultsOf(c), func(f string) bool { return slices.Contains(faults, f) })
 }
 
-// anna returns the order that the fault is to happen to, nil if there is none: a crowd has none.
+// anna returns the order that the fault is for, nil if there is none, as in a crowd.
 func (r *record) anna() *history.Op {
 	i := slices.IndexFunc(r.Ops, func(op history.Op) bool { return r.Short(op.Order) == "anna" })
 	if i < 0 {
@@ -337,7 +337,7 @@ func (r *record) anna() *history.Op {
 
 func (r *record) name(op *history.Op) string { return r.OrderName(op.Order) }
 
-// hasUs reports whether the trial itself took part: it kept the lock.
+// hasUs reports whether the trial itself held the lock.
 func (r *record) hasUs() bool {
 	return slices.ContainsFunc(r.Ops, func(op history.Op) bool { return op.Instance == Us })
 }
@@ -346,7 +346,7 @@ func took(cmd *history.Command) bool { return cmd.Acquires() && cmd.Succeeded() 
 
 func sold(cmd *history.Command) bool { return cmd.WritesStock() && cmd.Wrote() }
 
-// on returns an order's commands on a lock.
+// on returns an order's commands on a key.
 func on(op *history.Op, key string) (all []*history.Command) {
 	for i := range op.Trace {
 		if op.Trace[i].Key == key {
@@ -356,7 +356,7 @@ func on(op *history.Op, key string) (all []*history.Command) {
 	return all
 }
 
-// tookAt returns when an order took a lock first, Never if it did not.
+// tookAt returns when an order first took a lock, Never if it did not.
 func tookAt(op *history.Op) history.Instant {
 	for i := range op.Trace {
 		if took(&op.Trace[i]) {
@@ -366,7 +366,7 @@ func tookAt(op *history.Op) history.Instant {
 	return history.Never
 }
 
-// since returns the time between two moments, as texts have it.
+// since formats the time between two moments.
 func since(from, to history.Instant) string {
 	return time.Duration(to - from).Round(time.Millisecond).String()
 }

@@ -12,8 +12,8 @@ import (
 
 // An order's own commands show what is wrong with it, whatever came of it.
 func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
-	const asleep = "nobody wakes a waiter: Anna got no unit in "
-	const on = "it goes on without the lock when its wait is over: "
+	const asleep = "a waiter is never woken: Anna got no unit in the "
+	const on = "it proceeds without the lock when its wait times out: "
 	const early = "it releases the lock before it writes the stock: "
 	for want, forged := range map[string]func(f *forgery){
 		"it releases a lock that it never held: Anna's del removed lock:10000": func(f *forgery) {
@@ -25,7 +25,7 @@ func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 		on + "Anna wrote the stock 20ms after it had found the lock taken": func(f *forgery) {
 			f.order("anna", atA, history.Sold, 0, 90, tried(10), read(20), writes(30))
 		},
-		"a renewal makes a lock that had gone: Anna's eval made lock:10000, which had gone, 600ms after its acquire": func(
+		"a renewal recreates a lock that was gone: Anna's eval recreated lock:10000 600ms after its acquire": func(
 			f *forgery,
 		) {
 			f.order("anna", atA, history.Sold, 0, 900, acquire(10), read(20), renewal(610, history.EffectAcquired),
@@ -37,17 +37,17 @@ func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 			f.order("anna", atA, history.Sold, 0, 900, acquire(10), read(20), takesOver(610, 300), writes(700), release(800))
 			f.order("bert", atB, history.Sold, 100, 900, acquire(300), writes(850))
 		},
-		asleep + "4.469s after the lock had been released, though nobody held it": func(f *forgery) {
+		asleep + "4.469s after the lock was released, although it stayed free": func(f *forgery) {
 			f.order("anna", atA, history.Busy, 0, 5000, tried(10), tried(20))
 			f.order("bert", atB, history.Sold, 0, 600, acquire(5), read(20), writes(30), release(530))
 		},
 		// The margin alone is the waiter's, and not a lease besides.
-		asleep + "2.069s after the lock had been released, though nobody held it": func(f *forgery) {
+		asleep + "2.069s after the lock was released, although it stayed free": func(f *forgery) {
 			f.order("anna", atA, history.Busy, 0, 2600, tried(10), tried(20))
 			f.order("bert", atB, history.Sold, 0, 600, acquire(5), read(20), writes(30), release(530))
 		},
 		// Bert's lease is over when the renewal comes: Anna takes nothing from him.
-		"a renewal makes a lock that had gone: Anna's eval made lock:10000, which had gone, 2.4s after its acquire": func(
+		"a renewal recreates a lock that was gone: Anna's eval recreated lock:10000 2.4s after its acquire": func(
 			f *forgery,
 		) {
 			f.order("anna", atA, history.Sold, 0, 2900, acquire(10), read(20), renewal(2410, history.EffectAcquired),
@@ -441,8 +441,8 @@ func TestRemarks(t *testing.T) {
 	c := f.judge("reply-lost 1")
 	assert.Nil(t, c.Defect)
 	assert.Equal(t, []string{
-		"the lock stayed until its TTL though its order was refused: nobody undoes an acquire without a reply",
-		"Clara slept on for 1.969s though the lock was free",
+		"the lock stayed until its TTL although its order was refused: an acquire without a reply is not undone",
+		"Clara slept for 1.969s while the lock was free",
 	}, c.Remarks)
 	f = forge()
 	f.Facts.Kind = "string"
@@ -451,7 +451,7 @@ func TestRemarks(t *testing.T) {
 	f.order("clara", atA, history.Busy, 100, 190, acquire(110)) // its key is removed, and Dora prolongs her own
 	f.order("dora", atB, history.Busy, 120, 190, acquire(130), command(140, history.EffectRenewed, "pexpire"),
 		release(150))
-	assert.Equal(t, []string{"Bert's pexpire prolonged the lock of Anna"},
+	assert.Equal(t, []string{"Bert's pexpire extended the lock of Anna"},
 		f.judge("two-instances").Remarks)
 	f = forge() // the instance renews Anna's lock while Bert waits there
 	f.Facts.Kind, f.Facts.Token, f.Facts.Name = "string", false, true
@@ -463,8 +463,8 @@ func TestRemarks(t *testing.T) {
 		read(2030), writes(2040), release(2050))
 	f.order("bert", atB, history.Sold, 3100, 3200, lost(acquire(3110)), acquire(3120), leaves(3130, 8),
 		release(3140))
-	assert.Equal(t, []string{"a lock that nobody held stood for its lease: an acquire that is sent again meets its own " +
-		"key, and waits for itself"}, f.judge("reply-lost 1").Remarks)
+	assert.Equal(t, []string{"a retried acquire found the key of its first attempt, and waited for that to expire"},
+		f.judge("reply-lost 1").Remarks)
 }
 
 // Remarks on what no verdict asks.

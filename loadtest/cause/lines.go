@@ -1,7 +1,7 @@
 package cause
 
-// The lines of remedies, to be pasted: Lua for EVAL, SQL for PostgreSQL, and Python for what the client does. Each
-// literal is also in docs/try.md, under "Remedies".
+// The code of the remedies, to be pasted: Lua for EVAL, SQL for PostgreSQL, and Python for the client. Each literal is
+// also in docs/try.md, under "Remedies".
 
 const acquireLines = `# The token is a new random one. Without an OK sell nothing, and refuse the order.
 SET lock:<product> <token> NX PX 10000`
@@ -112,7 +112,7 @@ const handleLines = `try:
 except redis.RedisError:
     return 500  # whether a unit was sold is unknown`
 
-// What several scripts do together.
+// Remedies of several parts.
 const (
 	lockOrTake  = saleLines + "\n\n" + takeLines + "\n\n" + takeSQL
 	ownLines    = saleLines + "\n\n" + releaseLines

@@ -7,7 +7,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// soldTwice says why a unit was sold twice, or why two orders held the lock at once.
+// soldTwice returns the defect by which a unit was sold twice, or two orders held the lock at once.
 func (r *record) soldTwice(lost string) *history.Defect {
 	f := r.Finding(history.Stock)
 	if strings.Contains(lost, "E") {
@@ -22,7 +22,7 @@ func (r *record) soldTwice(lost string) *history.Defect {
 	return nil
 }
 
-// ofLoss says how the earlier of two orders lost its lock to the later one.
+// ofLoss returns how the earlier of two orders lost its lock to the later one.
 func (r *record) ofLoss(f history.Finding) (c cause, found bool) {
 	x, y, at := r.rivals(f)
 	if x < 0 {
@@ -47,7 +47,7 @@ func (r *record) ofLoss(f history.Finding) (c cause, found bool) {
 	return c, false
 }
 
-// ofEnd says how a tenure ended before that of another order began: it was removed by a third one, or replaced.
+// ofEnd returns how a tenure ended before another order's began: a third order removed it, or it was overwritten.
 func (r *record) ofEnd(ended, next *history.Tenure, of *history.Lock) (c cause, found bool) {
 	switch ended.How {
 	case history.Removed:
@@ -67,8 +67,8 @@ func (r *record) ofEnd(ended, next *history.Tenure, of *history.Lock) (c cause, 
 	return c, false
 }
 
-// rivals returns the two orders of a violation, the one first that took its lock first, and when both had it. They are
-// -1 if the record does not show that.
+// rivals returns the two orders of a violation, in the order of their acquires, and when both held the lock. They are -1
+// if the record does not show that.
 func (r *record) rivals(f history.Finding) (x, y int, at history.Instant) {
 	for _, e := range f.Evidence {
 		if len(e.Orders) < 2 {
@@ -92,7 +92,7 @@ func (r *record) rivals(f history.Finding) (x, y int, at history.Instant) {
 	return -1, -1, history.Never
 }
 
-// removalBy returns the removal of a lock by an order at that moment, nil if it accuses nobody.
+// removalBy returns the removal of another's lock by an order at that moment, nil if there is none.
 func (r *record) removalBy(order int, l *history.Lock, at history.Instant) *history.Removal {
 	for i := range r.line.Removals {
 		if m := &r.line.Removals[i]; m.Order == order && m.Lock() == l && m.By >= 0 && m.At <= at && at <= m.End {
@@ -112,7 +112,7 @@ func (r *record) takenBy(order int, key string, at history.Instant) *history.Com
 	return nil
 }
 
-// ofStock says what was wrong between lock and stock: the lock was held, and a unit was sold twice.
+// ofStock returns how a unit was sold twice although the lock was held.
 func (r *record) ofStock(f history.Finding) (c cause, found bool) {
 	if r.Finding(history.Stock).Result != history.Broken {
 		return c, false
@@ -131,11 +131,11 @@ func (r *record) ofStock(f history.Finding) (c cause, found bool) {
 	return c, false
 }
 
-// wroteOther reports whether an order that read the stock under its lock, and before it, took the unit that it had read
-// before.
+// wroteOther reports whether an order read the stock both before and under its lock, and took the unit of the first
+// read.
 func (r *record) wroteOther(order int) bool {
 	op := &r.Ops[order]
-	taken, early, under := tookAt(op), -1, -1 // what it read before it took the lock, and after that
+	taken, early, under := tookAt(op), -1, -1 // what it read before its acquire, and after
 	for i := range op.Trace {
 		cmd := &op.Trace[i]
 		n, err := numberIn(cmd.Reply)
@@ -150,7 +150,7 @@ func (r *record) wroteOther(order int) bool {
 	return len(op.Units) > 0 && int64(early) == op.Units[0] && under >= 0 && under != early
 }
 
-// ofFence says why a fence did not help. A late write is refused only once the stock knows a newer token.
+// ofFence returns why a fence did not help. A late write is refused only once the stock has seen a newer token.
 func (r *record) ofFence(f history.Finding) cause {
 	x, y, _ := r.rivals(f)
 	if x < 0 {
@@ -166,7 +166,7 @@ func (r *record) ofFence(f history.Finding) cause {
 	return fenceUnchecked
 }
 
-// ofAcquire says how the acquire of every sale lets two orders in.
+// ofAcquire returns how the acquire of every sale admits two orders.
 func (r *record) ofAcquire(history.Finding) (c cause, found bool) {
 	switch {
 	case r.facts.TTL > 0 && r.facts.TTL < r.facts.Takes:
@@ -176,7 +176,7 @@ func (r *record) ofAcquire(history.Finding) (c cause, found bool) {
 	case r.facts.Name:
 		return oneForInstance, true
 	case len(r.facts.Locks) > 1 && r.Finding(history.Exclusion).Result == history.NotApplicable:
-		return tooFewKeys, true // a crowd, of whose locks nobody knows; a majority lets one in
+		return tooFewKeys, true // a crowd, whose locks are not recorded; a majority would admit one
 	case r.facts.ReadsTwice:
 		return readEarly, true
 	}

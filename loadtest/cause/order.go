@@ -6,7 +6,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// ownDefect returns a defect that an order's own commands show, whatever came of it.
+// ownDefect returns a defect that an order's own commands show, whatever their outcome.
 func (r *record) ownDefect() *history.Defect {
 	for i := range r.Ops {
 		for j := range r.Ops[i].Trace {
@@ -24,7 +24,7 @@ func (r *record) ownDefect() *history.Defect {
 	return nil
 }
 
-// ofCommand returns the defect that a command of an order is, nil if it is none.
+// ofCommand returns the defect of an order's command, nil if there is none.
 func (r *record) ofCommand(order int, cmd *history.Command) *history.Defect {
 	op := &r.Ops[order]
 	switch {
@@ -38,7 +38,8 @@ func (r *record) ofCommand(order int, cmd *history.Command) *history.Defect {
 	return nil
 }
 
-// believes reports whether an order believes at a moment that it holds a lock: it has heard so, and not released it.
+// believes reports whether an order believes at a moment that it holds a lock: its acquire was answered, and it has not
+// released the lock.
 func (r *record) believes(order int, at history.Instant) bool {
 	return slices.ContainsFunc(r.line.Locks, func(l *history.Lock) bool {
 		h := l.TenureOf(order, at)
@@ -46,10 +47,10 @@ func (r *record) believes(order int, at history.Instant) bool {
 	})
 }
 
-// ofUnlockedWrite returns the defect of a write of the stock by an order that does not believe to hold the lock, nil if
-// it is none.
+// ofUnlockedWrite returns the defect of a write of the stock by an order that does not believe that it holds the lock,
+// nil if there is none.
 func (r *record) ofUnlockedWrite(op *history.Op, cmd *history.Command) *history.Defect {
-	var released, tried *history.Command // the last ones before
+	var released, tried *history.Command // the last ones before the write
 	for i := range op.Trace {
 		switch one := &op.Trace[i]; {
 		case one == cmd:
@@ -86,14 +87,14 @@ func (r *record) isCovered(op *history.Op, at history.Instant) bool {
 	})
 }
 
-// before reports whether an order sent a command before another on one connection: no Redis gets them in the other
-// order, though a trial may hold the first.
+// before reports whether an order sent a command before another on one connection: only a trial that held the first can
+// have swapped them.
 func before(cmd, other *history.Command) bool {
 	return cmd.Wire != nil && other.Wire != nil && cmd.Wire.Conn == other.Wire.Conn && cmd.Came() < other.Came()
 }
 
-// ofSecondAcquire returns the defect of an order that acquires a lock which it believes to hold, nil if it is none: it
-// is a renewal then.
+// ofSecondAcquire returns the defect of a renewal that acquires the lock, nil if there is none: the order believes that it
+// holds the lock already.
 func (r *record) ofSecondAcquire(order int, cmd *history.Command) *history.Defect {
 	op, l := &r.Ops[order], r.lock(cmd)
 	if l == nil {
@@ -108,13 +109,13 @@ func (r *record) ofSecondAcquire(order int, cmd *history.Command) *history.Defec
 			since(h.Sent, cmd.At), cmd.Key, r.name(other))
 	}
 	if cmd.Usually(history.EffectRenewed) {
-		return renewalMakes.defect("%s's %s made %s, which had gone, %s after its acquire", r.name(op), cmd.Cmd, cmd.Key,
+		return renewalMakes.defect("%s's %s recreated %s %s after its acquire", r.name(op), cmd.Cmd, cmd.Key,
 			since(h.Sent, cmd.At))
 	}
 	return nil
 }
 
-// takenFrom returns the order of another instance whose lock a command took, nil if it was free.
+// takenFrom returns the order at another instance whose lock a command took, nil if it was free.
 func (r *record) takenFrom(op *history.Op, l *history.Lock, taken *history.Command) *history.Op {
 	h := l.HolderAt(taken.At - 1)
 	if taken.Wire == nil || taken.Wire.Was == "" || !h.Known || h.Tenure == nil {
@@ -126,7 +127,7 @@ func (r *record) takenFrom(op *history.Op, l *history.Lock, taken *history.Comma
 	return nil
 }
 
-// lock returns the lock that a command is on, nil if there is none.
+// lock returns the lock of a command, nil if there is none.
 func (r *record) lock(cmd *history.Command) *history.Lock {
 	for _, l := range r.line.Locks {
 		if l.Key == cmd.Key && l.Node == cmd.Node {
@@ -136,8 +137,8 @@ func (r *record) lock(cmd *history.Command) *history.Lock {
 	return nil
 }
 
-// ofAnswer returns the defect of an order that was answered before its unit was taken, nil if it was not. A 202 is no
-// sale yet. Of several open orders of an instance it is not known whose a late write is.
+// ofAnswer returns the defect of an order that was answered before its unit was taken, nil if there is none. A 202 is not
+// a sale yet. With several open orders at an instance, a late write may be that of any.
 func (r *record) ofAnswer(op *history.Op) *history.Defect {
 	const accepted = 202
 	i := slices.IndexFunc(op.Trace, func(cmd history.Command) bool { return cmd.WritesStock() })
@@ -160,9 +161,8 @@ func (r *record) ofAnswer(op *history.Op) *history.Defect {
 		since(op.Done, came))
 }
 
-// unwoken tells of an order that waited in vain for a lock that had been released, for as long as a fresh order may
-// take: stock is left in every cell. One that sleeps beyond the expiry of a lease is found by fresh orders, when the
-// holder has died.
+// unwoken returns the defect of an order that waited in vain for a released lock, for as long as a fresh order may take:
+// stock is left in every cell. One that sleeps past an expiry is found by fresh orders, when the holder has died.
 func (r *record) unwoken(i int) *history.Defect {
 	op := &r.Ops[i]
 	waited := op.Done.Known() || op.GaveUp == history.TimedOut
@@ -175,19 +175,19 @@ func (r *record) unwoken(i int) *history.Defect {
 		until-freed < Margin+r.stalled {
 		return nil
 	}
-	return nobodyWakes.defect("%s got no unit in %s after the lock had been released, though nobody held it", r.name(op),
+	return nobodyWakes.defect("%s got no unit in the %s after the lock was released, although it stayed free", r.name(op),
 		since(freed, until))
 }
 
-// waitsForReply reports whether a reply to an order, that the server had sent, had not been delivered by then: it came
-// behind one that a fault held, on the same connection.
+// waitsForReply reports whether the server had replied to an order, and the reply was not yet delivered: it queued behind
+// one that a fault held, on the same connection.
 func waitsForReply(op *history.Op, then history.Instant) bool {
 	return slices.ContainsFunc(op.Trace, func(cmd history.Command) bool {
 		return cmd.End.Known() && cmd.End <= then && cmd.Heard() > then
 	})
 }
 
-// isWaiting reports whether an order asked for the lock, did not get it, and has not sold. A renewal asks for none.
+// isWaiting reports whether an order tried to acquire the lock, failed, and has not sold. A renewal is no try.
 func isWaiting(op *history.Op) (waits bool) {
 	for i := range op.Trace {
 		cmd := &op.Trace[i]
@@ -197,7 +197,7 @@ func isWaiting(op *history.Op) (waits bool) {
 			return false
 		case took(cmd) && cmd.Heard().Known():
 			waits = false
-		case cmd.Acquires(), cmd.Releases(): // one that did not hear that the lock is taken waits for its client
+		case cmd.Acquires(), cmd.Releases(): // without a reply to its try an order waits for its client
 			waits = took(cmd) || cmd.Releases() || cmd.Heard().Known()
 		}
 	}

@@ -83,7 +83,7 @@ func (r *record) freshTurnedAway() string {
 func (r *record) stillWaiting() string {
 	for i := range r.Ops {
 		if op := &r.Ops[i]; op.Phase == history.Buy && op.GaveUp == history.TimedOut {
-			return r.name(op) + " still waited after " + since(op.Sent, op.Over())
+			return r.name(op) + " was still waiting after " + since(op.Sent, op.Over())
 		}
 	}
 	return ""
@@ -109,14 +109,14 @@ func soldEverywhere(r *record) string {
 			}
 		}
 		if came && !sold {
-			return "no order of the crowd was sold at " + in.Name
+			return "no order of the crowd sold at " + in.Name
 		}
 	}
 	return ""
 }
 
 // Asleep says why a waiter does not come.
-const Asleep = "a waiter sleeps until a message, which the expiry of a lease does not send"
+const Asleep = "waiters sleep until a message, and an expiry sends none"
 
 // overdue asks that the other customer came when Anna had held the lock for a lease, if it expires at all, and had yet
 // to write.
@@ -131,9 +131,9 @@ func overdue(r *record) string {
 	case r.comes(taken + history.Instant(r.facts.TTL)):
 		return ""
 	case r.facts.Messages:
-		return "nobody came for the lock between the expiry of Anna's lease and her write: " + Asleep
+		return "Bert did not try the lock between the expiry of Anna's lease and her write: " + Asleep
 	}
-	return "nobody came for the lock between the expiry of Anna's lease and her write"
+	return "Bert did not try the lock between the expiry of Anna's lease and her write"
 }
 
 // paused asks the same. An instance that was stopped for longer than its client waits, and wrote nothing then, may have
@@ -143,7 +143,7 @@ func paused(r *record) string {
 	wrote := slices.ContainsFunc(r.annas(), func(cmd *history.Command) bool { return cmd.WritesStock() })
 	for _, f := range r.Faults {
 		if f.Kind == history.FaultStop && !wrote && !r.facts.Elsewhere && patience > 0 && f.End-f.At > patience {
-			return "Anna wrote nothing when she went on: her client gives up on a reply after " +
+			return "Anna wrote nothing once resumed: her client gives up on a reply after " +
 				r.facts.Patience.Round(100*time.Millisecond).String()
 		}
 	}
@@ -155,7 +155,7 @@ func bereft(r *record) string {
 	if r.comes(0) {
 		return ""
 	}
-	return "nobody came for the lock before Anna's write"
+	return "Bert did not try the lock before Anna's write"
 }
 
 // comes reports whether an order of Bert's took the lock or wrote the stock before Anna's write, or asked for the lock
@@ -242,7 +242,7 @@ func latecomer(r *record) string {
 	if slices.ContainsFunc(r.annas(), func(cmd *history.Command) bool { return r.isLate(cmd) && took(cmd) }) {
 		return ""
 	}
-	return "the acquire that came late found the lock taken, or never arrived"
+	return "the late acquire found the lock taken, or never arrived"
 }
 
 // overlaps asks that Anna's release came to its wire before Bert took the lock, and to the Redis after that.
@@ -287,7 +287,7 @@ func renewed(r *record) string {
 func bertSold(r *record) string {
 	for i := range r.Ops {
 		if op := &r.Ops[i]; r.Short(op.Order) == "bert" && op.Outcome != history.Sold {
-			return "Bert did not sell: his client gave up on what was held"
+			return "Bert did not sell: his client gave up while he was held"
 		}
 	}
 	return ""
@@ -299,5 +299,5 @@ func waited(r *record) string {
 	if slices.ContainsFunc(r.annas(), asked) {
 		return ""
 	}
-	return "Anna had not asked for the lock yet"
+	return "Anna had not tried the lock yet"
 }

@@ -154,7 +154,7 @@ func TestACrowdHasToBuyEverywhere(t *testing.T) {
 	assert.Empty(t, WhyInconclusive(f.Cell))
 	f.order("b-1", atB, history.Busy, 0, 20)
 	f.Scenario = "two-instances"
-	assert.Equal(t, "no order of the crowd was sold at b", WhyInconclusive(f.Cell))
+	assert.Equal(t, "no order of the crowd sold at b", WhyInconclusive(f.Cell))
 	f.Initial = 1
 	assert.Empty(t, WhyInconclusive(f.Cell), "--units 1")
 	f.Ops[0].Outcome = history.Busy
@@ -180,7 +180,7 @@ func TestOrdersThatAreTurnedAwayAskNothing(t *testing.T) {
 		assert.Equal(t, one.want == "", f.Defect != nil, "%v", f.Defect)
 	}
 	fresh.Outcome, fresh.Done = history.Sold, ms(200)
-	f.Aborted = "the order ended without the command at which the fault was to happen"
+	f.Aborted = "the order ended without sending the command at which the fault was due"
 	assert.Equal(t, f.Aborted, WhyInconclusive(f.judge("crash 2")))
 	f.Ops[0].Outcome, f.Ops[0].Status, f.Ops[0].Trace = history.Busy, 429, nil
 	assert.Equal(t, history.TooMany, WhyInconclusive(f.judge("crash 2")))
@@ -195,5 +195,5 @@ func TestAnOrderThatIsGivenUpAsksNothing(t *testing.T) {
 	hungUp(20000, f.order("anna", atA, history.Unknown, 0, 0))
 	assert.Empty(t, WhyInconclusive(f.Cell))
 	f.Ops[0].GaveUp = history.TimedOut
-	assert.Equal(t, "Anna still waited after 20s", WhyInconclusive(f.Cell))
+	assert.Equal(t, "Anna was still waiting after 20s", WhyInconclusive(f.Cell))
 }

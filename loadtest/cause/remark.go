@@ -39,7 +39,7 @@ func (r *record) blocks() string {
 	if r.Scenario != "crash 1" || r.facts.TTL <= LongLease {
 		return ""
 	}
-	return "a crash blocks everybody for " + r.facts.TTL.String()
+	return "a crash blocks all orders for " + r.facts.TTL.String()
 }
 
 // sleptOn tells of an order that got the lock long after that had become free.
@@ -64,7 +64,7 @@ func (r *record) sleptOn(op *history.Op) string {
 		if !tried {
 			return ""
 		}
-		return r.name(op) + " slept on for " + since(freed, cmd.Came()) + " though the lock was free"
+		return r.name(op) + " slept for " + since(freed, cmd.Came()) + " while the lock was free"
 	}
 	return ""
 }
@@ -119,7 +119,7 @@ func (r *record) answeredLate(op *history.Op) string {
 		return ""
 	}
 	if op.GaveUp == history.TimedOut {
-		return r.name(op) + " had its unit, and was never answered"
+		return r.name(op) + " took its unit, and was never answered"
 	}
 	gap := op.Done - wrote
 	for _, f := range r.Faults {
@@ -156,8 +156,7 @@ func (r *record) leftBehind(op *history.Op) string {
 		case took(cmd) && !cmd.Heard().Known():
 			taken, met, endless = cmd.At, false, cmd.Endless()
 		case took(cmd) && met && cmd.At-taken > history.Instant(r.facts.TTL)*3/4:
-			return "a lock that nobody held stood for its lease: an acquire that is sent again meets its own key, and waits " +
-				"for itself"
+			return "a retried acquire found the key of its first attempt, and waited for that to expire"
 		case took(cmd), cmd.Releases():
 			taken, met = history.Never, false
 		case cmd.Acquires():
@@ -168,5 +167,5 @@ func (r *record) leftBehind(op *history.Op) string {
 		r.DiedAt(op.Instance).Known() {
 		return ""
 	}
-	return "the lock stayed until its TTL though its order was refused: nobody undoes an acquire without a reply"
+	return "the lock stayed until its TTL although its order was refused: an acquire without a reply is not undone"
 }

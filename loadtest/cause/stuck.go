@@ -69,7 +69,7 @@ func (r *record) waiterExtended() string {
 				continue
 			}
 			if other := &r.Ops[h.Tenure.Order]; !r.facts.Name || other.Instance != op.Instance {
-				return r.name(op) + "'s " + cmd.Cmd + " prolonged the lock of " + r.name(other)
+				return r.name(op) + "'s " + cmd.Cmd + " extended the lock of " + r.name(other)
 			}
 		}
 	}
@@ -126,8 +126,8 @@ func (r *record) stands(i int) string {
 		}
 		over := max(r.workedUntil(&r.Ops[owner.Order]), owner.Sent) // an acquire may come late
 		if over.Known() && cmd.At-over > history.Instant(r.Limit)+r.stalled {
-			return r.name(op) + "'s " + cmd.Cmd + " found " + cmd.Key + " " + since(over, cmd.At) + " after the order of " +
-				r.name(&r.Ops[owner.Order]) + " was over"
+			return r.name(op) + "'s " + cmd.Cmd + " found " + cmd.Key + " " + since(over, cmd.At) + " after " +
+				r.name(&r.Ops[owner.Order]) + "'s order was over"
 		}
 	}
 	return ""
@@ -165,5 +165,5 @@ func (r *record) sleeps(op *history.Op) string {
 	if !free || !asked || awake || waitsForReply(op, over) || tookAt(op).Known() || over-freed < Margin+r.stalled {
 		return ""
 	}
-	return r.name(op) + " slept on for " + since(freed, over) + " though the lock was free"
+	return r.name(op) + " slept for " + since(freed, over) + " while the lock was free"
 }

@@ -13,23 +13,23 @@ type cause struct{ what, remedy, lines string }
 const (
 	compareAndDelete = "compare and delete in one script (v4)"
 	ownToken         = "use a new random token for every acquire"
-	extendOwn        = "extend only a lock that still has your token, in one script"
+	extendOwn        = "extend the lock only if it still has your token, in one script"
 	lockAround       = "hold the lock from the read to the write"
 )
 
 // The causes.
 var (
 	removedBlindly = cause{"it releases the lock without comparing its value", compareAndDelete, releaseLines}
-	comparedPart   = cause{"its release compares only a part of the value", "compare the whole token", releaseLines}
+	comparedPart   = cause{"its release compares only part of the value", "compare the whole token", releaseLines}
 	removedLater   = cause{"it compares and deletes in two commands", compareAndDelete, releaseLines}
 	tookLater      = cause{"it checks that the lock is free and takes it in two commands",
-		"take it by SET key token NX PX ttl", acquireLines}
+		"acquire it by SET key token NX PX ttl", acquireLines}
 	noLock = cause{"no lock: it reads the stock and writes it in two steps",
 		"hold a lock from the read to the write (v4), or take the unit in one atomic step (v17)", lockOrTake}
 	oneForAll      = cause{"one value for all orders: any release passes the comparison", ownToken, ownLines}
 	oneForInstance = cause{"one value for all orders of an instance", ownToken, ownLines}
 	oneObject      = cause{"one lock object for all requests: a release uses the value of another acquire",
-		"make a lock object for every request", ownLines}
+		"create a lock object for each request", ownLines}
 	releasedTwice  = cause{"it releases the lock twice", "release once, and " + compareAndDelete, releaseLines}
 	releasedEarly  = cause{"it releases the lock before it writes the stock", lockAround, saleLines}
 	commitsLater   = cause{"it writes after it has released the lock", "commit first, then release", saleLines}
@@ -37,45 +37,45 @@ var (
 		"release only after an acquire that succeeded", saleLines}
 	soldUnlocked = cause{"it sells without ever holding the lock",
 		"sell nothing when an acquire fails, or gets no reply", saleLines}
-	wentOn   = cause{"it goes on without the lock when its wait is over", "refuse the order then", saleLines}
-	noTTL    = cause{"the lock has no TTL", "take it by SET key token NX PX ttl", acquireLines}
+	wentOn   = cause{"it proceeds without the lock when its wait times out", "refuse the order instead", saleLines}
+	noTTL    = cause{"the lock has no TTL", "acquire it by SET key token NX PX ttl", acquireLines}
 	ttlLater = cause{"a second command sets the TTL",
-		"take the lock with its TTL in one command: SET key token NX PX ttl", acquireLines}
-	shortLease = cause{"the lease ends within a plain sale",
+		"set the lock and its TTL in one command: SET key token NX PX ttl", acquireLines}
+	shortLease = cause{"the lease expires during a plain sale",
 		"make it several times as long as a sale, or renew it (v5.5)", renewLines}
 	renewalTakes    = cause{"a renewal takes another order's lock", extendOwn, renewLines}
-	renewalMakes    = cause{"a renewal makes a lock that had gone", extendOwn + ": never SET it", renewLines}
+	renewalMakes    = cause{"a renewal recreates a lock that was gone", extendOwn + ": never SET it", renewLines}
 	renewalOutlives = cause{"the lock is renewed after its order has ended",
 		"stop renewing before the release, on every path", stopLines}
 	waiterExtends = cause{"a waiter extends the holder's lease",
-		"set the TTL only with an acquire that succeeded", acquireLines}
-	nobodyWakes = cause{"nobody wakes a waiter",
-		"have waiters poll too: a message gets lost, and a lease ends without one", pollLines}
+		"set the TTL only in an acquire that succeeds", acquireLines}
+	nobodyWakes = cause{"a waiter is never woken",
+		"have waiters poll too: a message can get lost, and an expiry sends none", pollLines}
 	deadWaiter = cause{"a dead waiter keeps its place in the queue",
-		"give each place an end that its waiter renews", queueLines}
+		"give each place an expiry that its waiter renews", queueLines}
 	lockPerOrder = cause{"each order has a lock of its own",
 		"name the lock after the product, not after the order", acquireLines}
 	lockPerInstance = cause{"each instance has a lock of its own",
 		"name the lock after the product, not after the instance", acquireLines}
-	tooFewKeys  = cause{"the lock is granted with too few of its keys", "require more than half of them", majorityLines}
+	tooFewKeys  = cause{"the lock is granted with too few of its keys", "require a majority of them", majorityLines}
 	readEarly   = cause{"it reads the stock before it holds the lock", "read it again under the lock", saleLines}
 	wroteUnread = cause{"it writes the stock without having read it under the lock",
-		"read it under the lock, and from no cache", saleLines}
-	sharedWatch = cause{"orders share one connection for WATCH, and end each other's",
-		"use a connection for each transaction", watchLines}
-	writtenAgain = cause{"the write is sent again when its reply is lost",
-		"do not retry a write that counts, or make it idempotent", onceLines}
+		"read it under the lock, not from a cache", saleLines}
+	sharedWatch = cause{"orders share one connection for WATCH, and cancel each other's",
+		"use a connection of its own for each transaction", watchLines}
+	writtenAgain = cause{"it retries the write when the reply is lost",
+		"do not retry a decrement, or make it idempotent", onceLines}
 	refusedTaken = cause{"it refuses an order whose unit it has taken",
 		"put the unit back, or answer that it was sold", saleLines}
 	answeredEarly  = cause{"it answers before it writes the stock", "answer after the write, or 202", saleLines}
 	fenceUnchecked = cause{"the stock does not compare the fencing token",
-		"refuse a token that is smaller than the newest, in one step with the write", fencedWrite}
+		"refuse a token that is smaller than the newest, in the same step as the write", fencedWrite}
 	fenceBackwards = cause{"the stock compares the fencing token the wrong way round",
-		"refuse the smaller token, and compare numbers", fencedWrite}
-	fenceLate = cause{"the stock learns of a fencing token only with the write",
-		"show it with the read, too", fencedWrite}
-	crashed = cause{"the shop crashes by itself", "handle the error that it dies of", handleLines}
-	unknown = cause{"of unknown cause", "", ""}
+		"refuse the smaller token, and compare as numbers", fencedWrite}
+	fenceLate = cause{"the stock sees the fencing token only on the write",
+		"send it with the read, too", fencedWrite}
+	crashed = cause{"the shop crashes on its own", "handle the error that crashes it", handleLines}
+	unknown = cause{"unknown cause", "", ""}
 )
 
 // defect returns a defect of that cause, with what shows it.

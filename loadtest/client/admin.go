@@ -18,9 +18,9 @@ type Ladder struct {
 	Instance string `json:"instance"`
 	// Clock is the id of the machine's clock: instances with equal ids read the same clock.
 	Clock string `json:"clock"`
-	// Now is the instance's time when it answered; zero if it does not say.
+	// Now is the instance's time when it answered; zero if it did not report one.
 	Now time.Time `json:"now"`
-	// Build names the build of stockapi, if it says so.
+	// Build names the build of stockapi, if reported.
 	Build string `json:"build"`
 	Rungs []Rung `json:"rungs"`
 }
@@ -31,13 +31,13 @@ type Rung struct {
 	Needs     []string `json:"needs"`
 	Available bool     `json:"available"`
 	Name      extra    `json:"name"`
-	Wait      extra    `json:"wait"` // how long an order waits for the lock by default
+	Wait      extra    `json:"wait"` // the default wait of an order for the lock
 }
 
-// An extra is a member that the contract does not have: a text as stockapi has it, or empty.
+// An extra is a member beyond the contract: its text from stockapi, else "".
 type extra string
 
-// UnmarshalJSON takes whatever it is.
+// UnmarshalJSON accepts any value.
 func (e *extra) UnmarshalJSON(b []byte) error {
 	_ = json.Unmarshal(b, (*string)(e))
 	return nil
@@ -53,12 +53,12 @@ func (l *Ladder) Rung(number string) (Rung, bool) {
 	return Rung{}, false
 }
 
-// Ready reports whether the instance says that its servers answer.
+// Ready reports whether the instance reports that its servers answer.
 func (c *Client) Ready(ctx context.Context, base string) bool {
 	return c.call(ctx, http.MethodGet, base+"/readyz", "", nil) == nil
 }
 
-// Ladder returns the rungs of an instance, and who it is. An instance that lists none is an error.
+// Ladder returns the rungs and the identity of an instance. An instance that lists no rungs is an error.
 func (c *Client) Ladder(ctx context.Context, base string) (*Ladder, error) {
 	var l Ladder
 	if err := c.call(ctx, http.MethodGet, base+"/rungs", "", &l); err != nil {
@@ -71,8 +71,8 @@ func (c *Client) Ladder(ctx context.Context, base string) (*Ladder, error) {
 	return &l, nil
 }
 
-// Warm opens a connection, and returns a function that hands it to the orders. Between the two it is nobody else's: of
-// many callers, each opens one of its own.
+// Warm opens a connection, and returns a function that hands it to the orders. Until then no other caller gets it: of
+// many callers, each opens its own.
 func (c *Client) Warm(ctx context.Context, base string) (release func()) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/livez", http.NoBody)
@@ -90,8 +90,8 @@ func (c *Client) Warm(ctx context.Context, base string) (release func()) {
 	}
 }
 
-// SetStock puts that many units of the product on the shelf for the client's StockTTL: they do not stay for ever,
-// however this process ends. A service that rejects the TTL is asked without it.
+// SetStock sets the product's stock, with the client's StockTTL: it does not stay for ever, however this process ends.
+// For a service that rejects the TTL it retries without.
 func (c *Client) SetStock(ctx context.Context, base, product string, quantity int64) error {
 	what := fmt.Sprintf(`"quantity":%d`, quantity)
 	if c.StockTTL > 0 {
@@ -109,8 +109,8 @@ const (
 	adminGap   = 200 * time.Millisecond
 )
 
-// administer is call for a route that changes something and may be repeated. On a busy machine a backend now and then
-// does not answer an instance in time. That says nothing of the rung, so the request is sent again.
+// administer is call for a route that changes something and may be retried. On a busy machine a backend sometimes does
+// not answer an instance in time. That is no fault of the rung, so the request is retried.
 func (c *Client) administer(ctx context.Context, method, url, body string) (err error) {
 	for range adminTries {
 		err = c.call(ctx, method, url, body, nil)
@@ -126,7 +126,7 @@ func (c *Client) administer(ctx context.Context, method, url, body string) (err 
 	return err
 }
 
-// Stock returns how many units are left.
+// Stock returns the remaining stock.
 func (c *Client) Stock(ctx context.Context, base, product string) (int64, error) {
 	var s struct {
 		Quantity *int64 `json:"quantity"`

@@ -61,7 +61,7 @@ func TestAdminRoutes(t *testing.T) {
 	assert.False(t, known)
 }
 
-func TestAdminErrorsSayWhatWasAnswered(t *testing.T) {
+func TestAdminErrorsQuoteTheAnswer(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /stock/p", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -96,7 +96,7 @@ stockapi_redis_commands_total_created 99
 	assert.Equal(t, int64(55), n)
 }
 
-func TestCommandsThatNobodyCountsAreAnError(t *testing.T) {
+func TestCommandsWithoutAMetric(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(http.ResponseWriter, *http.Request) {})
 	c, url := serve(t, mux)
@@ -104,8 +104,8 @@ func TestCommandsThatNobodyCountsAreAnError(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A service need not answer /livez, nor serve several connections at once: the orders go out all the same.
-func TestAConnectionThatDoesNotWarmUpHoldsNobodyUp(t *testing.T) {
+// A service need not answer /livez, nor serve several connections at once: the orders are sent all the same.
+func TestWarmUpFailureDelaysNoOrder(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for 10 s")
 	}

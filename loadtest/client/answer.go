@@ -12,7 +12,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// An answer has every field that a sale of the service may have.
+// An answer has every field of a sale.
 type answer struct {
 	Quantity int64    `json:"quantity"`
 	Left     int64    `json:"left"`
@@ -23,7 +23,7 @@ type answer struct {
 	SoldBy   string   `json:"sold_by"`
 	WaitedMS float64  `json:"waited_ms"`
 	Trace    []traced `json:"trace"`
-	// Items is a list of item if several products were ordered. The contract does not have it: it may be anything.
+	// Items is a list of item if several products were ordered. As it is beyond the contract, it may be anything.
 	Items json.RawMessage `json:"items"`
 }
 
@@ -54,7 +54,7 @@ func (a *answer) narrowTo(product string) {
 	}
 }
 
-// A problem is an RFC 9457 problem document with the service's own fields. Its "instance" would be a URI and not a
+// A problem is an RFC 9457 problem document with the service's own fields. Its "instance" would be a URI rather than a
 // name.
 type problem struct {
 	Type     string   `json:"type"`
@@ -88,9 +88,9 @@ type traced struct {
 // decoding is held while a large answer is decoded.
 var decoding sync.Mutex
 
-// Classify fills in what an answer says of an op that has its order, quantity and times: the outcome by its status, and
-// by its body if the status leaves it open, and the receipt. Of several products that were ordered together the op is
-// about that one. Times are relative to start. Whoever sent the order, this is where a receipt is understood.
+// Classify fills in an op, which has its order, quantity and times, from an answer: the outcome by the status, and by
+// the body if the status leaves it open, and the receipt. If several products were ordered together, the op is about
+// that one. Times are relative to start. All receipts are interpreted here, whichever program sent the order.
 func Classify(op *history.Op, product string, start time.Time, status int, body []byte) {
 	if len(body) >= largeBody {
 		decoding.Lock()
@@ -117,7 +117,7 @@ func Classify(op *history.Op, product string, start time.Time, status int, body 
 	}
 }
 
-// outcome is the one table from answers to outcomes, except for 200.
+// outcome is the only table from answers to outcomes, except for 200.
 func outcome(status int, p problem) history.Outcome {
 	switch {
 	case p.Outcome == string(history.Unknown):
@@ -129,13 +129,13 @@ func outcome(status int, p problem) history.Outcome {
 	case p.Outcome == string(history.NotSold), status/100 == 4:
 		return history.NotSold
 	default:
-		// A 5xx that does not say "not-sold" may come from the service or from something in between: the outcome is open.
+		// A 5xx other than "not-sold" may come from the service or from something in between: the outcome is open.
 		return history.Unknown
 	}
 }
 
-// readSale reads a 200. If it does not fit the order, the outcome is unknown. But the units and the other order that it
-// names are kept: two receipts for one unit are a proof, whatever orders they belong to.
+// readSale parses a 200. If it does not fit the order, the outcome is unknown. But the units and the other order that
+// it names are kept: two receipts for one unit are a proof, whichever orders they belong to.
 func readSale(op *history.Op, product string, start time.Time, body []byte) {
 	var a answer
 	op.Outcome = history.Unknown
@@ -188,10 +188,10 @@ func trace(start time.Time, ts []traced) []history.Command {
 	return out
 }
 
-// describe renders an answer that is not a success in one line.
+// describe formats a failed answer as one line.
 func describe(status int, body []byte) string {
 	var p problem
-	_ = json.Unmarshal(body, &p) // anything else is told by its status
+	_ = json.Unmarshal(body, &p) // anything else is described by its status
 	return p.describe(status)
 }
 

@@ -28,7 +28,7 @@ const sale = `{"rung":"v4","product":"p","quantity":1,"left":6,"units":[7],"inst
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// buy sends one order to a shop that answers just so.
+// buy sends one order to a shop with this answer.
 func buy(t *testing.T, answer http.HandlerFunc) history.Op {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -96,7 +96,7 @@ func TestASaleIsReadInFull(t *testing.T) {
 	}, op.Trace)
 }
 
-// An order that was served under another's lease names that order, whatever its answer is.
+// An order that was served under another order's lease names that order, whatever its answer.
 func TestAnOrderThatAnotherSoldFor(t *testing.T) {
 	for status, body := range map[int]string{
 		200: `{"order":"p-1","quantity":1,"left":6,"units":[7],"instance":"b","sold_by":"p-0"}`,
@@ -112,7 +112,7 @@ func TestAnOrderThatAnotherSoldFor(t *testing.T) {
 	}
 }
 
-// Whether an order noticed in time that its lease was lost, the service says by the type of its problem.
+// The problem's type tells whether the order noticed in time that its lease was lost.
 func TestALeaseThatWasNoticedLost(t *testing.T) {
 	for body, noticed := range map[string]bool{
 		`{"type":"/problems/lease-lost","outcome":"not-sold","lease":LEASE}`:  true,
@@ -128,12 +128,12 @@ func TestALeaseThatWasNoticedLost(t *testing.T) {
 	}
 }
 
-// A reading asks for no units, and gets none.
+// A reading orders no units, and gets none.
 func TestAReadingBuysNothing(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		assert.Equal(t, http.MethodGet, r.Method)
 		assert.Equal(t, "/v10/stock/p", r.URL.Path)
-		assert.False(t, r.URL.Query().Has("quantity"), "the service does not know it there")
+		assert.False(t, r.URL.Query().Has("quantity"), "a reading has no quantity")
 		_, _ = fmt.Fprint(w, `{"order":"p-1","quantity":0,"left":83,"units":[],"instance":"b"}`)
 	}))
 	defer server.Close()
@@ -146,7 +146,7 @@ func TestAReadingBuysNothing(t *testing.T) {
 	assert.Empty(t, op.Units)
 }
 
-func TestAnOrderWithoutAnAnswerIsUnknownForEver(t *testing.T) {
+func TestUnansweredOrderIsUnknown(t *testing.T) {
 	cases := map[string]http.HandlerFunc{
 		"too late":        func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 		"connection lost": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
@@ -165,7 +165,7 @@ func TestAnOrderWithoutAnAnswerIsUnknownForEver(t *testing.T) {
 	}
 }
 
-func TestAConnectionThatWasNeverMadeSoldNothing(t *testing.T) {
+func TestNoConnectionSoldNothing(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
@@ -175,8 +175,8 @@ func TestAConnectionThatWasNeverMadeSoldNothing(t *testing.T) {
 	assert.Equal(t, history.NotSold, op.Outcome)
 }
 
-// Units that a 200 names are kept whatever else is wrong with it: they are sold, to whomever.
-func TestWhatA200NamesIsKept(t *testing.T) {
+// Units in a 200 are kept whatever else is wrong with it: they were sold.
+func TestUnitsOfABad200AreKept(t *testing.T) {
 	for body, want := range map[string]history.Op{
 		`{"quantity":2,"order":"p-1","units":[7,8]}`: {Units: []int64{7, 8}},
 		`{"quantity":1,"order":"p-1","units":[7,8]}`: {Units: []int64{7, 8}},
@@ -198,8 +198,8 @@ func TestWhatA200NamesIsKept(t *testing.T) {
 	assert.Equal(t, "p-2", op.For)
 }
 
-// A client that does not get the processor between an order's time and its sending is slow; no clock was stepped.
-func TestALateStartIsNoStepOfTheClock(t *testing.T) {
+// A client that gets no processor between an order's time and its sending is slow; that is not a clock step.
+func TestLateStartIsNoClockStep(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 	}))
@@ -212,9 +212,9 @@ func TestALateStartIsNoStepOfTheClock(t *testing.T) {
 	assert.InDelta(t, float64(op.Latency), float64(op.Done-op.Due), float64(time.Millisecond))
 }
 
-// A service chooses what it answers, and no text of its ladder moves the cursor, or begins a line of its own. Those of
-// its answers history.Op.Bound makes plain.
-func TestTheTextsOfALadderArePlain(t *testing.T) {
+// The service chooses its answers. No text of its ladder may move the cursor, or begin a line of its own. In its
+// answers history.Op.Bound sees to that.
+func TestLadderTextsArePlain(t *testing.T) {
 	const evil, plain = `\u001b[2J\nas expected`, `\x1b[2J as expected`
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /rungs", func(w http.ResponseWriter, _ *http.Request) {

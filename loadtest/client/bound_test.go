@@ -16,7 +16,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A service that answers at length costs the load generator little, and none of its answers is taken for a sale.
+// Long answers cost the load generator little, and none is mistaken for a sale.
 func TestAHostileServiceIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes longer than a second")

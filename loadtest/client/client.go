@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// maxBody bounds the size of an answer: even a long trace of an order that polled for its lock fits.
+	// maxBody bounds the size of an answer: even the long trace of an order that polled for its lock fits.
 	maxBody = 4 << 20
-	// largeBody is the size from which on answers are decoded one at a time: decoded, one may take fifty times as much.
+	// largeBody is the size from which answers are decoded one at a time: decoding may need fifty times as much memory.
 	largeBody = 64 << 10
 )
 
-// A Client calls instances. It is safe for concurrent use, and keeps one idle connection per concurrent caller: every
-// burst would measure new connections otherwise. It repeats nothing, and follows no redirection: how often an order was
-// sent is part of what a run proves.
+// A Client calls instances. It is safe for concurrent use, and keeps one idle connection per concurrent caller:
+// otherwise every burst would measure new connections. It retries nothing and follows no redirect: how often an order
+// was sent is part of the proof.
 type Client struct {
-	// StockTTL is the TTL of the stock that SetStock puts; 0: none.
+	// StockTTL is the TTL that SetStock sets; 0: none.
 	StockTTL time.Duration
 
 	transport *http.Transport
@@ -40,8 +40,8 @@ func New(concurrency int, token string) *Client {
 	return &Client{token: token, transport: newTransport(concurrency + 2)}
 }
 
-// room makes the heap larger than a run's own few megabytes, which would be collected every thousand orders. Nobody
-// writes to it, so it takes no memory.
+// room enlarges the heap beyond a run's few megabytes, which would be collected every thousand orders. It is never
+// written to, so it takes no memory.
 var room = sync.OnceValue(func() []byte { return make([]byte, 32<<20) })
 
 // Close drops the idle connections.
@@ -54,10 +54,10 @@ func (c *Client) authorize(req *http.Request) {
 	}
 }
 
-// patience bounds the wait for the answer to a request that is no order.
+// patience bounds the wait for the answer to a request other than an order.
 const patience = 10 * time.Second
 
-// ask sends a request that is no order.
+// ask sends a request other than an order.
 func (c *Client) ask(ctx context.Context, method, url, body string) (status int, answer []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
@@ -74,14 +74,14 @@ func (c *Client) ask(ctx context.Context, method, url, body string) (status int,
 	return status, answer, nil
 }
 
-// unreached returns why a service was not reached, and what to do about it. Any other error it returns as it is.
+// unreached returns why a service was not reached, with the remedy. It returns any other error unchanged.
 func unreached(err error) error {
 	var name *net.DNSError
 	var dial *net.OpError
 	var header tls.RecordHeaderError
 	switch {
 	case errors.As(err, &name) && name.IsNotFound:
-		return fmt.Errorf("there is no host %s: correct the URL", name.Name)
+		return fmt.Errorf("no host %s: correct the URL", name.Name)
 	case errors.As(err, &header):
 		return errors.New("it does not speak TLS: begin the URL with http://")
 	case errors.As(err, &dial) && dial.Op == "dial":

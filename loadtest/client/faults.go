@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// CheckFault returns why an instance does not accept that fault of an order on that rung, nil if it does. An order that
-// has the fault could crash the instance, so this one is refused whatever its query asks for: its body, which is read
-// after the query, asks for a fault at a point that no rung has.
+// CheckFault returns why an instance does not accept a fault of an order on a rung, nil if it does. A real order could
+// crash the instance, so this one is refused whatever its query: its body, which is read after the query, has a fault
+// at a point that no rung has.
 func (c *Client) CheckFault(ctx context.Context, base, rung, fault string) error {
 	status, answer, err := c.ask(ctx, http.MethodPost,
 		base+"/"+rung+"/decrease?fault="+url.QueryEscape(fault), `{"fault":"hold@before:nowhere"}`)
@@ -19,12 +19,12 @@ func (c *Client) CheckFault(ctx context.Context, base, rung, fault string) error
 		return err
 	}
 	var p problem
-	_ = json.Unmarshal(answer, &p) // anything else is told by its status
+	_ = json.Unmarshal(answer, &p) // anything else is described by its status
 	switch {
 	case strings.Contains(p.Detail, `"nowhere"`):
 		return nil
 	case status == http.StatusBadRequest:
-		return errors.New(p.Detail) // the whole of it: the reason is its end
+		return errors.New(p.Detail) // in full: the reason is at its end
 	}
 	return errors.New(p.describe(status))
 }

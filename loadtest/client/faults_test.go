@@ -34,8 +34,8 @@ func TestOrdersThatAreHeld(t *testing.T) {
 	assert.Equal(t, "o-1", let)
 }
 
-// An order that carries a fault comes with the token: where there is one, a fault takes it. Others need none.
-func TestAnOrderWithAFaultBringsTheToken(t *testing.T) {
+// Orders with a fault carry the token, since a service with a token requires it for faults. Others do not.
+func TestOrderWithAFaultCarriesTheToken(t *testing.T) {
 	var authorization string
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		authorization = r.Header.Get("Authorization")

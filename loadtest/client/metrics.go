@@ -29,8 +29,8 @@ func (c *Client) Commands(ctx context.Context, base string) (int64, error) {
 	return int64(sum), nil
 }
 
-// sumMetric adds up all series of one counter in Prometheus' text format. The format is "name{labels} value"; a whole
-// parser would bring more packages than that has rules.
+// sumMetric adds up all series of one counter in Prometheus' text format, "name{labels} value". A full parser would add
+// more packages than this format has rules.
 func sumMetric(text []byte, name string) (sum float64, found bool) {
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, 1<<20)

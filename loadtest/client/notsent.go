@@ -8,7 +8,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A lateError is that of an order that had not left the client when its time was up.
+// A lateError means that an order had not left the client when its time was up.
 type lateError struct{ cause error }
 
 func (e *lateError) Error() string {
@@ -17,8 +17,8 @@ func (e *lateError) Error() string {
 
 func (e *lateError) Unwrap() error { return e.cause }
 
-// classifyUnsent classifies an order that was not sent: it has no effect. If the client lacked something, the order
-// says nothing about the service. If the service did not accept the connection, it does.
+// classifyUnsent classifies an order that was not sent, and so has no effect. If the client ran short of something,
+// that is no result about the service. If the service did not accept the connection, it is one.
 func classifyUnsent(op *history.Op, err error) {
 	op.Outcome, op.Detail = history.NotSold, err.Error()
 	if lack := clientLacks(err); lack != "" {
@@ -26,8 +26,7 @@ func classifyUnsent(op *history.Op, err error) {
 	}
 }
 
-// clientLacks says what the client lacked, in words that are the same for each such order. It is empty if the client
-// lacked nothing.
+// clientLacks returns what the client ran short of, in the same words for each such order; "" if nothing.
 func clientLacks(err error) string {
 	var name *net.DNSError
 	var late *lateError

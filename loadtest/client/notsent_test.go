@@ -14,11 +14,11 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// dialled wraps an error as net does when it cannot dial.
+// dialled wraps an error as net does for a failed dial.
 func dialled(err error) error { return &net.OpError{Op: "dial", Net: "tcp", Err: err} }
 
-// What the client lacked says nothing of the service. That nobody was there does.
-func TestWhatNeverLeftTheClient(t *testing.T) {
+// A shortage of the client is no result about the service. A service that is not there is one.
+func TestUnsentOrders(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error
 		want history.Outcome
@@ -36,12 +36,12 @@ func TestWhatNeverLeftTheClient(t *testing.T) {
 		op := client.Buy(t.Context(), time.Now(), time.Now(), "http://127.0.0.1:1", one)
 		assert.Equal(t, c.want, op.Outcome, "%s: %s", name, op.Detail)
 		assert.NotContains(t, op.Detail, "127.0.0.1", "the same for each order")
-		assert.True(t, op.Done.Known(), "nothing more can come of it")
+		assert.True(t, op.Done.Known(), "nothing more can happen to it")
 	}
 }
 
-// An order whose time is up before there is a connection says nothing of the service.
-func TestTheTimeIsUpBeforeThereIsAConnection(t *testing.T) {
+// An order whose time is up before it has a connection is no result about the service.
+func TestTimeoutBeforeConnection(t *testing.T) {
 	o := one
 	o.Timeout = 20 * time.Millisecond
 	over := make(chan struct{})

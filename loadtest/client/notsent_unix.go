@@ -4,7 +4,7 @@ package client
 
 import "syscall"
 
-// shortages are the errors of a client that has no file descriptor, local port, or buffer left.
+// shortages are the errors of a client without a free file descriptor, local port, or buffer.
 var shortages = []error{
 	syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOBUFS, syscall.ENOMEM,
 }

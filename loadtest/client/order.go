@@ -19,7 +19,7 @@ type Order struct {
 	Rung     string
 	Product  string
 	Quantity int64
-	// Items are the products to buy at once, one unit of each, instead of Product alone, which is one of them.
+	// Items are the products to buy at once, one unit of each. If set, they replace Product, which must be one of them.
 	Items []string
 	// Wait is the service's max wait for the lock, TTL the lock's TTL, Work the time between read and write.
 	Wait, TTL, Work time.Duration
@@ -46,7 +46,7 @@ func (c *Client) Buy(ctx context.Context, start, due time.Time, base string, o O
 		op.Outcome, op.Detail = history.NotSold, err.Error()
 		return op
 	}
-	if o.Fault != "" { // it takes the token, where there is one
+	if o.Fault != "" { // a service with a token requires it
 		c.authorize(req)
 	}
 	sent, status, body, err := c.send(req, o.Timeout)

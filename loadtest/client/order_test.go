@@ -13,8 +13,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// An order of several products tells of the cell's own, wherever it stands among them; and an answer that does not name
-// it proves nothing.
+// An order of several products reports on the cell's own, at any place among them; an answer that does not name it
+// proves nothing.
 func TestAnOrderOfSeveralProducts(t *testing.T) {
 	const p, q = `{"product":"p","quantity":1,"left":6,"units":[7]}`, `{"product":"q","quantity":1,"left":1,"units":[2]}`
 	for items, want := range map[string]history.Outcome{p + "," + q: history.Sold, q + "," + p: history.Sold,

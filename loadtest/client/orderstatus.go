@@ -9,7 +9,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// Pending is the outcome of an order that is still under way.
+// Pending is the outcome of an order in flight.
 const Pending history.Outcome = "pending"
 
 // An OrderStatus is the answer to GET /orders/{id}.
@@ -18,12 +18,12 @@ type OrderStatus struct {
 	Outcome  history.Outcome `json:"outcome"`
 	Units    []int64         `json:"units"`
 	Quantity int64           `json:"quantity"`
-	// SoldBy is the order under whose lease it was served, "" if it had a lease of its own, or none.
+	// SoldBy is the order under whose lease it was served, "" if it had its own lease, or none.
 	SoldBy string `json:"sold_by"`
 }
 
-// Order asks an instance for the outcome of an order that was sent to it. The route is optional: an instance that does
-// not have it, or no longer knows the order, answers 404, which is an error.
+// Order asks an instance for the outcome of an order that was sent to it. The route is optional: an instance without
+// it, or one that no longer knows the order, answers 404, which is an error.
 func (c *Client) Order(ctx context.Context, base, id string) (OrderStatus, error) {
 	var t OrderStatus
 	if err := c.call(ctx, http.MethodGet, base+"/orders/"+url.PathEscape(id), "", &t); err != nil {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// newTransport returns a transport that keeps so many idle connections to an instance, and goes past any proxy that the
-// environment names.
+// newTransport returns a transport that keeps that many idle connections to an instance, and ignores the environment's
+// proxy settings.
 func newTransport(keep int) *http.Transport {
 	return &http.Transport{
 		DialContext:            (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
@@ -22,16 +22,16 @@ func newTransport(keep int) *http.Transport {
 	}
 }
 
-// An unrepeatable body is empty. The transport repeats a GET whose connection died, unless it has a body that cannot be
-// had again.
+// An unrepeatable is an empty body. The transport retries a GET whose connection died, unless it has a body that cannot
+// be read again.
 type unrepeatable struct{}
 
 func (unrepeatable) Read([]byte) (int, error) { return 0, io.EOF }
 func (unrepeatable) Close() error             { return nil }
 
-// send sends a request once and reads the whole answer. Patience bounds the time that this takes. It returns when the
-// request had a connection, just before it was written, and the zero time if it was never written. An error leaves open
-// what became of a request that was.
+// send sends a request once and reads the whole answer. Patience bounds the time for both. It returns when the request
+// got its connection, just before it was written; the zero time if it was never written. After an error, the effect of
+// a written request is unknown.
 func (c *Client) send(req *http.Request, patience time.Duration) (sent time.Time, status int, body []byte, err error) {
 	ctx, cancel := context.WithTimeoutCause(req.Context(), patience, errTimeout)
 	defer cancel()
@@ -48,7 +48,7 @@ func (c *Client) send(req *http.Request, patience time.Duration) (sent time.Time
 	body, err = io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	switch {
 	case err != nil:
-		return sent, resp.StatusCode, nil, reason(ctx, sent, fmt.Errorf("no whole answer: %w", err))
+		return sent, resp.StatusCode, nil, reason(ctx, sent, fmt.Errorf("incomplete answer: %w", err))
 	case len(body) > maxBody:
 		return sent, resp.StatusCode, nil, fmt.Errorf("an answer of more than %d MB", maxBody>>20)
 	}

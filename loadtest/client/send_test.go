@@ -20,8 +20,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A wire is a shop that answers each request with the bytes that it is told, and says which connections it accepted,
-// until it is closed.
+// A wire is a shop that answers each request with given bytes, and reports the connections that it has accepted, until
+// it is closed.
 type wire struct {
 	net.Listener
 	accepted chan net.Conn
@@ -75,7 +75,7 @@ const receipt = `{"rung":"v17","product":"p","quantity":1,"left":6,"units":[7],"
 	`"waited_ms":1.5,"trace":[{"node":"127.0.0.1:6379","cmd":"evalsha","key":"stock:p",` +
 	`"at":"2026-01-01T00:00:00.512345678Z","end":"2026-01-01T00:00:00.613345678Z","reply":"100"}]}`
 
-// sold is an answer in bytes, with those lines in its header.
+// sold returns an answer in bytes, with those lines in its header.
 func sold(header string) string {
 	return fmt.Sprintf("HTTP/1.1 200 OK\r\n%sContent-Length: %d\r\n\r\n%s", header, len(receipt), receipt)
 }
@@ -87,7 +87,7 @@ func (w *wire) buy(t testing.TB, c *Client) history.Op {
 	return c.Buy(t.Context(), time.Now(), time.Now(), "http://"+w.Addr().String(), one)
 }
 
-// connections is how many connections w has accepted since it was asked last.
+// connections returns how many connections w has accepted since the last call.
 func (w *wire) connections() (n int) {
 	for ; len(w.accepted) > 0; n++ {
 		<-w.accepted
@@ -101,8 +101,8 @@ func clientOf(t testing.TB, concurrency int) *Client {
 	return c
 }
 
-// What an answer's sender says of the connection decides whether the next order takes it.
-func TestTheNextOrderTakesTheConnection(t *testing.T) {
+// The sender's headers decide whether the next order reuses the connection.
+func TestConnectionReuse(t *testing.T) {
 	chunked := fmt.Sprintf("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(receipt),
 		receipt)
 	for name, c := range map[string]struct {
@@ -126,7 +126,7 @@ func TestTheNextOrderTakesTheConnection(t *testing.T) {
 	}
 }
 
-func TestAnOrderTakesTheConnectionThatIsWarm(t *testing.T) {
+func TestOrderTakesTheWarmConnection(t *testing.T) {
 	w := newWire(t, func(string) string { return sold("") })
 	c := clientOf(t, 1)
 	c.Warm(t.Context(), "http://"+w.Addr().String())()
@@ -134,8 +134,8 @@ func TestAnOrderTakesTheConnectionThatIsWarm(t *testing.T) {
 	assert.Equal(t, 1, w.connections())
 }
 
-// No order is sent twice, and none waits for an answer that has no end.
-func TestAnOrderWithoutAWholeAnswerIsNotRepeated(t *testing.T) {
+// No order is sent twice, and none waits for an endless answer.
+func TestIncompleteAnswerIsNotRetried(t *testing.T) {
 	for name, answer := range map[string]string{
 		"none":                   "",
 		"no HTTP":                "hello\r\n\r\n",
@@ -165,7 +165,7 @@ func TestAnOrderWithoutAWholeAnswerIsNotRepeated(t *testing.T) {
 	}
 }
 
-// What an order needs of the request besides its URL is there.
+// The order's request carries what it needs besides its URL.
 func TestAnOrderOnTheWire(t *testing.T) {
 	var got *http.Request
 	w := newWire(t, func(text string) string {
@@ -186,8 +186,8 @@ func TestAnOrderOnTheWire(t *testing.T) {
 	assert.Equal(t, "1s", got.URL.Query().Get("ttl"))
 }
 
-// Connections die while they are idle, and while an order is written to them. The service sees no order twice, and each
-// that the client takes for unsent not at all.
+// Connections die while they are idle, and while an order is written to them. The service sees no order twice, and none
+// that the client counts as unsent.
 func TestOrdersOnDyingConnections(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[string]int{}
@@ -238,7 +238,7 @@ func TestOrdersOnDyingConnections(t *testing.T) {
 		outcomes[history.NotSold])
 }
 
-func TestAnOrderWhoseRunEnds(t *testing.T) {
+func TestRunEndsDuringAnOrder(t *testing.T) {
 	asked, gone := make(chan struct{}), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		close(asked)
@@ -283,7 +283,7 @@ func TestOrdersOverTLS(t *testing.T) {
 	}
 }
 
-// BenchmarkOrder is what an order costs a client and a shop that does nothing but answer.
+// BenchmarkOrder measures the cost of an order to a client and a minimal shop.
 func BenchmarkOrder(b *testing.B) {
 	answer := sold("")
 	w := newWire(b, func(string) string { return answer })

@@ -21,7 +21,7 @@ import (
 	"stockapi/loadtest/catalog"
 )
 
-// refused checks that a Redis, which may be a Sentinel, obeys nobody without its password.
+// refused checks that a Redis, possibly a Sentinel, rejects clients without its password.
 func refused(t *testing.T, rawURL string) {
 	t.Helper()
 	u, err := url.Parse(rawURL)
@@ -35,11 +35,11 @@ func refused(t *testing.T, rawURL string) {
 	}
 }
 
-// isPrivate checks that no command line shows the cluster's password, and that others cannot read the files that
-// hold it.
+// isPrivate checks that no command line shows the cluster's password, and that only its owner can read the files with
+// it.
 func isPrivate(t *testing.T, c *Cluster) {
 	t.Helper()
-	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline") // none where there is no /proc
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline") // none without /proc
 	for _, path := range lines {
 		line, _ := os.ReadFile(path) // its process may have ended
 		assert.NotContains(t, string(line), c.password)
@@ -50,7 +50,7 @@ func isPrivate(t *testing.T, c *Cluster) {
 		}
 		text, _ := os.ReadFile(path)
 		file, err1 := entry.Info()
-		dir, err2 := os.Stat(filepath.Dir(path)) // a Sentinel that writes its file anew lets others read it
+		dir, err2 := os.Stat(filepath.Dir(path)) // a Sentinel that rewrites its file makes it readable to others
 		if err1 == nil && err2 == nil && bytes.Contains(text, []byte(c.password)) {
 			assert.True(t, file.Mode()&0o077 == 0 || dir.Mode()&0o077 == 0, path)
 		}
@@ -74,7 +74,7 @@ func TestAccessToRedisNeedsThePassword(t *testing.T) {
 func TestAccessToTheEmbeddedRedisNeedsThePassword(t *testing.T) {
 	backendtest.Long(t) // it builds stockapi
 	c, ctx := newCluster(t)
-	c.options = Options{Backend: "embedded", Redlock: 5, Say: func(string) {}} // they start all at once
+	c.options = Options{Backend: "embedded", Redlock: 5, Say: func(string) {}} // they all start at once
 	_, err := c.FindStockapi(ctx)
 	require.NoError(t, err)
 	b, err := c.StartBackend(ctx)
@@ -86,7 +86,7 @@ func TestAccessToTheEmbeddedRedisNeedsThePassword(t *testing.T) {
 	isPrivate(t, c)
 }
 
-// strangers are the DSNs of those who do not know the password, with the port.
+// strangers are DSNs without the password.
 var strangers = map[string][]string{
 	MariaDB: {"root@tcp(127.0.0.1:%d)/", "tcp(127.0.0.1:%d)/test", "mysql@tcp(127.0.0.1:%d)/",
 		"root:guess@tcp(127.0.0.1:%d)/"},

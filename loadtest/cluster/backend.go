@@ -10,17 +10,17 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A Backend holds the addresses at which a run keeps the stock and the locks.
+// A Backend is the servers of a run's stock and locks.
 type Backend struct {
 	history.Backend
 	// URL is the Redis of the stock, and of the locks unless Locks names another. Redlock are the independent nodes.
 	URL, Locks string
 	Redlock    []string
-	// LockReplicas is the number of replicas that have to confirm a lock of v5.7.
+	// LockReplicas is the number of replicas that must confirm a lock of v5.7.
 	LockReplicas int
-	// ZooKeeper is the URL of the ZooKeeper of v13 and v14, empty if there is none.
+	// ZooKeeper is the URL of the ZooKeeper of v13 and v14, "" if there is none.
 	ZooKeeper string
-	// SQL is the DSN of the database of v12, empty if there is none. foreignSQL: it is not our own.
+	// SQL is the DSN of the database of v12, "" if there is none. foreignSQL: the run did not start it.
 	SQL        string
 	foreignSQL bool
 
@@ -30,12 +30,12 @@ type Backend struct {
 
 	start starter // starts more servers of its kind
 
-	// kind is set if the database server is our own; created then waits until it has started.
+	// kind is set if the run starts the database server; created then waits until it has started.
 	kind    *databaseKind
 	created func(context.Context) error
 }
 
-// Ready waits until a database server of our own has started. The other servers have when the backend is there.
+// Ready waits until a database server of the run has started. The other servers run when StartBackend returns.
 func (b *Backend) Ready(ctx context.Context) error {
 	if b.kind == nil {
 		return nil
@@ -46,8 +46,8 @@ func (b *Backend) Ready(ctx context.Context) error {
 // Embedded reports whether the backend is the embedded Redis, whose speed says nothing about Redis.
 func (b *Backend) Embedded() bool { return b.Kind == "embedded" }
 
-// StartBackend starts or reaches the servers that the options ask for, and the Redlock nodes. The embedded Redis runs
-// inside the stockapi executable. A database that was named is reached before anything is started.
+// StartBackend starts or connects to the configured servers, and starts the Redlock nodes. The embedded Redis runs
+// inside the stockapi executable. A named database is tried before anything is started.
 func (c *Cluster) StartBackend(ctx context.Context) (*Backend, error) {
 	if err := c.reachSQL(ctx); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (c *Cluster) StartBackend(ctx context.Context) (*Backend, error) {
 	return b, errors.Join(c.placeSQL(ctx, b), c.startRedlock(ctx, b), c.reachZooKeeper(ctx, b))
 }
 
-// Lasting returns the backend without a database that ends with the run: nothing has to be removed there.
+// Lasting returns the backend without a database that is removed with the run, and so needs no cleaning up.
 func (b *Backend) Lasting() *Backend {
 	lasting := *b
 	if b.kind != nil {
@@ -93,7 +93,7 @@ func (c *Cluster) ownRedis(ctx context.Context, kind string, start starter) (*Ba
 	version, err := ping(ctx, r.URL)
 	for begun := time.Now(); err != nil && ctx.Err() == nil && time.Since(begun) < readyWithin; {
 		c.say("the %s just started does not answer yet…", kind)
-		version, err = ping(ctx, r.URL) // this takes some time; if the process dies the context ends
+		version, err = ping(ctx, r.URL) // this may take some time; if the process dies, the context ends
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the %s just started does not answer: %w", kind, err)
@@ -114,7 +114,7 @@ func foreignRedis(ctx context.Context, url string) (*Backend, error) {
 	return &Backend{Backend: history.Backend{Kind: "url", Text: text}, URL: url}, nil
 }
 
-// startRedlock starts the independent nodes, all at once. If the Redis is not ours they are embedded ones.
+// startRedlock starts the independent nodes, all at once. If the run did not start the Redis, they are embedded ones.
 func (c *Cluster) startRedlock(ctx context.Context, b *Backend) error {
 	nodes, err := c.startNodes(ctx, b.start, c.options.Redlock)
 	for _, n := range nodes {
@@ -126,7 +126,7 @@ func (c *Cluster) startRedlock(ctx context.Context, b *Backend) error {
 	return err
 }
 
-// startNodes starts n independent nodes, and returns those that got ready.
+// startNodes starts n independent nodes, and returns those that became ready.
 func (c *Cluster) startNodes(ctx context.Context, start starter, n int) ([]*Redis, error) {
 	return StartAll(ctx, n, func(ctx context.Context, i int) (*Redis, error) {
 		return c.startRedis(ctx, start, fmt.Sprintf("redlock node %d", i+1))

@@ -19,22 +19,21 @@ import (
 )
 
 const (
-	// readyWithin bounds how long a process may take to get ready, also on a busy machine. One that dies earlier is
-	// noticed at once.
+	// readyWithin bounds the start of a process, even on a busy machine. A process that dies earlier is noticed at once.
 	readyWithin = 2 * time.Minute
 	// sayAfter is the time after which a slow start is reported.
 	sayAfter = 10 * time.Second
-	// outputWithin bounds the wait for the rest of the output of a process that has ended. Its family is dead by then, but
-	// a process that was not found holds the output open for as long as it likes.
+	// outputWithin bounds the wait for the remaining output of an ended process. Its family is dead by then, but a process
+	// that was not found may hold the output open for any time.
 	outputWithin = 5 * time.Second
-	// keptLines is how many lines of the output are kept.
+	// keptLines is how many lines of output are kept.
 	keptLines = 20
 )
 
 // errExited means that a process ended before it was ready.
 var errExited = errors.New("ended before it was ready")
 
-// say reports progress, if somebody listens.
+// say reports progress to the option Say, if set.
 func (c *Cluster) say(format string, args ...any) {
 	if c.options.Say != nil {
 		c.options.Say(fmt.Sprintf(format, args...))
@@ -43,7 +42,7 @@ func (c *Cluster) say(format string, args ...any) {
 
 // A child is one process of the cluster, in a process group of its own: a Ctrl-C in the terminal reaches loadtest
 // alone, which then stops its children in order. Processes that it starts belong to the group too, and are stopped,
-// continued and killed with it. Those that leave the group, as setsid does, are found by a mark.
+// continued and killed with it. Those that leave the group, as by setsid, are found by a mark.
 type child struct {
 	name         string
 	cluster      *Cluster
@@ -52,25 +51,25 @@ type child struct {
 	exited       chan struct{}
 	exitErr      error       // set when exited is closed
 	exitExpected atomic.Bool // an exit is not an error
-	// quits is true of a process that starts others outside its group, as PostgreSQL does. It is ended by SIGQUIT, on
-	// which it ends them too, as abruptly.
+	// quits is true of a process that starts others outside its group, as PostgreSQL does. It is killed by SIGQUIT, on
+	// which it ends the others too, as abruptly.
 	quits bool
-	// mark is in the environment of the processes of a child that may leave its group. Empty: they stay there.
+	// mark is in the environment of the processes of a child that may leave its group. Empty: they stay in it.
 	mark string
 
 	mu     sync.Mutex
-	lines  []string // the last of its output, fit to be printed
-	reaped bool     // its number may be that of another process
+	lines  []string // the last lines of output, printable
+	reaped bool     // its pid may have been reused
 }
 
-// never is the readiness of a process that reports none.
+// never is for processes that do not report readiness.
 func never(string) (url string, ready bool) { return "", false }
 
-// A readiness function looks for the line in which a process reports that it is ready, and returns the URL in it.
+// A readiness function recognizes the line by which a process reports that it is ready, and returns the URL in it.
 type readiness func(line string) (url string, ready bool)
 
-// start starts a process, of which name, cmd and quits are set, and waits until a line of its output reports that it is
-// ready. It returns the URL in that line.
+// start starts a process with its name, cmd and quits set, and waits until its output reports that it is ready. It
+// returns the URL reported.
 func (c *Cluster) start(ctx context.Context, p *child, ready readiness) (url string, err error) {
 	urls := make(chan string, 1)
 	if err := p.spawn(c, ready, urls); err != nil {
@@ -95,7 +94,7 @@ func (c *Cluster) start(ctx context.Context, p *child, ready readiness) (url str
 	return "", err
 }
 
-// runToEnd runs a process to its end and returns an error if it fails.
+// runToEnd runs a process to completion.
 func (p *child) runToEnd(ctx context.Context, c *Cluster) error {
 	if err := p.spawn(c, never, nil); err != nil {
 		return err
@@ -112,8 +111,8 @@ func (p *child) runToEnd(ctx context.Context, c *Cluster) error {
 	return nil
 }
 
-// spawn starts the process, registers it with the guardian, and watches its output and its exit. The exit is no
-// surprise until start says that the process is ready.
+// spawn starts the process, registers it with the guardian, and watches its output and its exit. An exit is expected
+// until start finds the process ready.
 func (p *child) spawn(c *Cluster, ready readiness, urls chan<- string) error {
 	p.cluster, p.exited = c, make(chan struct{})
 	p.exitExpected.Store(true)
@@ -175,14 +174,14 @@ func (p *child) keep(line string) {
 	p.lines = p.lines[max(0, len(p.lines)-keptLines):]
 }
 
-// Tail returns the last twenty lines of the output, fit to be printed.
+// Tail returns the last twenty lines of output, printable.
 func (p *child) Tail() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.lines)
 }
 
-// watch waits for the exit of the process, with which its family ends. An unexpected exit ends the run.
+// watch waits for the exit of the process, and then kills its family. An unexpected exit ends the run.
 func (p *child) watch(out *os.File, read <-chan struct{}) {
 	p.exitErr = reap(p.cmd, func() {
 		p.mu.Lock()
@@ -194,7 +193,7 @@ func (p *child) watch(out *os.File, read <-chan struct{}) {
 		killMarked(p.mark)
 		p.cluster.guardian.send("gone %s", p.mark)
 	}
-	_ = out.SetReadDeadline(time.Now().Add(outputWithin)) // a pipe of Windows has none
+	_ = out.SetReadDeadline(time.Now().Add(outputWithin)) // pipes have no deadline on Windows
 	<-read                                                // for its last lines
 	p.cluster.remove(p)
 	close(p.exited)
@@ -203,7 +202,7 @@ func (p *child) watch(out *os.File, read <-chan struct{}) {
 	}
 }
 
-// end asks the process to end, gives it time to finish its work, and kills it if it does not end.
+// end asks the process to terminate, gives it time to finish its work, and kills it if it does not.
 func (p *child) end() {
 	p.exitExpected.Store(true)
 	if terminate(p.cmd.Process) && p.exitsWithin(5*time.Second) {
@@ -215,8 +214,8 @@ func (p *child) end() {
 	}
 }
 
-// killTime bounds the wait for the end of a killed process. On a busy machine that takes seconds. PostgreSQL alone
-// gives its own processes five.
+// killTime bounds the wait for a killed process to end. On a busy machine that takes seconds. PostgreSQL alone gives
+// its own processes five.
 const killTime = 20 * time.Second
 
 func (p *child) kill() {
@@ -231,7 +230,7 @@ func (p *child) kill() {
 	p.exitsWithin(killTime)
 }
 
-// signal has send signal the process or its family, by its number and its mark, as long as the number is its own.
+// signal calls send with the process's pid and mark, unless the pid may have been reused.
 func (p *child) signal(send func(pid int, mark string) error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -241,8 +240,8 @@ func (p *child) signal(send func(pid int, mark string) error) error {
 	return send(p.cmd.Process.Pid, p.mark)
 }
 
-// Stop stops all its processes, and returns when they are stopped. One that was looked at before its parent had stopped
-// may be missing, so it looks twice.
+// Stop stops all its processes, and returns when they are stopped. It looks twice: a process started after the first
+// look, by a parent not yet stopped, would be missed.
 func (p *child) Stop() error {
 	for begun, times := time.Now(), 0; time.Since(begun) < killTime; time.Sleep(time.Millisecond) {
 		if err := p.signal(stop); err != nil {
@@ -262,13 +261,13 @@ func (p *child) Stop() error {
 	return fmt.Errorf("%s did not stop within %s", p.name, killTime)
 }
 
-// Stopped reports whether all its processes are stopped, as after SIGSTOP.
+// Stopped reports whether all its processes are stopped, as by SIGSTOP.
 func (p *child) Stopped() (bool, error) { return stopped(p.cmd.Process.Pid, p.mark) }
 
 // Continue continues all its processes.
 func (p *child) Continue() error { return p.signal(resume) }
 
-// Kill kills the process, if it was started, as SIGKILL or a power cut does. That is not the end of the run.
+// Kill kills the process, if it was started, like SIGKILL or a power cut. That does not end the run.
 func (p *child) Kill() {
 	if p != nil {
 		p.exitExpected.Store(true)

@@ -36,7 +36,7 @@ func runAs(cmd *exec.Cmd, name string) error {
 }
 
 // giveTo gives a directory and its content to that user alone if we are root, and makes its parent searchable.
-// Otherwise the directory stays ours alone.
+// Otherwise the directory remains ours alone.
 func giveTo(name, dir string) error {
 	uid, gid, err := account(name)
 	if err == nil {
@@ -51,7 +51,7 @@ func giveTo(name, dir string) error {
 		}))
 }
 
-// account returns the ids of a user and its group. They matter only to root, since only root can become another user.
+// account returns the ids of a user and its group. They matter only to root: nobody else can become another user.
 func account(name string) (uid, gid uint32, err error) {
 	if os.Getuid() != 0 {
 		return 0, 0, nil
@@ -70,7 +70,7 @@ func canRunAs(name string) error {
 	return err
 }
 
-// terminate asks a process to end gracefully. It reports whether this system can ask.
+// terminate asks a process to end gracefully. It reports whether this system can do so.
 func terminate(p *os.Process) bool { return p.Signal(syscall.SIGTERM) == nil }
 
 // killGroup kills a child and all processes of its group; detach made it the leader of that group.
@@ -79,8 +79,8 @@ func killGroup(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }
 // killAll kills a child and its family.
 func killAll(pid int, mark string) error { return toAll(syscall.SIGKILL, pid, mark) }
 
-// killMarked kills the processes that bear a mark until none is left, or for killTime: what forks before it dies has
-// left one more. A process that executes another program has no environment for a moment, so one look is not enough.
+// killMarked kills the processes with a mark until none is left, or for killTime: one that forks before it dies leaves
+// another. A process in exec has no environment for a moment, so one look is not enough.
 func killMarked(mark string) {
 	for begun, none := time.Now(), 0; none < 2 && time.Since(begun) < killTime; time.Sleep(time.Millisecond) {
 		none++
@@ -92,20 +92,20 @@ func killMarked(mark string) {
 	}
 }
 
-// quit ends a process together with the processes that it started.
+// quit ends a process and the processes that it started.
 func quit(pid int) error { return syscall.Kill(pid, syscall.SIGQUIT) }
 
-// stop stops a child and its family. It does not wait until they have stopped.
+// stop stops a child and its family, without waiting for that.
 func stop(pid int, mark string) error { return toAll(syscall.SIGSTOP, pid, mark) }
 
 // resume continues a child and its family.
 func resume(pid int, mark string) error { return toAll(syscall.SIGCONT, pid, mark) }
 
-// toAll sends a signal to the group of a child, at once, and then to its family outside the group, if it has a mark.
+// toAll sends a signal to the group of a child, at once, and then, if it has a mark, to its family outside the group.
 func toAll(signal syscall.Signal, pid int, mark string) error {
 	var its []process
 	if mark != "" {
-		its, _ = family(pid, mark) // now: what has died is nobody's parent
+		its, _ = family(pid, mark) // now: the children of a dead process have another parent
 	}
 	err := syscall.Kill(-pid, signal)
 	for _, p := range its {
@@ -125,11 +125,11 @@ func stopped(pid int, mark string) (bool, error) {
 	return err == nil && !slices.ContainsFunc(its, func(p process) bool { return p.state != "T" }), err
 }
 
-// noGroup is the number of no group.
+// noGroup matches no group.
 const noGroup = -1
 
-// family returns the processes of a child: those of its group, those that bear its mark, if it has one, and all that
-// they have started and whose parents still run.
+// family returns the processes of a child: those of its group, those with its mark, if it has one, and all descendants
+// whose parents still run.
 func family(group int, mark string) (its []process, err error) {
 	all, err := processes()
 	of := map[int]bool{}
@@ -147,8 +147,8 @@ func family(group int, mark string) (its []process, err error) {
 	return slices.DeleteFunc(all, func(p process) bool { return !of[p.pid] }), err
 }
 
-// bears reports whether a process has a mark in its environment. It has not if it is another user's, if the system is
-// not Linux, or if it has put its title there.
+// bears reports whether a process has a mark in its environment. It reports false for another user's process, on a
+// system other than Linux, and if the process has overwritten its environment with a title.
 func bears(pid int, mark string) bool {
 	environment, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	return slices.Contains(strings.Split(string(environment), "\x00"), shopMark+"="+mark)
@@ -160,8 +160,8 @@ type process struct {
 	state              string
 }
 
-// processes reads from the system which processes there are. Waiting for the change of a state is not possible: os/exec
-// already waits for the exit of a child, and would hide it; and a child's children are not ours to wait for.
+// processes reads the list of processes from the system. Waiting for a change of state is not possible: os/exec already
+// waits for the exit of a child, which a second wait would steal; and a child's children are not ours to wait for.
 func processes() (all []process, err error) {
 	add := func(pid, parent, group, state string) {
 		if p := (process{state: state[:1]}); p.state != "Z" && p.state != "X" {
@@ -177,7 +177,7 @@ func processes() (all []process, err error) {
 		if err != nil {
 			continue // it has ended
 		}
-		// pid (name) state parent group …, where the name may hold anything.
+		// The format is: pid (name) state parent group …, where the name may contain anything.
 		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 		add(filepath.Base(filepath.Dir(path)), fields[1], fields[2], fields[0])
 	}

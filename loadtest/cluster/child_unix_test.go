@@ -12,7 +12,7 @@ import (
 
 func TestAStoppedProcessIsSeen(t *testing.T) {
 	cmd := self("ready")
-	stdin, err := cmd.StdinPipe() // it waits until this is closed
+	stdin, err := cmd.StdinPipe() // the process waits until this is closed
 	require.NoError(t, err)
 	defer stdin.Close()
 	detach(cmd)

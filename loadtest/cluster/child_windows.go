@@ -31,7 +31,7 @@ func canRunAs(string) error { return nil }
 
 func quit(int) error { return errors.New("a process cannot be asked to quit on this system") }
 
-// terminate cannot ask here: Windows has no SIGTERM. Closing the standard input asks instead.
+// terminate does nothing: Windows has no SIGTERM. Closing the standard input asks instead.
 func terminate(*os.Process) bool { return false }
 
 // Services that may leave their group are not started here.

@@ -14,7 +14,7 @@ import (
 // A Cluster holds the processes of one run and the directory that they may write to.
 type Cluster struct {
 	dir      string
-	password string // of the servers that it starts: other users of the machine reach them too
+	password string // of the servers that it starts, which other users of the machine can reach
 	guardian *guardian
 	parent   parent
 	fail     context.CancelCauseFunc
@@ -45,21 +45,21 @@ type Options struct {
 	SQL      string
 	// Stockapi is the executable to run; empty means to find or build one.
 	Stockapi string
-	// Product is the product that the instances start with. Its name belongs to this run, so a shop that keeps its stock
-	// on the same Redis is left alone.
+	// Product is the product that the instances start with. Its name is unique to this run, so a shop with its stock on
+	// the same Redis is left alone.
 	Product string
 	// Token is the instances' admin token, if any.
 	Token string
 	// Max bounds the wait, ttl and work that the instances accept.
 	Max Bounds
-	// Say receives texts for a progress line.
+	// Say is called with texts for a progress line.
 	Say func(string)
 }
 
 // Bounds are the longest durations that requests will ask for.
 type Bounds struct{ Wait, TTL, Work time.Duration }
 
-// New starts the guardian and returns an empty cluster. When a process of the cluster dies on its own, the returned
+// New starts the guardian and returns an empty cluster. If a process of the cluster dies on its own, the returned
 // context is cancelled with that as its cause.
 func New(ctx context.Context, o Options) (*Cluster, context.Context, error) {
 	dir, err := os.MkdirTemp("", "loadtest-")
@@ -77,8 +77,8 @@ func New(ctx context.Context, o Options) (*Cluster, context.Context, error) {
 	return c, ctx, nil
 }
 
-// secret writes a text with the password into a file of the directory that only its owner reads, and returns the path.
-// A command line would show the password to everybody.
+// secret writes a text with the password into a file that only its owner can read, and returns the path. A command line
+// would show the password to every user.
 func (c *Cluster) secret(dir, name, format string) (path string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 		own()
 	case "ready":
 		os.Stdout.WriteString("ready http://here\n")
-		bufio.NewReader(os.Stdin).ReadString('\n') // it only waits for the end
+		bufio.NewReader(os.Stdin).ReadString('\n') // it ends with loadtest
 	case "dies":
 		os.Stdout.WriteString("ready http://here\n")
 		time.Sleep(100 * time.Millisecond)
@@ -53,7 +53,7 @@ func self(role string) *exec.Cmd {
 	return cmd
 }
 
-// newCluster returns an empty cluster, which ends with the test and leaves nothing.
+// newCluster returns an empty cluster, which is closed with the test and must leave nothing behind.
 func newCluster(t *testing.T) (*Cluster, context.Context) {
 	t.Helper()
 	c, ctx, err := New(t.Context(), Options{})
@@ -78,10 +78,10 @@ func TestAChildIsStartedAndStopped(t *testing.T) {
 	assert.Equal(t, "http://here", url)
 	p.end()
 	assert.True(t, p.exitsWithin(time.Second))
-	require.NoError(t, ctx.Err(), "an end that was asked for is no news")
+	require.NoError(t, ctx.Err(), "an expected exit does not end the run")
 }
 
-func TestCloseEndsWhatIsStillThere(t *testing.T) {
+func TestCloseEndsChildren(t *testing.T) {
 	c, ctx := newCluster(t)
 	p, _, err := startChild(ctx, c, "child", self("ready"))
 	require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestCloseEndsWhatIsStillThere(t *testing.T) {
 	assert.True(t, p.exitsWithin(time.Second))
 }
 
-func TestAChildThatDiesOnItsOwnEndsTheRunWithItsLastLine(t *testing.T) {
+func TestChildDeathEndsTheRun(t *testing.T) {
 	c, ctx := newCluster(t)
 	_, _, err := startChild(ctx, c, "redis", self("dies"))
 	require.NoError(t, err)
@@ -97,21 +97,21 @@ func TestAChildThatDiesOnItsOwnEndsTheRunWithItsLastLine(t *testing.T) {
 	assert.EqualError(t, context.Cause(ctx), "redis died on its own (exit status 3), its last line: out of memory")
 }
 
-func TestAChildThatNeverGetsReadyIsAnErrorWithItsLastLine(t *testing.T) {
+func TestChildNeverReady(t *testing.T) {
 	c, ctx := newCluster(t)
 	_, _, err := startChild(ctx, c, "stockapi a", self("unready"))
 	require.EqualError(t, err, "stockapi a ended before it was ready, its last line: no Redis at all")
 	require.NoError(t, ctx.Err())
 }
 
-func TestTheGuardianEndsWhatIsListedWhenItsPipeEnds(t *testing.T) {
+func TestGuardianKillsListedProcesses(t *testing.T) {
 	dir, err := os.MkdirTemp("", "loadtest-test-")
 	require.NoError(t, err)
 	kept, err := os.MkdirTemp("", "other-")
 	require.NoError(t, err)
 	defer os.RemoveAll(kept)
 	left, quitting, spared := self("ready"), self("ready"), self("ready")
-	quitting.Stderr = new(strings.Builder) // a Go process tells where it was
+	quitting.Stderr = new(strings.Builder) // a Go process prints its stack
 	for _, cmd := range []*exec.Cmd{left, quitting, spared} {
 		_, err := cmd.StdinPipe()
 		require.NoError(t, err)
@@ -125,16 +125,16 @@ func TestTheGuardianEndsWhatIsListedWhenItsPipeEnds(t *testing.T) {
 	require.Error(t, left.Wait(), "it was killed")
 	require.NotContains(t, quitting.Wait().Error(), "killed", "it was asked to quit")
 	assert.NoDirExists(t, dir)
-	assert.DirExists(t, kept, "only directories of ours")
+	assert.DirExists(t, kept, "only directories of the run")
 	require.NoError(t, spared.Process.Signal(os.Interrupt), "it is still there")
 	require.NoError(t, spared.Process.Kill())
 	_ = spared.Wait()
 }
 
-func TestGuardianThatIsNoneStartsNoOther(t *testing.T) {
+func TestGuardianStartsNoGuardian(t *testing.T) {
 	t.Setenv(guardianMark, "1")
 	_, _, err := New(t.Context(), Options{})
-	require.ErrorContains(t, err, "has to call cluster.Guard")
+	require.ErrorContains(t, err, "must call cluster.Guard")
 }
 
 func TestInstanceNames(t *testing.T) {

@@ -13,18 +13,18 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 )
 
-// A Database is one server of our own. It restarts with its rows, which were on its disk before they were acknowledged,
-// and no sessions.
+// A Database is one server of the run. It restarts with its rows, which are on disk before they are acknowledged, and
+// without its sessions.
 type Database struct {
 	server // at its DSN
 	kind   *databaseKind
 	dir    string
-	client string // the DSN for our own queries
+	client string // the DSN for the cluster's own queries
 
 	cluster *Cluster
 }
 
-// newDatabase chooses a port and a directory for a server. It starts nothing.
+// newDatabase chooses a port and a directory for a server, without starting it.
 func (c *Cluster) newDatabase(kind *databaseKind, name string) (*Database, error) {
 	port, err := freePort()
 	if err != nil {
@@ -46,10 +46,10 @@ func (c *Cluster) newDatabase(kind *databaseKind, name string) (*Database, error
 	return d, nil
 }
 
-// installWithin bounds the making of a data directory, which usually takes less than a second.
+// installWithin bounds the creation of a data directory, which usually takes less than a second.
 const installWithin = time.Minute
 
-// install makes the data directory that each server of that kind gets a copy of.
+// install creates the data directory that each server of that kind gets a copy of.
 func (c *Cluster) install(ctx context.Context, kind *databaseKind) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, installWithin,
 		fmt.Errorf("%s did not finish within %s", kind.installer, installWithin))
@@ -69,10 +69,10 @@ func (c *Cluster) install(ctx context.Context, kind *databaseKind) error {
 	return (&child{name: kind.installer, cmd: cmd, quits: kind.quits}).runToEnd(ctx, c)
 }
 
-// installed returns the directory with the data directory and the secret of a kind, which its account alone reads.
+// installed returns the directory with a kind's data directory and secret, which only its account can read.
 func (c *Cluster) installed(kind *databaseKind) string { return filepath.Join(c.dir, kind.name) }
 
-// create makes the server's data directory and starts the server.
+// create creates the server's data directory and starts the server.
 func (d *Database) create(ctx context.Context) error {
 	if err := os.CopyFS(d.dir, os.DirFS(filepath.Join(d.cluster.installed(d.kind), "data"))); err != nil {
 		return err
@@ -83,10 +83,10 @@ func (d *Database) create(ctx context.Context) error {
 	return d.Restart(ctx)
 }
 
-// remove removes the files of a server that was killed.
-func (d *Database) remove() { _ = os.RemoveAll(d.dir) } // if it cannot, the cluster removes them at its end
+// remove removes the files of a killed server.
+func (d *Database) remove() { _ = os.RemoveAll(d.dir) } // if that fails, the cluster removes them when it closes
 
-// The rows of v12, of which a released one has expires = 0, and those of v12-naive, which never expire.
+// Rows of v12, where a released one has expires = 0, and of v12-naive, which never expire.
 const (
 	tables    = `SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'stockapi_locks'`
 	heldRows  = `SELECT COUNT(*) FROM stockapi_locks WHERE expires > 0`
@@ -95,7 +95,7 @@ const (
 	naiveRows = `SELECT COUNT(*) FROM stockapi_naive_locks`
 )
 
-// Keys counts the locks on the server: rows, and those of sessions.
+// Keys counts the locks on the server: rows, and session locks.
 func (d *Database) Keys(ctx context.Context) (int64, error) {
 	db, err := d.open()
 	if err != nil {
@@ -116,10 +116,10 @@ func (d *Database) Keys(ctx context.Context) (int64, error) {
 	return sum, err
 }
 
-// Queued returns 0: in a database nobody queues. The method is there since a lock server has it.
+// Queued returns 0: a database has no queue of waiters.
 func (d *Database) Queued(context.Context) (int64, error) { return 0, nil }
 
-// Expire ends all rows, as if the server's clock had jumped past them. Session locks do not expire.
+// Expire expires all rows, as if the server's clock had jumped past them. Session locks do not expire.
 func (d *Database) Expire(ctx context.Context) error {
 	db, err := d.open()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The values of --sql besides a DSN: a server of the cluster's own, or a file.
+// The values of --sql besides a DSN: a server of the run, or a file.
 const (
 	AnySQL   = "auto" // the first server that is installed, else a file
 	SQLite   = "sqlite"
@@ -19,8 +19,8 @@ const (
 // Databases are the values of --sql besides a DSN.
 var Databases = []string{AnySQL, SQLite, MariaDB, Postgres}
 
-// placeSQL decides where the locks of v12 are kept. A server of our own is started in the background: only the cells
-// that use it wait for it.
+// placeSQL decides where the locks of v12 are kept. A server of the run starts in the background: only the cells that
+// use it wait for it.
 func (c *Cluster) placeSQL(ctx context.Context, b *Backend) error {
 	if !c.options.Database {
 		return nil
@@ -46,8 +46,8 @@ func (c *Cluster) placeSQL(ctx context.Context, b *Backend) error {
 	return nil
 }
 
-// chooseDatabase returns the kind of server that was asked for, or that is installed, and a note about those that are
-// missing. Without a kind the locks are in a file or at a DSN.
+// chooseDatabase returns the kind of server that was asked for, or that is installed, and a note about missing ones.
+// Without a kind the locks are in a file or at a DSN.
 func chooseDatabase(want string) (kind *databaseKind, note string, err error) {
 	for _, k := range databaseKinds {
 		missing := k.missing()
@@ -76,7 +76,7 @@ func (c *Cluster) startSQL(ctx context.Context, b *Backend, kind *databaseKind) 
 			err = d.create(ctx)
 		}
 		if err != nil && ctx.Err() == nil && c.options.SQL == AnySQL {
-			err = Needs("needs a database that can be started: " + err.Error()) // the user did not ask for this one
+			err = Needs("needs a database that can be started: " + err.Error()) // the user did not ask for this kind
 		}
 	})
 	b.SQL, b.kind = d.URL, kind
@@ -104,7 +104,7 @@ func (c *Cluster) reachSQL(ctx context.Context) error {
 	return nil
 }
 
-// reach returns an error if nobody listens at the address.
+// reach returns an error if nothing listens at the address.
 func reach(ctx context.Context, address string) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {

@@ -10,29 +10,29 @@ import (
 
 // A databaseKind describes how to install and run one kind of server with a data directory and a port.
 type databaseKind struct {
-	name, title        string // on the command line, and in texts
+	name, title        string // on the command line, and in messages
 	program, installer string
-	account            string // the user to run it as if we are root, which the servers refuse to be
-	ready              string // part of the line that reports that it is ready
+	account            string // to run it as if we are root, which the servers refuse
+	ready              string // part of the line that reports readiness
 	quits              bool   // see child
 	secret             string // content of the file that gives it the password
 	dsn                string // with the password and the port; for stockapi
 	install            func(data, secret string) []string
 	serve              func(data string, port int, secret string) []string
-	driver, client     string // for our own queries, with the password and the port
+	driver, client     string // for the cluster's own queries, with the password and the port
 	sessions           string // the query that counts its session locks
 }
 
-// mariaDBAccess leaves one account to a server: it runs these statements at each start, before anybody is served. The
-// installer cannot, as it makes accounts without a password.
+// mariaDBAccess leaves a server one account: it runs these statements at each start, before it serves a client. The
+// installer cannot, as it creates accounts without a password.
 const mariaDBAccess = `DELETE FROM mysql.global_priv WHERE User <> 'mariadb.sys';
 FLUSH PRIVILEGES;
 CREATE USER root@'127.0.0.1' IDENTIFIED BY '%s';
 GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;
 `
 
-// The data of both need not survive a power cut of this machine, only the end of the process: no statement waits for a
-// disk, which may take longer than a lease. What MariaDB does not know of a --loose option it ignores.
+// The data of both need not survive a power cut, only the end of the process: no statement waits for a disk, which may
+// take longer than a lease. MariaDB ignores --loose options that it does not know.
 var databaseKinds = []*databaseKind{
 	{
 		name: MariaDB, title: "MariaDB", program: "mariadbd", installer: "mariadb-install-db", account: "mysql",
@@ -71,10 +71,10 @@ var databaseKinds = []*databaseKind{
 	},
 }
 
-// missing says what this machine lacks for it, or returns "".
+// missing returns what this machine lacks for it, or "".
 func (k *databaseKind) missing() string {
 	if runtime.GOOS == "windows" {
-		return "it is not started on Windows, only used at a DSN"
+		return "on Windows it is only used at a DSN, not started"
 	}
 	for _, program := range []string{k.program, k.installer} {
 		if locate(program) == "" {

@@ -14,7 +14,7 @@ import (
 	"stockapi/loadtest/catalog"
 )
 
-// eachDatabase runs a test on each kind of server that is here. STOCKAPI_REQUIRE=mariadb,postgres makes a missing one a
+// eachDatabase runs a test on each installed kind of server. STOCKAPI_REQUIRE=mariadb,postgres makes a missing one a
 // failure.
 func eachDatabase(t *testing.T, test func(t *testing.T, c *Cluster, ctx context.Context, kind *databaseKind)) {
 	t.Helper()
@@ -73,17 +73,17 @@ func TestADatabaseComesBackAtItsAddressWithItsRows(t *testing.T) {
 		_, err = d.Keys(ctx)
 		require.Error(t, err)
 		require.NoError(t, d.Restart(ctx))
-		holds(2, "the rows are still there, and the session is not")
+		holds(2, "the rows survive, the session does not")
 		require.NoError(t, d.Expire(ctx))
 		d.Kill()
 		d.remove()
 		assert.NoDirExists(t, d.dir)
-		require.NoError(t, ctx.Err(), "a death that was asked for is no news")
+		require.NoError(t, ctx.Err(), "an expected exit does not end the run")
 	})
 }
 
-// One server is started for all cells that lock in it; one that is harmed is a cell's own.
-func TestWhereTheDatabaseIs(t *testing.T) {
+// One server is shared by all cells that lock in it; a cell that faults it has its own.
+func TestDatabasePlacement(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, c *Cluster, ctx context.Context, kind *databaseKind) {
 		b := &Backend{URL: "redis://127.0.0.1:1"}
 		c.options.SQL = kind.name
@@ -93,7 +93,7 @@ func TestWhereTheDatabaseIs(t *testing.T) {
 		c.options.Database = true
 		require.NoError(t, c.placeSQL(ctx, b))
 		assert.Contains(t, b.Text, kind.title+", its own, at 127.0.0.1:")
-		assert.Empty(t, b.Lasting().SQL, "nothing has to be removed from what goes away")
+		assert.Empty(t, b.Lasting().SQL, "a server of the run needs no cleaning up")
 		site, err := c.StartSite(ctx, b, catalog.Spec{Instances: 1})
 		require.NoError(t, err)
 		assert.Empty(t, site.Backend(0).SQL, "this cell locks elsewhere")
@@ -102,7 +102,7 @@ func TestWhereTheDatabaseIs(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, b.SQL, site.Backend(0).SQL)
 		conn, err := net.Dial("tcp", hostPort(b.SQL))
-		require.NoError(t, err, "who needs it waits until it is there")
+		require.NoError(t, err, "Ready waits until it has started")
 		require.NoError(t, conn.Close())
 		site.Close()
 
@@ -115,8 +115,8 @@ func TestWhereTheDatabaseIs(t *testing.T) {
 	})
 }
 
-// A server that was still being installed when the cluster went has not been left behind.
-func TestTheEndComesWhileADatabaseIsInstalled(t *testing.T) {
+// A server that is still being installed when the cluster closes is not left behind.
+func TestCloseDuringInstallation(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, c *Cluster, ctx context.Context, kind *databaseKind) {
 		c.options.Database, c.options.SQL = true, kind.name
 		b := &Backend{}
@@ -128,7 +128,7 @@ func TestTheEndComesWhileADatabaseIsInstalled(t *testing.T) {
 	})
 }
 
-func TestADatabaseThatCannotBeHarmed(t *testing.T) {
+func TestFaultsNeedAnOwnDatabase(t *testing.T) {
 	c, ctx := newCluster(t)
 	c.options.Database, c.options.SQL = true, SQLite
 	b := &Backend{URL: "redis://127.0.0.1:1"}
@@ -149,7 +149,7 @@ func TestADatabaseThatCannotBeHarmed(t *testing.T) {
 	c.options.SQL = "mysql://u:secret@" + given.Addr().String() + "/shop"
 	require.NoError(t, c.placeSQL(ctx, b))
 	assert.Equal(t, c.options.SQL, b.Lasting().SQL)
-	assert.True(t, b.foreignSQL, "so the locks of v12-naive there get an end")
+	assert.True(t, b.foreignSQL, "so the locks of v12-naive there expire")
 	refused(ErrNeedsOwnDatabase, on(catalog.SQLRow, catalog.Topology{OwnLocks: true}))
 	site, err := c.StartSite(ctx, b, on(catalog.SQLRow, catalog.Topology{Links: true}))
 	require.NoError(t, err)
@@ -161,8 +161,8 @@ func TestADatabaseThatCannotBeHarmed(t *testing.T) {
 	assert.NotContains(t, err.Error(), "secret")
 }
 
-// What is not here is said, with what to do about it.
-func TestADatabaseThatIsNotHere(t *testing.T) {
+// A missing server is reported with its remedy.
+func TestMissingDatabase(t *testing.T) {
 	all := databaseKinds
 	defer func() { databaseKinds = all }()
 	databaseKinds = []*databaseKind{
@@ -177,14 +177,14 @@ func TestADatabaseThatIsNotHere(t *testing.T) {
 	require.EqualError(t, err, "there is no nor-such here: install it, or use --sql sqlite")
 }
 
-func TestAPortThatADSNNeedNotName(t *testing.T) {
+func TestDefaultPorts(t *testing.T) {
 	assert.Equal(t, "db:3306", hostPort("mariadb://u@db/shop"))
 	assert.Equal(t, "db:5432", hostPort("postgres://u@db/shop"))
 	assert.Equal(t, "db:1", hostPort("postgres://u@db:1/shop"))
 }
 
-// Who asked for whatever is here has not asked for a server that does not start, and gets on without.
-func TestADatabaseThatDoesNotStart(t *testing.T) {
+// With --sql auto, a server that does not start is not an error: the run goes on without it.
+func TestDatabaseFailsToStart(t *testing.T) {
 	c, ctx := newCluster(t)
 	t.Setenv("FLEET_TEST", "fails")
 	c.options.SQL = AnySQL

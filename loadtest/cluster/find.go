@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// FindStockapi finds the executable that the instances run, or builds it, and returns its path: the one asked for, or
-// else the one beside this executable, the one on PATH, or one built from this module.
+// FindStockapi finds or builds the executable of the instances, and returns its path: the one configured, or else the
+// one beside this executable, the one on PATH, or one built from this module.
 func (c *Cluster) FindStockapi(ctx context.Context) (path string, err error) {
 	c.stockapi, c.stockapiFrom, err = c.findStockapi(ctx)
 	return c.stockapi, err
 }
 
-// findStockapi also says where it is from.
+// findStockapi also returns where it is from.
 func (c *Cluster) findStockapi(ctx context.Context) (path, which string, err error) {
 	if want := c.options.Stockapi; want != "" {
 		path, err := exec.LookPath(want)
@@ -44,8 +44,8 @@ func (c *Cluster) build(ctx context.Context) (string, error) {
 	const pkg = "stockapi/cmd/stockapi"
 	c.say("building stockapi…")
 	path := filepath.Join(c.dir, executable("stockapi"))
-	// nomsgpack leaves out gin's MessagePack, which nobody here uses: it is a third of a cold build. -s -w leaves out what
-	// debuggers need, which takes most of the linking.
+	// nomsgpack leaves out gin's MessagePack, which is unused: it is a third of a cold build. -s -w leaves out debugging
+	// information, which takes most of the linking.
 	out, err := exec.CommandContext(ctx, "go", "build", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", path,
 		pkg).CombinedOutput()
 	if ctx.Err() != nil {

@@ -14,21 +14,21 @@ import (
 	"time"
 )
 
-// ForeignOptions say what a foreign service is and what it is given.
+// ForeignOptions describe a foreign service and what it is given.
 type ForeignOptions struct {
 	// Argv is the command line. In it {port}, {redis} (a URL), {redis_host} and {redis_port} are replaced.
 	Argv []string
-	// RedisAddr is the host:port of the Redis that it uses.
+	// RedisAddr is the host:port of its Redis.
 	RedisAddr string
-	// Database is the host:port of its database, which replaces {db_host} and {db_port}; "" if it has none there.
+	// Database is the host:port of its database, for {db_host} and {db_port}; "" if it has none.
 	Database string
-	// Name stands for it in messages.
+	// Name names it in messages.
 	Name string
 	// Within bounds the time until it accepts connections; 0 means two minutes.
 	Within time.Duration
 }
 
-// A Foreign is a running service of which nothing is known but its command line. It may consist of several processes.
+// A Foreign is a running service of which only the command line is known. It may consist of several processes.
 type Foreign struct {
 	*Instance
 	port int
@@ -37,25 +37,25 @@ type Foreign struct {
 // shopMark is the variable whose value marks the processes of a foreign service. Each service has its own.
 const shopMark = "LOADTEST_SHOP"
 
-// silentWithin bounds the wait until nobody accepts connections at the port of a service that was killed. Where no mark
-// can be read, the last of its group may still be about to die.
+// silentWithin bounds the wait until the port of a killed service accepts no connections. Where marks cannot be read,
+// the last of its group may still be dying.
 const silentWithin = 5 * time.Second
 
 // StartForeign starts a foreign service with our environment, PORT and REDIS_URL, and waits until it listens on that
-// port, which is of this service alone. If it dies later, that is not the end of the run: see [Instance.Exited].
+// port, which it has to itself. If it dies later, that does not end the run: see [Instance.Exited].
 func (c *Cluster) StartForeign(ctx context.Context, o ForeignOptions) (*Foreign, error) {
 	if !CanStop {
 		return nil, errors.New("a service cannot be stopped with its children on this system: use Linux, macOS or WSL")
 	}
 	if len(o.Argv) == 0 {
-		return nil, errors.New("there is no command line of a service")
+		return nil, errors.New("no command line for the service")
 	}
 	host, redisPort, err := net.SplitHostPort(o.RedisAddr)
 	if err != nil {
 		return nil, err
 	}
 	port, err := freePort()
-	for err == nil && listener(ctx, port) != "" { // somebody's, on ::1
+	for err == nil && listener(ctx, port) != "" { // another program's, on ::1
 		port, err = freePort()
 	}
 	if err != nil {
@@ -85,7 +85,7 @@ func (c *Cluster) StartForeign(ctx context.Context, o ForeignOptions) (*Foreign,
 	return f, nil
 }
 
-// listens waits until the service accepts connections on the port, and returns where.
+// listens waits until the service accepts connections on the port, and returns the address.
 func (f *Foreign) listens(ctx context.Context, within time.Duration) (addr string, err error) {
 	late := time.NewTimer(within)
 	defer late.Stop()
@@ -106,9 +106,9 @@ func (f *Foreign) listens(ctx context.Context, within time.Duration) (addr strin
 	}
 }
 
-// listener returns the address of this machine at which somebody accepts connections on the port, or "". For Node,
-// localhost may be ::1 alone. Where the system does not say who listens, ::1 is tried first, so that a service that
-// begins to listen on both just now is reached at the other, as always.
+// listener returns the address of this machine at which the port accepts connections, or "". For Node, localhost may be
+// ::1 alone. Where the system does not report listeners, ::1 is tried first, so that a service that is just starting to
+// listen on both is reached at the other, as usual.
 func listener(ctx context.Context, port int) (found string) {
 	if host, known := listens(port); known {
 		if host == "" {
@@ -126,8 +126,8 @@ func listener(ctx context.Context, port int) (found string) {
 	return found
 }
 
-// listens returns the host at which somebody listens on the port, "" if nobody does, and whether the system says so. It
-// connects to nobody: there are servers that die of a connection without a request.
+// listens returns the host on which the port is listened to, "" if there is none, and whether the system reports that.
+// It makes no connection: some servers die of one without a request.
 func listens(port int) (host string, known bool) {
 	const state, listening = 3, "0A"
 	for _, table := range []string{"/proc/net/tcp6", "/proc/net/tcp"} { // 127.0.0.1 before ::1
@@ -142,7 +142,7 @@ func listens(port int) (host string, known bool) {
 			if n, err := strconv.ParseInt(number, 16, 32); err != nil || int(n) != port {
 				continue
 			}
-			switch address { // as the kernel prints them: words of the machine's byte order
+			switch address { // as the kernel prints them: words in the machine's byte order
 			case "00000000000000000000000001000000":
 				host = "::1"
 			case "0100007F", "0000000000000000FFFF00000100007F", "00000000", strings.Repeat("0", 32):
@@ -153,8 +153,8 @@ func listens(port int) (host string, known bool) {
 	return host, known
 }
 
-// Kill kills all its processes, as SIGKILL or a power cut does. That is not the end of the run. The error says that
-// some could not be found, and still listen.
+// Kill kills all its processes, like SIGKILL or a power cut. That does not end the run. An error means that some were
+// not found, and still listen.
 func (f *Foreign) Kill() error {
 	f.child.Kill()
 	for begun := time.Now(); listener(context.Background(), f.port) != ""; time.Sleep(10 * time.Millisecond) {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shop is a program that listens on a port, and does nothing else. It ends by itself if a test fails to end it.
+// shop is a program that listens on a port, and does nothing else. It ends on its own if a test fails to end it.
 func shop() {
 	time.AfterFunc(3*time.Minute, func() { os.Exit(2) })
 	l, err := net.Listen("tcp", net.JoinHostPort(os.Getenv("FLEET_HOST"), os.Getenv("PORT")))
@@ -27,7 +27,7 @@ func shop() {
 	os.Exit(1)
 }
 
-// The scripts of foreign services that listen: one process, and three, of which the last listens.
+// Scripts of foreign services that listen: one process, and three, of which the last listens.
 const (
 	oneProcess     = `FLEET_TEST=shop exec "$FLEET_SELF"`
 	threeProcesses = `echo $$; sleep 600 & FLEET_TEST=shop "$FLEET_SELF" & wait`
@@ -66,7 +66,7 @@ func TestListenerConnectsToNobody(t *testing.T) {
 		}
 		port := l.Addr().(*net.TCPAddr).Port
 		if _, known := listens(port); !known {
-			t.Skip("this system does not say who listens")
+			t.Skip("this system does not report listeners")
 		}
 		assert.Equal(t, net.JoinHostPort(want, strconv.Itoa(port)), listener(t.Context(), port), listen)
 		require.NoError(t, l.(*net.TCPListener).SetDeadline(time.Now().Add(50*time.Millisecond)))

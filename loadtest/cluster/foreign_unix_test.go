@@ -25,7 +25,7 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// isGone waits until nothing is left of a group, and sees to it if something is.
+// isGone waits until a group is empty, and kills what is left of it.
 func isGone(t *testing.T, group int) {
 	t.Helper()
 	if !assert.Eventually(t, func() bool {
@@ -88,12 +88,12 @@ func TestForeignIsStoppedContinuedAndKilledAsAGroup(t *testing.T) {
 	require.NoError(t, f.Kill())
 	<-f.Exited()
 	isGone(t, group)
-	require.ErrorIs(t, f.Stop(), os.ErrProcessDone, "its number may be another's")
+	require.ErrorIs(t, f.Stop(), os.ErrProcessDone, "its pid may have been reused")
 	require.ErrorIs(t, f.Continue(), os.ErrProcessDone)
 	require.NoError(t, ctx.Err())
 }
 
-// The children of a service that has died hold its output and its port. Their group is known without a mark.
+// The children of a dead service hold its output and its port. Their group is known without a mark.
 func TestForeignDiesWithItsChildren(t *testing.T) {
 	c, ctx := newCluster(t)
 	f, err := c.StartForeign(ctx, foreign("unset LOADTEST_SHOP; "+threeProcesses))
@@ -101,10 +101,10 @@ func TestForeignDiesWithItsChildren(t *testing.T) {
 	require.NoError(t, syscall.Kill(f.cmd.Process.Pid, syscall.SIGKILL))
 	<-f.Exited()
 	isGone(t, f.cmd.Process.Pid)
-	require.NoError(t, ctx.Err(), "that is not the end of the run")
+	require.NoError(t, ctx.Err(), "it does not end the run")
 }
 
-// answers reports whether a shop accepts a connection and ends it, which one that is stopped does not.
+// answers reports whether a shop accepts a connection and closes it, which a stopped one does not.
 func answers(f *Foreign) bool {
 	conn, err := net.Dial("tcp", hostPort(f.URL))
 	if err != nil {
@@ -116,7 +116,7 @@ func answers(f *Foreign) bool {
 	return errors.Is(err, io.EOF)
 }
 
-// needsSetsid skips a test where there is no setsid that waits, or no environment of processes to look into.
+// needsSetsid skips a test without a setsid that waits, or without readable environments of processes.
 func needsSetsid(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("setsid"); err != nil || runtime.GOOS != "linux" {
@@ -149,7 +149,7 @@ func TestForeignThatLeftItsGroup(t *testing.T) {
 	}
 }
 
-// A process begins to fork when it is about to be killed, and goes on after it was found.
+// A process may fork as it is about to be killed, or after it was found.
 func TestForeignThatForksIsKilledWithAllChildren(t *testing.T) {
 	needsSetsid(t)
 	c, ctx := newCluster(t)
@@ -163,7 +163,7 @@ func TestForeignThatForksIsKilledWithAllChildren(t *testing.T) {
 	isGone(t, forks)
 }
 
-// What left the group ends also if the process that was started ends by itself.
+// Processes outside the group end even if the process that was started exits on its own.
 func TestForeignThatDiesAtStartLeavesNothing(t *testing.T) {
 	needsSetsid(t)
 	c, ctx := newCluster(t)
@@ -178,7 +178,7 @@ func TestForeignThatDiesAtStartLeavesNothing(t *testing.T) {
 	isGone(t, pid)
 }
 
-// hidden is a shop that no mark, group or parent shows. Its output is its number.
+// hidden is a shop that no mark, group or parent reveals. It prints its pid.
 const hidden = `(FLEET_TEST=shop setsid env -u LOADTEST_SHOP "$FLEET_SELF" & echo $!); exec sleep 600`
 
 func TestForeignThatOutlivesItsProcessIsReported(t *testing.T) {
@@ -189,10 +189,10 @@ func TestForeignThatOutlivesItsProcessIsReported(t *testing.T) {
 	require.NoError(t, err)
 	defer func(pid int) { _ = syscall.Kill(pid, syscall.SIGKILL) }(printed(t, f))
 	require.EqualError(t, f.Kill(), "a outlived the process that was started; start it in the foreground")
-	assert.True(t, f.exitsWithin(0), "nobody waits for its output")
+	assert.True(t, f.exitsWithin(0), "its output is not awaited")
 }
 
-// printed returns the number in the first line of a service's output.
+// printed returns the number on the first line of a service's output.
 func printed(t *testing.T, f *Foreign) (n int) {
 	t.Helper()
 	require.Eventually(t, func() bool { return len(f.Tail()) == 1 }, time.Minute, time.Millisecond)
@@ -240,7 +240,7 @@ func TestForeignThatLeftItsGroupDiesWithUs(t *testing.T) {
 	diesWithUs(t, `setsid /bin/sh -c 'FLEET_TEST=shop "$FLEET_SELF" & echo $$; wait' & wait`)
 }
 
-// diesWithUs ends the owner of a service, whose output is the number of its group.
+// diesWithUs ends the owner of a service that prints the number of its group.
 func diesWithUs(t *testing.T, script string) {
 	t.Helper()
 	owner := self("owner")

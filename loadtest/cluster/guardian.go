@@ -16,7 +16,7 @@ import (
 )
 
 // A guardian is loadtest's end of the pipe to its guardian process. The pipe is the whole mechanism: the kernel closes
-// it when loadtest ends, SIGKILL included, so loadtest cannot forget anything at its end.
+// it however loadtest ends, SIGKILL included, so loadtest cannot forget to.
 type guardian struct {
 	cmd  *exec.Cmd
 	mu   sync.Mutex
@@ -26,11 +26,11 @@ type guardian struct {
 // guardianMark is in the environment of a guardian, and of no other process.
 const guardianMark = "LOADTEST_GUARDIAN"
 
-// startGuardian starts this executable once more, as the command that calls [Guard]. One that runs something else then,
-// such as its tests, would start guardians without end.
+// startGuardian starts this executable again, as the command that calls [Guard]. An executable that does something else
+// instead, such as running its tests, would start guardians without end.
 func startGuardian() (*guardian, error) {
 	if os.Getenv(guardianMark) != "" {
-		return nil, errors.New("this process was started as a guardian, and has to call cluster.Guard")
+		return nil, errors.New("this process was started as a guardian, and must call cluster.Guard")
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -52,18 +52,18 @@ func startGuardian() (*guardian, error) {
 func (g *guardian) send(format string, args ...any) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	_, _ = fmt.Fprintf(g.pipe, format+"\n", args...) // nothing can be done if the guardian is dead
+	_, _ = fmt.Fprintf(g.pipe, format+"\n", args...) // nothing helps if the guardian is dead
 }
 
-// dismiss ends the guardian, which has nothing left to do.
+// dismiss ends the guardian when there is nothing left to guard.
 func (g *guardian) dismiss() {
 	_ = g.pipe.Close()
 	_ = g.cmd.Wait()
 }
 
 // Guard is the main function of the guardian. It reads which processes and directories exist ("pid 12", "quits 13",
-// "mark x", "dir /tmp/x") and which processes have ended ("gone 12", "gone x"). When the pipe closes it removes those
-// that are left.
+// "mark x", "dir /tmp/x") and which have gone ("gone 12", "gone x"). When the pipe closes it removes those that are
+// left.
 func Guard(pipe io.Reader) {
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	pids, marks, dirs := listen(pipe)

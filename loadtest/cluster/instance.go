@@ -21,8 +21,8 @@ type Instance struct {
 	*child
 }
 
-// StartInstance starts a stockapi on a free port, with further flags if any, and waits until it is ready. With faults
-// set, requests may ask for faults.
+// StartInstance starts a stockapi on a free port, with further flags if any, and waits until it is ready. With faults,
+// requests may carry faults.
 func (c *Cluster) StartInstance(
 	ctx context.Context, name string, b *Backend, faults bool, flags ...string,
 ) (*Instance, error) {
@@ -30,7 +30,7 @@ func (c *Cluster) StartInstance(
 		"--product", c.options.Product, "--stock-ttl", "1h", "--drain-delay", "0s",
 		"--log-format", "json", "--exit-with-stdin"}
 	if b.Kind == "url" || b.foreignSQL {
-		args = append(args, "--setnx-ttl", "1h") // the locks of v1 and v12-naive never expire, and the server is not ours
+		args = append(args, "--setnx-ttl", "1h") // or locks of v1 and v12-naive would stay on this server for ever
 	}
 	if b.LockReplicas > 0 {
 		args = append(args, "--lock-replicas", strconv.Itoa(b.LockReplicas))
@@ -56,14 +56,14 @@ func (c *Cluster) StartInstance(
 	return &Instance{Name: name, URL: url, child: p}, nil
 }
 
-// slow reports whether an instance failed to start because the machine is slow: a Redis of our own did not answer it in
-// time. (If that Redis had died, the run would have ended.) There is no second try for a Redis that is not ours.
+// slow reports whether an instance failed to start because the machine is slow: a Redis of the run did not answer it in
+// time. (If that Redis had died, the run would have ended.) There is no second try for another Redis.
 func (b *Backend) slow(err error) bool {
 	return errors.Is(err, errExited) && b.Kind != "url" &&
 		(strings.Contains(err.Error(), "no Redis") || strings.Contains(err.Error(), "i/o timeout"))
 }
 
-// secrets returns the settings that may hold a password. In the environment they do not show in a process list.
+// secrets returns the settings that may hold a password. The environment does not show in a process list.
 func (b *Backend) secrets() []string {
 	env := []string{"STOCKAPI_REDIS=" + b.URL, "STOCKAPI_SQL=" + cmp.Or(b.SQL, "none")}
 	if b.Locks != "" {
@@ -82,10 +82,10 @@ func (c *Cluster) startStockapi(ctx context.Context, name string, env, args []st
 	return p, url, err
 }
 
-// retries sets how long an instance waits between two tries: short, so that a crowd is served soon, but long enough
-// that the servers can bear a hundred waiters. The embedded Redis runs some 2,000 scripts a second; with more it falls
-// behind, and delays the holder's own commands. A failed try of v6 costs five scripts. Under faults there is no crowd,
-// and leases are short.
+// retries sets how long an instance waits between polls: short, so that a crowd is served soon, but long enough for the
+// servers to bear a hundred waiters. The embedded Redis runs some 2,000 scripts a second; with more it falls behind,
+// and delays the holder's own commands. A failed try of v6 costs five scripts. Under faults there is no crowd, and
+// leases are short.
 func (b *Backend) retries(faults bool) []string {
 	switch {
 	case faults:
@@ -99,12 +99,12 @@ func (b *Backend) retries(faults bool) []string {
 	}
 }
 
-// patient is the factor for the timeouts of instances without faults. There a late server is on a slow machine, and an
+// patient is the factor for the timeouts of instances without faults. There a late server means a slow machine, and an
 // instance that gives up on it does not know whether the order was sold.
 const patient = 10
 
-// timeouts lengthens an instance's timeouts, where there are faults only as far as the machine is slow. The leases have
-// to be longer by the same factor: a lease of v6 bounds its node timeout too.
+// timeouts lengthens an instance's timeouts; with faults, only as far as the machine is slow. The leases must be longer
+// by the same factor: a lease of v6 bounds its node timeout too.
 func (b *Backend) timeouts(faults bool) []string {
 	factor := b.TimeoutFactor
 	if !faults {
@@ -123,7 +123,7 @@ func (b *Backend) timeouts(faults bool) []string {
 	return args
 }
 
-// Stop lets the instances finish their work and waits until they have ended.
+// Stop lets the instances finish their work and waits until they have exited.
 func Stop(instances []*Instance) {
 	var all sync.WaitGroup
 	for _, in := range instances {
@@ -134,7 +134,7 @@ func Stop(instances []*Instance) {
 	all.Wait()
 }
 
-// Kill kills the instances at once, also those that are stopped.
+// Kill kills the instances at once, even stopped ones.
 func Kill(instances []*Instance) {
 	var all sync.WaitGroup
 	for _, in := range instances {
@@ -143,11 +143,11 @@ func Kill(instances []*Instance) {
 	all.Wait()
 }
 
-// Pid returns the number of its process.
+// Pid returns its process id.
 func (in *Instance) Pid() int { return in.cmd.Process.Pid }
 
-// ExpectExit announces that the instance is going to exit, so that its exit does not end the run. The returned channel
-// is closed when it has exited.
+// ExpectExit announces that the instance is going to exit, so that this does not end the run. The returned channel is
+// closed when it has exited.
 func (in *Instance) ExpectExit() <-chan struct{} {
 	in.exitExpected.Store(true)
 	return in.Exited()
@@ -165,7 +165,7 @@ func readyLine(line string) (url string, ready bool) {
 	return l.URL, l.URL != ""
 }
 
-// args raises the instance's bounds where requests will ask for more than the defaults allow.
+// args raises the instance's bounds where requests will exceed the defaults.
 func (b Bounds) args() []string {
 	var args []string
 	for _, m := range []struct {

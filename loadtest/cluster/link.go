@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// A Link is the network path from one client to one server. It runs through a proxy that no other client uses, so a
-// fault on it affects that client alone. Requests and responses can have one fault each at a time.
+// A Link is the network path from one client to one server, through a proxy that no other client uses: a fault on it
+// affects that client alone. Requests and responses can have one fault each at a time.
 type Link struct {
 	addr, upstream string
-	tap            Tap // nil: nobody listens
+	tap            Tap // or nil
 	work           sync.WaitGroup
 
 	mu       sync.Mutex
-	conns    int             // how many have opened
+	conns    int             // opened so far
 	listener net.Listener    // nil while the link is cut
 	life     context.Context // of the connections
 	end      context.CancelFunc
@@ -26,7 +26,7 @@ type Link struct {
 	healed   chan struct{} // closed when the faults end
 }
 
-// A linkFault is what happens to all data that goes in one direction.
+// A linkFault affects all data in one direction.
 type linkFault struct {
 	drops bool
 	delay time.Duration
@@ -38,16 +38,16 @@ const (
 	responses
 )
 
-// A Tap is called when something happens on a connection, before anything is passed on. Connections are numbered from 1
-// in the order in which they open; the calls of one direction of a connection come one after the other. Bytes for which
-// it returns a channel are held, with all that follows them in their direction, until there is true on it; on false the
-// connection ends, and the bytes are lost. They are lost too when the connection ends for another reason.
+// A Tap is called for each event of a connection, before anything is passed on. Connections are numbered from 1 in the
+// order in which they open; the calls for one direction of a connection do not overlap. If it returns a channel, the
+// bytes are held, with all that follow them in their direction, until the channel delivers true; on false the
+// connection closes, and the bytes are lost. They are also lost if the connection closes for another reason.
 type Tap func(conn int, event Event) (hold <-chan bool)
 
 // An Event is what happens on a connection.
 type Event int
 
-// The events of a connection. A tap holds bytes alone, and returns nil for the others.
+// The events of a connection. A tap can only hold bytes, and returns nil for the other events.
 const (
 	RequestBytes Event = requests
 	ReplyBytes   Event = responses
@@ -55,12 +55,12 @@ const (
 	ConnClosed   Event = 3
 )
 
-// NewLink returns a link to a host:port, which calls the tap unless that is nil. Close ends it.
+// NewLink returns a link to a host:port, which calls the tap unless that is nil. Close it.
 func NewLink(upstream string, tap Tap) (*Link, error) {
 	l := &Link{upstream: upstream, tap: tap, healed: make(chan struct{})}
 	l.life, l.end = context.WithCancel(context.Background())
 	var err error
-	for range 3 { // a port that is free when we look may be taken when the proxy listens
+	for range 3 { // a port that is free now may be taken when the proxy listens
 		var port int
 		if port, err = freePort(); err != nil {
 			return nil, err
@@ -101,7 +101,7 @@ func (l *Link) DelayResponses() error { return l.set(responses, linkFault{delay:
 // DelayRequests delays what the client sends by that much.
 func (l *Link) DelayRequests(by time.Duration) error { return l.set(requests, linkFault{delay: by}) }
 
-// Partition drops what goes either way.
+// Partition drops data in both directions.
 func (l *Link) Partition() error { return errors.Join(l.DropRequests(), l.DropResponses()) }
 
 func (l *Link) set(direction int, f linkFault) error {
@@ -111,7 +111,7 @@ func (l *Link) set(direction int, f linkFault) error {
 	return nil
 }
 
-// Heal removes all faults from the link. What was delayed arrives. Dropped data stays lost, and the connections end.
+// Heal removes all faults from the link. Delayed data arrives. Dropped data stays lost, and the connections close.
 func (l *Link) Heal() (err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,7 +132,7 @@ func (l *Link) Heal() (err error) {
 	return err
 }
 
-// Close ends the link for good.
+// Close closes the link for good.
 func (l *Link) Close() {
 	_ = l.Cut()
 	l.work.Wait()
@@ -153,7 +153,7 @@ func (l *Link) accept(listener net.Listener) {
 	}
 }
 
-// connect connects a client with the server, until either of them or the link ends it.
+// connect connects a client to the server, until either of them or the link closes the connection.
 func (l *Link) connect(life context.Context, conn int, client net.Conn) {
 	defer func() { _ = client.Close() }()
 	server, err := new(net.Dialer).DialContext(life, "tcp", l.upstream)
@@ -176,7 +176,7 @@ func (l *Link) connect(life context.Context, conn int, client net.Conn) {
 	l.passes(life, conn, ConnClosed)
 }
 
-// passes reports whether the tap lets something pass, once it does not hold it any more.
+// passes reports whether the tap lets an event pass, once it no longer holds it.
 func (l *Link) passes(life context.Context, conn int, event Event) bool {
 	if l.tap == nil {
 		return true
@@ -193,7 +193,7 @@ func (l *Link) passes(life context.Context, conn int, event Event) bool {
 	}
 }
 
-// pass passes on what goes in one direction, as the tap and the faults let it.
+// pass forwards data in one direction, as the tap and the faults allow.
 func (l *Link) pass(life context.Context, conn int, from, to net.Conn, direction int) {
 	data := make([]byte, 32<<10)
 	for {
@@ -221,7 +221,7 @@ func (l *Link) pass(life context.Context, conn int, from, to net.Conn, direction
 	}
 }
 
-// through returns the URL of a server as it is reached over the link.
+// through returns the URL of a server as reached over the link.
 func (l *Link) through(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// echo is a server that answers each line with the same line, and counts them.
+// An echo is a server that echoes lines, and counts them.
 type echo struct {
 	net.Listener
 	heard atomic.Int64
@@ -64,7 +64,7 @@ func dial(t *testing.T, l *Link) *client {
 	return &client{conn, bufio.NewReader(conn), t}
 }
 
-// says sends a line and returns the answer, or why there is none within a moment.
+// says sends a line and returns the answer, or an error if there is none within a moment.
 func (c *client) says(line string) (string, error) {
 	_, err := io.WriteString(c.Conn, line+"\n")
 	require.NoError(c.t, err)
@@ -130,7 +130,7 @@ func TestResponsesAreDropped(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF, "a dropped response stays lost")
 }
 
-// Requests that are delayed for long arrive when the link is healed. A short delay they just take.
+// A long delay lasts until the link is healed; a short one just passes.
 func TestRequestsAreDelayed(t *testing.T) {
 	l, e := newTestLink(t)
 	c := dial(t, l)
@@ -166,8 +166,8 @@ func TestResponsesAreDelayed(t *testing.T) {
 	assert.Equal(t, "one\n", answer)
 }
 
-// Nobody reads, so data waits on every part of the way. The leaks that TestMain looks for would be those of this link.
-func TestAFullLinkEnds(t *testing.T) {
+// No end reads, so data waits at every stage. Leaks that TestMain finds would be this link's.
+func TestFullLinkCloses(t *testing.T) {
 	l, _ := newTestLink(t)
 	c := dial(t, l)
 	line := strings.Repeat("x", 1<<16) + "\n"
@@ -180,7 +180,7 @@ func TestAFullLinkEnds(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A tap hears of each connection by its number, from its opening to its closing.
+// A tap is called for each connection by its number, from its opening to its closing.
 func TestTapOfALink(t *testing.T) {
 	type call struct {
 		conn  int
@@ -233,11 +233,11 @@ func TestTapHoldsBytes(t *testing.T) {
 		require.NoError(t, l.Cut())
 		_, err = c.hears(time.Second)
 		require.Error(t, err)
-		assert.NotErrorIs(t, err, os.ErrDeadlineExceeded, "what is held does not keep a link from being cut")
+		assert.NotErrorIs(t, err, os.ErrDeadlineExceeded, "a link can be cut while it holds bytes")
 	}
 }
 
-// A request that is held arrives, although its client has left meanwhile.
+// A held request arrives even though its client has left.
 func TestHeldRequestOutlivesItsClient(t *testing.T) {
 	decide := make(chan bool)
 	l, e := newTappedLink(t, func(_ int, event Event) <-chan bool {

@@ -8,12 +8,11 @@ import (
 	"syscall"
 )
 
-// A parent starts the processes of a cluster, so that the kernel ends them when loadtest ends, in whatever way: also if
-// the guardian was killed too, and if a process is stopped. Processes that they have started themselves are left to the
-// guardian.
+// A parent starts the processes of a cluster, so that the kernel kills them however loadtest ends: even if the guardian
+// was killed too, and if a process is stopped. Their own children are left to the guardian.
 //
 // The kernel goes by the thread that started the child, not by the process. So one thread starts them all, does nothing
-// else, and ends after the last of them.
+// else, and ends last.
 type parent struct {
 	work chan func()
 	over context.Context
@@ -55,10 +54,10 @@ func (p parent) start(cmd *exec.Cmd, quits bool) error {
 	}
 }
 
-// reap waits for the exit of a child and kills what is left of its group. It calls before when the child has exited:
-// from then on nobody else may signal it by its number, which the system keeps for it until it is waited for here.
+// reap waits for the exit of a child and kills what is left of its group. It calls before when the child has exited and
+// its pid is still reserved: after that, nothing else may signal it by that number.
 func reap(cmd *exec.Cmd, before func()) error {
-	const pid = 1 // P_PID: by its number
+	const pid = 1 // P_PID: by its pid
 	for {
 		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, pid, uintptr(cmd.Process.Pid), 0,
 			syscall.WEXITED|syscall.WNOWAIT, 0, 0)

@@ -7,27 +7,27 @@ import (
 	"sync"
 )
 
-// The ports of the servers lie below those from which systems choose ports for clients, so that no client connection
-// occupies a port that a server comes back to.
+// The servers' ports lie below those that systems choose for clients, so that no client connection occupies the port of
+// a server that comes back.
 const (
 	lowestPort = 14336
 	blockPorts = 256
 	portBlocks = 69
 )
 
-// portPool hands out the ports of one process. A server or a link that is down keeps its port, though nobody listens
-// there: so no port is handed out twice while there are others, and no other run on this machine gets it. For that a
-// process owns whole blocks of ports. It owns a block as long as it listens on the block's first port.
+// A portPool hands out the ports of one process. A server or a link that is down keeps its port without listening: so
+// no port is handed out twice while there are others, and no other run on this machine gets it. A process owns whole
+// blocks of ports, each as long as it listens on the block's first port.
 type portPool struct {
 	mu    sync.Mutex
 	owned []net.Listener // the last is that of the block in use
-	next  int            // the port in that block to be tried next; 0 before the first block
+	next  int            // the port in that block to try next; 0 before the first block
 }
 
 // ourPorts are those of this process.
 var ourPorts portPool
 
-// freePort returns a port of ours on which nobody listens.
+// freePort returns a port of this process's blocks on which nothing listens.
 func freePort() (int, error) { return ourPorts.free() }
 
 func (p *portPool) free() (int, error) {
@@ -50,8 +50,8 @@ func (p *portPool) free() (int, error) {
 	return 0, err
 }
 
-// turn turns to a block that nobody owns, or to the oldest of ours if there is none. It begins to look at random, so
-// that runs that begin together seldom meet.
+// turn moves on to an unowned block, or to the oldest of its own if there is none. It begins at random, so that runs
+// that start together seldom collide.
 func (p *portPool) turn() error {
 	l, err := unowned()
 	switch {
@@ -64,7 +64,7 @@ func (p *portPool) turn() error {
 	return nil
 }
 
-// unowned returns what makes a block ours. It fails if all have an owner.
+// unowned returns the listener by which a block becomes ours. It fails if all have an owner.
 func unowned() (l net.Listener, err error) {
 	first := rand.IntN(portBlocks)
 	for i := range portBlocks {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A port that nobody listens on may be that of a server which is down, and comes back. Another run does not get it
-// either: others stands for one.
+// A port without a listener may belong to a server that is down, and comes back. Another run, here others, does not get
+// it either.
 func TestNoPortIsHandedOutTwice(t *testing.T) {
 	var others portPool
 	seen := map[int]bool{}

@@ -25,7 +25,7 @@ const (
 var errNoRedisServer = errors.New("there is no redis-server on PATH, nor a valkey-server: install one, or use " +
 	"--backend embedded")
 
-// Check refuses servers that were asked for by name and are not installed, before any server is started.
+// Check rejects servers that were named and are not installed, before any server is started.
 func (o *Options) Check() error {
 	if _, err := redisProgram(); o.Backend == "redis-server" && err != nil {
 		return errNoRedisServer
@@ -37,8 +37,8 @@ func (o *Options) Check() error {
 	return err
 }
 
-// Lacks returns why the cell cannot be run with these options, as far as that is known before any server is started;
-// empty if nothing is known against it.
+// Lacks returns why the cell cannot be run with these options, as far as known before any server is started; "" if
+// there is no known reason.
 func (o *Options) Lacks(spec catalog.Spec) Needs {
 	t := spec.Scenario.Topology
 	switch {

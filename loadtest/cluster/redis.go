@@ -18,7 +18,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A Redis is one server of our own. It restarts empty.
+// A Redis is one server of the run. It restarts empty.
 type Redis struct{ server }
 
 // A starter starts one Redis on a port, with further settings if any.
@@ -28,7 +28,7 @@ type starter func(ctx context.Context, name string, port int, settings ...string
 func (c *Cluster) startRedis(ctx context.Context, start starter, name string, settings ...string) (*Redis, error) {
 	var port int
 	var err error
-	for range 3 { // a port that is free when we look may be taken when the server does
+	for range 3 { // a port that is free now may be taken when the server listens
 		if port, err = freePort(); err != nil {
 			break
 		}
@@ -45,7 +45,7 @@ func (c *Cluster) startRedis(ctx context.Context, start starter, name string, se
 	return nil, err
 }
 
-// StartRedis starts a further server of the backend's kind.
+// StartRedis starts another server of the backend's kind.
 func (c *Cluster) StartRedis(ctx context.Context, b *Backend, name string) (*Redis, error) {
 	return c.startRedis(ctx, b.start, name)
 }
@@ -78,7 +78,7 @@ func (r *Redis) Keys(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// Queued counts the entries of all lists on the server: the waiters that queue for a lock.
+// Queued counts the entries of all lists on the server: the waiters in the queues of locks.
 func (r *Redis) Queued(ctx context.Context) (n int64, err error) {
 	err = withClient(r.URL, func(c *redis.Client) error {
 		lists, _, err := c.ScanType(ctx, 0, "*", 1000, "list").Result()
@@ -90,10 +90,10 @@ func (r *Redis) Queued(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// Expire ends all keys that have a TTL, as if the server's clock had jumped past them.
+// Expire expires all keys with a TTL, as if the server's clock had jumped past them.
 func (r *Redis) Expire(ctx context.Context) error {
 	return withClient(r.URL, func(c *redis.Client) error {
-		keys, err := c.Keys(ctx, "*").Result() // a lock server of one cell: there are few
+		keys, err := c.Keys(ctx, "*").Result() // there are few, on the lock server of one cell
 		for _, key := range keys {
 			if err == nil && c.PTTL(ctx, key).Val() > 0 {
 				err = c.PExpire(ctx, key, 0).Err()
@@ -103,15 +103,15 @@ func (r *Redis) Expire(ctx context.Context) error {
 	})
 }
 
-// redisAccess are the settings of a server with a password, which its replicas know too.
+// redisAccess are the settings for the password of a server and of its primary.
 const redisAccess = "requirepass %[1]s\nmasterauth %[1]s\n"
 
-// url returns the URL of a Redis of ours.
+// url returns the URL of a Redis of the run.
 func (c *Cluster) url(port int) string {
 	return fmt.Sprintf("redis://:%s@127.0.0.1:%d", c.password, port)
 }
 
-// redisProgram returns the path of a real Redis: redis-server, or Valkey's, which answers alike.
+// redisProgram returns the path of a real Redis: redis-server, or Valkey's equivalent.
 func redisProgram() (path string, err error) {
 	for _, name := range []string{"redis-server", "valkey-server"} {
 		if path, err = exec.LookPath(name); err == nil {
@@ -121,8 +121,8 @@ func redisProgram() (path string, err error) {
 	return "", errNoRedisServer
 }
 
-// redisServer is the starter of real servers. They write nothing to disk and never evict: a lock that is evicted for
-// lack of memory is a lost lock.
+// redisServer is the starter of real servers. They write nothing to disk and never evict: an evicted lock is a lost
+// lock.
 func (c *Cluster) redisServer(ctx context.Context, name string, port int, settings ...string) (*child, error) {
 	dir, number := filepath.Join(c.dir, strconv.Itoa(port)), strconv.Itoa(port)
 	config, err := c.secret(dir, "redis.conf", redisAccess)
@@ -151,7 +151,7 @@ func (c *Cluster) embedded(ctx context.Context, name string, port int, _ ...stri
 
 // withClient calls do with a client, and closes the client afterwards.
 func withClient(rawURL string, do func(*redis.Client) error) error {
-	logging.Disable() // its messages about a server that is away would mix with our output
+	logging.Disable() // its messages about a lost server would mix with our output
 	o, err := redis.ParseURL(rawURL)
 	if err != nil { // the error quotes the URL
 		return fmt.Errorf("%s is not a URL such as redis://127.0.0.1:6379, "+
@@ -182,8 +182,8 @@ func ping(ctx context.Context, rawURL string) (version string, err error) {
 	return "of unknown version", nil
 }
 
-// redact returns what may be shown of a URL: its scheme, its server, or its file. A password may also be in the query,
-// or anywhere if it was not escaped; an @ after the host betrays it.
+// redact returns what may be shown of a URL: its scheme and its server, or its file. The query may hold a password too,
+// and an unescaped password may be anywhere: an @ after the host betrays it.
 func redact(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host+u.Path == "" || strings.Contains(u.Path+u.Fragment+u.RawQuery, "@") {

@@ -29,11 +29,11 @@ type Replicated struct {
 	sentinel     *child
 	sentinelAddr string // host:port
 	password     string // of all of them
-	// delay is the time that the primary has to be gone before a replica is promoted.
+	// delay is how long the primary must be gone before a replica is promoted.
 	delay time.Duration
 }
 
-// A replication says how a server is replicated.
+// A replication describes how a server is replicated.
 type replication struct {
 	replicas int
 	// oneLink: the replicas, the Sentinel and its clients reach the primary over one link.
@@ -45,15 +45,14 @@ type replication struct {
 // masterName is the Sentinel's name for the primary and its replicas.
 const masterName = "shop"
 
-// maxLag is min-replicas-max-lag in seconds: how long a replica that is silent still counts. Replicas answer once a
-// second.
+// maxLag is min-replicas-max-lag in seconds: how long a silent replica still counts. Replicas answer once a second.
 const maxLag = "2"
 
 // replicate starts replicas of the primary and a Sentinel, and waits until the Sentinel could fail over.
 func (c *Cluster) replicate(ctx context.Context, what string, primary *Redis, o replication) (*Replicated, error) {
 	r := &Replicated{primary: primary, password: c.password}
-	// Replicate by way of the disk, which costs nothing while the data set is empty: otherwise a replica counts only
-	// after its first report, a second later.
+	// Replication by way of the disk costs nothing while the data set is empty; otherwise a replica counts only after its
+	// first report, a second later.
 	if err := primary.configure(ctx, "repl-diskless-sync", "no"); err != nil {
 		return r, err
 	}
@@ -86,16 +85,16 @@ func (c *Cluster) replicate(ctx context.Context, what string, primary *Redis, o 
 	return r, waitUntil(ctx, what+" sentinel knows the replicas", func() (bool, error) { return r.known(ctx) })
 }
 
-// askOften makes the Sentinel ask the servers for INFO every second instead of every ten. It promotes no replica of
-// which it has not heard for five seconds, and tries again only after twice its failover-timeout. Before version 7 a
-// Sentinel cannot be told so, and a failover may take that long.
+// askOften makes the Sentinel ask the servers for INFO every second instead of every ten. It promotes no replica that
+// it has not heard from for five seconds, and retries only after twice its failover-timeout. Sentinels before version 7
+// have no such setting, so a failover may take that long.
 func (r *Replicated) askOften(ctx context.Context) {
 	_ = r.askSentinel(func(s *redis.SentinelClient) error {
 		return s.Process(ctx, redis.NewStatusCmd(ctx, "sentinel", "debug", "info-period", "1000"))
 	})
 }
 
-// startReplica starts one more replica. The first one gets the best priority, so that it is the one to be promoted.
+// startReplica starts another replica. The first one gets the best priority, so that it is promoted.
 func (c *Cluster) startReplica(ctx context.Context, name string, r *Replicated, o replication) error {
 	if len(r.links) == 0 || !o.oneLink {
 		link, err := NewLink(hostPort(r.primary.URL), nil)
@@ -137,8 +136,8 @@ func (c *Cluster) startSentinel(ctx context.Context, r *Replicated, what, monito
 	}
 	dir := filepath.Join(c.dir, strconv.Itoa(port))
 	_, primary, _ := strings.Cut(monitored, ":")
-	// For the failover-timeout a Sentinel also leaves replicas alone that follow another address than the one that it
-	// knows of the primary, as ours do over their links. Then it would send them there.
+	// For the failover-timeout a Sentinel also leaves alone replicas that follow another address than its own for the
+	// primary, as ours do over their links. After that it would redirect them.
 	text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor %[3]s 127.0.0.1 %[4]s 1\n"+
 		"sentinel down-after-milliseconds %[3]s 500\nsentinel failover-timeout %[3]s 30000\n", port, dir, masterName, primary)
 	text += "requirepass %[1]s\nsentinel auth-pass " + masterName + " %[1]s\n"
@@ -159,13 +158,13 @@ func (c *Cluster) startSentinel(ctx context.Context, r *Replicated, what, monito
 	return err
 }
 
-// PauseReplication waits until the replicas have all writes so far, and drops all later ones on their way. The replicas
-// still believe that they are connected.
+// PauseReplication waits until the replicas have all writes so far, and drops all later ones. The replicas still
+// believe that they are connected.
 func (r *Replicated) PauseReplication(ctx context.Context) error {
 	return r.pauseReplication(ctx, r.links)
 }
 
-// PauseReplicationToNext is PauseReplication for the replica that is promoted next. The others go on.
+// PauseReplicationToNext is PauseReplication for the replica that will be promoted. The others go on.
 func (r *Replicated) PauseReplicationToNext(ctx context.Context) error {
 	return r.pauseReplication(ctx, r.links[:1])
 }
@@ -180,7 +179,7 @@ func (r *Replicated) pauseReplication(ctx context.Context, to []*Link) error {
 	return err
 }
 
-// upToDate waits until the replicas have all writes so far. A release that they have missed would keep others out.
+// upToDate waits until the replicas have all writes so far. A lock whose release they missed would keep orders out.
 func (r *Replicated) upToDate(ctx context.Context) error {
 	return withClient(r.primary.URL, func(c *redis.Client) error {
 		n, err := c.Wait(ctx, len(r.replicas), 2*time.Second).Result()
@@ -197,11 +196,11 @@ func (r *Replicated) FailOver(ctx context.Context) error {
 	return r.AwaitPromotion(ctx)
 }
 
-// KillPrimary kills the primary. The Sentinel notices that by itself.
+// KillPrimary kills the primary. The Sentinel notices that on its own.
 func (r *Replicated) KillPrimary() { r.primary.Kill() }
 
-// Partition waits until the replicas have all writes so far, and drops all that goes to the primary and comes from it
-// over the one link. Both sides live.
+// Partition waits until the replicas have all writes so far, and drops everything to and from the primary on the one
+// link. Both sides live.
 func (r *Replicated) Partition(ctx context.Context) error {
 	if err := r.upToDate(ctx); err != nil {
 		return err
@@ -222,11 +221,11 @@ func (r *Replicated) DelayPromotion(ctx context.Context, d time.Duration) error 
 	})
 }
 
-// overdue bounds the time by which a promotion may come later than it has to.
+// overdue bounds how late a promotion may be.
 const overdue = 5 * time.Second
 
 // AwaitPromotion waits until the first replica is promoted and the Sentinel announces it as the primary. On a busy
-// machine the Sentinel may find no replica that it has heard of lately. By itself it tries again after twice the
+// machine the Sentinel may find no replica that it has heard from lately. It would retry only after twice the
 // failover-timeout, so it is asked to.
 func (r *Replicated) AwaitPromotion(ctx context.Context) error {
 	promoted, asked := hostPort(r.replicas[0].URL), time.Now()
@@ -234,7 +233,7 @@ func (r *Replicated) AwaitPromotion(ctx context.Context) error {
 	return waitUntil(ctx, "the replica is promoted", func() (announced bool, err error) {
 		if time.Since(asked) > r.delay+overdue {
 			asked = time.Now()
-			_ = r.askSentinel(promote) // it refuses if it has begun, or finds no replica again
+			_ = r.askSentinel(promote) // it refuses if it has begun, or again finds no replica
 		}
 		if is, err := r.replicas[0].replicationHas(ctx, "role:master"); !is || err != nil {
 			return false, err
@@ -248,7 +247,7 @@ func (r *Replicated) AwaitPromotion(ctx context.Context) error {
 	})
 }
 
-// AwaitMinReplicas waits until the old primary counts no replica any more, and the promoted one counts one.
+// AwaitMinReplicas waits until the old primary counts no replica, and the promoted one counts one.
 func (r *Replicated) AwaitMinReplicas(ctx context.Context) error {
 	return waitUntil(ctx, "the old primary has no replica, and the new one has one", func() (bool, error) {
 		if alone, err := r.primary.replicationHas(ctx, "min_slaves_good_slaves:0"); !alone || err != nil {
@@ -258,7 +257,7 @@ func (r *Replicated) AwaitMinReplicas(ctx context.Context) error {
 	})
 }
 
-// Close ends those of the servers that were started.
+// Close kills those of the servers that were started.
 func (r *Replicated) Close() {
 	r.sentinel.Kill()
 	for _, server := range append(r.replicas, r.primary) {

@@ -8,19 +8,19 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A Server is one lock server of a cell's own.
+// A Server is one lock server that only one cell uses.
 type Server interface {
-	// Keys counts its keys. Queued counts the waiters that queue at it.
+	// Keys counts its keys. Queued counts the waiters in its queues.
 	Keys(ctx context.Context) (int64, error)
 	Queued(ctx context.Context) (int64, error)
 	// Kill kills it. Restart restarts it at the same address, with what that kind of server keeps.
 	Kill()
 	Restart(ctx context.Context) error
-	// Expire ends all keys that have a TTL.
+	// Expire expires all keys with a TTL.
 	Expire(ctx context.Context) error
 }
 
-// A server is the process of one that is our own.
+// A server is the process of a server of the run.
 type server struct {
 	URL string
 	*child
@@ -28,7 +28,7 @@ type server struct {
 	begin func(ctx context.Context) (*child, error)
 }
 
-// Restart starts the server at its address, for the first time or after it was killed: see [Server].
+// Restart starts the server at its address, for the first time or after a kill: see [Server].
 func (s *server) Restart(ctx context.Context) error {
 	p, err := s.begin(ctx)
 	if err == nil {
@@ -37,7 +37,7 @@ func (s *server) Restart(ctx context.Context) error {
 	return err
 }
 
-// StartAll starts n things side by side, by number from 0, and returns those that got ready, and the first error.
+// StartAll starts n things concurrently, by number from 0, and returns those that became ready, and the first error.
 func StartAll[T any](
 	ctx context.Context, n int, start func(ctx context.Context, i int) (*T, error),
 ) ([]*T, error) {
@@ -53,7 +53,7 @@ func StartAll[T any](
 	return slices.DeleteFunc(started, func(one *T) bool { return one == nil }), err
 }
 
-// says is the readiness of a process whose address is known: a line of its output has that text.
+// says is the readiness of a process with a known address: its output has a line with that text.
 func says(text string) readiness {
 	return func(line string) (url string, ready bool) { return "", strings.Contains(line, text) }
 }

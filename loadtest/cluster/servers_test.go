@@ -16,13 +16,13 @@ import (
 	"stockapi/loadtest/catalog"
 )
 
-// onRedisServer returns a cluster with the backend that it starts by redis-server, or skips the test.
+// onRedisServer returns a cluster with a backend of redis-server, or skips the test.
 func onRedisServer(t *testing.T) (*Cluster, context.Context, *Backend) {
 	t.Helper()
 	_, err := exec.LookPath("redis-server")
 	if err != nil {
 		if strings.Contains(os.Getenv("STOCKAPI_REQUIRE"), "redis-server") {
-			t.Fatal("there is no redis-server on PATH")
+			t.Fatal("no redis-server on PATH")
 		}
 		t.Skip("needs redis-server on PATH")
 	}
@@ -49,17 +49,17 @@ func TestAServerComesBackAtItsAddressAndEmpty(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, n)
 	r.Kill()
-	r.Kill() // no harm
+	r.Kill() // a no-op
 	_, err = r.Keys(ctx)
 	require.Error(t, err)
 	require.NoError(t, r.Restart(ctx))
 	n, err = r.Keys(ctx)
 	require.NoError(t, err)
 	assert.Zero(t, n)
-	require.NoError(t, ctx.Err(), "a death that was asked for is no news")
+	require.NoError(t, ctx.Err(), "an expected exit does not end the run")
 }
 
-func TestKeysEndEarly(t *testing.T) {
+func TestExpireKeys(t *testing.T) {
 	c, ctx, b := onRedisServer(t)
 	r, err := c.startRedis(ctx, b.start, "one")
 	require.NoError(t, err)
@@ -68,10 +68,10 @@ func TestKeysEndEarly(t *testing.T) {
 	require.NoError(t, r.Expire(ctx))
 	n, err := r.Keys(ctx)
 	require.NoError(t, err)
-	assert.EqualValues(t, 1, n, "what has no TTL stays")
+	assert.EqualValues(t, 1, n, "keys without a TTL stay")
 }
 
-func TestAReplicaIsPromotedThatHasNotSeenTheLast(t *testing.T) {
+func TestPromotionOfAStaleReplica(t *testing.T) {
 	c, ctx, b := onRedisServer(t)
 	site, err := c.StartSite(ctx, b, on(catalog.Redis, catalog.Topology{ReplicatedLocks: true}))
 	require.NoError(t, err)
@@ -94,9 +94,9 @@ func TestAReplicaIsPromotedThatHasNotSeenTheLast(t *testing.T) {
 	set(t, pair.replicas[0].URL, "written again")
 }
 
-// A Sentinel that does not promote by itself, for want of a replica that it has heard of lately, is asked to. One that
-// waits for a minute stands for it.
-func TestAnOverduePromotionIsAskedFor(t *testing.T) {
+// A Sentinel that does not promote on its own, because it has not heard from a replica lately, is asked to. Here, one
+// that waits for a minute stands in for it.
+func TestOverduePromotionIsForced(t *testing.T) {
 	backendtest.Long(t)
 	c, ctx, b := onRedisServer(t)
 	site, err := c.StartSite(ctx, b, on(catalog.Redis, catalog.Topology{ReplicatedLocks: true}))
@@ -118,14 +118,14 @@ func TestEachInstanceHasLinksOfItsOwn(t *testing.T) {
 	set(t, site.Backend(0).Locks, "by a")
 	n, err := site.Servers["locks"].Keys(ctx)
 	require.NoError(t, err)
-	assert.EqualValues(t, 1, n, "both ways lead to one server")
+	assert.EqualValues(t, 1, n, "both links lead to one server")
 	require.NoError(t, site.Links[0]["locks"].Cut())
 	_, err = ping(ctx, site.Backend(0).Locks)
 	require.Error(t, err)
 	_, err = ping(ctx, site.Backend(0).URL)
-	require.NoError(t, err, "its way to the stock is whole")
+	require.NoError(t, err, "its link to the stock works")
 	_, err = ping(ctx, site.Backend(1).Locks)
-	require.NoError(t, err, "the other's way to the locks is whole")
+	require.NoError(t, err, "the other's link to the locks works")
 	assert.Equal(t, hostPort(site.Servers["locks"].(*Redis).URL), site.Behind()[hostPort(site.Backend(1).Locks)])
 }
 
@@ -136,14 +136,15 @@ func TestAnEmbeddedRedisHasNoReplica(t *testing.T) {
 	require.ErrorIs(t, err, ErrNeedsRedisServer)
 }
 
-func TestTheTimeoutFactorLengthensTheTimeoutsOfInstances(t *testing.T) {
+func TestTimeoutFactor(t *testing.T) {
 	assert.Empty(t, (&Backend{}).timeouts(true))
 	assert.Empty(t, (&Backend{TimeoutFactor: 1}).timeouts(true))
 	assert.Equal(t, []string{"--redlock-timeout", "200ms", "--redis-timeout", "4s", "--sql-timeout", "4s"},
 		(&Backend{TimeoutFactor: 4}).timeouts(true))
 }
 
-// A crowd on a slow machine waits for its servers: what is late for any other reason is a fault, and it has none.
+// A crowd on a slow machine waits for its servers: a server that is late for another reason is a fault, and a crowd has
+// none.
 func TestInstancesWithoutFaultsArePatient(t *testing.T) {
 	assert.Equal(t, []string{"--redlock-timeout", "500ms", "--redis-timeout", "10s", "--sql-timeout", "10s"},
 		(&Backend{}).timeouts(false))

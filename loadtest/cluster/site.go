@@ -13,7 +13,7 @@ import (
 	"stockapi/loadtest/catalog"
 )
 
-// scaled multiplies a timeout by a factor; 0 and 1 leave it as it is.
+// scaled multiplies a timeout by a factor; 0 and 1 leave it unchanged.
 func scaled(d time.Duration, by float64) time.Duration {
 	if by <= 1 {
 		return d
@@ -21,11 +21,11 @@ func scaled(d time.Duration, by float64) time.Duration {
 	return time.Duration(float64(d) * by)
 }
 
-// A Site holds the servers of one cell beside the run's backend, and the links to them: what faults act on.
+// A Site holds the servers that one cell has beside the run's backend, and the links to them: the targets of faults.
 type Site struct {
 	// Servers are the cell's own lock servers, by name: "locks", or "node 1" to "node 5".
 	Servers map[string]Server
-	// Ensemble are the servers of its ZooKeeper, if that is one of several.
+	// Ensemble are the servers of its ZooKeeper, if there are several.
 	Ensemble []*ZooKeeper
 	// Pairs are its replicated servers, by name: "locks", "stock" or "node 3".
 	Pairs map[string]*Replicated
@@ -34,7 +34,7 @@ type Site struct {
 
 	cluster *Cluster
 	whole   Backend // the backend as instances without links see it
-	oldSide string  // the URL of the locks as the first instance reaches them, if it is the only one to do so
+	oldSide string  // the URL of the locks as the first instance reaches them, if it alone does
 }
 
 // StartSite starts what the cell needs: the servers and links that its scenario injects faults into, and those that its
@@ -75,7 +75,7 @@ func (c *Cluster) StartSite(ctx context.Context, b *Backend, spec catalog.Spec) 
 	return s, nil
 }
 
-// ownServers starts lock servers for this cell alone, if its scenario asks for some.
+// ownServers starts lock servers for this cell alone, if its scenario needs some.
 func (s *Site) ownServers(ctx context.Context, t catalog.Topology, rung catalog.Rung) (err error) {
 	switch {
 	case t.Ensemble && rung.OnZooKeeper():
@@ -132,7 +132,7 @@ func (s *Site) replicas(ctx context.Context, t catalog.Topology) (err error) {
 	return err
 }
 
-// replicate starts the replicas of a primary, which it starts too unless there is one, and returns their URL.
+// replicate starts the replicas of a primary, and the primary unless there is one, and returns their URL.
 func (s *Site) replicate(ctx context.Context, name string, primary *Redis, o replication) (url string, err error) {
 	if primary == nil {
 		if primary, err = s.cluster.startRedis(ctx, s.whole.start, name+" primary"); err != nil {
@@ -144,10 +144,10 @@ func (s *Site) replicate(ctx context.Context, name string, primary *Redis, o rep
 }
 
 // addresses calls visit with the address of each server as instances reach it, by the names of the links. If the locks
-// are on the stock's own Redis, an instance has two ways to it, so that either can fail alone.
+// are on the stock's own Redis, an instance has two links to it, so that either can fail alone.
 func (s *Site) addresses(b *Backend, visit func(name string, url *string)) {
 	switch {
-	case s.Ensemble != nil: // faults act on its servers, and not on the links to them
+	case s.Ensemble != nil: // faults act on its servers, not on the links to them
 	case b.ZooKeeper != "":
 		visit("locks", &b.ZooKeeper)
 	case b.SQL != "":
@@ -170,7 +170,7 @@ func (s *Site) startLinks(instances int) (err error) {
 		b := s.whole
 		s.addresses(&b, func(name string, url *string) {
 			if !strings.HasPrefix(*url, "redis://") && url != &b.ZooKeeper && url != &b.SQL {
-				err = errors.New("faults on the network need a Redis that is reached by redis://, without TLS")
+				err = errors.New("network faults need a Redis without TLS: use a redis:// URL")
 			} else if l, failed := NewLink(hostPort(*url), nil); failed != nil {
 				err = failed
 			} else {
@@ -181,7 +181,7 @@ func (s *Site) startLinks(instances int) (err error) {
 	return err
 }
 
-// Backend returns the servers as instance number i reaches them.
+// Backend returns the servers as the ith instance reaches them.
 func (s *Site) Backend(i int) *Backend {
 	b := s.whole
 	if s.oldSide != "" && i == 0 {
@@ -205,7 +205,7 @@ func (s *Site) Behind() map[string]string {
 	return behind
 }
 
-// Close ends the links and the servers.
+// Close closes the links and stops the servers.
 func (s *Site) Close() {
 	var all sync.WaitGroup
 	for _, pair := range s.Pairs {

@@ -13,8 +13,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// hesitant is a stockapi that twice gives up on its Redis, as one does on a machine that is too busy, and then serves.
-// It needs nothing but the shell.
+// hesitant is a stockapi that gives up on its Redis twice, as on a machine that is too busy, and then serves. It is a
+// shell script.
 const hesitant = `#!/bin/sh
 echo x >> "$0.starts"
 n=0
@@ -27,7 +27,7 @@ echo '{"msg":"ready","url":"http://127.0.0.1:1"}'
 while read -r _; do :; done
 `
 
-func TestOwnRedisThatIsSlowIsWaitedForAndAForeignOneIsNot(t *testing.T) {
+func TestSlowRedisIsRetriedOnlyIfOwn(t *testing.T) {
 	for kind, starts := range map[string]int{"redis-server": 3, "url": 1} {
 		c, ctx := newCluster(t)
 		t.Cleanup(func() { require.NoError(t, c.Close()) })

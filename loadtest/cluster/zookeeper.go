@@ -22,8 +22,8 @@ const zooKeeperScheme = "zookeeper://"
 // zooKeeperJar is the path at which Debian's package installs the server.
 const zooKeeperJar = "/usr/share/java/zookeeper.jar"
 
-// A ZooKeeper is one server of our own, alone or in an ensemble.
-// It restarts with all that it has acknowledged, sessions included.
+// A ZooKeeper is one server of the run, alone or in an ensemble. It restarts with everything that it has acknowledged,
+// sessions included.
 type ZooKeeper struct {
 	server // at zookeeper://host:port
 	name   string
@@ -31,7 +31,7 @@ type ZooKeeper struct {
 	port   int
 }
 
-// The classes that run a server alone, and one of an ensemble.
+// The main classes of a standalone server, and of one in an ensemble.
 const (
 	aloneMain  = "org.apache.zookeeper.server.ZooKeeperServerMain"
 	memberMain = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
@@ -40,7 +40,7 @@ const (
 // ensembleSize is the number of servers of an ensemble. Two of them are a majority.
 const ensembleSize = 3
 
-// zooKeeperMissing says what this machine lacks for ZooKeeper, or returns "".
+// zooKeeperMissing returns what this machine lacks for ZooKeeper, or "".
 func zooKeeperMissing() string {
 	if _, err := exec.LookPath("java"); err != nil {
 		return "there is no java on PATH"
@@ -51,7 +51,7 @@ func zooKeeperMissing() string {
 	return ""
 }
 
-// startZooKeeper starts a server that is alone.
+// startZooKeeper starts a standalone server.
 func (c *Cluster) startZooKeeper(ctx context.Context, name string) (*ZooKeeper, error) {
 	z, err := c.newZooKeeper(name, aloneMain)
 	if err != nil {
@@ -66,7 +66,7 @@ func (c *Cluster) startZooKeeper(ctx context.Context, name string) (*ZooKeeper, 
 // startEnsemble starts the servers of an ensemble, all at once, and waits until they have elected a leader. If it
 // fails, some of the servers may run.
 func (c *Cluster) startEnsemble(ctx context.Context) (servers []*ZooKeeper, err error) {
-	// The limits are counted in ticks of 50 ms. They are long, because the machine may be slow, and no fault relies on
+	// The limits are counted in ticks of 50 ms. They are long because the machine may be slow, and no fault relies on
 	// them: the end of a process is noticed at once.
 	settings := []string{"initLimit=200", "syncLimit=100"}
 	for i := range ensembleSize {
@@ -95,7 +95,7 @@ func (c *Cluster) startEnsemble(ctx context.Context) (servers []*ZooKeeper, err 
 	return servers, all.Wait()
 }
 
-// newZooKeeper chooses a port and makes a directory for a server. It starts nothing.
+// newZooKeeper chooses a port and creates a directory for a server, without starting it.
 func (c *Cluster) newZooKeeper(name, main string) (*ZooKeeper, error) {
 	port, err := freePort()
 	if err != nil {
@@ -116,9 +116,9 @@ func (z *ZooKeeper) configure(further ...string) error {
 	return os.WriteFile(filepath.Join(z.dir, "zoo.cfg"), []byte(settings+strings.Join(further, "\n")), 0o600)
 }
 
-// runZooKeeper starts the process and waits until it answers: no line of its output says that it is ready. A server of
-// an ensemble answers when a majority is up. The server's data need not survive a power cut of this machine, only the
-// end of the process. Without UsePerfData a killed process leaves no file behind.
+// runZooKeeper starts the process and waits until it answers: its output does not report readiness. A server of an
+// ensemble answers when a majority is up. The server's data need not survive a power cut, only the end of the process.
+// Without UsePerfData a killed process leaves no file behind.
 func (c *Cluster) runZooKeeper(ctx context.Context, z *ZooKeeper, main string) (*child, error) {
 	p := &child{name: z.name, cmd: exec.Command("java", "-showversion", "-Xmx64m", "-XX:+UseSerialGC",
 		"-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Dzookeeper.forceSync=no", "-cp", zooKeeperJar, main,
@@ -136,7 +136,7 @@ func (c *Cluster) runZooKeeper(ctx context.Context, z *ZooKeeper, main string) (
 	return p, err
 }
 
-// Keys counts the ephemeral nodes: the locks, and the waiters that queue for one.
+// Keys counts the ephemeral nodes: the locks, and the waiters in their queues.
 func (z *ZooKeeper) Keys(ctx context.Context) (int64, error) {
 	n, err := z.statistic(ctx, "zk_ephemerals_count")
 	if err != nil {
@@ -145,7 +145,7 @@ func (z *ZooKeeper) Keys(ctx context.Context) (int64, error) {
 	return strconv.ParseInt(n, 10, 64)
 }
 
-// Queued counts the waiters for the only lock: all nodes but the holder's.
+// Queued counts the waiters for the only lock: all nodes except the holder's.
 func (z *ZooKeeper) Queued(ctx context.Context) (int64, error) {
 	n, err := z.Keys(ctx)
 	return max(n-1, 0), err
@@ -186,10 +186,9 @@ func mntr(ctx context.Context, address string) (string, error) {
 	return string(text), err
 }
 
-// Expire always fails: a ZooKeeper session does not end by a clock that can be set. The method is there since a lock
-// server has it.
+// Expire always fails: a ZooKeeper session does not expire by a clock that can be set.
 func (z *ZooKeeper) Expire(context.Context) error {
-	return errors.New("no clock that can be set ends what ZooKeeper holds")
+	return errors.New("a ZooKeeper session does not expire by a clock that can be set")
 }
 
 // reachZooKeeper starts a server for v13 and v14, or connects to the one that was named. Without one, cells that need

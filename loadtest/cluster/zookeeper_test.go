@@ -16,7 +16,7 @@ import (
 	"stockapi/loadtest/catalog"
 )
 
-// needZooKeeper skips the test where there is none, or fails it where there has to be one.
+// needZooKeeper skips the test if there is none, or fails it if one is required.
 func needZooKeeper(t *testing.T) {
 	t.Helper()
 	missing := zooKeeperMissing()
@@ -38,17 +38,17 @@ func TestAZooKeeperComesBackAtItsAddress(t *testing.T) {
 	require.NoError(t, err)
 	assert.Zero(t, n)
 	z.Kill()
-	z.Kill() // no harm
+	z.Kill() // a no-op
 	_, err = z.Keys(ctx)
 	require.Error(t, err)
 	require.NoError(t, z.Restart(ctx))
 	_, err = z.Keys(ctx)
 	require.NoError(t, err)
-	require.Error(t, z.Expire(ctx), "what cannot be done is not passed over")
-	require.NoError(t, ctx.Err(), "a death that was asked for is no news")
+	require.Error(t, z.Expire(ctx), "it must not succeed silently")
+	require.NoError(t, ctx.Err(), "an expected exit does not end the run")
 }
 
-// eachHasALink checks that the second instance reaches the server, and the first one no more when its link is cut.
+// eachHasALink checks that cutting the first instance's link leaves the second one's working.
 func eachHasALink(t *testing.T, site *Site, server string, of func(i int) string) {
 	t.Helper()
 	assert.Equal(t, hostPort(server), site.Behind()[hostPort(of(1))])
@@ -70,7 +70,7 @@ func TestAnEnsembleNeedsAMajority(t *testing.T) {
 		hosts = append(hosts, hostPort(z.URL))
 	}
 	assert.Equal(t, "zookeeper://"+strings.Join(hosts, ","), site.Backend(1).ZooKeeper)
-	assert.NotContains(t, site.Links[0], "locks", "its servers are killed, and its links are not cut")
+	assert.NotContains(t, site.Links[0], "locks", "its servers are killed; its links are not cut")
 
 	leader := func() int {
 		return slices.IndexFunc(servers, func(z *ZooKeeper) bool {
@@ -85,7 +85,7 @@ func TestAnEnsembleNeedsAMajority(t *testing.T) {
 	lose(leader())
 	require.NoError(t, waitUntil(ctx, "two elect a leader", func() (bool, error) { return leader() >= 0, nil }))
 	lose(leader())
-	require.NoError(t, waitUntil(ctx, "one serves nobody", func() (bool, error) {
+	require.NoError(t, waitUntil(ctx, "one does not serve", func() (bool, error) {
 		_, err := servers[0].Keys(ctx)
 		return err != nil, nil
 	}))
@@ -95,15 +95,15 @@ func TestAnEnsembleNeedsAMajority(t *testing.T) {
 	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 	defer cancel()
 	_, err = c.startEnsemble(short)
-	require.ErrorIs(t, err, context.DeadlineExceeded, "another one waits")
+	require.ErrorIs(t, err, context.DeadlineExceeded, "a second ensemble has no time to start")
 	site.Close()
 	for _, z := range site.Ensemble {
 		assert.True(t, z.exitsWithin(0))
 	}
 }
 
-// One ZooKeeper is started for all cells that need one; one that is harmed is a cell's own.
-func TestWhereZooKeeperIs(t *testing.T) {
+// One ZooKeeper is shared by all cells that need one; a cell that faults it has its own.
+func TestZooKeeperPlacement(t *testing.T) {
 	needZooKeeper(t)
 	c, ctx := newCluster(t)
 	b := &Backend{URL: "redis://127.0.0.1:1"}

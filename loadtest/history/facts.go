@@ -33,7 +33,7 @@ type Facts struct {
 
 	Takes      time.Duration `json:"takes"`                 // a plain sale
 	Elsewhere  bool          `json:"elsewhere,omitempty"`   // the stock is in no Redis, and nobody sees it written
-	LockFree   bool          `json:"lock_free,omitempty"`   // the write depends on what is there
+	LockFree   bool          `json:"lock_free,omitempty"`   // the write depends on the stock's current value
 	Messages   bool          `json:"messages,omitempty"`    // waiters get messages
 	Watches    bool          `json:"watches,omitempty"`     // the stock is written in a transaction that watches it
 	Overwrites bool          `json:"overwrites,omitempty"`  // the acquire does not check that the lock is free

@@ -4,8 +4,8 @@ import "slices"
 
 // Why a shop on trial turned an order away, if not for its lock.
 const (
-	TooMany   = "429: it limits how many orders come"
-	FullAgain = "it refused as sold out, though the shelf was full again"
+	TooMany   = "429: it limits the rate of orders"
+	FullAgain = "it refused as sold out, although the shelf was full again"
 )
 
 const tooManyRequests = 429

@@ -11,8 +11,8 @@ import (
 // maxErrors bounds how many kinds of errors are counted separately.
 const maxErrors = 16
 
-// ClientOf returns the client's figures, from its orders: how many it sent, how late, and how long each took from when
-// it was sent.
+// ClientOf returns the client's figures from its orders: how many it sent, how late, and how long each took from its
+// sending.
 func ClientOf(ops []history.Op) *history.Client {
 	c, _ := figures(ops)
 	return c
@@ -45,7 +45,7 @@ func figures(ops []history.Op) (*history.Client, history.Latency) {
 	return c, latency.summary()
 }
 
-// started returns when that many orders had been sent.
+// started returns when the first workers orders had been sent.
 func started(ops []history.Op, workers int) history.Instant {
 	var sent []history.Instant
 	for i := range ops {
@@ -60,7 +60,7 @@ func started(ops []history.Op, workers int) history.Instant {
 	return 0
 }
 
-// countError counts an order that was not sent, by its reason.
+// countError counts an unsent order by its reason.
 func countError(c *history.Client, why string) {
 	if c.Errors == nil {
 		c.Errors = map[string]int{}

@@ -14,8 +14,8 @@ import (
 	"stockapi/loadtest/load"
 )
 
-// What was not sent is counted by its reason, and is in no latency.
-func TestTheClientCountsWhatItDidNotSend(t *testing.T) {
+// Unsent orders are counted by reason, and are in no latency.
+func TestUnsentRequestsAreCounted(t *testing.T) {
 	r, err := load.Run(t.Context(), load.Plan{
 		Requests: 100, Concurrency: 10,
 		Send: func(_ context.Context, start, due time.Time, i int) history.Op {
@@ -37,8 +37,8 @@ func TestTheClientCountsWhatItDidNotSend(t *testing.T) {
 	assert.GreaterOrEqual(t, r.Latency.P50, 2*time.Millisecond)
 }
 
-// In an open loop there are two latencies: from when a request was due, and from when it was sent.
-func TestAnOpenLoopThatIsNotKept(t *testing.T) {
+// An open loop has two latencies: from when a request was due, and from when it was sent.
+func TestOpenLoopFallsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const each = 100 * time.Millisecond
 		r, err := load.Run(t.Context(), load.Plan{

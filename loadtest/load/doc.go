@@ -1,5 +1,5 @@
-// Package load sends a number of requests, which all start at one barrier, and measures how long each takes. It does
-// not know what a request is: the plan's Send says that.
+// Package load sends a number of requests, which all start at one barrier, and measures how long each takes. The plan's
+// Send defines what a request is.
 //
 // Reading order: load.go (barrier and workers), schedule.go (when each request is due), latency.go (histograms),
 // client.go (how well the client did its part), stall.go (whether it got the processor).

@@ -12,36 +12,36 @@ import (
 
 // A Plan describes one load.
 type Plan struct {
-	// Requests is the number of requests to send: exactly that many, whatever the concurrency.
+	// Requests is the number of requests to send, whatever the concurrency.
 	Requests int
-	// Concurrency bounds the requests that are under way at once.
+	// Concurrency bounds the requests in flight.
 	Concurrency int
-	// Rate, if above 0, is how many requests fall due per second; the times are drawn beforehand. Without a rate
-	// the loop is closed: a worker sends its next request when its last one has returned.
+	// Rate, if above 0, is how many requests fall due per second; the times are drawn beforehand. Without a rate the loop
+	// is closed: a worker sends its next request when its last one has returned.
 	Rate float64
-	// WarmUp, if set, is called by each worker before the barrier, and what it returns when all workers have called it. So
-	// as many connections are open by then.
+	// WarmUp, if set, is called by each worker before the barrier. Its results are called once all workers have called it,
+	// so that each has a connection open by then.
 	WarmUp func(ctx context.Context, worker int) (release func())
-	// Send sends request number i, from 0, and returns the result, with times relative to start, that at which it was due
-	// among them, and the latency counted from it.
+	// Send sends request i, from 0, and returns the result, with times relative to start, including when it was due, from
+	// which the latency counts.
 	Send func(ctx context.Context, start, due time.Time, i int) history.Op
-	// Stalls measures whether the client gets the processor; nil if nobody asks.
+	// Stalls measures whether the client gets the processor; nil: not measured.
 	Stalls *StallMeter
 }
 
 // A Measurement holds the figures of a plan that was carried out.
 type Measurement struct {
-	// Start is the time at which the barrier opened.
+	// Start is when the barrier opened.
 	Start   time.Time
 	Elapsed time.Duration
-	// Ops are the results of the requests, by their numbers.
+	// Ops are the results of the requests, by number.
 	Ops     []history.Op
 	Latency history.Latency
-	// Client says how well the client did its part.
+	// Client shows how well the client did its part.
 	Client *history.Client
 }
 
-// Run carries out the plan and returns what was measured. If ctx ends first, it returns the cause: half a load proves
+// Run carries out the plan and returns its measurement. If ctx ends first, it returns the cause: half a load proves
 // nothing, least of all that a rung holds.
 func Run(ctx context.Context, p Plan) (Measurement, error) {
 	r := &run{Plan: p, due: schedule(p), barrier: make(chan struct{}), ops: make([]history.Op, p.Requests)}
@@ -72,7 +72,7 @@ func Run(ctx context.Context, p Plan) (Measurement, error) {
 	return result, nil
 }
 
-// A run is a plan under way.
+// A run is a plan in progress.
 type run struct {
 	Plan
 	start   time.Time

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestExactlyAsManyRequestsAsAsked(t *testing.T) {
+func TestNumberOfRequests(t *testing.T) {
 	for _, c := range []struct{ requests, concurrency int }{{1, 1}, {7, 3}, {3, 7}, {100, 99}, {101, 100}} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			var sent atomic.Int64
@@ -93,7 +93,7 @@ func TestAnOpenLoopKeepsItsRate(t *testing.T) {
 	})
 }
 
-func TestALoadThatIsCutOffIsNoResult(t *testing.T) {
+func TestInterruptedLoadIsNoResult(t *testing.T) {
 	why := errors.New("redis died")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	_, err := load.Run(ctx, load.Plan{

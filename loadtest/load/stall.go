@@ -12,12 +12,12 @@ const tick = 5 * time.Millisecond
 // recently is how far back Recent looks.
 const recently = 2 * time.Second
 
-// A StallMeter measures scheduling delays. Every few milliseconds it wakes up and measures how late it is. When it is
-// late, this process did not get a processor, and the rest of the process was late too. A nil meter measures none.
+// A StallMeter measures scheduling delays. It wakes up every few milliseconds and measures how late it is. If it is
+// late, this process did not get a processor, and everything else in it was late too. A nil meter measures nothing.
 type StallMeter struct {
 	mu     sync.Mutex
 	due    time.Time
-	stalls []stall // oldest first; a machine that is quiet has hardly any
+	stalls []stall // oldest first; a quiet machine has hardly any
 
 	stop chan struct{}
 	done chan struct{}
@@ -56,7 +56,7 @@ func (m *StallMeter) run() {
 	}
 }
 
-// sample keeps the delay, if it is one. A sample within a tick is in time: timers are no more precise.
+// sample records the delay, if it is one. A sample within a tick is in time: timers are no more precise.
 func (m *StallMeter) sample(now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -66,7 +66,7 @@ func (m *StallMeter) sample(now time.Time) {
 	m.due = now.Add(tick)
 }
 
-// Since returns for how long the process did not get a processor since that moment, in total and at a stretch.
+// Since returns how long the process has lacked a processor since that time, in total and at a stretch.
 func (m *StallMeter) Since(begun time.Time) (away, longest time.Duration) {
 	if m == nil {
 		return 0, 0

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A late sample says that the process did not get a processor, and for how long. Since counts the part of it that comes
-// after a moment.
+// A late sample shows that the process did not get a processor, and for how long. Since counts the part after a given
+// time.
 func TestAStallIsMeasured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
@@ -27,7 +27,7 @@ func TestAStallIsMeasured(t *testing.T) {
 		assert.Equal(t, 130*time.Millisecond, away)
 		assert.Equal(t, 100*time.Millisecond, longest)
 		away, longest = m.Since(within)
-		assert.Equal(t, 50*time.Millisecond, away, "it came when the second sample was late already")
+		assert.Equal(t, 50*time.Millisecond, away, "it began when the second sample was already late")
 		assert.Equal(t, 30*time.Millisecond, longest)
 		assert.Equal(t, 100*time.Millisecond, m.Recent())
 		m.due = time.Now().Add(recently)
@@ -35,7 +35,7 @@ func TestAStallIsMeasured(t *testing.T) {
 		assert.Zero(t, m.Recent(), "long ago")
 		time.Sleep(time.Minute)
 		away, longest = m.Since(m.due)
-		assert.Equal(t, time.Minute, away, "a sample that is overdue counts already")
+		assert.Equal(t, time.Minute, away, "an overdue sample already counts")
 		assert.Equal(t, away, longest)
 	})
 }

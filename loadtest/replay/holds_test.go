@@ -51,7 +51,7 @@ func TestHoldersOfALockServer(t *testing.T) {
 }
 
 // Keys that were set since time last passed expire together.
-func TestKeysSetTogetherExpireTogether(t *testing.T) {
+func TestKeysExpireTogether(t *testing.T) {
 	first, second := newTestStore(t), newTestStore(t)
 	p := &player{times: usual, nodes: []*store{first, second}, passed: time.Now().Add(-3 * time.Second)}
 	now := time.Now()

@@ -126,7 +126,8 @@ func (r *Runner) identify(ctx context.Context, c *history.Cell, urls []string) e
 		rung, known := ladder.Rung(c.Rung)
 		switch {
 		case !known:
-			c.NotTested = &history.NotTested{Reason: fmt.Sprintf("needs an instance that knows %s: %s does not", c.Rung, in.Name)}
+			c.NotTested = &history.NotTested{
+				Reason: fmt.Sprintf("needs an instance that knows %s: %s does not", c.Rung, in.Name)}
 		case !rung.Available:
 			c.NotTested = &history.NotTested{Reason: "needs " + strings.Join(rung.Needs, " and ")}
 		}

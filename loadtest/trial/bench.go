@@ -66,7 +66,7 @@ func (b *bench) noteDeaths() {
 		})
 		if now := b.since(time.Now()); b.isDown(at) && !killed {
 			b.cell.Faults = append(b.cell.Faults, history.Fault{Instance: e.Name, Kind: history.FaultDied, At: now, End: now,
-				Text: "ended, " + lastWords(e.In.Tail())})
+				Text: "exited, " + lastWords(e.In.Tail())})
 		}
 	}
 }
@@ -82,7 +82,7 @@ func lastWords(lines []string) string {
 			said = line
 		}
 	}
-	return "its last words: " + history.Clip(strings.TrimSpace(said))
+	return "last output: " + history.Clip(strings.TrimSpace(said))
 }
 
 // open starts the Redis, the wires and the instances of a bench. Close it.
@@ -166,7 +166,7 @@ func (b *bench) put(n int64) error {
 	}
 	return b.alone(func(to *redis.Client) error {
 		if err := b.atShelf(to, args...).Err(); err != nil {
-			return fmt.Errorf("put the stock by %q: %w", strings.Join(b.Stock, " "), err)
+			return fmt.Errorf("put the stock with %q: %w", strings.Join(b.Stock, " "), err)
 		}
 		return nil
 	})

@@ -53,8 +53,8 @@ func TestAShopThatDiesEndsItsCell(t *testing.T) {
 		c, err := trial.one(ctx, dead(which...))
 		require.NoError(t, err)
 		require.NotNil(t, c.Defect)
-		assert.Equal(t, "the shop crashes by itself", c.Defect.Cause)
-		assert.Contains(t, c.Defect.Shown, "ended, without any output")
+		assert.Equal(t, "the shop crashes on its own", c.Defect.Cause)
+		assert.Contains(t, c.Defect.Shown, "exited, without any output")
 		assert.Nil(t, c.NotTested)
 		assert.Empty(t, trial.idle)
 	}
@@ -112,7 +112,7 @@ func TestAShopThatOutlivesItsProcessIsNotTested(t *testing.T) {
 	cells, err := trial.Run(ctx, func(*history.Cell) {})
 	require.NoError(t, err)
 	require.Len(t, cells, 2)
-	assert.Equal(t, "the shop went on while it was stopped; start it in the foreground", cells[0].WhyNot())
+	assert.Equal(t, "the shop kept running while it was stopped: start it in the foreground", cells[0].WhyNot())
 	assert.Equal(t, "the shop outlived the process that was started; start it in the foreground", cells[1].WhyNot())
 }
 

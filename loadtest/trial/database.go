@@ -75,7 +75,7 @@ func (b *bench) plainAt(at int) (*order, error) {
 func (b *bench) learnRequests() error {
 	of := &b.passport.requests
 	if b.Database == "" {
-		of.why = "the trial does not reach the shop's database: --db"
+		of.why = "the shop's database is not proxied: give --db"
 		return nil
 	}
 	b.Say("learning what a sale sends to the database…")
@@ -84,7 +84,7 @@ func (b *bench) learnRequests() error {
 		return err
 	}
 	if !stable {
-		of.why = "plain sales show no pattern of requests to the database"
+		of.why = "plain sales show no fixed pattern of requests to the database"
 		return nil
 	}
 	b.begin(fault{})
@@ -153,7 +153,7 @@ func (b *bench) watchAtWork() {
 	if len(p.Locks) == 0 || p.Every > 0 || len(p.requests.under) == 0 || p.Lease() > mostLease {
 		return
 	}
-	b.Say("looking whether the lock is renewed…")
+	b.Say("checking whether the lock is renewed…")
 	b.begin(fault{})
 	if b.remove() != nil { // an order whose client gave up on its acquire may have left it
 		return

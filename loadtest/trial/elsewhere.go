@@ -99,7 +99,7 @@ func (b *bench) endCount() (err error) {
 func (b *bench) checkShelf(n int64) error {
 	left, err := b.leftElsewhere()
 	if err == nil && left != nil && b.Set != "" && *left != n {
-		err = fmt.Errorf("%w: --set was to put %d units, and --left prints %d", errShop, n, *left)
+		err = fmt.Errorf("%w: --set should put %d units, but --left prints %d", errShop, n, *left)
 	}
 	return err
 }
@@ -129,7 +129,7 @@ func (b *bench) balance(wait time.Duration) error {
 		return err
 	}
 	if f := audit.Stock(b.cell); f.Result == history.Broken {
-		b.unbalanced = fmt.Sprintf("without a fault it does not balance either: %s within %s", f.Because, round(wait))
+		b.unbalanced = fmt.Sprintf("the count does not balance without a fault either: %s within %s", f.Because, round(wait))
 	}
 	return nil
 }

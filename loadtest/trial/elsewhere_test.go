@@ -108,7 +108,7 @@ func TestCountThatDoesNotBalance(t *testing.T) {
 			b := d.counting()
 			c.bend(d, b)
 			require.NoError(t, b.control(t.Context(), 1300*time.Millisecond))
-			assert.Equal(t, c.want, strings.TrimPrefix(b.unbalanced, "without a fault it does not balance either: "))
+			assert.Equal(t, c.want, strings.TrimPrefix(b.unbalanced, "the count does not balance without a fault either: "))
 			assert.Len(t, b.idle, 1, "the bench is kept")
 			last := b.orders[len(b.orders)-1]
 			assert.Equal(t, "warm-1", last.name, "a pool may have closed its connections")
@@ -131,9 +131,9 @@ func TestCommandLinesThatFail(t *testing.T) {
 		bend func(*bench)
 		want string
 	}{
-		{func(b *bench) { b.Set = "echo no such table >&2; exit 3" }, "--set: exit status 3; its last words: no such table"},
+		{func(b *bench) { b.Set = "echo no such table >&2; exit 3" }, "--set: exit status 3; last output: no such table"},
 		{func(b *bench) { b.Set = "sleep 30" }, "--set: it did not end within 5s: a transaction still holds the row"},
-		{func(b *bench) { b.Left = "echo" }, `--left: it printed "", and no number`},
+		{func(b *bench) { b.Left = "echo" }, `--left: it printed "", not a number`},
 		{func(b *bench) { b.Sales = "exit 1" }, "--sales: exit status 1"},
 	} {
 		t.Run(c.want, func(t *testing.T) {

@@ -140,7 +140,7 @@ func (f *fault) aShortLease(p *Passport) string {
 	if f.parsed().Crowd() > 0 || f.name == "after-release" || crash || p.Lease() <= mostLease {
 		return ""
 	}
-	return fmt.Sprintf("a lease lasts %s, and a cell waits for its end: start the shop with one of 2 s", p.Lease())
+	return fmt.Sprintf("a lease lasts %s, and the cell waits for its expiry: start the shop with one of 2 s", p.Lease())
 }
 
 func aLock(p *Passport) string {
@@ -160,21 +160,21 @@ func aTTL(p *Passport) string {
 	case p.TTL > 0:
 		return ""
 	case p.InValue > 0:
-		return fmt.Sprintf("the lease is in the lock's %s, and the trial cannot end it", p.where())
+		return fmt.Sprintf("the lease is in the lock's %s, and the trial cannot expire it", p.where())
 	}
 	return "the lock has no TTL"
 }
 
 func aWindow(p *Passport) string {
-	return either(p.beforeWrite() != nil, "", "the stock is written by the first command of a sale")
+	return either(p.beforeWrite() != nil, "", "the first command of a sale writes the stock")
 }
 
 func aWrite(p *Passport) string {
-	return either(p.Elsewhere, "the stock is written elsewhere, and no command of a sale shows when", "")
+	return either(p.Elsewhere, "the stock is not in this Redis, so the trial does not see it written", "")
 }
 
 func aRelease(p *Passport) string {
-	return either(len(p.afterWrite()) > 0, "", "no command of its own releases the lock after the write")
+	return either(len(p.afterWrite()) > 0, "", "no separate command releases the lock after the write")
 }
 
 func twoReleases(p *Passport) string {
@@ -196,7 +196,7 @@ func aLongHold(p *Passport) string {
 	return either(p.hold() >= p.Every*3/2, "", "your client gives up on a reply before its lock is renewed")
 }
 
-func aMessage(p *Passport) string { return either(p.Messages, "", "waiters get no messages") }
+func aMessage(p *Passport) string { return either(p.Messages, "", "waiters receive no messages") }
 
 // aLease asks for a lock that ends by itself, if there is a lock.
 func aLease(p *Passport) string { return either(len(p.Locks) == 0, "", aTTL(p)) }
@@ -207,7 +207,7 @@ func aLongReply(p *Passport) string {
 		return ""
 	}
 	return fmt.Sprintf("your client gives up on a reply after %s, and a lease lasts %s: start the shop with a shorter "+
-		"lease or a longer timeout for Redis", p.Patience.Round(100*time.Millisecond), p.Lease())
+		"lease or a longer Redis timeout", p.Patience.Round(100*time.Millisecond), p.Lease())
 }
 
 // aHold asks for a way to make an order slow.
@@ -215,10 +215,10 @@ func aHold(p *Passport) string {
 	switch lines := p.slowLines(); {
 	case p.slow:
 	case lines[len(lines)-1].lasts < p.Lease()+aMoment && aLongReply(p) != "":
-		return aLongReply(p) + ", or tell how an order is made slow: --slow 'POST /decrease?work={ms}'"
+		return aLongReply(p) + ", or give a slow order: --slow 'POST /decrease?work={ms}'"
 	case p.Shared:
-		return "renewals share a connection with the sale, so that they would be held too: tell how an order is made " +
-			"slow: --slow 'POST /decrease?work={ms}'"
+		return "renewals share the sale's connection, and would be held with it: give a slow order: --slow " +
+			"'POST /decrease?work={ms}'"
 	}
 	return ""
 }

@@ -40,12 +40,11 @@ var hints = []struct {
 		}},
 	{func(f *firstOrder) bool { return f.has(http.StatusTooManyRequests) },
 		func(f *firstOrder) string {
-			return f.said() + ": it limits how many orders come; start it with a higher limit"
+			return f.said() + ": it limits the rate of orders: start it with a higher limit"
 		}},
 	{func(f *firstOrder) bool { return f.has(http.StatusAccepted) && (f.later || !f.wrote) },
 		func(f *firstOrder) string {
-			return f.said() + ": 202 says that it was accepted, not that it sold, and it answered before it sold; a trial " +
-				"needs an answer that comes after the sale"
+			return f.said() + ": 202 means accepted, not sold, and it came before the sale: answer after the sale for a trial"
 		}},
 	{func(f *firstOrder) bool { return len(f.end().Wires[0].Refused()) > 0 },
 		func(f *firstOrder) string { return strings.Join(f.end().Wires[0].Refused(), "; ") }},
@@ -75,8 +74,8 @@ func (b *bench) problem(o *order, writes []wire.StockWrite) error {
 			return fmt.Errorf("%w: %s", errShop, hint.says(f))
 		}
 	}
-	return fmt.Errorf("%w: a first order was not sold: %s%s; tell how a unit is ordered by --order, and what a sale "+
-		"looks like by --sold", errShop, f.said(), f.hindrance())
+	return fmt.Errorf("%w: the first order did not sell: %s%s; give the request by --order, and what a sale looks like "+
+		"by --sold", errShop, f.said(), f.hindrance())
 }
 
 // misses reports whether the shop has a database at a link, and not a byte came there.
@@ -87,8 +86,8 @@ func (f *firstOrder) misses() bool {
 // whatItMisses says what the shop does not reach.
 func (f *firstOrder) whatItMisses() string {
 	if f.misses() {
-		return "nothing came to the database at {db_host}:{db_port}: the shop reaches it past {db_port}; put both into the " +
-			"command line, as in env PGHOST={db_host} PGPORT={db_port} (MySQL takes localhost for its socket)"
+		return "nothing arrived for the database at {db_host}:{db_port}: the shop bypasses the trial; put both into the " +
+			"command line, as in env PGHOST={db_host} PGPORT={db_port} (to MySQL, localhost is its socket)"
 	}
 	return "it sent nothing to the Redis at $REDIS_URL ({redis})" + redisOfEnvironment()
 }
@@ -122,7 +121,7 @@ func (f *firstOrder) tell() {
 	}
 	f.Say(text)
 	if f.isElsewhere() && !f.end().Wires[0].Spoken() {
-		f.Say("nothing came to the Redis at {redis}: if the shop's lock is in a Redis, that is another one" +
+		f.Say("nothing arrived at the Redis at {redis}: if the shop's lock is in a Redis, it is another one" +
 			redisOfEnvironment())
 	}
 }
@@ -160,16 +159,16 @@ func (f *firstOrder) whereTheStockIs() string {
 		}
 	}
 	if len(found) == 1 {
-		return fmt.Sprintf("the only number that became smaller is there: --stock '%s'", found[0])
+		return fmt.Sprintf("only one number decreased: try --stock '%s'", found[0])
 	}
-	text := "the stock did not change in this Redis: tell where it is by --stock, or is it in a database? --set, --left"
-	return text + either(f.Sold == nil, "; or, if that is no sale, what the body of a sale matches: --sold", "")
+	text := "the stock did not change in this Redis: give its key by --stock, or, if it is in a database, --set and --left"
+	return text + either(f.Sold == nil, "; if this was no sale, give what the body of a sale matches: --sold", "")
 }
 
 // hindrance says what may have kept a plain order from being sold, such as a lock that the one before has left.
 func (f *firstOrder) hindrance() (text string) {
 	if f.isElsewhere() {
-		text = either(f.Set == "", "; nothing puts a stock: --set", "")
+		text = either(f.Set == "", "; no units were put: give --set", "")
 	} else {
 		text = fmt.Sprintf("; the stock is in %s of database %d", f.shelf().Key, f.db)
 	}

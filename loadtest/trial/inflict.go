@@ -74,7 +74,7 @@ func (b *bench) anna(t *trap) (*order, string) {
 	if t.springs(o, b.httpTime()+margin) { // every order is over by then
 		return o, ""
 	}
-	return o, "the order ended without the command at which the fault was to happen"
+	return o, "the order ended without sending the command at which the fault was due"
 }
 
 // bertUntil lets a customer buy at an instance until he has sold, again when he is told no, until something else has
@@ -188,9 +188,9 @@ func (p *Passport) whyKept(at int) string {
 	case p.Messages:
 		return cause.Asleep
 	case at == atA:
-		return "orders of one instance may wait for each other, or their commands on one connection"
+		return "orders of one instance may queue behind each other, or their commands on one connection"
 	}
-	return "it stayed for longer than its lease"
+	return "it outlived its lease"
 }
 
 // isStep matches command number k of these of a sale.
@@ -281,11 +281,11 @@ func (b *bench) putLocks(held map[wire.Key]wire.KeyState) error {
 func (p *Passport) whyNotKept() string {
 	switch {
 	case p.InValue > 0:
-		return fmt.Sprintf("the lease is in the lock's %s, and what is put back may be over", p.where())
+		return fmt.Sprintf("the lease is in the lock's %s, and may have expired when the trial puts it back", p.where())
 	case !slices.ContainsFunc(p.locks, func(l wire.Lock) bool { return l.Held(p.held[l.Key]) }):
-		return "the lock was gone before the trial could see it held: it cannot be put back"
+		return "the lock was gone before the trial could see it held: the trial cannot put it back"
 	}
-	return "what is put back does not keep others out: an order takes it over"
+	return "the lock that the trial puts back keeps no order out"
 }
 
 // restart has the effect of a restart that keeps the stock, and what was there before the first order.

@@ -127,7 +127,7 @@ func (b *bench) findStock(o *order) (moved bool, err error) {
 		return false, err
 	}
 	b.db = found[0]
-	b.Say(fmt.Sprintf("the stock is looked for in database %d…", b.db))
+	b.Say(fmt.Sprintf("moving the stock to database %d, where the shop looks for it…", b.db))
 	b.ledger.Follow(b.db)
 	b.lookAt(nil)
 	err = b.put(onShelf)
@@ -142,7 +142,7 @@ func (b *bench) firstAt(at int) *order {
 		if <-o.Done(); o.Op.Status != http.StatusServiceUnavailable || time.Since(begun) > b.Within || b.ctx.Err() != nil {
 			return o
 		}
-		b.Say(fmt.Sprintf("503: asking again for %s…", b.Within))
+		b.Say(fmt.Sprintf("503: retrying for %s…", b.Within))
 	}
 }
 
@@ -388,7 +388,7 @@ func (b *bench) holdOne() (again bool, err error) {
 		hold = &p.steps[slices.IndexFunc(p.steps, func(s step) bool { return p.acquires[s.shape] })]
 	}
 	if len(p.Locks) == 0 || hold == nil {
-		p.Waiting = "are none"
+		p.Waiting = "were not observed"
 		return false, nil
 	}
 	b.begin(fault{})
@@ -421,7 +421,7 @@ func (b *bench) holdOne() (again bool, err error) {
 	b.Quiet(b.ctx)
 	if worked := b.workedAt(bert, record[bert]); !worked.IsZero() && b.wasLetIn(bert, worked, begun) {
 		p.setLocks(nil)
-		p.Waiting = "are none"
+		p.Waiting = "were not observed"
 		return false, b.describeAnew()
 	}
 	known := len(p.scripts)
@@ -435,7 +435,7 @@ func (b *bench) strayed(o *order) error {
 	if o.Op.Outcome != history.Sold {
 		return b.problem(o, nil)
 	}
-	return fmt.Errorf("%w: an order sent other commands than the one before", errShop)
+	return fmt.Errorf("%w: an order sent different commands from the one before", errShop)
 }
 
 // workedAt returns when an order wrote the stock first, or, if nobody sees that, when it had sold; zero if it did not.
@@ -596,7 +596,7 @@ func (b *bench) watchWaiter(o *order, commands []observation) {
 	case o.HasEnded() && o.ended.Sub(o.Sent) < 300*time.Millisecond:
 		p.Waiting = "do not wait"
 	default:
-		p.Waiting = "wait in a way that shows no commands"
+		p.Waiting = "wait without sending commands"
 	}
 }
 

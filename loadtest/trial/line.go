@@ -129,11 +129,11 @@ func (p *player) goTo(m schedule.Move, c *customer) {
 	p.unset(t)
 	switch who := people[m.Who]; {
 	case !others:
-		p.why = "the order ended without the command at which the fault was to happen"
+		p.why = "the order ended without sending the command at which the fault was due"
 	case m.Mark == schedule.Read && !p.isUnder(m.Who):
-		p.why = fmt.Sprintf("%s did not get the lock while another order was held: %s", who, p.passport.whyKept(m.At))
+		p.why = fmt.Sprintf("%s did not acquire the lock while another order was held: %s", who, p.passport.whyKept(m.At))
 	default:
-		p.why = fmt.Sprintf("%s did not come to the %s while another order was held", who, name)
+		p.why = fmt.Sprintf("%s did not reach the %s while another order was held", who, name)
 	}
 }
 
@@ -371,7 +371,7 @@ func (p *player) toOrder(verb string, c *customer) {
 		}
 		return
 	case "arrive":
-		p.note(c.order, h.since, "", "its %s under way for %s", h.name, round(time.Since(h.since)))
+		p.note(c.order, h.since, "", "its %s in flight for %s", h.name, round(time.Since(h.since)))
 		p.land(h.trap)
 		if !h.apart {
 			p.Ends[c.At].Wires[0].Break() // its caller waits no longer
@@ -609,7 +609,7 @@ func (p *player) giveBack() error {
 				End: p.since(time.Now()), Source: history.Looked, Effect: history.EffectReleased})
 	}
 	p.extra = append(p.extra, ours)
-	p.noteAt(atA, p.cell.Start.Add(time.Duration(taken)), "", "refused the lock, which somebody keeps")
+	p.noteAt(atA, p.cell.Start.Add(time.Duration(taken)), "", "refused the lock, which the trial kept")
 	return nil
 }
 
@@ -634,7 +634,7 @@ func (p *player) goOn(at int) error {
 	if slices.ContainsFunc(p.sentBy(at), func(c observation) bool {
 		return !c.cmd.Message && c.cmd.Came.After(since.Add(margin/4)) // what it had sent before may come later
 	}) {
-		return errors.New("the shop went on while it was stopped; start it in the foreground")
+		return errors.New("the shop kept running while it was stopped: start it in the foreground")
 	}
 	p.noteAt(at, since, history.FaultStop, "stopped %s", round(time.Since(since)))
 	for i := range p.customers {
@@ -659,9 +659,9 @@ func (p *player) finish() {
 	switch {
 	case p.unheard == nil || p.why != "":
 	case p.unheard.cmd == nil:
-		p.why = "nobody waited for a message"
+		p.why = "no order waited for a message"
 	default:
-		p.noteAt(p.unheard.at, p.unheard.cmd.Came, "", "unheard")
+		p.noteAt(p.unheard.at, p.unheard.cmd.Came, "", "its message lost")
 	}
 }
 

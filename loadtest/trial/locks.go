@@ -34,7 +34,7 @@ func (b *bench) learnLocks() (err error) {
 	}
 	for _, key := range keys {
 		if sales[1].waitedFor(&key) && sales[2].waitedFor(&key) {
-			return fmt.Errorf("%w: it never releases %s: each order waits until the one before has lost it", errShop,
+			return fmt.Errorf("%w: it never releases %s: each order waits for the expiry of the one before", errShop,
 				key.String())
 		}
 	}

@@ -29,7 +29,7 @@ var requestLine = regexp.MustCompile(`^([A-Z]+) (/\S*)(?: (.+))?$`)
 func ParseRequest(text string) (r Request, err error) {
 	m := requestLine.FindStringSubmatch(text)
 	if m == nil {
-		return r, fmt.Errorf("%q is no request such as POST /decrease, or POST /buy {\"sku\":\"{product}\"}", text)
+		return r, fmt.Errorf("%q is not a request such as POST /decrease, or POST /buy {\"sku\":\"{product}\"}", text)
 	}
 	return Request{m[1], m[2], m[3]}, nil
 }
@@ -43,7 +43,7 @@ var headerLine = regexp.MustCompile("^([\\w!#$%&'*+.^`|~-]+):[ \t]*([\t -~\u0080
 func ParseHeader(text string) (h Header, err error) {
 	m := headerLine.FindStringSubmatch(text)
 	if m == nil {
-		return h, fmt.Errorf("%q is no header such as Authorization: Bearer t", text)
+		return h, fmt.Errorf("%q is not a header such as Authorization: Bearer t", text)
 	}
 	return Header{m[1], m[2]}, nil
 }
@@ -168,14 +168,14 @@ func (o *order) send(ctx context.Context, with *http.Client, url, method, body s
 	if err != nil {
 		op.Detail = "no answer: " + err.Error()
 		if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
-			op.Outcome, o.ended, op.Detail = history.NotSold, time.Now(), "nobody listens"
+			op.Outcome, o.ended, op.Detail = history.NotSold, time.Now(), "connection refused"
 		}
 		return
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, mostOfBody))
 	if err != nil {
-		op.Detail = "half an answer: " + err.Error()
+		op.Detail = "incomplete answer: " + err.Error()
 		return
 	}
 	o.ended, op.Status, op.Detail = time.Now(), answer.StatusCode, history.Clip(strings.TrimSpace(string(text)))

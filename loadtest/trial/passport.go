@@ -214,7 +214,7 @@ func (p *Passport) Closest() string {
 func (p *Passport) where() string { return either(p.Kind == "zset", "score", "value") }
 
 // neverMeet says why locks of different customers show nothing.
-const neverMeet = "orders of different customers never meet: use a fixed user and --units 1"
+const neverMeet = "orders of different customers do not compete: use a fixed customer and --units 1"
 
 // withWrite is how a lock is released by the command that writes the stock.
 const withWrite = "the command that writes the stock"
@@ -246,16 +246,16 @@ func (p *Passport) Parts() (parts []string, closest string) {
 	case p.Apart != "":
 		return []string{fmt.Sprintf("no lock that two orders share: each %s has a key of its own", p.Apart)}, ""
 	case p.PerCustomer:
-		parts = []string{"no lock that two orders share: " + neverMeet, "the stock alone is judged"}
+		parts = []string{"no lock that two orders share: " + neverMeet, "only the stock is judged"}
 	default:
-		parts = []string{"no lock key in this Redis: the stock alone is judged"}
+		parts = []string{"no lock key in this Redis: only the stock is judged"}
 	}
 	if p.Elsewhere && !p.PerCustomer {
 		parts = append(parts, cmp.Or(p.requests.why,
 			fmt.Sprintf("a sale sends %d requests to the database", p.requests.all)))
 	}
 	if p.LockFree {
-		parts = append(parts, "the write depends on what is there")
+		parts = append(parts, "the write depends on the stock's current value")
 	}
 	return parts, p.Closest()
 }
@@ -264,16 +264,16 @@ func (p *Passport) partsOfLock() []string {
 	parts := []string{fmt.Sprintf("lock: %s %s, %s", p.Kind, quoted(p.Locks), p.Acquire)}
 	switch {
 	case p.TTLLater:
-		parts = append(parts, fmt.Sprintf("a TTL of %s by a second command", p.TTL))
+		parts = append(parts, fmt.Sprintf("TTL %s, set by a second command", p.TTL))
 	case p.InValue > 0:
-		parts = append(parts, fmt.Sprintf("lease %s, in its %s", p.InValue, p.where()))
+		parts = append(parts, fmt.Sprintf("lease %s, kept in its %s", p.InValue, p.where()))
 	case p.TTL == 0:
 		parts = append(parts, "no TTL")
 	default:
-		parts = append(parts, "lease "+p.TTL.String()+either(p.TTL < p.Takes, ", which is shorter than a sale takes", ""))
+		parts = append(parts, "lease "+p.TTL.String()+either(p.TTL < p.Takes, ", shorter than a sale takes", ""))
 	}
 	parts = append(parts, either(p.Token, "a new value each time (a token)",
-		either(p.Name, "a value for each instance", "the same value each time (no token)")))
+		either(p.Name, "one value per instance", "the same value each time (no token)")))
 	if p.Release == "" {
 		parts = append(parts, "not released")
 	} else {
@@ -281,17 +281,17 @@ func (p *Passport) partsOfLock() []string {
 	}
 	if p.Every > 0 {
 		parts = append(parts, "renewed every "+rounded(p.Every)+
-			either(p.Shared, ", on the connection of the sale", ""))
+			either(p.Shared, ", on the sale's connection", ""))
 	} else {
 		parts = append(parts, "not renewed"+either(p.Patience > 0 && !p.slow && p.Patience < p.TTL,
-			" for as long as it could be held", ""))
+			" for as long as the trial could hold it", ""))
 	}
-	parts = append(parts, "waiters "+p.Waiting, "a fence: "+either(p.Fence, "a number goes along with the write", "none"))
+	parts = append(parts, "waiters "+p.Waiting, "fence: "+either(p.Fence, "a growing number in the write", "none"))
 	if p.Patience > 0 {
 		parts = append(parts, "your client gives up on a reply after "+p.Patience.Round(100*time.Millisecond).String()+
-			either(p.Resends, ", and sends the command again", ""))
+			either(p.Resends, ", and retries the command", ""))
 	} else {
-		parts = append(parts, "your client waits for a reply longer than the lease lasts")
+		parts = append(parts, "your client waits for a reply for longer than a lease")
 	}
 	if p.Elsewhere {
 		parts = append(parts, p.requests.String())

@@ -131,22 +131,23 @@ func TestTTLOfASet(t *testing.T) {
 func TestALeaseInAValue(t *testing.T) {
 	p := &Passport{Facts: history.Facts{Locks: []string{"lock"}, Kind: "zset", InValue: 5 * time.Second,
 		Patience: time.Second}, release: []string{"zrem"}}
-	assert.Contains(t, p.String(), "; lease 5s, in its score; ")
+	assert.Contains(t, p.String(), "; lease 5s, kept in its score; ")
 	assert.Equal(t, "v2", p.Closest())
-	assert.Equal(t, "the lease is in the lock's score, and the trial cannot end it", aTTL(p))
+	assert.Equal(t, "the lease is in the lock's score, and the trial cannot expire it", aTTL(p))
 	assert.Contains(t, aLongReply(p), "a lease lasts 5s")
 	assert.Empty(t, (&fault{}).aShortLease(p))
 	p.Kind, p.InValue = "string", time.Hour
 	assert.Contains(t, (&fault{}).aShortLease(p), "a lease lasts 1h0m0s")
-	assert.Contains(t, p.String(), ", in its value; ")
+	assert.Contains(t, p.String(), ", kept in its value; ")
 }
 
 // Locks of different customers are no defect: the trial has not shown that two of their orders can meet.
 func TestAPassportOfLocksOfDifferentCustomers(t *testing.T) {
 	p := &Passport{Facts: history.Facts{PerCustomer: true, LockFree: true}}
-	assert.Equal(t, "no lock that two orders share: orders of different customers never meet: use a fixed user and "+
-		"--units 1; the stock alone is judged; the write depends on what is there; closest rung: v17", p.String())
-	assert.Equal(t, "orders of different customers never meet: use a fixed user and --units 1", aLock(p))
+	assert.Equal(t, "no lock that two orders share: orders of different customers do not compete: use a fixed customer "+
+		"and --units 1; only the stock is judged; the write depends on the stock's current value; closest rung: v17",
+		p.String())
+	assert.Equal(t, "orders of different customers do not compete: use a fixed customer and --units 1", aLock(p))
 }
 
 // A cell waits for the end of no lease that lasts for hours. A crowd waits for none, nor does what is held after its
@@ -191,8 +192,9 @@ func TestErrorsOfARedis(t *testing.T) {
 // Why Bert got no lock at an instance though the lease of its holder, at a, should have ended.
 func TestWhatKeepsALockBack(t *testing.T) {
 	p := &Passport{}
-	assert.Equal(t, "orders of one instance may wait for each other, or their commands on one connection", p.whyKept(atA))
-	assert.Equal(t, "it stayed for longer than its lease", p.whyKept(atB))
+	assert.Equal(t, "orders of one instance may queue behind each other, or their commands on one connection",
+		p.whyKept(atA))
+	assert.Equal(t, "it outlived its lease", p.whyKept(atB))
 	for _, at := range []int{atA, atB} {
 		assert.Equal(t, cause.Asleep, (&Passport{Facts: history.Facts{Messages: true}}).whyKept(at))
 		renewed := &Passport{Facts: history.Facts{Every: time.Second, Messages: true}}

@@ -36,7 +36,7 @@ func (p *player) goToRequest(m schedule.Move, c *customer) {
 	late := time.Now().Add(atMost)
 	for n := 1; !p.holdsAtRequest(m, c, n, time.Until(late)) && p.why == ""; n++ {
 		if !others || time.Now().After(late) || m.Who == atA || c.hasSold() {
-			p.why = fmt.Sprintf("%s did not come to request %d to the database", people[m.Who], m.Request())
+			p.why = fmt.Sprintf("%s did not reach request %d to the database", people[m.Who], m.Request())
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
@@ -80,7 +80,7 @@ func (p *player) misplaced(m schedule.Move, o *order) string {
 	if came == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s sent other requests to the database than plain sales, as for a new connection: request %d "+
+	return fmt.Sprintf("%s did not send the database the requests of a plain sale, as on a new connection: request %d "+
 		"came %s", people[m.Who], number, came)
 }
 

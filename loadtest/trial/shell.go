@@ -52,7 +52,7 @@ func numberFrom(ctx context.Context, line string) (int64, error) {
 	out = strings.TrimSpace(out)
 	n, err := strconv.ParseInt(out, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("it printed %q, and no number: let it print the number alone", history.Clip(out))
+		return 0, fmt.Errorf("it printed %q, not a number: print the number alone", history.Clip(out))
 	}
 	return n, nil
 }
@@ -71,5 +71,5 @@ func settledNumber(ctx context.Context, line string) (n int64, err error) {
 			return 0, context.Cause(ctx)
 		}
 	}
-	return 0, fmt.Errorf("it printed another number each time for %s", settledWithin)
+	return 0, fmt.Errorf("the number kept changing for %s", settledWithin)
 }

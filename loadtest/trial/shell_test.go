@@ -15,9 +15,9 @@ func TestNumbersOfTheShell(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 7, n)
 	for line, wrong := range map[string]string{
-		"echo seven":                           `it printed "seven", and no number`,
-		"echo 7; echo 8":                       `it printed "7 8", and no number`,
-		"echo hint >&2; echo gone >&2; exit 3": "exit status 3; its last words: gone",
+		"echo seven":                           `it printed "seven", not a number`,
+		"echo 7; echo 8":                       `it printed "7 8", not a number`,
+		"echo hint >&2; echo gone >&2; exit 3": "exit status 3; last output: gone",
 	} {
 		_, err := numberFrom(t.Context(), line)
 		assert.ErrorContains(t, err, wrong, line)

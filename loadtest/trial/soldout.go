@@ -51,8 +51,8 @@ func (b *bench) answerOfEmpty(o *order, took bool, commands []observation) (*his
 	}
 	switch {
 	case o.Op.Outcome == history.Sold && !took:
-		return nil, fmt.Errorf("%w: an order of an empty shelf was answered %d %s like a sale: tell what the body of a sale "+
-			"matches: --sold", errShop, o.Op.Status, o.Op.Detail)
+		return nil, fmt.Errorf("%w: an order for an empty shelf was answered %d %s, like a sale: give what the body of a "+
+			"sale matches: --sold", errShop, o.Op.Status, o.Op.Detail)
 	case o.Op.Outcome != history.Busy, o.Op.Status == http.StatusTooManyRequests, asked && tookAt(commands).IsZero():
 		return nil, nil
 	}

@@ -30,7 +30,7 @@ func TestAnswersOfAnEmptyShelf(t *testing.T) {
 		{"sold what is not there", history.Sold, 200,
 			func(f *forgery) []written { return []written{f.wrote(30, atA, 0, -1, true)} }, nil, false, ""},
 		{"answered like a sale", history.Sold, 200, nil, nil, false,
-			`an order of an empty shelf was answered 200 {"ok":0} like a sale: tell what the body of a sale matches: --sold`},
+			`an order for an empty shelf was answered 200 {"ok":0}, like a sale: give what the body of a sale matches: --sold`},
 		{"put back, and answered like a sale", history.Sold, 200, func(f *forgery) []written {
 			return []written{f.wrote(30, atA, 0, -1, true), f.wrote(31, atA, -1, 0, true)}
 		}, nil, false, "like a sale"},

@@ -103,7 +103,7 @@ func checkStock(command []string) error {
 		at == 3 && (strings.EqualFold(command[0], "HSET") || strings.EqualFold(command[0], "HMSET")):
 		return nil
 	}
-	return fmt.Errorf("the stock is put by SET KEY {n} or HSET KEY FIELD {n}, and not by %q", text)
+	return fmt.Errorf("--stock takes SET KEY {n} or HSET KEY FIELD {n}, not %q", text)
 }
 
 // isElsewhere reports whether the stock is in no Redis.
@@ -249,7 +249,7 @@ func named(all []fault, name string) ([]fault, error) {
 	for _, f := range all {
 		names = append(names, f.name)
 	}
-	return nil, fmt.Errorf("there is no cell %q; there are %s", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("no cell %q: the cells are %s", name, strings.Join(names, ", "))
 }
 
 // numbered is a cell of one command of a sale. How many a shop's sale has is not known before it is learned.
@@ -348,5 +348,5 @@ func (t *Trial) idleBench(ctx context.Context) (*bench, error) {
 		}
 	}
 	b.close()
-	return nil, cmp.Or(err, fmt.Errorf("%w: a plain order was not sold", errShop))
+	return nil, cmp.Or(err, fmt.Errorf("%w: a plain order did not sell", errShop))
 }

@@ -221,7 +221,7 @@ func TestLeaseLongerThanTheClientsPatience(t *testing.T) {
 				assert.Empty(t, pause.WhyNot())
 				assert.Equal(t, want, broken(pause))
 			} else {
-				assert.Contains(t, pause.WhyNot(), "Anna wrote nothing when she went on: her client gives up on a reply after 5")
+				assert.Contains(t, pause.WhyNot(), "Anna wrote nothing once resumed: her client gives up on a reply after 5")
 			}
 		})
 	}
@@ -241,7 +241,7 @@ func TestALongLeaseAfterACrash(t *testing.T) {
 			assert.Empty(t, c.WhyNot(), c.Scenario)
 			assert.Less(t, c.Elapsed, 20*time.Second)
 			if i == 0 {
-				assert.Equal(t, []string{"a crash blocks everybody for 33m20s"}, c.Remarks)
+				assert.Equal(t, []string{"a crash blocks all orders for 33m20s"}, c.Remarks)
 			}
 			if i > 0 || want == "" {
 				assert.Nil(t, c.Defect, c.Scenario)
@@ -326,7 +326,7 @@ func TestCellsThatAskedNothing(t *testing.T) {
 	o.Only, o.AtOnce = []string{"slow-work", "pause", "late"}, 3
 	_, cells := try(t, o)
 	require.Len(t, cells, 3)
-	assert.Equal(t, "nobody came for the lock between the expiry of Anna's lease and her write: "+cause.Asleep,
+	assert.Equal(t, "Bert did not try the lock between the expiry of Anna's lease and her write: "+cause.Asleep,
 		cells[0].WhyNot())
 	for _, c := range cells[1:] {
 		if misses(broken(c), "SE") {
@@ -447,7 +447,7 @@ func TestCellsByName(t *testing.T) {
 	for _, name := range []string{"", "cras", "crash 4", "CRASH"} {
 		trial.Only = []string{name}
 		_, err := trial.chosen()
-		assert.ErrorContains(t, err, "there is no cell \""+name+"\"; there are one-instance, ")
+		assert.ErrorContains(t, err, "no cell \""+name+"\": the cells are one-instance, ")
 	}
 	trial.Only, trial.Play = []string{"busy"}, []string{"a>write.crash-a", "a>write.crash-a.b>end"}
 	faults, err := trial.chosen()

@@ -12,7 +12,7 @@ import (
 
 // The connection of a dead client closes at about the time when the gate forgets its commands. Whichever comes first,
 // the wire goes on.
-func TestDeadClientDoesNotBlockTheWire(t *testing.T) {
+func TestDeadClientDoesNotBlock(t *testing.T) {
 	for name, bury := range map[string]func(*Gate, *schedule.Client){
 		"as it dies": func(g *Gate, c *schedule.Client) { g.Retire(c) },
 		"at the end": func(g *Gate, _ *schedule.Client) { g.OpenAll() },

@@ -39,7 +39,7 @@ func TestNarrowTakesTimesOfTheWire(t *testing.T) {
 }
 
 // A late command is carried out after its order has given it up, and has a reply that the order never saw.
-func TestNarrowAddsReplyOfALateCommand(t *testing.T) {
+func TestNarrowAddsLateReplies(t *testing.T) {
 	start := time.Now()
 	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	for d, late := range map[schedule.Decision]bool{schedule.ComesLate: true, schedule.LostReply: false} {
@@ -60,7 +60,7 @@ func TestNarrowAddsReplyOfALateCommand(t *testing.T) {
 
 // Orders of an instance that try to acquire the lock at the same time send the same command. Only the acquire answered
 // OK succeeded.
-func TestNarrowMatchesSuccessfulAcquire(t *testing.T) {
+func TestNarrowMatchesSuccess(t *testing.T) {
 	start := time.Now()
 	stock := &schedule.Server{Host: "stock:1"}
 	seen := func(came int, key, reply string) *Command {

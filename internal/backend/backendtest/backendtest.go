@@ -82,8 +82,8 @@ func StartEmbedded(t testing.TB) *Server {
 	return &Server{URL: e.URL(), Kind: Embedded}
 }
 
-// password is the one of this process's servers, but not of embedded ones and ZooKeeper, which run no commands and
-// write no files for anybody. Other users of the machine reach the servers too.
+// password is that of this process's servers, except embedded ones and ZooKeeper, which run no commands and write no
+// files for a client. Other users of the machine can reach the servers.
 var password = rand.Text()
 
 // redisURL returns the URL of a redis-server of ours.

@@ -18,8 +18,8 @@ const (
 	portBlocks = 32
 )
 
-// FreePort returns a port of 127.0.0.1 on which nobody listens. No other test process gets it, also while its server is
-// still starting, or is down and comes back. This one gets it again after all others of its block.
+// FreePort returns a free port of 127.0.0.1. No other test process gets it, even while its server is starting or
+// restarting. This one reuses it after all others of its block.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	block := ownBlock()
@@ -41,7 +41,7 @@ func FreePort(t testing.TB) int {
 // lastPort counts the ports tried.
 var lastPort atomic.Uint32
 
-// ownBlock makes a block ours, as long as this process listens on its first port. It returns nil if all have an owner.
+// ownBlock claims a block, for as long as this process listens on its first port. It returns nil if all have an owner.
 var ownBlock = sync.OnceValue(func() net.Listener {
 	begin := rand.IntN(portBlocks)
 	for i := range portBlocks {

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A port that nobody listens on may be that of a server which is still starting. Neither a neighbour gets it, nor a
-// test of another package: the block has an owner.
+// A free port may be that of a server which is still starting. Neither a neighbour gets it, nor a test of another
+// package: the block has an owner.
 func TestNoPortIsGivenTwice(t *testing.T) {
 	seen := map[int]bool{}
 	for range blockPorts / 2 {
@@ -16,6 +16,6 @@ func TestNoPortIsGivenTwice(t *testing.T) {
 		seen[port] = true
 		block := port - (port-lowestPort)%blockPorts
 		_, err := listenOn(block)
-		assert.Error(t, err, "somebody else could own the block at %d", block)
+		assert.Error(t, err, "another process could own the block at %d", block)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// shared holds what a test leaves to the tests after it, if the package shares its servers.
+// shared holds the servers and data that a test leaves to later tests, if the package shares them.
 var shared struct {
 	sync.Mutex
 
@@ -16,10 +16,10 @@ var shared struct {
 	fresh map[string]string // the data directory of an SQL server before its first start, by the server's kind
 }
 
-// Share lets the tests of a package share what computes for a second and more before it can be used. A ZooKeeper, which
-// is a Java process, serves one test after the other, each without the nodes of the test before. An SQL server's data
-// directory is a copy of the first one. TestMain calls Share, and at the end what it returns, which removes it all and
-// ends the process with the exit code.
+// Share lets the tests of a package share servers that take a second or more to start. A ZooKeeper, which is a Java
+// process, serves one test after the other, each without the nodes of the test before. An SQL server's data directory
+// is a copy of the first one. TestMain calls Share, and at the end the function that it returns, which removes
+// everything and exits with the code.
 func Share() (exit func(code int)) {
 	shared.on = true
 	return func(code int) {

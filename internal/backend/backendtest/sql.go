@@ -72,7 +72,7 @@ type SQLServer struct {
 }
 
 // StartSQL starts a server of that kind on a free port with its own data directory, or skips the test. The server does
-// not wait for the disk, which may take longer than a lease: its data have to survive its end, and no power cut. It
+// not wait for the disk, which may take longer than a lease: its data must survive a restart, not a power failure. It
 // gets the arguments more.
 func StartSQL(t testing.TB, kind string, more ...string) *SQLServer {
 	t.Helper()

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(backendtest.Share()))
 }
 
-// A test finds no nodes of the test that had the server before, and no server that the other has killed.
+// A test finds no nodes of the server's previous test, and no server that another test has killed.
 func TestASharedZooKeeperIsEmpty(t *testing.T) {
 	var addresses []string
 	use := func(kill bool) func(t *testing.T) {

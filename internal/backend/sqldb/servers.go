@@ -23,7 +23,7 @@ import (
 
 // Both servers get the timeout of a statement: a statement that waits longer, for a locked row for example, must not
 // take the lock after its client gave up. On every connection they also get the settings that the statements rely on,
-// because settings of the server or the DSN for other programs must not change who gets a lock.
+// because settings of the server or the DSN for other programs must not change who acquires a lock.
 
 // mySQLSettings holds the settings that the statements rely on: each statement is a transaction of its own, assigns
 // from left to right, and refuses a value that does not fit into its column.
@@ -119,7 +119,7 @@ func Contended(err error) bool {
 	return false
 }
 
-// Unsent reports whether a statement was never sent, because the server let nobody in.
+// Unsent reports whether a statement was never sent, because the server refused the connection.
 func Unsent(err error) bool {
 	var my *mysql.MySQLError
 	var pg *pgconn.ConnectError

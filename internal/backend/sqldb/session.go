@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// ErrSessionsTaken says that all sessions are in use.
+// ErrSessionsTaken means that all sessions are in use.
 var ErrSessionsTaken = errors.New("all sessions with the database are in use")
 
 // sessions is a pool of connections for session-bound locks. It is separate from the pool for statements: a holder

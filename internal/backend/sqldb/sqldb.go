@@ -31,7 +31,7 @@ type DB struct {
 	Kind Kind
 	// Timeout bounds each statement, the wait for a connection included.
 	Timeout time.Duration
-	// Around, if set, wraps every statement about a lock, for traces and faults. It has to call do, which returns how many
+	// Around, if set, wraps every statement about a lock, for traces and faults. It must call do, which returns how many
 	// rows or locks the statement changed.
 	Around func(ctx context.Context, statement, key string, do Do) (int64, error)
 

@@ -25,7 +25,7 @@ func Default() string { return fileDSN(filepath.Join(defaultDir(), "locks.db")) 
 // its name, so it is checked before use.
 func defaultDir() string { return filepath.Join(os.TempDir(), fmt.Sprintf("stockapi-%d", os.Getuid())) }
 
-// ErrNotPrivate says that another user created the directory of the default file, or can write to it: locks in it
+// ErrNotPrivate means that another user created the directory of the default file, or can write to it: locks in it
 // cannot be trusted.
 var ErrNotPrivate = errors.New("is not this user's own directory: somebody else made it, or it is a link, or " +
 	"others may write to it; remove it, or name another database with --sql")

@@ -78,7 +78,7 @@ func TestTrialPage(t *testing.T) {
 			`-- python3 shop.py 'it'\''s'</code>`, "compare and delete", "if a < b then\n  return 0</pre>",
 		"Found in delayed-release 1, delayed-release 2.",
 		"<h2>the lock has no TTL</h2>", "loadtest try --play 'a>write.late-a' --no-out --stock", "set one",
-		"the lines of each remedy: docs/try.md#remedies", "<li>lock: string `lock`</li><li>lease 2s</li>",
+		"code for each remedy: docs/try.md#remedies", "<li>lock: string `lock`</li><li>lease 2s</li>",
 		"closest to <b>v2</b>", "go run ./loadtest list v2",
 		"exclusion</th>", `delayed-release 1</th><td class="broken stock-broken">BROKEN</td>`,
 		`<a href="#defect-1">DEFECT</a>`, `<a href="#by-design-1">by design</a>`, `<a href="#unknown-1">unknown</a>`,
@@ -117,13 +117,13 @@ func TestTrialPageWithoutDefects(t *testing.T) {
 		change func(*history.Run)
 		says   []string
 	}{
-		{func(*history.Run) {}, []string{"no defect was found in what was asked</h1>", "exit code <b>0</b>"}},
+		{func(*history.Run) {}, []string{"no defect found in the cells tested</h1>", "exit code <b>0</b>"}},
 		{func(r *history.Run) { r.Cells[0].Findings = []history.Finding{void} },
-			[]string{"no defect was found in what was measured</h1>", "1 of 2 cells was not measured: the machine was busy",
+			[]string{"no defect found in the cells measured</h1>", "1 of 2 cells was not measured: the machine was busy",
 				"not measured", "Unknown</h2>", "it was slow", "exit code <b>2</b>"}},
 		{func(r *history.Run) { r.Interrupted = "a signal" },
 			[]string{"the trial was not finished</h1>", "the trial was not finished: a signal", "exit code <b>2</b>"}},
-		{func(r *history.Run) { r.Shop = &history.Shop{Uncounted: true} }, []string{"is told by --left"}},
+		{func(r *history.Run) { r.Shop = &history.Shop{Uncounted: true} }, []string{"to judge the stock, give --left"}},
 	} {
 		run := runOf(cell(), cell())
 		one.change(run)

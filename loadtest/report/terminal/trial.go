@@ -187,9 +187,9 @@ func (t *Trial) Headline() string {
 	case asked == unmeasured:
 		return "nothing was measured"
 	case unmeasured > 0:
-		return "no defect was found in what was measured"
+		return "no defect found in the cells measured"
 	}
-	return "no defect was found in what was asked"
+	return "no defect found in the cells tested"
 }
 
 // See names where the lines of every remedy are, if there is something to do.
@@ -198,13 +198,13 @@ func (t *Trial) See() string {
 	if len(t.Designs()) == 0 && !slices.ContainsFunc(t.Cells, remedied) {
 		return ""
 	}
-	return "the lines of each remedy: docs/try.md#remedies"
+	return "code for each remedy: docs/try.md#remedies"
 }
 
 // Limits say what the headline does not cover.
 func (t *Trial) Limits() (all []string) {
 	if t.Shop.Uncounted {
-		all = append(all, "the lock alone was judged: what is left of the stock is told by --left")
+		all = append(all, "only the lock was judged: to judge the stock, give --left")
 	}
 	asked, unmeasured := t.count()
 	if unmeasured == 0 {

@@ -36,7 +36,7 @@ func TestLinesOfRemediesAreBelowThem(t *testing.T) {
 		(&terminal.Trial{Cells: []*history.Cell{c}}).Print(&out, false)
 		return out.String()
 	}
-	const see = "\nthe lines of each remedy: docs/try.md#remedies\n"
+	const see = "\ncode for each remedy: docs/try.md#remedies\n"
 	defect := &history.Defect{Cause: "a cause", Remedy: "a remedy", Shown: "this",
 		Lines: []string{"if so then", "  \x1bdo", "", "end"}}
 	out := printed(&history.Cell{Scenario: "pause", Defect: defect})
