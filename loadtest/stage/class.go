@@ -91,7 +91,6 @@ func (s *streams) open(most int) chan struct{} {
 	return mine
 }
 
-// remove removes a stream, if it is still there.
 func (s *streams) remove(mine chan struct{}) {
 	*s = slices.DeleteFunc(*s, func(c chan struct{}) bool { return c == mine })
 }
@@ -208,7 +207,6 @@ func (c *class) empty() {
 	c.persons = nil
 }
 
-// find returns the person with that id.
 func (c *class) find(id string) (*person, error) {
 	for _, p := range c.persons {
 		if p.id == id {

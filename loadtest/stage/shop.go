@@ -126,7 +126,6 @@ func (s *shop) close() {
 	}
 }
 
-// start starts the servers, the wires and the instances.
 func (s *shop) start(b *rig.Testbed) (err error) {
 	names := []string{"redis"}
 	if s.round.rung.OnNodes() {
@@ -219,7 +218,6 @@ func (s *shop) letEnd(o *order) {
 	}
 }
 
-// longWork returns the duration of slow work.
 func (s *shop) longWork() time.Duration { return s.round.Lease * slowBy / 2 }
 
 // buyAs sends an order of Anna at a, or of Bert at b.
@@ -338,7 +336,6 @@ func (s *shop) ordersInFlight(at *site) (all []*order) {
 	return all
 }
 
-// isUp reports whether an instance has no fault.
 func (s *shop) isUp(number int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

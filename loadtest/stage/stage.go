@@ -243,7 +243,6 @@ func (s *Stage) step(ctx context.Context, at string) error {
 	return err
 }
 
-// goTo ends the round, and begins another.
 func (s *Stage) goTo(number int) error {
 	if number < 0 || number >= len(s.Rounds) {
 		return refuse("error.round")

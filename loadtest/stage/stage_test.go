@@ -187,7 +187,6 @@ type event struct {
 	text string
 }
 
-// eventsOf returns the events of a log.
 func eventsOf(t *testing.T, log string) (events []event) {
 	for line := range strings.Lines(log) {
 		e := event{text: line}
@@ -253,7 +252,6 @@ func watch(t *testing.T, teacher string) *wall {
 	return w
 }
 
-// all returns the events of the round so far.
 func (w *wall) all() []event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -343,7 +341,6 @@ func (c *class) tryTo(name string, at ...string) (status int, text string) {
 	return post(c.t, c.teacher+"/do", map[string]any{"do": name, "at": strings.Join(at, "")})
 }
 
-// A phone is the phone of a person.
 type phone struct {
 	class *class
 	id    string
@@ -441,7 +438,6 @@ func (p *phone) largest() int {
 	return p.size
 }
 
-// send sends a message of the person, and returns the status of the answer.
 func (p *phone) send(path string, message map[string]any) int {
 	p.class.t.Helper()
 	message["id"] = p.id

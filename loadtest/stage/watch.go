@@ -294,7 +294,6 @@ func (h *holdings) count(ctx context.Context, rdb *redis.Client) (fence string) 
 	return fence
 }
 
-// left returns the units that are left.
 func left(ctx context.Context, rdb *redis.Client) (int64, error) {
 	return rdb.Get(ctx, "ProductStock_"+product).Int64()
 }
