@@ -40,7 +40,7 @@ func TestStageErrors(t *testing.T) {
 		"--port seven":                    "--port: expected ",
 		"--port 0 --rounds " + file:       `unknown field "leese"`,
 		"--port 0 --rounds " + file + "x": "--rounds: open " + file + "x: ",
-		"--replay " + file:                "it is not the log of a class: stage.jsonl",
+		"--replay " + file:                "this is not the log of a class, such as stage.jsonl",
 		"--replay " + file + "x":          "--replay: open " + file + "x: ",
 		"--port 0 --out " + file:          "--out: ",
 		"--language fr":                   "--language must be one of",

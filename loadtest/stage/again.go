@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A Recording is a class of another day: its events, shown again at the pace at which they came.
+// A Recording is an earlier class: its events are replayed at their original pace.
 type Recording struct {
 	Stage
 	lines []recorded
@@ -24,7 +24,7 @@ type recorded struct {
 	text json.RawMessage
 }
 
-// ReadRecording reads the log of a class. One that was cut short is shown as far as it goes.
+// ReadRecording reads the log of a class. A truncated log is replayed as far as it goes.
 func ReadRecording(from io.Reader, language string) (*Recording, error) {
 	r := &Recording{skip: make(chan struct{})}
 	r.record, r.Language, r.words = newRecord(nil), language, wordsOf(language)
@@ -38,15 +38,15 @@ func ReadRecording(from io.Reader, language string) (*Recording, error) {
 		r.lines = append(r.lines, one)
 	}
 	if len(r.lines) == 0 {
-		return nil, errors.New("it is not the log of a class: stage.jsonl")
+		return nil, errors.New("this is not the log of a class, such as stage.jsonl")
 	}
 	return r, nil
 }
 
-// longest is the longest pause of a class that is shown again as it was.
+// longest bounds the pauses of a replay.
 const longest = 3 * time.Second
 
-// Play shows the events until ctx ends.
+// Play replays the events, and returns when ctx ends.
 func (r *Recording) Play(ctx context.Context) {
 	skipping := false
 	for i, one := range r.lines {
@@ -68,7 +68,7 @@ func (r *Recording) Play(ctx context.Context) {
 	<-ctx.Done()
 }
 
-// show appends an event of another day. The clock is that of the day.
+// show appends an event of an earlier class, and sets the clock to its time.
 func (r *record) show(one recorded) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

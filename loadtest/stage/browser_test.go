@@ -20,13 +20,12 @@ import (
 	"stockapi/loadtest/stage"
 )
 
-// The test here plays rounds on the stage's pages in a real browser. It is skipped where there is none, unless
-// STOCKAPI_REQUIRE names chromium.
+// These tests play rounds on the stage's pages in a real browser.
 //
 //	go test ./loadtest/stage -run Pages -artifacts -outputdir D    keeps screenshots of each phase
 //	STOCKAPI_AXE=axe.min.js go test ./loadtest/stage -run Pages    asks axe-core about each phase
 
-// A teacher has nothing but a keyboard, and three persons their phones. Without STOCKAPI_REQUIRE they play one round.
+// A teacher with a keyboard and three persons with phones. Without STOCKAPI_REQUIRE they play one round.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	b := reporttest.NewBrowser(t)
@@ -78,7 +77,7 @@ func TestPages(t *testing.T) {
 		t.Helper()
 		wall.Press("w")
 		phones[0].phase("again")
-		// Nobody is told yet.
+		// The second vote must not be influenced.
 		for page, told := range map[*tab]string{wall: "#banner, #stamps, #stock", phones[0]: "#flash, .double"} {
 			page.Until(fmt.Sprintf(`[...document.querySelectorAll(%q)].every((one) => !one.checkVisibility())`, told))
 		}
@@ -112,9 +111,9 @@ func TestPages(t *testing.T) {
 	phones[1].Shows("#flash", "fox")
 	assert.NotContains(t, phones[2].text("body"), "also sold")
 	wall.picture("buy", phones[0])
-	// A copied address is nobody else's place.
+	// A copied address does not give away the place.
 	phones[0].Until(`location.hash === "" && location.pathname.length === 5`)
-	evidence := func() { // the read that both sales come from, and both writes, joined
+	evidence := func() { // the read of both sales, and both writes, joined
 		t.Helper()
 		wall.Until(`(() => {
 			const { left, right } = document.querySelector("#lanes").getBoundingClientRect();
@@ -124,14 +123,14 @@ func TestPages(t *testing.T) {
 			const line = document.querySelector("#lanes .join.first path");
 			const writes = [...document.querySelectorAll("#lanes .write")];
 			const rings = [...document.querySelectorAll("#lanes .join circle")];
-			const [lease] = document.querySelectorAll("#lanes .order.p0 rect.bar"); // which the read is not before
+			const [lease] = document.querySelectorAll("#lanes .order.p0 rect.bar"); // the read is within it
 			const at = (one) => one.getAttribute("cx") ?? one.getAttribute("d").match(/^M([\d.]+)/)[1];
 			const xs = (all) => all.map(at).sort().join();
 			return read.length === 1 && Number(read[0].getAttribute("cx")) >= Number(lease.getAttribute("x")) &&
 				writes.length === 2 && inSight([...read, ...writes, line]) && /[LC]/.test(line.getAttribute("d")) &&
 				xs(rings) === xs(writes);
 		})()`)
-		wall.Until(`(() => { // no text reaches over the stroke at which the lease ends
+		wall.Until(`(() => { // no text covers the stroke at which the lease expires
 			const box = (one) => one.getBoundingClientRect();
 			const [over] = [...document.querySelectorAll("#lanes .over")].map(box);
 			return [...document.querySelectorAll("#lanes .inside")].map(box).every((text) =>
@@ -153,7 +152,7 @@ func TestPages(t *testing.T) {
 		p.Click("Join")
 		p.phase("ready")
 		p.Shows("#points", "3 of 3")
-		p.Forgive("/me?", "/join") // its place was gone, and so was the code
+		p.Forgive("/me?", "/join") // its place and the code are gone
 	}
 	wall.picture("ready", phones[0])
 	if len(rungs) == 1 {
@@ -205,7 +204,7 @@ func TestPages(t *testing.T) {
 	judge("R")
 }
 
-// A round that is stepped has leases of a minute. What was done stays in sight all the same.
+// A round in step mode has leases of a minute. Its commands stay in view nevertheless.
 func TestPagesOfLongLeases(t *testing.T) {
 	t.Parallel()
 	b := reporttest.NewBrowser(t)
@@ -224,8 +223,8 @@ func TestPagesOfLongLeases(t *testing.T) {
 	wall.Until(`!document.querySelector("#lanes .now")?.checkVisibility()`) // the picture is frozen
 }
 
-// checkChinese shows a verdict of another day on the Chinese wall: letter, unit, buyers and times, and none of the
-// audit's sentences.
+// checkChinese replays a verdict on the Chinese wall: letter, unit, buyers and times, but none of the audit's
+// sentences.
 func checkChinese(t *testing.T, b *reporttest.Browser) {
 	t.Helper()
 	const log = `{"n":1,"at":0,"kind":"round","round":{"number":1,"of":1,"stock":100}}
@@ -254,8 +253,8 @@ func checkChinese(t *testing.T, b *reporttest.Browser) {
 		wall.Shows("#judged", text)
 	}
 	assert.NotRegexp(t, "[a-z]{2}", wall.text("main"))
-	wall.Until(`document.querySelectorAll("#stamps .held").length === 2`) // many would fill the wall
-	// The cross of a process that died is on its order's bar, not under it.
+	wall.Until(`document.querySelectorAll("#stamps .held").length === 2`) // more would fill the wall
+	// The cross of a dead process is above its order's bar.
 	wall.Until(`document.querySelector("#lanes rect.bar").compareDocumentPosition(
 		document.querySelector("#lanes .cross")) & Node.DOCUMENT_POSITION_FOLLOWING`)
 }
@@ -275,7 +274,7 @@ func (p *tab) phase(phase string) {
 	p.Until(fmt.Sprintf(`document.body.dataset.phase === %q`, phase))
 }
 
-// text returns the text of an element that can be seen.
+// text returns the text of a visible element.
 func (p *tab) text(selector string) string {
 	p.T.Helper()
 	return reporttest.Evaluate[string](p.Tab, fmt.Sprintf(`document.querySelector(%q).innerText`, selector))
@@ -284,13 +283,14 @@ func (p *tab) text(selector string) string {
 // noValue matches what a page shows in place of a value that is missing.
 var noValue = regexp.MustCompile(`undefined|null|NaN|\{[a-z\d]+\}`)
 
-// misfits are the elements of the wall that the last row cannot read, or not whole. The controls are the teacher's.
+// misfits returns the elements of the wall that are too small or cut off for the last row, except the teacher's
+// controls.
 const misfits = `[...document.querySelectorAll("body *")].filter((one) => one.checkVisibility() &&
 	!one.closest("#controls, #menu") && (one.matches("#stock li") && one.scrollWidth > one.clientWidth ||
 	[...one.childNodes].some(({ nodeType, data }) => nodeType === Node.TEXT_NODE && data.trim()) &&
 	parseFloat(getComputedStyle(one).fontSize) < (one.closest("#code") ? 16 : 18))).map((one) => one.outerHTML)`
 
-// picture keeps screenshots of the wall and of a phone, if -artifacts asks for them, and asks axe-core if it is here.
+// picture checks the wall and a phone, also with axe-core if there is one, and keeps screenshots under -artifacts.
 func (p *tab) picture(phase string, phone *tab) {
 	p.T.Helper()
 	p.phase(phase)
@@ -313,7 +313,7 @@ func (p *tab) picture(phase string, phone *tab) {
 	shot(phone, "phone", 360, 740)
 }
 
-// axe asks axe-core what keeps people out of the page.
+// axe reports the accessibility violations that axe-core finds.
 func (p *tab) axe(phase string) {
 	p.T.Helper()
 	file := os.Getenv("STOCKAPI_AXE")

@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// animals are the names that persons get, in this order: nobody types one.
+// animals are the names that persons get, in this order.
 var animals = strings.Fields("fox owl bear wolf hare deer lynx otter seal crab crane swan duck goose hen raven robin " +
 	"finch stork eagle frog toad newt snail bee ant moth wasp horse goat sheep cow pig cat dog mouse rat mole bat camel")
 
 const (
 	colours = 10
-	// tapGap is the least time between two orders of a person, and maxTaps bounds the orders of a person in a round.
+	// tapGap is the shortest time between two orders of a person, and maxTaps bounds the orders of a person in a round.
 	tapGap  = 300 * time.Millisecond
 	maxTaps = 20
-	// maxRate bounds what a phone sends in a second.
+	// maxRate bounds the requests of a phone in a second.
 	maxRate = 20
-	// keptFor bounds the time for which a full class keeps the place of a person without an open page: phones sleep.
+	// keptFor is how long at least a full class keeps the place of a person without an open page: phones sleep.
 	keptFor = 2 * time.Minute
-	// An address has a guess at the code each guessGap, and may be slips of them ahead: see guess.
+	// An address has one guess at the code each guessGap, and may be slips guesses ahead: see guess.
 	guessGap = time.Second
 	slips    = 10
 )
@@ -30,12 +30,12 @@ const (
 // A class holds the persons and their votes.
 type class struct {
 	persons  []*person          // each has a place
-	former   []*person          // have lost their places, and keep their points
-	lan      bool               // somebody has come from another machine
+	former   []*person          // have lost their places, but keep their points
+	lan      bool               // a person has joined from another machine
 	guessers map[string]guesser // by address
 }
 
-// A person is known by a secret that its phone keeps, so that reload, sleep and another network make it nobody else.
+// A person is identified by a secret that its phone keeps, so that it survives reload, sleep and another network.
 type person struct {
 	id     string
 	name   string
@@ -47,7 +47,7 @@ type person struct {
 	votes   [2]*vote  // before the orders, and after them
 	turn    string
 	taps    []*tap          // of this round
-	heard   map[string]bool // the ids of all its taps: one that comes again, even a round later, is no order
+	heard   map[string]bool // the IDs of all its taps: a repeated one, even a round later, is a no-op
 	tapped  time.Time
 	twice   []soldTwice // units that it shares with others
 	points  int
@@ -56,16 +56,16 @@ type person struct {
 	sent    rate
 }
 
-// A scored is what a person got for its prediction of a round, of how many points.
+// A scored has the points of a person's prediction in a round, and the greatest number possible.
 type scored struct {
 	Points int `json:"points"`
 	Of     int `json:"of"`
 }
 
-// A rate counts what comes in a second.
+// A rate counts the requests in a second.
 type rate struct{ second, n int64 }
 
-// check returns an error if too much comes.
+// check counts a request, and returns an error if there are too many.
 func (r *rate) check() error {
 	if now := time.Now().Unix(); now != r.second {
 		*r = rate{second: now}
@@ -76,11 +76,11 @@ func (r *rate) check() error {
 	return nil
 }
 
-// Streams are the open pages of a person, or all walls, the oldest first. A page is woken by its channel, and ends when
+// streams are the open pages of a person, or all walls, the oldest first. A page is woken by its channel, and ends when
 // that is closed.
 type streams []chan struct{}
 
-// open adds a stream. If there are most of them, it ends the oldest: that of a page that has moved on.
+// open adds a stream. If there are already most of them, it closes the oldest: its page has probably gone.
 func (s *streams) open(most int) chan struct{} {
 	if len(*s) == most {
 		close((*s)[0])
@@ -91,25 +91,24 @@ func (s *streams) open(most int) chan struct{} {
 	return mine
 }
 
-// remove removes a stream, if it is still there.
 func (s *streams) remove(mine chan struct{}) {
 	*s = slices.DeleteFunc(*s, func(c chan struct{}) bool { return c == mine })
 }
 
 // A guesser is an address that has sent wrong codes.
 type guesser struct {
-	until time.Time // when its wrong codes that were looked at have taken a guessGap each
+	until time.Time // when its checked wrong codes have taken a guessGap each
 	told  time.Time // when it was last told that a code is wrong
 }
 
-// guess returns an error unless a code from an address is looked at, and right.
+// guess returns an error unless a code from an address is checked, and right.
 //
-// A guesser whose codes are all looked at finds the right one, whatever the wrong ones are answered. So an address has
-// one guess a guessGap, and beyond it even the right code is refused. A class may share one address, behind a proxy,
-// and there a mistyped code must not delay the phone that sends the right one a moment later: so an address may be
-// slips guesses ahead, which gains a guesser those few and no more. Of its wrong codes one a guessGap is told to be
-// wrong; the others get the answer of those that were not looked at. A guesser at the address of the class does keep it
-// out, for as long as it guesses: by the code alone the two cannot be told apart.
+// A guesser whose codes are all checked finds the right one, whatever the answer to the wrong ones. So an address has
+// one guess per guessGap, and beyond it even the right code is refused. A class may share one address, behind a proxy,
+// where a mistyped code must not delay the phone that sends the right one a moment later: so an address may be slips
+// guesses ahead, which gains a guesser those few and no more. One wrong code per guessGap is reported as wrong; the
+// others get the same answer as unchecked ones. A guesser at the address of the class locks it out for as long as it
+// guesses: by the code alone the two cannot be told apart.
 func (c *class) guess(from string, right bool) error {
 	now, often := time.Now(), refusal{http.StatusTooManyRequests, "error.often"}
 	g := c.guessers[from]
@@ -134,7 +133,7 @@ func (c *class) guess(from string, right bool) error {
 	return often
 }
 
-// A vote is one person's expectation, or observation: which verdicts break, and how many units are sold twice.
+// A vote is a person's prediction or observation: which verdicts break, and how many units are sold twice.
 type vote struct {
 	Letters string `json:"letters"`
 	Twice   string `json:"twice"`
@@ -146,15 +145,15 @@ type tap struct {
 	Units   []int64 `json:"units,omitempty"`
 }
 
-// A soldTwice is a unit that a person has, and who else has it.
+// A soldTwice is a unit that a person has bought, with its other buyers.
 type soldTwice struct {
 	Unit  int64    `json:"unit"`
-	Times int      `json:"times"` // that it was sold
+	Times int      `json:"times"` // how often it was sold
 	With  []string `json:"with"`
 }
 
-// join gives a place to the person of that id, who keeps its points, or to a new one if there is none. Every second
-// place buys from a.
+// join gives a place to the person with that ID, who keeps its points, or to a new person. Every second place buys from
+// a.
 func (c *class) join(id string, lan bool) (*person, error) {
 	if p, err := c.find(id); err == nil {
 		return p, nil // the answer was lost
@@ -173,9 +172,9 @@ func (c *class) join(id string, lan bool) (*person, error) {
 	return p, nil
 }
 
-// place returns the number of a free place. A full class gives away the one that has been empty longest, but none that
-// was left less than keptFor ago. One phone can take all places, and no limit by address can prevent it where the class
-// shares one.
+// place returns the number of a free place. A full class gives away the one that has been without a page longest, but
+// none that was left less than keptFor ago. One phone can take all places: a limit by address would not help where the
+// class shares one.
 func (c *class) place() (int, error) {
 	for n, name := range animals {
 		if !slices.ContainsFunc(c.persons, func(p *person) bool { return p.name == name }) {
@@ -196,7 +195,7 @@ func (c *class) place() (int, error) {
 	return slices.Index(animals, gone.name), nil
 }
 
-// empty takes all places away, and ends the pages of those who had them.
+// empty frees all places, and closes their pages.
 func (c *class) empty() {
 	for _, p := range c.persons {
 		for _, stream := range p.streams {
@@ -208,7 +207,6 @@ func (c *class) empty() {
 	c.persons = nil
 }
 
-// find returns the person with that id.
 func (c *class) find(id string) (*person, error) {
 	for _, p := range c.persons {
 		if p.id == id {
@@ -218,14 +216,14 @@ func (c *class) find(id string) (*person, error) {
 	return nil, refusal{http.StatusNotFound, "error.person"}
 }
 
-// begin forgets what belonged to the round before.
+// begin clears the state of the previous round.
 func (c *class) begin() {
 	for _, p := range slices.Concat(c.persons, c.former) {
 		p.votes, p.taps, p.twice, p.turn, p.right = [2]*vote{}, nil, nil, "", nil
 	}
 }
 
-// here counts those whose phone is connected.
+// here counts the connected persons.
 func (c *class) here() (n int) {
 	for _, p := range c.persons {
 		n += min(len(p.streams), 1)
@@ -233,7 +231,7 @@ func (c *class) here() (n int) {
 	return n
 }
 
-// tell wakes the pages of a person. One that is about to look needs no waking.
+// tell wakes the pages of a person. One that is already woken needs no second wake-up.
 func (p *person) tell() {
 	for _, stream := range p.streams {
 		select {
@@ -243,7 +241,7 @@ func (p *person) tell() {
 	}
 }
 
-// voters counts those who have voted, the first time or the second.
+// voters counts the persons who have voted: 0 is the first vote, 1 the second.
 func (c *class) voters(second int) (n int) {
 	for _, p := range c.persons {
 		if p.votes[second] != nil {
@@ -275,7 +273,7 @@ func (c *class) count(second int) count {
 	return n
 }
 
-// turns counts those who want a command of an instance next.
+// turns counts the votes for the next command, by instance.
 func (c *class) turns() map[string]int {
 	votes := map[string]int{}
 	for _, p := range c.persons {
@@ -286,7 +284,7 @@ func (c *class) turns() map[string]int {
 	return votes
 }
 
-// decideTurn returns what most want next, "" if nobody or as many want the one as the other; and begins the next vote.
+// decideTurn returns the instance with most votes for the next command, "" if there is a tie; and begins the next vote.
 func (c *class) decideTurn() (at string) {
 	switch votes := c.turns(); {
 	case votes["a"] > votes["b"]:
@@ -300,8 +298,8 @@ func (c *class) decideTurn() (at string) {
 	return at
 }
 
-// tellShared tells the persons of a unit that was sold more than once of each other. Orders end side by side, so that a
-// shorter list of its buyers may come after a longer one: it is old.
+// tellShared tells the buyers of a unit that was sold more than once about each other. Since orders end concurrently, a
+// shorter list of buyers may arrive after a longer one: it is stale.
 func (c *class) tellShared(unit int64, buyers []string) {
 	for _, p := range c.persons {
 		own := slices.Index(buyers, p.name)
@@ -316,7 +314,7 @@ func (c *class) tellShared(unit int64, buyers []string) {
 			continue
 		}
 		p.twice[i].Times = len(buyers)
-		p.twice[i].With = slices.Delete(slices.Clone(buyers), own, own+1) // whoever has it twice stays
+		p.twice[i].With = slices.Delete(slices.Clone(buyers), own, own+1) // a person who bought it twice stays
 		p.tell()
 	}
 }
@@ -328,10 +326,9 @@ type winner struct {
 	Points int    `json:"points"`
 }
 
-// score gives points for predictions, not for haste: one for each broken letter that a person named, one less for each
-// other one, but none below zero; and one for the number of units sold twice. To have named none counts as a letter
-// where none is broken. A verdict that is unknown counts for nobody. It returns those with the most points, three at
-// most.
+// score gives points for predictions: one for each broken letter that a person named, one less for each other letter,
+// but not less than zero; and one for the number of units sold twice. Naming none counts as a letter if none is broken.
+// An unknown verdict counts neither way. It returns the best three.
 func (c *class) score(broken, unknown, twice string) []winner {
 	best := []winner{}
 	for _, p := range c.persons {

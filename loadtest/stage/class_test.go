@@ -20,14 +20,14 @@ import (
 	"stockapi/loadtest/stage"
 )
 
-// atOnce returns the round without a lock, whose orders end at once.
+// atOnce returns the round without a lock and without work.
 func atOnce(t *testing.T) stage.Round {
 	r := ownRounds(t, "v0")[0]
 	r.Work = 0
 	return r
 }
 
-// A class goes through a round: it votes, buys, says what it saw, and sees the verdict.
+// A class goes through a round: it votes, buys, votes on what it saw, and sees the verdict.
 func TestClass(t *testing.T) {
 	t.Parallel()
 	c := open(t, atOnce(t))
@@ -81,7 +81,7 @@ func TestClass(t *testing.T) {
 	assert.True(t, often, "faster than a person taps")
 	assert.Len(t, fox.await(func(s *state) bool { return len(s.Orders) > 0 && s.Orders[0].Outcome != "" }).Orders, 1)
 
-	// A phone that slept, or came into another network, is the same person.
+	// A phone that slept or changed networks is the same person.
 	c.do("all")
 	for _, p := range []*phone{fox, owl} {
 		p.await(func(s *state) bool { return len(s.Orders) > 1 && s.Orders[len(s.Orders)-1].Outcome != "" })
@@ -108,7 +108,7 @@ func TestClass(t *testing.T) {
 	checkReplay(t, c)
 }
 
-// checkReplay shows the class again from its log: the wall gets the same events, and the last of the drawings.
+// checkReplay replays the class from its log: the wall gets the same events, and the last drawing.
 func checkReplay(t *testing.T, c *class) {
 	t.Helper()
 	recording, err := stage.ReadRecording(strings.NewReader(c.log.String()), "en")
@@ -134,7 +134,7 @@ func checkReplay(t *testing.T, c *class) {
 	assert.Equal(t, before, shown)
 }
 
-// undrawn returns the events but for the drawings, of which a wall may skip some, and the last drawing.
+// undrawn returns the events without the drawings, of which a wall may skip some, and the last drawing.
 func undrawn(events []event) (others []event, last string) {
 	for _, e := range events {
 		if e.Kind == "drawing" {
@@ -146,8 +146,8 @@ func undrawn(events []event) (others []event, last string) {
 	return others, last
 }
 
-// Thirty orders a second, whoever does not read, and texts of any length: every phone gets small states, and not many.
-// The wall misses nothing, even one that is opened late.
+// Thirty orders a second, pages that do not read, and texts of any length: every phone gets few and small states. The
+// wall misses no event, even one that is opened late.
 func TestClassThatIsBusy(t *testing.T) {
 	t.Parallel()
 	r := atOnce(t)
@@ -228,7 +228,7 @@ func TestClassThatIsBusy(t *testing.T) {
 	assert.LessOrEqual(t, len(drawings), 2, "one, and the last one if that came later")
 }
 
-// openDeaf opens a stream and reads nothing of it.
+// openDeaf opens a stream and never reads it.
 func openDeaf(t *testing.T, address, path string) {
 	t.Helper()
 	host := strings.TrimPrefix(address, "http://")
@@ -240,7 +240,7 @@ func openDeaf(t *testing.T, address, path string) {
 	require.NoError(t, err)
 }
 
-// A phone may look, and send, while one round ends and the next one begins.
+// Phones may read and send while one round ends and the next one begins.
 func TestClassThatGoesOn(t *testing.T) {
 	t.Parallel()
 	c := open(t, atOnce(t))
@@ -290,7 +290,7 @@ func TestClassThatGoesOn(t *testing.T) {
 	assert.Equal(t, 3, annas)
 }
 
-// A round begins anew at once, also while a step waits for a command that does not come.
+// A round restarts at once, even while a step waits for a command that does not arrive.
 func TestClassThatStepsAndBeginsAnew(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "rounds.yaml")
@@ -317,7 +317,7 @@ func TestClassThatStepsAndBeginsAnew(t *testing.T) {
 	late.Wait()
 }
 
-// A round that ends before its fault has happened ends all the same. One that was played before is its repetition.
+// A round can end before its fault has happened. Playing it again is a repetition of its cell.
 func TestClassWhoseFaultComesLate(t *testing.T) {
 	t.Parallel()
 	stops := ownRounds(t, "v15")[0]
@@ -340,8 +340,7 @@ func TestClassWhoseFaultComesLate(t *testing.T) {
 	assert.Equal(t, []int{1, 2}, []int{cells[0].Repetition, cells[1].Repetition})
 }
 
-// A verdict that is unknown counts for nobody: neither those who foretold it are right, nor those who did not. The
-// stock is known without an instance too.
+// An unknown verdict counts neither way in the scores. The stock is known even without an instance.
 func TestClassWhoseInstancesDie(t *testing.T) {
 	t.Parallel()
 	c := open(t, atOnce(t))
@@ -369,7 +368,7 @@ func TestClassWhoseInstancesDie(t *testing.T) {
 	assert.Contains(t, sheet.String(), "<strong>?L</strong>")
 }
 
-// A teacher who empties the class has only those back who read the new code, with the points that they had.
+// When the teacher empties the class, persons need the new code to come back, and keep their points.
 func TestClassThatIsEmptied(t *testing.T) {
 	t.Parallel()
 	c := open(t, atOnce(t))
@@ -417,7 +416,7 @@ func TestClassWhosePersonBuysTwice(t *testing.T) {
 	assert.Equal(t, 2, s.Twice[0].Times)
 }
 
-// What comes from outside is refused before it does anything.
+// Invalid requests are refused before they have an effect.
 func TestDoor(t *testing.T) {
 	t.Parallel()
 	c := open(t, atOnce(t))
@@ -520,7 +519,7 @@ func TestDoor(t *testing.T) {
 	})
 }
 
-// Of too many walls the oldest goes: that of a page that has moved on.
+// With too many walls the oldest is closed: its page has been left.
 func TestWallsOfATeacherWhoReloads(t *testing.T) {
 	recording, err := stage.ReadRecording(strings.NewReader(`{"n":1,"at":5,"kind":"round","round":{"number":1}}`), "en")
 	require.NoError(t, err)
@@ -543,7 +542,7 @@ func TestWallsOfATeacherWhoReloads(t *testing.T) {
 	assert.NoError(t, <-ended)
 }
 
-// ask sends a request, and returns its answer without following it.
+// ask sends a request, and returns its answer. It follows no redirects.
 func ask(t *testing.T, request *http.Request) *http.Response {
 	t.Helper()
 	answer, err := http.DefaultTransport.RoundTrip(request)
@@ -552,7 +551,7 @@ func ask(t *testing.T, request *http.Request) *http.Response {
 	return answer
 }
 
-// A class that is shown again pauses as it did, but not for long, and next jumps to the next phase.
+// A replay pauses as the class did, up to a bound, and next skips to the next phase.
 func TestRecording(t *testing.T) {
 	t.Parallel()
 	const log = `{"n":1,"at":5,"kind":"round","round":{"number":1}}
@@ -581,7 +580,7 @@ func TestRecording(t *testing.T) {
 	}
 }
 
-// The wall says when a round does not go as its script has it: by a key, by a step that finds nothing, by the verdict.
+// The wall reports when a round departs from its script: by a key, by a step without a command, by its verdict.
 func TestClassThatGoesAstray(t *testing.T) {
 	t.Parallel()
 	c := open(t, ownRounds(t, "v0", "v3")...)
@@ -614,7 +613,7 @@ func TestClassThatGoesAstray(t *testing.T) {
 	astray("verdict", "R")
 }
 
-// After the verdict the wall plays the fault once more, on the rung that mends it: nothing breaks there.
+// After the verdict the same fault is played on the rung that fixes it, and nothing breaks.
 func TestClassThatSeesTheMend(t *testing.T) {
 	t.Parallel()
 	r := ownRounds(t, "v4")[0]

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// statusOf returns the status that a page gets for an error.
+// statusOf returns the HTTP status for an error.
 func statusOf(err error) int {
 	var refused refusal
 	if errors.As(err, &refused) {
@@ -20,8 +20,8 @@ func statusOf(err error) int {
 	return http.StatusOK
 }
 
-// A guesser who tries all codes has one a second looked at, however many it sends. It delays no right code: none from
-// another address, and none from its own unless many wrong ones have come from there.
+// Of all codes that a guesser sends, one per second is checked. It delays no right code: none from another address, and
+// none from its own unless many wrong ones came from there.
 func TestWrongCodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &class{guessers: map[string]guesser{}}
@@ -52,8 +52,8 @@ func TestWrongCodes(t *testing.T) {
 	})
 }
 
-// A full class gives away places without an open page, the one first that has been empty longest. Whoever lost a place
-// and comes back has its points.
+// A full class gives away places without an open page, the longest abandoned one first. A person who lost its place and
+// comes back keeps its points.
 func TestPlacesOfAFullClass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &class{}
@@ -102,8 +102,8 @@ func TestPlacesOfAFullClass(t *testing.T) {
 	})
 }
 
-// Orders end concurrently: a phone that has shown three buyers never shows two afterwards.
-func TestBuyersWhoAreToldLate(t *testing.T) {
+// Orders end concurrently: a phone that has shown three buyers must never show two afterwards.
+func TestStaleListOfBuyers(t *testing.T) {
 	c := &class{}
 	p, err := c.join("", true)
 	require.NoError(t, err)

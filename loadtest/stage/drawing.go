@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// drawGap is the least time between two drawings of a round. Each of so many commands adds as much again, since a
-	// drawing of many is long.
+	// drawGap is the shortest interval between two drawings of a round. It grows by as much for every drawCommands
+	// commands, which make a drawing long.
 	drawGap      = 125 * time.Millisecond
 	drawCommands = 200
 )
 
-// tellSoFar tells the wall what is known of the orders by now, if that has changed: which verdicts they have broken,
-// and their drawing.
+// tellSoFar sends the state of the orders to the wall, if it has changed: the verdicts they have broken, and their
+// drawing.
 func (s *shop) tellSoFar() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -29,7 +29,7 @@ func (s *shop) tellSoFar() {
 	}
 }
 
-// cellSoFar returns the round as it is known by now. The caller has the lock.
+// cellSoFar returns the round as it is known by now. The caller holds s.mu.
 func (s *shop) cellSoFar() *history.Cell {
 	cell := s.judge.cell
 	cell.Faults = slices.Clone(s.cell.Faults)
@@ -42,8 +42,8 @@ func (s *shop) cellSoFar() *history.Cell {
 	return &cell
 }
 
-// draw records the drawing of the round so far, with these findings. The faults are events of their own, of which the
-// wall has the words. The caller has the lock.
+// draw records the drawing of the round so far, with these findings. Its faults are left out: they are events of their
+// own, for which the wall has texts. The caller holds s.mu.
 func (s *shop) draw(findings []history.Finding) {
 	d := s.lanes(findings)
 	d.Faults = nil
@@ -51,13 +51,13 @@ func (s *shop) draw(findings []history.Finding) {
 	s.record.add("drawing", event{"begins": s.record.since(s.cell.Start), "drawing": d})
 }
 
-// lanes returns what the wall's lanes show of the round so far, with these findings, and without texts, which are in
-// one language. The caller has the lock.
+// lanes returns the drawing of the round so far for the wall, with these findings. It has no texts: those are English,
+// and the wall may not be. The caller holds s.mu.
 func (s *shop) lanes(findings []history.Finding) *drawing.Drawing {
 	cell := s.cellSoFar()
 	cell.Findings = findings
 	for i, o := range s.orders {
-		if op := &cell.Ops[i]; len(op.Trace) <= len(o.ends) { // its process died, and told no commands
+		if op := &cell.Ops[i]; len(op.Trace) <= len(o.ends) { // its process died before it returned its trace
 			op.Trace = slices.Concat(o.trace, o.ends)
 		}
 	}
@@ -74,7 +74,7 @@ func (s *shop) lanes(findings []history.Finding) *drawing.Drawing {
 		}
 	}
 	for i, o := range s.orders {
-		d.Orders[i].Fence = o.fence // also of those in flight
+		d.Orders[i].Fence = o.fence // also for those in flight
 	}
 	return d
 }

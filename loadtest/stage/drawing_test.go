@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A picture has the rows of an event's drawing, by field, as unpack.js unpacks them.
+// A picture has the rows of an event's drawing, by field, as unpack.js returns them.
 type picture struct{ Orders, Commands []row }
 
 type row = map[string]any
@@ -48,7 +48,7 @@ func pictureOf(t *testing.T, e *event) *picture {
 	return &picture{rows("orders"), rows("commands")}
 }
 
-// drawing returns the first drawing of the round that is so, when it has come.
+// drawing waits for the first drawing of the round that is accepts.
 func (w *wall) drawing(is func(*picture) bool) (d *picture) {
 	w.t.Helper()
 	w.await("drawing", func(e *event) bool {
@@ -58,7 +58,7 @@ func (w *wall) drawing(is func(*picture) bool) (d *picture) {
 	return d
 }
 
-// order returns an order by its name, nil if it is not drawn.
+// order returns an order by its name, nil if it is not in the drawing.
 func (d *picture) order(id string) row {
 	if i := d.index(id); i >= 0 {
 		return d.Orders[i]
@@ -70,7 +70,7 @@ func (d *picture) index(id string) int {
 	return slices.IndexFunc(d.Orders, func(o row) bool { return o["id"] == id })
 }
 
-// kinds returns the kinds of the commands of an order that did what they were sent for.
+// kinds returns the kinds of an order's commands that have not failed.
 func (d *picture) kinds(id string) (kinds []any) {
 	for _, cmd := range d.Commands {
 		if cmd["order"] == float64(d.index(id)) && cmd["failed"] != true {
@@ -80,7 +80,7 @@ func (d *picture) kinds(id string) (kinds []any) {
 	return kinds
 }
 
-// An order has its lease, its fencing token and its commands before its instance has answered.
+// An order in flight has its lease, its fencing token and its commands.
 func TestDrawingOfOrdersInFlight(t *testing.T) {
 	t.Parallel()
 	c := openAt(t, 1, ownRounds(t, "v15")...) // on a busy machine Bert needs more than a short lease
@@ -108,7 +108,7 @@ func TestDrawingOfOrdersInFlight(t *testing.T) {
 	assert.Subset(t, d.kinds("anna"), []any{"acquire", "read"})
 }
 
-// While two orders are under way at an instance, nobody knows whose a command is: then it is neither's. When they have
+// While two orders are in flight at an instance, the sender of a command is unknown, so neither has it. Once they have
 // ended, each has its own.
 func TestDrawingOfOrdersAtOneInstance(t *testing.T) {
 	t.Parallel()

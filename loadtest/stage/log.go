@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A record is the log of a class: numbered events, each a line of JSON. What it is given goes to a file as well. It
-// remembers those since the current round began: whoever comes late gets them all, and sees what the others see.
+// A record is the log of a class: numbered events, each a line of JSON, which also go to a file. It remembers those of
+// the current round, so that a page that is opened late gets them all.
 type record struct {
 	start time.Time
 
@@ -18,28 +18,28 @@ type record struct {
 	file    io.Writer
 	err     error
 	last    int
-	drawing json.RawMessage // the newest of the round: a reader has no use for those before it
+	drawing json.RawMessage // the newest of the round: readers need no older one
 	drawn   int             // counts all drawings
-	round   int             // counts the rounds that have begun, so that a reader notices that one has
+	round   int             // counts the rounds, so that a reader notices a new one
 	events  []json.RawMessage
-	changed chan struct{} // closed when an event has come
+	changed chan struct{} // closed by the next event
 }
 
 func newRecord(file io.Writer) *record {
 	return &record{start: time.Now(), file: file, changed: make(chan struct{})}
 }
 
-// since returns a moment as the log has it: in milliseconds since the class began.
+// since returns a time in the log's unit: milliseconds since the class began.
 func (r *record) since(t time.Time) float64 { return float64(t.Sub(r.start).Microseconds()) / 1000 }
 
-// now returns the present moment as the log has it.
+// now returns the current time in the log's unit.
 func (r *record) now() float64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.since(time.Now())
 }
 
-// add appends an event. Data is a struct or a map with the fields of its kind.
+// add appends an event. data is a struct or a map with the fields of its kind.
 func (r *record) add(kind string, data any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,7 +56,7 @@ func (r *record) add(kind string, data any) {
 	r.keep(kind, slices.Concat(head[:len(head)-1], []byte(","), fields[1:]))
 }
 
-// keep keeps an event, which has the number that is next.
+// keep appends an event that already has its number.
 func (r *record) keep(kind string, line json.RawMessage) {
 	r.last++
 	if kind == "round" {
@@ -76,14 +76,14 @@ func (r *record) keep(kind string, line json.RawMessage) {
 	r.changed = make(chan struct{})
 }
 
-// A reader has seen the first events of a round.
+// A reader is the position of a page in the log.
 type reader struct {
 	round, seen, drawn int
 	told               time.Time // when it last got a message
 }
 
-// next returns the events that a reader has not seen, and whether a round has begun since: then these are all events of
-// the round. Of its drawings the newest comes, after the events. Changed is closed when there are more.
+// next returns the events that a reader has not seen. If a round has begun since, fresh is true and they are all events
+// of that round. Of the drawings only the newest is returned, after the events. changed is closed when there are more.
 func (r *record) next(at *reader) (events []json.RawMessage, fresh bool, changed <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,7 +99,7 @@ func (r *record) next(at *reader) (events []json.RawMessage, fresh bool, changed
 	return events, fresh, r.changed
 }
 
-// Err returns why the log could not be written, if so.
+// Err returns the error of writing the log, if there was one.
 func (r *record) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

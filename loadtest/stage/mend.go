@@ -12,22 +12,21 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A mend is what the class sees after the verdict: the fault of the round once more, played by Anna and Bert alone on
-// the rung that mends it.
+// A mend is the fix of a round, shown after the verdict: Anna and Bert play the same fault on the rung that fixes it.
 type mend struct {
 	rung catalog.Rung
 	line schedule.Line
 }
 
-// playable are the steps of a line that a stage plays. Anna's order waits before its write, whichever mark is named.
+// playable are the steps of a line that a stage plays. Anna's order waits before its write, whatever mark is named.
 var playable = []string{"a>write", "a<read", "a>end", "b>end", "expiry", "stop-a", "continue-a", "cut-a", "join-a",
 	"crash-a"}
 
-// deeds are the actions of the teacher's page that do what a verb of a line does.
+// deeds are the actions of the teacher's page, by the verbs of a line that have the same effect.
 var deeds = map[string]string{"stop": "pause", "continue": "continue", "cut": "cut", "join": "continue",
 	"crash": "kill"}
 
-// readMend reads what a round plays after its verdict: a rung, a colon, and a line.
+// readMend parses a fix: a rung, a colon, and a line.
 func readMend(text string) (*mend, error) {
 	number, line, _ := strings.Cut(text, ":")
 	m := &mend{rung: catalog.RungOf(number)}
@@ -49,8 +48,7 @@ func readMend(text string) (*mend, error) {
 	return m, nil
 }
 
-// playMend begins to play the mend of the round beside it, and shows it on the wall when it has been judged. Phones
-// only watch.
+// playMend starts to play the fix of the round, and shows it on the wall when it has been judged. Phones only watch.
 func (s *Stage) playMend(phase string) error {
 	round := &s.Rounds[s.number]
 	switch {
@@ -73,10 +71,10 @@ func (s *Stage) playMend(phase string) error {
 	return nil
 }
 
-// showMend plays a round by its line, and tells the wall what came of it.
+// showMend plays a round by its line, and sends the result to the wall.
 func (s *Stage) showMend(ctx context.Context, r *Round) error {
 	over := make(chan error, 1)
-	mute := newRecord(nil) // its events are another round's
+	mute := newRecord(nil) // its events belong to no round of the class
 	mute.start = s.record.start
 	nobody := func(map[int64][]string) {}
 	shop, err := newShop(ctx, s.bed, s.token, r, mute, nobody, func(_ *shop, err error) { over <- err })
@@ -113,7 +111,7 @@ func (s *shop) move(ctx context.Context, m schedule.Move) error {
 		return s.awaitExpiry(ctx)
 	case m.Verb != "":
 		return s.inject(deeds[m.Verb], site)
-	case m.Who == 1: // he may have to wait for her
+	case m.Who == 1: // Bert may have to wait for Anna
 		s.buyAs(1)
 		return s.wait(ctx, s.firstOf(1).Done(), s.round.Lease/2)
 	case m.Mark != schedule.End:
@@ -126,7 +124,7 @@ func (s *shop) move(ctx context.Context, m schedule.Move) error {
 	return s.wait(ctx, anna.Done(), s.round.Wait)
 }
 
-// wait waits for something, but no longer than that.
+// wait waits for done, but no longer than atMost.
 func (s *shop) wait(ctx context.Context, done <-chan struct{}, atMost time.Duration) error {
 	select {
 	case <-done:
@@ -144,12 +142,12 @@ func (s *shop) awaitHold(ctx context.Context) error {
 		return len(held) > 0, err
 	})
 	if err == nil && !came {
-		err = errors.New("the order of Anna did not come to its write")
+		err = errors.New("the order of Anna did not reach its write")
 	}
 	return err
 }
 
-// awaitExpiry waits until no key is left, or for a lease and a moment more where it is renewed.
+// awaitExpiry waits until no key is left or, if the lease is renewed, for a quarter more than a lease.
 func (s *shop) awaitExpiry(ctx context.Context) error {
 	_, err := s.await(ctx, s.round.Lease+s.round.Lease/4, func() (bool, error) {
 		now, _, err := s.look(ctx)
@@ -158,7 +156,7 @@ func (s *shop) awaitExpiry(ctx context.Context) error {
 	return err
 }
 
-// await asks again and again, for no longer than that, and returns whether it has come.
+// await polls for no longer than atMost, and returns whether has returned true.
 func (s *shop) await(ctx context.Context, atMost time.Duration, has func() (bool, error)) (bool, error) {
 	for begun := time.Now(); time.Since(begun) < atMost; {
 		if came, err := has(); came || err != nil {

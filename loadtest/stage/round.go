@@ -30,31 +30,31 @@ type Round struct {
 	Situation string        `yaml:"situation"`
 	Question  string        `yaml:"question"`
 	Lease     time.Duration `yaml:"lease"`
-	Work      time.Duration `yaml:"work"`  // of an order, between its read and its write
-	Wait      time.Duration `yaml:"wait"`  // of an order, for the lock, at most
+	Work      time.Duration `yaml:"work"`  // between the read and the write of an order
+	Wait      time.Duration `yaml:"wait"`  // the longest wait of an order for the lock
 	Fault     string        `yaml:"fault"` // of the first order at a, in stockapi's grammar
 	Trace     string        `yaml:"trace"` // played command by command, instead of orders by hand
-	Do        []string      `yaml:"do"`    // what the teacher does
+	Do        []string      `yaml:"do"`    // the teacher's script
 	Look      string        `yaml:"look"`
 
-	Breaks string `yaml:"breaks"` // the letters of the verdicts that break if it is done so
-	Twice  string `yaml:"twice"`  // how many units are then sold twice: 0, 1 or more
-	Play   string `yaml:"play"`   // the rung that mends it, and a line that shows so
+	Breaks string `yaml:"breaks"` // the letters of the verdicts that break if the script is followed
+	Twice  string `yaml:"twice"`  // the number of units that are then sold twice: 0, 1 or more
+	Play   string `yaml:"play"`   // the rung that fixes it, and a line that shows it
 
-	Code []string `yaml:"code"` // lines that are shown in place of a difference, where there is no next rung
+	Code []string `yaml:"code"` // shown instead of a difference if there is no next rung
 
 	at    string // the place of its fault in the file
 	rung  catalog.Rung
 	steps []schedule.Step
-	mend  *mend  // what it plays; nil if nothing
+	mend  *mend  // its fix; nil if it has none
 	own   []line // the code of the rung
-	diff  []line // what the next rung changes
+	diff  []line // the changes of the next rung
 }
 
 //go:embed rounds.*.yaml
 var ownRounds embed.FS
 
-// ReadRounds returns the rounds of a file, or without one those of the workshop, in that language.
+// ReadRounds returns the rounds of a file or, without one, those of the workshop in that language.
 func ReadRounds(file, language string) ([]Round, error) {
 	name := cmp.Or(file, "rounds."+language+".yaml")
 	text, err := ownRounds.ReadFile(name)
@@ -74,11 +74,11 @@ func ReadRounds(file, language string) ([]Round, error) {
 	return rounds, nil
 }
 
-// keys are those of the teacher's page, by what they do while the class buys.
+// keys are the keys of the teacher's page, by their actions while the class buys.
 var keys = map[string]string{"anna": "A", "bert": "B", "all": "E", "pause": "P", "kill": "K", "cut": "X", "slow": "S",
 	"continue": "C", "step": "Space"}
 
-// names reports whether its script names the key of an action. A round without a script names all.
+// names reports whether the script names the key of an action. A round without a script names all.
 func (r *Round) names(do string) bool {
 	scripted := false
 	for _, line := range r.Do {
@@ -91,7 +91,8 @@ func (r *Round) names(do string) bool {
 	return !scripted
 }
 
-// isAsMeant reports whether a verdict is the one that the round is to show. One that names none is content with any.
+// isAsMeant reports whether a verdict is the one that the round is meant to show. Any will do for a round that names
+// none.
 func (r *Round) isAsMeant(cell *history.Cell) bool {
 	broken := inLetters(cell)
 	return r.Breaks == "" && r.Twice == "" || len(broken) == len(r.Breaks) && strings.Trim(broken, r.Breaks) == ""
@@ -110,12 +111,12 @@ func parseRounds(text []byte) ([]Round, error) {
 	var mismatch *yaml.TypeError
 	switch err := d.Decode(&rounds); {
 	case errors.As(err, &mismatch) && mismatch.DstType == reflect.TypeFor[time.Duration]():
-		return nil, fmt.Errorf("line %d: %s is no duration, such as 8s", mismatch.Token.Position.Line, mismatch.Token.Value)
+		return nil, fmt.Errorf("line %d: %s is not a duration such as 8s", mismatch.Token.Position.Line, mismatch.Token.Value)
 	case errors.As(err, &mismatch):
 		return nil, fmt.Errorf("line %d: a value must be %s", mismatch.Token.Position.Line, history.KindOf(mismatch.DstType))
 	case err != nil && strings.HasPrefix(err.Error(), "time: "):
 		_, text, _ := strings.Cut(err.Error(), "duration ")
-		return nil, fmt.Errorf("%s is no duration, such as 8s", text)
+		return nil, fmt.Errorf("%s is not a duration such as 8s", text)
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, errors.New(yaml.FormatError(err, false, false))
 	}
@@ -134,7 +135,7 @@ func parseRounds(text []byte) ([]Round, error) {
 	return rounds, nil
 }
 
-// lineOf returns the line of a field in a file of rounds, 0 if it is not there.
+// lineOf returns the line of a field in a file of rounds, 0 if there is none.
 func lineOf(text []byte, path string) int {
 	if field, err := yaml.PathString(path); err == nil {
 		if node, err := field.ReadNode(bytes.NewReader(text)); err == nil {
@@ -144,12 +145,12 @@ func lineOf(text []byte, path string) int {
 	return 0
 }
 
-// complete checks a round, and fills in what it leaves out.
+// complete checks a round, and sets defaults.
 func (r *Round) complete() error {
 	r.rung = catalog.RungOf(r.Rung)
 	lease := 8 * time.Second
 	if r.Trace != "" {
-		lease = maxLease // or it ends while somebody explains a step
+		lease = maxLease // or it expires while the teacher explains a step
 	}
 	r.Lease, r.Wait = cmp.Or(r.Lease, lease), cmp.Or(r.Wait, 20*time.Second)
 	switch {
@@ -169,7 +170,7 @@ func (r *Round) complete() error {
 	return err
 }
 
-// checkBounds returns which duration, letter or number is not one that is possible.
+// checkBounds returns an error for a duration, letter or number that is out of bounds.
 func (r *Round) checkBounds() error {
 	switch {
 	case r.Lease < time.Second || r.Lease > maxLease:
@@ -179,14 +180,14 @@ func (r *Round) checkBounds() error {
 	case r.Wait < 0 || r.Wait > maxWait:
 		return fmt.Errorf("wait: %v is not between 0s and 1m", r.Wait)
 	case !lettersOnly(r.Breaks):
-		return fmt.Errorf("breaks: %q is not some of the letters %s", r.Breaks, letters)
+		return fmt.Errorf("breaks: %q has other letters than %s, or one twice", r.Breaks, letters)
 	case r.Twice != "" && !slices.Contains(counts, r.Twice):
-		return fmt.Errorf("twice: %q is none of %s", r.Twice, strings.Join(counts, ", "))
+		return fmt.Errorf("twice: %q is not one of %s", r.Twice, strings.Join(counts, ", "))
 	}
 	return nil
 }
 
-// readTrace reads the trace, which may have commands of a and b, and time that passes.
+// readTrace parses the trace, which may have commands of a and b, and time that passes.
 func (r *Round) readTrace() error {
 	if r.Trace == "" {
 		return nil
@@ -207,12 +208,12 @@ func (r *Round) readTrace() error {
 	return nil
 }
 
-// letters are those of the verdicts that a class votes about, and counts the numbers of units sold twice.
+// letters are the verdicts that a class votes on, counts the numbers of units sold twice.
 const letters = "SERL"
 
 var counts = []string{"0", "1", "more"}
 
-// lettersOnly reports whether a text has some of the letters, each at most once.
+// lettersOnly reports whether a text consists of letters, each at most once.
 func lettersOnly(text string) bool {
 	for i, c := range text {
 		if !strings.ContainsRune(letters, c) || strings.ContainsRune(text[:i], c) {
@@ -222,8 +223,8 @@ func lettersOnly(text string) bool {
 	return true
 }
 
-// compare finds the lines of the rung, and those that differ between it and the next one. Without the code there are
-// none to show.
+// compare sets the code of the rung, and the lines that differ between it and the next one. Without a stockapi that has
+// the source there are none.
 func (r *Round) compare(ctx context.Context, stockapi string) {
 	r.own, r.diff = []line{}, []line{} // a page expects lists
 	for _, text := range r.Code {

@@ -51,16 +51,16 @@ func TestRoundsThatAreRefused(t *testing.T) {
 		strings.Repeat(good, 41):          "it has 41 rounds, not 1 to 40",
 		"title: t":                        "",
 		good + "  leese: 6s":              `unknown field "leese"`,
-		good + "  lease: six":             `"six" is no duration, such as 8s`,
+		good + "  lease: six":             `"six" is not a duration such as 8s`,
 		"- title: [1]\n  rung: v3":        "line 1: a value must be a string",
-		good + "  lease: 8":               "line 3: 8 is no duration, such as 8s",
+		good + "  lease: 8":               "line 3: 8 is not a duration such as 8s",
 		good + "  lease: 500ms":           "round 1: lease: 500ms is not between 1s and 1m",
 		good + good + "  lease: 2m":       "round 2: lease: 2m0s is not between 1s and 1m",
 		good + "  work: 30s":              "work: 30s is not between 0s and 20s",
 		good + "  wait: 2m":               "wait: 2m0s is not between 0s and 1m",
 		good + "  next: v99":              `next: there is no rung "v99"`,
-		good + "  breaks: SX":             `breaks: "SX" is not some of the letters SERL`,
-		good + "  twice: 2":               `twice: "2" is none of 0, 1, more`,
+		good + "  breaks: SX":             `breaks: "SX" has other letters than SERL, or one twice`,
+		good + "  twice: 2":               `twice: "2" is not one of 0, 1, more`,
 		good + "  trace: v3:aa.never":     "trace: ",
 		good + "  trace: v4:aabb":         "trace: v4:aabb is not one of v3 with two orders",
 		good + "  trace: v3:aacc":         "trace: ",
@@ -79,7 +79,7 @@ func TestRoundsThatAreRefused(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// The instances know which faults there are. One that they do not accept would come to light when the class plays it.
+// The instances decide which faults they accept. Otherwise a wrong one would fail only when the class plays it.
 func TestRoundsWhoseFaultsAreRefused(t *testing.T) {
 	t.Parallel()
 	backendtest.Long(t)
@@ -107,8 +107,8 @@ func TestRoundsWhoseFaultsAreRefused(t *testing.T) {
 	}
 }
 
-// Each round does what it says, if the teacher does what it lists. Without STOCKAPI_REQUIRE only three of them are
-// played, with a letter each.
+// Each round breaks the letters it names if the teacher follows its script. Without STOCKAPI_REQUIRE only three rounds
+// are played, with a letter each.
 func TestRoundsDoWhatTheySay(t *testing.T) {
 	t.Parallel()
 	for _, r := range ownRounds(t) {
@@ -140,13 +140,13 @@ func TestRoundsDoWhatTheySay(t *testing.T) {
 	}
 }
 
-// votesOf returns what a class of three says of a round: the first of them is right.
+// votesOf returns the votes of a class of three on a round: the first one is right.
 func votesOf(r stage.Round) [][2]string {
 	return [][2]string{{r.Breaks, r.Twice}, {"", "0"}, {"SERL", "more"}}
 }
 
-// checkScores asserts that each person has got a point for each broken letter that it named, one less for each other
-// one, and one for the units.
+// checkScores asserts that each person gets a point for each broken letter that it named, one less for each other one,
+// and one for the number of units.
 func (c *class) checkScores(r stage.Round, verdict *event, phones []*phone) {
 	for i, vote := range votesOf(r) {
 		points := len(r.Breaks) // the first names these, the second none of them
@@ -172,7 +172,7 @@ func (c *class) checkScores(r stage.Round, verdict *event, phones []*phone) {
 	assert.Equal(c.t, 1+len(r.Breaks), verdict.Best[0].Points)
 }
 
-// play has a class of three play a round as it says, and returns the verdict.
+// play has a class of three play a round by its script, and returns the verdict.
 func (c *class) play(r stage.Round) (verdict *event, phones []*phone) {
 	c.t.Helper()
 	c.do("vote")

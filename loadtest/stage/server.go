@@ -23,11 +23,10 @@ var web embed.FS
 
 const (
 	maxBody = 4 << 10
-	// Events are collected for the wall for the time of a batch. A beat is the longest time without a message to
-	// anybody.
+	// batch is how long events for the wall are collected, beat the longest time without a message to a page.
 	batch = 50 * time.Millisecond
 	beat  = 5 * time.Second
-	// phoneGap is the least time between two states of a phone.
+	// phoneGap is the shortest time between two states of a phone.
 	phoneGap = 250 * time.Millisecond
 	// writeTime bounds a write to a page that does not read.
 	writeTime = 5 * time.Second
@@ -36,20 +35,20 @@ const (
 	maxWalls   = 20
 )
 
-// policy lets a page load what its own server has, and nothing else.
+// policy lets a page load only from its own server.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// A refusal is the reason for not doing something, by its key in the words of the page.
+// A refusal is an error with the key of its text in the words of the page.
 type refusal struct {
 	status int
 	key    string
 }
 
-// Error returns the key: the handler puts it into words.
+// Error returns the key: the handler replaces it by the text.
 func (r refusal) Error() string { return r.key }
 
-// refuse is the refusal of what cannot be done now.
+// refuse returns the refusal of an action that is not possible now.
 func refuse(key string) error { return refusal{http.StatusConflict, key} }
 
 // wordsOf returns the words of a language: the texts of the pages, by key.
@@ -60,7 +59,7 @@ func wordsOf(language string) (words map[string]string) {
 	return words
 }
 
-// handler returns a handler that answers an error of do.
+// handler returns a handler that answers the errors of do.
 func (s *Stage) handler(do func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		err := do(w, r)
@@ -77,7 +76,7 @@ func (s *Stage) handler(do func(http.ResponseWriter, *http.Request) error) http.
 	})
 }
 
-// read decodes the body of a request, which has to come in time.
+// read decodes the body of a request, within writeTime.
 func read(w http.ResponseWriter, r *http.Request, into any) error {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(writeTime))
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
@@ -88,7 +87,7 @@ func read(w http.ResponseWriter, r *http.Request, into any) error {
 	return nil
 }
 
-// files serves the files of a page, of which the script is its own.
+// files serves the files of a page: script is its own, the others are shared.
 func (s *Stage) files(mux *http.ServeMux, script string) {
 	for _, name := range []string{"stage.css", "page.js", script, "favicon.svg"} {
 		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) {
@@ -104,8 +103,8 @@ func (s *Stage) files(mux *http.ServeMux, script string) {
 	})
 }
 
-// guard protects the pages. A name that is no address may be another site's that points here, so only addresses are
-// served, and a page of another site cannot send anything.
+// guard protects the pages: against DNS rebinding by serving only IP addresses and localhost, and against requests from
+// pages of other sites.
 func guard(mux http.Handler) http.Handler {
 	mux = http.NewCrossOriginProtection().Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -114,7 +113,7 @@ func guard(mux http.Handler) http.Handler {
 			host = r.Host
 		}
 		if host != "localhost" && net.ParseIP(strings.Trim(host, "[]")) == nil {
-			http.Error(w, "ask by the address, not by a name", http.StatusMisdirectedRequest)
+			http.Error(w, "this page is served by IP address only, not by name", http.StatusMisdirectedRequest)
 			return
 		}
 		h := w.Header()
@@ -190,7 +189,7 @@ func (s *Stage) Phones() http.Handler {
 		status int
 	}{
 		{"/vote", s.takeVote, http.StatusNoContent}, {"/turn", s.takeTurn, http.StatusNoContent},
-		{"/buy", s.takeTap, http.StatusAccepted}, // its outcome comes later
+		{"/buy", s.takeTap, http.StatusAccepted}, // its outcome follows
 	} {
 		mux.Handle("POST "+one.path, s.handler(func(w http.ResponseWriter, r *http.Request) error {
 			var m message
@@ -216,9 +215,9 @@ func (s *Stage) Phones() http.Handler {
 	return guard(mux)
 }
 
-// A message comes from a phone: how it joins, its vote, its order, or its turn.
+// A message is one from a phone: a join, a vote, an order, or a turn.
 type message struct {
-	ID      string `json:"id"` // of a person who is, or was, here
+	ID      string `json:"id"` // of a present or former person
 	Code    string `json:"code"`
 	Letters string `json:"letters"`
 	Twice   string `json:"twice"`
@@ -226,7 +225,7 @@ type message struct {
 	At      string `json:"at"`
 }
 
-// takeVote takes the vote of a person, or changes it. The caller has the lock.
+// takeVote sets or changes the vote of a person. The caller holds s.mu.
 func (s *Stage) takeVote(p *person, m message) error {
 	switch {
 	case !lettersOnly(m.Letters) || !slices.Contains(counts, m.Twice):
@@ -238,7 +237,7 @@ func (s *Stage) takeVote(p *person, m message) error {
 	return nil
 }
 
-// takeTap takes an order of a person. One that was taken before is not taken again. The caller has the lock.
+// takeTap takes an order of a person. It is idempotent by Tap. The caller holds s.mu.
 func (s *Stage) takeTap(p *person, m message) error {
 	const longest = 64
 	switch {
@@ -256,7 +255,7 @@ func (s *Stage) takeTap(p *person, m message) error {
 	return nil
 }
 
-// takeTurn notes whose command a person wants next. The caller has the lock.
+// takeTurn notes which instance's command a person wants next. The caller holds s.mu.
 func (s *Stage) takeTurn(p *person, m message) error {
 	switch {
 	case m.At != "a" && m.At != "b":
@@ -268,7 +267,7 @@ func (s *Stage) takeTurn(p *person, m message) error {
 	return nil
 }
 
-// takesTurns reports whether the class may say whose command is next. The caller has the lock.
+// takesTurns reports whether the class votes on the next command. The caller holds s.mu.
 func (s *Stage) takesTurns() bool {
 	return s.phase == buying && s.shop.held.Load() && len(s.shop.round.steps) == 0
 }

@@ -21,20 +21,20 @@ import (
 const (
 	product = "10000"
 	onShelf = 100 // units at the start of a round
-	slowBy  = 5   // half leases that a work takes which is made slow: longer than v5.5 renews one
-	// held is an instance's timeout for a server: longer than a class needs to decide whose command is next.
+	slowBy  = 5   // the slow work in half leases: longer than v5.5 renews one
+	// held is an instance's timeout for a server: longer than a class needs to decide on the next command.
 	held = 10 * time.Minute
-	// retry is the time between two tries of an order that polls: so long that a class can follow them.
+	// retry is the poll interval of an order: long enough for a class to follow.
 	retry = 500 * time.Millisecond
-	// margin is the time beyond a lease in which a fresh request has to get through at the end.
+	// margin is the time that a fresh request has, beyond a lease, to get through at the end.
 	margin = 2 * time.Second
 )
 
-// house are the persons of the teacher, who buy at a and at b.
+// house are the teacher's buyers, at a and at b.
 var house = [...]string{"anna", "bert"}
 
-// A shop is that of one round: a Redis of its own, Redlock's nodes if need be, two instances, and the wires between
-// them. All end with the round, so nothing of it reaches the next one.
+// A shop is that of one round: a Redis of its own, Redlock's nodes if needed, two instances, and the wires between
+// them. It ends with the round, so the next one starts clean.
 type shop struct {
 	round  *Round
 	record *record
@@ -45,49 +45,49 @@ type shop struct {
 	cancel context.CancelFunc
 	gate   *wire.Gate
 	share  func(map[int64][]string)
-	held   atomic.Bool // commands wait at the gate, one step at a time
+	held   atomic.Bool // step mode: commands wait at the gate
 	rig    *rig.Player
 	sites  []*site
 	over   chan struct{} // closed when no more orders come
-	played chan struct{} // closed when all has ended
-	next   int           // the step of the trace that is next
+	played chan struct{} // closed when everything has ended
+	next   int           // the index of the trace's next step
 
 	mu     sync.Mutex
-	open   bool // the shelf is full
+	open   bool // the stock is set
 	orders []*order
-	sold   map[int64][]*order      // by unit: who has bought it, in the order of the receipts
-	known  map[int]bool            // the commands of which an order has been told that they are its own
-	strays map[int]history.Command // the commands that were answered while several orders were at their instance, by ID
+	sold   map[int64][]*order      // by unit: its orders, in the order of the receipts
+	known  map[int]bool            // the IDs of commands that have been attributed to an order
+	strays map[int]history.Command // commands answered while several orders were in flight at their instance, by ID
 	watch  watch
 	judge  judge
 
-	redraw   bool // something has changed since the last drawing
+	redraw   bool // the round has changed since the last drawing
 	drawNext time.Time
 }
 
-// A site is an instance with its fault, if it has one. The shop's lock guards it.
+// A site is an instance with its fault, if it has one. The shop's mu guards it.
 type site struct {
 	*rig.End
 	state   string          // up, stopped, dead, cut, slow
-	since   time.Time       // when it got into this state
-	faulted bool            // an order has got the round's fault
+	since   time.Time       // when it entered this state
+	faulted bool            // an order was sent with the round's fault
 	gone    <-chan struct{} // closed when its process has exited
 }
 
-// An order is one of the round. The shop's lock guards it.
+// An order is one of the round. The shop's mu guards it.
 type order struct {
 	*rig.InFlight
 	id    string
 	told  event
 	slow  bool
-	trace []history.Command // while it was the only one at its instance, so that they are known to be its own
-	ends  []history.Command // notes of when a step ended its leases
-	op    *history.Op       // nil until it is known how it has ended
-	fence int               // the number of its fencing token in the round, 0 if none is known
+	trace []history.Command // answered while it was the only one at its instance, and so its own
+	ends  []history.Command // notes of leases that a step expired
+	op    *history.Op       // nil until its outcome is known
+	fence int               // the number of its fencing token in the round, 0 if unknown
 }
 
-// newShop starts the shop of a round. It calls share with the buyers of each unit that was sold more than once, and
-// then with the verdicts of the round, or with why there are none.
+// newShop starts the shop of a round. It calls share with the buyers of each unit that was sold more than once, and at
+// the end then, with an error if there is no verdict.
 func newShop(
 	ctx context.Context, b *rig.Testbed, token string, r *Round, rec *record, share func(map[int64][]string),
 	then func(*shop, error),
@@ -117,7 +117,7 @@ func newShop(
 	return s, nil
 }
 
-// close ends all of the shop: no order of it is told of later.
+// close stops the shop and waits for its orders: none of them sends an event later.
 func (s *shop) close() {
 	s.cancel()
 	<-s.played
@@ -126,7 +126,6 @@ func (s *shop) close() {
 	}
 }
 
-// start starts the servers, the wires and the instances.
 func (s *shop) start(b *rig.Testbed) (err error) {
 	names := []string{"redis"}
 	if s.round.rung.OnNodes() {
@@ -147,7 +146,7 @@ func (s *shop) start(b *rig.Testbed) (err error) {
 	for _, end := range s.rig.Ends {
 		at := &site{End: end, state: "up", gone: end.In.ExpectExit()}
 		s.sites = append(s.sites, at)
-		go func() { // whoever kills it
+		go func() { // whatever kills it
 			<-at.gone
 			s.markDead(at)
 		}()
@@ -155,7 +154,7 @@ func (s *shop) start(b *rig.Testbed) (err error) {
 	return nil
 }
 
-// play is the round from filling the shelf, when it calls open, to the verdicts. It takes orders until over is closed.
+// play plays the round: it sets the stock, calls open, takes orders until over is closed, and has them judged.
 func (s *shop) play(open func()) error {
 	s.cell = &history.Cell{Kind: history.Stage, Scenario: s.round.Title, Rung: s.round.rung.Number,
 		Name: s.round.rung.Name, Repetition: 1, Product: product, Initial: onShelf, TTL: s.round.Lease,
@@ -183,7 +182,7 @@ func (s *shop) play(open func()) error {
 	return err
 }
 
-// finish lets everything go on, waits for the orders to end, and asks for the lock once more.
+// finish heals all faults, waits for the orders to end, and probes the lock with a fresh request.
 func (s *shop) finish(ctx context.Context) error {
 	alive := []int{}
 	s.mu.Lock()
@@ -207,7 +206,7 @@ func (s *shop) finish(ctx context.Context) error {
 	return s.runner.Probe(ctx, s.cell, alive, false)
 }
 
-// letEnd waits for an order to end. A fault of the round may hold it, now or when it comes to that point.
+// letEnd waits for an order to end. A fault of the round may hold it, now or later, so it keeps ending holds.
 func (s *shop) letEnd(o *order) {
 	for {
 		select {
@@ -219,15 +218,14 @@ func (s *shop) letEnd(o *order) {
 	}
 }
 
-// longWork is that of an order whose work is made slow.
 func (s *shop) longWork() time.Duration { return s.round.Lease * slowBy / 2 }
 
-// buyAs lets Anna buy at a, or Bert at b.
+// buyAs sends an order of Anna at a, or of Bert at b.
 func (s *shop) buyAs(who int) {
 	s.buy(house[who], -1-who, who, func(*history.Op) {})
 }
 
-// buy sends an order of a person. When it has ended it calls then.
+// buy sends an order of a person, and calls then when it has ended.
 func (s *shop) buy(person string, colour, to int, then func(*history.Op)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,11 +255,11 @@ func (s *shop) buy(person string, colour, to int, then func(*history.Op)) {
 	s.redraw = true
 }
 
-// end tells what became of an order, and returns the buyers of those of its units that were sold before. An order of an
-// instance that died before it wrote has not sold.
+// end records the outcome of an order, and returns the buyers of those of its units that were sold before. An order
+// whose instance died before its write has not sold.
 func (s *shop) end(o *order, op *history.Op) (shared map[int64][]string) {
 	at := s.sites[o.At]
-	if op.Outcome == history.Unknown { // because its instance is dead?
+	if op.Outcome == history.Unknown { // perhaps its instance died
 		select {
 		case <-at.gone:
 			s.markDead(at)
@@ -314,7 +312,7 @@ func (s *shop) end(o *order, op *history.Op) (shared map[int64][]string) {
 	return shared
 }
 
-// moment returns an instant of the cell as the log has it, nil if it never came.
+// moment returns an instant of the cell in the log's unit, nil for never.
 func (s *shop) moment(i history.Instant) *float64 {
 	if !i.Known() {
 		return nil
@@ -322,13 +320,13 @@ func (s *shop) moment(i history.Instant) *float64 {
 	return new(s.record.since(s.cell.Start.Add(time.Duration(i))))
 }
 
-// note records a fault that has affected an order since then.
+// note records a fault that has affected an order since a time.
 func (s *shop) note(o *order, since time.Time, f history.Fault) {
 	o.Note(s.cell, f, since, time.Now())
 	s.redraw = true
 }
 
-// ordersInFlight returns the orders at an instance that have not ended. The caller has the lock.
+// ordersInFlight returns the orders in flight at an instance. The caller holds s.mu.
 func (s *shop) ordersInFlight(at *site) (all []*order) {
 	for _, o := range s.orders {
 		if o.At == at.Index && o.op == nil {
@@ -338,14 +336,13 @@ func (s *shop) ordersInFlight(at *site) (all []*order) {
 	return all
 }
 
-// isUp reports whether the instance of that number has no fault.
 func (s *shop) isUp(number int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sites[number].state == "up"
 }
 
-// inject injects a fault into an instance, or ends the one that it has.
+// inject injects a fault into an instance, or heals it.
 func (s *shop) inject(name string, at *site) error {
 	switch {
 	case name == "kill":
@@ -378,7 +375,7 @@ func (s *shop) inject(name string, at *site) error {
 	return nil
 }
 
-// endHolds lets the orders go on that a fault of the round holds at an instance.
+// endHolds ends the holds of a round's fault at an instance.
 func (s *shop) endHolds(at *site) error {
 	orders, err := s.client.HeldOrders(s.ctx, at.In.URL)
 	for _, id := range orders {
@@ -387,13 +384,13 @@ func (s *shop) endHolds(at *site) error {
 	return err
 }
 
-// set says in which state an instance is now. The caller has the lock.
+// set sets the state of an instance, and sends it to the wall. The caller holds s.mu.
 func (s *shop) set(at *site, state string) {
 	at.state, at.since = state, time.Now()
 	s.record.add("fault", event{"instance": at.Name, "state": state})
 }
 
-// markDead notes that an instance is dead, and records the fault of its orders.
+// markDead notes that an instance is dead, and records the fault for its orders in flight.
 func (s *shop) markDead(at *site) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -406,7 +403,7 @@ func (s *shop) markDead(at *site) {
 	}
 }
 
-// heal ends the fault of an instance, and records it of the orders that it affected. The caller has the lock.
+// heal ends the fault of an instance, and records it for its orders in flight. The caller holds s.mu.
 func (s *shop) heal(at *site) {
 	for _, o := range s.ordersInFlight(at) {
 		switch lasted := time.Since(at.since); at.state {

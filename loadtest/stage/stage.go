@@ -29,18 +29,18 @@ const (
 	judged  = "verdict"
 )
 
-// Options say what a class is like.
+// Options are the settings of a class.
 type Options struct {
 	Cluster  cluster.Options
 	Rounds   []Round
 	Language string             // of the pages: en or zh
 	Log      io.Writer          // gets the events, a line each
-	Keep     func(*Stage) error // keeps what there is so far; it is called after each verdict
-	// Addresses are those of the phones' page, one at least, as a person types them before the code. The first is shown,
-	// and the others when the teacher asks for the next one.
+	Keep     func(*Stage) error // saves the class so far; it is called after each verdict
+	// Addresses are those of the phones' page, one at least, without the code. The first is shown, and the others when the
+	// teacher asks for the next one.
 	Addresses []string
-	LAN       bool   // phones of the local network reach it
-	Code      string // of the room; the teacher may have another one drawn
+	LAN       bool   // it is reachable from the local network
+	Code      string // of the room; emptying the class draws a new one
 }
 
 // A Stage is a class with its rounds.
@@ -52,27 +52,27 @@ type Stage struct {
 	record *record
 	ctx    context.Context
 
-	acting  sync.Mutex // one action of the teacher is carried out at a time
+	acting  sync.Mutex // serialises the teacher's actions
 	shop    *shop      // of the current round; nil if it could not begin
 	keeping sync.WaitGroup
-	writing sync.Mutex // what is kept is written by one at a time
+	writing sync.Mutex // serialises Keep
 
-	mu      sync.Mutex // guards what follows; it is taken before a shop's own
+	mu      sync.Mutex // guards the fields below; it is locked before a shop's
 	class   *class
 	walls   streams
 	phase   string
 	number  int // of the round, from 0
-	address int // the one that is shown
+	address int // the index of the one that is shown
 
-	mending func()             // ends the mend that is played; nil if none was. Acting guards it.
-	mended  sync.WaitGroup     // it has ended
-	endStep context.CancelFunc // ends the wait of the step that is carried out
+	mending func()             // cancels the fix that is played; nil if none was. acting guards it.
+	mended  sync.WaitGroup     // the fix has ended
+	endStep context.CancelFunc // cancels the current step
 	cells   []*history.Cell
 	sheet   []page
 }
 
-// Open starts what all rounds share, and begins the first. When one of its processes dies on its own, the returned
-// context ends with that as its cause.
+// Open starts the servers that all rounds share, and begins the first round. If one of its processes dies on its own,
+// the returned context is cancelled with that as its cause.
 func Open(ctx context.Context, o Options) (*Stage, context.Context, error) {
 	s := &Stage{Options: o, token: rand.Text(), words: wordsOf(o.Language), record: newRecord(o.Log),
 		class: &class{guessers: map[string]guesser{}}, endStep: func() {}}
@@ -95,8 +95,8 @@ func Open(ctx context.Context, o Options) (*Stage, context.Context, error) {
 	return s, ctx, nil
 }
 
-// checkFaults returns an error for a round whose fault the instances do not accept. Where no process can be stopped,
-// one that stops its process is left to the teacher, as the workshop's rounds have some.
+// checkFaults returns an error for a round whose fault the instances do not accept. Where the system cannot stop a
+// process, faults that do so are not checked, as some of the workshop's rounds have them.
 func (s *Stage) checkFaults() error {
 	for i := range s.Rounds {
 		r := &s.Rounds[i]
@@ -110,7 +110,7 @@ func (s *Stage) checkFaults() error {
 	return nil
 }
 
-// Close ends all that was started.
+// Close stops everything that Open has started.
 func (s *Stage) Close() error {
 	s.acting.Lock()
 	defer s.acting.Unlock()
@@ -119,10 +119,10 @@ func (s *Stage) Close() error {
 	return errors.Join(s.bed.Close(), s.record.Err())
 }
 
-// endRound ends the round, whether it has been judged or not.
+// endRound ends the round, judged or not.
 func (s *Stage) endRound() {
 	s.mu.Lock()
-	s.phase = ready // nobody buys any more
+	s.phase = ready // no more orders
 	s.mu.Unlock()
 	if s.mending != nil {
 		s.mending()
@@ -140,7 +140,7 @@ type action struct {
 	Round int    `json:"round"`
 }
 
-// act carries out what the teacher asks for. A round that is to begin does not wait for a step.
+// act carries out an action of the teacher. One that begins a round does not wait for a step.
 func (s *Stage) act(ctx context.Context, a action) error {
 	s.interrupt(a.Do)
 	s.acting.Lock()
@@ -169,7 +169,7 @@ func (s *Stage) act(ctx context.Context, a action) error {
 	return s.actWhileBuying(ctx, a, phase)
 }
 
-// actWhileBuying carries out what the teacher asks for while the class buys.
+// actWhileBuying carries out an action that is allowed while the class buys.
 func (s *Stage) actWhileBuying(ctx context.Context, a action, phase string) error {
 	known := []string{"anna", "bert", "all", "pause", "kill", "cut", "slow", "continue", "step", "flow"}
 	switch {
@@ -196,13 +196,13 @@ func (s *Stage) actWhileBuying(ctx context.Context, a action, phase string) erro
 	return nil
 }
 
-// tellAstray tells the wall that the round does not go as its script has it, by one of three signs: a key that the
-// script does not name, a step whose command does not come, a verdict that the round is not to show.
+// tellAstray tells the wall that the round departs from its script, by one of three signs: a key that the script does
+// not name, a step whose command does not arrive, a verdict that the round is not meant to show.
 func (s *Stage) tellAstray(sign, what string) {
 	s.record.add("astray", event{"sign": sign, "what": what})
 }
 
-// interrupt ends a step if a round is to begin.
+// interrupt cancels the current step if the action begins a round.
 func (s *Stage) interrupt(do string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,7 +211,7 @@ func (s *Stage) interrupt(do string) {
 	}
 }
 
-// site is the instance that an action is about: a unless it names one, and for "continue" the one that has a fault.
+// site returns the instance of an action: a unless it names one, and for "continue" the one that has a fault.
 func (s *Stage) site(a action) *site {
 	if a.At == "b" || a.Do == "continue" && a.At == "" && s.shop.isUp(0) && !s.shop.isUp(1) {
 		return s.shop.sites[1]
@@ -219,7 +219,7 @@ func (s *Stage) site(a action) *site {
 	return s.shop.sites[0]
 }
 
-// step begins to hold the commands, or lets the next one through: the one that the class wants, if at is "".
+// step starts to hold the commands, or passes the next one: the one that the class wants, if at is "".
 func (s *Stage) step(ctx context.Context, at string) error {
 	if !s.shop.held.Load() {
 		s.shop.setStepping(true)
@@ -243,7 +243,6 @@ func (s *Stage) step(ctx context.Context, at string) error {
 	return err
 }
 
-// goTo ends the round, and begins another.
 func (s *Stage) goTo(number int) error {
 	if number < 0 || number >= len(s.Rounds) {
 		return refuse("error.round")
@@ -265,7 +264,7 @@ func (s *Stage) goTo(number int) error {
 	return nil
 }
 
-// empty sends everybody away, and draws a new code, without which nobody comes back.
+// empty removes all persons, and draws a new code, which is needed to come back.
 func (s *Stage) empty() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -274,10 +273,10 @@ func (s *Stage) empty() {
 	s.tellClass()
 }
 
-// room is the address at which a phone joins. The caller has the lock.
+// room returns the address at which a phone joins. The caller holds s.mu.
 func (s *Stage) room() string { return s.Addresses[s.address] + "/" + s.Code }
 
-// nextAddress shows the next of this machine's addresses: a phone may not reach the one before.
+// nextAddress shows the next of this machine's addresses: phones may not reach the current one.
 func (s *Stage) nextAddress() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -285,15 +284,15 @@ func (s *Stage) nextAddress() {
 	s.record.add("room", event{"phones": s.room()})
 }
 
-// setPhase begins a phase. The caller has the lock.
+// setPhase begins a phase. The caller holds s.mu.
 func (s *Stage) setPhase(phase string) {
 	s.phase = phase
 	s.record.add("phase", event{"phase": phase})
 	s.tellClass()
 }
 
-// advance opens the vote; closes it and lets the class buy; freezes the picture and asks what the class has seen; and
-// lets all come to its end, for the verdict.
+// advance opens the vote; closes it and lets the class buy; freezes the picture and opens the second vote; and ends all
+// orders, for the verdict.
 func (s *Stage) advance(do, phase string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -319,7 +318,7 @@ func (s *Stage) advance(do, phase string) error {
 	return nil
 }
 
-// everybody lets each person buy that is here.
+// everybody sends an order of each connected person.
 func (s *Stage) everybody() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -330,7 +329,7 @@ func (s *Stage) everybody() {
 	}
 }
 
-// order sends an order of a person. The caller has the lock.
+// order sends an order of a person. The caller holds s.mu.
 func (s *Stage) order(p *person) {
 	t := &tap{}
 	p.taps, p.tapped = append(p.taps, t), time.Now()
@@ -343,7 +342,7 @@ func (s *Stage) order(p *person) {
 	p.tell()
 }
 
-// tellShared tells the buyers of units that were sold more than once of each other.
+// tellShared tells the buyers of a unit that was sold more than once about each other.
 func (s *Stage) tellShared(shared map[int64][]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -352,10 +351,10 @@ func (s *Stage) tellShared(shared map[int64][]string) {
 	}
 }
 
-// An event holds the fields of a message to the wall, but for its kind and its time.
+// An event has the fields of a message to the wall, except its number, time and kind.
 type event map[string]any
 
-// tellClass tells everybody of the class. What was voted is told when the vote is closed. The caller has the lock.
+// tellClass sends the state of the class to all pages. Votes are shown once the vote is closed. The caller holds s.mu.
 func (s *Stage) tellClass() {
 	e := event{"persons": len(s.class.persons), "here": s.class.here(), "lan": s.class.lan, "turns": s.class.turns(),
 		"voted": s.class.voters(s.voteNumber())}
@@ -371,7 +370,7 @@ func (s *Stage) tellClass() {
 	}
 }
 
-// voteNumber is the number of the vote that a phase is about: the first, or the second. The caller has the lock.
+// voteNumber returns the vote of the phase: 0 for the first, 1 for the second. The caller holds s.mu.
 func (s *Stage) voteNumber() int {
 	if slices.Contains([]string{asking, judging, judged}, s.phase) {
 		return 1
@@ -379,7 +378,7 @@ func (s *Stage) voteNumber() int {
 	return 0
 }
 
-// roundEvent describes a round to the wall, when it begins.
+// roundEvent returns the description of the round for the wall.
 func (s *Stage) roundEvent() event {
 	r, titles := s.Rounds[s.number], []string{}
 	for _, one := range s.Rounds {
@@ -400,7 +399,7 @@ func (s *Stage) roundEvent() event {
 		"titles": titles, "phones": s.room(), "addresses": len(s.Addresses), "lan": s.LAN}}
 }
 
-// NewCode returns the code of a room: four letters that are not mistaken for others.
+// NewCode returns the code of a room: four letters that cannot be mistaken for digits.
 func NewCode() string {
 	return strings.Map(func(r rune) rune {
 		if r < 'A' || r == 'I' || r == 'O' {

@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	if !chosen { // most of a round's time passes while a lease ends; with STOCKAPI_REQUIRE there is a browser too
 		_ = flag.Set("test.parallel", map[bool]string{true: "7", false: "3"}[os.Getenv("STOCKAPI_REQUIRE") == ""])
 	}
-	// With the race detector each process that the tests start would sleep for a second before it exits.
+	// Under the race detector each process that the tests start would sleep for a second before it exits.
 	_ = os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
 	builtIn, _ = os.MkdirTemp("", "stage-test-")
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// builtIn is the directory of the service, which build builds once.
+// builtIn is the directory of the service, which is built once.
 var builtIn string
 
 var build = sync.OnceValues(func() (path string, err error) {
@@ -62,7 +62,7 @@ var build = sync.OnceValues(func() (path string, err error) {
 	return path, err
 })
 
-// A class is a stage as loadtest serves it, with what its wall has been told.
+// A class is a stage as loadtest serves it, with the events of its wall.
 type class struct {
 	t               *testing.T
 	stage           *stage.Stage
@@ -74,14 +74,14 @@ type class struct {
 
 const code = "KXQP"
 
-// open begins a class whose durations are a quarter of the rounds', so that a round takes seconds. It ends with the
-// test. The servers are embedded, unless STOCKAPI_REQUIRE asks for real ones.
+// open begins a class with a quarter of the rounds' durations, so that a round takes seconds. It ends with the test.
+// The servers are embedded, unless STOCKAPI_REQUIRE names real ones.
 func open(t *testing.T, rounds ...stage.Round) *class {
 	t.Helper()
 	return openAt(t, 4, rounds...)
 }
 
-// openAt begins a class whose rounds pass that many times as fast as theirs.
+// openAt begins a class with the rounds' durations divided by a factor.
 func openAt(t *testing.T, pace time.Duration, rounds ...stage.Round) *class {
 	t.Helper()
 	backendtest.Long(t)
@@ -136,7 +136,7 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-// numbers are those of the events but for drawings.
+// numbers returns the numbers of the events without the drawings.
 func (l *lines) numbers() (all []int) {
 	for line := range strings.Lines(l.String()) {
 		var e event
@@ -147,7 +147,7 @@ func (l *lines) numbers() (all []int) {
 	return all
 }
 
-// An event has the fields of all kinds that the tests look at.
+// An event has the fields of all kinds that the tests check.
 type event struct {
 	N        int
 	At       float64
@@ -187,7 +187,6 @@ type event struct {
 	text string
 }
 
-// eventsOf returns the events of a log.
 func eventsOf(t *testing.T, log string) (events []event) {
 	for line := range strings.Lines(log) {
 		e := event{text: line}
@@ -197,10 +196,10 @@ func eventsOf(t *testing.T, log string) (events []event) {
 	return events
 }
 
-// votes are the sums of a vote.
+// votes are the counts of a vote.
 type votes struct{ Letters, Twice map[string]int }
 
-// broken returns the letters of a verdict that broke.
+// broken returns the letters of the broken verdicts.
 func (e *event) broken() string {
 	var letters strings.Builder
 	for _, f := range e.Findings {
@@ -211,7 +210,7 @@ func (e *event) broken() string {
 	return letters.String()
 }
 
-// isUnknown reports whether nobody can tell one of the letters, such as that of releases whose replies came too late.
+// isUnknown reports whether one of the letters is unknown, such as R if a reply to a release came too late.
 func (e *event) isUnknown() bool {
 	return slices.ContainsFunc(e.Findings, func(f struct{ Letter, Result string }) bool { return f.Result == "unknown" })
 }
@@ -253,14 +252,13 @@ func watch(t *testing.T, teacher string) *wall {
 	return w
 }
 
-// all returns the events of the round so far.
 func (w *wall) all() []event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.events)
 }
 
-// await returns the first event of a kind in the round of which is is true, when it has come. No is may be nil.
+// await waits for the first event of a kind in the round that is accepts; a nil is accepts all.
 func (w *wall) await(kind string, is func(*event) bool) *event {
 	w.t.Helper()
 	deadline := time.After(30 * time.Second)
@@ -314,7 +312,7 @@ func stream(t *testing.T, address string, heard func(data []byte)) (end func()) 
 	return end
 }
 
-// post sends a body, as JSON unless it is a text, and returns the status and the text of the answer.
+// post sends a body, as JSON unless it is a string, and returns the status and the body of the answer.
 func post(t *testing.T, address string, body any) (status int, text string) {
 	t.Helper()
 	raw, is := body.(string)
@@ -331,7 +329,7 @@ func post(t *testing.T, address string, body any) (status int, text string) {
 	return answer.StatusCode, string(b)
 }
 
-// do carries out an action of the teacher, at an instance or at the one that is usual.
+// do carries out an action of the teacher, at an instance or at the default one.
 func (c *class) do(name string, at ...string) {
 	c.t.Helper()
 	status, text := c.tryTo(name, at...)
@@ -343,7 +341,6 @@ func (c *class) tryTo(name string, at ...string) (status int, text string) {
 	return post(c.t, c.teacher+"/do", map[string]any{"do": name, "at": strings.Join(at, "")})
 }
 
-// A phone is that of a person.
 type phone struct {
 	class *class
 	id    string
@@ -378,7 +375,7 @@ type state struct {
 	Verdict    string
 }
 
-// join lets a person in, whose phone opens its page.
+// join adds a person, whose phone opens its page.
 func (c *class) join() *phone {
 	c.t.Helper()
 	p := &phone{class: c, heard: make(chan struct{})}
@@ -392,7 +389,7 @@ func (c *class) join() *phone {
 	return p
 }
 
-// open opens the phone's page once more, and returns a function that closes it.
+// open opens the phone's page again, and returns a function that closes it.
 func (p *phone) open() (end func()) {
 	p.class.t.Helper()
 	p.mu.Lock()
@@ -409,7 +406,7 @@ func (p *phone) open() (end func()) {
 	})
 }
 
-// await returns the phone's state when it is so.
+// await waits for a state of the phone that is accepts.
 func (p *phone) await(is func(*state) bool) *state {
 	p.class.t.Helper()
 	deadline := time.After(30 * time.Second)
@@ -428,7 +425,7 @@ func (p *phone) await(is func(*state) bool) *state {
 	}
 }
 
-// states returns how many states have come, and largest the size of the largest.
+// states returns the number of states received, and largest the size of the largest.
 func (p *phone) states() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -441,7 +438,6 @@ func (p *phone) largest() int {
 	return p.size
 }
 
-// send sends a message of the person, and returns the status of the answer.
 func (p *phone) send(path string, message map[string]any) int {
 	p.class.t.Helper()
 	message["id"] = p.id
@@ -459,7 +455,7 @@ func (p *phone) buy(tap string) int {
 	return p.send("/buy", map[string]any{"tap": tap})
 }
 
-// ownRounds returns those rounds of the workshop whose rungs are named, or all.
+// ownRounds returns the rounds of the workshop with these rungs, or all.
 func ownRounds(t *testing.T, rungs ...string) (some []stage.Round) {
 	t.Helper()
 	all, err := stage.ReadRounds("", "en")
@@ -474,7 +470,7 @@ func ownRounds(t *testing.T, rungs ...string) (some []stage.Round) {
 
 var errNone = errors.New("no key")
 
-// keyOf returns what a key of the teacher's page does.
+// keyOf returns the action of a key of the teacher's page.
 func keyOf(line string) (do string, err error) {
 	key, _, _ := strings.Cut(line, ":")
 	do, is := map[string]string{"A": "anna", "B": "bert", "E": "all", "P": "pause", "C": "continue", "K": "kill",

@@ -11,7 +11,7 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// setStepping begins or ends that commands wait at the wires until somebody says so.
+// setStepping turns step mode on or off, in which commands wait at the wires.
 func (s *shop) setStepping(begin bool) {
 	s.held.Store(begin)
 	if begin {
@@ -22,7 +22,7 @@ func (s *shop) setStepping(begin bool) {
 	s.tellSteps(begin)
 }
 
-// tellSteps tells the wall how far the trace is, if there is one.
+// tellSteps sends the progress of the trace to the wall, if there is one.
 func (s *shop) tellSteps(stepping bool) {
 	trace := []event{}
 	for i, one := range s.round.steps {
@@ -31,7 +31,7 @@ func (s *shop) tellSteps(stepping bool) {
 	s.record.add("step", event{"stepping": stepping, "trace": trace})
 }
 
-// step lets the next command through: that of the trace, or else that of an instance, or of either if at is "".
+// step passes the next command: that of the trace or, without one, that of the instance at, "" for either.
 func (s *shop) step(ctx context.Context, at string) error {
 	if s.next < len(s.round.steps) {
 		if err := s.take(ctx, s.round.steps, s.next); err != nil {
@@ -54,13 +54,13 @@ func (s *shop) step(ctx context.Context, at string) error {
 	return s.take(ctx, []schedule.Step{{Who: next}}, 0)
 }
 
-// take takes one of these steps.
+// take carries out one of these steps.
 func (s *shop) take(ctx context.Context, steps []schedule.Step, i int) error {
 	if kind := steps[i].Kind; kind == schedule.Time || kind == schedule.Expiry {
 		return s.expire(ctx)
 	}
 	_, err := s.rig.Play(ctx, steps, i)
-	if errors.Is(err, rig.ErrNotSent) && ctx.Err() == nil { // a slow hand, or a slow machine: once more, some seconds
+	if errors.Is(err, rig.ErrNotSent) && ctx.Err() == nil { // a slow hand, or a slow machine: wait once more
 		_, err = s.rig.Play(ctx, steps, i)
 	}
 	switch {
@@ -84,7 +84,8 @@ func (s *shop) firstOf(at int) *rig.InFlight {
 	return s.orders[i].InFlight
 }
 
-// expire ends all leases that Redis holds, at once, and records that: a class need not wait for a minute.
+// expire ends all leases that Redis holds, by deleting their keys, and records that: a class need not wait for a
+// minute.
 func (s *shop) expire(ctx context.Context) error {
 	ended := false
 	for _, store := range s.rig.Stores {
@@ -112,7 +113,7 @@ func (s *shop) expire(ctx context.Context) error {
 	return nil
 }
 
-// noteEnd records in the trace of an order that its lease has ended.
+// noteEnd records in the trace of an order that its lease has expired.
 func (s *shop) noteEnd(id string, note history.Command) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

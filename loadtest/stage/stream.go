@@ -11,7 +11,7 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// send sends a message to a page. It returns false if the page has gone, or does not read.
+// send sends a message to a page. It returns false if the page is gone, or does not read.
 func send(w http.ResponseWriter, data any) bool {
 	w.Header().Set("Content-Type", "text/event-stream")
 	c := http.NewResponseController(w)
@@ -23,7 +23,7 @@ func send(w http.ResponseWriter, data any) bool {
 	return err == nil && c.Flush() == nil
 }
 
-// streamWall sends all events of the round, and then what comes, in batches.
+// streamWall sends all events of the round, and then new ones, in batches.
 func (s *Stage) streamWall(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	mine := s.walls.open(maxWalls)
@@ -60,12 +60,12 @@ func (s *Stage) streamWall(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// state is all that the phone of a person shows: less than 1 kB. The caller has the lock.
+// state returns the state of a person's phone: less than 1 kB. The caller holds s.mu.
 func (s *Stage) state(p *person) any {
 	const shown, title, question = 3, 60, 180
 	r, asked, orders, verdict := &s.Rounds[s.number], s.voteNumber(), []tap{}, ""
 	for _, t := range p.taps[max(0, len(p.taps)-shown):] {
-		orders = append(orders, *t) // which may change while it is sent
+		orders = append(orders, *t) // a copy, since it may change while it is sent
 	}
 	twice := slices.Clone(p.twice[max(0, len(p.twice)-shown):])
 	for i, t := range twice {
@@ -85,7 +85,7 @@ func (s *Stage) state(p *person) any {
 		"points": p.points, "of": p.of, "verdict": verdict, "right": p.right, "said": p.votes[0]}
 }
 
-// cut returns the beginning of a text that has more bytes.
+// cut shortens a text to most bytes and an ellipsis.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -93,7 +93,7 @@ func cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// streamPhone sends a phone its state whenever that has changed. A phone that reads slowly gets the latest one.
+// streamPhone sends a phone its state whenever it has changed. A phone that reads slowly skips states.
 func (s *Stage) streamPhone(w http.ResponseWriter, r *http.Request) error {
 	s.mu.Lock()
 	p, err := s.class.find(r.URL.Query().Get("id"))

@@ -13,7 +13,7 @@ import (
 	"stockapi/loadtest/report/terminal"
 )
 
-// showVerdict shows what the audit says of a round, unless the next one has begun.
+// showVerdict shows the audit's verdict on a round, unless the next one has begun.
 func (s *Stage) showVerdict(of *shop, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,17 +60,17 @@ func (s *Stage) showVerdict(of *shop, err error) {
 	})
 }
 
-// A judge asks the audit while the class still buys.
+// A judge has the audit's findings while the class still buys.
 type judge struct {
 	cell history.Cell // without its orders
-	due  bool         // something was answered since it was asked
-	told string       // the letters of the verdicts that are known to be broken
+	due  bool         // the orders have changed since the last audit
+	told string       // the letters of the broken verdicts that were sent to the wall
 
-	findings []history.Finding // what it said last
+	findings []history.Finding // of the last audit
 }
 
-// judgeSoFar tells of each verdict that the orders have broken by now. Those in flight count by the commands that Redis
-// has answered. A fresh request has not been sent yet, so liveness is left to the end. The caller has the lock.
+// judgeSoFar sends each newly broken verdict to the wall. Orders in flight count with the commands that Redis has
+// answered. A fresh request has not been sent yet, so liveness is judged at the end. The caller holds s.mu.
 func (s *shop) judgeSoFar() {
 	s.judge.due = false
 	s.judge.findings, _ = audit.Judge(s.cellSoFar())
@@ -84,7 +84,7 @@ func (s *shop) judgeSoFar() {
 	}
 }
 
-// soFar returns an order as it is known by now. The caller has the lock.
+// soFar returns an order as it is known by now. The caller holds s.mu.
 func (s *shop) soFar(o *order) history.Op {
 	if o.op != nil {
 		return *o.op
@@ -94,7 +94,7 @@ func (s *shop) soFar(o *order) history.Op {
 		Outcome: history.Unknown, Due: sent, Sent: sent, Done: history.Never, Trace: slices.Concat(o.trace, o.ends)}
 }
 
-// tell describes a finding to the wall: the first piece of its evidence, by which each language has its own sentence.
+// tell returns a finding for the wall: with the first piece of its evidence, from which each language forms a sentence.
 func (s *shop) tell(f history.Finding) event {
 	e := event{"letter": terminal.Letters[f.Verdict], "verdict": f.Verdict, "result": f.Result, "because": f.Because}
 	if len(f.Evidence) == 0 {
@@ -111,8 +111,8 @@ func (s *shop) tell(f history.Finding) event {
 	return e
 }
 
-// inLetters returns what the audit says of a cell as the matrix has it: the letters of the verdicts that broke, and
-// after a question mark those that are unknown.
+// inLetters returns the verdicts of a cell as in the matrix: the letters of the broken ones and, after a question mark,
+// those of the unknown ones.
 func inLetters(cell *history.Cell) string {
 	text := lettersOf(cell, history.Broken)
 	if unknown := lettersOf(cell, history.Indeterminate); unknown != "" {
@@ -121,7 +121,7 @@ func inLetters(cell *history.Cell) string {
 	return text
 }
 
-// lettersOf returns the letters of the verdicts of a cell with that result that a class votes about.
+// lettersOf returns the letters of a cell's verdicts with that result, of those that a class votes on.
 func lettersOf(cell *history.Cell, result history.Result) string {
 	all := terminal.LettersOf(cell.Findings, result)
 	return strings.Map(func(letter rune) rune {
@@ -132,7 +132,7 @@ func lettersOf(cell *history.Cell, result history.Result) string {
 	}, letters)
 }
 
-// Run describes the class as a run, whose cells are the rounds that were judged.
+// Run returns the class as a run, whose cells are the judged rounds.
 func (s *Stage) Run(build string) *history.Run {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +141,7 @@ func (s *Stage) Run(build string) *history.Run {
 		Load: history.Load{Requests: len(animals), Concurrency: len(animals), Stock: onShelf, Wait: maxWait, Repeat: 1}}
 }
 
-// A page of the sheet is a round with what the class said, before and after, and the verdict.
+// A page of the sheet is a round with both votes of the class, and the verdict.
 type page struct {
 	Cell          *history.Cell
 	Round         *Round
@@ -152,7 +152,7 @@ type page struct {
 //go:embed sheet.gohtml
 var sheetText string
 
-// WriteSheet writes the page with all rounds of a class, votes beside verdicts.
+// WriteSheet writes an HTML page with all rounds of a class, votes beside verdicts.
 func (s *Stage) WriteSheet(w io.Writer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,7 +168,7 @@ func (s *Stage) WriteSheet(w io.Writer) error {
 	return sheet.Execute(w, event{"Pages": s.sheet, "Started": s.record.start.Format("2006-01-02 15:04")})
 }
 
-// text tells what was voted: "S 7, E 9, ×1 8".
+// text returns the votes, such as "S 7, E 9, ×1: 8".
 func (n count) text() string {
 	var parts []string
 	for _, letter := range append(strings.Split(letters, ""), "none") {

@@ -14,23 +14,23 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// A watch keeps the stage's observations at Redis in a round.
+// A watch has the stage's observations at Redis in a round.
 type watch struct {
 	takes  []take
-	failed [2]time.Time // when an acquire of an instance was last shown that failed
-	fences []string     // the fencing tokens, in the order in which they came
+	failed [2]time.Time // when a failed acquire of an instance was last shown
+	fences []string     // the fencing tokens, in the order in which they were first seen
 }
 
 // A take is a successful acquire of an instance.
 type take struct {
 	at    int
 	done  time.Time
-	order string // "" while that is not known, as several were under way
+	order string // "" while unknown, because several were in flight
 	key   string
 	args  []string
 }
 
-// owns notes whose a token was, as a receipt tells. One that all locks have tells nothing.
+// owns notes the owner of a token, from a receipt. A token that all locks share identifies none.
 func (w *watch) owns(token, order string) {
 	for i := range w.takes {
 		if one := &w.takes[i]; len(token) > 1 && slices.Contains(one.args, token) {
@@ -42,7 +42,7 @@ func (w *watch) owns(token, order string) {
 // fenceDigits is the number of digits that a fencing token has: it begins with the time.
 const fenceDigits = 16
 
-// ordinal returns the number of a fencing token, the first being #1; another text as it is.
+// ordinal returns the number of a fencing token, #1 for the first; other texts are unchanged.
 func (w *watch) ordinal(text string) string {
 	if _, err := strconv.ParseUint(text, 10, 64); err != nil || len(text) != fenceDigits {
 		return text
@@ -53,7 +53,7 @@ func (w *watch) ordinal(text string) string {
 	return "#" + strconv.Itoa(slices.Index(w.fences, text)+1)
 }
 
-// numberOf returns the number of a fencing token, 0 of another text.
+// numberOf returns the number of a fencing token, 0 for other texts.
 func (w *watch) numberOf(text string) int {
 	ordinal, is := strings.CutPrefix(w.ordinal(strings.Trim(text, `"`)), "#")
 	number, err := strconv.Atoi(ordinal)
@@ -63,14 +63,14 @@ func (w *watch) numberOf(text string) int {
 	return number
 }
 
-// failedGap is the least time between two acquires of an instance that failed and are shown.
+// failedGap is the shortest time between two failed acquires of an instance that are shown.
 const failedGap = 400 * time.Millisecond
 
-// observe tells the wall of a command that has come to a wire, was sent on, or was answered.
+// observe sends a command to the wall that has arrived at a wire, was forwarded, or was answered.
 func (s *shop) observe(cmd wire.Seen) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.open || cmd.Message { // the instances start
+	if !s.open || cmd.Message { // the instances are starting
 		return
 	}
 	e, at, held := s.describe(&cmd), cmd.Client.Index, s.held.Load()
@@ -85,12 +85,12 @@ func (s *shop) observe(cmd wire.Seen) {
 	default:
 		s.watch.failed[at] = time.Now()
 	}
-	if held || cmd.State == wire.Done { // or else it is answered at once
+	if held || cmd.State == wire.Done { // otherwise the answer follows at once
 		s.record.add("cmd", e)
 	}
 }
 
-// describe describes a command to the wall.
+// describe returns a command for the wall.
 func (s *shop) describe(cmd *wire.Seen) event {
 	of := cmd.Traced()
 	e := event{"id": cmd.ID, "instance": cmd.Client.Name, "server": cmd.Server.Name, "text": s.watch.format(cmd),
@@ -117,8 +117,8 @@ func (s *shop) describe(cmd *wire.Seen) event {
 	return e
 }
 
-// recordAnswer keeps a command that was answered: in the trace of its order, if no other was under way at its instance.
-// The caller has the lock.
+// recordAnswer records an answered command: in the trace of its order, if that is the only one in flight at its
+// instance. The caller holds s.mu.
 func (s *shop) recordAnswer(here []*order, id int, cmd history.Command) {
 	s.redraw = true
 	switch {
@@ -132,8 +132,7 @@ func (s *shop) recordAnswer(here []*order, id int, cmd history.Command) {
 	}
 }
 
-// tellRefused tells of a write that the stock refused, as its number was older than the newest. The caller has the
-// lock.
+// tellRefused sends a write to the wall that the stock refused because its token was stale. The caller holds s.mu.
 func (s *shop) tellRefused(o *order, cmd *wire.Seen) {
 	for _, arg := range cmd.Args {
 		if own, is := strings.CutPrefix(s.watch.ordinal(arg), "#"); is && len(arg) == fenceDigits {
@@ -142,7 +141,7 @@ func (s *shop) tellRefused(o *order, cmd *wire.Seen) {
 	}
 }
 
-// recordTake keeps an acquire that succeeded. The caller has the lock.
+// recordTake records a successful acquire. The caller holds s.mu.
 func (s *shop) recordTake(at int, cmd *wire.Seen) {
 	one := take{at: at, done: time.Now(), key: cmd.On(), args: cmd.Args}
 	if here := s.ordersInFlight(s.sites[at]); len(here) == 1 {
@@ -151,7 +150,7 @@ func (s *shop) recordTake(at int, cmd *wire.Seen) {
 	s.watch.takes = append(s.watch.takes, one)
 }
 
-// role says what a command is to the sale.
+// role returns the purpose of a command in a sale.
 func role(cmd *wire.Seen, c *history.Command) string {
 	switch {
 	case cmd.WritesStock():
@@ -168,8 +167,8 @@ func role(cmd *wire.Seen, c *history.Command) string {
 	return "other"
 }
 
-// format returns a command for the wall: a script by its name, without the keys beside the first, and tokens by their
-// beginning.
+// format returns the text of a command for the wall: a script by its name and with its first key only, and tokens
+// shortened.
 func (w *watch) format(cmd *wire.Seen) string {
 	const most = 7
 	words := slices.Clone(cmd.Args)
@@ -179,7 +178,7 @@ func (w *watch) format(cmd *wire.Seen) string {
 	if script, ok := strings.CutPrefix(cmd.Name, "eval:"); ok && len(words) > 2 {
 		words = append([]string{"EVAL", script}, words[3:]...)
 	}
-	noise := []string{"KEEPTTL", "XX"} // of a write of the stock: it keeps its TTL, and makes no product
+	noise := []string{"KEEPTTL", "XX"} // of a write of the stock
 	words = slices.DeleteFunc(words, func(word string) bool {
 		return strings.HasPrefix(word, "{") || slices.Contains(noise, strings.ToUpper(word))
 	})
@@ -192,7 +191,7 @@ func (w *watch) format(cmd *wire.Seen) string {
 	return strings.Join(words, " ")
 }
 
-// short returns the beginning of what is too long for the wall: a token, say.
+// short shortens a text that is too long for the wall, such as a token.
 func short(text string) string {
 	const token, long, begins = 26, 60, 4
 	text = history.Plain(text)
@@ -203,18 +202,18 @@ func short(text string) string {
 	return text
 }
 
-// A holding is a key of the locks with who has it.
+// A holding is the key of a lock, with its holder.
 type holding struct {
 	Server   string  `json:"server"`
 	Key      string  `json:"key"`
 	Token    string  `json:"token"`
 	Order    string  `json:"order"`
 	Instance string  `json:"instance"`
-	Since    float64 `json:"since,omitempty"` // when its order had the reply: a look at the servers comes later
-	TTL      float64 `json:"ttl"`             // in milliseconds; -1: it has none
+	Since    float64 `json:"since,omitempty"` // when its order got the reply: the poll comes later
+	TTL      float64 `json:"ttl"`             // in milliseconds; -1 if it has none
 }
 
-// Holdings are the contents of the servers: the keys of the locks, and the stock.
+// holdings are the contents of the servers: the keys of the locks, and the stock.
 type holdings struct {
 	Keys  []holding `json:"keys"`
 	Queue int64     `json:"queue"`
@@ -223,12 +222,12 @@ type holdings struct {
 }
 
 const (
-	// pollGap is the time between two looks at the servers; while a lease drains, every third of them is told.
+	// pollGap is the time between two polls of the servers; while a lease drains, every third one is sent to the wall.
 	pollGap  = 80 * time.Millisecond
 	tellEach = 3
 )
 
-// poll looks at what the servers hold, and tells what has changed.
+// poll reads the contents of the servers, and sends changes to the wall.
 func (s *shop) poll(ctx context.Context) {
 	var told holdings
 	for n := 0; ; n++ {
@@ -247,10 +246,10 @@ func (s *shop) poll(ctx context.Context) {
 	}
 }
 
-// isOfQueue reports whether a key is a queue, or its deadlines.
+// isOfQueue reports whether a key is that of a queue or of its deadlines.
 func isOfQueue(key string) bool { return strings.HasPrefix(key, "{") }
 
-// bare returns the holdings without how long leases still last.
+// bare returns the holdings without TTLs.
 func (h holdings) bare() holdings {
 	h.Keys = slices.Clone(h.Keys)
 	for i := range h.Keys {
@@ -259,7 +258,7 @@ func (h holdings) bare() holdings {
 	return h
 }
 
-// look returns what the servers hold, and whether any of it ends by itself.
+// look returns the contents of the servers, and whether any key has a TTL.
 func (s *shop) look(ctx context.Context) (now holdings, drains bool, err error) {
 	now.Keys = []holding{}
 	for _, store := range s.rig.Stores {
@@ -281,7 +280,7 @@ func (s *shop) look(ctx context.Context) (now holdings, drains bool, err error) 
 	return now, drains, nil
 }
 
-// count counts what is not held: the units that are left, and who waits in line. It returns the newest fencing token.
+// count sets the units that are left and the length of the queue. It returns the newest fencing token.
 func (h *holdings) count(ctx context.Context, rdb *redis.Client) (fence string) {
 	h.Left, _ = left(ctx, rdb)
 	keys, _ := rdb.Keys(ctx, "{*").Result()
@@ -295,12 +294,11 @@ func (h *holdings) count(ctx context.Context, rdb *redis.Client) (fence string) 
 	return fence
 }
 
-// left returns the units that are left.
 func left(ctx context.Context, rdb *redis.Client) (int64, error) {
 	return rdb.Get(ctx, "ProductStock_"+product).Int64()
 }
 
-// holding says who has a key: whose the last command was that made it.
+// holding returns the holder of a key: the order whose acquire was the last to set this token.
 func (s *shop) holding(server string, one wire.Holder) holding {
 	h := holding{Server: server, Key: one.Key, Token: short(one.Token), TTL: -1}
 	if !one.Until.IsZero() {
@@ -317,7 +315,7 @@ func (s *shop) holding(server string, one wire.Holder) holding {
 	return h
 }
 
-// checkStops looks for an instance that a fault of the round has stopped. Once no more orders come, it goes on at once.
+// checkStops detects an instance that a fault of the round has stopped. Once no more orders come, it heals it at once.
 func (s *shop) checkStops() {
 	if !strings.Contains(s.round.Fault, "stop@") {
 		return

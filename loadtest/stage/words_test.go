@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWords holds the two languages of the pages to each other, and both to what the pages use.
+// TestWords checks that both languages have the same keys, and that those are the ones that the pages use.
 func TestWords(t *testing.T) {
 	words := map[string]map[string]string{}
 	for _, language := range []string{"en", "zh"} {

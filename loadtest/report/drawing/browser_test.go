@@ -424,7 +424,6 @@ func crowdDrawing(n int) *drawing.Drawing {
 	return d
 }
 
-// queueDrawing is a fair queue.
 func queueDrawing() *drawing.Drawing {
 	d := crowdDrawing(20)
 	d.Queue, d.First = true, drawing.Frame{From: -1, To: 25}
@@ -481,7 +480,6 @@ func page(t *testing.T, d *drawing.Drawing) string {
 // A tab is a page with a drawing.
 type tab struct{ *reporttest.Tab }
 
-// open opens the page of a drawing.
 func open(t *testing.T, b *reporttest.Browser, d *drawing.Drawing, width int64) *tab {
 	t.Helper()
 	address := page(t, d)
@@ -500,7 +498,6 @@ func (p *tab) evaluateVoid(statement string) {
 	evaluate[bool](p, "{"+statement+"}; true")
 }
 
-// texts returns the texts of the drawing.
 func (p *tab) texts() []string {
 	p.T.Helper()
 	return evaluate[[]string](p, `[...document.querySelectorAll(".drawn text")].map((one) => one.textContent)`)
@@ -523,7 +520,6 @@ func (p *tab) narrower(before []float64) {
 	p.Until(fmt.Sprintf("%s - %s < %v", to, from, (before[1]-before[0])*0.95))
 }
 
-// mouse sends a mouse event.
 func (p *tab) mouse(event input.DispatchMouseEventParams) {
 	p.T.Helper()
 	_, err := chromedp.Call(p.Ctx, input.DispatchMouseEvent, event)

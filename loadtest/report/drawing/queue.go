@@ -74,7 +74,6 @@ func (t turn) overtaken(op *history.Op, wakes bool) bool {
 	return wakes && wakesOf(op) > 1 || !wakes && t.came != t.got
 }
 
-// wakesOf counts the wake-ups of an order.
 func wakesOf(op *history.Op) (n int) {
 	for i := range op.Trace {
 		if op.Trace[i].Woken() {

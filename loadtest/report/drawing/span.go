@@ -86,5 +86,4 @@ func underWay(op *history.Op) span {
 	return s
 }
 
-// onStock reports whether the command reads or writes the stock.
 func onStock(cmd *history.Command) bool { return cmd.ReadsStock() || cmd.WritesStock() }

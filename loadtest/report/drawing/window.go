@@ -187,7 +187,6 @@ func (w *window) pad() {
 	w.lo, w.hi = w.lo-air, w.hi+air
 }
 
-// frame returns the window as a Frame.
 func (w *window) frame(numbers map[string]int) Frame {
 	f := Frame{}
 	f.From, f.To = w.times()
@@ -197,7 +196,6 @@ func (w *window) frame(numbers map[string]int) Frame {
 	return f
 }
 
-// has reports whether an order is one of the window's.
 func (w *window) has(order string) bool {
 	return slices.ContainsFunc(w.ops, func(op *history.Op) bool { return op.Order == order })
 }

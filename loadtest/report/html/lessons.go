@@ -20,7 +20,6 @@ type example struct {
 	Found string
 }
 
-// lessonOf returns the lesson of a run, nil if it has none.
 func lessonOf(groups []*group, rows []*catalog.Row, few bool) *lesson {
 	name, sentences := terminal.LessonOf(rows)
 	if name == "" {

@@ -110,6 +110,7 @@
 
   // Two cells beside the matrix are pictures: one that breaks, one that holds.
   document.querySelectorAll(".picture").forEach(async (box) => {
+    if (cannotInflate) return;
     const { drawing } = await insideOf(box.dataset), whole = unpackDrawing(drawing), { from, to } = whole.first;
     box.parentElement.hidden = false;
     box.replaceChildren(drawTimeline(whole, { from, to, width: box.clientWidth }));

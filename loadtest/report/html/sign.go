@@ -25,7 +25,6 @@ var (
 // signs has the sign of each severity, the worst first.
 var signs = []sign{stockSign, lockSign, stuckSign, orderSign, herdSign, voidSign, doubtSign, okSign, noneSign}
 
-// signOf returns the sign of a cell.
 func signOf(c *history.Cell) sign {
 	if c.NotTested != nil {
 		return noneSign

@@ -197,10 +197,12 @@ func TestTrialPageInABrowser(t *testing.T) {
 // In a browser without DecompressionStream the page of a trial and that of a run say that it is too old.
 func TestPagesInABrowserOf2022(t *testing.T) {
 	b := reporttest.NewBrowser(t)
-	for selector, run := range map[string]*history.Run{".defect .viewer": tried(), "section": runOf(paused())} {
+	many := runOf() // enough cells for pictures beside the matrix
+	many.Cells = expected(t, "pause", "v1", "v4", "v15", "v17")
+	for selector, run := range map[string]*history.Run{".defect .viewer": tried(), "#pause-v4": many} {
 		file := filepath.Join(t.TempDir(), "report.html")
 		require.NoError(t, os.WriteFile(file, []byte(write(t, run)), 0o600))
-		p := b.Open(t, "file://"+file, "file://"+file, 1440, 900)
+		p := b.Open(t, "file://"+file+"#pause-v4", "file://"+file, 1440, 900)
 		_, err := chromedp.Call(p.Ctx, page.AddScriptToEvaluateOnNewDocument,
 			page.AddScriptToEvaluateOnNewDocumentParams{Source: "delete globalThis.DecompressionStream"})
 		require.NoError(t, err)

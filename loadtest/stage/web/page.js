@@ -1,19 +1,19 @@
-// What the two pages of the stage share: words, names and colours, and the link to the server. All texts are set as
+// The parts that both pages of the stage share: words, names, colours, and the link to the server. All texts are set as
 // textContent, so that no name and no Redis command is ever markup.
 
 export const byId = (id) => document.getElementById(id);
 export const page = document.body;
-export const letters = ["S", "E", "R", "L"]; // the verdicts that a class votes on
+export const letters = ["S", "E", "R", "L"]; // of the verdicts that a class votes on
 export const words = await (await fetch("/words.json")).json();
 
-// w returns a visible text, with values in place of its {names}.
+// w returns a text of the page, with values in place of its {names}.
 export const w = (key, values = {}) => (words[key] ?? key).replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
 
-// nameOf returns what the class calls an order or a person: fox, or fox-2 for the second order of the fox.
+// nameOf returns the display name of an order or a person: fox, or fox-2 for the second order of the fox.
 export const nameOf = (order) => order.replace(/^[a-z]+/, (person) => words[`animal.${person}`] ?? person);
 export const namesOf = (orders) => new Intl.ListFormat(words.lang).format(orders.map(nameOf));
 
-// colourOf returns the class of a person's colour. Anna and Bert are of the house, and have no number.
+// colourOf returns the CSS class of a person's colour. Anna and Bert have classes of their own.
 export const colourOf = (colour) => ({ "-1": "anna", "-2": "bert" })[colour] ?? `p${colour}`;
 
 export function make(tag, className, ...children) {
@@ -22,7 +22,7 @@ export function make(tag, className, ...children) {
   return made;
 }
 
-// put sets a text only if it differs, so that a screen reader is not told twice.
+// put sets a text only if it differs, so that a screen reader does not read it twice.
 export function put(id, text) {
   if (byId(id).textContent !== text) byId(id).textContent = text;
 }
@@ -40,7 +40,7 @@ export function complain(text) {
   complain.timer = setTimeout(() => { byId("error").hidden = true; }, 6000);
 }
 
-// send posts, and returns the answer, of which it shows a refusal. It tries again if the network fails.
+// send posts a body, shows an error if the server refuses it, and returns the answer. It retries if the network fails.
 export async function send(path, body, tries = 1) {
   try {
     const headers = { "Content-Type": "application/json" };
@@ -57,8 +57,8 @@ export async function send(path, body, tries = 1) {
   }
 }
 
-// listen hears a stream of events for ever, and returns what opens it anew. A stream that is silent for 12 s is dead:
-// the server sends a heartbeat each 5 s. One that opens and brings nothing is held back on its way.
+// listen reads a stream of events for ever, and returns a function that reopens it. A stream that is silent for 12 s is
+// dead: the server sends a heartbeat every 5 s. If none ever arrives, something on the way buffers the stream.
 export function listen(address, heard, refused) {
   let source, timer, failures = 0, isHeld = setTimeout(() => put("link", w("link.held")), 10000);
   const openAfter = (ms) => { clearTimeout(timer); timer = setTimeout(open, ms); };
@@ -85,7 +85,7 @@ export function listen(address, heard, refused) {
   return open;
 }
 
-// attempt keeps an error in one event or panel from stopping all others.
+// attempt keeps an error in one event or panel from stopping the others.
 export function attempt(work) {
   try {
     return work();
@@ -94,7 +94,7 @@ export function attempt(work) {
   }
 }
 
-byId("script").remove(); // it runs
+byId("script").remove(); // scripts run
 document.documentElement.lang = words.lang;
 document.title = w(`title.${page.dataset.page}`);
 for (const at of document.querySelectorAll("[data-word]")) at.textContent = w(at.dataset.word);

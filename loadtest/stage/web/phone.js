@@ -1,9 +1,9 @@
-// The phone: it shows its person's state, which the server sends, and sends votes, turns and orders.
+// The phone: it shows its person's state from the server, and sends votes, turns and orders.
 
 import { attempt, byId, colourOf, letters, listen, make, nameOf, namesOf, page, put, send, w, words } from "/page.js";
 
 let code = location.pathname.slice(1).toUpperCase();
-let id; // who this browser is: its storage knows, and the address does not, so that a copied one is somebody else
+let id; // of this person: kept in storage and not in the URL, so that a copied URL is another person
 let state = {}, chosen = new Set(), amount = "", reopen;
 
 function startPhone() {
@@ -20,11 +20,11 @@ function startPhone() {
   });
   byId("buy").addEventListener("click", () => {
     byId("buy").disabled = true;
-    // The server takes a tap once, however often it is told of it. randomUUID is not there without TLS.
+    // The server takes a tap once, however often it is sent. Without TLS there is no randomUUID.
     say("/buy", { tap: crypto.getRandomValues(new Uint32Array(3)).join("-") });
   });
   byId("seen").addEventListener("click", () => { byId("flash").hidden = true; });
-  id = attempt(() => localStorage.getItem("stage")) || window.name; // which outlives a reload without a storage
+  id = attempt(() => localStorage.getItem("stage")) || window.name; // which survives a reload without storage
   if (id) follow();
   else if (/^[A-Z]{4}$/.test(code)) join();
 }
@@ -34,7 +34,7 @@ const say = (path, body) => send(path, { id, ...body }, 4);
 async function join() {
   const answer = await send("/join", { code, id }, 4);
   if (!answer?.ok) {
-    if (answer) code = ""; // or follow would try it for ever, and keep out those who share the address
+    if (answer) code = ""; // or follow would retry it for ever, and lock out those who share the address
     page.dataset.phase = "join";
     return;
   }
@@ -51,9 +51,9 @@ function follow() {
   reopen = listen(address, showState, async () => {
     const stop = new AbortController(), { status } = await fetch(address(), { signal: stop.signal });
     stop.abort();
-    if (status === 404 && code) join(); // its place is another's, or the class began anew
+    if (status === 404 && code) join(); // its place was given away, or the class was emptied
   });
-  // A phone that slept has a dead stream, and may not know.
+  // The stream of a phone that slept may be dead without an error.
   document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && reopen());
   addEventListener("pageshow", (e) => e.persisted && reopen());
 }
@@ -81,7 +81,7 @@ function press(box, isPressed) {
 function showState(now) {
   const { phase, round, voted, votes, here } = now, asked = phase === "vote" || phase === "again";
   if (phase !== state.phase || round.number !== state.round.number) {
-    // A vote begins with what this person said already, if the page was opened in the middle of it.
+    // A page that is opened during a vote starts with the vote that this person has sent.
     chosen = new Set(voted ? now.vote.letters || ["none"] : []);
     amount = voted ? now.vote.twice : "";
   }
@@ -101,7 +101,7 @@ function showState(now) {
   byId("buy").disabled = !now.buying;
   put("buy", w("phone.buy", now));
   byId("receipts").replaceChildren(...(now.orders ?? []).map(({ outcome = "none", units = [] }) => {
-    const double = phase !== "again" && now.twice?.find(({ unit }) => units.includes(unit)); // red, read or not
+    const double = phase !== "again" && now.twice?.find(({ unit }) => units.includes(unit)); // red, even if read
     return double ? make("li", "double", w("phone.double", double))
       : make("li", outcome, w(`phone.outcome.${outcome}`, { units: units.join(", ") }));
   }));
@@ -114,7 +114,7 @@ function showState(now) {
   put("right", phase === "verdict" && right ? w(`phone.${how}`, { ...right, expected }) : "");
 }
 
-// flash tells of a unit that was sold to others too, if this person was not told yet.
+// flash shows a unit that was also sold to others, unless it was shown before.
 function flash(twice, told) {
   const news = twice.find((t) => !told.some((u) => u.unit === t.unit && u.times === t.times));
   if (twice.length === 0) byId("flash").hidden = true;

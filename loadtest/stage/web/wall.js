@@ -1,5 +1,5 @@
-// The wall, which a projector shows and the teacher's keys steer. The server sends events; the wall keeps a model of
-// the round, and draws it. The lanes are timeline.js's.
+// The wall, shown by a projector and controlled by the teacher's keys. The server sends events; the wall keeps a model
+// of the round, and draws it. The lanes are drawn by timeline.js.
 
 import {
   attempt, byId, colourOf, complain, letters, listen, make, nameOf, namesOf, page, put, send, w, words,
@@ -7,9 +7,9 @@ import {
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-// ---- The model of a round, and what the events do to it ----
+// ---- The model of a round, and the events that change it ----
 
-const kept = 400; // commands and orders that the wall remembers: a round may have thousands
+const kept = 400; // the greatest number of commands, and of orders, in the model: a round may have thousands
 
 const noDrawing = {
   lanes: ["a", "b"].map((name, colour) => ({ kind: "instance", name, colour })), first: {}, orders: [], tenures: [],
@@ -28,10 +28,10 @@ function newModel(round) {
   };
 }
 
-// These tell that something happens. A step that ends may have waited for an expiry, of which nothing is cut out.
+// These events end an idle time. A step may have waited for an expiry, which must not be cut out.
 const stirring = ["order", "cmd", "fault", "step", "refused", "broken"];
 
-// Each function takes an event of its kind into the model.
+// Each function applies an event of its kind to the model.
 const events = {
   round(e) {
     model = newModel(e.round);
@@ -41,7 +41,7 @@ const events = {
   phase(e) {
     model.phase = e.phase;
     model.frozen = ["again", "judging", "verdict"].includes(e.phase) ? model.frozen ?? e.at : undefined;
-    const ends = [...model.orders.values()].map((order) => order.done ?? 0); // some end only for the verdict
+    const ends = [...model.orders.values()].map((order) => order.done ?? 0); // some end only after the freeze
     if (e.phase === "verdict") model.frozen = Math.max(model.frozen, ...ends);
   },
   class(e) { people = { ...e, lan: e.lan || people.lan }; },
@@ -94,18 +94,18 @@ function remember(map, key, value) {
 const sell = (unit, order) => model.sales.set(unit, [...new Set(model.sales.get(unit)).add(order)]);
 const openOrders = () => [...model.orders.values()].filter((order) => order.state === "sent");
 
-// ---- The clock: it stands still while nothing runs, so that the last picture stays for the class to read ----
+// ---- The clock: it stands still while nothing runs, so that the class can read the last picture ----
 
-const rest = 2000; // how long it goes on after the last event
-let offset = 0; // of the server's time from ours
+const rest = 2000; // how long it runs on after the last event
+let offset = 0; // from our clock to the server's
 
-// idle reports whether nothing runs. In step mode time is the class's, and only a command moves the picture.
+// idle returns whether nothing runs. In step mode only commands move the picture.
 function idle() {
   const leased = model.lock.keys.some(({ ttl }) => ttl >= 0);
   return model.step.stepping || (!leased && openOrders().length === 0);
 }
 
-// stir notes that something happened, and cuts the idle time before it out of the picture.
+// stir notes activity, and cuts the idle time before it out of the picture.
 function stir(at) {
   if (idle() && at - model.last > rest + 500) model.gaps.push({ from: model.last + rest, to: at - 500 });
   model.last = Math.max(model.last, at);
@@ -118,14 +118,14 @@ function presentTime() {
   return calm.matches ? Math.floor(now / 1000) * 1000 : now;
 }
 
-// drawnTime is the time without the idle times before it.
+// drawnTime returns a time less the idle times before it.
 const drawnTime = (at) =>
   model.gaps.reduce((left, gap) => left - Math.max(0, Math.min(at, gap.to) - gap.from), at);
 
 // ---- The panels ----
 
 const laneOf = (instance) => ({ a: "i0", b: "i1" })[instance] ?? "none";
-const serverOf = ({ server }) => (server === "redis" ? "" : `${server}: `); // named if there are several
+const serverOf = ({ server }) => (server === "redis" ? "" : `${server}: `); // shown if there are several
 
 const panels = {
   head() {
@@ -140,7 +140,7 @@ const panels = {
     const { orders = [], unit } = last ?? {}, names = orders.length <= 3 ? namesOf(orders) : "";
     const values = { unit, names, times: orders.length, count: twice.length, left: model.lock.left ?? "?" };
     put("banner", last ? w(`twice${twice.length > 1 ? ".more" : names ? "" : ".many"}`, values) : "");
-    byId("banner").hidden = !last || phase === "again"; // which asks before anybody is told
+    byId("banner").hidden = !last || phase === "again"; // the second vote must not be influenced
     byId("stamps").replaceChildren(...model.refused.slice(-2).map(({ order, own, newest }) => make("p", "held",
       w("stamp.refused", { person: nameOf(order), own, newest }))), ...model.broken
       .filter(({ letter }) => letter !== "S" || !last)
@@ -153,7 +153,7 @@ const panels = {
   },
   lesson() {
     const { situation = "", next, rung, own = [], diff = [], look, phones = "", lan, replay } = model.round;
-    const told = model.phase === "verdict", lines = told ? diff : own; // the mend gives the answer away before
+    const told = model.phase === "verdict", lines = told ? diff : own; // the fix would give the answer away before
     put("situation", situation);
     page.classList.toggle("diffing", told && model.diffing);
     page.classList.toggle("mended", told && Boolean(model.mend));
@@ -182,7 +182,7 @@ const panels = {
     put("line", known.map((fact) => w(`lock.${fact}`, facts)).join(" · "));
   },
   stream() {
-    const sent = [...model.commands.values()].filter((cmd) => cmd.sent !== undefined); // by when, not by who came first
+    const sent = [...model.commands.values()].filter((cmd) => cmd.sent !== undefined); // sorted by when they were sent
     const last = sent.sort((one, other) => other.sent - one.sent || other.id - one.id).slice(0, 9);
     byId("stream").replaceChildren(...last.map((cmd) => make("li", laneOf(cmd.instance), make("b", "who", cmd.instance),
       make("code", "", serverOf(cmd) + cmd.text), cmd.refused ? make("strong", "", w("refused")) : cmd.reply ?? "…")));
@@ -194,7 +194,7 @@ const panels = {
     for (const at of ["a", "b"]) {
       const waits = [...model.commands.values()].find((cmd) => cmd.state === "waiting" && cmd.instance === at);
       put(`next-${at}`, waits?.text ?? w("wants.nothing"));
-      put(`turns-${at}`, trace.length ? "" : w("turns", { votes: people.turns?.[at] ?? 0 })); // a trace has decided
+      put(`turns-${at}`, trace.length ? "" : w("turns", { votes: people.turns?.[at] ?? 0 })); // a trace decides
     }
     const next = trace.find((step) => !step.done);
     byId("trace").replaceChildren(...trace.map((step) => (step === next
@@ -214,13 +214,13 @@ const panels = {
   },
 };
 
-// stampText says how a verdict is broken, by the audit's own evidence.
+// stampText returns the text for a broken verdict, from the audit's evidence.
 function stampText({ letter, orders = [], unit }) {
   const [first, second] = orders.map(nameOf);
   return w(`stamp.${letter}`, { 0: first, 1: second, orders: namesOf(orders), unit });
 }
 
-// fitCode chooses the largest size at which all lines of code are in sight: 16 px at least, or nobody reads them.
+// fitCode chooses the largest font size at which all lines of code are in view, 16 px at least.
 function fitCode() {
   const code = byId("code");
   for (let size = Math.round(rem() * 1.15); size >= 16; size--) {
@@ -236,7 +236,7 @@ function unitCell(unit, buyers) {
     ...names.map((name) => make("span", "buyer", name)));
 }
 
-// rail is a bar that is filled to a share of 1.
+// rail returns a bar that is filled to a share, from 0 to 1.
 function rail(share) {
   const fill = make("i", "");
   fill.style.setProperty("--share", share);
@@ -250,7 +250,7 @@ function tally({ letters: votes, twice }) {
     w("amounts"), ...["0", "1", "more"].map((amount) => bar(w(`amount.${amount}`), twice?.[amount]))];
 }
 
-// keyRow shows a key of the lock. The server tells of it four times a second, so its TTL drains.
+// keyRow returns the row of a lock's key. The server sends it four times a second, so its TTL drains.
 function keyRow(key) {
   const order = model.orders.get(key.order);
   const ttl = key.ttl < 0 ? w("lock.forever") : w("seconds", { seconds: (key.ttl / 1000).toFixed(1) });
@@ -260,7 +260,7 @@ function keyRow(key) {
     rail(key.ttl < 0 ? 1 : Math.min(1, key.ttl / model.round.lease)));
 }
 
-// proofOf puts a finding into words: who, and when, without the audit's digits.
+// proofOf returns the text of a finding: its orders and times, with fewer digits than the audit's.
 function proofOf({ letter, result, moments = [], ...evidence }) {
   const begun = Math.min(...[...model.orders.values()].map((order) => order.sent));
   const times = moments.filter(Number).map((at) => w("seconds", { seconds: ((at - begun) / 1000).toFixed(3) }));
@@ -278,17 +278,17 @@ function findingRow(finding) {
     make("td", "result", w(`result.${result}`)), votes("first"), votes("second"), make("td", "why", proofOf(finding)));
 }
 
-// ---- The lanes: what each instance did ----
+// ---- The lanes ----
 
-// The lanes show a round from its first order to the end of its leases: so many ms at least and at most, and so many
-// ahead, since a lease of a minute would move what was done out of sight. A frozen picture shows all.
+// The lanes show a round from its first order to the expiry of its leases. These bound the time that is shown and the
+// time ahead, in ms: a lease of a minute would move the commands out of view. A frozen picture shows all.
 const least = 5000, most = 40000, ahead = 10000;
 
 const rem = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
 
 function drawLanes(now) {
   const { width, height } = byId("lanes").getBoundingClientRect(), frozen = model.frozen !== undefined;
-  if (width < 50 || height < 50) return; // this phase does not show the lanes
+  if (width < 50 || height < 50) return; // hidden in this phase
   const begins = [...model.orders.values(), ...model.faults.a, ...model.faults.b].map((one) => one.sent ?? one.from);
   const leased = frozen ? [] : model.lock.keys.filter(({ ttl }) => ttl >= 0);
   const ends = leased.map(({ ttl }) => Math.min(model.lock.at + ttl, now + ahead));
@@ -297,8 +297,8 @@ function drawLanes(now) {
   const first = drawnTime(Math.min(now, ...begins)) - 200;
   const span = Math.max(drawnTime(right) - first, frozen ? 1000 : least), shown = frozen ? span : Math.min(span, most);
   const left = frozen ? first : Math.max(first, drawnTime(right) - shown);
-  const inCell = (at) => at - model.begins; // in which a drawing has its times
-  // Nobody is told yet who held the lock together when the class is asked what it has seen.
+  const inCell = (at) => at - model.begins; // the times of a drawing count from there
+  // The second vote must not be influenced by the overlaps.
   const shows = (v) => model.phase !== "again" || v.letter === "S";
   const faults = ["a", "b"].flatMap((instance, lane) => model.faults[instance].map(({ from, to, state }) => ({
     lane, order: -1, from: inCell(from), to: to === undefined ? null : inCell(to), text: w(`fault.${state}`),
@@ -319,7 +319,7 @@ function drawLanes(now) {
   byId("lanes").replaceChildren(...mend ? [heads[0], drawn, heads[1], ...below] : [drawn]);
 }
 
-// lanesLook is what the lanes of a round and of its mend have in common.
+// lanesLook returns the options that the lanes of a round and of its fix share.
 const lanesLook = () => ({
   size: Math.max(18, rem()), gutter: rem() * 1.8, lanes: ({ kind }) => kind === "instance", name: ({ id }) => nameOf(id),
   words: { holds: w("bar.holds"), believes: w("bar.believes"), believesShort: w("bar.shorter"), late: w("bar.late"),
@@ -329,15 +329,15 @@ const lanesLook = () => ({
 const verdictOf = () => (model.verdict?.findings ?? []).filter(({ result }) => result === "BROKEN")
   .map(({ letter }) => letter).join("");
 
-// laneHead says of which rung the lanes below it are, and what broke on it; undefined if it still plays.
+// laneHead returns the heading of lanes: the rung, and what broke on it; undefined while it plays.
 function laneHead(rung, broken) {
   const how = broken === undefined ? "plays" : broken === "" ? "held" : broken.includes("S") ? "broke" : "safe";
   return make("p", `lane-head ${how}`, w(`mend.${how}`, { rung, broken: [...broken ?? ""].join(" ") }));
 }
 
-// drawMend draws what Anna and Bert did on the rung that mends the round.
+// drawMend draws the lanes of the fix.
 function drawMend(drawing, width, height) {
-  const said = { stop: "stopped", kill: "dead" }; // the texts of faults are in one language
+  const said = { stop: "stopped", kill: "dead" }; // the texts of faults are in English
   const faults = drawing.faults.map((fault) => (
     { ...fault, order: -1, kind: fault.kind || "slow", text: w(`fault.${said[fault.kind] ?? "held"}`) }));
   const { from, to } = drawing.first;
@@ -347,10 +347,10 @@ function drawMend(drawing, width, height) {
   });
 }
 
-// realTime is the time of which drawnTime returns this.
+// realTime is the inverse of drawnTime.
 const realTime = (drawn) => model.gaps.reduce((at, gap) => (at > gap.from ? at + gap.to - gap.from : at), drawn);
 
-// saysOf says what became of an order by now.
+// saysOf returns the state or outcome of an order.
 function saysOf({ outcome, units, done } = {}, now) {
   return outcome && done <= now ? w(`outcome.${outcome}`, { units: (units ?? []).join(", ") }) : "";
 }
@@ -385,7 +385,7 @@ const keys = {
   step: " ", flow: "Escape", again: "W", verdict: "Enter", reset: "R", next: "N", empty: "Delete",
   mend: "M", diff: "D", address: "Q", help: "?", round: "1–9", turn: "← →",
 };
-const faults = ["pause", "kill", "cut", "slow"]; // Shift brings them to b
+const faults = ["pause", "kill", "cut", "slow"]; // with Shift at b
 const sensible = {
   ready: ["vote", "next", "address", "empty"],
   vote: ["start", "reset", "empty"],
@@ -395,7 +395,7 @@ const sensible = {
   verdict: ["mend", "diff", "reset", "next"],
 };
 
-// offered reports whether the round has a use for a button.
+// offered returns whether the round has a use for a button.
 function offered(name) {
   const { buttons = [] } = model.round;
   if (name === "continue") return faults.some((fault) => buttons.includes(fault));
@@ -406,7 +406,7 @@ function offered(name) {
   return buttons.includes(name) || !["anna", "bert", "all", "step", ...faults].includes(name);
 }
 
-// showControls is only called when they change, because it takes the focus away.
+// showControls is called only when they change, because it takes the focus away.
 function showControls() {
   const { titles = [], number, replay = false } = model.round;
   const names = replay ? ["next"] : sensible[model.phase].filter(offered);
@@ -424,7 +424,7 @@ function control(name, key) {
   return button;
 }
 
-// What the page does by itself.
+// Keys that change only the page.
 const own = {
   diff() {
     model.diffing = !model.diffing && offered("diff");
@@ -437,11 +437,11 @@ const own = {
   },
 };
 
-// JSON leaves out an instance that is undefined.
+// JSON omits an undefined instance.
 const command = (name, shift) => order({ do: name, at: shift ? "b" : faults.includes(name) ? "a" : undefined });
 const order = (body) => send("/do", body);
 
-// actionOf returns what a key does, if anything.
+// actionOf returns the action of a key, if it has one.
 function actionOf({ key, shiftKey }) {
   if (model.round.replay) return key === " " ? () => command("next") : undefined;
   if (/^[1-9]$/.test(key)) return () => order({ do: "round", round: Number(key) });
@@ -452,11 +452,11 @@ function actionOf({ key, shiftKey }) {
 }
 
 function pressed(e) {
-  const onButton = e.key === "Enter" && e.target.closest("button"); // which Enter presses
+  const onButton = e.key === "Enter" && e.target.closest("button"); // Enter presses it
   if (e.ctrlKey || e.altKey || e.metaKey || onButton || e.target.closest("select")) return;
   const action = actionOf(e);
   if (!action) return;
-  e.preventDefault(); // the Space bar must not press the focused button as well
+  e.preventDefault(); // Space must not also press the focused button
   if (e.type === "keydown" && !e.repeat) action();
 }
 
@@ -471,7 +471,7 @@ function startWall() {
     if (message.events.some(({ kind }) => ["round", "phase", "step", "mend"].includes(kind))) showControls();
     if (message.events.length > 0) show();
   });
-  // After a click Enter is the verdict's key again.
+  // After a click Enter is the key of the verdict again.
   document.addEventListener("click", (e) => e.detail > 0 && e.target.closest("button")?.blur());
   document.addEventListener("keydown", pressed);
   document.addEventListener("keyup", pressed);
