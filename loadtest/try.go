@@ -55,7 +55,7 @@ Cells that a busy machine decided are played again at the end, one at a time. If
 line at the end counts them, and the exit code is 2 unless a defect was found.`
 }
 
-// options returns what the flags ask for.
+// options returns the options of the flags.
 func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 	argv, err := f.shop()
 	if err != nil {
@@ -97,10 +97,10 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 	return o, nil
 }
 
-// databaseName matches what is replaced in the command line of a shop whose database is named.
+// databaseName matches the placeholders of the shop's database.
 var databaseName = regexp.MustCompile(`\{db_(host|port)\}`)
 
-// checkDatabase refuses flags of a stock in a database that cannot be meant so.
+// checkDatabase checks the flags of a stock in a database.
 func (f *tryFlags) checkDatabase() error {
 	_, _, err := net.SplitHostPort(f.DB)
 	switch {
@@ -118,7 +118,7 @@ func (f *tryFlags) shop() (argv []string, err error) {
 	switch {
 	case len(argv) > 0 && argv[0] == "--":
 		argv = argv[1:]
-	case len(argv) > 0 && strings.HasPrefix(argv[0], "-"): // the first that is no flag of ours ends them
+	case len(argv) > 0 && strings.HasPrefix(argv[0], "-"): // the first unknown flag ends ours
 		return nil, fmt.Errorf("unknown flag %s: see loadtest try --help; the command line of the shop comes after --",
 			argv[0])
 	}
@@ -136,8 +136,7 @@ func (f *tryFlags) shop() (argv []string, err error) {
 	return argv, nil
 }
 
-// run tries the shop, and returns the exit code: 0 without a defect, 1 with one, 2 if a cell, or everything, could not
-// be measured and nothing shows a defect.
+// run tries the shop, and returns the exit code: see [terminal.Trial.ExitCode].
 func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	shown := terminal.NewProgress(stderr, terminal.Of(stderr))
 	defer shown.Clear()
@@ -180,7 +179,7 @@ func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	return t.ExitCode()
 }
 
-// shopOf returns what a file says of the shop, whose passport is nil if nothing was learnt of it.
+// shopOf returns the shop as results record it. The passport is nil if nothing was learned.
 func (f *tryFlags) shopOf(o trial.Options, p *trial.Passport) *history.Shop {
 	s := &history.Shop{Flags: f.masked(), Argv: o.Argv}
 	if p != nil {
@@ -190,7 +189,7 @@ func (f *tryFlags) shopOf(o trial.Options, p *trial.Passport) *history.Shop {
 	return s
 }
 
-// masked returns the flags without the values of headers: they may be secrets, and output is kept.
+// masked returns the flags without the values of headers: they may be secrets, and results are saved.
 func (f *tryFlags) masked() (flags []string) {
 	for i, word := range f.given[1 : len(f.given)-len(f.Argv)] { // after try
 		if strings.HasPrefix(word, "--header=") || f.given[i] == "--header" {
@@ -202,7 +201,7 @@ func (f *tryFlags) masked() (flags []string) {
 	return flags
 }
 
-// complainOfShop says in one line why a shop could not be tried. The last lines that the shop printed follow.
+// complainOfShop prints in one line why a shop could not be tried, and then the last lines that the shop printed.
 func complainOfShop(stderr io.Writer, err error) int {
 	why, last, _ := strings.Cut(err.Error(), "\n")
 	complain(stderr, errors.New(why))
@@ -212,7 +211,7 @@ func complainOfShop(stderr io.Writer, err error) int {
 	return couldNotRun
 }
 
-// measure learns what the lock is, and plays the cells.
+// measure learns the lock, and plays the cells.
 func (f *tryFlags) measure(
 	ctx context.Context, o trial.Options, shown *terminal.Progress,
 ) (p *trial.Passport, results []*history.Cell, err error) {
@@ -232,7 +231,7 @@ func (f *tryFlags) measure(
 	return p, results, err
 }
 
-// print prints the passport, a line for each cell, and what the broken ones mean: defects first.
+// print prints the passport and the cells, as text or as JSON.
 func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, t *terminal.Trial) error {
 	if f.JSON {
 		e := json.NewEncoder(stdout)
@@ -260,7 +259,7 @@ func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, t *terminal.Trial)
 	return nil
 }
 
-// A jsonDefect is a defect, and the cells in which it was found; the first shows it.
+// A jsonDefect is a defect, and the cells in which it was found, first the one that shows it.
 type jsonDefect struct {
 	history.Defect
 	Cells []string `json:"cells"`
