@@ -58,7 +58,7 @@ A cell that a busy machine decided is played again at the end, alone. The exit c
 measured, unless there is a defect. Details: docs/try.md.`
 }
 
-// options returns what the flags ask for.
+// options returns the options of the flags.
 func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 	argv, err := f.shop()
 	if err != nil {
@@ -215,7 +215,7 @@ func complainOfShop(stderr io.Writer, err error) int {
 	return couldNotRun
 }
 
-// measure learns what the lock is, and plays the cells.
+// measure learns the lock, and plays the cells.
 func (f *tryFlags) measure(
 	ctx context.Context, o trial.Options, shown *terminal.Progress,
 ) (p *trial.Passport, results []*history.Cell, err error) {
@@ -263,7 +263,7 @@ func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, t *terminal.Trial)
 	return nil
 }
 
-// A jsonDefect is a defect, and the cells in which it was found; the first shows it.
+// A jsonDefect is a defect, and the cells in which it was found, first the one that shows it.
 type jsonDefect struct {
 	history.Defect
 	Cells []string `json:"cells"`

@@ -9,8 +9,9 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// byDesign has what the correct rung of a lock's family breaks under a fault: a lease that is not renewed (v4), one that
-// is renewed (v5.5), a fenced write (v15). A write that depends on the stock's current value (v17) breaks under none.
+// byDesign has what the correct rung of a lock's family breaks under a fault: a lease that is not renewed (v4), one
+// that is renewed (v5.5), a fenced write (v15). A write that depends on the stock's current value (v17) breaks under
+// none.
 var byDesign = map[string]map[string]string{
 	"v4": {"slow-work": "SE", "pause": "SE", "late": "SE", "key-removed": "SE", "server-restart": "SE", "cut-off": "SE"},
 	"v5.5": {"pause": "SE", "late": "SE", "key-removed": "SE", "renewals-lost": "SE", "server-restart": "SE",
@@ -141,7 +142,7 @@ func (r *record) allowed() (letters, why string) {
 	return letters, why
 }
 
-// find returns the defect that explains these letters. Of a lock without a TTL those that are not allowed come first.
+// find returns the defect that explains these letters, for a lock without a TTL only those not allowed.
 func (r *record) find(lost, allowed string) *history.Defect {
 	if r.facts.TTL == 0 && strings.Contains(allowed, "R") {
 		lost = strings.Trim(lost, allowed)

@@ -67,8 +67,8 @@ func (r *record) ofEnd(ended, next *history.Tenure, of *history.Lock) (c cause, 
 	return c, false
 }
 
-// rivals returns the two orders of a violation, in the order of their acquires, and when both held the lock. They are -1
-// if the record does not show that.
+// rivals returns the two orders of a violation, in the order of their acquires, and when both held the lock. x and y
+// are -1 if the record does not show that.
 func (r *record) rivals(f history.Finding) (x, y int, at history.Instant) {
 	for _, e := range f.Evidence {
 		if len(e.Orders) < 2 {

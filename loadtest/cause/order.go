@@ -93,8 +93,8 @@ func before(cmd, other *history.Command) bool {
 	return cmd.Wire != nil && other.Wire != nil && cmd.Wire.Conn == other.Wire.Conn && cmd.Came() < other.Came()
 }
 
-// ofSecondAcquire returns the defect of a renewal that acquires the lock, nil if there is none: the order believes that it
-// holds the lock already.
+// ofSecondAcquire returns the defect of a renewal that acquires the lock, nil if there is none: the order believes that
+// it holds the lock already.
 func (r *record) ofSecondAcquire(order int, cmd *history.Command) *history.Defect {
 	op, l := &r.Ops[order], r.lock(cmd)
 	if l == nil {
@@ -137,8 +137,8 @@ func (r *record) lock(cmd *history.Command) *history.Lock {
 	return nil
 }
 
-// ofAnswer returns the defect of an order that was answered before its unit was taken, nil if there is none. A 202 is not
-// a sale yet. With several open orders at an instance, a late write may be that of any.
+// ofAnswer returns the defect of an order that was answered before its unit was taken, nil if there is none. A 202 is
+// not a sale yet. With several open orders at an instance, a late write may be that of any.
 func (r *record) ofAnswer(op *history.Op) *history.Defect {
 	const accepted = 202
 	i := slices.IndexFunc(op.Trace, func(cmd history.Command) bool { return cmd.WritesStock() })
@@ -161,8 +161,8 @@ func (r *record) ofAnswer(op *history.Op) *history.Defect {
 		since(op.Done, came))
 }
 
-// unwoken returns the defect of an order that waited in vain for a released lock, for as long as a fresh order may take:
-// stock is left in every cell. One that sleeps past an expiry is found by fresh orders, when the holder has died.
+// unwoken returns the defect of an order that waited in vain for a released lock, for as long as a fresh order may
+// take: stock is left in every cell. One that sleeps past an expiry is found by fresh orders, when the holder has died.
 func (r *record) unwoken(i int) *history.Defect {
 	op := &r.Ops[i]
 	waited := op.Done.Known() || op.GaveUp == history.TimedOut
@@ -179,8 +179,8 @@ func (r *record) unwoken(i int) *history.Defect {
 		since(freed, until))
 }
 
-// waitsForReply reports whether the server had replied to an order, and the reply was not yet delivered: it queued behind
-// one that a fault held, on the same connection.
+// waitsForReply reports whether the server had replied to an order, and the reply was not yet delivered: it queued
+// behind one that a fault held, on the same connection.
 func waitsForReply(op *history.Op, then history.Instant) bool {
 	return slices.ContainsFunc(op.Trace, func(cmd history.Command) bool {
 		return cmd.End.Known() && cmd.End <= then && cmd.Heard() > then

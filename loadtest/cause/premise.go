@@ -9,11 +9,11 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A premise says why an ok of a cell would mean nothing: what had to happen besides the fault did not. It returns "" if
-// it did.
+// A premise returns why an ok of a cell would mean nothing: besides the fault, something else had to happen, and did
+// not. It returns "" if it did.
 type premise func(*record) string
 
-// premises are those of the faults. Where there is none, ok means something once the fault has happened.
+// premises are those of the faults. Without one, ok means something once the fault has happened.
 var premises = map[string]premise{
 	"one-instance":      soldEverywhere,
 	"two-instances":     soldEverywhere,
@@ -36,7 +36,7 @@ var premises = map[string]premise{
 	"cut-off":           overdue,
 }
 
-// WhyInconclusive says why an ok of a judged cell would mean nothing, "" if it does mean something. Aborted is why its
+// WhyInconclusive returns why an ok of a judged cell would mean nothing, "" if it means something. Aborted is why its
 // fault did not happen.
 func WhyInconclusive(c *history.Cell) string {
 	r := newRecord(c)
@@ -46,7 +46,7 @@ func WhyInconclusive(c *history.Cell) string {
 	return r.freshTurnedAway()
 }
 
-// unmetPremise says what had to happen besides the fault, and did not.
+// unmetPremise returns what had to happen besides the fault, and did not.
 func (r *record) unmetPremise() string {
 	c := r.Cell
 	asks := premises[c.Scenario]
@@ -61,7 +61,7 @@ func (r *record) unmetPremise() string {
 	return r.stillWaiting()
 }
 
-// tooMany says that one of the cell's orders was turned away since too many came, if so.
+// tooMany returns [history.TooMany] if one of the cell's orders was turned away for it.
 func (r *record) tooMany() string {
 	if slices.ContainsFunc(r.Ops, func(op history.Op) bool { return r.WhyTurnedAway(&op) == history.TooMany }) {
 		return history.TooMany
@@ -69,7 +69,7 @@ func (r *record) tooMany() string {
 	return ""
 }
 
-// freshTurnedAway says why fresh orders were turned away, if not for the lock.
+// freshTurnedAway returns why fresh orders were turned away, if not for the lock.
 func (r *record) freshTurnedAway() string {
 	why := r.Finding(history.Liveness).Because
 	if why == history.TooMany || why == history.FullAgain {
@@ -78,8 +78,8 @@ func (r *record) freshTurnedAway() string {
 	return ""
 }
 
-// stillWaiting says which order waited for as long as one may take: its outcome is unknown. A customer who hangs up, or
-// whose instance is killed, waits no more.
+// stillWaiting returns which order timed out: its outcome is unknown. A customer who hung up, or whose instance was
+// killed, is not waiting.
 func (r *record) stillWaiting() string {
 	for i := range r.Ops {
 		if op := &r.Ops[i]; op.Phase == history.Buy && op.GaveUp == history.TimedOut {
@@ -89,8 +89,7 @@ func (r *record) stillWaiting() string {
 	return ""
 }
 
-// soldEverywhere asks that each instance to which the crowd came has sold, or that all was sold if there were too few
-// units for that.
+// soldEverywhere requires a sale at each instance of the crowd, or, with fewer units than instances, of all units.
 func soldEverywhere(r *record) string {
 	all := 0
 	for i := range r.Ops {
@@ -115,11 +114,10 @@ func soldEverywhere(r *record) string {
 	return ""
 }
 
-// Asleep says why a waiter does not come.
+// Asleep is why a waiter does not try the lock.
 const Asleep = "waiters sleep until a message, and an expiry sends none"
 
-// overdue asks that the other customer came when Anna had held the lock for a lease, if it expires at all, and had yet
-// to write.
+// overdue requires that Bert came after Anna's lease had expired, if it expires at all, and before her write.
 func overdue(r *record) string {
 	taken := history.Never
 	if anna := r.anna(); anna != nil {
@@ -136,8 +134,8 @@ func overdue(r *record) string {
 	return "Bert did not try the lock between the expiry of Anna's lease and her write"
 }
 
-// paused asks the same. An instance that was stopped for longer than its client waits, and wrote nothing then, may have
-// given up on the reply by a timer of its own.
+// paused requires the same. An instance that was stopped for longer than its client waits, and then wrote nothing, may
+// have given up on the reply.
 func paused(r *record) string {
 	patience := history.Instant(r.facts.Patience)
 	wrote := slices.ContainsFunc(r.annas(), func(cmd *history.Command) bool { return cmd.WritesStock() })
@@ -150,7 +148,7 @@ func paused(r *record) string {
 	return overdue(r)
 }
 
-// bereft asks that the other customer came when Anna's lock had gone, and she had yet to write.
+// bereft requires that Bert came before Anna's write, when she had lost the lock.
 func bereft(r *record) string {
 	if r.comes(0) {
 		return ""
@@ -158,9 +156,9 @@ func bereft(r *record) string {
 	return "Bert did not try the lock before Anna's write"
 }
 
-// comes reports whether an order of Bert's took the lock or wrote the stock before Anna's write, or asked for the lock
-// since then: an attempt before that says nothing of a lock that ended later. If Anna wrote nothing, she may have
-// noticed, and what came later counts too.
+// comes reports whether, before Anna's write, an order of Bert's took the lock, wrote the stock, or tried the lock
+// after that moment: an earlier try says nothing about a lock that expires later. If Anna wrote nothing, she may have
+// noticed the loss, and later commands count too.
 func (r *record) comes(since history.Instant) bool {
 	write := history.Never
 	if anna := r.anna(); anna != nil {
@@ -179,8 +177,8 @@ func (r *record) comes(since history.Instant) bool {
 	})
 }
 
-// worked returns when an order had done its work on a stock that nobody sees written: when it released the lock, or
-// when the fault ended if that came after the release.
+// worked returns when an order had done its work on a stock whose writes are not seen: at its release, or at the end of
+// a fault that came after the release.
 func (r *record) worked(op *history.Op) history.Instant {
 	if len(r.Faults) == 0 {
 		return op.Over()
@@ -219,15 +217,15 @@ func (r *record) annas() (all []*history.Command) {
 	return all
 }
 
-// asks reports whether a command asks for the lock, with success or without.
+// asks reports whether a command tries to acquire the lock, successfully or not.
 func asks(cmd *history.Command) bool { return cmd.Usually(history.EffectAcquired) || cmd.Acquires() }
 
-// isLate reports whether a command was held at its wire while the fault lasted, and sent on after it.
+// isLate reports whether a command was held at the proxy while the fault lasted, and forwarded after it.
 func (r *record) isLate(cmd *history.Command) bool {
 	return len(r.Faults) > 0 && cmd.Came() < r.Faults[0].At && cmd.At >= r.Faults[0].End
 }
 
-// landed asks that Anna's write arrived late, and that the other customer came before.
+// landed requires that Anna's write arrived late, and that Bert came before it.
 func landed(r *record) string {
 	if !r.facts.Elsewhere && !slices.ContainsFunc(r.annas(), func(cmd *history.Command) bool {
 		return r.isLate(cmd) && (cmd.WritesStock() || cmd.Usually(history.EffectWrote))
@@ -237,7 +235,7 @@ func landed(r *record) string {
 	return overdue(r)
 }
 
-// latecomer asks that an acquire that came late took the lock.
+// latecomer requires that a late acquire took the lock.
 func latecomer(r *record) string {
 	if slices.ContainsFunc(r.annas(), func(cmd *history.Command) bool { return r.isLate(cmd) && took(cmd) }) {
 		return ""
@@ -245,7 +243,7 @@ func latecomer(r *record) string {
 	return "the late acquire found the lock taken, or never arrived"
 }
 
-// overlaps asks that Anna's release came to its wire before Bert took the lock, and to the Redis after that.
+// overlaps requires that Anna's release reached the proxy before Bert took the lock, and Redis after.
 func overlaps(r *record) string {
 	for _, cmd := range r.berts() {
 		if took(cmd) && spans(r.annas(), cmd.At) {
@@ -255,12 +253,12 @@ func overlaps(r *record) string {
 	return "Anna's release did not arrive after Bert had taken the lock: her client gave up on it"
 }
 
-// spans reports whether one of the commands waited at its wire at that moment.
+// spans reports whether one of the commands was held at the proxy at that moment.
 func spans(commands []*history.Command, then history.Instant) bool {
 	return slices.ContainsFunc(commands, func(cmd *history.Command) bool { return cmd.Came() < then && cmd.At > then })
 }
 
-// unheard asks that Bert's subscription was under way when Anna released the lock.
+// unheard requires that Bert's subscription was in flight when Anna released the lock.
 func unheard(r *record) string {
 	for _, cmd := range r.annas() {
 		if cmd.Releases() && spans(r.berts(), cmd.At) {
@@ -270,8 +268,8 @@ func unheard(r *record) string {
 	return "Bert's subscription did not come after Anna's release"
 }
 
-// renewed asks that a renewal of Anna's came when her lock had gone, unless she wrote nothing: she may have noticed.
-// Then the other customer came.
+// renewed requires that Anna sent a renewal after she had lost the lock, unless she wrote nothing, since she may have
+// noticed the loss; and that Bert came then.
 func renewed(r *record) string {
 	renews := func(cmd *history.Command) bool {
 		return cmd.Usually(history.EffectRenewed) && len(r.Faults) > 0 && cmd.Came() > r.Faults[0].At
@@ -283,7 +281,7 @@ func renewed(r *record) string {
 	return bereft(r)
 }
 
-// bertSold asks that Bert, who was held under his lock, sold all the same.
+// bertSold requires that Bert, who was held under his lock, sold.
 func bertSold(r *record) string {
 	for i := range r.Ops {
 		if op := &r.Ops[i]; r.Short(op.Order) == "bert" && op.Outcome != history.Sold {
@@ -293,7 +291,7 @@ func bertSold(r *record) string {
 	return ""
 }
 
-// waited asks that Anna had asked for the lock before her fault was over.
+// waited requires that Anna tried the lock before her fault was over.
 func waited(r *record) string {
 	asked := func(cmd *history.Command) bool { return asks(cmd) && len(r.Faults) > 0 && cmd.Came() < r.Faults[0].End }
 	if slices.ContainsFunc(r.annas(), asked) {

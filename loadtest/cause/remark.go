@@ -8,7 +8,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// remarks are worth knowing, and break no verdict.
+// remarks returns what is worth knowing, and breaks no verdict.
 func (r *record) remarks() (all []string) {
 	for _, text := range []string{r.renewedAfter(), r.waiterExtended(), r.blocks()} {
 		if text != "" {
@@ -31,10 +31,10 @@ func (r *record) remarks() (all []string) {
 	return all
 }
 
-// LongLease is the longest lease that a trial waits for, and that is short enough after a crash.
+// LongLease is the longest lease that a trial waits for, and that is no remark after a crash.
 const LongLease = time.Minute
 
-// blocks tells of a lease that keeps everybody out for long after a crash: that of the first cell with one tells it.
+// blocks remarks on a lease that blocks all orders for long after a crash, in one cell only.
 func (r *record) blocks() string {
 	if r.Scenario != "crash 1" || r.facts.TTL <= LongLease {
 		return ""
@@ -42,7 +42,7 @@ func (r *record) blocks() string {
 	return "a crash blocks all orders for " + r.facts.TTL.String()
 }
 
-// sleptOn tells of an order that got the lock long after that had become free.
+// sleptOn remarks on an order that acquired the lock long after it had become free.
 func (r *record) sleptOn(op *history.Op) string {
 	const long = history.Instant(time.Second)
 	for i := range op.Trace {
@@ -56,7 +56,7 @@ func (r *record) sleptOn(op *history.Op) string {
 		}
 		tried := false
 		for j := range op.Trace[:i] {
-			if op.Trace[j].Came() > freed || op.Trace[j].Heard() > freed { // it was busy with something else, or polled
+			if op.Trace[j].Came() > freed || op.Trace[j].Heard() > freed { // it was busy, or polled
 				return ""
 			}
 			tried = tried || asks(&op.Trace[j])
@@ -69,7 +69,7 @@ func (r *record) sleptOn(op *history.Op) string {
 	return ""
 }
 
-// soldNothing tells of an order that held the lock, found stock and sold nothing, though no fault happened to it.
+// soldNothing remarks on an order that held the lock, found stock and sold nothing, although no fault hit it.
 func (r *record) soldNothing(op *history.Op) string {
 	if !op.Done.Known() || op.Outcome == history.Sold || op.Outcome == history.Unknown || r.isFaulted(op) {
 		return ""
@@ -93,10 +93,10 @@ func (r *record) soldNothing(op *history.Op) string {
 	return r.name(op) + " held the lock, found stock and sold nothing"
 }
 
-// numberIn returns the number that a reply is, as text or not.
+// numberIn parses a reply that is a number, or a number as text.
 func numberIn(reply string) (int, error) { return strconv.Atoi(strings.Trim(reply, `"`)) }
 
-// isFaulted reports whether a fault happened to an order, or to its instance while it was open.
+// isFaulted reports whether a fault hit an order, or its instance while the order was open.
 func (r *record) isFaulted(op *history.Op) bool {
 	for _, f := range r.Faults {
 		if f.Order == op.Order || f.Instance == op.Instance && f.At < op.Over() && f.End > op.Sent {
@@ -106,7 +106,7 @@ func (r *record) isFaulted(op *history.Op) bool {
 	return false
 }
 
-// answeredLate tells of an order that was answered long after its write, or never, faults apart.
+// answeredLate remarks on an order that was answered long after its write, not counting faults, or never.
 func (r *record) answeredLate(op *history.Op) string {
 	const long = history.Instant(5 * time.Second)
 	wrote := history.Never
@@ -133,7 +133,7 @@ func (r *record) answeredLate(op *history.Op) string {
 	return r.name(op) + " was answered " + since(0, gap) + " after its write"
 }
 
-// accepted tells of a 202 that was sent before the unit was taken.
+// accepted remarks on a 202 that was sent before the unit was taken.
 func (r *record) accepted(op *history.Op) string {
 	if op.Status != 202 || !op.Done.Known() {
 		return ""
@@ -146,10 +146,10 @@ func (r *record) accepted(op *history.Op) string {
 	return ""
 }
 
-// leftBehind tells of a lock that stayed for which nobody worked: the order that took it had not heard of it, and was
-// refused, or met its own key when it asked again, and waited that out.
+// leftBehind remarks on a lock without a working holder: the reply to its acquire was lost, and its order was refused,
+// or retried, found its own key, and waited for that to expire.
 func (r *record) leftBehind(op *history.Op) string {
-	taken, met, endless := history.Never, false, false // without a reply; and then it found its own key
+	taken, met, endless := history.Never, false, false // taken without a reply; met: a retry found that key
 	for i := range op.Trace {
 		cmd := &op.Trace[i]
 		switch {

@@ -6,7 +6,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// removed says how an order came to remove another's lock, which an audit has found.
+// removed returns the defect by which an order removed another's lock, as the audit has found.
 func (r *record) removed(f history.Finding) *history.Defect {
 	for i := range r.line.Removals {
 		if m := &r.line.Removals[i]; m.Foreign() && len(f.Evidence) > 0 && r.Ops[m.Order].Order == f.Evidence[0].Orders[0] {
@@ -29,8 +29,8 @@ func (r *record) commandOf(m *history.Removal) *history.Command {
 	return nil
 }
 
-// howItRemoved says why a command removed the lock of another order. What was there is compared with the value by which
-// the remover took its own lock, and with those that the command names.
+// howItRemoved returns why a command removed the lock of another order. It compares the removed value with that of the
+// remover's own acquire, and with those that the command names.
 func (r *record) howItRemoved(m *history.Removal, cmd *history.Command) cause {
 	op, other := &r.Ops[m.Order], &r.Ops[m.By]
 	own, again := valueOf(op, cmd)
@@ -56,7 +56,7 @@ func (r *record) howItRemoved(m *history.Removal, cmd *history.Command) cause {
 	return removedBlindly
 }
 
-// valueOf returns the value by which an order took a lock last before a command, and whether it has released it since.
+// valueOf returns the value of an order's last acquire before a command, and whether it has released the lock since.
 func valueOf(op *history.Op, cmd *history.Command) (value string, released bool) {
 	for _, one := range on(op, cmd.Key) {
 		switch {
@@ -71,13 +71,12 @@ func valueOf(op *history.Op, cmd *history.Command) (value string, released bool)
 	return value, released
 }
 
-// isOfInstance reports whether a value is that of one instance alone: both orders are there, and the shop has one for
-// each.
+// isOfInstance reports whether a value is that of one instance: both orders are there, and each instance has its own.
 func (r *record) isOfInstance(op, other *history.Op, value string) bool {
 	return op.Instance == other.Instance && r.facts.Name && value != ""
 }
 
-// looked reports whether an order looked at the lock between its write, or its acquire, and a command that removed it.
+// looked reports whether an order read the lock between its last acquire and a command that removed it.
 func (r *record) looked(op *history.Op, cmd *history.Command) bool {
 	looked := false
 	for _, one := range on(op, cmd.Key) {

@@ -8,7 +8,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// stuck says why no fresh order gets through.
+// stuck returns the defect by which no fresh order gets through, nil if the cause is unknown.
 func (r *record) stuck(shown string) *history.Defect {
 	if c := r.whyStuck(); c != unknown {
 		return c.defect("%s", shown)
@@ -40,7 +40,7 @@ func (r *record) diedWaiting() bool {
 	return anna != nil && r.DiedAt(anna.Instance).Known() && len(r.facts.Locks) > 0 && !tookAt(anna).Known()
 }
 
-// asleep reports whether the last fresh order asked for the lock, and sent nothing more once it was free.
+// asleep reports whether the last fresh order tried the lock, and sent nothing more once it was free.
 func (r *record) asleep() bool {
 	for i := len(r.Ops) - 1; i >= 0; i-- {
 		if op := &r.Ops[i]; op.Phase == history.Probe && op.Outcome != history.Sold {
@@ -50,8 +50,8 @@ func (r *record) asleep() bool {
 	return false
 }
 
-// waiterExtended tells of an order that prolonged the lock of another one; "" if none did. Where the value is the
-// instance's, nobody knows for which of its orders that prolongs.
+// waiterExtended describes an order that extended another's lock; it is "" if none did. If the value is the instance's,
+// it is not known which of its orders that was for.
 func (r *record) waiterExtended() string {
 	if r.facts.Kind != "string" { // it may be shared
 		return ""
@@ -76,7 +76,7 @@ func (r *record) waiterExtended() string {
 	return ""
 }
 
-// renewedAfter tells of an order whose lock was renewed after it had ended; "" if there is none.
+// renewedAfter describes an order whose lock was renewed after its answer; it is "" if there is none.
 func (r *record) renewedAfter() string {
 	const soon = history.Instant(200 * time.Millisecond)
 	for i := range r.Ops {
@@ -91,7 +91,7 @@ func (r *record) renewedAfter() string {
 }
 
 // keptOut returns the defect that kept fresh orders out, if the commands show it although the machine was busy: a lock
-// stood, or a waiter slept, for longer than the verdict allows and the longest stall explains.
+// stayed, or a waiter slept, for longer than the verdict's limit and the longest stall together.
 func (r *record) keptOut() *history.Defect {
 	last := history.Op{Outcome: history.Sold}
 	for _, op := range r.Ops {
@@ -110,8 +110,8 @@ func (r *record) keptOut() *history.Defect {
 	return nil
 }
 
-// stands tells of an order that still found a lock for longer than a fresh order may take after the end of the order
-// that acquired it last. Of several holders it is not known whose the lock is.
+// stands describes an order that found a lock although the order that acquired it last had been over for longer than a
+// fresh order may take. With several holders it is not known whose the lock is.
 func (r *record) stands(i int) string {
 	op := &r.Ops[i]
 	for j := range op.Trace {
@@ -133,8 +133,8 @@ func (r *record) stands(i int) string {
 	return ""
 }
 
-// ownerAt returns the last tenure that had begun by then, nil if its order or another one has released the lock since.
-// It may be over its lease: the command that found the lock shows that it was there.
+// ownerAt returns the last tenure that had begun by then, nil if an order has released the lock since. Its lease may
+// have expired: the command that found the lock shows that it was there.
 func ownerAt(l *history.Lock, at history.Instant) (owner *history.Tenure) {
 	for i := range l.Tenures {
 		if h := &l.Tenures[i]; h.Sent < at {
@@ -148,14 +148,12 @@ func ownerAt(l *history.Lock, at history.Instant) (owner *history.Tenure) {
 	return owner
 }
 
-// workedUntil returns when an order was over: when it was answered, or its instance killed. It is Never if it was
-// neither.
+// workedUntil returns when an order was answered, or its instance killed; Never if neither.
 func (r *record) workedUntil(op *history.Op) history.Instant {
 	return min(op.Done, r.DiedAt(op.Instance))
 }
 
-// sleeps tells of an order that had asked for the lock and did not poll though it was free, by a release or the expiry
-// of its lease.
+// sleeps describes an order that had tried the lock, and did not poll once a release or the expiry had freed it.
 func (r *record) sleeps(op *history.Op) string {
 	over := op.Over()
 	freed, _, free := r.line.FreeAt(over)

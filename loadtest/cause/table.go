@@ -7,7 +7,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A cause is one of the closed list: what is wrong, what to do, and the lines that do it.
+// A cause is an entry of the closed list: the defect, its remedy, and the code of the remedy.
 type cause struct{ what, remedy, lines string }
 
 const (
@@ -78,7 +78,7 @@ var (
 	unknown = cause{"unknown cause", "", ""}
 )
 
-// defect returns a defect of that cause, with what shows it.
+// defect returns a defect of that cause, with its evidence.
 func (c cause) defect(shown string, args ...any) *history.Defect {
 	d := &history.Defect{Cause: c.what, Remedy: c.remedy, Shown: fmt.Sprintf(shown, args...)}
 	if c.lines != "" {

@@ -20,7 +20,7 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// The instances.
+// The numbers of the instances.
 const atA, atB = 0, 1
 
 // A bench is a rig with two instances of the shop, and the cell that is played on it.
@@ -30,23 +30,23 @@ type bench struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	ledger *wire.Ledger
-	looker atomic.Pointer[wire.Looker] // an instance may send commands at any time
+	looker atomic.Pointer[wire.Looker] // swapped while instances may send commands
 	client *http.Client
 	all    sync.WaitGroup
 
-	cell   *history.Cell // that is under way
+	cell   *history.Cell // the one being played
 	orders []*order
 	extra  []history.Op // of the trial itself
-	before int          // writes of the stock by the cells before
-	blind  atomic.Bool  // nobody looks
+	before int          // writes of the stock by earlier cells
+	blind  atomic.Bool  // commands are not looked at
 
 	trapsMu sync.Mutex
 	traps   []*trap
 
-	opened [2]int // an order of that number was opened at the instance's database, and is to be sent; 0: none was
+	opened [2]int // by instance: the number of an order that was opened at the database's link, and not yet sent; 0: none
 }
 
-// isDown reports whether an instance has ended.
+// isDown reports whether an instance has exited.
 func (b *bench) isDown(at int) bool { return isClosed(b.Ends[at].In.Exited()) }
 
 func isClosed(done <-chan struct{}) bool {
@@ -58,7 +58,7 @@ func isClosed(done <-chan struct{}) bool {
 	}
 }
 
-// noteDeaths notes which instances have ended by themselves.
+// noteDeaths records which instances have exited on their own.
 func (b *bench) noteDeaths() {
 	for at, e := range b.Ends {
 		killed := slices.ContainsFunc(b.cell.Faults, func(f history.Fault) bool {
@@ -71,7 +71,7 @@ func (b *bench) noteDeaths() {
 	}
 }
 
-// lastWords returns the last line that names an error, or else the last line.
+// lastWords returns the last line with an error, or else the last line.
 func lastWords(lines []string) string {
 	if len(lines) == 0 {
 		return "without any output"
@@ -85,7 +85,7 @@ func lastWords(lines []string) string {
 	return "last output: " + history.Clip(strings.TrimSpace(said))
 }
 
-// open starts the Redis, the wires and the instances of a bench. Close it.
+// open starts the Redis, the proxies and the instances of a bench. Close it.
 func (t *Trial) open(ctx context.Context) (*bench, error) {
 	b := &bench{Trial: t, client: &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true},
@@ -98,11 +98,11 @@ func (t *Trial) open(ctx context.Context) (*bench, error) {
 			b.Rig = r
 			return b.watch(ctx)
 		}})
-	if b.Rig == nil { // it has no wires; else commands are let through by now
+	if b.Rig == nil { // without proxies; else the gate is open by now
 		b.Rig = r
 	}
 	if err == nil {
-		err = b.put(onShelf) // an instance that starts may have put its own
+		err = b.put(onShelf) // an instance may have put its own at start
 	}
 	if err != nil {
 		b.close()
@@ -111,12 +111,12 @@ func (t *Trial) open(ctx context.Context) (*bench, error) {
 	return b, nil
 }
 
-// watch looks at each command from now on, and lets it through unless there is a trap for it.
+// watch looks at each command from now on, and passes it unless there is a trap for it.
 func (b *bench) watch(ctx context.Context) (err error) {
 	if b.ledger, err = wire.NewLedger(ctx, b.Stores[0].Redis, b.shelf()); err != nil {
 		return err
 	}
-	b.lookAt(nil) // what an order leaves of the stock may have to be read
+	b.lookAt(nil) // to read back what an order leaves of the stock
 	if err = b.put(onShelf); err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (b *bench) watch(ctx context.Context) (err error) {
 	return nil
 }
 
-// close ends all of a bench.
+// close stops all of a bench.
 func (b *bench) close() {
 	b.Rig.Close()
 	b.cancel()
@@ -148,13 +148,13 @@ func (b *bench) close() {
 // lookAt looks at the stock and at these locks from now on.
 func (b *bench) lookAt(locks []wire.Lock) { b.looker.Store(wire.NewLooker(b.ledger, locks)) }
 
-// alone does something to the server while no command is under way.
+// alone calls do while no command is in flight.
 func (b *bench) alone(do func(*redis.Client) error) (err error) {
 	b.looker.Load().Alone(func() { err = do(b.Stores[0].Redis) })
 	return err
 }
 
-// put puts so many units on the shelf.
+// put sets the stock to n units.
 func (b *bench) put(n int64) error {
 	if b.isElsewhere() {
 		return b.putElsewhere(n)
@@ -172,7 +172,7 @@ func (b *bench) put(n int64) error {
 	})
 }
 
-// readStock notes what is left at the end of a cell.
+// readStock records what is left at the end of a cell.
 func (b *bench) readStock() error {
 	if b.isElsewhere() {
 		return b.endCount()
@@ -182,7 +182,7 @@ func (b *bench) readStock() error {
 	return err
 }
 
-// atShelf carries out a command in the database of the stock.
+// atShelf executes a command in the Redis database of the stock.
 func (b *bench) atShelf(to *redis.Client, args ...any) (cmd *redis.Cmd) {
 	_, _ = to.TxPipelined(b.ctx, func(p redis.Pipeliner) error { // each has its own error, or that of all
 		p.Do(b.ctx, "SELECT", b.db)
@@ -193,7 +193,7 @@ func (b *bench) atShelf(to *redis.Client, args ...any) (cmd *redis.Cmd) {
 	return cmd
 }
 
-// left reads the stock. It is not below zero: a shop that takes one unit too many, and says so, has sold nothing.
+// left reads the stock, at least 0: a shop that goes below zero, and refuses the order, has sold nothing.
 func (b *bench) left() (n int64, err error) {
 	shelf := b.shelf()
 	err = b.alone(func(to *redis.Client) error {
@@ -202,7 +202,7 @@ func (b *bench) left() (n int64, err error) {
 		} else {
 			n, err = b.atShelf(to, "HGET", shelf.Key, shelf.Field).Int64()
 		}
-		if errors.Is(err, redis.Nil) { // some remove the last unit's key
+		if errors.Is(err, redis.Nil) { // some delete the key with the last unit
 			return nil
 		}
 		return err
@@ -210,7 +210,7 @@ func (b *bench) left() (n int64, err error) {
 	return max(n, 0), err
 }
 
-// isAsNew reports whether another cell can be played on the bench: an order at each instance sells, and leaves no lock.
+// isAsNew reports whether the bench is fit for another cell: an order at each instance sells, and leaves no lock.
 func (b *bench) isAsNew() bool {
 	b.begin(fault{})
 	for at := range b.Ends {
@@ -227,7 +227,7 @@ func (b *bench) isAsNew() bool {
 	return states != nil && !slices.ContainsFunc(b.passport.locks, func(l wire.Lock) bool { return l.Held(states[l.Key]) })
 }
 
-// begin begins the cell of a fault; while the trial learns there is none.
+// begin begins the cell of a fault, or of none while the trial learns.
 func (b *bench) begin(f fault) {
 	b.cell, b.orders, b.extra = b.newCell(f), nil, nil
 	b.cell.Start = time.Now()

@@ -9,18 +9,18 @@ import (
 	"stockapi/loadtest/rig"
 )
 
-// requests are what a plain sale sends to the shop's database, by number. One that gets no reply, such as the end of a
+// requests are those of a plain sale to the shop's database, by number. One without a reply, such as the end of a
 // connection, commits nothing: it is neither under the lock nor after it.
 type requests struct {
 	all      int
-	answered int    // the last one that gets a reply
-	under    []int  // those that are sent under the lock
-	replies  []int  // those whose replies come under it
-	after    []int  // those that are sent after its release
-	why      string // why none can be held
+	answered int    // the last one with a reply
+	under    []int  // sent under the lock
+	replies  []int  // answered under it
+	after    []int  // sent after its release
+	why      string // why none can be held; "" if they can
 }
 
-// openAtDatabase opens an order at an instance's link to its database, unless that is done, and returns its number.
+// openAtDatabase returns the number of the next order at an instance's link to the database, and opens it if need be.
 func (b *bench) openAtDatabase(at int) (number int) {
 	if b.Ends[at].Database == nil {
 		return 0
@@ -31,8 +31,8 @@ func (b *bench) openAtDatabase(at int) (number int) {
 	return b.Ends[at].Database.BeginOrder()
 }
 
-// follow sends plain orders to both instances until their requests to the database show one pattern, and follows it.
-// Their last ones are plain sales, after which both have come to rest.
+// follow sends plain orders to both instances until their requests to the database have one pattern, and follows that.
+// Both instances are idle then.
 func (b *bench) follow() (stable bool, err error) {
 	b.begin(fault{})
 	if err := b.put(onShelf); err != nil {
@@ -58,7 +58,7 @@ func (b *bench) follow() (stable bool, err error) {
 	return false, nil
 }
 
-// plainAt sends a plain order to an instance, and waits until that has come to rest.
+// plainAt sends a plain order to an instance, and waits until that is idle.
 func (b *bench) plainAt(at int) (*order, error) {
 	o := b.buy("plain", at, history.Buy, b.Order, 0)
 	<-o.Done()
@@ -71,7 +71,7 @@ func (b *bench) plainAt(at int) (*order, error) {
 	return o, nil
 }
 
-// learnRequests finds out what a plain sale sends to the database, and what of that comes under its lock.
+// learnRequests learns what a plain sale sends to the database, and which of it under its lock.
 func (b *bench) learnRequests() error {
 	of := &b.passport.requests
 	if b.Database == "" {
@@ -96,7 +96,7 @@ func (b *bench) learnRequests() error {
 	return nil
 }
 
-// learn learns from what a link has seen of a plain order that held its lock in that time.
+// learn learns from what a link has recorded of a plain order that held its lock in that time.
 func (r *requests) learn(pieces []rig.Piece, order int, held span) {
 	answered := map[int]bool{}
 	for _, p := range pieces {
@@ -120,7 +120,7 @@ func (r *requests) learn(pieces []rig.Piece, order int, held span) {
 	}
 }
 
-// underLock returns when an order held its lock. Without a lock it is all of the order.
+// underLock returns when an order held its lock, or the whole order without a lock.
 func (b *bench) underLock(o *order) span {
 	held := span{o.Sent, time.Now()}
 	for _, d := range effectsOf(b.byOrder()[o]) {
@@ -134,7 +134,7 @@ func (b *bench) underLock(o *order) span {
 	return held
 }
 
-// sentNothing reports whether an order is known to have sent nothing to the database: no other one was under way at its
+// sentNothing reports whether an order is known to have sent nothing to the database, as no other was in flight at its
 // instance.
 func (b *bench) sentNothing(o *order) bool {
 	d := b.Ends[o.At].Database
@@ -146,8 +146,8 @@ func (b *bench) sentNothing(o *order) bool {
 	return !slices.ContainsFunc(d.Since(o.Sent), func(p rig.Piece) bool { return p.Order == o.inDatabase && p.Number > 0 })
 }
 
-// watchAtWork tells whether the lock of an order is renewed that is held at a request to the database. While the reply
-// to its acquire is held, its client does not know yet that there is something to renew.
+// watchAtWork learns whether the lock is renewed while an order is held at a request to the database. While the reply
+// to an acquire is held, the client does not renew yet.
 func (b *bench) watchAtWork() {
 	p := b.passport
 	if len(p.Locks) == 0 || p.Every > 0 || len(p.requests.under) == 0 || p.Lease() > mostLease {
@@ -179,7 +179,7 @@ func requestsOf(pieces []rig.Piece) []rig.Piece {
 	return slices.DeleteFunc(pieces, func(p rig.Piece) bool { return p.Reply })
 }
 
-// String says what of a sale comes to the database.
+// String describes the requests of a sale, or says why they are not known.
 func (r *requests) String() string {
 	if r.why != "" {
 		return r.why

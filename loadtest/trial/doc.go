@@ -1,13 +1,12 @@
-// Package trial puts anybody's shop on trial: a service in any language that is given a port and the URL of a Redis. It
-// starts two instances of it, each behind a wire of its own, finds out what its lock is, places faults between its
-// commands, or its requests to a database, and judges what the wires recorded. It knows nothing of the shop but how an
-// order is sent and where the stock is.
+// Package trial puts a user's shop on trial: a service in any language that takes a port and the URL of a Redis. It
+// starts two instances, each with a proxy to Redis of its own, learns the lock, injects faults between the commands, or
+// between the requests to a database, and judges what the proxies recorded. All it knows of the shop is how an order is
+// sent and where the stock is.
 //
-// Reading order: trial.go (all of it), bench.go (a Redis, two wires, two instances), order.go (buying one unit),
-// gate.go (which command is held or lost), learn.go with locks.go (what the lock is: a difference of states) and
-// passport.go (how it is used), first.go (what the first order shows), soldout.go (how an empty shelf is answered),
-// faults.go (the cells) with line.go and inflict.go (how each fault is injected) and play.go, record.go (what the wires
-// saw, as a cell). Where the stock is in no Redis, elsewhere.go and shell.go put and count it, database.go learns the
-// requests of a sale, request.go holds them, and moments.go plays a fault at each. What a cell means is told by package
-// cause.
+// Reading order: trial.go (the whole), bench.go (a Redis, two proxies, two instances), order.go (buying one unit),
+// gate.go (which command is held or lost), learn.go with locks.go (which keys are the lock) and passport.go (how it is
+// used), first.go (what the first order shows), soldout.go (the answer when sold out), faults.go (the cells) with
+// line.go, inflict.go and play.go (how each fault is injected), record.go (the recorded commands, as a cell). If the
+// stock is not in Redis, elsewhere.go and shell.go put and count it, database.go learns the requests of a sale,
+// request.go holds them, and moments.go plays a fault at each. Package cause explains the cells.
 package trial

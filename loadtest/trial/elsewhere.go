@@ -14,9 +14,9 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A stock that is in no Redis is put and read by command lines of the user's, and counted: nobody sees it written.
+// A stock outside Redis is put and read by the user's shell commands, and counted: its writes are not seen.
 
-// prepare runs the command line that prepares the database.
+// prepare runs the command that prepares the database.
 func (t *Trial) prepare(ctx context.Context) error {
 	if t.Setup == "" {
 		return nil
@@ -27,14 +27,14 @@ func (t *Trial) prepare(ctx context.Context) error {
 	return nil
 }
 
-// filled fills in a command line for the shell.
+// filled fills in a shell command.
 func (b *bench) filled(line string, n int64) string {
 	host, port, _ := net.SplitHostPort(b.Stores[0].Host)
 	return strings.NewReplacer("{product}", b.Product, "{n}", strconv.FormatInt(n, 10),
 		"{redis}", "redis://"+b.Stores[0].Host, "{redis_host}", host, "{redis_port}", port).Replace(line)
 }
 
-// putElsewhere puts n units by --set; without it there are those that are there.
+// putElsewhere puts n units by --set; without --set it leaves the stock as it is.
 func (b *bench) putElsewhere(n int64) error {
 	if b.Set == "" {
 		return nil
@@ -54,7 +54,7 @@ func (b *bench) leftElsewhere() (*int64, error) { return b.counted("--left", b.L
 // recorded returns how many sales the shop has recorded, nil without --sales.
 func (b *bench) recorded() (*int64, error) { return b.counted("--sales", b.Sales) }
 
-// counted returns the number that the command line of a flag prints once it has settled, nil if it has none.
+// counted returns the number that the command of a flag prints, once it has settled; nil without a command.
 func (b *bench) counted(flag, line string) (*int64, error) {
 	if line == "" {
 		return nil, nil
@@ -66,7 +66,7 @@ func (b *bench) counted(flag, line string) (*int64, error) {
 	return &n, nil
 }
 
-// beginCount begins to count: there are as many units as were put, or as there are if none can be put.
+// beginCount records the units and sales before the cell: the units that were put, or, without --set, that are left.
 func (b *bench) beginCount() (err error) {
 	if !b.isElsewhere() {
 		return nil
@@ -83,7 +83,7 @@ func (b *bench) beginCount() (err error) {
 	return err
 }
 
-// endCount reads what is left, and what was recorded since the count began.
+// endCount reads what is left, and how many sales were recorded since beginCount.
 func (b *bench) endCount() (err error) {
 	if b.cell.Left, err = b.leftElsewhere(); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (b *bench) endCount() (err error) {
 	return err
 }
 
-// checkShelf fails if what was put is not what is left.
+// checkShelf returns an error if --left does not print what --set has put.
 func (b *bench) checkShelf(n int64) error {
 	left, err := b.leftElsewhere()
 	if err == nil && left != nil && b.Set != "" && *left != n {
@@ -104,8 +104,8 @@ func (b *bench) checkShelf(n int64) error {
 	return err
 }
 
-// balance sells a unit at each instance without a fault, waits for so long, and notes why the count judges nothing if
-// the sales and the stock do not agree then: reservations end, a job restocks, or nothing is deducted at all.
+// balance sells a unit at each instance without a fault, waits, and records why the count judges nothing if sales and
+// stock do not agree then: reservations expire, a job restocks, or nothing is deducted.
 func (b *bench) balance(wait time.Duration) error {
 	b.begin(fault{})
 	b.cell.Initial = b.unitsFor(0)
@@ -134,7 +134,7 @@ func (b *bench) balance(wait time.Duration) error {
 	return nil
 }
 
-// control checks that the count balances on a bench of its own or one that is idle.
+// control checks on an idle bench that the count balances.
 func (t *Trial) control(ctx context.Context, wait time.Duration) error {
 	if t.Left == "" || t.unbalanced != "" {
 		return nil
@@ -147,14 +147,14 @@ func (t *Trial) control(ctx context.Context, wait time.Duration) error {
 		b.close()
 		return err
 	}
-	for at := range b.Ends { // a pool may have closed its connections meanwhile, and the order that opens one sends more
+	for at := range b.Ends { // a pool may have closed its connections, and an order that opens one sends more
 		<-b.buy("warm-"+strconv.Itoa(at), at, history.Buy, b.Order, 0).Done()
 	}
 	t.giveBack(b)
 	return nil
 }
 
-// recount judges cells again whose count turned out to judge nothing.
+// recount judges cells again if the count has turned out to judge nothing.
 func (t *Trial) recount(cells []*history.Cell) {
 	for _, c := range cells {
 		if c == nil || c.Count == nil || t.unbalanced == "" || c.NotTested != nil {
@@ -166,7 +166,7 @@ func (t *Trial) recount(cells []*history.Cell) {
 	}
 }
 
-// explain says what is behind the findings of a cell.
+// explain adds the causes of a cell's findings.
 func explain(c *history.Cell) {
 	e := cause.Of(c)
 	c.Defect, c.Design, c.Remarks = e.Defect, e.Design, e.Remarks

@@ -10,20 +10,20 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A fault is what a cell does to the shop. docs/try.md tells what each does.
+// A fault is what a cell injects. docs/try.md describes each.
 type fault struct {
 	name  string
 	quick bool
 	needs []requirement       // besides those of its line
 	line  string              // "" if there is none
-	lines []string            // one for each moment of the fault, which are played one after the other: see [Trial.each]
+	lines []string            // one for each moment of the fault, played one after the other: see [Trial.each]
 	play  func(*bench) string // nil if there is a line; returns why the fault did not happen, "" if it did
 }
 
-// A requirement says why a fault cannot be had with such a lock, "" if it can.
+// A requirement returns why a fault does not apply to such a lock, "" if it does.
 type requirement func(*Passport) string
 
-// faultsFor lists the faults. Those that lose or refuse a command, or delay its reply, are one for each command of a
+// faultsFor lists the faults. Those that lose or refuse a command, or delay its reply, exist for each command of a
 // plain sale.
 func faultsFor(p *Passport) []fault {
 	faults := []fault{
@@ -83,8 +83,8 @@ func faultsFor(p *Passport) []fault {
 	)
 }
 
-// atRequests returns the faults with those moments that are requests of the sale to its database, or their replies. How
-// long an order's work is, and where, is in them.
+// atRequests moves faults to the requests of the sale to its database, or their replies, which show when an order
+// works.
 func atRequests(faults []fault, p *Passport) []fault {
 	of := &p.requests
 	for i := range faults {
@@ -102,7 +102,7 @@ func atRequests(faults []fault, p *Passport) []fault {
 	return faults
 }
 
-// afterRelease returns the lines that hold what a sale sends after the release of its lock.
+// afterRelease returns the lines that hold what a sale sends after its release.
 func afterRelease(p *Passport) []string {
 	if p.Elsewhere {
 		return linesAt("a>db%d.b>end.a>end", p.requests.after)
@@ -118,7 +118,7 @@ func afterRelease(p *Passport) []string {
 	return linesAt("a>%d.b>end.a>end", after)
 }
 
-// parsed returns the line of a fault; none if it is none.
+// parsed returns the parsed line of a fault, nil if it has none.
 func (f *fault) parsed() schedule.Line {
 	if f.line == "" {
 		return nil
@@ -130,11 +130,11 @@ func (f *fault) parsed() schedule.Line {
 	return line
 }
 
-// mostLease is the longest lease whose end a cell waits for.
+// mostLease is the longest lease that a cell waits for.
 const mostLease = cause.LongLease
 
-// aShortLease asks for one whose end can be waited for. A crowd waits for none, nor does what comes after the release,
-// and after a crash the trial ends it, as its TTL would.
+// aShortLease requires a lease that a cell can wait for. Crowds and after-release wait for none, and after a crash the
+// trial expires it, as its TTL would.
 func (f *fault) aShortLease(p *Passport) string {
 	crash := strings.HasPrefix(f.name, "crash ") && p.TTL > 0
 	if f.parsed().Crowd() > 0 || f.name == "after-release" || crash || p.Lease() <= mostLease {
@@ -191,17 +191,17 @@ func aRenewal(p *Passport) string {
 	return ""
 }
 
-// aLongHold asks for a client that waits for a reply until its lock is renewed.
+// aLongHold requires a client that waits for a reply until its lock is renewed.
 func aLongHold(p *Passport) string {
 	return either(p.hold() >= p.Every*3/2, "", "your client gives up on a reply before its lock is renewed")
 }
 
 func aMessage(p *Passport) string { return either(p.Messages, "", "waiters receive no messages") }
 
-// aLease asks for a lock that ends by itself, if there is a lock.
+// aLease requires a lock, if there is one, to expire.
 func aLease(p *Passport) string { return either(len(p.Locks) == 0, "", aTTL(p)) }
 
-// aLongReply asks for a client that waits for a reply longer than the lease lasts.
+// aLongReply requires a client that waits for a reply for longer than a lease.
 func aLongReply(p *Passport) string {
 	if p.hold() >= p.Lease()+200*time.Millisecond {
 		return ""
@@ -210,7 +210,7 @@ func aLongReply(p *Passport) string {
 		"lease or a longer Redis timeout", p.Patience.Round(100*time.Millisecond), p.Lease())
 }
 
-// aHold asks for a way to make an order slow.
+// aHold requires a way to make an order slow.
 func aHold(p *Passport) string {
 	switch lines := p.slowLines(); {
 	case p.slow:
@@ -223,8 +223,8 @@ func aHold(p *Passport) string {
 	return ""
 }
 
-// slowLine returns the line that holds Anna's order beyond its lease, each command for less than its client's patience:
-// at the fewest of them that are enough, or at all.
+// slowLine returns the line that holds Anna's order beyond its lease, each command for less than its client's timeout:
+// at the fewest commands that are enough, or at all of them.
 func (p *Passport) slowLine() (line string) {
 	for _, one := range p.slowLines() {
 		if line = one.line; one.lasts >= p.Lease()+aMoment || aLongReply(p) == "" {
@@ -234,7 +234,7 @@ func (p *Passport) slowLine() (line string) {
 	return line
 }
 
-// A heldLine is a line that holds an order at several of its commands, and for how long it can.
+// A heldLine is a line that holds an order at one or more of its commands, and for how long it can.
 type heldLine struct {
 	line  string
 	lasts time.Duration
@@ -249,7 +249,7 @@ func (p *Passport) slowLines() []heldLine {
 	return lines
 }
 
-// holdAcquire is for how long the reply to an acquire can be held: its order renews the lock only when it has heard.
+// holdAcquire returns how long the reply to an acquire can be held: an order renews the lock only after that reply.
 func (p *Passport) holdAcquire() time.Duration {
 	if p.Every > 0 {
 		return max(0, min(p.hold(), p.Lease()-p.Every*3/2))
@@ -257,7 +257,7 @@ func (p *Passport) holdAcquire() time.Duration {
 	return p.hold()
 }
 
-// hold is for how long a reply can be held.
+// hold returns how long a reply can be held.
 func (p *Passport) hold() time.Duration {
 	if p.Patience > 0 {
 		return p.Patience - 300*time.Millisecond

@@ -16,16 +16,15 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// A firstOrder is a plain order of a shop of which nothing is known yet.
+// A firstOrder is a plain order to a shop of which nothing is known yet.
 type firstOrder struct {
 	*bench
 	*order
-	wrote bool // the stock, by its answer
-	later bool // and after it
+	wrote bool // it wrote the stock
+	later bool // and did so after its answer
 }
 
-// hints say what to do about a first order that is no sale which the trial can see. The first that applies is printed;
-// none is tried by itself.
+// hints are the remedies for a first order that is not a visible sale. The first that applies is printed.
 var hints = []struct {
 	applies func(*firstOrder) bool
 	says    func(*firstOrder) string
@@ -58,7 +57,7 @@ var hints = []struct {
 		}},
 }
 
-// problem says why a plain order with these writes of the stock shows that the shop cannot be tried.
+// problem returns why a plain order with these writes of the stock shows that the shop cannot be tried, nil if it can.
 func (b *bench) problem(o *order, writes []wire.StockWrite) error {
 	f := &firstOrder{bench: b, order: o, wrote: b.isElsewhere()}
 	for _, w := range writes {
@@ -78,12 +77,12 @@ func (b *bench) problem(o *order, writes []wire.StockWrite) error {
 		"by --sold", errShop, f.said(), f.hindrance())
 }
 
-// misses reports whether the shop has a database at a link, and not a byte came there.
+// misses reports whether the order sold, and sent nothing to the proxied database.
 func (f *firstOrder) misses() bool {
 	return f.Op.Outcome == history.Sold && f.end().Database != nil && !f.end().Database.Passed()
 }
 
-// whatItMisses says what the shop does not reach.
+// whatItMisses returns what the shop does not reach, and the remedy.
 func (f *firstOrder) whatItMisses() string {
 	if f.misses() {
 		return "nothing arrived for the database at {db_host}:{db_port}: the shop bypasses the trial; put both into the " +
@@ -92,7 +91,7 @@ func (f *firstOrder) whatItMisses() string {
 	return "it sent nothing to the Redis at $REDIS_URL ({redis})" + redisOfEnvironment()
 }
 
-// end is the instance that got the order.
+// end returns the instance that received the order.
 func (f *firstOrder) end() *rig.End { return f.Ends[f.At] }
 
 func (f *firstOrder) has(status ...int) bool { return slices.Contains(status, f.Op.Status) }
@@ -109,7 +108,7 @@ func (f *firstOrder) said() string {
 	return strings.TrimSpace(fmt.Sprintf("%s was answered %d %s", text, f.Op.Status, history.Clip(f.Op.Detail)))
 }
 
-// tell tells the order, and what came of it to the Redis.
+// tell reports the order, and what it sent to the Redis and to the database.
 func (f *firstOrder) tell() {
 	var verbs []string
 	for _, c := range f.sentBy(f.At) {
@@ -126,7 +125,7 @@ func (f *firstOrder) tell() {
 	}
 }
 
-// redisOfEnvironment names a variable of ours that leads a shop to another Redis than ours.
+// redisOfEnvironment returns a hint if a variable of the environment leads the shop to another Redis, "" if none does.
 func redisOfEnvironment() string {
 	for _, pair := range os.Environ() {
 		name, value, _ := strings.Cut(pair, "=")
@@ -139,7 +138,7 @@ func redisOfEnvironment() string {
 	return ""
 }
 
-// whereTheStockIs says where the stock may be that was sold from: where a number became smaller, or not in this Redis.
+// whereTheStockIs returns a hint where the stock may be: where a number decreased, or not in this Redis.
 func (f *firstOrder) whereTheStockIs() string {
 	now, err := wire.Snapshot(f.ctx, f.Stores[0].Redis)
 	var found []string
@@ -165,7 +164,7 @@ func (f *firstOrder) whereTheStockIs() string {
 	return text + either(f.Sold == nil, "; if this was no sale, give what the body of a sale matches: --sold", "")
 }
 
-// hindrance says what may have kept a plain order from being sold, such as a lock that the one before has left.
+// hindrance returns what may have kept a plain order from selling, such as a lock that the one before left.
 func (f *firstOrder) hindrance() (text string) {
 	if f.isElsewhere() {
 		text = either(f.Set == "", "; no units were put: give --set", "")

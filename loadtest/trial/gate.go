@@ -9,19 +9,19 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// A trap waits for a command of an instance, and does with it what its fault wants. It springs once, or always.
+// A trap catches a command of an instance, and holds, loses or refuses it. It springs once, or always.
 type trap struct {
 	at     int
-	is     func(*wire.Command) bool     // of a command that has come
-	did    func([]history.Command) bool // of one that was carried out; nil: anything. Only for a reply that is held
+	is     func(*wire.Command) bool     // matches a command on arrival
+	did    func([]history.Command) bool // matches the effects of an executed command; nil: any. For held replies only
 	does   schedule.Decision            // Pass: the command is held, or its reply
-	answer string                       // the error by which a command is refused; "": its connection breaks
-	reply  bool                         // the reply is held
+	answer string                       // the error that refuses a command; "": its connection breaks
+	reply  bool                         // hold the reply
 	always bool
-	since  history.Instant // its order has acquired the lock since then, or will
+	since  history.Instant // the order acquires the lock after this
 
-	sprung chan struct{} // closed when it has caught one
-	cmd    *wire.Command // that it has caught
+	sprung chan struct{} // closed when it has caught a command
+	cmd    *wire.Command // the first one caught
 }
 
 // set sets a trap.
@@ -33,7 +33,7 @@ func (b *bench) set(t *trap) *trap {
 	return t
 }
 
-// unset lets a trap go, with what it holds.
+// unset removes a trap, and releases what it holds.
 func (b *bench) unset(t *trap) {
 	b.trapsMu.Lock()
 	defer b.trapsMu.Unlock()
@@ -53,7 +53,7 @@ func (b *bench) unset(t *trap) {
 	}
 }
 
-// letThrough lets all commands through but those for which there is a trap.
+// letThrough passes all commands that no trap catches.
 func (b *bench) letThrough(ctx context.Context) {
 	for {
 		select {
@@ -73,7 +73,7 @@ func (b *bench) decide(cmd *wire.Command) {
 	b.trapsMu.Lock()
 	defer b.trapsMu.Unlock()
 	if slices.ContainsFunc(b.traps, func(t *trap) bool { return t.cmd == cmd }) {
-		return // it is held
+		return // held
 	}
 	if write := b.lateBefore(cmd); write != nil {
 		cmd.Arrive = make(chan struct{})
@@ -108,8 +108,8 @@ func (b *bench) decide(cmd *wire.Command) {
 	t.spring(cmd)
 }
 
-// lateBefore returns the late write behind which a release was sent on the same connection: it cannot arrive before
-// that. Renewals can, since most clients have them elsewhere.
+// lateBefore returns the late write that precedes a release on the same connection, which the release cannot overtake.
+// Renewals can, since most clients send them on another connection.
 func (b *bench) lateBefore(release *wire.Command) *wire.Command {
 	for _, t := range b.traps {
 		if t.does == schedule.ComesLate && t.cmd != nil && t.cmd.Client == release.Client && t.cmd.Conn == release.Conn &&
@@ -120,7 +120,7 @@ func (b *bench) lateBefore(release *wire.Command) *wire.Command {
 	return nil
 }
 
-// spring notes what a trap has caught. The caller has the bench's lock.
+// spring records what a trap has caught. The caller holds trapsMu.
 func (t *trap) spring(cmd *wire.Command) {
 	if t.cmd == nil {
 		t.cmd = cmd
@@ -128,7 +128,7 @@ func (t *trap) spring(cmd *wire.Command) {
 	}
 }
 
-// holdReply holds the reply of a command that has come into a trap, if it did what the trap is for.
+// holdReply holds the reply to a caught command, if its effects match the trap.
 func (b *bench) holdReply(t *trap, cmd *wire.Command) {
 	<-cmd.Done()
 	caught := t.did == nil || t.did(b.looker.Load().Traced(cmd))

@@ -19,13 +19,13 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// replyOf is a trap for the reply to a step's command at an instance, if that had the step's effect. Of several such
-// commands of an order it is the one that has the same place after the acquire as in a plain sale. The order acquires
-// the lock from now on: another one at the instance may have it, or have lost it without a release.
+// replyOf returns a trap for the reply to a step's command at an instance, if that had the step's effect. If an order
+// sends several such commands, it is the one with the same place after the acquire as in a plain sale. Only an acquire
+// from now on counts: another order at the instance may hold the lock, or have lost it without a release.
 func (b *bench) replyOf(at int, s *step) (t *trap) {
 	early, ahead := b.passport.comesEarly(s), b.passport.aheadOf(s)
-	taken := history.Never // when the lock was taken last
-	came := 0              // since then
+	taken := history.Never // the last acquire
+	came := 0              // such commands since then
 	t = &trap{at: at, reply: true, since: b.since(time.Now()),
 		is: func(cmd *wire.Command) bool {
 			if b.shape(&cmd.Seen) != s.shape {
@@ -48,9 +48,9 @@ func (b *bench) replyOf(at int, s *step) (t *trap) {
 	return t
 }
 
-// refusal returns the error of a Redis that does not carry out the command of a step: the acquire finds a replica, as
-// after a failover, the write of the stock a full memory, and any other command, which a full memory does not keep from
-// reading or deleting, a server that has just started.
+// refusal returns the error by which a Redis refuses the command of a step: a replica refuses the acquire, as after a
+// failover; a full memory the write of the stock; and a server that is starting any other command, since reads and
+// deletes need no memory.
 func (p *Passport) refusal(s *step) string {
 	switch {
 	case p.acquires[s.shape]:
@@ -61,13 +61,13 @@ func (p *Passport) refusal(s *step) string {
 	return "LOADING Redis is loading the dataset in memory"
 }
 
-// codeOf is the first word of an error, by which clients know it.
+// codeOf returns the first word of an error, which identifies it to clients.
 func codeOf(err string) string {
 	code, _, _ := strings.Cut(err, " ")
 	return code
 }
 
-// anna sends an order to a, and waits until it is in the trap. It says why it got into none.
+// anna sends an order to a, and waits until the trap has caught it. It returns why it did not, "" if it did.
 func (b *bench) anna(t *trap) (*order, string) {
 	b.set(t)
 	o := b.send("anna", atA)
@@ -77,8 +77,8 @@ func (b *bench) anna(t *trap) (*order, string) {
 	return o, "the order ended without sending the command at which the fault was due"
 }
 
-// bertUntil lets a customer buy at an instance until he has sold, again when he is told no, until something else has
-// happened, or for so long. It returns his last order.
+// bertUntil sends a customer's orders to an instance, again when one is refused, until one sells, something has
+// happened, or the time is over. It returns the last order.
 func (b *bench) bertUntil(name string, at int, atMost time.Duration, happened <-chan struct{}) (o *order) {
 	begun, late := time.Now(), time.After(atMost)
 	sent := slices.DeleteFunc(slices.Clone(b.orders), func(o *order) bool {
@@ -100,7 +100,7 @@ func (b *bench) bertUntil(name string, at int, atMost time.Duration, happened <-
 	return o
 }
 
-// nth names the order that somebody sends for the nth time.
+// nth returns the name of a customer's nth order.
 func nth(name string, n int) string {
 	if n == 1 {
 		return name
@@ -110,7 +110,7 @@ func nth(name string, n int) string {
 
 func (b *bench) send(name string, at int) *order { return b.buy(name, at, history.Buy, b.Order, 0) }
 
-// wait waits until an order has ended, or for so long.
+// wait waits until an order has ended, for atMost.
 func wait(o *order, atMost time.Duration) {
 	select {
 	case <-o.Done():
@@ -118,7 +118,7 @@ func wait(o *order, atMost time.Duration) {
 	}
 }
 
-// note records a fault of an order since then.
+// note records a fault of an order, from since until now.
 func (b *bench) note(o *order, since time.Time, kind history.FaultKind, format string, args ...any) {
 	o.Note(b.cell, history.Fault{Kind: kind, Text: fmt.Sprintf(format, args...)}, since, time.Now())
 }
@@ -130,8 +130,8 @@ const (
 	crowdPatient = 10 * time.Second
 )
 
-// crowdAt lets crowds buy at so many instances, at full speed: nobody looks, unless what an order leaves of the stock
-// has to be read back.
+// crowdAt has crowds buy at that many instances, at full speed: commands are not looked at, unless the stock has to be
+// read back after a write.
 func crowdAt(instances int) func(*bench) string {
 	return func(b *bench) string {
 		b.blind.Store(!b.passport.readBack)
@@ -159,7 +159,7 @@ func crowdAt(instances int) func(*bench) string {
 	}
 }
 
-// slowWork sends an order that is slow by itself.
+// slowWork sends the shop's own slow order.
 func slowWork(b *bench) string {
 	work := b.passport.Lease() * 5 / 2
 	anna := b.buy("anna", atA, history.Buy, *b.Slow, work)
@@ -171,7 +171,7 @@ func slowWork(b *bench) string {
 	return ""
 }
 
-// land lets a late command arrive.
+// land has a late command arrive.
 func (b *bench) land(t *trap) {
 	b.unset(t)
 	select {
@@ -180,7 +180,7 @@ func (b *bench) land(t *trap) {
 	}
 }
 
-// whyKept says why Bert does not get a lock at an instance although its holder, at a, is over its lease.
+// whyKept returns why Bert does not acquire the lock at an instance although the lease of its holder, at a, is over.
 func (p *Passport) whyKept(at int) string {
 	switch {
 	case p.Every > 0:
@@ -210,10 +210,11 @@ func (b *bench) isStep(steps []step, k int) func(*wire.Command) bool {
 	}
 }
 
-// aMoment is longer than some wait for a reply before they let go of what they asked for, and shorter than clients do.
+// aMoment is longer than some shops wait for a reply before they release what they tried to acquire, and shorter than
+// the timeouts of clients.
 const aMoment = 400 * time.Millisecond
 
-// errorReply has the Redis refuse command number k of Anna's sale with an error, and lets Bert come then.
+// errorReply has the Redis refuse command number k of Anna's sale with an error. Then Bert orders.
 func errorReply(k int) func(*bench) string {
 	return func(b *bench) string {
 		answer := b.passport.refusal(&b.passport.steps[k])
@@ -228,7 +229,7 @@ func errorReply(k int) func(*bench) string {
 	}
 }
 
-// renewalsLost loses what prolongs Anna's lock.
+// renewalsLost loses the renewals of Anna's lock.
 func renewalsLost(b *bench) string {
 	p := b.passport
 	lose := b.set(&trap{at: atA, does: schedule.LostRequest, always: true, is: func(cmd *wire.Command) bool {
@@ -248,7 +249,7 @@ func renewalsLost(b *bench) string {
 	return ""
 }
 
-// settle waits for what a shop does for a customer who has hung up: it may still buy for her.
+// settle waits for the work of a shop for a customer who has hung up: it may still sell to her.
 func (b *bench) settle(o *order) {
 	for until := time.Now().Add(b.passport.Takes + margin); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
 		if b.isDown(o.At) {
@@ -260,10 +261,10 @@ func (b *bench) settle(o *order) {
 	}
 }
 
-// remove brings the lock to rest, as if somebody had removed it.
+// remove removes the lock: it puts its keys into their states at rest.
 func (b *bench) remove() error { return b.putLocks(nil) }
 
-// putLocks puts the keys of the lock into those states, and the others to rest.
+// putLocks puts the keys of the lock into those states, and the others into their states at rest.
 func (b *bench) putLocks(held map[wire.Key]wire.KeyState) error {
 	return b.alone(func(to *redis.Client) (err error) {
 		for _, lock := range b.passport.locks {
@@ -277,7 +278,8 @@ func (b *bench) putLocks(held map[wire.Key]wire.KeyState) error {
 	})
 }
 
-// whyNotKept says why an order acquires the lock though that was put into the state in which an order held it.
+// whyNotKept returns why an order acquires the lock although the trial has put it into the state in which an order held
+// it.
 func (p *Passport) whyNotKept() string {
 	switch {
 	case p.InValue > 0:
@@ -288,7 +290,7 @@ func (p *Passport) whyNotKept() string {
 	return "the lock that the trial puts back keeps no order out"
 }
 
-// restart has the effect of a restart that keeps the stock, and what was there before the first order.
+// restart has the effect of a restart that keeps the stock, and the keys from before the first order.
 func (b *bench) restart() error {
 	err := b.alone(func(to *redis.Client) error {
 		now, err := wire.Snapshot(b.ctx, to)

@@ -17,11 +17,11 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// Learn finds out what the lock of the shop is: from plain sales, from one that is held before its write, and from one
-// that finds the lock taken; and how it says that all is sold, from an order of an empty shelf.
+// Learn learns the lock of the shop: from plain sales, from one that is held before its write, and from one that finds
+// the lock taken; and the answer when sold out, from an order for an empty shelf.
 func (t *Trial) Learn(ctx context.Context) (p *Passport, err error) {
 	defer func() {
-		if err != nil && ctx.Err() != nil { // such as a server that has ended
+		if err != nil && ctx.Err() != nil { // such as a dead server
 			err = context.Cause(ctx)
 		}
 	}()
@@ -58,7 +58,7 @@ func (t *Trial) Learn(ctx context.Context) (p *Passport, err error) {
 	case !again:
 		return p, b.learnSoldOut()
 	}
-	if b, err = t.idleBench(ctx); err != nil { // a shop that lost its lock may be down by now
+	if b, err = t.idleBench(ctx); err != nil { // a shop that lost its lock may be down
 		return p, err
 	}
 	defer b.close()
@@ -68,8 +68,8 @@ func (t *Trial) Learn(ctx context.Context) (p *Passport, err error) {
 	return p, b.learnSoldOut()
 }
 
-// unknownFirst puts before what is wrong with a shop that the server did not know a command of its last orders: few
-// shops sell without it, and what they do then is no riddle.
+// unknownFirst prefixes an error of the shop with the command of its last orders that the server did not know: that is
+// the likely cause.
 func (b *bench) unknownFirst(err error) error {
 	if !errors.Is(err, errShop) {
 		return err
@@ -85,8 +85,8 @@ func (b *bench) unknownFirst(err error) error {
 		"PATH; %s", errShop, history.Clip(name), version, rest)
 }
 
-// firstSales buys one unit at each instance, and returns the keys besides the stock that were written. It fails if the
-// shop is none that can be tried.
+// firstSales buys one unit at each instance, and returns the written keys besides the stock. It fails if the shop
+// cannot be tried.
 func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 	b.begin(fault{})
 	for at := range b.Ends {
@@ -102,7 +102,7 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 		if _, written, err = b.writesOf(o); err != nil {
 			return nil, err
 		}
-		b.passport.Takes = o.over.Sub(o.Sent) // the first may have to connect
+		b.passport.Takes = o.over.Sub(o.Sent) // an upper bound: a first order may have to connect
 	}
 	b.passport.scripts = b.ledger.Scripts()
 	if b.shelf().Field == "" {
@@ -111,7 +111,7 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 	return written, nil
 }
 
-// findStock puts the stock into another database if the first order looked for it there alone.
+// findStock moves the stock to another Redis database if the first order looked for it only there.
 func (b *bench) findStock(o *order) (moved bool, err error) {
 	if b.Quiet(b.ctx); o.At != atA {
 		return false, nil
@@ -135,7 +135,7 @@ func (b *bench) findStock(o *order) (moved bool, err error) {
 	return true, err
 }
 
-// firstAt sends the first order to an instance, again while it is answered 503: some have to warm up.
+// firstAt sends the first order to an instance, again while it is answered 503: some shops warm up.
 func (b *bench) firstAt(at int) *order {
 	for begun := time.Now(); ; time.Sleep(500 * time.Millisecond) {
 		o := b.buy("first-"+strconv.Itoa(at), at, history.Buy, b.Order, 0)
@@ -146,8 +146,8 @@ func (b *bench) firstAt(at int) *order {
 	}
 }
 
-// writesOf waits until a plain order is over, and returns the writes of the stock in the cell, and all keys that were
-// written. It fails if the order shows that the shop cannot be tried.
+// writesOf waits until a plain order is over, and returns the writes of the stock in the cell, and all written keys. It
+// fails if the order shows that the shop cannot be tried.
 func (b *bench) writesOf(o *order) (writes []wire.StockWrite, keys map[wire.Key]time.Time, err error) {
 	<-o.Done()
 	b.Quiet(b.ctx)
@@ -163,7 +163,7 @@ type sale struct {
 	steps    []step
 	commands []observation
 	looker   *wire.Looker
-	own      bool // it made a key that no other order has named, and removed it
+	own      bool // it created and removed a key that no other order has named
 }
 
 // plainSales buys one unit at a, one at b, and another at a.
@@ -200,7 +200,7 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 	return sales, b.looker.Load().Err()
 }
 
-// knowScripts notes which scripts several of the sales have sent. The text of any other has something of its order in
+// knowScripts records which scripts several of the sales have sent. The text of any other has a value of its order in
 // it.
 func (p *Passport) knowScripts(sales []*sale) {
 	first := map[string]*sale{}
@@ -221,7 +221,7 @@ func (p *Passport) knowScripts(sales []*sale) {
 	}
 }
 
-// describe tells from plain sales how the lock is taken and released.
+// describe learns from plain sales how the lock is acquired and released.
 func (b *bench) describe(sales []*sale) {
 	p := b.passport
 	p.steps = sales[2].steps
@@ -247,7 +247,7 @@ func (b *bench) describe(sales []*sale) {
 	p.Name = !p.Token && !same(sales[0], sales[1])
 }
 
-// tellTaken tells from the steps of one sale how the lock is taken.
+// tellTaken learns from the steps of one sale how the lock is acquired.
 func (p *Passport) tellTaken() {
 	endless := false
 	for _, one := range p.steps {
@@ -266,7 +266,7 @@ func (p *Passport) tellTaken() {
 	}
 }
 
-// tellReleased tells from the steps of one sale how the lock is released.
+// tellReleased learns from the steps of one sale how the lock is released.
 func (p *Passport) tellReleased() {
 	wrote, released := false, false
 	for _, one := range p.steps {
@@ -279,7 +279,7 @@ func (p *Passport) tellReleased() {
 		if (releases || looks) && !p.writes[one.shape] {
 			p.release = append(p.release, strings.ToLower(one.args[0]))
 		}
-		wrote = wrote || p.Elsewhere && one.has(acquired) // what comes after the acquire is work
+		wrote = wrote || p.Elsewhere && one.has(acquired) // the work follows the acquire
 	}
 	p.joint = released && len(p.release) == 0
 	if p.release = slices.Compact(p.release); !released {
@@ -288,7 +288,7 @@ func (p *Passport) tellReleased() {
 	p.Release = p.releaseText()
 }
 
-// classify notes what commands of a step's shape do.
+// classify records what commands of a step's shape do.
 func (p *Passport) classify(s *step) {
 	if s.has((*history.Command).WritesStock) {
 		p.writes[s.shape] = true
@@ -304,8 +304,8 @@ func (p *Passport) classify(s *step) {
 	}
 }
 
-// acquireText shows the command that takes a lock without its value; nil is a transaction. Clients send the options of
-// a SET in any order: its condition is shown before its TTL.
+// acquireText describes the command that acquires the lock, without its value; nil is a transaction. Clients send the
+// options of a SET in any order: here the condition comes before the TTL.
 func acquireText(args []string) string {
 	if len(args) == 0 {
 		return "in a transaction"
@@ -330,7 +330,7 @@ func acquireText(args []string) string {
 	return strings.Join(append(text, ttl...), " ")
 }
 
-// releaseText says how the lock is released, "" if it is not.
+// releaseText describes how the lock is released, "" if it is not.
 func (p *Passport) releaseText() string {
 	if p.joint {
 		return withWrite
@@ -348,7 +348,7 @@ func isScript(verb string) bool {
 	return strings.HasPrefix(verb, "eval") || strings.HasPrefix(verb, "fcall")
 }
 
-// grows reports whether a number that grew with every sale went along with the write of the stock.
+// grows reports whether the writes of the stock have a number that grew with every sale.
 func grows(sales []*sale, p *Passport) bool {
 	var sent [][]string
 	for _, s := range sales {
@@ -379,8 +379,8 @@ func grows(sales []*sale, p *Passport) bool {
 	return false
 }
 
-// holdOne holds a sale at a before its write, and lets another order come to b meanwhile. It has to be done again if
-// orders sent scripts that the server did not have: a renewal may have waited for the reply that was held.
+// holdOne holds a sale at a before its write, while another order comes to b. It has to be repeated if orders sent
+// scripts that the server did not have: a renewal may have queued behind the held reply.
 func (b *bench) holdOne() (again bool, err error) {
 	p := b.passport
 	hold := p.beforeWrite()
@@ -430,7 +430,7 @@ func (b *bench) holdOne() (again bool, err error) {
 	return again, b.looker.Load().Err()
 }
 
-// strayed says why an order did not come to the command that the plain ones before it sent.
+// strayed returns why an order did not reach the command that the plain orders before it sent.
 func (b *bench) strayed(o *order) error {
 	if o.Op.Outcome != history.Sold {
 		return b.problem(o, nil)
@@ -438,7 +438,8 @@ func (b *bench) strayed(o *order) error {
 	return fmt.Errorf("%w: an order sent different commands from the one before", errShop)
 }
 
-// workedAt returns when an order wrote the stock first, or, if nobody sees that, when it had sold; zero if it did not.
+// workedAt returns when an order first wrote the stock, or, if writes are not seen, when it had sold; zero if it did
+// not.
 func (b *bench) workedAt(o *order, commands []observation) time.Time {
 	if b.isElsewhere() {
 		if o.hasSold() {
@@ -452,13 +453,13 @@ func (b *bench) workedAt(o *order, commands []observation) time.Time {
 	return time.Time{}
 }
 
-// wasLetIn reports whether an order wrote the stock at once, although another one held what was taken for the lock: it
-// is none, then.
+// wasLetIn reports whether an order wrote the stock at once although another one held the supposed lock, which is none
+// then.
 func (b *bench) wasLetIn(o *order, wrote, held time.Time) bool {
 	return wrote.Sub(o.Sent) < b.soon() && wrote.Sub(held) < b.passport.Lease()
 }
 
-// lookAtHeld looks at the lock while an order has it.
+// lookAtHeld records the state and the lease of the lock while an order holds it.
 func (b *bench) lookAtHeld(commands []observation) error {
 	p := b.passport
 	p.held = b.looker.Load().Look()
@@ -478,7 +479,7 @@ func (b *bench) lookAtHeld(commands []observation) error {
 		case !ends.IsZero() && (state.Ends.IsZero() || state.Ends.Sub(ends) > b.soon()):
 			p.TTL, p.InValue = 0, ends.Sub(d.Sent).Round(10*time.Millisecond) // a later TTL only cleans up
 		case p.Kind == "none" || !state.Ends.IsZero() && state.Ends.Sub(d.Sent) < 10*time.Millisecond:
-			p.Kind, p.TTL = "string", ttlOf(d.Args) // it has ended, or is about to
+			p.Kind, p.TTL = "string", ttlOf(d.Args) // it has expired, or is about to
 		case !state.Ends.IsZero():
 			p.TTL = state.Ends.Sub(d.Sent).Round(10 * time.Millisecond)
 		}
@@ -498,15 +499,15 @@ func ttlOf(args []string) time.Duration {
 	return 0
 }
 
-// keepScripts keeps the scripts that orders have sent in whole, and returns how many there are.
+// keepScripts records the scripts that orders have sent in full, and returns how many there are.
 func (b *bench) keepScripts() int {
-	if _, _, err := b.ledger.Writes(b.ctx); err == nil { // it has read all that there is
+	if _, _, err := b.ledger.Writes(b.ctx); err == nil { // the ledger is up to date then
 		b.passport.scripts = b.ledger.Scripts()
 	}
 	return len(b.passport.scripts)
 }
 
-// watchSlow tells whether the lock of an order is renewed that works for longer than its client waits for a reply.
+// watchSlow learns from a slow order whether the lock is renewed, if no held order has shown that.
 func (b *bench) watchSlow() {
 	p := b.passport
 	if p.slow = b.Slow != nil; !p.slow || p.Every > 0 {
@@ -519,8 +520,8 @@ func (b *bench) watchSlow() {
 	b.isRenewed(slow)
 }
 
-// isRenewed reports whether the lock of an order at work has been renewed, and notes how often that is done. What comes
-// at once belongs to the acquire.
+// isRenewed reports whether the lock of an order at work has been renewed, and records the period. A renewal at once
+// belongs to the acquire.
 func (b *bench) isRenewed(o *order) bool {
 	p := b.passport
 	commands := b.byOrder()[o]
@@ -534,7 +535,7 @@ func (b *bench) isRenewed(o *order) bool {
 	return p.Every > 0
 }
 
-// sentAgain reports whether the client of a command has sent it once more.
+// sentAgain reports whether the client of a held command has sent it again, on another connection.
 func (b *bench) sentAgain(held *wire.Command) (again bool) {
 	b.Gate.Each(func(cmd *wire.Command) {
 		again = again || cmd != held && cmd.Client == held.Client && cmd.Came.After(held.Sent) &&
@@ -543,8 +544,8 @@ func (b *bench) sentAgain(held *wire.Command) (again bool) {
 	return again
 }
 
-// watchRenewals tells how a lock was renewed whose order was held at that command. Keys of one lock are renewed
-// together, or each by a timer of its own: how often, one of them tells. Two that come at once are one.
+// watchRenewals learns how the lock was renewed while its order was held at that command. Keys of one lock are renewed
+// together, or each by a timer of its own: the period is that of one key. Two renewals at once count as one.
 func (b *bench) watchRenewals(held *wire.Command, commands []observation) {
 	p := b.passport
 	times, key := []time.Time{held.Sent}, ""
@@ -564,12 +565,12 @@ func (b *bench) watchRenewals(held *wire.Command, commands []observation) {
 		return
 	}
 	every := times[n-1].Sub(times[n-2])
-	if every > p.Lease()/10 || b.Slow == nil { // else it came with the acquire, and the others are held: see watchSlow
+	if every > p.Lease()/10 || b.Slow == nil { // else it belongs to the acquire, and later ones are held: see watchSlow
 		p.Every = every
 	}
 }
 
-// watchWaiter tells how an order waited that found the lock taken.
+// watchWaiter learns how an order waited that found the lock taken.
 func (b *bench) watchWaiter(o *order, commands []observation) {
 	p := b.passport
 	blocks, tries := "", b.tries(commands)
@@ -600,7 +601,7 @@ func (b *bench) watchWaiter(o *order, commands []observation) {
 	}
 }
 
-// tries returns when an order asked for that key of the lock that it asked for first.
+// tries returns when an order tried the key of the lock that it tried first.
 func (b *bench) tries(commands []observation) (tries []time.Time) {
 	key := ""
 	for _, d := range effectsOf(commands) {
@@ -614,7 +615,7 @@ func (b *bench) tries(commands []observation) (tries []time.Time) {
 	return tries
 }
 
-// wokenBetween reports whether something came between each try and the next one.
+// wokenBetween reports whether one of these times lies between each try and the next.
 func wokenBetween(tries, came []time.Time) bool {
 	for i := range len(tries) - 1 {
 		if !slices.ContainsFunc(came, func(t time.Time) bool { return t.After(tries[i]) && t.Before(tries[i+1]) }) {

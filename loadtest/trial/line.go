@@ -16,43 +16,43 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// A player plays a line on a bench. docs/try.md tells what each step does.
+// A player plays a line on a bench. docs/explore.md has the notation.
 type player struct {
 	*bench
 	customers [3]customer
-	stopped   [2]time.Time // when an instance was stopped, or cut off; zero: it is not
-	cut       [2]time.Time
-	taken     span   // when the trial itself put the lock; zero: it has not
-	expired   bool   // a lease has passed
-	held      bool   // the last fault that is noted is a command that was held
-	unheard   *trap  // for messages to an instance
-	why       string // a fault could not be had
+	stopped   [2]time.Time // when an instance was stopped; zero: it runs
+	cut       [2]time.Time // when it was cut off; zero: it is not
+	taken     span         // when the trial itself took the lock; zero: it has not
+	expired   bool         // a lease has passed
+	held      bool         // the last recorded fault is a held command
+	unheard   *trap        // for messages to an instance
+	why       string       // why a fault did not happen; "" if all did
 }
 
-// people are who orders, by the letters of a line.
+// people has the customers, by the letters of a line.
 var people = [...]string{"Anna", "Bert", "Clara"}
 
 // A customer is one of them.
 type customer struct {
 	*order // the last one; nil: none yet
 	holds  []*hold
-	came   time.Time // when he came who orders until he sells
+	came   time.Time // when a customer who orders until one sells sent the first
 }
 
-// A hold is where a line has an order wait.
+// A hold is a point where a line holds an order.
 type hold struct {
 	*trap
 	name  string // of the command
 	since time.Time
-	late  bool // the command is on its way
+	late  bool // the command is in flight
 	apart bool // its client has lost the connection
-	over  bool // the lock that it was held under may have ended
-	fault bool // something has happened meanwhile
+	over  bool // the lock that it was held under may be lost
+	fault bool // a later step makes it a fault
 	// atDatabase holds a request to the database, or its reply; nil if a command is held.
 	atDatabase *rig.Trap
 }
 
-// playLine returns how a line is played. That returns why the fault did not happen, "" if it did.
+// playLine returns the function that plays a line. It returns why the fault did not happen, "" if it did.
 func playLine(line schedule.Line) func(*bench) string {
 	if n := line.Crowd(); n > 0 {
 		return crowdAt(n)
@@ -103,8 +103,8 @@ func (p *player) send(m schedule.Move, c *customer) { c.order = p.bench.send(nam
 
 func nameOf(who int) string { return strings.ToLower(people[who]) }
 
-// goTo has an order go on until it is at a mark. One that is not under way yet is sent, and Bert's again when it is
-// refused while Anna's is under way.
+// goTo runs an order until it reaches a mark. It sends the order if there is none yet, and Bert's again when it is
+// refused while Anna's is in flight.
 func (p *player) goTo(m schedule.Move, c *customer) {
 	others, atMost := p.othersOpen(m.Who), p.httpTime()
 	switch {
@@ -137,8 +137,8 @@ func (p *player) goTo(m schedule.Move, c *customer) {
 	}
 }
 
-// springs reports whether a trap has caught something before an order is over, or for so long. What an order sends
-// after its answer is its own.
+// springs reports whether a trap catches a command before an order is over, or within atMost. Commands right after the
+// answer are the order's, too.
 func (t *trap) springs(o *order, atMost time.Duration) bool {
 	select {
 	case <-t.sprung:
@@ -152,7 +152,7 @@ func (t *trap) springs(o *order, atMost time.Duration) bool {
 	return isClosed(t.sprung)
 }
 
-// trapAt returns the trap at a mark, and what is caught there.
+// trapAt returns the trap at a mark, and the name of what it catches.
 func (p *player) trapAt(m schedule.Move) (t *trap, name string) {
 	of := p.passport
 	t = &trap{}
@@ -170,7 +170,7 @@ func (p *player) trapAt(m schedule.Move) (t *trap, name string) {
 		}
 	case schedule.Write:
 		t.is = p.hasShape(of.writes)
-		t.did = func(effects []history.Command) bool { // a script may be that of the read, too
+		t.did = func(effects []history.Command) bool { // the same script may also read
 			return anyOf(effects, func(c *history.Command) bool { return c.WritesStock() && !c.Refused() })
 		}
 	case schedule.Release, schedule.Release2:
@@ -192,7 +192,7 @@ func (b *bench) hasShape(of shapes) func(*wire.Command) bool {
 	return func(cmd *wire.Command) bool { return of[b.shape(&cmd.Seen)] }
 }
 
-// afterWrite matches such commands that come after a write of the stock, or after an acquire if nobody sees that.
+// afterWrite matches such commands after a write of the stock, or after an acquire if writes are not seen.
 func (b *bench) afterWrite(is func(*wire.Command) bool) func(*wire.Command) bool {
 	works := b.passport.writes
 	if b.passport.Elsewhere {
@@ -208,8 +208,8 @@ func (b *bench) afterWrite(is func(*wire.Command) bool) func(*wire.Command) bool
 	}
 }
 
-// end has an order go on until it is answered, or for a moment if another one is held under its lock. One that is not
-// under way is sent, and but for Anna's again until it sells.
+// end runs an order until it is answered, or for a moment if another one is held under its lock. It sends the order if
+// there is none, and, except for Anna's, again until one sells.
 func (p *player) end(m schedule.Move, c *customer) {
 	p.each(func(who int, h *hold) { h.fault = h.fault || who != m.Who })
 	switch {
@@ -234,9 +234,9 @@ func (p *player) end(m schedule.Move, c *customer) {
 	}
 }
 
-// untilSold has an order go on, or come again when it is refused, until it sells or another one has to go on that is
-// held. Several times are together as long as a lease and the margin. Where the database keeps it waiting for the one
-// that is held, it is no use to wait longer, and a balance proves nothing.
+// untilSold runs a customer's order, again when it is refused, until one sells or the held order cannot be held any
+// longer. All calls together take at most a lease and the margin. If the database has it wait for the held order,
+// waiting is no use, and a count that balances proves nothing.
 func (p *player) untilSold(m schedule.Move, c *customer) {
 	atMost := p.patient(m.Who)
 	if c.came.IsZero() {
@@ -259,7 +259,7 @@ func (p *player) untilSold(m schedule.Move, c *customer) {
 	}
 }
 
-// waits has an order go on, which is not answered at once.
+// waits runs an order that should not be answered at once.
 func (p *player) waits(m schedule.Move, c *customer) {
 	p.letGo(c)
 	if c.order == nil {
@@ -270,7 +270,7 @@ func (p *player) waits(m schedule.Move, c *customer) {
 	}
 }
 
-// tryForAMoment has a new order come, unless another one is at work at its instance.
+// tryForAMoment sends a new order, unless another one is at work at its instance.
 func (p *player) tryForAMoment(m schedule.Move, c *customer) {
 	for i := range p.customers {
 		if o := &p.customers[i]; o.order != nil && o.At == m.At && !o.HasEnded() && len(o.holds) == 0 {
@@ -297,7 +297,7 @@ func (p *player) do(m schedule.Move, c *customer) {
 	}
 }
 
-// toAll takes a step that concerns no order alone.
+// toAll takes a step that concerns all orders.
 func (p *player) toAll(verb string) error {
 	now := time.Now()
 	switch verb {
@@ -348,7 +348,7 @@ func (p *player) toInstance(verb string, at int) error {
 	return nil
 }
 
-// toOrder takes a step that concerns an order, or its command at the wire.
+// toOrder takes a step that concerns an order, or its held command.
 func (p *player) toOrder(verb string, c *customer) {
 	if verb == "give-up" {
 		p.note(c.order, time.Now(), "", "hung up while it %s", either(len(c.holds) > 0, "worked", "waited"))
@@ -366,7 +366,7 @@ func (p *player) toOrder(verb string, c *customer) {
 		h.late, h.since = true, time.Now()
 		h.cmd.Arrive = make(chan struct{})
 		p.decideHeld(h, schedule.ComesLate)
-		for on := false; !on; time.Sleep(time.Millisecond) { // a server that is down now would refuse it still
+		for on := false; !on; time.Sleep(time.Millisecond) { // a server that goes down now would still refuse it
 			p.Gate.Change(func() { on = h.cmd.Decision != schedule.Fail })
 		}
 		return
@@ -374,7 +374,7 @@ func (p *player) toOrder(verb string, c *customer) {
 		p.note(c.order, h.since, "", "its %s in flight for %s", h.name, round(time.Since(h.since)))
 		p.land(h.trap)
 		if !h.apart {
-			p.Ends[c.At].Wires[0].Break() // its caller waits no longer
+			p.Ends[c.At].Wires[0].Break() // its caller is no longer waiting
 		}
 	case "lose-request":
 		p.note(c.order, time.Now(), "", "its %s lost", h.name)
@@ -387,7 +387,7 @@ func (p *player) toOrder(verb string, c *customer) {
 	c.holds = slices.Delete(c.holds, i, i+1)
 }
 
-// decideHeld lets a command go that waits at the wire.
+// decideHeld decides a held command.
 func (p *player) decideHeld(h *hold, d schedule.Decision) {
 	p.trapsMu.Lock()
 	defer p.trapsMu.Unlock()
@@ -395,7 +395,7 @@ func (p *player) decideHeld(h *hold, d schedule.Decision) {
 	p.Gate.Decide(h.cmd, d)
 }
 
-// letGo lets an order go on that is held. If that was the fault, it is noted.
+// letGo resumes a held order, and records the hold if that was the fault.
 func (p *player) letGo(c *customer) {
 	var late []*hold
 	for _, h := range c.holds {
@@ -413,7 +413,7 @@ func (p *player) letGo(c *customer) {
 	c.holds = late
 }
 
-// noteHold notes that an order was held, if that is all that has happened to it so far.
+// noteHold records that an order was held, if there is no other fault so far.
 func (p *player) noteHold(o *order, h *hold) {
 	text := fmt.Sprintf("%sits %s held for %s", either(h.reply, "the reply to ", ""), h.name, round(time.Since(h.since)))
 	switch n := len(p.cell.Faults); {
@@ -426,7 +426,7 @@ func (p *player) noteHold(o *order, h *hold) {
 	}
 }
 
-// each calls do for all that is held.
+// each calls do for each hold.
 func (p *player) each(do func(who int, h *hold)) {
 	for who := range p.customers {
 		for _, h := range p.customers[who].holds {
@@ -435,7 +435,7 @@ func (p *player) each(do func(who int, h *hold)) {
 	}
 }
 
-// isUnder reports whether another order is held under a lock that must not end.
+// isUnder reports whether another order is held under a lock that it must keep.
 func (p *player) isUnder(who int) (under bool) {
 	p.each(func(of int, h *hold) {
 		under = under || of != who && h.isUnder() && !h.over && !p.customers[of].HasEnded()
@@ -443,7 +443,7 @@ func (p *player) isUnder(who int) (under bool) {
 	return under
 }
 
-// othersOpen reports whether another order is under way.
+// othersOpen reports whether another order is in flight.
 func (p *player) othersOpen(who int) bool {
 	for i := range p.customers {
 		if o := p.customers[i].order; o != nil && i != who && !o.HasEnded() {
@@ -453,19 +453,19 @@ func (p *player) othersOpen(who int) bool {
 	return false
 }
 
-// othersHeld reports whether another order is held whose client waits.
+// othersHeld reports whether another order is held, and its client waits.
 func (p *player) othersHeld(who int) (held bool) {
 	p.each(func(of int, h *hold) { held = held || of != who && !h.late })
 	return held
 }
 
-// moment is for how long another order may take while one is held under its lock.
+// moment returns how long another order may take while one is held under its lock.
 func (p *player) moment() time.Duration {
 	return min(p.passport.Lease()/4, p.passport.hold()/3, 700*time.Millisecond)
 }
 
-// patient is for how long the others may be held until this order has come: a client that waits for a reply gives up.
-// That it gives up on a release is a result, too.
+// patient returns how long the others may be held until this order comes, before their clients give up on a reply.
+// Giving up on a release does not count: that is a result, too.
 func (p *player) patient(who int) time.Duration {
 	limit := margin
 	if !p.expired {
@@ -488,7 +488,7 @@ func (p *player) patient(who int) time.Duration {
 // works reports whether an instance is neither stopped nor cut off.
 func (p *player) works(at int) bool { return p.stopped[at].IsZero() && p.cut[at].IsZero() }
 
-// block notes that the other orders that are held have sent nothing since then.
+// block records that the other held orders have sent nothing since then.
 func (p *player) block(who int, since time.Time) {
 	p.each(func(of int, h *hold) {
 		if o := p.customers[of].order; of != who && h.isUnder() {
@@ -500,7 +500,7 @@ func (p *player) block(who int, since time.Time) {
 	})
 }
 
-// lastEnd returns when the last order had ended, or now if there was none.
+// lastEnd returns when the last order ended, or now if there was none.
 func (p *player) lastEnd() (end time.Time) {
 	record := p.byOrder()
 	for i := range p.customers {
@@ -514,13 +514,13 @@ func (p *player) lastEnd() (end time.Time) {
 	return end
 }
 
-// holder returns the instance of an order that is held, or else a.
+// holder returns the instance of a held order, or else a.
 func (p *player) holder() (at int) {
 	p.each(func(_ int, h *hold) { at = h.at })
 	return at
 }
 
-// orderAt returns the order at an instance that is under way, or else its last one; nil if there was none.
+// orderAt returns the order in flight at an instance, or else its last one; nil if there was none.
 func (p *player) orderAt(at int) (last *order) {
 	for _, o := range p.orders {
 		if o.At == at && (last == nil || last.HasEnded()) {
@@ -530,7 +530,7 @@ func (p *player) orderAt(at int) (last *order) {
 	return last
 }
 
-// noteAt records a fault of an instance since then, and of its order.
+// noteAt records a fault of an instance and its order, from since until now.
 func (p *player) noteAt(at int, since time.Time, kind history.FaultKind, format string, args ...any) {
 	o := p.orderAt(at)
 	if o == nil {
@@ -539,7 +539,7 @@ func (p *player) noteAt(at int, since time.Time, kind history.FaultKind, format 
 	p.note(o, since, kind, format, args...)
 }
 
-// pass lets time pass.
+// pass waits for d.
 func (p *player) pass(d time.Duration) {
 	p.each(func(_ int, h *hold) { h.fault = true })
 	select {
@@ -548,8 +548,8 @@ func (p *player) pass(d time.Duration) {
 	}
 }
 
-// expire lets the lease of an order end that is held. If its client would give up on the release before, the trial ends
-// the lease.
+// expire waits until the lease of a held order expires. If its client would give up on a release before, the trial
+// removes the lock.
 func (p *player) expire() (err error) {
 	lease, waits := p.passport.Lease(), true
 	p.each(func(_ int, h *hold) {
@@ -571,10 +571,10 @@ func (p *player) expire() (err error) {
 	return err
 }
 
-// endLocks notes that the locks of those that are held may have ended.
+// endLocks records that the held orders may have lost their locks.
 func (p *player) endLocks() { p.each(func(_ int, h *hold) { h.over = true }) }
 
-// removeLock brings the lock to rest, whoever has it.
+// removeLock removes the lock, or releases that of the trial itself.
 func (p *player) removeLock() error {
 	if !p.taken.from.IsZero() {
 		return p.giveBack()
@@ -586,7 +586,7 @@ func (p *player) removeLock() error {
 	return err
 }
 
-// giveBack releases the lock that the trial itself has taken. No order may have got it.
+// giveBack releases the trial's own lock, and records its tenure. No order may have acquired the lock.
 func (p *player) giveBack() error {
 	for o, commands := range p.byOrder() {
 		if o != nil && !tookAt(commands).IsZero() {
@@ -627,12 +627,11 @@ func (p *player) crash(at int) error {
 	return nil
 }
 
-// goOn lets an instance go on that was stopped. What it was held at is there then, so that a client whose timer is the
-// system's gives up on no reply.
+// goOn resumes a stopped instance. What held it is delivered before, so that no client times out on that.
 func (p *player) goOn(at int) error {
 	since := p.stopped[at]
 	if slices.ContainsFunc(p.sentBy(at), func(c observation) bool {
-		return !c.cmd.Message && c.cmd.Came.After(since.Add(margin/4)) // what it had sent before may come later
+		return !c.cmd.Message && c.cmd.Came.After(since.Add(margin/4)) // what it had sent before may arrive later
 	}) {
 		return errors.New("the shop kept running while it was stopped: start it in the foreground")
 	}
@@ -642,7 +641,7 @@ func (p *player) goOn(at int) error {
 			p.letGo(c)
 		}
 	}
-	time.Sleep(20 * time.Millisecond) // until the reply is there
+	time.Sleep(20 * time.Millisecond) // until the reply has arrived
 	p.stopped[at] = time.Time{}
 	return p.Ends[at].In.Continue()
 }
@@ -665,7 +664,7 @@ func (p *player) finish() {
 	}
 }
 
-// endLongLeases ends the leases of a killed instance that are too long to wait for, as the Redis will.
+// endLongLeases expires the leases of a killed instance that are too long to wait for.
 func (p *player) endLongLeases() {
 	state := p.looker.Load().Look()
 	ends := slices.ContainsFunc(p.passport.locks, func(l wire.Lock) bool {
@@ -677,7 +676,7 @@ func (p *player) endLongLeases() {
 	}
 }
 
-// needsOf returns what a line cannot be played without.
+// needsOf returns the requirements of a line.
 func needsOf(line schedule.Line) (needs []requirement) {
 	for _, m := range line {
 		if n := m.Request(); n > 0 {

@@ -9,11 +9,11 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// A lock is a difference of states. What each of three sales changes before it writes the stock, and changes back, is a
-// lock if it keeps another order from the stock. So fences and counters of orders are none, as they stay, nor is a
-// gauge of orders in flight, which keeps no order out.
+// A lock is what each of three sales changes before it writes the stock, and changes back, if it keeps another order
+// from the stock meanwhile. So fences and order counters are not locks, as they are not changed back, nor is a gauge of
+// orders in flight, which keeps no order out.
 
-// learnLocks finds out which keys make the lock, and how it is taken and released.
+// learnLocks learns which keys form the lock, and how it is acquired and released.
 func (b *bench) learnLocks() (err error) {
 	p := b.passport
 	if p.before, err = wire.Snapshot(b.ctx, b.Stores[0].Redis); err != nil {
@@ -54,7 +54,7 @@ func (b *bench) learnLocks() (err error) {
 	return b.describeAnew()
 }
 
-// describeAnew looks at the keys that make the lock by now, and describes it from three sales.
+// describeAnew describes the current lock from three more sales.
 func (b *bench) describeAnew() error {
 	b.lookAt(b.passport.locks)
 	sales, err := b.plainSales()
@@ -64,8 +64,8 @@ func (b *bench) describeAnew() error {
 	return err
 }
 
-// atRest returns the keys that were written, with their states while no order is under way. One that only its TTL will
-// remove is not at rest yet.
+// atRest returns the written keys, with their states while no order is in flight. A key that waits for its TTL is
+// absent at rest.
 func (b *bench) atRest(written map[wire.Key]time.Time) (keys []wire.Lock, err error) {
 	now, err := wire.Snapshot(b.ctx, b.Stores[0].Redis)
 	for key := range written {
@@ -79,7 +79,7 @@ func (b *bench) atRest(written map[wire.Key]time.Time) (keys []wire.Lock, err er
 	return keys, err
 }
 
-// findLocks finds the keys, or the parts of keys, that each sale changed before it wrote the stock, and changed back.
+// findLocks finds the keys, or parts of keys, that each sale changed before it wrote the stock, and changed back.
 func (b *bench) findLocks(sales []*sale, keys []wire.Lock) {
 	p := b.passport
 	var locks []wire.Lock
@@ -111,8 +111,8 @@ func (b *bench) findLocks(sales []*sale, keys []wire.Lock) {
 	}
 }
 
-// findShortLease finds a lock whose lease ends within a plain sale, so that no sale changes it back: a key that each of
-// them made before it wrote the stock, and that keeps another order out. A cache keeps none out.
+// findShortLease finds a lock whose lease expires during a plain sale, so that no sale changes it back: a key that each
+// sale created before it wrote the stock, and that keeps another order out. A cache keeps none out.
 func (b *bench) findShortLease(sales []*sale, keys []wire.Lock) {
 	p := b.passport
 	if len(p.locks) > 0 || p.Apart != "" {
@@ -137,7 +137,7 @@ func (b *bench) findShortLease(sales []*sale, keys []wire.Lock) {
 	}
 }
 
-// makes returns what a sale made of a key that was not there, with a TTL, before it wrote the stock; nil if it did not.
+// makes returns the state of a key that a sale created with a TTL before it wrote the stock; nil if it did not.
 func (s *sale) makes(key *wire.Lock) *wire.KeyState {
 	for _, c := range s.commands {
 		before, after, looked := s.looker.States(c.cmd, key.Key)
@@ -160,7 +160,7 @@ func (p *Passport) onLock(name string) bool {
 	return slices.ContainsFunc(p.locks, func(l wire.Lock) bool { return l.Name == name })
 }
 
-// setLocks notes the keys that make up the lock.
+// setLocks sets the keys of the lock.
 func (p *Passport) setLocks(locks []wire.Lock) {
 	p.locks, p.Locks = locks, nil
 	for i := range locks {
@@ -168,8 +168,8 @@ func (p *Passport) setLocks(locks []wire.Lock) {
 	}
 }
 
-// madeAndRemoved reports whether one of these keys was not known, and an order made it before its last write of the
-// stock and removed it. Then all are known.
+// madeAndRemoved reports whether an order created one of these keys, which was not known, before its last write of the
+// stock and removed it. It adds all of them to known.
 func (b *bench) madeAndRemoved(known, keys map[wire.Key]time.Time, writes []wire.StockWrite) (yes bool, err error) {
 	now, err := wire.Snapshot(b.ctx, b.Stores[0].Redis)
 	if err != nil {
@@ -190,14 +190,14 @@ func (b *bench) madeAndRemoved(known, keys map[wire.Key]time.Time, writes []wire
 // A keyCourse is how the parts of a key change while an order sells.
 type keyCourse struct {
 	rest, last  *wire.KeyState
-	moved, back map[string]bool // the names of those that were changed before the stock was written, and changed back
+	moved, back map[string]bool // names of the parts changed before the write of the stock, and of those changed back
 	wrote       bool            // the stock
 }
 
 // changes returns the names of the parts of a key that a sale changed before it wrote the stock, and changed back.
 func (s *sale) changes(key *wire.Lock) (names []string) {
 	c := &keyCourse{rest: &key.Rest, moved: map[string]bool{}, back: map[string]bool{}}
-	blocked := false // a command that may block had no turn: the next look shows what it did
+	blocked := false // commands that may block are not looked at: the next look shows their effect
 	for _, one := range s.commands {
 		before, after, looked := s.looker.States(one.cmd, key.Key)
 		if looked {
@@ -223,7 +223,7 @@ func (s *sale) changes(key *wire.Lock) (names []string) {
 	return names
 }
 
-// see goes on to a command's change.
+// see adds the change of a command.
 func (c *keyCourse) see(from, to *wire.KeyState) {
 	for _, name := range from.Differences(to) {
 		switch {
@@ -236,8 +236,7 @@ func (c *keyCourse) see(from, to *wire.KeyState) {
 	c.last = to
 }
 
-// waitedFor reports whether an order found a key there that no order needed any more, and went on when its TTL had
-// removed it.
+// waitedFor reports whether an order found a key of an earlier order, and went on once its TTL had removed it.
 func (s *sale) waitedFor(key *wire.Lock) bool {
 	tried := false
 	for _, c := range s.commands {
@@ -254,8 +253,8 @@ func (s *sale) waitedFor(key *wire.Lock) bool {
 }
 
 // dropsIdle drops those of several keys, or parts of a key, that keep no order out: with the others held and that one
-// at rest, an order at b does not reach the stock either. A gauge of orders in flight is such a key, or a queue of
-// waiters. One that is like another stays, since most of several keys may be enough.
+// at rest, an order at b does not reach the stock either. Gauges of orders in flight and queues of waiters are such
+// keys. A key that is like another one stays, since a majority of several keys may be enough.
 func (b *bench) dropsIdle() (dropped bool, err error) {
 	p := b.passport
 	hold := p.beforeWrite()
@@ -271,7 +270,7 @@ func (b *bench) dropsIdle() (dropped bool, err error) {
 	}
 	b.unset(trap)
 	<-anna.Done()
-	if err != nil || why != "" || !b.keepsOut(p.locks) { // the end of the lock may be in its value
+	if err != nil || why != "" || !b.keepsOut(p.locks) { // the expiry may be in the value
 		return false, err
 	}
 	for _, idle := range slices.Clone(p.locks) {
@@ -287,12 +286,12 @@ func (b *bench) dropsIdle() (dropped bool, err error) {
 	return dropped, nil
 }
 
-// dropsIdleParts does so for the parts of a key. The places of a list are not apart from each other.
+// dropsIdleParts does the same for the parts of a key. The places of a list are not separate parts.
 func (b *bench) dropsIdleParts(of int) (dropped bool) {
 	p := b.passport
 	for _, idle := range slices.Clone(p.locks[of].Parts) {
 		before := p.locks
-		fewer := slices.Clone(before) // a looker has those before
+		fewer := slices.Clone(before) // a looker shares those before
 		lock := &fewer[of]
 		if lock.Rest.Kind == "list" || p.held[lock.Key].Kind == "list" || len(lock.Parts) < 2 {
 			return dropped
@@ -308,8 +307,8 @@ func (b *bench) dropsIdleParts(of int) (dropped bool) {
 	return dropped
 }
 
-// keepsOut reports whether an order at b does not reach the stock while these keys are held, and the others of the lock
-// are at rest.
+// keepsOut reports whether an order at b does not reach the stock while these keys of the lock are held, and the others
+// at rest.
 func (b *bench) keepsOut(locks []wire.Lock) bool {
 	held := map[wire.Key]wire.KeyState{}
 	for _, l := range locks {
@@ -330,5 +329,5 @@ func (b *bench) keepsOut(locks []wire.Lock) bool {
 	return kept
 }
 
-// soon is a time in which a plain order certainly gets to the stock, if nothing keeps it out.
+// soon is a time in which a plain order certainly reaches the stock, if nothing keeps it out.
 func (b *bench) soon() time.Duration { return 3*b.passport.Takes + 200*time.Millisecond }

@@ -10,10 +10,10 @@ import (
 )
 
 // mostHeld bounds how many requests a row of cells holds, one after the other: some shops connect for each order, and
-// have five before it begins.
+// send five requests before it begins.
 const mostHeld = 12
 
-// linesAt returns the line with each of these numbers in its place, the last ones only.
+// linesAt returns the line for each of these numbers, for the last ones only if there are many.
 func linesAt(line string, numbers []int) (lines []string) {
 	lines = []string{}
 	for _, k := range numbers[max(0, len(numbers)-mostHeld):] {
@@ -22,9 +22,8 @@ func linesAt(line string, numbers []int) (lines []string) {
 	return lines
 }
 
-// each plays the lines of a fault, one after the other, and returns the cell that tells most as the fault's: the first
-// with a defect, or else the first that breaks something, that a busy machine decided, so that all are played again, or
-// that was asked. With --quick it stops at the first that breaks.
+// each plays the lines of a fault, one after the other, and returns the most telling cell: the first with a defect, or
+// else by weight. One that a busy machine decided has all played again. With --quick it stops at the first that breaks.
 func (t *Trial) each(f fault, play func(fault) (*history.Cell, error)) (*history.Cell, error) {
 	var cells []*history.Cell
 	for _, line := range f.lines {
@@ -50,8 +49,8 @@ func (t *Trial) each(f fault, play func(fault) (*history.Cell, error)) (*history
 
 func hasBroken(c *history.Cell) bool { return history.FirstBroken(c.Findings).Verdict != "" }
 
-// weight is smaller for what tells more. A cell in which the database kept Bert waiting is not outweighed by one that
-// is ok: it may be the one that matters.
+// weight is smaller for a more telling cell. One in which the database kept Bert waiting comes before one that is ok:
+// it may be the one that matters.
 func weight(c *history.Cell) int {
 	switch {
 	case c.Defect != nil:
@@ -70,7 +69,7 @@ func weight(c *history.Cell) int {
 	return 5
 }
 
-// moments says at which moments of a fault its cells have a defect: tried at 3, 5, 7: a defect at 5, 7.
+// moments returns at which moments of a fault its cells have a defect: tried at 3, 5, 7: a defect at 5, 7.
 func moments(lines []string, cells []*history.Cell) string {
 	var tried, at []string
 	for i, c := range cells {
@@ -83,7 +82,7 @@ func moments(lines []string, cells []*history.Cell) string {
 	return fmt.Sprintf("tried at %s: a defect at %s", strings.Join(tried, ", "), strings.Join(at, ", "))
 }
 
-// whyNoMoment says why a fault has no moment in a sale.
+// whyNoMoment returns why a fault has no moment in a sale.
 func (p *Passport) whyNoMoment(fault string) string {
 	switch {
 	case p.Elsewhere && p.requests.why != "":

@@ -19,8 +19,8 @@ import (
 	"stockapi/loadtest/rig"
 )
 
-// A Request is how a unit is ordered: POST /buy {"sku":"{product}"}. In its path and body {product} is the product,
-// {i} a number and {order} a name that are new for every order, and {ms} how long its work takes.
+// A Request orders a unit: POST /buy {"sku":"{product}"}. In its path and body {product} is the product, {i} a number
+// and {order} a name that differ in every order, and {ms} how long its work takes.
 type Request struct{ Method, Path, Body string }
 
 var requestLine = regexp.MustCompile(`^([A-Z]+) (/\S*)(?: (.+))?$`)
@@ -34,7 +34,7 @@ func ParseRequest(text string) (r Request, err error) {
 	return Request{m[1], m[2], m[3]}, nil
 }
 
-// A Header is one that is sent with every order. Its value may have what a [Request] may have.
+// A Header is sent with every order. Its value may have the placeholders of a [Request].
 type Header struct{ Name, Value string }
 
 var headerLine = regexp.MustCompile("^([\\w!#$%&'*+.^`|~-]+):[ \t]*([\t -~\u0080-\U0010ffff]*)$")
@@ -49,26 +49,26 @@ func ParseHeader(text string) (h Header, err error) {
 }
 
 const (
-	// leastHTTPTime is longer than libraries retry, and mostHTTPTime bounds how long a cell takes.
+	// leastHTTPTime is longer than libraries retry; mostHTTPTime bounds how long a cell takes.
 	leastHTTPTime, mostHTTPTime = 20 * time.Second, time.Minute
 	// mostOfBody bounds what is read of an answer.
 	mostOfBody = 64 << 10
 )
 
-// An order is one unit that somebody buys. When it has ended, the rest is known, and its Op tells what it was answered.
+// An order is one request for a unit. Once it is over, its Op has the answer.
 type order struct {
 	*rig.InFlight
 	name    string
 	headers http.Header // of its request, besides ours
 
 	over       time.Time // when it ended, with an answer or without
-	blocked    span      // while a reply to it is known to be held: it sends nothing then but renewals
+	blocked    span      // while a reply to it is known to be held: it sends nothing but renewals then
 	ended      time.Time // when it was answered; zero: it was not
 	page       bool      // the answer is HTML
-	left       bool      // its customer hung up, or waited no longer: the instance may still work for it
-	waited     bool      // it was not answered for as long as an order may take
+	left       bool      // its customer hung up or timed out: the instance may still work for it
+	waited     bool      // it timed out
 	inDatabase int       // the number of the order at its instance's link to the database
-	fresh      bool      // it shows whether an order gets through after the fault
+	fresh      bool      // it shows liveness after the fault
 }
 
 // newOrder returns an order that has not been sent.
@@ -107,8 +107,8 @@ func (b *bench) buy(name string, at int, phase history.Phase, how Request, work 
 	return o
 }
 
-// fill returns what fills in a request. Of {i} and {order} nothing comes again in the whole trial: some shops sell only
-// once to a customer, and remember whom they sold to.
+// fill returns what fills in a request. No {i} or {order} is repeated in the whole trial: some shops sell only once to
+// a customer.
 func (t *Trial) fill(name string, work time.Duration) *strings.Replacer {
 	i, ms := strconv.FormatInt(t.sent.Add(1), 10), strconv.FormatInt(work.Milliseconds(), 10)
 	return strings.NewReplacer("{product}", t.Product, "{order}", name+"-"+i, "{i}", i, "{ms}", ms)
@@ -123,14 +123,14 @@ func (t *Trial) headers(fill *strings.Replacer) http.Header {
 	return all
 }
 
-// customersDiffer reports whether each order may be another customer's, as something of it is new.
+// customersDiffer reports whether each order may be another customer's, since its request differs.
 func (t *Trial) customersDiffer() bool {
 	isNew := func(text string) bool { return strings.Contains(text, "{i}") || strings.Contains(text, "{order}") }
 	return isNew(t.Order.Path) || isNew(t.Order.Body) ||
 		slices.ContainsFunc(t.Headers, func(h Header) bool { return isNew(h.Value) })
 }
 
-// ask sends the request, and notes when it has ended, and whether its customer left before.
+// ask sends the request, and records when it ended, and whether its customer had left.
 func (o *order) ask(ctx context.Context, with *http.Client, url, method, body string, sold *regexp.Regexp) history.Op {
 	o.send(ctx, with, url, method, body, sold)
 	o.over = time.Now()
@@ -139,7 +139,7 @@ func (o *order) ask(ctx context.Context, with *http.Client, url, method, body st
 	return o.Op
 }
 
-// request returns the order's request. The headers that were asked for take the place of ours.
+// request returns the order's request. The user's headers replace ours.
 func (o *order) request(ctx context.Context, url, method, body string) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewBufferString(body))
 	if err != nil {
@@ -155,7 +155,7 @@ func (o *order) request(ctx context.Context, url, method, body string) (*http.Re
 	return r, nil
 }
 
-// send sends the request, and notes what became of it.
+// send sends the request, and records the outcome.
 func (o *order) send(ctx context.Context, with *http.Client, url, method, body string, sold *regexp.Regexp) {
 	op := &o.Op
 	op.Outcome = history.Unknown
@@ -181,12 +181,12 @@ func (o *order) send(ctx context.Context, with *http.Client, url, method, body s
 	o.ended, op.Status, op.Detail = time.Now(), answer.StatusCode, history.Clip(strings.TrimSpace(string(text)))
 	o.page = strings.HasPrefix(answer.Header.Get("Content-Type"), "text/html")
 	if location := answer.Header.Get("Location"); answer.StatusCode/100 == 3 && location != "" {
-		op.Detail, o.page = history.Clip("to "+location), false // what comes with it is for old browsers
+		op.Detail, o.page = history.Clip("to "+location), false // its body is for old browsers
 	}
 	op.Outcome = outcomeOf(answer, text, sold)
 }
 
-// outcomeOf returns what an answer with that body says.
+// outcomeOf returns the outcome of an answer with that body.
 func outcomeOf(answer *http.Response, text []byte, sold *regexp.Regexp) history.Outcome {
 	switch class := answer.StatusCode / 100; {
 	case class == 2 && (sold == nil || sold.Match(text)),

@@ -14,31 +14,31 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// A Passport tells what the lock of a shop is, as its commands have shown.
+// A Passport describes the lock of a shop, as learned from its commands.
 type Passport struct {
 	history.Facts
 
 	acquire []string // the command that takes the lock; nil if that is a transaction
 	release []string // the verbs of the commands on the lock from the write on, in lower case
 	joint   bool     // the command that writes the stock releases the lock
-	slow    bool     // an order can be made slow
+	slow    bool     // there is a request for a slow order
 
-	readBack bool // what the write leaves of the stock has to be read back
+	readBack bool // the stock has to be read back after a write
 
 	requests requests // of a plain sale to the database
 
 	steps                        []step // of a plain sale
 	acquires, releases, renewals shapes
 	writes                       shapes
-	scripts                      []string // that orders sent in whole
-	ours                         shapes   // the digests of scripts that several orders have sent; nil: any is
+	scripts                      []string // sent in full by orders
+	ours                         shapes   // digests of the scripts that several orders have sent; nil: any
 
 	locks  []wire.Lock
-	held   map[wire.Key]wire.KeyState // the locks' keys while the lock is held
-	before map[wire.Key]wire.KeyState // the server before the first order
+	held   map[wire.Key]wire.KeyState // the lock's keys while it is held
+	before map[wire.Key]wire.KeyState // all keys before the first order
 }
 
-// shapes is a set of them: see [Trial.shape].
+// shapes is a set of command shapes: see [Trial.shape].
 type shapes map[string]bool
 
 // A step is a command of a plain sale.
@@ -49,7 +49,7 @@ type step struct {
 	queued  [][]string // the commands of a transaction
 }
 
-// verb is the name of the command, in lower case, and "eval" for each script.
+// verb returns the name of the command, in lower case, and "eval" for every script.
 func (s *step) verb() string {
 	verb, _, _ := strings.Cut(s.shape, " ")
 	return verb
@@ -71,7 +71,7 @@ func (p *Passport) usual(shape string) (e history.Effect) {
 
 func (s *step) has(is func(*history.Command) bool) bool { return anyOf(s.effects, is) }
 
-// shape is what a command has in common with the one that another order sends in its place.
+// shape returns what a command has in common with those that other orders send in its place.
 func (t *Trial) shape(s *wire.Seen) string {
 	name := s.Name
 	switch {
@@ -102,8 +102,8 @@ func digest(args []string) string {
 }
 
 // beforeWrite returns the last step before the first write of the stock: its read under the lock, if there is one,
-// since other keys of the lock may be taken beside that. It is nil if the write is the first step. Of a stock that is
-// elsewhere it is the acquire, which is the last step before the work.
+// since other keys of the lock may be acquired in between. It is nil if the write is the first step. If the stock is
+// elsewhere, it is the acquire, the last step before the work.
 func (p *Passport) beforeWrite() (before *step) {
 	if p.Elsewhere {
 		return p.lastAcquire()
@@ -123,7 +123,7 @@ func (p *Passport) beforeWrite() (before *step) {
 	return nil
 }
 
-// lastAcquire returns the last step that takes a key of the lock, nil if there is none.
+// lastAcquire returns the last step that acquires a key of the lock, nil if there is none.
 func (p *Passport) lastAcquire() (last *step) {
 	for i := range p.steps {
 		if p.steps[i].has(acquired) {
@@ -133,13 +133,13 @@ func (p *Passport) lastAcquire() (last *step) {
 	return last
 }
 
-// comesEarly reports whether a sale sends a command like that step's before it has the lock, too.
+// comesEarly reports whether a sale also sends a command of that step's shape before it holds the lock.
 func (p *Passport) comesEarly(s *step) bool {
 	first := slices.IndexFunc(p.steps, func(one step) bool { return one.has(acquired) })
 	return slices.ContainsFunc(p.steps[:max(0, first)], func(one step) bool { return one.shape == s.shape })
 }
 
-// aheadOf returns how many commands like that step's a sale sends between its acquire and that step.
+// aheadOf returns how many commands of that step's shape a sale sends between its acquire and that step.
 func (p *Passport) aheadOf(s *step) (n int) {
 	for i := range p.steps {
 		switch one := &p.steps[i]; {
@@ -154,7 +154,7 @@ func (p *Passport) aheadOf(s *step) (n int) {
 	return n
 }
 
-// tellReading tells whether a plain sale reads the stock under its lock, or else before it has the lock, or never.
+// tellReading learns whether a plain sale reads the stock under its lock, before its acquire, or never.
 func (p *Passport) tellReading() {
 	if p.Elsewhere {
 		return
@@ -176,7 +176,7 @@ func (p *Passport) afterWrite() (release []step) {
 	return release
 }
 
-// releasedAt returns which steps those are.
+// releasedAt returns the indices of the steps of afterWrite.
 func (p *Passport) releasedAt() (at []int) {
 	for i := range p.steps {
 		switch s := &p.steps[i]; {
@@ -189,7 +189,7 @@ func (p *Passport) releasedAt() (at []int) {
 	return at
 }
 
-// Closest names the rung that the lock is most like.
+// Closest returns the rung that the lock is most like.
 func (p *Passport) Closest() string {
 	family := cause.Family(&p.Facts)
 	atOnce := p.joint || slices.ContainsFunc(p.release, func(verb string) bool {
@@ -210,16 +210,16 @@ func (p *Passport) Closest() string {
 	return "v2"
 }
 
-// where is what of the lock has the end of a lease that is no TTL.
+// where returns which part of the lock has the expiry of a lease that is no TTL.
 func (p *Passport) where() string { return either(p.Kind == "zset", "score", "value") }
 
-// neverMeet says why locks of different customers show nothing.
+// neverMeet is why locks of different customers show nothing.
 const neverMeet = "orders of different customers do not compete: use a fixed customer and --units 1"
 
-// withWrite is how a lock is released by the command that writes the stock.
+// withWrite describes a release by the command that writes the stock.
 const withWrite = "the command that writes the stock"
 
-// overwrites reports whether the lock is acquired by a SET that does not check whether it is free.
+// overwrites reports whether the lock is acquired by a SET without NX.
 func (p *Passport) overwrites() bool {
 	if len(p.acquire) == 0 || !strings.EqualFold(p.acquire[0], "set") {
 		return false
@@ -238,7 +238,7 @@ func (p *Passport) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// Parts returns what the lock is, in a few words each, and the rung that it is most like, "" if two orders share none.
+// Parts returns the facts of the lock, each in a few words, and the closest rung, "" if no two orders share a lock.
 func (p *Passport) Parts() (parts []string, closest string) {
 	switch {
 	case len(p.Locks) > 0:
@@ -299,7 +299,7 @@ func (p *Passport) partsOfLock() []string {
 	return parts
 }
 
-// rounded returns a time to a tenth of a second, or finer if it is short.
+// rounded formats a time to a tenth of a second, or finer if it is short.
 func rounded(d time.Duration) string {
 	if d < time.Second/2 {
 		return d.Round(10 * time.Millisecond).String()

@@ -46,7 +46,7 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 	return cell, nil
 }
 
-// heal lets everything go on.
+// heal clears all faults.
 func (b *bench) heal() {
 	b.trapsMu.Lock()
 	traps := slices.Clone(b.traps)
@@ -60,8 +60,7 @@ func (b *bench) heal() {
 	}
 }
 
-// endOf returns when an order had ended: when it was answered, or when its instance released the lock for a customer
-// who had left.
+// endOf returns when an order ended: at its answer, or, if its customer had left, when its instance released the lock.
 func endOf(o *order, commands []observation) (end time.Time) {
 	end = o.over
 	for _, d := range effectsOf(commands) {
@@ -73,7 +72,7 @@ func endOf(o *order, commands []observation) (end time.Time) {
 }
 
 // fresh sends orders to each instance that is up, until one sells. It returns those of an instance where none got
-// through in time, or all. The shelf is full, so that an order that gets through sells.
+// through in time, or all. It restocks first, so that an order that gets through sells.
 func (b *bench) fresh() (probes []*order, err error) {
 	if err := b.put(onShelf); err != nil {
 		return nil, err
@@ -86,8 +85,9 @@ func (b *bench) fresh() (probes []*order, err error) {
 	return probes, context.Cause(b.ctx)
 }
 
-// eachInTurn asks b, and then a, whether or not b sold: a has seen the fault, and may have left something that lets it
-// in. The time in which an order has to get through is counted from the end of the fault, and then from the sale at b.
+// eachInTurn asks b, and then a. Both count: a had the fault, and may have left something that only a passes. The time
+// of b runs from the end of the fault, that of a from the sale at b. It returns the orders of an instance that is
+// stuck, or all.
 func eachInTurn(since time.Time, ask func(at int, since time.Time) (own []*order, stuck bool)) (probes []*order) {
 	for _, at := range []int{atB, atA} {
 		own, stuck := ask(at, since)
@@ -103,13 +103,13 @@ func eachInTurn(since time.Time, ask func(at int, since time.Time) (own []*order
 }
 
 // freshAt returns the orders that show whether one gets through at an instance since then: fresh ones, and Bert's, if
-// he came since then in vain. It is stuck if it is up and none gets through in time. There are none if it is down.
+// he has come in vain since. It is stuck if it is up and none gets through in time. There are none if it is down.
 func (b *bench) freshAt(at int, since time.Time) (own []*order, stuck bool) {
 	own, turn, stuck := b.alreadyAt(at, since, b.byOrder())
 	if stuck {
 		return own, true
 	}
-	turn = later(turn, time.Now().Add(-b.passport.Lease())) // one that is sent now has the margin at least
+	turn = later(turn, time.Now().Add(-b.passport.Lease())) // an order that is sent now has at least the margin
 	fresh, through := b.sellAt(at, "fresh-"+b.Ends[at].Name, history.Probe, turn)
 	if b.isDown(at) {
 		return nil, false
@@ -117,9 +117,9 @@ func (b *bench) freshAt(at int, since time.Time) (own []*order, stuck bool) {
 	return append(own, fresh...), !through
 }
 
-// alreadyAt returns the orders that have come to an instance since then in vain, and when the last one sold, from which
-// the time of the next one is counted. It is stuck if an order that came before still found the lock taken when it
-// should have been free.
+// alreadyAt returns the orders that have come to an instance in vain since then, and when the last sale was, from which
+// the time of the next order runs. It is stuck if an earlier order still found the lock taken when it should have been
+// free.
 func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]observation) (
 	own []*order, turn time.Time, stuck bool,
 ) {
@@ -141,8 +141,8 @@ func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]observati
 	return own, turn, false
 }
 
-// sellAt sends orders to an instance, one after the other, until one sells, the time since then in which one has to get
-// through is over, or the instance has ended.
+// sellAt sends orders to an instance, one after the other, until one sells, the time of a fresh order since then is
+// over, or the instance has exited.
 func (b *bench) sellAt(at int, name string, phase history.Phase, since time.Time) (own []*order, through bool) {
 	_ = rig.Fresh(b.ctx, b.patience(), func(number int) (over bool) {
 		left := b.patience() - time.Since(since)

@@ -43,7 +43,7 @@ func effectsOf(commands []observation) (all []effect) {
 
 func (d *effect) took() bool { return acquired(&d.Command) }
 
-// tookAt returns when an order took the lock first.
+// tookAt returns when an order first took the lock.
 func tookAt(commands []observation) time.Time {
 	for _, d := range effectsOf(commands) {
 		if d.took() {
@@ -53,16 +53,16 @@ func tookAt(commands []observation) time.Time {
 	return time.Time{}
 }
 
-// An observation is a command that was sent on to the Redis, with what it did.
+// An observation is a command that was forwarded to the Redis, with its effects.
 type observation struct {
 	wire.Seen
-	effects []history.Command // one for each key; none if nobody looked
-	unseen  []history.Command // the command itself, if nobody looked
-	stepped bool              // it counted a lock on, or back, that was held before it and after it
+	effects []history.Command // one for each key; none if it was not looked at
+	unseen  []history.Command // the command itself, if it was not looked at
+	stepped bool              // it changed the count of a lock that was held before and after
 	cmd     *wire.Command
 }
 
-// anyOf reports whether one of a command's effects is such.
+// anyOf reports whether is holds for one of a command's effects.
 func anyOf(effects []history.Command, is func(*history.Command) bool) bool {
 	for i := range effects {
 		if is(&effects[i]) {
@@ -76,10 +76,10 @@ func (c *observation) did(what func(*history.Command) bool) bool { return anyOf(
 
 func acquired(c *history.Command) bool { return c.Acquires() && c.Succeeded() }
 
-// since returns a moment as the cell has it.
+// since returns a time relative to the start of the cell.
 func (b *bench) since(t time.Time) history.Instant { return history.At(b.cell.Start, t) }
 
-// sentBy returns what an instance has sent since the cell began, in the order in which it came.
+// sentBy returns the commands that an instance has sent since the cell began, in order of arrival.
 func (b *bench) sentBy(at int) (all []observation) {
 	looker := b.looker.Load()
 	var commands []*wire.Command
@@ -110,7 +110,7 @@ func (b *bench) sentBy(at int) (all []observation) {
 }
 
 // byOrder returns the commands of each order: those that its instance sent while it was open, or after it, before the
-// next one came. Under nil are those that several orders may have sent: they prove nothing of any.
+// next order. Under nil are those that several orders may have sent: they prove nothing about any.
 func (b *bench) byOrder() map[*order][]observation {
 	record := map[*order][]observation{}
 	for at := range b.Ends {
@@ -124,7 +124,7 @@ func (b *bench) byOrder() map[*order][]observation {
 	return record
 }
 
-// timeline returns that of the lock by what has been seen so far.
+// timeline returns the timeline of the lock so far.
 func (b *bench) timeline() *history.Timeline {
 	c := &history.Cell{}
 	record := b.byOrder()
@@ -145,8 +145,8 @@ func traceOf(commands []observation) (trace []history.Command) {
 	return trace
 }
 
-// resolve takes back what the commands of one order only seem to have done to the lock. Of a counter, an order that
-// undoes its own vain step has done nothing. A look at a lock by its holder, or after the write, is no try.
+// resolve clears the apparent effects of one order's commands on the lock. An order that undoes its own vain step of a
+// counter has done nothing. A read of the lock by its holder, or after the write, is no try.
 func resolve(commands []observation) {
 	has, steps, wrote := map[string]bool{}, map[string]int{}, false
 	for i := range commands {
@@ -191,19 +191,19 @@ func (b *bench) attribute(at int, commands []observation, record map[*order][]ob
 	}
 }
 
-// An attribution tells whose the commands of an instance are, one after the other.
+// An attribution assigns the commands of an instance to orders, one after the other.
 type attribution struct {
 	*bench
 	at     int
 	record map[*order][]observation // of those before
-	tokens map[string]*order        // by which orders have acquired the lock
-	holder *order                   // that has acquired it last, and not released it
+	tokens map[string]*order        // of the orders that have acquired the lock
+	holder *order                   // the last to acquire the lock, if it was not released
 	alone  map[*order]bool
 }
 
 // orderOf returns the order that a command belongs to, nil if it may be several orders'. It is the one that was sent
-// last; or whose token the command names, such as a late renewal. What writes the stock, or prolongs or releases the
-// lock, is its holder's, as an order that waits for it does neither.
+// last, or whose token the command names, such as a late renewal. A command that writes the stock, or renews or
+// releases the lock, is the holder's, since a waiter does none of these.
 func (a *attribution) orderOf(c *observation) *order {
 	o := a.openAt(a.at, c.Came)
 	if _, known := a.alone[o]; !known {
@@ -222,7 +222,7 @@ func (a *attribution) orderOf(c *observation) *order {
 	return o
 }
 
-// follow notes that an order has acquired the lock, or that one was released.
+// follow records that an order has acquired the lock, or that it was released.
 func (a *attribution) follow(c *observation, o *order) {
 	if c.did((*history.Command).Releases) {
 		a.holder = nil
@@ -241,7 +241,7 @@ func (a *attribution) follow(c *observation, o *order) {
 // isOpen reports whether an order had not ended by then.
 func (o *order) isOpen(then time.Time) bool { return !o.HasEnded() || !o.over.Before(then) }
 
-// openAt returns the order that was sent to an instance last by then, nil if none was.
+// openAt returns the last order that was sent to an instance by then, nil if none was.
 func (b *bench) openAt(at int, then time.Time) (last *order) {
 	for _, o := range b.orders {
 		if o.At == at && !o.Sent.After(then) {
@@ -251,8 +251,8 @@ func (b *bench) openAt(at int, then time.Time) (last *order) {
 	return last
 }
 
-// onlyFree returns the only order that can have sent a command then, as the others at its instance were blocked; nil if
-// none was, or several can have.
+// onlyFree returns the only order that can have sent a command then, since the others at its instance were blocked; nil
+// if none was blocked, or several can have.
 func (b *bench) onlyFree(at int, then time.Time) (free *order) {
 	blocked := false
 	for _, o := range b.orders {
@@ -272,7 +272,7 @@ func (b *bench) onlyFree(at int, then time.Time) (free *order) {
 	return free
 }
 
-// isAlone reports whether an order's instance worked for no customer who had left when it was sent.
+// isAlone reports whether, when an order was sent, its instance no longer worked for a customer who had left.
 func (b *bench) isAlone(o *order, record map[*order][]observation) bool {
 	return !slices.ContainsFunc(b.orders, func(other *order) bool {
 		return other != o && other.At == o.At && other.Sent.Before(o.Sent) && other.HasEnded() && other.left &&
@@ -280,8 +280,8 @@ func (b *bench) isAlone(o *order, record map[*order][]observation) bool {
 	})
 }
 
-// isOver reports whether an instance did nothing more by then for an order whose customer had left: it had released the
-// lock, or had never acquired it and sent nothing for so long that it no longer waits.
+// isOver reports whether an instance had stopped by then to work for an order whose customer had left: it had released
+// the lock, or had never acquired it and sent nothing for the margin.
 func (o *order) isOver(commands []observation, then time.Time) bool {
 	last, took, released := o.over, false, false
 	for _, c := range commands {
@@ -297,7 +297,7 @@ func (o *order) isOver(commands []observation, then time.Time) bool {
 	return !took && (released || then.Sub(last) >= margin)
 }
 
-// ownerOf returns the order whose token a command names, or else that one.
+// ownerOf returns the order whose token a command names, or else other.
 func ownerOf(c observation, tokens map[string]*order, other *order) *order {
 	for _, arg := range c.Args {
 		if owner := tokens[arg]; owner != nil {
@@ -307,7 +307,7 @@ func ownerOf(c observation, tokens map[string]*order, other *order) *order {
 	return other
 }
 
-// values returns the arguments that follow the key of a command, or the keys of a script.
+// values returns the arguments after the key of a command, or after the keys of a script.
 func (c *observation) values() []string {
 	from := 2
 	if verb := strings.ToLower(c.Args[0]); strings.HasPrefix(verb, "eval") || strings.HasPrefix(verb, "fcall") {
@@ -319,10 +319,10 @@ func (c *observation) values() []string {
 	return c.Args[min(from, len(c.Args)):]
 }
 
-// leastToken is the length of the shortest token that no other argument is by chance.
+// leastToken is the least length of a token, so that no other argument equals one by chance.
 const leastToken = 8
 
-// name names the shop: the first file that its command line names after the program, or else the program, without
+// name returns the name of the shop: the first file in its command line after the program, or else the program, without
 // folders.
 func (t *Trial) name() string {
 	name := t.Argv[0]
@@ -340,8 +340,8 @@ func (t *Trial) newCell(f fault) *history.Cell {
 		Repetition: 1, TTL: t.passport.TTL, Limit: t.patience(), Facts: &t.passport.Facts}
 }
 
-// complete sends fresh orders, makes the orders of the cell of what the wires have recorded, and judges it. Fresh
-// orders buy from another shelf: they take no units.
+// complete sends fresh orders, adds the recorded orders to the cell, and judges it. Fresh orders buy from a new stock,
+// and take no units of the cell's.
 func (b *bench) complete(crowd bool) error {
 	c := b.cell
 	c.Elapsed = time.Since(c.Start)
@@ -383,7 +383,7 @@ func (b *bench) complete(crowd bool) error {
 	if len(b.extra) > 0 {
 		c.Instances = slices.Insert(c.Instances, 0, history.Instance{Name: cause.Us})
 	}
-	for i := range c.Instances { // all moments are ours
+	for i := range c.Instances { // all times are ours
 		c.Instances[i].Clock, c.Instances[i].Offsets = "loadtest", make([]history.Offset, 2)
 	}
 	b.addOps(c, record, units, !crowd, over)
@@ -394,8 +394,8 @@ func (b *bench) complete(crowd bool) error {
 	return nil
 }
 
-// addOps adds the orders to a cell, with the times in which they believed to hold the lock. Where one of several wrote
-// the stock before fresh orders came, it is not known which of them has sold.
+// addOps adds the orders to a cell, with the times when they believed that they held the lock. If one of several orders
+// wrote the stock before the fresh orders, it is not known which of them has sold.
 func (b *bench) addOps(
 	c *history.Cell, record map[*order][]observation, units map[*order][]int64, looked bool, fresh time.Time,
 ) {
@@ -415,7 +415,7 @@ func (b *bench) addOps(
 	}
 }
 
-// op returns an order as a history has it. Whether an order without an answer sold is told by its writes.
+// op returns an order's record. Its writes decide whether an order without an answer has sold.
 func (b *bench) op(o *order, commands []observation, units []int64, looked bool) history.Op {
 	op := o.Op
 	op.Instance, op.Sent, op.Done = b.Ends[o.At].Name, b.since(o.Sent), history.Never
@@ -423,7 +423,7 @@ func (b *bench) op(o *order, commands []observation, units []int64, looked bool)
 	if o.Op.Phase == history.Probe {
 		op.Quantity = 0
 	}
-	if o.fresh { // Bert, too, if he came after Anna
+	if o.fresh { // also Bert, if he came after Anna
 		op.Phase = history.Probe
 	}
 	if !o.over.IsZero() {
@@ -461,19 +461,19 @@ func later(x, y time.Time) time.Time {
 	return y
 }
 
-// A take is what an order has taken by a write.
+// A unitTaken is a unit that a write took.
 type unitTaken struct {
 	at   time.Time
 	unit int64
 }
 
-// A written is a write of the stock that came from an instance.
+// A written is a write of the stock by an instance.
 type written struct {
 	wire.StockWrite
 	at int // the number of the instance
 }
 
-// ofShop returns the writes that came from an instance, and leaves out our own.
+// ofShop returns the writes by instances, without our own.
 func (b *bench) ofShop(writes []wire.StockWrite) (all []written) {
 	for _, w := range writes {
 		if at := slices.IndexFunc(b.Ends, func(e *rig.End) bool { return e.Wires[0].Owns(w.From) }); at >= 0 {
@@ -483,9 +483,9 @@ func (b *bench) ofShop(writes []wire.StockWrite) (all []written) {
 	return all
 }
 
-// unitsOf returns the units that each order took, by the writes of the stock as the Redis carried them out: one that
-// leaves n units took unit n+1. An order that writes the same number again has taken nothing more, and one that puts
-// back what it took has taken nothing.
+// unitsOf returns the units that each order took, by the writes of the stock as the Redis executed them: one that leaves
+// n units took unit n+1. An order that writes the same number again has taken nothing more, and one that puts back what
+// it took has taken nothing.
 func (b *bench) unitsOf(writes []written, record map[*order][]observation) map[*order][]int64 {
 	units := map[*order][]int64{}
 	for _, w := range writes {
@@ -505,9 +505,9 @@ func (b *bench) unitsOf(writes []written, record map[*order][]observation) map[*
 	return units
 }
 
-// unitsOfCrowd does the same for a crowd. A write belongs to an order of that instance that was open then and sold: of
-// several, to that which was answered first. If the stock never grew, a write may have taken several units, for several
-// orders.
+// unitsOfCrowd does the same for a crowd. A write belongs to an order of its instance that was open then and sold, of
+// several to the one that was answered first. If the stock never grew, a write may have taken several units, for
+// several orders.
 func (b *bench) unitsOfCrowd(writes []written) map[*order][]int64 {
 	units := map[*order][]int64{}
 	var takes [2][]unitTaken
@@ -535,7 +535,7 @@ func (b *bench) unitsOfCrowd(writes []written) map[*order][]int64 {
 // isBack reports whether a write put units back.
 func (w *written) isBack() bool { return w.Counts && w.After > w.Before }
 
-// writerOf returns the order that a write of the stock belongs to: the one whose command was under way then.
+// writerOf returns the order that a write of the stock belongs to: the one whose command was in flight then.
 func (b *bench) writerOf(w written, record map[*order][]observation) *order {
 	for _, o := range b.orders {
 		for _, c := range record[o] {
@@ -548,7 +548,7 @@ func (b *bench) writerOf(w written, record map[*order][]observation) *order {
 	return nil
 }
 
-// match gives the units that an instance's crowd took to its orders.
+// match assigns the units that an instance's crowd took to its orders.
 func (b *bench) match(takes []unitTaken, at int, units map[*order][]int64) {
 	var orders []*order
 	for _, o := range b.orders {
@@ -571,7 +571,7 @@ func (b *bench) match(takes []unitTaken, at int, units map[*order][]int64) {
 	}
 }
 
-// rank lets orders that sold come before those of which nobody knows.
+// rank orders those that sold before those with an unknown outcome.
 func rank(o *order) int {
 	if o.Op.Outcome == history.Sold {
 		return 0

@@ -9,11 +9,11 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// aRequest is how long a request goes unanswered that waits for another order's transaction.
+// aRequest is how long a request is unanswered before it counts as waiting for another order's transaction.
 const aRequest = 300 * time.Millisecond
 
-// atWork returns the move to where an order has begun its work under the lock: the last command before the write, or
-// the first request to the database.
+// atWork returns the move to the start of an order's work under the lock: the last command before the write, or the
+// first request to the database.
 func (p *player) atWork(m schedule.Move) schedule.Move {
 	if under := p.passport.requests.under; m.Mark == schedule.Read && len(under) > 0 {
 		m.Mark, m.Reply = fmt.Sprintf("db%d", under[0]), false
@@ -21,8 +21,8 @@ func (p *player) atWork(m schedule.Move) schedule.Move {
 	return m
 }
 
-// goToRequest has an order go on until a request of it to the database, or its reply, is held. Bert comes again when he
-// is refused while another order is held.
+// goToRequest runs an order until its request to the database, or the reply, is held. Bert orders again when he is
+// refused while another order is held.
 func (p *player) goToRequest(m schedule.Move, c *customer) {
 	d, atMost := p.Ends[m.At].Database, p.httpTime()
 	if d == nil {
@@ -42,8 +42,8 @@ func (p *player) goToRequest(m schedule.Move, c *customer) {
 	}
 }
 
-// holdsAtRequest has an order go on for so long, the nth of somebody's or the one that is under way, and reports
-// whether it is held at a request.
+// holdsAtRequest runs an order for atMost, a customer's nth or the one in flight, and reports whether it is held at a
+// request.
 func (p *player) holdsAtRequest(m schedule.Move, c *customer, n int, atMost time.Duration) bool {
 	d, isNew := p.Ends[m.At].Database, n > 1 || c.order == nil
 	if isNew {
@@ -68,12 +68,12 @@ func (p *player) holdsAtRequest(m schedule.Move, c *customer, n int, atMost time
 	return false
 }
 
-// misplaced says why the request of that number at which an order is held is not that of plain sales, "" if it may be:
-// an order that has to open a connection sends more, and its requests have other numbers.
+// misplaced returns why the request at which an order is held is not the one of that number in plain sales, "" if it
+// may be: an order that opens a connection sends more requests, with other numbers.
 func (p *player) misplaced(m schedule.Move, o *order) string {
 	of, number := &p.passport.requests, m.Request()
 	came := of.comesTooEarly(number, p.byOrder()[o])
-	if came != "" { // a release that nobody waits for may be under way
+	if came != "" { // an asynchronous release may be in flight
 		p.Quiet(p.ctx)
 		came = of.comesTooEarly(number, p.byOrder()[o])
 	}
@@ -84,8 +84,8 @@ func (p *player) misplaced(m schedule.Move, o *order) string {
 		"came %s", people[m.Who], number, came)
 }
 
-// comesTooEarly says before which command on the lock an order that has sent these alone sends its request of that
-// number, "" if plain sales do so, too.
+// comesTooEarly returns before which command on the lock an order sends its request of that number, "" if plain sales
+// do so, too.
 func (r *requests) comesTooEarly(number int, commands []observation) string {
 	released := slices.ContainsFunc(effectsOf(commands), func(d effect) bool { return d.Releases() })
 	switch {
@@ -97,18 +97,17 @@ func (r *requests) comesTooEarly(number int, commands []observation) string {
 	return ""
 }
 
-// holdAt returns where a trap at the database has an order wait.
+// holdAt returns the hold of a trap at the database.
 func (p *player) holdAt(m schedule.Move, t *rig.Trap) *hold {
 	of := p.passport.requests
 	name := fmt.Sprintf("request %d of %d to the database", m.Request(), max(m.Request(), of.all))
 	return &hold{trap: &trap{at: m.At, reply: m.Reply}, atDatabase: t, name: name, since: time.Now()}
 }
 
-// isUnder reports whether an order is held while it has the lock.
+// isUnder reports whether an order is held while it holds the lock.
 func (h *hold) isUnder() bool { return h.reply || h.atDatabase != nil }
 
-// waitsForDatabase returns a channel that is closed when a request of an instance waits for another transaction, or
-// when the context is done.
+// waitsForDatabase returns a channel that is closed once a request of an instance waits for another transaction.
 func (p *player) waitsForDatabase(at int, done <-chan struct{}) <-chan struct{} {
 	d, waits := p.Ends[at].Database, make(chan struct{})
 	if d == nil {

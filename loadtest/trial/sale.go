@@ -11,13 +11,13 @@ import (
 
 // A SaleCommand is a command of a plain sale.
 type SaleCommand struct {
-	Number  int    `json:"number"` // in cells such as reply-lost 3
-	Mark    string `json:"mark"`   // where a line finds it
+	Number  int    `json:"number"` // as in reply-lost 3
+	Mark    string `json:"mark"`   // in a line
 	Command string `json:"command"`
 	Does    string `json:"does,omitempty"` // to the lock and to the stock
 }
 
-// Sale returns the commands of a plain sale at a, in their order.
+// Sale returns the commands of a plain sale at a, in order.
 func (p *Passport) Sale() []SaleCommand {
 	sale := make([]SaleCommand, len(p.steps))
 	acquires, writes := false, false

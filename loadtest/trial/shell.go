@@ -13,23 +13,23 @@ import (
 )
 
 const (
-	// atShell bounds how long a command line for the shell may take.
+	// atShell bounds how long a shell command may take.
 	atShell = 5 * time.Second
-	// settledAfter is the time between two readings of a stock that have to agree.
+	// settledAfter is the time between two readings that have to agree.
 	settledAfter = 300 * time.Millisecond
 	// settledWithin bounds the wait for them.
 	settledWithin = 10 * time.Second
 )
 
-// errSlow is wrapped by the error of a command line that did not end in time.
+// errSlow is the error of a shell command that timed out.
 var errSlow = fmt.Errorf("it did not end within %s", atShell)
 
-// shell runs a command line of the user's, and returns what it printed. The error has its last line.
+// shell runs a shell command of the user's, and returns its output. The error has its last line.
 func shell(ctx context.Context, line string) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, atShell)
 	defer cancel()
 	cmd := exec.CommandContext(limited, "/bin/sh", "-c", line)
-	cmd.WaitDelay = time.Second // a child of the shell's may keep the pipes
+	cmd.WaitDelay = time.Second // a child of the shell may keep the pipes open
 	out, err := cmd.Output()
 	failed := (*exec.ExitError)(nil)
 	switch {
@@ -43,7 +43,7 @@ func shell(ctx context.Context, line string) (string, error) {
 	return string(out), err
 }
 
-// numberFrom runs a command line, and returns the number that it printed.
+// numberFrom runs a shell command, and returns the number that it printed.
 func numberFrom(ctx context.Context, line string) (int64, error) {
 	out, err := shell(ctx, line)
 	if err != nil {
@@ -57,7 +57,7 @@ func numberFrom(ctx context.Context, line string) (int64, error) {
 	return n, nil
 }
 
-// settledNumber runs a command line until it has printed one number twice: what is under way may still land.
+// settledNumber runs a shell command until it has printed the same number twice: writes in flight may still land.
 func settledNumber(ctx context.Context, line string) (n int64, err error) {
 	last := int64(-1)
 	for begun := time.Now(); time.Since(begun) < settledWithin; {

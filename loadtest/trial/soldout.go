@@ -7,8 +7,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// learnSoldOut sends an order to an empty shelf at a, and notes how it is refused. It fails if that is answered like a
-// sale: a trial could not tell them apart. Close the bench: some shops remember that all is sold.
+// learnSoldOut sends an order for an empty shelf to a, and records how it is refused. It fails if the answer is like
+// that to a sale. Close the bench afterwards: some shops remember that they are sold out.
 func (b *bench) learnSoldOut() error {
 	b.begin(fault{})
 	if err := b.put(0); err != nil {
@@ -26,7 +26,7 @@ func (b *bench) learnSoldOut() error {
 	return err
 }
 
-// tookFromEmpty reports whether the order of an empty shelf took a unit, or may have.
+// tookFromEmpty reports whether the order for an empty shelf took a unit, or may have.
 func (b *bench) tookFromEmpty() (bool, error) {
 	if b.isElsewhere() {
 		left, err := b.leftElsewhere()
@@ -42,8 +42,8 @@ func (b *bench) tookFromEmpty() (bool, error) {
 // take reports whether writes of the stock take a unit, and do not put it back.
 func take(writes []written) bool { return len(writes) > 0 && !writes[len(writes)-1].isBack() }
 
-// answerOfEmpty returns the answer to an order of an empty shelf that says so, nil if it may say something else: that
-// the lock is taken, or that too many orders come.
+// answerOfEmpty returns the sold-out answer, nil if it may mean something else: that the lock is taken, or that the
+// rate is limited.
 func (b *bench) answerOfEmpty(o *order, took bool, commands []observation) (*history.Answer, error) {
 	asked := false
 	for _, d := range effectsOf(commands) {

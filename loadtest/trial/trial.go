@@ -20,58 +20,58 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// Options say what is tried, and how.
+// Options are those of a trial.
 type Options struct {
 	Argv    []string // the command line of the shop
-	Order   Request  // how a unit is ordered
-	Slow    *Request // how one is ordered whose work takes {ms}; nil: it cannot be
+	Order   Request  // orders a unit
+	Slow    *Request // orders a unit with work of {ms}; nil: there is none
 	Headers []Header // of every order
-	Stock   []string // the command by which {n} units of {product} are put
+	Stock   []string // the Redis command that puts {n} units of {product}
 	Product string
 
-	// Where the stock is in no Redis, these are command lines for the shell: Set puts {n} units, Left prints how many are
-	// left, and Sales how many sales are recorded; "" if there is none. Setup prepares the database once.
+	// If the stock is not in Redis, these are shell commands: Set puts {n} units, Left prints how many are left, and Sales
+	// how many sales are recorded; "" if there is none. Setup prepares the database once.
 	Setup, Set, Left, Sales string
-	Database                string // the host:port of the shop's database, "" if it is reached past the trial
+	Database                string // the host:port of the shop's database, "" if it is not proxied
 
-	Units  int64          // that are put for each cell; 0: as the cell needs
-	Sold   *regexp.Regexp // what the body, or the Location of a 3xx, says of a sale; nil: the status tells
+	Units  int64          // put for each cell; 0: as the cell needs
+	Sold   *regexp.Regexp // matches the body of a sale, or the Location of a 3xx; nil: the status decides
 	Within time.Duration  // for the start of an instance
 
-	Quick  bool     // the cells that tell most
-	Only   []string // the names of the cells; none: all, unless there are lines
-	Play   []string // lines that are cells, too
-	AtOnce int      // cells under way at a time
+	Quick  bool     // play only the most telling cells
+	Only   []string // names of cells; none: all, unless there are lines
+	Play   []string // lines to play as cells
+	AtOnce int      // cells at a time
 
-	Say func(string) // hears of progress
+	Say func(string) // reports progress
 }
 
-// A Trial is that of one shop.
+// A Trial is the trial of one shop.
 type Trial struct {
 	Options
 	bed      *rig.Testbed
 	passport *Passport
 	stalls   *load.StallMeter
 	sent     atomic.Int64 // the number of the last order
-	db       int          // the number of the stock's database, as the first order has shown
+	db       int          // the number of the stock's Redis database, as the first order has shown
 
 	mu   sync.Mutex
 	idle []*bench
 
 	unbalanced     string // why the count judges nothing; "" if it does
-	recordedBefore *int64 // the sales before the cell: one is under way at a time
+	recordedBefore *int64 // the sales before the cell; only one cell is played at a time
 }
 
 const (
 	onShelf = 100
-	// margin is the time beyond a lease and a sale in which a fresh order has to get through.
+	// margin is the time that a fresh order has beyond a lease and a sale.
 	margin = time.Duration(cause.Margin)
 )
 
-// errShop is wrapped by the errors that are the shop's: it could not be tried.
+// errShop is wrapped by errors of the shop, which cannot be tried.
 var errShop = errors.New("the shop cannot be tried")
 
-// New starts a trial. When one of its servers dies, the returned context ends. Close it.
+// New starts a trial. The returned context is cancelled when one of its servers dies. Close it.
 func New(ctx context.Context, o Options) (*Trial, context.Context, error) {
 	if err := errors.Join(checkStock(o.Stock), checkOnly(o.Only), checkLines(o.Play)); err != nil {
 		return nil, ctx, err
@@ -81,11 +81,11 @@ func New(ctx context.Context, o Options) (*Trial, context.Context, error) {
 		return nil, ctx, err
 	}
 	t := &Trial{Options: o, bed: bed, stalls: load.NewStallMeter()}
-	t.sent.Store(time.Now().UnixMilli() % 1e9) // a database outlives a trial, and has its customers
+	t.sent.Store(time.Now().UnixMilli() % 1e9) // a database outlives a trial, and knows its customers
 	return t, ctx, nil
 }
 
-// Close ends all that the trial has started.
+// Close stops everything that the trial has started.
 func (t *Trial) Close() error {
 	for _, b := range t.idle {
 		b.close()
@@ -94,7 +94,7 @@ func (t *Trial) Close() error {
 	return t.bed.Close()
 }
 
-// checkStock says whether the stock can be put and read in that way.
+// checkStock returns an error if the stock cannot be put by that command, and read.
 func checkStock(command []string) error {
 	text := strings.Join(command, " ")
 	at := slices.Index(command, "{n}")
@@ -106,13 +106,13 @@ func checkStock(command []string) error {
 	return fmt.Errorf("--stock takes SET KEY {n} or HSET KEY FIELD {n}, not %q", text)
 }
 
-// isElsewhere reports whether the stock is in no Redis.
+// isElsewhere reports whether the stock is not in Redis.
 func (o *Options) isElsewhere() bool { return o.Set != "" || o.Left != "" || o.Database != "" }
 
 // shelf returns where the stock is.
 func (t *Trial) shelf() wire.Shelf {
 	if t.isElsewhere() {
-		return wire.Shelf{Key: "(the stock is elsewhere)"} // which no shop calls a key
+		return wire.Shelf{Key: "(the stock is elsewhere)"} // no shop has a key of that name
 	}
 	fill := func(s string) string { return strings.ReplaceAll(s, "{product}", t.Product) }
 	s := wire.Shelf{Key: fill(t.Stock[1]), DB: t.db}
@@ -122,8 +122,8 @@ func (t *Trial) shelf() wire.Shelf {
 	return s
 }
 
-// patience is the time in which a fresh order has to get through: a lease, a plain sale's own time, and the margin. A
-// long lease is not waited for: the trial ends it.
+// patience is the time that a fresh order has: a lease, a plain sale, and the margin. A long lease does not count, as
+// the trial ends it.
 func (t *Trial) patience() time.Duration {
 	lease := t.passport.Lease()
 	if lease > mostLease {
@@ -132,7 +132,7 @@ func (t *Trial) patience() time.Duration {
 	return lease + t.passport.Takes + margin
 }
 
-// unitsFor returns how many units are put for a cell in which a crowd comes to that many instances, or none.
+// unitsFor returns how many units are put for a cell with a crowd at that many instances; 0: without a crowd.
 func (t *Trial) unitsFor(crowd int) int64 {
 	if crowd == 0 {
 		return cmp.Or(t.Units, onShelf)
@@ -140,8 +140,8 @@ func (t *Trial) unitsFor(crowd int) int64 {
 	return cmp.Or(t.Units, crowdShelf*int64(crowd))
 }
 
-// Run plays the cells side by side, and then once more, one at a time, those that a busy machine decided. It returns
-// them in their order; one that could not be played says why. It calls finished as each is known, one at a time.
+// Run plays the cells side by side, and then again, one at a time, those that a busy machine decided. It returns them
+// in order; one that could not be played has the reason. It calls finished with each result, one at a time.
 func (t *Trial) Run(ctx context.Context, finished func(*history.Cell)) ([]*history.Cell, error) {
 	faults, err := t.chosen()
 	if err != nil {
@@ -156,7 +156,7 @@ func (t *Trial) Run(ctx context.Context, finished func(*history.Cell)) ([]*histo
 		return c
 	}
 	atOnce := t.AtOnce
-	if t.isElsewhere() { // all cells have one stock
+	if t.isElsewhere() { // all cells share one stock
 		atOnce = 1
 	}
 	if err := t.control(ctx, t.patience()); err != nil {
@@ -176,8 +176,8 @@ func (t *Trial) Run(ctx context.Context, finished func(*history.Cell)) ([]*histo
 	return slices.DeleteFunc(results, func(c *history.Cell) bool { return c == nil }), context.Cause(ctx)
 }
 
-// playAll plays the cells of these faults, atOnce at a time, and returns them in their order. It plays those that are
-// void once more when no other is under way. A cell is nil if it had not ended when the context did.
+// playAll plays the cells of these faults, atOnce at a time, and returns them in order. Void cells are played again at
+// the end, alone. A cell is nil if it was still running when the context was cancelled.
 func playAll(
 	ctx context.Context, faults []fault, atOnce int, play func(fault) *history.Cell, finished func(*history.Cell),
 ) []*history.Cell {
@@ -214,7 +214,7 @@ func playAll(
 	return results
 }
 
-// chosen returns the faults that are asked for.
+// chosen returns the selected faults.
 func (t *Trial) chosen() (chosen []fault, err error) {
 	all := faultsFor(t.passport)
 	if len(t.Only)+len(t.Play) == 0 {
@@ -237,7 +237,7 @@ func (t *Trial) chosen() (chosen []fault, err error) {
 	return chosen, nil
 }
 
-// named returns the faults of that name, with numbers or without.
+// named returns the faults of that name, with or without a number.
 func named(all []fault, name string) ([]fault, error) {
 	of := slices.DeleteFunc(slices.Clone(all), func(f fault) bool {
 		return f.name != name && !strings.HasPrefix(f.name, name+" ")
@@ -252,10 +252,10 @@ func named(all []fault, name string) ([]fault, error) {
 	return nil, fmt.Errorf("no cell %q: the cells are %s", name, strings.Join(names, ", "))
 }
 
-// numbered is a cell of one command of a sale. How many a shop's sale has is not known before it is learned.
+// numbered matches a cell of one command of a sale. Before a sale is learned the number of its commands is not known.
 var numbered = regexp.MustCompile(`^(request-lost|reply-lost|delayed-reply|error-reply) [1-9]\d*$`)
 
-// checkOnly says which of these names no shop has.
+// checkOnly returns an error for a name that no shop has.
 func checkOnly(names []string) error {
 	all := faultsFor(&Passport{steps: make([]step, 1)})
 	for i := range all {
@@ -269,7 +269,7 @@ func checkOnly(names []string) error {
 	return nil
 }
 
-// checkLines says which of these is no line.
+// checkLines returns an error if one of these is not a line.
 func checkLines(lines []string) error {
 	for _, line := range lines {
 		if _, err := schedule.ParseLine(line); err != nil {
@@ -292,14 +292,14 @@ func (t *Trial) one(ctx context.Context, f fault) (*history.Cell, error) {
 	return t.once(ctx, f)
 }
 
-// notTested returns a cell that was not played, or was inconclusive.
+// notTested returns a cell that was not played.
 func (t *Trial) notTested(f fault, why string) *history.Cell {
 	c := t.newCell(f)
 	c.NotTested = &history.NotTested{Reason: why}
 	return c
 }
 
-// once plays a cell on a bench, which is kept for another one unless the cell has left something there.
+// once plays a cell on a bench, which is kept for another cell unless this one has left something there.
 func (t *Trial) once(ctx context.Context, f fault) (*history.Cell, error) {
 	b, err := t.idleBench(ctx)
 	if err != nil {
@@ -321,7 +321,7 @@ func (t *Trial) giveBack(b *bench) {
 	t.idle = append(t.idle, b)
 }
 
-// idleBench returns a bench on which nothing is under way.
+// idleBench returns a bench on which no cell is played.
 func (t *Trial) idleBench(ctx context.Context) (*bench, error) {
 	t.mu.Lock()
 	if n := len(t.idle); n > 0 {
@@ -336,7 +336,7 @@ func (t *Trial) idleBench(ctx context.Context) (*bench, error) {
 		return nil, err
 	}
 	b.lookAt(t.passport.locks)
-	for _, script := range t.passport.scripts { // or the first renewal may be a NOSCRIPT behind a command that is held
+	for _, script := range t.passport.scripts { // else the first renewal may get a NOSCRIPT, behind a held command
 		err = errors.Join(err, b.Stores[0].Redis.ScriptLoad(ctx, script).Err())
 	}
 	for at := range b.Ends {

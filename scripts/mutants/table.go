@@ -155,7 +155,7 @@ var table = []section{
 		{"a cell that a busy machine decided is not played again", by{test("./loadtest/trial TestVoidCells")},
 			edits{{"loadtest/trial/trial.go", "if c != nil && c.IsVoid() && ctx.Err() == nil {", "if false && c != nil {"}}},
 		{"a cell that was not measured is well", by{test("./loadtest TestTryOnABusyMachine")},
-			edits{{"loadtest/report/terminal/trial.go", "asked == 0 || unmeasured > 0", "asked == unmeasured"}}},
+			edits{{"loadtest/report/terminal/trial.go", "tested == 0 || unmeasured > 0", "tested == unmeasured"}}},
 		{"no stall explains a key that stands", by{test("./loadtest/cause TestDefectsOnABusy")},
 			edits{{"loadtest/cause/stuck.go", "history.Instant(r.Limit)+r.stalled", "history.Instant(r.Limit)"}}},
 		{"no stall explains a waiter that sleeps", by{test("./loadtest/cause TestDefectsOnABusy")},

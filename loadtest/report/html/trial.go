@@ -15,8 +15,7 @@ import (
 	"stockapi/loadtest/report/terminal"
 )
 
-// The page of a trial is for the one whose shop it is. It has the words of the terminal, and what that cannot show: of
-// each defect the timeline.
+// The page of a trial has the words of the terminal, and a timeline of each defect.
 
 var (
 	//go:embed trial.gohtml
@@ -43,7 +42,7 @@ type trialPage struct {
 	Passport    []string
 	Closest     string
 	Rows        []trialRow
-	Kinds       []trialKind // what else is said
+	Kinds       []trialKind // the other statements
 	Command     string
 	Masked      bool // the command lacks the values of headers
 	ExitCode    int
@@ -53,26 +52,26 @@ type trialPage struct {
 	links map[string]trialLink // of the cells, by name
 }
 
-// trialKind is a heading, and what is said below it.
+// trialKind is a heading, with the statements below it.
 type trialKind struct {
 	Title, Note string
 	Said        []trialSaid
 }
 
-// trialSaid is what is said of some cells.
+// trialSaid is a statement about some cells.
 type trialSaid struct {
 	ID, Text, Cells             string
-	Cell                        string // that shows it
-	Drawn                       bool   // its timeline
-	Pack                        int    // where that is
+	Cell                        string // the evidence
+	Drawn                       bool   // it has a timeline
+	Pack                        int    // of the timeline
 	Shown, Remedy, Again, Fault string // of a defect
 	Lines                       string // of its remedy
 }
 
-// trialLink leads to what is said of a cell: the gravest.
+// trialLink leads to the gravest statement about a cell.
 type trialLink struct{ id, kind string }
 
-// trialRow is a line of the matrix, with a link to what is said of its cell.
+// trialRow is a line of the matrix, with a link to the statement about its cell.
 type trialRow struct {
 	Name, Link, Means string
 	Found             []trialFound
@@ -117,7 +116,7 @@ func newTrialPage(run *history.Run, t *terminal.Trial) *trialPage {
 	p.Defects = p.said("defect", defects, true)
 	designs, unknown := p.said("by-design", t.Designs(), true), p.said("unknown", t.Unknown(), false)
 	p.Kinds = []trialKind{
-		{"By design", "The best lock of this kind breaks these, too.", designs},
+		{"By design", "The best lock of this kind breaks here, too.", designs},
 		{"Remarks", "These break nothing.", p.said("remark", t.Remarks(), false)},
 		{"Unknown", "", unknown},
 		{"Not tested", "These cells could not be played, or were inconclusive.",
@@ -142,8 +141,8 @@ func newTrialPage(run *history.Run, t *terminal.Trial) *trialPage {
 	return p
 }
 
-// said returns what the page says of cells, the gravest kind first, and notes where that is. A timeline is that of the
-// first cell.
+// said returns statements of a kind, and links their cells to them unless a graver one came before. A timeline is that
+// of the first cell.
 func (p *trialPage) said(kind string, all []*terminal.Said, draws bool) (said []trialSaid) {
 	for i, s := range all {
 		one := trialSaid{ID: fmt.Sprintf("%s-%d", kind, i+1), Text: shown(s.Text), Cells: shown(s.In()),
@@ -169,8 +168,8 @@ func trialConditions(run *history.Run) (f facts) {
 	return f
 }
 
-// shown returns a text as the page has it. What a shop calls its keys, and what it answers, may be of any length.
+// shown makes a text fit for the page: the keys and the answers of a shop may be of any length.
 func shown(text string) string { return clip(history.Plain(text), 2000) }
 
-// brief returns a name as the page has it.
+// brief makes a name fit for the page.
 func brief(name string) string { return clip(history.Plain(name), 120) }

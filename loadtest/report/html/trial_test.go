@@ -84,7 +84,7 @@ func TestTrialPage(t *testing.T) {
 		`<a href="#defect-1">DEFECT</a>`, `<a href="#by-design-1">by design</a>`, `<a href="#unknown-1">unknown</a>`,
 		"By design</h2>", "renew it (v5.5)", "pause, slow-work", "Remarks</h2>", "Bert slept on",
 		"Not tested</h2>", "the lock is not renewed", "renewals-lost, key-removed 2",
-		"In CI</h2>", "<code>loadtest try --quick --only=pause --out o ", "no file keeps them", "exit code <b>1</b>")
+		"In CI</h2>", "<code>loadtest try --quick --only=pause --out o ", "they are not saved", "exit code <b>1</b>")
 	for _, once := range []string{"ends under its holder", "the lock is not renewed", "Anna removed it"} {
 		assert.Equal(t, 1, strings.Count(text, once), once)
 	}

@@ -13,7 +13,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A Trial is what is said of somebody's own shop, by the terminal and by its page.
+// A Trial is the report of a user's own shop, on the terminal and on its page.
 type Trial struct {
 	Shop  history.Shop
 	Cells []*history.Cell
@@ -21,7 +21,7 @@ type Trial struct {
 	Unfinished bool
 }
 
-// TrialOf returns the trial that a run is, nil if it is none.
+// TrialOf returns the trial of a run, nil if the run is none.
 func TrialOf(run *history.Run) *Trial {
 	isTrial := func(c *history.Cell) bool { return c.Kind == history.Trial }
 	if i := slices.IndexFunc(run.Cells, isTrial); i < 0 {
@@ -34,17 +34,17 @@ func TrialOf(run *history.Run) *Trial {
 	return t
 }
 
-// A Said is one thing that is said of some cells, of which the first one shows it.
+// A Said is a statement about some cells. The first one is the evidence.
 type Said struct {
 	Text  string
 	First *history.Cell
 	Cells []string // their names
 }
 
-// In names the cells.
+// In returns the names of the cells.
 func (s *Said) In() string { return strings.Join(s.Cells, ", ") }
 
-// Lines returns the lines of a defect's remedy, to be pasted.
+// Lines returns the code of a defect's remedy, to be pasted.
 func (s *Said) Lines() (all []string) {
 	for _, line := range s.First.Defect.Lines {
 		all = append(all, history.Plain(line))
@@ -52,7 +52,7 @@ func (s *Said) Lines() (all []string) {
 	return all
 }
 
-// sayings returns what is said of the cells, each once, in their order.
+// sayings returns the statements about the cells, each once, in the order of the cells.
 func (t *Trial) sayings(of func(*history.Cell) []string) (all []*Said) {
 	for _, c := range t.Cells {
 		for _, text := range of(c) {
@@ -77,18 +77,18 @@ func (t *Trial) Defects() []*Said {
 		}
 		return []string{c.Defect.Cause}
 	})
-	slices.SortStableFunc(all, func(x, y *Said) int { // what nobody can explain may be explained by another one
+	slices.SortStableFunc(all, func(x, y *Said) int { // one without an explanation may be explained by another
 		return cmp.Compare(len(y.First.Defect.Remedy), 0) - cmp.Compare(len(x.First.Defect.Remedy), 0)
 	})
 	return all
 }
 
-// Designs returns why cells break what any shop of that kind breaks.
+// Designs returns why cells break what every shop of that kind breaks.
 func (t *Trial) Designs() []*Said {
 	return t.sayings(func(c *history.Cell) []string { return []string{c.Design} })
 }
 
-// Remarks returns what is worth knowing, and breaks nothing.
+// Remarks returns the remarks, which break nothing.
 func (t *Trial) Remarks() []*Said {
 	return t.sayings(func(c *history.Cell) []string { return c.Remarks })
 }
@@ -98,7 +98,7 @@ func (t *Trial) NotTested() []*Said {
 	return t.sayings(func(c *history.Cell) []string { return []string{c.WhyNot()} })
 }
 
-// Unknown returns which verdicts of cells that were played are open, and why.
+// Unknown returns the unknown verdicts of cells that were played, and why.
 func (t *Trial) Unknown() []*Said {
 	return t.sayings(func(c *history.Cell) (all []string) {
 		valid := c.Finding(history.Valid)
@@ -117,14 +117,14 @@ func (t *Trial) Unknown() []*Said {
 	})
 }
 
-// A TrialRow is a cell that was asked: what was found of each of [cause.Asked], and what that means.
+// A TrialRow is a cell that was tested: its finding for each of [cause.Asked], and what that means.
 type TrialRow struct {
 	Cell  *history.Cell
 	Found []history.Finding
 	Means string
 }
 
-// Rows returns a row for each cell that was asked.
+// Rows returns a row for each cell that was tested.
 func (t *Trial) Rows() (rows []TrialRow) {
 	for _, c := range t.Cells {
 		if c.NotTested != nil {
@@ -147,44 +147,44 @@ func (t *Trial) Rows() (rows []TrialRow) {
 	return rows
 }
 
-// count returns how many cells could be had, and how many of them were not measured.
-func (t *Trial) count() (asked, unmeasured int) {
+// count returns how many cells apply to the shop, and how many of them were not measured.
+func (t *Trial) count() (tested, unmeasured int) {
 	for _, c := range t.Cells {
 		isUnmeasured := c.IsUnmeasured()
 		if c.NotTested == nil || isUnmeasured {
-			asked++
+			tested++
 		}
 		if isUnmeasured {
 			unmeasured++
 		}
 	}
-	return asked, unmeasured
+	return tested, unmeasured
 }
 
-// ExitCode returns that of the trial: 0 without a defect, 1 with one, 2 if it was not finished, or if a cell, or
-// everything, could not be measured and nothing shows a defect.
+// ExitCode returns the exit code of the trial: 0 without a defect, 1 with one; 2 if it was not finished, or if it found
+// no defect and a cell, or every cell, was not measured.
 func (t *Trial) ExitCode() int {
-	asked, unmeasured := t.count()
+	tested, unmeasured := t.count()
 	switch {
 	case t.Unfinished:
 		return 2
 	case len(t.Defects()) > 0:
 		return 1
-	case asked == 0 || unmeasured > 0:
+	case tested == 0 || unmeasured > 0:
 		return 2
 	}
 	return 0
 }
 
-// Headline says in a few words what was found.
+// Headline returns the result in a few words.
 func (t *Trial) Headline() string {
-	asked, unmeasured := t.count()
+	tested, unmeasured := t.count()
 	switch defects := len(t.Defects()); {
 	case defects > 0:
 		return plural(defects, "defect", "defects")
 	case t.Unfinished:
 		return "the trial was not finished"
-	case asked == unmeasured:
+	case tested == unmeasured:
 		return "nothing was measured"
 	case unmeasured > 0:
 		return "no defect found in the cells measured"
@@ -192,7 +192,7 @@ func (t *Trial) Headline() string {
 	return "no defect found in the cells tested"
 }
 
-// See names where the lines of every remedy are, if there is something to do.
+// See returns where the code of every remedy is, "" if there is nothing to fix.
 func (t *Trial) See() string {
 	remedied := func(c *history.Cell) bool { return c.Defect != nil && len(c.Defect.Lines) > 0 }
 	if len(t.Designs()) == 0 && !slices.ContainsFunc(t.Cells, remedied) {
@@ -201,12 +201,12 @@ func (t *Trial) See() string {
 	return "code for each remedy: docs/try.md#remedies"
 }
 
-// Limits say what the headline does not cover.
+// Limits returns what the headline does not cover.
 func (t *Trial) Limits() (all []string) {
 	if t.Shop.Uncounted {
 		all = append(all, "only the lock was judged: to judge the stock, give --left")
 	}
-	asked, unmeasured := t.count()
+	tested, unmeasured := t.count()
 	if unmeasured == 0 {
 		return all
 	}
@@ -217,11 +217,11 @@ func (t *Trial) Limits() (all []string) {
 	if slices.ContainsFunc(t.Cells, func(c *history.Cell) bool { return c.NotTested != nil && c.NotTested.Failed }) {
 		why = ""
 	}
-	return append(all, fmt.Sprintf("%d of %d cells %s not measured%s", unmeasured, asked, were, why))
+	return append(all, fmt.Sprintf("%d of %d cells %s not measured%s", unmeasured, tested, were, why))
 }
 
-// Print prints a line for each cell, and what the broken ones mean: defects first, each with the cell that shows it,
-// then what is so by design, remarks, and what was not tested or cannot be told, and why.
+// Print prints a line for each cell, then the defects, each with the cell that shows it, what is by design, remarks,
+// and what is unknown or was not tested, and why.
 func (t *Trial) Print(w io.Writer, verbose bool) {
 	t.printRows(w)
 	defects := t.Defects()
@@ -249,7 +249,7 @@ func (t *Trial) Print(w io.Writer, verbose bool) {
 	if see := t.See(); see != "" {
 		fmt.Fprintf(w, "\n%s\n", see)
 	}
-	if asked, unmeasured := t.count(); len(defects) == 0 && !t.Unfinished && asked != unmeasured {
+	if tested, unmeasured := t.count(); len(defects) == 0 && !t.Unfinished && tested != unmeasured {
 		fmt.Fprintf(w, "\n%s\n", t.Headline())
 	}
 	for _, limit := range t.Limits() {
@@ -284,7 +284,7 @@ func (s *Said) printDefect(w io.Writer) {
 	}
 }
 
-// Command returns the command line of the trial, for a shell.
+// Command returns the command line of the trial, quoted for a shell.
 func (t *Trial) Command() string {
 	words := append([]string{"loadtest", "try"}, t.Shop.Flags...)
 	return ShellLine(slices.Concat(words, []string{"--"}, t.Shop.Argv))
@@ -293,7 +293,7 @@ func (t *Trial) Command() string {
 // Again returns the command line that plays one cell again, and leaves the files of the trial as they are.
 func (t *Trial) Again(c *history.Cell) string {
 	words := []string{"loadtest", "try", "--only", c.Scenario, "--no-out"}
-	if c.Scenario == c.Line { // somebody's own
+	if c.Scenario == c.Line { // the user's own
 		words[2] = "--play"
 	}
 	for i := 0; i < len(t.Shop.Flags); i++ {
@@ -313,7 +313,7 @@ func (t *Trial) Again(c *history.Cell) string {
 // plainWord is a word that a shell leaves as it is.
 var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
 
-// ShellLine returns words as a shell reads them.
+// ShellLine returns words quoted for a shell.
 func ShellLine(words []string) string {
 	line := make([]string, len(words))
 	for i, word := range words {
