@@ -14,7 +14,7 @@ import (
 	"stockapi/internal/lock"
 )
 
-// The exit codes.
+// Exit codes.
 const (
 	asExpected  = 0
 	surprised   = 1
@@ -24,24 +24,24 @@ const (
 // usual is the name of the usual situation on the command line.
 const usual = "usual"
 
-// flags is the command line. parse fills in what stands in ${}.
+// flags is the command line. parse fills in the placeholders ${…}.
 type flags struct {
-	Rungs      []string `placeholder:"RUNG,…" help:"Rungs, by number or name. Default: all whose locks are in Redis."`
-	Faults     int      `default:"0" help:"Most faults in one schedule. ${default}."`
-	Kinds      []string `placeholder:"KIND,…" enum:"${kinds}" help:"Kinds of faults: ${enum}. Default: all."`
-	Situations []string `placeholder:"SITUATION,…" enum:"${situations}" help:"What the clients order, where rungs promise something about it: ${enum}. Default: all, as far as they are about a rung."`
-	Clients    int      `default:"2" enum:"2,3" help:"Clients, each with one order: 2 or 3. ${default}."`
-	Schedules  int      `default:"0" help:"Most schedules of one rung under one kind of fault. 0: no limit."`
+	Rungs      []string `placeholder:"RUNG,…" help:"Explore these rungs, by number or name. Default: all whose locks are in Redis."`
+	Faults     int      `default:"0" help:"Inject up to this many faults in one schedule. ${default}."`
+	Kinds      []string `placeholder:"KIND,…" enum:"${kinds}" help:"Inject these kinds of faults: ${enum}. Default: all."`
+	Situations []string `placeholder:"SITUATION,…" enum:"${situations}" help:"Explore these situations, beyond one unit per client: ${enum}. Default: all that apply to a rung."`
+	Clients    int      `default:"2" enum:"2,3" help:"Run 2 or 3 clients, each with one order. ${default}."`
+	Schedules  int      `default:"0" help:"Run up to this many schedules of a rung under one kind of fault. 0: no limit."`
 
-	UntilSurprise bool `help:"End the search of a cell with the first schedule that is not as expected."`
+	UntilSurprise bool `help:"End the search of a cell at the first violation that is not expected."`
 
 	Replay string `placeholder:"TRACE" help:"Run the one schedule of a trace, and print it."`
-	JSON   string `name:"json" placeholder:"FILE" help:"Also write what was found to a file."`
-	Brief  bool   `help:"Print no steps, and no command, of a counterexample."`
+	JSON   string `name:"json" placeholder:"FILE" help:"Also write the result to a file."`
+	Brief  bool   `help:"Leave out the steps of counterexamples, and their replay command."`
 
 	rungs      []string
 	kinds      []explore.FaultKind
-	situations []explore.Situation // with the usual one, which has no name
+	situations []explore.Situation // including the usual one, which has no name
 }
 
 const description = `Runs every order in which the commands of two clients can reach Redis, on the real code of each
@@ -79,21 +79,21 @@ func parse(args []string, stdout io.Writer) (f *flags, done bool, err error) {
 	}
 	parsed, err := parser.Parse(args)
 	switch {
-	case done: // kong goes on to parse after it has printed the help
+	case done: // kong goes on parsing after it has printed the help
 		return nil, true, nil
 	case err != nil:
 		return nil, false, fmt.Errorf("%w; see explore --help", err)
 	}
-	for _, p := range parsed.Path { // of a variable that was never set: it would be everything, or no file
+	for _, p := range parsed.Path { // from an unset variable: it would mean everything, or no file
 		if p.Flag != nil && slices.Contains([]reflect.Kind{reflect.Slice, reflect.String}, p.Flag.Target.Kind()) &&
 			p.Flag.Target.Len() == 0 {
-			return nil, false, fmt.Errorf("--%s names nothing: give it a value, or leave it out", p.Flag.Name)
+			return nil, false, fmt.Errorf("--%s is empty: give it a value, or leave it out", p.Flag.Name)
 		}
 	}
 	return f, false, f.check()
 }
 
-// check finds what the flags name, and refuses what cannot be explored.
+// check resolves the names in the flags, and rejects what cannot be explored.
 func (f *flags) check() error {
 	switch {
 	case f.Faults < 0 || f.Schedules < 0:
@@ -101,14 +101,14 @@ func (f *flags) check() error {
 	case len(f.Kinds) > 0 && f.Faults == 0:
 		return errors.New("--kinds needs --faults 1 or more")
 	case f.Replay != "" && f.JSON != "":
-		return errors.New("--replay prints one schedule, and writes no file: leave out --json")
+		return errors.New("--replay prints one schedule, without a file: leave out --json")
 	}
 	f.findKindsAndSituations()
 	if err := f.findRungs(); err != nil {
 		return err
 	}
 	if len(f.tasks()) == 0 {
-		return errors.New("nothing to explore: no rung of --rungs promises anything about the --situations")
+		return errors.New("nothing to explore: the --situations apply to none of the --rungs")
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (f *flags) findRungs() error {
 	return nil
 }
 
-// complain says in one line why it could not run.
+// complain prints in one line why it could not run.
 func complain(stderr io.Writer, err error) int {
 	fmt.Fprintln(stderr, "explore: "+strings.Join(strings.Fields(err.Error()), " "))
 	return couldNotRun

@@ -7,22 +7,22 @@ import (
 	"stockapi/cmd/explore/explore"
 )
 
-// A document holds the bounds and the cells. --json writes it.
+// A document is what --json writes: the bounds and the cells.
 type document struct {
 	Clients int `json:"clients"`
 	Faults  int `json:"faults"`
-	// Interrupted is true if the cells are not all: those that were explored before the program was interrupted.
+	// Interrupted is true if cells are missing because the program was interrupted.
 	Interrupted bool           `json:"interrupted,omitempty"`
 	Cells       []documentCell `json:"cells"`
 }
 
-// A documentCell holds the result of one rung under one kind of fault.
+// A documentCell is the result of one rung under one kind of fault.
 type documentCell struct {
 	explore.Exploration
 	Surprise string `json:"surprise,omitempty"` // how it differs from its expectation
 }
 
-// writeJSON writes what was found to the file that --json names.
+// writeJSON writes the result to the file that --json names.
 func (f *flags) writeJSON(tasks []*task, r *results) error {
 	if f.JSON == "" {
 		return nil

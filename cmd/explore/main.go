@@ -1,8 +1,8 @@
 // Explore runs every order in which the commands of two clients can reach Redis, on the real code of each rung, and
 // prints the shortest one that goes wrong.
 //
-// Read flags.go for the settings, run.go for what it does with them, print.go for what it prints, and json.go for the
-// file that it writes. The exploring is in package explore.
+// Read flags.go for the settings, run.go for the exploration, print.go for the output, and json.go for the file. The
+// search itself is in package explore.
 package main
 
 import (
@@ -20,10 +20,10 @@ import (
 
 func main() {
 	args := os.Args[1:]
-	os.Args = os.Args[:1] // those of package testing are none of ours
+	os.Args = os.Args[:1] // those of package testing do not apply
 	backend.Silence()
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(800) // a schedule leaves little behind, but makes much
+		debug.SetGCPercent(800) // a schedule keeps little memory, but allocates a lot
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := execute(ctx, args, os.Stdout, os.Stderr, inTest)
@@ -31,8 +31,8 @@ func main() {
 	os.Exit(code)
 }
 
-// execute is the whole program: it parses args, does what they say, and returns the exit code.
-// When the context ends, it stops at once.
+// execute is the whole program: it parses args, carries them out, and returns the exit code. It stops at once when the
+// context ends.
 func execute(
 	ctx context.Context, args []string, stdout, stderr io.Writer, within func(func(*testing.T) int) int,
 ) int {
@@ -53,7 +53,7 @@ func execute(
 	return within(func(t *testing.T) int { return printed(f.run(ctx, t, out, stderr)) })
 }
 
-// inTest calls do with a test, which testing/synctest needs for its bubbles, and ends the program with its exit code.
+// inTest calls do with a test, which testing/synctest needs for its bubbles, and exits with do's code.
 func inTest(do func(*testing.T) int) int {
 	testing.Main(func(string, string) (bool, error) { return true, nil },
 		[]testing.InternalTest{{Name: "explore", F: func(t *testing.T) { os.Exit(do(t)) }}}, nil, nil)

@@ -20,7 +20,7 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// The garbage collector is set as main sets it.
+// The garbage collector has the same setting as in main.
 func TestMain(m *testing.M) {
 	backend.Silence()
 	debug.SetGCPercent(800)
@@ -46,8 +46,8 @@ func TestARungIsExplored(t *testing.T) {
 	assert.Contains(t, out, "as expected (2 of 2 cells)")
 }
 
-// The steps stand in columns, and no line is wider than the page.
-func TestTheStepsStandInColumns(t *testing.T) {
+// The steps are in columns, and no line is wider than the page.
+func TestStepsAreInColumns(t *testing.T) {
 	t.Parallel()
 	trace, err := schedule.ParseTrace("v7:aa.hold-a.bbba")
 	assert.NoError(t, err)
@@ -65,8 +65,8 @@ func TestTheStepsStandInColumns(t *testing.T) {
 	}
 }
 
-// An interrupted run says how far it came. What it printed by then stays.
-func TestAnInterruptedRunSaysHowFarItCame(t *testing.T) {
+// An interrupted run reports how far it got, and keeps its output.
+func TestInterruptedRunReportsProgress(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out, errs bytes.Buffer
@@ -81,7 +81,7 @@ func TestAnInterruptedRunSaysHowFarItCame(t *testing.T) {
 	assert.Contains(t, string(text), `"interrupted": true`)
 }
 
-func TestWhatWasFoundIsWritten(t *testing.T) {
+func TestJSONFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "found.json")
 	code, _, errs := runWithin(t, "--rungs", "v0,v4", "--json", path)
 	assert.Equal(t, asExpected, code, errs)
@@ -103,8 +103,8 @@ func TestATraceIsReplayed(t *testing.T) {
 	assert.Contains(t, out, "\non real processes, as a page: go run ./loadtest replay v0:abba --out ")
 }
 
-// A trace that real processes can replay comes with the command that does so.
-func TestTheCommandForAPage(t *testing.T) {
+// A trace that real processes can replay is printed with the command for it.
+func TestReplayCommand(t *testing.T) {
 	for args, want := range map[string]string{
 		"--rungs v0":         "      on real processes, as a page: go run ./loadtest replay v0:abba --out out/replay\n",
 		"--rungs v0 --brief": "",
@@ -121,7 +121,7 @@ func TestTheCommandForAPage(t *testing.T) {
 }
 
 // Same bounds, same output, to the byte.
-func TestTheOutputIsTheSame(t *testing.T) {
+func TestOutputIsDeterministic(t *testing.T) {
 	backendtest.Long(t)
 	t.Parallel()
 	args := []string{"--rungs", "v0,v3,v4,v7", "--faults", "1", "--kinds", "expiry,lose-reply"}
@@ -136,18 +136,17 @@ func TestThreeClientsAreExplored(t *testing.T) {
 	assert.Equal(t, asExpected, code, errs)
 	assert.Contains(t, out, "0 faults, 2 switches, 4 steps: v0:abba")
 	assert.Contains(t, out, "exhausted: no violation within these bounds")
-	assert.Contains(t, out, "2 cells; nothing is expected within these bounds")
+	assert.Contains(t, out, "2 cells; no expectations for these bounds")
 }
 
-// A search that ends too early says that it did not get to the end.
-func TestASearchThatEndsEarlySaysSo(t *testing.T) {
+func TestLimitedSearchIsReported(t *testing.T) {
 	t.Parallel()
 	code, out, errs := runWithin(t, "--rungs", "v6", "--faults", "2", "--schedules", "50", "--brief")
 	assert.Equal(t, asExpected, code, errs)
 	assert.Contains(t, out, "not exhausted")
 }
 
-func TestBadUseIsSaidInOneLine(t *testing.T) {
+func TestUsageErrors(t *testing.T) {
 	for args, wrong := range map[string]string{
 		"--rungs v99":                   "no such rung",
 		"--rungs v13":                   "leave it out",
@@ -160,10 +159,10 @@ func TestBadUseIsSaidInOneLine(t *testing.T) {
 		"--no-such-flag":                "see explore --help",
 		"--replay v4:a.no-such-fault-a": "is not a step",
 		"--rungs v4 --schedules=-1":     "at least",
-		"--rungs=":                      "--rungs names nothing",
-		"--replay=":                     "--replay names nothing",
-		"--rungs v4 --json=":            "--json names nothing",
-		"--replay v4:ab --json x":       "writes no file",
+		"--rungs=":                      "--rungs is empty",
+		"--replay=":                     "--replay is empty",
+		"--rungs v4 --json=":            "--json is empty",
+		"--replay v4:ab --json x":       "without a file",
 		"--rungs v4 --situations queue": "nothing to explore",
 	} {
 		code, out, errs := runWithin(t, strings.Fields(args)...)
@@ -180,10 +179,10 @@ func TestHelp(t *testing.T) {
 	for _, part := range []string{"--rungs", "--replay", "Exit codes", "node-empty"} {
 		assert.Contains(t, out, part)
 	}
-	assert.Panics(t, func() { _, _, _ = parse([]string{"--help"}, nil) }, "a panic is no wish to go on")
+	assert.Panics(t, func() { _, _, _ = parse([]string{"--help"}, nil) }, "a panic is not swallowed")
 }
 
-// A full is a writer to a disk that is full.
+// A full is a writer to a full disk.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }

@@ -15,13 +15,13 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// pageWidth is the width of what is not printed to a terminal.
+// pageWidth is the width of output that does not go to a terminal.
 const pageWidth = 120
 
-// leastWidth is that of a column that is wrapped.
+// leastWidth is the least width of a wrapped column.
 const leastWidth = 12
 
-// A printer prints what was found.
+// A printer prints the result.
 type printer struct {
 	terminal.Printer
 	brief bool
@@ -54,7 +54,7 @@ func (p printer) wrapped(head, s string) {
 	}
 }
 
-// inBounds says in words what limits the schedules.
+// inBounds describes the limits of the schedules.
 func (f *flags) inBounds() string {
 	return fmt.Sprintf("%d clients with an order each, %d in stock, %s in one schedule", f.Clients, explore.Stocked,
 		count(f.Faults, "fault"))
@@ -68,7 +68,7 @@ func (p printer) rung(number string) {
 	}
 }
 
-// cell prints what was found of one rung under one kind of fault.
+// cell prints the result of one rung under one kind of fault.
 func (p printer) cell(one *task) {
 	c := one.cell
 	found := p.paint(green, nothingFound)
@@ -97,7 +97,7 @@ func column(c explore.Exploration) string {
 
 const nothingFound = "no violation within these bounds"
 
-// coverage says how many schedules were run, and whether they are all that there are.
+// coverage returns the number of schedules, and whether they are exhaustive.
 func coverage(c explore.Exploration) string {
 	text := count(c.Schedules, "schedule")
 	switch {
@@ -125,20 +125,20 @@ func (p printer) counterexample(found explore.Counterexample, s explore.Story) {
 	}
 }
 
-// page prints the command that replays a trace on real processes and writes its page, if they can replay it.
+// page prints the command that replays a trace on real processes and writes its page, if it can be replayed.
 func (p printer) page(indent string, t schedule.Trace) {
 	if t.VirtualOnly() == "" {
 		p.line(indent + "on real processes, as a page: go run ./loadtest replay " + t.String() + " --out out/replay")
 	}
 }
 
-// length says how long a counterexample is.
+// length describes the length of a counterexample.
 func length(c explore.Counterexample) string {
 	return fmt.Sprintf("%s, %s, %s", count(c.Faults, "fault"), count(c.Switches, "switch"),
 		count(len(c.Trace.Steps), "step"))
 }
 
-// story prints a schedule and what came of it.
+// story prints a schedule and its outcome.
 func (p printer) story(s explore.Story) {
 	p.line(s.Trace.String())
 	p.steps(s)
@@ -153,8 +153,8 @@ func (p printer) story(s explore.Story) {
 	}
 }
 
-// columnsOf returns the steps of a schedule in columns: its number, one column for each client, what the servers hold,
-// and the time. What no client does stands in the column of the first one.
+// columnsOf returns the steps of a schedule in columns: the number, one column for each client, the holders in Redis,
+// and the time. Steps of no client are in the first client's column.
 func columnsOf(s explore.Story) (head []string, rows [][]string) {
 	head = []string{"step"}
 	clients := len(s.Told)
@@ -176,7 +176,7 @@ func columnsOf(s explore.Story) (head []string, rows [][]string) {
 	return head, rows
 }
 
-// steps prints the steps of a schedule in columns. Those of the clients share what the others leave of the page.
+// steps prints the steps of a schedule in columns. The clients' columns share the width that the others leave.
 func (p printer) steps(s explore.Story) {
 	head, rows := columnsOf(s)
 	w := table.NewWriter()
@@ -200,7 +200,7 @@ func (p printer) steps(s explore.Story) {
 	}
 }
 
-// columns is the style of a table without any lines.
+// columns is the style of a table without lines.
 var columns = table.Style{
 	Box: table.BoxStyle{PaddingLeft: " ", PaddingRight: " "}, Options: table.OptionsNoBordersAndSeparators,
 }

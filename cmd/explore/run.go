@@ -18,7 +18,7 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A task is one cell to explore, and then what was found.
+// A task is one cell to explore, and then its result.
 type task struct {
 	rung   string
 	bounds explore.Bounds
@@ -29,8 +29,8 @@ type task struct {
 	stories []explore.Story // of the counterexamples
 }
 
-// run explores, and prints what was found of each cell as soon as it and all before it are done. When the context ends
-// it stops at once: what was printed stays.
+// run explores, and prints the result of each cell as soon as it and all before it are done. When the context ends it
+// stops at once: what was printed stays.
 func (f *flags) run(ctx context.Context, t *testing.T, stdout, stderr io.Writer) int {
 	p := printer{terminal.NewPrinter(stdout), f.Brief}
 	if f.Replay != "" {
@@ -86,11 +86,11 @@ func (f *flags) end(p printer, stderr io.Writer, tasks []*task, r *results) int 
 	return asExpected
 }
 
-// results counts what came out.
+// results counts the results.
 type results struct {
 	of, explored, surprises int
 
-	usual       bool // whether anything is expected within these bounds
+	usual       bool // whether these bounds have expectations
 	interrupted bool
 }
 
@@ -101,20 +101,20 @@ func (r *results) add(one *task) {
 	}
 }
 
-// outcome says whether all is as expected, in the words of the load test.
+// outcome reports whether all is as expected, in the words of the load test.
 func (r *results) outcome() string {
 	switch {
 	case r.interrupted:
 		return fmt.Sprintf("interrupted after %d of %s", r.explored, count(r.of, "cell"))
 	case !r.usual:
-		return fmt.Sprintf("%s; nothing is expected within these bounds", count(r.explored, "cell"))
+		return fmt.Sprintf("%s; no expectations for these bounds", count(r.explored, "cell"))
 	case r.surprises > 0:
 		return fmt.Sprintf("NOT as expected (%d of %d cells)", r.surprises, r.of)
 	}
 	return fmt.Sprintf("as expected (%d of %d cells)", r.of, r.of)
 }
 
-// tell runs each counterexample once more. It returns an error if one does not break its verdict again.
+// tell replays each counterexample. It returns an error if one does not break its verdict again.
 func (one *task) tell(t *testing.T) error {
 	if one.err != nil {
 		return one.err
@@ -125,7 +125,7 @@ func (one *task) tell(t *testing.T) error {
 			return err
 		}
 		if !story.Breaks(found.Verdict) {
-			return fmt.Errorf("%s broke %s, and does not when it is replayed", found.Trace, found.Verdict)
+			return fmt.Errorf("%s broke %s, but not when it was replayed", found.Trace, found.Verdict)
 		}
 		one.stories = append(one.stories, story.Until(len(found.Trace.Steps)))
 	}
@@ -140,8 +140,8 @@ func (one *task) surprise() string {
 	return one.cell.Surprise()
 }
 
-// tasks lists the cells: each rung without faults, and with one fault of each kind. Several faults in one schedule are
-// of all kinds that were chosen.
+// tasks lists the cells: each rung without faults, and with one fault of each kind. Several faults in one schedule may
+// be of all chosen kinds.
 func (f *flags) tasks() (tasks []*task) {
 	for _, rung := range f.rungs {
 		for _, s := range f.situations {
@@ -156,8 +156,8 @@ func (f *flags) tasks() (tasks []*task) {
 	return tasks
 }
 
-// faults returns the bounds of each cell of a rung in a situation. A situation that was not named by a flag is
-// explored under the kinds of faults that it is of interest for: those that have an expectation.
+// faults returns the bounds of each cell of a rung in a situation. A situation that no flag names is explored only
+// under the kinds of faults that it has an expectation for.
 func (f *flags) faults(rung string, s explore.Situation) (cells []explore.Bounds) {
 	bounds := f.bounds().In(s)
 	switch {
@@ -182,8 +182,8 @@ func (f *flags) bounds() explore.Bounds {
 	return explore.Bounds{Clients: f.Clients, Schedules: f.Schedules, UntilSurprise: f.UntilSurprise}
 }
 
-// start explores the cells, as many at a time as there are cores. The largest come first, so that none of them is left
-// alone at the end. When the context has ended, no other begins.
+// start explores the cells, one per core at a time, the largest first, so that none is left alone at the end. When the
+// context has ended, no other begins.
 func start(ctx context.Context, t *testing.T, tasks []*task) {
 	queue := slices.Clone(tasks)
 	slices.SortStableFunc(queue, func(a, b *task) int { return size(b) - size(a) })
@@ -201,16 +201,16 @@ func start(ctx context.Context, t *testing.T, tasks []*task) {
 	}()
 }
 
-// explore explores the cell. A test that fails ends the goroutine, and then nobody has to wait for it.
+// explore explores the cell. A failing test ends the goroutine; done is closed even then.
 func (one *task) explore(t *testing.T) {
 	defer close(one.done)
-	one.err = errors.New("the search was ended")
+	one.err = errors.New("the search was aborted")
 	one.cell, one.err = explore.Explore(t, one.rung, one.bounds)
 }
 
-// size ranks a cell by how many schedules it has: most if there are several lock servers, more if orders wait.
+// size ranks a cell by its number of schedules: most if there are several lock servers, more if orders wait.
 func size(one *task) int {
-	r, _ := lock.Find(one.rung) // the flags were checked
+	r, _ := lock.Find(one.rung) // the flags have been checked
 	switch {
 	case slices.Contains(r.Needs, lock.NeedRedlock):
 		return 2

@@ -51,7 +51,7 @@ var longHelp = kong.Vars{
 	"faults_help": "Allow requests to inject faults: fault=crash@after:setnx. For tests only: any client can then " +
 		"end this process.",
 	"admin_token_help": "Token that PUT and DELETE on /stock and /locks require, and faults. Default: none.",
-	"narrate_help": "Print each step of each order on standard output: waits, has the lock, read 98, sold 98, lease " +
+	"narrate_help": "Print each step of each order on standard output: waits, holds the lock, read 98, sold 98, lease " +
 		"lost, released. In colour on a terminal, unless NO_COLOR is set.",
 	"hosts_help": "Names to accept as the Host of a request, besides localhost and the address; '*' for any. " +
 		"Default: none on loopback, otherwise any address and any name without a dot.",
