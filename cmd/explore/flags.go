@@ -14,7 +14,7 @@ import (
 	"stockapi/internal/lock"
 )
 
-// The exit codes.
+// Exit codes.
 const (
 	asExpected  = 0
 	surprised   = 1
@@ -41,7 +41,7 @@ type flags struct {
 
 	rungs      []string
 	kinds      []explore.FaultKind
-	situations []explore.Situation // with the usual one, which has no name
+	situations []explore.Situation // including the usual one, which has no name
 }
 
 const description = `Runs every order in which the commands of two clients can reach Redis, on the real code of each
@@ -80,7 +80,7 @@ func parse(args []string, stdout io.Writer) (f *flags, done bool, err error) {
 	}
 	parsed, err := parser.Parse(args)
 	switch {
-	case done: // kong goes on to parse after it has printed the help
+	case done: // kong goes on parsing after it has printed the help
 		return nil, true, nil
 	case err != nil:
 		return nil, false, fmt.Errorf("%w; see explore --help", err)
@@ -88,7 +88,7 @@ func parse(args []string, stdout io.Writer) (f *flags, done bool, err error) {
 	for _, p := range parsed.Path { // empty, as from an unset variable, would mean all rungs, or no file
 		if p.Flag != nil && slices.Contains([]reflect.Kind{reflect.Slice, reflect.String}, p.Flag.Target.Kind()) &&
 			p.Flag.Target.Len() == 0 {
-			return nil, false, fmt.Errorf("--%s names nothing: give it a value, or leave it out", p.Flag.Name)
+			return nil, false, fmt.Errorf("--%s is empty: give it a value, or leave it out", p.Flag.Name)
 		}
 	}
 	return f, false, f.check()
@@ -102,14 +102,14 @@ func (f *flags) check() error {
 	case len(f.Kinds) > 0 && f.Faults == 0:
 		return errors.New("--kinds needs --faults 1 or more")
 	case f.Replay != "" && f.JSON != "":
-		return errors.New("--replay prints one schedule, and writes no file: leave out --json")
+		return errors.New("--replay prints one schedule, without a file: leave out --json")
 	}
 	f.findKindsAndSituations()
 	if err := f.findRungs(); err != nil {
 		return err
 	}
 	if len(f.tasks()) == 0 {
-		return errors.New("nothing to explore: no rung of --rungs promises anything about the --situations")
+		return errors.New("nothing to explore: the --situations apply to none of the --rungs")
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ type document struct {
 	Cells       []documentCell `json:"cells"`
 }
 
-// A documentCell holds the result of one rung under one kind of fault.
+// A documentCell is the result of one rung under one kind of fault.
 type documentCell struct {
 	explore.Exploration
 	Surprise string `json:"surprise,omitempty"` // how it differs from its expectation

@@ -52,7 +52,7 @@ func execute(
 	return within(func(t *testing.T) int { return printed(f.run(ctx, t, out, stderr)) })
 }
 
-// inTest calls do with a test, which testing/synctest needs for its bubbles, and ends the program with its exit code.
+// inTest calls do with a test, which testing/synctest needs for its bubbles, and exits with do's code.
 func inTest(do func(*testing.T) int) int {
 	testing.Main(func(string, string) (bool, error) { return true, nil },
 		[]testing.InternalTest{{Name: "explore", F: func(t *testing.T) { os.Exit(do(t)) }}}, nil, nil)

@@ -136,7 +136,7 @@ func TestThreeClients(t *testing.T) {
 	assert.Equal(t, asExpected, code, errs)
 	assert.Contains(t, out, "0 faults, 2 switches, 4 steps: v0:abba")
 	assert.Contains(t, out, "exhausted: no violation within these bounds")
-	assert.Contains(t, out, "2 cells; nothing is expected within these bounds")
+	assert.Contains(t, out, "2 cells; no expectations for these bounds")
 }
 
 func TestSearchReportsThatItIsNotExhausted(t *testing.T) {
@@ -159,10 +159,10 @@ func TestBadFlagsGetOneLine(t *testing.T) {
 		"--no-such-flag":                "see explore --help",
 		"--replay v4:a.no-such-fault-a": "is not a step",
 		"--rungs v4 --schedules=-1":     "at least",
-		"--rungs=":                      "--rungs names nothing",
-		"--replay=":                     "--replay names nothing",
-		"--rungs v4 --json=":            "--json names nothing",
-		"--replay v4:ab --json x":       "writes no file",
+		"--rungs=":                      "--rungs is empty",
+		"--replay=":                     "--replay is empty",
+		"--rungs v4 --json=":            "--json is empty",
+		"--replay v4:ab --json x":       "without a file",
 		"--rungs v4 --situations queue": "nothing to explore",
 	} {
 		code, out, errs := runWithin(t, strings.Fields(args)...)
@@ -179,7 +179,7 @@ func TestHelp(t *testing.T) {
 	for _, part := range []string{"--rungs", "--replay", "Exit codes", "node-empty"} {
 		assert.Contains(t, out, part)
 	}
-	assert.Panics(t, func() { _, _, _ = parse([]string{"--help"}, nil) }, "a panic is no wish to go on")
+	assert.Panics(t, func() { _, _, _ = parse([]string{"--help"}, nil) }, "a panic is not swallowed")
 }
 
 // A full is a writer to a full disk.

@@ -107,7 +107,7 @@ func (r *results) outcome() string {
 	case r.interrupted:
 		return fmt.Sprintf("interrupted after %d of %s", r.explored, count(r.of, "cell"))
 	case !r.usual:
-		return fmt.Sprintf("%s; nothing is expected within these bounds", count(r.explored, "cell"))
+		return fmt.Sprintf("%s; no expectations for these bounds", count(r.explored, "cell"))
 	case r.surprises > 0:
 		return fmt.Sprintf("NOT as expected (%d of %d cells)", r.surprises, r.of)
 	}
@@ -203,13 +203,13 @@ func start(ctx context.Context, t *testing.T, tasks []*task) {
 // explore explores the cell. A failing test ends the goroutine, and done is closed all the same.
 func (one *task) explore(t *testing.T) {
 	defer close(one.done)
-	one.err = errors.New("the search was ended")
+	one.err = errors.New("the search was aborted")
 	one.cell, one.err = explore.Explore(t, one.rung, one.bounds)
 }
 
 // size ranks a cell by its number of schedules: most with several lock servers, more if orders wait.
 func size(one *task) int {
-	r, _ := lock.Find(one.rung) // the flags were checked
+	r, _ := lock.Find(one.rung) // the flags have been checked
 	switch {
 	case slices.Contains(r.Needs, lock.NeedRedlock):
 		return 2

@@ -54,7 +54,7 @@ func TestNarrationOfConcurrentOrders(t *testing.T) {
 			assert.Equal(t, "waits", told[1], order)
 			told = append(told[:1:1], told[2:]...)
 		}
-		assert.Equal(t, []string{"wants", "has", "read", "sold", "released"}, told, order)
+		assert.Equal(t, []string{"wants", "holds", "read", "sold", "released"}, told, order)
 	}
 	assert.NotContains(t, in.logs.text(), "wants 1 of")
 }

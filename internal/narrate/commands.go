@@ -11,7 +11,7 @@ import (
 	"stockapi/internal/trace"
 )
 
-// command tells a step that only the commands show. It is called for each event of the order's trace, also after the
+// command narrates a step that only the commands show. It is called for each event of the order's trace, even after the
 // order has ended.
 func (o *Order) command(e trace.Event) {
 	o.mu.Lock()
@@ -40,7 +40,7 @@ func (o *Order) stockCommand(e trace.Event) {
 		switch {
 		case e.Err != "":
 		case e.Reply != o.read:
-			o.say(slow, "read "+e.Reply+" this time: begins again")
+			o.say(slow, "read "+e.Reply+" this time: starts over")
 		default:
 			o.say(plain, "read "+e.Reply+" again")
 		}
@@ -50,11 +50,11 @@ func (o *Order) stockCommand(e trace.Event) {
 	}
 }
 
-// lockCommand tells renewals. Of the other commands about a lock it notes what the steps of the sale cannot know.
+// lockCommand narrates renewals. Of other commands about a lock it notes what the steps of the sale do not show.
 func (o *Order) lockCommand(e trace.Event) {
 	switch {
 	case e.Cmd == "exec" && e.Err != "":
-		o.say(slow, "another wrote first: begins again") // of a transaction on the stock
+		o.say(slow, "another wrote first: starts over") // of a transaction on the stock
 	case renews(e.Cmd):
 		o.renewal(e)
 	case e.Cmd == "set" || e.Cmd == "pexpire":
@@ -73,7 +73,7 @@ func renews(cmd string) bool {
 	return strings.HasPrefix(cmd, "eval:renew") || cmd == "sql:renew" || cmd == "zk:check"
 }
 
-// succeeded reports whether the reply to a command means yes.
+// succeeded reports whether the reply to a command is a yes.
 func succeeded(e trace.Event) bool {
 	if e.Err != "" {
 		return false
@@ -107,6 +107,6 @@ func (o *Order) renewal(e trace.Event) {
 	case e.Err != "":
 		o.say(slow, "renewal failed"+at+": "+e.Err)
 	default:
-		o.say(bad, "renewal refused: not its key any more"+at)
+		o.say(bad, "renewal refused: the key is no longer its own"+at)
 	}
 }

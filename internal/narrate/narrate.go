@@ -1,6 +1,6 @@
-// Package narrate prints the steps of orders for people who try the service by hand: an order waits, has the lock,
-// reads the stock, sells, releases. The sale reports some of the steps; the others follow from the commands that the
-// trace sees. No lock and no shelf contains narration code.
+// Package narrate prints the steps of orders for people who try the service by hand: an order waits, holds the lock,
+// reads the stock, sells, releases. The sale reports some of the steps; the others follow from the commands in the
+// trace. No lock and no shelf contains narration code.
 //
 // Read [Narrator.Begin], then order.go for the steps that a sale reports, and commands.go for those of the trace.
 package narrate
@@ -31,7 +31,7 @@ func New(w io.Writer, color bool) *Narrator {
 	return &Narrator{w: w, color: color, ids: maxID, rungs: len("v5.5 ")}
 }
 
-// Wants describes an order at its begin.
+// Wants describes an order as it begins.
 type Wants struct {
 	ID    string
 	Rung  string
@@ -55,7 +55,7 @@ func (n *Narrator) Begin(ctx context.Context, w Wants) (context.Context, *Order)
 	return trace.Watch(ctx, o.command), o
 }
 
-// A tone is the colour of a line. Lines in the tone bad have a mark too, because not everybody sees the colour.
+// A tone is the colour of a line. Lines in the tone bad have a mark too, for readers who do not see the colour.
 type tone string
 
 const (
@@ -63,15 +63,15 @@ const (
 	quiet tone = "2"    // details
 	good  tone = "32"   // what should happen
 	slow  tone = "33"   // waiting, and refusals that are normal in a shop
-	bad   tone = "1;31" // a lease is over, or a guarantee is broken
+	bad   tone = "1;31" // a lease has expired, or a guarantee is broken
 )
 
-// maxID is the width of the longest ID that is printed whole.
+// maxID is the width of the longest ID that is printed in full.
 const maxID = 10
 
 // print writes one line:
 //
-//	15:04:05.123 anna       v4     +1001 ms ! its lease is over (TTL 1s)
+//	15:04:05.123 anna       v4     +1001 ms ! its lease has expired (TTL 1s)
 //
 // Columns grow with their values, so that the lines stay aligned.
 func (n *Narrator) print(w Wants, begun time.Time, t tone, text string) {
@@ -91,7 +91,7 @@ func (n *Narrator) print(w Wants, begun time.Time, t tone, text string) {
 	_, _ = io.WriteString(n.w, line+"\n")
 }
 
-// shortID returns an ID that fits its column: the begin and the end of a long one.
+// shortID returns an ID that fits its column: the beginning and the end of a long one.
 func shortID(id string) string {
 	if len(id) <= maxID {
 		return id

@@ -45,7 +45,7 @@ func hears(o *Order, cmd, key, reply string) {
 
 const key = "DistributedLock_10000"
 
-// has takes a lock whose key has a TTL, on a rung that does not watch its lease.
+// has acquires a lock whose key has a TTL, on a rung that does not watch its lease.
 func has(o *Order) *lock.Lease {
 	hears(o, "set", key, "true")
 	lease := &lock.Lease{Context: context.Background(), Token: "TOKENTOKEN"}
@@ -53,8 +53,8 @@ func has(o *Order) *lock.Lease {
 	return lease
 }
 
-// A lease that its rung does not watch is told to be over when its TTL is.
-func TestTheEndOfAnUnwatchedLease(t *testing.T) {
+// A lease that its rung does not watch is reported expired after its TTL.
+func TestUnwatchedLease(t *testing.T) {
 	for name, test := range map[string]struct {
 		steps func(o *Order)
 		want  []string
@@ -67,8 +67,8 @@ func TestTheEndOfAnUnwatchedLease(t *testing.T) {
 			o.Sold([]int64{97})
 			o.Released(lease, lock.ErrLost)
 			time.Sleep(time.Minute)
-		}, []string{"wants 1 of 10000", "has the lock: token TOKENT, TTL 1s", "read 98", "works for 2s",
-			"! its lease is over (TTL 1s)", "! sold unit 98, wrote 97, without a lease",
+		}, []string{"wants 1 of 10000", "holds the lock: token TOKENT, TTL 1s", "read 98", "works for 2s",
+			"! its lease has expired (TTL 1s)", "! sold unit 98, wrote 97, without a lease",
 			"! lease lost: the key was gone or another's"}},
 		"renewed": {func(o *Order) {
 			lease := has(o)
@@ -79,7 +79,7 @@ func TestTheEndOfAnUnwatchedLease(t *testing.T) {
 			o.Sold([]int64{97})
 			o.Released(lease, nil)
 			time.Sleep(time.Minute)
-		}, []string{"wants 1 of 10000", "has the lock: token TOKENT, TTL 1s", "renews its lease", "renews its lease",
+		}, []string{"wants 1 of 10000", "holds the lock: token TOKENT, TTL 1s", "renews its lease", "renews its lease",
 			"renews its lease", "renews its lease", "sold unit 98, wrote 97", "released"}},
 		"a renewal that fails": {func(o *Order) {
 			has(o)
@@ -88,44 +88,44 @@ func TestTheEndOfAnUnwatchedLease(t *testing.T) {
 			o.command(trace.Event{Cmd: "eval:renew", Key: key, End: time.Now(), Err: "i/o timeout"})
 			hears(o, "eval:renew", key, "0")
 			time.Sleep(2 * time.Second)
-		}, []string{"wants 1 of 10000", "has the lock: token TOKENT, TTL 1s", "renewal failed: i/o timeout",
-			"! renewal refused: not its key any more", "! its lease is over (TTL 1s)"}},
+		}, []string{"wants 1 of 10000", "holds the lock: token TOKENT, TTL 1s", "renewal failed: i/o timeout",
+			"! renewal refused: the key is no longer its own", "! its lease has expired (TTL 1s)"}},
 		"a renewal whose reply is late": {func(o *Order) {
 			has(o)
 			time.Sleep(1500 * time.Millisecond)
 			hears(o, "eval:renew", key, "1")
 			o.Sold([]int64{97})
-		}, []string{"wants 1 of 10000", "has the lock: token TOKENT, TTL 1s", "! its lease is over (TTL 1s)",
+		}, []string{"wants 1 of 10000", "holds the lock: token TOKENT, TTL 1s", "! its lease has expired (TTL 1s)",
 			"renews its lease", "sold unit 98, wrote 97"}},
 		"a DEL in time": {func(o *Order) {
 			lease := has(o)
 			hears(o, "del", key, "1")
 			o.Released(lease, nil)
-		}, []string{"wants 1 of 10000", "has the lock: token TOKENT, TTL 1s", "released: deleted the key"}},
+		}, []string{"wants 1 of 10000", "holds the lock: token TOKENT, TTL 1s", "released: deleted the key"}},
 		"a DEL that comes late": {func(o *Order) {
 			lease := has(o)
 			time.Sleep(1500 * time.Millisecond)
 			hears(o, "del", key, "1")
 			o.Released(lease, nil)
-		}, []string{"wants 1 of 10000", "has the lock: token TOKENT, TTL 1s", "! its lease is over (TTL 1s)",
-			"! DELETED ANOTHER'S KEY: its own was over"}},
+		}, []string{"wants 1 of 10000", "holds the lock: token TOKENT, TTL 1s", "! its lease has expired (TTL 1s)",
+			"! DELETED ANOTHER'S KEY: its own had expired"}},
 		"a DEL of nothing": {func(o *Order) {
 			lease := has(o)
 			hears(o, "del", key, "0")
 			o.Released(lease, nil)
-		}, []string{"wants 1 of 10000", "has the lock: token TOKENT, TTL 1s",
+		}, []string{"wants 1 of 10000", "holds the lock: token TOKENT, TTL 1s",
 			"! lease lost: no key was left to delete"}},
 		"another's token": {func(o *Order) {
 			lease := has(o)
 			hears(o, "get", key, "OTHER")
 			o.Released(lease, lock.ErrLost)
-		}, []string{"wants 1 of 10000", "has the lock: token TOKENT, TTL 1s",
+		}, []string{"wants 1 of 10000", "holds the lock: token TOKENT, TTL 1s",
 			"! lease lost: leaves another's key alone"}},
 		"no token": {func(o *Order) {
 			lease := has(o)
 			hears(o, "get", key, "nil")
 			o.Released(lease, lock.ErrLost)
-		}, []string{"wants 1 of 10000", "has the lock: token TOKENT, TTL 1s", "! lease lost: the key was gone"}},
+		}, []string{"wants 1 of 10000", "holds the lock: token TOKENT, TTL 1s", "! lease lost: the key was gone"}},
 		"renewed after its release": {func(o *Order) {
 			lease := has(o)
 			o.Failed(stock.ErrSoldOut)
@@ -133,7 +133,7 @@ func TestTheEndOfAnUnwatchedLease(t *testing.T) {
 			o.Failed(stock.ErrSoldOut)
 			time.Sleep(time.Second / 2)
 			hears(o, "eval:renew-or-recreate", key, "1")
-		}, []string{"wants 1 of 10000", "has the lock: token TOKENT, TTL 1s", "not sold: sold out", "released",
+		}, []string{"wants 1 of 10000", "holds the lock: token TOKENT, TTL 1s", "not sold: sold out", "released",
 			"! renews a lock that it has released"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -148,8 +148,8 @@ func TestTheEndOfAnUnwatchedLease(t *testing.T) {
 	}
 }
 
-// A rung that watches its lease says itself when it is lost.
-func TestTheEndOfAWatchedLease(t *testing.T) {
+// A rung that watches its lease reports the loss itself.
+func TestWatchedLeaseIsLost(t *testing.T) {
 	for cause, want := range map[error][]string{
 		lock.ErrLost:      {"! lease lost: cancels the work", "! not sold: lease lost"},
 		lock.ErrExhausted: {"! no more renewals: cancels the work", "not sold: " + lock.ErrExhausted.Error()},
@@ -164,14 +164,14 @@ func TestTheEndOfAWatchedLease(t *testing.T) {
 			lose(cause)
 			synctest.Wait()
 			o.Failed(cause)
-			assert.Equal(t, len(want) > 1, o.Released(lease, nil), "that it was lost is told")
-			want = append([]string{"wants 1 of 10000", "has the lock: token T"}, append(want, "released")...)
+			assert.Equal(t, len(want) > 1, o.Released(lease, nil), "the loss is reported")
+			want = append([]string{"wants 1 of 10000", "holds the lock: token T"}, append(want, "released")...)
 			assert.Equal(t, want, lines(t, out.String()))
 		})
 	}
 }
 
-// The two fences are printed in two terminals, and nobody has to compare sixteen digits by eye.
+// The two fences are printed in two terminals: the reader need not compare sixteen digits.
 func TestRefusedFenceIsComparedWithTheNewest(t *testing.T) {
 	for newest, says := range map[string]string{
 		"1795702089474689":  "…7487380, older than …9474689 by 2.0 s",
@@ -188,8 +188,8 @@ func TestRefusedFenceIsComparedWithTheNewest(t *testing.T) {
 	}
 }
 
-// What the narration has printed is left out of the log, and only that.
-func TestWhatTheLogMayLeaveOut(t *testing.T) {
+// The log leaves out what the narration has printed, and only that.
+func TestLogOmitsWhatWasNarrated(t *testing.T) {
 	var none *Order
 	lease := &lock.Lease{Context: context.Background(), Token: "T"}
 	assert.False(t, none.Failed(lock.ErrBusy))
@@ -203,11 +203,11 @@ func TestWhatTheLogMayLeaveOut(t *testing.T) {
 	}
 	_, o := New(io.Discard, false).Begin(context.Background(), wants("a", "v4"))
 	assert.False(t, o.Failed(nil))
-	assert.False(t, o.Failed(fmt.Errorf("%w: i/o timeout", stock.ErrUnknown)), "it does not print why")
+	assert.False(t, o.Failed(fmt.Errorf("%w: i/o timeout", stock.ErrUnknown)), "the cause is not printed")
 }
 
-// A compare-and-set reads twice. The second read tells whether it begins again.
-func TestACompareAndSetThatBeginsAgain(t *testing.T) {
+// A compare-and-set reads twice. The second read shows whether it starts over.
+func TestCompareAndSetStartsOver(t *testing.T) {
 	var out bytes.Buffer
 	_, o := New(&out, false).Begin(context.Background(), wants("a", "v16"))
 	o.Has(&lock.Lease{Context: context.Background()}, 0)
@@ -219,12 +219,12 @@ func TestACompareAndSetThatBeginsAgain(t *testing.T) {
 	}
 	o.Sold([]int64{75})
 	assert.Equal(t, []string{"wants 1 of 10000", "takes no lock", "read 77",
-		"read 76 this time: begins again", "read 76", "read 76 again",
+		"read 76 this time: starts over", "read 76", "read 76 again",
 		"sold unit 76, wrote 75"}, lines(t, out.String()))
 }
 
-// A lock of ZooKeeper is checked by the command that also renews it, before the order has it.
-func TestACheckBeforeTheLockIsNoRenewal(t *testing.T) {
+// A lock of ZooKeeper is checked by the command that also renews it, before the order holds it.
+func TestCheckBeforeTheLockIsNoRenewal(t *testing.T) {
 	var out bytes.Buffer
 	_, o := New(&out, false).Begin(context.Background(), wants("a", "v14"))
 	hears(o, "zk:check", "/locks/10000/n-1", "true")
@@ -232,11 +232,11 @@ func TestACheckBeforeTheLockIsNoRenewal(t *testing.T) {
 	o.Has(lease, 0)
 	hears(o, "zk:check", "/locks/10000/n-1", "true")
 	o.Released(lease, errors.New("release: no server answers"))
-	assert.Equal(t, []string{"wants 1 of 10000", "has the lock: token T", "renews its lease",
+	assert.Equal(t, []string{"wants 1 of 10000", "holds the lock: token T", "renews its lease",
 		"! release failed: no server answers"}, lines(t, out.String()))
 }
 
-func TestWaitingIsToldOnce(t *testing.T) {
+func TestWaitingIsNarratedOnce(t *testing.T) {
 	var out bytes.Buffer
 	_, o := New(&out, false).Begin(context.Background(), wants("a", "v4"))
 	o.Busy(lock.ErrBusy, 0)
@@ -245,11 +245,11 @@ func TestWaitingIsToldOnce(t *testing.T) {
 		o.Busy(lock.ErrBusy, 3*time.Second)
 	}
 	o.Has(&lock.Lease{Context: context.Background(), Token: "T"}, 812*time.Millisecond)
-	assert.Equal(t, []string{"wants 1 of 10000", "waits for the lock, 3s at most", "has the lock after 812 ms: token T"},
+	assert.Equal(t, []string{"wants 1 of 10000", "waits for the lock, 3s at most", "holds the lock after 812 ms: token T"},
 		lines(t, out.String()))
 }
 
-// Lines stand below one another, whatever their order and rung are called.
+// Lines are aligned, whatever the names of order and rung.
 func TestColumnsAreAligned(t *testing.T) {
 	var out bytes.Buffer
 	n := New(&out, false)
@@ -279,7 +279,7 @@ func TestColorIsForTerminals(t *testing.T) {
 	}
 }
 
-// A reply of a server may contain anything; a line stays a line.
+// A server's reply may contain anything; a line stays a line.
 func TestALineStaysALine(t *testing.T) {
 	var out bytes.Buffer
 	_, o := New(&out, false).Begin(context.Background(), wants("a", "v4"))

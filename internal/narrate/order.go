@@ -24,23 +24,23 @@ type Order struct {
 	waiting  bool
 	has      bool
 	fence    int64
-	ended    bool // it was told what came of the order
-	lost     bool // it was told that the lease is over
+	ended    bool // the outcome has been printed
+	lost     bool // the loss of the lease has been printed
 	released time.Time
 
-	nodes   map[string]bool // the servers that got a command about the lock
+	nodes   map[string]bool // servers that received a command about the lock
 	hasTTL  bool            // the lock's key was given a TTL
-	end     time.Time       // the end of a lease that the rung does not watch; zero: unknown
+	end     time.Time       // expiry of a lease that the rung does not watch; zero: unknown
 	atEnd   *time.Timer
 	unwatch func() bool // ends the watch of a lease that the rung watches
 	found   *string     // the key's value at the release, if the rung reads it
 	deleted *string     // the reply to an unconditional delete
-	late    bool        // the delete was sent after the lease had ended
+	late    bool        // the delete was sent after the lease had expired
 	read    string      // the stock at the last read that was not watched
 	watches bool        // the next read is watched
 }
 
-// tell takes a step of the order, one at a time. Of a nil order there is nothing to tell.
+// tell runs a step of the order, one at a time. A nil order has none.
 func (o *Order) tell(step func()) {
 	if o == nil {
 		return
@@ -58,13 +58,13 @@ func (o *Order) say(t tone, text string) {
 	o.narrator.print(o.wants, o.begun, t, text)
 }
 
-// tellOver tells that a lease has ended which its rung does not watch.
+// tellOver reports the expiry of a lease that its rung does not watch.
 func (o *Order) tellOver() {
 	o.lost = true
-	o.narrator.print(o.wants, o.begun, bad, fmt.Sprintf("its lease is over (TTL %v)", o.wants.TTL))
+	o.narrator.print(o.wants, o.begun, bad, fmt.Sprintf("its lease has expired (TTL %v)", o.wants.TTL))
 }
 
-// Busy tells that an attempt found the lock taken. It is told once, and only if the order waits for the lock.
+// Busy narrates an attempt that found the lock taken: once, and only if the order waits for the lock.
 func (o *Order) Busy(err error, maxWait time.Duration) {
 	if maxWait <= 0 || !errors.Is(err, lock.ErrBusy) && !errors.Is(err, lock.ErrNoQuorum) {
 		return
@@ -77,8 +77,8 @@ func (o *Order) Busy(err error, maxWait time.Duration) {
 	})
 }
 
-// Has tells that the order has the lock, and from now on watches the lease: it tells the end of a lease whose rung
-// watches it, as soon as the rung finds out, and of one whose rung does not, by the TTL.
+// Has narrates that the order holds the lock, and from now on watches the lease. It reports the loss of a lease that
+// its rung watches as soon as the rung notices, and the expiry of any other lease by the TTL.
 func (o *Order) Has(lease *lock.Lease, waited time.Duration) {
 	o.tell(func() {
 		o.has = true
@@ -86,7 +86,7 @@ func (o *Order) Has(lease *lock.Lease, waited time.Duration) {
 			o.say(plain, "takes no lock")
 			return
 		}
-		text := "has the lock"
+		text := "holds the lock"
 		if o.waiting {
 			text += fmt.Sprintf(" after %d ms", waited.Milliseconds())
 		}
@@ -109,8 +109,8 @@ func (o *Order) Has(lease *lock.Lease, waited time.Duration) {
 	})
 }
 
-// prolong moves the end of a lease that the rung does not watch. Redis counted the TTL from before that reply, so the
-// lease has surely ended then, unless the reply to the next renewal is late.
+// prolong moves the expiry of a lease that the rung does not watch. Redis counted the TTL from before that reply, so by
+// then the lease has certainly expired, unless the reply to the next renewal is late.
 func (o *Order) prolong(reply time.Time) {
 	o.lost = false
 	if o.atEnd != nil {
@@ -126,7 +126,7 @@ func (o *Order) prolong(reply time.Time) {
 	})
 }
 
-// tellLost tells that the rung has cancelled the work, unless the cause has nothing to do with the lease.
+// tellLost narrates that the rung has cancelled the work, unless the cause is unrelated to the lease.
 func (o *Order) tellLost(cause error) {
 	switch {
 	case o.lost || !o.released.IsZero():
@@ -140,12 +140,12 @@ func (o *Order) tellLost(cause error) {
 	}
 }
 
-// Works tells that the business work begins.
+// Works narrates the beginning of the business work.
 func (o *Order) Works(work time.Duration) {
 	o.tell(func() { o.say(quiet, fmt.Sprintf("works for %v", work)) })
 }
 
-// Sold tells what the order took: the numbers of the units, product by product.
+// Sold narrates the units taken, product by product.
 func (o *Order) Sold(left []int64) {
 	o.tell(func() {
 		if o.wants.Items[0].Quantity == 0 {
@@ -175,8 +175,8 @@ func (o *Order) of(product string) string {
 	return " of " + product
 }
 
-// Failed tells why nothing was sold, once, and reports whether the narration has it all. A nil error is no failure. The
-// cause of an unknown outcome is not told.
+// Failed narrates, once, why nothing was sold, and reports whether the narration says it all. A nil error is no
+// failure. The cause of an unknown outcome is not printed.
 func (o *Order) Failed(err error) (told bool) {
 	o.tell(func() {
 		if err == nil || o.ended {
@@ -220,8 +220,8 @@ func (o *Order) staleFence(newest int64) string {
 }
 
 // difference returns how much newer a fence is. The rungs whose stock checks fences draw them from Redis' clock, in
-// microseconds. They count on from the last one where the clock has not passed it, and where a lease is handed on: so
-// less than a millisecond is a number, and no time.
+// microseconds. They count on from the last one if the clock has not passed it, and if a lease is handed on: so less
+// than a millisecond is a count, not a time.
 func difference(fences int64) string {
 	switch d := time.Duration(fences) * time.Microsecond; {
 	case d < time.Millisecond:
@@ -233,13 +233,13 @@ func difference(fences int64) string {
 	}
 }
 
-// Nested tells that the work takes the order's own lock again, and what came of it.
+// Nested narrates that the work takes the order's own lock again, and the result.
 func (o *Order) Nested(step string) {
 	o.tell(func() { o.say(plain, step) })
 }
 
-// Released tells what the release found and did. Unlocked is the error of [lock.Lease].Unlock. It reports whether the
-// narration has that the lease was lost, or could not be released.
+// Released narrates what the release found and did. Unlocked is the error of [lock.Lease].Unlock. It reports whether
+// the narration says that the lease was lost, or could not be released.
 func (o *Order) Released(lease *lock.Lease, unlocked error) (told bool) {
 	o.tell(func() {
 		if o.atEnd != nil {
@@ -257,7 +257,7 @@ func (o *Order) Released(lease *lock.Lease, unlocked error) (told bool) {
 	return told
 }
 
-// release returns the line about a release. A DEL removes any key. If it was sent after the lease had ended and still
+// release returns the line about a release. A DEL removes any key: if it was sent after the lease had expired and still
 // found a key, that was another's.
 func (o *Order) release(unlocked error) (tone, string) {
 	switch {
@@ -272,7 +272,7 @@ func (o *Order) release(unlocked error) (tone, string) {
 	case o.deleted != nil && *o.deleted == "0":
 		return bad, "lease lost: no key was left to delete"
 	case o.deleted != nil && o.late:
-		return bad, "DELETED ANOTHER'S KEY: its own was over"
+		return bad, "DELETED ANOTHER'S KEY: its own had expired"
 	case o.deleted != nil:
 		return good, "released: deleted the key"
 	}

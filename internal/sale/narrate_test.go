@@ -75,10 +75,10 @@ func TestEveryRungIsNarrated(t *testing.T) {
 		case "v17":
 			assert.Equal(t, []string{"wants 3 of 10000", "takes no lock", "sold units 98 to 100, wrote 97"}, steps)
 		case "v1", "v1.5", "v2", "v3":
-			assert.Equal(t, []string{"wants 3 of 10000", "has the lock", "read 100", "sold units 98 to 100, wrote 97",
+			assert.Equal(t, []string{"wants 3 of 10000", "holds the lock", "read 100", "sold units 98 to 100, wrote 97",
 				"released: deleted the key"}, steps)
 		default:
-			assert.Equal(t, []string{"wants 3 of 10000", "has the lock", "read 100", "sold units 98 to 100, wrote 97",
+			assert.Equal(t, []string{"wants 3 of 10000", "holds the lock", "read 100", "sold units 98 to 100, wrote 97",
 				"released"}, steps)
 		}
 	})

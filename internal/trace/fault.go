@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// A fault is injected into an order from inside the instance, at a given command. Without the flag --faults there is
-// none. It is written <action>@<point>, several faults are separated by commas:
+// A fault is injected into an order from inside the instance, at a given command, if the instance has the flag
+// --faults. It is written <action>@<point>, several faults are separated by commas:
 //
 //	sleep:500ms@before:del        sleeps before the first DEL of the order is sent
 //	crash@after:setnx             kills the process, as by SIGKILL, after the reply to SETNX
 //	stop@before:set/stock         stops the process, as by SIGSTOP, before the stock is written
-//	hold@after:set/lock           keeps the order waiting until it is released: GET /faults, DELETE /faults/{order}
+//	hold@after:set/lock           holds the order until it is released: GET /faults, DELETE /faults/{order}
 //
-// A point is before or after a command as the client sends it, in lower case: scripts by their name (eval:release), SQL
-// statements about a lock by theirs (sql:acquire, sql:renew, sql:release). /stock or /lock says which kind of key is
-// meant, if both get that command. In place of a command it names a step of the sale, whatever the rung sends for it:
-// acquire, read, write, renew, release. Every fault fires once.
+// A point is before or after a command as the client sends it, in lower case: scripts by name (eval:release), SQL
+// statements about a lock by theirs (sql:acquire, sql:renew, sql:release). /stock or /lock selects the kind of key if
+// both get that command. In place of a command a point can name a step of the sale, which each rung implements in its
+// own commands: acquire, read, write, renew, release. Every fault fires once.
 
 // maxDuration bounds how long a fault may sleep or hold.
 const maxDuration = time.Minute
@@ -29,7 +29,7 @@ const maxDuration = time.Minute
 // maxFaults bounds the faults of one order.
 const maxFaults = 8
 
-// ErrSyntax says that a fault is not written correctly.
+// ErrSyntax means that a text is not a fault.
 var ErrSyntax = errors.New("a fault is <action>@<point>, such as sleep:500ms@before:del, crash@after:setnx, " +
 	"stop@before:set/stock, hold@after:set/lock")
 
@@ -37,13 +37,13 @@ var ErrSyntax = errors.New("a fault is <action>@<point>, such as sleep:500ms@bef
 type Fault struct {
 	Action string        // sleep, crash, stop, hold
 	For    time.Duration // of a sleep
-	After  bool          // after the command's reply, not before it is sent
+	After  bool          // after the command's reply, rather than before it is sent
 	Cmd    string        // the command, or the step
 	On     string        // stock, lock, or empty for any key
 	once   sync.Once
 }
 
-// String returns the fault in the syntax that ParseFaults reads.
+// String returns the fault in the syntax of ParseFaults.
 func (f *Fault) String() string {
 	action, when := f.Action, "before"
 	if f.Action == "sleep" {
@@ -55,11 +55,11 @@ func (f *Fault) String() string {
 	return action + "@" + when + ":" + f.command()
 }
 
-// command returns the command of the point, with the kind of key if that is given.
+// command returns the command of the point, with the kind of key if given.
 func (f *Fault) command() string { return strings.TrimSuffix(f.Cmd+"/"+f.On, "/") }
 
-// ParseFaults reads faults, separated by commas. It returns ErrSyntax for a text that is no fault, and for one that
-// this system cannot inject.
+// ParseFaults parses faults separated by commas. It returns ErrSyntax for a text that is not a fault, and for a fault
+// that this system cannot inject.
 func ParseFaults(text string) ([]*Fault, error) {
 	var faults []*Fault
 	for one := range strings.SplitSeq(text, ",") {
@@ -106,7 +106,7 @@ func (f *Fault) setAction(text string) error {
 		f.For = d
 		return nil
 	default:
-		return fmt.Errorf("%w; there is no action %q", ErrSyntax, f.Action)
+		return fmt.Errorf("%w; unknown action %q", ErrSyntax, f.Action)
 	}
 	if arg != "" {
 		return fmt.Errorf("%w; %s takes no argument", ErrSyntax, f.Action)
@@ -117,7 +117,7 @@ func (f *Fault) setAction(text string) error {
 // steps are the names of steps that a point may have in place of a command.
 var steps = []string{"acquire", "read", "write", "renew", "release"}
 
-// stepsOf returns the steps that a command about such a key carries out, on whatever rung.
+// stepsOf returns the steps that a command on that kind of key carries out, on any rung.
 func stepsOf(cmd, on string) []string {
 	switch cmd + "/" + on {
 	case "setnx/lock", "set/lock", "zk:create/lock":
@@ -136,7 +136,7 @@ func stepsOf(cmd, on string) []string {
 	return []string{step}
 }
 
-// isAt reports whether the fault's point is before or after that command about the lock or the stock.
+// isAt reports whether the fault's point is at that command on the lock or the stock.
 func (f *Fault) isAt(cmd, on string) bool {
 	return f.Cmd == cmd && (f.On == "" || f.On == on) ||
 		f.On == "" && slices.Contains(steps, f.Cmd) && slices.Contains(stepsOf(cmd, on), f.Cmd)
@@ -147,14 +147,14 @@ func (f *Fault) isAt(cmd, on string) bool {
 func Reached(faults []*Fault, commands []string) error {
 	for _, f := range faults {
 		if !slices.ContainsFunc(commands, func(point string) bool { return f.isAt(split(point)) }) {
-			return fmt.Errorf("%w; this rung never comes to %q, but to %s", ErrSyntax, f.command(),
+			return fmt.Errorf("%w; this rung never reaches %q, only %s", ErrSyntax, f.command(),
 				strings.Join(named(commands), ", "))
 		}
 	}
 	return nil
 }
 
-// split returns the command of a point, and the kind of key that it is about.
+// split returns the command of a point, and its kind of key.
 func split(point string) (cmd, on string) {
 	cmd, on, _ = strings.Cut(point, "/")
 	switch {

@@ -44,8 +44,8 @@ func TestParseRefusesTooMany(t *testing.T) {
 	require.ErrorIs(t, err, ErrSyntax)
 }
 
-// A fault at no command of the rung would never fire: the order would sell as if nothing had been asked for.
-func TestAFaultOutOfReachIsRefused(t *testing.T) {
+// A fault at no command of the rung would never fire: the order would sell as if it had no fault.
+func TestUnreachableFaultIsRejected(t *testing.T) {
 	v4, v17 := []string{"set/lock", "eval:release", "get/stock", "set/stock"}, []string{"eval:take"}
 	for _, c := range []struct {
 		point    string
@@ -67,7 +67,7 @@ func TestAFaultOutOfReachIsRefused(t *testing.T) {
 	}
 	faults, err := ParseFaults("hold@before:set/stock,hold@after:write/lock")
 	require.NoError(t, err)
-	require.ErrorContains(t, Reached(faults, v4), `this rung never comes to "write/lock", but to acquire (set/lock), `+
+	require.ErrorContains(t, Reached(faults, v4), `this rung never reaches "write/lock", only acquire (set/lock), `+
 		"release (eval:release), read (get/stock), write (set/stock)")
 }
 
@@ -87,7 +87,7 @@ func FuzzParseFaults(f *testing.F) {
 	})
 }
 
-// An order with a hold waits at its point until it is let go on, once; other orders and other keys pass.
+// A held order waits at its point until it is released, once; other orders and other keys pass.
 func TestHold(t *testing.T) {
 	i := new(Injector)
 	client := backendtest.Client(t, backendtest.StartEmbedded(t), Observer{Faults: i}.Redis("node"))

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Clients may give two orders one name. Both are listed, each can be let go on, the one held longest first; and one
-// that was held for as long as may be takes none of the others along.
+// Clients may give two orders one name. Both are listed, and each can be released, the one held longest first. One that
+// reaches the longest hold takes none of the others along.
 func TestHeldOrdersOfOneName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := new(Injector)
@@ -38,7 +38,7 @@ func TestHeldOrdersOfOneName(t *testing.T) {
 		}
 		assert.True(t, held[1].Since.Before(held[2].Since) && held[2].Since.Before(held[3].Since))
 
-		next := func() int { // -1: nobody has gone on
+		next := func() int { // -1: none has gone on
 			synctest.Wait()
 			select {
 			case n := <-gone:
@@ -53,7 +53,7 @@ func TestHeldOrdersOfOneName(t *testing.T) {
 		}
 		assert.True(t, release("twin"))
 		assert.Equal(t, 1, next(), "the one held longest")
-		time.Sleep(maxDuration - 2500*time.Millisecond) // the other one's time is up, and no twin's
+		time.Sleep(maxDuration - 2500*time.Millisecond) // the other order's time is up, and not its twin's
 		synctest.Wait()
 		assert.Equal(t, 2, next())
 		assert.Equal(t, -1, next())

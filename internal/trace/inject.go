@@ -13,7 +13,7 @@ import (
 // An Injector injects faults, and lists the orders that faults hold.
 type Injector struct {
 	mu   sync.Mutex
-	held []*Held // the oldest first
+	held []*Held // oldest first
 }
 
 // A Held describes an order that a fault keeps waiting at a point.
@@ -38,7 +38,7 @@ func (i *Injector) Held() []Held {
 }
 
 // Release lets a held order go on, and reports whether there was one. Of several orders with that name it releases the
-// one that was held first.
+// one held longest.
 func (i *Injector) Release(order string) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -51,8 +51,7 @@ func (i *Injector) Release(order string) bool {
 	return true
 }
 
-// at injects the faults of an order that belong to this point: before or after a command about a key. A nil Injector
-// injects none.
+// at injects the faults of an order at this point: before or after a command on a key. A nil Injector injects none.
 func (i *Injector) at(ctx context.Context, after bool, cmd, key string) {
 	if i == nil {
 		return
@@ -74,7 +73,7 @@ func (i *Injector) inject(ctx context.Context, f *Fault, order string) {
 	From(ctx).begin(event)
 	switch f.Action {
 	case "sleep":
-		time.Sleep(f.For) // ignores the order's context, as a process that hangs does
+		time.Sleep(f.For) // ignores the order's context, like a process that hangs
 	case "crash":
 		crash()
 	case "stop":

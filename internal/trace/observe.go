@@ -17,10 +17,10 @@ import (
 	"stockapi/internal/stock"
 )
 
-// An Observer stands around the commands to all backends of an instance.
+// An Observer wraps the commands to all backends of an instance.
 type Observer struct {
 	Names  Names     // of the scripts
-	Count  func()    // called once for each Redis command and SQL statement; nil: nobody counts
+	Count  func()    // called once for each Redis command and SQL statement; may be nil
 	Faults *Injector // nil: faults are off
 }
 
@@ -87,7 +87,7 @@ func (h hook) record(ctx context.Context, cmd redis.Cmder, at time.Time, err err
 	}
 }
 
-// SQL returns what stands around the statements about locks in one database, as [sqldb.DB] has it.
+// SQL returns the wrapper, as used by [sqldb.DB], of the statements about locks in one database.
 func (o Observer) SQL(node string) func(ctx context.Context, statement, key string, do sqldb.Do) (int64, error) {
 	return func(ctx context.Context, statement, key string, do sqldb.Do) (int64, error) {
 		e := Event{Node: node, Cmd: "sql:" + statement, Key: key}
@@ -98,7 +98,7 @@ func (o Observer) SQL(node string) func(ctx context.Context, statement, key stri
 		n, err := do(ctx)
 		e.End = time.Now()
 		switch {
-		case sqldb.Contended(err): // a clear no
+		case sqldb.Contended(err): // a definite no
 			e.Reply = err.Error()
 		case err != nil:
 			e.Err = err.Error()
@@ -110,7 +110,7 @@ func (o Observer) SQL(node string) func(ctx context.Context, statement, key stri
 	}
 }
 
-// created is the reply to a create of ZooKeeper that was carried out.
+// created is the reply to a successful create of ZooKeeper.
 const created = "ok"
 
 // ZooKeeper returns the hook for a connection to ZooKeeper, whose operations count as commands in a trace. A created
@@ -143,7 +143,7 @@ func ScriptNames() Names {
 	return names
 }
 
-// isSetup reports whether a command sets up a new connection, and so is no part of a sale.
+// isSetup reports whether a command sets up a new connection, and so is not part of a sale.
 func isSetup(cmd redis.Cmder) bool {
 	switch cmd.Name() {
 	case "hello", "auth", "select", "client":
@@ -166,7 +166,7 @@ func (h hook) event(cmd redis.Cmder, at time.Time, err error) Event {
 	return e
 }
 
-// Describe returns the name of a command, in lower case and with the name of its script, and its first key.
+// Describe returns a command's name, in lower case and with the name of its script, and its first key.
 func (n Names) Describe(args []any) (name, key string) {
 	arg := func(i int) string {
 		if i < len(args) {
@@ -191,7 +191,7 @@ func (n Names) Describe(args []any) (name, key string) {
 	}
 }
 
-// Reply returns the value of a command as text, empty for one of several values.
+// Reply returns the reply to a command as text, empty if it has several values.
 func Reply(cmd redis.Cmder) string {
 	switch c := cmd.(type) {
 	case *redis.StringCmd:

@@ -1,8 +1,8 @@
-// Package trace stands around each command that an instance sends to a backend: it counts the command, records it if
-// the order asks for a trace, passes it to whoever watches the order, and injects the faults of the order. No lock and
-// no shelf contains code for that.
+// Package trace wraps each command that an instance sends to a backend: it counts the command, records it if the order
+// asks for a trace, passes it to the order's watcher, and injects the order's faults. No lock and no shelf contains
+// code for that.
 //
-// Read [Observer] for what stands around a command, trace.go for what is recorded, fault.go and inject.go for faults.
+// Read [Observer] for the wrapping, trace.go for what is recorded, fault.go and inject.go for faults.
 package trace
 
 import (
@@ -15,7 +15,7 @@ import (
 // An Event is one command as the client saw it.
 type Event struct {
 	Node  string    `json:"node"`            // host:port of the server
-	Cmd   string    `json:"cmd"`             // in lower case; a script by its name: "eval:release"
+	Cmd   string    `json:"cmd"`             // in lower case; of a script its name: "eval:release"
 	Key   string    `json:"key,omitempty"`   // the first key
 	At    time.Time `json:"at"`              // before it was sent
 	End   time.Time `json:"end"`             // after its reply or its failure
@@ -23,12 +23,12 @@ type Event struct {
 	Err   string    `json:"err,omitempty"`   // why there is no reply
 }
 
-// maxEvents bounds the events of one recorder. It drops the oldest ones: the end of a sale matters most.
+// maxEvents bounds the events of one recorder. The oldest ones are dropped: the end of a sale matters most.
 const maxEvents = 512
 
 // A Recorder collects the events of one request. The methods of a nil Recorder do nothing.
 type Recorder struct {
-	watch func(Event) // nil: nobody watches
+	watch func(Event) // or nil
 
 	mu     sync.Mutex
 	keep   bool
@@ -38,7 +38,7 @@ type Recorder struct {
 type recorderKey struct{}
 
 // Record returns a context whose commands are recorded, and the recorder. Contexts derived from it are recorded too,
-// even after it has ended. A watched context has a recorder already, which then also keeps the events.
+// even after it has ended. A watched context already has a recorder, which then also keeps the events.
 func Record(ctx context.Context) (context.Context, *Recorder) {
 	r := From(ctx)
 	if r == nil {
@@ -73,7 +73,7 @@ func (r *Recorder) Mark() int {
 }
 
 // Rewind removes the events recorded since Mark returned that position. It keeps commands without a reply, since they
-// may have been executed, and nodes that were created: a place in a queue outlasts the attempt that took it.
+// may have been executed, and created nodes: a place in a queue outlasts the attempt that took it.
 func (r *Recorder) Rewind(mark int) {
 	if r == nil {
 		return
@@ -114,7 +114,7 @@ func (r *Recorder) add(e Event) {
 	r.events = append(r.events, e)
 }
 
-// begin tells the watcher of an event that has begun and has no End yet. It records nothing.
+// begin passes the watcher an event that has begun and has no End yet. It records nothing.
 func (r *Recorder) begin(e Event) {
 	if r != nil && r.watch != nil {
 		r.watch(e)

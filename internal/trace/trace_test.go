@@ -14,7 +14,7 @@ import (
 	"stockapi/internal/backend"
 )
 
-// What was made goes by its new name; a clear no is a reply; only what was left without one is an error.
+// A created node has its new name; a definite no is a reply; only an operation without a reply is an error.
 func TestZooKeeperOperationsAreRecorded(t *testing.T) {
 	ctx, r := Record(context.Background())
 	hook := Observer{}.ZooKeeper("zk:2181")
@@ -35,13 +35,13 @@ func TestZooKeeperOperationsAreRecorded(t *testing.T) {
 		[]string{events[1].Key, events[1].Reply, events[1].Err})
 	assert.Equal(t, []string{"/lock", "", "no answer"}, []string{events[2].Key, events[2].Reply, events[2].Err})
 	assert.Equal(t, "zk:2181", events[0].Node)
-	r.Rewind(0) // whoever waits keeps the place that it took
+	r.Rewind(0) // a waiter keeps the place that it took
 	assert.Equal(t, []Event{events[0], events[2]}, r.Events())
 }
 
-// A statement that the database aborted for another one has a reply, that is, it did nothing; one without a reply may
-// have done it.
-func TestStatementsThatWereAbortedHaveAReply(t *testing.T) {
+// A statement that the database aborted in favour of another has a reply, so it did nothing; one without a reply may
+// have taken effect.
+func TestAbortedStatementsHaveAReply(t *testing.T) {
 	ctx, recorder := Record(context.Background())
 	observe := Observer{}.SQL("db")
 	aborted := &mysql.MySQLError{Number: 1213, Message: "Deadlock found when trying to get lock"}
@@ -55,7 +55,7 @@ func TestStatementsThatWereAbortedHaveAReply(t *testing.T) {
 	assert.Equal(t, [][2]string{{aborted.Error(), ""}, {"", "unexpected EOF"}, {"0", ""}}, told)
 }
 
-// Who was woken, and by what, is beside the commands; of an order that is not recorded nobody knows.
+// A wake-up is recorded besides the commands, unless the order is not recorded.
 func TestWakesAreRecorded(t *testing.T) {
 	ctx, r := Record(context.Background())
 	Woken(ctx, "/lock")
@@ -65,7 +65,7 @@ func TestWakesAreRecorded(t *testing.T) {
 	assert.Equal(t, []string{"woken", "/lock"}, []string{events[0].Cmd, events[0].Key})
 }
 
-// A watcher hears each event when it happens, also of an order that nobody records, and the begin of those that take
+// A watcher sees each event as it happens, even of an order that is not recorded, and the beginning of those that take
 // long.
 func TestEventsAreWatched(t *testing.T) {
 	var heard []string
@@ -73,7 +73,7 @@ func TestEventsAreWatched(t *testing.T) {
 	Woken(ctx, "released")
 	From(ctx).begin(Event{Cmd: "fault"})
 	assert.Equal(t, []string{"woken", "fault"}, heard)
-	assert.Empty(t, From(ctx).Events(), "nobody asked for a trace")
+	assert.Empty(t, From(ctx).Events(), "no trace was requested")
 	recorded, r := Record(ctx)
 	Woken(recorded, "released")
 	r.begin(Event{Cmd: "fault"})

@@ -87,7 +87,7 @@ func TestRoundsWhoseFaultsAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "rounds.yaml")
 	for fault, says := range map[string]string{
-		"hold@before:nonsense":         `this rung never comes to "nonsense", but to acquire (set/lock)`,
+		"hold@before:nonsense":         `this rung never reaches "nonsense", only acquire (set/lock)`,
 		"sleep:99999999m@before:write": "no longer than 1m0s",
 		"hold@after:write,":            `not ""`,
 	} {

@@ -14,13 +14,13 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// isOpen reports whether the schedule ends before the order has given its lock back.
+// isOpen reports whether the schedule ends before the order has released its lock.
 func isOpen(op history.Op) bool { return op.Lease != nil && !op.Lease.ReleasedAt.Known() }
 
-// The audit judges every counterexample by its history alone, and says nothing else than the judge, who looks at the
-// servers' data. Of a command that arrives late it says unknown: its client was told nothing. Exclusion is asked in
-// another way, since an order that has written and not yet released breaks nothing here, so only an ok contradicts.
-func TestTheAuditSaysWhatTheJudgeSays(t *testing.T) {
+// The audit judges every counterexample by its history alone, and agrees with the judge, which reads the servers' data.
+// It reports unknown for a command that arrives late, whose client never hears of it. Exclusion is defined differently:
+// an order that has written and not yet released breaks nothing here, so only an ok contradicts.
+func TestAuditAgreesWithJudge(t *testing.T) {
 	t.Parallel()
 	file, err := os.ReadFile("../../../loadtest/replay/counterexamples.txt")
 	require.NoError(t, err)

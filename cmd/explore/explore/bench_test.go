@@ -2,14 +2,14 @@ package explore
 
 import "testing"
 
-// BenchmarkSchedules runs all schedules of v4 with one expiry, again and again, and reports how many it runs in a
-// second. A search is of one core: run it with -cpu 1.
+// BenchmarkSchedules runs all schedules of v4 with one expiry repeatedly, and reports schedules per second. A search
+// uses one core: run it with -cpu 1.
 func BenchmarkSchedules(b *testing.B) {
 	schedules := 0
 	every := func(string, string) (bool, error) { return true, nil }
-	// A bubble needs a test, and a benchmark is none.
+	// A bubble needs a test; a benchmark is not one.
 	testing.RunTests(every, []testing.InternalTest{{Name: "schedules", F: func(t *testing.T) {
-		if schedules > 0 { // with -count, each of the benchmarks runs the test as often
+		if schedules > 0 { // with -count, each benchmark runs the test that many times
 			return
 		}
 		for b.Loop() {

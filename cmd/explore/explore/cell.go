@@ -14,7 +14,7 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// Cell returns the story as a recorded cell, which the audit can judge.
+// Cell returns the story as a recorded cell for the audit.
 func (s Story) Cell() *history.Cell {
 	c := &history.Cell{Scenario: "schedule", Rung: s.Trace.Rung, Product: product, Repetition: 1,
 		Initial: Bounds{Situation: s.Trace.Situation}.Units(), Left: &s.left, TTL: LeaseTTL, Limit: LongestRecovery}
@@ -33,7 +33,7 @@ func (s Story) Cell() *history.Cell {
 	return c
 }
 
-// noteEnds notes, in the traces of orders, that the server had ended their lock. On several nodes that is not known.
+// noteEnds notes expiries and removals by the server in the traces of orders. With several nodes they are unknown.
 func (s Story) noteEnds(c *history.Cell) {
 	locks := history.TimelineOf(c).Locks
 	if len(locks) != 1 {
@@ -47,10 +47,10 @@ func (s Story) noteEnds(c *history.Cell) {
 	}
 }
 
-// isLater reports whether an order was sent when all others had ended.
+// isLater reports whether an order was sent after all others had ended.
 func isLater(op history.Op) bool { return op.Phase == history.Probe }
 
-// answer notes what an order has come to, as its client knows it.
+// answer records an order's outcome as its client knows it.
 func (c *client) answer(op *history.Op) {
 	op.Outcome = history.Unknown
 	if c.Dead || !c.isDone() {
@@ -69,11 +69,11 @@ func (c *client) answer(op *history.Op) {
 	}
 }
 
-// plainReply matches replies that are the same in each run. Others have an owner token in them.
+// plainReply matches replies that are the same in each run. Others contain an owner token.
 var plainReply = regexp.MustCompile(`^(OK|true|false|nil|[-\d \[\]]*)$`)
 
-// record returns a command whose step is over, as a trace has it. A reply that was lost is there all the same if the
-// command was of a lock: what the lock server holds counts, and not what the client knows.
+// record returns a completed command in the form of a trace. Even a lost reply is included if the command was for a
+// lock: the lock server's data count, not what the client knows.
 func (cmd *command) record(kind schedule.Kind, at history.Instant) history.Command {
 	c := history.Command{Node: cmd.server.Name, Cmd: cmd.Name, Key: cmd.Key(), At: at, End: at}
 	if cmd.server.Index > 0 && c.Node != "lock" {
@@ -109,8 +109,8 @@ func (cmd *command) record(kind schedule.Kind, at history.Instant) history.Comma
 	return c
 }
 
-// lease returns the first lease of a client as it knew it: from the reply that gave it the lock until it gave the lock
-// back. It returns nil if no reply said so.
+// lease returns the first lease of a client as it knew it: from the reply that granted the lock until its release. It
+// returns nil if no reply did.
 func (s Story) lease(who int, trace []history.Command) *history.Lease {
 	first := slices.IndexFunc(s.leases, func(l lease) bool { return l.client.Index == who })
 	if first < 0 {
@@ -124,7 +124,7 @@ func (s Story) lease(who int, trace []history.Command) *history.Lease {
 		}
 		cmd := line.Command
 		if i > from && !cmd.ReadsStock() && !cmd.WritesStock() && (!cmd.Acquires() || !cmd.Succeeded()) {
-			return nil // no reply told it
+			return nil // no reply reported it
 		}
 		lease := &history.Lease{AcquiredAt: cmd.At, ReleasedAt: history.Never}
 		for _, later := range trace {

@@ -15,12 +15,12 @@ import (
 type choice struct {
 	schedule.Step
 	cmd    *command // that the step concerns, or nil
-	node   *store   // the Redlock node that the step concerns, and nothing else
-	paused bool     // time that passes while a command is ready
+	node   *store   // the one Redlock node that the step concerns
+	paused bool     // time passes while a command is ready
 }
 
-// A stepID names a step in the same way before and after other steps. A [schedule.Step] names a command by its place
-// among those that wait, which changes.
+// A stepID identifies a step across states. A [schedule.Step] names a command by its place among the waiting ones,
+// which changes.
 type stepID struct {
 	kind   schedule.Kind
 	who    int
@@ -47,8 +47,8 @@ func (c choice) reaches() bool {
 	return false
 }
 
-// choices lists the steps that may be taken now, the commands first. When no order is under way any more, only the
-// commands are left that the clients had sent by then: a schedule that left them out would not show what they do.
+// choices lists the steps that may be taken now, commands first. When no order is under way, only commands already sent
+// are left: a schedule without them would not show their effect.
 func (w *world) choices() []choice {
 	var list []choice
 	moving, ready := w.moving()
@@ -79,13 +79,13 @@ func (w *world) choices() []choice {
 	return list
 }
 
-// isOver reports whether all orders of live clients are done, and no command is still on its way.
+// isOver reports whether all orders of live clients are done, and no command is still in flight.
 func (w *world) isOver() bool {
 	return len(w.late) == 0 && !slices.ContainsFunc(w.clients, func(c *client) bool { return !c.Dead && !c.isDone() })
 }
 
 // moving lists the clients that keep time from passing: they are under way, and have a command that could be carried
-// out at once. Ready lists all clients that have a command. An order that was not begun can begin at any time.
+// out at once. Ready lists all clients that have a command. An order that has not begun can begin at any time.
 func (w *world) moving() (moving, ready []*client) {
 	for _, c := range w.clients {
 		if c.Dead || len(w.gate.of(c)) == 0 {
@@ -99,14 +99,14 @@ func (w *world) moving() (moving, ready []*client) {
 	return moving, ready
 }
 
-// isPending reports whether something happens when time passes: a key expires, or an order goes on that waits.
+// isPending reports whether anything happens when time passes: a key expires, or a waiting order goes on.
 func (w *world) isPending() bool {
 	return !w.expiry().IsZero() || slices.ContainsFunc(w.clients, func(c *client) bool {
 		return c.started && !c.Dead && !c.isDone() && len(w.gate.of(c)) == 0
 	})
 }
 
-// faultChoices lists the faults that may come now.
+// faultChoices lists the faults that may be injected now.
 func (w *world) faultChoices(moving, ready []*client) (list []choice) {
 	for _, kind := range w.bounds.Kinds {
 		switch kind {
@@ -114,7 +114,7 @@ func (w *world) faultChoices(moving, ready []*client) (list []choice) {
 			if len(moving) > 0 && w.isPending() {
 				list = append(list, choice{Step: schedule.Step{Kind: schedule.Expiry}})
 			}
-		case schedule.Hold: // while others move no time passes, so it can begin when they no longer do
+		case schedule.Hold: // while other clients move no time passes, so it can begin once they stop
 			if len(moving) == 1 && w.isPending() {
 				list = append(list, choice{Step: schedule.Step{Kind: schedule.Hold, Who: moving[0].Index}})
 			}
@@ -166,7 +166,7 @@ func (w *world) serverFaults(kind schedule.Kind) (list []choice) {
 	return list
 }
 
-// redlockNode returns a node of Redlock, or nil on the rungs that have one lock server: time passes when that restarts.
+// redlockNode returns a node of Redlock, or nil on rungs with one lock server: a restart of that lets time pass.
 func (w *world) redlockNode(i int) *store {
 	if len(w.nodes) == 1 {
 		return nil
@@ -178,7 +178,7 @@ func isBusy(err error) bool { return errors.Is(err, lock.ErrBusy) || errors.Is(e
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// dialer returns what connects a client to a server.
+// dialer returns the function that connects a client to a server.
 func (w *world) dialer(c *client, s *store) func(context.Context, string, string) (net.Conn, error) {
 	return func(context.Context, string, string) (net.Conn, error) { return newConn(w.gate, c, s), nil }
 }

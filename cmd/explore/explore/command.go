@@ -26,7 +26,7 @@ func allScripts() scriptNames {
 // reads are the commands that write nothing.
 var reads = []string{"get", "exists", "pttl", "type", "watch"}
 
-// command describes a command of go-redis, or a pipeline, for the gate. A transaction is named by what it does: exec.
+// command describes a command of go-redis, or a pipeline, for the gate. A transaction is called exec.
 func (n scriptNames) command(server *store, cmds ...redis.Cmder) *command {
 	described := &command{server: server}
 	for _, cmd := range cmds {
@@ -47,11 +47,11 @@ func (n scriptNames) command(server *store, cmds ...redis.Cmder) *command {
 	return described
 }
 
-// ends reports whether a command of that name gives a lock back, and begins no lease.
+// ends reports whether a command of that name releases a lock, and begins no lease.
 func ends(name string) bool { return name == "del" || strings.HasPrefix(name, "eval:release") }
 
-// changedNothing reports whether a command that was carried out has written nothing, as its reply says: an acquire that
-// was refused, or the release of a lock that was not the owner's.
+// changedNothing reports whether the reply shows that a command has written nothing: a refused acquire, or the release
+// of a lock with another owner.
 func changedNothing(name string, cmd redis.Cmder) bool {
 	if cmd.Err() != nil {
 		return false
@@ -67,8 +67,8 @@ func changedNothing(name string, cmd redis.Cmder) bool {
 	return false
 }
 
-// The scripts that have written nothing if they return 0, and those if they return less. What a script drops because
-// its time is over, every other script would drop too.
+// Scripts that have written nothing if they return 0, and those if they return less. Any other script would also drop
+// what such a script drops as expired.
 var (
 	refuseByZero = []string{"setnx", "eval:acquire", "eval:acquire-permit", "eval:acquire-reentrant", "eval:release",
 		"eval:release-reentrant", "eval:release-fair", "eval:renew", "eval:renew-reentrant",
@@ -76,8 +76,8 @@ var (
 	refuseByLess = []string{"eval:acquire-reentrant", "eval:release"}
 )
 
-// keysOf returns the keys of a command, and the channel that it publishes on. Every command of the service that is no
-// script has one of them. The arguments of a script name the channel after PUBLISH, unless it is one of the keys.
+// keysOf returns the keys of a command, and the channel that it publishes to. Every command of the service that is not
+// a script has one key. A script's arguments name the channel after PUBLISH, unless it is one of the keys.
 func keysOf(args []any) []string {
 	switch fmt.Sprint(args[0]) {
 	case "eval", "evalsha":
@@ -96,7 +96,7 @@ func keysOf(args []any) []string {
 	return []string{fmt.Sprint(args[1])}
 }
 
-// argument returns argument i of a script, after its keys, as text.
+// argument returns the ith argument of a script, after its keys, as text.
 func (cmd *command) argument(i int) string {
 	n, _ := cmd.args[2].(int)
 	if at := 3 + n + i; at < len(cmd.args) {

@@ -14,25 +14,25 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A conn is a connection in memory to one server. A request is carried out while it is written, so its reply can be
-// read at once: no goroutine of a server takes part, and nothing happens between two steps. Messages of a subscription
-// arrive later, and each waits at the gate.
+// A conn is an in-memory connection to one server. A request is carried out while it is written, so its reply can be
+// read at once: the server has no goroutine, and nothing happens between two steps. Messages of a subscription arrive
+// later, and each waits at the gate.
 type conn struct {
 	gate   *gate
 	client *client
 	server *store
 	peer   *server.Peer
 
-	request bytes.Buffer // the part of a request that has come so far
+	request bytes.Buffer // the part of a request received so far
 	until   time.Time    // the deadline for reads
 
 	mu       sync.Mutex
 	replies  bytes.Buffer
 	closed   bool
 	gone     chan struct{} // closed with the connection
-	came     chan struct{} // holds one notice that there is something to read
+	came     chan struct{} // holds a notice that there is something to read
 	channels []string      // that the client has subscribed to
-	late     *bytes.Buffer // gets the replies to requests that arrive late
+	late     *bytes.Buffer // for the replies to late requests
 }
 
 func newConn(g *gate, c *client, s *store) *conn {
@@ -41,7 +41,7 @@ func newConn(g *gate, c *client, s *store) *conn {
 	return conn
 }
 
-// A replyWriter gets what the server sends.
+// A replyWriter receives what the server sends.
 type replyWriter struct{ *conn }
 
 func (w replyWriter) Write(p []byte) (int, error) {
@@ -60,7 +60,7 @@ func (w replyWriter) Write(p []byte) (int, error) {
 	return w.replies.Write(p)
 }
 
-// Write carries out each whole request.
+// Write carries out each complete request.
 func (c *conn) Write(p []byte) (int, error) {
 	if c.isClosed() {
 		return 0, net.ErrClosed
@@ -84,10 +84,10 @@ func (c *conn) Write(p []byte) (int, error) {
 	}
 }
 
-// greeting answers a client's HELLO 2. The server would answer at length, and each schedule has several connections.
+// greeting answers a client's HELLO 2. The server's own answer is long, and each schedule has several connections.
 var greeting = []byte("*2\r\n$5\r\nproto\r\n:2\r\n")
 
-// carryOut has the server carry out a request. A subscription waits at the gate first.
+// carryOut lets the server carry out a request. A subscription first waits at the gate.
 func (c *conn) carryOut(args []string) bool {
 	if args[0] == "subscribe" {
 		c.channels = args[1:]
@@ -103,7 +103,7 @@ func (c *conn) carryOut(args []string) bool {
 	return true
 }
 
-// Read returns what the server has sent. On a subscription it waits for that, and a message waits at the gate.
+// Read returns what the server has sent. On a subscription it waits for that, and messages wait at the gate.
 func (c *conn) Read(p []byte) (int, error) {
 	for {
 		n, err := c.take(p)
@@ -125,8 +125,8 @@ func (c *conn) Read(p []byte) (int, error) {
 	}
 }
 
-// wait waits at the gate with what concerns a subscription. That counts as a write of its channel. A message that was
-// not delivered when the connection ends never is.
+// wait waits at the gate with a command or message of a subscription, which counts as a write of its channel. A message
+// that was not delivered before the connection closed never is.
 func (c *conn) wait(cmd *command) schedule.Decision {
 	cmd.server, cmd.write = c.server, true
 	return c.gate.wait(c.gone, c.client, cmd)
@@ -136,7 +136,7 @@ func (c *conn) take(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.closed: // a message that comes together with the end is lost
+	case c.closed: // a message that arrives as the connection closes is lost
 		return 0, io.EOF
 	case c.replies.Len() > 0:
 		one := c.replies.Bytes()
@@ -165,7 +165,8 @@ func (c *conn) awaitData() error {
 	}
 }
 
-// Close ends the connection. Miniredis forgets a subscriber when its connection ends, or as here at its UNSUBSCRIBE.
+// Close closes the connection. Miniredis forgets a subscriber when its connection closes or, as here, at its
+// UNSUBSCRIBE.
 func (c *conn) Close() error {
 	c.mu.Lock()
 	was := c.closed

@@ -6,8 +6,8 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// independent reports whether two steps that may be taken in the same state come to the same in either order, so that
-// one order is enough. The argument is in docs/explore.md.
+// independent reports whether two steps that may be taken in the same state have the same result in either order, so
+// that one order is enough. docs/explore.md has the argument.
 func independent(a, b choice) bool {
 	switch {
 	case a.IsFault() && b.IsFault(): // one may use up the bound on faults
@@ -16,7 +16,7 @@ func independent(a, b choice) bool {
 		return b.cmd == nil || b.cmd.server != a.node
 	case b.node != nil && a.ByClient():
 		return independent(b, a)
-	case !a.ByClient() || !b.ByClient(): // time concerns everybody
+	case !a.ByClient() || !b.ByClient(): // time concerns all clients
 		return false
 	case a.Who == b.Who:
 		return sameRound(a, b)
@@ -24,9 +24,9 @@ func independent(a, b choice) bool {
 	return !conflict(a, b)
 }
 
-// conflict reports whether the order of two steps of different clients counts: they touch the same key, and one of them
-// writes it; or one begins a lease, and the other is work in the stock. The channel of a message counts as a key, so
-// that a message comes after what has published it. A step whose command is not carried out touches nothing.
+// conflict reports whether the order of two steps of different clients matters: they touch the same key, and one of
+// them writes it; or one begins a lease, and the other works on the stock. A message's channel counts as a key, so that
+// a message comes after its publication. A step whose command is not carried out touches nothing.
 func conflict(a, b choice) bool {
 	if a.cmd == nil || b.cmd == nil || !a.touches() || !b.touches() {
 		return false
@@ -41,14 +41,14 @@ func conflict(a, b choice) bool {
 }
 
 // sameRound reports whether two commands of one client are the same request to different servers, sent at once. Such a
-// client waits for all answers, in whatever order they come.
+// client waits for all replies, in any order.
 func sameRound(a, b choice) bool {
 	return a.Kind == schedule.Grant && b.Kind == schedule.Grant && a.Who == b.Who && a.cmd.server != b.cmd.server &&
 		a.cmd.since == b.cmd.since && a.cmd.round == b.cmd.round
 }
 
-// commuteInPlace reports whether two steps commute, and their order changes no number of switches either: they are of
-// one client, or one of them is of none.
+// commuteInPlace reports whether two steps commute without changing the number of switches: both are of one client, or
+// one is of none.
 func commuteInPlace(a, b choice) bool {
 	return (a.Who == b.Who || !a.ByClient() || !b.ByClient()) && independent(a, b)
 }
@@ -56,5 +56,5 @@ func commuteInPlace(a, b choice) bool {
 // isWork reports whether a command is for the stock.
 func (cmd *command) isWork() bool { return cmd.server.Index == 0 }
 
-// touches reports whether a step has to do with the keys of its command.
+// touches reports whether a step affects the keys of its command.
 func (c choice) touches() bool { return c.reaches() || c.Kind == schedule.Drop }

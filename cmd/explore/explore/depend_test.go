@@ -17,8 +17,8 @@ func testServer(name string, index int) *store {
 	return &store{Server: schedule.Server{Name: name, Index: index}}
 }
 
-// Steps of two clients commute if it does not matter which comes first, for the servers or for the judge.
-func TestWhichStepsCommute(t *testing.T) {
+// Steps of two clients commute if their order matters neither to the servers nor to the judge.
+func TestIndependentSteps(t *testing.T) {
 	stock, lock, other := testServer("stock", 0), testServer("1", 1), testServer("2", 2)
 	set := func(server *store, key string) command {
 		return command{Command: schedule.Command{Name: "set", Keys: []string{key}}, server: server}
@@ -31,7 +31,7 @@ func TestWhichStepsCommute(t *testing.T) {
 		commute bool
 		why     string
 	}{
-		{acquire, acquire, false, "the first gets the lock"},
+		{acquire, acquire, false, "the first acquires the lock"},
 		{refused, refused, true, "neither has changed anything"},
 		{acquire, refused, false, "the second is refused because of the first"},
 		{acquire, elsewhere, true, "the servers differ"},
@@ -43,14 +43,14 @@ func TestWhichStepsCommute(t *testing.T) {
 		assert.Equal(t, c.commute, independent(grant(0, c.a), grant(1, c.b)), c.why)
 		assert.Equal(t, c.commute, independent(grant(1, c.b), grant(0, c.a)), c.why)
 		time := choice{Step: schedule.Step{Kind: schedule.Time}}
-		assert.False(t, independent(time, grant(0, c.a)), "time concerns everybody")
+		assert.False(t, independent(time, grant(0, c.a)), "time concerns all clients")
 	}
 	lost := grant(0, acquire)
 	lost.Kind = schedule.LoseRequest
 	assert.True(t, independent(lost, grant(1, acquire)), "it is not carried out")
 }
 
-// A script's keys are those that it names as keys, and the channel that it publishes on: a message comes after it.
+// A script's keys are those that it declares, and the channel that it publishes to: a message comes after it.
 func TestAChannelCountsAsAKey(t *testing.T) {
 	assert.Equal(t, []string{"k", "channel"}, keysOf([]any{"evalsha", "digest", 1, "k", "owner", 0, "PUBLISH", "channel"}))
 	assert.Equal(t, []string{"k", "channel"}, keysOf([]any{"evalsha", "digest", 2, "k", "channel", "owner", "PUBLISH"}))

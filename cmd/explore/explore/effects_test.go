@@ -26,8 +26,8 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// Each rung whose lock is in Redis sells twice, at two instances at once, and what looks alone show of each command
-// agrees with the names that the traces have. That is why effects can be trusted where a client has no such names.
+// Each rung whose lock is in Redis sells at two instances at once, and the effects seen by looks alone agree with the
+// command names in the traces. So effects can be trusted where a client has no such names.
 func TestEffectsOfTheLadderAgreeWithItsNames(t *testing.T) {
 	backendtest.Long(t)
 	backendtest.Require(t)
@@ -56,8 +56,7 @@ func TestEffectsOfTheLadderAgreeWithItsNames(t *testing.T) {
 	}
 }
 
-// meaning puts the predicates of commands into words, so that what a rung says of itself can be compared with what was
-// seen of it.
+// meaning describes commands by their predicates, to compare a rung's own trace with the looks.
 func meaning(cmds ...history.Command) (words []string) {
 	for _, c := range cmds {
 		switch {
@@ -84,7 +83,7 @@ func meaning(cmds ...history.Command) (words []string) {
 	return words
 }
 
-// asTraced is a command as a trace has it. A transaction is told there by what it writes.
+// asTraced returns a command in the form of a trace, where a transaction is named by its write.
 func asTraced(cmd *wire.Command) history.Command {
 	c := cmd.Traced()
 	if cmd.Name == "exec" {
@@ -104,7 +103,7 @@ type ladderBench struct {
 	clients []*schedule.Client
 	shops   []*sale.Shop
 	looker  *wire.Looker
-	log     []*wire.Command // that were carried out, in their order
+	log     []*wire.Command // that were carried out, in order
 }
 
 func newLadderBench(t *testing.T, server *backendtest.Server, r lock.Rung) *ladderBench {
@@ -126,7 +125,7 @@ func newLadderBench(t *testing.T, server *backendtest.Server, r lock.Rung) *ladd
 	return b
 }
 
-// add adds an instance. A command may wait at the gate for longer than a client of the service usually does.
+// add adds an instance. A command may wait at the gate for longer than a client of the service usually waits.
 func (b *ladderBench) add(t *testing.T, i int, server *backendtest.Server, address string) {
 	t.Helper()
 	client := &schedule.Client{Index: i, Name: schedule.ClientName(i)}
@@ -153,7 +152,7 @@ func (b *ladderBench) add(t *testing.T, i int, server *backendtest.Server, addre
 		sale.NewMetrics(client.Name), slog.New(slog.DiscardHandler)))
 }
 
-// sell has both instances sell one unit each.
+// sell sells one unit at each instance.
 func (b *ladderBench) sell(t *testing.T) {
 	t.Helper()
 	b.gate.Begin()
@@ -197,7 +196,7 @@ func (b *ladderBench) sell(t *testing.T) {
 	}
 }
 
-// letThrough lets a command through, and looks before it and after it, unless it is a write that has to wait.
+// letThrough lets a command pass, with a look before and after, unless it is a write that must wait.
 func (b *ladderBench) letThrough(t *testing.T, cmd *wire.Command) {
 	t.Helper()
 	if cmd.WritesStock() && !b.seenEnough(cmd) {
@@ -236,14 +235,14 @@ func (b *ladderBench) locks() bool {
 
 func (b *ladderBench) renews() bool { return b.sends("eval:renew") }
 
-// sends reports whether the rung sends a command whose name begins so.
+// sends reports whether the rung sends a command whose name has this prefix.
 func (b *ladderBench) sends(prefix string) bool {
 	return slices.ContainsFunc(strings.Fields(b.rung.Sends), func(sent string) bool {
 		return strings.HasPrefix(sent, prefix)
 	})
 }
 
-// expected returns the least that meaning has to say of the rung.
+// expected returns what meaning must at least report of the rung.
 func (b *ladderBench) expected() []string {
 	words := []string{"wrote"}
 	if b.locks() {

@@ -14,20 +14,20 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// An Exploration records the search of one rung under one kind of fault: how far it came, and what it found.
+// An Exploration is the result of searching one rung under one kind of fault.
 type Exploration struct {
 	Rung      string           `json:"rung"`
 	Situation string           `json:"situation,omitempty"` // "" for the usual one
 	Fault     string           `json:"fault"`               // the kinds of faults, "none" without one
-	Schedules int              `json:"schedules"`           // that were run to their end
-	Redundant int              `json:"-"`                   // that were stopped: another order of the same steps was run
+	Schedules int              `json:"schedules"`           // completed
+	Redundant int              `json:"-"`                   // stopped, as another order of the same steps was run
 	Exhausted bool             `json:"exhausted"`           // whether there is no other schedule within the bounds
 	Shortest  bool             `json:"shortest"`            // whether no counterexample within the bounds is shorter
 	Found     []Counterexample `json:"violations"`
 }
 
-// Surprise returns how a search differs from its expectation, "" if it does not or if there is none. Only bounds of
-// the usual kind have expectations.
+// Surprise returns how a search differs from its expectation, "" if it does not or if there is none. Only the usual
+// bounds have expectations.
 func (c Exploration) Surprise() string {
 	breaks, why, ok := catalog.ExpectSchedules(c.Rung, c.Situation, c.Fault)
 	if !ok {
@@ -47,7 +47,7 @@ func (c Exploration) Surprise() string {
 }
 
 // Explore runs all schedules of a rung within the bounds. It returns an error if the rung cannot be explored, or if a
-// schedule could not be repeated.
+// schedule was not repeatable.
 func Explore(t *testing.T, rung string, b Bounds) (Exploration, error) {
 	s, err := newSearch(t, rung, b)
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *search) all() bool {
 	}
 }
 
-// isSurprised reports whether the search may end, since a verdict was broken that should hold.
+// isSurprised reports whether the search may end because a verdict was broken that should hold.
 func (s *search) isSurprised() bool {
 	if !s.bounds.UntilSurprise || len(s.wanted) > 0 {
 		return false
@@ -144,9 +144,9 @@ func (s *search) isExpected(v history.Verdict) bool {
 	return slices.Contains(breaks, v)
 }
 
-// shorten returns the shortest counterexample for each verdict that was broken. A search that skips orders of
-// independent steps finds whether a verdict can be broken, and by how many faults, but it may skip the order with the
-// fewest switches. So here all orders are tried, those with few switches first.
+// shorten returns the shortest counterexample for each broken verdict. A search that skips orders of independent steps
+// finds whether a verdict can be broken, and by how many faults, but may skip the order with the fewest switches. So
+// all orders are tried here, those with few switches first.
 func (s *search) shorten(t *testing.T, cell *Exploration) (map[history.Verdict]Counterexample, error) {
 	shortest := map[history.Verdict]Counterexample{}
 	for faults := 0; faults <= s.bounds.Faults; faults++ {
@@ -178,9 +178,9 @@ func (s *search) shorten(t *testing.T, cell *Exploration) (map[history.Verdict]C
 	return shortest, nil
 }
 
-// isHopeless reports whether no schedule that begins with a path is shorter than those that are known. One that the
-// reduced search has found gives way to one of the same length: of those, the first in order is wanted. A search for
-// all verdicts has no hopeless ones.
+// isHopeless reports whether no schedule that begins with a path is shorter than the known ones. A counterexample of
+// the reduced search gives way to one of the same length: of those, the first in order is wanted. A search for all
+// verdicts has no hopeless paths.
 func (s *search) isHopeless(p path) bool {
 	if len(s.wanted) == 0 {
 		return false
@@ -198,8 +198,8 @@ func (s *search) isHopeless(p path) bool {
 	return true
 }
 
-// Replay runs the schedule of a trace, and goes on from its end as far as it can without a fault. It returns the steps
-// as they happened, and what they broke.
+// Replay runs the schedule of a trace, and continues it as far as possible without a fault. It returns the steps taken,
+// and what they broke.
 func Replay(t *testing.T, trace schedule.Trace, b Bounds) (Story, error) {
 	b.Situation, b.Clients = trace.Situation, max(b.Clients, trace.Clients())
 	s, err := newSearch(t, trace.Rung, b)

@@ -27,10 +27,10 @@ func explorable() (numbers []string) {
 	return numbers
 }
 
-// searched has a function for each search that a test has asked for. Several tests ask for the same one.
+// searched holds a function for each search that a test has requested. Several tests request the same one.
 var searched sync.Map
 
-// once runs a search, or returns what it came to when a test asked for it before. The tests run side by side.
+// once runs a search, or returns its earlier result. The tests run in parallel.
 func once[T any](kind, rung string, b Bounds, search func() T) T {
 	f, _ := searched.LoadOrStore(fmt.Sprintf("%s %s %+v", kind, rung, b), sync.OnceValue(search))
 	return f.(func() T)()
@@ -50,8 +50,8 @@ func mustExplore(t *testing.T, rung string, b Bounds) Exploration {
 	return f.cell
 }
 
-// reduced runs the reduced search of a cell, and does not look for shorter counterexamples. It returns the steps that
-// were taken too.
+// reduced runs the reduced search of a cell, without looking for shorter counterexamples. It also returns the steps
+// taken.
 func reduced(t *testing.T, rung string, b Bounds) (Exploration, map[stepID]bool) {
 	t.Helper()
 	type found struct {
@@ -117,7 +117,7 @@ func TestTheShortestCounterexamples(t *testing.T) {
 	}
 }
 
-// A counterexample is a schedule that can be run again, and breaks the same verdict at the same step.
+// A counterexample can be run again, and breaks the same verdict at the same step.
 func TestACounterexampleIsReplayed(t *testing.T) {
 	t.Parallel()
 	for _, rung := range []string{"v0", "v5-as-printed", "v11-two"} {
@@ -133,14 +133,14 @@ func TestACounterexampleIsReplayed(t *testing.T) {
 	}
 }
 
-func TestATraceThatCannotBeTakenSaysWhy(t *testing.T) {
+func TestImpossibleTraceNamesTheStep(t *testing.T) {
 	for text, wrong := range map[string]string{
-		"v4:aaaaa":    "step 5 of the trace, a, cannot be taken; possible are: b",
+		"v4:aaaaa":    "step 5 of the trace, a, cannot be taken; possible steps: b",
 		"v99:a":       "no such rung",
 		"v13:a":       "not in Redis",
 		"v4:a.drop-a": "step 2 of the trace, drop-a, cannot be taken",
 		"v4/rain:a":   "there is no situation \"rain\"",
-		"v4/nested:a": "the situation nested is not about v4",
+		"v4/nested:a": "the situation nested does not apply to v4",
 		"v4:arrive-a": "step 1 of the trace, arrive-a, cannot be taken",
 	} {
 		trace, err := schedule.ParseTrace(text)
@@ -150,11 +150,11 @@ func TestATraceThatCannotBeTakenSaysWhy(t *testing.T) {
 	}
 }
 
-// quickRungs are those that are explored under each kind of fault here. The rungs that wait or have several nodes take
-// minutes: the program explores them.
+// quickRungs are explored under each kind of fault here. Rungs that wait or have several nodes take minutes: the
+// program explores them.
 var quickRungs = strings.Fields("v1 v1.5 v2 v3 v4 v5 v5-as-printed v5.5 v15 v15-write-only v16 v17")
 
-// Under one fault, each rung breaks the verdicts that the table predicts, and no other.
+// Under one fault, each rung breaks exactly the verdicts that the table predicts.
 func TestEveryKindOfFault(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes longer than a second")
@@ -171,8 +171,8 @@ func TestEveryKindOfFault(t *testing.T) {
 	}
 }
 
-// The catalogue says something about every rung under every kind of fault, and only of what the rung promises.
-func TestTheCatalogueIsWhole(t *testing.T) {
+// The catalogue covers every rung under every kind of fault, and only what the rung promises.
+func TestCatalogueCoversEveryCell(t *testing.T) {
 	for _, rung := range explorable() {
 		built, err := lock.Find(rung)
 		require.NoError(t, err)
@@ -190,21 +190,21 @@ func TestTheCatalogueIsWhole(t *testing.T) {
 	}
 }
 
-// A cell that is not as expected says so, in both directions.
-func TestASurpriseIsSaid(t *testing.T) {
+// A surprise is reported in both directions.
+func TestSurprise(t *testing.T) {
 	broken := []Counterexample{{Violation: Violation{Verdict: history.Stock}}}
 	safe := Exploration{Rung: "v4", Fault: "none", Found: broken, Exhausted: true}
 	assert.Contains(t, safe.Surprise(), "stock should hold")
 	assert.Contains(t, Exploration{Rung: "v0", Fault: "none", Exhausted: true}.Surprise(), "stock should break")
-	assert.Empty(t, Exploration{Rung: "v0", Fault: "none"}.Surprise(), "it was not exhausted")
+	assert.Empty(t, Exploration{Rung: "v0", Fault: "none"}.Surprise(), "not exhausted")
 }
 
-// A schedule goes one way, each time.
-func TestAScheduleGoesOneWay(t *testing.T) {
+// A schedule is deterministic.
+func TestScheduleIsDeterministic(t *testing.T) {
 	t.Parallel()
 	for text, why := range map[string]string{
-		"v9-nodes:aaaaaaaabb.lose-request-b.time.lose-request-b.time": "a reply is waited for twice, while renewals begin",
-		"v7:aaabbb.expiry.b.give-up-b.b":                              "a message comes to a waiter whose caller has gone",
+		"v9-nodes:aaaaaaaabb.lose-request-b.time.lose-request-b.time": "a reply is awaited twice, while renewals begin",
+		"v7:aaabbb.expiry.b.give-up-b.b":                              "a message arrives for a waiter whose caller has gone",
 	} {
 		trace, err := schedule.ParseTrace(text)
 		require.NoError(t, err)

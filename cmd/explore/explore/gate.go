@@ -19,7 +19,7 @@ import (
 // the commands at the gate are all that can happen next.
 type gate struct {
 	*schedule.Gate[*command]
-	steps int // that the scheduler has taken
+	steps int // taken by the scheduler
 }
 
 // A command is one of go-redis, or a pipeline, or a message.
@@ -27,22 +27,22 @@ type command struct {
 	schedule.Command
 	client *client
 	server *store
-	write  bool // whether it writes; once it was carried out: whether it has written
-	opens  bool // whether it may begin a lease; once it was carried out: whether it has
-	whole  bool // whether it is a script that is sent again whole, because the server did not know it
+	write  bool // whether it may write; once carried out: whether it has
+	opens  bool // whether it may begin a lease; once carried out: whether it has
+	whole  bool // whether it is a script resent in full, as the server did not know it
 	args   []any
-	since  int   // the steps that had been taken when it came to the gate
-	round  int   // equal for commands that came at once and say the same to different servers; 0: not known yet
-	order  int32 // which order of the client it was sent in, from 0
+	since  int   // the number of steps taken when it came to the gate
+	round  int   // equal for commands that came at once and are the same for different servers; 0: not known yet
+	order  int32 // the client's order that sent it, from 0
 	sent   time.Time
 
 	decision schedule.Decision
 	err      error         // of a command that was carried out
 	late     *late         // of a command that arrives after its client has given it up
-	replies  []redis.Cmder // of one that was carried out: those of a pipeline are several
+	replies  []redis.Cmder // of one that was carried out; several for a pipeline
 }
 
-// wait returns what the scheduler decides about a command of a client.
+// wait returns the scheduler's decision about a client's command.
 func (g *gate) wait(ended <-chan struct{}, c *client, cmd *command) schedule.Decision {
 	g.Change(func() { cmd.since = g.steps })
 	cmd.client, cmd.order, cmd.sent = c, c.order.Load(), time.Now()
@@ -50,7 +50,7 @@ func (g *gate) wait(ended <-chan struct{}, c *client, cmd *command) schedule.Dec
 	return g.Wait(cmd, ended)
 }
 
-// step notes that the scheduler takes a step. What comes to the gate from now on is a consequence of it.
+// step counts a step of the scheduler. Commands that arrive from now on are consequences of it.
 func (g *gate) step() { g.Change(func() { g.steps++ }) }
 
 // of returns the waiting commands of a client, in the order in which a trace counts them.
@@ -69,7 +69,7 @@ func (cmd *command) saysTheSame(other *command) bool {
 	return cmd.since == other.since && cmd.Name == other.Name && reflect.DeepEqual(cmd.args, other.args)
 }
 
-// A hook brings the commands that one client sends to one server to the gate.
+// A hook takes the commands of one client for one server to the gate.
 type hook struct {
 	gate   *gate
 	client *client
@@ -77,7 +77,7 @@ type hook struct {
 	names  scriptNames
 
 	mu      sync.Mutex
-	unknown map[string]*command // by digest: scripts that the server did not know, and that are sent again whole
+	unknown map[string]*command // by digest: scripts that the server did not know, and that will be resent in full
 }
 
 // DialHook is part of redis.Hook.
@@ -99,7 +99,7 @@ func (h *hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 			if redis.HasErrorPrefix(err, "NOSCRIPT") {
 				h.remember(cmd, sent)
 			}
-			if sent.decision != schedule.ComesLate { // of which nothing is known here
+			if sent.decision != schedule.ComesLate { // its outcome is unknown here
 				sent.write = sent.write && !changedNothing(sent.Name, cmd)
 				sent.replies = []redis.Cmder{cmd}
 			}
@@ -129,7 +129,7 @@ func (h *hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 	}
 }
 
-// through does with a command what the scheduler has decided.
+// through carries out the scheduler's decision about a command.
 func (h *hook) through(ctx context.Context, cmd *command, carryOut func() error, setErr func(error)) error {
 	var err error
 	switch cmd.decision {
@@ -148,7 +148,7 @@ func (h *hook) through(ctx context.Context, cmd *command, carryOut func() error,
 		err = h.timeOut(ctx)
 	case schedule.ComesLate:
 		if cmd.isUnknownScript() {
-			return carryOut() // the client sends it again whole, and that is late
+			return carryOut() // the client resends it in full, and that is late
 		}
 		cmd.client.delayed.Store(cmd)
 		_ = carryOut()
@@ -160,7 +160,7 @@ func (h *hook) through(ctx context.Context, cmd *command, carryOut func() error,
 	return err
 }
 
-// timeOut waits for a reply that does not come, and returns the error of the client.
+// timeOut waits for a reply that never comes, and returns the client's error.
 func (h *hook) timeOut(ctx context.Context) error {
 	until := time.Now().Add(clientTimeout)
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
@@ -173,7 +173,7 @@ func (h *hook) timeOut(ctx context.Context) error {
 // errNoReply is the error of a client that waits in vain.
 var errNoReply = &net.OpError{Op: "read", Net: "tcp", Err: os.ErrDeadlineExceeded}
 
-// remember notes a script that the server does not know. The client sends it whole at once: that is the same step.
+// remember notes a script that the server does not know. The client resends it in full at once: that is the same step.
 func (h *hook) remember(cmd redis.Cmder, sent *command) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -183,7 +183,7 @@ func (h *hook) remember(cmd redis.Cmder, sent *command) {
 	h.unknown[digestOf(cmd.Args())] = sent
 }
 
-// again returns the step that a script belongs to which is sent again whole.
+// again returns the step to which a resent script belongs.
 func (h *hook) again(cmd redis.Cmder) (*command, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

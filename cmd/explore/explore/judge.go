@@ -10,12 +10,12 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// Verdicts lists what is asked of every schedule, in the order in which it is printed. The last five are asked of the
-// rungs that promise it; see [promises].
+// Verdicts lists the verdicts of every schedule, in the order in which they are printed. The last five apply to the
+// rungs that promise them; see [promises].
 var Verdicts = []history.Verdict{history.Stock, history.Exclusion, history.OwnRelease, history.Liveness, history.Fence,
 	history.InOrder, history.Nested, history.WakeUp, history.Undo, history.LostLease}
 
-// A Violation says how a schedule breaks a verdict.
+// A Violation is how a schedule breaks a verdict.
 type Violation struct {
 	Verdict history.Verdict `json:"verdict"`
 	At      int             `json:"-"` // the number of steps until it shows
@@ -41,40 +41,40 @@ func (c *client) called() string {
 	return schedule.Person(c.Index)
 }
 
-// A judge asks its questions of what happens in the store. It looks at the servers after each step, and never asks a
-// client: a client that is wrong about its lock is the subject of the test.
+// A judge derives the verdicts from the store. It reads the servers after each step, and never asks a client: a client
+// that is wrong about its lock is what the test is about.
 type judge struct {
 	w *world
 
-	owned  map[string]*owned // what the lock servers hold, by server and token
-	leases []*lease          // all that there were
+	owned  map[string]*owned // entries of the lock servers, by server and token
+	leases []*lease          // all so far
 
 	left     int64
 	sold     map[int64]sold // by unit
 	sales    int64
-	fence    int64 // the newest that the stock has accepted
+	fence    int64 // the newest accepted by the stock
 	fenceOf  *client
-	drawn    int64 // the newest that the lock server has drawn
+	drawn    int64 // the newest drawn by the lock server
 	line     []place
-	released bool // whether the lock is free since a command, and not since it expired
+	released bool // whether a command has freed the lock, and it has not expired since
 	violated map[history.Verdict]Violation
 }
 
-// An owned is an entry of a lock server, and the client whose command made it.
+// An owned is an entry of a lock server, and the client whose command created it.
 type owned struct {
 	client *client
 	order  int32 // of the client, from 0
-	from   int   // the step that made it
+	from   int   // the step that created it
 	until  time.Time
-	count  string // how often its client has it, on rungs that count
+	count  string // the client's hold count, on rungs that count
 	swept  bool   // whether its client's sweep can still find it
 	seen   bool
 }
 
-// entryID names an entry among those of all servers.
+// entryID identifies an entry among those of all servers.
 func entryID(s *store, key string, e entry) string { return s.Name + " " + key + " " + e.id }
 
-// A lease is a lock as one client had it: from the step that made its entry to its last step in the stock.
+// A lease is a client's time with a lock: from the step that created its entry to its last step on the stock.
 type lease struct {
 	client  *client
 	token   string
@@ -83,8 +83,8 @@ type lease struct {
 	order   int32 // of the client, from 0
 	worked  bool  // whether the client has touched the stock under it
 	holding bool
-	given   bool      // whether the client itself has given it back
-	expired time.Time // when it did; zero: it has not
+	given   bool      // whether the client itself has released it
+	expired time.Time // when it expired; zero: it has not
 }
 
 func newJudge(w *world) *judge {
@@ -105,8 +105,8 @@ func (j *judge) violate(v history.Verdict, format string, args ...any) {
 	j.violated[v] = Violation{Verdict: v, At: j.w.steps, Because: fmt.Sprintf(format, args...), format: format, args: args}
 }
 
-// check compares the servers with what they held before. Cmd is the command that was carried out since, or nil. With
-// forgotten, a server may have lost entries by itself.
+// check compares the servers with their state before. Cmd is the command that was carried out since, or nil. With
+// forgotten, a server may have lost entries on its own.
 func (j *judge) check(cmd *command, forgotten bool) {
 	if j.w.locks {
 		j.checkLocks(cmd, forgotten)
@@ -143,8 +143,8 @@ func (j *judge) checkLocks(cmd *command, forgotten bool) {
 	}
 }
 
-// see returns the note of an entry that a server has now. A new one is that of the client whose command was carried
-// out; without a command there can be none.
+// see returns the note of an entry on a server. A new entry belongs to the client whose command was carried out;
+// without a command there is none.
 func (j *judge) see(id string, cmd *command) *owned {
 	held := j.owned[id]
 	if held == nil {
@@ -154,14 +154,14 @@ func (j *judge) see(id string, cmd *command) *owned {
 		held = &owned{client: cmd.client, order: cmd.order, from: j.w.steps, swept: cmd.isSwept()}
 		j.owned[id] = held
 		if j.w.promises(history.LostLease) && isRenewal(cmd.Name) {
-			j.violate(history.LostLease, "the renewal of %s made a lock that was gone", cmd.client)
+			j.violate(history.LostLease, "the renewal of %s recreated a lock that was gone", cmd.client)
 		}
 	}
 	held.seen = true
 	return held
 }
 
-// checkGone checks the entries that no server has any more.
+// checkGone checks the entries that are gone from all servers.
 func (j *judge) checkGone(cmd *command, forgotten bool) {
 	expiries, gone := map[*client]int{}, false
 	for id, held := range j.owned {
@@ -193,7 +193,7 @@ func (j *judge) checkGone(cmd *command, forgotten bool) {
 	}
 }
 
-// hold records whether a client has the lock now.
+// hold records whether a client holds the lock now.
 func (j *judge) hold(c *client, holding bool, token string, cmd *command) {
 	last := c.lease
 	switch {
@@ -226,7 +226,7 @@ func (j *judge) checkNewToken() {
 }
 
 func (j *judge) checkStock(cmd *command) {
-	if j.w.locks && (cmd.late == nil || cmd.write) { // nobody gets what a late command reads
+	if j.w.locks && (cmd.late == nil || cmd.write) { // no client sees the reply to a late read
 		j.work(cmd.client)
 	}
 	if cmd.err != nil {

@@ -10,15 +10,15 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A late command is on its way when its client gives it up. It may arrive at any later step, on the connection that it
-// was sent on, and nobody waits for the reply.
+// A late command is in flight when its client gives it up. It may arrive at any later step, on the connection that it
+// was sent on, and its reply goes nowhere.
 type late struct {
 	conn     *conn
 	requests [][]string
 	sent     time.Time
 }
 
-// delay keeps a request back if it belongs to a command that comes late.
+// delay keeps back a request of a late command.
 func (c *conn) delay(args []string) bool {
 	cmd := c.client.delayed.Load()
 	if cmd == nil || cmd.server != c.server {
@@ -31,14 +31,14 @@ func (c *conn) delay(args []string) bool {
 	return true
 }
 
-// endDelay ends what [conn.delay] does, when the requests of one command were kept back.
+// endDelay ends the effect of [conn.delay] once the requests of one command are kept back.
 func (c *conn) endDelay() {
 	if cmd := c.client.delayed.Load(); cmd != nil && cmd.late != nil && cmd.late.conn == c {
 		c.client.delayed.Store(nil)
 	}
 }
 
-// errArrival says that a server has refused a late command.
+// errArrival means that a server has refused a late command.
 var errArrival = errors.New("the server refused a late command")
 
 // arrive carries out a command that was kept back.
@@ -52,7 +52,7 @@ func (cmd *command) arrive() {
 		c.server.carryOut(c.peer, args)
 	}
 	for line := range strings.SplitSeq(replies.String(), "\r\n") {
-		if strings.HasPrefix(line, "-") || line == "*-1" { // an error, or a transaction that was not carried out
+		if strings.HasPrefix(line, "-") || line == "*-1" { // an error, or an aborted transaction
 			cmd.err = fmt.Errorf("%w: %s", errArrival, line)
 		}
 	}
@@ -85,7 +85,7 @@ func (w *world) arrive(cmd *command) {
 	}
 }
 
-// loseLate loses the late commands that have been on their way for too long.
+// loseLate loses the commands that have been in flight for too long.
 func (w *world) loseLate() {
 	w.forgetLate(func(cmd *command) bool { return time.Since(cmd.late.sent) >= longestWay })
 }
@@ -100,5 +100,5 @@ func (w *world) forgetLate(which func(*command) bool) {
 	w.late = left
 }
 
-// isSwept reports whether a command came in time for a sweep, which ends some time after its client has given it up.
+// isSwept reports whether a command arrived in time for a sweep, which ends some time after its client has given it up.
 func (cmd *command) isSwept() bool { return cmd.late == nil || time.Since(cmd.late.sent) <= sweepReach }

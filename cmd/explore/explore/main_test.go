@@ -9,8 +9,8 @@ import (
 	"stockapi/loadtest/cluster"
 )
 
-// TestMain makes this test binary its own guardian, which a replay starts. A schedule leaves little behind, but makes
-// much: with the usual heap a quarter of the work would be garbage collection.
+// TestMain makes this test binary its own guardian, which a replay starts. A schedule keeps little memory, but
+// allocates a lot: with the default heap a quarter of the work would be garbage collection.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "guardian" {
 		cluster.Guard(os.Stdin)

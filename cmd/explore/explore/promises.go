@@ -10,7 +10,7 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// promises maps a verdict to the property of the rungs of which it is asked. The others are asked of all rungs.
+// promises maps a verdict to the promise of a rung that it depends on. The other verdicts apply to all rungs.
 var promises = map[history.Verdict]lock.Promise{
 	history.InOrder:   lock.InOrder,
 	history.Nested:    lock.Reentrant,
@@ -19,7 +19,7 @@ var promises = map[history.Verdict]lock.Promise{
 	history.LostLease: lock.Undoes,
 }
 
-// promises reports whether a verdict is asked of the rung.
+// promises reports whether a verdict applies to the rung.
 func (w *world) promises(v history.Verdict) bool { return w.rung.Promised(promises[v]) }
 
 // hadOnly reports whether all faults so far are of these kinds.
@@ -35,9 +35,9 @@ type place struct {
 	swept  bool // whether its client's sweep can still find it
 }
 
-// noteLine notes who waits in line. On v8, v18 and v19 that is the queue, as far as its places have not expired. On
-// v10 it is the writers that have left a mark, in no order: a writer stays in line even if its mark has expired,
-// because it is to renew that in time.
+// noteLine records the line of waiters. On v8, v18 and v19 that is the queue, without expired places. On v10 it is the
+// writers with a mark, in no order: a writer stays in line even if its mark has expired, because it has to renew it in
+// time.
 func (j *judge) noteLine(cmd *command) {
 	switch j.w.rung.Number {
 	case "v8", "v18", "v19":
@@ -80,7 +80,7 @@ func (j *judge) noteMarks(cmd *command) {
 	}
 }
 
-// checkTurn checks that a client that has got the lock was next. The line is that before its command.
+// checkTurn checks that a client that has acquired the lock was next, by the line before its command.
 func (j *judge) checkTurn(c *client) {
 	if !j.w.promises(history.InOrder) {
 		return
@@ -90,50 +90,49 @@ func (j *judge) checkTurn(c *client) {
 		case p.client == c:
 			return
 		case p.client == nil || p.isExpired():
-		case j.w.rung.Number == "v10" && !j.w.isReader(c): // of two writers, either may be next
+		case j.w.rung.Number == "v10" && !j.w.isReader(c): // either of two writers may be next
 		default:
-			j.violate(history.InOrder, "%s got the lock past %s, which waited in line", c, p.client)
+			j.violate(history.InOrder, "%s acquired the lock ahead of %s, which waited in line", c, p.client)
 		}
 	}
 }
 
-// checkOwnLease checks that a client that writes the stock has not given its lock back itself, by the release of a
-// nested one.
+// checkOwnLease checks that a client that writes the stock has not released its own lock with a nested one.
 func (j *judge) checkOwnLease(c *client) {
 	if j.w.isIn(nested) && j.w.faults == 0 && c.lease != nil && c.lease.given && !c.lease.holding {
 		j.violate(history.Nested, "%s wrote the stock after its inner release had freed the lock", c)
 	}
 }
 
-// checkReentry checks that a client that asks for its own lock gets it once more.
+// checkReentry checks that a client that asks for its own lock acquires it again.
 func (j *judge) checkReentry(held *owned, until time.Time, count string, cmd *command) {
 	asks := cmd != nil && cmd.client == held.client && strings.HasPrefix(cmd.Name, "eval:acquire")
 	if asks && until.After(held.until) { // it was granted
 		held.order = cmd.order
 	}
 	if asks && held.count != "" && held.count == count && j.w.isIn(nested) && j.w.faults == 0 {
-		j.violate(history.Nested, "%s was refused the lock that it had itself", cmd.client)
+		j.violate(history.Nested, "%s was refused the lock that it already held", cmd.client)
 	}
 }
 
-// checkEnds checks the results of the orders when none is in flight any more.
+// checkEnds checks the outcomes of the orders when none is in flight.
 func (j *judge) checkEnds() {
 	for _, c := range j.w.clients {
 		waited := j.w.wait() > 0 && !slices.Contains(j.w.rung.Needs, lock.NeedRedlock)
 		if waited && !c.Dead && !j.w.isReader(c) && c.isDone() && isBusy(c.err) && j.w.faults == 0 {
-			j.violate(history.Liveness, "%s waited %s in vain, and nobody had failed", c, j.w.wait())
+			j.violate(history.Liveness, "%s waited %s in vain without any fault", c, j.w.wait())
 		}
 	}
 }
 
-// checkIdle checks a state in which nobody moves until time passes. When the lock was released, and has not just
-// expired, then a waiter that still waits was not called. Two that each hold a lock that the other waits for will wait
-// until their time is over.
+// checkIdle checks a state in which no client moves until time passes. If the lock was released, and has not just
+// expired, a waiter that still waits was not woken. Two clients that each hold a lock that the other waits for will
+// wait until their time is over.
 func (j *judge) checkIdle() {
 	if j.w.promises(history.WakeUp) && j.released && j.w.hadOnly(schedule.GiveUp) {
 		for _, c := range j.w.clients {
 			if c.waits() && !c.left {
-				j.violate(history.WakeUp, "the lock is free, and nobody has called %s, which waits for it", c)
+				j.violate(history.WakeUp, "the lock is free, but its waiter %s was not woken", c)
 			}
 		}
 	}
@@ -164,8 +163,8 @@ func (j *judge) asksUndo() bool {
 		schedule.LoseReply, schedule.Late, schedule.Drop, schedule.GiveUp)
 }
 
-// checkLeftovers checks how many entries of a client have expired. It should have removed them, if its order is over.
-// On several nodes fewer entries than keep others out may stay after a fault.
+// checkLeftovers checks the expired entries of clients. A client whose order is over should have removed them. On
+// several nodes, entries too few to keep others out may stay after a fault.
 func (j *judge) checkLeftovers(expired map[*client]int) {
 	if !j.asksUndo() {
 		return
@@ -191,13 +190,13 @@ func (j *judge) checkRenewal(cmd *command) {
 			return
 		}
 	}
-	j.violate(history.OwnRelease, "%s prolonged the lock of another by %s", cmd.client, cmd.Name)
+	j.violate(history.OwnRelease, "%s renewed another's lock by %s", cmd.client, cmd.Name)
 }
 
 func isRenewal(name string) bool { return strings.HasPrefix(name, "eval:renew") }
 
-// checkBegun checks that no client that watches its lease begins to write after the lease has expired. What was begun
-// before that cannot be called back.
+// checkBegun checks that no client that watches its lease begins to write after the lease has expired. What had begun
+// before cannot be called back.
 func (j *judge) checkBegun() {
 	if !j.w.rung.Promised(lock.Watches) {
 		return

@@ -16,7 +16,7 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// Without a fault, each situation comes to what the table predicts.
+// Without a fault, each situation breaks what the table predicts.
 func TestEverySituationWithoutAFault(t *testing.T) {
 	backendtest.Long(t)
 	t.Parallel()
@@ -75,8 +75,8 @@ func TestALateTransactionIsCompared(t *testing.T) {
 	assert.Equal(t, "sold unit 1", story.Told[1])
 }
 
-// The judge objects to what a rung would have to do for it to be wrong. The rungs are right, so commands are
-// forged: each changes a server by hand, and is said to be a client's.
+// The judge objects to what a faulty rung would do. The rungs are correct, so commands are forged: each changes a
+// server directly, and is attributed to a client.
 func TestTheJudgeObjects(t *testing.T) {
 	ttl := time.Minute
 	for name, c := range map[string]struct {
@@ -138,20 +138,20 @@ func TestTheJudgeObjects(t *testing.T) {
 	}
 }
 
-// A forger says that clients have sent commands.
+// A forger forges commands of clients.
 type forger struct {
 	*world
 	store *store
 	key   string
 }
 
-// did has the judge look at what a command of a client has changed.
+// did attributes the changes since the last step to a command of a client.
 func (f forger) did(who int, name string) { f.sent(who, name, command{server: f.store, write: true}) }
 
-// reads has a client read the stock.
+// reads makes a client read the stock.
 func (f forger) reads(who int) { f.sent(who, "get", command{server: f.stock}) }
 
-// fencedRead has a client read the stock with a fencing token.
+// fencedRead makes a client read the stock with a fencing token.
 func (f forger) fencedRead(who int, token string) {
 	f.sent(who, "eval:read", command{server: f.stock, write: true, args: []any{"evalsha", "digest", 0, token}})
 }
@@ -162,11 +162,11 @@ func (f forger) sent(who int, name string, cmd command) {
 	f.judge.check(&cmd, false)
 }
 
-// A script that a server does not know yet comes late all the same. A replay begins with such servers.
+// A late script is late even if its server does not know it yet. A replay begins with such servers.
 func TestALateScriptIsLateOnAFreshServer(t *testing.T) {
 	trace, err := schedule.ParseTrace("v15:aa.late-a")
 	require.NoError(t, err)
 	story, err := Replay(t, trace, DefaultBounds())
 	require.NoError(t, err)
-	assert.Contains(t, story.Lines[2].Holds, "stock: 1", "it has not arrived")
+	assert.Contains(t, story.Lines[2].Holds, "stock: 1", "not arrived")
 }

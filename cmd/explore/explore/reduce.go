@@ -8,15 +8,15 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A reduction tries one order of steps that commute, and the other only where two steps that do not commute came after
-// each other: dynamic partial-order reduction with source sets (Abdulla, Aronis, Jonsson and Sagonas, POPL 2014). It
-// goes depth first, and keeps the states of the schedule that it is in.
+// A reduction tries one order of commuting steps, and the other only where two steps that do not commute followed each
+// other: dynamic partial-order reduction with source sets (Abdulla, Aronis, Jonsson and Sagonas, POPL 2014). It works
+// depth first, and keeps the states of its current schedule.
 type reduction struct {
 	*search
 	states []*state // one for each step of the schedule
 }
 
-// A state is a point of a schedule, and what was and is to be tried there.
+// A state is a point of a schedule, with what was tried and is to be tried there.
 type state struct {
 	choices []choice
 	asleep  []choice // need not be tried: tried here before, or before this state and independent of the steps since
@@ -37,7 +37,7 @@ func (b *bits) union(other bits) {
 	}
 }
 
-// all runs schedules until nothing is left to be tried. It returns false if it stopped before.
+// all runs schedules until nothing is left to try. It returns false if it stopped before.
 func (r *reduction) all() bool {
 	for prefix := 0; prefix >= 0; prefix = r.next() {
 		if r.isCutShort() {
@@ -51,8 +51,8 @@ func (r *reduction) all() bool {
 	return true
 }
 
-// next returns to the last state where something is left to be tried, and takes that. It returns how many steps lie
-// before and including it, or -1 if nothing is left.
+// next returns to the last state where something is left to try, and takes that. It returns the number of steps up to
+// and including it, or -1 if nothing is left.
 func (r *reduction) next() int {
 	for len(r.states) > 0 {
 		s := r.states[len(r.states)-1]
@@ -97,7 +97,7 @@ func (r *reduction) run(prefix int) {
 	})
 }
 
-// choose is the scheduler. It repeats the prefix, whose last step is new, and goes on with what a schedule takes first.
+// choose is the scheduler. It repeats the prefix, whose last step is new, and then takes the preferred steps.
 func (r *reduction) choose(one *run, choices []choice, prefix int) int {
 	at := len(one.steps)
 	if at >= prefix && !r.arrive(one, choices) {
@@ -116,8 +116,8 @@ func (r *reduction) choose(one *run, choices []choice, prefix int) int {
 	return n
 }
 
-// arrive notes a new state and what is to be tried there: one command, and all faults and time, which no schedule shows
-// that did without them. It returns false if all that could be tried sleeps.
+// arrive adds a new state with what is to be tried there: one command, and all faults and passing time, since a
+// schedule without those does not show their races. It returns false if everything that could be tried sleeps.
 func (r *reduction) arrive(one *run, choices []choice) bool {
 	s := &state{choices: choices, asleep: r.sleepers()}
 	var first *choice
@@ -143,7 +143,7 @@ func (r *reduction) arrive(one *run, choices []choice) bool {
 }
 
 // sleepers returns the steps that sleep in a new state: those that slept before the last step, and are independent of
-// it. What their commands did when they were tried, they would still do, because nothing since has changed that.
+// it. Their commands would still do what they did when they were tried: nothing has changed that.
 func (r *reduction) sleepers() (asleep []choice) {
 	if len(r.states) == 0 {
 		return nil
@@ -161,16 +161,16 @@ func (s *state) sleeps(id stepID) bool {
 	return slices.ContainsFunc(s.asleep, func(c choice) bool { return c.id() == id })
 }
 
-// raceLast calls race for the last step, unless an earlier schedule had it too. By now the step was taken, so it is
-// known whether its command has written anything.
+// raceLast calls race for the last step, unless an earlier schedule had it too. The step has been taken, so it is known
+// whether its command has written anything.
 func (r *reduction) raceLast(one *run, prefix int) {
 	if at := len(one.steps) - 1; at >= 0 && at >= prefix-1 {
 		r.race(at)
 	}
 }
 
-// race finds the earlier steps that do not commute with the one at that position, and come directly before it: with no
-// other step between them that makes their order necessary. For each it sees to it that the other order is tried.
+// race finds the earlier steps that do not commute with the step at that position, with no step between them that makes
+// their order necessary. For each it has the other order tried.
 func (r *reduction) race(at int) {
 	taken := r.states[at]
 	taken.before = bits{}
@@ -184,8 +184,7 @@ func (r *reduction) race(at int) {
 	}
 }
 
-// reverse sees to it that step at is also tried before step i: it adds to what is tried instead of i a step with which
-// the other order can begin.
+// reverse has step at also tried before step i: it adds to state i a step with which the other order can begin.
 func (r *reduction) reverse(i, at int) {
 	s := r.states[i]
 	// The steps after i that do not depend on it, and then the step itself. They begin with one that depends on none of
@@ -205,7 +204,7 @@ func (r *reduction) reverse(i, at int) {
 	}
 	for _, id := range begin {
 		if id == s.taken.id() || slices.Contains(s.todo, id) || s.sleeps(id) {
-			return // it is tried, or was
+			return // it is to be tried, or was
 		}
 	}
 	for _, id := range begin {
@@ -217,8 +216,8 @@ func (r *reduction) reverse(i, at int) {
 }
 
 // withRivals returns a command, and the others of its client that do not commute with it. One may end another before it
-// is ever carried out, as a release ends a renewal that waits. Then no schedule shows a race with that other one, so it
-// is tried wherever the first is.
+// is ever carried out, as a release ends a waiting renewal. Then no schedule shows a race with the other, so it is
+// tried wherever the first is.
 func (s *state) withRivals(c choice) []stepID {
 	ids := []stepID{c.id()}
 	tried := []choice{c}

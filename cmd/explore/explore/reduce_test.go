@@ -23,10 +23,10 @@ func lengths(c Exploration) map[history.Verdict][3]int {
 	return sizes
 }
 
-// A search that tries one order of steps that commute finds what the plain search finds, which tries all orders: the
-// same verdicts, and counterexamples of the same length. EXPLORE_PLAIN sets how many schedules of a cell are in the
-// plain search's reach; 500 takes some minutes.
-func TestTheReducedSearchFindsWhatThePlainOneFinds(t *testing.T) {
+// The reduced search, which tries one order of commuting steps, finds what the plain search finds, which tries all: the
+// same verdicts, and counterexamples of the same length. EXPLORE_PLAIN sets how many schedules of a cell the plain
+// search may run; 500 takes some minutes.
+func TestReducedSearchFindsWhatThePlainOneFinds(t *testing.T) {
 	backendtest.Long(t)
 	t.Parallel()
 	kinds := append([]FaultKind{{Name: "none"}}, FaultKinds...)
@@ -42,14 +42,14 @@ func TestTheReducedSearchFindsWhatThePlainOneFinds(t *testing.T) {
 			}
 			if kind.Name != "none" && slices.Contains(quickRungs, rung) {
 				if cell, _ := reduced(t, rung, b); cell.Schedules > most {
-					continue // out of reach: the plain search has no fewer
+					continue // out of reach: the plain search has at least as many
 				}
 			}
 			plain := b
 			plain.Plain, plain.Schedules = true, most
 			all := mustExplore(t, rung, plain)
 			if !all.Exhausted && kind.Name == "none" {
-				break // all kinds are out of reach: with a fault there are these schedules and others
+				break // all kinds are out of reach: a fault adds to these schedules
 			}
 			if !all.Exhausted {
 				continue
@@ -67,8 +67,8 @@ func TestTheReducedSearchFindsWhatThePlainOneFinds(t *testing.T) {
 	t.Logf("%d schedules instead of %d", schedules, plainly)
 }
 
-// ofPlain returns how many schedules of the plain search are run: a fifth in a build with the race detector, which is
-// slow. It looks for races between goroutines, and a build without it runs all.
+// ofPlain returns how many schedules of the plain search to run: a fifth in the slow build with the race detector,
+// which looks for races between goroutines. A build without it runs all.
 func ofPlain(schedules int) int {
 	if backendtest.RaceDetected {
 		return schedules / 5
@@ -76,9 +76,9 @@ func ofPlain(schedules int) int {
 	return schedules
 }
 
-// A command may end another one of its client before that is carried out: a release ends a renewal that waits. No
-// schedule then shows a race with the renewal. Still the reduced search takes every step that the plain one takes.
-func TestTheReducedSearchTakesEveryStep(t *testing.T) {
+// A command may end another one of its client before that is carried out: a release ends a waiting renewal. No schedule
+// then shows a race with the renewal. Still the reduced search takes every step that the plain one takes.
+func TestReducedSearchTakesEveryStep(t *testing.T) {
 	backendtest.Long(t)
 	t.Parallel()
 	for _, rung := range []string{"v4", "v5", "v5.5", "v11", "v15"} {
@@ -100,7 +100,7 @@ func TestTheReducedSearchTakesEveryStep(t *testing.T) {
 	}
 }
 
-// A message that a release publishes is a step of its own, at whatever moment it arrives.
+// A message that a release publishes is a step of its own, whenever it arrives.
 func TestTheDeliveryOfAMessageIsAStep(t *testing.T) {
 	t.Parallel()
 	_, taken := reduced(t, "v7", DefaultBounds())
@@ -112,7 +112,7 @@ func TestTheDeliveryOfAMessageIsAStep(t *testing.T) {
 	assert.Fail(t, "no message was delivered", "%v", slices.Collect(maps.Keys(taken)))
 }
 
-// With three nodes the plain search of v6 is out of reach, and the reduced one is not.
+// With three nodes the plain search of v6 is out of reach, but the reduced one is not.
 func TestRedlockIsReduced(t *testing.T) {
 	backendtest.Long(t)
 	t.Parallel()

@@ -16,15 +16,15 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-func TestAReplayHasTheTimesOfTheExplorer(t *testing.T) {
+func TestReplayTimes(t *testing.T) {
 	assert.Equal(t, LongestWait, replay.Wait)
 	assert.Equal(t, Stocked, replay.Stock)
 	assert.Equal(t, DefaultBounds().Clients, schedule.Trace{}.Clients())
 }
 
-// The list of counterexamples that CI replays is what the explorer finds, on the rungs that it explores in no time. If
-// this fails, scripts/counterexamples has to write the list again.
-func TestTheListIsWhatTheExplorerFinds(t *testing.T) {
+// CI replays the list of counterexamples. It is what the explorer finds, on the rungs that it explores quickly. If this
+// fails, rewrite the list with scripts/counterexamples.
+func TestCounterexampleListIsCurrent(t *testing.T) {
 	backendtest.Long(t)
 	list, err := replay.ReadList("../../../loadtest/replay/counterexamples.txt")
 	require.NoError(t, err)
@@ -42,10 +42,10 @@ func TestTheListIsWhatTheExplorerFinds(t *testing.T) {
 	}
 }
 
-// On real processes each step carries out the command that the explorer says, and each order ends as there: with a
-// lease that expires, a message that wakes a waiter or is lost, Redlock nodes that are asked at once, a caller that
-// goes, a crash, and a command that comes late.
-func TestAReplayTakesTheStepsOfTheExplorer(t *testing.T) {
+// On real processes each step carries out the command that the explorer names, and each order ends likewise: with an
+// expired lease, a message that wakes a waiter or is lost, Redlock nodes that are asked at once, a caller that leaves,
+// a crash, and a late command.
+func TestReplayTakesTheExplorersSteps(t *testing.T) {
 	backendtest.Long(t)
 	backendtest.Require(t)
 	t.Parallel()

@@ -13,15 +13,15 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// A scripts runs the scripts of one server. Miniredis opens a new Lua state with all its libraries for each script, and
-// that takes longer than the rest of a step. Here one state, of the same interpreter, runs them all. The conversions
+// A scripts runs the scripts of one server. Miniredis opens a new Lua state with all its libraries for each script,
+// which takes longer than the rest of a step. Here one state, of the same interpreter, runs them all. The conversions
 // between Redis and Lua are those of miniredis; a test compares the two.
 type scripts struct {
 	server *server.Server
 	state  *lua.LState
 	known  map[string]*lua.LFunction // by digest
 
-	caller *server.Peer // in whose name a script calls commands
+	caller *server.Peer // on whose behalf a script calls commands
 	sent   bytes.Buffer // what the server has sent to it
 	reply  *bufio.Reader
 }
@@ -32,19 +32,19 @@ func newScripts(s *server.Server) *scripts {
 	run.state.SetGlobal("redis", run.state.SetFuncs(run.state.NewTable(), map[string]lua.LGFunction{
 		"call": run.call, "pcall": run.protectedCall, "error_reply": errorReply}))
 	if err := run.state.DoString(noGlobals); err != nil {
-		panic(err) // it is ours
+		panic(err) // a bug of ours
 	}
 	return run
 }
 
-// noGlobals refuses global variables, as Redis does, so that a script leaves nothing behind for the next one.
+// noGlobals rejects global variables, as Redis does, so that a script leaves nothing behind for the next one.
 const noGlobals = `setmetatable(_G, {
   __newindex = function(_, name) error("Script attempted to create global variable '" .. name .. "'", 2) end,
   __index = function(_, name) error("Script attempted to access nonexistent global variable '" .. name .. "'", 2) end,
 })`
 
-// carryOut carries out EVAL and EVALSHA. It returns false for all other commands, and for a script that is not known:
-// those are for miniredis. It is a hook of the server.
+// carryOut carries out EVAL and EVALSHA, as a hook of the server. It returns false for all other commands, and for an
+// unknown script: those are for miniredis.
 func (run *scripts) carryOut(c *server.Peer, cmd string, args ...string) bool {
 	if cmd != "EVAL" && cmd != "EVALSHA" || len(args) < 2 {
 		return false
@@ -71,7 +71,7 @@ func (run *scripts) carryOut(c *server.Peer, cmd string, args ...string) bool {
 	return true
 }
 
-// learn keeps a script that was sent whole.
+// learn keeps a script that was sent in full.
 func (run *scripts) learn(digest, source string) {
 	if run.known[digest] != nil {
 		return
@@ -112,7 +112,7 @@ func (run *scripts) protectedCall(l *lua.LState) int {
 	return 1
 }
 
-// send carries out the command that a script has called.
+// send carries out a command that a script calls.
 func (run *scripts) send(l *lua.LState) (any, error) {
 	args := make([]string, l.GetTop())
 	for i := range args {

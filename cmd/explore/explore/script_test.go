@@ -21,7 +21,7 @@ func sent(s *store, args ...string) string {
 	return reply
 }
 
-// A script gets and returns the same in the one Lua state as in those of miniredis.
+// A script sees and returns the same in the one Lua state as in those of miniredis.
 func TestAScriptRunsAsInMiniredis(t *testing.T) {
 	ours, err := newStore("ours", 0)
 	require.NoError(t, err)
@@ -53,8 +53,7 @@ func TestAScriptRunsAsInMiniredis(t *testing.T) {
 	assert.Equal(t, sent(theirs, "EVAL", "return 1", "2", "key"), sent(ours, "EVAL", "return 1", "2", "key"))
 }
 
-// So the explorer finds the same with either.
-func TestWhatIsFoundDoesNotDependOnTheLuaState(t *testing.T) {
+func TestResultsDoNotDependOnTheLuaState(t *testing.T) {
 	for _, rung := range []string{"v5-as-printed", "v7", "v8", "v10", "v11-two", "v15", "v17", "v18", "v19"} {
 		var found []map[history.Verdict]Counterexample
 		for _, ours := range []bool{true, false} {

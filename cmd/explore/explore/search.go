@@ -13,25 +13,25 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A search runs schedules of one rung within its bounds. Each is run from its beginning: the state of a client is that
-// of its goroutines, which cannot be copied.
+// A search runs schedules of one rung within its bounds. Each runs from its beginning: the state of a client is that of
+// its goroutines, which cannot be copied.
 type search struct {
 	t       *testing.T
 	rung    lock.Rung
 	bounds  Bounds
 	servers *servers
 
-	wanted    []history.Verdict                  // what the search is for; empty: all
-	limits    map[history.Verdict]Counterexample // what it has to fall below
+	wanted    []history.Verdict                  // the verdicts searched for; empty: all
+	limits    map[history.Verdict]Counterexample // counterexamples that it has to undercut
 	best      map[history.Verdict]Counterexample
-	first     map[history.Verdict]int // after how many runs a verdict was broken for the first time
-	complete  int                     // schedules that were run to their end
-	redundant int                     // schedules that were stopped, since others are like them
+	first     map[history.Verdict]int // the number of runs until a verdict was first broken
+	complete  int                     // schedules that were completed
+	redundant int                     // schedules that were stopped, as equivalent to others
 	diverged  error
-	taken     map[stepID]bool // the steps that some schedule has taken; nil: they are not noted
+	taken     map[stepID]bool // the steps that any schedule has taken; nil: not recorded
 }
 
-// isCutShort reports whether the search has to stop, because it has used up its bounds.
+// isCutShort reports whether the search must stop at its bounds.
 func (s *search) isCutShort() bool {
 	most := s.bounds.Schedules
 	return most > 0 && s.complete+s.redundant >= most
@@ -43,11 +43,11 @@ type Counterexample struct {
 	Trace      schedule.Trace `json:"trace"`
 	Faults     int            `json:"faults"`
 	Switches   int            `json:"switches"`
-	FoundAfter int            `json:"after"` // so many runs: then the verdict was broken first, maybe by a longer one
+	FoundAfter int            `json:"after"` // runs until the verdict was first broken, maybe by a longer one
 }
 
 // less reports whether a counterexample is shorter than another: fewer faults, then fewer switches, then fewer steps.
-// Of two that are equally long, the one that begins with a, and whose fault is later, comes first.
+// Of two equally long ones, that with a's steps earlier and its fault later comes first.
 func (c Counterexample) less(other Counterexample) bool {
 	switch {
 	case c.Faults != other.Faults:
@@ -65,18 +65,18 @@ func (s *search) trace(steps []schedule.Step) schedule.Trace {
 	return schedule.Trace{Rung: s.rung.Number, Situation: s.bounds.Situation, Steps: steps}
 }
 
-// errDiverged ends a search: the same choices have to make the same schedule.
+// errDiverged ends a search: the same choices must make the same schedule.
 var errDiverged = errors.New("a schedule did not go the same way twice")
 
-// A path is the beginning of a schedule that is still to be run.
+// A path is the beginning of a schedule that is yet to be run.
 type path struct {
 	steps    []schedule.Step
-	asleep   []stepID // steps that need not be taken where the last step of the path is: they were tried before
+	asleep   []stepID // steps that need not be taken after the last step of the path: they were tried before
 	switches int
 }
 
-// A frontier holds the paths that are still to be run. It returns the one with the fewest switches, and of those the
-// shortest. It drops paths that are hopeless.
+// A frontier holds the paths that are yet to be run. It returns the one with the fewest switches, and of those the
+// shortest. It drops hopeless paths.
 type frontier struct {
 	paths    []path
 	hopeless func(path) bool
@@ -125,7 +125,7 @@ func (f *frontier) Pop() any {
 	return last
 }
 
-// A run is one schedule that a search runs.
+// A run is one schedule of a search.
 type run struct {
 	search   *search
 	path     path
@@ -153,7 +153,7 @@ func (s *search) run(p path, f *frontier) {
 	})
 }
 
-// record keeps the shortest counterexamples. What a schedule broke before it was stopped, it broke.
+// record keeps the shortest counterexamples. What a schedule broke before it was stopped counts.
 func (o *run) record(w *world) {
 	s := o.search
 	for verdict, violation := range w.judge.violated {
@@ -177,7 +177,7 @@ func (o *run) record(w *world) {
 	}
 }
 
-// choose is the scheduler of a search. It follows the path, and goes on with the same client for as long as it can.
+// choose is the scheduler of a search. It follows the path, and then stays with the same client for as long as it can.
 func (o *run) choose(choices []choice) int {
 	at := len(o.steps)
 	if at < len(o.path.steps) {
@@ -199,7 +199,7 @@ func (o *run) choose(choices []choice) int {
 		}
 	}
 	if len(awake) == 0 {
-		return -1 // every way on was tried in another order
+		return -1 // every continuation was tried in another order
 	}
 	if o.search.isHopeless(path{steps: o.steps, switches: o.switched()}) {
 		return -1
@@ -210,9 +210,9 @@ func (o *run) choose(choices []choice) int {
 	return awake[0]
 }
 
-// divergence is the error of a schedule in which a step cannot be taken that was taken before.
+// divergence is the error of a schedule that cannot take a step that it took before.
 func (o *run) divergence(step schedule.Step, choices []choice) error {
-	return fmt.Errorf("%w: %s could not be taken after %s; possible were: %s", errDiverged, step,
+	return fmt.Errorf("%w: %s could not be taken after %s; possible steps: %s", errDiverged, step,
 		o.search.trace(o.steps), stepNames(choices))
 }
 
@@ -229,7 +229,7 @@ func (o *run) preference(c choice) int {
 	return 2
 }
 
-// branch adds the other ways on to the frontier.
+// branch adds the other continuations to the frontier.
 func (o *run) branch(choices []choice, awake []int) {
 	tried := slices.Clone(o.asleep)
 	paths := make([]path, 0, len(awake))
@@ -245,7 +245,7 @@ func (o *run) branch(choices []choice, awake []int) {
 	}
 }
 
-// switchesTo returns how many switches there are after a further step.
+// switchesTo returns the number of switches after a further step.
 func (o *run) switchesTo(c choice) int {
 	n := o.switched()
 	if c.ByClient() && o.last >= 0 && c.Who != o.last {
@@ -254,7 +254,7 @@ func (o *run) switchesTo(c choice) int {
 	return n
 }
 
-// switched returns how many switches there are so far.
+// switched returns the number of switches so far.
 func (o *run) switched() int {
 	if len(o.switches) == 0 {
 		return 0
@@ -262,7 +262,7 @@ func (o *run) switched() int {
 	return o.switches[len(o.switches)-1]
 }
 
-// take goes on by one step. Steps that sleep go on sleeping if they are independent of it.
+// take continues by one step. Sleeping steps go on sleeping if they are independent of it.
 func (o *run) take(choices []choice, n int) {
 	taken := choices[n]
 	o.note(taken)
@@ -275,7 +275,7 @@ func (o *run) take(choices []choice, n int) {
 	o.asleep = still
 }
 
-// note keeps a step that is taken.
+// note records a step that is taken.
 func (o *run) note(taken choice) {
 	o.switches = append(o.switches, o.switchesTo(taken))
 	o.steps = append(o.steps, taken.Step)

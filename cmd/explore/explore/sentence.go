@@ -10,8 +10,8 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// Sentence says how the schedule breaks a verdict, and what had happened before to the clients and servers. It names a
-// step by its number, because much of a schedule has the same time.
+// Sentence describes how the schedule breaks a verdict, and what had happened to the clients and servers before. It
+// names steps by number, because many steps of a schedule share a time.
 func (s Story) Sentence(v Violation) string {
 	if v.Verdict == history.Liveness {
 		return s.before(v.At) + v.Because
@@ -33,7 +33,7 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
 
 func brief(d time.Duration) string { return fmt.Sprintf("%g s", d.Seconds()) }
 
-// client names a client, with what happened to it before step number end: "Anna, whose lease ended at step 4,".
+// client names a client, with what happened to it before step number end: "Anna, whose lease expired at step 4,".
 func (s Story) client(who, end int) string {
 	name := schedule.Person(who)
 	if what := s.happened(who, end); len(what) > 0 {
@@ -42,7 +42,7 @@ func (s Story) client(who, end int) string {
 	return name
 }
 
-// happened lists what happened to a client in the first steps: its faults, and the end of its leases.
+// happened lists what happened to a client in the first steps: its faults, and the ends of its leases.
 func (s Story) happened(who, end int) (what []string) {
 	for i, line := range s.Lines[:min(end, len(s.Lines))] {
 		if line.Step.ByClient() && line.Step.Who == who && line.Step.IsFault() {
@@ -56,7 +56,7 @@ func (s Story) happened(who, end int) (what []string) {
 				held += " under a lease of " + brief(LeaseTTL)
 			}
 			what = append(what, fmt.Sprintf("%s at step %d", held, i+1))
-		case ended && !line.Step.OfServer(): // what happened to a server is said before
+		case ended && !line.Step.OfServer(): // faults of a server come first in the sentence
 			what = append(what, fmt.Sprintf("whose lease of %s %s at step %d (+%s s)", brief(LeaseTTL), s.ending(i), i+1,
 				seconds(line.After)))
 		}
@@ -64,7 +64,7 @@ func (s Story) happened(who, end int) (what []string) {
 	return what
 }
 
-// fault says what happened to the client of a step, so that it reads on after its name.
+// fault describes what happened to the client of a step, to follow its name.
 func (s Story) fault(i int) string {
 	line, command := s.Lines[i], ""
 	if line.cmd != nil {
@@ -73,15 +73,15 @@ func (s Story) fault(i int) string {
 	return fmt.Sprintf("%s at step %d", line.Step.Fault(command), i+1)
 }
 
-// ending says how a lease ended that was not given back.
+// ending describes how a lease ended that was not released.
 func (s Story) ending(i int) string {
 	if line := s.Lines[i]; line.Step.ByClient() {
 		return "was removed by " + schedule.Person(line.Step.Who)
 	}
-	return "was over"
+	return "expired"
 }
 
-// heldFor returns how long the commands of a client waited that is held from a step on.
+// heldFor returns how long the client's commands waited under a hold that began at a step.
 func (s Story) heldFor(i int) time.Duration {
 	from := time.Duration(0)
 	if i > 0 {

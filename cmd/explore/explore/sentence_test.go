@@ -14,7 +14,7 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A sentence says who did what at which step, and what had happened to each of them before.
+// A sentence names clients and steps, and what had happened to each client before.
 func TestSentences(t *testing.T) {
 	for _, c := range []struct {
 		trace   string
@@ -23,13 +23,13 @@ func TestSentences(t *testing.T) {
 	}{
 		{"v0:abba", history.Stock, "Bert sold unit 1 at step 3; Anna sold unit 1 again at step 4"},
 		{"v4:aa.expiry.bbba", history.Stock,
-			"Bert sold unit 1 at step 6; Anna, whose lease of 2 s was over at step 3 (+2.001 s), " +
+			"Bert sold unit 1 at step 6; Anna, whose lease of 2 s expired at step 3 (+2.001 s), " +
 				"sold unit 1 again at step 7"},
 		{"v4:a.expiry.bba", history.Exclusion,
-			"Anna, whose lease of 2 s was over at step 2 (+2.001 s), and Bert both held the lock " +
+			"Anna, whose lease of 2 s expired at step 2 (+2.001 s), and Bert both held the lock " +
 				"from step 3 to step 5"},
 		{"v3:aaaa.expiry.ba", history.OwnRelease,
-			"Anna, whose lease of 2 s was over at step 5 (+2.001 s), removed the lock at step 7 " +
+			"Anna, whose lease of 2 s expired at step 5 (+2.001 s), removed the lock at step 7 " +
 				"although Bert had taken it at step 6"},
 		{"v4:aa.hold-a.bbba", history.Stock,
 			"Bert sold unit 1 at step 6; Anna, held for 2.001 s under a lease of 2 s at step 3, " +
@@ -66,7 +66,7 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// A story becomes a cell: what each command did, whose lease a step ended, and what each order was told.
+// A story becomes a cell: each command's effect, leases that a step ended, and each order's answer.
 func TestACellOfAStory(t *testing.T) {
 	trace, err := schedule.ParseTrace("v4:aa.expiry.bbba")
 	require.NoError(t, err)
@@ -81,17 +81,17 @@ func TestACellOfAStory(t *testing.T) {
 	ended := history.Command{Node: "lock", Cmd: history.EndedLock, Key: key, At: third, End: third}
 	assert.Equal(t, "10000-anna", cell.Ops[0].Order)
 	for i, op := range cell.Ops {
-		assert.Equal(t, i == 0, slices.Contains(op.Trace, ended), "only a's lease had ended")
+		assert.Equal(t, i == 0, slices.Contains(op.Trace, ended), "only a's lease has ended")
 		assert.Equal(t, "sold unit 1", story.Told[i])
 		assert.Equal(t, []int64{1}, op.Units)
 		assert.True(t, op.Done.Known())
 	}
-	assert.False(t, story.Until(7).Cell().Ops[0].Done.Known(), "a was answered after its release")
+	assert.False(t, story.Until(7).Cell().Ops[0].Done.Known(), "a is answered only after its release")
 	assert.True(t, story.Orders[0].Done.Known())
 }
 
 // The timeline of a recorded schedule has the tenures that the judge saw in the servers' data.
-func TestTheTimelineTellsTheTenuresOfTheJudge(t *testing.T) {
+func TestTimelineHasTheTenuresOfTheJudge(t *testing.T) {
 	t.Parallel()
 	file, err := os.ReadFile("../../../loadtest/replay/counterexamples.txt")
 	require.NoError(t, err)
@@ -99,7 +99,7 @@ func TestTheTimelineTellsTheTenuresOfTheJudge(t *testing.T) {
 	for line := range strings.Lines(string(file)) {
 		fields := strings.Fields(line)
 		if fields[0] == "#" || strings.HasPrefix(fields[2], "v6") || strings.HasPrefix(fields[2], "v9-nodes") {
-			continue // a comment, or several lock servers, of which a majority makes a tenure
+			continue // a comment, or several lock servers, where a majority makes a tenure
 		}
 		trace, err := schedule.ParseTrace(fields[2])
 		require.NoError(t, err)

@@ -13,12 +13,12 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A Situation says what the clients order, and what they find. In the usual one, which has no name, each wants one unit
-// and the lock is free. The others ask for what some rungs promise beyond that.
+// A Situation defines what the clients order, and what they find. In the usual one, which has no name, each orders one
+// unit and the lock is free. The others test what some rungs promise beyond that.
 type Situation struct {
 	Name  string
 	Does  string
-	Rungs []string // that it is about
+	Rungs []string // that it applies to
 }
 
 // The names of the situations.
@@ -32,11 +32,11 @@ const (
 
 // Situations lists the situations.
 var Situations = []Situation{
-	{queue, "a dead holder has the lock until it expires, and both wait", strings.Fields("v8 v18 v19")},
+	{queue, "a dead holder holds the lock until it expires, and both wait", strings.Fields("v8 v18 v19")},
 	{nested, "each order takes its own lock a second time", strings.Fields("v7 v7-cached v8")},
-	{again, "the caller of a comes a second time; there are two units", strings.Fields("v7 v7-cached v8")},
+	{again, "the caller of a orders a second time; there are two units", strings.Fields("v7 v7-cached v8")},
 	{twoProducts, "each order is of two products, which a and b name in opposite orders", strings.Fields("v9 v9-naive")},
-	{readers, "a sells and waits, b reads at any time; a dead reader has the lock for a while", strings.Fields("v10")},
+	{readers, "a sells and waits, b reads at any time; a dead reader holds the lock for a while", strings.Fields("v10")},
 }
 
 // In returns the bounds in a situation.
@@ -61,12 +61,12 @@ func (b Bounds) fits(r lock.Rung) error {
 	case !known:
 		return fmt.Errorf("there is no situation %q", b.Situation)
 	case s.Name != "" && !slices.Contains(s.Rungs, r.Number):
-		return fmt.Errorf("the situation %s is not about %s", s.Name, r.Number)
+		return fmt.Errorf("the situation %s does not apply to %s", s.Name, r.Number)
 	}
 	return nil
 }
 
-// Units returns how many units of each product there are at the start.
+// Units returns the initial stock of each product.
 func (b Bounds) Units() int64 {
 	if b.Situation == again {
 		return Stocked + 1
@@ -76,7 +76,7 @@ func (b Bounds) Units() int64 {
 
 func (w *world) isIn(situation string) bool { return w.bounds.Situation == situation }
 
-// products returns the products that an order is of.
+// products returns the products of an order.
 func (w *world) products() []string {
 	if w.isIn(twoProducts) {
 		return []string{product, "10001"}
@@ -84,7 +84,7 @@ func (w *world) products() []string {
 	return []string{product}
 }
 
-// ordersOf returns how many orders a client has, one after the other.
+// ordersOf returns the number of orders of a client, one after the other.
 func (w *world) ordersOf(c *client) int {
 	if w.isIn(again) && c.Index == 0 {
 		return 2
@@ -92,11 +92,11 @@ func (w *world) ordersOf(c *client) int {
 	return 1
 }
 
-// isReader reports whether a client reads only, and tries once.
+// isReader reports whether a client only reads, and tries once.
 func (w *world) isReader(c *client) bool { return w.isIn(readers) && c.Index == 1 }
 
-// mostPauses returns how often time may pass before a client begins. In the situation readers a writer that waits asks
-// again and again, and the reader may come after each time.
+// mostPauses returns how often time may pass before a client begins. In the situation readers a waiting writer polls
+// repeatedly, and the reader may come after each poll.
 func (w *world) mostPauses() int {
 	if w.isIn(readers) {
 		return 10 * maxPauses
@@ -126,10 +126,10 @@ func (w *world) serve(ctx context.Context, c *client, wait time.Duration) (sale.
 	return c.shop.Decrease(ctx, w.rung.Number, o)
 }
 
-// deadTTL is the time until the lock of a dead holder expires, before which v8's waiters do not ask again.
+// deadTTL is the time until the lock of a dead holder expires. v8's waiters do not poll before.
 const deadTTL = 700 * time.Millisecond
 
-// leaveDead leaves the lock of a holder that has died, in the situations that begin with one.
+// leaveDead leaves behind the lock of a dead holder, in the situations that begin with one.
 func (w *world) leaveDead() {
 	var token string
 	ttl := leaseTTL
@@ -150,7 +150,7 @@ func (w *world) leaveDead() {
 	}
 }
 
-// hold makes an entry for a holder of a lock, in the layout that a rung has.
+// hold creates an entry for a holder of a lock, in the layout of a rung.
 func (s *store) hold(key, layout, token string, ttl time.Duration) (until time.Time) {
 	until = time.Now().Add(ttl)
 	switch layout {

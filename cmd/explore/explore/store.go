@@ -12,8 +12,8 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A store is one Redis server in memory. Its TTLs and its TIME follow the clock of the schedule. It is used by one
-// schedule after the other, because a new one costs as much as half a schedule.
+// A store is one Redis server in memory. Its TTLs and its TIME follow the clock of the schedule. Schedules share it one
+// after the other, because a new one costs as much as half a schedule.
 type store struct {
 	schedule.Server
 	redis   *miniredis.Miniredis
@@ -41,7 +41,7 @@ func (s *store) carryOut(c *server.Peer, args []string) {
 	c.Flush()
 }
 
-// begin makes the server empty, and its clock that of the schedule. It keeps the scripts that it knows.
+// begin empties the server, and sets its clock to that of the schedule. It keeps the scripts that it knows.
 func (s *store) begin() {
 	s.Down = false
 	s.redis.FlushAll()
@@ -51,12 +51,12 @@ func (s *store) begin() {
 // An entry is one holder of a lock in the data of a server: a key, a field of a hash, or a member of a sorted set.
 type entry struct {
 	id    string    // the token
-	until time.Time // when it ends; zero: it does not
-	count string    // how often the holder has it, on rungs that count
+	until time.Time // its expiry; zero: never
+	count string    // the hold count, on rungs that count
 }
 
-// entries returns the holders of a lock, in any of the layouts that rungs have: a string, a hash of owners, or a sorted
-// set of deadlines.
+// entries returns the holders of a lock, in any layout of the rungs: a string, a hash of owners, or a sorted set of
+// deadlines.
 func (s *store) entries(key string) []entry {
 	switch s.redis.Type(key) {
 	case "string":
@@ -97,7 +97,7 @@ func (s *store) deadline(key, member string) time.Time {
 // isFence reports whether a key keeps a fencing token. Such a key outlasts every schedule.
 func isFence(key string) bool { return strings.HasSuffix(key, ":fence") }
 
-// expiry returns when the next key, or the next member with a deadline, ends. It returns zero if none does.
+// expiry returns when the next key, or the next member with a deadline, expires; zero if none does.
 func (s *store) expiry() time.Time {
 	var first time.Time
 	consider := func(t time.Time) {

@@ -18,32 +18,32 @@ import (
 type Story struct {
 	Trace  schedule.Trace
 	Lines  []Line
-	Orders []history.Op // those of the clients, and a probe, if one was sent at the end
-	Told   []string     // what the clients were told, in words
+	Orders []history.Op // those of the clients, and the probe at the end, if one was sent
+	Told   []string     // the answers to the clients, in words
 	Broken []Violation
-	leases []lease // that there were
+	leases []lease // all
 	left   int64   // in stock at the end
 	err    error
 }
 
-// A Line is one step: what was done, by whom, and what the servers held afterwards.
+// A Line is one step: what was done, by which client, and the holders afterwards.
 type Line struct {
 	Step    schedule.Step
 	What    string
-	Server  string        // the lock server, if the step is one of it: "the lock server", or "node 2"
+	Server  string        // the lock server, for a step of one: "the lock server", or "node 2"
 	After   time.Duration // since the beginning
 	Holds   string
-	Command *history.Command // that the step concerns, or a message; or nil
-	Ended   []int            // clients whose leases this step has ended, although they had not given them back
+	Command *history.Command // of the step, or its message; or nil
+	Ended   []int            // clients whose leases this step ended without a release of theirs
 
 	cmd     *command
-	holding []bool // which clients had the lock before
+	holding []bool // which clients held the lock before
 }
 
 // LeaseTTL is the TTL of each lease, in every schedule.
 const LeaseTTL = leaseTTL
 
-// LongestRecovery limits the time from the end of all orders until a new one gets the lock.
+// LongestRecovery limits the time from the end of all orders until a new one acquires the lock.
 const LongestRecovery = leaseTTL + liveMargin
 
 func (s *Story) begin(w *world) {
@@ -84,7 +84,7 @@ func (s *Story) add(w *world, c choice) {
 	s.Lines = append(s.Lines, line)
 }
 
-// look notes what the last step has come to.
+// look notes the effect of the last step.
 func (s *Story) look(w *world) {
 	if len(s.Lines) == 0 {
 		return
@@ -114,11 +114,11 @@ func (s *Story) look(w *world) {
 
 func (s *Story) missing(one *run, w *world) {
 	at := len(one.steps)
-	s.err = fmt.Errorf("step %d of the trace, %s, cannot be taken; possible are: %s", at+1, one.path.steps[at],
+	s.err = fmt.Errorf("step %d of the trace, %s, cannot be taken; possible steps: %s", at+1, one.path.steps[at],
 		stepNames(w.choices()))
 }
 
-// end notes what came of the orders.
+// end notes the outcomes of the orders.
 func (s *Story) end(w *world) {
 	for i, c := range w.clients {
 		if i >= w.bounds.Clients {
@@ -140,7 +140,7 @@ func (s *Story) end(w *world) {
 	}
 }
 
-// Until returns the story of the first steps. What came of the orders stays.
+// Until returns the story of the first steps. The outcomes of the orders stay.
 func (s Story) Until(steps int) Story {
 	s.Trace.Steps, s.Lines, s.Orders = s.Trace.Steps[:steps], s.Lines[:steps], slices.Clone(s.Orders)
 	end := s.at(steps - 1)
@@ -209,7 +209,7 @@ func (w *world) holds() string {
 	return strings.Join(append(parts, "stock: "+left), "  ")
 }
 
-// label names a lock server in the column that says what it holds: with the product, if there are several.
+// label names a lock server in the column of holders: with the product, if there are several.
 func (w *world) label(node *store, product int) string {
 	if len(w.keys) == 1 {
 		return node.Name
@@ -217,7 +217,7 @@ func (w *world) label(node *store, product int) string {
 	return node.Name + " " + itoa(int64(product+1))
 }
 
-// holder names the clients that have the lock with that key on a server, each with the rest of its TTL.
+// holder names the clients that hold the lock with that key on a server, each with its remaining TTL.
 func (w *world) holder(node *store, key string) string {
 	if node.Down {
 		return "down"
@@ -233,6 +233,6 @@ func (w *world) holder(node *store, key string) string {
 		}
 		held = append(held, name)
 	}
-	slices.Sort(held) // tokens are drawn at random, and so is their order
+	slices.Sort(held) // tokens are random, and so is their order
 	return cmp.Or(strings.Join(held, ", "), "free")
 }

@@ -19,7 +19,7 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A world is one schedule under way: the servers, the clients, and the gate between them. It lives in one bubble of
+// A world is one schedule in progress: the servers, the clients, and the gate between them. It lives in one bubble of
 // testing/synctest.
 type world struct {
 	bounds Bounds
@@ -34,7 +34,7 @@ type world struct {
 	keys    []string // of the locks: one for each product
 	clients []*client
 	retired []*client  // whose orders began again, later
-	late    []*command // that are on their way, and may still arrive
+	late    []*command // in flight, and may still arrive
 
 	began   time.Time
 	steps   int
@@ -50,16 +50,16 @@ type client struct {
 	schedule.Client
 	shop  *sale.Shop
 	open  []redis.UniversalClient
-	life  sync.WaitGroup // what its rungs do in the background
+	life  sync.WaitGroup // its rungs' background work
 	kill  context.CancelFunc
 	leave context.CancelFunc // ends the order's context, as when its caller has gone
 
-	started bool                    // whether the scheduler has let it do anything
+	started bool                    // whether the scheduler has let it act
 	left    bool                    // whether its caller has gone
 	delayed atomic.Pointer[command] // whose requests are to be kept back
 
-	order atomic.Int32 // which of its orders is under way, from 0
-	told  []string     // what came of its orders
+	order atomic.Int32 // the current one of its orders, from 0
+	told  []string     // the outcomes of its orders
 	done  chan struct{}
 
 	receipt sale.Receipt // of its last order
@@ -79,7 +79,7 @@ func (c *client) isDone() bool {
 	}
 }
 
-// servers are the Redis servers of a search. One schedule after the other runs on them.
+// servers are the Redis servers of a search. Its schedules run on them one after the other.
 type servers struct {
 	stock *store
 	nodes []*store
@@ -148,7 +148,7 @@ func (w *world) wait() time.Duration {
 	return min(w.rung.Wait, LongestWait)
 }
 
-// reused holds objects without a state that counts, which all schedules share.
+// reused holds objects without relevant state, which all schedules share.
 var reused = struct {
 	metrics *sale.Metrics
 	log     *slog.Logger
@@ -185,8 +185,7 @@ func (w *world) connect(c *client, s *store) redis.UniversalClient {
 	return rdb
 }
 
-// order has a client do what it is there for, by the code that serves requests: sell one unit, unless the situation
-// says otherwise.
+// order runs a client's order on the code that serves requests: it sells one unit, unless the situation says otherwise.
 func (w *world) order(c *client, wait time.Duration) {
 	ctx, leave := context.WithCancel(context.Background())
 	c.leave = leave
@@ -202,8 +201,8 @@ func (w *world) order(c *client, wait time.Duration) {
 	}()
 }
 
-// run lets the scheduler choose one step after the other, until no order is under way. It returns false if the
-// scheduler stopped the schedule.
+// run lets the scheduler choose step after step, until no order is under way. It returns false if the scheduler stopped
+// the schedule.
 func (w *world) run(choose func([]choice) int) bool {
 	for {
 		synctest.Wait()
@@ -228,7 +227,7 @@ func (w *world) run(choose func([]choice) int) bool {
 	}
 }
 
-// do carries out a step, and has the judge look at what it has changed.
+// do carries out a step, and lets the judge look at its effect.
 func (w *world) do(c choice) {
 	if c.IsFault() {
 		w.faults++
@@ -255,7 +254,7 @@ func (w *world) do(c choice) {
 }
 
 // noteLease notes which commands have begun a lease: the last one, and those of the same request to other servers. The
-// judge compares the beginning of a lease with what other clients do, so their order counts.
+// judge compares the beginning of a lease with what other clients do, so their order matters.
 func (w *world) noteLease(cmd *command) {
 	if cmd == nil {
 		return
@@ -312,7 +311,7 @@ func (w *world) doToServer(c choice) {
 	}
 }
 
-// decide lets one command go.
+// decide decides about one command.
 func (w *world) decide(c choice, d schedule.Decision) {
 	c.cmd.client.started = true
 	w.gate.Decide(c.cmd, d)
@@ -349,8 +348,8 @@ func (w *world) passTime(c choice) {
 	w.beginRetired()
 }
 
-// retire takes the orders back that have sent nothing yet. They begin again when time has passed: an order that had
-// begun before would count its lease, and its timeouts, from then.
+// retire takes back the orders that have sent nothing yet. They begin again when time has passed: otherwise their
+// leases and timeouts would count from before.
 func (w *world) retire() {
 	for _, c := range w.clients {
 		if !c.started {
@@ -372,7 +371,7 @@ func (w *world) beginRetired() {
 	}
 }
 
-// expiry returns when the next key of a lock server ends, or zero.
+// expiry returns when the next key of a lock server expires, or zero.
 func (w *world) expiry() time.Time {
 	var first time.Time
 	for _, node := range w.nodes {
@@ -383,8 +382,8 @@ func (w *world) expiry() time.Time {
 	return first
 }
 
-// finish lets everything come to its end, without faults, and asks for the lock once more. If a new order does not get
-// it when a lease and a margin have passed, the rung is not live.
+// finish lets everything run to completion without faults, and then sends one more order. If that does not acquire the
+// lock within a lease and a margin, the rung is not live.
 func (w *world) finish() {
 	for _, node := range w.nodes {
 		node.Down = false
@@ -413,7 +412,7 @@ func (w *world) finish() {
 	w.clients = append(w.clients, probe)
 }
 
-// settle lets so much time pass, and has the judge look just before a key expires and just after.
+// settle lets that much time pass, and lets the judge look just before and just after each expiry.
 func (w *world) settle(d time.Duration) {
 	synctest.Wait()
 	w.judge.check(nil, false)
