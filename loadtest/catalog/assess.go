@@ -7,7 +7,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A Row holds all repetitions of one scenario × rung, compared with what is expected of them.
+// A Row has all repetitions of one scenario × rung, compared with their expectation.
 type Row struct {
 	Scenario   Scenario
 	Rung, Name string
@@ -18,20 +18,20 @@ type Row struct {
 	Surprises, Unknown, Invalid []string
 }
 
-// An Assessment is a cell beside what is expected of it.
+// An Assessment is a cell compared with its expectation.
 type Assessment struct {
 	*history.Cell
-	// Surprises are the differences, in either direction: one may be a fault that should have shown and did not.
+	// Surprises are the differences, in either direction: one may be a violation that should have shown and did not.
 	Surprises []string
-	// Unknown says which verdicts of a valid cell nobody can tell although there is a result to expect. They are neither
-	// as expected nor a surprise.
+	// Unknown are the verdicts of a valid cell whose result is unknown although one was expected. They are neither as
+	// expected nor a surprise.
 	Unknown []string
-	// Invalid says why the cell is no measurement of its rung: the client did not do its part, or the machine was too
-	// slow. It does not excuse what is proven all the same. Such a cell is neither as expected nor a surprise.
+	// Invalid is why the cell does not measure its rung: the client did not keep up, or the machine was too slow. It does
+	// not excuse a proven violation. Such a cell is neither as expected nor a surprise.
 	Invalid string
 }
 
-// Assess returns the cells in rows, in the order in which they come, beside what the table expects of them.
+// Assess returns the cells in rows, in their order, compared with the table's expectations.
 func (t Table) Assess(cells []*history.Cell) []*Row {
 	var rows []*Row
 	byName := map[[2]string]*Row{}
@@ -63,7 +63,7 @@ func (r *Row) add(c *history.Cell) {
 	}
 }
 
-// Assess returns the cell beside what the scenario expects of it.
+// Assess compares the cell with the scenario's expectation.
 func (s Scenario) Assess(c *history.Cell) *Assessment {
 	a := &Assessment{Cell: c, Invalid: s.invalid(c)}
 	if a.Invalid != "" {
@@ -79,15 +79,15 @@ func (s Scenario) Assess(c *history.Cell) *Assessment {
 	return a
 }
 
-// AsExpected reports whether the cell is a measurement of its rung, and all of it is as expected.
+// AsExpected reports whether the cell measures its rung and is as expected in all verdicts.
 func (a *Assessment) AsExpected() bool {
 	return a.Invalid == "" && len(a.Surprises)+len(a.Unknown) == 0
 }
 
-// A difference lies between what is expected of a cell and what was found.
+// A difference is one between the expectation of a cell and its findings.
 type difference struct {
 	text string
-	// excusable reports whether a machine that was too slow can be the reason, and unknown whether nothing was found.
+	// excusable reports whether a slow machine can be the reason, and unknown whether the result is unknown.
 	excusable, unknown bool
 }
 
@@ -127,8 +127,8 @@ func unknown(f history.Finding) bool { return f.Result == history.Indeterminate 
 // notJudged reports whether a verdict applies to the rung, but was not judged for a reason that lies in the cell.
 func notJudged(f history.Finding) bool { return f.Result == history.NotApplicable && f.Because != "" }
 
-// unbroken returns what the replay of a trace was to break and did not. What else it breaks is no surprise: after the
-// last step of the trace its orders end as they may.
+// unbroken returns the verdicts that the replay of a trace should break and did not. Any others that break are no
+// surprise: after the last step of the trace its orders end in any way.
 func unbroken(c *history.Cell) (out []difference) {
 	for _, v := range c.Breaks {
 		if f := c.Finding(v); f.Result != history.Broken {
@@ -141,7 +141,7 @@ func unbroken(c *history.Cell) (out []difference) {
 	return out
 }
 
-// title names a cell, with its repetition where there are several.
+// title names a cell, with its repetition if it is not the first.
 func title(c *history.Cell) string {
 	if c.Repetition > 1 {
 		return fmt.Sprintf("%s (repetition %d)", c.Title(), c.Repetition)
@@ -149,7 +149,7 @@ func title(c *history.Cell) string {
 	return c.Title()
 }
 
-// Ran returns how many of the row's cells were run at all.
+// Ran returns how many of the row's cells were run.
 func (r *Row) Ran() int {
 	n := 0
 	for _, c := range r.Cells {
@@ -160,7 +160,7 @@ func (r *Row) Ran() int {
 	return n
 }
 
-// Shown returns the cell that stands for the row: the first that is a surprise, or else was not measured, else the
+// Shown returns the cell that represents the row: the first surprise, else the first that was not measured, else the
 // first.
 func (r *Row) Shown() *Assessment {
 	shown := r.Cells[0]
@@ -176,7 +176,7 @@ func (r *Row) Shown() *Assessment {
 	return shown
 }
 
-// AllMeasured reports whether all cells that were run are valid, and none of their verdicts is unknown.
+// AllMeasured reports whether all cells that were run are valid, without an unknown verdict.
 func AllMeasured(rows []*Row) bool {
 	for _, r := range rows {
 		if len(r.Invalid)+len(r.Unknown) > 0 {
@@ -186,8 +186,8 @@ func AllMeasured(rows []*Row) bool {
 	return true
 }
 
-// MostInstructive returns the scenario that teaches most about locks: one that spares some rungs, and breaks the
-// locks of more of the others than any other scenario does. It is empty if nothing is broken.
+// MostInstructive returns the scenario that teaches most about locks: one that some rungs survive, and which breaks the
+// locks of more others than any other scenario. It is "" if nothing is broken.
 func MostInstructive(rows []*Row) string {
 	type count struct{ spares, locks, broken int }
 	of, names := map[string]*count{}, []string{}

@@ -11,7 +11,7 @@ import (
 // Breaks are the verdicts that break. All else that is judged for the rung holds.
 type Breaks []history.Verdict
 
-// The outcomes that most tables have.
+// The outcomes that most tables use.
 var (
 	Holds         = Breaks{}
 	SoldTwice     = Breaks{history.Stock} // whatever the lock did
@@ -24,26 +24,26 @@ var (
 	Herded        = Breaks{history.Herd}
 )
 
-// Groups name every rung once and say what becomes of it in a scenario.
+// Groups name every rung once, with its outcome in a scenario.
 type Groups []group
 
-// A group names rungs that have the same outcome for the same reason.
+// A group is rungs with the same outcome for the same reason.
 type group struct {
 	rungs  []string
-	others bool // the rungs are all those that no group names, and that are no variants of a rung that one names
+	others bool // all rungs that no group names, except variants of a rung that one names
 	like   Variant
 	skip   bool // the scenario does not apply to them
 	breaks Breaks
 	why    string
 }
 
-// On returns a group: the rungs of these numbers, separated by spaces, which verdicts break of them, and why.
+// On returns a group: the rungs with these numbers, separated by spaces, the verdicts that break, and why.
 func On(rungs string, breaks Breaks, why string) Groups {
 	return Groups{{rungs: strings.Fields(rungs), breaks: breaks, why: why}}
 }
 
 // Like returns a group: a rung with the outcome and the reason of another one. A variant that no group names has those
-// of its rung.
+// of its rung by default.
 func Like(rung string, of Variant) Groups {
 	return Groups{{rungs: []string{rung}, like: of}}
 }
@@ -53,12 +53,12 @@ func Skip(rungs, why string) Groups {
 	return Groups{{rungs: strings.Fields(rungs), skip: true, why: why}}
 }
 
-// SkipOthers returns a group: the rungs that no other names, to which the scenario does not apply, and why. A variant
-// of a rung that is named is not among them: it follows that rung.
+// SkipOthers returns a group: the rungs that no other group names, to which the scenario does not apply, and why. A
+// variant of a named rung is not among them: it follows that rung.
 func SkipOthers(why string) Groups { return Groups{{others: true, skip: true, why: why}} }
 
 // Expecting returns the scenario with the expectations of the groups. It panics if they do not name every rung exactly
-// once: that is a mistake in a table.
+// once, which is a mistake in a table.
 func (s Scenario) Expecting(parts ...Groups) Scenario {
 	if err := s.expand(slices.Concat(parts...)); err != nil {
 		panic(fmt.Sprintf("the catalogue is wrong: %s: %s", s.Name, err))
@@ -66,8 +66,8 @@ func (s Scenario) Expecting(parts ...Groups) Scenario {
 	return s
 }
 
-// expand makes the expectations of the groups. It returns an error that names a rung that is missing, named twice or
-// not known, or that an outcome does not fit.
+// expand makes the expectations of the groups. Its error names a rung that is missing, named twice or unknown, or whose
+// outcome has a verdict that does not apply to it.
 func (s *Scenario) expand(of Groups) error {
 	groups, err := of.byRung()
 	if err != nil {
@@ -92,14 +92,14 @@ func (s *Scenario) expand(of Groups) error {
 	return nil
 }
 
-// A grouping holds the group that names each rung, by its number, and the group of all others, if there is one.
+// A grouping has the group of each named rung, by number, and the group of all others, if there is one.
 type grouping struct {
 	named  map[string]group
 	others *group
 }
 
-// groupOf returns the group of a rung. A rung that no group names follows the rung that it is a variant of, and that
-// one may follow a third: a chain of at most that length. Whatever leads to no named group is one of the others.
+// groupOf returns the group of a rung. A rung that no group names follows the rung that it is a variant of, which may
+// follow a third: a chain of at most that length. A rung whose chain leads to no named group is one of the others.
 func (t grouping) groupOf(number string, chain int) (group, error) {
 	g, named := t.named[number]
 	if !named {
@@ -142,7 +142,7 @@ func (gs Groups) byRung() (grouping, error) {
 	return t, nil
 }
 
-// expectation gives every verdict its result: what breaks, what holds, and what is not judged for the rung.
+// expectation gives every verdict its result: broken, ok, or not applicable.
 func (s *Scenario) expectation(r Rung, g group) (Expectation, error) {
 	e := Expectation{Rung: r.Number, Why: g.why, Results: map[history.Verdict]history.Result{}}
 	for _, v := range history.Verdicts {
@@ -161,7 +161,7 @@ func (s *Scenario) expectation(r Rung, g group) (Expectation, error) {
 	return e, nil
 }
 
-// asWords begin the reason of a rung that is like another.
+// asWords returns the beginning of the reason of a rung that is like another.
 func asWords(v Variant) string {
 	if v.When == "" {
 		return "as " + v.Of + ": "

@@ -7,8 +7,8 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// DidYouMean returns the end of a sentence about a name that is not known: a question that proposes the known name that
-// is most like it. It is empty if none is.
+// DidYouMean returns the end of a sentence about an unknown name, a question that proposes the nearest known one; "" if
+// none is near.
 func DidYouMean(name string, known []string) string {
 	near, least := "", max(1, (len(name)+1)/3)+1
 	for _, k := range known {
@@ -26,7 +26,7 @@ func DidYouMean(name string, known []string) string {
 	return fmt.Sprintf(", did you mean %q?", near)
 }
 
-// distance is the number of letters to add, drop or replace. Two neighbours that changed places count as one.
+// distance is the number of letters to add, drop or replace. A swap of two neighbours counts as one.
 func distance(name, known string) int {
 	least := levenshtein.ComputeDistance(name, known)
 	for i := 1; i < len(name) && len(name) <= 2*len(known); i++ {

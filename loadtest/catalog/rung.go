@@ -8,7 +8,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// Kind says where the lock of a rung lies, and so what ends the lock when its holder does not.
+// Kind is where the lock of a rung is, and so how it ends without its holder.
 type Kind string
 
 // The kinds of lock.
@@ -18,15 +18,14 @@ const (
 	SQLRow     Kind = "SQL row"
 	SQLSession Kind = "SQL session" // the database ends the lock with the connection
 	ZooKeeper  Kind = "ZooKeeper"   // the server ends the lock with the session
-	NoLock     Kind = "no lock"     // a mutex in one process is not a lock that instances share either
+	NoLock     Kind = "no lock"     // a mutex in one process counts as none: instances do not share it
 )
 
-// A Rung records what loadtest knows of a rung of the ladder. An instance itself says what a rung needs in order to
-// run.
+// A Rung has the facts of a rung of the ladder. An instance itself reports what a rung needs in order to run.
 type Rung struct {
 	Number, Name string
 	Kind         Kind
-	// First reports whether a first run shows it: the article's ladder, and the answers to it.
+	// First reports whether a first run includes it: the article's ladder, and the answers to it.
 	First bool
 	// Judged are the verdicts that apply to the rung. A scenario may add one more.
 	Judged []history.Verdict
@@ -35,37 +34,37 @@ type Rung struct {
 	Variant Variant
 }
 
-// Shelf names the commands by which an order reads the stock and writes it, as the points of faults are called.
+// Shelf has the commands by which an order reads and writes the stock, in the notation of fault points.
 type Shelf struct {
 	Read, Write string
-	// Fenced reports whether the stock refuses a token that is older than the newest it has seen, on both.
+	// Fenced reports whether the stock refuses stale fencing tokens, on both.
 	Fenced bool
 }
 
-// Lock names the command by which an order takes the lock, as the point of a fault is called, and says what ends it.
+// Lock has the command by which an order acquires the lock, in the notation of fault points, and how the lock ends.
 type Lock struct {
 	Acquire string
-	// Taken is the command after which an order knows that the lock is taken, and will be woken when it is free.
+	// Taken is the command after which an order knows that the lock is taken, and that it will be woken when it is free.
 	Taken string
-	// Gap is the point at which a crash hurts most, if that is not before the write of the stock.
+	// Gap is the worst point for a crash, if that is not before the write of the stock.
 	Gap string
 	// Queue reports whether orders wait in a queue on the server, where they can be counted.
 	Queue bool
-	// Quorum reports whether most of several nodes are enough to grant the lock.
+	// Quorum reports whether a majority of several nodes is enough to grant the lock.
 	Quorum bool
 	// Replicated reports whether the lock is granted only when replicas have it, if there are any.
 	Replicated bool
-	// Endless reports whether the lock has no end of its own: neither a TTL nor a session.
+	// Endless reports whether the lock has neither a TTL nor a session.
 	Endless bool
-	// Blind reports whether the release can remove a lock that expired meanwhile and is another's now.
+	// Blind reports whether the release can remove the lock of another order after the own lease expired.
 	Blind bool
 }
 
-// Variant says that a rung is the rung Of with one change. Where a scenario does not name the variant, the expectation
-// and the reason are those of the other rung.
+// Variant marks a rung as the rung Of with one change. If a scenario does not name the variant, it has the expectation
+// and the reason of that rung.
 type Variant struct {
 	Of string
-	// When limits that: "when an order names one product".
+	// When is a condition: "when an order names one product".
 	When string
 }
 
@@ -78,11 +77,11 @@ var (
 	fenced   = append(slices.Clone(locked), history.Fence)
 )
 
-// The shelf and the locks that several rungs have in common.
+// The shelf and the locks that several rungs share.
 var (
 	plain    = Shelf{Read: "get/stock", Write: "set/stock"}
-	compared = Lock{Acquire: "set/lock"}     // removed only if it is the owner's
-	numbered = Lock{Acquire: "eval:acquire"} // drawn together with a fencing token
+	compared = Lock{Acquire: "set/lock"}     // the release checks the owner
+	numbered = Lock{Acquire: "eval:acquire"} // acquired together with a fencing token
 	permit   = Lock{Acquire: "eval:acquire-permit"}
 	bySQL    = Lock{Acquire: "sql:acquire"}
 
@@ -153,10 +152,10 @@ var Rungs = []Rung{
 		Variant: Variant{Of: "v18"}},
 }
 
-// RungGroups lists the groups of the ladder, as reports choose rungs by them.
+// RungGroups lists the groups of the ladder by which reports select rungs.
 var RungGroups = []string{"article", "exhibits", "Redisson", "SQL and ZooKeeper", "hot"}
 
-// Group returns which of the [RungGroups] the rung is in. An exhibit is named after the rung that it is compared with.
+// Group returns the rung's group of [RungGroups]. An exhibit is named after the rung that it is compared with.
 func (r Rung) Group() string {
 	switch {
 	case strings.Contains(r.Number, "-"):
@@ -171,7 +170,7 @@ func (r Rung) Group() string {
 	return "article"
 }
 
-// OnNodes reports whether the lock lies on several independent nodes.
+// OnNodes reports whether the lock is on several independent nodes.
 func (r Rung) OnNodes() bool { return r.Kind == Nodes }
 
 // OnSQL reports whether the lock is in a database.
@@ -180,11 +179,11 @@ func (r Rung) OnSQL() bool { return r.Kind == SQLRow || r.Kind == SQLSession }
 // OnSession reports whether the lock is the database server's own: it ends with a connection and not after a TTL.
 func (r Rung) OnSession() bool { return r.Kind == SQLSession }
 
-// OnZooKeeper reports whether the lock is a node of ZooKeeper's: it ends with a session and not after a TTL.
+// OnZooKeeper reports whether the lock is a znode: it ends with a session and not after a TTL.
 func (r Rung) OnZooKeeper() bool { return r.Kind == ZooKeeper }
 
-// AfterRead returns the point at which an order has seen the stock and decides. A rung that reads and writes in one
-// step decides before that step.
+// AfterRead returns the point at which an order has read the stock and decides. For a rung that reads and writes in one
+// step that is before the step.
 func (r Rung) AfterRead() string {
 	if r.Read == r.Write {
 		return "before:" + r.Read
@@ -192,7 +191,7 @@ func (r Rung) AfterRead() string {
 	return "after:" + r.Read
 }
 
-// RungOf returns the rung of that number; without one it returns none, whose Number is empty.
+// RungOf returns the rung with this number, the zero Rung if there is none.
 func RungOf(number string) Rung {
 	if i := Height(number); i < len(Rungs) {
 		return Rungs[i]
@@ -200,7 +199,7 @@ func RungOf(number string) Rung {
 	return Rung{}
 }
 
-// Height returns the position of the rung of that number on the ladder, from 0. What a service has besides comes last.
+// Height returns the position on the ladder of the rung with this number, from 0. An unknown number comes last.
 func Height(number string) int {
 	i := slices.IndexFunc(Rungs, func(r Rung) bool { return r.Number == number })
 	if i < 0 {
@@ -209,7 +208,7 @@ func Height(number string) int {
 	return i
 }
 
-// RungTitle returns a rung's number with its name, such as "v4 lua-release". A hyphenated number speaks for itself.
+// RungTitle returns a rung's number and name, such as "v4 lua-release". A hyphenated number needs no name.
 func RungTitle(number, name string) string {
 	if name == "" || strings.Contains(number, "-") {
 		return number
@@ -217,11 +216,10 @@ func RungTitle(number, name string) string {
 	return number + " " + name
 }
 
-// NameOf returns the name of the rung of that number, "" if there is none.
+// NameOf returns the name of the rung with this number, "" if there is none.
 func NameOf(number string) string { return RungOf(number).Name }
 
-// TermsOf returns what ends a lock of the cell when its holder does not. A rung that is not known counts as one on
-// Redis.
+// TermsOf returns how a lock of the cell ends without its holder. An unknown rung counts as one on Redis.
 func TermsOf(c *history.Cell) history.Terms {
 	r := RungOf(c.Rung)
 	terms := history.Terms{Quorum: r.Quorum}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// First returns the names of what a first run shows.
+// First returns the names of the scenarios and rungs of a first run.
 func (t Table) First() (scenarios, rungs []string) {
 	for _, s := range t {
 		if s.First {
@@ -22,9 +22,8 @@ func (t Table) First() (scenarios, rungs []string) {
 	return scenarios, rungs
 }
 
-// Select returns the cells of the named scenarios and rungs, each as often as repeat says, in the table's order.
-// No names means all. A rung goes by number or by name. A name that is not known is an error, and so is a selection
-// without a cell.
+// Select returns the cells of the named scenarios and rungs, each repeat times, in the table's order. No names means
+// all. A rung goes by number or by name. An unknown name is an error, and so is a selection without a cell.
 func (t Table) Select(scenarios, rungs []string, instances, repeat int) ([]Spec, error) {
 	scenarios, rungs = lower(scenarios), lower(rungs)
 	if err := known("scenario", scenarios, t.names()); err != nil {
@@ -54,7 +53,7 @@ func (t Table) Select(scenarios, rungs []string, instances, repeat int) ([]Spec,
 	return specs, nil
 }
 
-// noCell says why none of the scenarios applies to any of the rungs, by the example of the first ones.
+// noCell returns an error with the reason why the first of the scenarios does not apply to the first of the rungs.
 func (t Table) noCell(scenarios, rungs []string) error {
 	for _, s := range t {
 		for _, r := range Rungs {
@@ -67,9 +66,9 @@ func (t Table) noCell(scenarios, rungs []string) error {
 	return errors.New("no cell is left: --repeat is 0")
 }
 
-// Part returns the named scenarios, each with the named rungs alone. If the names hold no scenario, it returns all of
-// them; if they hold no rung, each has all rungs. A name that a scenario and a rung share is the scenario's. A name
-// that is not known is an error.
+// Part returns the named scenarios with only the named rungs. Without a scenario among the names it returns all of
+// them; without a rung, each has all rungs. A name that a scenario and a rung share is the scenario's. An unknown name
+// is an error.
 func (t Table) Part(names []string) (Table, error) {
 	scenarios, rungs, err := t.Sort(names)
 	if err != nil {
@@ -84,7 +83,7 @@ func (t Table) Part(names []string) (Table, error) {
 	return part, nil
 }
 
-// Sort returns which of the names are scenarios, and which are rungs; see [Table.Part].
+// Sort returns the names that are scenarios, and those that are rungs; see [Table.Part].
 func (t Table) Sort(names []string) (scenarios, rungs []string, err error) {
 	names = lower(names)
 	if err := known("scenario or rung", names, t.Known()); err != nil {
@@ -100,7 +99,7 @@ func (t Table) Sort(names []string) (scenarios, rungs []string, err error) {
 	return scenarios, rungs, nil
 }
 
-// lower returns the names as the tables spell them: texts also say V4, and RedLock.
+// lower returns the names in lower case, as in the tables: other texts have V4 and RedLock.
 func lower(names []string) []string {
 	out := make([]string, len(names))
 	for i, n := range names {
@@ -109,7 +108,7 @@ func lower(names []string) []string {
 	return out
 }
 
-// with returns the scenario with these rungs alone.
+// with returns the scenario with only these rungs.
 func (s Scenario) with(rungs []string) Scenario {
 	whole := s
 	s.Expect, s.NotApplicable = nil, map[string]string{}
@@ -126,12 +125,12 @@ func (s Scenario) with(rungs []string) Scenario {
 	return s
 }
 
-// among reports whether the scenario is one of those named, if any are.
+// among reports whether the scenario is named, or no name is given.
 func (s Scenario) among(names []string) bool {
 	return len(names) == 0 || slices.Contains(names, s.Name)
 }
 
-// among reports whether the rung is one of those named, by number or by name, if any are.
+// among reports whether the rung is named, by number or by name, or no name is given.
 func (r Rung) among(names []string) bool {
 	return len(names) == 0 || slices.Contains(names, r.Number) || slices.Contains(names, r.Name)
 }

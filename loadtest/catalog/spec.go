@@ -7,14 +7,14 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A Spec is one cell that is to be run.
+// A Spec is a cell to run.
 type Spec struct {
 	Scenario   Scenario
 	Rung       Rung
 	Instances  int
 	Repetition int
 
-	longer float64 // the factor by which its leases are lengthened, 0 if they are not
+	longer float64 // the factor by which its leases are lengthened, 0 for none
 }
 
 // Title names the cell as histories do.
@@ -22,7 +22,7 @@ func (s Spec) Title() string {
 	return fmt.Sprintf("%s %s %s", s.Scenario.Name, s.Rung.Number, s.Rung.Name)
 }
 
-// NewCell returns the cell before anything is recorded of it.
+// NewCell returns the cell before the run.
 func (s Spec) NewCell(product string) *history.Cell {
 	return &history.Cell{
 		Scenario: s.Scenario.Name, Rung: s.Rung.Number, Name: s.Rung.Name, Repetition: s.Repetition, Product: product,
@@ -32,8 +32,8 @@ func (s Spec) NewCell(product string) *history.Cell {
 // OnEnsemble reports whether the cell runs on an ensemble of ZooKeeper servers.
 func (s Spec) OnEnsemble() bool { return s.Scenario.Topology.Ensemble && s.Rung.OnZooKeeper() }
 
-// Longer returns the cell with leases and timeouts so many times as long. The usual timeouts of its instances grow by
-// the same factor: see [Spec.Patience].
+// Longer returns the cell with leases and timeouts multiplied by a factor. The default timeouts of its instances grow
+// by the same factor: see [Spec.Patience].
 func (s Spec) Longer(by float64) Spec {
 	times := func(d time.Duration) time.Duration { return time.Duration(by * float64(d)) }
 	lease := s.Scenario.Lease()
@@ -44,5 +44,5 @@ func (s Spec) Longer(by float64) Spec {
 	return s
 }
 
-// Patience returns the factor by which the timeouts of the cell's instances are multiplied; 0 if they are as usual.
+// Patience returns the factor by which the timeouts of the cell's instances are multiplied, 0 for none.
 func (s Spec) Patience() float64 { return s.longer }

@@ -6,9 +6,9 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// ExpectSchedules returns which verdicts some order of commands breaks of a rung, in a situation of the explorer, under
-// a kind of fault, "none" for no fault, and why. It returns false if nothing is expected. In the usual situation a
-// variant that no group names is expected to do what the other rung does.
+// ExpectSchedules returns the verdicts that some schedule breaks for a rung, in a situation of the explorer, under a
+// kind of fault, "none" for no fault, and why. It returns false if there is no expectation. In the usual situation a
+// variant that no group names has the expectation of its rung.
 func ExpectSchedules(rung, situation, fault string) (breaks []history.Verdict, why string, ok bool) {
 	for _, one := range schedules {
 		if one.situation != situation || one.fault != fault {
@@ -26,13 +26,13 @@ func ExpectSchedules(rung, situation, fault string) (breaks []history.Verdict, w
 	return nil, "", false
 }
 
-// What only schedules break.
+// The outcomes that only schedules have.
 var (
 	everything    = Breaks{history.Stock, history.Exclusion, history.Liveness}
 	stuckAndFreed = Breaks{history.Stock, history.Exclusion, history.OwnRelease, history.Liveness}
 )
 
-// brokenAnyway are the rungs that break without a fault, with the same verdicts under each that adds none.
+// brokenAnyway are the rungs that break without a fault, and with the same verdicts under each fault that adds none.
 var brokenAnyway = slices.Concat(
 	On("v0", SoldTwice, "both read the same stock, then both write"),
 	On("v0.5", SoldTwice, "each process has a mutex of its own"),
@@ -40,12 +40,12 @@ var brokenAnyway = slices.Concat(
 	On("v5-as-printed", Stuck, "the second order finds the shop sold out, and its timer creates the lock again"),
 )
 
-// leases are the rungs whose lock expires, and that know it for their own, unless a group names them before.
+// leases are the rungs whose lock expires and has an owner, unless an earlier group names them.
 const leases = "v5.5 v7 v8 v9 v10 v11"
 
-// schedules says which verdicts of the rungs some order of two clients' commands breaks: in a situation of the
-// explorer, "" for the usual one, under one fault of a kind, or under none. It was written before the rungs were
-// explored. docs/explore.md says what the run contradicted.
+// schedules are the verdicts that some order of two clients' commands breaks for each rung: in a situation of the
+// explorer, "" for the usual one, under one fault of a kind, or none. They were written before the rungs were explored.
+// docs/explore.md has what the run contradicted.
 var schedules = []struct {
 	situation, fault string
 	groups           Groups
@@ -141,7 +141,7 @@ var schedules = []struct {
 		On("v16 v17", Holds, "there is nothing that expires"),
 	)},
 
-	// The situations, each for the rungs that it is about, under the faults that it is of interest for.
+	// The situations, each for its rungs, under the faults of interest.
 	{"queue", "none", On("v8 v18 v19", Holds,
 		"the lock goes to the head of the queue, whoever polls first after the expiry")},
 	{"queue", "crash", On("v8 v18 v19", Holds, "the place of a dead waiter expires, and the next one is the head")},

@@ -9,11 +9,11 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// longerBy is the factor by which leases are lengthened if the machine was too slow for those of the scenario.
+// longerBy is the factor by which leases are lengthened on a machine that was too slow for the scenario's.
 const longerBy = 4
 
 const (
-	// longEnough is a lease that need not be lengthened further: no instance lets anybody wait for a multiple of it.
+	// longEnough is a lease that is not lengthened further: no instance lets an order wait for a multiple of it.
 	longEnough = 10 * time.Second
 	// serverTime is an instance's default timeout for a server.
 	serverTime = time.Second
@@ -21,9 +21,9 @@ const (
 	nodeTime = 50 * time.Millisecond
 )
 
-// AgainLonger returns the cell as it is to be run once more, and whether it is to be. It is if it is not as expected
-// and the machine may have been too slow for its leases. It also is if it could not be completed: that says
-// nothing of the rung, and a server that was slow for a moment may be the reason.
+// AgainLonger returns the cell with longer leases, and whether to run it once more: if it is not as expected and the
+// machine may have been too slow for its leases, or if it could not be completed, which proves nothing about the rung
+// and may be due to a server that was slow for a moment.
 func (s Spec) AgainLonger(c *history.Cell) (Spec, bool) {
 	of := s.Scenario
 	if !of.Fault() || s.longer > 0 || c.Aborted == "" && (!of.wasBusy(c) || len(of.excusable(c)) == 0) {
@@ -32,8 +32,8 @@ func (s Spec) AgainLonger(c *history.Cell) (Spec, bool) {
 	return s.Longer(longerBy), true
 }
 
-// invalid returns why the cell is no measurement of its rung; empty if it is one. A defect is shown by the commands
-// themselves.
+// invalid returns why the cell does not measure its rung, "" if it does. A defect needs no valid cell: the commands
+// show it.
 func (s Scenario) invalid(c *history.Cell) string {
 	if c.Defect != nil {
 		return ""
@@ -44,8 +44,8 @@ func (s Scenario) invalid(c *history.Cell) string {
 	return s.tooSlow(c)
 }
 
-// tooSlow says that the machine was too slow for a cell that is not as expected. It is empty if the cell is as
-// expected, or the machine was fast enough, or a slow machine cannot be the reason.
+// tooSlow reports that the machine was too slow for a cell that is not as expected. It is "" if the cell is as
+// expected, the machine was fast enough, or a slow machine cannot be the reason.
 func (s Scenario) tooSlow(c *history.Cell) string {
 	said := s.excusable(c)
 	if len(said) == 0 || !s.stoodStill(c) {
@@ -59,7 +59,7 @@ func (s Scenario) tooSlow(c *history.Cell) string {
 		title(c), c.Client.Longest.Round(time.Millisecond), c.TTL, again, strings.Join(said, "; "))
 }
 
-// excusable lists how a cell differs from its expectation, if a machine that was too slow can explain all of it.
+// excusable returns a cell's differences from its expectation, if a slow machine can explain all of them.
 func (s Scenario) excusable(c *history.Cell) (said []string) {
 	for _, d := range s.differences(c) {
 		if !d.excusable {
@@ -70,23 +70,23 @@ func (s Scenario) excusable(c *history.Cell) (said []string) {
 	return said
 }
 
-// stoodStill reports whether the machine stood still for longer than the cell allows.
+// stoodStill reports whether the machine stalled for longer than the cell allows.
 func (s Scenario) stoodStill(c *history.Cell) bool {
 	return c.Client != nil && c.Client.Longest >= s.allowed(c)
 }
 
-// busyShare is the share of a cell's time for which the generator of a busy machine does not get the processor.
+// busyShare is the divisor of a cell's time for which the load generator of a busy machine gets no processor.
 const busyShare = 10
 
-// wasBusy reports whether the machine may have been too slow for a cell. If it was busy, one of the instances may have
-// stood still for much longer than the generator did. That is reason enough to run the cell once more, and too little
-// to excuse it.
+// wasBusy reports whether the machine may have been too slow for a cell. On a busy machine an instance may have stalled
+// for much longer than the load generator did. That is reason enough to run the cell once more, but too little to
+// excuse it.
 func (s Scenario) wasBusy(c *history.Cell) bool {
 	return s.stoodStill(c) || c.Client != nil && c.Client.Away > 0 && c.Client.Away >= c.Elapsed/busyShare
 }
 
-// allowed returns how long the machine may stand still before the cell has to reckon with it. A renewal has half of a
-// lease, and a server may take its timeout; an instance may have stood still for twice as long as this process did.
+// allowed returns the longest stall that cannot affect the cell. A renewal has half of a lease, and a server may take
+// its timeout; an instance may have stalled for twice as long as this process did.
 func (s Scenario) allowed(c *history.Cell) time.Duration {
 	least := min(c.TTL, cmp.Or(s.Timeout, serverTime)) / 4
 	if RungOf(c.Rung).OnNodes() {
@@ -95,9 +95,9 @@ func (s Scenario) allowed(c *history.Cell) time.Duration {
 	return least
 }
 
-// byTheClock reports whether a machine that stands still can be the reason why a cell differs in that verdict from what
-// is expected of it. It can always be the reason why less shows than should. It can only break what should hold if a
-// lease can run out meanwhile: never in a crowd, whose leases are long, and never what holds without leases.
+// byTheClock reports whether a stall can explain why this verdict differs from its expectation. It always can if less
+// shows than should. It can only break a verdict that should hold if a lease can expire meanwhile: never in a crowd,
+// whose leases are long, and never for a verdict that holds without leases.
 func (s Scenario) byTheClock(c *history.Cell, v history.Verdict, got history.Result) bool {
 	if got != history.Broken || v == history.Liveness {
 		return true
@@ -114,6 +114,6 @@ func (s Scenario) byTheClock(c *history.Cell, v history.Verdict, got history.Res
 	case history.OwnRelease:
 		return rung.Blind
 	default:
-		return false // tokens and places in line do not depend on how long anything takes
+		return false // tokens and places in the queue do not depend on time
 	}
 }

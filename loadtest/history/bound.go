@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// What is kept of an answer. An honest service stays far below; only an order that polls for its lock may send more
+// The limits of an answer. An honest service stays far below; only an order that polls for its lock may send more
 // commands.
 const (
 	maxUnits    = 16 // beyond the quantity: the audit has to see that there are too many
@@ -15,12 +15,12 @@ const (
 	maxText     = 1 << 10
 )
 
-// cut is the name of the note that ends a trace of which not all was kept.
+// cut is the name of the note that ends a truncated trace.
 const cut = "cut"
 
-// Bound drops what an answer has in excess: units, commands, and the ends of texts, which it makes plain. Of many
-// commands it first drops the acquires that found the lock taken, which prove nothing. If that is not enough,
-// [Command.Cut] notes it.
+// Bound drops the excess of an answer: units, commands, and the ends of texts, which it makes plain. Of the commands it
+// drops first the acquires that found the lock taken, which prove nothing. If that is not enough, [Command.Cut] notes
+// it.
 func (op *Op) Bound() {
 	texts := []*string{&op.Order, &op.Instance, &op.Detail, &op.For, &op.SoldBy}
 	if op.Lease != nil {
@@ -41,8 +41,8 @@ func (op *Op) Bound() {
 	}
 }
 
-// CheckUnits returns an error if an order names more units than a stock of that many can have sold it. A few too many
-// are for the audit to see: an answer is bounded to that.
+// CheckUnits returns an error if an order names more units than a stock of this size can have sold it. A few too many
+// are left for the audit, as in [Op.Bound].
 func (op *Op) CheckUnits(stock int64) error {
 	if most := max(stock, 0) + 2*maxUnits; int64(len(op.Units)) > most {
 		return fmt.Errorf("order %s names %d units, and the stock had %d: it is no receipt of this stock",
@@ -66,8 +66,8 @@ func fewer(trace []Command) []Command {
 	return kept
 }
 
-// Clip returns a text that is plain, and of which the end is dropped if it is longer than 1 KB. Two long texts that
-// differ still differ: they may be keys, or owners of a lock.
+// Clip returns a text made plain and cut to 1 KB, with a checksum of a longer one: different texts, which may be keys
+// or owners of a lock, stay different.
 func Clip(s string) string {
 	if len(s) > maxText {
 		cut := strings.ToValidUTF8(s[:maxText], "")

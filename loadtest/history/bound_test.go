@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAnOpIsBounded(t *testing.T) {
+func TestOpIsBounded(t *testing.T) {
 	long := strings.Repeat("ü", 1<<14)
 	op := Op{Quantity: 2, Detail: long, Instance: long, Units: make([]int64, 1000), Lease: &Lease{Token: long}}
 	for range 100_000 {
@@ -41,8 +41,8 @@ func TestAnOpIsBounded(t *testing.T) {
 	assert.Equal(t, short, same)
 }
 
-// A small file does not unpack into more than there is memory for.
-func TestAGzipBombIsRefused(t *testing.T) {
+// A small file must not unpack into more data than memory holds.
+func TestGzipBombIsRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes longer than a second")
 	}

@@ -6,13 +6,12 @@ import (
 	"time"
 )
 
-// Client says how well a load generator did its part in a cell. A cell is a measurement of the service only if the
-// generator kept up.
+// Client describes the quality of the load in a cell. A cell measures the service only if the load generator kept up.
 type Client struct {
 	// Asked counts the requests that it had to send, and Delivered those that it sent.
 	Asked     int `json:"asked"`
 	Delivered int `json:"delivered"`
-	// Errors counts the reasons why requests were not sent.
+	// Errors counts the requests that were not sent, by reason.
 	Errors map[string]int `json:"errors,omitempty"`
 	// Loop is "closed" if the next request waits for the last answer, or "open" if requests fall due by a schedule.
 	Loop string `json:"loop"`
@@ -21,8 +20,7 @@ type Client struct {
 	Rate      float64 `json:"rate"`
 	// Lag is the delay between due and sent, at the 99th percentile.
 	Lag time.Duration `json:"lag"`
-	// Away is the time for which the generator was due to run but did not get a processor, and Longest the longest such
-	// stretch.
+	// Away is the time for which the generator was due to run but got no processor, and Longest the longest such stretch.
 	Away    time.Duration `json:"away"`
 	Longest time.Duration `json:"longest"`
 	// Start is the time from the barrier until the first requests of all workers had been sent.
@@ -35,36 +33,34 @@ type Client struct {
 type Coverage struct {
 	// Sales counts the sales that were seen, in all phases.
 	Sales int `json:"sales"`
-	// Refusals counts the orders that were told that the stock is too small, and Checked those of them that were shown
-	// to be possible.
+	// Refusals counts the orders refused for lack of stock, and Checked those of them that are proven right.
 	Refusals int `json:"refusals,omitempty"`
 	Checked  int `json:"checked,omitempty"`
-	// Busy counts the buyers' orders that did not get the lock in time, of all Orders of theirs, if stock was left and no
-	// fault was injected.
+	// Busy counts those of all the buyers' Orders that did not acquire the lock in time, if stock was left and no fault
+	// was injected.
 	Busy   int `json:"busy,omitempty"`
 	Orders int `json:"orders,omitempty"`
-	// Leases counts the whole leases that were seen, Expected those that should have been.
+	// Leases counts the whole leases that were seen, Expected those that should have been seen.
 	Leases   int `json:"leases,omitempty"`
 	Expected int `json:"expected,omitempty"`
-	// Shared counts the orders that were served under another's lease, and so show none.
+	// Shared counts the orders that were served under another order's lease, and so return none.
 	Shared int `json:"shared,omitempty"`
-	// Removals counts the locks that orders removed, and Judged those of them of which it was judged whose they were.
-	// LostReleases counts the releases without a reply, which may have removed a lock.
+	// Removals counts the locks that orders removed, and Judged those of them whose owner was judged. LostReleases counts
+	// the releases without a reply, which may have removed a lock.
 	Removals     int `json:"removals,omitempty"`
 	Judged       int `json:"judged,omitempty"`
 	LostReleases int `json:"lost_releases,omitempty"`
-	// Resolution is the shortest overlap of two leases that would be noticed, whatever their instances, for nine leases of
-	// ten.
+	// Resolution is the shortest overlap of two leases that would be noticed, on any instances, for nine leases of ten.
 	Resolution time.Duration `json:"resolution,omitempty"`
-	// Rarer is the frequency per sale below which a fault may have been missed, with a confidence of 95 %.
+	// Rarer is the frequency per sale below which a violation may have been missed, with a confidence of 95 %.
 	Rarer float64 `json:"rarer,omitempty"`
-	// Resolved counts the orders whose outcomes were known only when they were asked for later, and Unknown those that
-	// never were.
+	// Resolved counts the orders whose outcome became known only when it was looked up later, and Unknown those whose
+	// outcome never did.
 	Resolved int `json:"resolved,omitempty"`
 	Unknown  int `json:"unknown,omitempty"`
 }
 
-// WereBusy returns the share of the orders that were busy, as a part of a sentence. It is empty if none was.
+// WereBusy returns the share of the orders that were busy, as part of a sentence, "" if none was.
 func (v *Coverage) WereBusy() string {
 	if v.Busy == 0 {
 		return ""
@@ -72,7 +68,7 @@ func (v *Coverage) WereBusy() string {
 	return fmt.Sprintf("%d of %d orders busy though stock was left", v.Busy, v.Orders)
 }
 
-// WouldShow says how frequent a fault would have shown. It is empty where the sales are too few to tell.
+// WouldShow returns, as a sentence, how frequent a violation would have shown, "" if the sales are too few.
 func (v *Coverage) WouldShow() string {
 	if v.Rarer <= 0 || v.Rarer > 0.1 {
 		return ""

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// effect returns what the command did: its [Effect] where somebody looked, or else what its name, reply and error say.
-// A command without a reply is not done. A SET that nobody saw may be an acquire or a write of the stock: it has the
-// flags of both if its key is called like a stock.
+// effect returns the effect of the command: the observed [Effect] if its source is [Looked], else the one that its
+// name, reply and error imply. A command without a reply is not done. An unobserved SET may be an acquire or a write of
+// the stock: it has the flags of both if its key is named like a stock.
 func (c *Command) effect() Effect {
 	if c.Source == Looked {
 		return c.Effect
@@ -29,7 +29,7 @@ func (c *Command) effect() Effect {
 	return e
 }
 
-// named returns what a command of this name does, by the names that docs/contract.md defines.
+// named returns the effect of a command by its name, as docs/contract.md defines the names.
 func (c *Command) named() Effect {
 	e, known := ofLock[c.Cmd]
 	if !known {
@@ -47,21 +47,21 @@ func (c *Command) named() Effect {
 const permit = "eval:acquire-permit"
 
 var (
-	// ofLock are the commands that a lock is made of. A reader may come in beside others.
+	// ofLock are the commands on a lock. A reader may hold it beside others.
 	ofLock = map[string]Effect{
 		"set": acquires, "setnx": acquires | Endless, "zk:create": acquires, "sql:acquire": acquires,
 		"eval:acquire-read": acquires | Beside,
 		"expire":            renews, "pexpire": renews, "sql:renew": renews | owned,
 		"del": releases, "unlink": releases, "getdel": releases, "zk:delete": releases, "sql:release": releases,
 	}
-	// ofStock are the commands on a key that is called like a stock.
+	// ofStock are the commands on a key that is named like a stock.
 	ofStock = map[string]Effect{
 		"get": reads, "hget": reads, "hmget": reads, "hgetall": reads, "watch": reads, "eval:read": reads,
 		"set": writes, "eval:write": writes, "eval:take": writes, "decr": writes, "decrby": writes, "incrby": writes,
 	}
 )
 
-// ofScript returns what a script of that name does to a lock.
+// ofScript returns the effect on a lock of a script of this name.
 func ofScript(name string) Effect {
 	switch {
 	case strings.HasPrefix(name, "eval:acquire"):
@@ -74,8 +74,8 @@ func ofScript(name string) Effect {
 	return EffectNothing
 }
 
-// succeeded reports whether the reply says that it was done: OK, true, or a positive number. GETDEL replies with what
-// it removed.
+// succeeded reports whether the reply is one of success: OK, true, or a positive number. GETDEL replies with the value
+// that it removed.
 func (c *Command) succeeded() bool {
 	if c.Cmd == "getdel" {
 		return c.Reply != "" && c.Reply != "nil"
@@ -88,8 +88,8 @@ func (c *Command) succeeded() bool {
 	return err == nil && n > 0
 }
 
-// answeredWrite reports whether a write was carried out, by its reply. That of a script that takes what it finds begins
-// with 0 if that was not enough; a SET that is answered with anything but success wrote nothing.
+// answeredWrite reports whether a write took effect, by its reply. The reply of a script that takes units begins with 0
+// if there were too few; a SET whose reply is not one of success wrote nothing.
 func (c *Command) answeredWrite() bool {
 	if strings.HasPrefix(c.Reply, "[0") {
 		return false
@@ -110,28 +110,28 @@ func (c *Command) AcquiresAlone() bool {
 // Endless reports whether the command, if it succeeds, leaves the lock without a TTL.
 func (c *Command) Endless() bool { return c.effect().has(Endless) }
 
-// Renews reports whether the command prolongs a lock if it is the sender's, or makes it so. A look does not show whose
-// the lock was.
+// Renews reports whether the command renews a lock only if it is the sender's, or makes it the sender's. An observed
+// effect does not show whose the lock was.
 func (c *Command) Renews() bool { return c.effect().has(owned) }
 
-// Prolongs reports whether the command gives a lock a new expiry, whoever holds it: success shows only that the lock
-// was there.
+// Prolongs reports whether the command gives a lock a new expiry, whichever order holds it: success shows only that the
+// lock was there.
 func (c *Command) Prolongs() bool { return c.effect().has(renews) }
 
 // Releases reports whether the command removes a lock.
 func (c *Command) Releases() bool { return c.effect().has(releases) }
 
-// Refused reports whether the server replied with an error instead of doing it.
+// Refused reports whether the server replied with an error and did nothing.
 func (c *Command) Refused() bool { return c.effect().has(refused) }
 
-// Lost reports whether no reply came, and nobody looked: it may have been done, or may yet be.
+// Lost reports whether the reply was lost and the effect not observed: the command may take effect at any later time.
 func (c *Command) Lost() bool { return c.Source == ReplyLost }
 
-// Succeeded reports whether it was done. A command without a reply is not known to have been.
+// Succeeded reports whether the command is known to have taken effect. One without a reply is not.
 func (c *Command) Succeeded() bool { return c.effect().has(done) }
 
-// RefusedByStock reports whether the stock refused to be written: the fencing token was too old, or the stock had
-// changed since it was read.
+// RefusedByStock reports whether the stock refused the write: the fencing token was stale, or the stock had changed
+// since it was read.
 func (c *Command) RefusedByStock() bool { return c.WritesStock() && c.Refused() && !c.UnknownScript() }
 
 // ReadsStock reports whether the command reads the stock of a product.
@@ -145,16 +145,15 @@ func (c *Command) Wrote() bool { return c.effect().has(wrote) && c.End.Known() }
 
 func (c *Command) onStock() bool { return strings.Contains(strings.ToLower(c.Key), "stock") }
 
-// serverSays matches an error that a Redis replied with, such as "STALE a newer token has been seen", and not one of
-// the network.
+// serverSays matches an error reply of Redis, such as "STALE a newer token has been seen", and no network error.
 var serverSays = regexp.MustCompile(`^[A-Z]+ `)
 
-// StockChanged is the error of a transaction that wrote nothing, as the stock had changed after it was read.
+// StockChanged is the error of a transaction that wrote nothing, since the stock had changed after it was read.
 const StockChanged = "redis: transaction failed"
 
-// SourceOf returns how it is known what a command did whose sender got that error, "" for none: [Told] if the server
-// replied, and else [ReplyLost]. An ERR of a script, or an error of a command in one, is as good as no reply: Redis
-// keeps what the script has done before.
+// SourceOf returns the source of a command's effect, given its sender's error, "" for none: [Told] if the server
+// replied, else [ReplyLost]. An ERR of a script, or an error of a command in one, is as good as no reply: Redis keeps
+// the effects that the script had before.
 func SourceOf(cmd, err string) Source {
 	half := strings.HasPrefix(cmd, "eval") && (strings.HasPrefix(err, "ERR ") || strings.Contains(err, " script: "))
 	if err == "" || err == StockChanged || serverSays.MatchString(err) && !half {
@@ -163,13 +162,13 @@ func SourceOf(cmd, err string) Source {
 	return ReplyLost
 }
 
-// OnLock reports whether the command takes, prolongs or removes a lock.
+// OnLock reports whether the command acquires, renews or removes a lock.
 func (c *Command) OnLock() bool {
 	return !c.WritesStock() && !c.onPlace() && (c.Acquires() || c.Prolongs() || c.Releases())
 }
 
-// onPlace reports whether the command is about a place in a queue: a sequential node of ZooKeeper's, at the end of
-// whose name the server put ten digits. An order that has a place may still wait for the lock.
+// onPlace reports whether the command is on a place in a queue: a sequential znode of ZooKeeper, to whose name the
+// server appended ten digits. An order with a place may still wait for the lock.
 func (c *Command) onPlace() bool {
 	const digits = 10
 	if !strings.HasPrefix(c.Cmd, "zk:") || len(c.Key) < digits {
@@ -178,23 +177,23 @@ func (c *Command) onPlace() bool {
 	return strings.Trim(c.Key[len(c.Key)-digits:], "0123456789") == ""
 }
 
-// Fault reports whether this is no command but a note: a fault that was injected at that moment.
+// Fault reports whether this is no command but a note that a fault was injected.
 func (c *Command) Fault() bool { return c.Cmd == "fault" }
 
-// Cut reports whether this is no command but a note: more commands came after it than were kept.
+// Cut reports whether this is no command but a note that the commands after it were not kept.
 func (c *Command) Cut() bool { return c.Cmd == cut }
 
-// Woken reports whether this is no command but a note: the order, which waited for the lock, was woken.
+// Woken reports whether this is no command but a note that the order, which waited for the lock, was woken.
 func (c *Command) Woken() bool { return c.Cmd == "woken" }
 
-// Ended reports whether this is no command but a note: by then the server had ended the order's lock.
+// Ended reports whether this is no command but a note that the server had ended the order's lock by then.
 func (c *Command) Ended() bool { return c.Cmd == EndedLock }
 
 // EndedLock is the name of the note that [Command.Ended] reports. Its node and key are those of the lock.
 const EndedLock = "ended"
 
-// LeaseOver is the reply of such a note if it was the lease that ended, as somebody had it end before its time.
+// LeaseOver is the reply of such a note if the lease was made to expire early.
 const LeaseOver = "lease over"
 
-// UnknownScript reports whether the server did not know the script yet. The client then sends it in full.
+// UnknownScript reports whether the server did not know the script; the client then sends it in full.
 func (c *Command) UnknownScript() bool { return strings.HasPrefix(c.Err, "NOSCRIPT") }

@@ -10,7 +10,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// does lists what a command does, in words.
+// does lists the effects of a command, in words.
 func does(c history.Command) string {
 	var words []string
 	for _, one := range []struct {
@@ -35,8 +35,8 @@ func does(c history.Command) string {
 	return strings.Join(words, " ")
 }
 
-// Every command that a rung sends, and that docs/contract.md names beside those.
-func TestWhatACommandDoes(t *testing.T) {
+// Every command that a rung sends, and the others that docs/contract.md names.
+func TestCommandEffectsByName(t *testing.T) {
 	const lock, stock, node = "DistributedLock_p", "ProductStock_p", "/stockapi/ephemeral/DistributedLock_p/lock"
 	const place = "/stockapi/sequential/DistributedLock_p/_c_5f-0000000007"
 	for _, c := range []struct{ cmd, key, does string }{
@@ -93,8 +93,8 @@ func TestWhatACommandDoes(t *testing.T) {
 	assert.False(t, (&history.Command{Cmd: "eval:acquire-permit", Reply: "2"}).AcquiresAlone())
 }
 
-// What one who looked has seen decides, whatever the name, the key, the reply and the error.
-func TestWhatACommandDoesByItsEffect(t *testing.T) {
+// An observed effect decides, whatever the name, the key, the reply and the error.
+func TestCommandEffectsObserved(t *testing.T) {
 	for effect, want := range map[history.Effect]string{
 		history.EffectTried:                                       "acquires alone lock",
 		history.EffectAcquired:                                    "acquires alone lock succeeded",
@@ -134,7 +134,7 @@ func TestWhatACommandDoesByItsEffect(t *testing.T) {
 	}
 }
 
-func TestAReplySaysWhetherItWasDone(t *testing.T) {
+func TestReplyShowsSuccess(t *testing.T) {
 	for reply, done := range map[string]bool{
 		"OK": true, "ok": true, "true": true, "1": true, "2": true, "false": false, "0": false, "-1": false, "-30001": false,
 		"nil": false, "": false, "zk: node already exists": false, "6f7f3a": false,
@@ -144,14 +144,14 @@ func TestAReplySaysWhetherItWasDone(t *testing.T) {
 		c.Source = history.ReplyLost
 		assert.False(t, c.Succeeded(), reply)
 	}
-	// GETDEL replies with the value that it removed, whatever that is.
+	// GETDEL replies with the value that it removed.
 	for reply, done := range map[string]bool{"6f7f3a": true, "0": true, "false": true, "nil": false, "": false} {
 		assert.Equal(t, done, (&history.Command{Cmd: "getdel", Reply: reply}).Succeeded(), reply)
 	}
 }
 
-// A server that says no has done nothing; without a reply, and after half a script, nobody knows.
-func TestRefusedAndLostAreTwoThings(t *testing.T) {
+// A server that refused has done nothing; without a reply, and after half a script, the effect is unknown.
+func TestRefusedIsNotLost(t *testing.T) {
 	for _, one := range []struct{ cmd, err, is string }{
 		{"set", "", ""},
 		{"eval:acquire", "NOSCRIPT No matching script. Please use EVAL.", "refused"},
@@ -169,7 +169,7 @@ func TestRefusedAndLostAreTwoThings(t *testing.T) {
 	}
 }
 
-// A file has an effect as words, and any other word is refused.
+// An effect is words in a file, and any other word is refused.
 func TestEffectIsWrittenInWords(t *testing.T) {
 	for effect, words := range map[history.Effect]string{
 		history.EffectNothing: "",

@@ -5,35 +5,35 @@ import (
 	"strings"
 )
 
-// A Source says how it is known what a command did.
+// A Source is how the effect of a command is known.
 type Source string
 
 const (
-	// Told means that its sender reported it: the command's name, reply and error decide.
+	// Told means that the sender reported it: the command's name, reply and error decide.
 	Told Source = ""
-	// Looked means that the server's data were read before it and after it. Then its effect decides, whatever its name
-	// and reply: a foreign client takes a lock by a script without a name.
+	// Looked means that the server's data were read before and after the command. Then the observed effect decides,
+	// whatever the name and the reply: a foreign client acquires a lock by a script without a name.
 	Looked Source = "looked"
-	// Unseen means that a wire carried it while nobody looked at the server: its name and reply decide.
+	// Unseen means that a proxy carried it without reading the server's data: its name and reply decide.
 	Unseen Source = "unseen"
-	// ReplyLost means that no reply came, and nobody looked: it may have been done, or may yet be.
+	// ReplyLost means that the reply was lost and the effect not observed: it may take effect at any later time.
 	ReplyLost Source = "reply-lost"
 )
 
-// An Effect is what a command did to a lock or to the stock: a set of flags. An effect on a lock does not show whose
-// the lock was.
+// An Effect is the effect of a command on a lock or on the stock: a set of flags. An effect on a lock does not show
+// whose the lock was.
 type Effect uint16
 
 const (
-	acquires Effect = 1 << iota // asks for the lock
+	acquires Effect = 1 << iota // tries to acquire the lock
 	renews                      // gives the lock a new expiry, or another value of the same holder
 	releases                    // removes the lock, or one holder of several
 	reads                       // the stock
 	writes                      // the stock
-	done                        // it did what it was sent for
-	wrote                       // the stock, which it may have left as it was
-	refused                     // the server answered with an error instead, or aborted the transaction
-	owned                       // it renews no lock but its sender's
+	done                        // it succeeded
+	wrote                       // the stock, maybe with the same value
+	refused                     // the server replied with an error, or aborted the transaction
+	owned                       // it renews only its sender's lock
 	// Beside is the flag of an acquire that leaves other holders in.
 	Beside
 	// Endless is the flag of a command that leaves the lock without a TTL.
@@ -42,7 +42,7 @@ const (
 
 // The effects of commands. [Beside] and [Endless] may be added to some.
 const (
-	// EffectTried asked for the lock, or looked at it in a script, and left it as it was: somebody had it.
+	// EffectTried tried to acquire the lock, or read it in a script, and left it as it was: it was held.
 	EffectTried = acquires
 	// EffectAcquired made the sender a holder.
 	EffectAcquired = acquires | done
@@ -50,10 +50,10 @@ const (
 	EffectRenewed = renews | done
 	// EffectReleased removed the lock, or one holder of several.
 	EffectReleased = releases | done
-	// EffectRead and EffectWrote are about the stock. A write may have left it as it was.
+	// EffectRead and EffectWrote are on the stock. A write may have left it as it was.
 	EffectRead  = reads | done
 	EffectWrote = writes | done | wrote
-	// EffectRefused is an access to the stock that was answered with an error, or a transaction that was aborted.
+	// EffectRefused is an access to the stock whose reply was an error, or an aborted transaction.
 	EffectRefused = writes | refused
 	// EffectNothing is the effect of any other command, whatever its name.
 	EffectNothing Effect = 0

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Terms say what ends a lock when its holder does not.
+// Terms are the ways in which a lock ends without its holder.
 type Terms struct {
-	// TTL is the time after which it ends by itself, 0 if it has none.
+	// TTL is the time after which it expires, 0 if it has none.
 	TTL time.Duration
-	// Session means that the server ends it when it hears no more of its holder.
+	// Session means that the server removes it when it hears no more from its holder.
 	Session bool
-	// Quorum means that it is held as long as most of several nodes have it.
+	// Quorum means that it is held as long as a majority of several nodes have it.
 	Quorum bool
 }
 
-// rounding is by how much a server may end a key before its TTL is over by the instance's clock.
+// rounding is by how much a server may expire a key before its TTL is over by the instance's clock.
 const rounding = Instant(5 * time.Millisecond)
 
-// Explain narrows down when the tenures ended that nobody is known to have ended, and says why they did. It also
-// collects the renewals.
+// Explain finds why tenures ended that no order is known to have ended, and narrows down when. It also collects the
+// renewals.
 func (t *Timeline) Explain(terms Terms) {
 	all := make(map[*Lock][]signs, len(t.Locks))
 	for _, l := range t.Locks {
@@ -47,16 +47,16 @@ func (t *Timeline) Explain(terms Terms) {
 	}
 }
 
-// signs are what replies tell of a tenure besides its beginning and its end.
+// signs are the facts of a tenure that replies show besides its beginning and its end.
 type signs struct {
-	seen      Instant // the last moment at which one showed that somebody had the lock
-	sent, set Instant // the command that set the TTL last was sent then, and replied to
-	endless   bool    // none has set it
-	gone      Instant // noted by one who saw the server
-	over      bool    // as the lease was over
+	seen      Instant // the last instant at which one showed that the lock was held
+	sent, set Instant // when the last command that set the TTL was sent, and when it was replied to
+	endless   bool    // no command set a TTL
+	gone      Instant // when a note says that the server had ended it
+	over      bool    // and that note's reply is LeaseOver
 }
 
-// see notes that somebody had the lock when the command was sent, if its reply says so.
+// see notes that the lock was held when the command was sent, if its reply shows that.
 func (l *Lock) see(cmd *Command, all []signs) {
 	shows := cmd.Prolongs() && cmd.Succeeded() || cmd.Acquires() && cmd.Err == "" && !cmd.Succeeded()
 	if !shows || len(all) == 0 {
@@ -68,7 +68,7 @@ func (l *Lock) see(cmd *Command, all []signs) {
 	}
 }
 
-// hear notes what an order's command, or what a note in its trace, tells of its own tenure.
+// hear notes the facts of an order's own tenure that its command, or a note in its trace, shows.
 func (l *Lock) hear(order int, cmd *Command, all []signs) {
 	if cmd.Prolongs() && !cmd.UnknownScript() {
 		l.Renewals = append(l.Renewals, *cmd)
@@ -78,7 +78,7 @@ func (l *Lock) hear(order int, cmd *Command, all []signs) {
 	}
 	for i := l.from(cmd.End+1) - 1; i >= 0; i-- {
 		h, s := &l.Tenures[i], &all[i]
-		if h.Order != order && (cmd.Source != Looked || !h.Alone) { // somebody else may prolong what is there
+		if h.Order != order && (cmd.Source != Looked || !h.Alone) { // another order may prolong the lock that is there
 			continue
 		}
 		switch {
@@ -92,7 +92,7 @@ func (l *Lock) hear(order int, cmd *Command, all []signs) {
 	}
 }
 
-// explain says why a tenure ended.
+// explain finds why a tenure ended.
 func (h *Tenure) explain(terms Terms, s signs) {
 	early, over := Never, Never
 	if terms.TTL > 0 && !s.endless {
@@ -118,7 +118,7 @@ func (h *Tenure) explain(terms Terms, s signs) {
 	}
 }
 
-// after returns the instant that much later, Never if there is none.
+// after returns the instant d later, Never if there is none.
 func (i Instant) after(d time.Duration) Instant {
 	if i > Never-Instant(d) {
 		return Never
@@ -126,8 +126,8 @@ func (i Instant) after(d time.Duration) Instant {
 	return i + Instant(d)
 }
 
-// LossOf returns how an order lost the lock that it had at a moment, and NoEnd if it did not lose it, or if what it had
-// is not known. It lost a lock on several nodes when fewer nodes than it takes still had it.
+// LossOf returns how an order lost the lock that it held at an instant, NoEnd if it did not lose it, or if its lock is
+// unknown. It lost a lock on several nodes when fewer of them than required still had it.
 func (t *Timeline) LossOf(order int, at Instant, terms Terms) End {
 	first := End{How: NoEnd, By: -1, Since: Never, At: Never}
 	for i, l := range t.Locks {
@@ -168,7 +168,7 @@ func (t *Timeline) lossOf(order int, at Instant, key string, terms Terms) End {
 	return ends[len(ends)-need]
 }
 
-// TenureOf returns the last tenure of an order that had begun by then, nil if there is none.
+// TenureOf returns an order's last tenure that had begun by then, nil if there is none.
 func (l *Lock) TenureOf(order int, at Instant) *Tenure {
 	for i := l.from(at+1) - 1; i >= 0; i-- {
 		if l.Tenures[i].Order == order {

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// A file is JSON lines, which can be read one after the other however many there are: the head of the run, then of
-// each cell its head and its orders, and an end. It is compressed with gzip. The first line begins with Format and
-// Version. A change to the meaning of a field needs a new version.
+// A file is JSON lines, so that it can be read in a stream: the head of the run, then each cell's head and its orders,
+// and an end. It is compressed with gzip. The first line begins with Format and Version. A change to the meaning of a
+// field needs a new version.
 const (
 	Format  = "stockapi-history"
 	Version = 3
@@ -20,8 +20,8 @@ const (
 // ErrNotHistory is wrapped by every error of Open that is due to the file's content.
 var ErrNotHistory = errors.New("not a usable history")
 
-// WriteFile calls write on a temporary file beside path and renames it to path. So no reader sees half of it, and a
-// full disk leaves the old content alone.
+// WriteFile calls write on a temporary file beside path and renames it to path, so that no reader sees half of it, and
+// a full disk leaves the old content alone.
 func WriteFile(path string, write func(io.Writer) error) (err error) {
 	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
 		return writeThrough(path, write)

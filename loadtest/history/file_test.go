@@ -31,8 +31,8 @@ func sample() *history.Run {
 	}
 }
 
-// The results of a run are found by the name of their directory too.
-func TestWhatIsWrittenIsRead(t *testing.T) {
+// The results of a run are also found by the name of their directory.
+func TestFileRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	_, err := history.Open(dir)
 	require.ErrorIs(t, err, os.ErrNotExist)
@@ -51,7 +51,7 @@ func TestUnusableFilesAreRefusedWithTheReason(t *testing.T) {
 	for name, c := range map[string]struct{ content, reason string }{
 		"empty": {"", "cut short after 0 bytes"},
 		"older format": {`{"format":"stockapi-history","version":1,"cells":1,"run":{"cells":[` + "\n{}]}}\n",
-			"make the run again"},
+			"repeat the run"},
 		"the format before": {`{"format":"stockapi-history","version":2,"run":5}` + "\n", "an older loadtest wrote it"},
 		"later version":     {`{"format":"stockapi-history","version":4,"run":5}` + "\n", "version 4"},
 		"other format":      {`{"format":"k6","version":1}` + "\n", `format is "k6"`},
@@ -78,7 +78,7 @@ func TestUnusableFilesAreRefusedWithTheReason(t *testing.T) {
 	}
 }
 
-func TestAWriteThatFailsLeavesTheOldFileAndNoOther(t *testing.T) {
+func TestFailedWriteLeavesTheOldFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "h.jsonl.gz")
 	require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
@@ -96,7 +96,7 @@ func TestAWriteThatFailsLeavesTheOldFileAndNoOther(t *testing.T) {
 	assert.Len(t, entries, 1)
 }
 
-func TestAWriteGoesThroughToADevice(t *testing.T) {
+func TestWriteToDevice(t *testing.T) {
 	if _, err := os.Stat(os.DevNull); err != nil {
 		t.Skip(err)
 	}
@@ -128,8 +128,8 @@ func TestTallyCountsBuyersAndNotProbes(t *testing.T) {
 	assert.Equal(t, 1, c.SoldTwice(), "one unit, however often")
 }
 
-// The probe of a large stock buys a unit, which is not lost.
-func TestWhatTheProbeBoughtWasLeft(t *testing.T) {
+// The probe of a large stock buys a unit. The figures do not count it as lost.
+func TestLeftByBuyersAddsProbes(t *testing.T) {
 	left := int64(98)
 	c := &history.Cell{Ops: []history.Op{
 		{Phase: history.Buy, Outcome: history.Sold, Units: []int64{100}},

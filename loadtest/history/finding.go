@@ -1,9 +1,9 @@
 package history
 
-// A Verdict is a question about a cell: one of seven, or one that only the explorer asks.
+// A Verdict is a property that a cell should have: one of seven, or one that only the explorer checks.
 type Verdict string
 
-// Valid is the verdict before all others: whether the cell is a measurement of the service, and not of the client.
+// Valid is the verdict before all others: whether the cell measures the service, and not the client.
 const Valid Verdict = "valid"
 
 // The verdicts, in the order in which they are reported.
@@ -17,41 +17,42 @@ const (
 	Herd       Verdict = "herd"
 )
 
-// The verdicts that the explorer alone asks, of a schedule.
+// The verdicts on a schedule, which only the explorer checks.
 const (
 	Nested    Verdict = "nested"     // an order may take its own lock a second time
-	WakeUp    Verdict = "wake-up"    // a release calls a waiter
-	Undo      Verdict = "undo"       // what a client has given up is removed before its TTL ends it
-	LostLease Verdict = "lost-lease" // no write is begun under a lease that has expired, and no renewal brings it back
+	WakeUp    Verdict = "wake-up"    // a release notifies a waiter
+	Undo      Verdict = "undo"       // a lock that a client gave up is removed before its TTL expires
+	LostLease Verdict = "lost-lease" // no write begins under an expired lease, and no renewal restores one
 )
 
-// Verdicts lists those of a cell that was run, but for Valid.
+// Verdicts lists the verdicts on a cell that was run, except Valid.
 var Verdicts = []Verdict{Stock, Exclusion, OwnRelease, Liveness, Fence, InOrder, Herd}
 
-// A Result is the answer to one of the questions.
+// A Result is the result of a verdict.
 type Result string
 
-// OK means that no violation was found, not that there is none. Indeterminate means that an order of unknown outcome
-// may be a violation. NotApplicable means that the question does not apply to the rung.
+// OK means that no violation was found, not that there is none. Indeterminate means that the history does not decide
+// the verdict, such as when an order of unknown outcome may be a violation. NotApplicable means that the verdict does
+// not apply to the rung or, with a reason, was not judged.
 const (
 	OK            Result = "ok"
 	Broken        Result = "BROKEN"
 	Indeterminate Result = "unknown"
 	NotApplicable Result = "–"
-	// Invalid is an answer to Valid alone: the client, or the machine, decided the result of the cell.
+	// Invalid is a result of Valid alone: the client or the machine decided the outcome of the cell.
 	Invalid Result = "invalid"
 )
 
-// A Finding is the answer to one question, with its evidence.
+// A Finding is the result of one verdict, with its evidence.
 type Finding struct {
 	Verdict Verdict `json:"verdict"`
 	Result  Result  `json:"result"`
-	// Because says what was found; empty if there is nothing to say.
+	// Because is the reason for the result, if it needs one.
 	Because  string     `json:"because,omitempty"`
 	Evidence []Evidence `json:"evidence,omitempty"`
 }
 
-// Evidence is one violation, with all that is needed to look it up in the history.
+// Evidence is one violation, with the orders and times to look it up in the history.
 type Evidence struct {
 	Text      string    `json:"text"`
 	Unit      int64     `json:"unit,omitempty"`
@@ -60,7 +61,7 @@ type Evidence struct {
 	At        []Instant `json:"at,omitempty"`
 }
 
-// FindingOf returns the finding for v.
+// FindingOf returns the finding for v, NotApplicable if there is none.
 func FindingOf(fs []Finding, v Verdict) Finding {
 	for _, f := range fs {
 		if f.Verdict == v {
@@ -70,7 +71,7 @@ func FindingOf(fs []Finding, v Verdict) Finding {
 	return Finding{Verdict: v, Result: NotApplicable}
 }
 
-// FirstBroken returns the first finding that is broken, and an empty one if none is.
+// FirstBroken returns the first broken finding, an empty one if none is broken.
 func FirstBroken(fs []Finding) Finding {
 	for _, f := range fs {
 		if f.Result == Broken {
@@ -80,7 +81,7 @@ func FirstBroken(fs []Finding) Finding {
 	return Finding{}
 }
 
-// Worst returns the worst result: invalid, or else broken, or else indeterminate.
+// Worst returns the worst result: invalid, else broken, else indeterminate.
 func Worst(fs []Finding) Result {
 	rank := map[Result]int{NotApplicable: 0, OK: 1, Indeterminate: 2, Broken: 3, Invalid: 4}
 	worst := NotApplicable
@@ -92,14 +93,14 @@ func Worst(fs []Finding) Result {
 	return worst
 }
 
-// A Severity ranks a cell by the worst of its findings. The page and the terminal show it, each in its way.
+// A Severity ranks a cell by its worst finding, for the page and the terminal.
 type Severity int
 
 // The severities, the worst first.
 const (
 	StockBroken Severity = iota
 	LockBroken           // the stock is right
-	Stuck                // the lock and the stock are right, but somebody does not get through
+	Stuck                // the lock and the stock are right, but a fresh order does not get through
 	OutOfTurn
 	WokeAll // a release woke all waiters
 	NotValid
@@ -108,13 +109,13 @@ const (
 	Unasked
 )
 
-// severities are those of the verdicts, where they are broken. One that a forged file invents has the worst.
+// severities are those of broken verdicts. One that a forged file invents gets the worst.
 var severities = map[Verdict]Severity{
 	Stock: StockBroken, Exclusion: LockBroken, OwnRelease: LockBroken, Fence: LockBroken,
 	Liveness: Stuck, InOrder: OutOfTurn, Herd: WokeAll,
 }
 
-// SeverityOf returns what is worst in findings.
+// SeverityOf returns the severity of the worst finding.
 func SeverityOf(fs []Finding) Severity {
 	switch Worst(fs) {
 	case Invalid:

@@ -8,7 +8,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-func TestSeverityOfAForgedVerdictIsTheWorst(t *testing.T) {
+func TestSeverityOfForgedVerdictIsTheWorst(t *testing.T) {
 	found := []history.Finding{
 		{Verdict: history.Exclusion, Result: history.Broken}, {Verdict: "forged", Result: history.Broken},
 	}

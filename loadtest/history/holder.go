@@ -2,17 +2,17 @@ package history
 
 import "slices"
 
-// A Holder is who held a lock at a moment.
+// A Holder is the holder of a lock at an instant.
 type Holder struct {
-	// Known is false if it is not known whether anybody held it, or who.
+	// Known is false if it is unknown whether the lock was held, or by which order.
 	Known bool
-	// Tenure is the holder's, nil if nobody held the lock. Of several that held it at once it is the last one's.
+	// Tenure is the holder's, nil if the lock was free. Of several concurrent holders it is the last one's.
 	Tenure *Tenure
 }
 
-// HolderAt returns who held the lock at a moment, as [Timeline.Explain] has found. That is exact where somebody looked
-// at the lock. Where the names of commands decide, a moment at which a command was under way is not known, nor is one
-// without a holder: a command whose reply was lost may have taken the lock.
+// HolderAt returns the holder of the lock at an instant, as [Timeline.Explain] found. That is exact where effects were
+// observed. Where the names of commands decide, the holder is unknown while a command is in flight, and so is whether
+// the lock is free: a command whose reply was lost may have acquired it.
 func (l *Lock) HolderAt(at Instant) Holder {
 	free := Instant(0)
 	for i := l.from(at+1) - 1; i >= 0; i-- {
@@ -35,12 +35,12 @@ func (l *Lock) HolderAt(at Instant) Holder {
 	return Holder{Known: true}
 }
 
-// StraysIn reports whether a stray command took or removed the lock between two moments.
+// StraysIn reports whether a stray command acquired or removed the lock between two instants.
 func (l *Lock) StraysIn(from, to Instant) bool {
 	return slices.ContainsFunc(l.strays, func(at Instant) bool { return from <= at && at <= to })
 }
 
-// FreeAt reports whether no order held any lock of the cell at a moment, and since when, and how the last tenure before
+// FreeAt reports whether no order held any lock of the cell at an instant, since when, and how the last tenure before
 // it ended: [NoEnd] if there was none.
 func (t *Timeline) FreeAt(at Instant) (since Instant, how Ending, free bool) {
 	for _, l := range t.Locks {
@@ -57,7 +57,7 @@ func (t *Timeline) FreeAt(at Instant) (since Instant, how Ending, free bool) {
 	return since, how, true
 }
 
-// HeldSince returns when an order of an instance took a lock last that it has not released, [Never] if none holds one.
+// HeldSince returns when an order of an instance last acquired a lock that it did not release, [Never] if none did.
 func (t *Timeline) HeldSince(instance string) Instant {
 	since := Never
 	for _, l := range t.Locks {
@@ -70,9 +70,9 @@ func (t *Timeline) HeldSince(instance string) Instant {
 	return since
 }
 
-// LeaseOf returns the time in which an order believed that it held the lock: from the reply to its last acquire before
-// its write of the stock, or its read if it wrote nothing, to the first release that it sent after that. One that sold
-// without having acquired believed so too, while it was at the stock. It is nil if there is no such time.
+// LeaseOf returns the span in which an order believed that it held the lock: from the reply to its last acquire before
+// its write of the stock, or its read if it wrote nothing, to its first release after that. An order that sold without
+// an acquire believed so while it was at the stock. It is nil if there is no such span.
 func (t *Timeline) LeaseOf(order int) *Lease {
 	op := &t.cell.Ops[order]
 	first, last := op.atStock()
@@ -99,8 +99,8 @@ func (t *Timeline) LeaseOf(order int) *Lease {
 	return nil
 }
 
-// workedUntil returns when an order whose work nobody sees was done with what it does under the lock: when it tried to
-// release it, be it in vain, or was answered.
+// workedUntil returns when an order whose work is not observed had finished its work under the lock: when it tried to
+// release the lock, even in vain, or was answered.
 func (o *Op) workedUntil(acquired Instant) Instant {
 	for i := range o.Trace {
 		if cmd := &o.Trace[i]; cmd.Usually(EffectReleased) && cmd.Came() > acquired {
@@ -110,8 +110,8 @@ func (o *Op) workedUntil(acquired Instant) Instant {
 	return o.Done
 }
 
-// atStock returns the places of the first command at the stock, and of the last write of it, or the last read if there
-// is none; -1 where there is none. A script that writes may refuse before it comes to the stock.
+// atStock returns the indices of the first command on the stock and of the last write, or of the last read if there is
+// no write; -1 for none. A script that writes may refuse before it reaches the stock.
 func (o *Op) atStock() (first, last int) {
 	first, last = -1, -1
 	wrote := false
@@ -131,8 +131,8 @@ func (o *Op) atStock() (first, last int) {
 	return first, last
 }
 
-// heardOfLock returns when an order heard of its last acquire before its command at the stock, the last of several, and
-// when its first release after that arrived; before that if the shop releases early. -1 is no command.
+// heardOfLock returns when an order received the reply to its last acquire before its command on the stock, and when
+// its first release after that command arrived, or even before it if the shop releases early. -1 is no command.
 func (o *Op) heardOfLock(stock int, early bool) (acquired, released Instant) {
 	acquired, released = Never, Never
 	for i := range o.Trace {

@@ -9,7 +9,7 @@ import (
 
 func in(n int) Instant { return Instant(n) * Instant(time.Millisecond) }
 
-// carried is a command that came to its wire at that moment, and was answered a millisecond later.
+// carried is a command that arrived at the proxy at that millisecond, and was replied to one later.
 func carried(n int, e Effect) Command {
 	c := Command{Cmd: "any", Key: "lock", Source: Looked, Effect: e, At: in(n), End: in(n + 1),
 		Wire: &Carried{Came: in(n), Heard: in(n + 1)}}
@@ -24,8 +24,8 @@ func heard(n Instant, c Command) Command {
 	return c
 }
 
-// The time in which an order believes that it holds the lock begins with the reply to its last acquire before its write
-// of the stock, or its read, and ends with the first release that it sends after that.
+// An order believes that it holds the lock from the reply to its last acquire before its write of the stock, or its
+// read, to its first release after that.
 func TestLeasesOfOrders(t *testing.T) {
 	acquire := func(n int) Command { return carried(n, EffectAcquired) }
 	read := func(n int) Command { return carried(n, EffectRead) }
@@ -36,7 +36,7 @@ func TestLeasesOfOrders(t *testing.T) {
 		what     string
 		outcome  Outcome
 		trace    []Command
-		from, to int // in ms; 0, 0: there is no such time
+		from, to int // in ms; 0, 0: there is no lease
 	}{
 		{"begins when the reply is delivered", Sold, []Command{acquire(10), read(20), write(30), release(40)}, 11, 40},
 		{"begins with the last acquire", Sold, []Command{acquire(10), acquire(15), read(20), write(30), release(40)}, 16, 40},
@@ -74,8 +74,8 @@ func TestLeasesOfOrders(t *testing.T) {
 	assert.Equal(t, in(60), TimelineOf(c).LeaseOf(0).ReleasedAt, "its instance was killed")
 }
 
-// Who holds a lock at a moment is nobody, one order, or not known.
-func TestHoldersOfALock(t *testing.T) {
+// A lock at an instant is free, held by one order, or unknown.
+func TestHolderAt(t *testing.T) {
 	const nobody, notKnown = -1, -2
 	key := func(value string, c Command) Command {
 		c.Wire.Was = value

@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// An Instant is a moment in nanoseconds after the start of its cell, read from the wall clock of the machine that
-// recorded it. Package audit does not compare instants of two hosts.
+// An Instant is in nanoseconds after the start of its cell, by the wall clock of the machine that recorded it. Package
+// audit does not compare instants of two hosts.
 type Instant int64
 
-// Never is the instant of an event that did not happen, such as a missing answer. It is written as null.
+// Never is the instant of an event that did not happen, such as a missing answer. It is null in JSON.
 const Never Instant = math.MaxInt64
 
-// At returns t as an instant of a cell that began at start. The zero time, which an absent JSON time is decoded as,
-// becomes Never.
+// At returns t as an instant of a cell that began at start. The zero time, as of an absent JSON member, becomes Never.
 func At(start, t time.Time) Instant {
 	if t.IsZero() {
 		return Never
@@ -24,7 +23,7 @@ func At(start, t time.Time) Instant {
 	return Instant(t.Round(0).Sub(start.Round(0)))
 }
 
-// Known reports whether the moment is known to have come.
+// Known reports whether the event is known to have happened.
 func (i Instant) Known() bool { return i != Never }
 
 // String renders the instant as stories do: "+2.314 s".
@@ -43,7 +42,7 @@ func (i Instant) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, int64(i), 10), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (i *Instant) UnmarshalJSON(b []byte) error {
 	if bytes.Equal(b, []byte("null")) {
 		*i = Never

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ReadJSON is [json.Unmarshal], with errors that name what is wrong with the text in the words of JSON, not of Go.
+// ReadJSON is [json.Unmarshal] with errors in terms of JSON, not of Go.
 func ReadJSON(text []byte, v any) error {
 	err := json.Unmarshal(text, v)
 	var syntax *json.SyntaxError
@@ -36,7 +36,7 @@ func ReadJSON(text []byte, v any) error {
 	return err
 }
 
-// jsonValue returns the words for a value as an UnmarshalTypeError names it.
+// jsonValue describes a value that an UnmarshalTypeError names.
 func jsonValue(name string) string {
 	number, isNumber := strings.CutPrefix(name, "number ")
 	switch {
@@ -50,7 +50,7 @@ func jsonValue(name string) string {
 	return "a " + name
 }
 
-// KindOf returns the words for a value that fits a type, such as "a whole number".
+// KindOf describes the values that fit a type, such as "a whole number".
 func KindOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// typical is an order as a rung with leases and traces answers it.
+// typical is an order at a rung with leases and traces.
 func typical(i int) Op {
 	at := Instant(i) * 200_000
 	op := Op{
@@ -36,7 +36,7 @@ func typical(i int) Op {
 	return op
 }
 
-// runOf is a run of a cell with that many orders and one with a few.
+// runOf is a run of a cell with n orders and one with a few.
 func runOf(orders int) *Run {
 	c := &Cell{Product: "p", Scenario: "two-instances", Start: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)}
 	for i := range orders {
@@ -70,7 +70,7 @@ func zipped(t *testing.T, content string) string {
 	return b.String()
 }
 
-func TestAFileIsReadCompressedOrNot(t *testing.T) {
+func TestFileIsReadCompressedOrNot(t *testing.T) {
 	run := runOf(1000)
 	text := write(t, run)
 	for _, content := range []string{text, zipped(t, text)} {
@@ -80,7 +80,7 @@ func TestAFileIsReadCompressedOrNot(t *testing.T) {
 	}
 }
 
-func TestLinesAreEachAValue(t *testing.T) {
+func TestLinesAreJSONValues(t *testing.T) {
 	text := strings.TrimSpace(write(t, runOf(100)))
 	lines := strings.Split(text, "\n")
 	assert.Len(t, lines, 1+3+102+1)
@@ -91,8 +91,8 @@ func TestLinesAreEachAValue(t *testing.T) {
 	assert.JSONEq(t, `{"end":{"cells":3,"ops":102}}`, lines[len(lines)-1])
 }
 
-// What was lost from lines, on whatever boundary, is noticed.
-func TestLinesThatAreNotWholeAreRefused(t *testing.T) {
+// Truncation is detected at every boundary.
+func TestTruncatedLinesAreRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes longer than a second")
 	}

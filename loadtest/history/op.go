@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// An Outcome tells how an order ended. There are six and not two: a request that failed may still have sold, a shop
-// that is busy has said nothing about its stock, and a request that was never sent says nothing about the shop.
+// An Outcome is the outcome of an order. There are six and not two: a failed request may still have sold, a busy answer
+// says nothing about the stock, and an unsent request nothing about the shop.
 type Outcome string
 
 const (
@@ -14,18 +14,17 @@ const (
 	Sold Outcome = "sold"
 	// Refused is a 409: the lock was acquired, the stock was read, and it was too small.
 	Refused Outcome = "refused"
-	// Busy is a 423: the order did not get the lock in the time allowed. The stock is unchanged.
+	// Busy is a 423: the order did not acquire the lock in the time allowed. The stock is unchanged.
 	Busy Outcome = "busy"
-	// NotSold is any other answer that rules a sale out, such as a 503 that says so, or a connection that was never made.
+	// NotSold is any other result that rules a sale out, such as a 503 that says so, or a failed connection.
 	NotSold Outcome = "not-sold"
-	// NotSent is an order that the client could not send, for lack of files, ports or time. It says nothing about the
-	// service.
+	// NotSent is an order that the client could not send, for lack of files, ports or time.
 	NotSent Outcome = "not-sent"
-	// Unknown is everything else: there was no answer, or it does not say. The order may have sold, or may still sell.
+	// Unknown is everything else: no answer, or an inconclusive one. The order may have sold, or may still sell.
 	Unknown Outcome = "unknown"
 )
 
-// A Phase says what an op was sent for.
+// A Phase is the purpose of an op.
 type Phase string
 
 const (
@@ -37,7 +36,7 @@ const (
 	Reading Phase = "read"
 )
 
-// An Op is one request and its result. Due, Sent and Done are by the client's clock; the lease and the trace are by the
+// An Op is one request and its result. Due, Sent and Done are by the client's clock; the lease and the trace by the
 // clock of the instance that answered.
 type Op struct {
 	// Order is unique within a cell; the service knows the order by the same id.
@@ -45,13 +44,11 @@ type Op struct {
 	Phase    Phase   `json:"phase"`
 	Instance string  `json:"instance"`
 	Outcome  Outcome `json:"outcome"`
-	// Status is the HTTP status, 0 if there was no answer. Detail says what was wrong, in the words of the service or of
-	// the client.
+	// Status is the HTTP status, 0 if there was no answer. Detail is the error message of the service or of the client.
 	Status int    `json:"status,omitempty"`
 	Detail string `json:"detail,omitempty"`
 
-	// Due is the time at which the order should have been sent. In an open loop it may be before Sent, and latency counts
-	// from it.
+	// Due is when the order should have been sent. In an open loop it may be before Sent, and latency counts from it.
 	Due     Instant       `json:"due"`
 	Sent    Instant       `json:"sent"`
 	Done    Instant       `json:"done"`
@@ -59,31 +56,31 @@ type Op struct {
 
 	Quantity int64 `json:"quantity"`
 	Left     int64 `json:"left,omitempty"`
-	// Units are those that a 200 names, even if the rest of it does not fit the order.
+	// Units are those that a 200 names, even if the rest of it does not match the order.
 	Units []int64 `json:"units,omitempty"`
 	// For is the order that the answer names, if it is another one.
 	For string `json:"for,omitempty"`
-	// Resolved means that the outcome came from asking the service for the order later, as no answer had told it.
+	// Resolved means that the outcome was looked up at the service later, since no answer had it.
 	Resolved bool    `json:"resolved,omitempty"`
 	WaitedMS float64 `json:"waited_ms,omitempty"`
 	Lease    *Lease  `json:"lease,omitempty"`
-	// GaveUp says why its customer waited no longer for an answer, "" if that came. Its instance may have worked on.
+	// GaveUp is why its customer stopped waiting for the answer, "" if it came. Its instance may have worked on.
 	GaveUp GaveUp `json:"gave_up,omitempty"`
-	// SoldBy is the order under whose lease this one was served, if the service says so instead of showing a lease.
+	// SoldBy is the order under whose lease this one was served, if the service returns that and no lease.
 	SoldBy string    `json:"sold_by,omitempty"`
 	Trace  []Command `json:"trace,omitempty"`
 }
 
-// A GaveUp says why a customer waits no longer.
+// A GaveUp is why a customer stopped waiting.
 type GaveUp string
 
-// The customer hung up, or had waited for as long as an order may take.
+// The customer hung up, or reached the time limit of an order.
 const (
 	HungUp   GaveUp = "hung-up"
 	TimedOut GaveUp = "timed-out"
 )
 
-// Over returns when its customer stopped waiting: with an answer or without.
+// Over returns when its customer stopped waiting, with an answer or without.
 func (o *Op) Over() Instant {
 	if o.Done.Known() {
 		return o.Done
@@ -91,8 +88,8 @@ func (o *Op) Over() Instant {
 	return o.Due + Instant(o.Latency)
 }
 
-// KilledBeforeWrite makes an order without an answer one that has not sold, as its process was killed before it sent
-// the write of the stock. How may say how, after the name of the process. An order with an answer stays as it is.
+// KilledBeforeWrite sets an unknown outcome to NotSold, since the process was killed before it sent the order's write
+// of the stock. How describes the kill, after the name of the process. Any other outcome stays.
 func (o *Op) KilledBeforeWrite(process, how string) {
 	if o.Outcome != Unknown {
 		return
@@ -101,8 +98,8 @@ func (o *Op) KilledBeforeWrite(process, how string) {
 	o.Detail = fmt.Sprintf("%s was killed%s before this order's write of the stock was sent; %s", process, how, o.Detail)
 }
 
-// LastWrite returns the command by which an order that sold, or that is known to have taken units, wrote the stock; nil
-// if its trace has none.
+// LastWrite returns the last write of the stock by an order that sold, or that is known to have taken units; nil if its
+// trace has none.
 func (o *Op) LastWrite() *Command {
 	if o.Outcome != Sold && len(o.Units) == 0 {
 		return nil
@@ -115,19 +112,19 @@ func (o *Op) LastWrite() *Command {
 	return nil
 }
 
-// A Lease is the time in which an order definitely believed that it held the lock: AcquiredAt was read after the
-// acquire had returned, ReleasedAt before the release was sent.
+// A Lease is the span in which an order certainly believed that it held the lock: AcquiredAt was read after the acquire
+// had returned, ReleasedAt before the release was sent.
 type Lease struct {
 	Token      string  `json:"token"`
 	Fence      int64   `json:"fence"`
 	AcquiredAt Instant `json:"acquired_at"`
 	ReleasedAt Instant `json:"released_at"`
 	Lost       bool    `json:"lost,omitempty"`
-	// Noticed is true if the holder noticed the loss in time and therefore wrote nothing.
+	// Noticed means that the holder noticed the loss in time and therefore wrote nothing.
 	Noticed bool `json:"noticed,omitempty"`
 }
 
-// Until returns the last moment at which the holder is known to have believed in its lease.
+// Until returns the last instant at which the holder is known to have believed in its lease.
 func (l *Lease) Until() Instant {
 	if l.ReleasedAt.Known() {
 		return l.ReleasedAt
@@ -145,7 +142,7 @@ type Command struct {
 	End   Instant `json:"end"`
 	Reply string  `json:"reply,omitempty"`
 	Err   string  `json:"err,omitempty"`
-	// Source says how it is known what it did, and Effect is what looks at the server have shown, if there were any.
+	// Source is how its effect is known, and Effect the observed one, if any.
 	Source Source `json:"source,omitempty"`
 	Effect Effect `json:"effect,omitempty"`
 	// Wire is nil if no wire carried it.

@@ -1,22 +1,23 @@
 package history
 
-// An instance may pass a lock on, from order to order. Then they have one owner token, and one takes the lock and
-// another removes it: all that they sent counts as sent by one.
+// An instance may pass a lock on from order to order. Then the orders share an owner token, and one acquires the lock
+// and another removes it: their commands count as those of one owner.
 
-// maxTakes bounds the commands of one owner that are looked at. One whose orders take the lock often is no owner.
+// maxTakes bounds the commands of one owner that are compared. One whose orders acquire the lock more often is no
+// owner.
 const maxTakes = 100
 
 // An owner is one or several orders of an instance with one owner token.
 type owner struct{ instance, token string }
 
-// A passedRemoval is the removal of a lock that its order did not take itself.
+// A passedRemoval is the removal of a lock that its order did not acquire itself.
 type passedRemoval struct {
 	op     *Op
 	cmd    *Command
 	number int // in Timeline.Removals
 }
 
-// leases are those that orders show, by the order. Copies of an answer that other orders got show none.
+// leases are those that orders returned, by order. An answer that belongs to another order has none.
 type leases map[string]*Lease
 
 func (t *Timeline) leases() leases {
@@ -29,8 +30,8 @@ func (t *Timeline) leases() leases {
 	return all
 }
 
-// ownerOf returns in whose name an order had its last lock, and since when: an order that shows no lease had that of
-// the order that sold for it. An owner without a token is not known.
+// ownerOf returns the owner of an order's last lock, and since when it held it. An order that returned no lease has
+// that of its seller. An owner without a token is unknown.
 func (all leases) ownerOf(op *Op) (o owner, since Instant) {
 	l := op.Lease
 	if l == nil && op.SoldBy != "" {
@@ -42,8 +43,8 @@ func (all leases) ownerOf(op *Op) (o owner, since Instant) {
 	return owner{op.Instance, l.Token}, l.AcquiredAt
 }
 
-// ownerOfRemoval returns in whose name a removal removed the last lock of its order. What the order removed before it
-// had that lock was another one.
+// ownerOfRemoval returns the owner of the lock that an order removed. A lock that it removed before it acquired its
+// last one was another one.
 func (all leases) ownerOfRemoval(r passedRemoval) owner {
 	o, since := all.ownerOf(r.op)
 	if since.Known() && r.cmd.At < since {
@@ -52,10 +53,10 @@ func (all leases) ownerOfRemoval(r passedRemoval) owner {
 	return o
 }
 
-// takes are the commands by which the orders of an owner took or renewed a lock.
+// takes are the commands by which the orders of an owner acquired or renewed a lock.
 type takes struct {
 	commands []Command
-	orders   []int // that sent them
+	orders   []int // their senders
 }
 
 func (t *takes) add(order int, op *Op) {
@@ -66,7 +67,7 @@ func (t *takes) add(order int, op *Op) {
 	}
 }
 
-// findOwners finds out whose the locks were that orders removed without having taken them.
+// findOwners finds the owners of the locks that orders removed without having acquired them.
 func (t *Timeline) findOwners() {
 	if len(t.passed) == 0 {
 		return

@@ -7,13 +7,12 @@ import (
 	"unicode"
 )
 
-// maxPlain bounds what is printed of a text, in bytes.
+// maxPlain bounds the printed part of a text, in bytes.
 const maxPlain = 4 << 10
 
-// Plain returns a text fit to be printed. What a service answers, and what a file says that somebody else made, may
-// hold characters that a terminal obeys. Each of them, and each that hides or reorders others, is written out, such as
-// \x1b. White space becomes a blank, so that the text stays on its line. A text without such characters is returned as
-// it is, up to 4 KB.
+// Plain returns a text that is safe to print. The answers of a service and a foreign file may contain control
+// characters of terminals. Each of them, and each character that hides or reorders others, is escaped, as \x1b is.
+// White space becomes a blank, so that the text stays on its line. Other texts are returned as they are, up to 4 KB.
 func Plain(s string) string {
 	if len(s) > maxPlain {
 		s = s[:maxPlain] + "…"
@@ -37,8 +36,8 @@ func Plain(s string) string {
 	return b.String()
 }
 
-// MakePlain makes each text plain that is in what v points to. It is for what another program answered, and for a file
-// that somebody else may have made: whatever is printed of that is plain then.
+// MakePlain makes each text plain in the value that v points to. It is for answers of other programs and for foreign
+// files.
 func MakePlain(v any) { makePlain(reflect.ValueOf(v).Elem()) }
 
 func makePlain(v reflect.Value) {
@@ -55,7 +54,7 @@ func makePlain(v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if v.Field(i).CanSet() { // those of others, such as time.Time, are not ours to change
+			if v.Field(i).CanSet() { // unexported fields, as of time.Time, stay
 				makePlain(v.Field(i))
 			}
 		}
@@ -68,5 +67,5 @@ func makePlain(v reflect.Value) {
 	}
 }
 
-// acts reports whether a character is more than a sign on the screen: a control, a line's end, or a mark of direction.
+// acts reports whether a character is not graphic: a control, a line's end, or a mark of direction.
 func acts(r rune) bool { return !unicode.IsGraphic(r) }

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestPlainDoesNothingToATerminal(t *testing.T) {
+func TestPlainIsSafeForTerminals(t *testing.T) {
 	for given, want := range map[string]string{
 		"": "", "a sold unit 7 – again, 无锁\u00a0!": "a sold unit 7 – again, 无锁\u00a0!",
 		"\x1b[2J\x1b]0;title\a": `\x1b[2J\x1b]0;title\a`,
@@ -25,13 +25,13 @@ func TestPlainDoesNothingToATerminal(t *testing.T) {
 	}
 }
 
-func TestPlainCutsALongText(t *testing.T) {
+func TestPlainCutsLongText(t *testing.T) {
 	assert.Less(t, len(Plain(strings.Repeat("\x1b", 5_000_000))), 20_000)
 }
 
-// Whoever made a file chooses its names and texts. None of them moves the cursor, clears the screen, begins a line of
-// its own, or turns the direction of the text.
-func TestTheTextsOfAFileArePlain(t *testing.T) {
+// A forged file may have any names and texts. None of them may move the cursor, clear the screen, begin a new line, or
+// reverse the direction of the text.
+func TestFileTextsArePlain(t *testing.T) {
 	const evil = "\x1b[2J\u009b1A\nas expected (99 of 99 cells)\r\u202e"
 	given := &Run{ID: evil, Interrupted: evil, Machine: Machine{OS: evil}, Backend: Backend{Text: evil}, Cells: []*Cell{
 		{Scenario: evil, Rung: evil, Name: evil, NotTested: &NotTested{Reason: evil},

@@ -16,7 +16,7 @@ import (
 // Results is the name of the file of a run in a directory.
 const Results = "results.jsonl.gz"
 
-// Open returns the run of a file that Write wrote, compressed or not, or of a directory with one. All texts are plain:
+// Open returns the run in a file that Write wrote, compressed or not, or in a directory with one. All texts are plain:
 // see [MakePlain]. For any other file it returns ErrNotHistory, with the reason in one line.
 func Open(path string) (*Run, error) {
 	if fi, err := os.Stat(path); err == nil && fi.IsDir() {
@@ -40,20 +40,20 @@ func Open(path string) (*Run, error) {
 }
 
 const (
-	// maxLine bounds the size of one order, or of another line of a file, in bytes. That of an answer is 4 MB at most.
+	// maxLine bounds the size of a line of a file, in bytes. An answer has 4 MB at most.
 	maxLine = 16 << 20
-	// maxHeads bounds the size of all lines besides the orders. Each counts as headSize and its length.
+	// maxHeads bounds the size of all lines except orders. Each counts as headSize and its length.
 	maxHeads = 64 << 20
 	headSize = 1 << 10
 )
 
-// A reader reads a file line by line. A file may be compressed, so its size says nothing of what is in it.
+// A reader reads a file line by line. The size of a compressed file does not bound its content.
 type reader struct {
 	lines *bufio.Scanner
 	n     int64 // the bytes of the lines that were read
-	heads int64 // the size of the lines besides the orders
+	heads int64 // the size of the lines except orders
 	run   *Run
-	said  counts // as the first line says
+	said  counts // by the first line
 }
 
 func (r *reader) read(f io.Reader) error {
@@ -79,7 +79,7 @@ func (r *reader) read(f io.Reader) error {
 	return r.check()
 }
 
-// unpack decompresses the file if it is compressed, which its first bytes tell, whatever its name.
+// unpack decompresses the file if its first bytes are those of gzip, whatever its name.
 func unpack(f io.Reader) (io.Reader, error) {
 	buf := bufio.NewReaderSize(f, 1<<20)
 	if magic, _ := buf.Peek(2); !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
@@ -88,7 +88,7 @@ func unpack(f io.Reader) (io.Reader, error) {
 	return gzip.NewReader(buf)
 }
 
-// wholeLines splits a text into lines, of which none may lack its end.
+// wholeLines splits a text into lines, each of which must have its newline.
 func wholeLines(text []byte, atEOF bool) (n int, line []byte, err error) {
 	if i := bytes.IndexByte(text, '\n'); i >= 0 {
 		return i + 1, text[:i], nil
@@ -99,7 +99,7 @@ func wholeLines(text []byte, atEOF bool) (n int, line []byte, err error) {
 	return 0, nil, err
 }
 
-// next goes to the next line. After the last one it returns io.EOF.
+// next advances to the next line. After the last one it returns io.EOF.
 func (r *reader) next() error {
 	if r.lines.Scan() {
 		r.n += int64(len(r.lines.Bytes())) + 1
@@ -111,7 +111,7 @@ func (r *reader) next() error {
 	return io.EOF
 }
 
-// decode reads the next line into what v points to, with plain texts.
+// decode reads the next line into the value that v points to, with plain texts.
 func (r *reader) decode(v any) error {
 	if err := r.next(); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (r *reader) decode(v any) error {
 	return err
 }
 
-// countHead counts the line as one besides the orders.
+// countHead counts the line as one that is no order.
 func (r *reader) countHead() error {
 	if r.heads += headSize + int64(len(r.lines.Bytes())); r.heads > maxHeads {
 		return fmt.Errorf("it has more than %d MB besides its orders", maxHeads>>20)
@@ -129,15 +129,15 @@ func (r *reader) countHead() error {
 	return nil
 }
 
-// errOlder is that of a file of an older version.
-var errOlder = errors.New("an older loadtest wrote it, in a format that is no longer read: make the run again")
+// errOlder is the error of a file of an older version.
+var errOlder = errors.New("an older loadtest wrote it, in a format that is no longer supported: repeat the run")
 
-// head reads the first line. Before the rest of it the format and the version: another one may not fit our types.
+// head reads the first line, format and version first: the rest of another version may not fit our types.
 func (r *reader) head() error {
 	if err := r.next(); err != nil {
 		return err
 	}
-	if bytes.HasPrefix(r.lines.Bytes(), []byte(`{"format":"`+Format+`","version":1,`)) { // the line is no value of its own
+	if bytes.HasPrefix(r.lines.Bytes(), []byte(`{"format":"`+Format+`","version":1,`)) { // the line is no complete value
 		return errOlder
 	}
 	var first lineOfHead
@@ -167,7 +167,7 @@ func (r *reader) head() error {
 	return nil
 }
 
-// cells reads what follows the first line: of each cell its head and its orders, and the end.
+// cells reads the lines after the first: each cell's head and its orders, and the end.
 func (r *reader) cells() error {
 	left := 0
 	for {
@@ -221,7 +221,7 @@ func (r *reader) check() error {
 	return nil
 }
 
-// explain says what is wrong with the file.
+// explain returns an error that describes the defect of the file.
 func (r *reader) explain(err error) error {
 	var corrupt flate.CorruptInputError
 	switch {

@@ -5,39 +5,39 @@ import (
 	"time"
 )
 
-// A Run is everything that one loadtest did, and on what.
+// A Run is the record of one loadtest: its cells, its load, and the machine and servers that it used.
 type Run struct {
 	ID      string    `json:"id"`
 	Started time.Time `json:"started"`
-	// Loadtest names the build of loadtest.
+	// Loadtest is the build of loadtest.
 	Loadtest string `json:"loadtest,omitempty"`
-	// Interrupted says why the run ended early, if so; the cells that were finished by then are kept.
+	// Interrupted is why the run ended early, "" if it did not; the cells finished by then are kept.
 	Interrupted string `json:"interrupted,omitempty"`
-	// Selected is the number of cells that were to be run, 0 in a file that does not say it.
+	// Selected is the number of cells to run, 0 if the file lacks it.
 	Selected int     `json:"selected,omitempty"`
 	Machine  Machine `json:"machine"`
 	Backend  Backend `json:"backend"`
 	Load     Load    `json:"load"`
-	Shop     *Shop   `json:"shop,omitempty"` // nil unless the run is a trial of somebody's own shop
+	Shop     *Shop   `json:"shop,omitempty"` // nil unless the run is a trial of a shop
 	Cells    []*Cell `json:"-"`              // each has a line of its own
 }
 
-// A Shop is one on trial: how it is tried, and what its lock is.
+// A Shop is a shop on trial: its flags, its command line, and its lock.
 type Shop struct {
-	// Flags are those of the trial. They lack the values of headers, which may be secrets: files are kept.
+	// Flags are those of the trial, without the values of headers: they may be secrets, and files are kept.
 	Flags []string `json:"flags"`
 	Argv  []string `json:"argv"` // the command line of the shop
-	// Passport is what the lock is, in a few words each, and Closest the rung that it is most like, "" if it is like none.
+	// Passport describes the lock in a few short texts. Closest is the most similar rung, "" if none is.
 	Passport []string `json:"passport,omitempty"`
 	Closest  string   `json:"closest,omitempty"`
-	// Uncounted means that nobody tells what is left of a stock that is in no Redis.
+	// Uncounted means that the stock is in no Redis and cannot be counted.
 	Uncounted bool `json:"uncounted,omitempty"`
 }
 
 // MaskedValue stands for the value of a header in Flags.
 const MaskedValue = "…"
 
-// A Machine describes the one that the client ran on.
+// A Machine describes the client's machine.
 type Machine struct {
 	OS   string `json:"os"`
 	Arch string `json:"arch"`

@@ -10,8 +10,8 @@ type sums struct {
 	tally   Tally
 	unknown int   // ops of unknown outcome, of buyers and probes
 	units   int64 // units that were sold, to buyers and probes
-	probes  int64 // those of them that probes bought
-	twice   int   // units that more than one sale names
+	probes  int64 // those of them sold to probes
+	twice   int   // units named by more than one sale
 }
 
 // Tally returns the counts of the buyers, without the probes.
@@ -23,8 +23,8 @@ func (c *Cell) AnyUnknown() bool { return c.sums().unknown > 0 }
 // UnitsSold returns how many units were sold, to buyers and probes.
 func (c *Cell) UnitsSold() int64 { return c.sums().units }
 
-// LeftByBuyers returns how many units the buyers left, or "?" if the stock is not known. What probes bought afterwards
-// is added again: a probe cannot ask for more than a large stock, and buys one unit.
+// LeftByBuyers returns how many units the buyers left, "?" if the stock is unknown. It adds the units that probes
+// bought afterwards: a probe cannot order more than a large stock has, and buys one unit.
 func (c *Cell) LeftByBuyers() string {
 	if c.Left == nil {
 		return "?"
@@ -32,7 +32,7 @@ func (c *Cell) LeftByBuyers() string {
 	return fmt.Sprint(*c.Left + c.sums().probes)
 }
 
-// CommandsPerSale returns how many commands a sale took, or "–" if none was sold or they were not counted.
+// CommandsPerSale returns the commands per sale, "–" without a sale or if they were not counted.
 func (c *Cell) CommandsPerSale() string {
 	sold := c.Tally().Sold
 	if c.Commands == nil || sold == 0 {

@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// A Timeline says who held which lock of a cell, from when until when, how each tenure ended, and how exactly that is
-// known. It is derived from the commands that the orders sent, and from their replies. The audit judges it, and reports
-// draw it.
+// A Timeline has the tenures of each lock of a cell: holder, beginning and end, how each ended, and how exactly that is
+// known. It is derived from the orders' commands and their replies. The audit judges it, and reports draw it.
 //
-// It rests on what a server promises of one key: a set-if-absent that succeeded proves that the key was gone. Say order
-// A made the key, then B's set-if-absent succeeded, and then A removed the key without having made it again. Then A
-// removed a lock that was not A's. (A semaphore's permit proves that only if it is the first one.) Commands take time,
-// so "then" means: sent after the reply to the other. A command whose reply was lost may have made the key at any later
-// time; it excuses its own order, and is never held against another.
+// Its premise is that a set-if-absent that succeeded proves that the key was gone. Say order A made the key, then B's
+// set-if-absent succeeded, and then A removed the key without having made it again: A removed a lock that was not A's.
+// (A semaphore's permit proves that only if it is the first one.) Commands take time, so "then" means: sent after the
+// reply to the other. A command whose reply was lost may have made the key at any later time; it excuses its own order,
+// and is never held against another.
 //
-// All times are compared as they are: those of two clocks mean nothing. A cell of n commands takes n log n, times the
-// number of orders that were under way at once if it is forged. Orders are named by their indices in the cell's Ops.
+// All times are compared as they are: a timeline over two clocks means nothing. A cell of n commands takes n log n or,
+// if it is forged, that times the number of orders in flight at once. Orders are named by their indices in the cell's
+// Ops.
 type Timeline struct {
-	// Locks are in the order of their keys and nodes.
+	// Locks are in order of keys and nodes.
 	Locks []*Lock
-	// Removals are the commands that removed a lock, in the order of the cell's orders.
+	// Removals are the commands that removed a lock, in the order of the cell's ops.
 	Removals []Removal
 
 	cell   *Cell
@@ -34,50 +34,50 @@ type Timeline struct {
 // A Lock is one key on one node.
 type Lock struct {
 	Node, Key string
-	// Tenures are in the order in which they began.
+	// Tenures are in order of their beginnings.
 	Tenures []Tenure
-	// Renewals are the commands that were to give the lock a new end. Only [Timeline.Explain] collects them.
+	// Renewals are the commands meant to give the lock a new expiry. Only [Timeline.Explain] collects them.
 	Renewals []Command
 
-	removals []*Removal // by whose tenure they end, and by time
-	strays   []Instant  // when commands that may be several orders' took or removed it
-	left     []Instant  // when a release left it held, and nobody knows by whom: a step of a counter that was never undone
-	unseen   bool       // names decide what some of its commands did
+	removals []*Removal // sorted by Of, and by time
+	strays   []Instant  // when stray commands acquired or removed it
+	left     []Instant  // when a release left it held by an unknown order: a counter step that was never undone
+	unseen   bool       // the effects of some of its commands are known only by name
 }
 
-// A Tenure is the time for which an order had a lock. Another order can have it at the same time only if neither of
-// their tenures is Alone.
+// A Tenure is the span in which an order held a lock. Another order can hold it at the same time only if neither tenure
+// is Alone.
 type Tenure struct {
 	End
-	// Sent is when the command was sent that took the lock, and From when its reply said so.
+	// Sent is when the acquire was sent, and From when it was replied to.
 	Sent, From Instant
-	// Heard is when its order knew. It is Never if the reply was lost on its way.
+	// Heard is when its order received the reply, Never if the reply was lost.
 	Heard Instant
 
 	replied Instant // the same as From, unless the reply was late
 	Order   int
 	Alone   bool
-	place   bool // it began as a place in a queue, which nobody else can remove
-	again   bool // its order had the lock already, if nobody took it in between
-	endless bool // the command that took the lock set no TTL
-	over    bool // and it replaced what was there: somebody looked
+	place   bool // it began as a place in a queue, which no other order can remove
+	again   bool // its order held the lock already, unless another acquired it in between
+	endless bool // the acquire set no TTL
+	over    bool // the acquire was seen to replace a value
 
-	replaced bool // it ended by such a command
+	replaced bool // it ended by such an acquire
 }
 
-// An End says how a tenure ended: at some moment from Since to At. At is Never if no end is known.
+// An End is how a tenure ended, at some instant from Since to At. At is Never if no end is known.
 type End struct {
 	How       Ending
-	By        int // the order that removed the lock, or that took it next
+	By        int // the order that removed the lock, or that acquired it next
 	Since, At Instant
 }
 
 // An Ending is the way in which a tenure ended.
 type Ending uint8
 
-// Released means by its order, or by another one with the same owner token. Removed means by an order that did not
-// have the lock. Gone means that another order took it, which proves that it had ended. [Timeline.Explain] tells why:
-// Expired, as its TTL was over, or SessionOver, as the server heard no more of its order.
+// Released means by its order, or by another one with the same owner token. Removed means by an order that did not hold
+// the lock. Gone means that another order acquired it, which proves that the tenure had ended. [Timeline.Explain] finds
+// why: Expired, since its TTL was over, or SessionOver, since the server heard no more from its order.
 const (
 	NoEnd Ending = iota
 	Released
@@ -87,36 +87,36 @@ const (
 	SessionOver
 )
 
-// Lost reports whether the tenure ended although its order did not give the lock back.
+// Lost reports whether the tenure ended without a release.
 func (e End) Lost() bool { return e.How > Released }
 
 // A Removal is a command that removed a lock.
 type Removal struct {
-	// Order is the order that sent it. Of is the one that took the lock last, or renewed it: itself, or one that passed
+	// Order is the order that sent it. Of is the one that last acquired or renewed the lock: itself, or one that passed
 	// the lock on to it.
 	Order, Of int
-	// Owned is when Of last knew the lock to be its own. It is Never if that cannot be told.
+	// Owned is when Of last knew the lock to be its own, Never if that is unknown.
 	Owned, At, End Instant
-	// Taken is when another order knew that it had taken the lock, after Owned and before At: so that the remover removed
-	// a lock that was not its own. By is that order. Taken is Never if nobody is known to have.
+	// Taken is when another order, By, knew that it had acquired the lock, after Owned and before At: so the remover
+	// removed a lock that was not its own. It is Never if no order is known to have.
 	Taken Instant
 	By    int
 
 	lock   *Lock
-	looked bool // somebody did: the command removed what was there
+	looked bool // its effect was observed: it removed the lock that was there
 }
 
-// Passed reports whether the remover had the lock from another order, which has the same owner token.
+// Passed reports whether another order, with the same owner token, passed the lock on to the remover.
 func (r *Removal) Passed() bool { return r.Of != r.Order }
 
-// Foreign reports whether the remover surely removed a lock that was not its own.
+// Foreign reports whether the remover certainly removed a lock that was not its own.
 func (r *Removal) Foreign() bool { return r.Taken.Known() }
 
-// Lock returns the lock that was removed, nil if that was a place in a queue of an order that never had the lock.
+// Lock returns the lock that was removed, nil for a place in a queue of an order that never held the lock.
 func (r *Removal) Lock() *Lock { return r.lock }
 
-// TimelineOf returns the timeline of a cell. The commands in an answer that is another order's are left out: they prove
-// nothing of the order that got it.
+// TimelineOf returns the timeline of a cell. It leaves out the commands in an answer that belongs to another order:
+// they prove nothing about the order that received it.
 func TimelineOf(c *Cell) *Timeline {
 	t := &Timeline{cell: c, byName: map[[2]string]*Lock{}}
 	for i := range c.Ops {
@@ -130,7 +130,7 @@ func TimelineOf(c *Cell) *Timeline {
 		}
 	}
 	t.findOwners()
-	t.Locks = slices.DeleteFunc(t.Locks, func(l *Lock) bool { // the name of a place, before the server gave it a number
+	t.Locks = slices.DeleteFunc(t.Locks, func(l *Lock) bool { // the name of a place before the server numbered it
 		return len(l.Tenures) == 0 && strings.HasSuffix(l.Key, "-")
 	})
 	slices.SortFunc(t.Locks, func(a, b *Lock) int {
@@ -183,7 +183,7 @@ func (t *Timeline) add(order int) {
 	}
 }
 
-// note notes of a command on a lock whether somebody looked, and what it left.
+// note notes whether the effect of a command on a lock was observed, and whether it left the lock held.
 func (l *Lock) note(cmd *Command) {
 	switch {
 	case l == nil:
@@ -194,8 +194,8 @@ func (l *Lock) note(cmd *Command) {
 	}
 }
 
-// lockOf returns the lock that a command is about, nil if it is about none. A key that is named like the stock is a
-// lock if it is removed.
+// lockOf returns the lock that a command is on, nil if it is on none. A key that is named like a stock is a lock if it
+// is removed.
 func (t *Timeline) lockOf(op *Op, cmd *Command) *Lock {
 	name := [2]string{cmd.Node, cmd.Key}
 	switch {
@@ -221,8 +221,8 @@ func (t *Timeline) lock(name [2]string) *Lock {
 	return l
 }
 
-// queue returns the lock of an order that had it by its place in a queue of ZooKeeper's, nil if it had none. The lock
-// is the folder of the places. It is the order's from the beginning of its lease to the removal of its place.
+// queue returns the lock that an order held by its place in a ZooKeeper queue, nil if it had no place. The lock is the
+// parent of the places. The order holds it from the beginning of its lease to the removal of its place.
 func (t *Timeline) queue(op *Op) *Lock {
 	if op.Lease == nil || !op.Lease.AcquiredAt.Known() {
 		return nil
@@ -235,8 +235,8 @@ func (t *Timeline) queue(op *Op) *Lock {
 	return nil
 }
 
-// tookBefore reports whether an order took the lock before that command took it, and sent no release in between: a
-// reentrant lock can be taken twice.
+// tookBefore reports whether an order had acquired the lock before this acquire, with no release in between: a
+// reentrant lock can be acquired twice.
 func tookBefore(trace []Command, taken *Command) bool {
 	of := func(cmd *Command) bool { return cmd.Node == taken.Node && cmd.Key == taken.Key && cmd.End.Known() }
 	before := Never
@@ -250,10 +250,10 @@ func tookBefore(trace []Command, taken *Command) bool {
 	})
 }
 
-// ownedBefore returns the last of the commands by which those who sent them knew the key to be their own before r was
-// sent. That is not known if there is none, or if a command of their own was under way or lost its reply, which may
-// have made the key again at the last moment. A renewal that succeeded found the key to be its own, or made it: the
-// article's script makes a key that is gone.
+// ownedBefore returns the last command in trace by which its owner knew the key to be its own before r was sent. That
+// is unknown if there is none, or if a command of the owner's was in flight or lost its reply: it may have made the key
+// again at the last moment. A renewal that succeeded found the key to be its own, or made it: the article's script
+// makes a missing key.
 func ownedBefore(trace []Command, r *Command) (last int, known bool) {
 	for i := range trace {
 		s := &trace[i]
@@ -261,7 +261,7 @@ func ownedBefore(trace []Command, r *Command) (last int, known bool) {
 			continue
 		}
 		switch {
-		case s.At > r.End: // a clock that cuts its times off tells the same of both
+		case s.At > r.End: // truncated times may be equal
 		case s.Lost() || s.End > r.At:
 			return 0, false
 		case !known || s.End > trace[last].End:
@@ -299,13 +299,13 @@ func (l *Lock) sort() {
 	slices.SortStableFunc(l.Tenures, func(a, b Tenure) int { return cmp.Compare(a.From, b.From) })
 }
 
-// from returns the position of the first tenure that began at that time or later.
+// from returns the index of the first tenure that began at that instant or later.
 func (l *Lock) from(at Instant) int {
 	return sort.Search(len(l.Tenures), func(i int) bool { return l.Tenures[i].From >= at })
 }
 
-// accuse finds, for each removal, the first order that surely took the lock after the remover last owned it and before
-// the remover removed it.
+// accuse finds, for each removal, the first order that certainly acquired the lock after the remover last owned it and
+// before the removal.
 func (l *Lock) accuse() {
 	for _, r := range l.removals {
 		if !r.Owned.Known() {
@@ -323,8 +323,8 @@ func (l *Lock) accuse() {
 	}
 }
 
-// findStrangers accuses those who removed a lock that they never took. Of such an order all commands are known to have
-// been seen if somebody looked. What it removed was then the lock of the order on another instance that took it last.
+// findStrangers accuses orders that removed a lock that they never acquired. If the effects of all an order's commands
+// were observed, its removal was of the lock of the order on another instance that acquired it last.
 func (l *Lock) findStrangers(c *Cell) {
 	for _, r := range l.removals {
 		op := &c.Ops[r.Order]
@@ -337,8 +337,8 @@ func (l *Lock) findStrangers(c *Cell) {
 	}
 }
 
-// lateReplies moves tenures to where their command was sent, if its reply came only after another order had taken the
-// lock, and that order still had it: so the command had taken effect before.
+// lateReplies moves the beginning of a tenure to when its acquire was sent, if the reply came only after another order
+// had acquired the lock and while that order still held it: the acquire had taken effect before.
 func (l *Lock) lateReplies() {
 	var late []int
 	for i := range l.Tenures {
@@ -357,7 +357,7 @@ func (l *Lock) lateReplies() {
 	l.sort()
 }
 
-// removalOf returns the first removal that can have ended a tenure, nil if there is none.
+// removalOf returns the first removal that can have ended a tenure, nil if none can.
 func (l *Lock) removalOf(h *Tenure) *Removal {
 	i := sort.Search(len(l.removals), func(i int) bool {
 		r := l.removals[i]
@@ -369,10 +369,10 @@ func (l *Lock) removalOf(h *Tenure) *Removal {
 	return l.removals[i]
 }
 
-// close ends each tenure by the removal of its own order, unless somebody else had the lock by then. Without a removal
-// it ended at the latest when the next order took the lock that proves it gone.
+// close ends each tenure by the removal of its own order, unless another order held the lock by then. Without a removal
+// it ended at the latest when the next order acquired the lock, which proves it gone.
 func (l *Lock) close() {
-	next, other := -1, -1 // the next tenure that is alone, and the next one of another order
+	next, other := -1, -1 // the next tenure that is alone, and the next such of another order
 	for i := len(l.Tenures) - 1; i >= 0; i-- {
 		h := &l.Tenures[i]
 		after := next
@@ -407,7 +407,7 @@ func (l *Lock) end(h *Tenure, after int) {
 	}
 }
 
-// remove ends the tenures of others that were under way when the lock was removed by one that had it no more.
+// remove ends the tenures of other orders that were current when an order that no longer held the lock removed it.
 func (l *Lock) remove(r *Removal) {
 	for i := l.from(r.At+1) - 1; i >= 0; i-- {
 		h := &l.Tenures[i]
@@ -420,8 +420,8 @@ func (l *Lock) remove(r *Removal) {
 	}
 }
 
-// endBy ends the tenure of another order that was under way at a removal at which somebody looked. One that accuses
-// nobody is that of an order which had the lock from that one.
+// endBy ends the tenure of another order that was current at an observed removal. A removal that accuses no order is by
+// one to which the holder had passed the lock.
 func (l *Lock) endBy(r *Removal) {
 	i := l.from(r.At+1) - 1
 	if i < 0 {
@@ -436,7 +436,7 @@ func (l *Lock) endBy(r *Removal) {
 	}
 }
 
-// inTurn lets a place begin no earlier than the places before it end, whatever its order believed.
+// inTurn makes a place begin no earlier than the end of the places before it, whatever its order believed.
 func (l *Lock) inTurn() {
 	free := Instant(-1 << 63)
 	for i := range l.Tenures {

@@ -10,7 +10,7 @@ import (
 
 const ms = Instant(time.Millisecond)
 
-// on is a command on the lock: sent at that millisecond, and replied to one later.
+// on is a command on the lock, sent at that millisecond, and replied to one later.
 func on(cmd string, at Instant, reply string) Command {
 	return Command{Node: "n", Cmd: cmd, Key: "lock", At: at * ms, End: (at + 1) * ms, Reply: reply}
 }
@@ -19,7 +19,7 @@ func took(at Instant) Command    { return on("set", at, "OK") }
 func freed(at Instant) Command   { return on("del", at, "1") }
 func renewed(at Instant) Command { return on("eval:renew", at, "1") }
 
-// cellOf has an order for each trace, on one instance, with its number as its id.
+// cellOf is a cell with an order for each trace, on one instance, with its number as its id.
 func cellOf(traces ...[]Command) *Cell {
 	c := &Cell{}
 	for i, trace := range traces {
@@ -28,7 +28,7 @@ func cellOf(traces ...[]Command) *Cell {
 	return c
 }
 
-// ends returns how the tenures of the only lock of a cell ended, in milliseconds. Its TTL is 100.
+// ends returns the ends of the tenures of a cell's only lock, in milliseconds. Its TTL is 100.
 func ends(t *testing.T, c *Cell) (all []End) {
 	line := TimelineOf(c)
 	line.Explain(Terms{TTL: 100 * time.Millisecond})
@@ -39,7 +39,7 @@ func ends(t *testing.T, c *Cell) (all []End) {
 	return all
 }
 
-func TestHowTenuresEnd(t *testing.T) {
+func TestTenureEnds(t *testing.T) {
 	late := took(10)
 	late.End = 50 * ms
 	for name, one := range map[string]struct {
@@ -67,8 +67,8 @@ func TestHowTenuresEnd(t *testing.T) {
 	}
 }
 
-// A node of ZooKeeper's is a lock like any other. A place in a queue is none: who has it may still be waiting.
-func TestTheLocksOfZooKeeper(t *testing.T) {
+// A znode is a lock like any other. A place in a queue is none: its order may still be waiting.
+func TestZooKeeperLocks(t *testing.T) {
 	const lock, place = "/stockapi/ephemeral/k/lock", "/stockapi/sequential/k/_c_5f-0000000007"
 	c := cellOf([]Command{
 		{Cmd: "zk:create", Key: lock, At: 1, End: 2, Reply: "ok"},
@@ -87,8 +87,8 @@ func TestTheLocksOfZooKeeper(t *testing.T) {
 	assert.Equal(t, End{Released, 0, 5, 6}, line.Locks[1].Tenures[0].End)
 }
 
-// A lock that an instance passes on is its owner's until the last of its orders removes it.
-func TestALockThatIsPassedOn(t *testing.T) {
+// A lock that an instance passes on is held by its owner until the last of the owner's orders removes it.
+func TestLockPassedOn(t *testing.T) {
 	c := cellOf([]Command{took(1)}, []Command{freed(90)}, []Command{took(95), freed(99)})
 	c.Ops[0].Lease = &Lease{Token: "t", AcquiredAt: 2, ReleasedAt: 40}
 	c.Ops[1].Lease = &Lease{Token: "t", AcquiredAt: 41, ReleasedAt: 90}
@@ -97,8 +97,8 @@ func TestALockThatIsPassedOn(t *testing.T) {
 	assert.Equal(t, End{Released, 1, 90, 91}, ends(t, c)[0])
 }
 
-// The one that took the lock need not be the one that shows the batch's lease.
-func TestALockThatAnotherOfTheBatchTook(t *testing.T) {
+// The order that acquired the lock need not be the one that returns the batch's lease.
+func TestLockAcquiredByBatch(t *testing.T) {
 	c := cellOf([]Command{freed(90)}, []Command{took(1)}, []Command{took(95), freed(99)})
 	c.Ops[0].Lease = &Lease{Token: "t", AcquiredAt: 2, ReleasedAt: 90}
 	c.Ops[1].SoldBy = "0"
@@ -107,8 +107,8 @@ func TestALockThatAnotherOfTheBatchTook(t *testing.T) {
 	assert.Equal(t, Expired, ends(t, c)[0].How, "it names one of another batch")
 }
 
-// A lock on several nodes is lost when too few of them have it.
-func TestTheLossOfAQuorum(t *testing.T) {
+// A lock on several nodes is lost when too few of them still have it.
+func TestLossOfQuorum(t *testing.T) {
 	var trace []Command
 	for i, node := range []string{"n1", "n2", "n3"} {
 		one := took(Instant(10 * i))

@@ -14,8 +14,8 @@ func (c *Cell) Tokens() []int64 {
 	return slices.Compact(tokens)
 }
 
-// Ordinal returns the place of a fencing token among those of the cell, counted from 1. Readers are told that instead
-// of the token: one that comes from a clock reads as a time.
+// Ordinal returns the place of a fencing token among those of the cell, counted from 1. Texts have it in place of the
+// token: a token from a clock would read as a time.
 func (c *Cell) Ordinal(token int64) int {
 	i, _ := slices.BinarySearch(c.Tokens(), token)
 	return i + 1

@@ -2,7 +2,7 @@ package history
 
 import "slices"
 
-// Why a shop on trial turned an order away, if not for its lock.
+// Reasons other than its lock for which a shop on trial turned an order away.
 const (
 	TooMany   = "429: it limits the rate of orders"
 	FullAgain = "it refused as sold out, although the shelf was full again"
@@ -10,8 +10,8 @@ const (
 
 const tooManyRequests = 429
 
-// WhyTurnedAway says why an order of a full shelf was refused, if not for the lock: [TooMany], or [FullAgain] if the
-// answer is that to an order of an empty shelf. It is empty if the order found the lock taken, or nobody knows.
+// WhyTurnedAway returns why an order was refused although the stock was full: [TooMany], or [FullAgain] if the answer
+// is the one for an empty stock. It is "" if the order found the lock taken, or if the reason is unknown.
 func (c *Cell) WhyTurnedAway(op *Op) string {
 	asked := slices.ContainsFunc(op.Trace, func(cmd Command) bool { return cmd.Acquires() })
 	took := slices.ContainsFunc(op.Trace, func(cmd Command) bool { return cmd.Acquires() && cmd.Succeeded() })

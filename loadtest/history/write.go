@@ -34,19 +34,19 @@ type lineOfHead struct {
 	Run *Run `json:"run"`
 }
 
-// counts are in the first line and in the last one, so that a file that lost cells or ops is noticed.
+// counts are in the first and the last line, to detect lost cells or ops.
 type counts struct {
 	Cells int `json:"cells"`
 	Ops   int `json:"ops"`
 }
 
-// A lineOfCell is the head of a cell, with the number of lines with its ops that follow it.
+// A lineOfCell is the head of a cell, with the number of ops in the lines after it.
 type lineOfCell struct {
 	Cell *Cell `json:"cell"`
 	Ops  int   `json:"ops"`
 }
 
-// A lineOfEnd is the last line. A file without it was cut short.
+// A lineOfEnd is the last line. A file without it is truncated.
 type lineOfEnd struct {
 	End counts `json:"end"`
 }
