@@ -45,7 +45,7 @@ func (f *runFlags) predict(
 			lines <- s.Text()
 		}
 	}()
-	fmt.Fprintln(out, "Say before it runs what will break. A ? explains the letters.")
+	fmt.Fprintln(out, "Predict what will break. A ? explains the letters.")
 	for repetitions := range slices.Chunk(specs, f.Repeat) {
 		p, err := askFor(ctx, repetitions[0], lines, out)
 		if err != nil {

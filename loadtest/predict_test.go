@@ -35,7 +35,7 @@ func TestPredictAsksAboutEachCell(t *testing.T) {
 	letters, said := predicted(t, []string{"pause"}, []string{"v3", "v4", "v5"}, "e s\nSE, R\nel\n\n")
 	assert.Equal(t, []string{"SE", "EL", ""}, letters)
 	const pauseV4 = "pause v4: which letters break? S E R L F, enter for none: "
-	assert.Regexp(t, `^Say before it runs what will break. A \? explains the letters.\n\n`+
+	assert.Regexp(t, `^Predict what will break. A \? explains the letters.\n\n`+
 		`v3 owner-check, pause: SIGSTOP .*\npause v3: which letters break\? S E R L F, enter for none: \n`+
 		`v4 lua-release, pause: SIGSTOP .*\n`+regexp.QuoteMeta(pauseV4+"\"SE,R\" has letters other than S E R L F\n"+pauseV4)+
 		`\nv5 watchdog, pause: SIGSTOP .*\npause v5: which letters break\? S E R L F, enter for none: $`, said)

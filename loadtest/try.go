@@ -40,7 +40,7 @@ type tryFlags struct {
 	AtOnce  int           `default:"4" help:"Play this many cells at once."`
 	Out     string        `default:"out" placeholder:"DIR" help:"${out_help}"`
 	NoOut   bool          `help:"Write no files."`
-	Verbose bool          `short:"v" help:"Print the commands of a plain sale, and all evidence."`
+	Verbose bool          `short:"v" help:"Print the commands of a plain sale, and the evidence of each broken cell."`
 	JSON    bool          `name:"json" help:"Print the result as JSON."`
 
 	given []string // the arguments of loadtest

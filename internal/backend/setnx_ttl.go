@@ -10,8 +10,7 @@ import (
 type setNXWithTTL struct{ ttl time.Duration }
 
 // SetNXWithTTL returns a hook that sends SETNX as SET NX PX, with this TTL. It is for a shared Redis: the lock of a
-// killed process expires. The caller gets the reply of a SETNX, and hooks that were added
-// before this one see a SETNX.
+// killed process expires. The caller gets the reply of a SETNX, and hooks that were added before this one see a SETNX.
 func SetNXWithTTL(ttl time.Duration) redis.Hook { return setNXWithTTL{ttl} }
 
 // DialHook is part of redis.Hook.

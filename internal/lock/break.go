@@ -13,7 +13,7 @@ import (
 // breakTime limits Break, even if no backend answers.
 const breakTime = 3 * time.Second
 
-// Break removes the lock of a product on every rung and every backend, even if somebody holds it, and returns how many
+// Break removes the lock of a product on every rung and every backend, even if it is held, and returns how many
 // keys it removed. A holder finds its lease lost at its next check. Waiters are notified. All backends are asked at
 // once, so that one that fails or does not answer does not stop the others; its error is returned.
 func (b Backends) Break(ctx context.Context, product string) (int64, error) {

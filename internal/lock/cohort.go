@@ -190,7 +190,7 @@ func (all *cohorts) hold(ctx context.Context, key string, lease *passedLease, se
 		}}
 }
 
-// unlock ends a holder's part in a lease. The last of a batch passes the lease on, or releases it if nobody waits for
+// unlock ends a holder's part in a lease. The last of a batch passes the lease on, or releases it if no order waits for
 // it, or the turn is over.
 func (all *cohorts) unlock(ctx context.Context, key string, lease *passedLease) error {
 	all.mu.Lock()

@@ -8,8 +8,8 @@ import (
 )
 
 // A leaseContext is the context of the work under a lease. Each call checks the clock: a process that was paused, and
-// goes on after its lease has expired, may call it before the goroutine that renews the lease runs.
-// The first call that finds the lease expired ends the context, so that Err, Done and [context.Cause] agree.
+// goes on after its lease has expired, may call it before the goroutine that renews the lease runs. The first call that
+// finds the lease expired ends the context, so that Err, Done and [context.Cause] agree.
 //
 // A context derived from it by [context.WithCancel] has an Err of its own. It ends when a method of this context is
 // called, or when the renewing goroutine runs. The clock is the monotonic one, which on Linux stops while the machine

@@ -169,7 +169,7 @@ func (t *table) release(ctx context.Context, key, owner string, left int) error 
 	return releaseResult(t.exec(ctx, "release", key, releaseRow, left, left, key, owner))
 }
 
-// remove removes the lock even if somebody holds it, and returns how many locks it removed. An expired row does not
+// remove removes the lock even if it is held, and returns how many locks it removed. An expired row does not
 // count.
 func (t *table) remove(ctx context.Context, key string) (int64, error) {
 	if _, err := t.exec(ctx, "sweep", "", sweepRows); err != nil {

@@ -7,8 +7,8 @@ import (
 	"stockapi/internal/backend/sqldb"
 )
 
-// The table of v12-naive has a unique key and nothing that a lock needs besides. The time is for people who clean up;
-// no acquire and no release looks at it.
+// The table of v12-naive has a unique key, and nothing else that a lock needs. The time is for cleaning up: no acquire
+// and no release reads it.
 const (
 	createNaive = `CREATE TABLE IF NOT EXISTS stockapi_naive_locks (
 		name VARCHAR(255) %s PRIMARY KEY, taken BIGINT NOT NULL)`

@@ -9,11 +9,11 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// zkEphemeral is v13: the lock is an ephemeral node of ZooKeeper, which ends with the session that created it. Nobody
-// has to guess how long the work takes: there is no TTL, and the TTL is ignored. One transaction creates the lock and a
-// node with the lease's own name, and one removes both. By that name a lease recognises its lock, even when the reply
-// to the create was lost, and it never removes another's. The fencing token is the number of the creating transaction,
-// which grows for as long as the ensemble keeps its data.
+// zkEphemeral is v13: the lock is an ephemeral node of ZooKeeper, which ends with the session that created it. It has
+// no TTL, so nothing depends on how long the work takes, and the TTL of a request is ignored. One transaction creates
+// the lock and a node with the lease's own name, and one removes both. By that name a lease recognises its lock, even
+// when the reply to the create was lost, and it never removes another's. The fencing token is the number of the
+// creating transaction, which grows for as long as the ensemble keeps its data.
 // Defect: a release wakes all waiters, and one of them gets in: the thundering herd. And the session of a paused client
 // ends without the client noticing.
 func zkEphemeral(rt runtime) TryLock {

@@ -28,7 +28,7 @@ func inTurns(t *testing.T, test func(t *testing.T, a, b *instance, bare redis.Un
 	}
 }
 
-// withTwo runs a test of a rung in virtual time, with two instances and a client for plain commands. Sent
+// withTwo runs a test of a rung in virtual time, with two instances and a client for plain commands. The function sent
 // returns the commands of the first instance.
 func withTwo(
 	t *testing.T, id string, test func(t *testing.T, a, b *instance, bare redis.UniversalClient, sent func() []string),

@@ -168,8 +168,8 @@ func TestBatchHeirGivesUp(t *testing.T) {
 	assert.Empty(t, l.byKey, "nothing is left")
 }
 
-// The heirs that have not taken a lost lease yet begin again, before those behind them. One that
-// has taken it does not wait for them.
+// The heirs that have not taken a lost lease yet begin again, before those behind them. One that has taken it does not
+// wait for them.
 func TestBatchHeirOfLostLease(t *testing.T) {
 	t.Parallel()
 	l := hasLine(t)

@@ -8,8 +8,8 @@ import (
 // watchdog is v5, step 5 of the article, without its slips: v4 with a timer that renews the lease at half its TTL until
 // the work is done. The timer stops on every path. The release waits for it, and a renewal never creates the key again.
 // If the reply to an acquire is lost, the acquire is undone, which the token makes safe.
-// Defect: as in the article, nobody looks at the result of a renewal. A holder that is paused, or partitioned from
-// Redis, works on without its lock. A holder whose work never ends keeps everybody out for ever.
+// Defect: as in the article, the result of a renewal is ignored. A holder that is paused, or partitioned from Redis,
+// works on without its lock. A holder whose work never ends keeps all others out for ever.
 func watchdog(rt runtime) TryLock {
 	return func(ctx context.Context, key string, o Options) (*Lease, error) {
 		token := newToken()

@@ -82,8 +82,7 @@ func TestPitfall14LostPlaceComesLast(t *testing.T) {
 	})
 }
 
-// Pitfall 15: a waiter that gives up leaves a gap. When it returns, it is behind those that
-// stayed.
+// Pitfall 15: a waiter that gives up leaves a gap. When it returns, it is behind those that stayed.
 func TestPitfall15FairPutsReturningWaiterLast(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {

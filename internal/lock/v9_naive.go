@@ -8,7 +8,7 @@ import (
 // oneByOne is v9-naive, an exhibit: the locks of v9 as one would first write it, a lock inside a lock. It takes them in
 // the order in which the products were named, and holds those that it has while it waits for the next.
 // Defect: two orders that name two products in opposite orders deadlock: each holds the lock that the other waits for.
-// Both leases are renewed, so only the limit of a wait ends this. Until then nobody else gets either product.
+// Both leases are renewed, so only the limit of a wait ends this. Until then no other order gets either product.
 func oneByOne(
 	order, waiting context.Context, keys []string, maxWait time.Duration, wait Waiting, try AttemptAll,
 ) (*Lease, error) {

@@ -6,7 +6,7 @@ import (
 
 // everyNode is v9-nodes, an exhibit: Redlock built from a multilock. It takes v9's lock of one key on every independent
 // node of v6, all or none. It asks the nodes one after the other, so that the order that gets the first node gets the
-// rest. While a single node remembers the lock, nobody else gets it, so a node that restarts empty does no harm.
+// rest. While a single node remembers the lock, no other order gets it, so a node that restarts empty does no harm.
 // Defect: there is no quorum. With one node unavailable nobody sells, so five nodes stop the shop about five times as
 // often as one. The majority of v6 avoids that. The scenario node-restart shows the price of a majority.
 func everyNode(rt runtime) TryLock {

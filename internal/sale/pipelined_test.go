@@ -75,7 +75,7 @@ func TestABrokenPipelineRepeatsNothing(t *testing.T) {
 	}
 }
 
-// sellTogether lets so many orders begin at once, and waits for all.
+// sellTogether starts that many orders at once, and waits for all.
 func sellTogether(s *Shop, rung string, orders int, o Order) ([]Receipt, []error) {
 	receipts, errs := make([]Receipt, orders), make([]error, orders)
 	var all sync.WaitGroup

@@ -83,8 +83,7 @@ func sell(
 
 func (s *Shelf) read(ctx context.Context, o Order) (int64, error) { return s.Left(ctx, o.Product) }
 
-// replace makes a SET write only an existing key. A product that was removed while an order was at work
-// stays as it is.
+// replace makes a SET write only an existing key. A product that was removed while an order was at work stays removed.
 var replace = redis.SetArgs{Mode: "XX", KeepTTL: true}
 
 func (s *Shelf) write(ctx context.Context, o Order, left int64) error {

@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-// A catcher has to notice a mutant. catch returns an error if it did not, and if it is the explorer, what it found.
-// String says what it is.
+// A catcher is a check that must catch a mutant. catch returns an error if it did not, and the explorer's result.
+// String describes the check.
 type catcher interface {
 	catch(ctx context.Context, m *broken) (found string, err error)
 	String() string
 }
 
-// A lab is what all mutants are tried with.
+// A lab holds the programs and files that all mutants share.
 type lab struct {
 	tree
 	work     string // a folder, which is removed at the end
-	loadtest string // the program, as it is without a mutant
+	loadtest string // the program without a mutant
 	tested   bool   // all tests pass without a mutant
 	clean    sync.Map
 }
@@ -40,7 +40,7 @@ func newLab(ctx context.Context, tested bool) (l *lab, err error) {
 		return nil, err
 	}
 	l.loadtest = filepath.Join(l.work, "loadtest")
-	_ = os.Chmod(l.work, 0o755) // MariaDB runs as a user of its own, and has its files in it
+	_ = os.Chmod(l.work, 0o755) // MariaDB runs as a user of its own, with its files in there
 	if err := l.build(ctx, "build", "./loadtest", l.loadtest); err != nil {
 		l.remove()
 		return nil, err
@@ -57,7 +57,7 @@ type broken struct {
 	flags []string // of the go command
 }
 
-// try asks each that has to catch the mutant. It returns what happened, a line each, and whether all caught it.
+// try runs each check of a mutant. It returns a line per check, and whether all caught the mutant.
 func (l *lab) try(ctx context.Context, one mutant) (told string, ok bool) {
 	m := &broken{lab: l}
 	var err error
@@ -95,7 +95,7 @@ func (c cell) catch(ctx context.Context, m *broken) (string, error) {
 	words := strings.Fields(string(c))
 	args := slices.Concat([]string{"--scenarios", words[0], "--rungs"}, words[1:], []string{"--no-out"})
 	var out string
-	for range 2 { // exit code 2 says that the run could not be made, and nothing of the mutant
+	for range 2 { // exit code 2 proves nothing: the run was not measured
 		if out, err = m.runWith(ctx, "LOADTEST_STOCKAPI="+program, m.root, m.loadtest, args...); exitCode(err) != 2 {
 			break
 		}
@@ -106,8 +106,8 @@ func (c cell) catch(ctx context.Context, m *broken) (string, error) {
 	return "", uncaught(err, out)
 }
 
-// A test is what fails by what it asserts: its package, and what go test -run takes. It has to pass without the mutant.
-// That it does not compile, panics, or hangs does not count, but for what synctest finds: that all wait for ever.
+// A test must fail by an assertion, and pass without the mutant. It is a package, and a pattern for go test -run. A
+// mutant that does not compile, panics or hangs counts as missed, except for a deadlock that synctest reports.
 type test string
 
 func (c test) String() string {
@@ -151,7 +151,7 @@ func (c test) catch(ctx context.Context, m *broken) (string, error) {
 	}
 	var out string
 	var err error
-	for range 2 { // a test that hung has not said what it found
+	for range 2 { // a test that hung has no result
 		if out, err = m.run(ctx, dir, program, args...); !strings.Contains(out, hung) {
 			break
 		}
@@ -166,13 +166,13 @@ func (c test) catch(ctx context.Context, m *broken) (string, error) {
 	return "", uncaught(err, out)
 }
 
-// An explorer finds a verdict broken that should hold: its rung, the situation unless it is the usual one, a kind of
-// fault or none, and flags.
+// An explorer must find a broken verdict that should hold. It is a rung, a situation unless it is the usual one, a kind
+// of fault or none, and flags.
 type explorer string
 
 func (c explorer) String() string { return "explorer: " + string(c) }
 
-// schedules is how many are run of a mutant, and then as many again that look for a shorter trace.
+// schedules limits the search for a violation, and again the search for a shorter trace.
 const schedules = "2000"
 
 var shouldHold = regexp.MustCompile(`([a-z-]+) should hold`)
@@ -197,7 +197,7 @@ func (c explorer) catch(ctx context.Context, m *broken) (string, error) {
 	if fault != "none" {
 		args = append(args, "--faults", "1", "--kinds", fault)
 	}
-	_ = os.Remove(path) // of the one before
+	_ = os.Remove(path) // from the check before
 	out, err := m.run(ctx, m.root, program, args...)
 	if exitCode(err) != 1 {
 		return "", uncaught(err, out)
@@ -255,19 +255,19 @@ func (l *lab) build(ctx context.Context, verb, pkg, path string, flags ...string
 	return nil
 }
 
-// longest is how long a command may take, and then so long to end by itself.
+// longest bounds a command, and ending the time for it to end by itself after that.
 const (
 	longest = 20 * time.Minute
 	ending  = 20 * time.Second
 )
 
-// run runs a command in a folder, and returns what it wrote. Nothing of it is left: neither a process of its group, nor
-// a file in the folder for temporary ones.
+// run runs a command in a folder, and returns its output. It leaves no process of its group, and no temporary file
+// outside of the lab.
 func (l *lab) run(ctx context.Context, dir, program string, args ...string) (out string, err error) {
 	return l.runWith(ctx, "TMPDIR="+l.work, dir, program, args...)
 }
 
-// runWith runs it with one more variable in its environment.
+// runWith is run with one more variable in the environment.
 func (l *lab) runWith(ctx context.Context, variable, dir, program string, args ...string) (out string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
@@ -283,7 +283,7 @@ func (l *lab) runWith(ctx context.Context, variable, dir, program string, args .
 	return string(data), err
 }
 
-// exitCode returns the exit code of a command that was run, or -1 if it has none.
+// exitCode returns the exit code of a command, or -1 if it has none.
 func exitCode(err error) int {
 	var exit *exec.ExitError
 	switch {
@@ -295,7 +295,7 @@ func exitCode(err error) int {
 	return -1
 }
 
-// uncaught is how a command ended that has not caught a mutant, with the last of what it wrote.
+// uncaught returns how a command ended that did not catch a mutant, with its last lines of output.
 func uncaught(err error, out string) error {
 	if err == nil {
 		err = errors.New("exit status 0")
@@ -304,7 +304,7 @@ func uncaught(err error, out string) error {
 	return fmt.Errorf("%w: %s", err, strings.Join(lines[max(0, len(lines)-5):], "\n\t"))
 }
 
-// has tells whether a program or a file is there. A file may be a pattern.
+// has reports whether a program or a file exists. A file may be a pattern.
 func has(one string) bool {
 	_, err := exec.LookPath(one)
 	found, _ := filepath.Glob(one)

@@ -10,18 +10,17 @@ import (
 	"strings"
 )
 
-// An edit replaces the first occurrence of old in a file. The file is named from the root of the repository, or is one
-// of redsync.
+// An edit replaces the first occurrence of old in a file. The path is relative to the repository, or to redsync.
 type edit struct{ file, old, new string }
 
-// edits are those of one mutant. Several may be of one file.
+// edits are the edits of one mutant. Several may concern one file.
 type edits []edit
 
-// redsync is the library whose files may be edited too. The go command replaces no file of the module cache, so a
-// mutant of it is a copy.
+// redsync is the library whose files may be edited, too. -overlay does not replace files of the module cache, so a
+// mutant of redsync is a copy.
 const redsync = "github.com/go-redsync/redsync/v4"
 
-// A tree is where the files are.
+// A tree has the directories of the files.
 type tree struct{ root, redsync string }
 
 func findTree(ctx context.Context) (t tree, err error) {
@@ -33,7 +32,7 @@ func findTree(ctx context.Context) (t tree, err error) {
 	return t, nil
 }
 
-// path returns where a file is, and whether it is one of redsync.
+// path returns the path of a file, and whether it belongs to redsync.
 func (t tree) path(file string) (path string, library bool) {
 	if name, library := strings.CutPrefix(file, redsync+"/"); library {
 		return filepath.Join(t.redsync, name), true
@@ -41,8 +40,7 @@ func (t tree) path(file string) (path string, library bool) {
 	return filepath.Join(t.root, file), false
 }
 
-// texts returns the files that the edits change, as they are with the edits. It is an error if there is nothing to
-// replace.
+// texts returns the edited files. It returns an error if an old text does not occur.
 func (e edits) texts(t tree) (map[string]string, error) {
 	changed := map[string]string{}
 	for _, one := range e {
@@ -63,7 +61,7 @@ func (e edits) texts(t tree) (map[string]string, error) {
 	return changed, nil
 }
 
-// write writes the changed files into a folder. It returns the flags with which the go command takes them.
+// write writes the edited files into a folder, and returns the flags of the go command to use them.
 func (e edits) write(t tree, dir string) (flags []string, err error) {
 	changed, err := e.texts(t)
 	if err != nil {
@@ -94,7 +92,7 @@ func (e edits) write(t tree, dir string) (flags []string, err error) {
 	return append(flags, "-overlay", path), os.WriteFile(path, data, 0o644)
 }
 
-// copyLibrary copies redsync into the folder. It returns the flag with which the go command takes the copy.
+// copyLibrary copies redsync into the folder, and returns the flag of the go command to use the copy.
 func copyLibrary(t tree, dir string) (flags []string, err error) {
 	library, mod := filepath.Join(dir, "redsync"), filepath.Join(dir, "go.mod")
 	if _, err := os.Stat(library); err == nil {

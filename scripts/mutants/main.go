@@ -1,8 +1,8 @@
-// Mutants breaks the service and the load test on purpose, one mutant at a time, and asks who notices: a cell of the
-// load test, a test, or the explorer. A checker that never objects is worthless. The files of the repository stay as
-// they are: the go command is given the changed ones in their place (-overlay).
+// Mutants breaks the service and the load test on purpose, one mutant at a time, and checks that a cell of the load
+// test, a test, or the explorer catches it. A checker that never objects is worthless. The files of the repository stay
+// unchanged: the go command gets the edited ones by -overlay.
 //
-// Read table.go for the mutants, edit.go for what is done to a file, and catch.go for what counts as caught.
+// Read table.go for the mutants, edit.go for their edits, and catch.go for what counts as caught.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A mutant is a way to break the code, and all that have to catch it.
+// A mutant is a way to break the code, with the checks that must catch it.
 type mutant struct {
 	name  string
 	by    by
@@ -34,10 +34,10 @@ type section struct {
 	mutants []mutant
 }
 
-// by lists what has to catch a mutant, each by itself.
+// by lists the checks that must catch a mutant, each of them.
 type by []catcher
 
-// servers tells which of them this machine has.
+// servers has a function for each server that reports whether this machine has it.
 var servers = map[string]func() bool{
 	"":             func() bool { return true },
 	"redis-server": func() bool { return has("redis-server") },
@@ -62,16 +62,16 @@ func main() {
 	os.Exit(code)
 }
 
-const usage = `Breaks the code on purpose, one mutant at a time, and asks who notices: a cell of the load test, a test,
-or the explorer. Prints a line for each, with the verdict and the shortest trace that the explorer found.
-Exit code 0: each mutant was caught. 1: one was missed. 2: it could not be run, or was interrupted.
+const usage = `Breaks the code on purpose, one mutant at a time, and checks that a cell of the load test, a test, or the
+explorer catches it. Prints a line per check, with the verdict and the shortest trace that the explorer found.
+Exit codes: 0 all caught; 1 one was missed; 2 could not run, or was interrupted.
 
   go run ./scripts/mutants [--tested] [--part N/M] [TEXT]
 
-TEXT is a part of a mutant's name. Without it, all are tried: ten minutes to half an hour on two cores.
+TEXT is a part of a mutant's name. Without it all are tried: ten minutes to half an hour on two cores.
 `
 
-// A part is the nth of each so many mutants, from 0 on.
+// A part is every of-th mutant, beginning with number n, from 0 on.
 type part struct{ n, of int }
 
 // parse parses N/M.
@@ -82,13 +82,13 @@ func (p *part) parse(text string) error {
 	return nil
 }
 
-// execute is the whole program. When the context ends, it ends what it started, and removes what it made.
+// execute is the whole program. When ctx ends, it ends its processes and removes its files.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags, which := flag.NewFlagSet("mutants", flag.ContinueOnError), part{0, 1}
 	flags.SetOutput(stderr)
 	flags.Usage = func() { fmt.Fprint(stderr, usage); flags.PrintDefaults() }
 	flags.Func("part", "`N/M`: 0/3 tries the first of each three mutants, 1/3 the second, 2/3 the third", which.parse)
-	tested := flags.Bool("tested", false, "all tests have passed without a mutant: they are run with it alone")
+	tested := flags.Bool("tested", false, "all tests pass without a mutant: run them only with it")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return caught
@@ -116,8 +116,8 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return l.tryAll(ctx, chosen, stdout, stderr)
 }
 
-// choose returns the mutants with the text in their name, of which the part is taken, but for those whose servers are
-// missing: of these it returns how many there are, by server.
+// choose returns the part of the mutants with the text in their name. It leaves out those whose servers are missing,
+// and returns their number by server.
 func choose(text string, which part) (chosen []mutant, without map[string]int, err error) {
 	without = map[string]int{}
 	var named int
@@ -142,11 +142,11 @@ func choose(text string, which part) (chosen []mutant, without map[string]int, e
 	return chosen, without, nil
 }
 
-// tryAll tries the mutants, at least two at a time: one builds while another waits for a lease to end.
+// tryAll tries the mutants, at least two at a time: one builds while another waits for a lease to expire.
 func (l *lab) tryAll(ctx context.Context, mutants []mutant, stdout, stderr io.Writer) int {
 	var (
 		all  errgroup.Group
-		n, m atomic.Int64 // mutants that were tried, and those that were missed
+		n, m atomic.Int64 // mutants tried, and missed
 	)
 	try := func(one mutant) {
 		if ctx.Err() != nil {
@@ -154,7 +154,7 @@ func (l *lab) tryAll(ctx context.Context, mutants []mutant, stdout, stderr io.Wr
 		}
 		told, ok := l.try(ctx, one)
 		if ctx.Err() != nil {
-			return // whatever was noticed, it was the interrupt
+			return // it may have caught the interrupt
 		}
 		if !ok {
 			m.Add(1)

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNoMutantIsStale builds nothing: it only looks whether each edit has something to replace, and each test is there.
+// TestNoMutantIsStale builds nothing: it checks that each old text occurs, and each test exists.
 func TestNoMutantIsStale(t *testing.T) {
 	t.Parallel()
 	in, err := findTree(t.Context())
@@ -77,7 +77,7 @@ func TestThatAlwaysFails(t *testing.T) { t.Fatal() }
 `
 )
 
-// TestForgedMutants tries mutants of a module of a few lines: each that is not caught has to be told, and why.
+// TestForgedMutants tries mutants of a module of a few lines: each that is missed must be reported, with the reason.
 func TestForgedMutants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds programs")
@@ -87,7 +87,7 @@ func TestForgedMutants(t *testing.T) {
 	}
 	t.Parallel()
 	root := t.TempDir()
-	loadtest := filepath.Join(root, "loadtest") // ends with the exit code that is named in place of a rung
+	loadtest := filepath.Join(root, "loadtest") // exits with the code that is given as the rung
 	for path, text := range map[string]string{
 		"go.mod": "module forged\n\ngo 1.26\n", "forged.go": forgedCode, "forged_test.go": forgedTests,
 		"cmd/stockapi/main.go": "package main\n\nfunc main() {}\n",

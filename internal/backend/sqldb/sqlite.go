@@ -27,7 +27,7 @@ func defaultDir() string { return filepath.Join(os.TempDir(), fmt.Sprintf("stock
 
 // ErrNotPrivate means that another user created the directory of the default file, or can write to it: locks in it
 // cannot be trusted.
-var ErrNotPrivate = errors.New("is not this user's own directory: somebody else made it, or it is a link, or " +
+var ErrNotPrivate = errors.New("is not this user's own directory: another user made it, or it is a link, or " +
 	"others may write to it; remove it, or name another database with --sql")
 
 // checkPrivate refuses a directory that other users own or may write to.
