@@ -23,14 +23,14 @@ func TestUnsentOrders(t *testing.T) {
 		err  error
 		want history.Outcome
 	}{
-		"no file descriptors":          {dialled(os.NewSyscallError("socket", shortages[0])), history.NotSent},
-		"no local port":                {dialled(os.NewSyscallError("connect", syscall.EADDRNOTAVAIL)), history.NotSent},
-		"no buffer":                    {dialled(os.NewSyscallError("connect", syscall.ENOBUFS)), history.NotSent},
-		"no name":                      {dialled(&net.DNSError{Err: "no such host", Name: "h"}), history.NotSent},
-		"nobody there":                 {dialled(os.NewSyscallError("connect", syscall.ECONNREFUSED)), history.NotSold},
-		"thrown out":                   {dialled(os.NewSyscallError("connect", syscall.ECONNRESET)), history.NotSold},
-		"the network does not answer":  {dialled(os.ErrDeadlineExceeded), history.NotSold},
-		"nobody who could be believed": {fmt.Errorf("tls: handshake failure"), history.NotSold},
+		"no file descriptors":         {dialled(os.NewSyscallError("socket", shortages[0])), history.NotSent},
+		"no local port":               {dialled(os.NewSyscallError("connect", syscall.EADDRNOTAVAIL)), history.NotSent},
+		"no buffer":                   {dialled(os.NewSyscallError("connect", syscall.ENOBUFS)), history.NotSent},
+		"no name":                     {dialled(&net.DNSError{Err: "no such host", Name: "h"}), history.NotSent},
+		"no server":                   {dialled(os.NewSyscallError("connect", syscall.ECONNREFUSED)), history.NotSold},
+		"thrown out":                  {dialled(os.NewSyscallError("connect", syscall.ECONNRESET)), history.NotSold},
+		"the network does not answer": {dialled(os.ErrDeadlineExceeded), history.NotSold},
+		"an untrusted server":         {fmt.Errorf("tls: handshake failure"), history.NotSold},
 	} {
 		client := unanswering(func(context.Context) error { return c.err })
 		op := client.Buy(t.Context(), time.Now(), time.Now(), "http://127.0.0.1:1", one)

@@ -88,7 +88,7 @@ func TestDatabasePlacement(t *testing.T) {
 		b := &Backend{URL: "redis://127.0.0.1:1"}
 		c.options.SQL = kind.name
 		require.NoError(t, c.placeSQL(ctx, b))
-		assert.Empty(t, b.SQL, "nobody asked")
+		assert.Empty(t, b.SQL, "no rung needs it")
 
 		c.options.Database = true
 		require.NoError(t, c.placeSQL(ctx, b))

@@ -108,7 +108,7 @@ func TestZooKeeperPlacement(t *testing.T) {
 	c, ctx := newCluster(t)
 	b := &Backend{URL: "redis://127.0.0.1:1"}
 	require.NoError(t, c.reachZooKeeper(ctx, b))
-	assert.Empty(t, b.ZooKeeper, "nobody asked")
+	assert.Empty(t, b.ZooKeeper, "no rung needs it")
 
 	c.options.ZooKeeper = true
 	require.NoError(t, c.reachZooKeeper(ctx, b))

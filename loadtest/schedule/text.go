@@ -28,7 +28,7 @@ func ServerName(who, of int) string {
 var texts = [...]string{
 	Grant: "COMMAND", Time: "time passes", Expiry: "time passes, commands wait", Hold: "is held, time passes",
 	CrashBefore: "dies", CrashAfter: "COMMAND, then dies", LoseRequest: "COMMAND: lost on its way",
-	LoseReply: "COMMAND: the reply is lost", Late: "COMMAND: still on its way when its client gives it up",
+	LoseReply: "COMMAND: the reply is lost", Late: "COMMAND: still in flight when its client gives it up",
 	Drop: "the message is lost", GiveUp: "its caller has gone", Arrive: "COMMAND arrives late",
 	NodeDown: "SERVER cannot be reached", NodeBack: "SERVER is back", NodeEmpty: "SERVER restarts empty",
 	ClockJump: "the clock of SERVER jumps",
@@ -51,7 +51,7 @@ func (s Step) Fault(command string) string {
 	case LoseReply:
 		return "whose reply to " + command + " was lost"
 	case Late:
-		return "whose " + command + " was still on its way when it was given up"
+		return "whose " + command + " was still in flight when it was given up"
 	case Drop:
 		return "whose message was lost"
 	default:
