@@ -10,7 +10,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// An order's own commands show what is wrong with it, whatever came of it.
+// An order's own commands show a defect, whatever their outcome.
 func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 	const asleep = "a waiter is never woken: Anna got no unit in the "
 	const on = "it proceeds without the lock when its wait times out: "
@@ -91,7 +91,7 @@ func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 	}
 }
 
-// The cause of what a verdict found is one of a closed list. What breaks by design has none.
+// The cause of a broken verdict is one of a closed list. What breaks by design has none.
 func TestCausesOfBrokenCells(t *testing.T) {
 	// Bert sells Anna's unit when her lease has ended. Then come these commands of hers.
 	overlap := func(f *forgery, then ...history.Command) {
@@ -324,8 +324,8 @@ func TestCausesOfBrokenCells(t *testing.T) {
 	}
 }
 
-// A machine that stood still voids a verdict. What the commands show in spite of that is a defect all the same: a lock
-// that stands, or a waiter that sleeps, for longer than the machine explains.
+// A machine that stalled voids a verdict. The commands may show a defect all the same: a lock that stays, or a waiter
+// that sleeps, for longer than the stall explains.
 func TestDefectsOnABusyMachine(t *testing.T) {
 	const aBit, long = 200 * time.Millisecond, 1100 * time.Millisecond
 	// Anna's instance is killed when she has the lock. A fresh order asks for it at these moments, in vain.
@@ -420,7 +420,7 @@ func TestDefectsOnABusyMachine(t *testing.T) {
 	}
 }
 
-// A right order is accused of nothing.
+// A correct order has no defect.
 func TestNoCauseWithoutADefect(t *testing.T) {
 	f := forge()
 	f.order("anna", atA, history.Sold, 0, 90, acquire(10), read(20), writes(30), release(40))
@@ -432,7 +432,7 @@ func TestNoCauseWithoutADefect(t *testing.T) {
 	assert.Empty(t, c.Remarks)
 }
 
-// Remarks are worth knowing, and break nothing.
+// Remarks on locks and waiters.
 func TestRemarks(t *testing.T) {
 	f := forge()
 	f.order("anna", atA, history.Busy, 0, 90, lost(acquire(10)))
@@ -467,7 +467,7 @@ func TestRemarks(t *testing.T) {
 		f.judge("reply-lost 1").Remarks)
 }
 
-// Remarks on what no verdict asks.
+// Remarks on answers.
 func TestRemarksOnAnswers(t *testing.T) {
 	f := forge()
 	f.order("anna", atA, history.Sold, 0, 8000, acquire(10), read(20), writes(30), release(40))
@@ -493,7 +493,7 @@ func TestRemarksOnAnswers(t *testing.T) {
 	assert.Equal(t, answeredEarly.what, f.judge("late").Defect.Cause)
 }
 
-// Whoever sells without an acquire, while nobody at its instance holds the lock, sells without a lock.
+// An order that sells without an acquire, while no order at its instance holds the lock, sells without a lock.
 func TestSalesWithoutALock(t *testing.T) {
 	unlocked := func(f *forgery) *history.Op {
 		return f.order("bert", atB, history.Sold, 100, 300, read(120), leaves(130, 8))
@@ -512,7 +512,7 @@ func TestSalesWithoutALock(t *testing.T) {
 	assert.Nil(t, f.judge("one-instance").Defect)
 }
 
-// An order that did not hear that the lock is taken waits for its client, and not for the lock.
+// An order whose try was not answered waits for its client, not for the lock.
 func TestOrdersThatWaitForAReply(t *testing.T) {
 	f := forge()
 	f.order("anna", atA, history.Busy, 0, 5000, lost(tried(10)))
@@ -524,8 +524,8 @@ func TestOrdersThatWaitForAReply(t *testing.T) {
 	assert.Nil(t, newRecord(f.Cell).ownDefect(), "its reply is behind one that is held")
 }
 
-// Commands that several orders may have sent are no defect's evidence: a lock is not known to be free that one of them
-// took, nor to be held that one of them removed.
+// Commands that several orders may have sent prove no defect: a lock that one of them took is not known to be free, nor
+// one that they removed to be held.
 func TestStraysShowNoDefect(t *testing.T) {
 	for _, one := range []struct {
 		forged func(*forgery)
@@ -549,7 +549,7 @@ func TestStraysShowNoDefect(t *testing.T) {
 	}
 }
 
-// A line that is no cell of ours breaks by design what the cells with its steps do.
+// A line of the user's own breaks by design what the cells with its steps do.
 func TestFaultsOfALine(t *testing.T) {
 	for _, one := range []struct {
 		name, line string
@@ -568,8 +568,8 @@ func TestFaultsOfALine(t *testing.T) {
 	}
 }
 
-// Something of an order that came after its release was held, and two were sold of which one was taken. Where the lock
-// was lost too, or the request came before the release, that is no late commit.
+// A request of an order after its release was held, and two sales took one unit. If the lock was lost too, or the
+// request came before the release, that is no late commit.
 func TestCommitsAfterTheRelease(t *testing.T) {
 	cell := func(released, bert int) *history.Cell {
 		f := forge()

@@ -33,7 +33,7 @@ func literals(t *testing.T) (all []string) {
 	return all
 }
 
-func TestRemediesHaveLinesToPaste(t *testing.T) {
+func TestRemediesHaveCode(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "table.go", nil, 0)
 	require.NoError(t, err)
 	causes := 0
@@ -66,7 +66,7 @@ func TestRemediesOfTheDocument(t *testing.T) {
 	assert.ElementsMatch(t, literals(t), blocks)
 }
 
-func TestLinesOfRemediesDoWhatTheySay(t *testing.T) {
+func TestRemedyCodeWorks(t *testing.T) {
 	server := miniredis.RunT(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
 	defer client.Close()

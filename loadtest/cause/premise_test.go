@@ -9,9 +9,9 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A cell whose fault did not matter to anybody has asked nothing. The lease is 2 s, and Anna's fault lasts from 100 ms
-// to 2.5 s.
-func TestWhatHasToHappenBesidesAFault(t *testing.T) {
+// A cell whose fault affected no other order is inconclusive. The lease is 2 s, and Anna's fault lasts from 100 ms to
+// 2.5 s.
+func TestPremises(t *testing.T) {
 	held := func(f *forgery, c history.Command, until int) history.Command { return heldUntil(until, c) }
 	none := func(f *forgery) []history.Command { return nil }
 	sale := func(f *forgery) []history.Command {
@@ -104,8 +104,8 @@ func TestWhatHasToHappenBesidesAFault(t *testing.T) {
 	}
 }
 
-// An instance that was stopped for longer than its client waits for a reply may have given up on it: that it wrote
-// nothing says nothing of its lock. What it wrote does.
+// An instance that was stopped for longer than its client waits for a reply may have given up on it: if it wrote
+// nothing, that proves nothing about its lease. If it wrote, it does.
 func TestAPauseLongerThanTheClientsPatience(t *testing.T) {
 	for _, one := range []struct {
 		patience int // ms
@@ -125,8 +125,8 @@ func TestAPauseLongerThanTheClientsPatience(t *testing.T) {
 	}
 }
 
-// Of a stock that nobody sees written, Anna is at work until she releases her lock.
-func TestBertComesBeforeWorkThatNobodySees(t *testing.T) {
+// If writes of the stock are not seen, Anna is at work until she releases her lock.
+func TestPremiseWithoutVisibleWrites(t *testing.T) {
 	for _, one := range []struct {
 		what               string
 		heard, until, bert int
@@ -146,8 +146,8 @@ func TestBertComesBeforeWorkThatNobodySees(t *testing.T) {
 	}
 }
 
-// A crowd says something if each instance to which it came has sold, or if the only unit was sold.
-func TestACrowdHasToBuyEverywhere(t *testing.T) {
+// A crowd is conclusive if each of its instances has sold, or if the only unit was sold.
+func TestCrowdSellsAtEachInstance(t *testing.T) {
 	f := forge()
 	f.order("a-1", atA, history.Sold, 0, 20)
 	f.Scenario = "one-instance"
@@ -161,9 +161,9 @@ func TestACrowdHasToBuyEverywhere(t *testing.T) {
 	assert.NotEmpty(t, WhyInconclusive(f.Cell))
 }
 
-// Where fresh orders were turned away for a reason that is no lock's, nothing was asked; nor where an order of the cell
+// A cell is inconclusive if fresh orders were turned away for another reason than the lock; or if one of its orders
 // was, and the fault did not happen.
-func TestOrdersThatAreTurnedAwayAskNothing(t *testing.T) {
+func TestTurnedAwayOrdersAreInconclusive(t *testing.T) {
 	f := forge()
 	f.Scenario, f.Facts.SoldOut = "crash 2", &history.Answer{Status: 409, Body: "nothing left"}
 	f.order("anna", atA, history.Sold, 0, 90, acquire(10), read(20), writes(30), release(40))
@@ -188,8 +188,8 @@ func TestOrdersThatAreTurnedAwayAskNothing(t *testing.T) {
 	assert.Empty(t, WhyInconclusive(f.judge("crash 2")), "what was to happen did")
 }
 
-// An order that waited for as long as one may take asks nothing, but one whose customer hung up does.
-func TestAnOrderThatIsGivenUpAsksNothing(t *testing.T) {
+// A cell with an order that timed out is inconclusive, one whose customer hung up is not.
+func TestTimedOutOrderIsInconclusive(t *testing.T) {
 	f := forge()
 	f.Scenario = "reply-lost 2"
 	hungUp(20000, f.order("anna", atA, history.Unknown, 0, 0))

@@ -33,7 +33,7 @@ func learned(ctx context.Context, t *testing.T) (*Trial, context.Context) {
 	return trial, ctx
 }
 
-// A shop that dies in a cell, without having been killed, has a defect, and the next cell has its own bench.
+// A shop that exits in a cell, and was not killed, has a defect. The next cell has a new bench.
 func TestAShopThatDiesEndsItsCell(t *testing.T) {
 	t.Parallel()
 	trial, ctx := learned(t.Context(), t)
@@ -66,7 +66,7 @@ func TestAShopThatDiesEndsItsCell(t *testing.T) {
 	assert.Len(t, trial.idle, 1)
 }
 
-// A cell that cannot be played says why, and the others are played.
+// A cell that cannot be played has the reason; the others are played.
 func TestACellThatCannotBePlayed(t *testing.T) {
 	t.Parallel()
 	trial, ctx := learned(t.Context(), t)
@@ -80,7 +80,8 @@ func TestACellThatCannotBePlayed(t *testing.T) {
 	assert.False(t, cells[1].IsUnmeasured(), "the shop does not allow it")
 }
 
-// Of a shop whose processes cannot be found, stops and kills show nothing. It hides from the mark, and its parent ends.
+// If the processes of a shop cannot be found, stops and kills prove nothing. This shop hides from the mark, and its
+// parent exits.
 func TestAShopThatOutlivesItsProcessIsNotTested(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
@@ -116,7 +117,7 @@ func TestAShopThatOutlivesItsProcessIsNotTested(t *testing.T) {
 	assert.Equal(t, "the shop outlived the process that was started; start it in the foreground", cells[1].WhyNot())
 }
 
-// A trial that is interrupted in a cell waits for no order, and sends none.
+// An interrupted trial waits for no order, and sends none.
 func TestAnInterruptedCellEnds(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -139,7 +140,7 @@ func TestAnInterruptedCellEnds(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
-// Cells are returned in their order, however many are under way at a time, and benches are used again.
+// Cells are returned in order, however many are played at a time, and benches are reused.
 func TestCellsSideBySide(t *testing.T) {
 	t.Parallel()
 	trial, ctx := learned(t.Context(), t)
@@ -158,8 +159,8 @@ func TestCellsSideBySide(t *testing.T) {
 	assert.LessOrEqual(t, len(trial.idle), 3)
 }
 
-// A write that is under way lands when the lease is over, and somebody else has sold its unit. An acquire that is under
-// way when its client is cut off takes the lock.
+// A write in flight lands when the lease has expired, and another order has sold its unit. An acquire in flight when
+// its client is cut off takes the lock.
 func TestALateWriteLands(t *testing.T) {
 	t.Parallel()
 	trial, ctx := learned(t.Context(), t)
@@ -173,7 +174,7 @@ func TestALateWriteLands(t *testing.T) {
 	assert.Nil(t, cells[0].Defect)
 }
 
-// No server gets a release before the write that was sent before it on its connection.
+// A release cannot overtake a write that was sent before it on the same connection.
 func TestAReleaseStaysBehindALateWriteOnItsConnection(t *testing.T) {
 	f := forge()
 	on := func(c observation, conn int) *wire.Command {
@@ -189,7 +190,7 @@ func TestAReleaseStaysBehindALateWriteOnItsConnection(t *testing.T) {
 	assert.Nil(t, f.lateBefore(on(f.read(11), 1)), "no release")
 }
 
-// The release that is held is one after the write of the stock, or after the acquire if nobody sees the write.
+// The held release is one after the write of the stock, or after the acquire if writes are not seen.
 func TestAReleaseComesAfterTheWork(t *testing.T) {
 	f := forge()
 	command := func(c observation) *wire.Command { return &wire.Command{Seen: c.Seen} }

@@ -12,9 +12,9 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A row of cells takes the one that tells most: a defect, a broken stock, another broken verdict, one to be played
-// again, and then one that was asked.
-func TestRowTakesTheCellThatTellsMost(t *testing.T) {
+// The most telling cell of a row: one with a defect, a broken stock, another broken verdict, one to be played again,
+// and then one that was tested.
+func TestRowTakesMostTellingCell(t *testing.T) {
 	found := func(v history.Verdict, r history.Result) func() *history.Cell {
 		return func() *history.Cell { return &history.Cell{Findings: []history.Finding{{Verdict: v, Result: r}}} }
 	}
@@ -77,8 +77,8 @@ func TestRowWithoutAMoment(t *testing.T) {
 	assert.ErrorContains(t, err, "no Redis")
 }
 
-// Requests are told apart by when they began, and one without a reply, as the end of a connection, is no moment: it may
-// come to the link when the release has come to its own.
+// Requests are classified by when they began. One without a reply, such as the end of a connection, is not a moment: it
+// may reach its link after the release has reached its own.
 func TestRequestsOfASale(t *testing.T) {
 	f := forge()
 	var pieces []rig.Piece
@@ -100,7 +100,7 @@ func TestRequestsOfASale(t *testing.T) {
 	assert.Empty(t, r.after)
 }
 
-// The moments of a fault are requests of a sale, and no more than twelve: those that come last, where the commit is.
+// The moments of a fault are requests of a sale, at most twelve: the last ones, where the commit is.
 func TestRequestsAreTheMomentsOfFaults(t *testing.T) {
 	p := &Passport{Facts: history.Facts{Elsewhere: true}, requests: requests{all: 17, answered: 16, after: []int{16}}}
 	for k := 2; k <= 15; k++ {
@@ -127,8 +127,7 @@ func TestRequestsAreTheMomentsOfFaults(t *testing.T) {
 	assert.Equal(t, []string{"a>db16.b>end.a>end"}, lines["after-release"])
 }
 
-// A sale that has to open a connection sends more requests: one then comes under the lock that comes after it in plain
-// sales.
+// A sale that opens a connection sends more requests: one that plain sales send after the lock then comes under it.
 func TestRequestsThatComeTooEarly(t *testing.T) {
 	f := forge()
 	of := requests{all: 5, under: []int{2, 3, 4}, after: []int{5}}

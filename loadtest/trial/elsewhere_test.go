@@ -80,7 +80,7 @@ func (d *drawer) counting() *bench {
 	return f.bench
 }
 
-// The count judges nothing of a shop whose stock and sales do not agree without a fault.
+// The count judges nothing if stock and sales do not agree without a fault.
 func TestCountThatDoesNotBalance(t *testing.T) {
 	for what, c := range map[string]struct {
 		bend func(*drawer, *bench)
@@ -117,7 +117,7 @@ func TestCountThatDoesNotBalance(t *testing.T) {
 	}
 }
 
-// Nothing is counted without a way to, and once is enough to see that a count judges nothing.
+// The count is not checked without --left, nor again once it judges nothing.
 func TestCountThatIsNotChecked(t *testing.T) {
 	trial := &Trial{}
 	require.NoError(t, trial.control(t.Context(), time.Hour))
@@ -125,7 +125,7 @@ func TestCountThatIsNotChecked(t *testing.T) {
 	require.NoError(t, trial.control(t.Context(), time.Hour))
 }
 
-// A command line of the user's that fails is an error that names its flag.
+// The error of a user's command that fails names its flag.
 func TestCommandLinesThatFail(t *testing.T) {
 	for _, c := range []struct {
 		bend func(*bench)
@@ -148,7 +148,7 @@ func TestCommandLinesThatFail(t *testing.T) {
 	assert.ErrorContains(t, (&Trial{Options: Options{Setup: "exit 2"}}).prepare(t.Context()), "--setup: exit status 2")
 }
 
-// Cells whose count turned out to judge nothing are judged again.
+// Cells are judged again if the count has turned out to judge nothing.
 func TestCellsAreCountedAgain(t *testing.T) {
 	broken := func() *history.Cell {
 		return &history.Cell{Initial: 100, Left: new(int64(97)), Count: &history.Count{},

@@ -49,7 +49,7 @@ var ladder = []struct {
 // work outlasts the lease, and here the release is held, and both come when the next order is inside.
 const ofMatrix = "one-instance,two-instances,slow-work,pause,crash 1,crash 2,delayed-release,check-delete-gap"
 
-// Our own rungs, tried as anybody's shop, break what the matrix says of them.
+// Our own rungs, tried as a user's shop, break what the matrix says.
 func TestTrialsOfTheLadder(t *testing.T) {
 	backendtest.Require(t)
 	backendtest.Long(t)

@@ -14,8 +14,8 @@ import (
 	"stockapi/loadtest/cluster"
 )
 
-// TestMain makes this test binary its own guardian, which a trial starts. Most of a trial's time passes while a lease
-// ends, so four are under way on two processors.
+// TestMain makes this test binary its own guardian, which a trial starts. A trial mostly waits for leases to expire, so
+// four run at a time on two processors.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "guardian" {
 		cluster.Guard(os.Stdin)

@@ -47,8 +47,8 @@ func TestCheckStock(t *testing.T) {
 	assert.Equal(t, "stock:7 n", trial.shelf().Key+" "+trial.shelf().Field)
 }
 
-// Some shops sell only once to a customer: each order of a trial is another one's, on whatever bench.
-func TestOrdersAreNewInTheWholeTrial(t *testing.T) {
+// Some shops sell only once to a customer: no two orders of a trial are the same customer's, on any bench.
+func TestOrdersAreUniqueInATrial(t *testing.T) {
 	trial := &Trial{Options: Options{Product: "7"}}
 	one, other := &bench{Trial: trial}, &bench{Trial: trial}
 	seen := map[string]bool{}
@@ -74,7 +74,7 @@ func TestParseHeader(t *testing.T) {
 	}
 }
 
-// Every order has the headers that were asked for, and they come before ours.
+// Every order has the user's headers, and they replace ours.
 func TestHeadersOfOrders(t *testing.T) {
 	var got *http.Request
 	shop := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
@@ -93,7 +93,7 @@ func TestHeadersOfOrders(t *testing.T) {
 	}
 }
 
-// The orders are those of different customers if something of them is new for each.
+// Orders are those of different customers if their requests differ.
 func TestCustomersOfATrial(t *testing.T) {
 	for text, differ := range map[string]bool{
 		"POST /decrease": false, "POST /buy?user=7 {product}": false, "POST /buy?user={order}": true,
@@ -106,7 +106,7 @@ func TestCustomersOfATrial(t *testing.T) {
 	assert.True(t, (&Trial{Options: Options{Headers: []Header{{"X-User", "{i}"}}}}).customersDiffer())
 }
 
-// The units of a cell are enough for its orders but for those of a crowd, or as many as were asked for.
+// A cell has enough units for its orders, except those of a crowd, or as many as --units.
 func TestUnitsOfACell(t *testing.T) {
 	for _, one := range []struct{ asked, cell, crowd, crowds int64 }{{0, 100, 15, 30}, {1, 1, 1, 1}} {
 		trial := &Trial{Options: Options{Units: one.asked}}
@@ -127,8 +127,8 @@ func answer(t *testing.T, sold *regexp.Regexp, with http.HandlerFunc) *order {
 	return o
 }
 
-// 2xx is sold, 4xx is not, and all else is unknown. Where a shop answers 200 to everything, the body tells; where it
-// redirects, the Location does, too.
+// 2xx is sold, 4xx is not, anything else is unknown. If a shop answers 200 to everything, the body decides; if it
+// redirects, the Location, too.
 func TestOutcomesOfAnswers(t *testing.T) {
 	yes := regexp.MustCompile(`"ok": *true`)
 	for _, one := range []struct {
@@ -180,7 +180,7 @@ func TestOutcomesOfAnswers(t *testing.T) {
 	assert.Equal(t, "connection refused", nobody.Op.Detail)
 }
 
-// An order may take as long as the lease lasts, or its instance would still work for it when the next one comes.
+// An order may take as long as the lease, or its instance would still work for it when the next one comes.
 func TestHTTPTimeCoversTheLease(t *testing.T) {
 	for lease, want := range map[time.Duration]time.Duration{
 		0: 20 * time.Second, 2 * time.Second: 20 * time.Second, 30 * time.Second: 32 * time.Second, time.Minute: time.Minute,
@@ -189,7 +189,7 @@ func TestHTTPTimeCoversTheLease(t *testing.T) {
 	}
 }
 
-// An instance may still work for a customer who hung up or waited no longer, and for no other one.
+// An instance may still work for a customer who hung up or timed out, and for no other.
 func TestOrdersWhoseCustomersLeave(t *testing.T) {
 	asked := make(chan struct{})
 	shop := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -12,7 +12,7 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// What a passport says of a lock goes by the steps of a plain sale.
+// A passport follows from the steps of a plain sale.
 func TestAPassportOfASale(t *testing.T) {
 	one := func(shape string, effects ...history.Effect) step {
 		s := step{shape: shape, args: strings.Fields(shape)}
@@ -71,7 +71,7 @@ func TestAPassportOfASale(t *testing.T) {
 	}
 }
 
-// The commands of a sale are numbered as cells count them, and have the marks of lines.
+// The commands of a sale have the numbers of cells and the marks of lines.
 func TestSaleOfAPassport(t *testing.T) {
 	script := "return redis.call('GET', KEYS[1]) == ARGV[1]\nand redis.call('DEL', KEYS[1])"
 	p := &Passport{acquires: shapes{}, releases: shapes{}, writes: shapes{}}
@@ -119,7 +119,7 @@ func TestAcquireIsShownInOneOrder(t *testing.T) {
 	assert.Equal(t, "SETNX", acquireText([]string{"setnx", "lock", "token"}))
 }
 
-// A lease that ends before anybody looks is known by the command alone.
+// A lease that expires before the first look is known only from the command.
 func TestTTLOfASet(t *testing.T) {
 	assert.Equal(t, 2*time.Millisecond, ttlOf([]string{"SET", "lock", "token", "NX", "PX", "2"}))
 	assert.Equal(t, 2*time.Second, ttlOf([]string{"set", "lock", "token", "ex", "2"}))
@@ -127,7 +127,7 @@ func TestTTLOfASet(t *testing.T) {
 	assert.Zero(t, ttlOf([]string{"SETNX", "lock", "token"}))
 }
 
-// A lease whose end is in the lock itself is no lock without a TTL.
+// A lock whose expiry is in its value has a lease.
 func TestALeaseInAValue(t *testing.T) {
 	p := &Passport{Facts: history.Facts{Locks: []string{"lock"}, Kind: "zset", InValue: 5 * time.Second,
 		Patience: time.Second}, release: []string{"zrem"}}
@@ -141,7 +141,7 @@ func TestALeaseInAValue(t *testing.T) {
 	assert.Contains(t, p.String(), ", kept in its value; ")
 }
 
-// Locks of different customers are no defect: the trial has not shown that two of their orders can meet.
+// Locks of different customers are no defect: the trial has not shown that two of their orders compete.
 func TestAPassportOfLocksOfDifferentCustomers(t *testing.T) {
 	p := &Passport{Facts: history.Facts{PerCustomer: true, LockFree: true}}
 	assert.Equal(t, "no lock that two orders share: orders of different customers do not compete: use a fixed customer "+
@@ -150,8 +150,7 @@ func TestAPassportOfLocksOfDifferentCustomers(t *testing.T) {
 	assert.Equal(t, "orders of different customers do not compete: use a fixed customer and --units 1", aLock(p))
 }
 
-// A cell waits for the end of no lease that lasts for hours. A crowd waits for none, nor does what is held after its
-// lock was released.
+// No cell waits for a lease of hours. Crowds and after-release wait for none.
 func TestALongLeaseIsNotWaitedFor(t *testing.T) {
 	p := &Passport{Facts: history.Facts{TTL: 2000 * time.Second}}
 	assert.Contains(t, (&fault{}).aShortLease(p), "a lease lasts 33m20s")
@@ -164,7 +163,7 @@ func TestALongLeaseIsNotWaitedFor(t *testing.T) {
 	assert.Empty(t, (&fault{}).aShortLease(&Passport{Facts: history.Facts{TTL: 30 * time.Second}}))
 }
 
-// How often a lock is renewed goes by one of its keys: those of a majority are renewed together.
+// The period of renewals is that of one key: those of a majority are renewed together.
 func TestThePeriodOfRenewalsOfSeveralKeys(t *testing.T) {
 	f := forge()
 	var commands []observation
@@ -179,7 +178,7 @@ func TestThePeriodOfRenewalsOfSeveralKeys(t *testing.T) {
 	assert.Equal(t, time.Second, f.passport.Every)
 }
 
-// By which error a Redis refuses a command of a sale.
+// The error by which a Redis refuses a command of a sale.
 func TestErrorsOfARedis(t *testing.T) {
 	p := &Passport{acquires: shapes{"set lock": true}, writes: shapes{"set stock": true}}
 	for shape, code := range map[string]string{
@@ -189,8 +188,8 @@ func TestErrorsOfARedis(t *testing.T) {
 	}
 }
 
-// Why Bert got no lock at an instance though the lease of its holder, at a, should have ended.
-func TestWhatKeepsALockBack(t *testing.T) {
+// Why Bert did not acquire the lock at an instance although the lease of its holder, at a, should have expired.
+func TestWhyALockIsKept(t *testing.T) {
 	p := &Passport{}
 	assert.Equal(t, "orders of one instance may queue behind each other, or their commands on one connection",
 		p.whyKept(atA))
@@ -202,7 +201,7 @@ func TestWhatKeepsALockBack(t *testing.T) {
 	}
 }
 
-// Waiters are woken if something came between each try and the next one.
+// Waiters are woken if something came between each try and the next.
 func TestWakersOfWaiters(t *testing.T) {
 	f := forge()
 	at := func(ms ...int) (all []time.Time) {
@@ -216,7 +215,8 @@ func TestWakersOfWaiters(t *testing.T) {
 	assert.False(t, wokenBetween(at(0), at(10)))
 }
 
-// Slow work holds Anna's order at the fewest commands that outlast her lease, and a renewed lock's acquire for less.
+// Slow work holds Anna's order at the fewest commands that outlast her lease, and the acquire of a renewed lock for
+// less.
 func TestSlowWorkIsHeldAtSeveralCommands(t *testing.T) {
 	const once, twice, thrice = "a<read.b>end.a>end", "a<read.b>end.a>write.b>end.a>end",
 		"a<acquired.b>end.a<read.b>end.a>write.b>end.a>end"

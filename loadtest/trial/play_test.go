@@ -10,8 +10,8 @@ import (
 	"stockapi/loadtest/rig"
 )
 
-// Fresh orders ask each instance that is up: a also when b has sold, in the time since that sale.
-func TestFreshOrdersAskEachInstance(t *testing.T) {
+// Fresh orders are sent to each instance that is up: to a also when b has sold, within the time from that sale.
+func TestFreshOrdersAtEachInstance(t *testing.T) {
 	f := forge()
 	fault := f.after(100)
 	at := func(at, ms int) *order { return &order{InFlight: rig.NewInFlight("", at), over: f.after(ms)} }
@@ -46,8 +46,8 @@ func TestFreshOrdersAskEachInstance(t *testing.T) {
 	}
 }
 
-// An order that came since Anna's end in vain shows that none gets through, and one that sold shows from when on the
-// next one may be asked. Anna ends at 1 s, and an order has 4 s.
+// An order that has come in vain since Anna's end shows that none gets through, and from one that sold the time of the
+// next one runs. Anna ends at 1 s, and an order has 4 s.
 func TestOrdersThatCameBeforeFreshOnes(t *testing.T) {
 	for _, one := range []struct {
 		what  string
@@ -91,7 +91,7 @@ func TestOrdersThatCameBeforeFreshOnes(t *testing.T) {
 	}
 }
 
-// An order ends with its answer, or with its release if its customer had left.
+// An order ends with its answer, or, if its customer had left, with its release.
 func TestEndOfAnOrder(t *testing.T) {
 	f := forge()
 	commands := []observation{f.acquire(10), f.release(150)}

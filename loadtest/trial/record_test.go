@@ -111,7 +111,7 @@ func (f *forgery) wrote(ms, at int, before, after int64, counts bool) written {
 	return written{wire.StockWrite{At: f.after(ms), Before: before, After: after, Counts: counts}, at}
 }
 
-// The writes as the Redis got them decide what was sold, whatever the answers say.
+// The writes that the Redis executed decide what was sold, whatever the answers.
 func TestUnitsAreThoseThatWereTaken(t *testing.T) {
 	for _, one := range []struct {
 		what   string
@@ -163,8 +163,8 @@ func TestTwoOrdersSellOneUnit(t *testing.T) {
 	assert.Equal(t, []int64{10}, units[bert])
 }
 
-// In a crowd nobody knows whose a write was. It belongs to one that sold rather than to one of which nobody knows, to
-// that which was answered first, and never to one that was not open.
+// In a crowd it is not known whose a write was. It goes to an order that sold before one of unknown outcome, to the one
+// that was answered first, and never to one that was not open.
 func TestACrowdsWritesBelongToThoseThatWereOpen(t *testing.T) {
 	f := forge()
 	over := f.order("a-0", atA, history.Sold, 0, 5)
@@ -182,7 +182,7 @@ func TestACrowdsWritesBelongToThoseThatWereOpen(t *testing.T) {
 	assert.Empty(t, units[elsewhere])
 }
 
-// An order that was answered 202 may get its unit later.
+// An order that was answered 202 may take its unit later.
 func TestACrowdsWritesBelongToAcceptedOrders(t *testing.T) {
 	f := forge()
 	accepted := f.order("a-1", atA, history.Sold, 0, 5)
@@ -190,8 +190,8 @@ func TestACrowdsWritesBelongToAcceptedOrders(t *testing.T) {
 	assert.Equal(t, map[*order][]int64{accepted: {10}}, f.unitsOfCrowd([]written{f.wrote(10, 0, 10, 9, true)}))
 }
 
-// What an order of a crowd puts back is what was taken last.
-func TestACrowdPutsBack(t *testing.T) {
+// A unit that an order of a crowd puts back is the last one taken.
+func TestCrowdPutsUnitsBack(t *testing.T) {
 	f := forge()
 	sold := f.order("a-1", atA, history.Sold, 0, 100)
 	writes := []written{f.wrote(10, 0, 1, 0, true), f.wrote(20, 0, 0, -1, true), f.wrote(30, 0, -1, 0, true)}
@@ -199,7 +199,7 @@ func TestACrowdPutsBack(t *testing.T) {
 	assert.Equal(t, map[*order][]int64{sold: {1}}, units)
 }
 
-// An order without an answer has not sold if nothing was written for it, as far as somebody looked.
+// An order without an answer has not sold if it sent no write, unless commands were not looked at.
 func TestAnOrderWithoutAnAnswerIsTakenByItsWrites(t *testing.T) {
 	f := forge()
 	commands := []observation{f.acquire(10), f.read(20)}
@@ -216,9 +216,9 @@ func TestAnOrderWithoutAnAnswerIsTakenByItsWrites(t *testing.T) {
 	assert.Len(t, op.Trace, 3)
 }
 
-// A command is that order's whose instance was open for it alone, or whose token it names. What an instance sends while
-// it may still work for a customer who has left is nobody's: it is no claim, and shows no defect.
-func TestWhoseACommandIs(t *testing.T) {
+// A command belongs to the order that alone was open at its instance, or whose token it names. What an instance sends
+// while it may still work for a customer who has left belongs to none: it shows neither a claim nor a defect.
+func TestCommandAttribution(t *testing.T) {
 	for _, one := range []struct {
 		what               string
 		left, named        bool // Anna's customer has left at 90 ms; all orders of an instance have one value
@@ -279,9 +279,9 @@ func TestWhoseACommandIs(t *testing.T) {
 	}
 }
 
-// While another order of its instance waits, what writes the stock and releases the lock is the holder's: a client may
-// send a write again.
-func TestTheHoldersCommands(t *testing.T) {
+// While another order of its instance waits, writes of the stock and releases are the holder's: a client may retry a
+// write.
+func TestHolderAttribution(t *testing.T) {
 	f := forge()
 	f.passport.Name = true
 	anna := f.order("anna", atA, history.Sold, 0, 90)
@@ -295,8 +295,8 @@ func TestTheHoldersCommands(t *testing.T) {
 	assert.Len(t, record[bert], 4)
 }
 
-// An order that acquires the lock while the other one at its instance is held is its holder afterwards.
-func TestTheHolderOfATimeInWhichAnotherIsHeld(t *testing.T) {
+// An order that acquires the lock while the other one at its instance is held is the holder afterwards.
+func TestHolderAttributionWhileAnotherIsHeld(t *testing.T) {
 	f := forge()
 	f.passport.Name = true
 	anna := f.order("anna", atA, history.Sold, 0, 300, f.acquire(10))
@@ -308,8 +308,8 @@ func TestTheHolderOfATimeInWhichAnotherIsHeld(t *testing.T) {
 	assert.Len(t, record[bert], 3)
 }
 
-// Which order sold is not known if one of several wrote the stock, and no unit is missing.
-func TestNobodysWritesLeaveTheStockOpen(t *testing.T) {
+// It is not known which order sold if one of several wrote the stock, and no unit is missing.
+func TestUnattributedWritesLeaveOutcomesUnknown(t *testing.T) {
 	f := forge()
 	anna := f.order("anna", atA, history.Unknown, 0, 0, f.tried(10))
 	anna.left = true
@@ -323,7 +323,7 @@ func TestNobodysWritesLeaveTheStockOpen(t *testing.T) {
 	assert.Len(t, c.Strays, 3)
 }
 
-// A shop is named by its own file, where the command line names one, and not by its interpreter.
+// A shop is named after its own file, if the command line has one, and not after its interpreter.
 func TestNameOfAShop(t *testing.T) {
 	for want, argv := range map[string][]string{
 		"shop.py":  {"/usr/bin/python3", "-u", inPython, "right"},
@@ -345,8 +345,8 @@ func TestACrowdsWriteMayTakeSeveralUnits(t *testing.T) {
 	assert.Equal(t, map[*order][]int64{f.orders[0]: {8}, f.orders[1]: {9}, f.orders[2]: {10}}, units)
 }
 
-// Of a counter, the step back of a waiter undoes its vain step, wherever the number is then, and that of the holder
-// releases the lock. The holder's own looks are no tries.
+// In a counter, a waiter's step back undoes its vain step, whatever the number is then, and the holder's releases the
+// lock. The holder's own reads are no tries.
 func TestStepsOfACounter(t *testing.T) {
 	f := forge()
 	step := func(ms int, effect history.Effect, verb string) observation {
@@ -387,8 +387,8 @@ func TestStepsOfACounter(t *testing.T) {
 	}
 }
 
-// While the others at its instance wait for a reply that is held, an order is the only one that sends anything,
-// whatever value its commands name.
+// While the others at its instance wait for a held reply, only one order sends anything, whatever value its commands
+// name.
 func TestTheOnlyFreeOrder(t *testing.T) {
 	f := forge()
 	anna := f.order("anna", atA, history.Sold, 0, 90, f.acquire(10), f.write(30))

@@ -24,7 +24,7 @@ func TestNumbersOfTheShell(t *testing.T) {
 	}
 }
 
-// What is under way lands between two readings.
+// A write in flight lands between two readings.
 func TestNumberThatSettles(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "n")

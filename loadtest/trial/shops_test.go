@@ -300,7 +300,7 @@ func TestTrialOfLocksOfDifferentCustomers(t *testing.T) {
 	}
 }
 
-// Without a crowd and without a fault, no shop has a defect: a trial has to bring them about.
+// Without a crowd and without a fault no shop shows a defect: only a trial triggers them.
 func TestShopsSell(t *testing.T) {
 	backendtest.Require(t)
 	backendtest.Long(t)

@@ -8,8 +8,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// An order of an empty shelf shows how a shop says that all is sold. One that writes has sold what is not there, and
-// its trial shows that; one that is answered like a sale, and takes nothing, cannot be told from one.
+// An order for an empty shelf shows the sold-out answer. A shop that writes has oversold, which its trial shows; one
+// that answers like a sale, and takes nothing, cannot be told from a sale.
 func TestAnswersOfAnEmptyShelf(t *testing.T) {
 	for _, one := range []struct {
 		what     string

@@ -34,8 +34,8 @@ func sqlOptions(t *testing.T, s *backendtest.SQLServer, kind ...string) Options 
 	return o
 }
 
-// A shop whose transaction commits after the release of its lock is told from one that commits before, on each kind of
-// database. A lease that nobody renews breaks under slow work and late writes: that is no defect.
+// A trial tells a shop that commits after its release from one that commits before, on each kind of database. A lease
+// that is not renewed breaks under slow work and late writes: that is no defect.
 func TestTrialsOfShopsWithSQL(t *testing.T) {
 	backendtest.Require(t)
 	backendtest.EachSQLServer(t, func(t *testing.T, s *backendtest.SQLServer) {

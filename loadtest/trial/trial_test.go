@@ -103,9 +103,9 @@ func agrees(t *testing.T, c *history.Cell) (said int) {
 	return said
 }
 
-// Each planted defect is found in the cell that tells, by its cause. A right shop is accused of nothing, and slow work
-// breaks what it breaks by design. No key but the lock is taken for it, and the timeline has the holders that the shop
-// names.
+// Each planted defect is found in its cell, with its cause. A correct shop has none, and slow work breaks what it
+// breaks by design. Only the lock's keys are taken for the lock, and the timeline has the holders that the shop
+// reports.
 func TestTrialsOfShops(t *testing.T) {
 	backendtest.Require(t)
 	backendtest.Long(t)
@@ -171,7 +171,7 @@ func byDesign(p *Passport, c *history.Cell) string {
 	return cause.ByDesign(cause.Family(&p.Facts), c.Scenario)
 }
 
-// Bert comes while Anna's release is held, to b and to her own instance, and a right shop is accused of nothing there.
+// Bert comes while Anna's release is held, to b and to her own instance, and a correct shop has no defect.
 func TestDelayedReleasesOfRightShops(t *testing.T) {
 	backendtest.Require(t)
 	backendtest.Long(t)
@@ -196,8 +196,8 @@ func TestDelayedReleasesOfRightShops(t *testing.T) {
 	}
 }
 
-// Where a lease is longer than a client waits for a reply, Anna is held at several commands, and a reply is there when
-// her instance goes on that was stopped.
+// If a lease is longer than a client waits for a reply, Anna is held at several commands, and the reply has arrived
+// when her stopped instance is resumed.
 func TestLeaseLongerThanTheClientsPatience(t *testing.T) {
 	backendtest.Require(t)
 	backendtest.Long(t)
@@ -227,7 +227,7 @@ func TestLeaseLongerThanTheClientsPatience(t *testing.T) {
 	}
 }
 
-// A lease that lasts for hours is not waited for: the trial ends it after a crash, and remarks on it.
+// The trial does not wait for a lease of hours: it expires it after a crash, and remarks on it.
 func TestALongLeaseAfterACrash(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
@@ -254,8 +254,8 @@ func TestALongLeaseAfterACrash(t *testing.T) {
 	}
 }
 
-// A lock that nobody gives back makes every order wait: nothing else can be told of it.
-func TestALockThatStaysBehind(t *testing.T) {
+// A lock that is never released makes every order wait: the trial reports only that.
+func TestLockThatIsNeverReleased(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)
@@ -273,7 +273,7 @@ func TestALockThatStaysBehind(t *testing.T) {
 	assert.ErrorContains(t, err, "it never releases lock:10000")
 }
 
-// The stock is put into the database in which the first order looks for it.
+// The stock is moved to the Redis database in which the first order looks for it.
 func TestStockInAnotherDatabase(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
@@ -290,8 +290,8 @@ func TestStockInAnotherDatabase(t *testing.T) {
 	}
 }
 
-// A Redis that ends under the trial is the reason why there is none.
-func TestARedisThatEnds(t *testing.T) {
+// A Redis that dies during the trial is reported as the cause.
+func TestRedisThatDies(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)
@@ -302,7 +302,7 @@ func TestARedisThatEnds(t *testing.T) {
 	assert.NoError(t, trial.Close())
 }
 
-// A shop may have been written for a newer server: that explains what the trial would find strange.
+// A shop may have been written for a newer server: the error says so first.
 func TestACommandThatTheServerDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
@@ -316,9 +316,8 @@ func TestACommandThatTheServerDoesNotKnow(t *testing.T) {
 	assert.NoError(t, trial.Close())
 }
 
-// Where the other customer slept while Anna was over her lease, nothing was asked. Where he comes when it is over, he
-// needs no message.
-func TestCellsThatAskedNothing(t *testing.T) {
+// A cell in which Bert slept while Anna's lease was over is not tested. If he comes later, he needs no message.
+func TestInconclusiveCells(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)
@@ -338,7 +337,7 @@ func TestCellsThatAskedNothing(t *testing.T) {
 	}
 }
 
-// Each line of a cell is one that can be played, whatever the shop.
+// The line of each cell can be played, whatever the shop.
 func TestLinesOfCells(t *testing.T) {
 	renewed := &Passport{Facts: history.Facts{Every: time.Second}}
 	for _, p := range []*Passport{{}, {steps: make([]step, 12)}, {slow: true}, renewed} {
@@ -355,7 +354,7 @@ func TestLinesOfCells(t *testing.T) {
 	}
 }
 
-// A line is not tested if the shop has no such moment, or an order does not come to it.
+// A line is not tested if the shop has no such moment, or an order does not reach it.
 func TestLinesThatCannotBePlayed(t *testing.T) {
 	t.Parallel()
 	trial, ctx := learned(t.Context(), t)
@@ -369,8 +368,7 @@ func TestLinesThatCannotBePlayed(t *testing.T) {
 	assert.Equal(t, trial.Play[2], cells[2].Line)
 }
 
-// A cell that a busy machine decided is played once more at the end, when no other is under way. Its second result
-// stands.
+// A cell that a busy machine decided is played again at the end, alone. The second result counts.
 func TestVoidCellsArePlayedAgainAlone(t *testing.T) {
 	void := []history.Finding{{Verdict: history.Valid, Result: history.Invalid}}
 	var mu sync.Mutex
@@ -423,7 +421,7 @@ func TestVoidCellsArePlayedAgainAlone(t *testing.T) {
 	assert.Equal(t, []string{"busy"}, unmeasured)
 }
 
-// A trial ends with a list of the cells, if one is asked for that there is not.
+// An unknown name of a cell is an error that lists the cells.
 func TestCellsByName(t *testing.T) {
 	trial := &Trial{passport: forge().passport}
 	for _, one := range []struct {
@@ -464,8 +462,8 @@ func TestCellsByName(t *testing.T) {
 	assert.Less(t, len(quick), len(all))
 }
 
-// Whether a lock is renewed shows while a request to the database keeps its order at work: the client whose acquire
-// gets no reply in time renews nothing, and here it leaves its lock. The units of a cell need not be enough to learn.
+// Whether a lock is renewed shows while a request to the database keeps its order at work: a client whose acquire is
+// not answered in time renews nothing, and here it leaves its lock. The units of a cell need not be enough to learn.
 func TestRenewalsUnderARequestToADatabase(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
