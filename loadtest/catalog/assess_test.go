@@ -30,7 +30,7 @@ func assess(c *history.Cell) *catalog.Assessment {
 }
 
 // What is expected of the replay of a trace stands in its cell.
-func TestAReplayIsToBreakWhatItsTraceBreaks(t *testing.T) {
+func TestReplayShouldBreakItsVerdicts(t *testing.T) {
 	cell := &history.Cell{Kind: history.Replay, Scenario: "v4:aa.expiry.bbba", Rung: "v4", Findings: []history.Finding{
 		{Verdict: history.Stock, Result: history.Broken}, {Verdict: history.Exclusion, Result: history.OK},
 	}}
@@ -43,7 +43,7 @@ func TestAReplayIsToBreakWhatItsTraceBreaks(t *testing.T) {
 	assert.Contains(t, strings.Join(surprises, ""), "exclusion was expected to be BROKEN and is ok")
 }
 
-func TestBothDirectionsAreASurprise(t *testing.T) {
+func TestSurprisesInBothDirections(t *testing.T) {
 	held, broke := asTheTableSays("one-instance", "v0"), asTheTableSays("one-instance", "v4")
 	assert.Empty(t, assess(held).Surprises)
 	assert.Empty(t, assess(broke).Surprises)
@@ -87,7 +87,7 @@ func TestVerdictNotJudgedIsNotMeasured(t *testing.T) {
 }
 
 // What is broken as well, and was not expected to be, surprises as ever.
-func TestASurpriseBesideAnUnknown(t *testing.T) {
+func TestSurpriseBesideUnknown(t *testing.T) {
 	c := asTheTableSays("one-instance", "v4")
 	c.Findings[0].Result, c.Findings[1].Result = history.Indeterminate, history.Broken
 	assert.Equal(t, []string{"one-instance v4 lua-release: exclusion was expected to be ok and is BROKEN"},
@@ -97,7 +97,7 @@ func TestASurpriseBesideAnUnknown(t *testing.T) {
 }
 
 // A trial's defect is one also where a busy machine hides the verdicts: the commands show it by themselves.
-func TestADefectNeedsNoQuietMachine(t *testing.T) {
+func TestDefectNeedsNoQuietMachine(t *testing.T) {
 	c := &history.Cell{Kind: history.Trial, Scenario: "crash 1", Rung: "shop.py",
 		Findings: []history.Finding{{Verdict: history.Valid, Result: history.Invalid, Because: "slow"}}}
 	assert.Contains(t, assess(c).Invalid, "not valid: slow")
@@ -106,7 +106,7 @@ func TestADefectNeedsNoQuietMachine(t *testing.T) {
 	assert.Equal(t, []string{"try crash 1 shop.py: a defect: no TTL, as v1: so"}, assess(c).Surprises)
 }
 
-func TestACellThatTheTableDoesNotKnowIsASurprise(t *testing.T) {
+func TestUnlistedCellIsASurprise(t *testing.T) {
 	assert.Len(t, assess(&history.Cell{Scenario: "rain", Rung: "v4"}).Surprises, 1)
 }
 

@@ -25,7 +25,7 @@ func everyRung(but ...string) Groups {
 }
 
 // A scenario says of every rung, exactly once, what becomes of it.
-func TestATableThatIsWrong(t *testing.T) {
+func TestWrongTable(t *testing.T) {
 	for want, gs := range map[string]Groups{
 		"":                           everyRung(),
 		"nothing is said of v4":      everyRung("v4"),

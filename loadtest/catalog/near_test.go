@@ -9,7 +9,7 @@ import (
 	"stockapi/loadtest/scenario"
 )
 
-func TestNamesThatAreNearAreProposed(t *testing.T) {
+func TestNearNamesAreProposed(t *testing.T) {
 	for name, want := range map[string]string{
 		"v44":           `there is no rung "v44", did you mean "v4"?`,
 		"V44":           `there is no rung "v44", did you mean "v4"?`,
@@ -36,7 +36,7 @@ func TestNamesThatAreNearAreProposed(t *testing.T) {
 }
 
 // A selection without a cell says why it has none.
-func TestASelectionWithoutACellIsRefused(t *testing.T) {
+func TestEmptySelectionIsRefused(t *testing.T) {
 	_, err := scenario.Table.Select([]string{"pause", "crash"}, []string{"v0.5", "nolock"}, 2, 1)
 	assert.ErrorContains(t, err, "no cell is left: crash does not apply to v0: it guards nothing")
 	assert.ErrorContains(t, err, `"loadtest list v0" lists the scenarios that do`)

@@ -74,7 +74,7 @@ var schedules = []struct {
 		On("v16 v17", Holds, "there is no time between the check and the write"),
 	)},
 	{"", "crash", slices.Concat(brokenAnyway,
-		On("v1", Stuck, "its key has no TTL, and nobody is left to delete it"),
+		On("v1", Stuck, "its key has no TTL, and its only deleter is dead"),
 		On("v1.5", Stuck, "it dies between SETNX and PEXPIRE"),
 		On("v2 v3 v4 v5 v6 v9-nodes v15 v15-write-only "+leases, Holds, "the TTL ends the dead client's lease"),
 		On("v16 v17", Holds, "there is no lock to leave behind"),
@@ -90,7 +90,7 @@ var schedules = []struct {
 		On("v1", Stuck, "it does not know that it has the lock, and the key has no TTL"),
 		On("v1.5", Stuck, "it does not know that it has the lock, and sets no TTL"),
 		On("v2 v3 v4 v5 v6 v9-nodes v15 v15-write-only "+leases, Holds,
-			"the TTL ends a lease that nobody knows of"),
+			"the TTL ends a lease that no client knows of"),
 		On("v16 v17", Holds, "a write whose reply is lost is not repeated"),
 	)},
 	{"", "late", slices.Concat(brokenAnyway[:3],
@@ -118,7 +118,7 @@ var schedules = []struct {
 		On("v1 v1.5", Stuck, "its DEL, or its PEXPIRE, does not come through, and the key has no TTL"),
 		On("v2 v3 v4 v5 v15 v15-write-only "+leases, Holds, "the TTL ends a lease that cannot be released"),
 		On("v6", Holds, "two of three are a majority"),
-		On("v9-nodes", Holds, "nobody sells until the node is back"),
+		On("v9-nodes", Holds, "no order sells until the node is back"),
 		On("v16 v17", Holds, "it needs no lock server"),
 	)},
 	{"", "node-empty", slices.Concat(brokenAnyway[:3],
@@ -143,7 +143,7 @@ var schedules = []struct {
 
 	// The situations, each for its rungs, under the faults of interest.
 	{"queue", "none", On("v8 v18 v19", Holds,
-		"the lock goes to the head of the queue, whoever polls first after the expiry")},
+		"the lock goes to the head of the queue, whichever waiter polls first after the expiry")},
 	{"queue", "crash", On("v8 v18 v19", Holds, "the place of a dead waiter expires, and the next one is the head")},
 	{"queue", "late", slices.Concat(
 		On("v8", Oversold, "a write comes after the release; a late place in the queue is swept"),

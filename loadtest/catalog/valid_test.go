@@ -29,7 +29,7 @@ func set(c *history.Cell, v history.Verdict, r history.Result) *history.Cell {
 }
 
 // Only what a slow machine can do to a cell is its doing, and only if it was slow.
-func TestAMachineThatWasTooSlow(t *testing.T) {
+func TestMachineTooSlow(t *testing.T) {
 	const fast, slowForNodes, slow = 5 * time.Millisecond, 30 * time.Millisecond, 300 * time.Millisecond
 	const broken = history.Broken
 	for name, c := range map[string]struct {
@@ -74,7 +74,7 @@ func TestAMachineThatWasTooSlow(t *testing.T) {
 }
 
 // What was cut short on a slow machine is run again, once, and with all that belongs to its leases.
-func TestACellIsRunOnceMoreWithLongerLeases(t *testing.T) {
+func TestCellIsRepeatedWithLongerLeases(t *testing.T) {
 	names := []string{"crash", "two-instances", "hung-holder", "failover", "cut-off"}
 	specs, err := scenario.Table.Select(names, []string{"v4"}, 2, 1)
 	require.NoError(t, err)
@@ -119,7 +119,7 @@ func TestACellIsRunOnceMoreWithLongerLeases(t *testing.T) {
 }
 
 // A cell that the judge finds to be none of the service is neither as expected nor a surprise.
-func TestACellThatIsNotValid(t *testing.T) {
+func TestCellNotValid(t *testing.T) {
 	c := asTheTableSays("two-instances", "v17")
 	notSent := history.Finding{Verdict: history.Valid, Result: history.Invalid, Because: "765 of 1000 were not sent"}
 	c.Findings = append([]history.Finding{notSent}, c.Findings...)
