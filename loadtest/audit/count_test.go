@@ -9,7 +9,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A stock whose writes are not observed is judged by numbers: only a count outside the bounds is broken.
+// A stock whose writes are not observed is judged by numbers: it is broken only if the count is outside the bounds.
 func TestCountOfAStockElsewhere(t *testing.T) {
 	sold, refused, unknown := history.Sold, history.Busy, history.Unknown
 	for name, c := range map[string]struct {
