@@ -20,7 +20,7 @@ func TestCountOfAStockElsewhere(t *testing.T) {
 		result     history.Result
 		because    string
 	}{
-		"as many as sold": {outcomes: []history.Outcome{sold, sold, refused}, left: 8, result: history.OK},
+		"equal": {outcomes: []history.Outcome{sold, sold, refused}, left: 8, result: history.OK},
 		"two sold, one taken": {outcomes: []history.Outcome{sold, sold}, left: 9, result: history.Broken,
 			because: "2 sold, but the stock went from 10 to 9, by count"},
 		"a unit is lost": {outcomes: []history.Outcome{sold, refused}, left: 8, result: history.Broken,
