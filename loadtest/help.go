@@ -12,6 +12,7 @@ var longHelp = kong.Vars{
 	"zookeeper_help": "ZooKeeper for v13 and v14. Default: start Debian's if it is installed, else skip these rungs.",
 	"targets_help":   "Drive these running instances, and start nothing. one-instance uses only the first.",
 	"out_help":       "Write results.jsonl.gz, matrix.txt and report.html to DIR, in place of the last run. Default: out.",
-	"order_help":     "Request that orders a unit; {i} and {order} differ in each. Default:",
-	"stock_help":     "Redis command that puts {n} units on the shelf. Default:",
+	"order_help": "Request that orders a unit, such as POST /buy {\"sku\":\"{product}\"}; {i}, a number, and {order}, a " +
+		"word, differ in every order. Default:",
+	"stock_help": "Redis command that sets the stock to {n}: SET KEY {n}, or HSET KEY FIELD {n}. Default:",
 }

@@ -26,15 +26,15 @@ type tryFlags struct {
 	Slow    string        `placeholder:"REQUEST" help:"The same, with work of {ms}: POST /decrease?work={ms}."`
 	Header  []string      `sep:"none" placeholder:"'NAME: VALUE'" help:"Send this header with every order. Repeatable."`
 	Stock   string        `default:"SET ProductStock_{product} {n}" placeholder:"COMMAND" help:"${stock_help} ${default}."`
-	Set     string        `placeholder:"SHELL" help:"Command that puts {n} units of {product} before each cell."`
+	Set     string        `placeholder:"SHELL" help:"Command that sets the stock of {product} to {n} before each cell."`
 	Left    string        `placeholder:"SHELL" help:"Command that prints the units left."`
 	Sales   string        `placeholder:"SHELL" help:"Command that prints how many sales are recorded."`
 	Setup   string        `placeholder:"SHELL" help:"Command that prepares the database, once."`
 	DB      string        `name:"db" placeholder:"HOST:PORT" help:"Proxy the shop's database at {db_host} and {db_port}."`
 	Units   *int64        `placeholder:"N" help:"Units per cell. Default: 100; for a crowd 15 per instance."`
 	Sold    string        `placeholder:"REGEXP" help:"Pattern of a sale in the body, or in a redirect's Location."`
-	Within  time.Duration `default:"60s" help:"Longest start of an instance."`
-	Quick   bool          `help:"Play the cells that show most."`
+	Within  time.Duration `default:"60s" help:"How long an instance may take to start."`
+	Quick   bool          `help:"Play only the most telling cells, starred in docs/try.md."`
 	Only    []string      `placeholder:"CELL" help:"Play only these cells: 'reply-lost 1'."`
 	Play    []string      `sep:"none" placeholder:"LINE" help:"Play a fault: 'a>write.late-a.expiry.b>end.arrive-a'."`
 	AtOnce  int           `default:"4" help:"Play this many cells at once."`

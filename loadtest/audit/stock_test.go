@@ -215,7 +215,7 @@ func TestWrongRefusalIsFound(t *testing.T) {
 	probe(c).Quantity = 5 // all that are left
 	f := judge(t, c, history.Stock, history.Broken)
 	assert.Equal(t, "a refused order probe-1 at +0.059 s, which wanted 5, although at least 5 of 10 were left", f.Because)
-	c.Faults = []history.Fault{{Order: probe(c).Order, Text: "told that the shop is sold out"}}
+	c.Faults = []history.Fault{{Order: probe(c).Order, Text: "refused as sold out"}}
 	judge(t, c, history.Stock, history.OK)
 
 	c = forge(5)

@@ -30,7 +30,7 @@ func assess(c *history.Cell) *catalog.Assessment {
 }
 
 // The cell of a replay has its own expectation: the verdicts that its trace breaks.
-func TestReplayShouldBreakVerdictsOfTrace(t *testing.T) {
+func TestReplayShouldBreakItsVerdicts(t *testing.T) {
 	cell := &history.Cell{Kind: history.Replay, Scenario: "v4:aa.expiry.bbba", Rung: "v4", Findings: []history.Finding{
 		{Verdict: history.Stock, Result: history.Broken}, {Verdict: history.Exclusion, Result: history.OK},
 	}}
@@ -43,7 +43,7 @@ func TestReplayShouldBreakVerdictsOfTrace(t *testing.T) {
 	assert.Contains(t, strings.Join(surprises, ""), "exclusion was expected to be BROKEN and is ok")
 }
 
-func TestSurpriseInBothDirections(t *testing.T) {
+func TestSurprisesInBothDirections(t *testing.T) {
 	held, broke := asTheTableSays("one-instance", "v0"), asTheTableSays("one-instance", "v4")
 	assert.Empty(t, assess(held).Surprises)
 	assert.Empty(t, assess(broke).Surprises)
@@ -97,7 +97,7 @@ func TestSurpriseBesideUnknown(t *testing.T) {
 }
 
 // A defect of a shop on trial counts even if a busy machine voids the verdicts: the commands alone show it.
-func TestDefectOnBusyMachineIsASurprise(t *testing.T) {
+func TestDefectNeedsNoQuietMachine(t *testing.T) {
 	c := &history.Cell{Kind: history.Trial, Scenario: "crash 1", Rung: "shop.py",
 		Findings: []history.Finding{{Verdict: history.Valid, Result: history.Invalid, Because: "slow"}}}
 	assert.Contains(t, assess(c).Invalid, "not valid: slow")
@@ -106,7 +106,7 @@ func TestDefectOnBusyMachineIsASurprise(t *testing.T) {
 	assert.Equal(t, []string{"try crash 1 shop.py: a defect: no TTL, as v1: so"}, assess(c).Surprises)
 }
 
-func TestCellOutsideTheTableIsASurprise(t *testing.T) {
+func TestUnlistedCellIsASurprise(t *testing.T) {
 	assert.Len(t, assess(&history.Cell{Scenario: "rain", Rung: "v4"}).Surprises, 1)
 }
 

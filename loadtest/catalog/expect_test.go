@@ -25,7 +25,7 @@ func everyRung(but ...string) Groups {
 }
 
 // A scenario has exactly one expectation for every rung, or a reason to skip it.
-func TestWrongTableIsRefused(t *testing.T) {
+func TestWrongTable(t *testing.T) {
 	for want, gs := range map[string]Groups{
 		"":                           everyRung(),
 		"v4 has no expectation":      everyRung("v4"),

@@ -9,7 +9,7 @@ import (
 	"stockapi/loadtest/scenario"
 )
 
-func TestNearestNameIsProposed(t *testing.T) {
+func TestNearNamesAreProposed(t *testing.T) {
 	for name, want := range map[string]string{
 		"v44":           `there is no rung "v44", did you mean "v4"?`,
 		"V44":           `there is no rung "v44", did you mean "v4"?`,
@@ -35,7 +35,8 @@ func TestNearestNameIsProposed(t *testing.T) {
 	assert.Empty(t, catalog.DidYouMean("lsit5", []string{"try"}))
 }
 
-func TestEmptySelectionIsRefusedWithTheReason(t *testing.T) {
+// The error has the reason.
+func TestEmptySelectionIsRefused(t *testing.T) {
 	_, err := scenario.Table.Select([]string{"pause", "crash"}, []string{"v0.5", "nolock"}, 2, 1)
 	assert.ErrorContains(t, err, "no cell is left: crash does not apply to v0: it guards nothing")
 	assert.ErrorContains(t, err, `"loadtest list v0" lists the scenarios that do`)

@@ -143,7 +143,7 @@ var schedules = []struct {
 
 	// The situations, each for its rungs, under the faults of interest.
 	{"queue", "none", On("v8 v18 v19", Holds,
-		"the lock goes to the head of the queue, whichever client polls first after the expiry")},
+		"the lock goes to the head of the queue, whichever waiter polls first after the expiry")},
 	{"queue", "crash", On("v8 v18 v19", Holds, "the place of a dead waiter expires, and the next one is the head")},
 	{"queue", "late", slices.Concat(
 		On("v8", Oversold, "a write arrives after the release; a late place in the queue is swept"),

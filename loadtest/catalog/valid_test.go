@@ -29,7 +29,7 @@ func set(c *history.Cell, v history.Verdict, r history.Result) *history.Cell {
 }
 
 // A slow machine excuses only what a stall of its length can cause.
-func TestSlowMachineExcusesCell(t *testing.T) {
+func TestMachineTooSlow(t *testing.T) {
 	const fast, slowForNodes, slow = 5 * time.Millisecond, 30 * time.Millisecond, 300 * time.Millisecond
 	const broken = history.Broken
 	for name, c := range map[string]struct {
@@ -74,7 +74,7 @@ func TestSlowMachineExcusesCell(t *testing.T) {
 }
 
 // A cell that a slow machine may have spoiled is run again, once, with its leases and timeouts lengthened alike.
-func TestCellIsRunOnceMoreWithLongerLeases(t *testing.T) {
+func TestCellIsRepeatedWithLongerLeases(t *testing.T) {
 	names := []string{"crash", "two-instances", "hung-holder", "failover", "cut-off"}
 	specs, err := scenario.Table.Select(names, []string{"v4"}, 2, 1)
 	require.NoError(t, err)
@@ -119,7 +119,7 @@ func TestCellIsRunOnceMoreWithLongerLeases(t *testing.T) {
 }
 
 // A cell that does not measure the service is neither as expected nor a surprise.
-func TestInvalidCellIsNotMeasured(t *testing.T) {
+func TestCellNotValid(t *testing.T) {
 	c := asTheTableSays("two-instances", "v17")
 	notSent := history.Finding{Verdict: history.Valid, Result: history.Invalid, Because: "765 of 1000 were not sent"}
 	c.Findings = append([]history.Finding{notSent}, c.Findings...)

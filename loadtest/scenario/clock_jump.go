@@ -23,8 +23,8 @@ var clockJump = declare(catalog.Scenario{
 	takeNoLock,
 )
 
-// injectClockJump ends the keys of the lock server, or of most of Redlock's nodes, early. The jump is simulated: it
-// does to the keys what a clock that is set forward does.
+// injectClockJump expires the keys of the lock server, or of most of Redlock's nodes, early. The jump is simulated: the
+// keys expire as if the clock were set forward.
 func injectClockJump(f *play) {
 	f.warmUp()
 	jumping, text := f.lockServers(), "whose lock server's clock jumped (simulated: its keys ended early)"

@@ -9,12 +9,12 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// lateBy is how late a reading of the stock may be.
+// lateBy is the largest delay of a reading of the stock.
 const lateBy = 2 * time.Second
 
-// readLeft reads how much stock is left, from an instance that still answers or the shelf. The reading may be late: one
-// that alone accuses the shop counts if another source says the same a while later. If that accuses the shop of
-// something else, the stock stays unread, and the verdict on it unknown.
+// readLeft reads the stock at the end, from an instance that still answers or from the store. The reading may be stale:
+// one that breaks the stock verdict by itself counts only if another source agrees a while later. If that one breaks
+// the verdict in another way, the stock stays unread, and the verdict on it unknown.
 func (r *Runner) readLeft(ctx context.Context, c *history.Cell) {
 	var sources []func(context.Context) (int64, error)
 	for _, in := range c.Instances {
@@ -48,7 +48,7 @@ func readFirst(ctx context.Context, sources []func(context.Context) (int64, erro
 	return nil
 }
 
-// accuses reports whether the stock's verdict is broken by this reading of it, and by nothing else.
+// accuses reports whether only this reading breaks the stock verdict.
 func accuses(c *history.Cell, left int64) bool {
 	if left == c.Initial-c.UnitsSold() {
 		return false
@@ -61,7 +61,7 @@ func accuses(c *history.Cell, left int64) bool {
 	return audit.Stock(&read).Result == history.Broken
 }
 
-// sleep waits for d, and returns false if ctx ended first.
+// sleep waits for d. It returns false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):

@@ -119,7 +119,7 @@ func runIn(t *testing.T, s *smallShop, requests int, stock int64) *history.Cell 
 }
 
 // A reading of the stock that may be late accuses nobody.
-func TestTheStockIsReadAgainBeforeItAccuses(t *testing.T) {
+func TestStockIsReadTwiceBeforeItBreaks(t *testing.T) {
 	for name, c := range map[string]struct {
 		late []int64 // the probe reads first
 		left any
@@ -149,7 +149,7 @@ func TestTheStockIsReadAgainBeforeItAccuses(t *testing.T) {
 }
 
 // An order without an answer is asked for, if the shop tells: then nothing of it is unknown.
-func TestOrdersOfUnknownOutcomeAreAskedFor(t *testing.T) {
+func TestUnknownOutcomesAreLookedUp(t *testing.T) {
 	s := newSmallShop(t)
 	s.tell, s.lose = true, func(n int) bool { return n%3 == 0 }
 	cell := runIn(t, s, 30, 25)
@@ -169,7 +169,7 @@ func TestOrdersOfUnknownOutcomeAreAskedFor(t *testing.T) {
 }
 
 // The shop also says who sold for an order whose answer was lost: it had no lease of its own.
-func TestAnOrderThatIsAskedForNamesItsSeller(t *testing.T) {
+func TestResolvedOrderNamesItsSeller(t *testing.T) {
 	s := newSmallShop(t)
 	s.tell, s.lose, s.soldBy = true, func(n int) bool { return n == 2 }, "p-1"
 	for _, op := range runIn(t, s, 3, 10).Ops {
@@ -180,7 +180,7 @@ func TestAnOrderThatIsAskedForNamesItsSeller(t *testing.T) {
 }
 
 // Who does not tell need not: what is unknown stays so.
-func TestAShopNeedNotTellOfOrders(t *testing.T) {
+func TestLookupIsOptional(t *testing.T) {
 	s := newSmallShop(t)
 	s.lose = func(n int) bool { return n == 1 }
 	cell := runIn(t, s, 3, 10)
@@ -189,7 +189,7 @@ func TestAShopNeedNotTellOfOrders(t *testing.T) {
 }
 
 // What the client saw of itself comes with the cell.
-func TestACrowdsCellTellsOfTheClient(t *testing.T) {
+func TestCrowdRecordsTheClient(t *testing.T) {
 	cell := runIn(t, newSmallShop(t), 30, 25)
 	require.NotNil(t, cell.Client)
 	assert.Equal(t, 30, cell.Client.Asked)

@@ -17,23 +17,22 @@ var cutOff = declare(catalog.Scenario{
 	Timeout:   300 * time.Millisecond,
 	First:     true,
 }, injectCutOff,
-	on("v1", stuck, "without a TTL nobody gets in beside it, but its DEL is lost, and nobody ever will"),
-	on("v12-naive", stuck, "without a TTL nobody gets in beside it, but its DELETE is lost, and nobody ever will"),
+	on("v1", stuck, "without a TTL no order gets in beside it, but its DEL is lost, so none ever will"),
+	on("v12-naive", stuck, "without a TTL no order gets in beside it, but its DELETE is lost, so none ever will"),
 	on("v1.5 v2 v3 v4", oversold, "the lease ends at work, cut off or not"),
-	on("v5 v5-as-printed", oversold, "its renewals get no answer, and nobody checks what they return"),
+	on("v5 v5-as-printed", oversold, "its renewals get no answer, and their results are not checked"),
 	on("v5.5 v7 v8 v9 v9-nodes v10 v11 v12 v15 v15-write-only", holds,
 		"without an answer to its renewals it cancels the work before the lease can have ended"),
 	on("v6", holds, "without a majority for its renewals it cancels the work before the lease can have ended"),
 	on("v12-session", holds,
-		"without a TTL nobody gets in beside it; its next check gets no answer, so it cancels the work, and its lock "+
+		"without a TTL no order gets in beside it; its next check gets no answer, so it cancels the work, and its lock "+
 			"ends when the server notices that the connection has ended"),
 	on("v13 v14", holds, "without an answer it cancels the work before the server can have ended its session"),
 	on("v16 v17", holds, "it needs no server but the stock's"),
 	needNoFault,
 )
 
-// injectCutOff drops what a sends to its lock servers while it works longer than its lease lasts. Meanwhile b tries to
-// sell.
+// injectCutOff drops a's requests to its lock servers while its work outlasts its lease. Meanwhile b tries to sell.
 func injectCutOff(f *play) {
 	cut := func() { f.onLinks(a, f.lockServers(), (*cluster.Link).DropRequests) }
 	f.slowWork(client.Order{}, cut, func(first *inFlight, begun time.Time) {

@@ -56,7 +56,7 @@ func (f *play) failOver(pause func(context.Context) error) {
 	f.loseLock("whose lock died with its primary", func() { f.must(f.locks().FailOver(f.ctx)) })
 }
 
-// noReplicas are the rungs whose servers have no replica in the scenarios about the replicas of one lock server.
+// noReplicas are the rungs whose servers have no replica in the scenarios on the replicas of one lock server.
 var noReplicas = slices.Concat(
 	skip("v6 v9-nodes", "its nodes have no replica here: node-failover gives one of them a replica"),
 	skip("v12 v12-naive v12-session",

@@ -22,10 +22,10 @@ var herd = declare(catalog.Scenario{
 	on("v14 v14-hasty", holds, "each node is watched only by the waiter right behind it"),
 	skip("v7-cached", "it waits as v7 does"),
 	skip("v18 v19", here),
-	skipOthers("a release wakes nobody: waiters poll"),
+	skipOthers("a release wakes no waiter: they poll"),
 )
 
-// injectHerd lets fifty orders find the lock taken, on b and a in turn, and waits until each of them has had it.
+// injectHerd lets fifty orders find the lock taken, on b and a in turn, and waits until each of them was served.
 func injectHerd(f *play) {
 	const waiters = 50
 	first := f.holdFirst()
@@ -48,5 +48,5 @@ func injectHerd(f *play) {
 	}
 }
 
-// requeueTime is the work of each order, so that waiters that were woken in vain wait again by the next release.
+// requeueTime is the work of each order, long enough for waiters woken in vain to wait again before the next release.
 const requeueTime = 40 * time.Millisecond

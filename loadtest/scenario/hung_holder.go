@@ -9,14 +9,14 @@ import (
 
 var hungHolder = declare(catalog.Scenario{
 	Name:      "hung-holder",
-	Does:      "the work takes longer than anybody waits",
+	Does:      "the work takes longer than any order waits",
 	Instances: 2,
 	TTL:       renewedLease,
 	Within:    3 * renewedLease,
 	First:     true,
 }, injectHungHolder,
-	on("v1 v12-naive v12-session", stuck, "nothing ends the lock but its holder"),
-	on("v1.5 v2 v3 v4", shared, "the lease ends and lets the next one in, beside the first"),
+	on("v1 v12-naive v12-session", stuck, "only its holder ends the lock"),
+	on("v1.5 v2 v3 v4", shared, "the lease expires, and the next order gets in beside the first"),
 	on("v5 v5-as-printed v7 v8 v10 v11", stuck, "it renews for ever: the process is healthy, and so is its timer"),
 	on("v5.5 v9", holds, "after three renewals the work is cancelled and the lock released"),
 	on("v6", stuck, "it renews for ever, on all nodes"),
@@ -28,7 +28,8 @@ var hungHolder = declare(catalog.Scenario{
 	takeNoLock,
 )
 
-// injectHungHolder sends to a an order whose work takes longer than anybody waits. The fresh requests come during it.
+// injectHungHolder sends to a an order whose work takes longer than any order waits. The fresh requests arrive during
+// it.
 func injectHungHolder(f *play) {
 	f.warmUp()
 	first := f.order(a, "anna", client.Order{Fault: "hold@" + f.rung.AfterRead(), Work: f.endlessWork()})
@@ -39,5 +40,5 @@ func injectHungHolder(f *play) {
 	f.probes = []int{b}
 }
 
-// endlessWork is work that still goes on when the last fresh request has been refused.
+// endlessWork is work that outlasts the last fresh request.
 func (f *play) endlessWork() time.Duration { return f.cell.Limit + 1200*time.Millisecond }

@@ -30,8 +30,8 @@ var lateRelease = declare(catalog.Scenario{
 	takeNoLock,
 )
 
-// injectLateRelease holds a at work past its lease, until b holds the lock. Then a ends, and a third order comes while
-// b still holds the lock.
+// injectLateRelease holds a at work past its lease, until b holds the lock. Then a ends, and a third order arrives
+// while b still holds the lock.
 func injectLateRelease(f *play) {
 	first, second := f.holdPastLease("hold@"+f.rung.AfterRead(), "at work")
 	first.finish()

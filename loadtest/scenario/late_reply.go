@@ -34,7 +34,7 @@ func injectLateReply(f *play) {
 	first, begun := f.acquireUnanswered((*cluster.Link).DelayResponses)
 	second := f.order(b, "bert", client.Order{Fault: "hold@before:" + f.rung.Write, Wait: f.secondWait()})
 	second.waitHeldOrAnswered()
-	first.recordFaultOn(network, begun, time.Now(), "told only after %s that it had a lease of %s",
+	first.recordFaultOn(network, begun, time.Now(), "whose acquire was replied to after %s, under a lease of %s",
 		seconds(time.Since(begun)), seconds(f.Load.TTL))
 	f.healAll()
 	first.waitAnswered()

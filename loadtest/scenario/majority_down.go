@@ -18,9 +18,9 @@ var majorityDown = declare(catalog.Scenario{
 	Within:    1500 * time.Millisecond,
 }, injectMajorityDown,
 	on("v13 v14", stuck,
-		"one of three is no majority: it serves nobody, so nobody gets in, neither beside the holder nor after it"),
-	on("v6", stuck, "two of five are no majority: it refuses everybody, and oversells nothing"),
-	on("v9-nodes", stuck, "it needs all five, so one that is down stops everybody"),
+		"one of three is no majority: it serves no request, so no order gets in, neither beside the holder nor after it"),
+	on("v6", stuck, "two of five are no majority: it refuses all orders, and oversells nothing"),
+	on("v9-nodes", stuck, "it needs all five, so one that is down stops all orders"),
 	haveOneServer,
 )
 
@@ -52,8 +52,8 @@ func (f *play) loseEnsemble() {
 	first.recordFaultOn(lockServer, begun, time.Now(), "with two of three servers down")
 }
 
-// withoutMajority kills two servers of three while a holds the lock, and lets an order on b ask for it in vain. It
-// returns one of the dead.
+// withoutMajority kills two servers of three while a holds the lock, and has an order on b fail to acquire it. It
+// returns one of the dead servers.
 func (f *play) withoutMajority() (first *inFlight, begun time.Time, dead *cluster.ZooKeeper) {
 	first, begun = f.holdFirst(), time.Now()
 	others := f.killLeader()

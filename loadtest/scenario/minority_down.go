@@ -20,7 +20,7 @@ var minorityDown = declare(catalog.Scenario{
 }, injectMinorityDown,
 	on("v6", holds, "three of five are a majority"),
 	on("v13 v14", holds, "two of three are a majority: they elect a leader, and the holder's session goes on with them"),
-	on("v9-nodes", stuck, "it needs all five, so one that is down stops everybody"),
+	on("v9-nodes", stuck, "it needs all five, so one that is down stops all orders"),
 	haveOneServer,
 )
 
@@ -43,7 +43,7 @@ func injectMinorityDown(f *play) {
 	first.recordFaultOn(network, begun, time.Now(), "with two of five nodes down")
 }
 
-// minorityWait bounds the wait of orders for a lock of which a minority is away.
+// minorityWait bounds the wait of orders for a lock with a minority of its servers down.
 const minorityWait = 2 * time.Second
 
 // loseLeader is minority-down for an ensemble of three: its leader dies while a holds the lock. The other two elect a
@@ -60,7 +60,7 @@ func (f *play) loseLeader() {
 	}
 }
 
-// waitElected waits until one of these servers leads the others.
+// waitElected waits until one of these servers is the leader.
 func (f *play) waitElected(o *inFlight, servers []*cluster.ZooKeeper) {
 	o.waitUntil(func() bool {
 		return slices.ContainsFunc(servers, func(m *cluster.ZooKeeper) bool {

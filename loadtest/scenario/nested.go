@@ -27,14 +27,14 @@ var nested = declare(catalog.Scenario{
 	needNoFault,
 )
 
-// injectNested has a caller take its own lock again while it holds it. Later b holds the lock and the same caller
-// comes again: it must not believe that it still holds the lock.
+// injectNested has a caller acquire its own lock again while it holds it. Later, while b holds the lock, the same
+// caller orders again: it must not believe that it still holds the lock.
 func injectNested(f *play) {
 	f.warmUp()
 	begun := time.Now()
 	first := f.order(a, "anna", client.Order{Caller: 1, Nested: true})
 	first.waitAnswered()
-	first.recordFault(begun, "asking again for the lock that it holds")
+	first.recordFault(begun, "acquiring again the lock that it holds")
 	second := f.order(b, "bert", client.Order{Fault: "hold@before:" + f.rung.Write})
 	second.waitHeld()
 	begun = time.Now()
@@ -47,6 +47,6 @@ func injectNested(f *play) {
 	second.finish()
 }
 
-// itself is the reason why a lock breaks when its holder takes it again.
+// itself is the reason why a lock breaks when its holder acquires it again.
 const itself = "it does not recognize its own holder: its own lock refuses the order or keeps it waiting, and every " +
 	"later order too"

@@ -20,8 +20,8 @@ var nodeFailover = declare(catalog.Scenario{
 	haveOneServer,
 )
 
-// injectNodeFailover lets one node fail over to a replica that does not have a's lock. Where a majority is enough, two
-// nodes are away when a comes, and come back when the replica has been promoted.
+// injectNodeFailover lets one node fail over to a replica that does not have a's lock. If a majority is enough, two
+// nodes are down when a arrives, and return once the replica is promoted.
 func injectNodeFailover(f *play) {
 	f.warmUp()
 	pair, away, text := f.Targets.Pairs[replicatedNode], nodes(4, 5), "one of whose three nodes failed over"
@@ -47,9 +47,9 @@ var nodeFailoverDelayed = declare(catalog.Scenario{
 	skipOthers("its lock is not granted by a majority of nodes, one of which could vote twice"),
 )
 
-// injectNodeFailoverDelayed does the same, but the replica is promoted only when its primary has been away for a TTL.
-// The work of a takes longer than that. The nodes that were away come back at once, so the promotion decides when b has
-// a majority.
+// injectNodeFailoverDelayed does the same, but the replica is promoted only after its primary was down for a TTL. The
+// work of a takes longer than that. The nodes that were down return at once, so the promotion decides when b has a
+// majority.
 func injectNodeFailoverDelayed(f *play) {
 	f.warmUp()
 	pair, away := f.Targets.Pairs[replicatedNode], nodes(4, 5)

@@ -35,8 +35,8 @@ var nodeRestart = declare(catalog.Scenario{
 	takeNoLock,
 )
 
-// injectNodeRestart restarts the lock server, or one of several nodes, while a holds the lock. Where a majority is
-// enough, two nodes are away when a comes, and come back together with the node that has lost its data.
+// injectNodeRestart restarts the lock server, or one of several nodes, while a holds the lock. If a majority is enough,
+// two nodes are down when a arrives, and return together with the node that lost its data.
 func injectNodeRestart(f *play) {
 	f.warmUp()
 	restarted, text := f.lockServers(), "whose lock server restarted empty"
@@ -65,7 +65,7 @@ var delayedRestart = declare(catalog.Scenario{
 	skipOthers("its lock is not granted by a majority of nodes, one of which could vote twice"),
 )
 
-// injectDelayedRestart does the same, but the node comes back only after every lease that it could have lost has ended.
+// injectDelayedRestart does the same, but the node returns only after every lease that it could have lost expired.
 func injectDelayedRestart(f *play) {
 	f.warmUp()
 	f.kill(nodes(4, 5))

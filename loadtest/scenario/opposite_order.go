@@ -15,15 +15,15 @@ var oppositeOrder = declare(catalog.Scenario{
 	TTL:       3 * time.Second,
 	Within:    time.Second,
 }, injectOppositeOrder,
-	on("v9", holds, "it takes both or none, in the same order as everybody, and holds nothing while it waits"),
+	on("v9", holds, "it takes both or none, in the same order as all others, and holds none while it waits"),
 	on("v9-naive", stuck,
-		"each holds the lock that the other waits for, and nobody gets either until their waits are over"),
+		"each holds the lock that the other waits for, and no order gets either until their waits are over"),
 	skipOthers("an order is for one product, and takes one lock"),
 )
 
 // injectOppositeOrder sends an order of two products to a, and one of the same products in the opposite order to b.
-// Both are held until each has asked for its first lock; then each has one lock and wants the other. The fresh
-// requests, for the first product, come while both are under way.
+// Both are held until each has sent its first acquire; then each holds one lock and wants the other. The fresh
+// requests, for the first product, arrive while both are in flight.
 func injectOppositeOrder(f *play) {
 	f.warmUp()
 	one, two := f.cell.Product, f.secondProduct()
@@ -39,7 +39,7 @@ func injectOppositeOrder(f *play) {
 	for _, o := range []*inFlight{first, second} {
 		o.endHold()
 	}
-	first.recordFault(begun, "asking for two locks while order 2 on %s asks for the same in the opposite order",
+	first.recordFault(begun, "acquiring two locks while order 2 on %s acquires the same in the opposite order",
 		f.cell.Instances[b].Name)
 }
 
@@ -49,7 +49,7 @@ func (f *play) secondProduct() string {
 	return f.second
 }
 
-// clear removes the second product, so that nothing is left on the backend.
+// clear removes the second product from the backend.
 func (f *play) clear(ctx context.Context) {
 	if f.second != "" {
 		_ = f.Client.Forget(ctx, f.cell.Instances[b].URL, f.second)

@@ -19,7 +19,7 @@ var pause = declare(catalog.Scenario{
 	on("v1.5 v2 v3 v4", oversold, "a stopped process does not see its lease expire"),
 	on("v5 v5-as-printed v7 v8 v10 v11", oversold, "the renewal timer is stopped with the process"),
 	on("v5.5 v9", oversold, "it was stopped after its last check of the lease, and wrote what it had decided before"),
-	on("v6 v9-nodes", oversold, "five nodes agree that the lease has expired, but nobody asks them before the write"),
+	on("v6 v9-nodes", oversold, "five nodes agree that the lease has expired, but the write does not ask them"),
 	on("v12", oversold, "the database sees the lease expire; its holder does not"),
 	on("v12-session", holds, "its connection is still open, so it still has its lock: the others wait, and give up"),
 	on("v13 v14", oversold,
@@ -32,13 +32,13 @@ var pause = declare(catalog.Scenario{
 	needNoFault,
 )
 
-// injectPause stops a at the last moment before its write. Then b sells, and a is continued.
+// injectPause stops a at the last moment before its write. Then b sells, and a is resumed.
 func injectPause(f *play) {
 	f.stopBeforeWrite("", (*inFlight).waitAnswered, func(*inFlight) {})
 }
 
-// stopBeforeWrite stops a before its write and sends a second order to b. When that has come as far as reached waits
-// for, a is continued. After a has ended it calls after.
+// stopBeforeWrite stops a before its write and sends a second order to b. When reached returns for that order, a is
+// resumed. After a has ended it calls after.
 func (f *play) stopBeforeWrite(fault string, reached, after func(second *inFlight)) {
 	f.warmUp()
 	first := f.order(a, "anna", client.Order{Fault: "stop@before:" + f.rung.Write, Wait: f.secondWait()})

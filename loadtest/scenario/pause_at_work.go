@@ -17,7 +17,7 @@ var pauseAtWork = declare(catalog.Scenario{
 	on("v1 v12-naive", holds, "nothing expires: the others wait, and give up"),
 	on("v1.5 v2 v3 v4", oversold, "it has no way to see that its lease has ended, and does not check"),
 	on("v5 v5-as-printed", oversold,
-		"the renewal timer is stopped with the process, and nobody checks what it finds when it resumes"),
+		"the renewal timer is stopped with the process, and its result after the stop is not checked"),
 	on("v5.5 v7 v8 v9 v10 v11", holds,
 		"when it resumes, its clock says that the lease has ended: the last check before the write sees that"),
 	on("v6", holds, "when it resumes, its clock says that the lease has ended, whatever the nodes say"),
@@ -33,8 +33,8 @@ var pauseAtWork = declare(catalog.Scenario{
 	needNoFault,
 )
 
-// injectPauseAtWork stops a in the middle of its work. Then b sells. When its work is due to end, a is continued, so
-// that its last check of the lease comes at the same moment as the events that report the loss.
+// injectPauseAtWork stops a in the middle of its work. Then b sells. When its work is due to end, a is resumed, so that
+// its last check of the lease coincides with the events that report the loss.
 func injectPauseAtWork(f *play) {
 	f.warmUp()
 	work := f.Load.TTL

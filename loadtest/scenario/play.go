@@ -15,7 +15,7 @@ import (
 )
 
 // barrierTimeout bounds every wait of a step. A fault that did not happen by then will not happen, and the cell cannot
-// be run to its end.
+// be completed.
 const barrierTimeout = 5 * time.Second
 
 // A play is one cell of a fault scenario while it runs; a scenario is a function that calls its steps. Each step waits
@@ -26,21 +26,21 @@ type play struct {
 	ctx  context.Context
 	cell *history.Cell
 	rung catalog.Rung
-	// session is the time for which a session of ZooKeeper's outlives its process.
+	// session is how long a ZooKeeper session outlives its process.
 	session time.Duration
 	// orders are all orders that were sent.
 	orders []*inFlight
-	// probes are the numbers of the instances that get fresh requests at the end. With nested these take the lock once
-	// more.
+	// probes are the numbers of the instances that get fresh requests at the end. With nested these acquire the lock
+	// once more.
 	probes []int
 	nested bool
 	// second is the name of a second product, if there is one.
 	second string
-	// mayRefuse reports whether the first order may be refused its lock, because its servers do not hear of each other.
+	// mayRefuse reports whether the first order may be refused its lock, since its servers are partitioned.
 	mayRefuse bool
 }
 
-// A failure is what must panics with, and what carryOut returns.
+// A failure is the value with which must panics; carryOut returns its error.
 type failure struct{ error }
 
 // must ends the play if err is not nil.
@@ -53,7 +53,7 @@ func (f *play) must(err error) {
 // fail ends the play.
 func (f *play) fail(format string, args ...any) { f.must(fmt.Errorf(format, args...)) }
 
-// carryOut carries out the steps and returns the error of the one that failed.
+// carryOut runs the steps and returns the error of the one that failed.
 func (f *play) carryOut(steps func(*play)) (err error) {
 	defer func() {
 		switch r := recover().(type) {
@@ -68,7 +68,7 @@ func (f *play) carryOut(steps func(*play)) (err error) {
 	return nil
 }
 
-// runFault injects the scenario's faults, sends the probes, and waits for all orders that are still under way.
+// runFault injects the scenario's faults, sends the probes, and waits for all orders in flight.
 func (r *Runner) runFault(ctx context.Context, c *history.Cell, spec catalog.Spec) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -95,7 +95,7 @@ func (r *Runner) runFault(ctx context.Context, c *history.Cell, spec catalog.Spe
 	return err
 }
 
-// measure stores the client's figures of a play that began then.
+// measure stores the client's figures of a play that began at this time.
 func (f *play) measure(begun time.Time) {
 	f.cell.Client = load.ClientOf(f.cell.Ops)
 	f.cell.Client.Loop = "closed" // each step waits for the one before it
@@ -110,13 +110,13 @@ func (f *play) warmUp() {
 	}
 }
 
-// order sends an order for one unit to an instance and returns at once. Fields that are set in with override those that
-// all orders of the cell share.
+// order sends an order for one unit to an instance and returns at once. Fields set in with override those shared by all
+// orders of the cell.
 func (f *play) order(at int, id string, with client.Order) *inFlight {
 	return f.send(at, id, history.Buy, with)
 }
 
-// send sends an order of that phase.
+// send sends an order of this phase.
 func (f *play) send(at int, id string, phase history.Phase, with client.Order) *inFlight {
 	o := &inFlight{play: f, Order: f.Runner.order(f.cell, id, 1)}
 	o.InFlight = rig.NewInFlight(o.ID, at)
@@ -134,13 +134,13 @@ func (f *play) send(at int, id string, phase history.Phase, with client.Order) *
 }
 
 // pollGap is the time between the first polls of a wait, and maxPollGap bounds it. Each poll may cost the instance a
-// request, so a wait that takes long polls less often, and notices its end later by a tenth of what it took.
+// request, so a long wait polls less often, and notices its end later by a tenth of its length.
 const (
 	pollGap    = 2 * time.Millisecond
 	maxPollGap = 20 * time.Millisecond
 )
 
-// poll asks until done reports true, and returns false if it does not within the bound, which may grow meanwhile.
+// poll polls until done reports true. It returns false if it does not within the bound, which may grow meanwhile.
 func (f *play) poll(bound func() time.Duration, done func() bool) bool {
 	for begun := time.Now(); !done(); {
 		if time.Since(begun) > bound() {
@@ -151,14 +151,14 @@ func (f *play) poll(bound func() time.Duration, done func() bool) bool {
 	return true
 }
 
-// sleepUntil waits for a moment.
+// sleepUntil waits until a time.
 func (f *play) sleepUntil(t time.Time) {
 	if !sleep(f.ctx, time.Until(t)) {
 		f.must(context.Cause(f.ctx))
 	}
 }
 
-// An inFlight is an order on its way.
+// An inFlight is an order in flight.
 type inFlight struct {
 	*play
 	client.Order
@@ -181,14 +181,14 @@ func (o *inFlight) held() bool {
 	return slices.Contains(orders, o.ID)
 }
 
-// waitHeld waits until the order is held. It fails if the order ends first.
+// waitHeld waits until the order is held, and fails if the order ends first.
 func (o *inFlight) waitHeld() {
 	if !o.waitHeldOrAnswered() {
 		o.fail("order %s was to be held (%s), but was answered: %s %s", o.ID, o.Fault, o.Op.Outcome, o.Op.Detail)
 	}
 }
 
-// waitHeldOrAnswered waits until the order is held, and returns true, or has ended without being held.
+// waitHeldOrAnswered waits until the order is held or has ended, and returns whether it is held.
 func (o *inFlight) waitHeldOrAnswered() (held bool) {
 	o.waitUntil(func() bool {
 		if o.HasEnded() {
@@ -200,10 +200,10 @@ func (o *inFlight) waitHeldOrAnswered() (held bool) {
 	return held
 }
 
-// endHold ends the hold of the order.
+// endHold lets the held order go on.
 func (o *inFlight) endHold() { o.must(o.Client.EndHold(o.ctx, o.url(), o.ID)) }
 
-// finish ends the hold of an order, if it is held, and waits for its end.
+// finish lets the order go on, if it is held, and waits until it has ended.
 func (o *inFlight) finish() {
 	if !o.HasEnded() {
 		o.endHold()
@@ -223,11 +223,11 @@ func (o *inFlight) waitStopped() {
 	})
 }
 
-// resume continues the order's process.
+// resume resumes the order's process.
 func (o *inFlight) resume() { o.must(o.Targets.Processes[o.At].Continue()) }
 
-// waitDied waits until the order's process and the order have ended. The outcome of an order whose process died before
-// it sent the write of the stock is not unknown: it is not sold.
+// waitDied waits until the order's process and the order have ended. An order whose process died before it sent the
+// write of the stock is not of unknown outcome: it did not sell.
 func (o *inFlight) waitDied(gone <-chan struct{}) {
 	o.waitUntil(func() bool {
 		select {
@@ -254,7 +254,7 @@ func (o *inFlight) waitAtMost(bound time.Duration, done func() bool) {
 
 func (o *inFlight) url() string { return o.cell.Instances[o.At].URL }
 
-// recordFault records what was done to the order from since until now.
+// recordFault records a fault of the order from since until now.
 func (o *inFlight) recordFault(since time.Time, format string, args ...any) {
 	o.recordFaultOn("", since, time.Now(), format, args...)
 }
@@ -262,7 +262,7 @@ func (o *inFlight) recordFault(since time.Time, format string, args ...any) {
 // note records a fault that has affected the order since then.
 func (o *inFlight) note(since time.Time, f history.Fault) { o.Note(o.cell, f, since, time.Now()) }
 
-// recordFaultOn records a fault on the network or on servers that affected the order, between two moments.
+// recordFaultOn records a fault on the network or on servers that affected the order, between two times.
 func (o *inFlight) recordFaultOn(on string, begun, ended time.Time, format string, args ...any) {
 	o.Note(o.cell, history.Fault{On: on, Text: fmt.Sprintf(format, args...)}, begun, ended)
 }

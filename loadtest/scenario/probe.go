@@ -16,8 +16,8 @@ const (
 	maxQuantity = 1000
 )
 
-// Probe sends fresh requests, to the instances of those numbers in turn, until one gets an answer that needed the lock,
-// or the cell's limit is over. Nested ones take the lock once more while they hold it, so they have to sell.
+// Probe sends fresh requests, to the instances with these numbers in turn, until one gets an answer that needed the
+// lock, or the cell's limit is over. Nested ones acquire the lock once more while they hold it, so they have to sell.
 func (r *Runner) Probe(ctx context.Context, c *history.Cell, to []int, nested bool) error {
 	quantity := int64(1)
 	if !nested {
@@ -34,8 +34,8 @@ func (r *Runner) Probe(ctx context.Context, c *history.Cell, to []int, nested bo
 	})
 }
 
-// probeQuantity is one unit more than is left, if an order may ask for that many: such a probe has to take the lock and
-// read the stock, and changes nothing.
+// probeQuantity is one unit more than is left, if an order may ask for that many: such a probe has to acquire the lock
+// and read the stock, and changes nothing.
 func (r *Runner) probeQuantity(ctx context.Context, c *history.Cell, at int) int64 {
 	left, err := r.Client.Stock(ctx, c.Instances[at].URL, c.Product)
 	if err != nil || left < 0 || left >= maxQuantity {

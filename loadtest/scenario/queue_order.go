@@ -33,8 +33,8 @@ var queueOrder = declare(catalog.Scenario{
 )
 
 // injectQueueOrder sends fifty orders, one after the other, to b and a in turn, while an order on a holds the lock.
-// When the lock is released, the first in the queue cannot take it at once, as its process is stopped. At that moment
-// one more order comes, to a.
+// When the lock is released, the first in the queue cannot acquire it at once, since its process is stopped. Meanwhile
+// one more order arrives at a.
 func injectQueueOrder(f *play) {
 	const waiters = 50
 	first := f.holdFirst()
@@ -54,9 +54,8 @@ func injectQueueOrder(f *play) {
 	next.note(begun, rig.StopFault(time.Since(begun), "while the lock became free", 0))
 }
 
-// enqueue sends the next order, and waits until it is known to come before any order that is sent after it. Where there
-// is a queue, the order shows there, unless it gets the lock at once. Otherwise the order is known to be about to ask
-// for the lock.
+// enqueue sends the next order, and waits until it is known to precede any order sent after it: until it is in the
+// queue, unless it acquires the lock at once, or, without a queue, until it is known to be about to send its acquire.
 func (f *play) enqueue(at, n int) *inFlight {
 	before := f.queued()
 	order := client.Order{Wait: 20 * time.Second}

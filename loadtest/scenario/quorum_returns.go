@@ -27,7 +27,7 @@ var quorumReturns = declare(catalog.Scenario{
 )
 
 // injectQuorumReturns takes three of five nodes down, and heals two of them. A fresh request now needs the nodes that
-// stayed up, and what a failed acquire left on them would be in its way.
+// stayed up, and keys that a failed acquire left on them would block it.
 func injectQuorumReturns(f *play) {
 	if f.rung.OnZooKeeper() {
 		f.ensembleReturns()
@@ -40,7 +40,7 @@ func injectQuorumReturns(f *play) {
 }
 
 // ensembleReturns is quorum-returns for an ensemble of three: one of the two servers that died returns. The next order
-// on b waits behind a, which still has its lock.
+// on b waits behind a, which still holds its lock.
 func (f *play) ensembleReturns() {
 	first, begun, dead := f.withoutMajority()
 	f.must(dead.Restart(f.ctx))
@@ -49,8 +49,8 @@ func (f *play) ensembleReturns() {
 	f.serveBehind(first)
 }
 
-// serveBehind sends orders to b until one waits for the lock, which the first order holds. Those before it have found
-// no server yet. Then both go on.
+// serveBehind sends orders to b until one waits for the lock, which the first order holds: earlier ones find no server
+// yet. Then both go on.
 func (f *play) serveBehind(first *inFlight) {
 	next, held := (*inFlight)(nil), false
 	first.waitUntil(func() bool {

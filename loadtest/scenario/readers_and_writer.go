@@ -21,9 +21,9 @@ var readersAndWriter = declare(catalog.Scenario{
 	skipOthers("it has no lock that readers share"),
 )
 
-// injectReadersAndWriter sends readers one after the other, each before the one ahead of it has left. A writer comes
-// after the first reader, and the last reader stays until the writer has its answer. The writer is the fresh request
-// that has to get through.
+// injectReadersAndWriter sends readers one after the other, each before the previous one has released. A writer arrives
+// after the first reader, and the last reader stays until the writer is answered. The writer is the fresh request that
+// has to get through.
 func injectReadersAndWriter(f *play) {
 	f.warmUp()
 	inside := f.reader(1)
@@ -49,14 +49,14 @@ const (
 	keptOutAfter = 200 * time.Millisecond
 )
 
-// reader sends reader number n, to the instances in turn. It is held while it holds the lock.
+// reader sends reader n, to the instances in turn. It is held under its lock.
 func (f *play) reader(n int) *inFlight {
 	return f.send(n%2, "reader-"+strconv.Itoa(n), history.Reading,
 		client.Order{Fault: "hold@after:" + f.rung.Read, Wait: 2 * f.cell.Limit})
 }
 
 // waitHeldOrKeptOut waits until the order is held, or has waited for the lock for keptOutAfter. A slow machine gets
-// more time, but so little that the writer, which waits meanwhile, does not run out of its own.
+// more time, but not enough for the writer's own wait to run out.
 func (o *inFlight) waitHeldOrKeptOut() {
 	patience := keptOutAfter + min(o.slack(), o.cell.Limit/4)
 	o.poll(func() time.Duration { return patience }, func() bool { return o.HasEnded() || o.held() })

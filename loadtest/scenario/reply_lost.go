@@ -17,11 +17,11 @@ var replyLost = declare(catalog.Scenario{
 	Timeout:   300 * time.Millisecond,
 	Within:    time.Second,
 }, injectReplyLost,
-	on("v1", stuck, "nobody knows of the lock that it has taken, and it never ends"),
-	on("v12-naive", stuck, "nobody knows of the row that it has inserted, and it never ends"),
-	on("v1.5", stuck, "nobody knows of the lock that it has taken, and its EXPIRE is never sent"),
+	on("v1", stuck, "it does not know that it holds the lock, which never expires"),
+	on("v12-naive", stuck, "it does not know that it inserted the row, which never expires"),
+	on("v1.5", stuck, "it does not know that it holds the lock, so it never sends its EXPIRE"),
 	on("v2 v3 v4 v5-as-printed", stuck,
-		"nobody knows of the lock that it has taken, and nobody gets it before the TTL ends"),
+		"it does not know that it holds the lock, so no order gets it before it expires"),
 	on("v5 v5.5 v8 v9 v9-nodes v15 v15-write-only", holds,
 		"it releases what it may have acquired: its token identifies its own lock"),
 	on("v6", holds, "redsync releases on all nodes what it may have acquired"),
@@ -35,19 +35,19 @@ var replyLost = declare(catalog.Scenario{
 	takeNoLock,
 )
 
-// injectReplyLost drops the reply to a's acquire and then breaks the connection: the acquire was carried out, but a
-// does not know. New connections work again.
+// injectReplyLost drops the reply to a's acquire and then breaks the connection: the acquire took effect, but a does
+// not know. New connections work again.
 func injectReplyLost(f *play) {
 	first, begun := f.acquireUnanswered((*cluster.Link).DropResponses)
 	broke := time.Now()
 	f.healAll()
 	first.waitAnswered()
-	first.recordFaultOn(network, begun, broke, "never told that it had the lock")
+	first.recordFaultOn(network, begun, broke, "whose acquire got no reply")
 	f.probes = []int{b}
 }
 
 // acquireUnanswered injects a fault into the replies for a, sends an order there, and waits until its lock is known to
-// have been taken.
+// have been acquired.
 func (f *play) acquireUnanswered(fault func(*cluster.Link) error) (first *inFlight, begun time.Time) {
 	f.warmUp()
 	before := f.keys()

@@ -12,16 +12,15 @@ import (
 )
 
 const (
-	// resolving bounds how long a cell asks for the outcome of orders without an answer.
+	// resolving bounds the time in which a cell looks up the outcome of unanswered orders.
 	resolving = 3 * time.Second
-	// askers is the number of orders that it asks for at once, and askGap the pause before it asks again for an order
-	// under way.
+	// askers is the number of concurrent lookups, and askGap the pause before the next lookup of an order in flight.
 	askers = 16
 	askGap = 50 * time.Millisecond
 )
 
-// resolve asks the instance of each order of unknown outcome what became of it. If the service cannot tell, because it
-// has no such route, has forgotten the order or has died, the outcome stays unknown.
+// resolve looks up each order of unknown outcome at its instance. If the service has no such route, has forgotten the
+// order or has died, the outcome stays unknown.
 func (r *Runner) resolve(ctx context.Context, c *history.Cell) {
 	if !c.AnyUnknown() {
 		return
@@ -61,7 +60,7 @@ func unknown(c *history.Cell) []*history.Op {
 	return all
 }
 
-// askOutcome asks for one order until it has ended. It returns false if there is no certain answer.
+// askOutcome polls one order until it has ended. It returns false if there is no certain answer.
 func (r *Runner) askOutcome(ctx context.Context, url, id string) (status client.OrderStatus, ok bool) {
 	if url == "" {
 		return status, false
@@ -80,7 +79,7 @@ func (r *Runner) askOutcome(ctx context.Context, url, id string) (status client.
 	}
 }
 
-// applyOutcome sets the outcome of an order, which has ended by now at the latest.
+// applyOutcome sets the outcome of an order that has ended.
 func applyOutcome(op *history.Op, status client.OrderStatus, now history.Instant) {
 	op.Outcome, op.Resolved, op.Done = status.Outcome, true, now
 	if status.SoldBy != "" {

@@ -15,13 +15,13 @@ import (
 	"stockapi/loadtest/load"
 )
 
-// probeMargin is the time beyond the TTL after which a lock counts as stuck that no fresh request has got.
+// probeMargin is the time beyond the TTL after which a lock counts as stuck if no fresh request acquired it.
 const probeMargin = 5 * time.Second
 
-// faultMargin is the same under faults, where no crowd is in the way.
+// faultMargin is the same under faults, where no crowd contends.
 const faultMargin = time.Second
 
-// limit is the time in which a fresh request has to get through.
+// limit is the time within which a fresh request has to get through.
 func limit(s catalog.Scenario, ttl, slack time.Duration) time.Duration {
 	switch {
 	case s.Within > 0:
@@ -35,29 +35,29 @@ func limit(s catalog.Scenario, ttl, slack time.Duration) time.Duration {
 // maxSlack bounds slack.
 const maxSlack = 5 * time.Second
 
-// slack returns the extra time that a step may take, given the scheduling delays seen lately: a step makes some ten
-// hops, and each of them may be delayed once.
+// slack returns the extra time that a step may take, given the recent scheduling delays: a step makes some ten hops,
+// each of which may be delayed once.
 func (r *Runner) slack() time.Duration {
 	return min(10*r.Stalls.Recent(), maxSlack)
 }
 
-// AnswerMargin is the time beyond all waiting and work after which an answer counts as lost.
+// AnswerMargin is the time beyond all wait and work after which an answer counts as lost.
 const AnswerMargin = 10 * time.Second
 
 // A Runner runs cells on instances that were started elsewhere.
 type Runner struct {
 	Client *client.Client
 	Load   history.Load
-	// Stalls measures this process's scheduling delays; nil if nobody asks.
+	// Stalls measures this process's scheduling delays; nil for none.
 	Stalls *load.StallMeter
-	// Targets holds what faults act on; nil if the instances are not ours.
+	// Targets are for faults to act on; nil if the instances are foreign.
 	Targets *FaultTargets
-	// Shelf reads the stock where it lies, which instances that were killed cannot do; nil if only they can reach it.
+	// Shelf reads the stock from its store, since killed instances cannot; nil if only instances can reach it.
 	Shelf func(context.Context) (int64, error)
 }
 
-// Run runs one cell, from filling the shelf to the verdicts, on the instances at these URLs. An error means that the
-// cell could not be run. A rung that does not hold is a finding, not an error.
+// Run runs one cell, from filling the stock to the verdicts, on the instances at these URLs. An error means that the
+// cell could not be run. A rung that breaks is a finding, not an error.
 func (r *Runner) Run(ctx context.Context, spec catalog.Spec, product string, urls []string) (*history.Cell, error) {
 	if spec.Scenario.Fault() {
 		with := *r
@@ -71,7 +71,7 @@ func (r *Runner) Run(ctx context.Context, spec catalog.Spec, product string, url
 	return c, r.Play(ctx, c, urls, func(ctx context.Context) error { return r.runLoad(ctx, c, spec) })
 }
 
-// Play runs a cell whose orders are sent by play: it fills the shelf before, and judges the cell afterwards.
+// Play runs a cell whose orders are sent by play: it fills the stock before, and judges the cell afterwards.
 func (r *Runner) Play(ctx context.Context, c *history.Cell, urls []string, play func(context.Context) error) error {
 	if err := r.identify(ctx, c, urls); err != nil || c.NotTested != nil {
 		return err
@@ -89,8 +89,8 @@ func (r *Runner) Play(ctx context.Context, c *history.Cell, urls []string, play 
 	return ctx.Err()
 }
 
-// Send sends an order for one unit of the cell's product to the instance of that number, and waits for its end. With
-// has how long it waits at most, its fault, and its work if that is not the load's.
+// Send sends an order for one unit of the cell's product to the instance with this number, and waits for its answer.
+// With has its maximal wait, its fault, and its work if that is not the load's.
 func (r *Runner) Send(ctx context.Context, c *history.Cell, to int, id string, with client.Order) history.Op {
 	o := r.order(c, id, 1)
 	o.Timeout, o.Fault, o.Work = with.Timeout, with.Fault, cmp.Or(with.Work, o.Work)
@@ -136,8 +136,7 @@ func (r *Runner) identify(ctx context.Context, c *history.Cell, urls []string) e
 	return nil
 }
 
-// readClocksAgain reads the clocks of the instances that are still there, to see whether any was stepped during
-// the cell.
+// readClocksAgain reads the clocks of the instances that are still up, to detect steps during the cell.
 func (r *Runner) readClocksAgain(ctx context.Context, c *history.Cell) {
 	for i := range c.Instances {
 		in := &c.Instances[i]
@@ -148,10 +147,9 @@ func (r *Runner) readClocksAgain(ctx context.Context, c *history.Cell) {
 	}
 }
 
-// offsets returns the bounds of how far an instance's clock was ahead of ours between the two moments, if it told its
-// time. Ours is what the wall clock said at the start of the cell and runs on by the monotonic clock: the instance may
-// read the same wall clock as we do, and if that is stepped, it has to show. The time that the instance told may be cut
-// off after some digit.
+// offsets returns the bounds of how far an instance's clock was ahead of ours between two times, if it reported its
+// time. Ours is the wall clock at the start of the cell plus the monotonic clock: the instance may read the same wall
+// clock, and a step of that has to show. The reported time may be truncated after some digit.
 func offsets(l *client.Ladder, start, asked, answered time.Time) []history.Offset {
 	if l.Now.IsZero() {
 		return nil
@@ -164,11 +162,11 @@ func offsets(l *client.Ladder, start, asked, answered time.Time) []history.Offse
 	return []history.Offset{{Least: since - answered.Sub(start), Most: since + cut - asked.Sub(start)}}
 }
 
-// faultLoad is the load of a fault scenario, under the scenario's lease. A hold or a stop stays below a second: the
-// service gives a release that has begun no more.
+// faultLoad is the load of a fault scenario, under the scenario's lease. A hold or a stop stays below a second, which
+// is the service's limit for a release.
 var faultLoad = history.Load{Stock: 100, Wait: 300 * time.Millisecond}
 
-// burst sends a crowd of orders, spread evenly over the instances, and counts the Redis commands that they cost.
+// burst sends a crowd of orders, spread evenly over the instances, and counts their Redis commands.
 func (r *Runner) burst(ctx context.Context, c *history.Cell) error {
 	before, counted := r.commands(ctx, c)
 	result, err := load.Run(ctx, load.Plan{
@@ -201,8 +199,7 @@ func everywhere(c *history.Cell) []int {
 	return all
 }
 
-// buy sends one order to one instance. An op without an instance's name gets the name of the instance that
-// was asked.
+// buy sends one order to one instance. An op without an instance's name gets the name of that instance.
 func (r *Runner) buy(ctx context.Context, c *history.Cell, start, due time.Time, to int, phase history.Phase,
 	o client.Order) history.Op {
 	op := r.Client.Buy(ctx, start, due, c.Instances[to].URL, o)
@@ -214,8 +211,8 @@ func (r *Runner) buy(ctx context.Context, c *history.Cell, start, due time.Time,
 	return op
 }
 
-// order returns an order of this cell. Its id begins with the product's name, so that it is unique in the logs of
-// instances that serve many cells.
+// order returns an order of this cell. Its id begins with the product's name, to be unique in the logs of instances
+// that serve many cells.
 func (r *Runner) order(c *history.Cell, id string, quantity int64) client.Order {
 	return client.Order{
 		ID: c.Product + "-" + id, Rung: c.Rung, Product: c.Product, Quantity: quantity,

@@ -35,7 +35,7 @@ func busyShop(t *testing.T, rung string) *httptest.Server {
 
 // A fault that does not happen is a surprise of its cell, with all that was measured by then. It is no reason to
 // give up the rest of the run.
-func TestAFaultThatDoesNotHappenIsASurprise(t *testing.T) {
+func TestMissingFaultIsASurprise(t *testing.T) {
 	server := busyShop(t, "v4")
 	specs, err := scenario.Table.Select([]string{"check-delete-gap"}, []string{"v4"}, 2, 1)
 	require.NoError(t, err)

@@ -11,8 +11,8 @@ import (
 // The instances of a fault scenario: the fault hits a, and the other orders go to b.
 const a, b = 0, 1
 
-// secondWait is the max wait of the second order: past the end of the first lease, but less than v5.5's
-// renewals last, and less than the service gives a write that has begun.
+// secondWait is the max wait of the second order: past the expiry of the first lease, but shorter than v5.5's renewals
+// last, and than the service's limit for a write.
 func (f *play) secondWait() time.Duration { return f.Load.TTL * 7 / 4 }
 
 // RedlockNodes is the number of nodes of v6 and v9-nodes.
@@ -70,7 +70,7 @@ func (f *play) holdFirst() *inFlight {
 	return first
 }
 
-// waitQueued waits until more than that many waiters queue, or the order is answered.
+// waitQueued waits until more than before waiters are queued, or the order is answered.
 func (o *inFlight) waitQueued(before int64) {
 	o.waitUntil(func() bool { return o.queued() > before || o.HasEnded() })
 }
@@ -85,8 +85,8 @@ func (f *play) queued() int64 {
 	return n
 }
 
-// loseLock holds a at the last moment before its write, and calls fault, by which the servers of its lock may lose the
-// lock. Then b sells, if it can, and a goes on.
+// loseLock holds a at the last moment before its write, and calls fault, which may make the servers lose its lock. Then
+// b sells, if it can, and a goes on.
 func (f *play) loseLock(text string, fault func()) {
 	first := f.order(a, "anna", f.heldOrder())
 	f.waitTaken(first)
@@ -94,7 +94,7 @@ func (f *play) loseLock(text string, fault func()) {
 	fault()
 	first.recordFaultOn(lockServer, begun, time.Now(), "%s", text)
 	if !f.mayRefuse && !f.rung.Quorum {
-		f.waitReady(b) // it may not have heard yet that the server has closed its connections
+		f.waitReady(b) // it may not have noticed yet that the server closed its connections
 	}
 	f.sellBeside(first)
 }
@@ -116,11 +116,11 @@ func (f *play) waitTaken(o *inFlight) {
 	}
 }
 
-// afterPromotion is the max wait of an order at servers that have just failed over: a replica of the new primary has to
-// follow it, and clients have to find it.
+// afterPromotion is the max wait of an order at servers that have just failed over: a replica has to follow the new
+// primary, and clients have to find it.
 const afterPromotion = 10 * time.Second
 
-// sellBeside lets b sell, if it can, while the first order is held. Then it ends the hold.
+// sellBeside lets b sell, if it can, while the first order is held, and then lets that go on.
 func (f *play) sellBeside(first *inFlight) {
 	var second client.Order
 	if f.mayRefuse || f.rung.Quorum {
@@ -131,7 +131,7 @@ func (f *play) sellBeside(first *inFlight) {
 }
 
 // heldOrder returns an order that is held at the last moment before its write. A session lock is checked every 200 ms:
-// its order is held before a second of work, since the question is what it does at its next check.
+// its order is held before a second of work, so that its next check comes before the write.
 func (f *play) heldOrder() client.Order {
 	if f.rung.OnSession() {
 		return client.Order{Fault: "hold@" + f.rung.AfterRead(), Work: time.Second}
@@ -154,5 +154,5 @@ func (f *play) restart(servers []string) {
 	}
 }
 
-// here is the reason why no scenario puts the waiters of v18 and v19 in line.
-const here = "orders that wait in their instance's memory send no command, so nobody can tell when they wait"
+// here is the reason why no scenario queues the waiters of v18 and v19.
+const here = "orders that wait in their instance's memory send no command, so it is unknown when they wait"

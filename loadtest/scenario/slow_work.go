@@ -69,7 +69,7 @@ func injectExplicitLease(f *play) {
 	})
 }
 
-// longWork is work that takes longer than a lease, and longer than v5.5 renews one.
+// longWork is work that outlasts a lease, and the bound of v5.5's renewals.
 func (f *play) longWork() time.Duration { return f.Load.TTL * 5 / 2 }
 
 // slowWork sends to a an order like with, whose work outlasts its lease, and calls fault, unless nil, when that work

@@ -22,7 +22,7 @@ var soldOutRestock = declare(catalog.Scenario{
 	needNoFault,
 )
 
-// injectSoldOutRestock sells from an empty shelf, fills the shelf, and buys again.
+// injectSoldOutRestock orders from an empty stock, fills it, and orders again.
 func injectSoldOutRestock(f *play) {
 	url := f.cell.Instances[a].URL
 	f.must(f.Client.SetStock(f.ctx, url, f.cell.Product, 0))
@@ -30,7 +30,7 @@ func injectSoldOutRestock(f *play) {
 	first := f.order(a, "anna", client.Order{})
 	first.waitAnswered()
 	f.must(f.Client.SetStock(f.ctx, url, f.cell.Product, f.cell.Initial))
-	first.recordFault(begun, "told that the shop is sold out")
+	first.recordFault(begun, "refused as sold out")
 	// A timer that was left running acts after half a lease, which cannot be seen from outside: wait for a whole lease.
 	f.sleepUntil(time.Now().Add(f.Load.TTL))
 	f.order(b, "bert", client.Order{}).waitAnswered()

@@ -26,7 +26,7 @@ var splitBrain = declare(catalog.Scenario{
 )
 
 // injectSplitBrain partitions the servers of the locks: the primary is on a's side, all others are on b's, and one of
-// them is promoted. Then a takes the lock, and b tries to.
+// them is promoted. Then a acquires the lock, and b tries to.
 func injectSplitBrain(f *play) {
 	f.mayRefuse = f.rung.Replicated
 	f.splitBrain(f.awaitPromotion, atOnce)
@@ -46,7 +46,7 @@ var splitBrainMinReplicas = declare(catalog.Scenario{
 	skipOthers(splitForAll),
 )
 
-// injectSplitBrainMinReplicas does the same, but a comes when the old primary counts no replica any more.
+// injectSplitBrainMinReplicas does the same, but a arrives when the old primary counts no replica any more.
 func injectSplitBrainMinReplicas(f *play) {
 	f.mayRefuse = true
 	f.splitBrain(f.awaitMinReplicas, atOnce)
@@ -66,13 +66,13 @@ var splitBrainInLag = declare(catalog.Scenario{
 	skipOthers(splitForAll),
 )
 
-// injectSplitBrainInLag does the same, but a comes at once, while the old primary still counts its replicas.
+// injectSplitBrainInLag does the same, but a arrives at once, while the old primary still counts its replicas.
 func injectSplitBrainInLag(f *play) {
 	f.mayRefuse = f.rung.Replicated
 	f.splitBrain(atOnce, f.awaitMinReplicas)
 }
 
-// splitForAll says why few rungs take part in the cells about min-replicas-to-write.
+// splitForAll is why few rungs take part in the scenarios with min-replicas-to-write.
 const splitForAll = "an acquire is a write like any other: v5.5 and v7 stand for all of them"
 
 // atOnce waits for nothing.
@@ -87,7 +87,7 @@ func (f *play) awaitMinReplicas() {
 	f.must(f.locks().AwaitMinReplicas(f.ctx))
 }
 
-// splitBrain partitions the servers of the locks, and waits as those functions do before and after a has come.
+// splitBrain partitions the servers of the locks, and waits by the two functions before and after a's acquire.
 func (f *play) splitBrain(before, after func()) {
 	f.warmUp()
 	begun := time.Now()

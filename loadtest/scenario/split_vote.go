@@ -12,7 +12,7 @@ import (
 
 var splitVote = declare(catalog.Scenario{
 	Name: "split-vote",
-	Does: "three orders ask five nodes at once, and each reaches different nodes first: two, two and one; nobody has a " +
+	Does: "three orders ask five nodes at once, and each reaches different nodes first: two, two and one; none has a " +
 		"majority, and one must get in within 5 s",
 	Instances:   3,
 	Topology:    catalog.Topology{Links: true, OwnLocks: true},
@@ -26,14 +26,14 @@ var splitVote = declare(catalog.Scenario{
 		"each releases what it acquired and waits for a random time, 0.5 to 1.5 times the delay, so next time one of "+
 			"them comes first"),
 	on("v9-nodes", holds,
-		"it asks one node after another, so the vote is never split: whoever gets the first gets the rest"),
+		"it asks one node after another, so the vote is never split: the order that gets the first gets the rest"),
 	haveOneServer,
 )
 
-// injectSplitVote lets an order on each of three instances ask for the lock at once. Each instance is near to nodes of
-// its own: two, two and one. The requests to the nodes of others are held on the links until every node is taken, so
-// nobody gets a majority. Later ones are only late. The orders are the fresh requests of the cell: one has to get in
-// within its limit, and all of them in the end.
+// injectSplitVote lets an order on each of three instances try to acquire the lock at once. Each instance is near to
+// nodes of its own: two, two and one. The links hold the requests to the other nodes until every node is taken, so that
+// no order gets a majority. Later requests are only delayed. The orders are the fresh requests of the cell: one has to
+// get in within its limit, and all of them in the end.
 func injectSplitVote(f *play) {
 	near := [][]string{nodes(1, 2), nodes(3, 4), nodes(5, 5)}
 	f.warmUp()
@@ -63,12 +63,12 @@ func injectSplitVote(f *play) {
 const (
 	// untilHealed delays requests for longer than any cell lasts.
 	untilHealed = time.Hour
-	// farAway is the delay to the nodes of others once the vote was split. Who asks that much earlier than the others gets
-	// in. It is longer than a busy machine usually stands still, and short beside the delay between two tries.
+	// farAway is the delay to the nodes of others after the split vote. An order that tries that much earlier than the
+	// others gets in. It is longer than the usual stalls of a busy machine, and short beside the delay between two tries.
 	farAway = 150 * time.Millisecond
 )
 
-// delayToOthers delays what each instance sends to nodes that are not near to it.
+// delayToOthers delays the requests of each instance to nodes that are not near to it.
 func (f *play) delayToOthers(near [][]string, by time.Duration) {
 	for i := range near {
 		for j := range near {
@@ -91,8 +91,8 @@ func (f *play) allTaken(nodes []string) bool {
 	return true
 }
 
-// gotInAfter fails if an order had the lock before the vote was split, or never got it although one of them
-// did. If nobody got in, the verdict on liveness says so.
+// gotInAfter fails if an order held the lock before the vote was split, or never acquired it although another did. If
+// none got in, liveness breaks.
 func (f *play) gotInAfter(all []*inFlight, split time.Time) {
 	var refused *inFlight
 	sold := 0

@@ -7,8 +7,8 @@ import (
 	"stockapi/loadtest/catalog"
 )
 
-// scenarios lists all of them, in the order in which they run: contention comes first, and in it the rung that is sure
-// to break.
+// scenarios lists all scenarios in the order in which they run: contention first, and in it the rung that is sure to
+// break.
 var scenarios = []scenario{
 	oneInstance, twoInstances,
 	crash, slowWork, explicitLease, lateRelease, checkDeleteGap, pause, pauseAtWork, hungHolder, soldOutRestock,
@@ -18,10 +18,10 @@ var scenarios = []scenario{
 	splitBrain, splitBrainMinReplicas, splitBrainInLag, stockFailover,
 }
 
-// A scenario is what one file declares: its facts, with what is expected of each rung, and the injection of its fault.
+// A scenario is declared by one file: its facts, with the expectation of each rung, and the injection of its fault.
 type scenario struct {
 	catalog.Scenario
-	inject func(*play) // nil if nothing goes wrong
+	inject func(*play) // nil if there is no fault
 }
 
 // declare joins the facts of a scenario with the expectations of its groups and with its injection.
@@ -29,7 +29,7 @@ func declare(facts catalog.Scenario, inject func(*play), parts ...catalog.Groups
 	return scenario{facts.Expecting(parts...), inject}
 }
 
-// Table is what is known of every scenario without running it.
+// Table has the facts of every scenario.
 var Table = tableOf(scenarios)
 
 func tableOf(all []scenario) (t catalog.Table) {
@@ -39,15 +39,15 @@ func tableOf(all []scenario) (t catalog.Table) {
 	return t
 }
 
-// injectionOf returns the injection of the scenario of that name.
+// injectionOf returns the injection of the scenario with this name.
 func injectionOf(name string) func(*play) {
 	return scenarios[slices.IndexFunc(scenarios, func(s scenario) bool { return s.Name == name })].inject
 }
 
 const (
-	// renewedLease is for scenarios that depend on a renewal in time. Redlock's come late on a machine that is busy,
-	// since a node has 50 ms to answer.
+	// renewedLease is for scenarios that depend on a renewal in time. Redlock's are late on a busy machine, since a node
+	// has 50 ms to answer.
 	renewedLease = time.Second
-	// longLease is for what happens to servers: no lease ends, and none is renewed, while it does.
+	// longLease is for faults of servers: no lease expires, and none is renewed, during the fault.
 	longLease = 30 * time.Second
 )

@@ -5,7 +5,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// FaultTargets are what faults act on: the servers and links of one cell, and its instances by number.
+// FaultTargets are the servers and links of one cell, and its instances by number, for faults to act on.
 type FaultTargets struct {
 	*cluster.Site
 	Processes []*cluster.Instance
@@ -19,11 +19,11 @@ const (
 	lockServer  = "locks"
 )
 
-// network is the target of faults on links, as a history names it.
+// network is the name in a history of the target of faults on links.
 const network = "network"
 
-// nameServers replaces the addresses of links in an op's trace by those of the servers behind them: what two instances
-// did to one key over two links, they did to one key.
+// nameServers replaces the addresses of links in an op's trace by those of the servers behind them: two instances reach
+// one key over two links.
 func (t *FaultTargets) nameServers(op *history.Op) {
 	if t == nil {
 		return

@@ -71,7 +71,7 @@ func (f *play) waitForLock(at int, id string) *inFlight {
 	return o
 }
 
-// waitPlaceGone waits until one of that many waiters in the queue is gone, if a place there ends with its session.
+// waitPlaceGone waits until fewer than queued waiters are left, if places end with their sessions.
 func (o *inFlight) waitPlaceGone(queued int64) {
 	if o.rung.OnZooKeeper() && o.rung.Queue {
 		o.waitAtMost(o.session+barrierTimeout, func() bool { return o.queued() < queued })

@@ -142,7 +142,7 @@ func (b *bench) firstAt(at int) *order {
 		if <-o.Done(); o.Op.Status != http.StatusServiceUnavailable || time.Since(begun) > b.Within || b.ctx.Err() != nil {
 			return o
 		}
-		b.Say(fmt.Sprintf("503: retrying for %s…", b.Within))
+		b.Say(fmt.Sprintf("503: retrying for up to %s…", b.Within))
 	}
 }
 

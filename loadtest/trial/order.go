@@ -168,7 +168,7 @@ func (o *order) send(ctx context.Context, with *http.Client, url, method, body s
 	if err != nil {
 		op.Detail = "no answer: " + err.Error()
 		if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
-			op.Outcome, o.ended, op.Detail = history.NotSold, time.Now(), "connection refused"
+			op.Outcome, o.ended, op.Detail = history.NotSold, time.Now(), "could not connect"
 		}
 		return
 	}

@@ -177,7 +177,7 @@ func TestOutcomesOfAnswers(t *testing.T) {
 	nobody := (&Trial{}).newOrder("", atA, history.Buy)
 	nobody.send(t.Context(), &http.Client{Timeout: time.Minute}, "http://127.0.0.1:1", "POST", "", nil)
 	assert.Equal(t, history.NotSold, nobody.Op.Outcome)
-	assert.Equal(t, "connection refused", nobody.Op.Detail)
+	assert.Equal(t, "could not connect", nobody.Op.Detail)
 }
 
 // An order may take as long as the lease, or its instance would still work for it when the next one arrives.
