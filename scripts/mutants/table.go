@@ -948,7 +948,7 @@ var table = []section{
 			edits{{"loadtest/trial/line.go", "since.Add(margin/4)", "since.Add(time.Hour)"}}},
 		{"the stock stays in the first database", by{test("./loadtest/trial TestStockInAnother")},
 			edits{{"loadtest/trial/learn.go", "found[0] == b.db {", "true {"}}},
-		{"a crash under a long lease is waited for", by{test("./loadtest/trial TestALongLeaseAfter")},
+		{"a crash under a long lease is waited for", by{test("./loadtest/trial TestLongLeaseAfterCrash")},
 			edits{{"loadtest/trial/line.go", "\tp.endLongLeases()\n", ""}}},
 		{"slow work ends before a lease that is longer than the client's patience",
 			by{test("./loadtest/trial TestLeaseLongerThan")},
