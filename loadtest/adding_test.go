@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An addition inserts text before a text of a file, which must be there, or replaces the whole file.
+// An addition inserts text before a text that the file must contain, or replaces the whole file.
 type addition struct{ file, before, text string }
 
 // newScenario is a scenario: its file, and its name in the list.
@@ -51,10 +51,10 @@ func injectDrizzle(f *play) {
 	{"loadtest/scenario/table.go", "crash, slowWork,", "drizzle, "},
 }
 
-// A scenario is one file, and a rung is a file and the entries that scripts/assign makes. With these alone the new rung
-// has its column in the matrix, and is a surprise until it works; the new scenario has its line, in which the rung has
-// the expectation of the rung that it is a variant of.
-func TestAddingARungAndAScenario(t *testing.T) {
+// A new scenario takes one file, and a new rung a file and the entries that scripts/assign makes. Then the rung has its
+// column in the matrix, and is a surprise until it works; the scenario has its row, in which the rung has the
+// expectation of the rung that it is a variant of.
+func TestAddingRungAndScenario(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds both programs")
 	}

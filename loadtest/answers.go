@@ -101,7 +101,7 @@ func (r *answersReader) readFile(name string) error {
 	return nil
 }
 
-// foreign returns an error, with a remedy, if the first bytes of a line show a known format that has no answers.
+// foreign returns an error, with a remedy, if the first bytes of a line are those of a known format without answers.
 func foreign(line []byte) error {
 	for _, begin := range []string{"\xff\xfe", "\xfe\xff", "{\x00", "\x00{"} {
 		if bytes.HasPrefix(line, []byte(begin)) {
@@ -235,8 +235,8 @@ func (r *answersReader) op(a *answerLine, order string, body []byte) history.Op 
 	return op
 }
 
-// latest returns the latest moment that a clock shows as t, assuming that it truncates after the last digit of t that
-// is not 0: many show milliseconds.
+// latest returns the latest moment that a clock would show as t, assuming that it truncates after the last digit of t
+// that is not 0: many show milliseconds.
 func latest(t time.Time) time.Time {
 	for digit := time.Second; digit > 1; digit /= 10 {
 		if t.Nanosecond()%int(digit) == 0 {
@@ -284,7 +284,7 @@ func (r *answersReader) notJudged(f *history.Finding) string {
 	case f.Verdict == history.Liveness:
 		return "no order is known to have been sent after a fault"
 	case f.Verdict == history.InOrder, f.Verdict == history.Herd:
-		return "it is unknown who waited for the lock, and since when"
+		return "it is unknown which orders waited for the lock, and since when"
 	case r.lessors[""]:
 		return "the instances of some leases are unknown"
 	case f.Result == history.NotApplicable && f.Because == "":

@@ -96,7 +96,7 @@ func again(file string, stdout, stderr io.Writer, show func(*history.Run, []*cat
 	return againCode(run, rows, differ, stderr)
 }
 
-// againCode is the exit code of a run that was judged again.
+// againCode returns the exit code of a run that was judged again.
 func againCode(run *history.Run, rows []*catalog.Row, differ []string, stderr io.Writer) int {
 	ran, good := 0, len(differ) == 0
 	for _, r := range rows {

@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 )
 
-// thisBuild returns the version of this executable. See buildOf.
+// thisBuild returns the version of this executable.
 func thisBuild() string {
 	info, _ := debug.ReadBuildInfo()
 	return buildOf(info)

@@ -99,9 +99,9 @@ func loadTestsIn(document string) []string {
 	return slices.Compact(commands)
 }
 
-// TestEveryCommandOfADocumentIsRun checks the commands that TestDocuments does not run: those of blocks with the word
+// TestDocumentCommandsAreRun checks the commands that TestDocuments does not run: those of blocks with the word
 // elsewhere, and those in the text.
-func TestEveryCommandOfADocumentIsRun(t *testing.T) {
+func TestDocumentCommandsAreRun(t *testing.T) {
 	others := elsewhere(t)
 	var run strings.Builder
 	for _, path := range documents(t) {

@@ -23,7 +23,7 @@ import (
 	"stockapi/loadtest/cluster"
 )
 
-// trigger is a writer that calls then once it has seen a text.
+// trigger is a writer that calls then after a text has been written.
 type trigger struct {
 	strings.Builder
 	after string
@@ -44,7 +44,7 @@ var small = []string{"--requests", "20", "--concurrency", "10", "--stock", "10",
 	"--scenarios", "one-instance,two-instances"}
 
 // An interrupted run, or one whose server dies, ends in order: it keeps its results, and leaves nothing else.
-func TestEndOfARun(t *testing.T) {
+func TestEndOfRun(t *testing.T) {
 	t.Parallel()
 	hangup := func(_ tempDir, p *os.Process) error { return p.Signal(syscall.SIGHUP) }
 	for name, c := range map[string]struct {
@@ -72,7 +72,7 @@ func TestEndOfARun(t *testing.T) {
 			_ = cmd.Run()
 			assert.Equal(t, couldNotRun, cmd.ProcessState.ExitCode())
 			assert.Regexp(t, c.says, stderr)
-			assert.Equal(t, c.says != "", strings.Contains(stderr.String(), "loadtest: "), "the results already say so")
+			assert.Equal(t, c.says != "", strings.Contains(stderr.String(), "loadtest: "), "the results already report it")
 			// A cell may have ended just before Redis died, with its stock unread.
 			last := regexp.MustCompile(`(?m)^interrupted after \d+ of 1000 cells, (as expected so far$|no surprises, )`)
 			assert.Regexp(t, last, out.String())
@@ -87,7 +87,7 @@ func TestEndOfARun(t *testing.T) {
 }
 
 // Nothing outlives a killed loadtest. If its guardian is killed with it, its directory is left, but no process.
-func TestEndOfARunThatIsKilled(t *testing.T) {
+func TestEndOfKilledRun(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		flags    string
@@ -164,7 +164,7 @@ func needsProc(t *testing.T) {
 	}
 }
 
-// noEnd returns all keys atomically, those without a TTL with "no TTL" after them.
+// noEnd is a script that returns all keys, those without a TTL marked "no TTL".
 var noEnd = redis.NewScript(`
 local found = {}
 for _, key in ipairs(redis.call('KEYS', '*')) do
@@ -175,7 +175,7 @@ return found`)
 
 // A run leaves a Redis of others as it was. Since it may be killed at any instant, no key ever lacks a TTL, not even a
 // lock of v1.
-func TestEndOfARunOnAForeignRedis(t *testing.T) {
+func TestEndOfRunOnForeignRedis(t *testing.T) {
 	t.Parallel()
 	needsProc(t)
 	service := stockapi(t)
@@ -218,7 +218,7 @@ func TestEndOfARunOnAForeignRedis(t *testing.T) {
 	_ = cmd.Wait()
 	require.Eventually(t, func() bool { return len(tmp.processes()) == 0 }, 20*time.Second, 20*time.Millisecond)
 	ofLastRung()
-	assert.NotEmpty(t, keys(), "nothing was left to remove them")
+	assert.NotEmpty(t, keys(), "no process was left to remove them")
 	assert.Empty(t, stays, "without a TTL")
 }
 

@@ -87,7 +87,7 @@ func (l *local) prepare(ctx context.Context, spec catalog.Spec) cellEnvironment 
 	}
 	end := cluster.Stop
 	if spec.Scenario.Fault() {
-		end = cluster.Kill // they may be stopped, or in endless work
+		end = cluster.Kill // they may be stopped, or busy forever
 	}
 	env.close = func() {
 		end(instances)

@@ -16,7 +16,7 @@ const (
 	couldNotRun = 2
 )
 
-// codeOf returns the exit code of rows. A surprise counts more than a cell that was not measured.
+// codeOf returns the exit code of rows. A surprise outranks a cell that was not measured.
 func codeOf(rows []*catalog.Row, good bool) int {
 	switch {
 	case !good:

@@ -29,7 +29,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-// do is execute without its check that stdout could be written.
+// do is execute, without the check that stdout could be written.
 func do(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	_, chosen, err := parse(args, stdout, stderr)
 	switch {

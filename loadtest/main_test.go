@@ -99,7 +99,7 @@ func loadtest(t *testing.T, args ...string) (code int, stdout, stderr string) {
 // slowRuns counts the runs for which the machine was too slow. TestMain prints it.
 var slowRuns atomic.Int64
 
-// retry calls measure until it returns true, ten times at most.
+// retry calls measure up to ten times, until it returns true.
 func retry(measure func() bool) {
 	for n := 0; n < 10 && !measure(); n++ {
 		slowRuns.Add(1)

@@ -127,7 +127,7 @@ var innocents = []misbehaviour{
 		},
 	},
 	{
-		// As by a proxy that also answers the next order with it.
+		// As if a proxy answered the next order with it, too.
 		name: "an answer delivered to two orders", want: "unknown unknown unknown ok – – –", code: couldNotRun,
 		bend: deliversTwice,
 	},
@@ -207,8 +207,8 @@ func lag(a, b *instance) {
 	}
 }
 
-// sellUnlocked sells without mutual exclusion, and without harm to the stock. It returns no trace, which would show
-// that, too.
+// sellUnlocked sells without mutual exclusion, and without harm to the stock. It returns no trace, since that would
+// also show the violation.
 func sellUnlocked(o *order) {
 	o.acquire()
 	left, enough := o.take(o.product, o.quantity)

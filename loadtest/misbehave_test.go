@@ -123,8 +123,8 @@ func results(c *history.Cell) string {
 	return strings.Join(all, " ")
 }
 
-// A correct shop is never accused, whatever its clocks do, and however slow it is now and then.
-func TestShopsThatDoNotMisbehave(t *testing.T) {
+// A correct shop is never accused, whatever its clocks do, and however slow it is at times.
+func TestCorrectShopsAreNotAccused(t *testing.T) {
 	t.Parallel()
 	for i, m := range innocents {
 		t.Run(m.name, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestShopsThatDoNotMisbehave(t *testing.T) {
 	}
 }
 
-// times returns how often a shop is tried: most often where all servers are required, too, and seldom if it is slow.
+// times returns how often a shop is tried: more often where all servers are required, less often if it is slow.
 func (m *misbehaviour) times() int {
 	switch {
 	case testing.Short():
@@ -159,7 +159,7 @@ func (m *misbehaviour) times() int {
 }
 
 // A server that is no shop does not misbehave: there is nothing to judge.
-func TestServerThatIsNoShop(t *testing.T) {
+func TestServerIsNoShop(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "<html>")
 	}))

@@ -41,14 +41,14 @@ func TestPredictAsksAboutEachCell(t *testing.T) {
 		`\nv5 watchdog, pause: SIGSTOP .*\npause v5: which letters break\? S E R L F, enter for none: $`, said)
 }
 
-// A question mark explains the letters, and is no answer.
+// A question mark explains the letters, and the question is asked again.
 func TestPredictExplains(t *testing.T) {
 	letters, said := predicted(t, []string{"pause"}, []string{"v4"}, "?\nse\n")
 	assert.Equal(t, []string{"SE"}, letters)
 	assert.Contains(t, said, "\n  R  own-release: an order removed a lock that was not its own\n")
 }
 
-// The letter of a verdict that only one scenario asks is known there.
+// The letter of a verdict that only one scenario judges is known there.
 func TestPredictKnowsLettersOfTheScenario(t *testing.T) {
 	letters, said := predicted(t, []string{"herd"}, []string{"v13"}, "h\n")
 	assert.Equal(t, []string{"H"}, letters)

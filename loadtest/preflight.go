@@ -48,7 +48,7 @@ func notOn(spec catalog.Spec, instances int) string {
 	return ""
 }
 
-// remedy returns what to do about a lack.
+// remedy returns what to do about a missing requirement.
 func (f *runFlags) remedy(why string) string {
 	switch why {
 	case needsOwnInstances:

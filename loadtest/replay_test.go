@@ -16,7 +16,7 @@ import (
 )
 
 // From the command line to the verdict, on real servers. CI replays all counterexamples.
-func TestReplayOfATrace(t *testing.T) {
+func TestReplayOfTrace(t *testing.T) {
 	need(t, "redis-server")
 	t.Parallel()
 	stockapi(t)
@@ -35,9 +35,9 @@ func TestReplayOfATrace(t *testing.T) {
 	assert.Empty(t, tmp.left(t))
 }
 
-// A trace that does not break the verdict of its line is a surprise, and so is one that breaks it although its line has
-// a reason why not.
-func TestReplayOfAList(t *testing.T) {
+// A trace that does not break the verdict of its line is a surprise, and so is one that breaks it although the line
+// gives a reason why it should not.
+func TestReplayOfList(t *testing.T) {
 	t.Parallel()
 	need(t, "redis-server")
 	stockapi(t)
@@ -121,8 +121,8 @@ func TestReplayErrors(t *testing.T) {
 		"--backend embedded\n", errs)
 }
 
-// A line of the list that CI replays has a reason for not breaking its verdict only where a clock jumps, where an order
-// that has released is late at the stock, or where no client sends a late script again.
+// In the list that CI replays, the only reasons why a trace breaks nothing are a clock jump, an order that reaches the
+// stock after its release, and a late script that no client resends.
 func TestCounterexamples(t *testing.T) {
 	list, err := replay.ReadList("replay/counterexamples.txt")
 	require.NoError(t, err)

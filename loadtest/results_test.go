@@ -34,7 +34,7 @@ func namesIn(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// The files of a run of one cell, and what audit and report make of them.
+// The files of a run of one cell, and the output of audit and report for them.
 func TestResultsOfARun(t *testing.T) {
 	shop, dir := bigShop(), filepath.Join(t.TempDir(), "new", "dir")
 	code, said, stderr := loadtest(t, "--targets", shop.serve(t)+"/", "--scenarios", "one-instance,two-instances",
@@ -43,7 +43,7 @@ func TestResultsOfARun(t *testing.T) {
 	assert.Contains(t, said, "nothing was started here")
 	assert.Contains(t, said, "needs two targets")
 	assert.Contains(t, said, "as expected (1 of 1 cells; 1 not run)")
-	assert.Equal(t, 137+1, shop.arrived(), "as many as --requests, and a probe")
+	assert.Equal(t, 137+1, shop.arrived(), "137 buyers, and a probe")
 	assert.Equal(t, []string{"matrix.txt", "report.html", "results.jsonl.gz"}, namesIn(t, dir))
 	recorded, err := history.Open(dir)
 	require.NoError(t, err)
@@ -111,7 +111,7 @@ func unpacked(t *testing.T, dir string) string {
 	return string(text)
 }
 
-// A run of more orders than are kept in memory is judged as any other, also from its file, and leaves only its results.
+// A run of more orders than are kept in memory is judged like any other, also from its file, and leaves only results.
 func TestResultsLargerThanMemory(t *testing.T) {
 	backendtest.Long(t)
 	t.Parallel()
@@ -163,7 +163,7 @@ func TestReportOfAFile(t *testing.T) {
 	assert.Len(t, namesIn(t, dir), 3, "the file, and the pages")
 }
 
-func TestReportThatCannotBeWritten(t *testing.T) {
+func TestReportUnwritable(t *testing.T) {
 	file := forgedRun(t)
 	code, _, _ := loadtest(t, "report", file, "-o", filepath.Join(filepath.Dir(file), "missing", "x.html"))
 	assert.Equal(t, couldNotRun, code)
@@ -173,7 +173,7 @@ func TestReportThatCannotBeWritten(t *testing.T) {
 }
 
 // Errors take one line.
-func TestReportThatCannotBeMade(t *testing.T) {
+func TestReportErrors(t *testing.T) {
 	cut := filepath.Join(t.TempDir(), "cut.gz")
 	require.NoError(t, os.WriteFile(cut, []byte(`{"format":"stock`), 0o600))
 	for _, c := range []struct {

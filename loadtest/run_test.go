@@ -116,7 +116,7 @@ func TestBuildIsAnnounced(t *testing.T) {
 	assert.Regexp(t, `^building stockapi…\nloadtest: found no stockapi .* cannot build one here: .*\n$`, stderr)
 }
 
-// Keys that may be left have a line of their own beside other errors.
+// Keys that may be left are reported on a line of their own, beside other errors.
 func TestKeysLeftAreReported(t *testing.T) {
 	for _, err := range []error{nil, errors.New("interrupted")} {
 		var out, errs bytes.Buffer
@@ -127,7 +127,7 @@ func TestKeysLeftAreReported(t *testing.T) {
 	}
 }
 
-// Without a surprise, but with an unmeasured cell, a run proves nothing.
+// A run without a surprise but with an unmeasured cell proves nothing.
 func TestExitCodes(t *testing.T) {
 	surprise := &catalog.Row{Surprises: []string{"x"}}
 	invalid, good := &catalog.Row{Invalid: []string{"y"}}, &catalog.Row{Met: 1}
@@ -271,8 +271,8 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// By the contract a service may lack the DELETE routes: keys stay, and the verdicts count all the same.
-func TestTargetsThatRemoveNothing(t *testing.T) {
+// By the contract a service may lack the DELETE routes: then keys stay, but the verdicts count.
+func TestTargetsWithoutRemoval(t *testing.T) {
 	t.Parallel()
 	shop := bigShop()
 	shop.without = []string{"DELETE /locks/{product}", "DELETE /stock/{product}"}
@@ -287,7 +287,7 @@ func TestOpenLoopSendsAll(t *testing.T) {
 	code, stdout, _ := loadtest(t, "--targets", shop.serve(t), "--rungs", "v4", "--scenarios", "one-instance",
 		"--rate", "500", "--requests", "111")
 	want := asExpected
-	if strings.Contains(stdout, "the client did not get the processor") { // it sent all, but its latencies are not valid
+	if strings.Contains(stdout, "the client did not get the processor") { // it sent all, but its latencies are invalid
 		want = couldNotRun
 	}
 	assert.Equal(t, want, code, stdout)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Keys that could not be removed are reported if they stay. If a server of the run's own has died, its keys are gone.
+// Keys that could not be removed are reported, unless they were on a server of the run's own, which has died.
 func TestKeysLeft(t *testing.T) {
 	for _, c := range []struct {
 		flags runFlags

@@ -221,7 +221,7 @@ type order struct {
 	// status and doc are the answer. A status of 0 sends none: the connection is cut.
 	status int
 	doc    map[string]any
-	// left is the stock as the order left it.
+	// left is the stock after the order.
 	left int64
 	// request lets tell wait for the client to hang up.
 	request *http.Request

@@ -208,8 +208,8 @@ func serve(ctx context.Context, pages map[net.Listener]http.Handler) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	for l, page := range pages {
-		// Without a timeout a body that never comes would hold its connection for ever, where the handler does not read it.
-		// Streams may last longer: their requests have been read.
+		// Without a timeout, a body that never arrives and that the handler does not read would hold its connection for
+		// ever. Streams may last longer: their requests have been read.
 		server := &http.Server{Handler: page, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute,
 			MaxHeaderBytes: 16 << 10}
 		go func() { cancel(server.Serve(l)) }()

@@ -125,7 +125,7 @@ func TestStage(t *testing.T) {
 	require.NoError(t, c.process.Signal(os.Interrupt))
 	assert.Equal(t, asExpected, c.ended(t))
 
-	c = tmp.stage(t, args...) // a class that is killed while it buys
+	c = tmp.stage(t, args...) // a class that is killed during its sale
 	c.open(t)
 	c.post(t, c.wall+"do", `{"do":"anna"}`)
 	require.NoError(t, c.process.Kill())
@@ -134,7 +134,7 @@ func TestStage(t *testing.T) {
 	c.unreachable(t)
 }
 
-// A request whose body never comes does not hold its connection, and the stream of a wall has no timeout.
+// A request whose body never arrives does not hold its connection, and the stream of a wall has no timeout.
 func TestStageDropsSlowRequests(t *testing.T) {
 	const log = `{"n":1,"at":5,"kind":"round","round":{"number":1}}`
 	synctest.Test(t, func(t *testing.T) {

@@ -183,7 +183,7 @@ func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	return t.ExitCode()
 }
 
-// shopOf returns the record of the shop. Its passport is nil if the trial learnt nothing.
+// shopOf returns the record of the shop, without a passport if the trial learned nothing.
 func (f *tryFlags) shopOf(o trial.Options, p *trial.Passport) *history.Shop {
 	s := &history.Shop{Flags: f.masked(), Argv: o.Argv}
 	if p != nil {

@@ -213,8 +213,8 @@ func TestTryAsJSON(t *testing.T) {
 	assert.NotEmpty(t, told.Cells[0].Findings)
 }
 
-// The last line counts the cells that were not measured. They exit with 2, unless a defect was found.
-func TestTryOnABusyMachine(t *testing.T) {
+// The last line counts the cells that were not measured, and the exit code is 2, unless a defect was found.
+func TestTryOnBusyMachine(t *testing.T) {
 	ok := func() *history.Cell {
 		return &history.Cell{Findings: []history.Finding{{Verdict: history.Valid, Result: history.OK}}}
 	}
@@ -239,7 +239,7 @@ func TestTryOnABusyMachine(t *testing.T) {
 			`\nno defect found in the cells measured\n\n2 of 3 cells were not measured: the machine was busy`},
 		{"none measured", []*history.Cell{void()}, couldNotRun,
 			`: slow\n\n1 of 1 cells was not measured: the machine was busy`},
-		{"a defect counts more", []*history.Cell{defect, void()}, surprised,
+		{"a defect outranks them", []*history.Cell{defect, void()}, surprised,
 			`\nDEFECT in .*\n\n1 of 2 cells was not measured: the machine was busy`},
 		{"a defect in an invalid cell", []*history.Cell{ok(), voidDefect}, surprised, `\nDEFECT in (?s:.*): slow`},
 		{"one could not be played", []*history.Cell{ok(), failed}, couldNotRun, `\n1 of 2 cells was not measured`},
@@ -276,8 +276,8 @@ func TestTryPrintsItsCommand(t *testing.T) {
 	}
 }
 
-// Nothing is measured if no cell applies, or a sale has fewer commands.
-func TestTryThatMeasuresNothing(t *testing.T) {
+// Nothing is measured if no cell applies, or the sale lacks the command of the chosen cell.
+func TestTryMeasuresNothing(t *testing.T) {
 	t.Parallel()
 	python := pythonWithRedis(t)
 	shop := []string{"--", python, plantedShop, "right"}

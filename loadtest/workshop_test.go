@@ -146,8 +146,8 @@ const workshopTime = 5 * time.Minute
 // saidTime bounds the time from the end of a script until a terminal has printed the promises after it.
 const saidTime = 10 * time.Second
 
-// desks bounds the desks in use: mostly they wait for a lease to expire, but a command that gets no processor in time
-// loses its leases while it works.
+// desks bounds the desks in use. They mostly wait for a lease to expire, but with too many at once a command gets no
+// processor in time, and loses its leases at work.
 var desks = make(chan struct{}, 4)
 
 // newDesk sets up a desk as soon as one is free. The caller must call leave.

@@ -51,7 +51,7 @@ func answer(v history.Verdict, r history.Result, format string, args ...any) his
 	return history.Finding{Verdict: v, Result: r, Because: fmt.Sprintf(format, args...)}
 }
 
-// broken makes a finding of its evidence. The first piece is the reason; the others are only counted.
+// broken returns a finding that gives the first piece of evidence as its reason, and counts the others.
 func broken(v history.Verdict, ev []history.Evidence, total int) history.Finding {
 	f := history.Finding{Verdict: v, Result: history.Broken, Because: ev[0].Text, Evidence: ev[:min(len(ev), maxEvidence)]}
 	if total > 1 {
@@ -60,7 +60,7 @@ func broken(v history.Verdict, ev []history.Evidence, total int) history.Finding
 	return f
 }
 
-// evidence returns a text about some ops as evidence, with the instants that it names.
+// evidence returns a text about some ops, with the instants that it names, as a piece of evidence.
 func evidence(text string, at []history.Instant, ops ...*history.Op) history.Evidence {
 	e := history.Evidence{Text: text, At: at}
 	for _, op := range ops {
@@ -69,14 +69,14 @@ func evidence(text string, at []history.Instant, ops ...*history.Op) history.Evi
 	return e
 }
 
-// A violation lies between two ops, or in one.
+// A violation involves one op or two.
 type violation struct {
 	at    history.Instant
 	a, b  int   // indices of ops
 	value int64 // the unit, the token or the removal concerned
 }
 
-// violations counts violations and keeps the first ones.
+// violations counts violations and keeps the first maxEvidence of them.
 type violations struct {
 	total int
 	first []violation

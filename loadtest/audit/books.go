@@ -66,7 +66,7 @@ type books struct {
 	error history.Instant
 }
 
-// noFaults reports whether no fault was injected: under a fault it may be right that no order gets the lock.
+// noFaults reports whether no fault was injected: under a fault it may be right that no order acquires the lock.
 func (b *books) noFaults() bool { return len(b.Faults) == 0 && b.Aborted == "" }
 
 // A receipt is one unit that an answer names as sold, with the moment that [books.soldAt] returns.
@@ -178,8 +178,7 @@ func (b *books) dropCopies() {
 	})
 }
 
-// addMissing counts the units that orders outside the ops took. It is unknown when: it may have been before any
-// refusal.
+// addMissing counts the units that orders outside the ops took. They may have taken them before any refusal.
 func (b *books) addMissing() {
 	if !b.Incomplete || b.Left == nil {
 		return
@@ -213,7 +212,7 @@ func (b *books) add(i int, op *history.Op, faulted bool) {
 	for j := range op.Trace {
 		b.addCommand(&op.Trace[j])
 	}
-	if op.Latency > 0 && op.Done.Known() && !op.Resolved { // that of a resolved one came later
+	if op.Latency > 0 && op.Done.Known() && !op.Resolved { // a resolved outcome was looked up later
 		off := op.Done - op.Due - history.Instant(op.Latency)
 		b.error = max(b.error, off, -off)
 	}
@@ -259,8 +258,8 @@ func (b *books) count(op *history.Op) {
 	}
 }
 
-// seesLocks reports whether each order's commands on the lock are known even without an answer, as they are in a trial,
-// where the stock may be elsewhere.
+// seesLocks reports whether each order's commands on the lock are known even without an answer, as in a trial whose
+// stock is in no Redis.
 func (b *books) seesLocks() bool { return b.Facts != nil && b.Facts.Elsewhere }
 
 func (b *books) addSale(i int, op *history.Op) {
@@ -354,8 +353,8 @@ func (b *books) notKept() string {
 	return fmt.Sprintf("%d orders sent more commands than are kept", b.cut)
 }
 
-// lostWrite reports whether an order sent a write of the stock and never saw its reply, or one that is known to have
-// taken effect.
+// lostWrite reports whether an order sent a write of the stock that may have taken effect without its knowledge: the
+// reply was lost, or the effect was observed.
 func lostWrite(c *history.Cell, op *history.Op) bool {
 	for i := range op.Trace {
 		cmd := &op.Trace[i]

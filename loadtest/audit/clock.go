@@ -36,14 +36,14 @@ type clock struct {
 	id     string
 	lo, hi history.Instant
 	// digit is the unit of the last digit of all its times, which were truncated there: a recorded t was t+digit at the
-	// latest. Two times that differ are in that order despite the truncation.
+	// latest. Truncation never reverses two times that differ.
 	digit           history.Instant
 	used, backwards bool
 	// own means that it is the client's own clock, which has no lower bound: its times may be later than the answer.
 	own bool
 }
 
-// far is beyond every instant, and can be added to one.
+// far is later than any instant, and can be added to one without overflow.
 const far = history.Instant(math.MaxInt64 / 8)
 
 // drift is the reciprocal of the rate at which two running clocks may diverge: 500 ppm, the most that NTP corrects.
@@ -113,7 +113,7 @@ func (k *clocks) narrow(op *history.Op) {
 	}
 }
 
-// settle ends the pass over the ops: the truncation of the clocks' times, and how long they ran, are known now.
+// settle widens the bounds after the last op, when the resolution of each clock, and how long it ran, are known.
 func (k *clocks) settle() {
 	for _, c := range k.used {
 		slack := c.digit + k.last/drift

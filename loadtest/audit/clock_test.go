@@ -9,7 +9,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// asksTimes are the verdicts that compare the times of orders.
+// asksTimes lists the verdicts that compare the times of orders.
 var asksTimes = []history.Verdict{
 	history.Exclusion, history.OwnRelease, history.Fence, history.InOrder, history.Herd,
 }

@@ -8,8 +8,8 @@ import (
 
 // byCount judges by numbers alone whether sales and stock agree, for a stock whose writes are not observed. A sold
 // order took one unit, a refused one none, and one of unknown outcome none or one. The sales that the shop itself
-// recorded replace both bounds: a client may throw at the release of an expired lock, after the commit, and then the
-// buyer has a unit and an error. Two errors may cancel out.
+// recorded replace both bounds: a client may throw when it releases an expired lock, after the commit, and then the
+// buyer has a unit and an error. Errors that cancel out are not found.
 func byCount(b *books) history.Finding {
 	switch {
 	case b.Left == nil:

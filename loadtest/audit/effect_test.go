@@ -9,9 +9,9 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// forgeForeign makes a cell of a foreign client that sold correctly. Its lock is named like a stock, and its stock is
-// not. It acquires the lock by a script whose reply is nil, renews it by any script, and releases it by another. Its
-// commands are known by their effects alone.
+// forgeForeign makes a cell of a foreign client that sold correctly and whose names and replies mislead: its lock is
+// named like a stock and its stock is not, all its commands are EVAL, and the acquire replies nil. Only their observed
+// effects show what they do.
 func forgeForeign() *history.Cell {
 	c := forge(5)
 	for i := range c.Ops {

@@ -10,8 +10,8 @@ import (
 )
 
 // exclusion judges whether two orders ever held the lock at once. From acquired_at to released_at an order certainly
-// believed that it held the lock. So two such spans that overlap are a violation, whatever the orders did: one that was
-// refused for lack of stock counts like one that sold.
+// believed that it held the lock, so two spans that overlap are a violation, even if the orders were refused for lack
+// of stock.
 //
 // It is ok only if the leases of all orders that must have held the lock were seen, and an overlap would have shown.
 // Orders that were served under a seller's lease need none of their own: see soldby.go.

@@ -10,8 +10,8 @@ import (
 )
 
 // fence judges whether the fencing tokens grew with every acquisition. Two tokens are only compared if one acquisition
-// had certainly ended before the other began; if they may have overlapped, either order is right. The same token twice
-// is wrong in any order, and by any clocks.
+// had certainly ended before the other began; if they may have overlapped, either order is right. A token that was
+// granted twice is wrong in any order, and by any clocks.
 func fence(b *books) history.Finding {
 	l := readGrants(b)
 	if len(l.grants) == 0 {
@@ -88,7 +88,7 @@ func begun(op *history.Op, c *clock) history.Instant {
 		if at < far && cmd.End < op.Lease.AcquiredAt {
 			break
 		}
-		if cmd.End <= op.Lease.AcquiredAt && cmd.Succeeded() { // any of those that end as it was acquired can be it
+		if cmd.End <= op.Lease.AcquiredAt && cmd.Succeeded() { // of those that end at AcquiredAt, any can be it
 			at = min(at, cmd.At)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 // herd judges whether a release wakes more waiters than it has to: on average more than one per instance. Only one of
-// them can acquire the lock; the others wait again, and their cost grows with their number. That needs many orders that
-// are known to wait. Each wake-up is in the trace of the woken order.
+// them can acquire the lock; the others wait again, and their cost grows with their number. It is only judged where
+// many orders are known to wait. Each wake-up is in the trace of the woken order.
 func herd(b *books) history.Finding {
 	if b.Waiting == 0 {
 		return history.Finding{Verdict: history.Herd, Result: history.NotApplicable}
@@ -45,14 +45,14 @@ func waiters(n float64) string {
 	return fmt.Sprintf("%.3g waiters", n)
 }
 
-// A release is one that an order waited for; woken is the number of waiters that it woke.
+// A release is one for which orders waited; woken is the number that it woke.
 type release struct {
 	at    history.Instant
 	op    int
 	woken int
 }
 
-// wakes counts the wake-ups of all orders, and returns the releases that an order waited for, those that woke most
+// wakes returns the number of wake-ups, and the releases for which orders waited, those that woke most
 // first. A wake-up is attributed to the last release before it; the sum does not depend on that.
 func (b *books) wakes(line []lease) (times int, releases []release) {
 	releases = waitedFor(line)

@@ -8,9 +8,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// forgeCrowd makes a cell in which n orders found the lock held by one more and held it one after the other, with a
-// release every 10 ms. Woken is called for each release that orders wait for, with the waiters, and returns those that
-// it wakes.
+// forgeCrowd makes a cell in which one order held the lock, n waited for it, and all held it in turn, with a release
+// every 10 ms. For each release with waiters, woken returns those that it wakes.
 func forgeCrowd(n int, woken func(waiting []int) []int) *history.Cell {
 	c := forge(n + 1)
 	c.Initial, c.Waiting = int64(n+1), n

@@ -38,7 +38,7 @@ func liveness(b *books) history.Finding {
 	return stuck(b.Cell, first, last, "a fresh request got through only after "+took.Round(time.Millisecond).String())
 }
 
-// turnedAway returns why the last fresh request that did not get through was refused, "" if for the lock.
+// turnedAway returns why the last fresh request that did not get through was refused, "" if because of the lock.
 func (b *books) turnedAway(decisive *history.Op) string {
 	i := slices.Index(b.probes, decisive)
 	if gotThrough(decisive) {

@@ -8,8 +8,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// inOrder judges whether the orders acquired the lock in order of arrival. That needs orders that are known to wait
-// before the next one is sent.
+// inOrder judges whether the orders acquired the lock in order of arrival. It is only judged where each
+// order is known to wait before the next one is sent.
 func inOrder(b *books) history.Finding {
 	if !b.InLine {
 		return history.Finding{Verdict: history.InOrder, Result: history.NotApplicable}

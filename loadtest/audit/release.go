@@ -57,7 +57,7 @@ func ownRelease(b *books) history.Finding {
 //
 // A fault loses replies, and an order that undoes an acquire without a reply removes a key that may or may not be its
 // own: one of the three or four removals of most cells, and up to six of ten with five nodes cut off. There a third is
-// enough, which is less than any honest cell had.
+// enough: no honest cell had less.
 func (b *books) tooFewJudged() bool {
 	if b.noFaults() {
 		return 10*b.judged < 9*b.removals

@@ -181,7 +181,7 @@ func TestOwnReleaseAfterAnUnknownScript(t *testing.T) {
 	assert.Equal(t, 6, coverage(c).Judged)
 }
 
-// There is no ok if next to no removal was judged.
+// An ok needs nine of ten removals judged or, under a fault, a third.
 func TestOwnReleaseCountsUnjudgedRemovals(t *testing.T) {
 	c := forge(9)
 	for i, want := range []history.Result{history.OK, history.OK, history.Indeterminate} {

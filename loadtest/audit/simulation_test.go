@@ -15,7 +15,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// skewedClock is a clock: it is off, it drifts, and it was stepped.
+// A skewedClock is off, drifts, and was stepped.
 type skewedClock struct {
 	off   history.Instant
 	drift float64
@@ -147,7 +147,7 @@ var allConditions = map[string]conditions{
 	"lost answers of batches":    {batches: true, losses: true},
 }
 
-// A correct shop is never found broken, whatever its clocks and its machine do. If they behave, it is ok.
+// A correct shop is never found broken, whatever its clocks and its machine do, and is found ok if they behave.
 func TestCorrectShopIsNeverBroken(t *testing.T) {
 	seeds := 1000
 	if testing.Short() {

@@ -69,7 +69,7 @@ func (b *books) addShared() {
 	}
 }
 
-// seller returns the seller that an order is, with the span in which it can have held its lease by the client's clock.
+// seller returns an order as a seller, with the span by the client's clock in which it can have held its lease.
 func (b *books) seller(op *history.Op) *seller {
 	s := &seller{
 		instance: op.Instance, soldBy: op.SoldBy, told: len(op.Trace) > 0, lost: lostWrite(b.Cell, op),

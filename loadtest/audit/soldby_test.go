@@ -148,7 +148,7 @@ func TestTraceOfBatchFromAnyOrder(t *testing.T) {
 	assert.Equal(t, "of 8 orders that must have held the lock, 2 returned no trace", f.Because)
 }
 
-// A cell without leases whose orders name sellers is not one of a rung without a lock.
+// A cell without leases is that of a rung without a lock, unless its orders name sellers.
 func TestSoldByWithoutAnyLease(t *testing.T) {
 	c := batches()
 	for i := range c.Ops {

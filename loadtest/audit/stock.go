@@ -80,7 +80,7 @@ func (b *books) balance() history.Finding {
 	return history.Finding{Verdict: history.Stock, Result: history.OK}
 }
 
-// unknownUnits returns how many units the orders of unknown outcome may have taken, as words.
+// unknownUnits returns how many units the orders of unknown outcome may have taken, in words.
 func (b *books) unknownUnits() string {
 	return fmt.Sprintf("%d %s of unknown outcome", b.open, oneOr(b.open, "unit is", "units are"))
 }
@@ -176,9 +176,10 @@ func (b *books) wrongRefusals() (h *violations, checked int) {
 	return h, checked
 }
 
-// leftByRequests bounds the stock left at each refusal, by the client's clock. At least what all orders sent by then,
-// of unknown outcome too, could not have taken was left. The sales answered by then were gone; if the refused order's
-// lease is known, those answered before it was sent, since leases may have been in another order than the answers.
+// leftByRequests bounds the stock left at each refusal, by the client's clock. Certainly left was the stock less all
+// that orders sent by then, of unknown outcome too, can have taken. Certainly gone were the sales answered by then or,
+// if the refused order's lease is known, those answered before it was sent: leases need not be in the order of the
+// answers.
 func (b *books) leftByRequests() {
 	off := 4 * b.error
 	for i := range b.refusals {
@@ -234,8 +235,8 @@ func knownFirst(x, y timing) int {
 	return 1
 }
 
-// leftAt raises the lower bounds of what was left: units less all that orders can have taken that may have begun by the
-// end of the refusal.
+// leftAt raises the lower bounds of what was left: units, less all that the orders that may have begun by the end of
+// the refusal can have taken.
 func leftAt(units int64, sends []send, refusals []refusal, begin func(*send) history.Instant,
 	end func(*refusal) history.Instant) {
 	eachByTime(sends, refusals, begin, end,

@@ -202,7 +202,7 @@ func TestStatus200WithoutReceiptIsNoSale(t *testing.T) {
 	}
 
 	c := forge(5)
-	probe(c).Quantity = 5 // as many as are left
+	probe(c).Quantity = 5 // all that are left
 	page := forgeSale(0, 0)
 	page.Order, page.Outcome, page.Units, page.Resolved = "p-9", history.NotSold, nil, true
 	c.Ops = append(c.Ops, page)
@@ -212,7 +212,7 @@ func TestStatus200WithoutReceiptIsNoSale(t *testing.T) {
 
 func TestWrongRefusalIsFound(t *testing.T) {
 	c := forge(5)
-	probe(c).Quantity = 5 // as many as are left
+	probe(c).Quantity = 5 // all that are left
 	f := judge(t, c, history.Stock, history.Broken)
 	assert.Equal(t, "a refused order probe-1 at +0.059 s, which wanted 5, although at least 5 of 10 were left", f.Because)
 	c.Faults = []history.Fault{{Order: probe(c).Order, Text: "refused as sold out"}}

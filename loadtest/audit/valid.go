@@ -89,8 +89,8 @@ func (b *books) stepped() string {
 const nodesPatience = 20
 
 // tooSlowFor reports that a stall of the machine explains a broken verdict, "" if none does. A process that stalls for
-// half a lease lets it expire. A server that stalls for a moment seems to be down, and then a fresh request is not
-// answered that the lock is taken, but that its state is unknown.
+// half a lease lets it expire. A node that stalls for a moment seems to be down, and a fresh request is then
+// answered that the state of the lock is unknown, not that it is taken.
 func (b *books) tooSlowFor(answers []history.Finding) string {
 	if b.Client == nil || b.TTL <= 0 || history.Worst(answers) != history.Broken {
 		return ""

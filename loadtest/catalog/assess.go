@@ -7,7 +7,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A Row has all repetitions of one scenario × rung, compared with their expectation.
+// A Row holds all repetitions of one scenario × rung, compared with their expectation.
 type Row struct {
 	Scenario   Scenario
 	Rung, Name string
@@ -84,7 +84,7 @@ func (a *Assessment) AsExpected() bool {
 	return a.Invalid == "" && len(a.Surprises)+len(a.Unknown) == 0
 }
 
-// A difference is one between the expectation of a cell and its findings.
+// A difference lies between the expectation of a cell and its findings.
 type difference struct {
 	text string
 	// excusable reports whether a slow machine can be the reason, and unknown whether the result is unknown.
@@ -101,7 +101,7 @@ func (s Scenario) differences(c *history.Cell) []difference {
 		return unbroken(c)
 	}
 	if !known {
-		return []difference{{text: "the table expects nothing of this cell"}}
+		return []difference{{text: "the table has no expectation of this cell"}}
 	}
 	var out []difference
 	if c.Aborted != "" {
@@ -121,14 +121,14 @@ func (s Scenario) differences(c *history.Cell) []difference {
 	return out
 }
 
-// unknown reports whether a finding leaves its verdict open.
+// unknown reports whether a finding does not decide its verdict.
 func unknown(f history.Finding) bool { return f.Result == history.Indeterminate || notJudged(f) }
 
-// notJudged reports whether a verdict applies to the rung, but was not judged for a reason that lies in the cell.
+// notJudged reports whether a verdict applies to the rung, but was not judged for a reason in the cell.
 func notJudged(f history.Finding) bool { return f.Result == history.NotApplicable && f.Because != "" }
 
-// unbroken returns the verdicts that the replay of a trace should break and did not. Any others that break are no
-// surprise: after the last step of the trace its orders end in any way.
+// unbroken returns the verdicts that the replay of a trace should break and did not. Others that break are no
+// surprise: the trace leaves open how its orders end after its last step.
 func unbroken(c *history.Cell) (out []difference) {
 	for _, v := range c.Breaks {
 		if f := c.Finding(v); f.Result != history.Broken {

@@ -12,7 +12,7 @@ import (
 	"stockapi/loadtest/scenario"
 )
 
-// asTheTableSays makes a cell whose findings are just those expected.
+// asTheTableSays makes a cell with exactly the findings expected.
 func asTheTableSays(name, rung string) *history.Cell {
 	s, _ := scenario.Table.Find(name)
 	e, _ := s.Expected(rung)
@@ -29,7 +29,7 @@ func assess(c *history.Cell) *catalog.Assessment {
 	return s.Assess(c)
 }
 
-// What is expected of the replay of a trace stands in its cell.
+// The cell of a replay has its own expectation: the verdicts that its trace breaks.
 func TestReplayShouldBreakItsVerdicts(t *testing.T) {
 	cell := &history.Cell{Kind: history.Replay, Scenario: "v4:aa.expiry.bbba", Rung: "v4", Findings: []history.Finding{
 		{Verdict: history.Stock, Result: history.Broken}, {Verdict: history.Exclusion, Result: history.OK},
@@ -61,7 +61,7 @@ func TestUnknownIsNeverAsExpected(t *testing.T) {
 			for i := range history.Verdicts {
 				c := asTheTableSays(s.Name, e.Rung)
 				c.Findings[i].Result = history.Indeterminate
-				assert.Empty(t, assess(c).Surprises, "nothing was found that surprises")
+				assert.Empty(t, assess(c).Surprises, "an unknown verdict is no surprise")
 				assert.Len(t, assess(c).Unknown, 1)
 				rows := scenario.Table.Assess([]*history.Cell{asTheTableSays(s.Name, e.Rung), c})
 				assert.Equal(t, 1, rows[0].Met)
@@ -73,7 +73,7 @@ func TestUnknownIsNeverAsExpected(t *testing.T) {
 	}
 }
 
-// A verdict that was not judged, for a reason that lies in the cell, is neither as expected nor a surprise.
+// A verdict that was not judged, for a reason in the cell, is neither as expected nor a surprise.
 func TestVerdictNotJudgedIsNotMeasured(t *testing.T) {
 	c := asTheTableSays("two-instances", "v4")
 	c.Client, c.TTL = &history.Client{Longest: time.Hour}, time.Second // a slow machine is not the reason
@@ -86,7 +86,7 @@ func TestVerdictNotJudgedIsNotMeasured(t *testing.T) {
 	assert.False(t, catalog.AllMeasured(rows))
 }
 
-// What is broken as well, and was not expected to be, surprises as ever.
+// An unknown verdict does not hide that another one is unexpectedly broken.
 func TestSurpriseBesideUnknown(t *testing.T) {
 	c := asTheTableSays("one-instance", "v4")
 	c.Findings[0].Result, c.Findings[1].Result = history.Indeterminate, history.Broken
@@ -96,7 +96,7 @@ func TestSurpriseBesideUnknown(t *testing.T) {
 		assess(c).Unknown)
 }
 
-// A trial's defect is one also where a busy machine hides the verdicts: the commands show it by themselves.
+// A defect of a shop on trial counts even if a busy machine voids the verdicts: the commands alone show it.
 func TestDefectNeedsNoQuietMachine(t *testing.T) {
 	c := &history.Cell{Kind: history.Trial, Scenario: "crash 1", Rung: "shop.py",
 		Findings: []history.Finding{{Verdict: history.Valid, Result: history.Invalid, Because: "slow"}}}

@@ -8,13 +8,13 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// Breaks are the verdicts that break. All else that is judged for the rung holds.
+// Breaks are the verdicts that break. All others that apply to the rung hold.
 type Breaks []history.Verdict
 
 // The outcomes that most tables use.
 var (
 	Holds         = Breaks{}
-	SoldTwice     = Breaks{history.Stock} // whatever the lock did
+	SoldTwice     = Breaks{history.Stock} // whether or not the lock held
 	Shared        = Breaks{history.Exclusion}
 	Oversold      = Breaks{history.Stock, history.Exclusion}
 	Freed         = Breaks{history.OwnRelease}
@@ -27,7 +27,7 @@ var (
 // Groups name every rung once, with its outcome in a scenario.
 type Groups []group
 
-// A group is rungs with the same outcome for the same reason.
+// A group is a set of rungs with the same outcome for the same reason.
 type group struct {
 	rungs  []string
 	others bool // all rungs that no group names, except variants of a rung that one names
@@ -42,8 +42,8 @@ func On(rungs string, breaks Breaks, why string) Groups {
 	return Groups{{rungs: strings.Fields(rungs), breaks: breaks, why: why}}
 }
 
-// Like returns a group: a rung with the outcome and the reason of another one. A variant that no group names has those
-// of its rung by default.
+// Like returns a group: a rung with the outcome and the reason of another one. A variant that no group names is like
+// its rung by default.
 func Like(rung string, of Variant) Groups {
 	return Groups{{rungs: []string{rung}, like: of}}
 }
@@ -92,7 +92,7 @@ func (s *Scenario) expand(of Groups) error {
 	return nil
 }
 
-// A grouping has the group of each named rung, by number, and the group of all others, if there is one.
+// A grouping maps each named rung, by number, to its group, and holds the group of all others, if there is one.
 type grouping struct {
 	named  map[string]group
 	others *group
@@ -111,7 +111,7 @@ func (t grouping) groupOf(number string, chain int) (group, error) {
 	case g.like.Of == "" && t.others != nil:
 		return *t.others, nil
 	case g.like.Of == "":
-		return g, fmt.Errorf("nothing is said of %s", number)
+		return g, fmt.Errorf("%s has no expectation", number)
 	case chain == 0:
 		return g, fmt.Errorf("%s is to be like itself", number)
 	}

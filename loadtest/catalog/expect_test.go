@@ -11,7 +11,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// everyRung names all rungs but those, which stand in for the rest of a scenario's table.
+// everyRung returns a group of all rungs except those named.
 func everyRung(but ...string) Groups {
 	var numbers []string
 	for _, r := range Rungs {
@@ -24,17 +24,17 @@ func everyRung(but ...string) Groups {
 	return On(named, Holds, "so")
 }
 
-// A scenario says of every rung, exactly once, what becomes of it.
+// A scenario has exactly one expectation for every rung, or a reason to skip it.
 func TestWrongTable(t *testing.T) {
 	for want, gs := range map[string]Groups{
 		"":                           everyRung(),
-		"nothing is said of v4":      everyRung("v4"),
+		"v4 has no expectation":      everyRung("v4"),
 		"v4 is named twice":          slices.Concat(everyRung(), On("v4", Stuck, "no")),
 		"v3 is named twice":          slices.Concat(everyRung("v3"), Skip("v3 v3", "no")),
 		"there is no rung v44":       slices.Concat(everyRung(), On("v44", Stuck, "no")),
 		"v4 cannot break fence":      slices.Concat(everyRung("v4"), On("v4", Breaks{history.Fence}, "no")),
 		"v17 cannot break exclusion": slices.Concat(everyRung("v17"), On("v17", Shared, "no")),
-		"nothing is said of v3":      slices.Concat(everyRung("v2", "v3"), Like("v2", Variant{Of: "v3"})),
+		"v3 has no expectation":      slices.Concat(everyRung("v2", "v3"), Like("v2", Variant{Of: "v3"})),
 		"is to be like itself": slices.Concat(everyRung("v2", "v3"),
 			Like("v2", Variant{Of: "v3"}), Like("v3", Variant{Of: "v2"})),
 	} {
@@ -45,12 +45,12 @@ func TestWrongTable(t *testing.T) {
 			require.ErrorContains(t, err, want)
 		}
 	}
-	assert.PanicsWithValue(t, "the catalogue is wrong: rain: nothing is said of v4", func() {
+	assert.PanicsWithValue(t, "the catalogue is wrong: rain: v4 has no expectation", func() {
 		Scenario{Name: "rain"}.Expecting(everyRung("v4"))
 	})
 }
 
-// A variant that no group names has the expectation of its rung, also beside a group of all others.
+// A variant that no group names has the expectation of its rung, even if there is a group of all others.
 func TestVariantsInherit(t *testing.T) {
 	rest := everyRung("v7", "v7-cached", "v9", "v9-naive")
 	s := Scenario{}.Expecting(rest, On("v7", Stuck, "it waits"), Skip("v9", "no"))
@@ -68,7 +68,7 @@ func TestVariantsInherit(t *testing.T) {
 	assert.Len(t, s.Expect, 5)
 }
 
-// A variant of a variant has the expectation of that one.
+// A variant of a variant inherits from it.
 func TestVariantsOfVariantsInherit(t *testing.T) {
 	expect := func(parts ...Groups) (v19 Expectation, skipped string) {
 		s := Scenario{}.Expecting(append(parts, everyRung("v15", "v18", "v19"))...)
@@ -84,10 +84,10 @@ func TestVariantsOfVariantsInherit(t *testing.T) {
 	_, skipped := expect(Skip("v15", "no"))
 	assert.Equal(t, "as v18: as v15: no", skipped)
 	e, _ = expect(On("v15", Stuck, "it waits"), Like("v18", Variant{Of: "v15", When: "when it rains"}))
-	assert.Equal(t, "as v18: as v15, when it rains: it waits", e.Why, "one that a group names, too")
+	assert.Equal(t, "as v18: as v15, when it rains: it waits", e.Why, "a rung that is named by Like")
 }
 
-// What is asked of a rung does not depend on the scenario, but for the one verdict that a scenario asks itself.
+// The verdicts judged for a rung do not depend on the scenario, except for one that the scenario may add.
 func TestEveryVerdictHasAResult(t *testing.T) {
 	asks := Scenario{AlsoJudged: history.InOrder}.Expecting(everyRung())
 	assert.Equal(t, map[history.Verdict]history.Result{

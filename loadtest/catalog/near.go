@@ -7,8 +7,8 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// DidYouMean returns the end of a sentence about an unknown name, a question that proposes the nearest known one; "" if
-// none is near.
+// DidYouMean returns the end of a sentence about an unknown name: a question that proposes the nearest known one, or ""
+// if none is near.
 func DidYouMean(name string, known []string) string {
 	near, least := "", max(1, (len(name)+1)/3)+1
 	for _, k := range known {

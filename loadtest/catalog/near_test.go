@@ -29,13 +29,13 @@ func TestNearNamesAreProposed(t *testing.T) {
 	_, err = scenario.Table.Part([]string{"pauze"})
 	assert.EqualError(t, err, `there is no scenario or rung "pauze", did you mean "pause"?`)
 	_, err = scenario.Table.Select([]string{"Pause"}, []string{"V4", "RedLock"}, 2, 1)
-	assert.NoError(t, err, "as texts spell them")
+	assert.NoError(t, err, "as prose spells them")
 	assert.Empty(t, catalog.DidYouMean("", []string{"auto"}))
-	assert.Equal(t, `, did you mean "list"?`, catalog.DidYouMean("lits", []string{"all", "list"}), "two changed places")
+	assert.Equal(t, `, did you mean "list"?`, catalog.DidYouMean("lits", []string{"all", "list"}), "two letters swapped")
 	assert.Empty(t, catalog.DidYouMean("lsit5", []string{"try"}))
 }
 
-// A selection without a cell says why it has none.
+// The error has the reason.
 func TestEmptySelectionIsRefused(t *testing.T) {
 	_, err := scenario.Table.Select([]string{"pause", "crash"}, []string{"v0.5", "nolock"}, 2, 1)
 	assert.ErrorContains(t, err, "no cell is left: crash does not apply to v0: it guards nothing")

@@ -8,7 +8,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// Kind is where the lock of a rung is, and so how it ends without its holder.
+// Kind is where the lock of a rung is, which decides how it ends without a release.
 type Kind string
 
 // The kinds of lock.
@@ -34,14 +34,14 @@ type Rung struct {
 	Variant Variant
 }
 
-// Shelf has the commands by which an order reads and writes the stock, in the notation of fault points.
+// Shelf names the commands by which an order reads and writes the stock, in the notation of fault points.
 type Shelf struct {
 	Read, Write string
 	// Fenced reports whether the stock refuses stale fencing tokens, on both.
 	Fenced bool
 }
 
-// Lock has the command by which an order acquires the lock, in the notation of fault points, and how the lock ends.
+// Lock names the command by which an order acquires the lock, in the notation of fault points, and how the lock ends.
 type Lock struct {
 	Acquire string
 	// Taken is the command after which an order knows that the lock is taken, and that it will be woken when it is free.
@@ -56,7 +56,7 @@ type Lock struct {
 	Replicated bool
 	// Endless reports whether the lock has neither a TTL nor a session.
 	Endless bool
-	// Blind reports whether the release can remove the lock of another order after the own lease expired.
+	// Blind reports whether the release can remove the lock of another order after its own lease expired.
 	Blind bool
 }
 
@@ -219,7 +219,7 @@ func RungTitle(number, name string) string {
 // NameOf returns the name of the rung with this number, "" if there is none.
 func NameOf(number string) string { return RungOf(number).Name }
 
-// TermsOf returns how a lock of the cell ends without its holder. An unknown rung counts as one on Redis.
+// TermsOf returns how a lock of the cell ends without a release. An unknown rung counts as one on Redis.
 func TermsOf(c *history.Cell) history.Terms {
 	r := RungOf(c.Rung)
 	terms := history.Terms{Quorum: r.Quorum}

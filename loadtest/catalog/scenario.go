@@ -14,7 +14,7 @@ type Scenario struct {
 	Does string
 	// Instances is the number of stockapi processes; Several leaves it to the caller.
 	Instances int
-	// First reports whether a first run includes it: in it the article's ladder and the answers to that differ.
+	// First reports whether a first run includes it, since it separates the article's ladder from the answers to it.
 	First bool
 	// Crowd reports whether a crowd contends without a fault. In all other scenarios a fault is injected into single
 	// orders, each of which is known to hold the lock.
@@ -39,8 +39,8 @@ type Scenario struct {
 	NotApplicable map[string]string
 }
 
-// A Topology is the servers and links that a scenario needs for its faults. A cluster.Site has them, and the servers
-// that the rung needs.
+// A Topology is the servers and links that a scenario needs for its faults. A cluster.Site adds the servers that the
+// rung needs.
 type Topology struct {
 	// Links: each instance reaches each of its servers over its own link.
 	Links bool
@@ -65,8 +65,8 @@ func (t Topology) Replicated() bool {
 // Several stands for the number of instances that the caller asks for, at least two.
 const Several = 0
 
-// usualLease is short, since most cells wait for its expiry, and long enough that a renewal at half of it is in time on
-// a busy machine.
+// usualLease is short, since most cells wait for its expiry, yet long enough for a renewal halfway to be in time on a
+// busy machine.
 const usualLease = 500 * time.Millisecond
 
 // Fault reports whether faults are injected into single orders. If not, a crowd contends.
@@ -100,7 +100,7 @@ func (s Scenario) Expected(rung string) (Expectation, bool) {
 	return Expectation{}, false
 }
 
-// A Table is the known scenarios.
+// A Table lists the known scenarios.
 type Table []Scenario
 
 // Find returns the scenario with this name, and whether it is known. An unknown one has only its name.

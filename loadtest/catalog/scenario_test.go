@@ -13,8 +13,8 @@ import (
 	"stockapi/loadtest/scenario"
 )
 
-// Every rung stands in every scenario once: with an expectation, or with the reason why it does not take part.
-func TestTheTableIsComplete(t *testing.T) {
+// Every scenario has each rung once: with an expectation, or with the reason why it does not apply.
+func TestTableIsComplete(t *testing.T) {
 	for _, s := range scenario.Table {
 		assert.NotEmpty(t, s.Does)
 		seen := map[string]bool{}
@@ -66,7 +66,7 @@ func TestSelect(t *testing.T) {
 		expectations += len(s.Expect)
 	}
 	assert.Equal(t, expectations, len(all)) //nolint:testifylint // Len would print all of them
-	assert.Equal(t, "one-instance v0 nolock", all[0].Title(), "the one that is sure to break comes first")
+	assert.Equal(t, "one-instance v0 nolock", all[0].Title(), "the cell that is sure to break comes first")
 
 	some, err := scenario.Table.Select([]string{"two-instances"}, []string{"v4", "nolock"}, 3, 2)
 	require.NoError(t, err)
@@ -82,7 +82,7 @@ func TestSelect(t *testing.T) {
 	require.ErrorContains(t, err, `no scenario "rain"; there are one-instance, two-instances`)
 }
 
-// Part restricts the table to what is named. What it leaves out is nowhere, and the table is as it was.
+// Part restricts a copy of the table to the named scenarios and rungs.
 func TestPart(t *testing.T) {
 	whole, err := scenario.Table.Part(nil)
 	require.NoError(t, err)

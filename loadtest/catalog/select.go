@@ -83,7 +83,7 @@ func (t Table) Part(names []string) (Table, error) {
 	return part, nil
 }
 
-// Sort returns the names that are scenarios, and those that are rungs; see [Table.Part].
+// Sort splits names into scenarios and rungs; see [Table.Part].
 func (t Table) Sort(names []string) (scenarios, rungs []string, err error) {
 	names = lower(names)
 	if err := known("scenario or rung", names, t.Known()); err != nil {
@@ -99,7 +99,7 @@ func (t Table) Sort(names []string) (scenarios, rungs []string, err error) {
 	return scenarios, rungs, nil
 }
 
-// lower returns the names in lower case, as in the tables: other texts have V4 and RedLock.
+// lower returns the names in lower case, as in the tables: prose has V4 and RedLock.
 func lower(names []string) []string {
 	out := make([]string, len(names))
 	for i, n := range names {

@@ -6,8 +6,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// ExpectSchedules returns the verdicts that some schedule breaks for a rung, in a situation of the explorer, under a
-// kind of fault, "none" for no fault, and why. It returns false if there is no expectation. In the usual situation a
+// ExpectSchedules returns the verdicts that some schedule breaks for a rung, and why: in a situation of the explorer,
+// under a kind of fault, or "none". It returns false if there is no expectation. In the usual situation a
 // variant that no group names has the expectation of its rung.
 func ExpectSchedules(rung, situation, fault string) (breaks []history.Verdict, why string, ok bool) {
 	for _, one := range schedules {
@@ -36,7 +36,7 @@ var (
 var brokenAnyway = slices.Concat(
 	On("v0", SoldTwice, "both read the same stock, then both write"),
 	On("v0.5", SoldTwice, "each process has a mutex of its own"),
-	On("v11-two", Oversold, "there is a permit for each of the two"),
+	On("v11-two", Oversold, "there are two permits"),
 	On("v5-as-printed", Stuck, "the second order finds the shop sold out, and its timer creates the lock again"),
 )
 
@@ -44,8 +44,8 @@ var brokenAnyway = slices.Concat(
 const leases = "v5.5 v7 v8 v9 v10 v11"
 
 // schedules are the verdicts that some order of two clients' commands breaks for each rung: in a situation of the
-// explorer, "" for the usual one, under one fault of a kind, or none. They were written before the rungs were explored.
-// docs/explore.md has what the run contradicted.
+// explorer, "" for the usual one, under one fault of a kind, or none. They were written before the rungs were explored;
+// docs/explore.md lists those that the run refuted.
 var schedules = []struct {
 	situation, fault string
 	groups           Groups
@@ -57,18 +57,18 @@ var schedules = []struct {
 	)},
 	{"", "expiry", slices.Concat(brokenAnyway,
 		On("v1", Holds, "its key has no TTL"),
-		On("v1.5 v2", OversoldFreed, "the lock expires at work, and the release deletes what is there"),
-		On("v3", OversoldFreed, "the lock expires at work; also between the check of the owner and the delete"),
-		On("v4", Oversold, "the lock expires at work; the script deletes nothing that is another's"),
+		On("v1.5 v2", OversoldFreed, "the lease expires at work, and the release deletes whatever lock is there"),
+		On("v3", OversoldFreed, "the lease expires at work, or between the owner check and the delete"),
+		On("v4", Oversold, "the lease expires at work, but the script deletes only its own lock"),
 		On("v5 v6 v9-nodes v15 v15-write-only "+leases, Holds,
 			"the next timer is the renewal, which comes before the expiry"),
 		On("v16 v17", Holds, "there is nothing that expires"),
 	)},
 	{"", "hold", slices.Concat(brokenAnyway[:3],
 		On("v1", Holds, "its key has no TTL: the others wait"),
-		On("v1.5 v2 v3", OversoldFreed, "the write, or the delete, comes after the expiry"),
+		On("v1.5 v2 v3", OversoldFreed, "the write, or the delete, arrives after the expiry"),
 		On("v4 v5 v6 v9-nodes v15-write-only "+leases, Oversold,
-			"the write was checked before it was held, and comes after the expiry"),
+			"the write was checked before it was held, and arrives after the expiry"),
 		On("v5-as-printed", everything, "as v5, and its timer"),
 		On("v15", Shared, "the stock refuses the older token"),
 		On("v16 v17", Holds, "there is no time between the check and the write"),
@@ -81,24 +81,24 @@ var schedules = []struct {
 	)},
 	{"", "lose-request", slices.Concat(brokenAnyway,
 		On("v1", Stuck, "its DEL is lost, and the key has no TTL"),
-		On("v1.5", Stuck, "its PEXPIRE is lost, and then it deletes nothing"),
+		On("v1.5", Stuck, "its PEXPIRE is lost, and then it does not delete the key"),
 		On("v2 v3 v4 v5 v6 v9-nodes v15 v15-write-only "+leases, Holds,
 			"the TTL ends a lease whose release is lost"),
-		On("v16 v17", Holds, "what is lost was not written"),
+		On("v16 v17", Holds, "a lost write wrote nothing"),
 	)},
 	{"", "lose-reply", slices.Concat(brokenAnyway,
-		On("v1", Stuck, "it does not know that it has the lock, and the key has no TTL"),
-		On("v1.5", Stuck, "it does not know that it has the lock, and sets no TTL"),
+		On("v1", Stuck, "it does not know that it holds the lock, and the key has no TTL"),
+		On("v1.5", Stuck, "it does not know that it holds the lock, and sets no TTL"),
 		On("v2 v3 v4 v5 v6 v9-nodes v15 v15-write-only "+leases, Holds,
 			"the TTL ends a lease that no client knows of"),
 		On("v16 v17", Holds, "a write whose reply is lost is not repeated"),
 	)},
 	{"", "late", slices.Concat(brokenAnyway[:3],
-		On("v1", everything, "a write comes after the release, a SETNX after its client has gone; the key has no TTL"),
+		On("v1", everything, "a write arrives after the release, a SETNX after its client is gone; the key has no TTL"),
 		On("v1.5", stuckAndFreed,
-			"a write comes after the release, a DEL after the expiry; without a PEXPIRE no TTL is set"),
-		On("v2 v3", OversoldFreed, "a write comes after the release; a DEL after the expiry, when another has the lock"),
-		On("v4 v5 v6 v9-nodes v15-write-only "+leases, Oversold, "a write comes after the release, when another has read"),
+			"a write arrives after the release, a DEL after the expiry; without a PEXPIRE no TTL is set"),
+		On("v2 v3", OversoldFreed, "a write arrives after the release, a DEL after the expiry, when another holds the lock"),
+		On("v4 v5 v6 v9-nodes v15-write-only "+leases, Oversold, "a write arrives after the release, when another has read"),
 		On("v5-as-printed", everything, "as v5, and its timer"),
 		On("v15", Shared, "the stock refuses a late write: the next holder's token was seen when it read"),
 		On("v16 v17", Holds, "the stock is compared when the write arrives"),
@@ -106,16 +106,16 @@ var schedules = []struct {
 	{"", "drop", slices.Concat(brokenAnyway,
 		On("v1 v1.5 v2 v3 v4 v5 v6 v9-nodes v15 v15-write-only v16 v17 v5.5 v9 v10 v11", Holds,
 			"it listens to no message"),
-		On("v7 v8 v18", Holds, "a waiter retries when the lease that it saw has ended"),
+		On("v7 v8 v18", Holds, "a waiter retries when the lease that it saw has expired"),
 	)},
 	{"", "give-up", slices.Concat(brokenAnyway,
 		On("v1 v2 v3 v4 v5 v6 v9-nodes v15 v15-write-only "+leases, Holds,
-			"the release does not end with the order"),
+			"the release is sent even if the caller goes"),
 		On("v1.5", Stuck, "the TTL is not set when the caller goes between the two commands"),
-		On("v16 v17", Holds, "the write does not end with the order"),
+		On("v16 v17", Holds, "the write is not cut short if the caller goes"),
 	)},
 	{"", "node-down", slices.Concat(brokenAnyway,
-		On("v1 v1.5", Stuck, "its DEL, or its PEXPIRE, does not come through, and the key has no TTL"),
+		On("v1 v1.5", Stuck, "its DEL, or its PEXPIRE, does not arrive, and the key has no TTL"),
 		On("v2 v3 v4 v5 v15 v15-write-only "+leases, Holds, "the TTL ends a lease that cannot be released"),
 		On("v6", Holds, "two of three are a majority"),
 		On("v9-nodes", Holds, "no order sells until the node is back"),
@@ -126,7 +126,7 @@ var schedules = []struct {
 		On("v4 v5 v15-write-only "+leases, Oversold, "the key is gone while its holder works, and another takes it"),
 		On("v5-as-printed", everything, "as v5, and its timer"),
 		On("v15", Shared, "the next token comes from the clock, and is higher"),
-		On("v6", Oversold, "the empty node votes twice, and the holder has no more than a majority"),
+		On("v6", Oversold, "the empty node votes twice, and the holder had a bare majority"),
 		On("v9-nodes", Holds, "the other nodes remember the lock"),
 		On("v16 v17", Holds, "it needs no lock server"),
 	)},
@@ -146,7 +146,7 @@ var schedules = []struct {
 		"the lock goes to the head of the queue, whichever waiter polls first after the expiry")},
 	{"queue", "crash", On("v8 v18 v19", Holds, "the place of a dead waiter expires, and the next one is the head")},
 	{"queue", "late", slices.Concat(
-		On("v8", Oversold, "a write comes after the release; a late place in the queue is swept"),
+		On("v8", Oversold, "a write arrives after the release; a late place in the queue is swept"),
 		On("v18 v19", Shared, "the stock refuses a late write; a late place in the queue is swept"),
 	)},
 	{"queue", "drop", On("v8 v18 v19", Holds, "a waiter renews its place in the queue, and retries")},
@@ -167,7 +167,7 @@ var schedules = []struct {
 	{"again", "lose-request", On("v7 v8", Holds,
 		"a release that was lost is swept, and counts for no later order of its caller")},
 	{"again", "late", On("v7 v8", Oversold,
-		"a write comes after the release, when another has read; a late release removes nothing")},
+		"a write arrives after the release, when another has read; a late release removes nothing")},
 	{"two-products", "none", slices.Concat(
 		On("v9", Holds, "it takes the locks in the same order as all others, and holds none while it waits"),
 		On("v9-naive", Stuck, "each holds the lock that the other waits for"),
@@ -175,7 +175,7 @@ var schedules = []struct {
 	{"readers", "none", On("v10", Holds,
 		"a waiting writer keeps new readers out by its mark, which it renews in time")},
 	{"readers", "hold", On("v10", Breaks{history.Exclusion, history.InOrder},
-		"a held writer does not renew its mark, nor its lease: the reader gets in")},
+		"a held writer renews neither its mark nor its lease: the reader acquires the lock")},
 	{"readers", "crash", On("v10", Holds, "the mark of a dead writer expires")},
 	{"readers", "give-up", On("v10", Holds, "a writer that gives up removes its mark")},
 }

@@ -9,7 +9,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// longerBy is the factor by which leases are lengthened on a machine that was too slow for the scenario's.
+// longerBy is the factor by which leases are lengthened on a machine that is too slow for the scenario's own.
 const longerBy = 4
 
 const (
@@ -21,9 +21,9 @@ const (
 	nodeTime = 50 * time.Millisecond
 )
 
-// AgainLonger returns the cell with longer leases, and whether to run it once more: if it is not as expected and the
-// machine may have been too slow for its leases, or if it could not be completed, which proves nothing about the rung
-// and may be due to a server that was slow for a moment.
+// AgainLonger returns the cell with longer leases, and whether to run it once more. It should if the result is not as
+// expected and the machine may have been too slow for the leases; or if the cell could not be completed, which proves
+// nothing about the rung and may be due to a server that was slow for a moment.
 func (s Spec) AgainLonger(c *history.Cell) (Spec, bool) {
 	of := s.Scenario
 	if !of.Fault() || s.longer > 0 || c.Aborted == "" && (!of.wasBusy(c) || len(of.excusable(c)) == 0) {
@@ -53,9 +53,9 @@ func (s Scenario) tooSlow(c *history.Cell) string {
 	}
 	again := ""
 	if c.Longer > 0 {
-		again = fmt.Sprintf(", %g times as long as they were first", c.Longer)
+		again = fmt.Sprintf(", %g times the scenario's own", c.Longer)
 	}
-	return fmt.Sprintf("%s: machine too slow for this cell: nothing ran for %s at once, under leases of %s%s: %s",
+	return fmt.Sprintf("%s: machine too slow for this cell: it stalled for %s, under leases of %s%s: %s",
 		title(c), c.Client.Longest.Round(time.Millisecond), c.TTL, again, strings.Join(said, "; "))
 }
 
@@ -70,16 +70,16 @@ func (s Scenario) excusable(c *history.Cell) (said []string) {
 	return said
 }
 
-// stoodStill reports whether the machine stalled for longer than the cell allows.
+// stoodStill reports whether a stall of the machine was longer than the cell allows.
 func (s Scenario) stoodStill(c *history.Cell) bool {
 	return c.Client != nil && c.Client.Longest >= s.allowed(c)
 }
 
-// busyShare is the divisor of a cell's time for which the load generator of a busy machine gets no processor.
+// busyShare: a machine is busy if the load generator got no processor for this fraction of a cell's time.
 const busyShare = 10
 
 // wasBusy reports whether the machine may have been too slow for a cell. On a busy machine an instance may have stalled
-// for much longer than the load generator did. That is reason enough to run the cell once more, but too little to
+// for much longer than the load generator did. That is reason enough to run the cell once more, but not to
 // excuse it.
 func (s Scenario) wasBusy(c *history.Cell) bool {
 	return s.stoodStill(c) || c.Client != nil && c.Client.Away > 0 && c.Client.Away >= c.Elapsed/busyShare
@@ -95,9 +95,9 @@ func (s Scenario) allowed(c *history.Cell) time.Duration {
 	return least
 }
 
-// byTheClock reports whether a stall can explain why this verdict differs from its expectation. It always can if less
-// shows than should. It can only break a verdict that should hold if a lease can expire meanwhile: never in a crowd,
-// whose leases are long, and never for a verdict that holds without leases.
+// byTheClock reports whether a stall can explain why this verdict differs from its expectation. It can always hide an
+// expected violation. It can break a verdict that should hold only if a lease can expire meanwhile: never in a crowd,
+// whose leases are long, nor for a verdict that does not depend on leases.
 func (s Scenario) byTheClock(c *history.Cell, v history.Verdict, got history.Result) bool {
 	if got != history.Broken || v == history.Liveness {
 		return true

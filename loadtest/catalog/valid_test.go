@@ -12,7 +12,7 @@ import (
 	"stockapi/loadtest/scenario"
 )
 
-// on makes a cell of a machine that stood still for so long at once.
+// on makes a cell of a machine whose longest stall had this length.
 func on(name, rung string, stoodStill time.Duration) *history.Cell {
 	c := asTheTableSays(name, rung)
 	c.TTL, c.Client = 500*time.Millisecond, &history.Client{Longest: stoodStill}
@@ -28,7 +28,7 @@ func set(c *history.Cell, v history.Verdict, r history.Result) *history.Cell {
 	return c
 }
 
-// Only what a slow machine can do to a cell is its doing, and only if it was slow.
+// A slow machine excuses only what a stall of its length can cause.
 func TestMachineTooSlow(t *testing.T) {
 	const fast, slowForNodes, slow = 5 * time.Millisecond, 30 * time.Millisecond, 300 * time.Millisecond
 	const broken = history.Broken
@@ -41,18 +41,18 @@ func TestMachineTooSlow(t *testing.T) {
 		"slow, and sold twice under a lease": {set(on("slow-work", "v5", slow), history.Stock, broken), true},
 		"fast, and sold twice under a lease": {set(on("slow-work", "v5", fast), history.Stock, broken), false},
 		"slow, and did not break":            {set(on("slow-work", "v4", slow), history.Stock, history.OK), true},
-		"slow, and nobody knows": {
+		"slow, and unknown": {
 			set(on("slow-work", "v4", slow), history.Stock, history.Indeterminate), true,
 		},
-		"slow, but it has no lease":            {set(on("slow-work", "v17", slow), history.Stock, broken), false},
-		"slow, but the stock is fenced":        {set(on("pause", "v15", slow), history.Stock, broken), false},
-		"slow, but tokens know no time":        {set(on("pause", "v15", slow), history.Fence, broken), false},
-		"slow, but a script compares":          {set(on("check-delete-gap", "v4", slow), history.OwnRelease, broken), false},
-		"slow, and the lease ran out in a gap": {set(on("pause", "v3", slow), history.OwnRelease, broken), true},
-		"slow, but no lease ends in a crowd":   {set(on("two-instances", "v4", slow), history.Stock, broken), false},
-		"slow, and the crowd's probe waited":   {set(on("two-instances", "v6", slow), history.Liveness, broken), true},
-		"too slow for nodes":                   {set(on("crash", "v6", slowForNodes), history.Liveness, broken), true},
-		"not too slow for nodes":               {set(on("crash", "v6", fast), history.Liveness, broken), false},
+		"slow, but it has no lease":             {set(on("slow-work", "v17", slow), history.Stock, broken), false},
+		"slow, but the stock is fenced":         {set(on("pause", "v15", slow), history.Stock, broken), false},
+		"slow, but tokens depend on no time":    {set(on("pause", "v15", slow), history.Fence, broken), false},
+		"slow, but a script compares":           {set(on("check-delete-gap", "v4", slow), history.OwnRelease, broken), false},
+		"slow, and the lease expired in a gap":  {set(on("pause", "v3", slow), history.OwnRelease, broken), true},
+		"slow, but no lease expires in a crowd": {set(on("two-instances", "v4", slow), history.Stock, broken), false},
+		"slow, and the crowd's probe waited":    {set(on("two-instances", "v6", slow), history.Liveness, broken), true},
+		"too slow for nodes":                    {set(on("crash", "v6", slowForNodes), history.Liveness, broken), true},
+		"not too slow for nodes":                {set(on("crash", "v6", fast), history.Liveness, broken), false},
 		"too slow for a server's 300 ms": {
 			set(on("reply-lost", "v4", slow/3), history.Liveness, history.Indeterminate), true,
 		},
@@ -68,12 +68,12 @@ func TestMachineTooSlow(t *testing.T) {
 			assert.Empty(t, why, name)
 		}
 	}
-	assert.Empty(t, assess(on("pause", "v4", slow)).Invalid, "what is as expected is so on a slow machine too")
+	assert.Empty(t, assess(on("pause", "v4", slow)).Invalid, "as expected, on a slow machine too")
 	two := set(set(on("slow-work", "v4", slow), history.Stock, history.OK), history.OwnRelease, history.Broken)
-	assert.NotEmpty(t, assess(two).Surprises, "one that is excused does not excuse the other")
+	assert.NotEmpty(t, assess(two).Surprises, "an excused difference does not excuse the other")
 }
 
-// What was cut short on a slow machine is run again, once, and with all that belongs to its leases.
+// A cell that a slow machine may have spoiled is run again, once, with its leases and timeouts lengthened alike.
 func TestCellIsRepeatedWithLongerLeases(t *testing.T) {
 	names := []string{"crash", "two-instances", "hung-holder", "failover", "cut-off"}
 	specs, err := scenario.Table.Select(names, []string{"v4"}, 2, 1)
@@ -95,7 +95,7 @@ func TestCellIsRepeatedWithLongerLeases(t *testing.T) {
 	fast.Aborted = cut.Aborted
 	_, slow = by["crash"].AgainLonger(fast)
 	assert.True(t, slow, "a server may have been slow")
-	assert.NotEmpty(t, assess(fast).Surprises, "if it is so again, it is not excused")
+	assert.NotEmpty(t, assess(fast).Surprises, "not excused if it happens again")
 	_, slow = by["crash"].AgainLonger(on("crash", "v4", 300*time.Millisecond))
 	assert.False(t, slow, "it is as expected")
 	stuck := set(on("crash", "v4", 5*time.Millisecond), history.Liveness, history.Broken)
@@ -104,8 +104,8 @@ func TestCellIsRepeatedWithLongerLeases(t *testing.T) {
 	assert.False(t, slow, "the machine was quiet")
 	stuck.Client.Away = 150 * time.Millisecond
 	_, slow = by["crash"].AgainLonger(stuck)
-	assert.True(t, slow, "an instance may have stood still for longer than the generator did")
-	assert.NotEmpty(t, assess(stuck).Surprises, "if it is so again, it is not excused")
+	assert.True(t, slow, "an instance may have stalled for longer than the generator did")
+	assert.NotEmpty(t, assess(stuck).Surprises, "not excused if it happens again")
 	crowd := set(on("two-instances", "v4", time.Second), history.Liveness, history.Broken)
 	_, slow = by["two-instances"].AgainLonger(crowd)
 	assert.False(t, slow, "a crowd's leases are long")
@@ -115,10 +115,10 @@ func TestCellIsRepeatedWithLongerLeases(t *testing.T) {
 	assert.Equal(t, 1200*time.Millisecond, by["cut-off"].Longer(4).Scenario.Timeout)
 	assert.Equal(t, by["failover"].Scenario.Lease(), by["failover"].Longer(4).Scenario.Lease(), "long enough")
 	cut.Longer = 4
-	assert.Contains(t, assess(cut).Invalid, "4 times as long")
+	assert.Contains(t, assess(cut).Invalid, "4 times the scenario's own")
 }
 
-// A cell that the judge finds to be none of the service is neither as expected nor a surprise.
+// A cell that does not measure the service is neither as expected nor a surprise.
 func TestCellNotValid(t *testing.T) {
 	c := asTheTableSays("two-instances", "v17")
 	notSent := history.Finding{Verdict: history.Valid, Result: history.Invalid, Because: "765 of 1000 were not sent"}

@@ -9,9 +9,9 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// byDesign has what the correct rung of a lock's family breaks under a fault: a lease that is not renewed (v4), one
-// that is renewed (v5.5), a fenced write (v15). A write that depends on the stock's current value (v17) breaks under
-// none.
+// byDesign has the verdicts that the correct rung of a lock's family breaks under each fault: a lease that is not
+// renewed (v4), one that is renewed (v5.5), a fenced write (v15). A write that depends on the stock's current value
+// (v17) breaks none.
 var byDesign = map[string]map[string]string{
 	"v4": {"slow-work": "SE", "pause": "SE", "late": "SE", "key-removed": "SE", "server-restart": "SE", "cut-off": "SE"},
 	"v5.5": {"pause": "SE", "late": "SE", "key-removed": "SE", "renewals-lost": "SE", "server-restart": "SE",
@@ -20,14 +20,14 @@ var byDesign = map[string]map[string]string{
 		"cut-off": "E"},
 }
 
-// because has the reason, by family.
+// because has the reasons, by family.
 var because = map[string]string{
 	"v4":   "a lease that is not renewed expires under its holder, as in v4; renew it (v5.5) or fence the write (v15)",
 	"v5.5": "no lease protects a write that is sent after its expiry, as in v5.5; fence the write (v15)",
 	"v15":  "the lock is lost, but the stock refuses the late write, as in v15",
 }
 
-// ofFault has the reason for faults that no lock survives without a fence, whatever its family.
+// ofFault has the reasons for faults that no lock survives without a fence, whatever its family.
 var ofFault = map[string]string{
 	"late": "a write in flight can outlive any lock; fence the write (v15)",
 	"key-removed": "the trial removed the lock under its holder, and no lock protects a write that follows; " +
@@ -69,7 +69,7 @@ type Explanation struct {
 // Us is the name of the trial's own instance, in cells in which it takes the lock.
 const Us = "loadtest"
 
-// Margin is the time that a fresh order has beyond a lease and a plain sale.
+// Margin is the time that a fresh order is allowed beyond a lease and a plain sale.
 const Margin = 2 * history.Instant(time.Second)
 
 // A record is a cell with its timeline.
@@ -122,8 +122,8 @@ func Of(c *history.Cell) (e Explanation) {
 }
 
 // allowed returns the letters that every lock of this kind may break under the cell's faults, and the reason if no lock
-// survives one of them. A lock without a TTL is lost only when the trial removes it: its holder then releases that of
-// the next one.
+// survives one of them. A lock without a TTL is lost only when the trial removes it: its holder then releases the next
+// holder's.
 func (r *record) allowed() (letters, why string) {
 	var all []string
 	for _, fault := range faultsOf(r.Cell) {
@@ -182,8 +182,8 @@ func (r *record) ofPlainSale(lost string) *history.Defect {
 	return nil
 }
 
-// commitsLater returns the defect of an order of which a request after its release was held, if only the count broke.
-// Which request is the commit is not guessed.
+// commitsLater returns the defect of an order that had a request held after its release, if only the count broke. It
+// does not guess which request was the commit.
 func (r *record) commitsLater(lost string) *history.Defect {
 	anna := r.anna()
 	if !r.facts.Elsewhere || lost != "S" || anna == nil || len(r.Faults) == 0 || !r.heldAfterRelease(anna) {
@@ -248,7 +248,7 @@ func (r *record) hadToDie(instance string) bool {
 }
 
 // isExcused reports whether the lock of the order with the fault had expired, or been removed by the trial, before
-// another order took it: what that breaks is no bug of the shop.
+// another order took it: then what breaks is no bug of the shop.
 func (r *record) isExcused() bool {
 	anna := r.anna()
 	if anna == nil || has(r.Cell, "key-removed", "server-restart", "late") {
@@ -303,7 +303,7 @@ func faultOf(c *history.Cell) string {
 	return name
 }
 
-// like maps a word of a line to the fault whose cell breaks the same.
+// like maps a word of a line to the fault that breaks the same verdicts.
 var like = map[string]string{"stop-": "pause", "late-": "late", "remove": "key-removed", "restart": "server-restart",
 	"cut-": "cut-off", "expiry": "slow-work", "a<read.b>end": "slow-work", "a<acquired.b>end": "slow-work",
 	"a>write.b>end": "slow-work", "a<db": "slow-work", "a>db": "late"}
@@ -327,7 +327,7 @@ func has(c *history.Cell, faults ...string) bool {
 	return slices.ContainsFunc(faultsOf(c), func(f string) bool { return slices.Contains(faults, f) })
 }
 
-// anna returns the order that the fault is for, nil if there is none, as in a crowd.
+// anna returns the order that the fault affects, nil if there is none, as in a crowd.
 func (r *record) anna() *history.Op {
 	i := slices.IndexFunc(r.Ops, func(op history.Op) bool { return r.Short(op.Order) == "anna" })
 	if i < 0 {

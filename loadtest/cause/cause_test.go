@@ -10,8 +10,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// An order's own commands show a defect, whatever their outcome.
-func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
+// An order's own commands show a defect, whatever its outcome.
+func TestDefectsOfSingleOrders(t *testing.T) {
 	const asleep = "a waiter is never woken: Anna got no unit in the "
 	const on = "it proceeds without the lock when its wait times out: "
 	const early = "it releases the lock before it writes the stock: "
@@ -41,12 +41,12 @@ func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 			f.order("anna", atA, history.Busy, 0, 5000, tried(10), tried(20))
 			f.order("bert", atB, history.Sold, 0, 600, acquire(5), read(20), writes(30), release(530))
 		},
-		// The margin alone is the waiter's, and not a lease besides.
+		// After a release a waiter has only the margin, not a lease besides.
 		asleep + "2.069s after the lock was released, although it stayed free": func(f *forgery) {
 			f.order("anna", atA, history.Busy, 0, 2600, tried(10), tried(20))
 			f.order("bert", atB, history.Sold, 0, 600, acquire(5), read(20), writes(30), release(530))
 		},
-		// Bert's lease is over when the renewal comes: Anna takes nothing from him.
+		// Bert's lease has expired by the renewal: Anna takes nothing from him.
 		"a renewal recreates a lock that was gone: Anna's eval recreated lock:10000 2.4s after its acquire": func(
 			f *forgery,
 		) {
@@ -54,7 +54,7 @@ func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 				writes(2700), release(2800))
 			f.order("bert", atB, history.Unknown, 100, 0, acquire(300))
 		},
-		// What comes of an order that is right, whatever happens to it.
+		// Correct orders show no defect.
 		"": func(f *forgery) {
 			f.order("anna", atA, history.Sold, 0, 90, acquire(10), read(20), writes(30), release(40))
 			f.order("bert", atB, history.Sold, 5, 200, tried(15), acquire(60), read(70), writes(80), release(90))
@@ -64,18 +64,18 @@ func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 				release(700))
 			f.order("fritz", atB, history.Sold, 910, 990, acquire(920), release(930), acquire(940), writes(950),
 				release(960))
-			f.order("gustav", atA, history.Busy, 1000, 7000, tried(1010)) // somebody has the lock
+			f.order("gustav", atA, history.Busy, 1000, 7000, tried(1010)) // Heinz holds the lock
 			f.order("heinz", atB, history.Sold, 1000, 6500, acquire(1005), leaves(6010, 8), release(6020))
-			// It has sold, and asks for a long time whether it has released the lock.
+			// The answer comes long after the release.
 			f.order("heike", atA, history.Unknown, 6600, 8900, acquire(6610), leaves(6620, 7), release(6630))
-			// It sends its write and its release at once, and the trial holds the write.
+			// The write and the release were pipelined, and the trial held the write.
 			first := func(w *history.Carried) { w.Conn = 1 }
 			f.order("karl", atB, history.Sold, 6640, 6710, acquire(6645), with(release(6651), first),
 				with(heldUntil(6700, leaves(6650, 6)), first))
-			// The lease ends while it works, somebody else sells, and the stock refuses its write.
+			// Ida's lease expires while she works, Jan sells, and the stock refuses her write.
 			f.order("ida", atA, history.Busy, 9000, 19000, acquire(9010), command(18000, history.EffectRefused, "eval"))
 			f.order("jan", atB, history.Sold, 9100, 12000, acquire(11500), leaves(11600, 7), release(11700))
-			// A renewal finds its lock gone, and the order is told no when it has done its work: it waited for nothing.
+			// A renewal finds the lock gone, and the order is refused after its work. It never waited for the lock.
 			f.order("kurt", atA, history.Busy, 20000, 27000, acquire(20010), read(20020),
 				renewal(22500, history.EffectTried))
 			f.order("lena", atB, history.Sold, 20000, 24000, acquire(22100), leaves(22200, 6), release(22300))
@@ -91,15 +91,15 @@ func TestDefectsThatAnOrdersCommandsShow(t *testing.T) {
 	}
 }
 
-// The cause of a broken verdict is one of a closed list. What breaks by design has none.
+// The cause of a broken verdict is one of a closed list, unless it breaks by design.
 func TestCausesOfBrokenCells(t *testing.T) {
-	// Bert sells Anna's unit when her lease has ended. Then come these commands of hers.
+	// overlap has Bert sell Anna's unit once her lease has expired; then follow more of her commands.
 	overlap := func(f *forgery, then ...history.Command) {
 		annas := append([]history.Command{acquire(10), read(20), writes(2100)}, then...)
 		f.order("anna", atA, history.Sold, 0, 3000, annas...)
 		f.order("bert", atB, history.Sold, 50, 2600, tried(100), acquire(2050), read(2060), writes(2070), release(2500))
 	}
-	// In the same way, but both took the lock by such a value, and Bert came to that instance.
+	// alike has both set the lock to the same value, with Bert at the given instance.
 	alike := func(f *forgery, bert string) {
 		f.order("anna", atA, history.Sold, 0, 3000, acquireBy(10, "x"), read(20), writes(30), names(release(2200), "x"))
 		f.order("bert", bert, history.Sold, 50, 2600, acquireBy(2100, "x"), read(2110), leaves(2300, 8))
@@ -108,7 +108,7 @@ func TestCausesOfBrokenCells(t *testing.T) {
 		f.order("anna", atA, history.Unknown, 0, 0, append([]history.Command{acquire(10)}, annas...)...)
 		f.order("fresh-b-1", atB, history.Busy, 900, 9000, tried(1010), tried(8000))
 	}
-	// Both sell one unit while the lock, if there is one, is held by each in turn: a crowd shows no commands.
+	// crowd has both sell the same unit. The commands of a crowd are not recorded.
 	crowd := func(f *forgery) {
 		f.order("a-1", atA, history.Sold, 0, 60).Units = []int64{10}
 		f.order("b-1", atB, history.Sold, 0, 60).Units = []int64{10}
@@ -139,7 +139,7 @@ func TestCausesOfBrokenCells(t *testing.T) {
 				usually(command(600, history.EffectNothing, "eval"), history.EffectWrote))
 			f.order("bert", atB, history.Sold, 50, 590, acquire(100), read(120), writes(200), release(300))
 		}},
-		// Nobody else may have the lock within the lease, whatever the fault.
+		// No fault excuses a second holder before the lease expires.
 		{"pause", "SE", unknown, "", func(f *forgery) {
 			f.order("anna", atA, history.Sold, 0, 600, acquire(10), read(20), writes(500))
 			f.order("bert", atB, history.Sold, 50, 590, acquire(100), read(120), writes(200))
@@ -159,7 +159,7 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			f.order("anna", atA, history.Sold, 0, 300, acquire(10), read(20), writes(30), del(40), del(140))
 			f.order("bert", atB, history.Sold, 50, 200, acquire(100), read(120), leaves(130, 8))
 		}},
-		// Clara removed Anna's lock, so that Bert got it.
+		// Clara removed Anna's lock, so that Bert acquired it.
 		{"two-instances", "SER", releasedTwice, "", func(f *forgery) {
 			f.order("clara", atB, history.Busy, 0, 300, acquire(5), del(6), tried(20), del(30))
 			f.order("anna", atA, history.Sold, 0, 300, acquire(10), read(15), writes(100), release(110))
@@ -176,7 +176,7 @@ func TestCausesOfBrokenCells(t *testing.T) {
 		{"key-removed 1", "SERL", noTTL, "", func(f *forgery) {
 			f.Facts.TTL = 0
 			overlap(f, del(2300))
-			f.order("fresh-b-1", atB, history.Busy, 3900, 19000, looks(4010), looks(18000)) // it counts on
+			f.order("fresh-b-1", atB, history.Busy, 3900, 19000, looks(4010), looks(18000)) // still held
 		}},
 		{"crash 1", "L", ttlLater, "", func(f *forgery) {
 			f.Facts.TTLLater = true
@@ -275,7 +275,7 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			f.order("anna", atA, history.Sold, 0, 25, acquire(10), read(20))
 			f.killed(30)
 		}},
-		{"delayed-release 1", "S", readEarly, "", func(f *forgery) { // what it reads under the lock it only looks at
+		{"delayed-release 1", "S", readEarly, "", func(f *forgery) { // the read under the lock goes unused
 			reads := func(n, left int) history.Command {
 				c := read(n)
 				c.Reply = fmt.Sprintf("%q", fmt.Sprint(left))
@@ -324,11 +324,11 @@ func TestCausesOfBrokenCells(t *testing.T) {
 	}
 }
 
-// A machine that stalled voids a verdict. The commands may show a defect all the same: a lock that stays, or a waiter
-// that sleeps, for longer than the stall explains.
+// A stall of the machine voids a verdict. The commands may still show a defect: a lock that stays, or a waiter that
+// sleeps, for longer than the stall explains.
 func TestDefectsOnABusyMachine(t *testing.T) {
 	const aBit, long = 200 * time.Millisecond, 1100 * time.Millisecond
-	// Anna's instance is killed when she has the lock. A fresh order asks for it at these moments, in vain.
+	// dead kills Anna's instance while she holds the lock. A fresh order tries to acquire it at these moments, in vain.
 	dead := func(f *forgery, moments ...int) *history.Op {
 		f.order("anna", atA, history.Unknown, 0, 0, acquire(10))
 		f.killed(20)
@@ -349,16 +349,16 @@ func TestDefectsOnABusyMachine(t *testing.T) {
 		stalled      time.Duration
 		forged       func(*forgery)
 	}{
-		{"a key stands though its order has died", ttlLater.what, aBit,
+		{"a key outlives its dead order", ttlLater.what, aBit,
 			func(f *forgery) {
 				f.Facts.TTLLater = true
 				dead(f, 1010, 4300)
 			}},
-		{"a key may have stood while the machine did", "", long, func(f *forgery) {
+		{"a key may have stayed because of the stall", "", long, func(f *forgery) {
 			f.Facts.TTLLater = true
 			dead(f, 1010, 4300)
 		}},
-		{"a key is renewed though its order was answered", renewalOutlives.what, aBit, func(f *forgery) {
+		{"a key is renewed after its order was answered", renewalOutlives.what, aBit, func(f *forgery) {
 			f.order("anna", atA, history.Sold, 0, 60, acquire(10), read(20), writes(30),
 				renewal(1400, history.EffectRenewed), renewal(2800, history.EffectRenewed),
 				renewal(4290, history.EffectRenewed))
@@ -370,36 +370,34 @@ func TestDefectsOnABusyMachine(t *testing.T) {
 				fresh := dead(f, 1010)
 				fresh.Trace = append(fresh.Trace, command(4300, history.EffectRenewed, "expire"))
 			}},
-		{"a waiter sleeps beyond the end of a lease",
-			nobodyWakes.what, aBit,
-			func(f *forgery) { asleep(f, 1010) }},
-		{"a waiter asks again", "", aBit, func(f *forgery) { asleep(f, 1010, 2100) }},
-		{"a waiter may have slept while the machine stood", "", long, func(f *forgery) { hungUp(4900, asleep(f, 1010)) }},
-		{"a waiter sleeps, and another has the lock", "", aBit, func(f *forgery) {
+		{"a waiter sleeps past an expiry", nobodyWakes.what, aBit, func(f *forgery) { asleep(f, 1010) }},
+		{"a waiter polls", "", aBit, func(f *forgery) { asleep(f, 1010, 2100) }},
+		{"a waiter may have slept because of the stall", "", long, func(f *forgery) { hungUp(4900, asleep(f, 1010)) }},
+		{"a waiter sleeps while another order holds the lock", "", aBit, func(f *forgery) {
 			asleep(f, 1010)
 			f.order("bert", atB, history.Unknown, 900, 0, acquire(4000))
 		}},
-		{"a fresh order sells in the end", "", long, func(f *forgery) {
+		{"a fresh order sells at last", "", long, func(f *forgery) {
 			f.order("anna", atA, history.Sold, 0, 60, acquire(10), read(20), writes(30),
 				renewal(5300, history.EffectRenewed))
 			f.order("bert", atB, history.Sold, 0, 60, acquire(15), read(20), writes(40))
 			f.order("fresh-b-1", atB, history.Sold, 900, 5600, tried(5400), acquire(5500), leaves(5510, 8))
 		}},
-		{"whoever released has the lock no more", "", aBit, func(f *forgery) {
+		{"the key is another's after the release", "", aBit, func(f *forgery) {
 			f.order("anna", atA, history.Sold, 0, 60, acquire(10), read(20), writes(30), release(40))
 			f.order("bert", atB, history.Unknown, 100, 0, acquire(1000))
 			f.order("fresh-b-1", atB, history.Unknown, 900, 0, tried(1010), tried(5300))
 		}},
-		{"a waiter may have been told no when the machine went on", "", long, func(f *forgery) {
+		{"a waiter may have been refused late because of the stall", "", long, func(f *forgery) {
 			f.order("anna", atA, history.Sold, 0, 60, acquire(10), read(20), writes(30), release(40))
 			f.order("bert", atB, history.Sold, 0, 60, acquire(15), read(20), writes(40), release(50))
 			f.order("clara", atA, history.Busy, 70, 3130, tried(80))
 		}},
-		{"an order's own commands show it", releasedEarly.what, long, func(f *forgery) {
+		{"an order's own commands show the defect", releasedEarly.what, long, func(f *forgery) {
 			dead(f, 1010)
 			f.order("clara", atB, history.Sold, 0, 90, acquire(10), read(20), release(25), writes(30))
 		}},
-		{"a renewal may have come to the Redis when the other's lock was over", renewalMakes.what, long,
+		{"a renewal may have arrived after the other's lock expired", renewalMakes.what, long,
 			func(f *forgery) {
 				dead(f, 1010)
 				f.order("clara", atB, history.Sold, 0, 2900, acquire(10), read(20),
@@ -420,8 +418,7 @@ func TestDefectsOnABusyMachine(t *testing.T) {
 	}
 }
 
-// A correct order has no defect.
-func TestNoCauseWithoutADefect(t *testing.T) {
+func TestCorrectOrdersHaveNoDefect(t *testing.T) {
 	f := forge()
 	f.order("anna", atA, history.Sold, 0, 90, acquire(10), read(20), writes(30), release(40))
 	f.order("bert", atB, history.Sold, 5, 200, tried(15), acquire(60), read(70), leaves(80, 8), release(90))
@@ -432,8 +429,7 @@ func TestNoCauseWithoutADefect(t *testing.T) {
 	assert.Empty(t, c.Remarks)
 }
 
-// Remarks on locks and waiters.
-func TestRemarks(t *testing.T) {
+func TestRemarksOnLocksAndWaiters(t *testing.T) {
 	f := forge()
 	f.order("anna", atA, history.Busy, 0, 90, lost(acquire(10)))
 	f.order("bert", atB, history.Sold, 5, 3040, tried(15), acquire(3000), read(3010), writes(3020), release(3030))
@@ -448,10 +444,10 @@ func TestRemarks(t *testing.T) {
 	f.Facts.Kind = "string"
 	f.order("anna", atA, history.Sold, 0, 3000, acquire(10), read(20), writes(30), release(40))
 	f.order("bert", atB, history.Busy, 15, 90, tried(16), command(20, history.EffectRenewed, "pexpire"))
-	f.order("clara", atA, history.Busy, 100, 190, acquire(110)) // its key is removed, and Dora prolongs her own
+	f.order("clara", atA, history.Busy, 100, 190, acquire(110)) // its key was removed, and Dora renews her own
 	f.order("dora", atB, history.Busy, 120, 190, acquire(130), command(140, history.EffectRenewed, "pexpire"),
 		release(150))
-	assert.Equal(t, []string{"Bert's pexpire extended the lock of Anna"},
+	assert.Equal(t, []string{"Bert's pexpire extended Anna's lock"},
 		f.judge("two-instances").Remarks)
 	f = forge() // the instance renews Anna's lock while Bert waits there
 	f.Facts.Kind, f.Facts.Token, f.Facts.Name = "string", false, true
@@ -467,7 +463,6 @@ func TestRemarks(t *testing.T) {
 		f.judge("reply-lost 1").Remarks)
 }
 
-// Remarks on answers.
 func TestRemarksOnAnswers(t *testing.T) {
 	f := forge()
 	f.order("anna", atA, history.Sold, 0, 8000, acquire(10), read(20), writes(30), release(40))
@@ -478,7 +473,7 @@ func TestRemarksOnAnswers(t *testing.T) {
 		"Anna was answered 7.969s after its write", "Bert held the lock, found stock and sold nothing",
 	}, f.judge("reply-lost 4").Remarks)
 
-	f = forge() // the trial held its release, and nothing was left for Bert
+	f = forge() // the trial held Anna's release, and no stock was left for Bert
 	f.order("anna", atA, history.Sold, 0, 8000, acquire(10), read(20), writes(30), heldUntil(7900, release(40)))
 	f.order("bert", atB, history.Busy, 9000, 9100, acquire(9010), read(9020), release(9030)).Trace[1].Reply = "0"
 	f.Faults = []history.Fault{{Instance: atA, At: ms(41), End: ms(7890)}}
@@ -505,15 +500,15 @@ func TestSalesWithoutALock(t *testing.T) {
 	f.order("anna", atA, history.Sold, 0, 200, acquire(10), read(20), writes(30), release(190))
 	unlocked(f)
 	assert.Equal(t, soldUnlocked.what, f.judge("request-lost 1").Defect.Cause)
-	f = forge() // Bert's instance has the lock, and hands it on
+	f = forge() // Bert's instance holds the lock, and passes it on
 	f.order("anna", atB, history.Sold, 0, 200, acquire(10), read(20), writes(30))
 	handed := unlocked(f)
 	handed.Trace = append(handed.Trace, release(190))
 	assert.Nil(t, f.judge("one-instance").Defect)
 }
 
-// An order whose try was not answered waits for its client, not for the lock.
-func TestOrdersThatWaitForAReply(t *testing.T) {
+// An order whose acquire has no reply waits for its client, not for the lock.
+func TestWaitForReplyIsNoWaitForLock(t *testing.T) {
 	f := forge()
 	f.order("anna", atA, history.Busy, 0, 5000, lost(tried(10)))
 	f.order("bert", atB, history.Sold, 0, 600, acquire(5), read(20), writes(30), release(530))
@@ -521,7 +516,7 @@ func TestOrdersThatWaitForAReply(t *testing.T) {
 	f.Ops[0].Trace[0].Wire.Heard = ms(11)
 	assert.NotNil(t, newRecord(f.Cell).ownDefect())
 	f.Ops[0].Trace = append(f.Ops[0].Trace, with(tried(20), func(w *history.Carried) { w.Heard = ms(6000) }))
-	assert.Nil(t, newRecord(f.Cell).ownDefect(), "its reply is behind one that is held")
+	assert.Nil(t, newRecord(f.Cell).ownDefect(), "its reply queued behind a held one")
 }
 
 // Commands that several orders may have sent prove no defect: a lock that one of them took is not known to be free, nor
@@ -549,8 +544,8 @@ func TestStraysShowNoDefect(t *testing.T) {
 	}
 }
 
-// A line of the user's own breaks by design what the cells with its steps do.
-func TestFaultsOfALine(t *testing.T) {
+// A line of the user's own counts as all the faults whose steps it contains.
+func TestFaultsOfLine(t *testing.T) {
 	for _, one := range []struct {
 		name, line string
 		want       []string
@@ -568,9 +563,9 @@ func TestFaultsOfALine(t *testing.T) {
 	}
 }
 
-// A request of an order after its release was held, and two sales took one unit. If the lock was lost too, or the
-// request came before the release, that is no late commit.
-func TestCommitsAfterTheRelease(t *testing.T) {
+// If a request after the release was held, and two sales took one unit, the shop commits after it releases. It is no
+// late commit if the lock was lost too, or the request came before the release.
+func TestCommitAfterRelease(t *testing.T) {
 	cell := func(released, bert int) *history.Cell {
 		f := forge()
 		f.Facts.Elsewhere, f.Count, f.Left = true, &history.Count{}, new(int64(stock-1))
@@ -584,14 +579,14 @@ func TestCommitsAfterTheRelease(t *testing.T) {
 		assert.Equal(t, "it writes after it has released the lock", d.Cause)
 		assert.Equal(t, "its request 4 of 4 held for 0.75s; 2 sold, but the stock went from 10 to 9, by count", d.Shown)
 	}
-	again := cell(40, 300) // as it is repeated
+	again := cell(40, 300) // as a line of the user's own
 	again.Line = "a>db4.b>end.a>end"
 	again.Defect = nil
 	f := &forgery{Cell: again}
 	if d := f.judge(again.Line).Defect; assert.NotNil(t, d) {
 		assert.Equal(t, "it writes after it has released the lock", d.Cause)
 	}
-	d := cell(850, 300).Defect // before the release, and both hold the lock
+	d := cell(850, 300).Defect // the request came before the release, while both held the lock
 	assert.NotNil(t, d)
 	assert.NotEqual(t, "it writes after it has released the lock", d.Cause)
 }

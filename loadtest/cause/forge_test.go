@@ -20,7 +20,7 @@ type forgery struct {
 	*history.Cell
 }
 
-// A write is one of the stock that an order sent: it leaves so many units, or one less than there were.
+// A write is an order's write of the stock. It leaves left units, or one less than there were.
 type write struct {
 	order, left int
 	at          history.Instant
@@ -31,7 +31,7 @@ func forge() *forgery {
 	f := &forgery{Cell: &history.Cell{Kind: history.Trial, Product: "10000", Initial: stock, TTL: 2 * time.Second,
 		Start: time.Unix(1000, 0), Elapsed: time.Minute, Client: &history.Client{Loop: "closed"},
 		Facts: &history.Facts{Locks: []string{lockKey}, TTL: 2 * time.Second, Token: true, Release: "a script"}}}
-	f.Ops = make([]history.Op, 0, 20) // so that an order stays where it is
+	f.Ops = make([]history.Op, 0, 20) // so that append does not move the orders
 	for _, name := range []string{atA, atB} {
 		f.Instances = append(f.Instances,
 			history.Instance{Name: name, Clock: "loadtest", Offsets: make([]history.Offset, 2)})
@@ -56,7 +56,7 @@ func (f *forgery) order(name, at string, outcome history.Outcome, from, to int, 
 	return &f.Ops[len(f.Ops)-1]
 }
 
-// command is one that came to its wire at that moment, was answered a millisecond later, and that reply delivered.
+// command returns a command that arrived at the proxy at a moment, and whose reply was delivered a millisecond later.
 func command(n int, effect history.Effect, name string) history.Command {
 	key := lockKey
 	if effect == history.EffectRead || effect&history.EffectWrote == history.EffectWrote {
@@ -66,7 +66,7 @@ func command(n int, effect history.Effect, name string) history.Command {
 		Wire: &history.Carried{Came: ms(n), Heard: ms(n + 1)}}
 }
 
-// with changes what a wire has of a command.
+// with changes what the proxy recorded of a command.
 func with(c history.Command, change func(*history.Carried)) history.Command {
 	wire := *c.Wire
 	change(&wire)
@@ -74,12 +74,12 @@ func with(c history.Command, change func(*history.Carried)) history.Command {
 	return c
 }
 
-// usually makes a command one that has that effect in plain sales.
+// usually makes a command one that has the effect in plain sales.
 func usually(c history.Command, e history.Effect) history.Command {
 	return with(c, func(w *history.Carried) { w.Usual = e })
 }
 
-// acquire takes the lock by a value.
+// acquireBy sets the lock to a value.
 func acquireBy(n int, value string) history.Command {
 	return with(usually(command(n, history.EffectAcquired, "set"), history.EffectAcquired), func(w *history.Carried) {
 		w.Is, w.Named = value, []string{value}
@@ -103,26 +103,26 @@ func leaves(n, left int) history.Command {
 	return c
 }
 
-// release compares the whole value.
+// release is a script that compares the whole value.
 func release(n int) history.Command {
 	return with(usually(command(n, history.EffectReleased, "eval"), history.EffectReleased), func(w *history.Carried) {
 		w.Compared = true
 	})
 }
 
-// names has a command name these values of the lock.
+// names makes a command name these values of the lock.
 func names(c history.Command, values ...string) history.Command {
 	return with(c, func(w *history.Carried) { w.Named = values })
 }
 
 func del(n int) history.Command { return command(n, history.EffectReleased, "del") }
 
-// renewal is one by which the shop is known to renew.
+// renewal is a command that renews in plain sales.
 func renewal(n int, effect history.Effect) history.Command {
 	return usually(command(n, effect, "eval"), history.EffectRenewed)
 }
 
-// takesOver is a renewal that takes the lock which another order took at that moment.
+// takesOver is a renewal that takes the lock that another order acquired at the moment from.
 func takesOver(n, from int) history.Command {
 	return with(renewal(n, history.EffectAcquired), func(w *history.Carried) { w.Was = "token of " + ms(from).String() })
 }
@@ -130,29 +130,29 @@ func takesOver(n, from int) history.Command {
 // looks is a command that leaves the lock as it was.
 func looks(n int) history.Command { return command(n, history.EffectNothing, "get") }
 
-// lost takes the reply from a command: it was not delivered.
+// lost makes the reply of a command undelivered.
 func lost(c history.Command) history.Command {
 	return with(c, func(w *history.Carried) { w.Heard = history.Never })
 }
 
-// heldUntil delays a command at its wire.
+// heldUntil delays a command at the proxy.
 func heldUntil(n int, c history.Command) history.Command {
 	c.At, c.End = ms(n), ms(n+1)
 	return with(c, func(w *history.Carried) { w.Heard = ms(n + 1) })
 }
 
-// hungUp ends an order at a moment without an answer.
+// hungUp ends an order without an answer.
 func hungUp(n int, op *history.Op) {
 	op.Done, op.Latency, op.GaveUp = history.Never, time.Duration(ms(n)-op.Sent), history.HungUp
 }
 
-// killed is a fault that ends a at that moment.
+// killed adds a fault that kills instance a.
 func (f *forgery) killed(n int) {
 	f.Faults = append(f.Faults, history.Fault{Instance: atA, Kind: history.FaultKill, Text: "killed", At: ms(n),
 		End: ms(n)})
 }
 
-// judge judges the forgery as a cell of that fault, and explains it.
+// judge judges the forgery as a cell of the fault, and explains it.
 func (f *forgery) judge(fault string) *history.Cell {
 	f.Scenario = fault
 	f.Limit = f.Facts.Lease() + f.Facts.Takes + time.Duration(Margin)
@@ -175,7 +175,7 @@ func (f *forgery) judge(fault string) *history.Cell {
 			left = w.left
 		}
 		op := &f.Ops[w.order]
-		again := slices.Contains(op.Units, int64(left+1)) // the same number once more
+		again := slices.Contains(op.Units, int64(left+1)) // the unit is sold twice
 		if !again && (op.Outcome == history.Sold || op.Outcome == history.Unknown) {
 			op.Units = append(op.Units, int64(left+1))
 		}
@@ -203,7 +203,7 @@ func (f *forgery) judge(fault string) *history.Cell {
 	return f.Cell
 }
 
-// fillIn fills in what each release removed: the value by which the lock was taken last.
+// fillIn fills in what each release removed: the last value that an acquire set.
 func (f *forgery) fillIn() {
 	var all []*history.Command
 	for i := range f.Ops {

@@ -91,7 +91,7 @@ func TestRemedyCodeWorks(t *testing.T) {
 		}},
 		{"renew", func() {
 			assert.EqualValues(t, 0, eval(renewLines, lock, "anna", 1000))
-			assert.False(t, server.Exists("lock"), "a lock that is gone stays gone")
+			assert.False(t, server.Exists("lock"), "a renewal recreates no lock")
 			server.Set("lock", "bert")
 			assert.EqualValues(t, 0, eval(renewLines, lock, "anna", 1000))
 			assert.Zero(t, server.TTL("lock"))
@@ -107,9 +107,9 @@ func TestRemedyCodeWorks(t *testing.T) {
 			server.FastForward(time.Second)
 			assert.EqualValues(t, 2, eval(drawLines, draw, "bert", 1000))
 			assert.EqualValues(t, "100", eval(fenceLines, stock, 2))
-			assert.Equal(t, "STALE", eval(fenceLines, stock, 1, 99), "since the newer one has read")
+			assert.Equal(t, "STALE", eval(fenceLines, stock, 1, 99), "a newer token has read")
 			assert.EqualValues(t, "99", eval(fenceLines, stock, 2, 99))
-			assert.EqualValues(t, "98", eval(fenceLines, stock, 10, 98), "as numbers, not as texts")
+			assert.EqualValues(t, "98", eval(fenceLines, stock, 10, 98), "tokens compare as numbers")
 		}},
 		{"take", func() {
 			server.Set("stock", "1")

@@ -28,7 +28,7 @@ func (r *record) ofLoss(f history.Finding) (c cause, found bool) {
 	if x < 0 {
 		return c, false
 	}
-	mine := 0 // the keys that the later one held
+	mine := 0 // the keys that the later order held
 	for _, l := range r.line.Locks {
 		hx, hy := l.TenureOf(x, at), l.TenureOf(y, at)
 		if hy == nil {
@@ -176,7 +176,7 @@ func (r *record) ofAcquire(history.Finding) (c cause, found bool) {
 	case r.facts.Name:
 		return oneForInstance, true
 	case len(r.facts.Locks) > 1 && r.Finding(history.Exclusion).Result == history.NotApplicable:
-		return tooFewKeys, true // a crowd, whose locks are not recorded; a majority would admit one
+		return tooFewKeys, true // the locks of a crowd are not recorded, but a majority would admit one order
 	case r.facts.ReadsTwice:
 		return readEarly, true
 	}

@@ -88,7 +88,7 @@ func (r *record) isCovered(op *history.Op, at history.Instant) bool {
 }
 
 // before reports whether an order sent a command before another on one connection: only a trial that held the first can
-// have swapped them.
+// have reversed them.
 func before(cmd, other *history.Command) bool {
 	return cmd.Wire != nil && other.Wire != nil && cmd.Wire.Conn == other.Wire.Conn && cmd.Came() < other.Came()
 }
@@ -162,7 +162,7 @@ func (r *record) ofAnswer(op *history.Op) *history.Defect {
 }
 
 // unwoken returns the defect of an order that waited in vain for a released lock, for as long as a fresh order may
-// take: stock is left in every cell. One that sleeps past an expiry is found by fresh orders, when the holder has died.
+// take: stock is left in every cell. Fresh orders find one that sleeps past an expiry, after the holder has died.
 func (r *record) unwoken(i int) *history.Defect {
 	op := &r.Ops[i]
 	waited := op.Done.Known() || op.GaveUp == history.TimedOut
@@ -197,7 +197,7 @@ func isWaiting(op *history.Op) (waits bool) {
 			return false
 		case took(cmd) && cmd.Heard().Known():
 			waits = false
-		case cmd.Acquires(), cmd.Releases(): // without a reply to its try an order waits for its client
+		case cmd.Acquires(), cmd.Releases(): // without a reply an order waits for its client
 			waits = took(cmd) || cmd.Releases() || cmd.Heard().Known()
 		}
 	}

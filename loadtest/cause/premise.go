@@ -9,11 +9,11 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A premise returns why an ok of a cell would mean nothing: besides the fault, something else had to happen, and did
-// not. It returns "" if it did.
+// A premise returns why an ok of a cell would mean nothing: what had to happen besides the fault, and did not. It
+// returns "" if it did happen.
 type premise func(*record) string
 
-// premises are those of the faults. Without one, ok means something once the fault has happened.
+// premises are those of the faults. A fault without one only has to happen for an ok to mean something.
 var premises = map[string]premise{
 	"one-instance":      soldEverywhere,
 	"two-instances":     soldEverywhere,
@@ -117,7 +117,7 @@ func soldEverywhere(r *record) string {
 // Asleep is why a waiter does not try the lock.
 const Asleep = "waiters sleep until a message, and an expiry sends none"
 
-// overdue requires that Bert came after Anna's lease had expired, if it expires at all, and before her write.
+// overdue requires that Bert tried the lock after Anna's lease had expired, if it expires at all, and before her write.
 func overdue(r *record) string {
 	taken := history.Never
 	if anna := r.anna(); anna != nil {
@@ -148,7 +148,7 @@ func paused(r *record) string {
 	return overdue(r)
 }
 
-// bereft requires that Bert came before Anna's write, when she had lost the lock.
+// bereft requires that Bert tried the lock before Anna's write, after she had lost it.
 func bereft(r *record) string {
 	if r.comes(0) {
 		return ""
@@ -157,7 +157,7 @@ func bereft(r *record) string {
 }
 
 // comes reports whether, before Anna's write, an order of Bert's took the lock, wrote the stock, or tried the lock
-// after that moment: an earlier try says nothing about a lock that expires later. If Anna wrote nothing, she may have
+// after that moment: an earlier try shows nothing of a lock that expires later. If Anna wrote nothing, she may have
 // noticed the loss, and later commands count too.
 func (r *record) comes(since history.Instant) bool {
 	write := history.Never
@@ -177,8 +177,8 @@ func (r *record) comes(since history.Instant) bool {
 	})
 }
 
-// worked returns when an order had done its work on a stock whose writes are not seen: at its release, or at the end of
-// a fault that came after the release.
+// worked returns when an order had finished its work, for a stock whose writes are not observed: at its release, or at
+// the end of a fault that came after the release.
 func (r *record) worked(op *history.Op) history.Instant {
 	if len(r.Faults) == 0 {
 		return op.Over()
@@ -225,7 +225,7 @@ func (r *record) isLate(cmd *history.Command) bool {
 	return len(r.Faults) > 0 && cmd.Came() < r.Faults[0].At && cmd.At >= r.Faults[0].End
 }
 
-// landed requires that Anna's write arrived late, and that Bert came before it.
+// landed requires that Anna's write arrived late, and that Bert tried the lock before it.
 func landed(r *record) string {
 	if !r.facts.Elsewhere && !slices.ContainsFunc(r.annas(), func(cmd *history.Command) bool {
 		return r.isLate(cmd) && (cmd.WritesStock() || cmd.Usually(history.EffectWrote))
@@ -269,7 +269,7 @@ func unheard(r *record) string {
 }
 
 // renewed requires that Anna sent a renewal after she had lost the lock, unless she wrote nothing, since she may have
-// noticed the loss; and that Bert came then.
+// noticed the loss; and that Bert then tried the lock.
 func renewed(r *record) string {
 	renews := func(cmd *history.Command) bool {
 		return cmd.Usually(history.EffectRenewed) && len(r.Faults) > 0 && cmd.Came() > r.Faults[0].At

@@ -9,7 +9,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A cell whose fault affected no other order is inconclusive. The lease is 2 s, and Anna's fault lasts from 100 ms to
+// A cell is inconclusive if its fault affected no other order. The lease is 2 s, and Anna's fault lasts from 100 ms to
 // 2.5 s.
 func TestPremises(t *testing.T) {
 	held := func(f *forgery, c history.Command, until int) history.Command { return heldUntil(until, c) }
@@ -23,13 +23,13 @@ func TestPremises(t *testing.T) {
 		anna, bert  func(f *forgery) []history.Command
 		asked, free bool // free: there is no lock
 	}{
-		{"Bert takes the lock after her lease", overdue, sale, func(f *forgery) []history.Command {
+		{"Bert takes the lock after Anna's lease", overdue, sale, func(f *forgery) []history.Command {
 			return []history.Command{tried(50), acquire(2100), writes(2120)}
 		}, true, false},
-		{"Bert finds it taken after her lease", overdue, sale, func(f *forgery) []history.Command {
+		{"Bert finds the lock taken after Anna's lease", overdue, sale, func(f *forgery) []history.Command {
 			return []history.Command{tried(50), tried(2100)}
 		}, true, false},
-		{"Bert waits at the Redis meanwhile", overdue, sale, func(f *forgery) []history.Command {
+		{"Bert blocks at the Redis meanwhile", overdue, sale, func(f *forgery) []history.Command {
 			c := tried(50)
 			c.End = ms(2600)
 			return []history.Command{c}
@@ -37,14 +37,14 @@ func TestPremises(t *testing.T) {
 		{"Bert sleeps", overdue, sale, func(f *forgery) []history.Command {
 			return []history.Command{tried(50), tried(2600), acquire(2700), writes(2710)}
 		}, false, false},
-		{"Bert waits for a lock without an end", overdue, func(f *forgery) []history.Command {
+		{"Bert waits for a lock without a TTL", overdue, func(f *forgery) []history.Command {
 			f.Facts.TTL = 0
 			return sale(f)
 		}, func(f *forgery) []history.Command { return []history.Command{tried(50)} }, true, false},
-		{"Bert has come too late for a write that nothing delayed", overdue, func(f *forgery) []history.Command {
+		{"Bert arrives after a write that was not delayed", overdue, func(f *forgery) []history.Command {
 			return []history.Command{acquire(10), read(20), writes(30), release(40)}
 		}, func(f *forgery) []history.Command { return []history.Command{tried(50), acquire(2100)} }, false, false},
-		{"Anna notices, and writes nothing", overdue, func(f *forgery) []history.Command {
+		{"Anna notices the loss, and writes nothing", overdue, func(f *forgery) []history.Command {
 			return []history.Command{acquire(10), read(20)}
 		}, func(f *forgery) []history.Command { return []history.Command{tried(50), acquire(2600)} }, true, false},
 		{"Bert sells without a lock meanwhile", overdue, func(f *forgery) []history.Command {
@@ -53,16 +53,16 @@ func TestPremises(t *testing.T) {
 		{"Bert sells without a lock afterwards", overdue, func(f *forgery) []history.Command {
 			return []history.Command{read(20), writes(2500)}
 		}, func(f *forgery) []history.Command { return []history.Command{read(2600), writes(2700)} }, false, true},
-		{"the write lands", landed, func(f *forgery) []history.Command {
+		{"the write arrives", landed, func(f *forgery) []history.Command {
 			return []history.Command{acquire(10), read(20), held(f, writes(30), 2500)}
 		}, func(f *forgery) []history.Command { return []history.Command{acquire(2100)} }, true, false},
-		{"the write never lands", landed, func(f *forgery) []history.Command {
+		{"the write never arrives", landed, func(f *forgery) []history.Command {
 			return []history.Command{acquire(10), read(20)}
 		}, func(f *forgery) []history.Command { return []history.Command{acquire(2100)} }, false, false},
-		{"Bert comes before the write", bereft, sale, func(f *forgery) []history.Command {
+		{"Bert acquires before the write", bereft, sale, func(f *forgery) []history.Command {
 			return []history.Command{acquire(110)}
 		}, true, false},
-		{"Bert comes after the write", bereft, sale, func(f *forgery) []history.Command {
+		{"Bert acquires after the write", bereft, sale, func(f *forgery) []history.Command {
 			return []history.Command{acquire(2600)}
 		}, false, false},
 		{"a renewal comes after the removal", renewed, func(f *forgery) []history.Command {
@@ -89,8 +89,9 @@ func TestPremises(t *testing.T) {
 		{"Bert's subscription comes before the release", unheard, sale, func(f *forgery) []history.Command {
 			return []history.Command{command(60, history.EffectNothing, "subscribe")}
 		}, false, false},
-		{"Anna waits", waited, func(f *forgery) []history.Command { return []history.Command{tried(50)} }, none, true, false},
-		{"Anna has not come yet", waited,
+		{"Anna has tried the lock", waited,
+			func(f *forgery) []history.Command { return []history.Command{tried(50)} }, none, true, false},
+		{"Anna has not tried the lock yet", waited,
 			func(f *forgery) []history.Command { return []history.Command{tried(2600)} }, none, false, false},
 	} {
 		f := forge()
@@ -104,9 +105,9 @@ func TestPremises(t *testing.T) {
 	}
 }
 
-// An instance that was stopped for longer than its client waits for a reply may have given up on it: if it wrote
-// nothing, that proves nothing about its lease. If it wrote, it does.
-func TestAPauseLongerThanTheClientsPatience(t *testing.T) {
+// After a pause longer than the client waits for a reply, an order that wrote nothing proves nothing about its lease:
+// its client may have given up. One that wrote does.
+func TestPauseLongerThanClientPatience(t *testing.T) {
 	for _, one := range []struct {
 		patience int // ms
 		wrote    bool
@@ -125,16 +126,16 @@ func TestAPauseLongerThanTheClientsPatience(t *testing.T) {
 	}
 }
 
-// If writes of the stock are not seen, Anna is at work until she releases her lock.
+// If writes of the stock are not observed, Anna is at work until she releases her lock.
 func TestPremiseWithoutVisibleWrites(t *testing.T) {
 	for _, one := range []struct {
 		what               string
 		heard, until, bert int
 		asked              bool
 	}{
-		{"while she is held at her work", 11, 2500, 2100, true},
+		{"while she is held at work", 11, 2500, 2100, true},
 		{"after her release", 11, 2500, 2920, false},
-		{"when her lock was removed, and she has not heard of it", 900, 110, 500, true},
+		{"when her lock was removed before its acquire was replied to", 900, 110, 500, true},
 	} {
 		f := forge()
 		f.Facts.Elsewhere = true
@@ -185,7 +186,7 @@ func TestTurnedAwayOrdersAreInconclusive(t *testing.T) {
 	f.Ops[0].Outcome, f.Ops[0].Status, f.Ops[0].Trace = history.Busy, 429, nil
 	assert.Equal(t, history.TooMany, WhyInconclusive(f.judge("crash 2")))
 	f.Aborted = ""
-	assert.Empty(t, WhyInconclusive(f.judge("crash 2")), "what was to happen did")
+	assert.Empty(t, WhyInconclusive(f.judge("crash 2")), "the fault happened")
 }
 
 // A cell with an order that timed out is inconclusive, one whose customer hung up is not.

@@ -8,7 +8,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// remarks returns what is worth knowing, and breaks no verdict.
+// remarks returns observations that are worth knowing but break no verdict.
 func (r *record) remarks() (all []string) {
 	for _, text := range []string{r.renewedAfter(), r.waiterExtended(), r.blocks()} {
 		if text != "" {
@@ -31,7 +31,7 @@ func (r *record) remarks() (all []string) {
 	return all
 }
 
-// LongLease is the longest lease that a trial waits for, and that is no remark after a crash.
+// LongLease is the longest lease that a trial waits out. After a crash, a longer one is remarked on.
 const LongLease = time.Minute
 
 // blocks remarks on a lease that blocks all orders for long after a crash, in one cell only.

@@ -71,7 +71,7 @@ func valueOf(op *history.Op, cmd *history.Command) (value string, released bool)
 	return value, released
 }
 
-// isOfInstance reports whether a value is that of one instance: both orders are there, and each instance has its own.
+// isOfInstance reports whether a value is the instance's: both orders are on one, and each instance has its own value.
 func (r *record) isOfInstance(op, other *history.Op, value string) bool {
 	return op.Instance == other.Instance && r.facts.Name && value != ""
 }

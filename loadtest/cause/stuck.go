@@ -40,7 +40,7 @@ func (r *record) diedWaiting() bool {
 	return anna != nil && r.DiedAt(anna.Instance).Known() && len(r.facts.Locks) > 0 && !tookAt(anna).Known()
 }
 
-// asleep reports whether the last fresh order tried the lock, and sent nothing more once it was free.
+// asleep reports whether the last fresh order tried the lock, and sent nothing once it was free.
 func (r *record) asleep() bool {
 	for i := len(r.Ops) - 1; i >= 0; i-- {
 		if op := &r.Ops[i]; op.Phase == history.Probe && op.Outcome != history.Sold {
@@ -51,7 +51,7 @@ func (r *record) asleep() bool {
 }
 
 // waiterExtended describes an order that extended another's lock; it is "" if none did. If the value is the instance's,
-// it is not known which of its orders that was for.
+// it is unknown for which of its orders.
 func (r *record) waiterExtended() string {
 	if r.facts.Kind != "string" { // it may be shared
 		return ""
@@ -69,7 +69,7 @@ func (r *record) waiterExtended() string {
 				continue
 			}
 			if other := &r.Ops[h.Tenure.Order]; !r.facts.Name || other.Instance != op.Instance {
-				return r.name(op) + "'s " + cmd.Cmd + " extended the lock of " + r.name(other)
+				return r.name(op) + "'s " + cmd.Cmd + " extended " + r.name(other) + "'s lock"
 			}
 		}
 	}
@@ -110,8 +110,8 @@ func (r *record) keptOut() *history.Defect {
 	return nil
 }
 
-// stands describes an order that found a lock although the order that acquired it last had been over for longer than a
-// fresh order may take. With several holders it is not known whose the lock is.
+// stands describes an order that found a lock although the last order to acquire it had been over for longer than a
+// fresh order may take. With several holders it is unknown whose lock it is.
 func (r *record) stands(i int) string {
 	op := &r.Ops[i]
 	for j := range op.Trace {

@@ -33,7 +33,7 @@ func TestOpIsBounded(t *testing.T) {
 	polled.Trace = append(polled.Trace, Command{Cmd: "set", Reply: "OK"}, Command{Cmd: "del", Reply: "1"})
 	polled.Bound()
 	assert.Equal(t, []Command{{Cmd: "set", Reply: "OK"}, {Cmd: "del", Reply: "1"}}, polled.Trace,
-		"it only polled for long")
+		"only failed polls are dropped")
 
 	short := typical(1)
 	same := typical(1)

@@ -5,7 +5,7 @@ type Carried struct {
 	// Text is the command as it was sent, with long arguments shortened.
 	Text string `json:"text,omitempty"`
 	// Came is when the command arrived at the proxy, and Heard when the reply was sent to its client. Between Came and the
-	// command's At a fault held it.
+	// command's At it was held by a fault.
 	Came  Instant `json:"came"`
 	Heard Instant `json:"heard"`
 	// Conn is its connection, by number.

@@ -18,7 +18,7 @@ type Cell struct {
 	// Repetition counts from 1.
 	Repetition int    `json:"repetition"`
 	Product    string `json:"product"`
-	// NotTested is nil if the cell was run. One that was not run, or was inconclusive, has passed nothing.
+	// NotTested is nil if the cell was run. One that was not run, or was inconclusive, passes no verdict.
 	NotTested *NotTested `json:"not_asked,omitempty"`
 
 	Start     time.Time  `json:"start"`
@@ -96,8 +96,8 @@ const KeptByDatabase = "the database kept Bert waiting"
 // A Kind is the kind of experiment that a cell records.
 type Kind string
 
-// The kinds. [Cell.Scenario] is one of the table; or the replayed trace, the title of a round on a stage, or the fault
-// injected into a shop on trial.
+// The kinds. By kind, [Cell.Scenario] is a scenario of the table, a replayed trace, the title of a round on a stage, or
+// the fault injected into a shop on trial.
 const (
 	Ladder Kind = ""
 	Replay Kind = "replay"
@@ -111,10 +111,10 @@ func (c *Cell) IsUnlisted() bool { return c.Kind != Ladder }
 // Heading returns the scenario for print, after the kind of experiment unless that is the ladder.
 func (c *Cell) Heading() string { return strings.TrimSpace(string(c.Kind) + " " + c.Scenario) }
 
-// NotTested says why a cell was not run, or was inconclusive.
+// NotTested is the reason why a cell was not run, or was inconclusive.
 type NotTested struct {
 	Reason string `json:"reason"` // such as "needs 5 nodes"
-	// Failed means that it was to be run, and something else than the service failed: the cell is not measured.
+	// Failed means that something other than the service failed, so the cell is not measured.
 	Failed bool `json:"failed,omitempty"`
 }
 
@@ -161,7 +161,7 @@ type Instance struct {
 	Clock string `json:"clock"`
 	// Build is the build of stockapi, if it reports one.
 	Build string `json:"build,omitempty"`
-	// Offsets are by how much its clock is ahead of the client's, read before and after the cell's orders.
+	// Offsets bound how far its clock is ahead of the client's, before and after the cell's orders.
 	Offsets []Offset `json:"offsets,omitempty"`
 }
 

@@ -36,8 +36,8 @@ type Coverage struct {
 	// Refusals counts the orders refused for lack of stock, and Checked those of them that are proven right.
 	Refusals int `json:"refusals,omitempty"`
 	Checked  int `json:"checked,omitempty"`
-	// Busy counts those of all the buyers' Orders that did not acquire the lock in time, if stock was left and no fault
-	// was injected.
+	// Orders counts the buyers' orders, and Busy those that did not acquire the lock in time. Both are 0 unless stock was
+	// left and no fault was injected.
 	Busy   int `json:"busy,omitempty"`
 	Orders int `json:"orders,omitempty"`
 	// Leases counts the whole leases that were seen, Expected those that should have been seen.
@@ -50,7 +50,7 @@ type Coverage struct {
 	Removals     int `json:"removals,omitempty"`
 	Judged       int `json:"judged,omitempty"`
 	LostReleases int `json:"lost_releases,omitempty"`
-	// Resolution is the shortest overlap of two leases that would be noticed, on any instances, for nine leases of ten.
+	// Resolution is the shortest overlap of two leases, on any instances, that would be noticed in nine cases of ten.
 	Resolution time.Duration `json:"resolution,omitempty"`
 	// Rarer is the frequency per sale below which a violation may have been missed, with a confidence of 95 %.
 	Rarer float64 `json:"rarer,omitempty"`

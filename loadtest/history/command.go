@@ -127,7 +127,7 @@ func (c *Command) Refused() bool { return c.effect().has(refused) }
 // Lost reports whether the reply was lost and the effect not observed: the command may take effect at any later time.
 func (c *Command) Lost() bool { return c.Source == ReplyLost }
 
-// Succeeded reports whether the command is known to have taken effect. One without a reply is not.
+// Succeeded reports whether the command is known to have taken effect. Without a reply it is not, unless observed.
 func (c *Command) Succeeded() bool { return c.effect().has(done) }
 
 // RefusedByStock reports whether the stock refused the write: the fencing token was stale, or the stock had changed
@@ -152,7 +152,7 @@ var serverSays = regexp.MustCompile(`^[A-Z]+ `)
 const StockChanged = "redis: transaction failed"
 
 // SourceOf returns the source of a command's effect, given its sender's error, "" for none: [Told] if the server
-// replied, else [ReplyLost]. An ERR of a script, or an error of a command in one, is as good as no reply: Redis keeps
+// replied, else [ReplyLost]. An ERR of a script, or an error of a command in one, counts as no reply: Redis keeps
 // the effects that the script had before.
 func SourceOf(cmd, err string) Source {
 	half := strings.HasPrefix(cmd, "eval") && (strings.HasPrefix(err, "ERR ") || strings.Contains(err, " script: "))

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Terms are the ways in which a lock ends without its holder.
+// Terms are the conditions under which a lock ends without a release.
 type Terms struct {
 	// TTL is the time after which it expires, 0 if it has none.
 	TTL time.Duration
@@ -16,10 +16,10 @@ type Terms struct {
 	Quorum bool
 }
 
-// rounding is by how much a server may expire a key before its TTL is over by the instance's clock.
+// rounding bounds how early, by the instance's clock, a server may expire a key.
 const rounding = Instant(5 * time.Millisecond)
 
-// Explain finds why tenures ended that no order is known to have ended, and narrows down when. It also collects the
+// Explain finds why, and narrows down when, tenures ended that no order is known to have ended. It also collects the
 // renewals.
 func (t *Timeline) Explain(terms Terms) {
 	all := make(map[*Lock][]signs, len(t.Locks))
@@ -47,7 +47,7 @@ func (t *Timeline) Explain(terms Terms) {
 	}
 }
 
-// signs are the facts of a tenure that replies show besides its beginning and its end.
+// signs are what replies show of a tenure besides its beginning and its end.
 type signs struct {
 	seen      Instant // the last instant at which one showed that the lock was held
 	sent, set Instant // when the last command that set the TTL was sent, and when it was replied to
@@ -56,7 +56,7 @@ type signs struct {
 	over      bool    // and that note's reply is LeaseOver
 }
 
-// see notes that the lock was held when the command was sent, if its reply shows that.
+// see records that the lock was held when the command was sent, if its reply shows that.
 func (l *Lock) see(cmd *Command, all []signs) {
 	shows := cmd.Prolongs() && cmd.Succeeded() || cmd.Acquires() && cmd.Err == "" && !cmd.Succeeded()
 	if !shows || len(all) == 0 {
@@ -68,7 +68,7 @@ func (l *Lock) see(cmd *Command, all []signs) {
 	}
 }
 
-// hear notes the facts of an order's own tenure that its command, or a note in its trace, shows.
+// hear records what an order's own command, or a note in its trace, shows of its tenure.
 func (l *Lock) hear(order int, cmd *Command, all []signs) {
 	if cmd.Prolongs() && !cmd.UnknownScript() {
 		l.Renewals = append(l.Renewals, *cmd)
@@ -118,7 +118,7 @@ func (h *Tenure) explain(terms Terms, s signs) {
 	}
 }
 
-// after returns the instant d later, Never if there is none.
+// after returns the instant d later, Never on overflow.
 func (i Instant) after(d time.Duration) Instant {
 	if i > Never-Instant(d) {
 		return Never

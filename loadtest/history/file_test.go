@@ -31,7 +31,7 @@ func sample() *history.Run {
 	}
 }
 
-// The results of a run are also found by the name of their directory.
+// A run can also be opened by its directory.
 func TestFileRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	_, err := history.Open(dir)
@@ -42,7 +42,7 @@ func TestFileRoundTrip(t *testing.T) {
 		run, err := history.Open(path)
 		require.NoError(t, err)
 		assert.Equal(t, sample(), run)
-		assert.False(t, run.Cells[0].Ops[1].Done.Known(), "an answer that never came stays one")
+		assert.False(t, run.Cells[0].Ops[1].Done.Known(), "a missing answer stays missing")
 	}
 }
 

@@ -3,7 +3,7 @@ package history
 // A Verdict is a property that a cell should have: one of seven, or one that only the explorer checks.
 type Verdict string
 
-// Valid is the verdict before all others: whether the cell measures the service, and not the client.
+// Valid comes before all other verdicts: whether the cell measures the service, and not the client.
 const Valid Verdict = "valid"
 
 // The verdicts, in the order in which they are reported.

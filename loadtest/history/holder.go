@@ -71,8 +71,8 @@ func (t *Timeline) HeldSince(instance string) Instant {
 }
 
 // LeaseOf returns the span in which an order believed that it held the lock: from the reply to its last acquire before
-// its write of the stock, or its read if it wrote nothing, to its first release after that. An order that sold without
-// an acquire believed so while it was at the stock. It is nil if there is no such span.
+// its write of the stock, or its read if it wrote nothing, to its first release after that. For an order that sold
+// without an acquire it is the span of its commands on the stock. It is nil if there is no such span.
 func (t *Timeline) LeaseOf(order int) *Lease {
 	op := &t.cell.Ops[order]
 	first, last := op.atStock()
@@ -132,7 +132,7 @@ func (o *Op) atStock() (first, last int) {
 }
 
 // heardOfLock returns when an order received the reply to its last acquire before its command on the stock, and when
-// its first release after that command arrived, or even before it if the shop releases early. -1 is no command.
+// its first release arrived: after that command, or at any time if the shop releases early. -1 is no command.
 func (o *Op) heardOfLock(stock int, early bool) (acquired, released Instant) {
 	acquired, released = Never, Never
 	for i := range o.Trace {

@@ -9,7 +9,7 @@ import (
 
 func in(n int) Instant { return Instant(n) * Instant(time.Millisecond) }
 
-// carried is a command that arrived at the proxy at that millisecond, and was replied to one later.
+// carried returns a command that arrived at the proxy at millisecond n, and was replied to one later.
 func carried(n int, e Effect) Command {
 	c := Command{Cmd: "any", Key: "lock", Source: Looked, Effect: e, At: in(n), End: in(n + 1),
 		Wire: &Carried{Came: in(n), Heard: in(n + 1)}}
@@ -40,25 +40,26 @@ func TestLeasesOfOrders(t *testing.T) {
 	}{
 		{"begins when the reply is delivered", Sold, []Command{acquire(10), read(20), write(30), release(40)}, 11, 40},
 		{"begins with the last acquire", Sold, []Command{acquire(10), acquire(15), read(20), write(30), release(40)}, 16, 40},
-		{"begins with no acquire whose reply was lost", Sold,
+		{"does not begin with an acquire whose reply was lost", Sold,
 			[]Command{acquire(10), heard(Never, acquire(15)), read(20), write(30), release(40)}, 11, 40},
-		{"begins with no acquire whose reply came after the write", Sold,
+		{"does not begin with an acquire whose reply came after the write", Sold,
 			[]Command{acquire(10), heard(in(35), acquire(25)), write(30), release(40)}, 11, 40},
-		{"begins with no acquire after the write", Sold, []Command{acquire(10), write(30), acquire(50), release(60)}, 11, 60},
+		{"does not begin with an acquire after the write", Sold,
+			[]Command{acquire(10), write(30), acquire(50), release(60)}, 11, 60},
 		{"ends with the first release after the write", Sold,
 			[]Command{acquire(10), write(30), release(40), release(50)}, 11, 40},
 		{"does not end with a release before the write", Sold,
 			[]Command{acquire(10), release(20), acquire(25), write(30), release(40)}, 26, 40},
-		{"ends with its write if nobody releases", Sold, []Command{acquire(10), write(30)}, 11, 31},
+		{"ends with the write if there is no release", Sold, []Command{acquire(10), write(30)}, 11, 31},
 		{"goes on to the end of a command that writes and releases", Sold,
 			[]Command{acquire(10), read(20), write(30), release(30)}, 11, 31},
-		{"of one that only read goes on after the read", Busy, []Command{acquire(10), read(20), release(40)}, 11, 40},
-		{"of one that never came to the stock ends at once", Busy, []Command{acquire(10)}, 11, 11},
-		{"of one that sold without a lock is its time at the stock", Sold, []Command{tried(10), read(20), write(30)}, 20, 31},
-		{"begins with the acquire whose reply came, if none of the stock's did", Busy,
+		{"of an order that only read goes on after the read", Busy, []Command{acquire(10), read(20), release(40)}, 11, 40},
+		{"of an order that never accessed the stock ends at once", Busy, []Command{acquire(10)}, 11, 11},
+		{"of a sale without a lock spans its commands on the stock", Sold, []Command{tried(10), read(20), write(30)}, 20, 31},
+		{"begins with the acquire if only its reply arrived", Busy,
 			[]Command{acquire(10), heard(Never, acquire(15))}, 11, 11},
-		{"there is none without the reply", Busy, []Command{heard(Never, acquire(10))}, 0, 0},
-		{"there is none without a lock and a sale", Busy, []Command{tried(10), tried(20)}, 0, 0},
+		{"none without the reply", Busy, []Command{heard(Never, acquire(10))}, 0, 0},
+		{"none without a lock and a sale", Busy, []Command{tried(10), tried(20)}, 0, 0},
 	} {
 		c := &Cell{Ops: []Op{{Instance: "a", Outcome: one.outcome, Trace: one.trace}}}
 		got := TimelineOf(c).LeaseOf(0)
@@ -93,31 +94,31 @@ func TestHolderAt(t *testing.T) {
 		at     int
 		want   int
 	}{
-		{"before the first", []Op{anna}, nil, 5, nobody},
-		{"while it has the lock", []Op{anna}, nil, 50, 0},
+		{"before the first acquire", []Op{anna}, nil, 5, nobody},
+		{"before the release", []Op{anna}, nil, 50, 0},
 		{"after the release", []Op{anna}, nil, 150, nobody},
 		{"while its lease lasts", []Op{dies}, nil, 1900, 0},
-		{"after its lease", []Op{dies}, nil, 2100, nobody},
+		{"after its lease has expired", []Op{dies}, nil, 2100, nobody},
 		{"after its renewal", []Op{{Instance: "a", Trace: []Command{carried(10, EffectAcquired),
 			carried(1500, EffectRenewed)}}}, nil, 3400, 0},
 		{"after another's renewal of it", []Op{dies, {Instance: "b", Trace: []Command{carried(1500, EffectRenewed)}}}, nil,
 			3400, 0},
-		{"the next one", []Op{anna, after(120)}, nil, 130, 1},
-		{"before the next one, that found it free", []Op{dies, after(120)}, nil, 100, notKnown},
-		{"before the next one, that replaced it", []Op{dies,
+		{"after the next acquire", []Op{anna, after(120)}, nil, 130, 1},
+		{"before an acquire that found it free", []Op{dies, after(120)}, nil, 100, notKnown},
+		{"before an acquire that replaced it", []Op{dies,
 			{Instance: "b", Trace: []Command{key("x", carried(120, EffectAcquired))}}}, nil, 110, 0},
-		{"after another one removed it", []Op{dies, after(5, carried(6, EffectReleased), carried(50, EffectReleased))}, nil,
+		{"after another order removed it", []Op{dies, after(5, carried(6, EffectReleased), carried(50, EffectReleased))}, nil,
 			60, nobody},
-		{"after one of its instance released it", []Op{dies, {Instance: "a", Trace: []Command{carried(50, EffectReleased)}}},
-			nil, 60, nobody},
+		{"after an order of the same instance released it",
+			[]Op{dies, {Instance: "a", Trace: []Command{carried(50, EffectReleased)}}}, nil, 60, nobody},
 		{"after a stray command took it", []Op{anna}, []Command{carried(120, EffectAcquired)}, 150, notKnown},
 		{"after a stray command removed it", []Op{dies}, []Command{carried(120, EffectReleased)}, 150, notKnown},
 		{"before a stray command", []Op{dies}, []Command{carried(120, EffectReleased)}, 110, 0},
-		{"after a release that left a counter above its rest", []Op{{Instance: "a", Trace: []Command{
+		{"after a release that left a counter above zero", []Op{{Instance: "a", Trace: []Command{
 			carried(10, EffectAcquired),
 			{Key: "lock", Source: Looked, Effect: EffectReleased, At: in(20), End: in(21), Wire: &Carried{Is: "1"}},
 		}}}, nil, 50, notKnown},
-		{"nobody looked, and a reply may be lost", []Op{{Instance: "a", Trace: []Command{
+		{"effects unobserved, so a reply may be lost", []Op{{Instance: "a", Trace: []Command{
 			{Cmd: "setnx", Key: "lock", At: in(10), End: in(11), Reply: "1"},
 			{Cmd: "del", Key: "lock", At: in(20), End: in(21), Reply: "1"}}}}, nil, 50, notKnown},
 	} {

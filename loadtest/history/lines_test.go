@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// typical is an order at a rung with leases and traces.
+// typical returns an order at a rung with leases and traces.
 func typical(i int) Op {
 	at := Instant(i) * 200_000
 	op := Op{
@@ -36,7 +36,7 @@ func typical(i int) Op {
 	return op
 }
 
-// runOf is a run of a cell with n orders and one with a few.
+// runOf returns a run of a cell with n orders, one that was not run, and one with two orders.
 func runOf(orders int) *Run {
 	c := &Cell{Product: "p", Scenario: "two-instances", Start: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)}
 	for i := range orders {

@@ -6,7 +6,7 @@ import (
 )
 
 // An Outcome is the outcome of an order. There are six and not two: a failed request may still have sold, a busy answer
-// says nothing about the stock, and an unsent request nothing about the shop.
+// shows nothing of the stock, and an unsent request nothing of the shop.
 type Outcome string
 
 const (
@@ -16,7 +16,7 @@ const (
 	Refused Outcome = "refused"
 	// Busy is a 423: the order did not acquire the lock in the time allowed. The stock is unchanged.
 	Busy Outcome = "busy"
-	// NotSold is any other result that rules a sale out, such as a 503 that says so, or a failed connection.
+	// NotSold is any other result that rules a sale out, such as a 503 that declares it, or a failed connection.
 	NotSold Outcome = "not-sold"
 	// NotSent is an order that the client could not send, for lack of files, ports or time.
 	NotSent Outcome = "not-sent"
@@ -60,7 +60,7 @@ type Op struct {
 	Units []int64 `json:"units,omitempty"`
 	// For is the order that the answer names, if it is another one.
 	For string `json:"for,omitempty"`
-	// Resolved means that the outcome was looked up at the service later, since no answer had it.
+	// Resolved means that the outcome was looked up at the service later, since no answer contained it.
 	Resolved bool    `json:"resolved,omitempty"`
 	WaitedMS float64 `json:"waited_ms,omitempty"`
 	Lease    *Lease  `json:"lease,omitempty"`
@@ -80,7 +80,7 @@ const (
 	TimedOut GaveUp = "timed-out"
 )
 
-// Over returns when its customer stopped waiting, with an answer or without.
+// Over returns when the customer stopped waiting, with an answer or without.
 func (o *Op) Over() Instant {
 	if o.Done.Known() {
 		return o.Done

@@ -3,8 +3,8 @@ package history
 // An instance may pass a lock on from order to order. Then the orders share an owner token, and one acquires the lock
 // and another removes it: their commands count as those of one owner.
 
-// maxTakes bounds the commands of one owner that are compared. One whose orders acquire the lock more often is no
-// owner.
+// maxTakes bounds the commands of one owner that are compared. An owner whose orders acquire the lock more often is
+// ignored.
 const maxTakes = 100
 
 // An owner is one or several orders of an instance with one owner token.
@@ -31,7 +31,7 @@ func (t *Timeline) leases() leases {
 }
 
 // ownerOf returns the owner of an order's last lock, and since when it held it. An order that returned no lease has
-// that of its seller. An owner without a token is unknown.
+// its seller's owner. An owner without a token is unknown.
 func (all leases) ownerOf(op *Op) (o owner, since Instant) {
 	l := op.Lease
 	if l == nil && op.SoldBy != "" {
@@ -43,8 +43,8 @@ func (all leases) ownerOf(op *Op) (o owner, since Instant) {
 	return owner{op.Instance, l.Token}, l.AcquiredAt
 }
 
-// ownerOfRemoval returns the owner of the lock that an order removed. A lock that it removed before it acquired its
-// last one was another one.
+// ownerOfRemoval returns the owner of the lock that an order removed. If it removed the lock before it
+// acquired its last one, that was another lock.
 func (all leases) ownerOfRemoval(r passedRemoval) owner {
 	o, since := all.ownerOf(r.op)
 	if since.Known() && r.cmd.At < since {

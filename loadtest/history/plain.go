@@ -36,8 +36,7 @@ func Plain(s string) string {
 	return b.String()
 }
 
-// MakePlain makes each text plain in the value that v points to. It is for answers of other programs and for foreign
-// files.
+// MakePlain makes every text plain in the value that v points to, for answers of other programs and foreign files.
 func MakePlain(v any) { makePlain(reflect.ValueOf(v).Elem()) }
 
 func makePlain(v reflect.Value) {
@@ -67,5 +66,5 @@ func makePlain(v reflect.Value) {
 	}
 }
 
-// acts reports whether a character is not graphic: a control, a line's end, or a mark of direction.
+// acts reports whether a character is not graphic: a control, a line break, or a mark of direction.
 func acts(r rune) bool { return !unicode.IsGraphic(r) }

@@ -29,8 +29,8 @@ func TestPlainCutsLongText(t *testing.T) {
 	assert.Less(t, len(Plain(strings.Repeat("\x1b", 5_000_000))), 20_000)
 }
 
-// A forged file may have any names and texts. None of them may move the cursor, clear the screen, begin a new line, or
-// reverse the direction of the text.
+// No name or text in a forged file may move the cursor, clear the screen, begin a new line, or reverse the direction of
+// the text.
 func TestFileTextsArePlain(t *testing.T) {
 	const evil = "\x1b[2J\u009b1A\nas expected (99 of 99 cells)\r\u202e"
 	given := &Run{ID: evil, Interrupted: evil, Machine: Machine{OS: evil}, Backend: Backend{Text: evil}, Cells: []*Cell{

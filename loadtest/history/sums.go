@@ -24,7 +24,7 @@ func (c *Cell) AnyUnknown() bool { return c.sums().unknown > 0 }
 func (c *Cell) UnitsSold() int64 { return c.sums().units }
 
 // LeftByBuyers returns how many units the buyers left, "?" if the stock is unknown. It adds the units that probes
-// bought afterwards: a probe cannot order more than a large stock has, and buys one unit.
+// bought afterwards: a probe is meant to be refused, but of a stock too large to exceed it buys one unit.
 func (c *Cell) LeftByBuyers() string {
 	if c.Left == nil {
 		return "?"

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A Timeline has the tenures of each lock of a cell: holder, beginning and end, how each ended, and how exactly that is
-// known. It is derived from the orders' commands and their replies. The audit judges it, and reports draw it.
+// A Timeline holds the tenures of each lock of a cell: holder, beginning and end, how each ended, and how exactly that
+// is known. It is derived from the orders' commands and their replies. The audit judges it, and reports draw it.
 //
 // Its premise is that a set-if-absent that succeeded proves that the key was gone. Say order A made the key, then B's
 // set-if-absent succeeded, and then A removed the key without having made it again: A removed a lock that was not A's.
@@ -183,7 +183,7 @@ func (t *Timeline) add(order int) {
 	}
 }
 
-// note notes whether the effect of a command on a lock was observed, and whether it left the lock held.
+// note records whether the effect of a command on a lock was observed, and whether it left the lock held.
 func (l *Lock) note(cmd *Command) {
 	switch {
 	case l == nil:
@@ -323,8 +323,8 @@ func (l *Lock) accuse() {
 	}
 }
 
-// findStrangers accuses orders that removed a lock that they never acquired. If the effects of all an order's commands
-// were observed, its removal was of the lock of the order on another instance that acquired it last.
+// findStrangers accuses orders that removed a lock that they never acquired, if the effects of all their commands were
+// observed, and the last order to acquire the lock was on another instance.
 func (l *Lock) findStrangers(c *Cell) {
 	for _, r := range l.removals {
 		op := &c.Ops[r.Order]
@@ -436,7 +436,7 @@ func (l *Lock) endBy(r *Removal) {
 	}
 }
 
-// inTurn makes a place begin no earlier than the end of the places before it, whatever its order believed.
+// inTurn makes the tenure of a place begin no earlier than those before it end, whatever its order believed.
 func (l *Lock) inTurn() {
 	free := Instant(-1 << 63)
 	for i := range l.Tenures {

@@ -10,7 +10,7 @@ import (
 
 const ms = Instant(time.Millisecond)
 
-// on is a command on the lock, sent at that millisecond, and replied to one later.
+// on returns a command on the lock, sent at a millisecond and replied to one later.
 func on(cmd string, at Instant, reply string) Command {
 	return Command{Node: "n", Cmd: cmd, Key: "lock", At: at * ms, End: (at + 1) * ms, Reply: reply}
 }
@@ -19,7 +19,7 @@ func took(at Instant) Command    { return on("set", at, "OK") }
 func freed(at Instant) Command   { return on("del", at, "1") }
 func renewed(at Instant) Command { return on("eval:renew", at, "1") }
 
-// cellOf is a cell with an order for each trace, on one instance, with its number as its id.
+// cellOf returns a cell with an order for each trace, on one instance, with its number as its id.
 func cellOf(traces ...[]Command) *Cell {
 	c := &Cell{}
 	for i, trace := range traces {
@@ -49,15 +49,15 @@ func TestTenureEnds(t *testing.T) {
 		"released": {[][]Command{{took(1), freed(5)}, {took(8), freed(9)}}, []End{{Released, 0, 5, 6}, {Released, 1, 9, 10}}},
 		"a release that came late removes the next lock": {
 			[][]Command{{took(1), freed(30)}, {took(20), freed(40)}}, []End{{Gone, 1, 2, 21}, {Removed, 0, 30, 31}}},
-		"nobody released it":   {[][]Command{{took(1)}}, []End{{Expired, -1, 101, 102}}},
-		"its TTL was set anew": {[][]Command{{took(1), renewed(50)}}, []End{{Expired, -1, 150, 151}}},
-		"taken next, and before that seen": {
+		"never released": {[][]Command{{took(1)}}, []End{{Expired, -1, 101, 102}}},
+		"renewed":        {[][]Command{{took(1), renewed(50)}}, []End{{Expired, -1, 150, 151}}},
+		"seen held, then taken": {
 			[][]Command{{took(1)}, {on("set", 60, "nil"), took(80)}}, []End{{Gone, 1, 60, 81}, {Expired, -1, 180, 181}}},
 		"its end was noted": {[][]Command{{took(1), on(EndedLock, 7, "")}, {took(9), freed(12)}},
 			[]End{{Gone, 1, 7, 7}, {Released, 1, 12, 13}}},
-		"its lease was ended by hand": {[][]Command{{took(1), on(EndedLock, 7, LeaseOver)}, {took(9), freed(12)}},
+		"its lease was made to expire": {[][]Command{{took(1), on(EndedLock, 7, LeaseOver)}, {took(9), freed(12)}},
 			[]End{{Expired, -1, 7, 7}, {Released, 1, 12, 13}}},
-		"taken twice by one": {[][]Command{{took(1), took(3), freed(5)}}, []End{{Released, 0, 5, 6}}},
+		"taken twice by one order": {[][]Command{{took(1), took(3), freed(5)}}, []End{{Released, 0, 5, 6}}},
 		"a reply that came late": {[][]Command{{late, freed(60)}, {took(15), freed(55)}},
 			[]End{{Gone, 1, 10, 16}, {Released, 1, 55, 56}}},
 	} {

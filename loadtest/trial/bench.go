@@ -38,12 +38,12 @@ type bench struct {
 	orders []*order
 	extra  []history.Op // of the trial itself
 	before int          // writes of the stock by earlier cells
-	blind  atomic.Bool  // commands are not looked at
+	blind  atomic.Bool  // the effects of commands are not observed
 
 	trapsMu sync.Mutex
 	traps   []*trap
 
-	opened [2]int // by instance: the number of an order that was opened at the database's link, and not yet sent; 0: none
+	opened [2]int // by instance: the number of the order opened at the database's link but not yet sent; 0: none
 }
 
 // isDown reports whether an instance has exited.
@@ -71,7 +71,7 @@ func (b *bench) noteDeaths() {
 	}
 }
 
-// lastWords returns the last line with an error, or else the last line.
+// lastWords returns the last line of output with an error, or else the last line.
 func lastWords(lines []string) string {
 	if len(lines) == 0 {
 		return "without any output"
@@ -98,11 +98,11 @@ func (t *Trial) open(ctx context.Context) (*bench, error) {
 			b.Rig = r
 			return b.watch(ctx)
 		}})
-	if b.Rig == nil { // without proxies; else the gate is open by now
+	if b.Rig == nil { // there are no proxies; else the gate is open by now
 		b.Rig = r
 	}
 	if err == nil {
-		err = b.put(onShelf) // an instance may have put its own at start
+		err = b.put(onShelf) // an instance may have put its own stock at start
 	}
 	if err != nil {
 		b.close()
@@ -111,12 +111,12 @@ func (t *Trial) open(ctx context.Context) (*bench, error) {
 	return b, nil
 }
 
-// watch looks at each command from now on, and passes it unless there is a trap for it.
+// watch observes the effects of each command from now on, and passes it unless a trap catches it.
 func (b *bench) watch(ctx context.Context) (err error) {
 	if b.ledger, err = wire.NewLedger(ctx, b.Stores[0].Redis, b.shelf()); err != nil {
 		return err
 	}
-	b.lookAt(nil) // to read back what an order leaves of the stock
+	b.lookAt(nil) // to read back the stock after an order
 	if err = b.put(onShelf); err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (b *bench) watch(ctx context.Context) (err error) {
 	return nil
 }
 
-// close stops all of a bench.
+// close stops everything on a bench.
 func (b *bench) close() {
 	b.Rig.Close()
 	b.cancel()
@@ -145,7 +145,7 @@ func (b *bench) close() {
 	}
 }
 
-// lookAt looks at the stock and at these locks from now on.
+// lookAt observes the stock and these locks from now on.
 func (b *bench) lookAt(locks []wire.Lock) { b.looker.Store(wire.NewLooker(b.ledger, locks)) }
 
 // alone calls do while no command is in flight.
@@ -172,7 +172,7 @@ func (b *bench) put(n int64) error {
 	})
 }
 
-// readStock records what is left at the end of a cell.
+// readStock records the stock left at the end of a cell.
 func (b *bench) readStock() error {
 	if b.isElsewhere() {
 		return b.endCount()
@@ -184,7 +184,7 @@ func (b *bench) readStock() error {
 
 // atShelf executes a command in the Redis database of the stock.
 func (b *bench) atShelf(to *redis.Client, args ...any) (cmd *redis.Cmd) {
-	_, _ = to.TxPipelined(b.ctx, func(p redis.Pipeliner) error { // each has its own error, or that of all
+	_, _ = to.TxPipelined(b.ctx, func(p redis.Pipeliner) error { // each command has its own error, or that of all
 		p.Do(b.ctx, "SELECT", b.db)
 		cmd = p.Do(b.ctx, args...)
 		p.Do(b.ctx, "SELECT", 0)

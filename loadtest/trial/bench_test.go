@@ -18,7 +18,7 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// learned is a trial of the right shop in Go that has learned what its lock is. It ends with the test.
+// learned returns a trial of the correct shop in Go that has learned its lock. It ends with the test.
 func learned(ctx context.Context, t *testing.T) (*Trial, context.Context) {
 	t.Helper()
 	backendtest.Require(t)
@@ -33,8 +33,8 @@ func learned(ctx context.Context, t *testing.T) (*Trial, context.Context) {
 	return trial, ctx
 }
 
-// A shop that exits in a cell, and was not killed, has a defect. The next cell has a new bench.
-func TestAShopThatDiesEndsItsCell(t *testing.T) {
+// A shop that exits in a cell without being killed has a defect. The next cell has a new bench.
+func TestShopThatDiesEndsItsCell(t *testing.T) {
 	t.Parallel()
 	trial, ctx := learned(t.Context(), t)
 	sell := func(b *bench) string {
@@ -44,7 +44,7 @@ func TestAShopThatDiesEndsItsCell(t *testing.T) {
 	dead := func(which ...int) fault {
 		return fault{name: "reply-lost 2", play: func(b *bench) string {
 			for _, at := range which {
-				assert.NoError(t, b.Kill(b.Ends[at])) // no fault is noted
+				assert.NoError(t, b.Kill(b.Ends[at])) // not recorded as a fault
 			}
 			return sell(b)
 		}}
@@ -67,7 +67,7 @@ func TestAShopThatDiesEndsItsCell(t *testing.T) {
 }
 
 // A cell that cannot be played has the reason; the others are played.
-func TestACellThatCannotBePlayed(t *testing.T) {
+func TestCellThatCannotBePlayed(t *testing.T) {
 	t.Parallel()
 	trial, ctx := learned(t.Context(), t)
 	trial.Argv, trial.Only = []string{"no-such-shop"}, []string{"crash 2", "check-delete-gap"}
@@ -82,7 +82,7 @@ func TestACellThatCannotBePlayed(t *testing.T) {
 
 // If the processes of a shop cannot be found, stops and kills prove nothing. This shop hides from the mark, and its
 // parent exits.
-func TestAShopThatOutlivesItsProcessIsNotTested(t *testing.T) {
+func TestShopThatOutlivesItsProcessIsNotTested(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)
@@ -118,7 +118,7 @@ func TestAShopThatOutlivesItsProcessIsNotTested(t *testing.T) {
 }
 
 // An interrupted trial waits for no order, and sends none.
-func TestAnInterruptedCellEnds(t *testing.T) {
+func TestInterruptedCellEnds(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	trial, ctx := learned(ctx, t)
@@ -159,9 +159,9 @@ func TestCellsSideBySide(t *testing.T) {
 	assert.LessOrEqual(t, len(trial.idle), 3)
 }
 
-// A write in flight lands when the lease has expired, and another order has sold its unit. An acquire in flight when
+// A write in flight arrives after the lease has expired and another order has sold its unit. An acquire in flight when
 // its client is cut off takes the lock.
-func TestALateWriteLands(t *testing.T) {
+func TestLateWriteArrives(t *testing.T) {
 	t.Parallel()
 	trial, ctx := learned(t.Context(), t)
 	trial.Only = []string{"late", "late-acquire"}
@@ -175,7 +175,7 @@ func TestALateWriteLands(t *testing.T) {
 }
 
 // A release cannot overtake a write that was sent before it on the same connection.
-func TestAReleaseStaysBehindALateWriteOnItsConnection(t *testing.T) {
+func TestReleaseStaysBehindLateWriteOnItsConnection(t *testing.T) {
 	f := forge()
 	on := func(c observation, conn int) *wire.Command {
 		c.Client, c.Conn = &f.Ends[atA].Client, conn
@@ -183,15 +183,15 @@ func TestAReleaseStaysBehindALateWriteOnItsConnection(t *testing.T) {
 	}
 	write, release := on(f.write(10), 1), on(f.del(11), 1)
 	f.traps = []*trap{{does: schedule.ComesLate, cmd: write}}
-	assert.Nil(t, f.lateBefore(release), "nobody knows yet that it releases")
+	assert.Nil(t, f.lateBefore(release), "not yet known to be a release")
 	f.passport.releases[f.shape(&release.Seen)] = true
 	assert.Same(t, write, f.lateBefore(release))
 	assert.Nil(t, f.lateBefore(on(f.del(11), 2)), "another connection")
 	assert.Nil(t, f.lateBefore(on(f.read(11), 1)), "no release")
 }
 
-// The held release is one after the write of the stock, or after the acquire if writes are not seen.
-func TestAReleaseComesAfterTheWork(t *testing.T) {
+// The held release is one after the write of the stock, or after the acquire if writes are not observed.
+func TestReleaseComesAfterTheWork(t *testing.T) {
 	f := forge()
 	command := func(c observation) *wire.Command { return &wire.Command{Seen: c.Seen} }
 	matches := func(commands ...observation) (all []bool) {

@@ -9,8 +9,8 @@ import (
 	"stockapi/loadtest/rig"
 )
 
-// requests are those of a plain sale to the shop's database, by number. One without a reply, such as the end of a
-// connection, commits nothing: it is neither under the lock nor after it.
+// requests are those of a plain sale to the shop's database, by number. One without a reply, such as the close of a
+// connection, commits nothing: it counts neither as under the lock nor as after it.
 type requests struct {
 	all      int
 	answered int    // the last one with a reply
@@ -58,7 +58,7 @@ func (b *bench) follow() (stable bool, err error) {
 	return false, nil
 }
 
-// plainAt sends a plain order to an instance, and waits until that is idle.
+// plainAt sends a plain order to an instance, and waits until the instance is idle.
 func (b *bench) plainAt(at int) (*order, error) {
 	o := b.buy("plain", at, history.Buy, b.Order, 0)
 	<-o.Done()
@@ -96,7 +96,7 @@ func (b *bench) learnRequests() error {
 	return nil
 }
 
-// learn learns from what a link has recorded of a plain order that held its lock in that time.
+// learn classifies the requests that a link recorded during a plain order, by the span in which it held its lock.
 func (r *requests) learn(pieces []rig.Piece, order int, held span) {
 	answered := map[int]bool{}
 	for _, p := range pieces {
@@ -120,7 +120,7 @@ func (r *requests) learn(pieces []rig.Piece, order int, held span) {
 	}
 }
 
-// underLock returns when an order held its lock, or the whole order without a lock.
+// underLock returns the span in which an order held its lock, or that of the whole order if there is no lock.
 func (b *bench) underLock(o *order) span {
 	held := span{o.Sent, time.Now()}
 	for _, d := range effectsOf(b.byOrder()[o]) {
@@ -146,8 +146,8 @@ func (b *bench) sentNothing(o *order) bool {
 	return !slices.ContainsFunc(d.Since(o.Sent), func(p rig.Piece) bool { return p.Order == o.inDatabase && p.Number > 0 })
 }
 
-// watchAtWork learns whether the lock is renewed while an order is held at a request to the database. While the reply
-// to an acquire is held, the client does not renew yet.
+// watchAtWork learns whether the lock is renewed while an order is held at a request to the database: as long as the
+// reply to its acquire is held, a client does not renew.
 func (b *bench) watchAtWork() {
 	p := b.passport
 	if len(p.Locks) == 0 || p.Every > 0 || len(p.requests.under) == 0 || p.Lease() > mostLease {
@@ -179,7 +179,7 @@ func requestsOf(pieces []rig.Piece) []rig.Piece {
 	return slices.DeleteFunc(pieces, func(p rig.Piece) bool { return p.Reply })
 }
 
-// String describes the requests of a sale, or says why they are not known.
+// String describes the requests of a sale, or why they are unknown.
 func (r *requests) String() string {
 	if r.why != "" {
 		return r.why

@@ -59,7 +59,7 @@ func TestRowTakesMostTellingCell(t *testing.T) {
 	}
 }
 
-func TestRowWithoutAMoment(t *testing.T) {
+func TestRowWithoutMoments(t *testing.T) {
 	trial := forge().Trial
 	played := func(fault) (*history.Cell, error) { return nil, errors.New("no Redis") }
 	for _, c := range []struct{ fault, whyNone, want string }{
@@ -77,9 +77,9 @@ func TestRowWithoutAMoment(t *testing.T) {
 	assert.ErrorContains(t, err, "no Redis")
 }
 
-// Requests are classified by when they began. One without a reply, such as the end of a connection, is not a moment: it
-// may reach its link after the release has reached its own.
-func TestRequestsOfASale(t *testing.T) {
+// Requests are classified by when they began. One without a reply, such as the close of a connection, is no moment: it
+// may reach the database's link after the release has reached the Redis'.
+func TestRequestsOfSale(t *testing.T) {
 	f := forge()
 	var pieces []rig.Piece
 	piece := func(ms, order, number int, reply bool) {
@@ -100,8 +100,8 @@ func TestRequestsOfASale(t *testing.T) {
 	assert.Empty(t, r.after)
 }
 
-// The moments of a fault are requests of a sale, at most twelve: the last ones, where the commit is.
-func TestRequestsAreTheMomentsOfFaults(t *testing.T) {
+// The moments of a fault are the last requests of a sale, at most twelve: the commit is among them.
+func TestRequestsAreMomentsOfFaults(t *testing.T) {
 	p := &Passport{Facts: history.Facts{Elsewhere: true}, requests: requests{all: 17, answered: 16, after: []int{16}}}
 	for k := 2; k <= 15; k++ {
 		p.requests.under, p.requests.replies = append(p.requests.under, k), append(p.requests.replies, k)
@@ -127,8 +127,9 @@ func TestRequestsAreTheMomentsOfFaults(t *testing.T) {
 	assert.Equal(t, []string{"a>db16.b>end.a>end"}, lines["after-release"])
 }
 
-// A sale that opens a connection sends more requests: one that plain sales send after the lock then comes under it.
-func TestRequestsThatComeTooEarly(t *testing.T) {
+// A sale that opens a connection sends more requests, so that a number that plain sales send after the lock falls under
+// it.
+func TestRequestsTooEarly(t *testing.T) {
 	f := forge()
 	of := requests{all: 5, under: []int{2, 3, 4}, after: []int{5}}
 	none, under := []observation{f.tried(5)}, []observation{f.acquire(10)}

@@ -1,7 +1,7 @@
 // Package trial puts a user's shop on trial: a service in any language that takes a port and the URL of a Redis. It
 // starts two instances, each with a proxy to Redis of its own, learns the lock, injects faults between the commands, or
 // between the requests to a database, and judges what the proxies recorded. All it knows of the shop is how an order is
-// sent and where the stock is.
+// sent, and where the stock is.
 //
 // Reading order: trial.go (the whole), bench.go (a Redis, two proxies, two instances), order.go (buying one unit),
 // gate.go (which command is held or lost), learn.go with locks.go (which keys are the lock) and passport.go (how it is

@@ -14,7 +14,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A stock outside Redis is put and read by the user's shell commands, and counted: its writes are not seen.
+// A stock outside Redis is put and read by the user's shell commands, and counted: its writes are not observed.
 
 // prepare runs the command that prepares the database.
 func (t *Trial) prepare(ctx context.Context) error {
@@ -104,8 +104,8 @@ func (b *bench) checkShelf(n int64) error {
 	return err
 }
 
-// balance sells a unit at each instance without a fault, waits, and records why the count judges nothing if sales and
-// stock do not agree then: reservations expire, a job restocks, or nothing is deducted.
+// balance sells a unit at each instance without a fault, and waits. If sales and stock then disagree, it records that
+// the count proves nothing: reservations expire, a job restocks, or nothing is deducted.
 func (b *bench) balance(wait time.Duration) error {
 	b.begin(fault{})
 	b.cell.Initial = b.unitsFor(0)
@@ -154,7 +154,7 @@ func (t *Trial) control(ctx context.Context, wait time.Duration) error {
 	return nil
 }
 
-// recount judges cells again if the count has turned out to judge nothing.
+// recount judges cells again if the count has turned out to prove nothing.
 func (t *Trial) recount(cells []*history.Cell) {
 	for _, c := range cells {
 		if c == nil || c.Count == nil || t.unbalanced == "" || c.NotTested != nil {

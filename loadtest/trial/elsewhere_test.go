@@ -20,13 +20,13 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// A drawer is a stock in a file, and the sales in another one; a shop takes a unit from there for each order.
+// A drawer holds the stock in one file, and the sales in another; its shop takes a unit for each order.
 type drawer struct {
 	t            *testing.T
 	mu           sync.Mutex
 	stock, sales string        // paths
 	answers      int           // status of a sale
-	back         time.Duration // after which a unit comes back; 0: it does not
+	back         time.Duration // after which a unit is put back; 0: never
 	backs        sync.WaitGroup
 }
 
@@ -59,7 +59,7 @@ func (d *drawer) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(d.answers)
 }
 
-// counting is a bench of a shop that sells from the drawer, with no lock in its Redis.
+// counting returns a bench of a shop that sells from the drawer, with no lock in its Redis.
 func (d *drawer) counting() *bench {
 	store, err := wire.NewStore(0, "redis", backendtest.StartRedis(d.t).URL)
 	require.NoError(d.t, err)
@@ -80,7 +80,7 @@ func (d *drawer) counting() *bench {
 	return f.bench
 }
 
-// The count judges nothing if stock and sales do not agree without a fault.
+// The count proves nothing if stock and sales disagree even without a fault.
 func TestCountThatDoesNotBalance(t *testing.T) {
 	for what, c := range map[string]struct {
 		bend func(*drawer, *bench)
@@ -117,16 +117,15 @@ func TestCountThatDoesNotBalance(t *testing.T) {
 	}
 }
 
-// The count is not checked without --left, nor again once it judges nothing.
-func TestCountThatIsNotChecked(t *testing.T) {
+// The count is not checked without --left, nor again once it is known to prove nothing.
+func TestCountNotChecked(t *testing.T) {
 	trial := &Trial{}
 	require.NoError(t, trial.control(t.Context(), time.Hour))
 	trial.Left, trial.unbalanced = "echo 7", "it is refilled"
 	require.NoError(t, trial.control(t.Context(), time.Hour))
 }
 
-// The error of a user's command that fails names its flag.
-func TestCommandLinesThatFail(t *testing.T) {
+func TestFailedCommandNamesItsFlag(t *testing.T) {
 	for _, c := range []struct {
 		bend func(*bench)
 		want string
@@ -148,7 +147,7 @@ func TestCommandLinesThatFail(t *testing.T) {
 	assert.ErrorContains(t, (&Trial{Options: Options{Setup: "exit 2"}}).prepare(t.Context()), "--setup: exit status 2")
 }
 
-// Cells are judged again if the count has turned out to judge nothing.
+// Cells are judged again if the count has turned out to prove nothing.
 func TestCellsAreCountedAgain(t *testing.T) {
 	broken := func() *history.Cell {
 		return &history.Cell{Initial: 100, Left: new(int64(97)), Count: &history.Count{},
@@ -166,5 +165,5 @@ func TestCellsAreCountedAgain(t *testing.T) {
 	assert.Nil(t, cells[1].Defect)
 	assert.Equal(t, history.Indeterminate, cells[1].Finding(history.Stock).Result)
 	assert.Equal(t, "it is refilled", cells[1].Finding(history.Stock).Because)
-	assert.Equal(t, history.Broken, cells[2].Finding(history.Stock).Result, "it was not asked")
+	assert.Equal(t, history.Broken, cells[2].Finding(history.Stock).Result, "it was not tested")
 }

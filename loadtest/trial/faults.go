@@ -10,7 +10,7 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A fault is what a cell injects. docs/try.md describes each.
+// A fault is injected into a cell. docs/try.md describes each.
 type fault struct {
 	name  string
 	quick bool
@@ -20,7 +20,7 @@ type fault struct {
 	play  func(*bench) string // nil if there is a line; returns why the fault did not happen, "" if it did
 }
 
-// A requirement returns why a fault does not apply to such a lock, "" if it does.
+// A requirement returns why a fault does not apply to a lock, "" if it does.
 type requirement func(*Passport) string
 
 // faultsFor lists the faults. Those that lose or refuse a command, or delay its reply, exist for each command of a
@@ -133,8 +133,8 @@ func (f *fault) parsed() schedule.Line {
 // mostLease is the longest lease that a cell waits for.
 const mostLease = cause.LongLease
 
-// aShortLease requires a lease that a cell can wait for. Crowds and after-release wait for none, and after a crash the
-// trial expires it, as its TTL would.
+// aShortLease requires a lease short enough for a cell to wait for. Crowds and after-release wait for none, and after a
+// crash the trial expires it, as its TTL would.
 func (f *fault) aShortLease(p *Passport) string {
 	crash := strings.HasPrefix(f.name, "crash ") && p.TTL > 0
 	if f.parsed().Crowd() > 0 || f.name == "after-release" || crash || p.Lease() <= mostLease {
@@ -170,7 +170,7 @@ func aWindow(p *Passport) string {
 }
 
 func aWrite(p *Passport) string {
-	return either(p.Elsewhere, "the stock is not in this Redis, so the trial does not see it written", "")
+	return either(p.Elsewhere, "the stock is not in this Redis, so its writes are not observed", "")
 }
 
 func aRelease(p *Passport) string {
@@ -223,8 +223,8 @@ func aHold(p *Passport) string {
 	return ""
 }
 
-// slowLine returns the line that holds Anna's order beyond its lease, each command for less than its client's timeout:
-// at the fewest commands that are enough, or at all of them.
+// slowLine returns the line that holds Anna's order beyond its lease, each command for less than its client's timeout,
+// at as few commands as possible. If all of them are too few, it holds all.
 func (p *Passport) slowLine() (line string) {
 	for _, one := range p.slowLines() {
 		if line = one.line; one.lasts >= p.Lease()+aMoment || aLongReply(p) == "" {

@@ -16,7 +16,7 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// A firstOrder is a plain order to a shop of which nothing is known yet.
+// A firstOrder is a plain order to a shop that the trial knows nothing of yet.
 type firstOrder struct {
 	*bench
 	*order
@@ -82,7 +82,7 @@ func (f *firstOrder) misses() bool {
 	return f.Op.Outcome == history.Sold && f.end().Database != nil && !f.end().Database.Passed()
 }
 
-// whatItMisses returns what the shop does not reach, and the remedy.
+// whatItMisses returns which server the shop does not reach, and the remedy.
 func (f *firstOrder) whatItMisses() string {
 	if f.misses() {
 		return "nothing arrived for the database at {db_host}:{db_port}: the shop bypasses the trial; put both into the " +
@@ -108,7 +108,7 @@ func (f *firstOrder) said() string {
 	return strings.TrimSpace(fmt.Sprintf("%s was answered %d %s", text, f.Op.Status, history.Clip(f.Op.Detail)))
 }
 
-// tell reports the order, and what it sent to the Redis and to the database.
+// tell prints the order, and what it sent to the Redis and to the database.
 func (f *firstOrder) tell() {
 	var verbs []string
 	for _, c := range f.sentBy(f.At) {
@@ -138,7 +138,7 @@ func redisOfEnvironment() string {
 	return ""
 }
 
-// whereTheStockIs returns a hint where the stock may be: where a number decreased, or not in this Redis.
+// whereTheStockIs returns a hint at where the stock may be: at a number that decreased, or not in this Redis.
 func (f *firstOrder) whereTheStockIs() string {
 	now, err := wire.Snapshot(f.ctx, f.Stores[0].Redis)
 	var found []string
@@ -164,7 +164,7 @@ func (f *firstOrder) whereTheStockIs() string {
 	return text + either(f.Sold == nil, "; if this was no sale, give what the body of a sale matches: --sold", "")
 }
 
-// hindrance returns what may have kept a plain order from selling, such as a lock that the one before left.
+// hindrance returns what may have kept a plain order from selling, such as a lock left by the order before.
 func (f *firstOrder) hindrance() (text string) {
 	if f.isElsewhere() {
 		text = either(f.Set == "", "; no units were put: give --set", "")

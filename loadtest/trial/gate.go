@@ -13,7 +13,7 @@ import (
 type trap struct {
 	at     int
 	is     func(*wire.Command) bool     // matches a command on arrival
-	did    func([]history.Command) bool // matches the effects of an executed command; nil: any. For held replies only
+	did    func([]history.Command) bool // matches the effects of an executed command; nil: any; for held replies only
 	does   schedule.Decision            // Pass: the command is held, or its reply
 	answer string                       // the error that refuses a command; "": its connection breaks
 	reply  bool                         // hold the reply
@@ -53,7 +53,7 @@ func (b *bench) unset(t *trap) {
 	}
 }
 
-// letThrough passes all commands that no trap catches.
+// letThrough passes the commands that no trap catches.
 func (b *bench) letThrough(ctx context.Context) {
 	for {
 		select {

@@ -19,9 +19,9 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// replyOf returns a trap for the reply to a step's command at an instance, if that had the step's effect. If an order
-// sends several such commands, it is the one with the same place after the acquire as in a plain sale. Only an acquire
-// from now on counts: another order at the instance may hold the lock, or have lost it without a release.
+// replyOf returns a trap for the reply to a step's command at an instance, if the command had the step's effect. Of
+// several such commands in an order, it catches the one in the same place after the acquire as in a plain sale. Only an
+// acquire from now on counts: another order at the instance may hold the lock, or have lost it without a release.
 func (b *bench) replyOf(at int, s *step) (t *trap) {
 	early, ahead := b.passport.comesEarly(s), b.passport.aheadOf(s)
 	taken := history.Never // the last acquire
@@ -67,11 +67,11 @@ func codeOf(err string) string {
 	return code
 }
 
-// anna sends an order to a, and waits until the trap has caught it. It returns why it did not, "" if it did.
+// anna sends an order to a, and waits until the trap has caught it. It returns why the trap did not, "" if it did.
 func (b *bench) anna(t *trap) (*order, string) {
 	b.set(t)
 	o := b.send("anna", atA)
-	if t.springs(o, b.httpTime()+margin) { // every order is over by then
+	if t.springs(o, b.httpTime()+margin) { // any order is over by then
 		return o, ""
 	}
 	return o, "the order ended without sending the command at which the fault was due"
@@ -130,8 +130,8 @@ const (
 	crowdPatient = 10 * time.Second
 )
 
-// crowdAt has crowds buy at that many instances, at full speed: commands are not looked at, unless the stock has to be
-// read back after a write.
+// crowdAt has crowds buy at that many instances, at full speed: the effects of commands are not observed, unless the
+// stock has to be read back after a write.
 func crowdAt(instances int) func(*bench) string {
 	return func(b *bench) string {
 		b.blind.Store(!b.passport.readBack)
@@ -171,7 +171,7 @@ func slowWork(b *bench) string {
 	return ""
 }
 
-// land has a late command arrive.
+// land delivers a late command.
 func (b *bench) land(t *trap) {
 	b.unset(t)
 	select {
@@ -180,7 +180,7 @@ func (b *bench) land(t *trap) {
 	}
 }
 
-// whyKept returns why Bert does not acquire the lock at an instance although the lease of its holder, at a, is over.
+// whyKept returns why Bert does not acquire the lock at an instance although its holder's lease, at a, has expired.
 func (p *Passport) whyKept(at int) string {
 	switch {
 	case p.Every > 0:
@@ -193,7 +193,7 @@ func (p *Passport) whyKept(at int) string {
 	return "it outlived its lease"
 }
 
-// isStep matches command number k of these of a sale.
+// isStep returns a match for command number k of these steps of a sale.
 func (b *bench) isStep(steps []step, k int) func(*wire.Command) bool {
 	nth := 0
 	for _, s := range steps[:k] {
@@ -249,7 +249,7 @@ func renewalsLost(b *bench) string {
 	return ""
 }
 
-// settle waits for the work of a shop for a customer who has hung up: it may still sell to her.
+// settle waits until the shop no longer works for a customer who has hung up: it may still sell to her.
 func (b *bench) settle(o *order) {
 	for until := time.Now().Add(b.passport.Takes + margin); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
 		if b.isDown(o.At) {

@@ -13,7 +13,7 @@ import (
 	"stockapi/loadtest/scenario"
 )
 
-// An exception is a cell in which a trial of one of our rungs breaks something else than the scenario of that name.
+// An exception is a cell in which a trial of a rung breaks other verdicts than the scenario of that name does.
 type exception struct {
 	letters string
 	atMost  bool // a race decides: it may break fewer
@@ -28,8 +28,8 @@ var (
 	mayNoticeToo  = exception{"E", true, mayNotice.why}
 )
 
-// ladder are our rungs as a foreign service, which has no hooks for faults and tells nothing: what a trial calls them,
-// and where its letters are not those of the matrix.
+// ladder lists the rungs, each tried as a foreign service without hooks and traces: the closest rung that the trial
+// finds, and where its letters differ from the matrix.
 var ladder = []struct {
 	rung, closest string
 	not           map[string]exception
@@ -45,11 +45,11 @@ var ladder = []struct {
 	{"v17", "v17", nil},
 }
 
-// ofMatrix are the cells that a trial shares with the matrix, delayed-release with the matrix's late-release: there the
-// work outlasts the lease, and here the release is held, and both come when the next order is inside.
+// ofMatrix lists the cells that a trial shares with the matrix. The counterpart of delayed-release is late-release:
+// there the work outlasts the lease, here the release is held, and in both the release comes under the next holder.
 const ofMatrix = "one-instance,two-instances,slow-work,pause,crash 1,crash 2,delayed-release,check-delete-gap"
 
-// Our own rungs, tried as a user's shop, break what the matrix says.
+// The rungs, tried as a user's shop, break the same verdicts as in the matrix.
 func TestTrialsOfTheLadder(t *testing.T) {
 	backendtest.Require(t)
 	backendtest.Long(t)
@@ -70,7 +70,7 @@ func TestTrialsOfTheLadder(t *testing.T) {
 				in, known := scenario.Table.Find(strings.Replace(name, "delayed-release", "late-release", 1))
 				require.True(t, known, name)
 				if c.NotTested != nil {
-					continue // no fault of this kind can be had there
+					continue // the trial has no such fault for this rung
 				}
 				asked++
 				want, may := one.not[name]
@@ -94,7 +94,7 @@ func TestTrialsOfTheLadder(t *testing.T) {
 	}
 }
 
-// lettersOf returns the letters of what a scenario breaks, of what a trial asks about.
+// lettersOf returns the letters of the verdicts that a scenario breaks, of those that a trial judges.
 func lettersOf(results map[history.Verdict]history.Result) string {
 	c := &history.Cell{}
 	for _, verdict := range cause.Asked {

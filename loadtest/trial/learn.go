@@ -17,8 +17,8 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// Learn learns the lock of the shop: from plain sales, from one that is held before its write, and from one that finds
-// the lock taken; and the answer when sold out, from an order for an empty shelf.
+// Learn learns the lock of the shop from plain sales, from one that is held before its write, and from one that finds
+// the lock taken. It learns the sold-out answer from an order for an empty shelf.
 func (t *Trial) Learn(ctx context.Context) (p *Passport, err error) {
 	defer func() {
 		if err != nil && ctx.Err() != nil { // such as a dead server
@@ -200,8 +200,8 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 	return sales, b.looker.Load().Err()
 }
 
-// knowScripts records which scripts several of the sales have sent. The text of any other has a value of its order in
-// it.
+// knowScripts records which scripts several of the sales have sent. The text of any other contains a value
+// of its order.
 func (p *Passport) knowScripts(sales []*sale) {
 	first := map[string]*sale{}
 	if p.ours == nil {
@@ -247,7 +247,7 @@ func (b *bench) describe(sales []*sale) {
 	p.Name = !p.Token && !same(sales[0], sales[1])
 }
 
-// tellTaken learns from the steps of one sale how the lock is acquired.
+// tellTaken records from the steps of one sale how the lock is acquired.
 func (p *Passport) tellTaken() {
 	endless := false
 	for _, one := range p.steps {
@@ -266,7 +266,7 @@ func (p *Passport) tellTaken() {
 	}
 }
 
-// tellReleased learns from the steps of one sale how the lock is released.
+// tellReleased records from the steps of one sale how the lock is released.
 func (p *Passport) tellReleased() {
 	wrote, released := false, false
 	for _, one := range p.steps {
@@ -305,7 +305,7 @@ func (p *Passport) classify(s *step) {
 }
 
 // acquireText describes the command that acquires the lock, without its value; nil is a transaction. Clients send the
-// options of a SET in any order: here the condition comes before the TTL.
+// options of a SET in any order; the text has the condition before the TTL.
 func acquireText(args []string) string {
 	if len(args) == 0 {
 		return "in a transaction"
@@ -348,7 +348,7 @@ func isScript(verb string) bool {
 	return strings.HasPrefix(verb, "eval") || strings.HasPrefix(verb, "fcall")
 }
 
-// grows reports whether the writes of the stock have a number that grew with every sale.
+// grows reports whether the writes of the stock contain a number that grew with every sale.
 func grows(sales []*sale, p *Passport) bool {
 	var sent [][]string
 	for _, s := range sales {
@@ -438,7 +438,7 @@ func (b *bench) strayed(o *order) error {
 	return fmt.Errorf("%w: an order sent different commands from the one before", errShop)
 }
 
-// workedAt returns when an order first wrote the stock, or, if writes are not seen, when it had sold; zero if it did
+// workedAt returns when an order first wrote the stock or, if writes are not observed, when it had sold; zero if it did
 // not.
 func (b *bench) workedAt(o *order, commands []observation) time.Time {
 	if b.isElsewhere() {
@@ -453,8 +453,8 @@ func (b *bench) workedAt(o *order, commands []observation) time.Time {
 	return time.Time{}
 }
 
-// wasLetIn reports whether an order wrote the stock at once although another one held the supposed lock, which is none
-// then.
+// wasLetIn reports whether an order wrote the stock at once although another one held the supposed lock, which then is
+// no lock.
 func (b *bench) wasLetIn(o *order, wrote, held time.Time) bool {
 	return wrote.Sub(o.Sent) < b.soon() && wrote.Sub(held) < b.passport.Lease()
 }
@@ -520,7 +520,7 @@ func (b *bench) watchSlow() {
 	b.isRenewed(slow)
 }
 
-// isRenewed reports whether the lock of an order at work has been renewed, and records the period. A renewal at once
+// isRenewed reports whether the lock of an order at work has been renewed, and records the period. An immediate renewal
 // belongs to the acquire.
 func (b *bench) isRenewed(o *order) bool {
 	p := b.passport
@@ -544,8 +544,8 @@ func (b *bench) sentAgain(held *wire.Command) (again bool) {
 	return again
 }
 
-// watchRenewals learns how the lock was renewed while its order was held at that command. Keys of one lock are renewed
-// together, or each by a timer of its own: the period is that of one key. Two renewals at once count as one.
+// watchRenewals learns how the lock was renewed while its order was held at that command. The period is that of one
+// key, since keys of one lock are renewed together, or each by a timer of its own. Simultaneous renewals count as one.
 func (b *bench) watchRenewals(held *wire.Command, commands []observation) {
 	p := b.passport
 	times, key := []time.Time{held.Sent}, ""
@@ -570,7 +570,7 @@ func (b *bench) watchRenewals(held *wire.Command, commands []observation) {
 	}
 }
 
-// watchWaiter learns how an order waited that found the lock taken.
+// watchWaiter learns how an order that found the lock taken waited.
 func (b *bench) watchWaiter(o *order, commands []observation) {
 	p := b.passport
 	blocks, tries := "", b.tries(commands)
@@ -601,7 +601,7 @@ func (b *bench) watchWaiter(o *order, commands []observation) {
 	}
 }
 
-// tries returns when an order tried the key of the lock that it tried first.
+// tries returns when an order tried to acquire the lock's key that it tried first.
 func (b *bench) tries(commands []observation) (tries []time.Time) {
 	key := ""
 	for _, d := range effectsOf(commands) {

@@ -29,14 +29,14 @@ type player struct {
 	why       string       // why a fault did not happen; "" if all did
 }
 
-// people has the customers, by the letters of a line.
+// people holds the names of the customers, in the order of the letters of a line.
 var people = [...]string{"Anna", "Bert", "Clara"}
 
-// A customer is one of them.
+// A customer is one of people.
 type customer struct {
 	*order // the last one; nil: none yet
 	holds  []*hold
-	came   time.Time // when a customer who orders until one sells sent the first
+	came   time.Time // when the first of several orders was sent; zero: none was
 }
 
 // A hold is a point where a line holds an order.
@@ -103,7 +103,7 @@ func (p *player) send(m schedule.Move, c *customer) { c.order = p.bench.send(nam
 
 func nameOf(who int) string { return strings.ToLower(people[who]) }
 
-// goTo runs an order until it reaches a mark. It sends the order if there is none yet, and Bert's again when it is
+// goTo runs an order until it reaches a mark. It sends the order if there is none yet, and a new one for Bert if his is
 // refused while Anna's is in flight.
 func (p *player) goTo(m schedule.Move, c *customer) {
 	others, atMost := p.othersOpen(m.Who), p.httpTime()
@@ -170,7 +170,7 @@ func (p *player) trapAt(m schedule.Move) (t *trap, name string) {
 		}
 	case schedule.Write:
 		t.is = p.hasShape(of.writes)
-		t.did = func(effects []history.Command) bool { // the same script may also read
+		t.did = func(effects []history.Command) bool { // a script of this shape may only read
 			return anyOf(effects, func(c *history.Command) bool { return c.WritesStock() && !c.Refused() })
 		}
 	case schedule.Release, schedule.Release2:
@@ -187,12 +187,13 @@ func (p *player) trapAt(m schedule.Move) (t *trap, name string) {
 	return t, name
 }
 
-// hasShape matches commands of these shapes.
+// hasShape returns a match for commands of these shapes.
 func (b *bench) hasShape(of shapes) func(*wire.Command) bool {
 	return func(cmd *wire.Command) bool { return of[b.shape(&cmd.Seen)] }
 }
 
-// afterWrite matches such commands after a write of the stock, or after an acquire if writes are not seen.
+// afterWrite returns a match for such commands after a write of the stock, or after an acquire if writes are not
+// observed.
 func (b *bench) afterWrite(is func(*wire.Command) bool) func(*wire.Command) bool {
 	works := b.passport.writes
 	if b.passport.Elsewhere {
@@ -209,7 +210,7 @@ func (b *bench) afterWrite(is func(*wire.Command) bool) func(*wire.Command) bool
 }
 
 // end runs an order until it is answered, or for a moment if another one is held under its lock. It sends the order if
-// there is none, and, except for Anna's, again until one sells.
+// there is none and, except for Anna, new ones until one sells.
 func (p *player) end(m schedule.Move, c *customer) {
 	p.each(func(who int, h *hold) { h.fault = h.fault || who != m.Who })
 	switch {
@@ -234,9 +235,9 @@ func (p *player) end(m schedule.Move, c *customer) {
 	}
 }
 
-// untilSold runs a customer's order, again when it is refused, until one sells or the held order cannot be held any
-// longer. All calls together take at most a lease and the margin. If the database has it wait for the held order,
-// waiting is no use, and a count that balances proves nothing.
+// untilSold runs a customer's orders until one sells, or the held order cannot be held any longer. All calls together
+// take at most a lease and the margin. If the database makes an order wait for the held one, it gives up: a count that
+// balances then proves nothing.
 func (p *player) untilSold(m schedule.Move, c *customer) {
 	atMost := p.patient(m.Who)
 	if c.came.IsZero() {
@@ -366,7 +367,7 @@ func (p *player) toOrder(verb string, c *customer) {
 		h.late, h.since = true, time.Now()
 		h.cmd.Arrive = make(chan struct{})
 		p.decideHeld(h, schedule.ComesLate)
-		for on := false; !on; time.Sleep(time.Millisecond) { // a server that goes down now would still refuse it
+		for on := false; !on; time.Sleep(time.Millisecond) { // a server going down may still refuse it
 			p.Gate.Change(func() { on = h.cmd.Decision != schedule.Fail })
 		}
 		return
@@ -464,8 +465,8 @@ func (p *player) moment() time.Duration {
 	return min(p.passport.Lease()/4, p.passport.hold()/3, 700*time.Millisecond)
 }
 
-// patient returns how long the others may be held until this order comes, before their clients give up on a reply.
-// Giving up on a release does not count: that is a result, too.
+// patient returns how long this customer's order may take before the clients of held orders give up on a reply. One
+// that gives up on a release does not count: that is a result, too.
 func (p *player) patient(who int) time.Duration {
 	limit := margin
 	if !p.expired {
@@ -488,7 +489,7 @@ func (p *player) patient(who int) time.Duration {
 // works reports whether an instance is neither stopped nor cut off.
 func (p *player) works(at int) bool { return p.stopped[at].IsZero() && p.cut[at].IsZero() }
 
-// block records that the other held orders have sent nothing since then.
+// block records that the other held orders have sent nothing since a time.
 func (p *player) block(who int, since time.Time) {
 	p.each(func(of int, h *hold) {
 		if o := p.customers[of].order; of != who && h.isUnder() {
@@ -548,8 +549,8 @@ func (p *player) pass(d time.Duration) {
 	}
 }
 
-// expire waits until the lease of a held order expires. If its client would give up on a release before, the trial
-// removes the lock.
+// expire waits until the lease of a held order expires. If its client would give up on a release first, the trial
+// removes the lock instead.
 func (p *player) expire() (err error) {
 	lease, waits := p.passport.Lease(), true
 	p.each(func(_ int, h *hold) {
@@ -574,7 +575,7 @@ func (p *player) expire() (err error) {
 // endLocks records that the held orders may have lost their locks.
 func (p *player) endLocks() { p.each(func(_ int, h *hold) { h.over = true }) }
 
-// removeLock removes the lock, or releases that of the trial itself.
+// removeLock removes the lock, or releases the trial's own.
 func (p *player) removeLock() error {
 	if !p.taken.from.IsZero() {
 		return p.giveBack()
@@ -627,11 +628,11 @@ func (p *player) crash(at int) error {
 	return nil
 }
 
-// goOn resumes a stopped instance. What held it is delivered before, so that no client times out on that.
+// goOn resumes a stopped instance. Held replies are delivered first, so that no client times out on them.
 func (p *player) goOn(at int) error {
 	since := p.stopped[at]
 	if slices.ContainsFunc(p.sentBy(at), func(c observation) bool {
-		return !c.cmd.Message && c.cmd.Came.After(since.Add(margin/4)) // what it had sent before may arrive later
+		return !c.cmd.Message && c.cmd.Came.After(since.Add(margin/4)) // commands that it had already sent may arrive later
 	}) {
 		return errors.New("the shop kept running while it was stopped: start it in the foreground")
 	}

@@ -9,9 +9,9 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// A lock is what each of three sales changes before it writes the stock, and changes back, if it keeps another order
-// from the stock meanwhile. So fences and order counters are not locks, as they are not changed back, nor is a gauge of
-// orders in flight, which keeps no order out.
+// A lock is what each of three sales changes before it writes the stock, and changes back, provided that it keeps other
+// orders from the stock meanwhile. Fences and order counters are no locks, since they are not changed back, nor is a
+// gauge of orders in flight, which keeps no order out.
 
 // learnLocks learns which keys form the lock, and how it is acquired and released.
 func (b *bench) learnLocks() (err error) {
@@ -83,7 +83,7 @@ func (b *bench) atRest(written map[wire.Key]time.Time) (keys []wire.Lock, err er
 func (b *bench) findLocks(sales []*sale, keys []wire.Lock) {
 	p := b.passport
 	var locks []wire.Lock
-	ofOther, again := false, false // the sale at b has such a key; both at a have one that the sale at b has not
+	ofOther, again := false, false // the sale at b has such a key; both sales at a have one that the sale at b lacks
 	for _, key := range keys {
 		first, other, last := sales[0].changes(&key), sales[1].changes(&key), sales[2].changes(&key)
 		both := len(first) > 0 && len(last) > 0
@@ -137,7 +137,7 @@ func (b *bench) findShortLease(sales []*sale, keys []wire.Lock) {
 	}
 }
 
-// makes returns the state of a key that a sale created with a TTL before it wrote the stock; nil if it did not.
+// makes returns the state of a key that a sale created with a TTL before it wrote the stock, nil if it did not.
 func (s *sale) makes(key *wire.Lock) *wire.KeyState {
 	for _, c := range s.commands {
 		before, after, looked := s.looker.States(c.cmd, key.Key)
@@ -155,7 +155,7 @@ func common(x, y []string) []string {
 	return slices.DeleteFunc(slices.Clone(x), func(one string) bool { return !slices.Contains(y, one) })
 }
 
-// onLock reports whether a key of that name is one of the lock's.
+// onLock reports whether a key belongs to the lock.
 func (p *Passport) onLock(name string) bool {
 	return slices.ContainsFunc(p.locks, func(l wire.Lock) bool { return l.Name == name })
 }
@@ -168,8 +168,8 @@ func (p *Passport) setLocks(locks []wire.Lock) {
 	}
 }
 
-// madeAndRemoved reports whether an order created one of these keys, which was not known, before its last write of the
-// stock and removed it. It adds all of them to known.
+// madeAndRemoved reports whether an order created one of these keys before its last write of the stock, and removed it,
+// and it was not known before. It adds all the keys to known.
 func (b *bench) madeAndRemoved(known, keys map[wire.Key]time.Time, writes []wire.StockWrite) (yes bool, err error) {
 	now, err := wire.Snapshot(b.ctx, b.Stores[0].Redis)
 	if err != nil {
@@ -197,7 +197,7 @@ type keyCourse struct {
 // changes returns the names of the parts of a key that a sale changed before it wrote the stock, and changed back.
 func (s *sale) changes(key *wire.Lock) (names []string) {
 	c := &keyCourse{rest: &key.Rest, moved: map[string]bool{}, back: map[string]bool{}}
-	blocked := false // commands that may block are not looked at: the next look shows their effect
+	blocked := false // a blocking command is not observed: its effect shows after the next one
 	for _, one := range s.commands {
 		before, after, looked := s.looker.States(one.cmd, key.Key)
 		if looked {
@@ -223,7 +223,7 @@ func (s *sale) changes(key *wire.Lock) (names []string) {
 	return names
 }
 
-// see adds the change of a command.
+// see adds the change that a command made.
 func (c *keyCourse) see(from, to *wire.KeyState) {
 	for _, name := range from.Differences(to) {
 		switch {
@@ -236,7 +236,7 @@ func (c *keyCourse) see(from, to *wire.KeyState) {
 	c.last = to
 }
 
-// waitedFor reports whether an order found a key of an earlier order, and went on once its TTL had removed it.
+// waitedFor reports whether an order found the key of an earlier order, and proceeded once its TTL had removed it.
 func (s *sale) waitedFor(key *wire.Lock) bool {
 	tried := false
 	for _, c := range s.commands {
@@ -252,9 +252,9 @@ func (s *sale) waitedFor(key *wire.Lock) bool {
 	return false
 }
 
-// dropsIdle drops those of several keys, or parts of a key, that keep no order out: with the others held and that one
-// at rest, an order at b does not reach the stock either. Gauges of orders in flight and queues of waiters are such
-// keys. A key that is like another one stays, since a majority of several keys may be enough.
+// dropsIdle drops the keys, or parts of a key, that keep no order out: even with one of them at rest and the others
+// held, an order at b does not reach the stock. Gauges of orders in flight and queues of waiters are such keys. A key
+// that is like another one stays, since a majority of several keys may be enough.
 func (b *bench) dropsIdle() (dropped bool, err error) {
 	p := b.passport
 	hold := p.beforeWrite()
@@ -291,7 +291,7 @@ func (b *bench) dropsIdleParts(of int) (dropped bool) {
 	p := b.passport
 	for _, idle := range slices.Clone(p.locks[of].Parts) {
 		before := p.locks
-		fewer := slices.Clone(before) // a looker shares those before
+		fewer := slices.Clone(before) // a looker still uses the slice before
 		lock := &fewer[of]
 		if lock.Rest.Kind == "list" || p.held[lock.Key].Kind == "list" || len(lock.Parts) < 2 {
 			return dropped
@@ -329,5 +329,5 @@ func (b *bench) keepsOut(locks []wire.Lock) bool {
 	return kept
 }
 
-// soon is a time in which a plain order certainly reaches the stock, if nothing keeps it out.
+// soon is enough time for a plain order to reach the stock, unless something keeps it out.
 func (b *bench) soon() time.Duration { return 3*b.passport.Takes + 200*time.Millisecond }

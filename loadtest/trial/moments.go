@@ -9,11 +9,11 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// mostHeld bounds how many requests a row of cells holds, one after the other: some shops connect for each order, and
-// send five requests before it begins.
+// mostHeld bounds how many requests a row of cells holds, one a cell: some shops connect for each order, and send five
+// requests before the sale begins.
 const mostHeld = 12
 
-// linesAt returns the line for each of these numbers, for the last ones only if there are many.
+// linesAt returns the line for each of these numbers, only for the last mostHeld if there are more.
 func linesAt(line string, numbers []int) (lines []string) {
 	lines = []string{}
 	for _, k := range numbers[max(0, len(numbers)-mostHeld):] {
@@ -23,7 +23,7 @@ func linesAt(line string, numbers []int) (lines []string) {
 }
 
 // each plays the lines of a fault, one after the other, and returns the most telling cell: the first with a defect, or
-// else by weight. One that a busy machine decided has all played again. With --quick it stops at the first that breaks.
+// else by weight. If a busy machine decided one, all are played again. With --quick it stops at the first that breaks.
 func (t *Trial) each(f fault, play func(fault) (*history.Cell, error)) (*history.Cell, error) {
 	var cells []*history.Cell
 	for _, line := range f.lines {
@@ -49,8 +49,8 @@ func (t *Trial) each(f fault, play func(fault) (*history.Cell, error)) (*history
 
 func hasBroken(c *history.Cell) bool { return history.FirstBroken(c.Findings).Verdict != "" }
 
-// weight is smaller for a more telling cell. One in which the database kept Bert waiting comes before one that is ok:
-// it may be the one that matters.
+// weight is smaller for a more telling cell. One in which the database kept Bert waiting outweighs one that is ok: it
+// may be the one that matters.
 func weight(c *history.Cell) int {
 	switch {
 	case c.Defect != nil:

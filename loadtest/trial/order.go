@@ -49,9 +49,9 @@ func ParseHeader(text string) (h Header, err error) {
 }
 
 const (
-	// leastHTTPTime is longer than libraries retry; mostHTTPTime bounds how long a cell takes.
+	// leastHTTPTime is longer than libraries retry; mostHTTPTime bounds the duration of a cell.
 	leastHTTPTime, mostHTTPTime = 20 * time.Second, time.Minute
-	// mostOfBody bounds what is read of an answer.
+	// mostOfBody bounds the part of an answer that is read.
 	mostOfBody = 64 << 10
 )
 
@@ -79,11 +79,11 @@ func (t *Trial) newOrder(name string, at int, phase history.Phase) *order {
 	return o
 }
 
-// hasSold reports whether the order has ended, and was answered that it is sold.
+// hasSold reports whether the order has ended with a sale as its answer.
 func (o *order) hasSold() bool { return o.HasEnded() && o.Op.Outcome == history.Sold }
 
-// httpTime is how long an order may take. It covers the lease, or an instance would still work for the order before
-// when the next one comes.
+// httpTime is how long an order may take. It covers the lease, or an instance would still work for one order when the
+// next one arrives.
 func (t *Trial) httpTime() time.Duration { return min(max(leastHTTPTime, t.patience()), mostHTTPTime) }
 
 // A span is the time between two moments.
@@ -107,14 +107,14 @@ func (b *bench) buy(name string, at int, phase history.Phase, how Request, work 
 	return o
 }
 
-// fill returns what fills in a request. No {i} or {order} is repeated in the whole trial: some shops sell only once to
-// a customer.
+// fill returns a replacer that fills in a request. No {i} or {order} is repeated in the whole trial: some shops sell
+// only once to a customer.
 func (t *Trial) fill(name string, work time.Duration) *strings.Replacer {
 	i, ms := strconv.FormatInt(t.sent.Add(1), 10), strconv.FormatInt(work.Milliseconds(), 10)
 	return strings.NewReplacer("{product}", t.Product, "{order}", name+"-"+i, "{i}", i, "{ms}", ms)
 }
 
-// headers returns those of an order's request.
+// headers returns the user's headers, filled in for an order.
 func (t *Trial) headers(fill *strings.Replacer) http.Header {
 	all := http.Header{}
 	for _, h := range t.Headers {
@@ -130,7 +130,7 @@ func (t *Trial) customersDiffer() bool {
 		slices.ContainsFunc(t.Headers, func(h Header) bool { return isNew(h.Value) })
 }
 
-// ask sends the request, and records when it ended, and whether its customer had left.
+// ask sends the request, and records when it ended, and whether the customer had left.
 func (o *order) ask(ctx context.Context, with *http.Client, url, method, body string, sold *regexp.Regexp) history.Op {
 	o.send(ctx, with, url, method, body, sold)
 	o.over = time.Now()

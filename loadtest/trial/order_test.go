@@ -48,7 +48,7 @@ func TestCheckStock(t *testing.T) {
 }
 
 // Some shops sell only once to a customer: no two orders of a trial are the same customer's, on any bench.
-func TestOrdersAreUniqueInATrial(t *testing.T) {
+func TestOrdersAreUniqueInTrial(t *testing.T) {
 	trial := &Trial{Options: Options{Product: "7"}}
 	one, other := &bench{Trial: trial}, &bench{Trial: trial}
 	seen := map[string]bool{}
@@ -94,7 +94,7 @@ func TestHeadersOfOrders(t *testing.T) {
 }
 
 // Orders are those of different customers if their requests differ.
-func TestCustomersOfATrial(t *testing.T) {
+func TestCustomersOfTrial(t *testing.T) {
 	for text, differ := range map[string]bool{
 		"POST /decrease": false, "POST /buy?user=7 {product}": false, "POST /buy?user={order}": true,
 		`POST /buy {"user":{i}}`: true,
@@ -106,8 +106,8 @@ func TestCustomersOfATrial(t *testing.T) {
 	assert.True(t, (&Trial{Options: Options{Headers: []Header{{"X-User", "{i}"}}}}).customersDiffer())
 }
 
-// A cell has enough units for its orders, except those of a crowd, or as many as --units.
-func TestUnitsOfACell(t *testing.T) {
+// A cell has --units units. By default it has enough for its orders, except for those of a crowd.
+func TestUnitsOfCell(t *testing.T) {
 	for _, one := range []struct{ asked, cell, crowd, crowds int64 }{{0, 100, 15, 30}, {1, 1, 1, 1}} {
 		trial := &Trial{Options: Options{Units: one.asked}}
 		for crowd, want := range []int64{one.cell, one.crowd, one.crowds} {
@@ -116,7 +116,7 @@ func TestUnitsOfACell(t *testing.T) {
 	}
 }
 
-// answer sends an order to a shop that answers so, and returns what became of it.
+// answer sends an order to a shop that gives this answer, and returns the order.
 func answer(t *testing.T, sold *regexp.Regexp, with http.HandlerFunc) *order {
 	t.Helper()
 	shop := httptest.NewServer(with)
@@ -160,7 +160,7 @@ func TestOutcomesOfAnswers(t *testing.T) {
 		http.Redirect(w, r, "/thanks", http.StatusSeeOther)
 	})
 	assert.False(t, redirected.page, "the path is right")
-	assert.Equal(t, "to /thanks", redirected.Op.Detail, "so that one sees what --sold may match")
+	assert.Equal(t, "to /thanks", redirected.Op.Detail, "the text that --sold may match")
 	page := answer(t, nil, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	})
@@ -180,7 +180,7 @@ func TestOutcomesOfAnswers(t *testing.T) {
 	assert.Equal(t, "could not connect", nobody.Op.Detail)
 }
 
-// An order may take as long as the lease, or its instance would still work for it when the next one comes.
+// An order may take as long as the lease, or its instance would still work for it when the next one arrives.
 func TestHTTPTimeCoversTheLease(t *testing.T) {
 	for lease, want := range map[time.Duration]time.Duration{
 		0: 20 * time.Second, 2 * time.Second: 20 * time.Second, 30 * time.Second: 32 * time.Second, time.Minute: time.Minute,
@@ -189,8 +189,8 @@ func TestHTTPTimeCoversTheLease(t *testing.T) {
 	}
 }
 
-// An instance may still work for a customer who hung up or timed out, and for no other.
-func TestOrdersWhoseCustomersLeave(t *testing.T) {
+// After its end, an instance may still work for an order only if its customer hung up or timed out.
+func TestOrdersOfCustomersWhoLeave(t *testing.T) {
 	asked := make(chan struct{})
 	shop := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		asked <- struct{}{}

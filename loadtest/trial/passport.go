@@ -55,7 +55,7 @@ func (s *step) verb() string {
 	return verb
 }
 
-// usual returns what commands of that shape do in plain sales.
+// usual returns the effects that commands of that shape have in plain sales.
 func (p *Passport) usual(shape string) (e history.Effect) {
 	for _, one := range []struct {
 		of shapes
@@ -71,7 +71,7 @@ func (p *Passport) usual(shape string) (e history.Effect) {
 
 func (s *step) has(is func(*history.Command) bool) bool { return anyOf(s.effects, is) }
 
-// shape returns what a command has in common with those that other orders send in its place.
+// shape returns a name that the commands of different orders in the same place have in common.
 func (t *Trial) shape(s *wire.Seen) string {
 	name := s.Name
 	switch {
@@ -154,7 +154,7 @@ func (p *Passport) aheadOf(s *step) (n int) {
 	return n
 }
 
-// tellReading learns whether a plain sale reads the stock under its lock, before its acquire, or never.
+// tellReading records whether a plain sale reads the stock under its lock, before its acquire, or never.
 func (p *Passport) tellReading() {
 	if p.Elsewhere {
 		return
@@ -189,7 +189,7 @@ func (p *Passport) releasedAt() (at []int) {
 	return at
 }
 
-// Closest returns the rung that the lock is most like.
+// Closest returns the rung that is most like the lock.
 func (p *Passport) Closest() string {
 	family := cause.Family(&p.Facts)
 	atOnce := p.joint || slices.ContainsFunc(p.release, func(verb string) bool {
@@ -210,10 +210,10 @@ func (p *Passport) Closest() string {
 	return "v2"
 }
 
-// where returns which part of the lock has the expiry of a lease that is no TTL.
+// where returns the part of the lock that contains the expiry, for a lease that is no TTL.
 func (p *Passport) where() string { return either(p.Kind == "zset", "score", "value") }
 
-// neverMeet is why locks of different customers show nothing.
+// neverMeet is why locks of different customers prove nothing.
 const neverMeet = "orders of different customers do not compete: use a fixed customer and --units 1"
 
 // withWrite describes a release by the command that writes the stock.

@@ -13,7 +13,7 @@ import (
 )
 
 // A passport follows from the steps of a plain sale.
-func TestAPassportOfASale(t *testing.T) {
+func TestPassportOfSale(t *testing.T) {
 	one := func(shape string, effects ...history.Effect) step {
 		s := step{shape: shape, args: strings.Fields(shape)}
 		for _, e := range effects {
@@ -34,7 +34,7 @@ func TestAPassportOfASale(t *testing.T) {
 		held          int    // the step before the write
 		unread        string // early: the stock is read before the lock alone; never
 		early         bool
-		ahead         int // commands like it that precede it under the lock
+		ahead         int // commands of its shape that precede it under the lock
 	}{
 		{"right", []step{take, read, write, free}, "a script", "v4", 1, "", false, 0},
 		{"a read before the lock", []step{read, take, write, free}, "a script", "v4", 1,
@@ -72,7 +72,7 @@ func TestAPassportOfASale(t *testing.T) {
 }
 
 // The commands of a sale have the numbers of cells and the marks of lines.
-func TestSaleOfAPassport(t *testing.T) {
+func TestSaleOfPassport(t *testing.T) {
 	script := "return redis.call('GET', KEYS[1]) == ARGV[1]\nand redis.call('DEL', KEYS[1])"
 	p := &Passport{acquires: shapes{}, releases: shapes{}, writes: shapes{}}
 	for _, s := range []struct {
@@ -120,7 +120,7 @@ func TestAcquireIsShownInOneOrder(t *testing.T) {
 }
 
 // A lease that expires before the first look is known only from the command.
-func TestTTLOfASet(t *testing.T) {
+func TestTTLOfSet(t *testing.T) {
 	assert.Equal(t, 2*time.Millisecond, ttlOf([]string{"SET", "lock", "token", "NX", "PX", "2"}))
 	assert.Equal(t, 2*time.Second, ttlOf([]string{"set", "lock", "token", "ex", "2"}))
 	assert.Zero(t, ttlOf([]string{"SET", "lock", "px"}))
@@ -128,7 +128,7 @@ func TestTTLOfASet(t *testing.T) {
 }
 
 // A lock whose expiry is in its value has a lease.
-func TestALeaseInAValue(t *testing.T) {
+func TestLeaseInValue(t *testing.T) {
 	p := &Passport{Facts: history.Facts{Locks: []string{"lock"}, Kind: "zset", InValue: 5 * time.Second,
 		Patience: time.Second}, release: []string{"zrem"}}
 	assert.Contains(t, p.String(), "; lease 5s, kept in its score; ")
@@ -142,7 +142,7 @@ func TestALeaseInAValue(t *testing.T) {
 }
 
 // Locks of different customers are no defect: the trial has not shown that two of their orders compete.
-func TestAPassportOfLocksOfDifferentCustomers(t *testing.T) {
+func TestPassportOfLocksOfDifferentCustomers(t *testing.T) {
 	p := &Passport{Facts: history.Facts{PerCustomer: true, LockFree: true}}
 	assert.Equal(t, "no lock that two orders share: orders of different customers do not compete: use a fixed customer "+
 		"and --units 1; only the stock is judged; the write depends on the stock's current value; closest rung: v17",
@@ -151,7 +151,7 @@ func TestAPassportOfLocksOfDifferentCustomers(t *testing.T) {
 }
 
 // No cell waits for a lease of hours. Crowds and after-release wait for none.
-func TestALongLeaseIsNotWaitedFor(t *testing.T) {
+func TestLongLeaseIsNotWaitedFor(t *testing.T) {
 	p := &Passport{Facts: history.Facts{TTL: 2000 * time.Second}}
 	assert.Contains(t, (&fault{}).aShortLease(p), "a lease lasts 33m20s")
 	assert.Empty(t, (&fault{line: "crowd-a"}).aShortLease(p))
@@ -163,8 +163,8 @@ func TestALongLeaseIsNotWaitedFor(t *testing.T) {
 	assert.Empty(t, (&fault{}).aShortLease(&Passport{Facts: history.Facts{TTL: 30 * time.Second}}))
 }
 
-// The period of renewals is that of one key: those of a majority are renewed together.
-func TestThePeriodOfRenewalsOfSeveralKeys(t *testing.T) {
+// The period of renewals is that of one key: the keys of a majority are renewed together.
+func TestPeriodOfRenewalsOfSeveralKeys(t *testing.T) {
 	f := forge()
 	var commands []observation
 	for _, ms := range []int{5, 1000, 1001, 2000} { // the first comes with the acquire
@@ -178,8 +178,8 @@ func TestThePeriodOfRenewalsOfSeveralKeys(t *testing.T) {
 	assert.Equal(t, time.Second, f.passport.Every)
 }
 
-// The error by which a Redis refuses a command of a sale.
-func TestErrorsOfARedis(t *testing.T) {
+// The error with which a Redis refuses a command depends on what the command does.
+func TestErrorsOfRedis(t *testing.T) {
 	p := &Passport{acquires: shapes{"set lock": true}, writes: shapes{"set stock": true}}
 	for shape, code := range map[string]string{
 		"set lock": "READONLY", "set stock": "OOM", "get stock": "LOADING", "eval lock": "LOADING",
@@ -189,7 +189,7 @@ func TestErrorsOfARedis(t *testing.T) {
 }
 
 // Why Bert did not acquire the lock at an instance although the lease of its holder, at a, should have expired.
-func TestWhyALockIsKept(t *testing.T) {
+func TestReasonWhyLockIsKept(t *testing.T) {
 	p := &Passport{}
 	assert.Equal(t, "orders of one instance may queue behind each other, or their commands on one connection",
 		p.whyKept(atA))
@@ -201,7 +201,7 @@ func TestWhyALockIsKept(t *testing.T) {
 	}
 }
 
-// Waiters are woken if something came between each try and the next.
+// Waiters are woken if something happened between each try and the next.
 func TestWakersOfWaiters(t *testing.T) {
 	f := forge()
 	at := func(ms ...int) (all []time.Time) {

@@ -60,7 +60,7 @@ func (b *bench) heal() {
 	}
 }
 
-// endOf returns when an order ended: at its answer, or, if its customer had left, when its instance released the lock.
+// endOf returns when an order ended: at its answer or, if its customer had left, when its instance released the lock.
 func endOf(o *order, commands []observation) (end time.Time) {
 	end = o.over
 	for _, d := range effectsOf(commands) {
@@ -85,9 +85,9 @@ func (b *bench) fresh() (probes []*order, err error) {
 	return probes, context.Cause(b.ctx)
 }
 
-// eachInTurn asks b, and then a. Both count: a had the fault, and may have left something that only a passes. The time
-// of b runs from the end of the fault, that of a from the sale at b. It returns the orders of an instance that is
-// stuck, or all.
+// eachInTurn sends fresh orders to b, and then to a. Both count: a had the fault, and may have left something that only
+// its own orders get past. The time of b runs from the end of the fault, that of a from the sale at b. It returns the
+// orders of an instance that is stuck, or all.
 func eachInTurn(since time.Time, ask func(at int, since time.Time) (own []*order, stuck bool)) (probes []*order) {
 	for _, at := range []int{atB, atA} {
 		own, stuck := ask(at, since)
@@ -102,14 +102,15 @@ func eachInTurn(since time.Time, ask func(at int, since time.Time) (own []*order
 	return probes
 }
 
-// freshAt returns the orders that show whether one gets through at an instance since then: fresh ones, and Bert's, if
-// he has come in vain since. It is stuck if it is up and none gets through in time. There are none if it is down.
+// freshAt returns the orders that show whether one gets through at an instance after a time: fresh ones, and those of
+// Bert's that were refused after it. The instance is stuck if it is up and none gets through in time. There are no
+// orders if it is down.
 func (b *bench) freshAt(at int, since time.Time) (own []*order, stuck bool) {
 	own, turn, stuck := b.alreadyAt(at, since, b.byOrder())
 	if stuck {
 		return own, true
 	}
-	turn = later(turn, time.Now().Add(-b.passport.Lease())) // an order that is sent now has at least the margin
+	turn = later(turn, time.Now().Add(-b.passport.Lease())) // an order sent now has at least the margin
 	fresh, through := b.sellAt(at, "fresh-"+b.Ends[at].Name, history.Probe, turn)
 	if b.isDown(at) {
 		return nil, false
@@ -117,9 +118,9 @@ func (b *bench) freshAt(at int, since time.Time) (own []*order, stuck bool) {
 	return append(own, fresh...), !through
 }
 
-// alreadyAt returns the orders that have come to an instance in vain since then, and when the last sale was, from which
-// the time of the next order runs. It is stuck if an earlier order still found the lock taken when it should have been
-// free.
+// alreadyAt returns the orders that an instance has refused after a time, and when the last sale was, from which the
+// time of the next order runs. The instance is stuck if an earlier order still found the lock taken when it should have
+// been free.
 func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]observation) (
 	own []*order, turn time.Time, stuck bool,
 ) {
@@ -133,7 +134,7 @@ func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]observati
 			return []*order{o}, turn, true
 		case sold && o.over.After(turn):
 			turn, own = o.over, nil
-		case soldOut: // it had to come in vain
+		case soldOut: // it had to be refused
 		case o.At == at && !o.Sent.Before(since):
 			own = append(own, o)
 		}
@@ -141,8 +142,8 @@ func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]observati
 	return own, turn, false
 }
 
-// sellAt sends orders to an instance, one after the other, until one sells, the time of a fresh order since then is
-// over, or the instance has exited.
+// sellAt sends orders to an instance, one after the other, until one sells, the time of a fresh order is over, or the
+// instance has exited.
 func (b *bench) sellAt(at int, name string, phase history.Phase, since time.Time) (own []*order, through bool) {
 	_ = rig.Fresh(b.ctx, b.patience(), func(number int) (over bool) {
 		left := b.patience() - time.Since(since)

@@ -10,7 +10,7 @@ import (
 	"stockapi/loadtest/rig"
 )
 
-// Fresh orders are sent to each instance that is up: to a also when b has sold, within the time from that sale.
+// Fresh orders are sent to each instance that is up. After a sale at b, the time of those to a runs from that sale.
 func TestFreshOrdersAtEachInstance(t *testing.T) {
 	f := forge()
 	fault := f.after(100)
@@ -46,9 +46,9 @@ func TestFreshOrdersAtEachInstance(t *testing.T) {
 	}
 }
 
-// An order that has come in vain since Anna's end shows that none gets through, and from one that sold the time of the
-// next one runs. Anna ends at 1 s, and an order has 4 s.
-func TestOrdersThatCameBeforeFreshOnes(t *testing.T) {
+// An order refused since Anna's end counts like a fresh one; after one that sold, the time of the next one starts anew.
+// Anna ends at 1 s, and an order has 4 s.
+func TestOrdersBeforeFreshOnes(t *testing.T) {
 	for _, one := range []struct {
 		what  string
 		berts func(*forgery)
@@ -62,16 +62,16 @@ func TestOrdersThatCameBeforeFreshOnes(t *testing.T) {
 			f.order("bert", atB, history.Busy, 1010, 1500)
 			f.order("bert-2", atB, history.Sold, 1550, 2000)
 		}, 0, 2000, false},
-		{"Bert came in vain", func(f *forgery) {
+		{"Bert was refused", func(f *forgery) {
 			f.order("bert", atB, history.Busy, 1010, 4000)
 			f.order("bert-2", atB, history.Unknown, 4050, 0)
 		}, 2, 1000, false},
-		{"Bert came to an empty shelf", func(f *forgery) {
+		{"Bert found an empty shelf", func(f *forgery) {
 			f.order("bert", atB, history.Busy, 1010, 4000)
 			f.cell.Left = new(int64(0))
 		}, 0, 1000, false},
-		{"Bert came to a", func(f *forgery) { f.order("bert", atA, history.Busy, 1010, 4000) }, 0, 1000, false},
-		{"Bert waited for a lock that should have ended", func(f *forgery) {
+		{"Bert ordered at a", func(f *forgery) { f.order("bert", atA, history.Busy, 1010, 4000) }, 0, 1000, false},
+		{"Bert waited for a lock that should have expired", func(f *forgery) {
 			f.order("bert", atB, history.Sold, 10, 6500, f.tried(20), f.tried(5500), f.acquire(6000))
 		}, 1, 1000, true},
 		{"Bert slept", func(f *forgery) {
@@ -92,7 +92,7 @@ func TestOrdersThatCameBeforeFreshOnes(t *testing.T) {
 }
 
 // An order ends with its answer, or, if its customer had left, with its release.
-func TestEndOfAnOrder(t *testing.T) {
+func TestEndOfOrder(t *testing.T) {
 	f := forge()
 	commands := []observation{f.acquire(10), f.release(150)}
 	anna := f.order("anna", atA, history.Sold, 0, 90, commands...)

@@ -56,8 +56,8 @@ func tookAt(commands []observation) time.Time {
 // An observation is a command that was forwarded to the Redis, with its effects.
 type observation struct {
 	wire.Seen
-	effects []history.Command // one for each key; none if it was not looked at
-	unseen  []history.Command // the command itself, if it was not looked at
+	effects []history.Command // one for each key; none if they were not observed
+	unseen  []history.Command // the command itself, if its effects were not observed
 	stepped bool              // it changed the count of a lock that was held before and after
 	cmd     *wire.Command
 }
@@ -137,7 +137,7 @@ func (b *bench) timeline() *history.Timeline {
 	return t
 }
 
-// traceOf returns commands as a history has them.
+// traceOf returns commands in the form of a history.
 func traceOf(commands []observation) (trace []history.Command) {
 	for _, c := range commands {
 		trace = append(append(trace, c.effects...), c.unseen...)
@@ -145,8 +145,8 @@ func traceOf(commands []observation) (trace []history.Command) {
 	return trace
 }
 
-// resolve clears the apparent effects of one order's commands on the lock. An order that undoes its own vain step of a
-// counter has done nothing. A read of the lock by its holder, or after the write, is no try.
+// resolve clears the apparent effects of one order's commands on the lock. An order that undoes its own failed step of
+// a counter has done nothing. A read of the lock by its holder, or after the write, is no try.
 func resolve(commands []observation) {
 	has, steps, wrote := map[string]bool{}, map[string]int{}, false
 	for i := range commands {
@@ -195,7 +195,7 @@ func (b *bench) attribute(at int, commands []observation, record map[*order][]ob
 type attribution struct {
 	*bench
 	at     int
-	record map[*order][]observation // of those before
+	record map[*order][]observation // of the orders so far
 	tokens map[string]*order        // of the orders that have acquired the lock
 	holder *order                   // the last to acquire the lock, if it was not released
 	alone  map[*order]bool
@@ -251,8 +251,8 @@ func (b *bench) openAt(at int, then time.Time) (last *order) {
 	return last
 }
 
-// onlyFree returns the only order that can have sent a command then, since the others at its instance were blocked; nil
-// if none was blocked, or several can have.
+// onlyFree returns the only order that can have sent a command at a time, since the others at its instance were
+// blocked. It is nil if none was blocked, or several can have sent it.
 func (b *bench) onlyFree(at int, then time.Time) (free *order) {
 	blocked := false
 	for _, o := range b.orders {
@@ -280,7 +280,7 @@ func (b *bench) isAlone(o *order, record map[*order][]observation) bool {
 	})
 }
 
-// isOver reports whether an instance had stopped by then to work for an order whose customer had left: it had released
+// isOver reports whether an instance no longer worked at a time for an order whose customer had left: it had released
 // the lock, or had never acquired it and sent nothing for the margin.
 func (o *order) isOver(commands []observation, then time.Time) bool {
 	last, took, released := o.over, false, false
@@ -383,7 +383,7 @@ func (b *bench) complete(crowd bool) error {
 	if len(b.extra) > 0 {
 		c.Instances = slices.Insert(c.Instances, 0, history.Instance{Name: cause.Us})
 	}
-	for i := range c.Instances { // all times are ours
+	for i := range c.Instances { // all times are by the trial's clock
 		c.Instances[i].Clock, c.Instances[i].Offsets = "loadtest", make([]history.Offset, 2)
 	}
 	b.addOps(c, record, units, !crowd, over)
@@ -395,7 +395,7 @@ func (b *bench) complete(crowd bool) error {
 }
 
 // addOps adds the orders to a cell, with the times when they believed that they held the lock. If one of several orders
-// wrote the stock before the fresh orders, it is not known which of them has sold.
+// wrote the stock before the fresh orders, it is unknown which of them has sold.
 func (b *bench) addOps(
 	c *history.Cell, record map[*order][]observation, units map[*order][]int64, looked bool, fresh time.Time,
 ) {
@@ -423,7 +423,7 @@ func (b *bench) op(o *order, commands []observation, units []int64, looked bool)
 	if o.Op.Phase == history.Probe {
 		op.Quantity = 0
 	}
-	if o.fresh { // also Bert, if he came after Anna
+	if o.fresh { // also Bert's, if it was sent after Anna's
 		op.Phase = history.Probe
 	}
 	if !o.over.IsZero() {
@@ -473,7 +473,7 @@ type written struct {
 	at int // the number of the instance
 }
 
-// ofShop returns the writes by instances, without our own.
+// ofShop returns the writes by the shop's instances, without the trial's own.
 func (b *bench) ofShop(writes []wire.StockWrite) (all []written) {
 	for _, w := range writes {
 		if at := slices.IndexFunc(b.Ends, func(e *rig.End) bool { return e.Wires[0].Owns(w.From) }); at >= 0 {
@@ -505,8 +505,8 @@ func (b *bench) unitsOf(writes []written, record map[*order][]observation) map[*
 	return units
 }
 
-// unitsOfCrowd does the same for a crowd. A write belongs to an order of its instance that was open then and sold, of
-// several to the one that was answered first. If the stock never grew, a write may have taken several units, for
+// unitsOfCrowd does the same for a crowd. A write belongs to an order of its instance that was open at the time and
+// sold; of several, to the one answered first. If the stock never grew, a write may have taken several units, for
 // several orders.
 func (b *bench) unitsOfCrowd(writes []written) map[*order][]int64 {
 	units := map[*order][]int64{}

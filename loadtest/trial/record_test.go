@@ -18,7 +18,7 @@ import (
 // lockKey is the lock of forged records; stockKey is the stock.
 const lockKey, stockKey = "lock:10000", "ProductStock_10000"
 
-// A forgery is a cell whose orders and commands are made up: no process is started.
+// A forgery is a cell of forged orders and commands: no process is started.
 type forgery struct {
 	*bench
 	record map[*order][]observation
@@ -59,7 +59,7 @@ func (f *forgery) order(name string, at int, outcome history.Outcome, from, to i
 	return o
 }
 
-// command is one that came to its wire at that moment, was answered a millisecond later, and that reply delivered.
+// command returns a command that arrived at the proxy at a moment, and whose reply was delivered a millisecond later.
 func (f *forgery) command(ms int, effect history.Effect, args ...string) observation {
 	c := f.unseen(ms, args...)
 	key := lockKey
@@ -71,7 +71,7 @@ func (f *forgery) command(ms int, effect history.Effect, args ...string) observa
 	return c
 }
 
-// unseen is one at which nobody looked.
+// unseen returns a command whose effects were not observed.
 func (f *forgery) unseen(ms int, args ...string) observation {
 	return observation{Seen: wire.Seen{Command: schedule.Command{Name: args[0]}, Args: args,
 		Came: f.after(ms), Sent: f.after(ms), Answered: f.after(ms + 1), Delivered: f.after(ms + 1)}}
@@ -86,7 +86,7 @@ func (f *forgery) tried(ms int) observation {
 }
 func (f *forgery) read(ms int) observation { return f.command(ms, history.EffectRead, "get", stockKey) }
 
-// write is one that leaves 9 units of ten.
+// write returns a write that leaves 9 units of ten.
 func (f *forgery) write(ms int) observation { return f.leave(ms, 9) }
 
 func (f *forgery) leave(ms, left int) observation {
@@ -100,44 +100,44 @@ func (f *forgery) del(ms int) observation {
 	return f.command(ms, history.EffectReleased, "del", lockKey)
 }
 
-// without takes the reply from a command: it was not delivered.
+// without makes the reply of a command undelivered.
 func without(reply observation) observation {
 	reply.Delivered = time.Time{}
 	return reply
 }
 
-// wrote is what the ledger has of a write.
+// wrote returns the ledger's record of a write.
 func (f *forgery) wrote(ms, at int, before, after int64, counts bool) written {
 	return written{wire.StockWrite{At: f.after(ms), Before: before, After: after, Counts: counts}, at}
 }
 
-// The writes that the Redis executed decide what was sold, whatever the answers.
-func TestUnitsAreThoseThatWereTaken(t *testing.T) {
+// The writes that the Redis executed decide which units were sold, whatever the answers.
+func TestUnitsAreThoseTaken(t *testing.T) {
 	for _, one := range []struct {
 		what   string
 		writes func(*forgery) []written
 		want   []int64
 	}{
 		{"one write", func(f *forgery) []written { return []written{f.wrote(10, 0, 10, 9, false)} }, []int64{10}},
-		{"a SET that was sent again is one", func(f *forgery) []written {
+		{"a SET that was sent twice takes one unit", func(f *forgery) []written {
 			return []written{f.wrote(10, 0, 10, 9, false), f.wrote(10, 0, 9, 9, false)}
 		}, []int64{10}},
-		{"a DECR that was sent again is two", func(f *forgery) []written {
+		{"a DECR that was sent twice takes two", func(f *forgery) []written {
 			return []written{f.wrote(10, 0, 10, 9, true), f.wrote(10, 0, 9, 8, true)}
 		}, []int64{10, 9}},
-		{"an INCR takes back what was taken", func(f *forgery) []written {
+		{"an INCR puts the unit back", func(f *forgery) []written {
 			return []written{f.wrote(10, 0, 10, 9, true), f.wrote(10, 0, 9, 10, true)}
 		}, nil},
-		{"an INCR takes back one of two", func(f *forgery) []written {
+		{"an INCR puts one of two back", func(f *forgery) []written {
 			return []written{f.wrote(10, 0, 10, 9, true), f.wrote(10, 0, 9, 8, true), f.wrote(10, 0, 8, 9, true)}
 		}, []int64{10}},
-		{"an INCR takes back nothing that was not taken", func(f *forgery) []written {
+		{"an INCR without a unit taken puts nothing back", func(f *forgery) []written {
 			return []written{f.wrote(10, 0, 9, 10, true)}
 		}, nil},
 		{"a SET of more puts the unit back", func(f *forgery) []written {
 			return []written{f.wrote(10, 0, 10, 9, false), f.wrote(10, 0, 9, 10, false)}
 		}, nil},
-		{"the unit below zero is none that there was", func(f *forgery) []written {
+		{"a write below zero takes unit 0, which does not exist", func(f *forgery) []written {
 			return []written{f.wrote(10, 0, 0, -1, true)}
 		}, []int64{0}},
 		{"a write at another instance", func(f *forgery) []written {
@@ -163,9 +163,9 @@ func TestTwoOrdersSellOneUnit(t *testing.T) {
 	assert.Equal(t, []int64{10}, units[bert])
 }
 
-// In a crowd it is not known whose a write was. It goes to an order that sold before one of unknown outcome, to the one
-// that was answered first, and never to one that was not open.
-func TestACrowdsWritesBelongToThoseThatWereOpen(t *testing.T) {
+// Which order of a crowd sent a write is unknown. Only those open at the time are considered: one that sold rather than
+// one of unknown outcome, and the one answered first.
+func TestCrowdWritesBelongToOpenOrders(t *testing.T) {
 	f := forge()
 	over := f.order("a-0", atA, history.Sold, 0, 5)
 	early := f.order("a-1", atA, history.Sold, 0, 20)
@@ -183,7 +183,7 @@ func TestACrowdsWritesBelongToThoseThatWereOpen(t *testing.T) {
 }
 
 // An order that was answered 202 may take its unit later.
-func TestACrowdsWritesBelongToAcceptedOrders(t *testing.T) {
+func TestCrowdWritesBelongToAcceptedOrders(t *testing.T) {
 	f := forge()
 	accepted := f.order("a-1", atA, history.Sold, 0, 5)
 	accepted.Op.Status = 202
@@ -199,8 +199,8 @@ func TestCrowdPutsUnitsBack(t *testing.T) {
 	assert.Equal(t, map[*order][]int64{sold: {1}}, units)
 }
 
-// An order without an answer has not sold if it sent no write, unless commands were not looked at.
-func TestAnOrderWithoutAnAnswerIsTakenByItsWrites(t *testing.T) {
+// An order without an answer has not sold if it sent no write, unless commands were not observed.
+func TestUnansweredOrderIsJudgedByItsWrites(t *testing.T) {
 	f := forge()
 	commands := []observation{f.acquire(10), f.read(20)}
 	anna := f.order("anna", atA, history.Unknown, 0, 0, commands...)
@@ -229,10 +229,10 @@ func TestCommandAttribution(t *testing.T) {
 		{"each order's own, after its answer too", false, false, 100, func(f *forgery) []observation {
 			return []observation{f.acquire(10), f.write(30), f.del(60), f.acquire(110), f.write(130)}
 		}, 3, 2, 0},
-		{"a write after Anna's customer has left is nobody's", true, false, 100, func(f *forgery) []observation {
+		{"a write after Anna's customer has left is no order's", true, false, 100, func(f *forgery) []observation {
 			return []observation{f.tried(10), f.acquire(110), f.write(130), f.del(140)}
 		}, 1, 0, 3},
-		{"a token tells whose a late release is", true, false, 100, func(f *forgery) []observation {
+		{"a token identifies the order of a late release", true, false, 100, func(f *forgery) []observation {
 			return []observation{f.acquire(10), f.write(130), f.release(140), f.del(150)}
 		}, 2, 0, 2},
 		{"a token that several orders may have taken shows nothing", true, false, 100, func(f *forgery) []observation {
@@ -247,20 +247,20 @@ func TestCommandAttribution(t *testing.T) {
 				f.command(130, history.EffectNothing, "get", lockKey),
 				f.command(140, history.EffectNothing, "publish", "a channel of the lock", "free")}
 		}, 1, 2, 0},
-		{"a script's argument is", false, false, 100, func(f *forgery) []observation {
+		{"a script's argument may be a token", false, false, 100, func(f *forgery) []observation {
 			return []observation{f.command(10, history.EffectAcquired, "eval", "take", "1", lockKey, "a token of its own"),
 				f.release(140)}
 		}, 2, 0, 0},
-		{"an instance that has given the lock back works for nobody", true, false, 100, func(f *forgery) []observation {
+		{"an instance is done after the release", true, false, 100, func(f *forgery) []observation {
 			return []observation{f.acquire(10), f.release(60), f.acquire(110), f.write(130)}
 		}, 2, 2, 0},
-		{"a waiter that asks no more has gone, too", true, false, 2100, func(f *forgery) []observation {
+		{"an instance is done when its waiter polls no more", true, false, 2100, func(f *forgery) []observation {
 			return []observation{f.tried(10), f.acquire(2110), f.write(2130)}
 		}, 1, 2, 0},
-		{"one that waits for a reply has not", true, false, 2100, func(f *forgery) []observation {
+		{"an instance is not done while a reply is missing", true, false, 2100, func(f *forgery) []observation {
 			return []observation{without(f.tried(10)), f.acquire(2110), f.write(2130)}
 		}, 1, 0, 2},
-		{"nor has one that has the lock", true, false, 2100, func(f *forgery) []observation {
+		{"an instance is not done while it holds the lock", true, false, 2100, func(f *forgery) []observation {
 			return []observation{f.acquire(10), f.write(2130)}
 		}, 1, 0, 1},
 	} {
@@ -308,7 +308,7 @@ func TestHolderAttributionWhileAnotherIsHeld(t *testing.T) {
 	assert.Len(t, record[bert], 3)
 }
 
-// It is not known which order sold if one of several wrote the stock, and no unit is missing.
+// Which order sold is unknown if one of several wrote the stock, and no unit is missing.
 func TestUnattributedWritesLeaveOutcomesUnknown(t *testing.T) {
 	f := forge()
 	anna := f.order("anna", atA, history.Unknown, 0, 0, f.tried(10))
@@ -324,7 +324,7 @@ func TestUnattributedWritesLeaveOutcomesUnknown(t *testing.T) {
 }
 
 // A shop is named after its own file, if the command line has one, and not after its interpreter.
-func TestNameOfAShop(t *testing.T) {
+func TestNameOfShop(t *testing.T) {
 	for want, argv := range map[string][]string{
 		"shop.py":  {"/usr/bin/python3", "-u", inPython, "right"},
 		"shop.js":  {"env", "NODE_PATH=testdata", "node", inNode},
@@ -336,7 +336,7 @@ func TestNameOfAShop(t *testing.T) {
 }
 
 // A write of a crowd may take a unit for each of several orders.
-func TestACrowdsWriteMayTakeSeveralUnits(t *testing.T) {
+func TestCrowdWriteMayTakeSeveralUnits(t *testing.T) {
 	f := forge()
 	for _, name := range []string{"a-1", "a-2", "a-3"} {
 		f.order(name, atA, history.Sold, 0, 100)
@@ -345,9 +345,9 @@ func TestACrowdsWriteMayTakeSeveralUnits(t *testing.T) {
 	assert.Equal(t, map[*order][]int64{f.orders[0]: {8}, f.orders[1]: {9}, f.orders[2]: {10}}, units)
 }
 
-// In a counter, a waiter's step back undoes its vain step, whatever the number is then, and the holder's releases the
-// lock. The holder's own reads are no tries.
-func TestStepsOfACounter(t *testing.T) {
+// If the lock is a counter, a decrement by a waiter undoes its failed increment, whatever the result, and one by the
+// holder releases the lock. Reads by the holder are no tries.
+func TestStepsOfCounter(t *testing.T) {
 	f := forge()
 	step := func(ms int, effect history.Effect, verb string) observation {
 		c := f.command(ms, effect, verb, lockKey)
@@ -367,11 +367,11 @@ func TestStepsOfACounter(t *testing.T) {
 		{"a waiter steps back to zero", []observation{incr, last}, []history.Effect{history.EffectTried, nothing}},
 		{"the holder steps back beside a waiter", []observation{f.acquire(10), decr},
 			[]history.Effect{history.EffectAcquired, history.EffectReleased}},
-		{"a waiter gets the lock", []observation{incr, decr, f.acquire(35), last},
+		{"a waiter acquires the lock", []observation{incr, decr, f.acquire(35), last},
 			[]history.Effect{history.EffectTried, nothing, history.EffectAcquired, history.EffectReleased}},
-		{"a waiter looks", []observation{look}, []history.Effect{history.EffectTried}},
-		{"the holder looks", []observation{f.acquire(10), look}, []history.Effect{history.EffectAcquired, nothing}},
-		{"who has written looks", []observation{f.write(10), look}, []history.Effect{history.EffectWrote, nothing}},
+		{"a waiter reads", []observation{look}, []history.Effect{history.EffectTried}},
+		{"the holder reads", []observation{f.acquire(10), look}, []history.Effect{history.EffectAcquired, nothing}},
+		{"an order reads after its write", []observation{f.write(10), look}, []history.Effect{history.EffectWrote, nothing}},
 	} {
 		var commands []observation
 		for _, c := range one.commands {
@@ -387,9 +387,8 @@ func TestStepsOfACounter(t *testing.T) {
 	}
 }
 
-// While the others at its instance wait for a held reply, only one order sends anything, whatever value its commands
-// name.
-func TestTheOnlyFreeOrder(t *testing.T) {
+// While the others at an instance wait for a held reply, only one order can send commands, whatever value they name.
+func TestOnlyFreeOrder(t *testing.T) {
 	f := forge()
 	anna := f.order("anna", atA, history.Sold, 0, 90, f.acquire(10), f.write(30))
 	bert := f.order("bert", atA, history.Sold, 40, 200)

@@ -9,7 +9,7 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// aRequest is how long a request is unanswered before it counts as waiting for another order's transaction.
+// aRequest is how long a request may be unanswered before it counts as waiting for another order's transaction.
 const aRequest = 300 * time.Millisecond
 
 // atWork returns the move to the start of an order's work under the lock: the last command before the write, or the
@@ -21,8 +21,8 @@ func (p *player) atWork(m schedule.Move) schedule.Move {
 	return m
 }
 
-// goToRequest runs an order until its request to the database, or the reply, is held. Bert orders again when he is
-// refused while another order is held.
+// goToRequest runs an order until its request to the database, or the reply, is held. If Bert is refused while another
+// order is held, he orders again.
 func (p *player) goToRequest(m schedule.Move, c *customer) {
 	d, atMost := p.Ends[m.At].Database, p.httpTime()
 	if d == nil {
@@ -42,7 +42,7 @@ func (p *player) goToRequest(m schedule.Move, c *customer) {
 	}
 }
 
-// holdsAtRequest runs an order for atMost, a customer's nth or the one in flight, and reports whether it is held at a
+// holdsAtRequest runs a customer's nth order, or the one in flight, for atMost, and reports whether it is held at a
 // request.
 func (p *player) holdsAtRequest(m schedule.Move, c *customer, n int, atMost time.Duration) bool {
 	d, isNew := p.Ends[m.At].Database, n > 1 || c.order == nil
@@ -84,8 +84,8 @@ func (p *player) misplaced(m schedule.Move, o *order) string {
 		"came %s", people[m.Who], number, came)
 }
 
-// comesTooEarly returns before which command on the lock an order sends its request of that number, "" if plain sales
-// do so, too.
+// comesTooEarly returns what should have happened to the lock before an order's request of that number and has not, ""
+// if nothing.
 func (r *requests) comesTooEarly(number int, commands []observation) string {
 	released := slices.ContainsFunc(effectsOf(commands), func(d effect) bool { return d.Releases() })
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestNumbersOfTheShell(t *testing.T) {
+func TestNumberFromShell(t *testing.T) {
 	t.Parallel()
 	n, err := numberFrom(t.Context(), "echo; echo ' 7 '")
 	require.NoError(t, err)
@@ -24,8 +24,8 @@ func TestNumbersOfTheShell(t *testing.T) {
 	}
 }
 
-// A write in flight lands between two readings.
-func TestNumberThatSettles(t *testing.T) {
+// A write in flight arrives between two readings.
+func TestNumberSettles(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "n")
 	require.NoError(t, os.WriteFile(file, []byte("0\n"), 0o600))

@@ -8,7 +8,7 @@ import (
 )
 
 // learnSoldOut sends an order for an empty shelf to a, and records how it is refused. It fails if the answer is like
-// that to a sale. Close the bench afterwards: some shops remember that they are sold out.
+// that of a sale. Close the bench afterwards: some shops remember that they are sold out.
 func (b *bench) learnSoldOut() error {
 	b.begin(fault{})
 	if err := b.put(0); err != nil {

@@ -8,9 +8,9 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// An order for an empty shelf shows the sold-out answer. A shop that writes has oversold, which its trial shows; one
-// that answers like a sale, and takes nothing, cannot be told from a sale.
-func TestAnswersOfAnEmptyShelf(t *testing.T) {
+// An order for an empty shelf shows the sold-out answer. A shop that writes has oversold, which its trial shows; an
+// answer like that of a sale without a write cannot be told from a sale.
+func TestAnswerOfEmptyShelf(t *testing.T) {
 	for _, one := range []struct {
 		what     string
 		outcome  history.Outcome
@@ -23,11 +23,11 @@ func TestAnswersOfAnEmptyShelf(t *testing.T) {
 		{"refused", history.Busy, 409, nil, nil, true, ""},
 		{"refused under the lock", history.Busy, 409, nil,
 			func(f *forgery) []observation { return []observation{f.tried(5), f.acquire(10), f.read(20)} }, true, ""},
-		{"refused as the lock is taken", history.Busy, 409, nil,
+		{"refused because the lock is taken", history.Busy, 409, nil,
 			func(f *forgery) []observation { return []observation{f.tried(10)} }, false, ""},
-		{"refused as too many come", history.Busy, 429, nil, nil, false, ""},
+		{"refused by a rate limit", history.Busy, 429, nil, nil, false, ""},
 		{"failed", history.Unknown, 500, nil, nil, false, ""},
-		{"sold what is not there", history.Sold, 200,
+		{"oversold", history.Sold, 200,
 			func(f *forgery) []written { return []written{f.wrote(30, atA, 0, -1, true)} }, nil, false, ""},
 		{"answered like a sale", history.Sold, 200, nil, nil, false,
 			`an order for an empty shelf was answered 200 {"ok":0}, like a sale: give what the body of a sale matches: --sold`},

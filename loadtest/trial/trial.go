@@ -34,7 +34,7 @@ type Options struct {
 	Setup, Set, Left, Sales string
 	Database                string // the host:port of the shop's database, "" if it is not proxied
 
-	Units  int64          // put for each cell; 0: as the cell needs
+	Units  int64          // for each cell; 0: as many as the cell needs
 	Sold   *regexp.Regexp // matches the body of a sale, or the Location of a 3xx; nil: the status decides
 	Within time.Duration  // for the start of an instance
 
@@ -58,13 +58,13 @@ type Trial struct {
 	mu   sync.Mutex
 	idle []*bench
 
-	unbalanced     string // why the count judges nothing; "" if it does
+	unbalanced     string // why the count proves nothing; "" if it balances
 	recordedBefore *int64 // the sales before the cell; only one cell is played at a time
 }
 
 const (
 	onShelf = 100
-	// margin is the time that a fresh order has beyond a lease and a sale.
+	// margin is the time that a fresh order is allowed beyond a lease and a sale.
 	margin = time.Duration(cause.Margin)
 )
 
@@ -81,7 +81,7 @@ func New(ctx context.Context, o Options) (*Trial, context.Context, error) {
 		return nil, ctx, err
 	}
 	t := &Trial{Options: o, bed: bed, stalls: load.NewStallMeter()}
-	t.sent.Store(time.Now().UnixMilli() % 1e9) // a database outlives a trial, and knows its customers
+	t.sent.Store(time.Now().UnixMilli() % 1e9) // a database outlives a trial, and remembers its customers
 	return t, ctx, nil
 }
 
@@ -122,8 +122,8 @@ func (t *Trial) shelf() wire.Shelf {
 	return s
 }
 
-// patience is the time that a fresh order has: a lease, a plain sale, and the margin. A long lease does not count, as
-// the trial ends it.
+// patience is the time that a fresh order is allowed: a lease, a plain sale, and the margin. A long lease does not
+// count: the trial expires it.
 func (t *Trial) patience() time.Duration {
 	lease := t.passport.Lease()
 	if lease > mostLease {
@@ -252,10 +252,10 @@ func named(all []fault, name string) ([]fault, error) {
 	return nil, fmt.Errorf("no cell %q: the cells are %s", name, strings.Join(names, ", "))
 }
 
-// numbered matches a cell of one command of a sale. Before a sale is learned the number of its commands is not known.
+// numbered matches a cell of one command of a sale. How many commands a sale has is unknown until it is learned.
 var numbered = regexp.MustCompile(`^(request-lost|reply-lost|delayed-reply|error-reply) [1-9]\d*$`)
 
-// checkOnly returns an error for a name that no shop has.
+// checkOnly returns an error for a name that no cell of any shop has.
 func checkOnly(names []string) error {
 	all := faultsFor(&Passport{steps: make([]step, 1)})
 	for i := range all {
@@ -336,7 +336,7 @@ func (t *Trial) idleBench(ctx context.Context) (*bench, error) {
 		return nil, err
 	}
 	b.lookAt(t.passport.locks)
-	for _, script := range t.passport.scripts { // else the first renewal may get a NOSCRIPT, behind a held command
+	for _, script := range t.passport.scripts { // else a first renewal could get a NOSCRIPT, behind a held command
 		err = errors.Join(err, b.Stores[0].Redis.ScriptLoad(ctx, script).Err())
 	}
 	for at := range b.Ends {

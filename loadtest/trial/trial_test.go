@@ -227,8 +227,8 @@ func TestLeaseLongerThanTheClientsPatience(t *testing.T) {
 	}
 }
 
-// The trial does not wait for a lease of hours: it expires it after a crash, and remarks on it.
-func TestALongLeaseAfterACrash(t *testing.T) {
+// The trial does not wait for a lease of hours: after a crash it expires the lease, and remarks on it.
+func TestLongLeaseAfterCrash(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)
@@ -302,8 +302,8 @@ func TestRedisThatDies(t *testing.T) {
 	assert.NoError(t, trial.Close())
 }
 
-// A shop may have been written for a newer server: the error says so first.
-func TestACommandThatTheServerDoesNotKnow(t *testing.T) {
+// The error first names a command that the server does not know: the shop may be written for a newer one.
+func TestCommandUnknownToServer(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)

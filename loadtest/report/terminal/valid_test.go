@@ -26,6 +26,6 @@ func TestInvalidCells(t *testing.T) {
 	assert.Contains(t, text, "not everything was measured (1 of 3 cells are as expected; 2 not valid):\n")
 	assert.Contains(t, text, "  two-instances v17 atomic: not valid: 2 of 3 were not sent\n")
 	assert.Contains(t, text, "  crash v4 lua-release: machine too slow for this cell: "+
-		"nothing ran for 1s at once, under leases of 400ms: could not")
+		"it stalled for 1s, under leases of 400ms: could not")
 	assert.Contains(t, terminal.Line(assess(slow)), "! crash v4 lua-release: machine too slow for this cell")
 }
