@@ -483,9 +483,9 @@ func (b *bench) ofShop(writes []wire.StockWrite) (all []written) {
 	return all
 }
 
-// unitsOf returns the units that each order took, by the writes of the stock as the Redis executed them: one that leaves
-// n units took unit n+1. An order that writes the same number again has taken nothing more, and one that puts back what
-// it took has taken nothing.
+// unitsOf returns the units that each order took, by the writes of the stock as the Redis executed them: one that
+// leaves n units took unit n+1. An order that writes the same number again has taken nothing more, and one that puts
+// back what it took has taken nothing.
 func (b *bench) unitsOf(writes []written, record map[*order][]observation) map[*order][]int64 {
 	units := map[*order][]int64{}
 	for _, w := range writes {
