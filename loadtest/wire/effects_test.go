@@ -199,7 +199,7 @@ func effect(t *testing.T, stock bool, before, after KeyState, does, reply, token
 				c.sent = []string{args[0], "return 1", "1", "lock"}
 			}
 			if c.exec && c.reply == "(nil)" {
-				c.sent = []string{"decrby", "lock", "1"} // the first that it would have carried out
+				c.sent = []string{"decrby", "lock", "1"} // the transaction's first command
 				continue
 			}
 		}
@@ -223,7 +223,7 @@ func effect(t *testing.T, stock bool, before, after KeyState, does, reply, token
 	return effects[0].effect
 }
 
-// Any command that Redis calls a write counts as one, whatever it changed. Here the stock, too, is called lock.
+// Any command that Redis flags as a write counts as one, whatever it changed. The stock's key is named lock here too.
 func TestEffectsOnTheStock(t *testing.T) {
 	five := str("5", 0)
 	for _, one := range []struct {
@@ -256,8 +256,8 @@ func TestEffectsOnTheStock(t *testing.T) {
 	assert.False(t, commands.blocks([]string{"LPOP", "lock"}))
 }
 
-// A command that affected two keys appears twice in a trace, once with each. For a lock it has digests of the values
-// before and after, and of those that it names.
+// A command that affected two keys appears twice in a trace, once with each key. For a lock it has digests of the
+// values before and after, and of the values in its arguments.
 func TestEffectsOnTwoKeysAreTwoCommands(t *testing.T) {
 	lock := Lock{Key: Key{Name: "lock"}, Parts: []string{""}, Rest: KeyState{Kind: "none"}}
 	l := &Looker{locks: []Lock{lock}, values: map[string]map[string]bool{}}
@@ -282,7 +282,7 @@ func TestEffectsOnTwoKeysAreTwoCommands(t *testing.T) {
 	assert.Equal(t, []string{digest("another token")}, l.named("lock", script))
 }
 
-func TestLinesOfMonitorAreRead(t *testing.T) {
+func TestMonitorLines(t *testing.T) {
 	for text, want := range map[string]line{
 		`+1339518083.107412 [0 127.0.0.1:60866] "get" "k"`: {from: "127.0.0.1:60866", args: []string{"get", "k"}},
 		`+1339518083.107412 [0 [::1]:60866] "echo" "] \""`: {from: "[::1]:60866", args: []string{"echo", `] "`}},
