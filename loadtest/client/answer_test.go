@@ -133,7 +133,7 @@ func TestReadBuysNothing(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		assert.Equal(t, http.MethodGet, r.Method)
 		assert.Equal(t, "/v10/stock/p", r.URL.Path)
-		assert.False(t, r.URL.Query().Has("quantity"), "a reading has no quantity")
+		assert.False(t, r.URL.Query().Has("quantity"), "a read has no quantity")
 		_, _ = fmt.Fprint(w, `{"order":"p-1","quantity":0,"left":83,"units":[],"instance":"b"}`)
 	}))
 	defer server.Close()

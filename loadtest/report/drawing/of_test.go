@@ -72,7 +72,7 @@ func TestLockIsLost(t *testing.T) {
 		"slow, and not answered": {unanswered, "1", 10, -1, over},
 		"slow, and in flight":    {inFlight, "1", 9, 2500, over},
 		"in time":                {slow(), "2", 1020, 1030, nil},
-		"taken by another": {paused(), "o1", 10, 3000,
+		"acquired by another": {paused(), "o1", 10, 3000,
 			&drawing.Lost{Since: 9, At: 1999, How: "gone", Why: "lock gone"}},
 		"removed by another": {paused(), "o2", 2000, 3500, &removed},
 		"removed after some ms": {gap(), "2", 537, 545,
@@ -159,25 +159,25 @@ func TestTenures(t *testing.T) {
 		cell *history.Cell
 		want []string
 	}{
-		"a TTL that is over": {slow(), []string{
+		"an expired TTL": {slow(), []string{
 			"opening-a 2-5-6 released", "1 9-1008-1009 expired: TTL over", "2 1019-1030-1031 released"}},
-		"an order that removes another's": {gap(), []string{
+		"an order that removes another's lock": {gap(), []string{
 			"1 9-508-509 expired: TTL over", "2 536-540-541 removed: removed by order 1"}},
 		"a node that forgets": {quorum(), []string{
 			"1 8-30005-30008 expired: TTL over", "1 8-30005-30008 expired: TTL over", "1 8-8-375 gone: lock gone",
 			"2 375-30370-30375 expired: TTL over", "2 375-30370-30375 expired: TTL over",
 			"2 375-30370-30375 expired: TTL over"}},
-		"places of ZooKeeper, from the lease on, and what the dead order had": {zookeeper(), []string{
+		"places of ZooKeeper from the lease on, and that of a dead order": {zookeeper(), []string{
 			"opening-a 5-10-11 released", "probe-2 900-910-911 released",
 			"1 12-12-900 maybe: possibly held by order 1, which died",
 			"? 40-40-540 maybe: order probe-1 found the lock busy"}},
 		"a death without a TTL": {crashed(), []string{
 			"opening 2-5-6 released", "o1 10-10-never maybe: possibly held by order o1, which died",
 			"? 20-20-900 maybe: order probe found the lock busy"}},
-		"a death of one that waited": {waited, []string{
+		"the death of a waiter": {waited, []string{
 			"opening 2-5-6 released", "o1 5-5-never maybe: possibly held by order o1, which died",
 			"? 20-20-900 maybe: order probe found the lock busy"}},
-		"a death of one that was seen to take it": {heard, []string{"opening 2-5-6 released", "o1 12-never-never "}},
+		"the death of an order whose acquire is on record": {heard, []string{"opening 2-5-6 released", "o1 12-never-never "}},
 	} {
 		d := drawingOf(c.cell)
 		var tenures []string
@@ -271,7 +271,7 @@ func TestWrites(t *testing.T) {
 	c.Ops[3].Lease.Fence = 35
 	assert.Equal(t, "refused: token 1 < 2", commandOf(t, drawingOf(c), "1", "refused").Says, "the third came later")
 	c.Ops[1].Trace[3].End = history.Never
-	assert.Len(t, commandsOf(t, drawingOf(c), "1", "other"), 1, "nobody knows what became of it")
+	assert.Len(t, commandsOf(t, drawingOf(c), "1", "other"), 1, "its effect is unknown")
 	c = fenced()
 	c.Ops[2].Lease.Fence = 0
 	assert.Equal(t, "refused: token too old", commandOf(t, drawingOf(c), "1", "refused").Says)
@@ -293,7 +293,7 @@ func TestCommands(t *testing.T) {
 	assert.Equal(t, []drawing.Time{8.002, 8, 9, 9}, []drawing.Time{got.Came, got.At, got.End, got.Heard})
 	assert.Equal(t, []int{0, 2}, []int{got.Lane, got.Lock})
 	assert.Equal(t, "acquires done", got.Effect)
-	assert.Empty(t, commandOf(t, d, "1", "read").Effect, "nobody looked what it did")
+	assert.Empty(t, commandOf(t, d, "1", "read").Effect, "there was no look")
 	got = commandOf(t, d, "2", "acquire")
 	assert.Equal(t, "set lock", got.Text)
 	assert.Equal(t, []drawing.Time{-1, -1}, []drawing.Time{known(got.Came), known(got.Heard)})
@@ -301,7 +301,7 @@ func TestCommands(t *testing.T) {
 	renewals := commandsOf(t, d, "1", "renew")
 	require.Len(t, renewals, 2)
 	assert.Equal(t, []bool{false, true}, []bool{renewals[0].Failed, renewals[1].Failed})
-	assert.Equal(t, -1, d.Commands[len(d.Commands)-1].Order, "nobody is known to have sent a stray")
+	assert.Equal(t, -1, d.Commands[len(d.Commands)-1].Order, "the sender of a stray is unknown")
 }
 
 // An order's outcome is a predicate, in which # is its first unit.
@@ -526,7 +526,7 @@ func TestQueueOfAHerd(t *testing.T) {
 		marks := commandsOf(t, d, o.ID, "woken")
 		for _, cmd := range marks {
 			assert.False(t, cmd.Failed)
-			assert.True(t, cmd.At > o.Sent && cmd.At < o.From, "nobody holds the lock while it waits")
+			assert.True(t, cmd.At > o.Sent && cmd.At < o.From, "the lock has no holder while it waits")
 		}
 		woken += len(marks)
 		if o.Overtaken {
