@@ -102,9 +102,9 @@ func TestReplayErrors(t *testing.T) {
 		"replay v99:a":                              "there is no rung v99",
 		"replay v13:a":                              "its locks are not in Redis",
 		"replay v4:aa.clock-jump-1.bbba":            "virtual only",
-		"replay v0:abba --expect luck":              `--expect: there is no verdict "luck"`,
+		"replay v0:abba --expect luck":              `--expect: unknown verdict "luck"`,
 		"replay --file no-such-file":                "no such file",
-		"replay --file " + list:                     "line 1: there is no verdict",
+		"replay --file " + list:                     "line 1: unknown verdict",
 		"replay v0:abba --backend x":                "--backend must be one of",
 		"replay --file " + list + " --expect stock": "--expect is for one trace",
 	} {

@@ -53,7 +53,7 @@ func (l *Ladder) Rung(number string) (Rung, bool) {
 	return Rung{}, false
 }
 
-// Ready reports whether the instance reports that its servers answer.
+// Ready reports whether the instance is ready: its servers answer.
 func (c *Client) Ready(ctx context.Context, base string) bool {
 	return c.call(ctx, http.MethodGet, base+"/readyz", "", nil) == nil
 }
@@ -71,8 +71,8 @@ func (c *Client) Ladder(ctx context.Context, base string) (*Ladder, error) {
 	return &l, nil
 }
 
-// Warm opens a connection, and returns a function that hands it to the orders. Until then no other caller gets it: of
-// many callers, each opens its own.
+// Warm opens a connection, and returns a function that releases it to the pool. Until then no other caller can reuse
+// it, so concurrent callers open one each.
 func (c *Client) Warm(ctx context.Context, base string) (release func()) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/livez", http.NoBody)
@@ -90,8 +90,8 @@ func (c *Client) Warm(ctx context.Context, base string) (release func()) {
 	}
 }
 
-// SetStock sets the product's stock, with the client's StockTTL: it does not stay for ever, however this process ends.
-// For a service that rejects the TTL it retries without.
+// SetStock sets the product's stock. The client's StockTTL removes it however this process ends; if a service rejects
+// the TTL, it retries without.
 func (c *Client) SetStock(ctx context.Context, base, product string, quantity int64) error {
 	what := fmt.Sprintf(`"quantity":%d`, quantity)
 	if c.StockTTL > 0 {
@@ -109,8 +109,8 @@ const (
 	adminGap   = 200 * time.Millisecond
 )
 
-// administer is call for a route that changes something and may be retried. On a busy machine a backend sometimes does
-// not answer an instance in time. That is no fault of the rung, so the request is retried.
+// administer is call for an idempotent route that changes something. It retries: on a busy machine a backend may answer
+// an instance too late, which is no fault of the rung.
 func (c *Client) administer(ctx context.Context, method, url, body string) (err error) {
 	for range adminTries {
 		err = c.call(ctx, method, url, body, nil)

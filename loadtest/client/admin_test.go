@@ -104,7 +104,7 @@ func TestCommandsWithoutAMetric(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A service need not answer /livez, nor serve several connections at once: the orders are sent all the same.
+// A service need not answer /livez, nor serve several connections at once: orders are sent anyway.
 func TestWarmUpFailureDelaysNoOrder(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for 10 s")

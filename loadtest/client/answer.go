@@ -23,7 +23,7 @@ type answer struct {
 	SoldBy   string   `json:"sold_by"`
 	WaitedMS float64  `json:"waited_ms"`
 	Trace    []traced `json:"trace"`
-	// Items is a list of item if several products were ordered. As it is beyond the contract, it may be anything.
+	// Items is a list of item if several products were ordered. It is not in the contract, so it may be any JSON.
 	Items json.RawMessage `json:"items"`
 }
 
@@ -88,9 +88,10 @@ type traced struct {
 // decoding is held while a large answer is decoded.
 var decoding sync.Mutex
 
-// Classify fills in an op, which has its order, quantity and times, from an answer: the outcome by the status, and by
-// the body if the status leaves it open, and the receipt. If several products were ordered together, the op is about
-// that one. Times are relative to start. All receipts are interpreted here, whichever program sent the order.
+// Classify fills in the outcome and the receipt of an op, which already has its order, quantity and times. The status
+// decides the outcome, and the body where the status leaves it open. If several products were ordered together, the op
+// is about this product. Times are relative to start. All receipts are interpreted here, whichever program sent the
+// order.
 func Classify(op *history.Op, product string, start time.Time, status int, body []byte) {
 	if len(body) >= largeBody {
 		decoding.Lock()
@@ -134,8 +135,8 @@ func outcome(status int, p problem) history.Outcome {
 	}
 }
 
-// readSale parses a 200. If it does not fit the order, the outcome is unknown. But the units and the other order that
-// it names are kept: two receipts for one unit are a proof, whichever orders they belong to.
+// readSale parses a 200. If it does not match the order, the outcome is unknown, but its units and the other order that
+// it names are kept: two receipts for one unit are proof, whichever orders they belong to.
 func readSale(op *history.Op, product string, start time.Time, body []byte) {
 	var a answer
 	op.Outcome = history.Unknown

@@ -28,7 +28,7 @@ const sale = `{"rung":"v4","product":"p","quantity":1,"left":6,"units":[7],"inst
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// buy sends one order to a shop with this answer.
+// buy sends an order to a shop that gives this answer.
 func buy(t *testing.T, answer http.HandlerFunc) history.Op {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -79,7 +79,7 @@ func TestEveryAnswerHasOneOutcome(t *testing.T) {
 	}
 }
 
-func TestASaleIsReadInFull(t *testing.T) {
+func TestSaleIsReadInFull(t *testing.T) {
 	op := buy(t, func(w http.ResponseWriter, r *http.Request) {
 		assert.Equal(t, "/v4/decrease", r.URL.Path)
 		assert.Equal(t, "p-1", r.Header.Get("X-Request-ID"))
@@ -97,7 +97,7 @@ func TestASaleIsReadInFull(t *testing.T) {
 }
 
 // An order that was served under another order's lease names that order, whatever its answer.
-func TestAnOrderThatAnotherSoldFor(t *testing.T) {
+func TestOrderSoldByAnother(t *testing.T) {
 	for status, body := range map[int]string{
 		200: `{"order":"p-1","quantity":1,"left":6,"units":[7],"instance":"b","sold_by":"p-0"}`,
 		409: `{"type":"/problems/sold-out","outcome":"not-sold","order":"p-1","instance_name":"b","sold_by":"p-0"}`,
@@ -112,8 +112,8 @@ func TestAnOrderThatAnotherSoldFor(t *testing.T) {
 	}
 }
 
-// The problem's type tells whether the order noticed in time that its lease was lost.
-func TestALeaseThatWasNoticedLost(t *testing.T) {
+// The problem's type shows whether the order noticed in time that it had lost its lease.
+func TestLeaseLossIsNoticed(t *testing.T) {
 	for body, noticed := range map[string]bool{
 		`{"type":"/problems/lease-lost","outcome":"not-sold","lease":LEASE}`:  true,
 		`{"type":"/problems/fence-stale","outcome":"not-sold","lease":LEASE}`: false,
@@ -128,12 +128,12 @@ func TestALeaseThatWasNoticedLost(t *testing.T) {
 	}
 }
 
-// A reading orders no units, and gets none.
-func TestAReadingBuysNothing(t *testing.T) {
+// A read orders no units, and gets none.
+func TestReadBuysNothing(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		assert.Equal(t, http.MethodGet, r.Method)
 		assert.Equal(t, "/v10/stock/p", r.URL.Path)
-		assert.False(t, r.URL.Query().Has("quantity"), "a reading has no quantity")
+		assert.False(t, r.URL.Query().Has("quantity"), "a read has no quantity")
 		_, _ = fmt.Fprint(w, `{"order":"p-1","quantity":0,"left":83,"units":[],"instance":"b"}`)
 	}))
 	defer server.Close()
@@ -165,7 +165,7 @@ func TestUnansweredOrderIsUnknown(t *testing.T) {
 	}
 }
 
-func TestNoConnectionSoldNothing(t *testing.T) {
+func TestRefusedConnectionSoldNothing(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
@@ -198,7 +198,7 @@ func TestUnitsOfABad200AreKept(t *testing.T) {
 	assert.Equal(t, "p-2", op.For)
 }
 
-// A client that gets no processor between an order's time and its sending is slow; that is not a clock step.
+// A client that is not scheduled between an order's due time and its sending is slow; that is no clock step.
 func TestLateStartIsNoClockStep(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
@@ -212,8 +212,8 @@ func TestLateStartIsNoClockStep(t *testing.T) {
 	assert.InDelta(t, float64(op.Latency), float64(op.Done-op.Due), float64(time.Millisecond))
 }
 
-// The service chooses its answers. No text of its ladder may move the cursor, or begin a line of its own. In its
-// answers history.Op.Bound sees to that.
+// Answers are untrusted. No text of a ladder may move the cursor or begin a line; history.Op.Bound does the same for
+// answers to orders.
 func TestLadderTextsArePlain(t *testing.T) {
 	const evil, plain = `\u001b[2J\nas expected`, `\x1b[2J as expected`
 	mux := http.NewServeMux()

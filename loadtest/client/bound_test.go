@@ -16,8 +16,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// Long answers cost the load generator little, and none is mistaken for a sale.
-func TestAHostileServiceIsBounded(t *testing.T) {
+// Oversized answers cost the load generator little, and none counts as a sale.
+func TestHostileServiceIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes longer than a second")
 	}

@@ -22,9 +22,9 @@ const (
 	largeBody = 64 << 10
 )
 
-// A Client calls instances. It is safe for concurrent use, and keeps one idle connection per concurrent caller:
-// otherwise every burst would measure new connections. It retries nothing and follows no redirect: how often an order
-// was sent is part of the proof.
+// A Client calls instances. It is safe for concurrent use, and keeps one idle connection per concurrent caller;
+// otherwise every burst would measure new connections. It neither retries an order nor follows redirects: how often an
+// order was sent is part of the proof.
 type Client struct {
 	// StockTTL is the TTL that SetStock sets; 0: none.
 	StockTTL time.Duration
@@ -40,8 +40,8 @@ func New(concurrency int, token string) *Client {
 	return &Client{token: token, transport: newTransport(concurrency + 2)}
 }
 
-// room enlarges the heap beyond a run's few megabytes, which would be collected every thousand orders. It is never
-// written to, so it takes no memory.
+// room enlarges the heap: a run's few megabytes alone would be collected every thousand orders. It is never written to,
+// so it takes no physical memory.
 var room = sync.OnceValue(func() []byte { return make([]byte, 32<<20) })
 
 // Close drops the idle connections.

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// CheckFault returns why an instance does not accept a fault of an order on a rung, nil if it does. A real order could
-// crash the instance, so this one is refused whatever its query: its body, which is read after the query, has a fault
-// at a point that no rung has.
+// CheckFault returns why an instance does not accept a fault of an order on a rung, nil if it does. It sends the fault
+// in the query of an order that is always refused, as a real one could crash the instance: the body, which is read
+// after the query, has a fault at a point that no rung has.
 func (c *Client) CheckFault(ctx context.Context, base, rung, fault string) error {
 	status, answer, err := c.ask(ctx, http.MethodPost,
 		base+"/"+rung+"/decrease?fault="+url.QueryEscape(fault), `{"fault":"hold@before:nowhere"}`)

@@ -13,7 +13,7 @@ import (
 	"stockapi/loadtest/client"
 )
 
-func TestOrdersThatAreHeld(t *testing.T) {
+func TestHeldOrders(t *testing.T) {
 	var let string
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /faults", func(w http.ResponseWriter, _ *http.Request) {

@@ -8,7 +8,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A lateError means that an order had not left the client when its time was up.
+// A lateError means that an order timed out before it had left the client.
 type lateError struct{ cause error }
 
 func (e *lateError) Error() string {
@@ -17,8 +17,8 @@ func (e *lateError) Error() string {
 
 func (e *lateError) Unwrap() error { return e.cause }
 
-// classifyUnsent classifies an order that was not sent, and so has no effect. If the client ran short of something,
-// that is no result about the service. If the service did not accept the connection, it is one.
+// classifyUnsent classifies an order that was not sent, and so had no effect. A shortage of the client's resources is
+// no result about the service; a refused connection is one.
 func classifyUnsent(op *history.Op, err error) {
 	op.Outcome, op.Detail = history.NotSold, err.Error()
 	if lack := clientLacks(err); lack != "" {
@@ -26,7 +26,7 @@ func classifyUnsent(op *history.Op, err error) {
 	}
 }
 
-// clientLacks returns what the client ran short of, in the same words for each such order; "" if nothing.
+// clientLacks names the resource that the client ran out of, always in the same words; "" if none.
 func clientLacks(err error) string {
 	var name *net.DNSError
 	var late *lateError

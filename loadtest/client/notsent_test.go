@@ -17,7 +17,7 @@ import (
 // dialled wraps an error as net does for a failed dial.
 func dialled(err error) error { return &net.OpError{Op: "dial", Net: "tcp", Err: err} }
 
-// A shortage of the client is no result about the service. A service that is not there is one.
+// A shortage of the client's resources is no result about the service. A service that does not listen is one.
 func TestUnsentOrders(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error
@@ -40,7 +40,7 @@ func TestUnsentOrders(t *testing.T) {
 	}
 }
 
-// An order whose time is up before it has a connection is no result about the service.
+// An order that times out before it has a connection is no result about the service.
 func TestTimeoutBeforeConnection(t *testing.T) {
 	o := one
 	o.Timeout = 20 * time.Millisecond
@@ -55,7 +55,7 @@ func TestTimeoutBeforeConnection(t *testing.T) {
 	assert.Equal(t, "the client got no connection in time: "+errTimeout.Error(), op.Detail)
 }
 
-// unanswering is a client whose dialling fails like this.
+// unanswering returns a client whose dials fail as dial does.
 func unanswering(dial func(ctx context.Context) error) *Client {
 	c := New(1, "")
 	c.transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {

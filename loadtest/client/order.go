@@ -29,15 +29,15 @@ type Order struct {
 	Timeout time.Duration
 	// Fault is the fault to inject into the order inside the instance, in stockapi's grammar. Empty: none.
 	Fault string
-	// Caller is the caller's number, 0 for a new caller. Nested makes the work take the order's own lock once more.
+	// Caller is the caller's number, 0 for a new caller. Nested makes the work acquire the order's own lock again.
 	Caller int64
 	Nested bool
-	// Reads makes it an order that buys nothing and reads the stock, under the lock that the rung's readers share.
+	// Reads makes it an order that only reads the stock, under the rung's shared lock for readers.
 	Reads bool
 }
 
-// Buy sends the order to the instance at base and returns the op, with times relative to start, and the latency counted
-// from when it was due. It never fails: an order without an answer is an op with an unknown outcome.
+// Buy sends the order to the instance at base and returns the op, with times relative to start and the latency counted
+// from due. It never fails: an order without an answer is an op with an unknown outcome.
 func (c *Client) Buy(ctx context.Context, start, due time.Time, base string, o Order) history.Op {
 	op := history.Op{Order: o.ID, Quantity: o.Quantity, Due: history.At(start, due), Done: history.Never}
 	began := time.Now()
@@ -46,7 +46,7 @@ func (c *Client) Buy(ctx context.Context, start, due time.Time, base string, o O
 		op.Outcome, op.Detail = history.NotSold, err.Error()
 		return op
 	}
-	if o.Fault != "" { // a service with a token requires it
+	if o.Fault != "" { // which needs the token, if the service has one
 		c.authorize(req)
 	}
 	sent, status, body, err := c.send(req, o.Timeout)

@@ -13,9 +13,9 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// An order of several products reports on the cell's own, at any place among them; an answer that does not name it
-// proves nothing.
-func TestAnOrderOfSeveralProducts(t *testing.T) {
+// The op of an order of several products is about the cell's own product, wherever the answer lists it; an answer that
+// does not list it proves nothing.
+func TestOrderOfSeveralProducts(t *testing.T) {
 	const p, q = `{"product":"p","quantity":1,"left":6,"units":[7]}`, `{"product":"q","quantity":1,"left":1,"units":[2]}`
 	for items, want := range map[string]history.Outcome{p + "," + q: history.Sold, q + "," + p: history.Sold,
 		q: history.Unknown} {

@@ -18,7 +18,7 @@ type OrderStatus struct {
 	Outcome  history.Outcome `json:"outcome"`
 	Units    []int64         `json:"units"`
 	Quantity int64           `json:"quantity"`
-	// SoldBy is the order under whose lease it was served, "" if it had its own lease, or none.
+	// SoldBy is the order under whose lease it was served, "" if it had its own lease or none.
 	SoldBy string `json:"sold_by"`
 }
 

@@ -29,9 +29,9 @@ type unrepeatable struct{}
 func (unrepeatable) Read([]byte) (int, error) { return 0, io.EOF }
 func (unrepeatable) Close() error             { return nil }
 
-// send sends a request once and reads the whole answer. Patience bounds the time for both. It returns when the request
-// got its connection, just before it was written; the zero time if it was never written. After an error, the effect of
-// a written request is unknown.
+// send sends a request once and reads the whole answer. Patience bounds the time for both. sent is when the request got
+// its connection, just before it was written; zero if it was never written. After an error, the effect of a written
+// request is unknown.
 func (c *Client) send(req *http.Request, patience time.Duration) (sent time.Time, status int, body []byte, err error) {
 	ctx, cancel := context.WithTimeoutCause(req.Context(), patience, errTimeout)
 	defer cancel()
@@ -55,7 +55,7 @@ func (c *Client) send(req *http.Request, patience time.Duration) (sent time.Time
 	return sent, resp.StatusCode, body, nil
 }
 
-// reason returns why a request failed: err, unless its time was up.
+// reason returns why a request failed: err, unless it timed out.
 func reason(ctx context.Context, sent time.Time, err error) error {
 	switch {
 	case ctx.Err() == nil:

@@ -20,8 +20,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A wire is a shop that answers each request with given bytes, and reports the connections that it has accepted, until
-// it is closed.
+// A wire is a shop that answers each request with given bytes, and counts its connections.
 type wire struct {
 	net.Listener
 	accepted chan net.Conn
@@ -75,7 +74,7 @@ const receipt = `{"rung":"v17","product":"p","quantity":1,"left":6,"units":[7],"
 	`"waited_ms":1.5,"trace":[{"node":"127.0.0.1:6379","cmd":"evalsha","key":"stock:p",` +
 	`"at":"2026-01-01T00:00:00.512345678Z","end":"2026-01-01T00:00:00.613345678Z","reply":"100"}]}`
 
-// sold returns an answer in bytes, with those lines in its header.
+// sold returns the bytes of a sale's answer, with these extra header lines.
 func sold(header string) string {
 	return fmt.Sprintf("HTTP/1.1 200 OK\r\n%sContent-Length: %d\r\n\r\n%s", header, len(receipt), receipt)
 }
@@ -101,7 +100,7 @@ func clientOf(t testing.TB, concurrency int) *Client {
 	return c
 }
 
-// The sender's headers decide whether the next order reuses the connection.
+// The response's headers decide whether the next order reuses the connection.
 func TestConnectionReuse(t *testing.T) {
 	chunked := fmt.Sprintf("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(receipt),
 		receipt)
@@ -126,7 +125,7 @@ func TestConnectionReuse(t *testing.T) {
 	}
 }
 
-func TestOrderTakesTheWarmConnection(t *testing.T) {
+func TestOrderUsesTheWarmConnection(t *testing.T) {
 	w := newWire(t, func(string) string { return sold("") })
 	c := clientOf(t, 1)
 	c.Warm(t.Context(), "http://"+w.Addr().String())()
@@ -134,7 +133,7 @@ func TestOrderTakesTheWarmConnection(t *testing.T) {
 	assert.Equal(t, 1, w.connections())
 }
 
-// No order is sent twice, and none waits for an endless answer.
+// No order is sent twice, and none waits for an answer without end.
 func TestIncompleteAnswerIsNotRetried(t *testing.T) {
 	for name, answer := range map[string]string{
 		"none":                   "",
@@ -165,8 +164,8 @@ func TestIncompleteAnswerIsNotRetried(t *testing.T) {
 	}
 }
 
-// The order's request carries what it needs besides its URL.
-func TestAnOrderOnTheWire(t *testing.T) {
+// The host, the headers and the query of an order's request.
+func TestOrderRequest(t *testing.T) {
 	var got *http.Request
 	w := newWire(t, func(text string) string {
 		var err error

@@ -20,7 +20,7 @@ type Backend struct {
 	LockReplicas int
 	// ZooKeeper is the URL of the ZooKeeper of v13 and v14, "" if there is none.
 	ZooKeeper string
-	// SQL is the DSN of the database of v12, "" if there is none. foreignSQL: the run did not start it.
+	// SQL is the DSN of the database of v12, "" if there is none. foreignSQL means that the run did not start it.
 	SQL        string
 	foreignSQL bool
 
@@ -28,14 +28,14 @@ type Backend struct {
 	// too slow for the usual ones; see [catalog.Spec.Patience].
 	TimeoutFactor float64
 
-	start starter // starts more servers of its kind
+	start starter // starts further Redis servers of its kind
 
 	// kind is set if the run starts the database server; created then waits until it has started.
 	kind    *databaseKind
 	created func(context.Context) error
 }
 
-// Ready waits until a database server of the run has started. The other servers run when StartBackend returns.
+// Ready waits until the run's database server, if any, has started. StartBackend waits for all other servers.
 func (b *Backend) Ready(ctx context.Context) error {
 	if b.kind == nil {
 		return nil
@@ -43,11 +43,11 @@ func (b *Backend) Ready(ctx context.Context) error {
 	return b.created(ctx)
 }
 
-// Embedded reports whether the backend is the embedded Redis, whose speed says nothing about Redis.
+// Embedded reports whether the backend is the embedded Redis, whose speed is not that of Redis.
 func (b *Backend) Embedded() bool { return b.Kind == "embedded" }
 
 // StartBackend starts or connects to the configured servers, and starts the Redlock nodes. The embedded Redis runs
-// inside the stockapi executable. A named database is tried before anything is started.
+// inside the stockapi executable. It checks a given database before it starts anything.
 func (c *Cluster) StartBackend(ctx context.Context) (*Backend, error) {
 	if err := c.reachSQL(ctx); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (c *Cluster) StartBackend(ctx context.Context) (*Backend, error) {
 	return b, errors.Join(c.placeSQL(ctx, b), c.startRedlock(ctx, b), c.reachZooKeeper(ctx, b))
 }
 
-// Lasting returns the backend without a database that is removed with the run, and so needs no cleaning up.
+// Lasting returns the part of the backend that outlives the run, and so needs cleaning up: not a database of the run.
 func (b *Backend) Lasting() *Backend {
 	lasting := *b
 	if b.kind != nil {
@@ -114,7 +114,7 @@ func foreignRedis(ctx context.Context, url string) (*Backend, error) {
 	return &Backend{Backend: history.Backend{Kind: "url", Text: text}, URL: url}, nil
 }
 
-// startRedlock starts the independent nodes, all at once. If the run did not start the Redis, they are embedded ones.
+// startRedlock starts the independent nodes, all at once. They are embedded if the run did not start the Redis.
 func (c *Cluster) startRedlock(ctx context.Context, b *Backend) error {
 	nodes, err := c.startNodes(ctx, b.start, c.options.Redlock)
 	for _, n := range nodes {

@@ -19,12 +19,12 @@ import (
 )
 
 const (
-	// readyWithin bounds the start of a process, even on a busy machine. A process that dies earlier is noticed at once.
+	// readyWithin bounds the start of a process, even on a busy machine. A process that dies earlier is detected at once.
 	readyWithin = 2 * time.Minute
 	// sayAfter is the time after which a slow start is reported.
 	sayAfter = 10 * time.Second
-	// outputWithin bounds the wait for the remaining output of an ended process. Its family is dead by then, but a process
-	// that was not found may hold the output open for any time.
+	// outputWithin bounds the wait for the rest of an ended process's output. Its family is dead by then, but a process
+	// that was not found may keep the output open.
 	outputWithin = 5 * time.Second
 	// keptLines is how many lines of output are kept.
 	keptLines = 20
@@ -40,8 +40,8 @@ func (c *Cluster) say(format string, args ...any) {
 	}
 }
 
-// A child is one process of the cluster, in a process group of its own: a Ctrl-C in the terminal reaches loadtest
-// alone, which then stops its children in order. Processes that it starts belong to the group too, and are stopped,
+// A child is one process of the cluster. It leads a process group of its own, so that a Ctrl-C in the terminal reaches
+// only loadtest, which then stops its children in order. Processes that it starts belong to the group, and are stopped,
 // continued and killed with it. Those that leave the group, as by setsid, are found by a mark.
 type child struct {
 	name         string
@@ -50,11 +50,11 @@ type child struct {
 	stdin        io.Closer // a stockapi exits when this is closed
 	exited       chan struct{}
 	exitErr      error       // set when exited is closed
-	exitExpected atomic.Bool // an exit is not an error
-	// quits is true of a process that starts others outside its group, as PostgreSQL does. It is killed by SIGQUIT, on
-	// which it ends the others too, as abruptly.
+	exitExpected atomic.Bool // an exit is no error
+	// quits is true for a process that starts others outside its group, as PostgreSQL does. It is killed by SIGQUIT, on
+	// which it ends the others just as abruptly.
 	quits bool
-	// mark is in the environment of the processes of a child that may leave its group. Empty: they stay in it.
+	// mark is set in the environment of a child whose processes may leave the group; "" if they stay in it.
 	mark string
 
 	mu     sync.Mutex
@@ -111,8 +111,8 @@ func (p *child) runToEnd(ctx context.Context, c *Cluster) error {
 	return nil
 }
 
-// spawn starts the process, registers it with the guardian, and watches its output and its exit. An exit is expected
-// until start finds the process ready.
+// spawn starts the process, registers it with the guardian, and watches its output and its exit. Until the process is
+// ready, an exit is expected.
 func (p *child) spawn(c *Cluster, ready readiness, urls chan<- string) error {
 	p.cluster, p.exited = c, make(chan struct{})
 	p.exitExpected.Store(true)
@@ -193,7 +193,7 @@ func (p *child) watch(out *os.File, read <-chan struct{}) {
 		killMarked(p.mark)
 		p.cluster.guardian.send("gone %s", p.mark)
 	}
-	_ = out.SetReadDeadline(time.Now().Add(outputWithin)) // pipes have no deadline on Windows
+	_ = out.SetReadDeadline(time.Now().Add(outputWithin)) // pipes have no deadlines on Windows
 	<-read                                                // for its last lines
 	p.cluster.remove(p)
 	close(p.exited)
@@ -202,7 +202,7 @@ func (p *child) watch(out *os.File, read <-chan struct{}) {
 	}
 }
 
-// end asks the process to terminate, gives it time to finish its work, and kills it if it does not.
+// end asks the process to terminate, gives it time to finish its work, and then kills it.
 func (p *child) end() {
 	p.exitExpected.Store(true)
 	if terminate(p.cmd.Process) && p.exitsWithin(5*time.Second) {
@@ -214,8 +214,8 @@ func (p *child) end() {
 	}
 }
 
-// killTime bounds the wait for a killed process to end. On a busy machine that takes seconds. PostgreSQL alone gives
-// its own processes five.
+// killTime bounds the wait for a killed process to end, which takes seconds on a busy machine. PostgreSQL gives its own
+// processes five seconds.
 const killTime = 20 * time.Second
 
 func (p *child) kill() {
@@ -240,8 +240,8 @@ func (p *child) signal(send func(pid int, mark string) error) error {
 	return send(p.cmd.Process.Pid, p.mark)
 }
 
-// Stop stops all its processes, and returns when they are stopped. It looks twice: a process started after the first
-// look, by a parent not yet stopped, would be missed.
+// Stop stops all its processes, and returns when they are stopped. It looks twice, as a parent that is not yet stopped
+// may start a process after the first look.
 func (p *child) Stop() error {
 	for begun, times := time.Now(), 0; time.Since(begun) < killTime; time.Sleep(time.Millisecond) {
 		if err := p.signal(stop); err != nil {
@@ -267,7 +267,7 @@ func (p *child) Stopped() (bool, error) { return stopped(p.cmd.Process.Pid, p.ma
 // Continue continues all its processes.
 func (p *child) Continue() error { return p.signal(resume) }
 
-// Kill kills the process, if it was started, like SIGKILL or a power cut. That does not end the run.
+// Kill kills the process, if it was started, as SIGKILL or a power cut would. That does not end the run.
 func (p *child) Kill() {
 	if p != nil {
 		p.exitExpected.Store(true)

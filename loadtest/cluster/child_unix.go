@@ -36,7 +36,7 @@ func runAs(cmd *exec.Cmd, name string) error {
 }
 
 // giveTo gives a directory and its content to that user alone if we are root, and makes its parent searchable.
-// Otherwise the directory remains ours alone.
+// Otherwise the directory stays ours alone.
 func giveTo(name, dir string) error {
 	uid, gid, err := account(name)
 	if err == nil {
@@ -51,7 +51,7 @@ func giveTo(name, dir string) error {
 		}))
 }
 
-// account returns the ids of a user and its group. They matter only to root: nobody else can become another user.
+// account returns the ids of a user and its group. They matter only to root, who alone can become another user.
 func account(name string) (uid, gid uint32, err error) {
 	if os.Getuid() != 0 {
 		return 0, 0, nil
@@ -79,8 +79,8 @@ func killGroup(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }
 // killAll kills a child and its family.
 func killAll(pid int, mark string) error { return toAll(syscall.SIGKILL, pid, mark) }
 
-// killMarked kills the processes with a mark until none is left, or for killTime: one that forks before it dies leaves
-// another. A process in exec has no environment for a moment, so one look is not enough.
+// killMarked kills the processes with a mark until none is left, or killTime has passed. One pass is not enough: a
+// process may fork before it dies, and has no environment for a moment during exec.
 func killMarked(mark string) {
 	for begun, none := time.Now(), 0; none < 2 && time.Since(begun) < killTime; time.Sleep(time.Millisecond) {
 		none++
@@ -95,13 +95,13 @@ func killMarked(mark string) {
 // quit ends a process and the processes that it started.
 func quit(pid int) error { return syscall.Kill(pid, syscall.SIGQUIT) }
 
-// stop stops a child and its family, without waiting for that.
+// stop signals a child and its family to stop, and does not wait for that.
 func stop(pid int, mark string) error { return toAll(syscall.SIGSTOP, pid, mark) }
 
 // resume continues a child and its family.
 func resume(pid int, mark string) error { return toAll(syscall.SIGCONT, pid, mark) }
 
-// toAll sends a signal to the group of a child, at once, and then, if it has a mark, to its family outside the group.
+// toAll signals the group of a child, atomically, and then, if it has a mark, its family outside the group.
 func toAll(signal syscall.Signal, pid int, mark string) error {
 	var its []process
 	if mark != "" {
@@ -128,8 +128,8 @@ func stopped(pid int, mark string) (bool, error) {
 // noGroup matches no group.
 const noGroup = -1
 
-// family returns the processes of a child: those of its group, those with its mark, if it has one, and all descendants
-// whose parents still run.
+// family returns the processes of a child: those of its group, those with its mark, if any, and all descendants whose
+// parents still run.
 func family(group int, mark string) (its []process, err error) {
 	all, err := processes()
 	of := map[int]bool{}
@@ -147,21 +147,21 @@ func family(group int, mark string) (its []process, err error) {
 	return slices.DeleteFunc(all, func(p process) bool { return !of[p.pid] }), err
 }
 
-// bears reports whether a process has a mark in its environment. It reports false for another user's process, on a
-// system other than Linux, and if the process has overwritten its environment with a title.
+// bears reports whether a process has a mark in its environment. It is false if the environment cannot be read: of
+// another user's process, of one that has overwritten it with a title, or outside Linux.
 func bears(pid int, mark string) bool {
 	environment, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	return slices.Contains(strings.Split(string(environment), "\x00"), shopMark+"="+mark)
 }
 
-// A process is one that has not ended. Its state is "T" if it is stopped.
+// A process is one entry of the process list. Its state is "T" if it is stopped.
 type process struct {
 	pid, parent, group int
 	state              string
 }
 
-// processes reads the list of processes from the system. Waiting for a change of state is not possible: os/exec already
-// waits for the exit of a child, which a second wait would steal; and a child's children are not ours to wait for.
+// processes reads the list of processes from the system. Waiting for state changes is not possible: a second wait would
+// steal the exit that os/exec waits for, and a child's children are not ours to wait for.
 func processes() (all []process, err error) {
 	add := func(pid, parent, group, state string) {
 		if p := (process{state: state[:1]}); p.state != "Z" && p.state != "X" {

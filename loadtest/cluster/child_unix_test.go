@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAStoppedProcessIsSeen(t *testing.T) {
+func TestStoppedProcessIsDetected(t *testing.T) {
 	cmd := self("ready")
 	stdin, err := cmd.StdinPipe() // the process waits until this is closed
 	require.NoError(t, err)

@@ -22,7 +22,7 @@ func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
-// Servers run as the current user.
+// runAs does nothing: servers run as the current user.
 func runAs(*exec.Cmd, string) error { return nil }
 
 func giveTo(_, _ string) error { return nil }
@@ -31,10 +31,10 @@ func canRunAs(string) error { return nil }
 
 func quit(int) error { return errors.New("a process cannot be asked to quit on this system") }
 
-// terminate does nothing: Windows has no SIGTERM. Closing the standard input asks instead.
+// terminate does nothing: Windows has no SIGTERM. Closing the standard input ends the process instead.
 func terminate(*os.Process) bool { return false }
 
-// Services that may leave their group are not started here.
+// killMarked does nothing: services that may leave their group are not started here.
 func killMarked(string) {}
 
 func killAll(pid int, _ string) error { return killGroup(pid) }

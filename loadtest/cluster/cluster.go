@@ -45,7 +45,7 @@ type Options struct {
 	SQL      string
 	// Stockapi is the executable to run; empty means to find or build one.
 	Stockapi string
-	// Product is the product that the instances start with. Its name is unique to this run, so a shop with its stock on
+	// Product is the product that the instances start with. Its name is unique to this run, so a shop whose stock is on
 	// the same Redis is left alone.
 	Product string
 	// Token is the instances' admin token, if any.

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 		own()
 	case "ready":
 		os.Stdout.WriteString("ready http://here\n")
-		bufio.NewReader(os.Stdin).ReadString('\n') // it ends with loadtest
+		bufio.NewReader(os.Stdin).ReadString('\n') // until loadtest ends
 	case "dies":
 		os.Stdout.WriteString("ready http://here\n")
 		time.Sleep(100 * time.Millisecond)
@@ -53,7 +53,7 @@ func self(role string) *exec.Cmd {
 	return cmd
 }
 
-// newCluster returns an empty cluster, which is closed with the test and must leave nothing behind.
+// newCluster returns an empty cluster. It is closed when the test ends, and must leave nothing behind.
 func newCluster(t *testing.T) (*Cluster, context.Context) {
 	t.Helper()
 	c, ctx, err := New(t.Context(), Options{})
@@ -71,7 +71,7 @@ func startChild(ctx context.Context, c *Cluster, name string, cmd *exec.Cmd) (*c
 	return p, url, err
 }
 
-func TestAChildIsStartedAndStopped(t *testing.T) {
+func TestChildIsStartedAndStopped(t *testing.T) {
 	c, ctx := newCluster(t)
 	p, url, err := startChild(ctx, c, "child", self("ready"))
 	require.NoError(t, err)
@@ -153,7 +153,7 @@ func TestReadyLine(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentDoesNotConfigureTheInstances(t *testing.T) {
+func TestEnvironmentDoesNotConfigureInstances(t *testing.T) {
 	t.Setenv("STOCKAPI_REDIS", "redis://elsewhere")
 	assert.NotContains(t, strings.Join(environment(""), "\n"), "STOCKAPI_")
 	assert.Contains(t, environment("secret"), "STOCKAPI_ADMIN_TOKEN=secret")

@@ -13,10 +13,10 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 )
 
-// A Database is one server of the run. It restarts with its rows, which are on disk before they are acknowledged, and
-// without its sessions.
+// A Database is a database server of the run. A restart keeps the rows, which are on disk before they are acknowledged,
+// but not the sessions.
 type Database struct {
-	server // at its DSN
+	server // its URL is the DSN
 	kind   *databaseKind
 	dir    string
 	client string // the DSN for the cluster's own queries
@@ -49,7 +49,7 @@ func (c *Cluster) newDatabase(kind *databaseKind, name string) (*Database, error
 // installWithin bounds the creation of a data directory, which usually takes less than a second.
 const installWithin = time.Minute
 
-// install creates the data directory that each server of that kind gets a copy of.
+// install creates the data directory of which each server of that kind gets a copy.
 func (c *Cluster) install(ctx context.Context, kind *databaseKind) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, installWithin,
 		fmt.Errorf("%s did not finish within %s", kind.installer, installWithin))
@@ -86,7 +86,7 @@ func (d *Database) create(ctx context.Context) error {
 // remove removes the files of a killed server.
 func (d *Database) remove() { _ = os.RemoveAll(d.dir) } // if that fails, the cluster removes them when it closes
 
-// Rows of v12, where a released one has expires = 0, and of v12-naive, which never expire.
+// Queries for rows of v12, where a released one has expires = 0, and of v12-naive, which never expire.
 const (
 	tables    = `SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'stockapi_locks'`
 	heldRows  = `SELECT COUNT(*) FROM stockapi_locks WHERE expires > 0`

@@ -19,7 +19,7 @@ const (
 // Databases are the values of --sql besides a DSN.
 var Databases = []string{AnySQL, SQLite, MariaDB, Postgres}
 
-// placeSQL decides where the locks of v12 are kept. A server of the run starts in the background: only the cells that
+// placeSQL decides where the locks of v12 are kept. A server of the run starts in the background, and only cells that
 // use it wait for it.
 func (c *Cluster) placeSQL(ctx context.Context, b *Backend) error {
 	if !c.options.Database {
@@ -47,7 +47,7 @@ func (c *Cluster) placeSQL(ctx context.Context, b *Backend) error {
 }
 
 // chooseDatabase returns the kind of server that was asked for, or that is installed, and a note about missing ones.
-// Without a kind the locks are in a file or at a DSN.
+// The kind is nil if the locks are in a file or at a DSN.
 func chooseDatabase(want string) (kind *databaseKind, note string, err error) {
 	for _, k := range databaseKinds {
 		missing := k.missing()

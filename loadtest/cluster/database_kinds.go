@@ -12,7 +12,7 @@ import (
 type databaseKind struct {
 	name, title        string // on the command line, and in messages
 	program, installer string
-	account            string // to run it as if we are root, which the servers refuse
+	account            string // the user to run it as if we are root, as the servers refuse root
 	ready              string // part of the line that reports readiness
 	quits              bool   // see child
 	secret             string // content of the file that gives it the password
@@ -23,15 +23,15 @@ type databaseKind struct {
 	sessions           string // the query that counts its session locks
 }
 
-// mariaDBAccess leaves a server one account: it runs these statements at each start, before it serves a client. The
-// installer cannot, as it creates accounts without a password.
+// mariaDBAccess leaves a single account, with a password. A server runs these statements at each start, before it
+// serves clients. The installer cannot do this: it creates accounts without a password.
 const mariaDBAccess = `DELETE FROM mysql.global_priv WHERE User <> 'mariadb.sys';
 FLUSH PRIVILEGES;
 CREATE USER root@'127.0.0.1' IDENTIFIED BY '%s';
 GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;
 `
 
-// The data of both need not survive a power cut, only the end of the process: no statement waits for a disk, which may
+// The data need not survive a power cut, only the end of the process. So no statement waits for the disk, which may
 // take longer than a lease. MariaDB ignores --loose options that it does not know.
 var databaseKinds = []*databaseKind{
 	{

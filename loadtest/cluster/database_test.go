@@ -36,7 +36,7 @@ func eachDatabase(t *testing.T, test func(t *testing.T, c *Cluster, ctx context.
 	}
 }
 
-func TestADatabaseComesBackAtItsAddressWithItsRows(t *testing.T) {
+func TestDatabaseRestartKeepsAddressAndRows(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, c *Cluster, ctx context.Context, kind *databaseKind) {
 		require.NoError(t, c.install(ctx, kind))
 		d, err := c.newDatabase(kind, "one")
@@ -69,7 +69,7 @@ func TestADatabaseComesBackAtItsAddressWithItsRows(t *testing.T) {
 		holds(3, "two rows and a session's")
 
 		d.Kill()
-		d.Kill() // no harm
+		d.Kill() // a no-op
 		_, err = d.Keys(ctx)
 		require.Error(t, err)
 		require.NoError(t, d.Restart(ctx))
@@ -115,7 +115,7 @@ func TestDatabasePlacement(t *testing.T) {
 	})
 }
 
-// A server that is still being installed when the cluster closes is not left behind.
+// Closing the cluster also removes a server that is still being installed.
 func TestCloseDuringInstallation(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, c *Cluster, ctx context.Context, kind *databaseKind) {
 		c.options.Database, c.options.SQL = true, kind.name

@@ -17,7 +17,7 @@ func (c *Cluster) FindStockapi(ctx context.Context) (path string, err error) {
 	return c.stockapi, err
 }
 
-// findStockapi also returns where it is from.
+// findStockapi also returns which of these it found.
 func (c *Cluster) findStockapi(ctx context.Context) (path, which string, err error) {
 	if want := c.options.Stockapi; want != "" {
 		path, err := exec.LookPath(want)
@@ -44,8 +44,8 @@ func (c *Cluster) build(ctx context.Context) (string, error) {
 	const pkg = "stockapi/cmd/stockapi"
 	c.say("building stockapi…")
 	path := filepath.Join(c.dir, executable("stockapi"))
-	// nomsgpack leaves out gin's MessagePack, which is unused: it is a third of a cold build. -s -w leaves out debugging
-	// information, which takes most of the linking.
+	// nomsgpack leaves out gin's unused MessagePack, a third of a cold build. -s -w leaves out debugging information,
+	// which takes most of the linking.
 	out, err := exec.CommandContext(ctx, "go", "build", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", path,
 		pkg).CombinedOutput()
 	if ctx.Err() != nil {

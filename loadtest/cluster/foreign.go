@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// ForeignOptions describe a foreign service and what it is given.
+// ForeignOptions describe a foreign service and its servers.
 type ForeignOptions struct {
 	// Argv is the command line. In it {port}, {redis} (a URL), {redis_host} and {redis_port} are replaced.
 	Argv []string
@@ -28,21 +28,21 @@ type ForeignOptions struct {
 	Within time.Duration
 }
 
-// A Foreign is a running service of which only the command line is known. It may consist of several processes.
+// A Foreign is a running service that is a black box but for its command line. It may have several processes.
 type Foreign struct {
 	*Instance
 	port int
 }
 
-// shopMark is the variable whose value marks the processes of a foreign service. Each service has its own.
+// shopMark is the environment variable that marks the processes of a foreign service. Each service has its own value.
 const shopMark = "LOADTEST_SHOP"
 
-// silentWithin bounds the wait until the port of a killed service accepts no connections. Where marks cannot be read,
-// the last of its group may still be dying.
+// silentWithin bounds the wait until the port of a killed service refuses connections: its last process may still be
+// dying where marks cannot be read.
 const silentWithin = 5 * time.Second
 
 // StartForeign starts a foreign service with our environment, PORT and REDIS_URL, and waits until it listens on that
-// port, which it has to itself. If it dies later, that does not end the run: see [Instance.Exited].
+// port, which nothing else uses. If it dies later, that does not end the run: see [Instance.Exited].
 func (c *Cluster) StartForeign(ctx context.Context, o ForeignOptions) (*Foreign, error) {
 	if !CanStop {
 		return nil, errors.New("a service cannot be stopped with its children on this system: use Linux, macOS or WSL")
@@ -106,9 +106,9 @@ func (f *Foreign) listens(ctx context.Context, within time.Duration) (addr strin
 	}
 }
 
-// listener returns the address of this machine at which the port accepts connections, or "". For Node, localhost may be
-// ::1 alone. Where the system does not report listeners, ::1 is tried first, so that a service that is just starting to
-// listen on both is reached at the other, as usual.
+// listener returns the address of this machine at which the port accepts connections, or "". Node's localhost may be
+// ::1 only. Where the system does not report listeners, ::1 is tried first: a service that starts to listen on both
+// meanwhile is then found at 127.0.0.1, as usual.
 func listener(ctx context.Context, port int) (found string) {
 	if host, known := listens(port); known {
 		if host == "" {
@@ -126,8 +126,8 @@ func listener(ctx context.Context, port int) (found string) {
 	return found
 }
 
-// listens returns the host on which the port is listened to, "" if there is none, and whether the system reports that.
-// It makes no connection: some servers die of one without a request.
+// listens returns the host on which something listens on the port, "" if nothing does, and whether the system reports
+// that. It makes no connection: some servers crash on one without a request.
 func listens(port int) (host string, known bool) {
 	const state, listening = 3, "0A"
 	for _, table := range []string{"/proc/net/tcp6", "/proc/net/tcp"} { // 127.0.0.1 before ::1
@@ -153,8 +153,8 @@ func listens(port int) (host string, known bool) {
 	return host, known
 }
 
-// Kill kills all its processes, like SIGKILL or a power cut. That does not end the run. An error means that some were
-// not found, and still listen.
+// Kill kills all its processes, as SIGKILL or a power cut would. That does not end the run. An error means that a
+// process was not found and still listens.
 func (f *Foreign) Kill() error {
 	f.child.Kill()
 	for begun := time.Now(); listener(context.Background(), f.port) != ""; time.Sleep(10 * time.Millisecond) {

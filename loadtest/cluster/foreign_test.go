@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shop is a program that listens on a port, and does nothing else. It ends on its own if a test fails to end it.
+// shop is a program that listens on a port, and does nothing else. It exits by itself if a test fails to end it.
 func shop() {
 	time.AfterFunc(3*time.Minute, func() { os.Exit(2) })
 	l, err := net.Listen("tcp", net.JoinHostPort(os.Getenv("FLEET_HOST"), os.Getenv("PORT")))
@@ -27,7 +27,7 @@ func shop() {
 	os.Exit(1)
 }
 
-// Scripts of foreign services that listen: one process, and three, of which the last listens.
+// Scripts of foreign services: one process that listens, and three of which the last listens.
 const (
 	oneProcess     = `FLEET_TEST=shop exec "$FLEET_SELF"`
 	threeProcesses = `echo $$; sleep 600 & FLEET_TEST=shop "$FLEET_SELF" & wait`
@@ -57,8 +57,8 @@ func own() {
 	os.Exit(1)
 }
 
-// A server may die of a connection without a request.
-func TestListenerConnectsToNobody(t *testing.T) {
+// A server may crash on a connection without a request.
+func TestListenerMakesNoConnection(t *testing.T) {
 	for listen, want := range map[string]string{"127.0.0.1:0": "127.0.0.1", "[::1]:0": "::1", ":0": "127.0.0.1"} {
 		l, err := net.Listen("tcp", listen)
 		if err != nil {

@@ -25,7 +25,7 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// isGone waits until a group is empty, and kills what is left of it.
+// isGone asserts that a group becomes empty, and kills the rest of it.
 func isGone(t *testing.T, group int) {
 	t.Helper()
 	if !assert.Eventually(t, func() bool {
@@ -36,7 +36,7 @@ func isGone(t *testing.T, group int) {
 	}
 }
 
-func TestForeignIsGivenPortAndRedis(t *testing.T) {
+func TestForeignGetsPortAndRedis(t *testing.T) {
 	c, ctx := newCluster(t)
 	t.Setenv("PORT", "1")
 	f, err := c.StartForeign(ctx, foreign(`echo "$PORT $REDIS_URL $LOADTEST_GUARDIAN $0 $1"; `+oneProcess,
@@ -93,7 +93,7 @@ func TestForeignIsStoppedContinuedAndKilledAsAGroup(t *testing.T) {
 	require.NoError(t, ctx.Err())
 }
 
-// The children of a dead service hold its output and its port. Their group is known without a mark.
+// The children of a dead service still hold its output and its port. They are found by their group, without a mark.
 func TestForeignDiesWithItsChildren(t *testing.T) {
 	c, ctx := newCluster(t)
 	f, err := c.StartForeign(ctx, foreign("unset LOADTEST_SHOP; "+threeProcesses))
@@ -116,7 +116,7 @@ func answers(f *Foreign) bool {
 	return errors.Is(err, io.EOF)
 }
 
-// needsSetsid skips a test without a setsid that waits, or without readable environments of processes.
+// needsSetsid skips a test on a machine without a setsid that waits, or where environments of processes cannot be read.
 func needsSetsid(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("setsid"); err != nil || runtime.GOOS != "linux" {
@@ -124,7 +124,7 @@ func needsSetsid(t *testing.T) {
 	}
 }
 
-// setsid gives a program a group of its own, as honcho does.
+// setsid moves a program to a group of its own, as honcho does.
 func TestForeignThatLeftItsGroup(t *testing.T) {
 	needsSetsid(t)
 	for name, script := range map[string]string{
@@ -163,7 +163,7 @@ func TestForeignThatForksIsKilledWithAllChildren(t *testing.T) {
 	isGone(t, forks)
 }
 
-// Processes outside the group end even if the process that was started exits on its own.
+// Processes outside the group end even if the started process exits by itself.
 func TestForeignThatDiesAtStartLeavesNothing(t *testing.T) {
 	needsSetsid(t)
 	c, ctx := newCluster(t)
@@ -178,7 +178,7 @@ func TestForeignThatDiesAtStartLeavesNothing(t *testing.T) {
 	isGone(t, pid)
 }
 
-// hidden is a shop that no mark, group or parent reveals. It prints its pid.
+// hidden is a shop that is found by no mark, group or parent. It prints its pid.
 const hidden = `(FLEET_TEST=shop setsid env -u LOADTEST_SHOP "$FLEET_SELF" & echo $!); exec sleep 600`
 
 func TestForeignThatOutlivesItsProcessIsReported(t *testing.T) {
@@ -201,7 +201,7 @@ func printed(t *testing.T, f *Foreign) (n int) {
 	return n
 }
 
-func TestForeignThatDiesAtStartTellsItsLastLines(t *testing.T) {
+func TestForeignThatDiesAtStartReportsItsLastLines(t *testing.T) {
 	c, ctx := newCluster(t)
 	for script, want := range map[string]string{
 		`echo "no Redis"; echo "  at shop.js:1" >&2; exit 3`: "a died at start (exit status 3); its last lines:\n" +
@@ -231,16 +231,16 @@ func TestForeignThatDoesNotListenIsKilled(t *testing.T) {
 	assert.Empty(t, c.children)
 }
 
-func TestForeignDiesWithUs(t *testing.T) {
+func TestForeignDiesWithLoadtest(t *testing.T) {
 	diesWithUs(t, threeProcesses)
 }
 
-func TestForeignThatLeftItsGroupDiesWithUs(t *testing.T) {
+func TestForeignThatLeftItsGroupDiesWithLoadtest(t *testing.T) {
 	needsSetsid(t)
 	diesWithUs(t, `setsid /bin/sh -c 'FLEET_TEST=shop "$FLEET_SELF" & echo $$; wait' & wait`)
 }
 
-// diesWithUs ends the owner of a service that prints the number of its group.
+// diesWithUs checks that a service dies with its owner. Its script prints the number of its group.
 func diesWithUs(t *testing.T, script string) {
 	t.Helper()
 	owner := self("owner")

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// A guardian is loadtest's end of the pipe to its guardian process. The pipe is the whole mechanism: the kernel closes
-// it however loadtest ends, SIGKILL included, so loadtest cannot forget to.
+// A guardian is loadtest's end of the pipe to its guardian process. The kernel closes the pipe however loadtest ends,
+// even by SIGKILL, and that is the guardian's signal.
 type guardian struct {
 	cmd  *exec.Cmd
 	mu   sync.Mutex
@@ -26,8 +26,8 @@ type guardian struct {
 // guardianMark is in the environment of a guardian, and of no other process.
 const guardianMark = "LOADTEST_GUARDIAN"
 
-// startGuardian starts this executable again, as the command that calls [Guard]. An executable that does something else
-// instead, such as running its tests, would start guardians without end.
+// startGuardian starts this executable again, as the command that calls [Guard]. An executable that runs something else
+// instead, such as its tests, would start guardians for ever.
 func startGuardian() (*guardian, error) {
 	if os.Getenv(guardianMark) != "" {
 		return nil, errors.New("this process was started as a guardian, and must call cluster.Guard")
@@ -80,8 +80,8 @@ func Guard(pipe io.Reader) {
 	}
 }
 
-// listen returns what is left when the pipe closes: processes, each with whether it quits (see child), the marks of
-// those that may have left their group, and directories.
+// listen returns what is left when the pipe closes: processes and whether each quits (see child), marks of processes
+// that may have left their group, and directories.
 func listen(pipe io.Reader) (pids map[int]bool, marks map[string]bool, dirs []string) {
 	pids, marks = map[int]bool{}, map[string]bool{}
 	lines := bufio.NewScanner(pipe)

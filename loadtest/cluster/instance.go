@@ -43,7 +43,7 @@ func (c *Cluster) StartInstance(
 		args = append(args, "--faults", "--max-renewals", "3")
 	}
 	args = append(append(args, c.options.Max.args()...), flags...)
-	env := append(environment(c.options.Token), "STOCKAPI_ADDR=127.0.0.1:0") // unless flags name an address
+	env := append(environment(c.options.Token), "STOCKAPI_ADDR=127.0.0.1:0") // overridden by flags
 	env = append(env, b.secrets()...)
 	p, url, err := c.startStockapi(ctx, name, env, args)
 	for begun := time.Now(); b.slow(err) && ctx.Err() == nil && time.Since(begun) < readyWithin; {
@@ -57,7 +57,7 @@ func (c *Cluster) StartInstance(
 }
 
 // slow reports whether an instance failed to start because the machine is slow: a Redis of the run did not answer it in
-// time. (If that Redis had died, the run would have ended.) There is no second try for another Redis.
+// time. Had that Redis died, the run would have ended. A Redis that is not the run's gets no second try.
 func (b *Backend) slow(err error) bool {
 	return errors.Is(err, errExited) && b.Kind != "url" &&
 		(strings.Contains(err.Error(), "no Redis") || strings.Contains(err.Error(), "i/o timeout"))
@@ -82,9 +82,9 @@ func (c *Cluster) startStockapi(ctx context.Context, name string, env, args []st
 	return p, url, err
 }
 
-// retries sets how long an instance waits between polls: short, so that a crowd is served soon, but long enough for the
-// servers to bear a hundred waiters. The embedded Redis runs some 2,000 scripts a second; with more it falls behind,
-// and delays the holder's own commands. A failed try of v6 costs five scripts. Under faults there is no crowd, and
+// retries sets the poll interval of an instance: short enough to serve a crowd soon, but long enough for the servers to
+// cope with a hundred waiters. The embedded Redis runs some 2,000 scripts a second; beyond that it falls behind, and
+// delays the holder's own commands. A failed attempt of v6 costs five scripts. Under faults there is no crowd, and
 // leases are short.
 func (b *Backend) retries(faults bool) []string {
 	switch {
@@ -99,12 +99,12 @@ func (b *Backend) retries(faults bool) []string {
 	}
 }
 
-// patient is the factor for the timeouts of instances without faults. There a late server means a slow machine, and an
-// instance that gives up on it does not know whether the order was sold.
+// patient is the factor for the timeouts of instances without faults. There a late reply means a slow machine, and
+// giving up on it would leave an order with an unknown outcome.
 const patient = 10
 
-// timeouts lengthens an instance's timeouts; with faults, only as far as the machine is slow. The leases must be longer
-// by the same factor: a lease of v6 bounds its node timeout too.
+// timeouts lengthens an instance's timeouts; with faults, only as far as the machine is slow. Leases must grow by the
+// same factor, since v6 derives a node's timeout from its lease.
 func (b *Backend) timeouts(faults bool) []string {
 	factor := b.TimeoutFactor
 	if !faults {
@@ -146,7 +146,7 @@ func Kill(instances []*Instance) {
 // Pid returns its process id.
 func (in *Instance) Pid() int { return in.cmd.Process.Pid }
 
-// ExpectExit announces that the instance is going to exit, so that this does not end the run. The returned channel is
+// ExpectExit announces that the instance will exit, so that its exit does not end the run. The returned channel is
 // closed when it has exited.
 func (in *Instance) ExpectExit() <-chan struct{} {
 	in.exitExpected.Store(true)
@@ -165,7 +165,7 @@ func readyLine(line string) (url string, ready bool) {
 	return l.URL, l.URL != ""
 }
 
-// args raises the instance's bounds where requests will exceed the defaults.
+// args returns the flags that raise an instance's bounds where requests will exceed the defaults.
 func (b Bounds) args() []string {
 	var args []string
 	for _, m := range []struct {
@@ -179,7 +179,7 @@ func (b Bounds) args() []string {
 	return args
 }
 
-// environment returns our environment without the variables that would configure a stockapi.
+// environment returns our environment without variables that configure a stockapi, and with the token.
 func environment(token string) []string {
 	var env []string
 	for _, e := range os.Environ() {

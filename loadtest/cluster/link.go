@@ -38,10 +38,10 @@ const (
 	responses
 )
 
-// A Tap is called for each event of a connection, before anything is passed on. Connections are numbered from 1 in the
-// order in which they open; the calls for one direction of a connection do not overlap. If it returns a channel, the
-// bytes are held, with all that follow them in their direction, until the channel delivers true; on false the
-// connection closes, and the bytes are lost. They are also lost if the connection closes for another reason.
+// A Tap is called for each event of a connection, before any bytes of the event are passed on. Connections are numbered
+// from 1 in the order in which they open; calls for one direction of a connection do not overlap. If it returns a
+// channel, the link holds these bytes, and all later ones in that direction, until the channel delivers true; on false
+// the connection closes, and the bytes are lost. They are also lost if the connection closes for another reason.
 type Tap func(conn int, event Event) (hold <-chan bool)
 
 // An Event is what happens on a connection.
@@ -89,16 +89,16 @@ func (l *Link) Cut() error {
 	return err
 }
 
-// DropRequests drops what the client sends. The connections stay open.
+// DropRequests drops requests. The connections stay open.
 func (l *Link) DropRequests() error { return l.set(requests, linkFault{drops: true}) }
 
-// DropResponses drops what the server answers. The server still carries out the requests.
+// DropResponses drops responses. The server still carries out the requests.
 func (l *Link) DropResponses() error { return l.set(responses, linkFault{drops: true}) }
 
-// DelayResponses delays what the server answers until the link is healed.
+// DelayResponses delays responses until the link is healed.
 func (l *Link) DelayResponses() error { return l.set(responses, linkFault{delay: time.Hour}) }
 
-// DelayRequests delays what the client sends by that much.
+// DelayRequests delays requests by that much.
 func (l *Link) DelayRequests(by time.Duration) error { return l.set(requests, linkFault{delay: by}) }
 
 // Partition drops data in both directions.
@@ -153,7 +153,7 @@ func (l *Link) accept(listener net.Listener) {
 	}
 }
 
-// connect connects a client to the server, until either of them or the link closes the connection.
+// connect forwards between a client and the server until either of them or the link closes the connection.
 func (l *Link) connect(life context.Context, conn int, client net.Conn) {
 	defer func() { _ = client.Close() }()
 	server, err := new(net.Dialer).DialContext(life, "tcp", l.upstream)
@@ -176,7 +176,7 @@ func (l *Link) connect(life context.Context, conn int, client net.Conn) {
 	l.passes(life, conn, ConnClosed)
 }
 
-// passes reports whether the tap lets an event pass, once it no longer holds it.
+// passes waits while the tap holds an event, and reports whether it then lets it pass.
 func (l *Link) passes(life context.Context, conn int, event Event) bool {
 	if l.tap == nil {
 		return true

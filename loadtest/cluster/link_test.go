@@ -64,7 +64,7 @@ func dial(t *testing.T, l *Link) *client {
 	return &client{conn, bufio.NewReader(conn), t}
 }
 
-// says sends a line and returns the answer, or an error if there is none within a moment.
+// says sends a line and returns the echo, or an error if it does not arrive soon.
 func (c *client) says(line string) (string, error) {
 	_, err := io.WriteString(c.Conn, line+"\n")
 	require.NoError(c.t, err)
@@ -87,7 +87,7 @@ func newTappedLink(t *testing.T, tap Tap) (*Link, *echo) {
 	return l, e
 }
 
-func TestALinkIsCutAndHealed(t *testing.T) {
+func TestLinkIsCutAndHealed(t *testing.T) {
 	l, _ := newTestLink(t)
 	c := dial(t, l)
 	answer, err := c.says("one")
@@ -130,7 +130,7 @@ func TestResponsesAreDropped(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF, "a dropped response stays lost")
 }
 
-// A long delay lasts until the link is healed; a short one just passes.
+// Healing the link ends a long delay; a short one ends by itself.
 func TestRequestsAreDelayed(t *testing.T) {
 	l, e := newTestLink(t)
 	c := dial(t, l)
@@ -166,7 +166,7 @@ func TestResponsesAreDelayed(t *testing.T) {
 	assert.Equal(t, "one\n", answer)
 }
 
-// No end reads, so data waits at every stage. Leaks that TestMain finds would be this link's.
+// Neither end reads, so every buffer is full. TestMain checks that no goroutine leaks.
 func TestFullLinkCloses(t *testing.T) {
 	l, _ := newTestLink(t)
 	c := dial(t, l)
@@ -180,7 +180,7 @@ func TestFullLinkCloses(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A tap is called for each connection by its number, from its opening to its closing.
+// A tap is called for all events of each connection, from its opening to its closing.
 func TestTapOfALink(t *testing.T) {
 	type call struct {
 		conn  int

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// A parent starts the processes of a cluster, so that the kernel kills them however loadtest ends: even if the guardian
-// was killed too, and if a process is stopped. Their own children are left to the guardian.
+// A parent starts the processes of a cluster such that the kernel kills them however loadtest ends: even if the
+// guardian is killed too, or a process is stopped. Their own children are left to the guardian.
 //
-// The kernel goes by the thread that started the child, not by the process. So one thread starts them all, does nothing
-// else, and ends last.
+// The kernel signals a child when the thread that started it ends, not the process. So one thread starts them all, does
+// nothing else, and ends last.
 type parent struct {
 	work chan func()
 	over context.Context
@@ -54,8 +54,8 @@ func (p parent) start(cmd *exec.Cmd, quits bool) error {
 	}
 }
 
-// reap waits for the exit of a child and kills what is left of its group. It calls before when the child has exited and
-// its pid is still reserved: after that, nothing else may signal it by that number.
+// reap waits for the exit of a child and kills what is left of its group. It calls before once the child has exited,
+// while its pid is still reserved: after that, the pid must not be signalled.
 func reap(cmd *exec.Cmd, before func()) error {
 	const pid = 1 // P_PID: by its pid
 	for {

@@ -12,8 +12,8 @@ func newParent() parent { return parent{} }
 
 func (parent) start(cmd *exec.Cmd, _ bool) error { return cmd.Start() }
 
-// reap waits for the exit of a child, calls after, and kills what is left of its group at once, before its number is
-// likely to be reused. Windows, where numbers are soon reused, has no groups.
+// reap waits for the exit of a child, calls after, and immediately kills what is left of its group: its number is not
+// likely to be reused so soon. Windows, which reuses numbers quickly, has no groups.
 func reap(cmd *exec.Cmd, after func()) error {
 	err := cmd.Wait()
 	after()

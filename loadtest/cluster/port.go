@@ -7,20 +7,20 @@ import (
 	"sync"
 )
 
-// The servers' ports lie below those that systems choose for clients, so that no client connection occupies the port of
-// a server that comes back.
+// The servers' ports lie below the ephemeral ports, so that no client connection occupies the port of a server that
+// restarts.
 const (
 	lowestPort = 14336
 	blockPorts = 256
 	portBlocks = 69
 )
 
-// A portPool hands out the ports of one process. A server or a link that is down keeps its port without listening: so
-// no port is handed out twice while there are others, and no other run on this machine gets it. A process owns whole
-// blocks of ports, each as long as it listens on the block's first port.
+// A portPool hands out ports. A server or a link that is down keeps its port without listening on it, so no port is
+// handed out twice while others are left, and no other run on this machine gets it. A process owns whole blocks of
+// ports, each while it listens on the block's first port.
 type portPool struct {
 	mu    sync.Mutex
-	owned []net.Listener // the last is that of the block in use
+	owned []net.Listener // the last is the block in use
 	next  int            // the port in that block to try next; 0 before the first block
 }
 
@@ -50,7 +50,7 @@ func (p *portPool) free() (int, error) {
 	return 0, err
 }
 
-// turn moves on to an unowned block, or to the oldest of its own if there is none. It begins at random, so that runs
+// turn moves on to an unowned block or, if all are owned, to the oldest of our own. It starts at random, so that runs
 // that start together seldom collide.
 func (p *portPool) turn() error {
 	l, err := unowned()
@@ -64,7 +64,7 @@ func (p *portPool) turn() error {
 	return nil
 }
 
-// unowned returns the listener by which a block becomes ours. It fails if all have an owner.
+// unowned takes an unowned block, and returns its listener. It fails if all are owned.
 func unowned() (l net.Listener, err error) {
 	first := rand.IntN(portBlocks)
 	for i := range portBlocks {

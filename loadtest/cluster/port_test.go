@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A port without a listener may belong to a server that is down, and comes back. Another run, here others, does not get
-// it either.
-func TestNoPortIsHandedOutTwice(t *testing.T) {
+// A port without a listener may belong to a server that is down and will restart. Another run, here others, must not
+// get it either.
+func TestPortIsNotHandedOutTwice(t *testing.T) {
 	var others portPool
 	seen := map[int]bool{}
 	for range 2000 {

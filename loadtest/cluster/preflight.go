@@ -6,7 +6,7 @@ import (
 	"stockapi/loadtest/catalog"
 )
 
-// Needs is the error of a cell that cannot be run here. It reads "needs …".
+// Needs is the reason why a cell cannot be run here. It reads "needs …".
 type Needs string
 
 func (n Needs) Error() string { return string(n) }
@@ -25,7 +25,7 @@ const (
 var errNoRedisServer = errors.New("there is no redis-server on PATH, nor a valkey-server: install one, or use " +
 	"--backend embedded")
 
-// Check rejects servers that were named and are not installed, before any server is started.
+// Check returns an error if a server that the options name is not installed. No server is started yet.
 func (o *Options) Check() error {
 	if _, err := redisProgram(); o.Backend == "redis-server" && err != nil {
 		return errNoRedisServer

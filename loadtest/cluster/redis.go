@@ -18,7 +18,7 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A Redis is one server of the run. It restarts empty.
+// A Redis is a Redis server of the run. A restart loses its data.
 type Redis struct{ server }
 
 // A starter starts one Redis on a port, with further settings if any.
@@ -153,7 +153,7 @@ func (c *Cluster) embedded(ctx context.Context, name string, port int, _ ...stri
 func withClient(rawURL string, do func(*redis.Client) error) error {
 	logging.Disable() // its messages about a lost server would mix with our output
 	o, err := redis.ParseURL(rawURL)
-	if err != nil { // the error quotes the URL
+	if err != nil { // the error would quote the URL
 		return fmt.Errorf("%s is not a URL such as redis://127.0.0.1:6379, "+
 			"or its query has an option that go-redis does not know", redact(rawURL))
 	}
@@ -183,7 +183,7 @@ func ping(ctx context.Context, rawURL string) (version string, err error) {
 }
 
 // redact returns what may be shown of a URL: its scheme and its server, or its file. The query may hold a password too,
-// and an unescaped password may be anywhere: an @ after the host betrays it.
+// and an unescaped password may be anywhere: an @ after the host gives it away.
 func redact(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host+u.Path == "" || strings.Contains(u.Path+u.Fragment+u.RawQuery, "@") {

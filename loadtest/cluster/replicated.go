@@ -51,8 +51,8 @@ const maxLag = "2"
 // replicate starts replicas of the primary and a Sentinel, and waits until the Sentinel could fail over.
 func (c *Cluster) replicate(ctx context.Context, what string, primary *Redis, o replication) (*Replicated, error) {
 	r := &Replicated{primary: primary, password: c.password}
-	// Replication by way of the disk costs nothing while the data set is empty; otherwise a replica counts only after its
-	// first report, a second later.
+	// Replication via the disk costs nothing while the data set is empty. Without it a replica counts only after its first
+	// report, a second later.
 	if err := primary.configure(ctx, "repl-diskless-sync", "no"); err != nil {
 		return r, err
 	}
@@ -86,8 +86,8 @@ func (c *Cluster) replicate(ctx context.Context, what string, primary *Redis, o 
 }
 
 // askOften makes the Sentinel ask the servers for INFO every second instead of every ten. It promotes no replica that
-// it has not heard from for five seconds, and retries only after twice its failover-timeout. Sentinels before version 7
-// have no such setting, so a failover may take that long.
+// has been silent for five seconds, and retries only after twice its failover-timeout. Before version 7 there is no
+// such setting, so a failover may take that long.
 func (r *Replicated) askOften(ctx context.Context) {
 	_ = r.askSentinel(func(s *redis.SentinelClient) error {
 		return s.Process(ctx, redis.NewStatusCmd(ctx, "sentinel", "debug", "info-period", "1000"))
@@ -116,7 +116,7 @@ func (c *Cluster) startReplica(ctx context.Context, name string, r *Replicated, 
 	return err
 }
 
-// known reports whether the Sentinel knows all replicas, and that they are up.
+// known reports whether the Sentinel sees all replicas up.
 func (r *Replicated) known(ctx context.Context) (all bool, err error) {
 	err = r.askSentinel(func(s *redis.SentinelClient) error {
 		replicas, err := s.Replicas(ctx, masterName).Result()
@@ -136,8 +136,8 @@ func (c *Cluster) startSentinel(ctx context.Context, r *Replicated, what, monito
 	}
 	dir := filepath.Join(c.dir, strconv.Itoa(port))
 	_, primary, _ := strings.Cut(monitored, ":")
-	// For the failover-timeout a Sentinel also leaves alone replicas that follow another address than its own for the
-	// primary, as ours do over their links. After that it would redirect them.
+	// Within the failover-timeout a Sentinel also tolerates replicas that follow the primary at another address than its
+	// own, as ours do over their links. After that it would redirect them.
 	text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor %[3]s 127.0.0.1 %[4]s 1\n"+
 		"sentinel down-after-milliseconds %[3]s 500\nsentinel failover-timeout %[3]s 30000\n", port, dir, masterName, primary)
 	text += "requirepass %[1]s\nsentinel auth-pass " + masterName + " %[1]s\n"
@@ -158,8 +158,8 @@ func (c *Cluster) startSentinel(ctx context.Context, r *Replicated, what, monito
 	return err
 }
 
-// PauseReplication waits until the replicas have all writes so far, and drops all later ones. The replicas still
-// believe that they are connected.
+// PauseReplication waits until the replicas have all writes so far, and drops all later ones. Their connections stay
+// open.
 func (r *Replicated) PauseReplication(ctx context.Context) error {
 	return r.pauseReplication(ctx, r.links)
 }
@@ -199,8 +199,8 @@ func (r *Replicated) FailOver(ctx context.Context) error {
 // KillPrimary kills the primary. The Sentinel notices that on its own.
 func (r *Replicated) KillPrimary() { r.primary.Kill() }
 
-// Partition waits until the replicas have all writes so far, and drops everything to and from the primary on the one
-// link. Both sides live.
+// Partition waits until the replicas have all writes so far, and drops all data to and from the primary on the one
+// link. Both sides stay alive.
 func (r *Replicated) Partition(ctx context.Context) error {
 	if err := r.upToDate(ctx); err != nil {
 		return err
@@ -208,8 +208,7 @@ func (r *Replicated) Partition(ctx context.Context) error {
 	return r.links[0].Partition()
 }
 
-// pingPeriod is the longest time between two pings of a Sentinel. It counts a server as gone from the last answer to a
-// ping.
+// pingPeriod is the longest time between two pings of a Sentinel. A server counts as gone from its last answer on.
 const pingPeriod = time.Second
 
 // DelayPromotion makes the Sentinel wait until the primary has been gone for at least d.
@@ -226,14 +225,14 @@ const overdue = 5 * time.Second
 
 // AwaitPromotion waits until the first replica is promoted and the Sentinel announces it as the primary. On a busy
 // machine the Sentinel may find no replica that it has heard from lately. It would retry only after twice the
-// failover-timeout, so it is asked to.
+// failover-timeout, so it is told to promote.
 func (r *Replicated) AwaitPromotion(ctx context.Context) error {
 	promoted, asked := hostPort(r.replicas[0].URL), time.Now()
 	promote := func(s *redis.SentinelClient) error { return s.Failover(ctx, masterName).Err() }
 	return waitUntil(ctx, "the replica is promoted", func() (announced bool, err error) {
 		if time.Since(asked) > r.delay+overdue {
 			asked = time.Now()
-			_ = r.askSentinel(promote) // it refuses if it has begun, or again finds no replica
+			_ = r.askSentinel(promote) // an error means that it has begun, or again finds no replica
 		}
 		if is, err := r.replicas[0].replicationHas(ctx, "role:master"); !is || err != nil {
 			return false, err

@@ -13,7 +13,7 @@ type Server interface {
 	// Keys counts its keys. Queued counts the waiters in its queues.
 	Keys(ctx context.Context) (int64, error)
 	Queued(ctx context.Context) (int64, error)
-	// Kill kills it. Restart restarts it at the same address, with what that kind of server keeps.
+	// Kill kills it. Restart restarts it at the same address, with the data that survives in that kind of server.
 	Kill()
 	Restart(ctx context.Context) error
 	// Expire expires all keys with a TTL.
@@ -53,7 +53,7 @@ func StartAll[T any](
 	return slices.DeleteFunc(started, func(one *T) bool { return one == nil }), err
 }
 
-// says is the readiness of a process with a known address: its output has a line with that text.
+// says is the readiness of a process with a known address: a line of its output contains the text.
 func says(text string) readiness {
 	return func(line string) (url string, ready bool) { return "", strings.Contains(line, text) }
 }

@@ -40,7 +40,7 @@ func set(t *testing.T, rawURL, key string) {
 		func(c *redis.Client) error { return c.Set(t.Context(), key, "1", time.Minute).Err() }))
 }
 
-func TestAServerComesBackAtItsAddressAndEmpty(t *testing.T) {
+func TestRedisRestartKeepsAddressAndLosesKeys(t *testing.T) {
 	c, ctx, b := onRedisServer(t)
 	r, err := c.startRedis(ctx, b.start, "one")
 	require.NoError(t, err)
@@ -94,8 +94,8 @@ func TestPromotionOfAStaleReplica(t *testing.T) {
 	set(t, pair.replicas[0].URL, "written again")
 }
 
-// A Sentinel that does not promote on its own, because it has not heard from a replica lately, is asked to. Here, one
-// that waits for a minute stands in for it.
+// A Sentinel that does not promote by itself, because no replica has reported lately, is told to. A Sentinel that waits
+// for a minute stands in for it.
 func TestOverduePromotionIsForced(t *testing.T) {
 	backendtest.Long(t)
 	c, ctx, b := onRedisServer(t)
@@ -110,7 +110,7 @@ func TestOverduePromotionIsForced(t *testing.T) {
 	assert.Less(t, time.Since(begun), time.Minute)
 }
 
-func TestEachInstanceHasLinksOfItsOwn(t *testing.T) {
+func TestInstancesHaveTheirOwnLinks(t *testing.T) {
 	c, ctx, b := onRedisServer(t)
 	site, err := c.StartSite(ctx, b, on(catalog.Redis, catalog.Topology{Links: true, OwnLocks: true}))
 	require.NoError(t, err)
@@ -129,7 +129,7 @@ func TestEachInstanceHasLinksOfItsOwn(t *testing.T) {
 	assert.Equal(t, hostPort(site.Servers["locks"].(*Redis).URL), site.Behind()[hostPort(site.Backend(1).Locks)])
 }
 
-func TestAnEmbeddedRedisHasNoReplica(t *testing.T) {
+func TestEmbeddedRedisHasNoReplica(t *testing.T) {
 	c, ctx := newCluster(t)
 	c.options.Backend = "embedded"
 	_, err := c.StartSite(ctx, &Backend{}, on(catalog.Redis, catalog.Topology{ReplicatedStock: true}))
@@ -143,8 +143,7 @@ func TestTimeoutFactor(t *testing.T) {
 		(&Backend{TimeoutFactor: 4}).timeouts(true))
 }
 
-// A crowd on a slow machine waits for its servers: a server that is late for another reason is a fault, and a crowd has
-// none.
+// Crowds have no faults, so a late server means a slow machine: instances wait for it.
 func TestInstancesWithoutFaultsArePatient(t *testing.T) {
 	assert.Equal(t, []string{"--redlock-timeout", "500ms", "--redis-timeout", "10s", "--sql-timeout", "10s"},
 		(&Backend{}).timeouts(false))

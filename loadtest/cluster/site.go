@@ -34,11 +34,11 @@ type Site struct {
 
 	cluster *Cluster
 	whole   Backend // the backend as instances without links see it
-	oldSide string  // the URL of the locks as the first instance reaches them, if it alone does
+	oldSide string  // the first instance's URL of the locks, if it has one of its own
 }
 
 // StartSite starts what the cell needs: the servers and links that its scenario injects faults into, and those that its
-// rung locks on. If it fails, nothing is left running. The error is [Needs] if the cell cannot be run here.
+// rung locks on. If it fails, it leaves nothing running. The error is a [Needs] if the cell cannot be run here.
 func (c *Cluster) StartSite(ctx context.Context, b *Backend, spec catalog.Spec) (s *Site, err error) {
 	if why := c.options.Lacks(spec); why != "" {
 		return nil, why
@@ -132,7 +132,7 @@ func (s *Site) replicas(ctx context.Context, t catalog.Topology) (err error) {
 	return err
 }
 
-// replicate starts the replicas of a primary, and the primary unless there is one, and returns their URL.
+// replicate starts the replicas of a primary, and the primary if it is nil, and returns their URL.
 func (s *Site) replicate(ctx context.Context, name string, primary *Redis, o replication) (url string, err error) {
 	if primary == nil {
 		if primary, err = s.cluster.startRedis(ctx, s.whole.start, name+" primary"); err != nil {
@@ -143,8 +143,8 @@ func (s *Site) replicate(ctx context.Context, name string, primary *Redis, o rep
 	return s.Pairs[name].URL, err
 }
 
-// addresses calls visit with the address of each server as instances reach it, by the names of the links. If the locks
-// are on the stock's own Redis, an instance has two links to it, so that either can fail alone.
+// addresses calls visit for each link, with its name and the URL that it replaces. If the locks are on the stock's own
+// Redis, an instance has two links to it, so that either can fail alone.
 func (s *Site) addresses(b *Backend, visit func(name string, url *string)) {
 	switch {
 	case s.Ensemble != nil: // faults act on its servers, not on the links to them

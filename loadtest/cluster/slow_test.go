@@ -13,8 +13,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// hesitant is a stockapi that gives up on its Redis twice, as on a machine that is too busy, and then serves. It is a
-// shell script.
+// hesitant is a shell script that stands in for a stockapi on a busy machine: it gives up on its Redis twice, and then
+// serves.
 const hesitant = `#!/bin/sh
 echo x >> "$0.starts"
 n=0

@@ -66,8 +66,8 @@ func (c *Cluster) startZooKeeper(ctx context.Context, name string) (*ZooKeeper, 
 // startEnsemble starts the servers of an ensemble, all at once, and waits until they have elected a leader. If it
 // fails, some of the servers may run.
 func (c *Cluster) startEnsemble(ctx context.Context) (servers []*ZooKeeper, err error) {
-	// The limits are counted in ticks of 50 ms. They are long because the machine may be slow, and no fault relies on
-	// them: the end of a process is noticed at once.
+	// The limits are counted in ticks of 50 ms. They are generous because the machine may be slow, and no fault relies on
+	// them: a dead process is detected at once.
 	settings := []string{"initLimit=200", "syncLimit=100"}
 	for i := range ensembleSize {
 		z, err := c.newZooKeeper(fmt.Sprintf("zookeeper %d of an ensemble", i+1), memberMain)
@@ -95,7 +95,7 @@ func (c *Cluster) startEnsemble(ctx context.Context) (servers []*ZooKeeper, err 
 	return servers, all.Wait()
 }
 
-// newZooKeeper chooses a port and creates a directory for a server, without starting it.
+// newZooKeeper chooses a port and creates a directory for a server, but does not start it.
 func (c *Cluster) newZooKeeper(name, main string) (*ZooKeeper, error) {
 	port, err := freePort()
 	if err != nil {
@@ -117,7 +117,7 @@ func (z *ZooKeeper) configure(further ...string) error {
 }
 
 // runZooKeeper starts the process and waits until it answers: its output does not report readiness. A server of an
-// ensemble answers when a majority is up. The server's data need not survive a power cut, only the end of the process.
+// ensemble answers once a majority is up. The server's data need not survive a power cut, only the end of the process.
 // Without UsePerfData a killed process leaves no file behind.
 func (c *Cluster) runZooKeeper(ctx context.Context, z *ZooKeeper, main string) (*child, error) {
 	p := &child{name: z.name, cmd: exec.Command("java", "-showversion", "-Xmx64m", "-XX:+UseSerialGC",
@@ -186,12 +186,12 @@ func mntr(ctx context.Context, address string) (string, error) {
 	return string(text), err
 }
 
-// Expire always fails: a ZooKeeper session does not expire by a clock that can be set.
+// Expire always fails: no clock that could be set expires a ZooKeeper session.
 func (z *ZooKeeper) Expire(context.Context) error {
 	return errors.New("a ZooKeeper session does not expire by a clock that can be set")
 }
 
-// reachZooKeeper starts a server for v13 and v14, or connects to the one that was named. Without one, cells that need
+// reachZooKeeper starts a server for v13 and v14, or connects to the configured one. If there is none, cells that need
 // it are not run.
 func (c *Cluster) reachZooKeeper(ctx context.Context, b *Backend) error {
 	if !c.options.ZooKeeper {

@@ -16,7 +16,7 @@ import (
 	"stockapi/loadtest/catalog"
 )
 
-// needZooKeeper skips the test if there is none, or fails it if one is required.
+// needZooKeeper skips the test if ZooKeeper is missing, or fails it if it is required.
 func needZooKeeper(t *testing.T) {
 	t.Helper()
 	missing := zooKeeperMissing()
@@ -29,7 +29,7 @@ func needZooKeeper(t *testing.T) {
 	backendtest.Long(t)
 }
 
-func TestAZooKeeperComesBackAtItsAddress(t *testing.T) {
+func TestZooKeeperRestartKeepsAddress(t *testing.T) {
 	needZooKeeper(t)
 	c, ctx := newCluster(t)
 	z, err := c.startZooKeeper(ctx, "one")
@@ -48,7 +48,7 @@ func TestAZooKeeperComesBackAtItsAddress(t *testing.T) {
 	require.NoError(t, ctx.Err(), "an expected exit does not end the run")
 }
 
-// eachHasALink checks that cutting the first instance's link leaves the second one's working.
+// eachHasALink checks that cutting the first instance's link leaves the second instance's link up.
 func eachHasALink(t *testing.T, site *Site, server string, of func(i int) string) {
 	t.Helper()
 	assert.Equal(t, hostPort(server), site.Behind()[hostPort(of(1))])
@@ -58,7 +58,7 @@ func eachHasALink(t *testing.T, site *Site, server string, of func(i int) string
 }
 
 // An ensemble of three goes on with two servers, under a leader, and not with one.
-func TestAnEnsembleNeedsAMajority(t *testing.T) {
+func TestEnsembleNeedsAMajority(t *testing.T) {
 	needZooKeeper(t)
 	c, ctx := newCluster(t)
 	site, err := c.StartSite(ctx, &Backend{URL: "redis://127.0.0.1:1", ZooKeeper: "zookeeper://127.0.0.1:1"},

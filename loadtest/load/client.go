@@ -11,8 +11,8 @@ import (
 // maxErrors bounds how many kinds of errors are counted separately.
 const maxErrors = 16
 
-// ClientOf returns the client's figures from its orders: how many it sent, how late, and how long each took from its
-// sending.
+// ClientOf returns the client's own figures: how many orders it sent, how late, and how long each took after it was
+// sent.
 func ClientOf(ops []history.Op) *history.Client {
 	c, _ := figures(ops)
 	return c

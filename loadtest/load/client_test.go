@@ -14,7 +14,7 @@ import (
 	"stockapi/loadtest/load"
 )
 
-// Unsent orders are counted by reason, and are in no latency.
+// Unsent orders are counted by reason, and excluded from latencies.
 func TestUnsentRequestsAreCounted(t *testing.T) {
 	r, err := load.Run(t.Context(), load.Plan{
 		Requests: 100, Concurrency: 10,
@@ -61,8 +61,8 @@ func TestOpenLoopFallsBehind(t *testing.T) {
 	})
 }
 
-// Even a few requests keep the rate.
-func TestTheDrawKeepsTheRate(t *testing.T) {
+// The schedule of a few requests also has exactly the plan's rate.
+func TestScheduleHasThePlannedRate(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {
 			r, err := load.Run(t.Context(), load.Plan{
@@ -78,7 +78,7 @@ func TestTheDrawKeepsTheRate(t *testing.T) {
 	}
 }
 
-// Each worker has a connection of its own by the barrier: none is handed on before the last one is open.
+// Each worker has its own connection by the barrier: none is released before the last one is open.
 func TestWarmUpsEndTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const workers = 20

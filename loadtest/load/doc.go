@@ -2,5 +2,5 @@
 // Send defines what a request is.
 //
 // Reading order: load.go (barrier and workers), schedule.go (when each request is due), latency.go (histograms),
-// client.go (how well the client did its part), stall.go (whether it got the processor).
+// client.go (the client's own figures), stall.go (scheduling delays).
 package load

@@ -19,17 +19,16 @@ type Plan struct {
 	// Rate, if above 0, is how many requests fall due per second; the times are drawn beforehand. Without a rate the loop
 	// is closed: a worker sends its next request when its last one has returned.
 	Rate float64
-	// WarmUp, if set, is called by each worker before the barrier. Its results are called once all workers have called it,
-	// so that each has a connection open by then.
+	// WarmUp, if set, is called by each worker before the barrier. The release functions are called once all workers have
+	// returned from it, so that each has opened its own connection.
 	WarmUp func(ctx context.Context, worker int) (release func())
-	// Send sends request i, from 0, and returns the result, with times relative to start, including when it was due, from
-	// which the latency counts.
+	// Send sends request i, from 0, and returns the result, with times relative to start. Latency counts from due.
 	Send func(ctx context.Context, start, due time.Time, i int) history.Op
-	// Stalls measures whether the client gets the processor; nil: not measured.
+	// Stalls measures scheduling delays of the client; nil: not measured.
 	Stalls *StallMeter
 }
 
-// A Measurement holds the figures of a plan that was carried out.
+// A Measurement has the results of a plan.
 type Measurement struct {
 	// Start is when the barrier opened.
 	Start   time.Time
@@ -37,11 +36,11 @@ type Measurement struct {
 	// Ops are the results of the requests, by number.
 	Ops     []history.Op
 	Latency history.Latency
-	// Client shows how well the client did its part.
+	// Client has the client's own figures.
 	Client *history.Client
 }
 
-// Run carries out the plan and returns its measurement. If ctx ends first, it returns the cause: half a load proves
+// Run carries out the plan and returns its measurement. If ctx ends first, it returns the cause: part of a load proves
 // nothing, least of all that a rung holds.
 func Run(ctx context.Context, p Plan) (Measurement, error) {
 	r := &run{Plan: p, due: schedule(p), barrier: make(chan struct{}), ops: make([]history.Op, p.Requests)}
@@ -53,7 +52,7 @@ func Run(ctx context.Context, p Plan) (Measurement, error) {
 		finished.Go(func() { r.work(ctx, w, &warm, &ready) })
 	}
 	ready.Wait()
-	runtime.GC() // now, so that none follows soon: it would delay every request
+	runtime.GC() // so that none is due during the load: it would delay every request
 	r.start = time.Now()
 	close(r.barrier)
 	finished.Wait()

@@ -63,7 +63,7 @@ func TestConcurrencyIsKept(t *testing.T) {
 	assert.LessOrEqual(t, most.Load(), int64(6))
 }
 
-func TestAnOpenLoopCountsFromTheSchedule(t *testing.T) {
+func TestOpenLoopLatencyCountsFromDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const each = 100 * time.Millisecond
 		r, err := load.Run(t.Context(), load.Plan{
@@ -81,7 +81,7 @@ func TestAnOpenLoopCountsFromTheSchedule(t *testing.T) {
 	})
 }
 
-func TestAnOpenLoopKeepsItsRate(t *testing.T) {
+func TestOpenLoopKeepsItsRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, err := load.Run(t.Context(), load.Plan{
 			Requests: 2000, Concurrency: 10, Rate: 100,

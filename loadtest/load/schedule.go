@@ -7,8 +7,8 @@ import (
 )
 
 // schedule draws, for an open loop, when each request falls due: a Poisson process, fixed before the first request is
-// sent, and scaled so that the last request falls due exactly at the plan's rate. So a missed rate is the client's
-// doing, never the draw's. For a closed loop it returns nil.
+// sent, and scaled so that the last request falls due exactly at the plan's rate. So a missed rate is always the
+// client's fault, never chance. For a closed loop it returns nil.
 func schedule(p Plan) []time.Duration {
 	if p.Rate <= 0 {
 		return nil
@@ -30,7 +30,7 @@ func schedule(p Plan) []time.Duration {
 
 // waitDue waits until request i falls due and returns that time. If all workers were busy, it has already passed: the
 // request is late, but it is sent, and its latency counts from when it was due. A load generator that slows down with
-// the service would omit exactly the samples that matter.
+// the service omits exactly the samples that matter.
 func (r *run) waitDue(ctx context.Context, i int) (due time.Time, ok bool) {
 	if r.due == nil {
 		return time.Now(), true

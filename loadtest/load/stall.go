@@ -12,8 +12,8 @@ const tick = 5 * time.Millisecond
 // recently is how far back Recent looks.
 const recently = 2 * time.Second
 
-// A StallMeter measures scheduling delays. It wakes up every few milliseconds and measures how late it is. If it is
-// late, this process did not get a processor, and everything else in it was late too. A nil meter measures nothing.
+// A StallMeter measures scheduling delays. It wakes up every few milliseconds and measures how late. If it is late, the
+// process did not get a processor, so everything else in it was late too. A nil meter measures nothing.
 type StallMeter struct {
 	mu     sync.Mutex
 	due    time.Time
@@ -56,7 +56,7 @@ func (m *StallMeter) run() {
 	}
 }
 
-// sample records the delay, if it is one. A sample within a tick is in time: timers are no more precise.
+// sample records a delay of more than a tick: timers are no more precise.
 func (m *StallMeter) sample(now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -66,7 +66,7 @@ func (m *StallMeter) sample(now time.Time) {
 	m.due = now.Add(tick)
 }
 
-// Since returns how long the process has lacked a processor since that time, in total and at a stretch.
+// Since returns the total and the longest time without a processor since begun.
 func (m *StallMeter) Since(begun time.Time) (away, longest time.Duration) {
 	if m == nil {
 		return 0, 0

@@ -10,7 +10,7 @@ import (
 
 // A late sample shows that the process did not get a processor, and for how long. Since counts the part after a given
 // time.
-func TestAStallIsMeasured(t *testing.T) {
+func TestStallIsMeasured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		m := &StallMeter{due: begun.Add(tick)}
@@ -40,7 +40,7 @@ func TestAStallIsMeasured(t *testing.T) {
 	})
 }
 
-func TestAMeterTakesSamples(t *testing.T) {
+func TestStallMeterTakesSamples(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun, m := time.Now(), NewStallMeter()
 		defer m.Close()

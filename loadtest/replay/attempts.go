@@ -7,14 +7,14 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// attempts has a factor for each replay of a trace, by which its times are longer than usual. A busy machine may be too
-// slow for the first: a timer that fires too early adds a command that the trace does not have. The last is for a trace
-// that could not be completed before.
+// attempts has the factor by which the times of each attempt are stretched. On a busy machine the first attempt may be
+// too fast: a timer that fires too early adds a command that is not in the trace. The last one is for traces that could
+// not be completed before.
 var attempts = []float64{1, 2, 4, 8}
 
-// Prove replays a trace until it breaks the verdicts or no attempt is left, and returns the last cell. One replay that
-// breaks them is the proof. Before each attempt it calls begin with the factor, and with the error of the attempt
-// before if that could not be completed; after each step it calls step.
+// Prove replays a trace until it breaks the verdicts or no attempt is left, and returns the last cell. A single replay
+// that breaks them is proof. Before each attempt it calls begin with the factor, and with the error of the previous
+// attempt if that could not be completed; after each step it calls step.
 func (e *Environment) Prove(
 	ctx context.Context, t schedule.Trace, breaks []history.Verdict, begin func(longer float64, because error),
 	step func(Line),

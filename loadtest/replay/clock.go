@@ -25,7 +25,7 @@ func (p *player) passTime(ctx context.Context, line *Line) error {
 	}
 	waiting := p.firstWaiting()
 	early := p.gate.takeEarly()
-	if line.Step.Kind == schedule.Time { // in the explorer, no client under way has sent anything then
+	if line.Step.Kind == schedule.Time { // in the explorer only held clients have commands waiting then
 		for c := range waiting {
 			early = early || !c.Held
 		}
@@ -40,11 +40,11 @@ func (p *player) passTime(ctx context.Context, line *Line) error {
 	}
 	p.rig.Quiet(ctx)
 	p.passed = time.Now()
-	p.gate.takeEarly() // commands here by now arrived because time has passed
+	p.gate.takeEarly() // commands that are here by now arrived because time passed
 	return nil
 }
 
-// elapse waits for what ends a passing of time.
+// elapse waits until a command arrives or the next key expires.
 func (p *player) elapse(ctx context.Context) error {
 	p.gate.Forget()
 	until, err := p.expiry(ctx)
@@ -62,9 +62,9 @@ func (p *player) elapse(ctx context.Context) error {
 	return nil
 }
 
-// expiry returns when the next key expires, or when time has passed long enough without an expiry. Keys set since time
-// last passed were set at one instant in the explorer, and expire at one instant. Here they expire one after the other,
-// and the last one counts.
+// expiry returns when the next key expires or, if none expires soon, when to stop waiting. Keys set since time last
+// passed were set at one instant in the explorer, and expire at one instant. Here they expire one after the other, so
+// the last one counts.
 func (p *player) expiry(ctx context.Context) (time.Time, error) {
 	var ends []time.Time
 	now := time.Now()

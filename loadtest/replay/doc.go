@@ -7,10 +7,10 @@
 // # Reading order
 //
 //   - times.go: how long things last. Steps and traces are those of loadtest/schedule.
-//   - gate.go: the gate of the wires, and what clients do there on their own.
+//   - gate.go: the gate of the wires, and commands that clients send or give up out of turn.
 //   - holds.go: the holders on the servers.
 //   - player.go, clock.go: the steps of one trace. Those of commands and servers are the rig's.
 //   - environment.go, replay.go: the servers and instances of one replay, from their start to the verdicts.
 //   - attempts.go: replays a trace until it breaks the expected verdicts.
-//   - list.go: a file with many traces, and what each of them breaks.
+//   - list.go: a file of traces with the verdicts that each breaks.
 package replay

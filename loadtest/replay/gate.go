@@ -14,8 +14,8 @@ type gate struct {
 
 	// The gate's lock guards these.
 	stepping *schedule.Client          // the client whose step is being taken
-	early    map[*schedule.Client]bool // they have sent something on their own since time last passed
-	still    bool                      // no time is to pass, so no client has a reason to give a command up
+	early    map[*schedule.Client]bool // those that have sent a command outside their own step since time last passed
+	still    bool                      // no time is to pass, so no client may give up a command
 	given    string                    // the first command that a client gave up meanwhile
 }
 
@@ -25,7 +25,7 @@ func newGate(scripts map[string]string) *gate {
 	return g
 }
 
-// watch notes what clients do on their own.
+// watch records commands that clients send or give up out of turn.
 func (g *gate) watch(cmd wire.Seen) {
 	c := cmd.Client
 	g.Change(func() {
@@ -44,8 +44,8 @@ func (g *gate) begin() {
 	g.takeEarly()
 }
 
-// takeEarly reports whether a client that is not held has sent something on its own since time last passed, and forgets
-// that. In real time a timer may fire while commands are carried out; no more time has to pass for it then.
+// takeEarly reports whether a client that is not held has sent a command outside its own step since time last passed,
+// and resets that. In real time a timer may fire while commands are carried out; then no more time has to pass for it.
 func (g *gate) takeEarly() (early bool) {
 	g.Change(func() {
 		for c := range g.early {

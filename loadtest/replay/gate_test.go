@@ -32,7 +32,7 @@ func named(index int, name string) *participant {
 	return &participant{End: &rig.End{Client: schedule.Client{Index: index, Name: name}}}
 }
 
-// The order of a client's commands does not depend on which came first.
+// The order of a client's commands does not depend on their arrival.
 func TestWaitingCommandsAreOrdered(t *testing.T) {
 	g := newGate(nil)
 	g.begin()
@@ -43,7 +43,7 @@ func TestWaitingCommandsAreOrdered(t *testing.T) {
 	assert.Equal(t, "nothing", g.text(nil))
 }
 
-// A command that a client sends on its own during another's step came because time has passed.
+// A command that a client sends during another's step was sent because time has passed.
 func TestEarlyCommandIsNoted(t *testing.T) {
 	g := newGate(nil)
 	g.begin()
@@ -58,7 +58,7 @@ func TestEarlyCommandIsNoted(t *testing.T) {
 	assert.False(t, g.takeEarly())
 }
 
-// An instance that gives a command up while no time is to pass has timed out: the replay is too slow.
+// An instance that gives up a command while no time is to pass has timed out: the replay is too slow.
 func TestGivenUpCommandIsNoted(t *testing.T) {
 	g := newGate(nil)
 	g.begin()

@@ -17,7 +17,7 @@ type Line struct {
 	Step  schedule.Step
 	Who   int    // the client whose column it belongs to; -1: none
 	What  string // what was done
-	Holds string // what the servers hold afterwards
+	Holds string // the holders of locks afterwards, and the stock
 	After time.Duration
 }
 
@@ -60,13 +60,13 @@ func (s *store) expiries(ctx context.Context) (ends []time.Time, err error) {
 	return ends, err
 }
 
-// text lists the holders of a server's locks. A new holder belongs to by, the client of the last step.
+// text lists the holders of a server's locks. New holders belong to the client by, whose step was the last.
 func (s *store) text(ctx context.Context, by string) string {
 	all, err := s.Holders(ctx)
 	owners := map[string]string{}
 	var parts []string
 	for _, one := range all {
-		if strings.HasPrefix(one.Key, "{") { // a part of a lock that holds nothing: a queue, or its deadlines
+		if strings.HasPrefix(one.Key, "{") { // not a holder: a queue, or its deadlines
 			continue
 		}
 		text := cmp.Or(s.owners[one.Token], by, "?")

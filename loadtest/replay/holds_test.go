@@ -20,14 +20,14 @@ func newTestStore(t *testing.T) *store {
 	return &store{s, map[string]string{}}
 }
 
-// The holders on a lock server are shown in any layout, with their owners.
+// Holders are listed with their owners, in any layout of a lock.
 func TestHoldersOfALockServer(t *testing.T) {
 	s, ctx := newTestStore(t), t.Context()
 	assert.Equal(t, "lock: free", s.text(ctx, ""))
 	deadline := float64(time.Now().Add(30 * time.Second).UnixMilli())
 	for _, err := range []error{
 		s.Redis.Set(ctx, "{k}:fence", "7", time.Minute).Err(), // outlasts the lock
-		s.Redis.LPush(ctx, "{k}:queue", "x").Err(),            // holds nothing
+		s.Redis.LPush(ctx, "{k}:queue", "x").Err(),            // not a holder
 		s.Redis.Set(ctx, "key", "token", 0).Err(),
 	} {
 		require.NoError(t, err)

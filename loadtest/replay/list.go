@@ -18,7 +18,7 @@ type Entry struct {
 	Trace  schedule.Trace
 	Fault  string // the kind of fault under which it was found
 	Breaks []history.Verdict
-	// Not is why real processes do not break them; "" if they do.
+	// Not is the reason why real processes do not break them, "" if they do.
 	Not string
 }
 
@@ -89,7 +89,7 @@ func ParseVerdicts(names []string) (verdicts []history.Verdict, err error) {
 	for _, name := range names {
 		v := history.Verdict(name)
 		if !slices.Contains(history.Verdicts, v) {
-			return nil, fmt.Errorf("there is no verdict %q; there are %v", name, history.Verdicts)
+			return nil, fmt.Errorf("unknown verdict %q: use %v", name, history.Verdicts)
 		}
 		verdicts = append(verdicts, v)
 	}

@@ -26,7 +26,7 @@ clock-jump  stock,exclusion  v4:aa.clock-jump-1.bbba  # virtual only
 	assert.Equal(t, "virtual only", list[1].Not)
 	for text, wrong := range map[string]string{
 		"v3:aaaa":               "line 1: a line must have a fault, verdicts and a trace",
-		"\nnone luck v0:abba":   `line 2: there is no verdict "luck"`,
+		"\nnone luck v0:abba":   `line 2: unknown verdict "luck"`,
 		"none stock v0:abba\nx": "line 2",
 		"none stock v0:ax":      `"ax" is not a step`,
 	} {

@@ -34,8 +34,8 @@ type participant struct {
 	late  []int64 // the units that its late writes took
 }
 
-// send sends the order of a client when the trace first names it. In the explorer, an order that has sent nothing
-// starts over when time has passed, so sending it here is the same.
+// send sends the order of a client when the trace first names it. In the explorer an order that has sent nothing
+// restarts when time passes, so sending it late is equivalent.
 func (p *player) send(ctx context.Context, c *participant) {
 	if !c.order.Sent.IsZero() {
 		return
@@ -100,8 +100,8 @@ func (p *player) take(ctx context.Context, i int, line *Line) (err error) {
 	return err
 }
 
-// noteLateSale notes the unit that a late write has just taken. Its order never hears of it, and no later write is its
-// own.
+// noteLateSale records the unit that a late write has just taken: its order never gets the reply, and sends no later
+// write.
 func (p *player) noteLateSale(ctx context.Context, c *participant) {
 	for _, cmd := range p.gate.LogOf(&c.Client) {
 		of := cmd.Traced()
@@ -111,8 +111,8 @@ func (p *player) noteLateSale(ctx context.Context, c *participant) {
 	}
 }
 
-// finish lets everything run to completion, and waits as long as the explorer does before a last attempt to acquire the
-// lock. It returns the numbers of the live instances.
+// finish lets everything run to completion, then waits as long as the explorer does before its last attempt to acquire
+// the lock. It returns the numbers of the live instances.
 func (p *player) finish(ctx context.Context) (alive []int, err error) {
 	p.gate.Change(func() { p.gate.still = false })
 	for _, node := range p.nodes {

@@ -10,7 +10,7 @@ type times struct {
 	lost   time.Duration // from a lost request or reply to the end of its connection
 	margin time.Duration // a fresh request is sent a lease and this after the last step
 	within time.Duration // a fresh request gets through within this
-	idle   time.Duration // the longest that time passes without an event
+	idle   time.Duration // the longest wait for an event
 }
 
 // Wait is the longest that an order waits for the lock, on rungs that wait, and Stock the number of units at the start.

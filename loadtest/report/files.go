@@ -21,8 +21,8 @@ const matrixFile, pageFile = "matrix.txt", "report.html"
 var files = []string{history.Results, matrixFile, pageFile}
 
 // WriteAll replaces the files of the last run in a directory: results.jsonl.gz, matrix.txt and report.html. If the
-// first two cannot be written, there is no report. Since another run may end in the same directory meanwhile, the files
-// are written aside and then moved there together.
+// first two cannot be written, there is no report. Another run may end in the same directory meanwhile, so the files
+// are written to a temporary directory and then moved together.
 func WriteAll(dir string, run *history.Run, rows []*catalog.Row) error {
 	aside, err := os.MkdirTemp(dir, ".loadtest-*")
 	if err != nil {
@@ -34,8 +34,8 @@ func WriteAll(dir string, run *history.Run, rows []*catalog.Row) error {
 	return errors.Join(err, replace(aside, dir), os.RemoveAll(aside))
 }
 
-// alone waits until no other run moves its files into the directory, and keeps others out until free is called. A move
-// takes milliseconds: a lock that is still there after a second was left by a killed run.
+// alone takes the lock for moving files into the directory, and returns a function that releases it. A move takes
+// milliseconds: a lock that is still there after a second was left by a killed run.
 func alone(dir string) (free func()) {
 	lock := filepath.Join(dir, ".loadtest-lock")
 	for range 100 {
@@ -47,7 +47,8 @@ func alone(dir string) (free func()) {
 	return func() { _ = os.Remove(lock) }
 }
 
-// removeOrphans removes the files of runs that were killed as they wrote. Those of a run that still writes are younger.
+// removeOrphans removes the files of runs that were killed while writing. The files of a run that is still writing are
+// younger.
 func removeOrphans(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -58,7 +59,7 @@ func removeOrphans(dir string) {
 	}
 }
 
-// replace removes the files of the last run, and moves those of this one to their place. Other files stay.
+// replace removes the files of the last run, and moves the new ones to their place. It leaves other files alone.
 func replace(from, to string) error {
 	for _, name := range files {
 		_ = os.Remove(filepath.Join(to, name))
@@ -96,8 +97,8 @@ func Written(dir string) bool {
 	return true
 }
 
-// WritePage writes the report of a run. It uses the content of the run's file alone, so the same file always makes the
-// same report.
+// WritePage writes the report of a run. It uses only what the run's file contains, so the same file always results in
+// the same report.
 func WritePage(run *history.Run, rows []*catalog.Row, to string) error {
 	return history.WriteFile(to, func(w io.Writer) error { return html.Write(w, run, rows) })
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // A run replaces all files of the last one. Other files stay.
-func TestARunReplacesTheLastOne(t *testing.T) {
+func TestWriteAllReplacesTheLastRun(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{history.Results, matrixFile, pageFile, "mine.txt"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("of the last run"), 0o600))
@@ -33,8 +33,9 @@ func TestARunReplacesTheLastOne(t *testing.T) {
 	assert.Equal(t, map[string]bool{history.Results: false, matrixFile: false, pageFile: false, "mine.txt": true}, kept)
 }
 
-// Two runs that end at once in one directory leave the files of one of them. The files of a killed run are removed.
-func TestRunsThatEndAtOnce(t *testing.T) {
+// Two runs that end in one directory at the same time leave the files of one of them. The files of a killed run are
+// removed.
+func TestWriteAllByConcurrentRuns(t *testing.T) {
 	dir := t.TempDir()
 	killed, earlier := filepath.Join(dir, ".loadtest-1"), time.Now().Add(-2*time.Hour)
 	require.NoError(t, os.MkdirAll(killed, 0o755))

@@ -42,8 +42,8 @@ func (r *Rig) Await(ctx context.Context, e *End, step schedule.Step) (*wire.Comm
 	}
 }
 
-// Take applies a step to a command that [Rig.Await] has returned. It returns when the server has answered or never
-// will, or the command is on its way, or the client is dead.
+// Take applies a step to a command that [Rig.Await] has returned. It returns once the server has answered or never
+// will, or the command is late and on its way, or the client is dead.
 func (r *Rig) Take(ctx context.Context, step schedule.Kind, cmd *wire.Command) (err error) {
 	e, d := r.Ends[cmd.Client.Index], schedule.Pass
 	switch step {
@@ -67,7 +67,7 @@ func (r *Rig) Take(ctx context.Context, step schedule.Kind, cmd *wire.Command) (
 	return r.decide(ctx, cmd, d, cmd.Done())
 }
 
-// decide decides about a command, and waits until that is carried out.
+// decide makes a decision about a command, and waits until it has been carried out.
 func (r *Rig) decide(ctx context.Context, cmd *wire.Command, d schedule.Decision, over <-chan struct{}) error {
 	if !r.Gate.Decide(cmd, d) {
 		return fmt.Errorf("%s %w of %s", cmd.Client.Name, ErrGivenUp, cmd.Text())

@@ -9,7 +9,7 @@ import (
 )
 
 // A Database is the link of one instance to its database. It passes, holds and loses bytes without parsing them, so it
-// works for any protocol in which a client asks and the server answers.
+// works for any request-response protocol.
 //
 // A request is everything that a client sends on a connection until the server answers; a reply is everything that the
 // server sends after it until the client sends again. What a server sends before the first request, or while a request
@@ -75,8 +75,8 @@ func (d *Database) BeginOrder() (order int) {
 	return d.order
 }
 
-// EndOrder ends the open order. Until another is opened, requests belong to none, and their connections count as noisy:
-// let the instance settle for a moment after its answer.
+// EndOrder ends the open order. Requests between orders make their connections noisy, so let the instance settle for a
+// moment before the call.
 func (d *Database) EndOrder() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -90,12 +90,12 @@ func (d *Database) breakOff() {
 	}
 }
 
-// isHeld reports whether the request is held, or its reply.
+// isHeld reports whether the request or its reply is held.
 func (c *connection) isHeld() bool {
 	return c.request.PassedOn.IsZero() || c.reply != nil && c.reply.PassedOn.IsZero()
 }
 
-// Since returns the pieces that have begun since then.
+// Since returns the pieces that have begun since that time.
 func (d *Database) Since(begun time.Time) (pieces []Piece) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -106,16 +106,16 @@ func (d *Database) Since(begun time.Time) (pieces []Piece) {
 	return pieces
 }
 
-// Follow sets the pattern of the instance's sales: from now on noisy connections have no numbers, and no reply is
-// awaited for requests that plain sales get none for.
+// Follow sets the pattern of the instance's sales: from now on noisy connections have no numbers, and requests without
+// a reply in plain sales are not expected to get one.
 func (d *Database) Follow(p Pattern) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.pattern = p
 }
 
-// Waiting reports whether the server has left a request unanswered for that long, as while another transaction locks
-// its row.
+// Waiting reports whether the server has left a request unanswered for at least that long, as when another transaction
+// has locked the row.
 func (d *Database) Waiting(least time.Duration) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -147,7 +147,7 @@ func (d *Database) tap(conn int, event cluster.Event) (hold <-chan bool) {
 	return nil
 }
 
-// sent notes bytes of a client.
+// sent records bytes from the client.
 func (d *Database) sent(conn int, c *connection) (hold <-chan bool) {
 	if c.asks {
 		c.asked = time.Now()
@@ -162,7 +162,7 @@ func (d *Database) sent(conn int, c *connection) (hold <-chan bool) {
 	return d.begin(p)
 }
 
-// answered notes bytes of a server.
+// answered records bytes from the server.
 func (d *Database) answered(conn int, c *connection) (hold <-chan bool) {
 	if c.request == nil || c.request.PassedOn.IsZero() || c.reply != nil {
 		return nil
@@ -183,7 +183,7 @@ func (d *Database) begin(p *Piece) (hold <-chan bool) {
 	return nil
 }
 
-// passOn notes that the first bytes of a piece are passed on.
+// passOn records that the first bytes of a piece are passed on.
 func (d *Database) passOn(p *Piece) {
 	p.PassedOn = time.Now()
 	if c := d.conns[p.Conn]; p.Reply {

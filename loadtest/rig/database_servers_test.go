@@ -16,7 +16,7 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// A sqlShop sells from a row of a real database, which it reaches over a Database.
+// A sqlShop keeps its stock in a row of a real database behind a Database.
 type sqlShop struct {
 	*Database
 	shop, past *sql.DB // over the link, and directly
@@ -77,7 +77,7 @@ func (s *sqlShop) sell(ctx context.Context) error {
 	return tx.Commit()
 }
 
-// order sends an order towards a trap, and returns when the trap has caught a piece; with number 0 there is no trap.
+// order sets a trap, sends an order, and returns when the trap has caught a piece; number 0 sets no trap.
 func (s *sqlShop) order(number int, reply bool) (trap *Trap, answer chan error) {
 	s.t.Helper()
 	s.BeginOrder()
@@ -185,8 +185,8 @@ func (s *sqlShop) waitsForARow() {
 	assert.False(s.t, s.Waiting(0))
 }
 
-// losesItsCommit loses a commit, and the reply to another. A new connection has no prepared statements, so the pattern
-// is learnt again.
+// losesItsCommit loses a commit, and then the reply to another. A new connection has no prepared statements, so the
+// pattern has to be learnt again.
 func (s *sqlShop) losesItsCommit() {
 	for _, reply := range []bool{false, true} {
 		trap, answer := s.order(s.learn().Requests(), reply)

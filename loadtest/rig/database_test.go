@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// aMoment is how long a test waits for what must not happen.
+// aMoment is how long a test waits before it concludes that nothing happens.
 const aMoment = 50 * time.Millisecond
 
 // A shop is a Database between a client and a server whose every byte the test sends.
@@ -117,7 +117,7 @@ func (s *shop) stepsSince(begun time.Time) (steps []Step) {
 	return steps
 }
 
-func TestPiecesOfADatabase(t *testing.T) {
+func TestDatabasePieces(t *testing.T) {
 	s := newShop(t)
 	begun := time.Now()
 	one, two := s.dial(t), s.dial(t)
@@ -205,7 +205,7 @@ func TestReplyIsHeld(t *testing.T) {
 	assert.Equal(t, "1>1 1<1", textOf(s.stepsSince(time.Time{})))
 }
 
-// A trap is for the order that was opened last: pieces of an earlier one pass.
+// A trap catches only the order that was opened last: pieces of earlier ones pass.
 func TestTrapOfAnOrder(t *testing.T) {
 	s := newShop(t)
 	anna, clara := s.dial(t), s.dial(t)

@@ -3,9 +3,8 @@
 //
 //   - rig.go: servers and instances with wires between them. scripts.go: the names of scripts.
 //   - order.go: an order in flight. fresh.go: fresh orders afterwards.
-//   - step.go: the steps of a trace. command.go: a step of one command. quiet.go: when an instance has nothing left to
-//     do.
+//   - step.go: the steps of a trace. command.go: a step of one command. quiet.go: waits until instances are idle.
 //   - fault.go: faults of instances and servers, and their records.
 //   - database.go: the link of an instance to a database of any protocol. trap.go: holds its requests and replies.
-//     pattern.go: which of them a plain sale has.
+//     pattern.go: the requests and replies of a plain sale.
 package rig

@@ -10,8 +10,8 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// Kill kills an instance. Its commands that were not carried out never are. It must be dead before its connections
-// close, or it could answer its caller. The error is that of [cluster.Foreign.Kill].
+// Kill kills an instance, and discards its waiting commands. It must be dead before its connections close, or it could
+// still answer its caller. The error is that of [cluster.Foreign.Kill].
 func (r *Rig) Kill(e *End) error {
 	r.Gate.Change(func() { e.Dead = true })
 	defer r.Gate.Retire(&e.Client)
@@ -26,7 +26,7 @@ func (e *End) kill() error {
 	return nil
 }
 
-// CutOff cuts an instance off from its servers, which must be apart. Commands already sent may still arrive.
+// CutOff cuts an instance off from its servers; the rig's plan must be Apart. Commands already sent may still arrive.
 func (r *Rig) CutOff(e *End) {
 	r.setDown(e, true)
 	for _, w := range e.Wires {
@@ -60,7 +60,7 @@ func (r *Rig) TakeDown(s *wire.Store) {
 // BringBack makes a server reachable again.
 func (r *Rig) BringBack(s *wire.Store) { r.Gate.Change(func() { s.Down = false }) }
 
-// StepFault returns the fault of the order whose client took a step of a trace about that command.
+// StepFault returns the fault that a step of a trace is to the order of its client.
 func StepFault(s schedule.Step, command string) history.Fault {
 	f := history.Fault{Text: s.Fault(command)}
 	if s.Kind == schedule.CrashBefore || s.Kind == schedule.CrashAfter {
@@ -94,12 +94,12 @@ func WorkFault(work, lease time.Duration) history.Fault {
 	return history.Fault{Text: "working " + Seconds(work) + under(lease)}
 }
 
-// during returns what happened, for how long, and where.
+// during formats a fault with its duration and its place.
 func during(what string, lasted time.Duration, where string, lease time.Duration) string {
 	return strings.TrimSpace(what+" for "+Seconds(lasted)+" "+where) + under(lease)
 }
 
-// under names the lease, unless it is 0 and so does not matter.
+// under names the lease, unless it is 0: then it is irrelevant.
 func under(lease time.Duration) string {
 	if lease == 0 {
 		return ""

@@ -11,7 +11,7 @@ import (
 type InFlight struct {
 	At   int        // the number of the instance
 	Sent time.Time  // zero: not yet
-	Op   history.Op // once it has ended
+	Op   history.Op // valid once the order has ended
 
 	id     string
 	hangUp context.CancelFunc
@@ -23,7 +23,7 @@ func NewInFlight(id string, at int) *InFlight {
 	return &InFlight{At: at, id: id, hangUp: func() {}, done: make(chan struct{})}
 }
 
-// Send sends the order, and returns at once. Buy returns when the order has ended.
+// Send sends the order by calling buy in the background. Buy must return when the order has ended.
 func (o *InFlight) Send(ctx context.Context, buy func(context.Context) history.Op) {
 	ctx, o.hangUp = context.WithCancel(ctx)
 	o.Sent = time.Now()

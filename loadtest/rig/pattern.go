@@ -2,15 +2,15 @@ package rig
 
 import "slices"
 
-// A pattern takes up to this many plain sales: drivers prepare a statement only after sending it five times, so the
-// first sales are not representative. If the last sales still differ, there is no pattern.
+// Bounds on the number of plain sales. Drivers prepare a statement only after sending it five times, so the first sales
+// are not representative. If the last ones still differ, there is no pattern.
 const (
 	FewestSales = 7
 	MostSales   = 15
 	alike       = 3 // sales in a row
 )
 
-// A Pattern is what each plain sale of an instance exchanges with its database.
+// A Pattern is the sequence of requests and replies that every plain sale exchanges with the database.
 type Pattern struct {
 	Steps []Step
 	Noisy map[int]bool // connections that also carry bytes while no order is open, such as pings
@@ -47,8 +47,8 @@ func (p Pattern) replies() (numbers []int) {
 	return numbers
 }
 
-// Learn returns the pattern of plain sales from a log of their orders and the times between, and whether it is stable:
-// the last three of at least seven have to agree. The instance must have been at rest when the log began.
+// Learn returns the pattern of plain sales, given a log that also covers the times between them, and whether it is
+// stable: the last three of at least seven must agree. The instance must have been idle when the log began.
 func Learn(log []Piece, sales []int) (p Pattern, stable bool) {
 	p.Noisy = map[int]bool{}
 	for _, piece := range log {

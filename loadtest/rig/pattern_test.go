@@ -60,11 +60,11 @@ func TestPatternOfSales(t *testing.T) {
 		want   string
 		stable bool
 	}{
-		"the same from the first":          {times(7, long), "1>1 1<1 1>2 1<2", true},
-		"too few sales":                    {times(6, long), "", false},
-		"prepared at the fifth":            {append(append(times(4, short), long), times(3, short)...), "1>1 1<1", true},
-		"prepared at the fifth, too early": {append(append(times(4, short), long), times(2, short)...), "", false},
-		"another one is prepared at the last": {
+		"the same from the first":              {times(7, long), "1>1 1<1 1>2 1<2", true},
+		"too few sales":                        {times(6, long), "", false},
+		"prepared at the fifth":                {append(append(times(4, short), long), times(3, short)...), "1>1 1<1", true},
+		"prepared at the fifth, too few since": {append(append(times(4, short), long), times(2, short)...), "", false},
+		"another one is prepared at the last sale": {
 			append(times(7, short), long), "", false},
 		"a connection for each order": {
 			[]string{long, long, long, long, "5> 5< 5> 5<", "6> 6< 6> 6<", "7> 7< 7> 7<"}, "1>1 1<1 1>2 1<2", true},
@@ -80,8 +80,8 @@ func TestPatternOfSales(t *testing.T) {
 		"background work, for once, during a sale": {
 			append(times(6, long), "2> 2< "+long), "", false},
 		"no reply to the last": {times(7, "1> 1< 1>"), "1>1 1<1 1>2", true},
-		"no database is used":  {times(7, ""), "", true},
-		"it never settles": {
+		"no database in use":   {times(7, ""), "", true},
+		"sales that alternate": {
 			[]string{long, short, long, short, long, short, long, short, long, short, long, short, long, short, long},
 			"", false},
 	} {

@@ -12,18 +12,17 @@ import (
 const (
 	// quietGap is the time between two looks at an instance, which must be quiet at both.
 	quietGap = time.Millisecond
-	// quietWithin bounds how long an instance may take to come to rest.
+	// quietWithin bounds the wait for an instance to become idle.
 	quietWithin = 2 * time.Second
-	// blindGap is how long to wait for instances where the system does not report what a process does.
+	// blindGap is how long to wait where the system does not report the states of threads.
 	blindGap = 25 * time.Millisecond
 	// foreignGap is how long foreign services must send nothing, and foreignWithin bounds the wait for that.
 	foreignGap, foreignWithin = 60 * time.Millisecond, time.Second
 )
 
-// Quiet waits until the live instances have done all they can without a reply and without more time: no command arrives
-// at the gate, and all threads of the processes sleep. So the next step is taken as if no time had passed. The
-// processes of foreign services are unknown, and a service may sleep briefly after its answer and go on: for those the
-// gate alone decides, over a longer time.
+// Quiet waits until every live instance waits for a reply or a timer: no command arrives at the gate, and all threads
+// sleep. So the next step is taken as if no time had passed. The processes of a foreign service are unknown, and it may
+// sleep briefly after its answer and go on, so there the gate alone decides, over a longer time.
 func (r *Rig) Quiet(ctx context.Context) {
 	gap, within := quietGap, quietWithin
 	var pids []int

@@ -13,8 +13,8 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// A Testbed starts the servers and instances of rigs, several at a time. One for foreign services has no backend, no
-// stockapi and no scripts.
+// A Testbed starts the servers and instances of rigs, several at a time. A testbed for foreign services has no backend,
+// no stockapi and no scripts.
 type Testbed struct {
 	Backend  history.Backend
 	Stockapi string            // the instances' executable
@@ -67,14 +67,14 @@ func (b *Testbed) Close() error { return b.cluster.Close() }
 // A Plan describes a rig.
 type Plan struct {
 	Gate    *wire.Gate
-	Servers []string // that of the stock, and those of the locks unless they share it
+	Servers []string // the stock's, and those of the locks unless they share it
 	Nodes   bool     // the locks are on independent nodes
-	Apart   bool     // a server is down for one instance alone
+	Apart   bool     // a server can be down for a single instance
 	Ends    int      // the number of instances
-	Faults  bool     // orders may have faults
+	Faults  bool     // instances accept orders with faults
 
-	// Foreign, unless nil, is the service of the instances. It is given the address of the one server only. If it has a
-	// database, each instance gets a link of its own to that.
+	// Foreign, unless nil, is the service of the instances. It gets the address of a single server. If it has a database,
+	// each instance gets its own link to that.
 	Foreign *cluster.ForeignOptions
 	// Wired, unless nil, is called with the rig once its wires exist, before any instance starts.
 	Wired func(*Rig) error
@@ -84,8 +84,7 @@ type Plan struct {
 	Lost  time.Duration // from a lost request or reply to the end of its connection; 0: at once
 }
 
-// nodeTime is the instances' timeout for a Redlock node, which bounds a release. That of an acquire is a share of the
-// lease.
+// nodeTime is the instances' timeout for a release at a Redlock node. An acquire's timeout is a share of the lease.
 const nodeTime = 2 * time.Second
 
 // A Rig is a set of instances, each with wires of its own to the rig's own servers.
@@ -105,7 +104,7 @@ type End struct {
 	Wires    []*wire.Wire
 	Database *Database // nil if the service has none
 
-	foreign *cluster.Foreign // the same as In; nil for a stockapi
+	foreign *cluster.Foreign // the service behind In; nil for a stockapi
 }
 
 // Start starts the servers of a rig, then the wires and the instances. Close the rig, even after an error.
@@ -147,8 +146,8 @@ func (b *Testbed) Start(ctx context.Context, p Plan) (r *Rig, err error) {
 	return r, err
 }
 
-// startInTurn starts foreign instances one by one, each when the one before listens: two that create their tables at
-// once may fail. Two rigs that start at once are slower than one after the other.
+// startInTurn starts foreign instances one at a time, each once the previous one listens: two that create their tables
+// at once may fail. Rigs start one at a time too, which is faster.
 func (b *Testbed) startInTurn(ctx context.Context, r *Rig, p Plan) error {
 	b.starting.Lock()
 	defer b.starting.Unlock()
@@ -201,7 +200,7 @@ func (b *Testbed) startEnd(ctx context.Context, r *Rig, e *End, p Plan) (err err
 	return err
 }
 
-// reached returns the servers as an instance reaches them.
+// reached returns the servers by the addresses that the instance uses.
 func (b *Testbed) reached(r *Rig, e *End, p Plan) *cluster.Backend {
 	reached := *b.servers
 	reached.SQL, reached.ZooKeeper, reached.Locks, reached.Redlock = "", "", "", nil
@@ -228,7 +227,7 @@ func (r *Rig) URLs() (urls []string) {
 	return urls
 }
 
-// Behind returns the address of the server behind each wire, by that of the wire.
+// Behind maps the address of each wire to that of its server.
 func (r *Rig) Behind() map[string]string {
 	behind := map[string]string{}
 	for _, c := range r.Ends {

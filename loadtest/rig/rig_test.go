@@ -58,7 +58,7 @@ func TestTextsOfFaults(t *testing.T) {
 	assert.Equal(t, "network", CutFault("Redis", half, lease).On)
 }
 
-// newRig returns two instances, without processes, and a server that each reaches over a wire of its own.
+// newRig returns two instances without processes, and a server that each reaches over its own wire.
 func newRig(t *testing.T, apart bool) (r *Rig, store *wire.Store, reached func() []bool) {
 	t.Helper()
 	store, err := wire.NewStore(0, "redis", "redis://"+miniredis.RunT(t).Addr())
@@ -106,7 +106,7 @@ func TestServerIsDownForAll(t *testing.T) {
 	assert.Equal(t, []bool{true, true}, reached())
 }
 
-func TestFreshOrdersComeUntilOneGetsThrough(t *testing.T) {
+func TestFreshSendsUntilOneGetsThrough(t *testing.T) {
 	var sent []int
 	require.NoError(t, Fresh(t.Context(), time.Minute, func(number int) bool {
 		sent = append(sent, number)
@@ -123,8 +123,8 @@ func TestFreshOrdersComeUntilOneGetsThrough(t *testing.T) {
 	}), context.Canceled)
 }
 
-// A lost command is not carried out; one whose reply is lost is.
-func TestStepsOfACommandThatIsLost(t *testing.T) {
+// A lost request is not carried out; if only the reply is lost, it is.
+func TestStepsOfALostCommand(t *testing.T) {
 	r, store, _ := newRig(t, false)
 	r.Gate.Begin()
 	for step, value := range map[schedule.Kind]string{
@@ -142,8 +142,8 @@ func TestStepsOfACommandThatIsLost(t *testing.T) {
 	}
 }
 
-// A late command is on its way after one step, and carried out after the other, unless its server is down then.
-func TestStepsOfACommandThatComesLate(t *testing.T) {
+// Late puts a command on its way, and Arrive carries it out, unless its server is down by then.
+func TestStepsOfALateCommand(t *testing.T) {
 	for _, down := range []bool{false, true} {
 		r, store, _ := newRig(t, false)
 		r.Gate.Begin()
@@ -160,7 +160,7 @@ func TestStepsOfACommandThatComesLate(t *testing.T) {
 }
 
 // A step fails if its command does not arrive, or if the client gives it up.
-func TestStepOfACommandThatIsNotThere(t *testing.T) {
+func TestStepWithoutItsCommand(t *testing.T) {
 	e := &End{Client: schedule.Client{Name: "a"}}
 	r := &Rig{Gate: wire.NewGate(nil)}
 	r.Gate.Begin()
@@ -183,7 +183,7 @@ func TestStepOfACommandThatIsNotThere(t *testing.T) {
 	assert.EqualError(t, err, "a has closed the connection of get stock")
 }
 
-func TestPlayerRefusesWhatCannotBe(t *testing.T) {
+func TestPlayerRefusesImpossibleSteps(t *testing.T) {
 	r, _, _ := newRig(t, false)
 	p := &Player{Rig: r, Order: func(who int) *InFlight { return NewInFlight("p-anna", who) }}
 	r.Ends[0].Dead = true
@@ -198,8 +198,8 @@ func TestPlayerRefusesWhatCannotBe(t *testing.T) {
 	}
 }
 
-// The reply to the last command before the caller leaves is delivered only after that.
-func TestCallerGoesNext(t *testing.T) {
+// The reply to a caller's last command is delivered only after the caller has left.
+func TestGiveUpPrecedesTheReply(t *testing.T) {
 	for text, want := range map[string]bool{
 		"a.give-up-a": true, "a.b.give-up-a": true, "a.node-down-1.give-up-a": true, "a.give-up-b": false,
 		"aa.give-up-a": false, "a.time.give-up-a": false, "a": false,

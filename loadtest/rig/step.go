@@ -10,7 +10,7 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A Player takes the steps of a trace, or single ones. Its user decides how time passes.
+// A Player takes the steps of a trace one by one. Its user makes time pass.
 type Player struct {
 	*Rig
 
@@ -62,8 +62,7 @@ func (p *Player) toCommand(ctx context.Context, s schedule.Step, givesUp bool) (
 	return s.Text(text, ""), err
 }
 
-// givesUpNext reports whether, of these steps, the next one that concerns a client or lets time pass is a give-up by
-// this client.
+// givesUpNext reports whether this client gives up before any other step of its own, and before time passes.
 func givesUpNext(steps []schedule.Step, who int) bool {
 	for _, s := range steps {
 		switch {
@@ -77,8 +76,8 @@ func givesUpNext(steps []schedule.Step, who int) bool {
 	return false
 }
 
-// giveUp makes the caller of an order leave. A sent command cannot be taken back, whereas the explorer's order notices
-// before it sends the next one. So the reply to the command before is delivered only after the caller has gone.
+// giveUp makes the caller of an order leave. In the explorer the order notices before it sends its next command. A real
+// one must not get the chance to send it, so the reply to its last command is delivered only after the caller has gone.
 func (p *Player) giveUp(ctx context.Context, s schedule.Step) error {
 	e, order, reply := p.Ends[s.Who], p.Order(s.Who), p.reply[s.Who]
 	switch {
@@ -121,7 +120,7 @@ func (p *Player) toServer(ctx context.Context, s schedule.Step) (did string, err
 	return s.Text("", schedule.ServerName(s.Who, len(locks))), err
 }
 
-// noteServer records a fault of a lock server. Its victim is the first order that is under way.
+// noteServer records a fault of a lock server, for the first order in flight.
 func (p *Player) noteServer(begun time.Time, what string) {
 	victim := p.Order(0)
 	for i := len(p.Ends) - 1; i >= 0; i-- {

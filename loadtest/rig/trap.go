@@ -13,8 +13,9 @@ type Trap struct {
 	decide chan bool
 }
 
-// Trap sets a trap for the nth request, or for its reply, of the order that was opened last. It catches nothing that
-// has already begun: set it before the order is sent, or while an earlier piece is held. Release it.
+// Trap sets a trap for a request, or for its reply, of the order that was opened last. Number counts requests from 1. A
+// piece that has already begun is not caught: set the trap before the order is sent, or while an earlier piece is held.
+// Release it.
 func (d *Database) Trap(number int, reply bool) *Trap {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -27,11 +28,11 @@ func (d *Database) Trap(number int, reply bool) *Trap {
 // Caught is closed when the trap has caught its piece.
 func (t *Trap) Caught() <-chan struct{} { return t.caught }
 
-// Release passes on what the trap holds, and removes the trap. A request arrives even if its client has left. What was
-// lost meanwhile, as by Cut, stays lost.
+// Release passes on the held bytes, and removes the trap. A request arrives even if its client has left. Bytes lost
+// meanwhile, as by Cut, stay lost.
 func (t *Trap) Release() { t.end(true) }
 
-// Lose loses what the trap holds, closes its connection, and removes the trap.
+// Lose drops the held bytes, closes the connection, and removes the trap.
 func (t *Trap) Lose() { t.end(false) }
 
 func (t *Trap) end(passes bool) {
@@ -62,7 +63,7 @@ func (d *Database) trapFor(p *Piece) *Trap {
 	return d.traps[i]
 }
 
-// spring notes what a trap has caught. The caller holds the database's lock.
+// spring records the piece that a trap has caught. The caller holds the database's lock.
 func (t *Trap) spring(p *Piece) {
 	t.piece = p
 	close(t.caught)

@@ -3,7 +3,7 @@
 //
 //   - step.go: one step, and its kinds.
 //   - trace.go: a trace as text, written and parsed.
-//   - line.go: a fault of any shop, without a rung, in terms of the phases of a sale.
+//   - line.go: a fault for any shop, in terms of the phases of a sale.
 //   - text.go: what a step does, in words.
-//   - gate.go: holds each command until its step is taken. resp.go: a command as it is sent.
+//   - gate.go: holds each command until its step is taken. resp.go: parses a command.
 package schedule

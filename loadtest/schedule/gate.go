@@ -14,7 +14,7 @@ type Gate[C Waiting] struct {
 
 	mu      sync.Mutex
 	waiting []C
-	open    bool // commands of live clients pass at once
+	open    bool // commands of live clients pass immediately
 	moves   int  // counts all events
 }
 
@@ -31,7 +31,7 @@ type Command struct {
 	Name    string   // in lower case; of a script its name: "eval:release"
 	Keys    []string // all keys that it reads or writes
 	Message bool
-	Nth     int // how many commands with this name and key the client sent to this server before
+	Nth     int // how many earlier commands with this name and key the client sent to this server
 
 	// Notify, unless nil, is called once a decision is made. It must not block, and is called under the gate's lock.
 	Notify func()
@@ -68,9 +68,9 @@ const (
 	Fail        Decision = iota // its client no longer matters
 	Pass                        // it is carried out
 	Refuse                      // its server cannot be reached; a message is lost
-	LostRequest                 // it is never carried out, and its client waits for the reply in vain
-	LostReply                   // it is carried out, and its client waits for the reply in vain
-	ComesLate                   // its client waits for the reply in vain, and it may still be carried out afterwards
+	LostRequest                 // it is never carried out; its client waits in vain for the reply
+	LostReply                   // it is carried out; its client waits in vain for the reply
+	ComesLate                   // its client waits in vain for the reply; it may still be carried out later
 	TooLate                     // no decision: its context, or its connection, has ended
 )
 
@@ -80,7 +80,8 @@ func NewGate[C Waiting]() *Gate[C] { return &Gate[C]{Arrived: make(chan struct{}
 // AtGate returns the embedded command.
 func (cmd *Command) AtGate() *Command { return cmd }
 
-// ID identifies a command, apart from how often it was sent. A client may send the same command for two keys at once.
+// ID identifies a command but for [Command.Nth]. It includes the key, since a client may send one command for two keys
+// at once.
 func (cmd *Command) ID() string { return cmd.Server.Name + " " + cmd.Name + " " + cmd.Key() }
 
 // Key returns the first key, "" if there is none.
@@ -100,7 +101,7 @@ func (cmd *Command) Text() string {
 }
 
 // compare orders the waiting commands of one client: by server, then name, key and number. The digit of a step counts
-// in this order, which does not depend on which goroutine of the client came first.
+// in this order, which is independent of how the client's goroutines are scheduled.
 func (cmd *Command) compare(other *Command) int {
 	return cmp.Or(cmd.Server.Index-other.Server.Index, strings.Compare(cmd.Name, other.Name),
 		strings.Compare(cmd.Key(), other.Key()), cmd.Nth-other.Nth)
@@ -141,7 +142,7 @@ func (cmd *Command) decide(d Decision) {
 	close(cmd.decided)
 	if cmd.Notify != nil {
 		cmd.Notify()
-		cmd.Notify = nil // a record that keeps the command must keep nothing else alive
+		cmd.Notify = nil // so that a kept record of the command keeps nothing else alive
 	}
 }
 
@@ -211,7 +212,7 @@ func (g *Gate[C]) Decide(cmd C, d Decision) bool {
 // Close makes commands wait from now on.
 func (g *Gate[C]) Close() { g.Change(func() { g.open = false }) }
 
-// OpenAll passes the waiting commands of live clients, and all that they send from now on.
+// OpenAll passes the waiting commands of live clients, and all their later ones.
 func (g *Gate[C]) OpenAll() {
 	g.Change(func() {
 		g.open = true
@@ -219,7 +220,7 @@ func (g *Gate[C]) OpenAll() {
 	})
 }
 
-// Retire fails the waiting commands of a client, and all that it sends from now on.
+// Retire fails the waiting commands of a client, and all its later ones.
 func (g *Gate[C]) Retire(c *Client) {
 	g.Change(func() {
 		c.gone = true
@@ -253,7 +254,7 @@ func (g *Gate[C]) Happened() (n int) {
 	return n
 }
 
-// Notice notifies a scheduler that lets time pass of an event.
+// Notice reports an event to a scheduler that is letting time pass.
 func (g *Gate[C]) Notice() {
 	g.Change(func() {
 		g.moves++

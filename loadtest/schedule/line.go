@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// A Line is a fault of any shop, step by step: a>write.late-a.expiry.b>end.arrive-a. It is a trace without a rung. As
-// the commands of a shop are its own, orders proceed to marks instead. docs/explore.md lists the words.
+// A Line is a fault for any shop, step by step: a>write.late-a.expiry.b>end.arrive-a. It is like a trace, but without a
+// rung: every shop sends its own commands, so orders proceed to marks in the sale instead. docs/explore.md lists the
+// words.
 type Line []Move
 
 // A Move is a step of a line: a verb, or an order that proceeds to a mark.
@@ -18,11 +19,11 @@ type Move struct {
 	Who   int    // the order, or the instance; -1: all
 	At    int    // the instance that gets the order, unless it is already under way
 	Mark  string // "": a new order polls for a moment
-	Reply bool   // it proceeds until the command at the mark is carried out and its reply waits
+	Reply bool   // it proceeds until the command at the mark has been carried out and its reply waits
 }
 
-// Marks are points in a sale. Beside these, a number is a command of a plain sale, and db with a number is a request to
-// the database, or its reply.
+// Marks are points in a sale. Besides these, a number is a command of a plain sale, and db with a number is a request
+// to the database, or its reply.
 const (
 	Acquire   = "acquire"   // the first attempt
 	Acquired  = "acquired"  // the attempt that succeeded
@@ -38,12 +39,12 @@ const (
 
 var marks = []string{Acquire, Acquired, Read, Write, Release, Release2, Renewal, Waits, Subscribe, End}
 
-// sides holds the side of a command on which an order can be at a mark; both if absent.
+// sides has the side of marks that allow only one: > is before the mark's command is carried out, < after it.
 var sides = map[string]string{Acquired: "<", Renewal: "<", Waits: ">", End: ">"}
 
 // orderVerbs concern an order, siteVerbs an instance, and plainVerbs all. The values of the first two are
-// prerequisites: ">" is a command of the order at the wire, "." the order itself, and a word another verb with the same
-// letter.
+// prerequisites: ">" is a command of the order at the wire, "." the order itself, and a word is another verb with the
+// same letter.
 var (
 	orderVerbs = map[string]string{"lose-request": ">", "lose-reply": ">", "late": ">", "arrive": "late", "give-up": "."}
 	siteVerbs  = map[string]string{"crash": "", "stop": "", "continue": "stop", "cut": "", "join": "cut", "drop": ""}
@@ -53,7 +54,7 @@ var (
 // instances are the letters of a line's instances.
 const instances = "ab"
 
-// ParseLine parses a line. Its error is one line: what is wrong, and what is valid.
+// ParseLine parses a line. Its error names what is wrong and what is valid, on one line.
 func ParseLine(text string) (line Line, err error) {
 	for word := range strings.SplitSeq(strings.TrimSpace(text), ".") {
 		m, err := parseMove(word)
@@ -68,7 +69,7 @@ func ParseLine(text string) (line Line, err error) {
 	return line, nil
 }
 
-// allows returns why a move cannot follow these, nil if it can.
+// allows returns nil if the move can follow the line, else why it cannot.
 func (l Line) allows(m Move) error {
 	if l.Crowd() > 0 || m.Verb == "crowd" && len(l) > 0 {
 		return errors.New("a crowd must be the only step")
@@ -116,7 +117,7 @@ func (m *Move) Request() int {
 	return n
 }
 
-// Crowd returns at how many instances a crowd buys; 0 if the line has none.
+// Crowd returns the number of instances at which a crowd buys, 0 if the line has no crowd.
 func (l Line) Crowd() int {
 	if len(l) == 0 || l[0].Verb != "crowd" {
 		return 0

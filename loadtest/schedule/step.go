@@ -32,7 +32,7 @@ const (
 	NodeDown                // a lock server cannot be reached
 	NodeBack                // it is back, with its data: the end of a fault
 	NodeEmpty               // a lock server restarts without its data
-	ClockJump               // a lock server's clock jumps by a TTL: all leases there expire
+	ClockJump               // a lock server's clock jumps by a TTL, so all its leases expire
 )
 
 // verbs name the kinds in a trace, except Grant. The subject follows: crash-a.
@@ -45,7 +45,7 @@ var verbs = [...]string{
 // clientNames has a letter for each client that a trace can name.
 const clientNames = "abc"
 
-// Person returns the buyer at a client: Anna at a, Bert at b. Others have the name of their client.
+// Person returns the name of a client's buyer: Anna at a, Bert at b. Others have the name of the client.
 func Person(who int) string {
 	switch who {
 	case 0:
@@ -63,7 +63,7 @@ func ClientName(who int) string { return clientNames[who : who+1] }
 // IsFault reports whether the step is a fault.
 func (s Step) IsFault() bool { return s.Kind > Time && s.Kind != NodeBack && s.Kind != Arrive }
 
-// ByClient reports whether the step is one of a client, or of its caller.
+// ByClient reports whether a client, or its caller, takes the step.
 func (s Step) ByClient() bool { return s.NamesClient() && s.Kind != Hold }
 
 // NamesClient reports whether Who is a client.

@@ -39,7 +39,7 @@ func (s Step) Text(command, server string) string {
 	return strings.NewReplacer("COMMAND", command, "SERVER", server).Replace(texts[s.Kind])
 }
 
-// Fault describes what a fault does to its client, to follow the client's name.
+// Fault describes a fault as a predicate whose subject is the client.
 func (s Step) Fault(command string) string {
 	switch s.Kind {
 	case CrashBefore:

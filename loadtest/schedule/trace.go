@@ -11,8 +11,8 @@ import (
 // A Trace is one schedule of one rung, on a line that can be pasted anywhere: v3:aaaa.expiry.ba
 //
 // The rung comes before the colon. A letter is a client whose next command is carried out; a digit after it selects one
-// of its waiting commands, counted from 1. Words are passing time, and faults. A situation other than the usual one
-// follows the rung, as in v9-naive/two-products:abba.
+// of its waiting commands, counted from 1. Words stand for faults, and for time that passes. A situation other than the
+// usual one follows the rung, as in v9-naive/two-products:abba.
 type Trace struct {
 	Rung      string
 	Situation string // "" for the usual one

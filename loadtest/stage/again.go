@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A Recording is an earlier class: its events are replayed at their original pace.
+// A Recording replays the events of an earlier class at their original pace.
 type Recording struct {
 	Stage
 	lines []recorded
@@ -68,7 +68,7 @@ func (r *Recording) Play(ctx context.Context) {
 	<-ctx.Done()
 }
 
-// show appends an event of an earlier class, and sets the clock to its time.
+// show appends an event of the earlier class, and sets the log's clock to its time.
 func (r *record) show(one recorded) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -25,7 +25,7 @@ import (
 //	go test ./loadtest/stage -run Pages -artifacts -outputdir D    keeps screenshots of each phase
 //	STOCKAPI_AXE=axe.min.js go test ./loadtest/stage -run Pages    asks axe-core about each phase
 
-// A teacher with a keyboard and three persons with phones. Without STOCKAPI_REQUIRE they play one round.
+// A teacher with a keyboard and three persons with phones play all rounds; without STOCKAPI_REQUIRE, one.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	b := reporttest.NewBrowser(t)
@@ -37,7 +37,7 @@ func TestPages(t *testing.T) {
 		rungs = []string{"v0", "v4", "v15", "v3"} // in the order of the rounds
 	}
 	rounds := ownRounds(t, rungs...)
-	rounds[slices.Index(rungs, "v4")].Do = nil // no script, so that phones may buy
+	rounds[slices.Index(rungs, "v4")].Do = nil // without a script phones may buy
 	c := open(t, rounds...)
 	wall := openTab(t, b, c.teacher, 1280, 720)
 	wall.Press("?")
@@ -50,7 +50,7 @@ func TestPages(t *testing.T) {
 		phones = append(phones, openTab(t, b, c.phones+"/"+code, 360, 740))
 		phones[len(phones)-1].Shows("#me", name)
 	}
-	begin := func(rung string, letters ...string) { // the phones vote, and then the class buys
+	begin := func(rung string, letters ...string) { // the phones vote; then the class may buy
 		t.Helper()
 		wall.Press(fmt.Sprint(slices.Index(rungs, rung) + 1))
 		wall.Shows("#title", rung+":")
@@ -68,7 +68,7 @@ func TestPages(t *testing.T) {
 		}
 		wall.Shows("#diff-head", rung+": its code")
 		wall.Shows("#meanings", "S stock")
-		wall.Until(`document.querySelectorAll(".added, .removed").length === 0`) // the answer
+		wall.Until(`document.querySelectorAll(".added, .removed").length === 0`) // the answers
 		wall.picture("vote", phones[0])
 		wall.Press("v")
 		wall.phase("buy")
@@ -77,7 +77,7 @@ func TestPages(t *testing.T) {
 		t.Helper()
 		wall.Press("w")
 		phones[0].phase("again")
-		// The second vote must not be influenced.
+		// Nothing may influence the second vote.
 		for page, told := range map[*tab]string{wall: "#banner, #stamps, #stock", phones[0]: "#flash, .double"} {
 			page.Until(fmt.Sprintf(`[...document.querySelectorAll(%q)].every((one) => !one.checkVisibility())`, told))
 		}
@@ -111,9 +111,9 @@ func TestPages(t *testing.T) {
 	phones[1].Shows("#flash", "fox")
 	assert.NotContains(t, phones[2].text("body"), "also sold")
 	wall.picture("buy", phones[0])
-	// A copied address does not give away the place.
+	// The address does not contain the person's secret, so it can be copied safely.
 	phones[0].Until(`location.hash === "" && location.pathname.length === 5`)
-	evidence := func() { // the read of both sales, and both writes, joined
+	evidence := func() { // the marks of both sales' reads and writes are joined
 		t.Helper()
 		wall.Until(`(() => {
 			const { left, right } = document.querySelector("#lanes").getBoundingClientRect();
@@ -160,7 +160,7 @@ func TestPages(t *testing.T) {
 	}
 
 	begin("v15", "E")
-	phones[0].Until(`!document.querySelector("#buy").checkVisibility()`) // Anna and Bert do
+	phones[0].Until(`!document.querySelector("#buy").checkVisibility()`) // only Anna and Bert buy
 	wall.Press("a")
 	c.wall.await("fault", func(e *event) bool { return e.State == "stopped" })
 	wall.Press("b")
@@ -204,7 +204,7 @@ func TestPages(t *testing.T) {
 	judge("R")
 }
 
-// A round in step mode has leases of a minute. Its commands stay in view nevertheless.
+// In step mode leases last a minute. The commands stay in view nevertheless.
 func TestPagesOfLongLeases(t *testing.T) {
 	t.Parallel()
 	b := reporttest.NewBrowser(t)
@@ -223,8 +223,8 @@ func TestPagesOfLongLeases(t *testing.T) {
 	wall.Until(`!document.querySelector("#lanes .now")?.checkVisibility()`) // the picture is frozen
 }
 
-// checkChinese replays a verdict on the Chinese wall: letter, unit, buyers and times, but none of the audit's
-// sentences.
+// checkChinese replays a verdict on the Chinese wall. It shows the letter, the unit, the buyers and the times, but not
+// the audit's sentences, which are English.
 func checkChinese(t *testing.T, b *reporttest.Browser) {
 	t.Helper()
 	const log = `{"n":1,"at":0,"kind":"round","round":{"number":1,"of":1,"stock":100}}
@@ -259,7 +259,7 @@ func checkChinese(t *testing.T, b *reporttest.Browser) {
 		document.querySelector("#lanes .cross")) & Node.DOCUMENT_POSITION_FOLLOWING`)
 }
 
-// A tab is a page of the stage, in a window of its own as on another device.
+// A tab is a page of the stage in its own window, as on another device.
 type tab struct{ *reporttest.Tab }
 
 func openTab(t *testing.T, b *reporttest.Browser, address string, width, height int64) *tab {
@@ -280,11 +280,11 @@ func (p *tab) text(selector string) string {
 	return reporttest.Evaluate[string](p.Tab, fmt.Sprintf(`document.querySelector(%q).innerText`, selector))
 }
 
-// noValue matches what a page shows in place of a value that is missing.
+// noValue matches the text of a missing value.
 var noValue = regexp.MustCompile(`undefined|null|NaN|\{[a-z\d]+\}`)
 
-// misfits returns the elements of the wall that are too small or cut off for the last row, except the teacher's
-// controls.
+// misfits returns the elements of the wall, except the teacher's controls, that are cut off or too small to read from
+// the last row.
 const misfits = `[...document.querySelectorAll("body *")].filter((one) => one.checkVisibility() &&
 	!one.closest("#controls, #menu") && (one.matches("#stock li") && one.scrollWidth > one.clientWidth ||
 	[...one.childNodes].some(({ nodeType, data }) => nodeType === Node.TEXT_NODE && data.trim()) &&

@@ -20,7 +20,7 @@ const (
 	maxTaps = 20
 	// maxRate bounds the requests of a phone in a second.
 	maxRate = 20
-	// keptFor is how long at least a full class keeps the place of a person without an open page: phones sleep.
+	// keptFor is the least time for which a full class keeps the place of a person without an open page: phones sleep.
 	keptFor = 2 * time.Minute
 	// An address has one guess at the code each guessGap, and may be slips guesses ahead: see guess.
 	guessGap = time.Second
@@ -35,28 +35,28 @@ type class struct {
 	guessers map[string]guesser // by address
 }
 
-// A person is identified by a secret that its phone keeps, so that it survives reload, sleep and another network.
+// A person is identified by a secret that the phone keeps across reloads, sleep and changes of network.
 type person struct {
 	id     string
 	name   string
 	colour int
-	at     int // the number of the instance that it buys from
+	at     int // the index of the instance that it buys from
 
-	streams streams   // of its open pages, none if it is gone
+	streams streams   // of its open pages; none if it has left
 	left    time.Time // when it last closed a page, or joined
 	votes   [2]*vote  // before the orders, and after them
 	turn    string
 	taps    []*tap          // of this round
 	heard   map[string]bool // the IDs of all its taps: a repeated one, even a round later, is a no-op
 	tapped  time.Time
-	twice   []soldTwice // units that it shares with others
+	twice   []soldTwice // units that were also sold to others
 	points  int
 	of      int
 	right   *scored // its points of this round; nil before the verdict, or if it did not vote
 	sent    rate
 }
 
-// A scored has the points of a person's prediction in a round, and the greatest number possible.
+// A scored has a person's points in a round, and the highest number possible.
 type scored struct {
 	Points int `json:"points"`
 	Of     int `json:"of"`
@@ -97,18 +97,17 @@ func (s *streams) remove(mine chan struct{}) {
 
 // A guesser is an address that has sent wrong codes.
 type guesser struct {
-	until time.Time // when its checked wrong codes have taken a guessGap each
-	told  time.Time // when it was last told that a code is wrong
+	until time.Time // advances by a guessGap for each wrong code that is checked
+	told  time.Time // when a code was last reported as wrong
 }
 
-// guess returns an error unless a code from an address is checked, and right.
+// guess returns an error unless the code from an address is right and within the address's rate of guesses.
 //
-// A guesser whose codes are all checked finds the right one, whatever the answer to the wrong ones. So an address has
-// one guess per guessGap, and beyond it even the right code is refused. A class may share one address, behind a proxy,
-// where a mistyped code must not delay the phone that sends the right one a moment later: so an address may be slips
-// guesses ahead, which gains a guesser those few and no more. One wrong code per guessGap is reported as wrong; the
-// others get the same answer as unchecked ones. A guesser at the address of the class locks it out for as long as it
-// guesses: by the code alone the two cannot be told apart.
+// Without a limit a guesser would find the code sooner or later. So an address has one guess per guessGap, and beyond
+// that even the right code is refused. But a class may share one address, behind a proxy, and a typo must not delay the
+// phone that sends the right code a moment later: so an address may be slips guesses ahead, which gives a guesser only
+// those few more. One wrong code per guessGap is reported as wrong; the others get the same answer as codes beyond the
+// limit. A guesser at the class's own address locks the class out while it guesses: nothing distinguishes the two.
 func (c *class) guess(from string, right bool) error {
 	now, often := time.Now(), refusal{http.StatusTooManyRequests, "error.often"}
 	g := c.guessers[from]
@@ -145,18 +144,18 @@ type tap struct {
 	Units   []int64 `json:"units,omitempty"`
 }
 
-// A soldTwice is a unit that a person has bought, with its other buyers.
+// A soldTwice is a unit that a person has bought, and its other buyers.
 type soldTwice struct {
 	Unit  int64    `json:"unit"`
 	Times int      `json:"times"` // how often it was sold
 	With  []string `json:"with"`
 }
 
-// join gives a place to the person with that ID, who keeps its points, or to a new person. Every second place buys from
-// a.
+// join gives a place to the person with that ID, who keeps its points, or to a new person. Places alternate between the
+// instances.
 func (c *class) join(id string, lan bool) (*person, error) {
 	if p, err := c.find(id); err == nil {
-		return p, nil // the answer was lost
+		return p, nil // joined before: the answer was lost
 	}
 	n, err := c.place()
 	if err != nil {
@@ -172,9 +171,9 @@ func (c *class) join(id string, lan bool) (*person, error) {
 	return p, nil
 }
 
-// place returns the number of a free place. A full class gives away the one that has been without a page longest, but
-// none that was left less than keptFor ago. One phone can take all places: a limit by address would not help where the
-// class shares one.
+// place returns the number of a free place. A full class gives away the place that has been without a page for longest,
+// if that is at least keptFor. One phone can take all places: a limit by address would not help, as a class may share
+// one.
 func (c *class) place() (int, error) {
 	for n, name := range animals {
 		if !slices.ContainsFunc(c.persons, func(p *person) bool { return p.name == name }) {
@@ -231,7 +230,7 @@ func (c *class) here() (n int) {
 	return n
 }
 
-// tell wakes the pages of a person. One that is already woken needs no second wake-up.
+// tell wakes the pages of a person, except those that have been woken already.
 func (p *person) tell() {
 	for _, stream := range p.streams {
 		select {
@@ -241,7 +240,7 @@ func (p *person) tell() {
 	}
 }
 
-// voters counts the persons who have voted: 0 is the first vote, 1 the second.
+// voters counts the persons who have voted in the first vote (0) or the second (1).
 func (c *class) voters(second int) (n int) {
 	for _, p := range c.persons {
 		if p.votes[second] != nil {
@@ -284,7 +283,7 @@ func (c *class) turns() map[string]int {
 	return votes
 }
 
-// decideTurn returns the instance with most votes for the next command, "" if there is a tie; and begins the next vote.
+// decideTurn returns the instance with most votes for the next command, "" for a tie, and begins the next vote.
 func (c *class) decideTurn() (at string) {
 	switch votes := c.turns(); {
 	case votes["a"] > votes["b"]:
@@ -298,8 +297,8 @@ func (c *class) decideTurn() (at string) {
 	return at
 }
 
-// tellShared tells the buyers of a unit that was sold more than once about each other. Since orders end concurrently, a
-// shorter list of buyers may arrive after a longer one: it is stale.
+// tellShared tells the buyers of a unit that was sold more than once about each other. Orders end concurrently, so a
+// list of buyers may arrive after a longer one: it is stale.
 func (c *class) tellShared(unit int64, buyers []string) {
 	for _, p := range c.persons {
 		own := slices.Index(buyers, p.name)
@@ -314,7 +313,7 @@ func (c *class) tellShared(unit int64, buyers []string) {
 			continue
 		}
 		p.twice[i].Times = len(buyers)
-		p.twice[i].With = slices.Delete(slices.Clone(buyers), own, own+1) // a person who bought it twice stays
+		p.twice[i].With = slices.Delete(slices.Clone(buyers), own, own+1) // removes one: a person who bought it twice stays
 		p.tell()
 	}
 }
@@ -326,9 +325,9 @@ type winner struct {
 	Points int    `json:"points"`
 }
 
-// score gives points for predictions: one for each broken letter that a person named, one less for each other letter,
-// but not less than zero; and one for the number of units sold twice. Naming none counts as a letter if none is broken.
-// An unknown verdict counts neither way. It returns the best three.
+// score gives points for predictions, and returns the best three persons. A broken verdict that was named adds a point,
+// any other one takes a point, down to zero. The right number of units sold twice adds a point. Naming none counts as a
+// right letter if none is broken. Unknown verdicts do not count.
 func (c *class) score(broken, unknown, twice string) []winner {
 	best := []winner{}
 	for _, p := range c.persons {

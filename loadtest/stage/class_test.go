@@ -27,7 +27,7 @@ func atOnce(t *testing.T) stage.Round {
 	return r
 }
 
-// A class goes through a round: it votes, buys, votes on what it saw, and sees the verdict.
+// A class plays a round: it votes, buys, votes on its observations, and sees the verdict.
 func TestClass(t *testing.T) {
 	t.Parallel()
 	c := open(t, atOnce(t))
@@ -68,7 +68,7 @@ func TestClass(t *testing.T) {
 	assert.Equal(t, http.StatusConflict, fox.vote("S", "1"), "it is closed")
 
 	var taps sync.WaitGroup
-	for range 8 { // a double tap, and a network that sends again
+	for range 8 { // double taps, and resends by the network
 		taps.Go(func() { assert.Equal(t, http.StatusAccepted, fox.buy("the same")) })
 	}
 	taps.Wait()
@@ -108,7 +108,7 @@ func TestClass(t *testing.T) {
 	checkReplay(t, c)
 }
 
-// checkReplay replays the class from its log: the wall gets the same events, and the last drawing.
+// checkReplay checks that a replay of the log sends the same events to the wall, and the last drawing.
 func checkReplay(t *testing.T, c *class) {
 	t.Helper()
 	recording, err := stage.ReadRecording(strings.NewReader(c.log.String()), "en")
@@ -134,7 +134,7 @@ func checkReplay(t *testing.T, c *class) {
 	assert.Equal(t, before, shown)
 }
 
-// undrawn returns the events without the drawings, of which a wall may skip some, and the last drawing.
+// undrawn separates the last drawing from the other events. A wall may skip the earlier drawings.
 func undrawn(events []event) (others []event, last string) {
 	for _, e := range events {
 		if e.Kind == "drawing" {
@@ -146,9 +146,9 @@ func undrawn(events []event) (others []event, last string) {
 	return others, last
 }
 
-// Thirty orders a second, pages that do not read, and texts of any length: every phone gets few and small states. The
-// wall misses no event, even one that is opened late.
-func TestClassThatIsBusy(t *testing.T) {
+// At thirty orders a second, with pages that do not read and with long texts, phones get few and small states, and a
+// wall misses no event, even if it is opened late.
+func TestBusyClass(t *testing.T) {
 	t.Parallel()
 	r := atOnce(t)
 	r.Title, r.Question = strings.Repeat("先想后看", 100), strings.Repeat("谁买到了哪一件？", 100)
@@ -174,7 +174,7 @@ func TestClassThatIsBusy(t *testing.T) {
 				time.Sleep(time.Until(begun.Add(time.Duration(n) * gap)))
 				tap := fmt.Sprintf("%d-4294967295-4294967295-4294967295", n)
 				for p.buy(tap) != http.StatusAccepted && time.Since(begun) < time.Minute {
-					time.Sleep(gap) // the machine stood still, and the last order was a moment ago
+					time.Sleep(gap) // the machine stalled, and the last order was too recent
 				}
 			}
 		})
@@ -208,7 +208,7 @@ func TestClassThatIsBusy(t *testing.T) {
 	for _, w := range []*wall{c.wall, late} {
 		assert.Eventually(t, func() bool { return ended(w) == most*len(phones) }, 5*time.Second, 20*time.Millisecond)
 		assert.Equal(t, 1, w.fresh)
-		whose := map[int]string{} // a command is of one order, though many are under way at its instance
+		whose := map[int]string{} // a command belongs to one order, though many are in flight at its instance
 		events := w.all()
 		numbers := c.log.numbers()
 		for _, e := range events {
@@ -240,8 +240,8 @@ func openDeaf(t *testing.T, address, path string) {
 	require.NoError(t, err)
 }
 
-// Phones may read and send while one round ends and the next one begins.
-func TestClassThatGoesOn(t *testing.T) {
+// Phones may read and send while one round ends and the next begins.
+func TestClassBetweenRounds(t *testing.T) {
 	t.Parallel()
 	c := open(t, atOnce(t))
 	var phones []*phone
@@ -257,13 +257,13 @@ func TestClassThatGoesOn(t *testing.T) {
 				p.buy("1")
 				p.send("/turn", map[string]any{"at": "a"})
 				p.open()()
-				time.Sleep(250 * time.Millisecond) // it may send twenty times a second
+				time.Sleep(250 * time.Millisecond) // the limit is twenty requests a second
 			}
 		})
 	}
 	for range 3 {
 		c.do("vote")
-		assert.Eventually(t, func() bool { // somebody votes
+		assert.Eventually(t, func() bool { // a vote arrives
 			status, _ := c.tryTo("vote")
 			return status == http.StatusNoContent
 		}, 5*time.Second, time.Millisecond)
@@ -291,7 +291,7 @@ func TestClassThatGoesOn(t *testing.T) {
 }
 
 // A round restarts at once, even while a step waits for a command that does not arrive.
-func TestClassThatStepsAndBeginsAnew(t *testing.T) {
+func TestRoundRestartsDuringAStep(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "rounds.yaml")
 	text := `[{title: one step too many, rung: v3, work: 100ms, trace: "v3:aaaa.expiry.aa"}]`
@@ -302,7 +302,7 @@ func TestClassThatStepsAndBeginsAnew(t *testing.T) {
 	c.do("vote")
 	c.join().vote("R", "0")
 	c.do("vote")
-	for range 6 { // the fifth ends a lease of a minute at once
+	for range 6 { // the fifth expires a lease of a minute immediately
 		c.do("step")
 	}
 	var late sync.WaitGroup
@@ -310,15 +310,15 @@ func TestClassThatStepsAndBeginsAnew(t *testing.T) {
 		status, _ := c.tryTo("step")
 		assert.Equal(t, http.StatusConflict, status)
 	})
-	time.Sleep(200 * time.Millisecond) // it waits
+	time.Sleep(200 * time.Millisecond) // the step is waiting
 	begun := time.Now()
 	c.do("reset")
 	assert.Less(t, time.Since(begun), 5*time.Second)
 	late.Wait()
 }
 
-// A round can end before its fault has happened. Playing it again is a repetition of its cell.
-func TestClassWhoseFaultComesLate(t *testing.T) {
+// A round may end before its fault happens. Playing it again adds a repetition of its cell.
+func TestRoundEndsBeforeItsFault(t *testing.T) {
 	t.Parallel()
 	stops := ownRounds(t, "v15")[0]
 	holds := stops
@@ -341,7 +341,7 @@ func TestClassWhoseFaultComesLate(t *testing.T) {
 }
 
 // An unknown verdict counts neither way in the scores. The stock is known even without an instance.
-func TestClassWhoseInstancesDie(t *testing.T) {
+func TestClassWithDeadInstances(t *testing.T) {
 	t.Parallel()
 	c := open(t, atOnce(t))
 	c.do("vote")
@@ -354,7 +354,7 @@ func TestClassWhoseInstancesDie(t *testing.T) {
 	c.do("kill", "a")
 	c.do("kill", "b")
 	assert.Empty(t, c.judge().broken())
-	points := map[string]int{"fox": 1, "owl": 1} // both for the number; E is wrong, and L counts for nobody
+	points := map[string]int{"fox": 1, "owl": 1} // both for the number; E is wrong, and L is unknown
 	for _, p := range []*phone{fox, owl} {
 		s := p.await(func(s *state) bool { return s.Phase == "verdict" })
 		assert.Equal(t, "?L", s.Verdict)
@@ -369,7 +369,7 @@ func TestClassWhoseInstancesDie(t *testing.T) {
 }
 
 // When the teacher empties the class, persons need the new code to come back, and keep their points.
-func TestClassThatIsEmptied(t *testing.T) {
+func TestEmptiedClass(t *testing.T) {
 	t.Parallel()
 	c := open(t, atOnce(t))
 	fox, owl := c.join(), c.join()
@@ -383,7 +383,7 @@ func TestClassThatIsEmptied(t *testing.T) {
 
 	c.do("empty")
 	assert.Equal(t, http.StatusNotFound, fox.vote("", "0"))
-	fox.leave() // which the server has done already
+	fox.leave() // a no-op: the server has closed it
 	anew := c.wall.await("round", func(e *event) bool { return e.Round["phones"] != "127.0.0.1:7071/"+code })
 	join := func(code, id string) (status int) {
 		status, _ = post(t, c.phones+"/join", map[string]string{"code": code, "id": id})
@@ -401,8 +401,8 @@ func TestClassThatIsEmptied(t *testing.T) {
 	c.wall.await("class", func(e *event) bool { return e.Persons == 2.0 })
 }
 
-// A person who bought a unit twice is told so.
-func TestClassWhosePersonBuysTwice(t *testing.T) {
+// The phone of a person who bought a unit twice shows that.
+func TestPersonBuysAUnitTwice(t *testing.T) {
 	t.Parallel()
 	c := open(t, ownRounds(t, "v0")...)
 	fox := c.join()
@@ -417,7 +417,7 @@ func TestClassWhosePersonBuysTwice(t *testing.T) {
 }
 
 // Invalid requests are refused before they have an effect.
-func TestDoor(t *testing.T) {
+func TestInvalidRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	c := open(t, atOnce(t))
 	join := fmt.Sprintf(`{"code":%q}`, code)
@@ -455,7 +455,7 @@ func TestDoor(t *testing.T) {
 				require.NoError(t, err)
 				request.Header.Set(header, value)
 				want := http.StatusForbidden
-				if header == "Host" { // a name of another site's that points here
+				if header == "Host" { // another site's name that resolves to this server
 					request.Host, want = value, http.StatusMisdirectedRequest
 				}
 				assert.Equal(t, want, ask(t, request).StatusCode, header)
@@ -466,7 +466,7 @@ func TestDoor(t *testing.T) {
 	t.Run("headers", func(t *testing.T) {
 		for address, kind := range map[string]string{
 			c.teacher + "/": "text/html", c.teacher + "/stage.css": "text/css", c.teacher + "/wall.js": "text/javascript",
-			c.teacher + "/timeline.js": "text/javascript", c.phones + "/timeline.js": "text/html", // no code of a room
+			c.teacher + "/timeline.js": "text/javascript", c.phones + "/timeline.js": "text/html", // not the code of a room
 			c.teacher + "/page.js": "text/javascript", c.teacher + "/phone.js": "text/plain", // which it does not need
 			c.teacher + "/palette.css": "text/css", c.teacher + "/words.json": "application/json",
 			c.teacher + "/qr.svg": "image/svg+xml", c.teacher + "/favicon.svg": "image/svg+xml",
@@ -487,7 +487,7 @@ func TestDoor(t *testing.T) {
 	})
 	t.Run("rates", func(t *testing.T) {
 		votes, p := 0, c.join()
-		for range 60 { // of which two seconds let 40 through
+		for range 60 { // 40 of them pass in two seconds
 			if p.vote("S", "1") == http.StatusTooManyRequests {
 				votes++
 			}
@@ -496,8 +496,8 @@ func TestDoor(t *testing.T) {
 	})
 	t.Run("crowd", func(t *testing.T) {
 		ids := map[string]bool{}
-		for range 39 { // one is there
-			status, id := post(t, c.phones+"/join", strings.ToLower(join)) // a phone's keyboard begins with small letters
+		for range 39 { // one has joined
+			status, id := post(t, c.phones+"/join", strings.ToLower(join)) // phones' keyboards may send small letters
 			require.Equal(t, http.StatusOK, status, id)
 			ids[id] = true
 		}
@@ -519,8 +519,8 @@ func TestDoor(t *testing.T) {
 	})
 }
 
-// With too many walls the oldest is closed: its page has been left.
-func TestWallsOfATeacherWhoReloads(t *testing.T) {
+// With too many walls the oldest is closed: its page has probably gone.
+func TestWallsAreBounded(t *testing.T) {
 	recording, err := stage.ReadRecording(strings.NewReader(`{"n":1,"at":5,"kind":"round","round":{"number":1}}`), "en")
 	require.NoError(t, err)
 	address := serve(t, recording.Wall())
@@ -580,8 +580,8 @@ func TestRecording(t *testing.T) {
 	}
 }
 
-// The wall reports when a round departs from its script: by a key, by a step without a command, by its verdict.
-func TestClassThatGoesAstray(t *testing.T) {
+// The wall reports how a round departs from its script: a key, a step without a command, or the verdict.
+func TestRoundDepartsFromItsScript(t *testing.T) {
 	t.Parallel()
 	c := open(t, ownRounds(t, "v0", "v3")...)
 	p := c.join()
@@ -613,8 +613,8 @@ func TestClassThatGoesAstray(t *testing.T) {
 	astray("verdict", "R")
 }
 
-// After the verdict the same fault is played on the rung that fixes it, and nothing breaks.
-func TestClassThatSeesTheMend(t *testing.T) {
+// After the verdict the same fault is played on the rung that fixes it, and no verdict breaks.
+func TestFixIsPlayedAfterTheVerdict(t *testing.T) {
 	t.Parallel()
 	r := ownRounds(t, "v4")[0]
 	file := filepath.Join(t.TempDir(), "rounds.yaml")

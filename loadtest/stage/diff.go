@@ -18,7 +18,7 @@ const maxLines = 40
 // diff returns the lines that differ between two texts.
 func diff(old, changed string) (lines []line) {
 	lines = []line{}
-	unified, _ := udiff.ToUnifiedDiff("", "", old, udiff.Lines(old, changed), 0) // no error: the edits are its own
+	unified, _ := udiff.ToUnifiedDiff("", "", old, udiff.Lines(old, changed), 0) // cannot fail: the edits are its own
 	ops := map[udiff.OpKind]string{udiff.Delete: "-", udiff.Insert: "+", udiff.Equal: " "}
 	for _, hunk := range unified.Hunks {
 		for _, one := range hunk.Lines {

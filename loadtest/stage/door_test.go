@@ -20,8 +20,8 @@ func statusOf(err error) int {
 	return http.StatusOK
 }
 
-// Of all codes that a guesser sends, one per second is checked. It delays no right code: none from another address, and
-// none from its own unless many wrong ones came from there.
+// One code per second from a guesser's address is checked. A right code is never delayed from another address, nor from
+// the same one unless it has sent many wrong codes.
 func TestWrongCodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &class{guessers: map[string]guesser{}}
@@ -32,7 +32,7 @@ func TestWrongCodes(t *testing.T) {
 		const lasts, gap = 60 * time.Second, 5 * time.Millisecond
 		looked, told := 0, 0
 		for begun := time.Now(); time.Since(begun) < lasts; time.Sleep(gap) {
-			if c.guess("guesser", true) == nil { // if this was the code, it would be found
+			if c.guess("guesser", true) == nil { // the guesser would have found this code
 				looked++
 			}
 			if statusOf(c.guess("guesser", false)) == http.StatusForbidden {
@@ -52,8 +52,8 @@ func TestWrongCodes(t *testing.T) {
 	})
 }
 
-// A full class gives away places without an open page, the longest abandoned one first. A person who lost its place and
-// comes back keeps its points.
+// A full class gives away places without an open page, the longest abandoned first. A person who lost the place and
+// joins again keeps the points.
 func TestPlacesOfAFullClass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &class{}
@@ -88,7 +88,7 @@ func TestPlacesOfAFullClass(t *testing.T) {
 			names[p.name] = true
 		}
 		assert.Len(t, names, len(animals))
-		for range len(animals) - 3 { // all but the one that is there, and the two that have just come
+		for range len(animals) - 3 { // all but the one with a page, and the two that have just joined
 			_, err = c.join("", true)
 			require.NoError(t, err)
 		}

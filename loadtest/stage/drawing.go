@@ -10,14 +10,13 @@ import (
 )
 
 const (
-	// drawGap is the shortest interval between two drawings of a round. It grows by as much for every drawCommands
-	// commands, which make a drawing long.
+	// drawGap is the shortest interval between two drawings of a round. It grows by drawGap for every drawCommands
+	// commands, since they make a drawing large.
 	drawGap      = 125 * time.Millisecond
 	drawCommands = 200
 )
 
-// tellSoFar sends the state of the orders to the wall, if it has changed: the verdicts they have broken, and their
-// drawing.
+// tellSoFar sends newly broken verdicts and a new drawing to the wall, if the orders have changed.
 func (s *shop) tellSoFar() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -29,7 +28,7 @@ func (s *shop) tellSoFar() {
 	}
 }
 
-// cellSoFar returns the round as it is known by now. The caller holds s.mu.
+// cellSoFar returns the cell of the round so far. The caller holds s.mu.
 func (s *shop) cellSoFar() *history.Cell {
 	cell := s.judge.cell
 	cell.Faults = slices.Clone(s.cell.Faults)
@@ -42,8 +41,8 @@ func (s *shop) cellSoFar() *history.Cell {
 	return &cell
 }
 
-// draw records the drawing of the round so far, with these findings. Its faults are left out: they are events of their
-// own, for which the wall has texts. The caller holds s.mu.
+// draw records the drawing of the round so far, with these findings. It omits the faults, which have events of their
+// own. The caller holds s.mu.
 func (s *shop) draw(findings []history.Finding) {
 	d := s.lanes(findings)
 	d.Faults = nil
@@ -51,8 +50,8 @@ func (s *shop) draw(findings []history.Finding) {
 	s.record.add("drawing", event{"begins": s.record.since(s.cell.Start), "drawing": d})
 }
 
-// lanes returns the drawing of the round so far for the wall, with these findings. It has no texts: those are English,
-// and the wall may not be. The caller holds s.mu.
+// lanes returns the wall's drawing of the round so far, with these findings. It omits the texts: they are English, and
+// the wall may not be. The caller holds s.mu.
 func (s *shop) lanes(findings []history.Finding) *drawing.Drawing {
 	cell := s.cellSoFar()
 	cell.Findings = findings

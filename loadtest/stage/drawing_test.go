@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A picture has the rows of an event's drawing, by field, as unpack.js returns them.
+// A picture has the unpacked rows of an event's drawing, as maps from fields to values.
 type picture struct{ Orders, Commands []row }
 
 type row = map[string]any

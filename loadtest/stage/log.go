@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A record is the log of a class: numbered events, each a line of JSON, which also go to a file. It remembers those of
-// the current round, so that a page that is opened late gets them all.
+// A record is the log of a class: numbered events, each a line of JSON, also written to a file. It keeps those of the
+// current round in memory, so that a page that is opened late gets them all.
 type record struct {
 	start time.Time
 
@@ -18,9 +18,9 @@ type record struct {
 	file    io.Writer
 	err     error
 	last    int
-	drawing json.RawMessage // the newest of the round: readers need no older one
+	drawing json.RawMessage // the newest of the round; readers need no older one
 	drawn   int             // counts all drawings
-	round   int             // counts the rounds, so that a reader notices a new one
+	round   int             // counts the rounds, so that a reader detects a new one
 	events  []json.RawMessage
 	changed chan struct{} // closed by the next event
 }
@@ -82,8 +82,8 @@ type reader struct {
 	told               time.Time // when it last got a message
 }
 
-// next returns the events that a reader has not seen. If a round has begun since, fresh is true and they are all events
-// of that round. Of the drawings only the newest is returned, after the events. changed is closed when there are more.
+// next returns the events that a reader has not seen. If a new round has begun, fresh is true and events has all of
+// that round. Of the drawings only the newest is returned, last. changed is closed when there are more.
 func (r *record) next(at *reader) (events []json.RawMessage, fresh bool, changed <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

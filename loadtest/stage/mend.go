@@ -12,13 +12,14 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A mend is the fix of a round, shown after the verdict: Anna and Bert play the same fault on the rung that fixes it.
+// A mend is the fix of a round, played after the verdict: Anna and Bert repeat the fault on the rung that fixes it.
 type mend struct {
 	rung catalog.Rung
 	line schedule.Line
 }
 
-// playable are the steps of a line that a stage plays. Anna's order waits before its write, whatever mark is named.
+// playable are the steps of a line that a stage can play. Anna's order always waits before its write, at whichever
+// mark.
 var playable = []string{"a>write", "a<read", "a>end", "b>end", "expiry", "stop-a", "continue-a", "cut-a", "join-a",
 	"crash-a"}
 
@@ -38,7 +39,7 @@ func readMend(text string) (*mend, error) {
 	}
 	for word := range strings.SplitSeq(line, ".") {
 		if !slices.Contains(playable, word) {
-			return nil, fmt.Errorf("play: %q cannot be shown: there are %s", word, strings.Join(playable, " "))
+			return nil, fmt.Errorf("play: %q cannot be shown: use %s", word, strings.Join(playable, " "))
 		}
 	}
 	var err error
@@ -48,7 +49,7 @@ func readMend(text string) (*mend, error) {
 	return m, nil
 }
 
-// playMend starts to play the fix of the round, and shows it on the wall when it has been judged. Phones only watch.
+// playMend starts to play the fix of the round, and shows it on the wall once it has been judged. Phones cannot buy.
 func (s *Stage) playMend(phase string) error {
 	round := &s.Rounds[s.number]
 	switch {
@@ -74,7 +75,7 @@ func (s *Stage) playMend(phase string) error {
 // showMend plays a round by its line, and sends the result to the wall.
 func (s *Stage) showMend(ctx context.Context, r *Round) error {
 	over := make(chan error, 1)
-	mute := newRecord(nil) // its events belong to no round of the class
+	mute := newRecord(nil) // its events are not those of the class
 	mute.start = s.record.start
 	nobody := func(map[int64][]string) {}
 	shop, err := newShop(ctx, s.bed, s.token, r, mute, nobody, func(_ *shop, err error) { over <- err })
@@ -124,7 +125,7 @@ func (s *shop) move(ctx context.Context, m schedule.Move) error {
 	return s.wait(ctx, anna.Done(), s.round.Wait)
 }
 
-// wait waits for done, but no longer than atMost.
+// wait waits for done, for at most atMost.
 func (s *shop) wait(ctx context.Context, done <-chan struct{}, atMost time.Duration) error {
 	select {
 	case <-done:
@@ -147,7 +148,7 @@ func (s *shop) awaitHold(ctx context.Context) error {
 	return err
 }
 
-// awaitExpiry waits until no key is left or, if the lease is renewed, for a quarter more than a lease.
+// awaitExpiry waits until no key is left, but no longer than a lease and a quarter: it may be renewed.
 func (s *shop) awaitExpiry(ctx context.Context) error {
 	_, err := s.await(ctx, s.round.Lease+s.round.Lease/4, func() (bool, error) {
 		now, _, err := s.look(ctx)
@@ -156,7 +157,7 @@ func (s *shop) awaitExpiry(ctx context.Context) error {
 	return err
 }
 
-// await polls for no longer than atMost, and returns whether has returned true.
+// await polls has for at most atMost, and reports whether it returned true.
 func (s *shop) await(ctx context.Context, atMost time.Duration, has func() (bool, error)) (bool, error) {
 	for begun := time.Now(); time.Since(begun) < atMost; {
 		if came, err := has(); came || err != nil {

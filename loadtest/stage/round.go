@@ -22,7 +22,7 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A Round is one exercise: a rung, a situation, and a question to the class.
+// A Round is one exercise: a rung, a situation, and a question for the class.
 type Round struct {
 	Title     string        `yaml:"title"`
 	Rung      string        `yaml:"rung"`
@@ -32,18 +32,18 @@ type Round struct {
 	Lease     time.Duration `yaml:"lease"`
 	Work      time.Duration `yaml:"work"`  // between the read and the write of an order
 	Wait      time.Duration `yaml:"wait"`  // the longest wait of an order for the lock
-	Fault     string        `yaml:"fault"` // of the first order at a, in stockapi's grammar
-	Trace     string        `yaml:"trace"` // played command by command, instead of orders by hand
+	Fault     string        `yaml:"fault"` // the fault of the first order at a, in stockapi's grammar
+	Trace     string        `yaml:"trace"` // played command by command, in place of manual orders
 	Do        []string      `yaml:"do"`    // the teacher's script
 	Look      string        `yaml:"look"`
 
-	Breaks string `yaml:"breaks"` // the letters of the verdicts that break if the script is followed
-	Twice  string `yaml:"twice"`  // the number of units that are then sold twice: 0, 1 or more
+	Breaks string `yaml:"breaks"` // the letters of the verdicts that the script breaks
+	Twice  string `yaml:"twice"`  // the number of units that it sells twice: 0, 1 or more
 	Play   string `yaml:"play"`   // the rung that fixes it, and a line that shows it
 
 	Code []string `yaml:"code"` // shown instead of a difference if there is no next rung
 
-	at    string // the place of its fault in the file
+	at    string // where the file has its fault
 	rung  catalog.Rung
 	steps []schedule.Step
 	mend  *mend  // its fix; nil if it has none
@@ -78,7 +78,7 @@ func ReadRounds(file, language string) ([]Round, error) {
 var keys = map[string]string{"anna": "A", "bert": "B", "all": "E", "pause": "P", "kill": "K", "cut": "X", "slow": "S",
 	"continue": "C", "step": "Space"}
 
-// names reports whether the script names the key of an action. A round without a script names all.
+// names reports whether the script names the key of an action. Without a script it is always true.
 func (r *Round) names(do string) bool {
 	scripted := false
 	for _, line := range r.Do {
@@ -91,8 +91,7 @@ func (r *Round) names(do string) bool {
 	return !scripted
 }
 
-// isAsMeant reports whether a verdict is the one that the round is meant to show. Any will do for a round that names
-// none.
+// isAsMeant reports whether the verdict is the intended one. A round that names none accepts any.
 func (r *Round) isAsMeant(cell *history.Cell) bool {
 	broken := inLetters(cell)
 	return r.Breaks == "" && r.Twice == "" || len(broken) == len(r.Breaks) && strings.Trim(broken, r.Breaks) == ""
@@ -135,7 +134,7 @@ func parseRounds(text []byte) ([]Round, error) {
 	return rounds, nil
 }
 
-// lineOf returns the line of a field in a file of rounds, 0 if there is none.
+// lineOf returns the line number of a field in a file of rounds, 0 if there is none.
 func lineOf(text []byte, path string) int {
 	if field, err := yaml.PathString(path); err == nil {
 		if node, err := field.ReadNode(bytes.NewReader(text)); err == nil {
@@ -150,7 +149,7 @@ func (r *Round) complete() error {
 	r.rung = catalog.RungOf(r.Rung)
 	lease := 8 * time.Second
 	if r.Trace != "" {
-		lease = maxLease // or it expires while the teacher explains a step
+		lease = maxLease // so that it does not expire while the teacher explains a step
 	}
 	r.Lease, r.Wait = cmp.Or(r.Lease, lease), cmp.Or(r.Wait, 20*time.Second)
 	switch {
@@ -180,14 +179,14 @@ func (r *Round) checkBounds() error {
 	case r.Wait < 0 || r.Wait > maxWait:
 		return fmt.Errorf("wait: %v is not between 0s and 1m", r.Wait)
 	case !lettersOnly(r.Breaks):
-		return fmt.Errorf("breaks: %q has other letters than %s, or one twice", r.Breaks, letters)
+		return fmt.Errorf("breaks: %q must have only the letters %s, each once", r.Breaks, letters)
 	case r.Twice != "" && !slices.Contains(counts, r.Twice):
 		return fmt.Errorf("twice: %q is not one of %s", r.Twice, strings.Join(counts, ", "))
 	}
 	return nil
 }
 
-// readTrace parses the trace, which may have commands of a and b, and time that passes.
+// readTrace parses the trace, which may only have commands of a and b, and time that passes.
 func (r *Round) readTrace() error {
 	if r.Trace == "" {
 		return nil
@@ -201,14 +200,14 @@ func (r *Round) readTrace() error {
 	}
 	for _, step := range trace.Steps {
 		if step.Kind > schedule.Expiry || step.Who > 1 || step.Nth > 0 {
-			return fmt.Errorf("trace: the step %s cannot be shown: there are a, b, time and expiry", step)
+			return fmt.Errorf("trace: the step %s cannot be shown: use a, b, time and expiry", step)
 		}
 	}
 	r.steps = trace.Steps
 	return nil
 }
 
-// letters are the verdicts that a class votes on, counts the numbers of units sold twice.
+// letters are the verdicts that a class votes on; counts are the possible numbers of units sold twice.
 const letters = "SERL"
 
 var counts = []string{"0", "1", "more"}
@@ -223,8 +222,8 @@ func lettersOnly(text string) bool {
 	return true
 }
 
-// compare sets the code of the rung, and the lines that differ between it and the next one. Without a stockapi that has
-// the source there are none.
+// compare sets the code of the rung, and its difference from that of the next one. Both are empty if the stockapi has
+// no source.
 func (r *Round) compare(ctx context.Context, stockapi string) {
 	r.own, r.diff = []line{}, []line{} // a page expects lists
 	for _, text := range r.Code {

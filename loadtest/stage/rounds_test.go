@@ -36,7 +36,7 @@ func TestRoundsAreTheSameInBothLanguages(t *testing.T) {
 	assert.Equal(t, english, bare("zh"))
 }
 
-func TestRoundsThatAreRefused(t *testing.T) {
+func TestInvalidRounds(t *testing.T) {
 	const good = "- title: t\n  rung: v3\n"
 	file := filepath.Join(t.TempDir(), "rounds.yaml")
 	read := func(text string) error {
@@ -59,7 +59,7 @@ func TestRoundsThatAreRefused(t *testing.T) {
 		good + "  work: 30s":              "work: 30s is not between 0s and 20s",
 		good + "  wait: 2m":               "wait: 2m0s is not between 0s and 1m",
 		good + "  next: v99":              `next: there is no rung "v99"`,
-		good + "  breaks: SX":             `breaks: "SX" has other letters than SERL, or one twice`,
+		good + "  breaks: SX":             `breaks: "SX" must have only the letters SERL, each once`,
 		good + "  twice: 2":               `twice: "2" is not one of 0, 1, more`,
 		good + "  trace: v3:aa.never":     "trace: ",
 		good + "  trace: v4:aabb":         "trace: v4:aabb is not one of v3 with two orders",
@@ -79,8 +79,8 @@ func TestRoundsThatAreRefused(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// The instances decide which faults they accept. Otherwise a wrong one would fail only when the class plays it.
-func TestRoundsWhoseFaultsAreRefused(t *testing.T) {
+// The instances check the faults at the start. Otherwise a wrong one would fail only when the class plays it.
+func TestRoundsWithInvalidFaults(t *testing.T) {
 	t.Parallel()
 	backendtest.Long(t)
 	path, err := build()
@@ -107,9 +107,9 @@ func TestRoundsWhoseFaultsAreRefused(t *testing.T) {
 	}
 }
 
-// Each round breaks the letters it names if the teacher follows its script. Without STOCKAPI_REQUIRE only three rounds
-// are played, with a letter each.
-func TestRoundsDoWhatTheySay(t *testing.T) {
+// Each round breaks the verdicts it names if the teacher follows its script. Without STOCKAPI_REQUIRE only three rounds
+// are played, each breaking one.
+func TestRoundsBreakTheirVerdicts(t *testing.T) {
 	t.Parallel()
 	for _, r := range ownRounds(t) {
 		t.Run(r.Rung, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestRoundsDoWhatTheySay(t *testing.T) {
 			}
 			c := open(t, r)
 			verdict, phones := c.play(r)
-			for range 2 { // leases of a second or two are too short for a machine that is busy
+			for range 2 { // leases of a second or two are too short for a busy machine
 				if verdict.broken() == r.Breaks && !verdict.isUnknown() {
 					break
 				}
@@ -145,11 +145,11 @@ func votesOf(r stage.Round) [][2]string {
 	return [][2]string{{r.Breaks, r.Twice}, {"", "0"}, {"SERL", "more"}}
 }
 
-// checkScores asserts that each person gets a point for each broken letter that it named, one less for each other one,
-// and one for the number of units.
+// checkScores asserts that each person gets a point for each broken letter it named, loses one for each other letter,
+// and gets one for the number of units.
 func (c *class) checkScores(r stage.Round, verdict *event, phones []*phone) {
 	for i, vote := range votesOf(r) {
-		points := len(r.Breaks) // the first names these, the second none of them
+		points := len(r.Breaks) // the first person names these, the second none of them
 		switch i {
 		case 1:
 			points = 0
@@ -199,11 +199,11 @@ func (c *class) play(r stage.Round) (verdict *event, phones []*phone) {
 		for range times {
 			c.do(key)
 		}
-		if key == "anna" { // a hand is not so fast that Bert would overtake her
+		if key == "anna" { // no teacher is fast enough for Bert to overtake her
 			c.wall.await("cmd", func(e *event) bool { return e.Instance == "a" })
 		}
 	}
-	if r.Trace != "" { // known by now, though Bert's order has not ended
+	if r.Trace != "" { // the broken verdicts are known, though Bert's order has not ended
 		c.wall.await("broken", func(e *event) bool { return e.Letter == r.Breaks })
 	}
 	return c.judge(), phones

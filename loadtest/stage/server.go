@@ -23,7 +23,7 @@ var web embed.FS
 
 const (
 	maxBody = 4 << 10
-	// batch is how long events for the wall are collected, beat the longest time without a message to a page.
+	// batch is how long events for the wall are collected; beat is the longest time without a message to a page.
 	batch = 50 * time.Millisecond
 	beat  = 5 * time.Second
 	// phoneGap is the shortest time between two states of a phone.
@@ -39,7 +39,7 @@ const (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// A refusal is an error with the key of its text in the words of the page.
+// A refusal is an error with a status and the key of its text in the page's words.
 type refusal struct {
 	status int
 	key    string
@@ -54,7 +54,7 @@ func refuse(key string) error { return refusal{http.StatusConflict, key} }
 // wordsOf returns the words of a language: the texts of the pages, by key.
 func wordsOf(language string) (words map[string]string) {
 	if text, err := web.ReadFile("web/words." + language + ".json"); err == nil {
-		_ = json.Unmarshal(text, &words) // a test reads both
+		_ = json.Unmarshal(text, &words) // tested for both languages
 	}
 	return words
 }
@@ -189,7 +189,7 @@ func (s *Stage) Phones() http.Handler {
 		status int
 	}{
 		{"/vote", s.takeVote, http.StatusNoContent}, {"/turn", s.takeTurn, http.StatusNoContent},
-		{"/buy", s.takeTap, http.StatusAccepted}, // its outcome follows
+		{"/buy", s.takeTap, http.StatusAccepted}, // the outcome follows later
 	} {
 		mux.Handle("POST "+one.path, s.handler(func(w http.ResponseWriter, r *http.Request) error {
 			var m message
@@ -255,7 +255,7 @@ func (s *Stage) takeTap(p *person, m message) error {
 	return nil
 }
 
-// takeTurn notes which instance's command a person wants next. The caller holds s.mu.
+// takeTurn records a person's vote for the instance of the next command. The caller holds s.mu.
 func (s *Stage) takeTurn(p *person, m message) error {
 	switch {
 	case m.At != "a" && m.At != "b":

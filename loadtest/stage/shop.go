@@ -21,20 +21,20 @@ import (
 const (
 	product = "10000"
 	onShelf = 100 // units at the start of a round
-	slowBy  = 5   // the slow work in half leases: longer than v5.5 renews one
+	slowBy  = 5   // half leases of slow work: longer than v5.5 renews one
 	// held is an instance's timeout for a server: longer than a class needs to decide on the next command.
 	held = 10 * time.Minute
 	// retry is the poll interval of an order: long enough for a class to follow.
 	retry = 500 * time.Millisecond
-	// margin is the time that a fresh request has, beyond a lease, to get through at the end.
+	// margin is how long, beyond a lease, a fresh request may take to get through at the end.
 	margin = 2 * time.Second
 )
 
 // house are the teacher's buyers, at a and at b.
 var house = [...]string{"anna", "bert"}
 
-// A shop is that of one round: a Redis of its own, Redlock's nodes if needed, two instances, and the wires between
-// them. It ends with the round, so the next one starts clean.
+// A shop belongs to one round: its own Redis, Redlock's nodes if needed, two instances, and the wires between them. It
+// ends with the round, so the next one starts clean.
 type shop struct {
 	round  *Round
 	record *record
@@ -48,7 +48,7 @@ type shop struct {
 	held   atomic.Bool // step mode: commands wait at the gate
 	rig    *rig.Player
 	sites  []*site
-	over   chan struct{} // closed when no more orders come
+	over   chan struct{} // closed when no more orders are accepted
 	played chan struct{} // closed when everything has ended
 	next   int           // the index of the trace's next step
 
@@ -80,14 +80,14 @@ type order struct {
 	id    string
 	told  event
 	slow  bool
-	trace []history.Command // answered while it was the only one at its instance, and so its own
-	ends  []history.Command // notes of leases that a step expired
+	trace []history.Command // commands answered while it was the only order at its instance
+	ends  []history.Command // notes of its leases that a step expired
 	op    *history.Op       // nil until its outcome is known
 	fence int               // the number of its fencing token in the round, 0 if unknown
 }
 
-// newShop starts the shop of a round. It calls share with the buyers of each unit that was sold more than once, and at
-// the end then, with an error if there is no verdict.
+// newShop starts the shop of a round. It calls share with the buyers of each unit that was sold more than once, and
+// then at the end, with an error if there is no verdict.
 func newShop(
 	ctx context.Context, b *rig.Testbed, token string, r *Round, rec *record, share func(map[int64][]string),
 	then func(*shop, error),
@@ -117,7 +117,7 @@ func newShop(
 	return s, nil
 }
 
-// close stops the shop and waits for its orders: none of them sends an event later.
+// close stops the shop and waits for its orders, so that none sends an event later.
 func (s *shop) close() {
 	s.cancel()
 	<-s.played
@@ -146,7 +146,7 @@ func (s *shop) start(b *rig.Testbed) (err error) {
 	for _, end := range s.rig.Ends {
 		at := &site{End: end, state: "up", gone: end.In.ExpectExit()}
 		s.sites = append(s.sites, at)
-		go func() { // whatever kills it
+		go func() { // whatever it died of
 			<-at.gone
 			s.markDead(at)
 		}()
@@ -165,7 +165,7 @@ func (s *shop) play(open func()) error {
 	err := s.runner.Play(s.ctx, s.cell, s.rig.URLs(), func(ctx context.Context) error {
 		s.mu.Lock()
 		s.open, s.judge.cell = true, *s.cell
-		s.judge.cell.Instances = slices.Clone(s.cell.Instances) // their clocks are read again at the end
+		s.judge.cell.Instances = slices.Clone(s.cell.Instances) // cloned: their clocks are read again at the end
 		s.mu.Unlock()
 		go s.poll(ctx)
 		open()
@@ -206,7 +206,7 @@ func (s *shop) finish(ctx context.Context) error {
 	return s.runner.Probe(ctx, s.cell, alive, false)
 }
 
-// letEnd waits for an order to end. A fault of the round may hold it, now or later, so it keeps ending holds.
+// letEnd waits for an order to end. The round's fault may hold it, now or later, so it keeps ending holds.
 func (s *shop) letEnd(o *order) {
 	for {
 		select {
@@ -255,8 +255,8 @@ func (s *shop) buy(person string, colour, to int, then func(*history.Op)) {
 	s.redraw = true
 }
 
-// end records the outcome of an order, and returns the buyers of those of its units that were sold before. An order
-// whose instance died before its write has not sold.
+// end records the outcome of an order, and returns the buyers of its units that others also bought. An order whose
+// instance died before its write has not sold.
 func (s *shop) end(o *order, op *history.Op) (shared map[int64][]string) {
 	at := s.sites[o.At]
 	if op.Outcome == history.Unknown { // perhaps its instance died
@@ -342,7 +342,7 @@ func (s *shop) isUp(number int) bool {
 	return s.sites[number].state == "up"
 }
 
-// inject injects a fault into an instance, or heals it.
+// inject injects a fault into an instance, or heals the instance.
 func (s *shop) inject(name string, at *site) error {
 	switch {
 	case name == "kill":
@@ -390,7 +390,7 @@ func (s *shop) set(at *site, state string) {
 	s.record.add("fault", event{"instance": at.Name, "state": state})
 }
 
-// markDead notes that an instance is dead, and records the fault for its orders in flight.
+// markDead marks an instance as dead, and records the fault for its orders in flight.
 func (s *shop) markDead(at *site) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -24,7 +24,7 @@ const (
 	ready   = "ready"
 	voting  = "vote"
 	buying  = "buy"
-	asking  = "again" // what did you see?
+	asking  = "again" // the second vote: what did you see?
 	judging = "judging"
 	judged  = "verdict"
 )
@@ -36,11 +36,11 @@ type Options struct {
 	Language string             // of the pages: en or zh
 	Log      io.Writer          // gets the events, a line each
 	Keep     func(*Stage) error // saves the class so far; it is called after each verdict
-	// Addresses are those of the phones' page, one at least, without the code. The first is shown, and the others when the
-	// teacher asks for the next one.
+	// Addresses are those of the phones' page, at least one, without the code. The wall shows the first, and the others
+	// when the teacher asks for the next one.
 	Addresses []string
 	LAN       bool   // it is reachable from the local network
-	Code      string // of the room; emptying the class draws a new one
+	Code      string // of the room; emptying the class replaces it
 }
 
 // A Stage is a class with its rounds.
@@ -57,15 +57,15 @@ type Stage struct {
 	keeping sync.WaitGroup
 	writing sync.Mutex // serialises Keep
 
-	mu      sync.Mutex // guards the fields below; it is locked before a shop's
+	mu      sync.Mutex // guards the fields below; lock it before a shop's
 	class   *class
 	walls   streams
 	phase   string
 	number  int // of the round, from 0
 	address int // the index of the one that is shown
 
-	mending func()             // cancels the fix that is played; nil if none was. acting guards it.
-	mended  sync.WaitGroup     // the fix has ended
+	mending func()             // cancels the fix that is playing; nil if none was played. acting guards it.
+	mended  sync.WaitGroup     // done when the fix has ended
 	endStep context.CancelFunc // cancels the current step
 	cells   []*history.Cell
 	sheet   []page
@@ -96,7 +96,7 @@ func Open(ctx context.Context, o Options) (*Stage, context.Context, error) {
 }
 
 // checkFaults returns an error for a round whose fault the instances do not accept. Where the system cannot stop a
-// process, faults that do so are not checked, as some of the workshop's rounds have them.
+// process, it skips faults that do: some of the workshop's rounds have them.
 func (s *Stage) checkFaults() error {
 	for i := range s.Rounds {
 		r := &s.Rounds[i]
@@ -119,7 +119,7 @@ func (s *Stage) Close() error {
 	return errors.Join(s.bed.Close(), s.record.Err())
 }
 
-// endRound ends the round, judged or not.
+// endRound ends the round, whether or not it has been judged.
 func (s *Stage) endRound() {
 	s.mu.Lock()
 	s.phase = ready // no more orders
@@ -140,7 +140,7 @@ type action struct {
 	Round int    `json:"round"`
 }
 
-// act carries out an action of the teacher. One that begins a round does not wait for a step.
+// act carries out an action of the teacher. An action that begins a round interrupts a step in progress.
 func (s *Stage) act(ctx context.Context, a action) error {
 	s.interrupt(a.Do)
 	s.acting.Lock()
@@ -196,8 +196,8 @@ func (s *Stage) actWhileBuying(ctx context.Context, a action, phase string) erro
 	return nil
 }
 
-// tellAstray tells the wall that the round departs from its script, by one of three signs: a key that the script does
-// not name, a step whose command does not arrive, a verdict that the round is not meant to show.
+// tellAstray reports on the wall that the round departs from its script: with a key that the script does not have, a
+// step whose command does not arrive, or a verdict that was not intended.
 func (s *Stage) tellAstray(sign, what string) {
 	s.record.add("astray", event{"sign": sign, "what": what})
 }
@@ -219,7 +219,8 @@ func (s *Stage) site(a action) *site {
 	return s.shop.sites[0]
 }
 
-// step starts to hold the commands, or passes the next one: the one that the class wants, if at is "".
+// step turns on step mode. If it was on, or the round has a trace, it passes the next command: of the instance at or,
+// if that is "", of the one that the class voted for.
 func (s *Stage) step(ctx context.Context, at string) error {
 	if !s.shop.held.Load() {
 		s.shop.setStepping(true)
@@ -264,7 +265,7 @@ func (s *Stage) goTo(number int) error {
 	return nil
 }
 
-// empty removes all persons, and draws a new code, which is needed to come back.
+// empty removes all persons, and creates a new code, which they need to join again.
 func (s *Stage) empty() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -291,8 +292,8 @@ func (s *Stage) setPhase(phase string) {
 	s.tellClass()
 }
 
-// advance opens the vote; closes it and lets the class buy; freezes the picture and opens the second vote; and ends all
-// orders, for the verdict.
+// advance moves to the next phase. It opens the vote; closes it and lets the class buy; freezes the picture and opens
+// the second vote; or ends all orders, for the verdict.
 func (s *Stage) advance(do, phase string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -318,7 +319,7 @@ func (s *Stage) advance(do, phase string) error {
 	return nil
 }
 
-// everybody sends an order of each connected person.
+// everybody sends an order for each connected person.
 func (s *Stage) everybody() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -329,7 +330,7 @@ func (s *Stage) everybody() {
 	}
 }
 
-// order sends an order of a person. The caller holds s.mu.
+// order sends an order for a person. The caller holds s.mu.
 func (s *Stage) order(p *person) {
 	t := &tap{}
 	p.taps, p.tapped = append(p.taps, t), time.Now()
@@ -342,7 +343,7 @@ func (s *Stage) order(p *person) {
 	p.tell()
 }
 
-// tellShared tells the buyers of a unit that was sold more than once about each other.
+// tellShared reports the buyers of units that were sold more than once to each other.
 func (s *Stage) tellShared(shared map[int64][]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -378,7 +379,7 @@ func (s *Stage) voteNumber() int {
 	return 0
 }
 
-// roundEvent returns the description of the round for the wall.
+// roundEvent returns the wall's description of the round.
 func (s *Stage) roundEvent() event {
 	r, titles := s.Rounds[s.number], []string{}
 	for _, one := range s.Rounds {
@@ -399,7 +400,7 @@ func (s *Stage) roundEvent() event {
 		"titles": titles, "phones": s.room(), "addresses": len(s.Addresses), "lan": s.LAN}}
 }
 
-// NewCode returns the code of a room: four letters that cannot be mistaken for digits.
+// NewCode returns a random code for a room: four letters that do not look like digits.
 func NewCode() string {
 	return strings.Map(func(r rune) rune {
 		if r < 'A' || r == 'I' || r == 'O' {

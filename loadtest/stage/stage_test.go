@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	chosen := false
 	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
-	if !chosen { // most of a round's time passes while a lease ends; with STOCKAPI_REQUIRE there is a browser too
+	if !chosen { // rounds mostly wait for leases to expire; with STOCKAPI_REQUIRE there is a browser too
 		_ = flag.Set("test.parallel", map[bool]string{true: "7", false: "3"}[os.Getenv("STOCKAPI_REQUIRE") == ""])
 	}
 	// Under the race detector each process that the tests start would sleep for a second before it exits.
@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// builtIn is the directory of the service, which is built once.
+// builtIn is the directory into which stockapi is built, once.
 var builtIn string
 
 var build = sync.OnceValues(func() (path string, err error) {
@@ -74,14 +74,14 @@ type class struct {
 
 const code = "KXQP"
 
-// open begins a class with a quarter of the rounds' durations, so that a round takes seconds. It ends with the test.
-// The servers are embedded, unless STOCKAPI_REQUIRE names real ones.
+// open begins a class at four times the rounds' pace, so that a round takes seconds. It ends with the test. The servers
+// are embedded, unless STOCKAPI_REQUIRE names real ones.
 func open(t *testing.T, rounds ...stage.Round) *class {
 	t.Helper()
 	return openAt(t, 4, rounds...)
 }
 
-// openAt begins a class with the rounds' durations divided by a factor.
+// openAt begins a class with the rounds' durations divided by pace.
 func openAt(t *testing.T, pace time.Duration, rounds ...stage.Round) *class {
 	t.Helper()
 	backendtest.Long(t)
@@ -154,7 +154,7 @@ type event struct {
 	Kind     string
 	Round    map[string]any
 	Phase    string
-	Persons  any // how many, or the names of those that share a unit
+	Persons  any // their number, or the names of those that share a unit
 	Here     int
 	Voted    int
 	First    *votes
@@ -210,7 +210,7 @@ func (e *event) broken() string {
 	return letters.String()
 }
 
-// isUnknown reports whether one of the letters is unknown, such as R if a reply to a release came too late.
+// isUnknown reports whether a verdict is unknown, such as R if the reply to a release was too late.
 func (e *event) isUnknown() bool {
 	return slices.ContainsFunc(e.Findings, func(f struct{ Letter, Result string }) bool { return f.Result == "unknown" })
 }
@@ -221,7 +221,7 @@ type wall struct {
 
 	mu     sync.Mutex
 	events []event
-	fresh  int // how often it was told to begin anew
+	fresh  int // how often the server restarted it for a new round
 	heard  chan struct{}
 }
 
@@ -258,7 +258,7 @@ func (w *wall) all() []event {
 	return slices.Clone(w.events)
 }
 
-// await waits for the first event of a kind in the round that is accepts; a nil is accepts all.
+// await waits for the round's first event of a kind that is accepts; a nil is accepts all.
 func (w *wall) await(kind string, is func(*event) bool) *event {
 	w.t.Helper()
 	deadline := time.After(30 * time.Second)
@@ -348,7 +348,7 @@ type phone struct {
 	mu     sync.Mutex
 	latest state
 	size   int // of the largest state
-	count  int // of the states that came
+	count  int // of the states received
 	heard  chan struct{}
 	leave  func() // closes the page
 }
@@ -406,7 +406,7 @@ func (p *phone) open() (end func()) {
 	})
 }
 
-// await waits for a state of the phone that is accepts.
+// await waits for a state that is accepts.
 func (p *phone) await(is func(*state) bool) *state {
 	p.class.t.Helper()
 	deadline := time.After(30 * time.Second)

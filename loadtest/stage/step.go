@@ -31,7 +31,7 @@ func (s *shop) tellSteps(stepping bool) {
 	s.record.add("step", event{"stepping": stepping, "trace": trace})
 }
 
-// step passes the next command: that of the trace or, without one, that of the instance at, "" for either.
+// step passes the next command of the trace or, without a trace, of the instance at; "" means either instance.
 func (s *shop) step(ctx context.Context, at string) error {
 	if s.next < len(s.round.steps) {
 		if err := s.take(ctx, s.round.steps, s.next); err != nil {
@@ -54,13 +54,13 @@ func (s *shop) step(ctx context.Context, at string) error {
 	return s.take(ctx, []schedule.Step{{Who: next}}, 0)
 }
 
-// take carries out one of these steps.
+// take carries out step i.
 func (s *shop) take(ctx context.Context, steps []schedule.Step, i int) error {
 	if kind := steps[i].Kind; kind == schedule.Time || kind == schedule.Expiry {
 		return s.expire(ctx)
 	}
 	_, err := s.rig.Play(ctx, steps, i)
-	if errors.Is(err, rig.ErrNotSent) && ctx.Err() == nil { // a slow hand, or a slow machine: wait once more
+	if errors.Is(err, rig.ErrNotSent) && ctx.Err() == nil { // a slow teacher or a slow machine: wait once more
 		_, err = s.rig.Play(ctx, steps, i)
 	}
 	switch {
@@ -84,8 +84,7 @@ func (s *shop) firstOf(at int) *rig.InFlight {
 	return s.orders[i].InFlight
 }
 
-// expire ends all leases that Redis holds, by deleting their keys, and records that: a class need not wait for a
-// minute.
+// expire expires all leases by deleting their keys, and records that, so that a class need not wait for a minute.
 func (s *shop) expire(ctx context.Context) error {
 	ended := false
 	for _, store := range s.rig.Stores {

@@ -65,7 +65,7 @@ func (s *Stage) state(p *person) any {
 	const shown, title, question = 3, 60, 180
 	r, asked, orders, verdict := &s.Rounds[s.number], s.voteNumber(), []tap{}, ""
 	for _, t := range p.taps[max(0, len(p.taps)-shown):] {
-		orders = append(orders, *t) // a copy, since it may change while it is sent
+		orders = append(orders, *t) // a copy, since it may change meanwhile
 	}
 	twice := slices.Clone(p.twice[max(0, len(p.twice)-shown):])
 	for i, t := range twice {

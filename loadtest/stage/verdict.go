@@ -60,11 +60,11 @@ func (s *Stage) showVerdict(of *shop, err error) {
 	})
 }
 
-// A judge has the audit's findings while the class still buys.
+// A judge has the audit's findings so far, while the class still buys.
 type judge struct {
 	cell history.Cell // without its orders
 	due  bool         // the orders have changed since the last audit
-	told string       // the letters of the broken verdicts that were sent to the wall
+	told string       // the letters of the broken verdicts already sent to the wall
 
 	findings []history.Finding // of the last audit
 }
@@ -84,7 +84,7 @@ func (s *shop) judgeSoFar() {
 	}
 }
 
-// soFar returns an order as it is known by now. The caller holds s.mu.
+// soFar returns the state of an order so far. The caller holds s.mu.
 func (s *shop) soFar(o *order) history.Op {
 	if o.op != nil {
 		return *o.op
@@ -94,7 +94,8 @@ func (s *shop) soFar(o *order) history.Op {
 		Outcome: history.Unknown, Due: sent, Sent: sent, Done: history.Never, Trace: slices.Concat(o.trace, o.ends)}
 }
 
-// tell returns a finding for the wall: with the first piece of its evidence, from which each language forms a sentence.
+// tell returns the event of a finding, with the first piece of its evidence, from which the page forms a sentence in
+// its language.
 func (s *shop) tell(f history.Finding) event {
 	e := event{"letter": terminal.Letters[f.Verdict], "verdict": f.Verdict, "result": f.Result, "because": f.Because}
 	if len(f.Evidence) == 0 {
@@ -121,7 +122,7 @@ func inLetters(cell *history.Cell) string {
 	return text
 }
 
-// lettersOf returns the letters of a cell's verdicts with that result, of those that a class votes on.
+// lettersOf returns the letters of a cell's verdicts with that result, limited to those that a class votes on.
 func lettersOf(cell *history.Cell, result history.Result) string {
 	all := terminal.LettersOf(cell.Findings, result)
 	return strings.Map(func(letter rune) rune {
@@ -141,7 +142,7 @@ func (s *Stage) Run(build string) *history.Run {
 		Load: history.Load{Requests: len(animals), Concurrency: len(animals), Stock: onShelf, Wait: maxWait, Repeat: 1}}
 }
 
-// A page of the sheet is a round with both votes of the class, and the verdict.
+// A page of the sheet is a round with both votes and the verdict.
 type page struct {
 	Cell          *history.Cell
 	Round         *Round
@@ -152,7 +153,7 @@ type page struct {
 //go:embed sheet.gohtml
 var sheetText string
 
-// WriteSheet writes an HTML page with all rounds of a class, votes beside verdicts.
+// WriteSheet writes an HTML page with all rounds of a class, the votes next to the verdicts.
 func (s *Stage) WriteSheet(w io.Writer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

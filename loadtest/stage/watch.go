@@ -14,7 +14,7 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// A watch has the stage's observations at Redis in a round.
+// A watch has the observations of Redis in a round.
 type watch struct {
 	takes  []take
 	failed [2]time.Time // when a failed acquire of an instance was last shown
@@ -25,12 +25,12 @@ type watch struct {
 type take struct {
 	at    int
 	done  time.Time
-	order string // "" while unknown, because several were in flight
+	order string // "" while unknown, as several were in flight
 	key   string
 	args  []string
 }
 
-// owns notes the owner of a token, from a receipt. A token that all locks share identifies none.
+// owns records the owner of a token, from a receipt. A token that all locks share identifies no owner.
 func (w *watch) owns(token, order string) {
 	for i := range w.takes {
 		if one := &w.takes[i]; len(token) > 1 && slices.Contains(one.args, token) {
@@ -66,7 +66,7 @@ func (w *watch) numberOf(text string) int {
 // failedGap is the shortest time between two failed acquires of an instance that are shown.
 const failedGap = 400 * time.Millisecond
 
-// observe sends a command to the wall that has arrived at a wire, was forwarded, or was answered.
+// observe sends a command to the wall when it has arrived at a wire, been forwarded or been answered.
 func (s *shop) observe(cmd wire.Seen) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,12 +85,12 @@ func (s *shop) observe(cmd wire.Seen) {
 	default:
 		s.watch.failed[at] = time.Now()
 	}
-	if held || cmd.State == wire.Done { // otherwise the answer follows at once
+	if held || cmd.State == wire.Done { // otherwise the answer follows soon
 		s.record.add("cmd", e)
 	}
 }
 
-// describe returns a command for the wall.
+// describe returns the event of a command.
 func (s *shop) describe(cmd *wire.Seen) event {
 	of := cmd.Traced()
 	e := event{"id": cmd.ID, "instance": cmd.Client.Name, "server": cmd.Server.Name, "text": s.watch.format(cmd),
@@ -117,7 +117,7 @@ func (s *shop) describe(cmd *wire.Seen) event {
 	return e
 }
 
-// recordAnswer records an answered command: in the trace of its order, if that is the only one in flight at its
+// recordAnswer records an answered command, in the trace of its order if that is the only one in flight at its
 // instance. The caller holds s.mu.
 func (s *shop) recordAnswer(here []*order, id int, cmd history.Command) {
 	s.redraw = true
@@ -132,7 +132,7 @@ func (s *shop) recordAnswer(here []*order, id int, cmd history.Command) {
 	}
 }
 
-// tellRefused sends a write to the wall that the stock refused because its token was stale. The caller holds s.mu.
+// tellRefused reports on the wall that the stock refused a write with a stale token. The caller holds s.mu.
 func (s *shop) tellRefused(o *order, cmd *wire.Seen) {
 	for _, arg := range cmd.Args {
 		if own, is := strings.CutPrefix(s.watch.ordinal(arg), "#"); is && len(arg) == fenceDigits {
@@ -209,7 +209,7 @@ type holding struct {
 	Token    string  `json:"token"`
 	Order    string  `json:"order"`
 	Instance string  `json:"instance"`
-	Since    float64 `json:"since,omitempty"` // when its order got the reply: the poll comes later
+	Since    float64 `json:"since,omitempty"` // when its order got the reply, which is before the poll
 	TTL      float64 `json:"ttl"`             // in milliseconds; -1 if it has none
 }
 
@@ -222,7 +222,7 @@ type holdings struct {
 }
 
 const (
-	// pollGap is the time between two polls of the servers; while a lease drains, every third one is sent to the wall.
+	// pollGap is the time between two polls of the servers; while leases run down, every third one is sent to the wall.
 	pollGap  = 80 * time.Millisecond
 	tellEach = 3
 )
@@ -298,7 +298,7 @@ func left(ctx context.Context, rdb *redis.Client) (int64, error) {
 	return rdb.Get(ctx, "ProductStock_"+product).Int64()
 }
 
-// holding returns the holder of a key: the order whose acquire was the last to set this token.
+// holding returns a key with its holder: the order whose acquire was the last to set the token.
 func (s *shop) holding(server string, one wire.Holder) holding {
 	h := holding{Server: server, Key: one.Key, Token: short(one.Token), TTL: -1}
 	if !one.Until.IsZero() {
@@ -315,7 +315,7 @@ func (s *shop) holding(server string, one wire.Holder) holding {
 	return h
 }
 
-// checkStops detects an instance that a fault of the round has stopped. Once no more orders come, it heals it at once.
+// checkStops detects instances that the round's fault has stopped. Once orders are closed it heals them immediately.
 func (s *shop) checkStops() {
 	if !strings.Contains(s.round.Fault, "stop@") {
 		return

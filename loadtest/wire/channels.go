@@ -13,7 +13,7 @@ type channels struct {
 	resp3      bool                       // pushes have a type of their own
 	monitors   bool                       // MONITOR is on
 	subscribed map[string]map[string]bool // by kind: "" for channels, p for patterns, s for shards
-	turns      []func()                   // wait until the messages before them have passed the gate
+	turns      []func()                   // run one by one, each once the message before it has passed the gate
 }
 
 // count returns the number of subscribed channels.
@@ -37,8 +37,8 @@ func (c *channels) follow(verb string, v value) {
 	}
 }
 
-// news names what the server sent if it is not a reply: message, subscribe, invalidate … Before RESP3 it has the form
-// of a reply, and comes only on connections with subscriptions.
+// news returns the kind of a push, such as message, subscribe or invalidate; "" for a reply. Before RESP3 a push looks
+// like a reply, but arrives only on connections with subscriptions.
 func (c *conn) news(v value, head *exchange) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,7 +62,7 @@ func isMonitored(v value) bool {
 	return v.text != "" && strings.IndexByte("0123456789", v.text[0]) >= 0
 }
 
-// expects reports whether an array may be about subscriptions.
+// expects reports whether an array may be a push rather than a reply.
 func (c *conn) expects(head *exchange) bool {
 	return c.count() > 0 || len(c.turns) > 0 || head != nil && head.isAboutChannels()
 }
@@ -70,7 +70,7 @@ func (c *conn) expects(head *exchange) bool {
 // invalidations is the channel of client tracking before RESP3.
 const invalidations = "__redis__:invalidate"
 
-// tell forwards what is not a reply. A message waits at the gate, and holds back later messages and confirmations.
+// tell forwards a push. A message waits at the gate, and holds back later messages and confirmations.
 func (c *conn) tell(news string, v value, raw []byte, head *exchange) {
 	tracks := news == "invalidate" || len(v.all) > 1 && v.all[1].text == invalidations
 	switch {
@@ -92,7 +92,7 @@ func (c *conn) tell(news string, v value, raw []byte, head *exchange) {
 		return
 	}
 	head.want--
-	more := head.want > 0 || len(head.args) == 1 && left > 0 // without a channel, it ends all subscriptions
+	more := head.want > 0 || len(head.args) == 1 && left > 0 // without arguments it unsubscribes from all channels
 	if !more {
 		c.pop(head, v)
 	}
@@ -104,7 +104,7 @@ func (c *conn) tell(news string, v value, raw []byte, head *exchange) {
 	})
 }
 
-// subscribe notes a subscription or its end, and returns how many of that kind are left.
+// subscribe records a subscription or an unsubscription, and returns the number left of that kind.
 func (c *conn) subscribe(news string, v value) (left int) {
 	kind, ends := strings.CutSuffix(strings.TrimSuffix(news, "subscribe"), "un")
 	c.mu.Lock()
@@ -122,7 +122,7 @@ func (c *conn) subscribe(news string, v value) (left int) {
 	return len(c.subscribed[kind])
 }
 
-// inTurn runs do after the messages before it have passed the gate.
+// inTurn runs do once the earlier messages have passed the gate.
 func (c *conn) inTurn(raw []byte, do func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,7 +152,7 @@ func (c *conn) takeTurns() {
 	}
 }
 
-// message forwards a message when its gate lets it pass.
+// message forwards a message once the gate passes it.
 func (c *conn) message(v value, raw []byte) {
 	cmd := &Command{done: make(chan struct{}), Seen: Seen{
 		Command: schedule.Command{Client: c.wire.sender, Server: c.wire.Server, Name: "message", Message: true}}}

@@ -21,8 +21,8 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// Unmodified clients of all kinds sell a unit under a lock of their own over a wire. The wire holds the write of the
-// stock for two seconds and until the lock has been renewed, and loses a reply.
+// Unmodified clients in several languages sell a unit under their own lock over a wire. The wire holds the stock's
+// write for two seconds and until the lock has been renewed, and loses a reply.
 func TestForeignClients(t *testing.T) {
 	backendtest.Long(t)
 	backendtest.Require(t)

@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	// maxKept bounds the bytes that one connection buffers: waiting commands, and the replies behind them. More closes it.
+	// maxKept bounds the bytes that one connection buffers: waiting commands, and the replies behind them. Exceeding it
+	// closes the connection.
 	maxKept = 4 * maxSize
-	// exchangeSize is what each command counts in addition to its bytes.
+	// exchangeSize is the overhead counted for each command on top of its bytes.
 	exchangeSize = 1 << 10
 )
 
@@ -26,7 +27,7 @@ type conn struct {
 	client *outbox
 	server net.Conn
 	out    *bufio.Writer // to the server; only send uses it
-	begun  transaction   // without its EXEC so far; only read uses it
+	begun  transaction   // the open one, until its EXEC; only read uses it
 
 	gone        chan struct{} // closed when the client has gone, or was cut off
 	ended       chan struct{} // closed when the connection to the server is closed too
@@ -44,14 +45,14 @@ type conn struct {
 // An exchange is a command in the queue of its connection, with its reply.
 type exchange struct {
 	request
-	cmd      *Command        // nil: it passes no gate
+	cmd      *Command        // nil: it bypasses the gate
 	until    <-chan struct{} // closed when it may be sent on; nil: at any time
-	late     bool            // it waits for that even if its client has gone
-	skipped  int             // replies before its own that the wire has already given
+	late     bool            // it waits for until even if its client has gone
+	skipped  int             // replies before its own that the wire has already sent
 	want     int             // channels that the server has yet to confirm
 	answered chan struct{}   // closed when the server has answered
 	looked   chan struct{}   // of a blocking command: closed after the look that follows its reply
-	reply    []byte          // with what the server pushed after it
+	reply    []byte          // including the pushes that followed it
 	ready    bool            // the reply may be delivered
 }
 
@@ -164,13 +165,13 @@ func (c *conn) enqueue(r request) bool {
 	return c.add(e)
 }
 
-// answer gives a command its reply without the server.
+// answer sets a command's reply without asking the server.
 func (e *exchange) answer(reply string) *exchange {
 	e.raw, e.reply, e.ready = nil, []byte(reply+"\r\n"), true
 	return e
 }
 
-// refuse answers a command with the reason why it is not sent on, and notes that reason.
+// refuse answers a command with the reason why it is not sent on, and records the reason.
 func (c *conn) refuse(e *exchange, why string) *exchange {
 	c.wire.note(why)
 	return e.answer("-ERR " + why)
@@ -194,7 +195,7 @@ func (c *conn) add(e *exchange) bool {
 	return c.kept <= maxKept
 }
 
-// send sends on each command once it may be.
+// send sends on each command as soon as it may pass.
 func (c *conn) send() {
 	for !isClosed(c.ended) {
 		ready := c.choose()
@@ -205,7 +206,7 @@ func (c *conn) send() {
 			return
 		}
 		if len(ready) > 0 {
-			continue // what was not sent on no longer holds others back
+			continue // those that were refused or lost no longer hold others back
 		}
 		select {
 		case <-c.wake:
@@ -325,14 +326,14 @@ func (c *conn) postpone(e *exchange) {
 	c.pending = slices.Insert(c.pending, 0, e) // it is independent of all those before it
 }
 
-// carryOut sends a command on and calls note as it does.
+// carryOut sends a command on, and calls note just before.
 func (c *conn) carryOut(e *exchange, note func()) {
 	if c.wire.gate.Look == nil || e.isAboutChannels() {
 		note()
 		c.write(e)
 		return
 	}
-	if e.blocks() { // the rest of the connection's input has to be read meanwhile
+	if e.blocks() { // send must not wait here: the client may go before the reply
 		looks := make(chan struct{})
 		e.looked = make(chan struct{})
 		c.wire.all.Go(func() {
@@ -367,7 +368,7 @@ func (c *conn) carryOut(e *exchange, note func()) {
 func (c *conn) write(e *exchange) {
 	c.mu.Lock()
 	raw := e.raw
-	e.raw = nil // before writing: a server that pushes unasked could be answering this already
+	e.raw = nil // cleared first: the reply may be handled while this writes
 	c.sent = append(c.sent, e)
 	c.kept -= len(raw)
 	c.mu.Unlock()
@@ -421,7 +422,7 @@ func (c *conn) receive() {
 	}
 }
 
-// got handles what the server sent: a reply or a push. It returns false if it is neither, or too much.
+// got handles a reply or a push. It returns false for an unsolicited value, or if the connection buffers too much.
 func (c *conn) got(v value, raw []byte) bool {
 	c.mu.Lock()
 	var head *exchange
@@ -436,7 +437,7 @@ func (c *conn) got(v value, raw []byte) bool {
 		return false
 	case news != "":
 		c.tell(news, v, raw, head)
-	case head == nil: // a server that refuses a connection says so unasked
+	case head == nil: // such as the error of a server that refuses the connection
 		c.besides(raw)
 		return false
 	case head.skipped > 0:
@@ -469,9 +470,9 @@ func (c *conn) keep(e *exchange, raw []byte) {
 	c.kept += len(raw)
 }
 
-// complete notes the reply to a command, and delivers it in its turn.
+// complete records the reply to a command, and delivers it in order.
 func (c *conn) complete(e *exchange, v value) {
-	defer c.notify() // it may have been the last, or have held others back
+	defer c.notify() // it may have been the last, or have blocked others
 	cmd := e.cmd
 	if cmd != nil && v.isError("NOSCRIPT") && !e.late && c.wire.remember(e.request, cmd) {
 		cmd, e.cmd = nil, nil // the client resends it, and only then does it run
@@ -483,7 +484,7 @@ func (c *conn) complete(e *exchange, v value) {
 	}
 	c.wire.gate.noteReply(cmd, v)
 	close(e.answered)
-	if e.looked != nil { // it holds no turn, so wait until its effect is known
+	if e.looked != nil { // it took no turn, so wait until its effect is known
 		<-e.looked
 	}
 	switch {
@@ -540,7 +541,7 @@ func (c *conn) deliver() {
 	}
 }
 
-// besides forwards what is not a reply, without overtaking an earlier reply.
+// besides forwards a push, without overtaking an earlier reply.
 func (c *conn) besides(raw []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

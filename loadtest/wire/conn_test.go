@@ -162,7 +162,7 @@ func TestSelectIsNotOvertaken(t *testing.T) {
 }
 
 // A server without a password refuses an AUTH that has only one.
-func TestPasswordGetsAUser(t *testing.T) {
+func TestAuthGetsAUser(t *testing.T) {
 	p := newPair(t)
 	assert.False(t, p.Spoken())
 	p.client.sends("AUTH secret")
@@ -174,7 +174,7 @@ func TestPasswordGetsAUser(t *testing.T) {
 	p.server.gets("AUTH me secret")
 }
 
-func TestRefusedCommandsAreAnsweredByASentence(t *testing.T) {
+func TestRefusedCommandsGetAReason(t *testing.T) {
 	p := newPair(t)
 	p.client.sends("CLUSTER SLOTS", "SENTINEL masters", "CLIENT REPLY OFF", "PSYNC ? -1", "CLIENT REPLY ON")
 	p.server.gets("CLIENT REPLY ON")
@@ -201,8 +201,8 @@ func TestRefusedCommandsAreAnsweredByASentence(t *testing.T) {
 	assert.Contains(t, p.Refused(), errTLS.Error())
 }
 
-// A client may wait for +OK before it goes on. Its other commands stay out of a held transaction.
-func TestTransactionIsSentOnWithItsEnd(t *testing.T) {
+// A client may wait for +OK before it sends the next command. Commands sent after a held transaction stay out of it.
+func TestTransactionIsSentOnWithItsExec(t *testing.T) {
 	p := newPair(t)
 	p.hold()
 	p.client.sends("CLIENT CACHING YES", "MULTI")
@@ -233,7 +233,7 @@ func TestSubscriptionBeforeRESP3(t *testing.T) {
 	p := newPair(t)
 	p.client.sends("LRANGE l 0 -1", "SUBSCRIBE a b", "PING")
 	p.server.gets("LRANGE l 0 -1", "SUBSCRIBE a b", "PING")
-	p.server.sends("*3", "$7", "message", "$1", "a", "$1", "x") // what the list holds
+	p.server.sends("*3", "$7", "message", "$1", "a", "$1", "x") // the reply to LRANGE
 	p.client.gets("*3", "$7", "message", "$1", "a", "$1", "x")
 	first, second := []string{"*3", "$9", "subscribe", "$1", "a", ":1"}, []string{"*3", "$9", "subscribe", "$1", "b", ":2"}
 	message := []string{"*3", "$7", "message", "$1", "a", "$1", "x"}
@@ -292,7 +292,7 @@ func TestMonitorIsPassedOn(t *testing.T) {
 	p.client.gets("+OK", `+1700000000.1 [0 127.0.0.1:1] "get" "k"`, "+value", `+1700000000.2 [0 lua] "get" "k"`)
 }
 
-// A loss breaks its connection at once. Commands sent on before are carried out, and their replies recorded.
+// Losing a command breaks its connection at once. Commands already sent on are carried out, and their replies recorded.
 func TestLostCommandsBreakTheirConnection(t *testing.T) {
 	for _, d := range []schedule.Decision{schedule.LostReply, schedule.LostRequest} {
 		p := newPair(t)
@@ -369,7 +369,7 @@ func TestCommandArrivesAfterItsClientHasGone(t *testing.T) {
 		}
 		p.gate.Decide(set, schedule.ComesLate)
 		p.gate.Decide(p.waits(t, "get"), schedule.Pass)
-		p.server.gets("GET k") // it does not wait for the other
+		p.server.gets("GET k") // not held back by the late command
 		p.server.sends("$-1")
 		if held {
 			p.BreakClients()
@@ -391,7 +391,7 @@ func TestCommandArrivesAfterItsClientHasGone(t *testing.T) {
 }
 
 // A client that closes its sending half still gets the outstanding replies.
-func TestClientThatHasSentAllGetsItsReplies(t *testing.T) {
+func TestHalfClosedClientGetsItsReplies(t *testing.T) {
 	p := newPair(t)
 	p.client.sends("GET k", "PING")
 	require.NoError(t, p.client.Conn.(*net.TCPConn).CloseWrite())
@@ -444,7 +444,7 @@ func TestEqualScriptsAreTwoSteps(t *testing.T) {
 }
 
 // A late script that the server does not know has no client left to resend it.
-func TestUnknownScriptThatComesLateIsDone(t *testing.T) {
+func TestLateUnknownScriptIsDone(t *testing.T) {
 	p := newPair(t)
 	p.hold()
 	p.client.sends("EVALSHA abc 1 k")
@@ -459,7 +459,7 @@ func TestUnknownScriptThatComesLateIsDone(t *testing.T) {
 }
 
 // What a connection buffers is bounded, from either side. Exceeding the bound closes it.
-func TestTooMuchEndsItsConnection(t *testing.T) {
+func TestConnectionBufferIsBounded(t *testing.T) {
 	for _, fromServer := range []bool{false, true} {
 		p := newPair(t)
 		p.client.sends("GET k")
@@ -557,7 +557,7 @@ func TestCommandsAreLookedAtInTurn(t *testing.T) {
 }
 
 // A client may send a lot before it reads.
-func TestUnreadRepliesHoldNothing(t *testing.T) {
+func TestUnreadRepliesBlockNothing(t *testing.T) {
 	p := newPair(t)
 	const n, size = 64, 1 << 20
 	for range n {

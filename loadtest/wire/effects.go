@@ -19,11 +19,11 @@ type keyEffect struct {
 	effect   history.Effect
 	stepped  bool // it incremented or decremented a counter
 	expired  bool // the lock's TTL ran out between the look before and the command
-	compared bool // the command read the lock before it wrote it; or anything, before it wrote the stock
+	compared bool // the command read the lock before writing it; or read anything before writing the stock
 }
 
-// withEffects returns a command once for each of its effects, each with its key. Only lock values seen so far are
-// recognized in its arguments.
+// withEffects returns a copy of the command for each of its effects, with the effect's key. Only lock values seen so
+// far are recognized in the arguments.
 func (l *Looker) withEffects(cmd *Command, one *seen) (all []history.Command) {
 	c := cmd.Traced()
 	text := CommandText(cmd.Args, cmd.Queued)
@@ -204,14 +204,14 @@ func settingOf(args []string) (s setting) {
 	return s
 }
 
-// A difference is what two looks and MONITOR show of a command on a lock.
+// A difference is what a command did to a lock, according to two looks and MONITOR.
 type difference struct {
 	lock          *Lock
 	before, after KeyState
-	expired       bool     // it existed at the look before, and its TTL was over when the command arrived
-	touched       bool     // the server carried out a command that names it
-	wrote         bool     // one of them was a write that may have had an effect
-	removed       bool     // one of them removed a key
+	expired       bool     // it existed at the look before, and its TTL had run out when the command arrived
+	touched       bool     // the server ran a command that names it
+	wrote         bool     // such a command was a write that may have had an effect
+	removed       bool     // such a command removed a key
 	named         []string // the arguments of all writes
 	again         bool     // it was removed and recreated
 	over          bool     // it was set unconditionally
@@ -258,11 +258,11 @@ func (c *execution) foundNone(one *line) bool {
 	return own && s.key && s.ifAbsent && c.reply != "0" && (c.reply == "(nil)") == s.replies
 }
 
-// failedOn reports whether the server answered with an error, and did nothing.
+// failedOn reports whether the command failed without any effect.
 func (c *execution) failedOn() bool { return c.failed && c.refused() }
 
 // effect returns the effect on the lock, and whether the command changed a counter of a lock that was held before and
-// after. It does not show whose lock it was.
+// after. Whose lock it was is unknown.
 func (d *difference) effect() (e history.Effect, stepped bool) {
 	had, has := d.lock.holders(&d.before), d.lock.holders(&d.after)
 	came, gone := missing(has, had), missing(had, has)
@@ -283,7 +283,7 @@ func (d *difference) effect() (e history.Effect, stepped bool) {
 	return d.ofHolder(had, has)
 }
 
-// stays reports whether the two have a part in common.
+// stays reports whether the two maps share a part.
 func stays(parts, others map[string]part) bool {
 	for name := range parts {
 		if _, is := others[name]; is {
@@ -293,7 +293,8 @@ func stays(parts, others map[string]part) bool {
 	return false
 }
 
-// mayHaveExpired reports whether the key was held and its TTL was over by the look after a command that removed no key.
+// mayHaveExpired reports whether the key was held, and its TTL had run out by the look after a command that removed no
+// key.
 func (d *difference) mayHaveExpired(had map[string]part) bool {
 	return len(had) > 0 && !d.removed && !d.before.Ends.IsZero() && !d.after.Exists() &&
 		!d.after.At.Before(d.before.Ends.Add(-rounding))
@@ -339,7 +340,7 @@ func (d *difference) ofHolder(had, has map[string]part) (e history.Effect, stepp
 	return history.EffectTried, false
 }
 
-// purged reports whether the only deadlines removed were over and named by no command: waiters purge those as they
+// purged reports whether only past deadlines were removed, and no command named them: waiters purge those when they
 // poll.
 func (d *difference) purged(had, has map[string]part) bool {
 	if d.after.Kind != "zset" {
@@ -370,13 +371,14 @@ func (d *difference) withTTL(e history.Effect) history.Effect {
 // rounding is how much later than reported a key may expire: both times are truncated to milliseconds.
 const rounding = 2 * time.Millisecond
 
-// hasOtherEnd reports whether the expiry changed. Servers before Redis 7 report it to within a ms or two.
+// hasOtherEnd reports whether the expiry changed. Before Redis 7, servers report it only to within a millisecond or
+// two.
 func (d *difference) hasOtherEnd() bool {
 	return d.before.Ends.IsZero() != d.after.Ends.IsZero() || d.after.Ends.Sub(d.before.Ends).Abs() > rounding
 }
 
-// refused reports whether the server refused a command or aborted a transaction. A script that fails keeps what it has
-// already done.
+// refused reports whether the server refused a command or aborted a transaction. A script that fails does not undo its
+// writes.
 func (c *execution) refused() bool {
 	script := isScriptCall(c.sent) && (strings.HasPrefix(c.reply, "ERR ") || strings.Contains(c.reply, " script: "))
 	return c.failed && !script && !strings.HasPrefix(c.reply, "NOSCRIPT") || c.exec && c.reply == "(nil)"

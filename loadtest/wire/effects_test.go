@@ -75,87 +75,88 @@ func TestEffectsOnALock(t *testing.T) {
 		reply         string
 		want          history.Effect
 	}{
-		{"takes", none, mine, "SET lock t NX PX 10000", "OK", history.EffectAcquired},
-		{"counts to one", none, str("1", 0), "incr lock", "1", history.EffectAcquired | history.Endless},
-		{"counts to one when the lock has just expired", str("7", long), str("1", 0), "incr lock", "1",
+		{"acquires", none, mine, "SET lock t NX PX 10000", "OK", history.EffectAcquired},
+		{"INCR to one", none, str("1", 0), "incr lock", "1", history.EffectAcquired | history.Endless},
+		{"INCR to one after the lock has just expired", str("7", long), str("1", 0), "incr lock", "1",
 			history.EffectAcquired | history.Endless},
-		{"counts on", str("1", long), str("2", long), "incr lock", "2", history.EffectTried},
-		{"counts back to one", str("2", long), str("1", long), "decr lock", "1", history.EffectReleased},
-		{"takes by NX GET, which replies that there was none", none, mine, "set lock t nx px 10000 get", "(nil)",
+		{"INCR of a held lock", str("1", long), str("2", long), "incr lock", "2", history.EffectTried},
+		{"DECR to one", str("2", long), str("1", long), "decr lock", "1", history.EffectReleased},
+		{"acquires by NX GET, whose reply is nil", none, mine, "set lock t nx px 10000 get", "(nil)",
 			history.EffectAcquired},
-		{"finds it taken by NX GET", theirs, theirs, "set lock t nx px 10000 get", `"theirs"`, history.EffectTried},
-		{"finds none by XX GET", none, none, "set lock t xx get", "(nil)", history.EffectNothing},
-		{"takes by GETSET what is free", none, str(token, 0), "getset lock t", "(nil)",
+		{"finds it held by NX GET", theirs, theirs, "set lock t nx px 10000 get", `"theirs"`, history.EffectTried},
+		{"finds it free by XX GET", none, none, "set lock t xx get", "(nil)", history.EffectNothing},
+		{"acquires by GETSET", none, str(token, 0), "getset lock t", "(nil)",
 			history.EffectAcquired | history.Endless},
-		{"was taken by NX GET while its TTL seemed to last for another ms", str(token, 1001*time.Millisecond), mine,
+		{"acquires by NX GET though a TTL of 1 ms seemed left", str(token, 1001*time.Millisecond), mine,
 			"set lock t nx px 10000 get", "(nil)", history.EffectAcquired},
-		{"takes for ever", none, str(token, 0), "setnx lock t", "1", history.EffectAcquired | history.Endless},
-		{"takes by a script that returns nothing", none, mine, "eval; exists lock; set lock t; pexpire lock 10000", "(nil)",
+		{"acquires without a TTL", none, str(token, 0), "setnx lock t", "1", history.EffectAcquired | history.Endless},
+		{"acquires by a script that returns nil", none, mine, "eval; exists lock; set lock t; pexpire lock 10000", "(nil)",
 			history.EffectAcquired},
-		{"finds it taken", theirs, theirs, "set lock t nx px 10000", "(nil)", history.EffectTried},
-		{"finds it taken by SETNX", theirs, theirs, "setnx lock t", "0", history.EffectTried},
-		{"a script finds it taken", theirs, theirs, "eval; exists lock; pttl lock", "9000", history.EffectTried},
-		{"a script finds it taken by SET", theirs, theirs, "eval; set lock t nx", "0", history.EffectTried},
-		{"finds it taken, and then it expires", str("theirs", 1001*time.Millisecond), none, "set lock t nx px 10000", "(nil)",
+		{"finds it held", theirs, theirs, "set lock t nx px 10000", "(nil)", history.EffectTried},
+		{"finds it held by SETNX", theirs, theirs, "setnx lock t", "0", history.EffectTried},
+		{"a script finds it held", theirs, theirs, "eval; exists lock; pttl lock", "9000", history.EffectTried},
+		{"a script finds it held by SET", theirs, theirs, "eval; set lock t nx", "0", history.EffectTried},
+		{"finds it held, and then it expires", str("theirs", 1001*time.Millisecond), none, "set lock t nx px 10000", "(nil)",
 			history.EffectTried},
-		{"a script finds it taken, and then it expires", str("theirs", 1001*time.Millisecond), none, "eval; set lock t nx",
+		{"a script finds it held, and then it expires", str("theirs", 1001*time.Millisecond), none, "eval; set lock t nx",
 			"0", history.EffectTried},
 		{"a script finds it free", none, none, "eval; get lock", "0", history.EffectNothing},
-		{"a look", theirs, theirs, "get lock", `"theirs"`, history.EffectTried},
+		{"a GET", theirs, theirs, "get lock", `"theirs"`, history.EffectTried},
 		{"is overwritten", theirs, mine, "set lock t px 10000", "OK", history.EffectAcquired},
-		{"is overwritten by what XX found", theirs, mine, "set lock t xx px 10000", "OK", history.EffectAcquired},
+		{"is overwritten by SET XX", theirs, mine, "set lock t xx px 10000", "OK", history.EffectAcquired},
 		{"GETSET takes over", str("old", 0), str(token, 0), "getset lock t", `"old"`,
 			history.EffectAcquired | history.Endless},
 
-		{"expired before, and is taken", str("theirs", time.Second/2), mine, "set lock t nx px 10000", "OK",
+		{"expired before, and is acquired", str("theirs", time.Second/2), mine, "set lock t nx px 10000", "OK",
 			history.EffectAcquired},
-		{"expired before, and a script makes it again", str(token, time.Second/2), mine,
+		{"expired before, and a script recreates it", str(token, time.Second/2), mine,
 			"evalsha; get lock; set lock t px 10000", "1", history.EffectAcquired},
-		{"expired before, and a script looks", str(token, time.Second/2), none, "eval; get lock", "0",
+		{"expired before a script's GET", str(token, time.Second/2), none, "eval; get lock", "0",
 			history.EffectNothing},
 		{"expired before the DEL", str(token, time.Second/2), none, "del lock", "0", history.EffectNothing},
 		{"expired before the DEL, a ms early", str(token, 1001*time.Millisecond), none, "del lock", "0",
 			history.EffectTried},
 		{"expired before the DEL of a script", str(token, time.Second/2), none, "eval; del lock", "0",
 			history.EffectNothing},
-		{"expired after a script looked", str("theirs", 1001*time.Millisecond), none, "eval; get lock", "0",
+		{"expired after a script's GET", str("theirs", 1001*time.Millisecond), none, "eval; get lock", "0",
 			history.EffectTried},
 		{"expired after the GET", str("theirs", 1001*time.Millisecond), none, "get lock", `"theirs"`,
 			history.EffectTried},
-		{"was taken while its TTL seemed to last for another ms", str("theirs", 1001*time.Millisecond), mine,
+		{"acquires though a TTL of 1 ms seemed left", str("theirs", 1001*time.Millisecond), mine,
 			"eval; set lock t nx px 10000", "1", history.EffectAcquired},
-		{"was taken by the same value while its TTL seemed to last for another ms", str(token, 1001*time.Millisecond), mine,
+		{"acquires with the same value though a TTL of 1 ms seemed left", str(token, 1001*time.Millisecond), mine,
 			"set lock t nx px 10000", "OK", history.EffectAcquired},
-		{"was taken for ever while its TTL seemed to last for another ms", str(token, 1001*time.Millisecond), str(token, 0),
+		{"acquires without a TTL though a TTL of 1 ms seemed left", str(token, 1001*time.Millisecond), str(token, 0),
 			"setnx lock t", "1", history.EffectAcquired | history.Endless},
 
 		{"renews", mine, str(token, 2*long), "pexpire lock 20000", "1", history.EffectRenewed},
 		{"renews by SET XX", mine, str(token, 2*long), "set lock t xx px 20000", "OK", history.EffectRenewed},
-		{"writes the same value again, with the same end", mine, mine, "eval; get lock; set lock t px 10000", "1",
+		{"writes the same value with the same expiry", mine, mine, "eval; get lock; set lock t px 10000", "1",
 			history.EffectRenewed},
 		{"renews a lock that is gone", none, none, "pexpire lock 1000", "0", history.EffectNothing},
 		{"a script renews a lock that is gone", none, none, "eval; pexpire lock 1000", "0", history.EffectNothing},
 		{"renews by XX a lock that is gone", none, none, "set lock t xx px 1000", "(nil)", history.EffectNothing},
-		{"has a TTL by a second command", str(token, 0), mine, "expire lock 10", "1", history.EffectRenewed},
-		{"has one already, so NX fails", mine, mine, "expire lock 10 nx", "0", history.EffectTried},
+		{"gets a TTL by a second command", str(token, 0), mine, "expire lock 10", "1", history.EffectRenewed},
+		{"has a TTL already, so EXPIRE NX fails", mine, mine, "expire lock 10 nx", "0", history.EffectTried},
 		{"loses its TTL", mine, str(token, 0), "persist lock", "1", history.EffectRenewed | history.Endless},
-		{"is taken again by its owner", held("hash", long, "me"), counts(held("hash", long, "me"), "2"),
+		{"is reacquired by its owner", held("hash", long, "me"), counts(held("hash", long, "me"), "2"),
 			"eval; hexists lock me; hincrby lock me 1", "(nil)", history.EffectRenewed},
 
 		{"releases", mine, none, "del lock", "1", history.EffectReleased},
 		{"releases several keys", mine, none, "unlink other lock", "2", history.EffectReleased},
 		{"releases by GETDEL", mine, none, "getdel lock", "(token)", history.EffectReleased},
-		{"releases by DELEX as its TTL ends", str(token, 1001*time.Millisecond), none, "delex lock ifeq t", "1",
+		{"releases by DELEX as the TTL runs out", str(token, 1001*time.Millisecond), none, "delex lock ifeq t", "1",
 			history.EffectReleased},
 		{"DELEX leaves another's", theirs, theirs, "delex lock ifeq t", "0", history.EffectTried},
 		{"releases by a script", mine, none, "eval; get lock; del lock", "(nil)", history.EffectReleased},
 		{"releases by EXPIRE 0", mine, none, "expire lock 0", "1", history.EffectReleased},
 		{"a script leaves another's", theirs, theirs, "eval; get lock", "0", history.EffectTried},
 		{"releases what is gone", none, none, "del lock", "0", history.EffectNothing},
-		{"removes and makes it", theirs, theirs, "eval; del lock; set lock theirs px 10000", "OK", history.EffectAcquired},
-		{"makes and removes it", none, none, "eval; set lock t; del lock", "1", history.EffectNothing},
+		{"removes and recreates it", theirs, theirs, "eval; del lock; set lock theirs px 10000", "OK",
+			history.EffectAcquired},
+		{"creates and removes it", none, none, "eval; set lock t; del lock", "1", history.EffectNothing},
 
-		{"acquires a permit beside others", held("zset", long, "a"), held("zset", long, "a", "b"),
+		{"acquires a permit besides others", held("zset", long, "a"), held("zset", long, "a", "b"),
 			"eval; zremrangebyscore lock -inf 1; zcard lock; zadd lock 1 b; pexpire lock 10000", "2",
 			history.EffectAcquired | history.Beside},
 		{"takes over an expired permit", held("zset", long, "a"), held("zset", long, "b"),
@@ -199,7 +200,7 @@ func effect(t *testing.T, stock bool, before, after KeyState, does, reply, token
 				c.sent = []string{args[0], "return 1", "1", "lock"}
 			}
 			if c.exec && c.reply == "(nil)" {
-				c.sent = []string{"decrby", "lock", "1"} // the first that it would have carried out
+				c.sent = []string{"decrby", "lock", "1"} // the transaction's first command
 				continue
 			}
 		}
@@ -223,7 +224,7 @@ func effect(t *testing.T, stock bool, before, after KeyState, does, reply, token
 	return effects[0].effect
 }
 
-// Any command that Redis calls a write counts as one, whatever it changed. Here the stock, too, is called lock.
+// Any command that Redis flags as a write counts as one, whatever it changed. The stock's key is named lock here too.
 func TestEffectsOnTheStock(t *testing.T) {
 	five := str("5", 0)
 	for _, one := range []struct {
@@ -256,8 +257,8 @@ func TestEffectsOnTheStock(t *testing.T) {
 	assert.False(t, commands.blocks([]string{"LPOP", "lock"}))
 }
 
-// A command that affected two keys appears twice in a trace, once with each. For a lock it has digests of the values
-// before and after, and of those that it names.
+// A command that affected two keys appears twice in a trace, once with each key. For a lock it has digests of the
+// values before and after, and of the values in its arguments.
 func TestEffectsOnTwoKeysAreTwoCommands(t *testing.T) {
 	lock := Lock{Key: Key{Name: "lock"}, Parts: []string{""}, Rest: KeyState{Kind: "none"}}
 	l := &Looker{locks: []Lock{lock}, values: map[string]map[string]bool{}}
@@ -282,7 +283,7 @@ func TestEffectsOnTwoKeysAreTwoCommands(t *testing.T) {
 	assert.Equal(t, []string{digest("another token")}, l.named("lock", script))
 }
 
-func TestLinesOfMonitorAreRead(t *testing.T) {
+func TestMonitorLines(t *testing.T) {
 	for text, want := range map[string]line{
 		`+1339518083.107412 [0 127.0.0.1:60866] "get" "k"`: {from: "127.0.0.1:60866", args: []string{"get", "k"}},
 		`+1339518083.107412 [0 [::1]:60866] "echo" "] \""`: {from: "[::1]:60866", args: []string{"echo", `] "`}},

@@ -15,13 +15,13 @@ import (
 type Gate struct {
 	*schedule.Gate[*Command]
 
-	// Watch, unless nil, is called with each command as its state changes, without the gate's lock. It must not block. Set
-	// it before any command arrives.
+	// Watch, unless nil, is called with each command as its state changes, without holding the gate's lock. It must not
+	// block. Set it before any command arrives.
 	Watch func(Seen)
 
 	// Look, unless nil, is called for each command that is sent on, except subscriptions. It calls carryOut once, which
 	// sends the command on and returns when its reply has arrived or never will. Set it before any command arrives. A
-	// script that its server does not know is looked at again when its client resends it.
+	// script that the server does not know gets another call when its client resends it.
 	Look func(cmd *Command, carryOut func())
 
 	scripts map[string]string // names of scripts, by digest
@@ -63,7 +63,7 @@ type Seen struct {
 	ID         int // within the gate, from 1
 	Conn       int // within its wire, from 1
 	Subscribes bool
-	Args       []string   // of a transaction: those of the first command that is not connection setup
+	Args       []string   // in a transaction: those of its first command that is not connection setup
 	Queued     [][]string // the commands of a transaction
 
 	State    State
@@ -107,7 +107,7 @@ func (s *Seen) On() string {
 	return ""
 }
 
-// Traced returns a command in the form of an order's trace, without its times.
+// Traced returns the command as an entry of an order's trace, without times.
 func (s *Seen) Traced() history.Command {
 	c := history.Command{Node: s.Server.Host, Cmd: s.Name, Key: s.On(), Reply: s.Reply, Source: history.Unseen}
 	if s.Failed {
@@ -148,7 +148,7 @@ func shortened(args []string) string {
 	return history.Clip(strings.Join(short, " "))
 }
 
-// WritesStock reports whether a command writes the stock. A transaction counts as a write, whatever its first command.
+// WritesStock reports whether a command writes the stock. A transaction always counts as a write.
 func (s *Seen) WritesStock() bool {
 	c := s.Traced()
 	return c.WritesStock() || s.Name == "exec"

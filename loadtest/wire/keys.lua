@@ -1,4 +1,4 @@
--- Lists the keys of the databases ARGV[2] and on: each database and key. It stops beyond ARGV[1] keys.
+-- Returns each database and key of the databases ARGV[2], ARGV[3] and so on. It stops beyond ARGV[1] keys.
 local most = tonumber(ARGV[1])
 local all = {}
 for i = 2, #ARGV do

@@ -15,9 +15,9 @@ import (
 )
 
 // A Ledger records, from MONITOR, a server's writes of the stock and the keys it wrote, including those of scripts. It
-// delays nothing, so it suits a crowd. It does not show what happened to a lock.
+// delays nothing, so it suits crowds. It does not record effects on locks.
 type Ledger struct {
-	*monitor // its lock guards what comes after the stock
+	*monitor // its lock guards the fields below the stock
 	redis    *redis.Client
 	commands table
 	turn     sync.Mutex // taken by each looker around a command
@@ -28,14 +28,14 @@ type Ledger struct {
 	place   int    // its index among the writes
 	from    string // where the last command outside a script came from
 	writes  []StockWrite
-	keys    map[Key]time.Time // that were written, with the time of the first write
-	named   map[place]bool    // where the stock's name was that of a key
-	scripts map[string]bool   // that were sent in full
-	looked  bool              // a looker takes the lines
+	keys    map[Key]time.Time // the written keys, with the time of the first write
+	named   map[place]bool    // where a command used the stock's key
+	scripts map[string]bool   // those sent in full
+	looked  bool              // a looker reads the lines
 	untaken []line
 }
 
-// A place is a database, as used by the clients of one address.
+// A place is a database and the address of a client that used it.
 type place struct {
 	db   int
 	from string
@@ -62,7 +62,7 @@ type StockWrite struct {
 	Before int64
 	After  int64
 	Counts bool // it added to the previous value, or subtracted from it
-	// ReadBack means that no table knows the command's result, and a looker read it instead.
+	// ReadBack means that a looker read the result back, because the ledger cannot compute that of the command.
 	ReadBack bool
 }
 
@@ -121,8 +121,8 @@ func (l *Ledger) add(one line) {
 	l.writes = append(l.writes, w)
 }
 
-// Databases returns those in which a client read or wrote a key of the stock's name, as far as [Ledger.Writes] has
-// read. Clients are identified by their address as the server sees it.
+// Databases returns the databases in which a client used a key of the stock's name, up to the last call of
+// [Ledger.Writes]. isClient is given addresses as the server sees them.
 func (l *Ledger) Databases(isClient func(address string) bool) (all []int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -135,7 +135,7 @@ func (l *Ledger) Databases(isClient func(address string) bool) (all []int) {
 	return all
 }
 
-// Follow makes the ledger, and lookers created later, record the stock in another database from now on.
+// Follow moves the ledger, and lookers created later, to the stock in another database.
 func (l *Ledger) Follow(db int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -149,8 +149,8 @@ func (l *Ledger) count() int {
 	return len(l.writes)
 }
 
-// readBack records what a looker found of the stock after a command. If the result of any write from index from on is
-// unknown, those writes become one.
+// readBack records the stock that a looker read after a command. If the result of any write from index from on is
+// unknown, those writes are merged into one.
 func (l *Ledger) readBack(from int, state KeyState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,7 +166,7 @@ func (l *Ledger) readBack(from int, state KeyState) {
 	l.writes, l.value, l.strange = append(l.writes[:from], one), left, ""
 }
 
-// take returns the lines before one mark that have not been taken yet, and drops those between it and a second.
+// take returns the lines before the mark begin that have not been taken yet, and drops those between begin and end.
 func (l *Ledger) take(begin, end string) (lines []line, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -190,7 +190,7 @@ func (l *Ledger) keepScript(args []string) {
 	}
 }
 
-// Scripts returns the scripts that were sent to the server in full, as far as [Ledger.Writes] has read.
+// Scripts returns the scripts that were sent to the server in full, up to the last call of [Ledger.Writes].
 func (l *Ledger) Scripts() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -207,13 +207,14 @@ func (s Shelf) left(state *KeyState) (n int64, known bool) {
 	return n, err == nil
 }
 
-// spares reports whether a write that names an existing stock leaves it alone.
+// spares reports whether a write that names the stock leaves an existing one unchanged.
 func (s Shelf) spares(args []string) bool {
 	copies := slices.Contains([]string{"copy", "bitop"}, strings.ToLower(args[0]))
 	return settingOf(args).ifAbsent || copies && len(args) > 2 && args[2] != s.Key
 }
 
-// Unknown names a command that failed because the server does not know it, or returns that it is in a script; else "".
+// Unknown returns the command that failed because the server does not know it, or that such a command is in a script;
+// else "".
 func (l *Ledger) Unknown(s *Seen) string {
 	if !s.Failed {
 		return ""
@@ -271,7 +272,7 @@ func (s Shelf) after(args []string, before int64) (after *int64, counts, on bool
 	return n, true, true
 }
 
-// pairOf returns the index of the stock's key among the keys of an MSET, 0 if it is only a value.
+// pairOf returns the index of the stock among the keys of an MSET, 0 if it is not one of them.
 func (s Shelf) pairOf(args []string) int {
 	for i := 1; i < len(args); i += 2 {
 		if args[i] == s.Key {
@@ -294,7 +295,7 @@ func number(args []string, at int) *int64 {
 }
 
 // Writes returns the writes of the stock, in order, and all written keys, complete up to now. It fails if the result of
-// a write is unknown: no table knows its command, and no looker read it back.
+// a write is unknown: the ledger cannot compute it, and no looker read it back.
 func (l *Ledger) Writes(ctx context.Context) (writes []StockWrite, keys map[Key]time.Time, err error) {
 	mark := newMark()
 	if err := l.redis.Echo(ctx, mark).Err(); err != nil {

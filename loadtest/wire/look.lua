@@ -1,9 +1,9 @@
 -- Returns the state of keys, without changing them.
--- ARGV the keys, each after the number of its database. Returns the server's time, as seconds and microseconds, and
--- then for each key: its type, its expiry in ms, negative if it has none, and its parts, each as a name and a value:
--- the value of a string, named ''; the fields of a hash; the members of a set, without a value, or of a sorted set,
--- with their scores; the elements of a list by index, from 0. For a key of more than 64 KB, or of another type, parts
--- is 0.
+-- ARGV has the keys, each preceded by its database's number. The result is the server's time, in seconds and
+-- microseconds, and then for each key its type, its expiry in ms (negative: none), and its parts, each as a name and a
+-- value: the value of a string, named ''; the fields of a hash; the members of a set, without a value, or of a sorted
+-- set, with their scores; the elements of a list by index, from 0. For a key of more than 64 KB, or of another type,
+-- parts is 0.
 local most = 65536
 local parts = {
   string = function(key) return {'', redis.call('GET', key)} end,
@@ -24,7 +24,8 @@ local parts = {
     return all
   end,
 }
--- endOf returns the expiry of a key. A server before Redis 7 reports only the remaining TTL, by a clock that goes on.
+-- endOf returns the expiry of a key. Before Redis 7 a server reports only the remaining TTL, by a clock that keeps
+-- running.
 local function endOf(key)
   local ends = redis.pcall('PEXPIRETIME', key)
   if type(ends) == 'number' then

@@ -12,8 +12,8 @@ import (
 )
 
 // A Looker reads the stock and the locks before and after each command at a server. The commands of all clients take
-// turns, or one would be blamed for another's effect. MONITOR shows which commands touched a key, also within scripts:
-// two looks cannot show a write of the same value, or a key that was removed and recreated.
+// turns; otherwise one could be blamed for another's effect. MONITOR shows which commands touched a key, also within
+// scripts: two looks cannot show a write of the same value, or a key that was removed and recreated.
 type Looker struct {
 	ledger *Ledger
 	stock  Shelf
@@ -24,7 +24,7 @@ type Looker struct {
 	mu    *sync.Mutex // shared by all lookers at the server
 	seen  map[*Command]*seen
 	tried map[string]*Command // by lock: the last command that touched it and left it held
-	// values are those that each lock has had.
+	// values holds the past and present values of each lock.
 	values map[string]map[string]bool
 	err    error
 }
@@ -38,7 +38,7 @@ type seen struct {
 //go:embed look.lua
 var lookScript string
 
-// NewLooker returns a looker at the ledger's server. It reports on the stock and the locks alone.
+// NewLooker returns a looker at the ledger's server. It watches only the stock and these locks.
 func NewLooker(ledger *Ledger, locks []Lock) *Looker {
 	ledger.mu.Lock()
 	ledger.looked = true
@@ -84,7 +84,7 @@ func (l *Looker) Around(cmd *Command, carryOut func()) {
 	}
 }
 
-// keep adds values to those that a lock has had.
+// keep records values of a lock.
 func (l *Looker) keep(lock string, values []string) {
 	if l.values[lock] == nil {
 		l.values[lock] = map[string]bool{}
@@ -94,8 +94,9 @@ func (l *Looker) keep(lock string, values []string) {
 	}
 }
 
-// aroundBlocking carries out a command that may block. Served at once, it took what was there. Served by another
-// command, that one released what this one took, though no look shows a difference.
+// aroundBlocking carries out a command that may block. If it was served at once, it took an element that was there. If
+// another command served it, that command released the lock and this one acquired it, though no look shows a
+// difference.
 func (l *Looker) aroundBlocking(cmd *Command, carryOut func()) {
 	l.mu.Lock()
 	before := maps.Clone(l.tried)
@@ -122,7 +123,7 @@ func (l *Looker) aroundBlocking(cmd *Command, carryOut func()) {
 	}
 }
 
-// serve notes that a command released a lock to a command that was blocked on it.
+// serve records that a command released a lock to another that was blocked on it.
 func (s *seen) serve(lock string) {
 	for i := range s.effects {
 		if s.effects[i].key == lock {
@@ -131,8 +132,8 @@ func (s *seen) serve(lock string) {
 	}
 }
 
-// Traced returns a command in the form of an order's trace, without its times: once for the stock and for each lock
-// that it affected, with that key and the effect. If it affected none, the effect is [history.EffectNothing].
+// Traced returns the command as entries of an order's trace, without times: one for the stock and one for each lock
+// that it affected, with the key and the effect. If it affected none, the effect is [history.EffectNothing].
 func (l *Looker) Traced(cmd *Command) []history.Command {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -173,7 +174,7 @@ func (l *Looker) Err() error {
 	return l.err
 }
 
-// Alone calls do while no command is in progress, so that no command is blamed for what do does at the server.
+// Alone calls do while no command is in progress, so that none is blamed for its effects at the server.
 func (l *Looker) Alone(do func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -32,7 +32,7 @@ func newLooker(t *testing.T, server *backendtest.Server) (*Looker, *redis.Client
 // on is an effect on a key.
 func on(key string, e history.Effect) keyEffect { return keyEffect{key: key, effect: e} }
 
-// around carries out a command, and returns it as a trace has it.
+// around carries out a command, and returns its trace.
 func (l *Looker) around(rdb *redis.Client, args ...any) []history.Command {
 	var r request
 	for _, arg := range args {
@@ -80,7 +80,7 @@ func TestLookerSeesScripts(t *testing.T) {
 	}
 }
 
-// Any later expiry counts as a renewal: one that varied from look to look on a slow server would be mistaken for one.
+// A later expiry counts as a renewal, so the expiry must not vary between looks on a slow server.
 func TestExpiryIsExactDuringASlowLook(t *testing.T) {
 	backendtest.Require(t)
 	rdb, ok := backendtest.Client(t, backendtest.StartRedis(t)).(*redis.Client)
@@ -102,7 +102,8 @@ func TestExpiryIsExactDuringASlowLook(t *testing.T) {
 	assert.Zero(t, states[keys[0]].Ends)
 }
 
-// A blocking command takes no turn: the command that unblocks it could never have one. Without a look it has no effect.
+// A blocking command takes no turn: otherwise the command that unblocks it could never be sent. Without a look no
+// effect is recorded for it.
 func TestBlockingCommandHoldsBackNoOther(t *testing.T) {
 	backendtest.Require(t)
 	l, rdb := newLooker(t, backendtest.StartRedis(t))
@@ -114,7 +115,7 @@ func TestBlockingCommandHoldsBackNoOther(t *testing.T) {
 	assert.Equal(t, history.Unseen, (<-popped)[0].Source)
 }
 
-// If no table knows what a write leaves of the stock, it is read back, as one write.
+// If the ledger cannot compute the stock after a write, it is read back, as one write.
 func TestLookerReadsBackUnknownWrites(t *testing.T) {
 	backendtest.Require(t)
 	l, rdb := newLooker(t, backendtest.StartRedis(t))

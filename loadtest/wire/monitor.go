@@ -91,7 +91,7 @@ func (m *monitor) follow(see func(line)) {
 	}
 }
 
-// marks begin all marks: once one that was echoed has been read, so have all lines before it.
+// marks is the prefix of marks. A mark is sent by ECHO: once it has been read, so have all lines before it.
 const marks = "loadtest mark "
 
 func newMark() string { return marks + rand.Text() }
@@ -109,7 +109,7 @@ func (m *monitor) await(mark string) error {
 	return nil
 }
 
-// Close ends the monitor. The client remains its owner's.
+// Close ends the monitor. It does not close the client.
 func (m *monitor) Close() {
 	_ = m.conn.Close()
 	m.all.Wait()

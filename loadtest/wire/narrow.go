@@ -34,12 +34,12 @@ func Narrow(op *history.Op, start time.Time, log []*Command) (own []*Command) {
 	return own
 }
 
-// cameLate reports whether a traced command may be one that was carried out after its client had given it up.
+// cameLate reports whether a traced command may be this late one, which was carried out after its client had given up.
 func cameLate(one *history.Command, cmd *Command) bool {
 	return cmd.Decision == schedule.ComesLate && one.Lost()
 }
 
-// mayBe reports whether a traced command may be that one at a wire. Orders of an instance try to acquire the lock at
+// mayBe reports whether a traced command may be this one at the wire. Orders of an instance try to acquire the lock at
 // the same time: a successful acquire matches only a successful one.
 func mayBe(one *history.Command, cmd *Command) bool {
 	seen := cmd.Traced()

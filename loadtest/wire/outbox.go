@@ -17,7 +17,7 @@ const (
 	maxUnread = 4 * maxSize
 )
 
-// An outbox sends to a client, and buffers what the client does not read. So does a server, and many clients send a
+// An outbox sends to a client, and buffers what the client does not read. Servers do so too, as many clients send a
 // whole pipeline before they read.
 type outbox struct {
 	net.Conn

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A request is a client's command as it is sent on: with what must be sent just before it; for a transaction, all of
-// it.
+// A request is a client's command as it is sent on: a whole transaction, or one command with what must be sent just
+// before it.
 type request struct {
 	raw    []byte
 	args   []string
@@ -34,7 +34,7 @@ func (r request) is(words ...string) bool {
 var (
 	// ordered are commands that change what others on their connection mean. They keep their place.
 	ordered = []string{"hello", "auth", "select", "client", "unwatch", "discard", "quit", "reset"}
-	// unordered also concern only their connection, or the scripts that a server knows.
+	// unordered are further commands that bypass the gate: they concern only their connection, or the server's scripts.
 	unordered = []string{"ping", "script", "monitor", "unsubscribe", "punsubscribe", "sunsubscribe"}
 
 	subscribing = []string{"subscribe", "psubscribe", "ssubscribe"}
@@ -87,7 +87,7 @@ const (
 	noSentinel = "a wire leads to one Redis server: connect to it without Sentinel"
 )
 
-// harmful are commands that end the server, its connections or its access, for the load test as well.
+// harmful are commands that would disturb the load test too, which uses the same server.
 var harmful = [][]string{
 	{"shutdown"}, {"debug"}, {"failover"}, {"replicaof"}, {"slaveof"}, {"client", "kill"}, {"client", "pause"},
 	{"config", "set", "bind"}, {"config", "set", "maxclients"}, {"config", "set", "maxmemory"}, {"config", "set", "port"},
@@ -163,9 +163,9 @@ func (r request) shown() []string {
 	return r.args
 }
 
-// A transaction collects what a client has sent of it. It is sent on with its EXEC, so that no other command of the
-// connection gets into it; until then the wire answers +OK and +QUEUED. CLIENT CACHING goes with the next command in
-// the same way.
+// A transaction collects a client's commands from MULTI on. They are sent on together with the EXEC, so that no other
+// command of the connection gets in between; until then the wire answers +OK and +QUEUED. CLIENT CACHING is sent with
+// the next command in the same way.
 type transaction struct {
 	multi     bool
 	raw       []byte
@@ -195,7 +195,7 @@ func (t *transaction) collect(r request) (reply string) {
 	return reply
 }
 
-// size is what it counts towards [maxKept].
+// size is its share of [maxKept].
 func (t *transaction) size() int { return len(t.raw) + t.collected*exchangeSize }
 
 const unwatch = "*1\r\n$7\r\nUNWATCH\r\n"

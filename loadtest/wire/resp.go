@@ -60,7 +60,7 @@ func (r *reader) text(size int) (string, error) {
 	case size > maxSize-begin:
 		return "", errTooMuch
 	}
-	all := bytes.NewBuffer(r.raw) // grows with what arrives, not with what was announced
+	all := bytes.NewBuffer(r.raw) // grows with the bytes that arrive: the announced size may be a lie
 	_, err := io.CopyN(all, r.Reader, int64(size+len("\r\n")))
 	r.raw = all.Bytes()
 	if err == nil && !bytes.HasSuffix(r.raw, []byte("\r\n")) {
@@ -131,7 +131,7 @@ type value struct {
 	all  []value
 }
 
-// reply returns the next reply, or what the server pushes. Its bytes include its attributes.
+// reply returns the next reply or push. Its bytes include its attributes.
 func (r *reader) reply() (value, error) {
 	r.raw, r.values = nil, 0
 	return r.value(0)
@@ -190,7 +190,7 @@ func (v value) isError(word string) bool {
 	return (v.kind == '-' || v.kind == '!') && strings.HasPrefix(v.text, word+" ")
 }
 
-// longestReply bounds the bytes shown of a string in a reply.
+// longestReply bounds a string in the text of a reply, in bytes.
 const longestReply = 60
 
 // String returns a reply as redis-cli prints it, but on one line and shortened.

@@ -49,10 +49,10 @@ type Lock struct {
 	// Parts are the names of the parts that make up the lock. Nil: any part that is absent at rest, as each holder has a
 	// name of its own.
 	Parts []string
-	// Rest is the key's state while the lock is free.
+	// Rest is the key's state while the lock is free: at rest.
 	Rest KeyState
-	// Steps is by how much a counter differs from its rest value while held; 0: unknown. A difference in the other
-	// direction is not a hold.
+	// Steps is the difference of a counter from its value at rest while the lock is held; 0: unknown. A difference in the
+	// other direction is not a hold.
 	Steps int64
 }
 
@@ -64,7 +64,7 @@ func (l *Lock) String() string {
 	return l.Key.String()
 }
 
-// holders returns by name the parts that differ from the lock at rest.
+// holders returns the parts that differ from the lock at rest, by name.
 func (l *Lock) holders(s *KeyState) map[string]part {
 	held := map[string]part{}
 	if l.Parts == nil {
@@ -83,7 +83,7 @@ func (l *Lock) holders(s *KeyState) map[string]part {
 	return held
 }
 
-// Step returns by how much a counter differs from its rest value, 0 if the part is not a counter.
+// Step returns the difference of a counter from its value at rest, 0 if the part is not a counter.
 func (l *Lock) Step(s *KeyState, name string) int64 {
 	now, err := strconv.ParseInt(cmp.Or(s.Parts[name], "0"), 10, 64)
 	rest, err2 := strconv.ParseInt(cmp.Or(l.Rest.Parts[name], "0"), 10, 64)
@@ -93,7 +93,7 @@ func (l *Lock) Step(s *KeyState, name string) int64 {
 	return now - rest
 }
 
-// IsLike reports whether the names of two keys differ only in their numbers, as those of a majority do.
+// IsLike reports whether the names of two keys differ only in their numbers, like the keys of a majority lock.
 func (l *Lock) IsLike(other Lock) bool {
 	return numbers.ReplaceAllString(l.Name, "") == numbers.ReplaceAllString(other.Name, "")
 }
@@ -238,8 +238,8 @@ func readStates(keys []Key, answer any) (map[Key]KeyState, error) {
 	return states, nil
 }
 
-// Put sets the parts that make up the lock to those in s, and leaves other parts alone. A key without others loses its
-// TTL.
+// Put sets the parts that make up the lock to those in s, and leaves other parts alone. A key that has no other parts
+// loses its TTL.
 func (l *Lock) Put(ctx context.Context, to *redis.Client, s KeyState) error {
 	now, err := lookAt(ctx, to, []Key{l.Key})
 	if err != nil {

@@ -21,8 +21,8 @@ func newRedis(t *testing.T) *redis.Client {
 	return rdb
 }
 
-// A snapshot has each key of each database with its parts, and can be restored from them.
-func TestSnapshotIsPutAgain(t *testing.T) {
+// A snapshot has every key of every database with its parts, and the keys can be restored from it.
+func TestSnapshotIsRestored(t *testing.T) {
 	rdb, ctx := newRedis(t), t.Context()
 	_, err := rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 		p.Set(ctx, "string", "token", time.Hour)
@@ -56,7 +56,7 @@ func TestSnapshotIsPutAgain(t *testing.T) {
 	}
 }
 
-// Put sets the lock to held and to rest, and keeps the rest of its key.
+// Put sets the lock to held or to its state at rest, and leaves other parts of the key alone.
 func TestLockIsPut(t *testing.T) {
 	rdb, ctx := newRedis(t), t.Context()
 	for _, one := range []struct {

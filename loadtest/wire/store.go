@@ -12,7 +12,7 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A Store is a server as the load test itself reaches it: not over a wire.
+// A Store is a server that the load test reaches directly, not over a wire.
 type Store struct {
 	*schedule.Server
 	Redis *redis.Client
@@ -35,7 +35,7 @@ type Holder struct {
 }
 
 // Holders returns the holders in a lock server's data, in any layout of the rungs: a string, a hash of owners, or a
-// sorted set of deadlines. It leaves out fencing tokens, which hold nothing, and the stock.
+// sorted set of deadlines. It omits the stock and the counters of fencing tokens.
 func (s *Store) Holders(ctx context.Context) (all []Holder, err error) {
 	keys, err := s.Redis.Keys(ctx, "*").Result()
 	slices.Sort(keys)

@@ -13,8 +13,8 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// A Wire proxies one server for one instance. It parses commands and replies, so it can hold, lose or refuse a single
-// one.
+// A Wire proxies one server for one instance. It parses commands and replies, so that it can hold, lose or refuse a
+// single one.
 type Wire struct {
 	Server *schedule.Server
 
@@ -29,15 +29,15 @@ type Wire struct {
 	closed  bool
 	conns   map[*conn]bool
 	locals  map[string]bool       // its addresses as the server sees them
-	unknown map[string][]*Command // by their call: scripts that the server did not know and that the client will resend
+	unknown map[string][]*Command // by their call: scripts unknown to the server, which the client will resend
 	refused []string
 	spoken  atomic.Bool
 	tracked []time.Time // when client-tracking invalidations arrived
 }
 
-// New starts a wire on a port of its own. A connection breaks once the client has waited for the duration lost, its
-// timeout, for a lost request or reply; 0 breaks it at once. A late request breaks it likewise, but with 0 the client
-// is left waiting.
+// New starts a wire on a port of its own. The duration lost is the client's timeout: a connection breaks that long
+// after a request or reply on it was lost, or a request became late. With 0, a loss breaks it at once, and a late
+// request leaves the client waiting.
 func New(g *Gate, from *schedule.Client, to *schedule.Server, lost time.Duration) (*Wire, error) {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -130,7 +130,7 @@ func (w *Wire) BreakClients() {
 	}
 }
 
-// Owns reports whether a connection to the server is the wire's, given the client address that the server reports.
+// Owns reports whether an address, as a server reports that of a client, is one of the wire's.
 func (w *Wire) Owns(address string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -174,7 +174,7 @@ func (w *Wire) remember(r request, cmd *Command) bool {
 	return true
 }
 
-// again returns the command of which a script call is the resend. If two orders run the same script, each resends it.
+// again returns the command that a script call resends. If two orders run the same script, each resends it.
 func (w *Wire) again(r request) (*Command, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -197,7 +197,7 @@ func (w *Wire) again(r request) (*Command, bool) {
 // Spoken reports whether the instance has sent anything, even what a wire cannot parse.
 func (w *Wire) Spoken() bool { return w.spoken.Load() }
 
-// note records why something was refused.
+// note records the reason for a refusal.
 func (w *Wire) note(why string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -206,7 +206,7 @@ func (w *Wire) note(why string) {
 	}
 }
 
-// Refused returns why commands were refused: each reason once, with its remedy.
+// Refused returns the reasons why commands were refused, each once and with its remedy.
 func (w *Wire) Refused() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

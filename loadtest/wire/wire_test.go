@@ -39,7 +39,7 @@ func newWired(t *testing.T) *wired {
 	return &wired{w, redisServer, rdb}
 }
 
-// one waits until n commands wait, and returns the last of them.
+// one waits until n commands are at the gate, and returns the last of them.
 func (w *wired) one(t *testing.T, n int) *Command {
 	t.Helper()
 	require.Eventually(t, func() bool { return len(w.gate.Of(w.sender)) == n }, 5*time.Second, time.Millisecond)
@@ -78,7 +78,7 @@ func TestWireHoldsACommandUntilItPasses(t *testing.T) {
 	assert.False(t, w.gate.Decide(cmd, schedule.Pass), "it no longer waits")
 }
 
-func TestARequestIsLost(t *testing.T) {
+func TestRequestIsLost(t *testing.T) {
 	w := newWired(t)
 	done := w.set(t, stockKey)
 	cmd := w.one(t, 1)
@@ -91,7 +91,7 @@ func TestARequestIsLost(t *testing.T) {
 	assert.False(t, w.wrote())
 }
 
-func TestARequestComesLate(t *testing.T) {
+func TestRequestIsLate(t *testing.T) {
 	w := newWired(t)
 	done := w.set(t, stockKey)
 	cmd := w.one(t, 1)
@@ -110,7 +110,7 @@ func TestARequestComesLate(t *testing.T) {
 	assert.Empty(t, w.gate.LateOf(w.sender))
 }
 
-func TestAReplyIsLost(t *testing.T) {
+func TestReplyIsLost(t *testing.T) {
 	w := newWired(t)
 	done := w.set(t, stockKey)
 	cmd := w.one(t, 1)
@@ -123,7 +123,7 @@ func TestAReplyIsLost(t *testing.T) {
 	assert.NoError(t, <-w.set(t, "other"), "on a new connection")
 }
 
-func TestAServerThatIsDownRefuses(t *testing.T) {
+func TestServerDownRefuses(t *testing.T) {
 	w := newWired(t)
 	w.gate.Change(func() { w.Server.Down = true })
 	w.CloseIdle()
@@ -144,7 +144,7 @@ func TestAServerThatIsDownRefuses(t *testing.T) {
 	assert.NoError(t, <-w.set(t, "k"))
 }
 
-func TestARequestWhoseConnectionIsClosedIsNeverSentOn(t *testing.T) {
+func TestRequestOfAClosedConnectionIsNotSentOn(t *testing.T) {
 	w := newWired(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
@@ -159,7 +159,7 @@ func TestARequestWhoseConnectionIsClosedIsNeverSentOn(t *testing.T) {
 }
 
 // A script that the server does not know is sent twice, and is one step.
-func TestAScriptIsOneStep(t *testing.T) {
+func TestScriptIsOneStep(t *testing.T) {
 	w := newWired(t)
 	for _, d := range []schedule.Decision{schedule.Pass, schedule.LostReply} {
 		w.redis.FlushAll()
@@ -189,7 +189,7 @@ func (w *wired) flushScripts() error {
 	return rdb.ScriptFlush(context.Background()).Err()
 }
 
-func TestATransactionIsOneStep(t *testing.T) {
+func TestTransactionIsOneStep(t *testing.T) {
 	w := newWired(t)
 	done := make(chan error, 1)
 	go func() {
@@ -205,7 +205,7 @@ func TestATransactionIsOneStep(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-func TestAMessageIsHeldAndCanBeDropped(t *testing.T) {
+func TestMessageIsHeldOrDropped(t *testing.T) {
 	w := newWired(t)
 	subscription := w.rdb.Subscribe(t.Context(), "news")
 	defer subscription.Close()

@@ -31,7 +31,7 @@ import (
 //
 //	go test ./loadtest/report/drawing -run InABrowser -artifacts -outputdir D keeps screenshots
 
-func TestTheTimelineInABrowser(t *testing.T) {
+func TestTimelineInABrowser(t *testing.T) {
 	b := reporttest.NewBrowser(t)
 
 	t.Run("opens on the violation", func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestTheTimelineInABrowser(t *testing.T) {
 		p.Until(fmt.Sprintf("(%s) === %q", mark, seen[2]))
 		p.Run(chromedp.KeyEvent(kb.ArrowLeft, chromedp.KeyModifiers(chromedp.ModifierShift)))
 		p.Until(fmt.Sprintf("(%s) === %q", mark, seen[1]))
-		for range 60 { // stops at the last one
+		for range 60 { // more than there are marks
 			p.Press(".")
 		}
 		assert.NotEmpty(t, evaluate[string](p, mark))
@@ -380,7 +380,7 @@ func pauseDrawing() *drawing.Drawing {
 // unknown is the time of an event that did not happen.
 func unknown() drawing.Time { return drawing.Time(math.NaN()) }
 
-// hostile puts a text into every field that a stranger's shop may fill.
+// hostile puts a text into every field that a stranger's shop can set.
 func hostile(text string, d *drawing.Drawing) *drawing.Drawing {
 	for i := range d.Lanes {
 		d.Lanes[i].Name, d.Lanes[i].Title = text, text
@@ -401,7 +401,7 @@ func hostile(text string, d *drawing.Drawing) *drawing.Drawing {
 	return d
 }
 
-// crowdDrawing has n orders that want one lock at once. Each holds it for a millisecond.
+// crowdDrawing has n orders that compete for one lock. Each holds it for a millisecond.
 func crowdDrawing(n int) *drawing.Drawing {
 	d := &drawing.Drawing{
 		Lanes: []drawing.Lane{{Kind: "instance", Name: "a"}, {Kind: "instance", Name: "b", Colour: 1},
@@ -444,7 +444,7 @@ const (
 	drawnY, stripY = 250, 68
 )
 
-// overlapping returns the texts of the drawing that cover each other.
+// overlapping returns the texts of the drawing that overlap.
 const overlapping = `(() => {
 	const all = [...document.querySelectorAll(".drawn text")].map((one) => [one.textContent, one.getBBox()]);
 	return all.flatMap(([a, x], i) => all.slice(i + 1).filter(([, y]) => x.x < y.x + y.width && y.x < x.x + x.width &&
@@ -529,7 +529,7 @@ func (p *tab) mouse(event input.DispatchMouseEventParams) {
 func (p *tab) wheel(x float64, modifiers int64, delta float64) {
 	p.T.Helper()
 	p.mouse(input.DispatchMouseEventParams{Type: "mouseWheel", X: x, Y: 250, Modifiers: modifiers,
-		DeltaX: 0.01, DeltaY: delta}) // the browser needs both, and the package omits a zero
+		DeltaX: 0.01, DeltaY: delta}) // the browser needs both, and chromedp omits zeros
 }
 
 func (p *tab) drag(from, to float64) {

@@ -77,7 +77,7 @@ func gap() *history.Cell {
 	return c
 }
 
-// line is a cell in which 30 orders wait for the first one. turns has those that acquire the lock out of turn.
+// line is a cell in which 30 orders wait for the first one. turns has the orders that acquire the lock out of turn.
 func line(rung string, turns map[int]int) *history.Cell {
 	c := cellOf("queue-order", rung, sale("lt-beef-3-"+rung+"-first", "a", 98, 10, 1000))
 	c.InLine, c.TTL = true, 30*time.Second

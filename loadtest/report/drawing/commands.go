@@ -8,8 +8,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// The kinds of commands that are drawn. The stock rejected a refused write: its token is too old, or the stock has
-// changed. An unsure write got no reply, so its effect is unknown.
+// The kinds of commands that are drawn. A refused write was rejected by the stock: its token is too old, or the stock
+// has changed. An unsure write got no reply, so its effect is unknown.
 const (
 	read         = "read"
 	write        = "write"
@@ -90,7 +90,7 @@ func (m *maker) command(order int, cmd *history.Command) {
 	m.Commands = append(m.Commands, drawn)
 }
 
-// whyRefused returns a few words on why the stock refused a write: with both tokens, if the order's was too old.
+// whyRefused returns in a few words why the stock refused a write, with both tokens if the order's was too old.
 func (m *maker) whyRefused(order int, cmd *history.Command) string {
 	switch {
 	case cmd.Err == history.StockChanged:
@@ -115,7 +115,7 @@ func (m *maker) whyRefused(order int, cmd *history.Command) string {
 	return fmt.Sprintf("refused: token %d < %d", m.cell.Ordinal(own), m.cell.Ordinal(newest))
 }
 
-// showedToken reports whether the stock had seen the order's token by then.
+// showedToken reports whether the stock had seen the order's token by that time.
 func showedToken(op *history.Op, by history.Instant) bool {
 	for i := range op.Trace {
 		if cmd := &op.Trace[i]; onStock(cmd) && cmd.Err == "" && cmd.At <= by {

@@ -1,7 +1,7 @@
 // Package drawing turns a cell into the data of its timeline, and holds the scripts that draw it in a browser:
 // timeline.js draws a part of it as SVG, for a report and for the wall of a class; viewer.js adds the strip, the zoom,
-// the list of commands and the keyboard. It decides nothing: which order held which lock, and until when, is history's
-// timeline, and what broke is the audit's. Start with [Of].
+// the list of commands and the keyboard. It makes no judgements: which order held which lock, and until when, comes
+// from history's timeline, and what broke from the audit. Start with [Of].
 package drawing
 
 import (
@@ -21,7 +21,7 @@ type Drawing struct {
 	Commands   []Command   `json:"commands,omitempty"`
 	Faults     []Fault     `json:"faults,omitempty"`
 	Violations []Violation `json:"violations,omitempty"`
-	// First is the frame that is shown first.
+	// First is the initial frame.
 	First Frame `json:"first"`
 	// Queue means that the orders are drawn in order of arrival, each in a row of its own.
 	Queue bool `json:"queue,omitempty"`
@@ -54,16 +54,16 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(t))
 }
 
-// Known reports whether the time is not never.
+// Known reports whether the event happened.
 func (t Time) Known() bool { return !math.IsNaN(float64(t)) }
 
-// A Lane is a band of the drawing. Kind is instance, around (the network or servers) or lock.
+// A Lane is a band of the drawing. Kind is instance, lock, or around: the network or servers.
 type Lane struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"`
 	// Title is the full name of a lock: its key and its node.
 	Title string `json:"title,omitempty"`
-	// Colour is a number from 0 to 3. Everything of an instance has its colour.
+	// Colour is a number from 0 to 3. An instance's orders have its colour.
 	Colour int `json:"colour"`
 }
 
@@ -91,12 +91,12 @@ type Order struct {
 	Units   []int64 `json:"units,omitempty"`
 	// Does is its outcome as a predicate, such as "sells unit # again", where # is its first unit.
 	Does string `json:"does"`
-	// Turn says in which turn of a queue it acquired the lock. Overtaken means that this was not its own turn.
+	// Turn describes in which turn of a queue it acquired the lock. Overtaken means that this was not its own turn.
 	Turn      string `json:"turn,omitempty"`
 	Overtaken bool   `json:"overtaken,omitempty"`
 }
 
-// Lost says how an order lost its lock while it believed that it still held it.
+// Lost describes how an order lost its lock while it believed that it still held it.
 type Lost struct {
 	Since Time   `json:"since"`
 	At    Time   `json:"at"`
@@ -113,7 +113,7 @@ type Tenure struct {
 	At    Time   `json:"at"`
 	How   string `json:"how,omitempty"` // released, removed, expired, session or gone
 	Why   string `json:"why,omitempty"`
-	// Maybe means that the tenure is only possible, such as that of an order that died and returned no trace.
+	// Maybe means that the tenure is uncertain, such as that of an order that died and returned no trace.
 	Maybe bool `json:"maybe,omitempty"`
 	// Beside means that others may hold the lock at the same time.
 	Beside bool `json:"beside,omitempty"`
@@ -126,9 +126,9 @@ type Command struct {
 	Lane  int    `json:"lane"` // of the instance that sent it
 	Lock  int    `json:"lock"` // the lane of the lock that it is about
 	Kind  string `json:"kind"`
-	// Failed means that it did not have the effect it was sent for.
+	// Failed means that it did not have the intended effect.
 	Failed bool `json:"failed,omitempty"`
-	// Came is when it arrived at a wire, Heard when its sender got the reply: never if no wire carried it.
+	// Came is when it arrived at a wire, Heard when its sender got the reply. Both are never if no wire carried it.
 	Came  Time `json:"came"`
 	At    Time `json:"at"`
 	End   Time `json:"end"`
@@ -143,7 +143,7 @@ type Command struct {
 }
 
 // A Fault is hatched on the lane of its instance, or on that of the network or of servers. Kind is stop, kill, died, or
-// empty if the process went on.
+// empty if the process kept running.
 type Fault struct {
 	Lane  int    `json:"lane"`
 	Order int    `json:"order"`
@@ -166,7 +166,7 @@ type Violation struct {
 	Unit    int64  `json:"unit,omitempty"`
 }
 
-// A Frame is a part of a drawing: a period, and the orders that matter in it. If there are many others, those are drawn
+// A Frame is a part of a drawing: a period, and the orders that matter in it. If there are many others, they are drawn
 // small.
 type Frame struct {
 	From   Time  `json:"from"`

@@ -83,8 +83,8 @@ var (
 	})
 )
 
-// Any file results in a drawing that a page can hold: one that marshals and packs, whose indices are in range, and
-// whose strings are short and have only printable characters.
+// Any file results in a drawing that is safe to show: it marshals and packs, its indices are in range, and its strings
+// are short and printable.
 func TestForgedHistories(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := cellOf("two-instances", "v4", rapid.SliceOfN(anyOp, 0, 30).Draw(t, "ops")...)
@@ -104,7 +104,7 @@ func TestForgedHistories(t *testing.T) {
 	})
 }
 
-// clips are the greatest lengths of strings, by field. Others have 40 characters at most.
+// clips are the maximum lengths of strings, by field. Others have at most 40 characters.
 var clips = map[string]int{"Title": 204, "Text": 600, "Reply": 120, "Node": 80, "ID": 80, "Notes": 200, "Why": 80,
 	"Does": 90, "What": 120, "Says": 60, "Effect": 100}
 

@@ -14,7 +14,7 @@ import (
 	"stockapi/loadtest/report/terminal"
 )
 
-// Of returns the drawing of a cell. It takes the findings as they are. A cell may have no orders.
+// Of returns the drawing of a cell, which may have no orders. It does not judge the cell again.
 func Of(c *history.Cell) *Drawing {
 	m := &maker{Drawing: &Drawing{}, cell: c, locks: history.TimelineOf(c), terms: catalog.TermsOf(c),
 		numbers: map[string]int{}, laneOf: map[string]int{}, lockAt: map[[2]string]int{}}
@@ -57,7 +57,7 @@ type maker struct {
 // colours is the number of colours that instances have.
 const colours = 4
 
-// instances adds a lane per instance, in the cell's order; those that only orders name come last.
+// instances adds a lane per instance, in the cell's order, then lanes for instances that only orders name.
 func (m *maker) instances() {
 	add := func(name string) {
 		if _, has := m.laneOf[name]; !has {
@@ -93,7 +93,7 @@ func (m *maker) around() {
 	}
 }
 
-// maxLocks bounds the lanes of locks: the nodes of Redlock.
+// maxLocks bounds the lanes of locks: Redlock has five nodes.
 const maxLocks = 5
 
 // keys adds a lane per lock.
@@ -116,7 +116,7 @@ func (m *maker) keys() {
 	}
 }
 
-// lockOf returns the lane of the lock that a command names, or in whose queue it names a place; -1 if that lock is not
+// lockOf returns the lane of the lock that a command names, directly or by a place in its queue; -1 if that lock is not
 // drawn.
 func (m *maker) lockOf(cmd *history.Command) int {
 	for _, key := range []string{cmd.Key, path.Dir(cmd.Key)} {
@@ -167,8 +167,8 @@ func (m *maker) order(i int) {
 	}
 }
 
-// unreceipted returns the lease of an order without a receipt, because it is in flight or its process died, and whether
-// the order released it. ReleasedAt is Never while it holds the lock.
+// unreceipted derives the lease of an order without a receipt, which is in flight or whose process died, and reports
+// whether the order released it. ReleasedAt is Never while it holds the lock.
 func (m *maker) unreceipted(i int, died history.Instant) (lease *history.Lease, released bool) {
 	op := &m.cell.Ops[i]
 	if op.Trace == nil || op.Outcome != history.Unknown && (op.Outcome != history.NotSold || !died.Known()) {
@@ -189,7 +189,7 @@ func (m *maker) unreceipted(i int, died history.Instant) (lease *history.Lease, 
 // maxUnits bounds the units of an order in a drawing.
 const maxUnits = 20
 
-// lost returns how an order lost its lock before its last activity under it, nil if it kept it.
+// lost returns how an order lost its lock before its last activity under the lock, nil if it kept it.
 func (m *maker) lost(order int, op *history.Op, lease *history.Lease) *Lost {
 	if !lease.AcquiredAt.Known() {
 		return nil
@@ -205,7 +205,7 @@ func (m *maker) lost(order int, op *history.Op, lease *history.Lease) *Lost {
 	return &Lost{Since: timeOf(end.Since), At: timeOf(end.At), How: hows[end.How], Why: m.why(end)}
 }
 
-// why returns the words for how a tenure ended.
+// why describes how a tenure ended.
 func (m *maker) why(e history.End) string {
 	switch e.How {
 	case history.Released:
@@ -223,7 +223,7 @@ func (m *maker) why(e history.End) string {
 	return ""
 }
 
-// hows are the names of endings in a drawing.
+// hows names the endings in a drawing.
 var hows = map[history.Ending]string{history.Released: "released", history.Removed: "removed",
 	history.Expired: "expired", history.SessionOver: "session", history.Gone: "gone"}
 
@@ -245,7 +245,7 @@ func (m *maker) tenures() {
 	}
 }
 
-// ofTheDead adds the time in which an order whose process died may have held the key. It returned no trace.
+// ofTheDead adds the time in which an order whose process died, and so returned no trace, may have held the key.
 func (m *maker) ofTheDead(l *history.Lock, lane int) {
 	for _, f := range m.cell.Faults {
 		i, is := m.numbers[f.Order]
@@ -263,7 +263,7 @@ func (m *maker) ofTheDead(l *history.Lock, lane int) {
 		for _, h := range l.Tenures {
 			switch {
 			case h.Order == i:
-				to = from // its commands were seen
+				to = from // its commands are on record
 			case h.From > f.At:
 				to = min(to, float64(h.From))
 			case h.Alone:
@@ -279,8 +279,8 @@ func (m *maker) ofTheDead(l *history.Lock, lane int) {
 	}
 }
 
-// unheard adds the times in which an order found the lock busy although no known order held the key: then its answer is
-// the only evidence of a holder.
+// unheard adds the times in which an order found the lock busy although no known order held the key. Its reply is the
+// only evidence of a holder.
 func (m *maker) unheard(l *history.Lock, lane int) {
 	for i := range m.cell.Ops {
 		op := &m.cell.Ops[i]

@@ -51,7 +51,7 @@ func lanesOf(d *drawing.Drawing, kind string) (names []string) {
 	return names
 }
 
-// An order's bar continues after it lost its lock: Lost says since when, and why.
+// An order's bar continues after it lost its lock, and Lost has the time and the reason.
 func TestLockIsLost(t *testing.T) {
 	inFlight := slow()
 	inFlight.Ops[1].Lease, inFlight.Ops[1].Outcome, inFlight.Ops[1].Units = nil, history.Unknown, nil
@@ -72,7 +72,7 @@ func TestLockIsLost(t *testing.T) {
 		"slow, and not answered": {unanswered, "1", 10, -1, over},
 		"slow, and in flight":    {inFlight, "1", 9, 2500, over},
 		"in time":                {slow(), "2", 1020, 1030, nil},
-		"taken by another": {paused(), "o1", 10, 3000,
+		"acquired by another": {paused(), "o1", 10, 3000,
 			&drawing.Lost{Since: 9, At: 1999, How: "gone", Why: "lock gone"}},
 		"removed by another": {paused(), "o2", 2000, 3500, &removed},
 		"removed after some ms": {gap(), "2", 537, 545,
@@ -97,10 +97,10 @@ func TestLockOfAnOrderInFlight(t *testing.T) {
 	_, o := orderOf(t, drawingOf(c), "1")
 	assert.Equal(t, []drawing.Time{9, -1, -1, -1}, []drawing.Time{o.From, known(o.To), known(o.Done), known(o.Released)})
 	assert.Equal(t, &drawing.Lost{Since: 1008, At: 1009, How: "expired", Why: "TTL over"}, o.Lost)
-	c.Ops = c.Ops[:2] // the lock was not taken since
+	c.Ops = c.Ops[:2] // no order acquired the lock later
 	c.Faults = []history.Fault{{Order: op.Order, Instance: op.Instance, Kind: history.FaultKill,
 		At: 500 * ms, End: 500 * ms}}
-	for rung, end := range map[string]drawing.Time{"v4": 1009, "v1": -1} { // which has no TTL
+	for rung, end := range map[string]drawing.Time{"v4": 1009, "v1": -1} { // v1 has no TTL
 		c.Rung = rung
 		d := drawingOf(c)
 		_, o = orderOf(t, d, "1")
@@ -150,7 +150,7 @@ func TestBarBeginsWithTheLease(t *testing.T) {
 	assert.Equal(t, []drawing.Time{5, 500, 600, 605}, []drawing.Time{o.Sent, o.From, o.To, o.Done})
 }
 
-// The lane of a lock has its holders, each with its end and how it ended.
+// The lane of a lock has a tenure for each holder, with its end and how it ended.
 func TestTenures(t *testing.T) {
 	waited, heard := crashed(), crashed()
 	waited.Ops[1].Sent = 4 * ms
@@ -159,25 +159,25 @@ func TestTenures(t *testing.T) {
 		cell *history.Cell
 		want []string
 	}{
-		"a TTL that is over": {slow(), []string{
+		"an expired TTL": {slow(), []string{
 			"opening-a 2-5-6 released", "1 9-1008-1009 expired: TTL over", "2 1019-1030-1031 released"}},
-		"an order that removes another's": {gap(), []string{
+		"an order that removes another's lock": {gap(), []string{
 			"1 9-508-509 expired: TTL over", "2 536-540-541 removed: removed by order 1"}},
 		"a node that forgets": {quorum(), []string{
 			"1 8-30005-30008 expired: TTL over", "1 8-30005-30008 expired: TTL over", "1 8-8-375 gone: lock gone",
 			"2 375-30370-30375 expired: TTL over", "2 375-30370-30375 expired: TTL over",
 			"2 375-30370-30375 expired: TTL over"}},
-		"places of ZooKeeper, from the lease on, and what the dead order had": {zookeeper(), []string{
+		"places of ZooKeeper from the lease on, and that of a dead order": {zookeeper(), []string{
 			"opening-a 5-10-11 released", "probe-2 900-910-911 released",
 			"1 12-12-900 maybe: possibly held by order 1, which died",
 			"? 40-40-540 maybe: order probe-1 found the lock busy"}},
 		"a death without a TTL": {crashed(), []string{
 			"opening 2-5-6 released", "o1 10-10-never maybe: possibly held by order o1, which died",
 			"? 20-20-900 maybe: order probe found the lock busy"}},
-		"a death of one that waited": {waited, []string{
+		"the death of a waiter": {waited, []string{
 			"opening 2-5-6 released", "o1 5-5-never maybe: possibly held by order o1, which died",
 			"? 20-20-900 maybe: order probe found the lock busy"}},
-		"a death of one that was seen to take it": {heard, []string{"opening 2-5-6 released", "o1 12-never-never "}},
+		"the death of an order whose acquire is on record": {heard, []string{"opening 2-5-6 released", "o1 12-never-never "}},
 	} {
 		d := drawingOf(c.cell)
 		var tenures []string
@@ -236,7 +236,7 @@ func TestLanes(t *testing.T) {
 		"The instances do not share a clock: their lanes may be offset from each other."})
 }
 
-// The kind of each write, and the label of its mark.
+// A write has a kind and a label.
 func TestWrites(t *testing.T) {
 	for _, c := range []struct {
 		err, reply string
@@ -271,13 +271,13 @@ func TestWrites(t *testing.T) {
 	c.Ops[3].Lease.Fence = 35
 	assert.Equal(t, "refused: token 1 < 2", commandOf(t, drawingOf(c), "1", "refused").Says, "the third came later")
 	c.Ops[1].Trace[3].End = history.Never
-	assert.Len(t, commandsOf(t, drawingOf(c), "1", "other"), 1, "nobody knows what became of it")
+	assert.Len(t, commandsOf(t, drawingOf(c), "1", "other"), 1, "its effect is unknown")
 	c = fenced()
 	c.Ops[2].Lease.Fence = 0
 	assert.Equal(t, "refused: token too old", commandOf(t, drawingOf(c), "1", "refused").Says)
 }
 
-// A command has the text and the times of a wire or, without one, those that its sender reported.
+// A command has the text and the times from a wire or, without one, those that its sender reported.
 func TestCommands(t *testing.T) {
 	c := slow()
 	first := c.Ops[1].Trace
@@ -293,7 +293,7 @@ func TestCommands(t *testing.T) {
 	assert.Equal(t, []drawing.Time{8.002, 8, 9, 9}, []drawing.Time{got.Came, got.At, got.End, got.Heard})
 	assert.Equal(t, []int{0, 2}, []int{got.Lane, got.Lock})
 	assert.Equal(t, "acquires done", got.Effect)
-	assert.Empty(t, commandOf(t, d, "1", "read").Effect, "nobody looked what it did")
+	assert.Empty(t, commandOf(t, d, "1", "read").Effect, "there was no look")
 	got = commandOf(t, d, "2", "acquire")
 	assert.Equal(t, "set lock", got.Text)
 	assert.Equal(t, []drawing.Time{-1, -1}, []drawing.Time{known(got.Came), known(got.Heard)})
@@ -301,11 +301,11 @@ func TestCommands(t *testing.T) {
 	renewals := commandsOf(t, d, "1", "renew")
 	require.Len(t, renewals, 2)
 	assert.Equal(t, []bool{false, true}, []bool{renewals[0].Failed, renewals[1].Failed})
-	assert.Equal(t, -1, d.Commands[len(d.Commands)-1].Order, "nobody is known to have sent a stray")
+	assert.Equal(t, -1, d.Commands[len(d.Commands)-1].Order, "the sender of a stray is unknown")
 }
 
-// The predicate of an order: # is its first unit.
-func TestOrderDoes(t *testing.T) {
+// An order's outcome is a predicate, in which # is its first unit.
+func TestOrderPredicate(t *testing.T) {
 	by := func(outcome history.Outcome, units ...int64) history.Op {
 		return history.Op{Order: "o2", Phase: history.Buy, Instance: "a", Outcome: outcome, Sent: 12 * ms, Done: 40 * ms,
 			Units: units, SoldBy: "o1"}
@@ -339,7 +339,7 @@ func TestOrderDoes(t *testing.T) {
 	assert.Equal(t, []string{"opening orderopening-a: sells unit #", "1: sells unit # again", "2: sells unit #"}, said)
 }
 
-// The faults of an order and its process have the words of the client's notes, if there are any.
+// Faults of an order or its process are described in the words of the client's notes, if any.
 func TestFaults(t *testing.T) {
 	twice := slow()
 	twice.Ops[1].Trace = append(twice.Ops[1].Trace, command("fault", "hold@before:del/lock", 2497, 2499, ""))
@@ -376,7 +376,7 @@ func TestFaults(t *testing.T) {
 }
 
 // A fault of the network or of a server has a lane of its own, and is not drawn on the order.
-func TestFaultsAroundHaveLanes(t *testing.T) {
+func TestFaultsOfNetworkAndServersHaveLanes(t *testing.T) {
 	c := cellOf("cut-off", "v5", sale("lt-beef-3-v5-1", "a", 98, 10, 90), sale("lt-beef-3-v5-2", "network", 98, 50, 60))
 	c.Faults = []history.Fault{
 		{Order: "lt-beef-3-v5-1", Instance: "a", On: "stock", Text: "stopped", At: 30 * ms, End: history.Never},
@@ -432,7 +432,7 @@ func TestCellWithoutOrders(t *testing.T) {
 	assert.Equal(t, []string{"a", "b"}, lanesOf(d, "instance"))
 }
 
-func TestFirstFrameOfASmallCellIsTheWhole(t *testing.T) {
+func TestFirstFrameOfASmallCellIsTheWholeCell(t *testing.T) {
 	d := drawingOf(slow())
 	assert.Equal(t, []int{0, 1, 2}, d.First.Orders)
 	assert.Contains(t, d.Notes, "All 3 orders of the cell.")
@@ -460,7 +460,7 @@ func TestFirstFrameOfACrowd(t *testing.T) {
 	assert.Equal(t, []drawing.Time{1004.52, 1021.48}, []drawing.Time{d.First.From, d.First.To})
 }
 
-// Without a lock all buyers of a crowd read the same number: a few of them show it.
+// Without a lock all buyers of a crowd read the same number, so the first frame has only a few of them.
 func TestFirstFrameWithoutALock(t *testing.T) {
 	d := drawing.Of(unlocked())
 	assert.Contains(t, d.Notes, "5 of the 30 orders that bought unit 100, of 30 orders in the cell.")
@@ -505,7 +505,7 @@ func TestQueueOutOfTurn(t *testing.T) {
 	assert.Subset(t, d.First.Orders, d.Violations[first].Orders)
 }
 
-// The first frame of a long queue is around the violation. An order that was alone did not queue.
+// The first frame of a long queue is around the violation. It omits an order that was alone, and so did not queue.
 func TestQueueFirstFrame(t *testing.T) {
 	c := line("v4", map[int]int{14: 30, 30: 14})
 	alone := sale("lt-beef-3-v4-opening", "b", 99, 3, 5)
@@ -526,7 +526,7 @@ func TestQueueOfAHerd(t *testing.T) {
 		marks := commandsOf(t, d, o.ID, "woken")
 		for _, cmd := range marks {
 			assert.False(t, cmd.Failed)
-			assert.True(t, cmd.At > o.Sent && cmd.At < o.From, "nobody holds the lock while it waits")
+			assert.True(t, cmd.At > o.Sent && cmd.At < o.From, "the lock has no holder while it waits")
 		}
 		woken += len(marks)
 		if o.Overtaken {
@@ -539,8 +539,8 @@ func TestQueueOfAHerd(t *testing.T) {
 	assert.Contains(t, d.Notes[0], "Each stroke on it is a wake-up.")
 }
 
-// Tenures may overlap where an acquire does not prove that the lock was free.
-func TestTenuresBesideEachOther(t *testing.T) {
+// Tenures may overlap where an acquire is no proof that the lock was free.
+func TestTenuresOverlap(t *testing.T) {
 	c := cellOf("two-instances", "v10", sale("o1", "a", 100, 10, 40), sale("o2", "b", 99, 15, 45))
 	c.TTL = time.Second
 	for i := range c.Ops {

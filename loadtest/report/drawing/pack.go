@@ -13,9 +13,9 @@ import (
 )
 
 // A run of all cells has some hundred drawings, most of which are never opened. So a list of orders or commands is
-// written as a column for each field, which compresses best: without empty columns, and with times as whole
-// microseconds, each as its difference to the one before it in its row, and the first one to the first of the row
-// before. unpackDrawing of unpack.js undoes it.
+// written as a column for each field, which compresses best. Empty columns are omitted. Times are in whole
+// microseconds, each as the difference from the previous one in its row, and the first from the first of the row above.
+// unpackDrawing in unpack.js reverses this.
 
 // MarshalJSON writes the drawing in columns.
 func (d *Drawing) MarshalJSON() ([]byte, error) {
@@ -54,7 +54,7 @@ func tagOf(f reflect.StructField) string {
 	return name
 }
 
-// columns are the values of rows, by their fields.
+// columns holds the values of rows by field.
 type columns struct {
 	Rows  int              `json:"rows"`
 	Times []string         `json:"times"` // the columns of times, in the order of the fields
@@ -102,7 +102,8 @@ func isEmpty(v any) bool {
 	return (value.Kind() == reflect.Slice || value.Kind() == reflect.Pointer) && value.IsZero()
 }
 
-// Lean shrinks the drawing of a crowd: it keeps the orders of the first frame and of the violations, and adds a note.
+// Lean shrinks the drawing of a crowd: it keeps only the orders of the first frame and of the violations, and adds a
+// note.
 func (d *Drawing) Lean() {
 	all := len(d.Orders)
 	if all <= maxOrders {

@@ -16,7 +16,7 @@ import (
 	"stockapi/loadtest/report/drawing"
 )
 
-// unpack undoes drawing.Compress: it returns each drawing as JSON in rows, without empty fields.
+// unpack reverses drawing.Compress: it returns each drawing as JSON in rows, without empty fields.
 func unpack(t require.TestingT, packed string) (drawings []map[string]any) {
 	file := flate.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(packed)))
 	require.NoError(t, json.NewDecoder(file).Decode(&drawings))
@@ -30,8 +30,8 @@ func unpack(t require.TestingT, packed string) (drawings []map[string]any) {
 	return drawings
 }
 
-// rowsOf returns the rows of columns. A time is the difference, in µs, to the one before it in its row; the first one
-// is the difference to the first one of the row above.
+// rowsOf returns the rows of columns. A time is the difference, in µs, from the previous one in its row; the first one
+// is the difference from the first one of the row above.
 func rowsOf(columns map[string]any) (rows []any) {
 	by, above := columns["by"].(map[string]any), 0.0
 	times, _ := columns["times"].([]any)
@@ -63,7 +63,7 @@ func rowsOf(columns map[string]any) (rows []any) {
 // rowTimes are the fields that are times: there a 0 is a value.
 var rowTimes = []string{"sent", "done", "from", "to", "released", "since", "at", "came", "end", "heard"}
 
-// isEmpty reports whether a value in a row may be left out.
+// isEmpty reports whether a value in a row may be omitted.
 func isEmpty(v any) bool { return v == nil || v == "" || v == 0.0 || v == false }
 
 // inRows is a drawing without its MarshalJSON.
@@ -111,8 +111,8 @@ func TestPackIsLossless(t *testing.T) {
 	}
 }
 
-// An empty list is left out, and a drawing without orders is packed.
-func TestPackOfNothing(t *testing.T) {
+// Empty lists are omitted, and a drawing without orders can be packed.
+func TestPackOmitsEmptyLists(t *testing.T) {
 	packed, err := drawing.Compress([]*drawing.Drawing{{}, drawingOf(cellOf("pause", "v4"))})
 	require.NoError(t, err)
 	got := unpack(t, packed)
@@ -121,7 +121,7 @@ func TestPackOfNothing(t *testing.T) {
 }
 
 // A lean drawing of a crowd has the orders of the first frame, unchanged.
-func TestLean(t *testing.T) {
+func TestLeanDrawing(t *testing.T) {
 	c := crowd("v4")
 	c.Strays = []history.Command{command("del", "lock", 1, 2, "0")}
 	whole, lean := drawingOf(c), drawingOf(c)

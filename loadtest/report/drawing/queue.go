@@ -54,8 +54,8 @@ func (w *window) takeQueue(c *history.Cell) {
 	}
 }
 
-// words names the turn in which an order acquired the lock: with its wake-ups where those matter, else with its own
-// turn if it differs.
+// words describes the turn in which an order acquired the lock: with its wake-ups where those matter, else with its own
+// turn if that differs.
 func (t turn) words(op *history.Op, wakes bool) string {
 	text := fmt.Sprintf("turn %d", t.got)
 	switch n := wakesOf(op); {
@@ -69,7 +69,8 @@ func (t turn) words(op *history.Op, wakes bool) string {
 	return text
 }
 
-// overtaken reports whether the turn was not the order's own or, where wake-ups matter, whether it was woken in vain.
+// overtaken reports whether the turn was not the order's own or, where wake-ups matter, whether the order was woken in
+// vain.
 func (t turn) overtaken(op *history.Op, wakes bool) bool {
 	return wakes && wakesOf(op) > 1 || !wakes && t.came != t.got
 }

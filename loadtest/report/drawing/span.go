@@ -30,7 +30,7 @@ func (s *span) include(at ...history.Instant) {
 
 func (s *span) join(t span) { s.lo, s.hi = min(s.lo, t.lo), max(s.hi, t.hi) }
 
-// times returns the ends of the span for a drawing: an infinite end is never.
+// times returns the ends of the span, with never for an infinite one.
 func (s span) times() (from, to Time) {
 	in := func(ns float64) Time {
 		if math.IsInf(ns, 0) {
@@ -47,8 +47,8 @@ func worked(op *history.Op) bool {
 	return op.Lease != nil || slices.ContainsFunc(op.Trace, atWork)
 }
 
-// active returns the time in which an order held the lock or used the stock. If that is unknown, it returns the time
-// from the request to its answer.
+// active returns the time in which an order held the lock or used the stock or, if unknown, the time from its request
+// to its answer.
 func active(op *history.Op) span { return activeUnder(op, op.Lease) }
 
 func activeUnder(op *history.Op, lease *history.Lease) span {
@@ -67,7 +67,7 @@ func activeUnder(op *history.Op, lease *history.Lease) span {
 	return s
 }
 
-// tenure is the active time of an order from its lease on: before it, the order only waited.
+// tenure returns the active time of an order from its lease on: before that, it only waited.
 func tenure(op *history.Op, lease *history.Lease) span {
 	s := activeUnder(op, lease)
 	if lease != nil && lease.AcquiredAt.Known() {

@@ -18,9 +18,9 @@ import (
 	"stockapi/loadtest/report/drawing"
 )
 
-// Drawing and verdict agree on tenures: they have the same removals by other orders, and orders that held the lock at
-// once have bars that overlap. STOCKAPI_RESULTS names the results of another run.
-func TestTenuresAreThoseOfTheVerdict(t *testing.T) {
+// Drawing and verdict agree on tenures: on removals by other orders, and on orders that held the lock at the same time,
+// whose bars overlap. STOCKAPI_RESULTS names the results of another run.
+func TestTenuresAgreeWithVerdicts(t *testing.T) {
 	run, err := history.Open(recorded())
 	require.NoError(t, err)
 	tenures := 0
@@ -37,7 +37,7 @@ func TestTenuresAreThoseOfTheVerdict(t *testing.T) {
 	assert.Positive(t, tenures)
 }
 
-// recorded returns the file of recorded cells, one or more for each scenario and kind of violation.
+// recorded returns the name of a file with recorded cells, one or more for each scenario and kind of violation.
 func recorded() string {
 	if file := os.Getenv("STOCKAPI_RESULTS"); file != "" {
 		return file
@@ -74,7 +74,8 @@ func foreignAsJudged(t *testing.T, c *history.Cell, line *history.Timeline) {
 	}
 }
 
-// overlapsAsJudged checks that orders which the audit says held the lock at once have bars that overlap.
+// overlapsAsJudged checks that orders which held the lock at the same time, according to the audit, have bars that
+// overlap.
 func overlapsAsJudged(t *testing.T, c *history.Cell, d *drawing.Drawing) {
 	for _, e := range c.Finding(history.Exclusion).Evidence {
 		at, bars := timeOf(e.At[0]), 0

@@ -25,7 +25,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
   const maxThin = 150, maxThinRows = 12; // orders drawn thin in a lane, each as an element
   const maxTenures = 150, maxBeside = 4, maxJoins = 60, maxPairs = 8, maxMarks = 24; // the last is per order
 
-  const known = Number.isFinite; // null, which is never, is not
+  const known = Number.isFinite; // false for null, which is never
   const clamp = (value, least, most) => Math.min(Math.max(value, least), most);
 
   // ---- Elements and texts ----
@@ -128,14 +128,14 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
 
   const colourOf = (lane) => `i${(lane?.colour ?? 0) % 4}`;
 
-  // On a wall, whose lanes are high, an instance has its bare name.
+  // On a wall, whose lanes are tall, an instance has only its name.
   const laneName = ({ kind, name }, { height, words }) =>
     (kind === "instance" && height === undefined ? fill({ ...english, ...words }.instance, { name }) : name);
 
   // ---- A frame: its scale, its layers, and the lines on which its texts are placed ----
 
   const layers = ["back", "grid", "under", "bars", "strokes", "marks", "joins", "texts"];
-  let frames = 0; // each has its own hatch: a pattern in a hidden element is not drawn
+  let frames = 0; // each has its own hatch, as a pattern in a hidden element is not drawn
 
   function newFrame(drawing, view) {
     const { size = 11, width, gaps = [] } = view, index = timelineIndex(drawing);
@@ -169,7 +169,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
   }
 
   // A line holds texts side by side. place puts a text at the first free spot: at x, with the fraction anchor of it to
-  // the left of x, between least and most. A text without room is not drawn: the description of its mark has it.
+  // the left of x, between least and most. A text without room is omitted: the description of its mark contains it.
   const line = (y) => ({ y, taken: [] });
 
   function place(f, on, className, text, spots, mark, bold = false) {
@@ -254,7 +254,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     }
     const thin = of(chosen.thin).flatMap((i) => {
       const { from, to } = f.drawing.orders[i], { lo, hi } = f.index.spans[i];
-      if (from > f.end || known(to) && to < f.from) return []; // it only waits in this time
+      if (from > f.end || known(to) && to < f.from) return []; // it only waits in this period
       const x0 = f.x(known(from) ? from : lo);
       return [{ i, lo: x0, hi: Math.max(f.x(Math.min(known(to) ? to : hi, f.end)), x0 + 2) }];
     });
@@ -327,7 +327,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
       const kept = f.index.tenuresOf[i].map((k) => f.drawing.tenures[k]).filter(({ how }) => how !== "released");
       const expiry = Math.max(order.to ?? 0, ...kept.map(({ at }) => at ?? (known(order.to) ? Infinity : 0)));
       if (f.end === f.now && expiry > f.now) group.append(rect("maybe", f.x(f.now), f.x(expiry), y, bar));
-      if (f.bare && expiry > order.to) { // the lock that it left behind has no lane on a wall
+      if (f.bare && expiry > order.to) { // on a wall the lock that it left behind has no lane
         group.append(rect("maybe", x1, f.x(Math.min(expiry, f.end)), y, bar));
       }
       if (lost && f.shows(lost.at)) {
@@ -410,7 +410,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     });
   }
 
-  // drawMarks draws an order's commands in view, notes where it sold, and returns the commands that it drew.
+  // drawMarks draws an order's commands in view, records where it sold, and returns the commands that it drew.
   function drawMarks(f, i, y, height, inside) {
     const drawn = drawCommands(f, f.index.commandsOf[i], y, height, inside, i);
     noteSale(f, i, y, inside);
@@ -446,7 +446,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     return drawn;
   }
 
-  // noteSale notes where an order sold: at its last write or, without one, at its answer.
+  // noteSale records where an order sold: at its last write or, without one, at its answer.
   function noteSale(f, i, y, inside) {
     const { units, done } = f.drawing.orders[i], commands = f.drawing.commands ?? [];
     if (!units?.length) return;
@@ -521,7 +521,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
 
   // ---- Locks ----
 
-  // drawLock draws the tenures of a lock: solid while an order is known to hold it, dashed until it is known not to.
+  // drawLock draws the tenures of a lock: solid while an order certainly holds it, dashed while it may still hold it.
   function drawLock(f, lane, top, alone) {
     const { size, barHeight, drawing } = f, rows = [], drawn = [];
     let last = -9;
@@ -530,7 +530,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
       if (tenure.lane !== lane.i || from > f.end || at < f.from) return;
       const lo = f.x(from), hi = Math.max(f.x(at), lo + 1.5);
       const focus = f.focus.has(tenure.order);
-      if (hi - lo < 4 && lo - last < 3 && !focus) return; // it would hide the previous one
+      if (hi - lo < 4 && lo - last < 3 && !focus) return; // it would cover the previous one
       last = lo;
       let row = tenure.beside ? rows.findIndex((end) => end <= lo) : 0;
       if (row < 0) row = Math.min(rows.length, maxBeside);
@@ -630,7 +630,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     for (const pair of pairs.sort((a, b) => a.first - b.first)) {
       if (left-- <= 0 && !pair.first) continue;
       const a = f.sales.get(pair.a), b = f.sales.get(pair.b), bend = Math.max(a.x, b.x) > f.right - 60 ? -18 : 18;
-      const flat = b.x - a.x > 200; // browsers thin the stroke of so flat a curve
+      const flat = b.x - a.x > 200; // browsers thin the stroke of such a flat curve
       const d = flat ? `M${n(a.x)} ${n(a.y)}L${n(b.x)} ${n(b.y)}`
         : `M${n(a.x)} ${n(a.y)}C${n(a.x + bend)} ${n(a.y)} ${n(b.x + bend)} ${n(b.y)} ${n(b.x)} ${n(b.y)}`;
       const mark = first ? `violation:${first.i}` : undefined;
@@ -648,7 +648,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
     }
   }
 
-  // bracket joins the sales of a unit with many buyers, where lines from each to the next would be a tangle.
+  // bracket joins the sales of a unit with many buyers, where lines from sale to sale would tangle.
   function bracket(f, sales) {
     const xs = sales.map(({ x }) => x), ys = sales.map(({ y }) => y);
     const x = Math.min(Math.max(...xs) + f.size, f.right - 2);
@@ -762,7 +762,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
   function timelineFile(drawing, view, title, story) {
     const edge = 15, text = (className, y, content) => el("text", { class: className, x: edge, y }, content);
     const { size = 11, width } = view, words = { ...english, ...view.words };
-    const svg = drawTimeline(drawing, { ...view, headline: false }); // the title has it
+    const svg = drawTimeline(drawing, { ...view, headline: false }); // it is in the title
     const lines = clean(story).slice(0, 2000).split(/\s+/).reduce((all, word) => {
       const longer = all.length ? `${all.at(-1)} ${word}` : word;
       if (all.length && widthOf(longer, 13) <= width) return [...all.slice(0, -1), longer];

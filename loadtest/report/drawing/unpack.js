@@ -26,7 +26,7 @@ function rowsOf({ rows, times, by }) {
   });
 }
 
-// cannotInflate is the sentence that a page shows instead of what it cannot unpack: empty in a browser that can.
+// cannotInflate is the sentence that a page shows in place of content that the browser cannot unpack; empty if it can.
 const cannotInflate = "DecompressionStream" in globalThis ? "" : "This needs a browser from 2023 or later.";
 
 // inflate returns the value that drawing.Compress packed into a text.

@@ -291,13 +291,13 @@ function viewTimeline(box, drawing) {
     0: reset, home: reset, f: () => show(whole.from, whole.to), enter: () => step(1),
     ",": () => walk(-1), ".": () => walk(1), "shift+arrowleft": () => walk(-1), "shift+arrowright": () => walk(1),
     escape: () => {
-      if (!chosen) stage.blur(); // gives the keys back to the page
+      if (!chosen) stage.blur(); // returns the keys to the page
       chosen = "";
       light();
     },
   };
 
-  // step selects the next mark, from left to right (the previous if way is -1), and returns whether there is one.
+  // step selects the next mark, from left to right (the previous one if way is -1), and returns whether there is one.
   function step(way) {
     const lefts = new Map();
     for (const one of drawn.querySelectorAll("[data-mark]:not(text)")) {

@@ -12,7 +12,8 @@ import (
 // maxOrders bounds the orders of one timeline: more cannot be distinguished.
 const maxOrders = 20
 
-// maxBuyers bounds the buyers of one unit that are shown if there is no lock: a few show that all read the same.
+// maxBuyers bounds the buyers of one unit that are shown without a lock: a few are enough to show that all read the
+// same.
 const maxBuyers = 5
 
 // window is the part of a cell that a timeline shows.
@@ -27,8 +28,8 @@ type window struct {
 	caption string
 }
 
-// choose returns the whole of a small cell. Of a larger one it returns the time around the first violation or, if there
-// is none, the first sales.
+// choose returns a small cell as a whole, and of a larger one the time around the first violation or, if there is none,
+// the first sales.
 func choose(c *history.Cell) window {
 	w := window{span: noSpan(), finding: firstBroken(c)}
 	w.focus = focusOf(evidenceOf(w.finding))
@@ -51,8 +52,8 @@ func choose(c *history.Cell) window {
 	return w
 }
 
-// firstBroken returns the first broken verdict whose evidence names orders, since no other can be drawn. The story is
-// about the first broken verdict, which may be another one.
+// firstBroken returns the first broken verdict whose evidence names orders, as others cannot be drawn. So it may differ
+// from the verdict of the story, which is the first broken one.
 func firstBroken(c *history.Cell) history.Finding {
 	for _, f := range c.Findings {
 		if f.Result == history.Broken && len(evidenceOf(f).Orders) > 0 {
@@ -101,8 +102,8 @@ func (w *window) takeAll(c *history.Cell) {
 	w.caption = fmt.Sprintf("All %d orders of the cell.", len(c.Ops))
 }
 
-// takeBuyers takes the orders without a lease that bought the unit of the violation: the violation's own, then those
-// that began nearest to them. It returns false if there are fewer than two.
+// takeBuyers takes orders without a lease that bought the unit of the violation: first the orders of the violation,
+// then those that began nearest to them. It returns false if there are fewer than two.
 func (w *window) takeBuyers(c *history.Cell) bool {
 	unit := evidenceOf(w.finding).Unit
 	bought := func(op *history.Op) bool { return op.Lease == nil && slices.Contains(op.Units, unit) }
@@ -134,7 +135,7 @@ func (w *window) nearest(a, b *history.Op) int {
 	return cmp.Or(cmp.Compare(w.rank(a), w.rank(b)), cmp.Compare(w.distance(a), w.distance(b)))
 }
 
-// rank puts the violation's own orders first, then those with a fault, then those that ended in the window.
+// rank puts the orders of the violation first, then those with a fault, then those that ended in the window.
 func (w *window) rank(op *history.Op) int {
 	switch {
 	case w.focus[op.Order]:

@@ -16,7 +16,7 @@ var signs = map[history.Severity]string{
 	history.OutOfTurn: "unfair", history.WokeAll: "unfair",
 }
 
-// whatHappened returns a few words on a broken verdict.
+// whatHappened describes a broken verdict in a few words.
 func whatHappened(f history.Finding) string {
 	if first := evidenceOf(f); f.Verdict == history.Stock && len(first.Orders) > 1 {
 		return fmt.Sprintf("unit %d was sold twice", first.Unit)
@@ -35,7 +35,7 @@ func named(c *history.Cell, op *history.Op) string {
 	return nameOf(c, op)
 }
 
-// nameOf returns "Anna" or "order 12", whatever the purpose of the order.
+// nameOf returns "Anna" or "order 12", even if the order has a purpose.
 func nameOf(c *history.Cell, op *history.Op) string { return clip(c.OrderName(op.Order), 30) }
 
 // does returns the outcome of an order as a predicate, such as "sells unit #", where # is its first unit. First is the
@@ -66,8 +66,8 @@ func does(c *history.Cell, op *history.Op, first history.Evidence) string {
 	return cmp.Or(does, clip(string(op.Outcome), 12)) + by
 }
 
-// faultsOf returns the faults of an order: those of its own trace, in the client's words if the client noted them;
-// without a trace, or if its process was killed, those that the client noted.
+// faultsOf returns the faults of an order: those of its trace, in the client's words if the client noted them; without
+// a trace, or if its process was killed, those that the client noted.
 func faultsOf(c *history.Cell, op *history.Op) []history.Fault {
 	var traced, noted []history.Fault
 	for i := range op.Trace {

@@ -52,7 +52,7 @@ type facts struct {
 	Found           []string // lines × columns of the matrix, for each search
 }
 
-func TestTheReportInABrowser(t *testing.T) {
+func TestReportInABrowser(t *testing.T) {
 	page := write(t, wholeRun(t))
 	require.Contains(t, page, `<section id="`+open+`"`)
 	b := newBrowser(t, page)

@@ -14,8 +14,8 @@ var Defaults = history.Load{
 	Requests: 300, Concurrency: 100, Stock: 100, Wait: 20 * time.Second, TTL: 30 * time.Second, Work: time.Millisecond,
 }
 
-// command returns the command that runs this cell alone, under the same load. It is empty if the cell is not in the
-// table: readers paste this line into a shell, and a forged file may hold any name.
+// command returns the command line that runs this cell alone, under the same load. It is empty if the cell is not in
+// the table: readers paste it into a shell, and a forged file may have any name.
 func command(run *history.Run, r *catalog.Row) string {
 	if _, known := r.Scenario.Expected(r.Rung); !known {
 		return ""

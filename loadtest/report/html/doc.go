@@ -1,5 +1,5 @@
-// Package html writes the report: one self-contained HTML file. It is made from a history alone, so the same history
-// results in the same bytes. It judges nothing: it is given the verdicts and the expectations.
+// Package html writes the report: one self-contained HTML file. Its only input is a history, so the same history
+// results in the same bytes. It does not judge: the verdicts and the expectations are given.
 //
 // Reading order: page.go, lessons.go (its heading), group.go (the cells of a scenario and their neighbours), matrix.go,
 // sign.go (the worst result of a cell as a word, a colour and a mark), section.go (one cell), trust.go, command.go,

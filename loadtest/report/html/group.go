@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// group has the cells of a scenario, in the order of the ladder.
+// A group has the cells of a scenario, in the order of the ladder.
 type group struct {
 	ID, Name, Does string
 	Sections       []*section
@@ -26,8 +26,8 @@ func groupsOf(sections []*section) []*group {
 	return groups
 }
 
-// walk has the links to the neighbours of a cell in the matrix: Left and Right in its scenario, Up and Down of its
-// rung. Any may be nil.
+// A walk has the links to a cell's neighbours in the matrix: Left and Right in its scenario, Up and Down of its rung.
+// Any may be nil.
 type walk struct{ Left, Right, Up, Down *neighbour }
 
 type neighbour struct{ Link, Text string }

@@ -74,7 +74,7 @@ type opened struct {
 	Drawing map[string]any
 }
 
-// says checks that the texts occur in the report, as a reader sees it.
+// says checks that the texts occur in the report as displayed.
 func says(t *testing.T, doc string, texts ...string) {
 	t.Helper()
 	plain := stdhtml.UnescapeString(doc)
@@ -151,7 +151,7 @@ func TestReportIsSelfContained(t *testing.T) {
 	es := sound(t, doc)
 	says(t, doc, `http-equiv="Content-Security-Policy" content="default-src 'none'; `+
 		`style-src 'unsafe-inline'; script-src 'sha256-`)
-	doc = strings.ReplaceAll(doc, "http://www.w3.org/2000/svg", "") // a name, and no request
+	doc = strings.ReplaceAll(doc, "http://www.w3.org/2000/svg", "") // a namespace, not a request
 	for _, unwanted := range []string{"http:", "https:", "ZgotmplZ"} {
 		assert.NotContains(t, doc, unwanted)
 	}
@@ -192,7 +192,7 @@ func TestHostileStringsStayText(t *testing.T) {
 	assert.NotContains(t, doc, "\x00")
 }
 
-func TestTheSameHistoryMakesTheSameReport(t *testing.T) {
+func TestReportIsDeterministic(t *testing.T) {
 	run := runOf(paused(), cellOf("one-instance", "v0"), cellOf("one-instance", "v4", sale("o1", "a", 1, 1, 2)))
 	first := write(t, run)
 	assert.Equal(t, first, write(t, run))
@@ -203,7 +203,7 @@ func TestTheSameHistoryMakesTheSameReport(t *testing.T) {
 	assert.Equal(t, first, write(t, again))
 }
 
-// A few cells are all open. Of many, only the surprises are.
+// If there are few cells, all are open; if there are many, only the surprises.
 func TestFewCellsAreOpen(t *testing.T) {
 	rungs := []string{"v1", "v2", "v3", "v4", "v5"}
 	for cells, open := range map[int]int{1: 1, 3: 3, 4: 0} {
@@ -233,7 +233,7 @@ func TestInterruptedRun(t *testing.T) {
 	says(t, render(t, run), "Interrupted after 1 of 458 cells, as expected so far", "interrupted by a signal")
 }
 
-func TestAnEmptyRunMakesAReport(t *testing.T) {
+func TestReportOfAnEmptyRun(t *testing.T) {
 	sound(t, render(t, &history.Run{}))
 }
 

@@ -7,8 +7,8 @@ import (
 	"stockapi/loadtest/report/terminal"
 )
 
-// A lesson sums up the run at the top of the page, in the words of the terminal. Among many cells it shows two as
-// pictures: a stock that broke and one that did not.
+// A lesson sums up the run at the top of the page, in the words of the terminal. If there are many cells it shows two
+// as pictures: one whose stock broke, and one whose stock did not.
 type lesson struct {
 	Link      string // to the most instructive scenario
 	Sentences []string
@@ -39,7 +39,7 @@ func lessonOf(groups []*group, rows []*catalog.Row, few bool) *lesson {
 	return l
 }
 
-// firstOf returns the sections that is accepts: only those of rungs of the first run, if there are any.
+// firstOf returns the sections that is accepts, limited to rungs of the first run if there are any of those.
 func (g *group) firstOf(is func(*section) bool) []*section {
 	all := slices.DeleteFunc(slices.Clone(g.Sections), func(s *section) bool { return !is(s) })
 	if first := slices.DeleteFunc(slices.Clone(all), notFirst); len(first) > 0 {
@@ -50,7 +50,7 @@ func (g *group) firstOf(is func(*section) bool) []*section {
 
 func notFirst(s *section) bool { return !catalog.RungOf(s.row.Rung).First }
 
-// survives reports whether the stock is right, and not only because orders wait for ever.
+// survives reports whether the stock is right, and not merely because orders wait for ever.
 func survives(s *section) bool {
 	return (s.sign == okSign || s.sign == lockSign) && !catalog.RungOf(s.row.Rung).Endless
 }

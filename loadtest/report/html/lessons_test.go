@@ -57,7 +57,7 @@ func expected(t *testing.T, name string, rungs ...string) (cells []*history.Cell
 	return cells
 }
 
-// Among many cells two are pictures: the strongest rung that breaks, and the first that holds.
+// If there are many cells, two are shown as pictures: the strongest rung that breaks, and the first that holds.
 func TestLessonOfManyCells(t *testing.T) {
 	cells := append(expected(t, "pause", "v1", "v4", "v6", "v15", "v17"), expected(t, "crash", "v1")...)
 	doc := renderFound(t, cells...)
@@ -70,7 +70,7 @@ func TestLessonOfManyCells(t *testing.T) {
 	assert.Less(t, strings.Index(doc, `id="matrix"`), strings.Index(doc, `<div class="pair">`), "the matrix comes first")
 }
 
-// A few cells come before the matrix, and are open.
+// If there are few cells, they come before the matrix, and are open.
 func TestFewCellsComeFirst(t *testing.T) {
 	doc := renderFound(t, expected(t, "pause", "v4", "v17")...)
 	assert.Equal(t, "In pause, on v4 a unit was sold twice: a stopped process does not see its lease expire.", top(doc))
@@ -80,7 +80,7 @@ func TestFewCellsComeFirst(t *testing.T) {
 }
 
 // The matrix shows the severity of a cell with a word, a sign and a colour.
-func TestMatrixShowsHowBadItIs(t *testing.T) {
+func TestMatrixShowsSeverity(t *testing.T) {
 	skipped := cellOf("crash", "v4")
 	skipped.NotTested = &history.NotTested{Reason: "no server"}
 	doc := renderFound(t, found("pause", "v4", history.Stock, history.Exclusion, history.Liveness),

@@ -11,8 +11,8 @@ import (
 	"stockapi/loadtest/report/terminal"
 )
 
-// matrix has a line per scenario and a column per rung. It fits the width of a screen: a cell has room for a word if
-// there are few columns, else for its sign.
+// A matrix has a line per scenario and a column per rung. It fits the width of a screen: a cell shows a word if there
+// are few columns, else only its mark.
 type matrix struct {
 	Rungs  []column
 	Groups []string // the groups of the ladder that have a column
@@ -20,7 +20,7 @@ type matrix struct {
 	Legend string // what the letters stand for
 }
 
-// column is a rung, by number and name, and its group.
+// A column is a rung, by number and name, with its group.
 type column struct{ Title, Group string }
 
 type matrixLine struct {
@@ -28,7 +28,7 @@ type matrixLine struct {
 	Cells []matrixCell
 }
 
-// matrixCell is empty, without a link, if the scenario does not apply to the rung.
+// A matrixCell is empty and has no link if the scenario does not apply to the rung.
 type matrixCell struct {
 	Link, Title string
 	Letters     string // of the broken verdicts, or the sign's word
@@ -107,7 +107,7 @@ func names(rows []*catalog.Row) []string {
 	return links
 }
 
-// safe replaces the characters that are not safe in links and file names: a forged file may have any.
+// safe replaces characters that are not safe in links and file names: a forged file may have any.
 func safe(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -17,8 +17,8 @@ type inside struct {
 // packSize bounds the uncompressed size of one text, in bytes: it is unpacked whole.
 const packSize = 300_000
 
-// pack returns the insides of the sections as compressed texts, and notes in each section where its inside is. A lean
-// one has only the orders of a crowd that are shown first.
+// pack returns the insides of the sections as compressed texts, and sets in each section where its inside is. With
+// lean, drawings of crowds have only the orders that are shown first.
 func pack(sections []*section, lean bool) (packs []template.HTML, err error) {
 	var some []inside
 	size := 0

@@ -35,7 +35,7 @@ var pageStyle string
 
 var pageTemplate = template.Must(template.New("report").Parse(cellLayout + legendLayout + layout))
 
-// head has the parts that all pages share.
+// A head has the parts that all pages share.
 type head struct {
 	Drawing    template.CSS // the rules that a saved drawing also needs
 	CSS        template.CSS
@@ -52,7 +52,7 @@ func newHead(script, style string) head {
 		Script: template.JS(all), ScriptHash: "sha256-" + base64.StdEncoding.EncodeToString(sum[:])}
 }
 
-// page is the data of the template.
+// A page is the data of the template.
 type page struct {
 	head
 	Title string
@@ -60,7 +60,7 @@ type page struct {
 	Good      bool
 	Outcome   string
 	Lesson    *lesson
-	Few       bool // there are few cells, which come before the matrix
+	Few       bool // the cells are few, and come before the matrix
 	Facts     facts
 	Embedded  bool // the run was on the embedded Redis, which is slow
 	Surprises []surprise
@@ -73,17 +73,17 @@ type page struct {
 // maxSurprises bounds the surprises at the top of the page, and the cells that are open from the start.
 const maxSurprises = 12
 
-// fewCells is the greatest number of cells that come before the matrix, all open.
+// fewCells is the maximum number of cells that are shown before the matrix, all open.
 const fewCells = 3
 
-// manyCells is the greatest number of cells of which a page has all orders.
+// manyCells is the maximum number of cells in a page that includes all orders.
 const manyCells = 100
 
-// surprise is one unexpected result.
+// A surprise is one unexpected result.
 type surprise struct{ Link, Text string }
 
-// Write writes the report of run, whose cells are in these rows, to w. A trial has a page of its own. It takes the
-// findings of the cells as they are.
+// Write writes the report of run, whose cells are in these rows, to w. A trial has a page of its own. It does not judge
+// the cells again.
 func Write(w io.Writer, run *history.Run, rows []*catalog.Row) error {
 	if t := terminal.TrialOf(run); t != nil {
 		return writeTrial(w, run, t)
@@ -147,7 +147,7 @@ func newPage(run *history.Run, rows []*catalog.Row) (*page, error) {
 	return p, nil
 }
 
-// conditions lists the conditions of the run: backend, machine, load.
+// conditions lists the backend, the machine and the load of the run.
 func conditions(run *history.Run, rows []*catalog.Row) (f facts) {
 	m, l := run.Machine, run.Load
 	loop, times := "closed loop", 0

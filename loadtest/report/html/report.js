@@ -65,7 +65,7 @@
     const has = (e, word) => e.textContent.toLowerCase().includes(word), heads = [...head.cells].slice(1);
     const rungs = words.filter((word) => heads.some((e) => has(e, word)));
     const names = words.filter((word) => !rungs.includes(word));
-    // The script has no ampersand, because a report is XML too.
+    // This script avoids ampersands, because a report is also XML.
     const found = (e) => rungs.length ? rungs.some((word) => has(e, word)) : true;
     const shown = heads.map((e) => [e.dataset.group, ""].includes(group) ? found(e) : false);
     for (const line of [head, ...lines]) shown.forEach((show, i) => { line.cells[i + 1].hidden = !show; });

@@ -12,7 +12,7 @@ import (
 	"stockapi/loadtest/report/terminal"
 )
 
-// section is one scenario × rung, with the cell that represents its repetitions.
+// A section is one scenario × rung, with the cell that represents its repetitions.
 type section struct {
 	sign
 	ID, Title   string
@@ -33,7 +33,7 @@ type section struct {
 	row         *catalog.Row
 }
 
-// verdict is one result beside the expected one.
+// A verdict is one result, with the expected one.
 type verdict struct {
 	Name, Found, Class, Expected string
 	AsExpected                   bool
@@ -57,7 +57,7 @@ func newSection(run *history.Run, r *catalog.Row, id string) *section {
 	}
 	for _, v := range history.Verdicts {
 		if v == history.InOrder && !c.InLine || v == history.Herd && c.Waiting == 0 {
-			continue // verdicts of few scenarios
+			continue // a verdict that only few scenarios have
 		}
 		s.Verdicts = append(s.Verdicts, newVerdict(c.Finding(v), expected.Results[v], known))
 	}
@@ -85,7 +85,7 @@ func newVerdict(f history.Finding, want history.Result, known bool) verdict {
 	return v
 }
 
-// story returns a sentence on the first violation or, without one, on the sales.
+// story describes the first violation or, without one, the sales, in a sentence.
 func story(c *history.Cell) string {
 	if s := audit.Story(c.Findings); s != "" {
 		return clip(s, 600)
@@ -135,7 +135,7 @@ func freshRequest(c *history.Cell) string {
 	return "–"
 }
 
-// measured returns a dash if nothing was measured: the few orders of a fault scenario have no distribution.
+// measured formats a latency, as a dash if there is none: the few orders of a fault scenario have no distribution.
 func measured(d time.Duration) string {
 	if d <= 0 {
 		return "–"

@@ -6,8 +6,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A sign shows the worst result of a cell at a glance: a word for the matrix, words for all else, and a class for its
-// colour and its mark, because not everybody can tell the colours apart.
+// A sign shows the worst result of a cell at a glance: a word for the matrix, words for other places, and a CSS class
+// for its colour and its mark. The mark is for readers who cannot tell the colours apart.
 type sign struct{ Word, Words, Class, Means string }
 
 var (

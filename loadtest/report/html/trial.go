@@ -28,7 +28,7 @@ var (
 
 var trialTemplate = template.Must(template.New("trial").Parse(legendLayout + trialLayout))
 
-// trialPage is the data of the template.
+// A trialPage is the data of the template.
 type trialPage struct {
 	head
 	Title, Shop, Argv string
@@ -52,13 +52,13 @@ type trialPage struct {
 	links map[string]trialLink // of the cells, by name
 }
 
-// trialKind is a heading, with the statements below it.
+// A trialKind is a heading with the statements below it.
 type trialKind struct {
 	Title, Note string
 	Said        []trialSaid
 }
 
-// trialSaid is a statement about some cells.
+// A trialSaid is a statement about some cells.
 type trialSaid struct {
 	ID, Text, Cells             string
 	Cell                        string // the evidence
@@ -68,10 +68,10 @@ type trialSaid struct {
 	Lines                       string // of its remedy
 }
 
-// trialLink leads to the gravest statement about a cell.
+// A trialLink leads to the most serious statement about a cell.
 type trialLink struct{ id, kind string }
 
-// trialRow is a line of the matrix, with a link to the statement about its cell.
+// A trialRow is a line of the matrix, with a link to the statement about its cell.
 type trialRow struct {
 	Name, Link, Means string
 	Found             []trialFound
@@ -141,8 +141,8 @@ func newTrialPage(run *history.Run, t *terminal.Trial) *trialPage {
 	return p
 }
 
-// said returns statements of a kind, and links their cells to them unless a graver one came before. A timeline is that
-// of the first cell.
+// said returns statements of a kind, and links their cells to them unless a more serious statement came first. A
+// timeline is that of the first cell.
 func (p *trialPage) said(kind string, all []*terminal.Said, draws bool) (said []trialSaid) {
 	for i, s := range all {
 		one := trialSaid{ID: fmt.Sprintf("%s-%d", kind, i+1), Text: shown(s.Text), Cells: shown(s.In()),
@@ -168,8 +168,8 @@ func trialConditions(run *history.Run) (f facts) {
 	return f
 }
 
-// shown makes a text fit for the page: the keys and the answers of a shop may be of any length.
+// shown makes a text printable, and bounds its length: the keys and the answers of a shop may be of any length.
 func shown(text string) string { return clip(history.Plain(text), 2000) }
 
-// brief makes a name fit for the page.
+// brief makes a name printable, and bounds its length.
 func brief(name string) string { return clip(history.Plain(name), 120) }

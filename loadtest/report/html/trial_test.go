@@ -62,8 +62,8 @@ func tried() *history.Run {
 	return run
 }
 
-// Each defect has its evidence, the command that plays it again, and its remedy; texts that cells share appear once. Of
-// the ladder only the closest rung is named.
+// Each defect has its evidence, the command that replays it, and its remedy; texts that cells share appear once. Of the
+// ladder only the closest rung is named.
 func TestTrialPage(t *testing.T) {
 	doc := write(t, tried())
 	es := sound(t, doc)
@@ -93,7 +93,7 @@ func TestTrialPage(t *testing.T) {
 	}
 }
 
-// inOrder checks that the texts occur one after the other, as a reader sees them.
+// inOrder checks that the texts occur in this order in the displayed page.
 func inOrder(t *testing.T, doc string, texts ...string) {
 	t.Helper()
 	rest := strings.NewReplacer("&#39;", "'", "&gt;", ">", "&lt;", "<", "&#34;", `"`).Replace(doc)
@@ -105,7 +105,7 @@ func inOrder(t *testing.T, doc string, texts ...string) {
 	}
 }
 
-// The page of a trial without a defect says what was not covered, and has the exit code.
+// The page of a trial without a defect lists what was not covered, and has the exit code.
 func TestTrialPageWithoutDefects(t *testing.T) {
 	cell := func() *history.Cell {
 		c := cellOf("busy", "shop.py", sale("o1", "a", 100, 10, 20))
@@ -177,7 +177,7 @@ func TestTrialPageOfAFile(t *testing.T) {
 	require.NoError(t, html.Write(&out, again, nil), "the rows of the ladder are not needed")
 }
 
-// The timelines of defects are drawn at once, those of designs when they are opened. On a phone the page does not
+// Timelines of defects are drawn immediately, those of designs when they are opened. On a phone the page does not
 // scroll sideways.
 func TestTrialPageInABrowser(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report.html")
@@ -194,8 +194,8 @@ func TestTrialPageInABrowser(t *testing.T) {
 	assert.LessOrEqual(t, reporttest.Evaluate[int](p, `document.documentElement.scrollWidth`), 390)
 }
 
-// In a browser without DecompressionStream the page of a trial and that of a run say that it is too old.
-func TestPagesInABrowserOf2022(t *testing.T) {
+// In a browser without DecompressionStream both the page of a trial and that of a run show that it is too old.
+func TestPagesInAnOldBrowser(t *testing.T) {
 	b := reporttest.NewBrowser(t)
 	many := runOf() // enough cells for pictures beside the matrix
 	many.Cells = expected(t, "pause", "v1", "v4", "v15", "v17")

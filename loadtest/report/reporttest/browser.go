@@ -39,7 +39,7 @@ func Chromium(t *testing.T) string {
 	return ""
 }
 
-// A Browser is Chromium, in which no name can be resolved.
+// A Browser is a Chromium that cannot resolve names.
 type Browser struct{ ctx context.Context }
 
 // NewBrowser starts Chromium, until the test ends.
@@ -66,7 +66,7 @@ type Tab struct {
 
 	site  string
 	mu    sync.Mutex
-	wrong []string // what the page must not do
+	wrong []string // violations, see Open
 }
 
 // Open opens a page. Until the test ends it must log nothing, violate no policy, and request only addresses that begin
@@ -86,7 +86,7 @@ func (b *Browser) Open(t *testing.T, address, site string, width, height int64, 
 	return p
 }
 
-// listen notes what the page must not do. A violated policy is an entry in its log.
+// listen records what the page must not do. A policy violation is an entry in the page's log.
 func (p *Tab) listen(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,7 +122,7 @@ func (p *Tab) Run(actions ...chromedp.Action[chromedp.Void]) {
 	require.NoError(p.T, chromedp.Do(p.Ctx, actions...))
 }
 
-// Evaluate returns the value of an expression in the page. It waits for a promise.
+// Evaluate returns the value of an expression in the page. It awaits promises.
 func Evaluate[T any](p *Tab, expression string) T {
 	p.T.Helper()
 	value, err := chromedp.Run(p.Ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
@@ -145,7 +145,7 @@ func (p *Tab) Until(expression string) {
 func (p *Tab) Shows(selector, text string) {
 	p.T.Helper()
 	p.Until(fmt.Sprintf(`document.querySelector(%q)?.checkVisibility() &&
-		document.querySelector(%[1]q).innerText.includes(%q)`, selector, text)) // a hidden one has an innerText too
+		document.querySelector(%[1]q).innerText.includes(%q)`, selector, text)) // hidden elements have an innerText too
 }
 
 // Press presses a key.
@@ -154,13 +154,13 @@ func (p *Tab) Press(key string) {
 	p.Run(chromedp.KeyEvent(key))
 }
 
-// Click clicks the button whose text begins so.
+// Click clicks the button whose text begins with text.
 func (p *Tab) Click(text string) {
 	p.T.Helper()
 	p.Run(chromedp.Click(fmt.Sprintf(`//button[starts-with(., %q)]`, text), chromedp.NodeVisible))
 }
 
-// Picture keeps screenshots in both colour schemes.
+// Picture saves screenshots in both colour schemes.
 func (p *Tab) Picture(name string) {
 	p.T.Helper()
 	for _, scheme := range []string{"light", "dark"} {

@@ -1,2 +1,2 @@
-// Package reporttest helps to test pages: a [Browser] opens them, and forged cells fill them.
+// Package reporttest has helpers for tests of pages: a [Browser] to open them, and forged cells to fill them.
 package reporttest

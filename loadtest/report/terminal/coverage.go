@@ -36,7 +36,7 @@ func (p Printer) coverages(rows []*catalog.Row) {
 	fmt.Fprintln(p)
 }
 
-// Coverage lists the evidence for those verdicts of a cell that are ok. Older files have none.
+// Coverage lists the evidence for the verdicts of a cell that are ok. Older files have none.
 func Coverage(v *history.Coverage) []string {
 	if v == nil {
 		return nil
@@ -64,7 +64,7 @@ func ifAny[N int | time.Duration](n N, format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// clients prints, below a table, from when an open loop counts latencies, and where it missed its rate.
+// clients prints, below a table, what the latencies of an open loop count from, and which cells missed the rate.
 func (p Printer) clients(rows []*catalog.Row) {
 	open := filter(rows, func(r *catalog.Row) bool {
 		c := r.Shown()
@@ -82,7 +82,7 @@ func (p Printer) clients(rows []*catalog.Row) {
 	fmt.Fprintln(p)
 }
 
-// missed returns the words for an open loop that missed its rate, else "".
+// missed describes by how much an open loop missed its rate; "" if it did not.
 func missed(k *history.Client) string {
 	if k.Rate >= 0.95*k.AskedRate && k.Lag < 100*time.Millisecond {
 		return ""

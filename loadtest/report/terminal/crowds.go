@@ -17,7 +17,7 @@ import (
 type column struct {
 	title string
 	value func(*catalog.Row, *catalog.Assessment) string
-	// outcome columns count the outcomes of orders, and fit a terminal of 80 columns. The others are about speed and rare
+	// outcome columns count outcomes of orders, and fit a terminal of 80 columns. The others are for speed and rare
 	// outcomes.
 	outcome bool
 }
@@ -42,8 +42,8 @@ var columns = []column{
 	{"cmd/sale", of(func(c *catalog.Assessment) string { return c.CommandsPerSale() }), false},
 }
 
-// Crowds prints the figures of each scenario with a crowd, a line for each rung. All adds the remaining columns, and
-// the evidence for each ok.
+// Crowds prints the figures of each scenario with a crowd, a line for each rung. With all it adds the remaining
+// columns, and the evidence for each ok.
 func (p Printer) Crowds(rows []*catalog.Row, all bool) {
 	for len(rows) > 0 {
 		s := rows[0].Scenario
@@ -123,7 +123,7 @@ func verdict(c *catalog.Assessment) string {
 	return string(worst) + " " + strings.Join(which, ", ")
 }
 
-// of returns the value of a column from the cell alone, count from its tally.
+// of makes a column's value from the cell alone; count makes one from its tally.
 func of(value func(*catalog.Assessment) string) func(*catalog.Row, *catalog.Assessment) string {
 	return func(_ *catalog.Row, c *catalog.Assessment) string { return value(c) }
 }

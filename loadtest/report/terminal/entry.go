@@ -22,14 +22,14 @@ const (
 	notValid = "inv"
 )
 
-// An entry is a cell of the matrix, in a few characters.
+// An entry is the text of a cell in the matrix, a few characters.
 type entry struct {
 	text   string
 	below  string // a second line
 	colour text.Colors
 }
 
-// absent is a cell that was not selected: empty, or not applicable.
+// absent returns the entry of a cell without a row: empty, or not applicable.
 func absent(s catalog.Scenario, rung string) entry {
 	if _, applies := s.Expected(rung); applies {
 		return entry{}
@@ -37,7 +37,7 @@ func absent(s catalog.Scenario, rung string) entry {
 	return entry{text: string(history.NotApplicable)}
 }
 
-// entryOf returns the entry of a row; repeat is the number of repetitions that were to be run.
+// entryOf returns the entry of a row; repeat is the planned number of repetitions.
 func entryOf(r *catalog.Row, repeat int) entry {
 	c := r.Shown()
 	switch {
@@ -84,7 +84,7 @@ func LettersOf(fs []history.Finding, result history.Result) string {
 	return out.String()
 }
 
-// colourOf returns the colour of a cell, by the same severities as on the page.
+// colourOf returns the colour of a cell, by severity as on the page.
 func colourOf(findings []history.Finding) text.Color {
 	switch s := history.SeverityOf(findings); {
 	case s == history.StockBroken:

@@ -11,8 +11,8 @@ import (
 const embeddedNote = "Do not compare the rungs' speed here: " +
 	"Lua is about 10 times slower on the embedded Redis than on Redis."
 
-// Header prints the conditions of the run; crowds reports that the load of the run was used, and not only those of the
-// faults. Its lines are wrapped only on a terminal, since programs read them.
+// Header prints the conditions of the run; crowds means that some cells used the run's load, not only those of the
+// faults. Lines are wrapped only on a terminal, since programs read them.
 func (p Printer) Header(run *history.Run, crowds bool) {
 	m, l := run.Machine, run.Load
 	line := func(head, text string) {

@@ -29,8 +29,8 @@ func (p Printer) lesson(o Run) {
 }
 
 // LessonOf returns the most instructive scenario, and sentences on which rungs broke in it, why, and which held. It
-// covers only cells that are as expected, since it quotes the reasons of the expectations. If nothing broke, it returns
-// nothing.
+// covers only cells that are as expected, since it quotes the reasons of the expectations. If nothing broke, both are
+// empty.
 func LessonOf(rows []*catalog.Row) (worst string, sentences []string) {
 	rows = filter(rows, func(r *catalog.Row) bool {
 		_, expected := r.Scenario.Expected(r.Rung)
@@ -133,8 +133,8 @@ func and(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// reason returns the reason for the expectation of the first of some rows. If it does not apply to all of them, the
-// rungs to which it applies come first.
+// reason returns the reason for the expectation of the first of some rows. If it does not apply to all, it begins with
+// the rungs to which it applies.
 func reason(all, some []*catalog.Row) string {
 	why := func(r *catalog.Row) string {
 		e, _ := r.Scenario.Expected(r.Rung)
@@ -149,8 +149,8 @@ func reason(all, some []*catalog.Row) string {
 	return "; " + list(all, same) + ": " + why(some[0])
 }
 
-// except names the rungs of rows that are ok, each with a scenario that breaks it, if there is one: one that breaks its
-// stock, if any does.
+// except names the rungs of rows that are ok, each with a scenario that breaks it, if any: preferably one that breaks
+// its stock.
 func except(all, ok []*catalog.Row) string {
 	var names []string
 	for _, r := range ok {

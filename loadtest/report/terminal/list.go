@@ -47,7 +47,7 @@ func List(w io.Writer, scenarios []catalog.Scenario, width int) {
 	}
 }
 
-// expected lists the verdicts that break, and those that hold.
+// expected lists the verdicts that should break, and those that should hold.
 func expected(e catalog.Expectation) string {
 	var parts []string
 	for _, result := range []history.Result{history.Broken, history.OK} {

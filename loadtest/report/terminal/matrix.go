@@ -17,7 +17,7 @@ import (
 type grid struct {
 	scenarios []string
 	columns   []gridColumn
-	repeat    int // the number of repetitions that were to be run
+	repeat    int // the planned number of repetitions
 }
 
 // A gridColumn is a rung with an entry for each scenario.
@@ -27,8 +27,8 @@ type gridColumn struct {
 	width   int
 }
 
-// Matrix prints the grid of all scenarios, below a legend. A "!" marks each surprise. Columns that do not fit beside
-// the others go into a further block below.
+// Matrix prints the grid of all scenarios, below a legend. A "!" marks each surprise. Columns that do not fit go into
+// further blocks below.
 func (p Printer) Matrix(rows []*catalog.Row) {
 	g := newGrid(rows)
 	p.wrapped("", 2, g.legend())
@@ -85,7 +85,7 @@ func newGrid(rows []*catalog.Row) *grid {
 	return g
 }
 
-// fitting returns the end of the columns that fit into a block, one at least.
+// fitting returns the end of the columns that fit into a block, at least one.
 func (g *grid) fitting(from, width int) (to int) {
 	taken := text.LongestLineLen(strings.Join(g.scenarios, "\n")) + 1
 	for to = from; to < len(g.columns); to++ {
@@ -96,7 +96,7 @@ func (g *grid) fitting(from, width int) (to int) {
 	return to
 }
 
-// block draws some of the columns. A long one repeats its heading below.
+// block draws some of the columns. A long block repeats its heading below.
 func (g *grid) block(from, to int, colour, long bool) []string {
 	head := table.Row{""}
 	for _, c := range g.columns[from:to] {

@@ -29,7 +29,7 @@ func matrix(width int, cells ...*history.Cell) string {
 	return out.String()
 }
 
-func TestTheMatrix(t *testing.T) {
+func TestMatrix(t *testing.T) {
 	cells := append(cellsOf(t, []string{"two-instances"}, []string{"v0", "v4"}), cellsOf(t, someFaults, someRungs)...)
 	of := func(name, rung string) *history.Cell {
 		for _, c := range cells {
@@ -61,7 +61,7 @@ func TestTheMatrix(t *testing.T) {
 }
 
 // Every cell of a long ladder is in the grid once, at any width.
-func TestALongLadderWrapsIntoBlocks(t *testing.T) {
+func TestLongLadderWrapsIntoBlocks(t *testing.T) {
 	cells := cellsOf(t, nil, nil)
 	for width, blocks := range map[int]int{80: 3, 120: 2, 250: 1} {
 		text := matrix(width, cells...)
@@ -100,8 +100,8 @@ func inLetters(scenario, rung string) string {
 	return string(out)
 }
 
-// TestRepeatingDoesNotWidenTheMatrix repeats every cell, and lets the last of each be a surprise.
-func TestRepeatingDoesNotWidenTheMatrix(t *testing.T) {
+// Every cell is repeated, and the last repetition of each is a surprise.
+func TestMatrixIsNoWiderWithRepetitions(t *testing.T) {
 	var cells []*history.Cell
 	for range 99 {
 		cells = append(cells, cellsOf(t, someFaults, someRungs)...)
@@ -118,7 +118,7 @@ func TestRepeatingDoesNotWidenTheMatrix(t *testing.T) {
 	assert.Equal(t, len(last), strings.Count(text, "99/100"))
 }
 
-func TestColoursOfTheMatrix(t *testing.T) {
+func TestMatrixColours(t *testing.T) {
 	var out bytes.Buffer
 	terminal.Printer{Writer: &out, Colour: true}.Matrix(scenario.Table.Assess([]*history.Cell{
 		asExpected("crash", "v1"), asExpected("crash", "v4"), breaks("crash", "v5", "x"),
@@ -130,8 +130,8 @@ func TestColoursOfTheMatrix(t *testing.T) {
 	}
 }
 
-// Only the end of a matrix longer than the screen stays in view, so it repeats the heading and the legend.
-func TestLongMatrixEndsWithItsHeading(t *testing.T) {
+// Of a matrix longer than the screen only the end stays in view, so it repeats the heading and the legend.
+func TestLongMatrixRepeatsItsHeading(t *testing.T) {
 	rows := scenario.Table.Assess(cellsOf(t, someFaults, []string{"v1", "v4"}))
 	for height, headings := range map[int]int{0: 1, 24: 1, 10: 2} {
 		var out bytes.Buffer

@@ -6,12 +6,11 @@ import (
 	"sync"
 )
 
-// An Output is the output of a program. It keeps the first error of a write: the program reports it once, when it
-// exits.
+// An Output is the output of a program. It keeps the first write error, which the program reports once, when it exits.
 type Output struct {
 	io.Writer
 
-	mu  sync.Mutex // not held while it writes: a pipe may be full
+	mu  sync.Mutex // not held while writing: a pipe may be full
 	err error
 }
 

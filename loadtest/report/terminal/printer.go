@@ -17,10 +17,11 @@ const pageWidth = 120
 // A Printer prints results.
 type Printer struct {
 	io.Writer
-	// Width is the width that no line exceeds, 0 for 120 columns.
+	// Width is the maximum width of a line, 0 for 120 columns.
 	Width  int
 	Colour bool
-	// Height is the number of lines of the terminal, 0 if it is none. A longer matrix repeats its heading below.
+	// Height is the number of lines of the terminal, 0 if the output is not a terminal. A longer matrix repeats its
+	// heading below.
 	Height int
 }
 
@@ -33,10 +34,10 @@ func NewPrinter(w io.Writer) Printer {
 	return p
 }
 
-// width returns the width to which lines are wrapped, 40 at least.
+// width returns the width to which lines are wrapped, at least 40.
 func (p Printer) width() int { return max(cmp.Or(p.Width, pageWidth), 40) }
 
-// wrapped prints head and text. Further lines are indented by indent, which is the length of head or more.
+// wrapped prints head and text. Further lines are indented by indent, which is at least the length of head.
 func (p Printer) wrapped(head string, indent int, text string) {
 	for _, line := range wrap(text, p.width()-indent) {
 		fmt.Fprintln(p, head+line)

@@ -11,7 +11,7 @@ import (
 	"stockapi/loadtest/catalog"
 )
 
-// A Progress shows in one line of a terminal how many cells are done, and about how long the rest will take. If the
+// A Progress shows on one line of a terminal how many cells are done, and an estimate of the remaining time. If the
 // output is not a terminal it prints a line per finished cell, and the texts of Say.
 type Progress struct {
 	w        io.Writer
@@ -52,7 +52,7 @@ func (p *Progress) Expect(specs []catalog.Spec) {
 	p.draw("")
 }
 
-// Finished reports a finished cell. On a terminal a line stays for each surprise.
+// Finished reports a finished cell. On a terminal only surprises leave a line.
 func (p *Progress) Finished(c *catalog.Assessment) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,7 +64,7 @@ func (p *Progress) Finished(c *catalog.Assessment) {
 	p.draw(line)
 }
 
-// Status shows a text until the next cell is finished; only on a terminal.
+// Status shows a text until the next cell is finished, only on a terminal.
 func (p *Progress) Status(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,7 +72,8 @@ func (p *Progress) Status(text string) {
 	p.draw("")
 }
 
-// Say shows why no cell finishes. If the output is not a terminal it prints the text, unless it was the last one said.
+// Say shows why no cell is finishing. If the output is not a terminal it prints the text, unless it repeats the last
+// one.
 func (p *Progress) Say(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,8 +93,8 @@ func (p *Progress) Clear() {
 	p.draw("")
 }
 
-// draw replaces the line, and prints above it a text that stays. It changes no mode of the terminal, so nothing has to
-// be restored however the process ends. There is nowhere to report an error to.
+// draw replaces the line, and prints above it a text that stays. It changes no mode of the terminal, so nothing needs
+// to be restored however the process ends. It ignores errors, as there is nowhere to report them.
 func (p *Progress) draw(stays string) {
 	if p.terminal == nil {
 		_, _ = io.WriteString(p.w, stays)
@@ -101,7 +102,7 @@ func (p *Progress) draw(stays string) {
 	}
 	line := p.line()
 	if columns, _ := p.terminal.Size(); columns > 0 {
-		line = text.Snip(line, columns-1, "…") // a column stays free, for the cursor
+		line = text.Snip(line, columns-1, "…") // one column is left for the cursor
 	}
 	_, _ = io.WriteString(p.w, "\r"+text.EraseLine.Sprint()+stays+line)
 }

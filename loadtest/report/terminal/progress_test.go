@@ -29,7 +29,7 @@ func started(t *testing.T, columns int, scenarios, rungs []string) (*bytes.Buffe
 	return &out, p, specs
 }
 
-// screen returns the screen of a terminal after these outputs: a return and an erase clear the line.
+// screen returns what a terminal shows after this output: a carriage return and an erase clear the line.
 func screen(out *bytes.Buffer) string {
 	return regexp.MustCompile("[^\n]*\r\x1b\\[K").ReplaceAllString(out.String(), "")
 }
@@ -40,7 +40,7 @@ func finish(p *terminal.Progress, cells ...*history.Cell) {
 	}
 }
 
-func TestASurpriseStaysAboveTheLine(t *testing.T) {
+func TestProgressKeepsSurprises(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out, p, _ := started(t, 80, []string{"crash", "pause"}, []string{"v1", "v4", "v15"})
 		assert.Equal(t, "0 of 6 cells", screen(out))
@@ -56,7 +56,7 @@ func TestASurpriseStaysAboveTheLine(t *testing.T) {
 	})
 }
 
-func TestTheLineIsCutToTheTerminal(t *testing.T) {
+func TestProgressFitsTheTerminal(t *testing.T) {
 	out, p, _ := started(t, 10, []string{"crash"}, []string{"v1"})
 	finish(p, asExpected("crash", "v1"))
 	assert.Equal(t, "1 of 1 c…", screen(out))
@@ -64,8 +64,8 @@ func TestTheLineIsCutToTheTerminal(t *testing.T) {
 	assert.Equal(t, "0 of 1 cells", screen(out), "its width is unknown")
 }
 
-// A crowd takes five times as long as a fault, and crowds come first: the estimate takes that into account.
-func TestTheTimeToGo(t *testing.T) {
+// The estimate allows for crowds, which come first and take five times as long as faults.
+func TestProgressEstimate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out, p, specs := started(t, 80, nil, nil)
 		crowds, all := 0, time.Duration(0)

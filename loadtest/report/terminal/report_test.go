@@ -53,7 +53,7 @@ func assess(c *history.Cell) *catalog.Assessment {
 	return s.Assess(c)
 }
 
-// asExpected makes a cell in which everything is as the table says, or ok where it says nothing.
+// asExpected makes a cell whose verdicts are those in the table, or ok if they are not in it.
 func asExpected(name, rung string) *history.Cell {
 	c := cell(name, rung, nil)
 	c.TTL = 400 * time.Millisecond
@@ -91,7 +91,7 @@ func cellsOf(t *testing.T, scenarios, rungs []string) (cells []*history.Cell) {
 	return cells
 }
 
-// printed prints cells as a run of them does.
+// printed returns the output of a run of these cells.
 func printed(p terminal.Printer, o terminal.Run, cells ...*history.Cell) string {
 	var out bytes.Buffer
 	p.Writer, o.Rows = &out, scenario.Table.Assess(cells)
@@ -109,7 +109,7 @@ func widest(text string) int {
 }
 
 // The output of a first run fits one screen: stories, matrix, and the next commands.
-func TestTheFirstRunFitsOneScreen(t *testing.T) {
+func TestFirstRunFitsOneScreen(t *testing.T) {
 	scenarios, rungs := scenario.Table.First()
 	cells := cellsOf(t, scenarios, rungs)
 	for i, c := range cells {
@@ -136,14 +136,14 @@ func TestTheFirstRunFitsOneScreen(t *testing.T) {
 }
 
 // A reason applies to the rungs it is printed for, and "broke the most" is true.
-func TestTheLessonIsTrue(t *testing.T) {
+func TestLessonIsTrue(t *testing.T) {
 	const stopped = "a stopped process does not see its lease expire."
 	for _, c := range []struct{ scenarios, rungs, says string }{
 		{"", "v1 v1.5 v2 v3 v4 v5 v6 v8 v12 v12-session v13 v14 v14-hasty v15 v16 v17", "The most instructive is pause: " +
 			"on v1.5–v12 and v13–v14-hasty a unit was sold twice; v1.5–v4: " + stopped},
 		{"pause", "v4", "In pause, on v4 a unit was sold twice: " + stopped},
 		{"pause slow-work", "v4 v15", "In slow-work, on v4 a unit was sold twice: an atomic"},
-		{"pause slow-work", "v4 v5", "In slow-work, on v4 a unit was sold twice: an atomic"}, // which spares one
+		{"pause slow-work", "v4 v5", "In slow-work, on v4 a unit was sold twice: an atomic"}, // slow-work spares v5
 		{"two-instances pause", "v0 v15", "In two-instances, on v0 a unit was sold twice: nothing guards"},
 		{"two-instances", "v0 v0.5", "In two-instances, on v0 and v0.5 a unit was sold twice; v0: nothing guards"},
 		{"check-delete-gap", "v2 v4", "In check-delete-gap, on v2 an order removed a lock that was not its own: DEL"},
@@ -212,7 +212,7 @@ func TestStories(t *testing.T) {
 	assert.Equal(t, "pause v4: "+long, strings.Join(strings.Fields(lines), " "), "no word is lost")
 }
 
-// Every lesson is a cell that breaks.
+// Every lesson is about a cell that breaks.
 func TestLessonsBreak(t *testing.T) {
 	for _, l := range terminal.Lessons {
 		e, known := expected(l.Scenario, l.Rung)
@@ -233,7 +233,7 @@ func TestLineOfACell(t *testing.T) {
 	assert.Equal(t, "pause v1 setnx: needs luck", terminal.Line(assess(needs("luck", "pause", "v1"))))
 }
 
-func TestTheLastWords(t *testing.T) {
+func TestSummary(t *testing.T) {
 	last := func(o terminal.Run, cells ...*history.Cell) (string, bool) {
 		var out bytes.Buffer
 		o.Rows = scenario.Table.Assess(cells)
@@ -266,8 +266,8 @@ func TestTheLastWords(t *testing.T) {
 	}
 }
 
-// A run without a single cell that could be run is not as expected.
-func TestARunOfNothingIsNotGood(t *testing.T) {
+// A run in which no cell could be run is not as expected.
+func TestSummaryOfARunWithoutResults(t *testing.T) {
 	rows := scenario.Table.Assess([]*history.Cell{needs("zookeeper", "crash", "v13")})
 	words, good := terminal.Run{Rows: rows}.Headline()
 	assert.Equal(t, "nothing was measured (0 of 0 cells; 1 not run)", words)

@@ -10,13 +10,13 @@ import (
 // A Run is a run to print.
 type Run struct {
 	Rows []*catalog.Row
-	// Interrupted reports that the run ended before all cells were measured. Selected is the number of its cells, 0 if
+	// Interrupted means that the run ended before all cells were measured. Selected is the number of its cells, 0 if
 	// unknown.
 	Interrupted bool
 	Selected    int
 	// Verbose prints everything.
 	Verbose bool
-	// First reports that the cells are the default ones: the next commands are printed at the end.
+	// First means that the cells are the default ones; then the next commands are printed at the end.
 	First bool
 	// Out is the directory with the files of the run, empty if there is none.
 	Out string
@@ -24,11 +24,11 @@ type Run struct {
 	Read string
 }
 
-// fewCrowds is the greatest number of crowds whose figures are printed without --verbose.
+// fewCrowds is the maximum number of crowds whose figures are printed without --verbose.
 const fewCrowds = 16
 
-// Results prints the stories, the figures, the matrix and the lesson. The last two are most likely still on the screen
-// at the end. [Printer.End] prints the rest.
+// Results prints the stories, the figures, the matrix and the lesson: the most important last, where it stays on the
+// screen. [Printer.End] prints the rest.
 func (p Printer) Results(o Run) {
 	crowds := crowdsOf(o.Rows)
 	p.Stories(o.Rows, o.Verbose)
@@ -39,8 +39,8 @@ func (p Printer) Results(o Run) {
 	p.lesson(o)
 }
 
-// End prints where the omitted details and the page are, and the summary. It returns the result of [Printer.Summary].
-// The files of the run have to be written by then.
+// End prints where to find omitted details and the page, and the summary. It returns the result of [Printer.Summary].
+// The files of the run must have been written.
 func (p Printer) End(o Run) bool {
 	what := "all figures"
 	if stories := len(storiesOf(o.Rows, true)) - fewStories; stories > 0 {

@@ -45,8 +45,8 @@ var Lessons = []Lesson{
 }
 
 // Stories prints the violations of rows that are as expected; the summary covers the others. With all it prints each
-// row's story, and the number of woken waiters where there was no herd. Otherwise it prints the three most instructive
-// ones, each for all rows of its kind. Defects of a shop on trial come before violations by design.
+// row's story, and the number of woken waiters where there was no herd; otherwise the three most instructive stories,
+// each for all rows of its kind. Defects of a shop on trial come before violations by design.
 func (p Printer) Stories(rows []*catalog.Row, all bool) {
 	stories := storiesOf(rows, !all)
 	byRank := slices.Clone(stories)
@@ -85,7 +85,7 @@ func (p Printer) tokens(rows []*catalog.Row) {
 	fmt.Fprintln(p)
 }
 
-// storiesOf returns the stories in the order of the rows, defects first; with together, one for each kind.
+// storiesOf returns the stories in the order of the rows, defects first; with together, only one for each kind.
 func storiesOf(rows []*catalog.Row, together bool) (stories []*story) {
 	of := map[kind]*story{}
 	for i, r := range rows {

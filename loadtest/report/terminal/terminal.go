@@ -14,7 +14,7 @@ type Terminal struct {
 	Size func() (columns, rows int)
 }
 
-// Of returns w as a terminal, nil if it is none.
+// Of returns w as a terminal, nil if it is not one.
 func Of(w io.Writer) *Terminal {
 	f, ok := fileOf(w)
 	if !ok || !isTerminal(f) || os.Getenv("TERM") == "dumb" {

@@ -34,7 +34,7 @@ func TrialOf(run *history.Run) *Trial {
 	return t
 }
 
-// A Said is a statement about some cells. The first one is the evidence.
+// A Said is a statement about some cells. The first cell is the evidence.
 type Said struct {
 	Text  string
 	First *history.Cell
@@ -44,7 +44,7 @@ type Said struct {
 // In returns the names of the cells.
 func (s *Said) In() string { return strings.Join(s.Cells, ", ") }
 
-// Lines returns the code of a defect's remedy, to be pasted.
+// Lines returns the code of a defect's remedy, ready to paste.
 func (s *Said) Lines() (all []string) {
 	for _, line := range s.First.Defect.Lines {
 		all = append(all, history.Plain(line))
@@ -77,18 +77,18 @@ func (t *Trial) Defects() []*Said {
 		}
 		return []string{c.Defect.Cause}
 	})
-	slices.SortStableFunc(all, func(x, y *Said) int { // one without an explanation may be explained by another
+	slices.SortStableFunc(all, func(x, y *Said) int { // unexplained ones last: another may explain them
 		return cmp.Compare(len(y.First.Defect.Remedy), 0) - cmp.Compare(len(x.First.Defect.Remedy), 0)
 	})
 	return all
 }
 
-// Designs returns why cells break what every shop of that kind breaks.
+// Designs returns the reasons for violations that are inherent in that kind of shop.
 func (t *Trial) Designs() []*Said {
 	return t.sayings(func(c *history.Cell) []string { return []string{c.Design} })
 }
 
-// Remarks returns the remarks, which break nothing.
+// Remarks returns remarks on cells, which are no defects.
 func (t *Trial) Remarks() []*Said {
 	return t.sayings(func(c *history.Cell) []string { return c.Remarks })
 }
@@ -98,7 +98,7 @@ func (t *Trial) NotTested() []*Said {
 	return t.sayings(func(c *history.Cell) []string { return []string{c.WhyNot()} })
 }
 
-// Unknown returns the unknown verdicts of cells that were played, and why.
+// Unknown returns the unknown verdicts of cells that were played, with the reasons.
 func (t *Trial) Unknown() []*Said {
 	return t.sayings(func(c *history.Cell) (all []string) {
 		valid := c.Finding(history.Valid)
@@ -117,7 +117,7 @@ func (t *Trial) Unknown() []*Said {
 	})
 }
 
-// A TrialRow is a cell that was tested: its finding for each of [cause.Asked], and what that means.
+// A TrialRow is a cell that was tested, with its finding for each of [cause.Asked], and their meaning.
 type TrialRow struct {
 	Cell  *history.Cell
 	Found []history.Finding
@@ -162,7 +162,7 @@ func (t *Trial) count() (tested, unmeasured int) {
 }
 
 // ExitCode returns the exit code of the trial: 0 without a defect, 1 with one; 2 if it was not finished, or if it found
-// no defect and a cell, or every cell, was not measured.
+// no defect and some cell was not measured, or no cell applied.
 func (t *Trial) ExitCode() int {
 	tested, unmeasured := t.count()
 	switch {
@@ -201,7 +201,7 @@ func (t *Trial) See() string {
 	return "code for each remedy: docs/try.md#remedies"
 }
 
-// Limits returns what the headline does not cover.
+// Limits returns the limits of what the headline covers.
 func (t *Trial) Limits() (all []string) {
 	if t.Shop.Uncounted {
 		all = append(all, "only the lock was judged: to judge the stock, give --left")
@@ -290,7 +290,7 @@ func (t *Trial) Command() string {
 	return ShellLine(slices.Concat(words, []string{"--"}, t.Shop.Argv))
 }
 
-// Again returns the command line that plays one cell again, and leaves the files of the trial as they are.
+// Again returns the command line that replays one cell, and does not overwrite the files of the trial.
 func (t *Trial) Again(c *history.Cell) string {
 	words := []string{"loadtest", "try", "--only", c.Scenario, "--no-out"}
 	if c.Scenario == c.Line { // the user's own

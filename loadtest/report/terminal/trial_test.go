@@ -10,8 +10,8 @@ import (
 	"stockapi/loadtest/report/terminal"
 )
 
-// A cell is played again as it was tried, without the other cells, and without writing over the files of the trial.
-func TestAgainPlaysOneCell(t *testing.T) {
+// A cell is replayed as in the trial, without the other cells, and without overwriting the trial's files.
+func TestAgainReplaysOneCell(t *testing.T) {
 	named := &history.Cell{Scenario: "reply-lost 1", Line: "a<acquire.lose-a"}
 	own := &history.Cell{Scenario: "a>write.late-a", Line: "a>write.late-a"}
 	for _, one := range []struct {
@@ -30,7 +30,7 @@ func TestAgainPlaysOneCell(t *testing.T) {
 	}
 }
 
-func TestLinesOfRemediesAreBelowThem(t *testing.T) {
+func TestRemedyIsFollowedByItsCode(t *testing.T) {
 	printed := func(c *history.Cell) string {
 		var out bytes.Buffer
 		(&terminal.Trial{Cells: []*history.Cell{c}}).Print(&out, false)

@@ -9,7 +9,7 @@ import (
 	"stockapi/loadtest/catalog"
 )
 
-// Line describes a finished cell in one line, during the run: its verdict and its story, or its surprises after a "!".
+// Line describes a finished cell on one line, during the run: its verdict and its story, or its surprises after a "!".
 func Line(c *catalog.Assessment) string {
 	if c.NotTested != nil {
 		return fmt.Sprintf("%s: %s", c.Title(), c.WhyNot())
@@ -48,7 +48,7 @@ func (p Printer) Summary(o Run) bool {
 	return good
 }
 
-// Headline sums up a run in one line. It is good if the run was finished, and every cell was measured and is as
+// Headline sums up a run in one line. good means that the run was finished, and every cell was measured and is as
 // expected.
 func (o Run) Headline() (words string, good bool) {
 	met, ran, skipped, invalid, unknown, surprises := 0, 0, 0, 0, 0, 0
@@ -82,7 +82,7 @@ func (o Run) Headline() (words string, good bool) {
 	return o.interrupted(ran+skipped) + words, good
 }
 
-// interrupted returns how far an interrupted run got; it is empty if the run was finished.
+// interrupted describes how far an interrupted run got; "" if the run was finished.
 func (o Run) interrupted(measured int) string {
 	switch {
 	case !o.Interrupted:

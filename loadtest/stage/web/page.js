@@ -1,5 +1,5 @@
 // The parts that both pages of the stage share: words, names, colours, and the link to the server. All texts are set as
-// textContent, so that no name and no Redis command is ever markup.
+// textContent, so that names and Redis commands are never parsed as markup.
 
 export const byId = (id) => document.getElementById(id);
 export const page = document.body;
@@ -22,7 +22,7 @@ export function make(tag, className, ...children) {
   return made;
 }
 
-// put sets a text only if it differs, so that a screen reader does not read it twice.
+// put sets a text only if it has changed, so that a screen reader does not repeat it.
 export function put(id, text) {
   if (byId(id).textContent !== text) byId(id).textContent = text;
 }
@@ -32,7 +32,7 @@ function showLink(on) {
   put("link", w(on ? "link.on" : "link.off"));
 }
 
-// complain shows an error for some seconds.
+// complain shows an error for a few seconds.
 export function complain(text) {
   put("error", text);
   byId("error").hidden = false;
@@ -57,8 +57,8 @@ export async function send(path, body, tries = 1) {
   }
 }
 
-// listen reads a stream of events for ever, and returns a function that reopens it. A stream that is silent for 12 s is
-// dead: the server sends a heartbeat every 5 s. If none ever arrives, something on the way buffers the stream.
+// listen keeps reading a stream of events, and returns a function that reopens it. A stream that is silent for 12 s is
+// dead: the server sends a heartbeat every 5 s. If none ever arrives, a proxy buffers the stream.
 export function listen(address, heard, refused) {
   let source, timer, failures = 0, isHeld = setTimeout(() => put("link", w("link.held")), 10000);
   const openAfter = (ms) => { clearTimeout(timer); timer = setTimeout(open, ms); };
@@ -94,7 +94,7 @@ export function attempt(work) {
   }
 }
 
-byId("script").remove(); // scripts run
+byId("script").remove(); // the warning that scripts do not run
 document.documentElement.lang = words.lang;
 document.title = w(`title.${page.dataset.page}`);
 for (const at of document.querySelectorAll("[data-word]")) at.textContent = w(at.dataset.word);

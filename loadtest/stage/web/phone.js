@@ -1,9 +1,9 @@
-// The phone: it shows its person's state from the server, and sends votes, turns and orders.
+// The phone shows its person's state from the server, and sends votes, turns and orders.
 
 import { attempt, byId, colourOf, letters, listen, make, nameOf, namesOf, page, put, send, w, words } from "/page.js";
 
 let code = location.pathname.slice(1).toUpperCase();
-let id; // of this person: kept in storage and not in the URL, so that a copied URL is another person
+let id; // of this person: kept in storage, not in the URL, so that a copied URL joins as another person
 let state = {}, chosen = new Set(), amount = "", reopen;
 
 function startPhone() {
@@ -51,9 +51,9 @@ function follow() {
   reopen = listen(address, showState, async () => {
     const stop = new AbortController(), { status } = await fetch(address(), { signal: stop.signal });
     stop.abort();
-    if (status === 404 && code) join(); // its place was given away, or the class was emptied
+    if (status === 404 && code) join(); // the place was given away, or the class was emptied
   });
-  // The stream of a phone that slept may be dead without an error.
+  // After sleep the stream may be dead without an error.
   document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && reopen());
   addEventListener("pageshow", (e) => e.persisted && reopen());
 }
@@ -81,7 +81,7 @@ function press(box, isPressed) {
 function showState(now) {
   const { phase, round, voted, votes, here } = now, asked = phase === "vote" || phase === "again";
   if (phase !== state.phase || round.number !== state.round.number) {
-    // A page that is opened during a vote starts with the vote that this person has sent.
+    // A page that is opened during a vote starts with the vote already sent.
     chosen = new Set(voted ? now.vote.letters || ["none"] : []);
     amount = voted ? now.vote.twice : "";
   }
@@ -101,7 +101,7 @@ function showState(now) {
   byId("buy").disabled = !now.buying;
   put("buy", w("phone.buy", now));
   byId("receipts").replaceChildren(...(now.orders ?? []).map(({ outcome = "none", units = [] }) => {
-    const double = phase !== "again" && now.twice?.find(({ unit }) => units.includes(unit)); // red, even if read
+    const double = phase !== "again" && now.twice?.find(({ unit }) => units.includes(unit)); // red, even if seen
     return double ? make("li", "double", w("phone.double", double))
       : make("li", outcome, w(`phone.outcome.${outcome}`, { units: units.join(", ") }));
   }));
@@ -114,7 +114,7 @@ function showState(now) {
   put("right", phase === "verdict" && right ? w(`phone.${how}`, { ...right, expected }) : "");
 }
 
-// flash shows a unit that was also sold to others, unless it was shown before.
+// flash shows a unit that was also sold to others, once.
 function flash(twice, told) {
   const news = twice.find((t) => !told.some((u) => u.unit === t.unit && u.times === t.times));
   if (twice.length === 0) byId("flash").hidden = true;

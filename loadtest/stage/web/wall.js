@@ -1,5 +1,5 @@
-// The wall, shown by a projector and controlled by the teacher's keys. The server sends events; the wall keeps a model
-// of the round, and draws it. The lanes are drawn by timeline.js.
+// The wall is shown by a projector and controlled by the teacher's keys. The server sends events; the wall keeps a
+// model of the round, and draws it. The lanes are drawn by timeline.js.
 
 import {
   attempt, byId, colourOf, complain, letters, listen, make, nameOf, namesOf, page, put, send, w, words,
@@ -9,7 +9,7 @@ const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 // ---- The model of a round, and the events that change it ----
 
-const kept = 400; // the greatest number of commands, and of orders, in the model: a round may have thousands
+const kept = 400; // the maximum number of commands, and of orders, in the model: a round may have thousands
 
 const noDrawing = {
   lanes: ["a", "b"].map((name, colour) => ({ kind: "instance", name, colour })), first: {}, orders: [], tenures: [],
@@ -94,9 +94,9 @@ function remember(map, key, value) {
 const sell = (unit, order) => model.sales.set(unit, [...new Set(model.sales.get(unit)).add(order)]);
 const openOrders = () => [...model.orders.values()].filter((order) => order.state === "sent");
 
-// ---- The clock: it stands still while nothing runs, so that the class can read the last picture ----
+// ---- The clock: it stops while nothing runs, so that the class can read the last picture ----
 
-const rest = 2000; // how long it runs on after the last event
+const rest = 2000; // how long it keeps running after the last event
 let offset = 0; // from our clock to the server's
 
 // idle returns whether nothing runs. In step mode only commands move the picture.
@@ -105,7 +105,7 @@ function idle() {
   return model.step.stepping || (!leased && openOrders().length === 0);
 }
 
-// stir notes activity, and cuts the idle time before it out of the picture.
+// stir records activity, and cuts the preceding idle time out of the picture.
 function stir(at) {
   if (idle() && at - model.last > rest + 500) model.gaps.push({ from: model.last + rest, to: at - 500 });
   model.last = Math.max(model.last, at);
@@ -118,7 +118,7 @@ function presentTime() {
   return calm.matches ? Math.floor(now / 1000) * 1000 : now;
 }
 
-// drawnTime returns a time less the idle times before it.
+// drawnTime returns a time minus the idle times before it.
 const drawnTime = (at) =>
   model.gaps.reduce((left, gap) => left - Math.max(0, Math.min(at, gap.to) - gap.from), at);
 
@@ -140,7 +140,7 @@ const panels = {
     const { orders = [], unit } = last ?? {}, names = orders.length <= 3 ? namesOf(orders) : "";
     const values = { unit, names, times: orders.length, count: twice.length, left: model.lock.left ?? "?" };
     put("banner", last ? w(`twice${twice.length > 1 ? ".more" : names ? "" : ".many"}`, values) : "");
-    byId("banner").hidden = !last || phase === "again"; // the second vote must not be influenced
+    byId("banner").hidden = !last || phase === "again"; // nothing may influence the second vote
     byId("stamps").replaceChildren(...model.refused.slice(-2).map(({ order, own, newest }) => make("p", "held",
       w("stamp.refused", { person: nameOf(order), own, newest }))), ...model.broken
       .filter(({ letter }) => letter !== "S" || !last)
@@ -153,7 +153,7 @@ const panels = {
   },
   lesson() {
     const { situation = "", next, rung, own = [], diff = [], look, phones = "", lan, replay } = model.round;
-    const told = model.phase === "verdict", lines = told ? diff : own; // the fix would give the answer away before
+    const told = model.phase === "verdict", lines = told ? diff : own; // earlier the fix would give the answer away
     put("situation", situation);
     page.classList.toggle("diffing", told && model.diffing);
     page.classList.toggle("mended", told && Boolean(model.mend));
@@ -220,7 +220,7 @@ function stampText({ letter, orders = [], unit }) {
   return w(`stamp.${letter}`, { 0: first, 1: second, orders: namesOf(orders), unit });
 }
 
-// fitCode chooses the largest font size at which all lines of code are in view, 16 px at least.
+// fitCode chooses the largest font size at which all lines of code are in view, at least 16 px.
 function fitCode() {
   const code = byId("code");
   for (let size = Math.round(rem() * 1.15); size >= 16; size--) {
@@ -250,7 +250,7 @@ function tally({ letters: votes, twice }) {
     w("amounts"), ...["0", "1", "more"].map((amount) => bar(w(`amount.${amount}`), twice?.[amount]))];
 }
 
-// keyRow returns the row of a lock's key. The server sends it four times a second, so its TTL drains.
+// keyRow returns the row of a lock's key. The server sends it four times a second, so its TTL visibly runs down.
 function keyRow(key) {
   const order = model.orders.get(key.order);
   const ttl = key.ttl < 0 ? w("lock.forever") : w("seconds", { seconds: (key.ttl / 1000).toFixed(1) });
@@ -298,7 +298,7 @@ function drawLanes(now) {
   const span = Math.max(drawnTime(right) - first, frozen ? 1000 : least), shown = frozen ? span : Math.min(span, most);
   const left = frozen ? first : Math.max(first, drawnTime(right) - shown);
   const inCell = (at) => at - model.begins; // the times of a drawing count from there
-  // The second vote must not be influenced by the overlaps.
+  // The overlaps must not influence the second vote.
   const shows = (v) => model.phase !== "again" || v.letter === "S";
   const faults = ["a", "b"].flatMap((instance, lane) => model.faults[instance].map(({ from, to, state }) => ({
     lane, order: -1, from: inCell(from), to: to === undefined ? null : inCell(to), text: w(`fault.${state}`),
@@ -406,7 +406,7 @@ function offered(name) {
   return buttons.includes(name) || !["anna", "bert", "all", "step", ...faults].includes(name);
 }
 
-// showControls is called only when they change, because it takes the focus away.
+// showControls is called only when they change, because it moves the focus.
 function showControls() {
   const { titles = [], number, replay = false } = model.round;
   const names = replay ? ["next"] : sensible[model.phase].filter(offered);
@@ -482,7 +482,7 @@ function startWall() {
   });
   addEventListener("resize", show);
   addEventListener("pageshow", (e) => e.persisted && reopen());
-  setInterval(show, 5000); // the hint comes after a minute
+  setInterval(show, 5000); // the hint appears after a minute
 }
 
 startWall();
