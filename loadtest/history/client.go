@@ -73,5 +73,5 @@ func (v *Coverage) WouldShow() string {
 	if v.Rarer <= 0 || v.Rarer > 0.1 {
 		return ""
 	}
-	return fmt.Sprintf("a fault in one sale of %.0f or more would have shown (95 %%)", math.Floor(1/v.Rarer+1e-9))
+	return fmt.Sprintf("a violation in at least 1 of %.0f sales would have shown (95 %%)", math.Floor(1/v.Rarer+1e-9))
 }

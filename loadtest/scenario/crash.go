@@ -18,7 +18,7 @@ var crash = declare(catalog.Scenario{
 }, injectCrash,
 	on("v1", stuck, "its key has no TTL, and its only deleter is dead"),
 	on("v1.5", stuck, "it died between SETNX and EXPIRE, so the key has no TTL"),
-	on("v2", holds, "SET created the key with a TTL, which ends it"),
+	on("v2", holds, "SET created the key with a TTL, so it expires"),
 	on("v3 v4", holds, "the TTL ends the dead holder's lease"),
 	on("v5 v5-as-printed v5.5 v9", holds, "the renewal timer died with the process"),
 	on("v6 v9-nodes", holds, "the TTL ends the lease on every node"),

@@ -16,7 +16,7 @@ var hungHolder = declare(catalog.Scenario{
 	First:     true,
 }, injectHungHolder,
 	on("v1 v12-naive v12-session", stuck, "only its holder ends the lock"),
-	on("v1.5 v2 v3 v4", shared, "the lease expires, and the next order gets in beside the first"),
+	on("v1.5 v2 v3 v4", shared, "the lease expires, and the next order acquires the lock beside the first"),
 	on("v5 v5-as-printed v7 v8 v10 v11", stuck, "it renews for ever: the process is healthy, and so is its timer"),
 	on("v5.5 v9", holds, "after three renewals the work is cancelled and the lock released"),
 	on("v6", stuck, "it renews for ever, on all nodes"),
@@ -36,7 +36,7 @@ func injectHungHolder(f *play) {
 	first.waitHeld()
 	begun := time.Now()
 	first.endHold()
-	first.recordFault(begun, "working on and on under a lease of %s", seconds(f.Load.TTL))
+	first.recordFault(begun, "working endlessly under a lease of %s", seconds(f.Load.TTL))
 	f.probes = []int{b}
 }
 

@@ -10,7 +10,7 @@ import (
 
 var lateRelease = declare(catalog.Scenario{
 	Name:      "late-release",
-	Does:      "the first holder releases after its lease has ended, while a second is inside; a third tries",
+	Does:      "the first holder releases after its lease has expired, while a second order holds the lock; a third tries",
 	Instances: 2,
 	TTL:       renewedLease,
 	First:     true,

@@ -10,7 +10,7 @@ import (
 
 var lateReply = declare(catalog.Scenario{
 	Name:      "late-reply",
-	Does:      "the reply to the acquire arrives after the lease has ended, when a second holder is inside",
+	Does:      "the reply to the acquire arrives after the lease has expired, while a second order holds the lock",
 	Instances: 2,
 	Topology:  catalog.Topology{Links: true, OwnLocks: true},
 	Timeout:   4 * time.Second,
@@ -18,7 +18,7 @@ var lateReply = declare(catalog.Scenario{
 	on("v1 v12-naive v12-session", holds, "without a TTL there is no second holder"),
 	on("v1.5", holds, "it sends no EXPIRE before it has the reply to its SETNX, so nothing has expired"),
 	on("v2 v3 v4 v5 v5-as-printed", oversold,
-		"it counts a whole lease from the reply, and by then the lease has ended"),
+		"it counts a whole lease from the reply, and by then the lease has expired"),
 	on("v5.5 v7 v8 v9 v9-nodes v10 v12 v15 v15-write-only", holds,
 		"it counts its lease from the request, so when the reply arrives it knows that the lease is over"),
 	on("v6", holds, "a node that answers that late counts as one that did not answer"),

@@ -35,8 +35,8 @@ func TestCoverage(t *testing.T) {
 	assert.Contains(t, out.String(),
 		"evidence for ok\n  v4, v5: 100 sales, 199 of 200 refusals checked, 298 of 300 leases, 253 of 301 releases "+
 			"judged and 2 without a reply,\n    overlaps under 0.28 ms would not show, 2 resolved later and 1 unknown, "+
-			"a fault in one sale of 33 or more would have\n    shown (95 %)\n"+
-			"  v17: 30000 sales, a fault in one sale of 10000 or more would have shown (95 %)\n"+
+			"a violation in at least 1 of 33 sales would\n    have shown (95 %)\n"+
+			"  v17: 30000 sales, a violation in at least 1 of 10000 sales would have shown (95 %)\n"+
 			"  v3: 8 sales, 292 of 300 orders busy though stock was left\n"+
 			"  v19: 100 sales, 3 of 3 leases and 97 orders under another's\n")
 }
