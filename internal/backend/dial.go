@@ -42,7 +42,7 @@ func (c peekable) SyscallConn() (syscall.RawConn, error) {
 	return c.NetConn().(syscall.Conn).SyscallConn() // a *net.TCPConn or *net.UnixConn
 }
 
-// idleTime is how long Windows keeps an idle connection by default.
+// idleTime is Windows' default limit for an idle connection.
 const idleTime = time.Minute
 
 // maxIdle returns how long a connection may be idle, for a URL that says asked, or 0 if it does not.

@@ -16,7 +16,7 @@ import (
 	"stockapi/internal/sale"
 )
 
-// productPattern is what isName must accept.
+// productPattern matches the names that isName must accept, and no others.
 var productPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 func TestNamesAreShortAndPlain(t *testing.T) {

@@ -49,7 +49,7 @@ var questions = []question{
 	{"ends for the holder no later than on the server", endsForHolderFirst},
 }
 
-// conformance is what each rung must hold, and what it must visibly break.
+// conformance lists for each rung the properties that it must hold, and those that it must visibly break.
 var conformance = map[string][]answer{
 	//               one     two     crash   in gap  slow    own     gap     again   out     cancel  says    cancels ends
 	"v0":             {breaks, breaks, holds, holds, breaks, none, none, none, none, holds, none, none, none},

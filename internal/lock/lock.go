@@ -32,7 +32,7 @@ type TryLock func(ctx context.Context, key string, o Options) (*Lease, error)
 // Options describe the lease that a caller wants. Apart from the TTL, zero means the default of the rung. A rung
 // ignores options that do not concern it.
 type Options struct {
-	// TTL is how long the lease lasts unless it is renewed.
+	// TTL is the duration of the lease unless it is renewed.
 	TTL time.Duration
 	// NoRenew ends the lease after its TTL, however long the work takes, as Redisson does when its caller gives a lease
 	// time.

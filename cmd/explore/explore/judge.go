@@ -15,7 +15,7 @@ import (
 var Verdicts = []history.Verdict{history.Stock, history.Exclusion, history.OwnRelease, history.Liveness, history.Fence,
 	history.InOrder, history.Nested, history.WakeUp, history.Undo, history.LostLease}
 
-// A Violation is how a schedule breaks a verdict.
+// A Violation is a verdict that a schedule breaks, with the evidence.
 type Violation struct {
 	Verdict history.Verdict `json:"verdict"`
 	At      int             `json:"-"` // the number of steps until it shows
