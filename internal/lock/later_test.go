@@ -32,6 +32,7 @@ func TestLeaseNeedsNoGoroutineBeforeRenewal(t *testing.T) {
 		assert.Equal(t, before+2, renewing(), "from then on")
 		stop()
 		stopTimer()
+		synctest.Wait() // a stopped goroutine has yet to return
 		assert.Equal(t, before, renewing(), "and none is left")
 	})
 }
