@@ -364,7 +364,7 @@ func TestLinesThatCannotBePlayed(t *testing.T) {
 	require.Len(t, cells, 3)
 	assert.Regexp(t, `^a sale has \d commands$`, cells[0].WhyNot())
 	assert.Equal(t, "the lock is released by one command", cells[1].WhyNot())
-	assert.Equal(t, "Anna did not come to the write while another order was held", cells[2].WhyNot())
+	assert.Equal(t, "Anna did not reach the write while another order was held", cells[2].WhyNot())
 	assert.Equal(t, trial.Play[2], cells[2].Line)
 }
 
