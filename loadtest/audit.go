@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report"
 	"stockapi/loadtest/report/terminal"
@@ -112,11 +114,13 @@ func againCode(run *history.Run, rows []*catalog.Row, differ []string, stderr io
 	return codeOf(rows, good)
 }
 
-// rejudge replaces a cell's verdicts by new ones, and returns where they differ.
-func rejudge(c *history.Cell) []string {
-	recorded := c.Findings
+// rejudge replaces a cell's verdicts and, if it is a trial's, their causes by new ones, and returns where they differ.
+func rejudge(c *history.Cell) (differ []string) {
+	recorded, was := c.Findings, explanationOf(c)
+	if c.Kind == history.Trial && len(c.Ops) > 0 { // it was played
+		c.NotTested = nil
+	}
 	c.Findings, c.Coverage = audit.Judge(c)
-	var differ []string
 	for _, f := range c.Findings {
 		was := history.FindingOf(recorded, f.Verdict).Result
 		if f.Verdict == history.Valid && was == history.NotApplicable {
@@ -126,5 +130,23 @@ func rejudge(c *history.Cell) []string {
 			differ = append(differ, fmt.Sprintf("%s: %s was recorded as %s and is %s", c.Title(), f.Verdict, was, f.Result))
 		}
 	}
+	if c.Kind == history.Trial && len(c.Ops) > 0 {
+		cause.Explain(c)
+	}
+	for i, is := range explanationOf(c) {
+		if was[i] != is {
+			differ = append(differ, fmt.Sprintf("%s: %q was recorded and is %q", c.Title(), was[i], is))
+		}
+	}
 	return differ
+}
+
+// explanationOf returns the texts by which a trial explains a cell: its defect, what breaks by design, why it was not
+// tested, and its remarks.
+func explanationOf(c *history.Cell) []string {
+	defect := ""
+	if c.Defect != nil {
+		defect = c.Defect.Cause
+	}
+	return []string{defect, c.Design, c.WhyNot(), strings.Join(c.Remarks, "; ")}
 }

@@ -198,3 +198,19 @@ func TestReportKnowsTheDefaults(t *testing.T) {
 		Requests: f.Requests, Concurrency: f.Concurrency, Stock: f.Stock, Wait: f.Wait, TTL: f.TTL, Work: f.Work,
 	}, html.Defaults)
 }
+
+// A played cell of a trial is explained again, even if it was inconclusive. One that was not played stays as it is.
+func TestTrialsAreExplainedAgain(t *testing.T) {
+	release := history.Command{Cmd: "del", Key: "lock", Source: history.Looked, Effect: history.EffectReleased, At: 2, End: 3}
+	c := &history.Cell{Kind: history.Trial, Scenario: "busy", Rung: "shop.py", Facts: &history.Facts{Locks: []string{"lock"}},
+		NotTested: &history.NotTested{Reason: "Anna had not tried the lock yet"},
+		Ops:       []history.Op{{Order: "anna", Phase: history.Buy, Outcome: history.Busy, Trace: []history.Command{release}}}}
+	differ := strings.Join(rejudge(c), "\n")
+	assert.Contains(t, differ, `busy shop.py: "" was recorded and is "it releases a lock that it never held"`)
+	assert.Contains(t, differ, `"Anna had not tried the lock yet" was recorded and is ""`)
+	assert.Equal(t, "it releases a lock that it never held", c.Defect.Cause)
+
+	notPlayed := &history.Cell{Kind: history.Trial, NotTested: &history.NotTested{Reason: "the lock has no TTL"}}
+	assert.Empty(t, rejudge(notPlayed))
+	assert.Equal(t, "the lock has no TTL", notPlayed.WhyNot())
+}

@@ -92,6 +92,16 @@ func newRecord(c *history.Cell) *record {
 	return r
 }
 
+// Explain records the causes of a judged cell's findings in it, and why it is inconclusive if it is.
+func Explain(c *history.Cell) {
+	e := Of(c)
+	c.Defect, c.Design, c.Remarks = e.Defect, e.Design, e.Remarks
+	why := WhyInconclusive(c)
+	if why != "" && c.Defect == nil && history.FirstBroken(c.Findings).Verdict == "" {
+		c.NotTested = &history.NotTested{Reason: why}
+	}
+}
+
 // Of explains the findings of a judged cell.
 func Of(c *history.Cell) (e Explanation) {
 	r := newRecord(c)

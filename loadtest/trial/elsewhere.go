@@ -162,12 +162,6 @@ func (t *Trial) recount(cells []*history.Cell) {
 		}
 		c.Count.Unbalanced = t.unbalanced
 		c.Findings, c.Coverage = audit.Judge(c)
-		explain(c)
+		cause.Explain(c)
 	}
-}
-
-// explain adds the causes of a cell's findings.
-func explain(c *history.Cell) {
-	e := cause.Of(c)
-	c.Defect, c.Design, c.Remarks = e.Defect, e.Design, e.Remarks
 }

@@ -38,11 +38,7 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 	if cell.Aborted = why; why == "" && cell.Count != nil && cell.Count.Kept {
 		cell.Aborted = history.KeptByDatabase
 	}
-	cell.Aborted = cause.WhyInconclusive(cell)
-	explain(cell)
-	if cell.Aborted != "" && cell.Defect == nil && history.FirstBroken(cell.Findings).Verdict == "" {
-		cell.NotTested = &history.NotTested{Reason: cell.Aborted}
-	}
+	cause.Explain(cell)
 	return cell, nil
 }
 
