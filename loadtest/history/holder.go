@@ -74,79 +74,47 @@ func (t *Timeline) HeldSince(instance string) Instant {
 // its write of the stock, or its read if it wrote nothing, to its first release after that. For an order that sold
 // without an acquire it is the span of its commands on the stock. It is nil if there is no such span.
 func (t *Timeline) LeaseOf(order int) *Lease {
-	op := &t.cell.Ops[order]
-	first, last := op.atStock()
-	acquired, end := op.heardOfLock(last, t.cell.Facts != nil && t.cell.Facts.Early)
-	switch died := t.cell.DiedAt(op.Instance); {
+	c, facts := t.CourseOf(order), t.cell.Facts
+	if facts == nil {
+		facts = &Facts{}
+	}
+	first, sale := c.Sale()
+	since := c.Last.Since
+	if sale >= 0 {
+		since = c.Steps[sale].Since
+	}
+	end := c.freed(sale, since, facts.Early)
+	switch died := t.cell.DiedAt(c.Instance); {
 	case end.Known():
 	case died.Known():
 		end = died
-	case last >= 0 && op.Trace[last].End.Known():
-		end = op.Trace[last].End
-	case last >= 0:
-		end = op.Trace[last].At
-	case t.cell.Facts != nil && t.cell.Facts.Elsewhere:
-		end = op.workedUntil(acquired)
+	case sale >= 0 && c.Steps[sale].End.Known():
+		end = c.Steps[sale].End
+	case sale >= 0:
+		end = c.Steps[sale].At
+	case facts.Elsewhere:
+		end = c.workedUntil(since)
 	}
 	switch {
-	case acquired.Known() && end.Known():
-		return &Lease{AcquiredAt: acquired, ReleasedAt: max(acquired, end)}
-	case acquired.Known():
-		return &Lease{AcquiredAt: acquired, ReleasedAt: acquired}
-	case first >= 0 && op.Outcome == Sold:
-		return &Lease{AcquiredAt: op.Trace[first].Came(), ReleasedAt: end}
+	case since.Known() && end.Known():
+		return &Lease{AcquiredAt: since, ReleasedAt: max(since, end)}
+	case since.Known():
+		return &Lease{AcquiredAt: since, ReleasedAt: since}
+	case first >= 0 && c.Outcome == Sold:
+		return &Lease{AcquiredAt: c.Steps[first].Came(), ReleasedAt: end}
 	}
 	return nil
 }
 
 // workedUntil returns when an order whose work is not observed had finished its work under the lock: when it tried to
 // release the lock, even in vain, or was answered.
-func (o *Op) workedUntil(acquired Instant) Instant {
-	for i := range o.Trace {
-		if cmd := &o.Trace[i]; cmd.Usually(EffectReleased) && cmd.Came() > acquired {
-			return cmd.Came()
+func (c *Course) workedUntil(acquired Instant) Instant {
+	for i := range c.Steps {
+		if s := &c.Steps[i]; s.Usually(EffectReleased) && s.Came() > acquired {
+			return s.Came()
 		}
 	}
-	return o.Done
-}
-
-// atStock returns the indices of the first command on the stock and of the last write, or of the last read if there is
-// no write; -1 for none. A script that writes may refuse before it reaches the stock.
-func (o *Op) atStock() (first, last int) {
-	first, last = -1, -1
-	wrote := false
-	for i := range o.Trace {
-		cmd := &o.Trace[i]
-		writes := cmd.WritesStock() || cmd.Usually(EffectWrote)
-		if !writes && !cmd.ReadsStock() {
-			continue
-		}
-		if first < 0 {
-			first = i
-		}
-		if writes || !wrote {
-			last, wrote = i, writes
-		}
-	}
-	return first, last
-}
-
-// heardOfLock returns when an order received the reply to its last acquire before its command on the stock, and when
-// its first release arrived: after that command, or at any time if the shop releases early. -1 is no command.
-func (o *Op) heardOfLock(stock int, early bool) (acquired, released Instant) {
-	acquired, released = Never, Never
-	for i := range o.Trace {
-		cmd := &o.Trace[i]
-		before := stock < 0 || i < stock && cmd.Heard() <= o.Trace[stock].Came()
-		after := stock < 0 || early || i > stock && cmd.Came() != o.Trace[stock].Came() // one step may write and release
-		switch {
-		case cmd.Acquires() && cmd.Succeeded() && before && cmd.Heard().Known():
-			acquired, released = cmd.Heard(), Never
-		case cmd.Releases() && after && !released.Known():
-			released = cmd.Came()
-		}
-	}
-	return acquired, released
+	return c.Done
 }
 
 // DiedAt returns when an instance of a cell was killed, [Never] if it was not.
