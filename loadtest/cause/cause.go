@@ -88,7 +88,7 @@ func newRecord(c *history.Cell) *record {
 	if c.Client != nil {
 		r.stalled = history.Instant(c.Client.Longest)
 	}
-	r.line.Explain(history.Terms{TTL: r.facts.TTL})
+	r.line.Explain(history.Terms{TTL: r.TTL})
 	return r
 }
 

@@ -1,6 +1,7 @@
 package cause
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -154,7 +155,7 @@ func (f *forgery) killed(n int) {
 
 // judge judges the forgery as a cell of the fault, and explains it.
 func (f *forgery) judge(fault string) *history.Cell {
-	f.Scenario = fault
+	f.Scenario, f.TTL = fault, cmp.Or(f.Facts.TTL, f.Facts.InValue)
 	f.Limit = f.Facts.Lease() + f.Facts.Takes + time.Duration(Margin)
 	var all []write
 	for i := range f.Ops {

@@ -85,7 +85,7 @@ func (r *record) looked(op *history.Op, cmd *history.Command) bool {
 			return looked
 		case took(one), one.Releases():
 			looked = false
-		case one.Prolongs():
+		case one.Prolongs(), one.Ended():
 		default:
 			looked = true
 		}

@@ -179,20 +179,26 @@ type Fault struct {
 	// servers, "locks" and "stock" are servers.
 	On   string    `json:"on,omitempty"`
 	Kind FaultKind `json:"kind,omitempty"`
+	// Command is the one that was meant, such as "write" or "command 3"; "" if the fault was not one of a command.
+	Command string `json:"command,omitempty"`
 	// Text describes the fault, and follows the instance's name: "stopped 0.451 s before set/stock".
 	Text string  `json:"text"`
 	At   Instant `json:"at"`
 	End  Instant `json:"end"`
 }
 
-// A FaultKind is a fault of the instance's process, "" if the process went on.
+// A FaultKind is the kind of a fault, "" for one that needs none.
 type FaultKind string
 
-// The kinds of faults of a process.
+// The kinds of faults: of the instance's process, of its network, and of a command.
 const (
 	FaultStop FaultKind = "stop" // it was stopped from At to End
 	FaultKill FaultKind = "kill" // it was killed
 	FaultDied FaultKind = "died" // it exited by itself; Text has its last words
+	FaultCut  FaultKind = "cut"  // it could not reach its servers
+	FaultHeld FaultKind = "held" // the command, or its reply, was held
+	FaultLate FaultKind = "late" // the command arrived when its client no longer waited
+	FaultLost FaultKind = "lost" // the command, or its reply, was lost
 )
 
 // FaultKindOf returns the kind of a fault that an instance notes in a trace as, for instance, "stop@before:set/stock".

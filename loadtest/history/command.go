@@ -192,8 +192,12 @@ func (c *Command) Ended() bool { return c.Cmd == EndedLock }
 // EndedLock is the name of the note that [Command.Ended] reports. Its node and key are those of the lock.
 const EndedLock = "ended"
 
-// LeaseOver is the reply of such a note if the lease was made to expire early.
-const LeaseOver = "lease over"
+// The replies of such a note.
+const (
+	LeaseOver   = "lease over"        // the lease was made to expire early
+	LockRemoved = "removed"           // by the trial
+	LocksLost   = "lost in a restart" // of the server
+)
 
 // UnknownScript reports whether the server did not know the script; the client then sends it in full.
 func (c *Command) UnknownScript() bool { return strings.HasPrefix(c.Err, "NOSCRIPT") }

@@ -53,7 +53,7 @@ type signs struct {
 	sent, set Instant // when the last command that set the TTL was sent, and when it was replied to
 	endless   bool    // no command set a TTL
 	gone      Instant // when a note says that the server had ended it
-	over      bool    // and that note's reply is LeaseOver
+	note      string  // that note's reply
 }
 
 // see records that the lock was held when the command was sent, if its reply shows that.
@@ -86,7 +86,7 @@ func (l *Lock) hear(order int, cmd *Command, all []signs) {
 		case !cmd.Ended():
 			s.sent, s.set, s.endless = cmd.At, cmd.End, cmd.Endless()
 		case cmd.At > h.From:
-			s.gone, s.over = min(s.gone, cmd.At), cmd.Reply == LeaseOver
+			s.gone, s.note = min(s.gone, cmd.At), cmd.Reply
 		}
 		return
 	}
@@ -100,10 +100,10 @@ func (h *Tenure) explain(terms Terms, s signs) {
 	}
 	switch unexplained := h.How == Gone && !h.replaced || h.How == NoEnd; {
 	case !unexplained:
-	case s.gone.Known() && s.over:
-		h.End = End{Expired, -1, s.gone, s.gone}
+	case s.gone.Known() && s.note == LeaseOver:
+		h.End, h.Note = End{Expired, -1, s.gone, s.gone}, s.note
 	case s.gone.Known() && s.gone < over:
-		h.End = End{Gone, h.By, s.gone, s.gone}
+		h.End, h.Note = End{Gone, h.By, s.gone, s.gone}, s.note
 	case h.How == NoEnd && over.Known():
 		h.End = End{Expired, -1, early, over}
 	case h.How == NoEnd:

@@ -123,6 +123,24 @@ func (b *bench) note(o *order, since time.Time, kind history.FaultKind, format s
 	o.Note(b.cell, history.Fault{Kind: kind, Text: fmt.Sprintf(format, args...)}, since, time.Now())
 }
 
+// noteOf records a fault of an order's command.
+func (b *bench) noteOf(o *order, since time.Time, kind history.FaultKind, command, format string, args ...any) {
+	b.note(o, since, kind, format, args...)
+	b.cell.Faults[len(b.cell.Faults)-1].Command = command
+}
+
+// noteEnds records that the trial, or the server, has just ended the lock of each order that held it at a time.
+func (b *bench) noteEnds(then time.Time, why string) {
+	line, at := b.timeline(), b.since(then)
+	for _, l := range line.Locks {
+		if h := l.HolderAt(at); h.Known && h.Tenure != nil {
+			o := b.orders[h.Tenure.Order]
+			o.ends = append(o.ends, history.Command{Node: l.Node, Cmd: history.EndedLock, Key: l.Key, Reply: why, At: at, End: at,
+				Source: history.Looked})
+		}
+	}
+}
+
 const (
 	crowdOrders  = 20 // at each instance
 	crowdAtOnce  = 8  // of them
@@ -245,7 +263,7 @@ func renewalsLost(b *bench) string {
 	if !isClosed(lose.sprung) {
 		return "no renewal came while Anna was at work"
 	}
-	b.note(anna, since, "", "its renewals lost for %s", round(time.Since(since)))
+	b.noteOf(anna, since, history.FaultLost, schedule.Renewal, "its renewals lost for %s", round(time.Since(since)))
 	return ""
 }
 

@@ -320,6 +320,7 @@ func (p *player) toAll(verb string) error {
 	}
 	p.noteAt(p.holder(), now, "", "the Redis restarted")
 	p.endLocks()
+	p.noteEnds(now, history.LocksLost)
 	return p.restart()
 }
 
@@ -339,7 +340,7 @@ func (p *player) toInstance(verb string, at int) error {
 		p.each(func(_ int, h *hold) { h.apart = h.apart || h.at == at })
 		p.CutOff(p.Ends[at])
 	case "join":
-		p.noteAt(at, p.cut[at], "", "cut off from the Redis for %s", round(time.Since(p.cut[at])))
+		p.noteAt(at, p.cut[at], history.FaultCut, "cut off from the Redis for %s", round(time.Since(p.cut[at])))
 		p.cut[at] = time.Time{}
 		p.Rejoin(p.Ends[at])
 	case "drop":
@@ -372,16 +373,16 @@ func (p *player) toOrder(verb string, c *customer) {
 		}
 		return
 	case "arrive":
-		p.note(c.order, h.since, "", "its %s in flight for %s", h.name, round(time.Since(h.since)))
+		p.noteOf(c.order, h.since, history.FaultLate, h.name, "its %s in flight for %s", h.name, round(time.Since(h.since)))
 		p.land(h.trap)
 		if !h.apart {
 			p.Ends[c.At].Wires[0].Break() // its caller is no longer waiting
 		}
 	case "lose-request":
-		p.note(c.order, time.Now(), "", "its %s lost", h.name)
+		p.noteOf(c.order, time.Now(), history.FaultLost, h.name, "its %s lost", h.name)
 		p.decideHeld(h, schedule.LostRequest)
 	case "lose-reply":
-		p.note(c.order, time.Now(), "", "the reply to its %s lost", h.name)
+		p.noteOf(c.order, time.Now(), history.FaultLost, h.name, "the reply to its %s lost", h.name)
 		p.decideHeld(h, schedule.LostReply)
 	}
 	p.unset(h.trap)
@@ -419,7 +420,7 @@ func (p *player) noteHold(o *order, h *hold) {
 	text := fmt.Sprintf("%sits %s held for %s", either(h.reply, "the reply to ", ""), h.name, round(time.Since(h.since)))
 	switch n := len(p.cell.Faults); {
 	case n == 0:
-		p.note(o, h.since, "", "%s", text)
+		p.noteOf(o, h.since, history.FaultHeld, h.name, "%s", text)
 		p.held = true
 	case n == 1 && p.held && p.cell.Faults[0].Order == o.Op.Order:
 		first := &p.cell.Faults[0]
@@ -566,6 +567,7 @@ func (p *player) expire() (err error) {
 	if p.expired = waits; waits {
 		p.pass(lease)
 	} else if err == nil {
+		p.noteEnds(time.Now(), history.LeaseOver)
 		err = p.remove()
 	}
 	p.endLocks()
@@ -581,6 +583,7 @@ func (p *player) removeLock() error {
 		return p.giveBack()
 	}
 	since := time.Now()
+	p.noteEnds(since, history.LockRemoved)
 	err := p.remove()
 	p.noteAt(p.holder(), since, "", "its lock removed")
 	p.endLocks()
@@ -673,6 +676,7 @@ func (p *player) endLongLeases() {
 		return l.Held(s) && !s.Ends.IsZero()
 	})
 	if p.passport.Lease() > mostLease && ends && slices.ContainsFunc([]int{atA, atB}, p.isDown) {
+		p.noteEnds(time.Now(), history.LeaseOver)
 		_ = p.remove()
 	}
 }

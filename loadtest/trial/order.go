@@ -69,6 +69,8 @@ type order struct {
 	waited     bool      // it timed out
 	inDatabase int       // the number of the order at its instance's link to the database
 	fresh      bool      // it shows liveness after the fault
+
+	ends []history.Command // notes of the ends of its lock by the trial or the server
 }
 
 // newOrder returns an order that has not been sent.

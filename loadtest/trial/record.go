@@ -129,11 +129,11 @@ func (b *bench) timeline() *history.Timeline {
 	c := &history.Cell{}
 	record := b.byOrder()
 	for _, o := range b.orders {
-		c.Ops = append(c.Ops, history.Op{Instance: b.Ends[o.At].Name, Trace: traceOf(record[o])})
+		c.Ops = append(c.Ops, history.Op{Instance: b.Ends[o.At].Name, Trace: append(traceOf(record[o]), o.ends...)})
 	}
 	c.Strays = traceOf(record[nil])
 	t := history.TimelineOf(c)
-	t.Explain(history.Terms{TTL: b.passport.TTL})
+	t.Explain(history.Terms{TTL: b.cell.TTL})
 	return t
 }
 
@@ -337,7 +337,7 @@ func (t *Trial) name() string {
 
 func (t *Trial) newCell(f fault) *history.Cell {
 	return &history.Cell{Kind: history.Trial, Scenario: f.name, Line: f.line, Rung: t.name(), Product: t.Product,
-		Repetition: 1, TTL: t.passport.TTL, Limit: t.patience(), Facts: &t.passport.Facts}
+		Repetition: 1, TTL: cmp.Or(t.passport.TTL, t.passport.InValue), Limit: t.patience(), Facts: &t.passport.Facts}
 }
 
 // complete sends fresh orders, adds the recorded orders to the cell, and judges it. Fresh orders buy from a new stock,
@@ -437,7 +437,7 @@ func (b *bench) op(o *order, commands []observation, units []int64, looked bool)
 	case o.left:
 		op.GaveUp = history.HungUp
 	}
-	op.Trace = traceOf(commands)
+	op.Trace = append(traceOf(commands), o.ends...)
 	wrote := anyOf(op.Trace, func(c *history.Command) bool { return c.WritesStock() && c.Wrote() })
 	switch {
 	case op.Outcome != history.Unknown:
