@@ -590,3 +590,25 @@ func TestCommitAfterRelease(t *testing.T) {
 	assert.NotNil(t, d)
 	assert.NotEqual(t, "it writes after it has released the lock", d.Cause)
 }
+
+// A stock in a database shows by its sales that an order was refused whose unit was taken, also where losing the lock
+// breaks the stock by design.
+func TestRefusedSaleOfAStockElsewhere(t *testing.T) {
+	cell := func(fault string) *history.Cell {
+		f := forge()
+		f.Facts.Elsewhere, f.Count, f.Left = true, &history.Count{Sales: new(int64(2))}, new(int64(stock-2))
+		f.order("anna", atA, history.Busy, 0, 2900, acquire(10), looks(2800)).Status = 409
+		f.order("bert", atB, history.Sold, 100, 2300, tried(110), acquire(2020), release(2200))
+		f.Faults = []history.Fault{{Order: "10000-anna", Instance: atA, At: ms(50), End: ms(2700),
+			Text: "its request 4 of 4 held for 2.65s"}}
+		return f.judge(fault)
+	}
+	c := cell("late")
+	assert.Equal(t, "2 recorded as sold, but 1 according to the answers, by count", c.Finding(history.Stock).Because)
+	t.Skip("by count nothing names the order that was refused: its unit is taken, and it is the only refused one")
+	for _, fault := range []string{"late", "after-release"} {
+		if d := cell(fault).Defect; assert.NotNil(t, d, fault) {
+			assert.Equal(t, refusedTaken.what, d.Cause, fault)
+		}
+	}
+}
