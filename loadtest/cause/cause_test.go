@@ -173,6 +173,13 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			f.Facts.TTL = 0
 			overlap(f, del(2300))
 		}},
+		// If the lock expires, no fault excuses the release of another order's.
+		{"key-removed 1", "SER", removedBlindly, "", func(f *forgery) { overlap(f, del(2300)) }},
+		{"server-restart", "SER", removedBlindly, "", func(f *forgery) { overlap(f, del(2300)) }},
+		{"key-removed 1", "SER", removedBlindly, "", func(f *forgery) {
+			f.Facts.TTL, f.Facts.InValue = 0, 5*time.Second
+			overlap(f, del(2300))
+		}},
 		{"key-removed 1", "SERL", noTTL, "", func(f *forgery) {
 			f.Facts.TTL = 0
 			overlap(f, del(2300))
@@ -190,6 +197,12 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			f.Facts.Kind = "string"
 			f.order("anna", atA, history.Unknown, 0, 0, acquire(10))
 			f.order("fresh-b-1", atB, history.Busy, 900, 9000, tried(1010), command(1020, history.EffectRenewed, "expire"),
+				tried(8000))
+		}},
+		{"crash 1", "L", unknown, "", func(f *forgery) { // it may hold the lock besides others
+			f.Facts.Kind = "hash"
+			f.order("anna", atA, history.Unknown, 0, 0, acquire(10))
+			f.order("fresh-b-1", atB, history.Busy, 900, 9000, tried(1010), command(1020, history.EffectRenewed, "hset"),
 				tried(8000))
 		}},
 		{"crash 1", "L", nobodyWakes, "", func(f *forgery) {
