@@ -1,6 +1,7 @@
 package cause
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -102,6 +103,34 @@ func TestPremises(t *testing.T) {
 		f.order("bert", atB, history.Unknown, 40, 0, one.bert(f)...)
 		f.Faults = []history.Fault{{At: ms(100), End: ms(2500)}}
 		assert.Equal(t, one.asked, one.asks(newRecord(f.Cell)) == "", one.what)
+	}
+}
+
+// Each fault has its premise: none is met in a cell where Anna sold before her fault, and Bert came only afterwards.
+func TestPremisesOfFaults(t *testing.T) {
+	const afterwards = "Bert did not try the lock between the expiry of Anna's lease and her write"
+	const atAll = "Bert did not try the lock before Anna's write"
+	for _, one := range []struct{ faults, want string }{
+		{"one-instance, two-instances", "no order of the crowd sold at b"},
+		{"slow-work, pause, renewals-lost, cut-off", afterwards},
+		{"after-release, server-restart, key-removed 1", atAll},
+		{"key-removed 2", "no renewal came after Anna's lock was removed"},
+		{"late", "Anna's write never arrived"},
+		{"late-acquire", "the late acquire found the lock taken, or never arrived"},
+		{"delayed-release, check-delete-gap",
+			"Anna's release did not arrive after Bert had taken the lock: her client gave up on it"},
+		{"contended-acquire", "Bert did not sell: his client gave up while he was held"},
+		{"crash 3, hang-up 1, busy", "Anna had not tried the lock yet"},
+		{"waiter-unheard 2", "Bert's subscription did not come after Anna's release"},
+		{"crash 1, crash 2, hang-up 2, reply-lost 1, request-lost 1, refused 1, waiter-unheard 1", ""},
+	} {
+		for fault := range strings.SplitSeq(one.faults, ", ") {
+			f := forge()
+			f.order("anna", atA, history.Sold, 0, 50, acquire(10), read(20), writes(30), release(40))
+			f.order("bert", atB, history.Busy, 3000, 3100, tried(3010))
+			f.Faults = []history.Fault{{At: ms(5), End: ms(9)}}
+			assert.Equal(t, one.want, WhyInconclusive(f.judge(fault)), fault)
+		}
 	}
 }
 
