@@ -593,13 +593,15 @@ func TestBreaksByDesign(t *testing.T) {
 		{"delayed-release", "", "", ""}, {"check-delete-gap", "", "", ""}, {"late-acquire", "", "", ""},
 		{"after-release", "", "", ""}, {"reply-lost 3", "", "", ""}, {"request-lost 3", "", "", ""},
 	} {
-		for i, want := range []string{one.unrenewed, one.renewed, one.fenced} {
+		for i, want := range []string{one.unrenewed, one.renewed, one.fenced, "" /* a fence that did not hold */} {
 			f, letters, left := forge(), "SE", stock-1
 			switch i {
 			case 1:
 				f.Facts.Every = 600 * time.Millisecond
 			case 2:
 				f.Facts.Fence, letters, left = true, "E", stock-2
+			case 3:
+				f.Facts.Fence = true
 			}
 			f.order("anna", atA, history.Sold, 0, 3000, acquire(10), read(20), leaves(2100, left))
 			f.order("bert", atB, history.Sold, 50, 2600, tried(100), acquire(2050), read(2060), writes(2070), release(2500))
