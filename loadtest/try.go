@@ -68,8 +68,9 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 		Setup: f.Setup, Set: f.Set, Left: f.Left, Sales: f.Sales, Database: f.DB, Only: f.Only, Play: f.Play,
 		AtOnce: max(1, f.AtOnce), Say: say}
 	if f.Units != nil {
-		if o.Units = *f.Units; o.Units < 1 {
-			return o, errors.New("--units must be at least 1")
+		o.Units = *f.Units
+		if err := within("--units", o.Units, 1, 1_000_000_000); err != nil {
+			return o, err
 		}
 	}
 	if o.Order, err = trial.ParseRequest(f.Order); err != nil {

@@ -92,11 +92,21 @@ func newRecord(c *history.Cell) *record {
 	return r
 }
 
-// Explain records the causes of a judged cell's findings in it, and why it is inconclusive if it is.
+// Explain records the causes of a judged cell's findings in it, and why it is inconclusive if it is. A cell whose fault
+// did not happen accuses only by what its commands show.
 func Explain(c *history.Cell) {
 	e := Of(c)
 	c.Defect, c.Design, c.Remarks = e.Defect, e.Design, e.Remarks
-	why := WhyInconclusive(c)
+	happened := c.Aborted == "" || c.Aborted == history.KeptByDatabase
+	conclude(c, WhyInconclusive(c), happened)
+}
+
+// conclude marks an explained cell as not tested if it is inconclusive, and breaks nothing.
+func conclude(c *history.Cell, why string, happened bool) {
+	if !happened && c.Defect != nil && !IsProven(c) {
+		c.Defect = nil
+		c.NotTested = &history.NotTested{Reason: why}
+	}
 	if why != "" && c.Defect == nil && history.FirstBroken(c.Findings).Verdict == "" {
 		c.NotTested = &history.NotTested{Reason: why}
 	}

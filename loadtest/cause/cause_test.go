@@ -118,6 +118,11 @@ func TestCausesOfBrokenCells(t *testing.T) {
 		f.order("anna", atA, history.Sold, 0, 3000, append([]history.Command{acquire(10), read(20)}, annas...)...)
 		f.order("bert", atB, history.Sold, 50, 3000, append([]history.Command{acquire(2050), read(2060)}, berts...)...)
 	}
+	reads := func(n, left int) history.Command {
+		c := read(n)
+		c.Reply = fmt.Sprintf("%q", fmt.Sprint(left))
+		return c
+	}
 	for _, one := range []struct {
 		fault, letters string
 		want           cause
@@ -145,6 +150,44 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			f.order("bert", atB, history.Sold, 50, 590, acquire(100), read(120), writes(200))
 		}},
 		{"crash 2", "SE", unknown, "", func(f *forgery) { overlap(f) }},
+		{"pause", "SE", unknown, "", func(f *forgery) { // she has renewed it
+			f.order("anna", atA, history.Sold, 0, 3000, acquire(10), renewal(1500, history.EffectRenewed), read(1510),
+				writes(2100))
+			f.order("bert", atB, history.Sold, 50, 2600, acquire(2050), read(2060), writes(2070), release(2500))
+		}},
+		{"pause", "SE", cause{}, because["v4"], func(f *forgery) { // the server's clock may be a little ahead
+			f.order("anna", atA, history.Sold, 0, 3000, acquire(10), read(20), writes(2100))
+			f.order("bert", atB, history.Sold, 50, 2600, acquire(1970), read(1980), writes(1990), release(2500))
+		}},
+		{"pause", "SE", cause{}, because["v4"], func(f *forgery) { // Bert came before Anna's acquire too
+			f.order("bert", atB, history.Sold, 0, 9, acquire(1), read(2), writes(3), release(5))
+			f.order("anna", atA, history.Sold, 0, 3000, acquire(10), read(20), leaves(2100, 8))
+			f.order("bert-2", atB, history.Sold, 50, 2600, acquire(2050), read(2060), leaves(2070, 8), release(2500))
+		}},
+		{"pause", "SE", cause{}, because["v4"], func(f *forgery) { // and after her release
+			f.order("anna", atA, history.Sold, 0, 50, acquire(10), read(20), writes(30), release(40))
+			f.order("bert", atB, history.Sold, 50, 2600, acquire(100), read(110), leaves(2300, 8))
+			f.order("clara", atA, history.Sold, 60, 2700, acquire(2150), read(2160), leaves(2170, 8), release(2180))
+		}},
+		{"pause", "SE", cause{}, because["v4"], func(f *forgery) { // it is not Anna who is paused
+			f.order("clara", atA, history.Sold, 0, 3000, acquire(10), read(20), writes(2100))
+			f.order("bert", atB, history.Sold, 50, 2600, acquire(2050), read(2060), writes(2070), release(2500))
+		}},
+		// A write that may have arrived, that only reads, or that another effect of its command did, is not refused.
+		{"pause", "E", cause{}, because["v4"], func(f *forgery) {
+			unknown := usually(command(2100, history.EffectNothing, "eval"), history.EffectWrote)
+			unknown.End = history.Never
+			f.order("anna", atA, history.Busy, 0, 3000, acquire(10), read(20), unknown)
+			f.order("bert", atB, history.Sold, 50, 2090, acquire(2050), read(2060), writes(2070), release(2500))
+		}},
+		{"pause", "E", cause{}, because["v4"], func(f *forgery) {
+			f.order("anna", atA, history.Busy, 0, 3000, acquire(10), read(20),
+				usually(command(2100, history.EffectRead, "eval"), history.EffectWrote))
+			f.order("bert", atB, history.Sold, 50, 2090, acquire(2050), read(2060), writes(2070), release(2500))
+		}},
+		{"pause", "SE", cause{}, because["v4"], func(f *forgery) {
+			overlap(f, usually(command(2100, history.EffectTried, "exec"), history.EffectWrote))
+		}},
 		{"pause", "SER", removedBlindly, "", func(f *forgery) { overlap(f, del(2300)) }},
 		{"pause", "SER", removedLater, "", func(f *forgery) { overlap(f, looks(2250), del(2300)) }},
 		{"pause", "SER", comparedPart, "", func(f *forgery) { overlap(f, names(release(2300), "token of +0.010 s")) }},
@@ -154,6 +197,20 @@ func TestCausesOfBrokenCells(t *testing.T) {
 		{"delayed-release", "ER", oneForInstance, "", func(f *forgery) {
 			f.Facts.Name = true
 			alike(f, atA)
+		}},
+		{"delayed-release", "ER", oneForAll, "", func(f *forgery) { // both instances have it
+			f.Facts.Name = true
+			alike(f, atB)
+		}},
+		{"delayed-release", "ER", removedBlindly, "", func(f *forgery) {
+			f.Facts.Name = true
+			alike(f, atA)
+			f.Ops[0].Trace[3] = del(2200)
+		}},
+		{"pause", "SER", removedBlindly, "", func(f *forgery) { // it looked before its acquire only, and renewed
+			f.order("anna", atA, history.Sold, 0, 3000, looks(5), acquire(10), read(20),
+				renewal(30, history.EffectRenewed), writes(2100), del(2300))
+			f.order("bert", atB, history.Sold, 50, 2600, tried(100), acquire(2050), read(2060), writes(2070), release(2500))
 		}},
 		{"one-instance", "R", releasedTwice, "", func(f *forgery) {
 			f.order("anna", atA, history.Sold, 0, 300, acquire(10), read(20), writes(30), del(40), del(140))
@@ -173,6 +230,13 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			f.Facts.TTL = 0
 			overlap(f, del(2300))
 		}},
+		// If the lock expires, no fault excuses the release of another order's.
+		{"key-removed 1", "SER", removedBlindly, "", func(f *forgery) { overlap(f, del(2300)) }},
+		{"server-restart", "SER", removedBlindly, "", func(f *forgery) { overlap(f, del(2300)) }},
+		{"key-removed 1", "SER", removedBlindly, "", func(f *forgery) {
+			f.Facts.TTL, f.Facts.InValue = 0, 5*time.Second
+			overlap(f, del(2300))
+		}},
 		{"key-removed 1", "SERL", noTTL, "", func(f *forgery) {
 			f.Facts.TTL = 0
 			overlap(f, del(2300))
@@ -190,6 +254,12 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			f.Facts.Kind = "string"
 			f.order("anna", atA, history.Unknown, 0, 0, acquire(10))
 			f.order("fresh-b-1", atB, history.Busy, 900, 9000, tried(1010), command(1020, history.EffectRenewed, "expire"),
+				tried(8000))
+		}},
+		{"crash 1", "L", unknown, "", func(f *forgery) { // it may hold the lock besides others
+			f.Facts.Kind = "hash"
+			f.order("anna", atA, history.Unknown, 0, 0, acquire(10))
+			f.order("fresh-b-1", atB, history.Busy, 900, 9000, tried(1010), command(1020, history.EffectRenewed, "hset"),
 				tried(8000))
 		}},
 		{"crash 1", "L", nobodyWakes, "", func(f *forgery) {
@@ -218,6 +288,39 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			f.Facts.Overwrites = true
 			crowd(f)
 		}},
+		{"two-instances", "S", unknown, "", func(f *forgery) { // it decrements the stock
+			f.Facts.ReadsNever, f.Facts.LockFree = true, true
+			crowd(f)
+		}},
+		{"two-instances", "S", unknown, "", crowd},
+		{"two-instances", "S", unknown, "", func(f *forgery) { // there is no lease
+			f.Facts.TTL, f.Facts.Takes = 0, 5*time.Millisecond
+			crowd(f)
+		}},
+		{"two-instances", "S", oneForInstance, "", func(f *forgery) {
+			f.Facts.Name = true
+			crowd(f)
+		}},
+		{"two-instances", "S", readEarly, "", func(f *forgery) {
+			f.Facts.ReadsTwice = true
+			crowd(f)
+		}},
+		{"two-instances", "S", releasedEarly, "", func(f *forgery) {
+			f.Facts.Early = true
+			crowd(f)
+		}},
+		{"two-instances", "S", tooFewKeys, "", func(f *forgery) {
+			f.Facts.Locks = []string{lockKey, "lock 2", "lock 3"}
+			crowd(f)
+		}},
+		{"two-instances", "S", readEarly, "", func(f *forgery) { // so a majority is no excuse
+			f.Facts.Locks, f.Facts.ReadsEarly = []string{lockKey, "lock 2", "lock 3"}, true
+			crowd(f)
+		}},
+		{"pause", "S", lockPerOrder, "", func(f *forgery) {
+			f.Facts.Apart, f.Facts.Locks = "order", nil
+			crowd(f)
+		}},
 		{"two-instances", "S", shortLease, "", func(f *forgery) {
 			f.Facts.TTL, f.Facts.Takes = time.Millisecond, 5*time.Millisecond
 			crowd(f)
@@ -226,6 +329,27 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			f.order("anna", atA, history.Sold, 0, 600, acquire(10), read(20), writes(500))
 			f.order("bert", atB, history.Sold, 50, 590,
 				with(acquire(100), func(w *history.Carried) { w.Was = "token of +0.010 s" }), read(120), writes(200))
+		}},
+		{"crash 2", "E", tookLater, "", func(f *forgery) { // nor were two units sold
+			f.order("anna", atA, history.Sold, 0, 600, acquire(10), read(20), leaves(500, 8))
+			f.order("bert", atB, history.Sold, 50, 590,
+				with(acquire(100), func(w *history.Carried) { w.Was = "token of +0.010 s" }), read(120), writes(200))
+		}},
+		{"pause", "SE", renewalTakes, "", func(f *forgery) { // of an order that never held it
+			f.order("anna", atA, history.Sold, 0, 600, acquire(10), read(20), writes(500))
+			f.order("bert", atB, history.Sold, 50, 590, tried(60), takesOver(100, 10), read(120), writes(200))
+		}},
+		{"pause", "SE", tookLater, "", func(f *forgery) { // the same command acquires and renews
+			f.order("anna", atA, history.Sold, 0, 600, acquire(10), read(20), writes(500))
+			f.order("bert", atB, history.Sold, 50, 590, tried(60),
+				usually(takesOver(100, 10), history.EffectRenewed|history.EffectAcquired), read(120), writes(200))
+		}},
+		{"crash 2", "E", unknown, "", func(f *forgery) { // the fence was not needed
+			fenced(f, []history.Command{leaves(2100, 8)}, []history.Command{writes(2080)})
+		}},
+		{"crash 2", "SE", unknown, "", func(f *forgery) { // what Anna read early was still so under her lock
+			f.order("anna", atA, history.Sold, 0, 3000, reads(5, 10), acquire(10), reads(20, 10), writes(2100))
+			f.order("bert", atB, history.Sold, 50, 2600, acquire(2050), reads(2060, 10), writes(2070), release(2500))
 		}},
 		{"pause", "SE", fenceLate, "", func(f *forgery) {
 			fenced(f, []history.Command{writes(2070)}, []history.Command{writes(2080)})
@@ -251,6 +375,14 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			f.order("bert", atB, history.Busy, 50, 600, tried(100), del(500))
 		}},
 		{"crash 1", "L", unknown, "", func(f *forgery) { stuck(f) }},
+		{"crash 1", "L", unknown, "", func(f *forgery) { // its acquire explains other verdicts
+			f.Facts.Overwrites = true
+			stuck(f)
+		}},
+		{"crash 1", "L", unknown, "", func(f *forgery) { // the stock was right although there is no lock
+			f.Facts.Locks = nil
+			stuck(f)
+		}},
 		{"crash 1", "L", unknown, "", func(f *forgery) { // its lease is in its value
 			f.Facts.TTL, f.Facts.InValue = 0, 5*time.Second
 			stuck(f)
@@ -276,11 +408,6 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			f.killed(30)
 		}},
 		{"delayed-release 1", "S", readEarly, "", func(f *forgery) { // the read under the lock goes unused
-			reads := func(n, left int) history.Command {
-				c := read(n)
-				c.Reply = fmt.Sprintf("%q", fmt.Sprint(left))
-				return c
-			}
 			f.order("anna", atA, history.Sold, 0, 90, reads(5, 10), acquire(10), reads(20, 10), writes(30), release(40))
 			f.order("bert", atB, history.Sold, 0, 90, reads(6, 10), acquire(50), reads(60, 9), writes(70), release(80))
 		}},
@@ -295,9 +422,30 @@ func TestCausesOfBrokenCells(t *testing.T) {
 		{"reply-lost 3", "S", refusedTaken, "", func(f *forgery) {
 			f.order("anna", atA, history.Busy, 0, 90, acquire(10), read(20), writes(30), release(60))
 		}},
+		// Of several broken verdicts, the stock is explained first, then the release, then what is stuck.
+		{"reply-lost 3", "SER", refusedTaken, "", func(f *forgery) {
+			f.order("anna", atA, history.Busy, 0, 2500, acquire(10), read(20), writes(30), del(2300))
+			f.order("bert", atB, history.Sold, 50, 2600, acquire(2250), read(2260), leaves(2270, 8))
+		}},
+		{"reply-lost 4", "ERL", removedBlindly, "", func(f *forgery) {
+			f.Facts.TTLLater = true
+			f.order("anna", atA, history.Sold, 0, 2500, acquire(10), read(20), writes(30), del(2300))
+			f.order("bert", atB, history.Sold, 50, 2600, acquire(2250), read(2260), leaves(2270, 8))
+			f.order("clara", atA, history.Unknown, 2390, 0, acquire(2400))
+			f.order("fresh-b-1", atB, history.Busy, 3000, 9000, tried(3010), tried(8900))
+		}},
 		{"two-instances", "", crashed, "", func(f *forgery) {
 			f.order("anna", atA, history.Sold, 0, 90, acquire(10), read(20), writes(30), release(40))
+			f.Faults = append(f.Faults, history.Fault{Instance: atA, Kind: history.FaultDied, Text: "ended"})
+		}},
+		{"slow-work", "", crashed, "", func(f *forgery) { // the other instance has lost its lock
+			f.order("anna", atA, history.Busy, 0, 3000, acquire(10))
+			f.order("bert", atB, history.Sold, 50, 2600, acquire(2050), read(2060), writes(2070), release(2500))
 			f.Faults = append(f.Faults, history.Fault{Instance: atB, Kind: history.FaultDied, Text: "ended"})
+		}},
+		{"delayed-release", "", cause{}, "", func(f *forgery) { // no instance has ended
+			f.order("anna", atA, history.Sold, 0, 90, acquire(10), read(20), writes(30), release(40))
+			f.Faults = append(f.Faults, history.Fault{Instance: atA, Text: "held"})
 		}},
 		{"cut-off", "", cause{}, "", func(f *forgery) { // it may have meant to
 			f.order("anna", atA, history.Sold, 0, 90, acquire(10), read(20), writes(30), release(40))
@@ -414,6 +562,53 @@ func TestDefectsOnABusyMachine(t *testing.T) {
 		} else if assert.NotNil(t, c.Defect, one.what) {
 			assert.Equal(t, one.defect, c.Defect.Cause, one.what)
 			assert.NotEmpty(t, c.Defect.Shown)
+		}
+	}
+}
+
+// Each kind of lock is excused for the verdicts that its correct rung breaks, under the faults that break them, and for
+// no others.
+func TestBreaksByDesign(t *testing.T) {
+	const late = "a write in flight can outlive any lock; fence the write (v15)"
+	const removed = "the trial removed the lock under its holder, and no lock protects a write that follows; " +
+		"fence the write (v15)"
+	const restarted = "the Redis lost the lock under its holder, and no lock protects a write that follows; " +
+		"fence the write (v15)"
+	const unrenewed = "a lease that is not renewed expires under its holder, as in v4; renew it (v5.5) or fence the write " +
+		"(v15)"
+	const renewed = "no lease protects a write that is sent after its expiry, as in v5.5; fence the write (v15)"
+	const fenced = "the lock is lost, but the stock refuses the late write, as in v15"
+	for _, one := range []struct {
+		fault                      string
+		unrenewed, renewed, fenced string // by the kind of the lock
+	}{
+		{"slow-work", unrenewed, "", fenced},
+		{"pause", unrenewed, renewed, fenced},
+		{"late", late, late, fenced},
+		{"key-removed 1", removed, removed, fenced},
+		{"renewals-lost", "", renewed, fenced},
+		{"server-restart", restarted, restarted, fenced},
+		{"cut-off", unrenewed, renewed, fenced},
+		{"two-instances", "", "", ""}, {"busy", "", "", ""}, {"crash 1", "", "", ""}, {"hang-up 1", "", "", ""},
+		{"delayed-release", "", "", ""}, {"check-delete-gap", "", "", ""}, {"late-acquire", "", "", ""},
+		{"after-release", "", "", ""}, {"reply-lost 3", "", "", ""}, {"request-lost 3", "", "", ""},
+	} {
+		for i, want := range []string{one.unrenewed, one.renewed, one.fenced, "" /* a fence that did not hold */} {
+			f, letters, left := forge(), "SE", stock-1
+			switch i {
+			case 1:
+				f.Facts.Every = 600 * time.Millisecond
+			case 2:
+				f.Facts.Fence, letters, left = true, "E", stock-2
+			case 3:
+				f.Facts.Fence = true
+			}
+			f.order("anna", atA, history.Sold, 0, 3000, acquire(10), read(20), leaves(2100, left))
+			f.order("bert", atB, history.Sold, 50, 2600, tried(100), acquire(2050), read(2060), writes(2070), release(2500))
+			c := f.judge(one.fault)
+			assert.Equal(t, letters, broken(c), one.fault)
+			assert.Equal(t, want, c.Design, "%s of kind %d", one.fault, i)
+			assert.Equal(t, want == "", c.Defect != nil, "%s of kind %d: %v", one.fault, i, c.Defect)
 		}
 	}
 }
@@ -555,11 +750,19 @@ func TestFaultsOfLine(t *testing.T) {
 		{"a>write.crash-a.b>end", "a>write.crash-a.b>end", nil},
 		{"a>write.late-a.cut-a.expiry", "a>write.late-a.cut-a.expiry", []string{"cut-off", "late", "slow-work"}},
 		{"a<read.stop-a.remove", "a<read.stop-a.remove", []string{"key-removed", "pause"}},
+		{"a<read.restart.b>end", "a<read.restart.b>end", []string{"server-restart"}},
+		{"expiry.a>end", "expiry.a>end", []string{"slow-work"}},
+		{"a<read.b>end.a>end", "a<read.b>end.a>end", []string{"slow-work"}},
+		{"a<acquired.b>end.a>end", "a<acquired.b>end.a>end", []string{"slow-work"}},
+		{"a>write.b>end.a>end", "a>write.b>end.a>end", []string{"slow-work"}},
+		{"a<db2.b>end.a>end", "a<db2.b>end.a>end", []string{"slow-work"}},
+		{"a>db2.b>end.a>end", "a>db2.b>end.a>end", []string{"late"}},
+		{"b<read.a>end.b>end", "b<read.a>end.b>end", nil},
 	} {
 		c := &history.Cell{Scenario: one.name, Line: one.line}
 		assert.Equal(t, one.want, faultsOf(c), one.name)
 		assert.Equal(t, len(one.want) > 0, has(c, one.want...), one.name)
-		assert.False(t, has(c, "server-restart"), one.name)
+		assert.False(t, has(c, "crash"), one.name)
 	}
 }
 
@@ -589,4 +792,26 @@ func TestCommitAfterRelease(t *testing.T) {
 	d := cell(850, 300).Defect // the request came before the release, while both held the lock
 	assert.NotNil(t, d)
 	assert.NotEqual(t, "it writes after it has released the lock", d.Cause)
+}
+
+// A stock in a database shows by its sales that an order was refused whose unit was taken, also where losing the lock
+// breaks the stock by design.
+func TestRefusedSaleOfAStockElsewhere(t *testing.T) {
+	cell := func(fault string) *history.Cell {
+		f := forge()
+		f.Facts.Elsewhere, f.Count, f.Left = true, &history.Count{Sales: new(int64(2))}, new(int64(stock-2))
+		f.order("anna", atA, history.Busy, 0, 2900, acquire(10), looks(2800)).Status = 409
+		f.order("bert", atB, history.Sold, 100, 2300, tried(110), acquire(2020), release(2200))
+		f.Faults = []history.Fault{{Order: "10000-anna", Instance: atA, At: ms(50), End: ms(2700),
+			Text: "its request 4 of 4 held for 2.65s"}}
+		return f.judge(fault)
+	}
+	c := cell("late")
+	assert.Equal(t, "2 recorded as sold, but 1 according to the answers, by count", c.Finding(history.Stock).Because)
+	t.Skip("by count nothing names the order that was refused: its unit is taken, and it is the only refused one")
+	for _, fault := range []string{"late", "after-release"} {
+		if d := cell(fault).Defect; assert.NotNil(t, d, fault) {
+			assert.Equal(t, refusedTaken.what, d.Cause, fault)
+		}
+	}
 }

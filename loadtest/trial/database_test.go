@@ -1,12 +1,14 @@
 package trial
 
 import (
+	"context"
 	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
@@ -144,4 +146,32 @@ func TestRequestsTooEarly(t *testing.T) {
 			assert.Equal(t, want[i], of.comesTooEarly(number, commands), "%d, %d", number, i)
 		}
 	}
+}
+
+// A customer who did not reach a request does not order again: two orders at one instance would share the blame for
+// what each of them sent.
+func TestOrderThatDoesNotReachARequest(t *testing.T) {
+	backendtest.Require(t)
+	b := newDrawer(t).counting()
+	for _, e := range b.Ends {
+		var err error
+		e.Database, err = rig.NewDatabase("127.0.0.1:1")
+		require.NoError(t, err)
+		t.Cleanup(e.Database.Close)
+	}
+	b.begin(fault{})
+	p := &player{bench: b}
+	anna := b.newOrder("anna", atA, history.Buy)
+	release := make(chan struct{})
+	anna.Send(t.Context(), func(context.Context) history.Op {
+		<-release
+		return anna.Op
+	})
+	defer close(release)
+	p.customers[atA].order = anna
+	line, err := schedule.ParseLine("b@a>db1")
+	require.NoError(t, err)
+	p.take(line[0])
+	assert.Equal(t, "Bert did not reach request 1 to the database", p.why)
+	assert.Len(t, b.orders, 1, "one order of Bert's")
 }
