@@ -124,7 +124,9 @@ func (m *monitor) hear(then Instant) {
 }
 
 // isOnLock reports whether a command is on a key of the lock, or acquires or frees a place in a queue.
-func (s *Step) isOnLock() bool { return s.Lock != nil || !s.WritesStock() && (s.Acquires() || s.Releases()) }
+func (s *Step) isOnLock() bool {
+	return s.Lock != nil || !s.WritesStock() && (s.Acquires() || s.Releases())
+}
 
 // both changes what the order knows of a key, and of all.
 func (m *monitor) both(s *Step, change func(*Belief, *Command)) {
