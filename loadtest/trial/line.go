@@ -160,6 +160,9 @@ func (p *player) trapAt(m schedule.Move) (t *trap, name string) {
 	case schedule.Acquire, schedule.Acquired:
 		name = schedule.Acquire
 		t.is = p.hasShape(of.acquires)
+		if m.Mark == schedule.Acquire && p.isUnder(m.Who) { // an order that looks first sends no acquire then
+			t.is = p.hasShape(of.acquires, of.tries)
+		}
 		if m.Mark == schedule.Acquired {
 			t.did = func(effects []history.Command) bool { return anyOf(effects, acquired) }
 		}
@@ -188,8 +191,11 @@ func (p *player) trapAt(m schedule.Move) (t *trap, name string) {
 }
 
 // hasShape returns a match for commands of these shapes.
-func (b *bench) hasShape(of shapes) func(*wire.Command) bool {
-	return func(cmd *wire.Command) bool { return of[b.shape(&cmd.Seen)] }
+func (b *bench) hasShape(of ...shapes) func(*wire.Command) bool {
+	return func(cmd *wire.Command) bool {
+		shape := b.shape(&cmd.Seen)
+		return slices.ContainsFunc(of, func(one shapes) bool { return one[shape] })
+	}
 }
 
 // afterWrite returns a match for such commands after a write of the stock, or after an acquire if writes are not

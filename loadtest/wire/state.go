@@ -64,23 +64,36 @@ func (l *Lock) String() string {
 	return l.Key.String()
 }
 
-// holders returns the parts that differ from the lock at rest, by name.
+// holders returns the parts that differ from the lock at rest, by name. Elements of a list are named by their values if
+// each holder has its own: a removal renumbers the others.
 func (l *Lock) holders(s *KeyState) map[string]part {
 	held := map[string]part{}
-	if l.Parts == nil {
-		for name := range s.Parts {
-			if !l.Rest.part(name).there {
-				held[name] = s.part(name)
-			}
-		}
-		return held
-	}
-	for _, name := range l.Parts {
-		if !s.Same(&l.Rest, name) && (l.Steps == 0 || l.Steps > 0 == (l.Step(s, name) > 0)) {
-			held[name] = s.part(name)
+	for _, name := range l.heldParts(s) {
+		if as := s.part(name); l.Parts == nil && s.Kind == "list" {
+			held[as.value] = as
+		} else {
+			held[name] = as
 		}
 	}
 	return held
+}
+
+// heldParts returns the names of the parts that differ from the lock at rest.
+func (l *Lock) heldParts(s *KeyState) (names []string) {
+	if l.Parts == nil {
+		for name := range s.Parts {
+			if !l.Rest.part(name).there {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	for _, name := range l.Parts {
+		if !s.Same(&l.Rest, name) && (l.Steps == 0 || l.Steps > 0 == (l.Step(s, name) > 0)) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Step returns the difference of a counter from its value at rest, 0 if the part is not a counter.
@@ -246,7 +259,7 @@ func (l *Lock) Put(ctx context.Context, to *redis.Client, s KeyState) error {
 		return err
 	}
 	was := now[l.Key]
-	for name := range l.holders(&was) {
+	for _, name := range l.heldParts(&was) {
 		delete(was.Parts, name)
 	}
 	if l.Parts != nil {
@@ -257,8 +270,9 @@ func (l *Lock) Put(ctx context.Context, to *redis.Client, s KeyState) error {
 	if len(was.Parts) == 0 {
 		was.Ends = time.Time{}
 	}
+	held := l.heldParts(&s)
 	for name := range s.Parts {
-		if _, held := l.holders(&s)[name]; held || slices.Contains(l.Parts, name) {
+		if slices.Contains(held, name) || slices.Contains(l.Parts, name) {
 			was.Parts[name] = s.Parts[name]
 		}
 	}

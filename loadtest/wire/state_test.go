@@ -70,6 +70,7 @@ func TestLockIsPut(t *testing.T) {
 		{"a field for each owner", []string{"hset k ready 1"}, []string{"hset k ready 1", "hset k uuid:1 1"}, nil},
 		{"a token in a list", []string{"rpush k t"}, nil, []string{"0"}},
 		{"a permit", nil, []string{"zadd k 7 order"}, nil},
+		{"a queue", nil, []string{"rpush k order another"}, nil},
 	} {
 		state := func(commands []string) KeyState {
 			require.NoError(t, rdb.FlushAll(ctx).Err())
