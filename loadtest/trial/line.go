@@ -23,6 +23,7 @@ type player struct {
 	stopped   [2]time.Time // when an instance was stopped; zero: it runs
 	cut       [2]time.Time // when it was cut off; zero: it is not
 	taken     span         // when the trial itself took the lock; zero: it has not
+	letLocks  func()       // ends the renewals of that lock
 	expired   bool         // a lease has passed
 	held      bool         // the last recorded fault is a held command
 	unheard   *trap        // for messages to an instance
@@ -320,8 +321,8 @@ func (p *player) toAll(verb string) error {
 	case "remove":
 		return p.removeLock()
 	case "take":
-		err := p.putLocks(p.passport.held)
-		p.taken = span{now, time.Now()}
+		stop, err := p.keepLocks(p.passport.held)
+		p.taken, p.letLocks = span{now, time.Now()}, stop
 		return err
 	}
 	p.noteAt(p.holder(), now, "", "the Redis restarted")
@@ -602,6 +603,7 @@ func (p *player) giveBack() error {
 	}
 	since, taken, freed := p.since(p.taken.from), p.since(p.taken.to), time.Now()
 	p.taken = span{}
+	p.letLocks()
 	if err := p.remove(); err != nil || p.why != "" {
 		return err
 	}
@@ -659,6 +661,7 @@ func (p *player) finish() {
 		p.letGo(&p.customers[i])
 	}
 	if !p.taken.from.IsZero() {
+		p.letLocks()
 		_ = p.remove()
 	}
 	p.endLongLeases()

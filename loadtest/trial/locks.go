@@ -324,13 +324,17 @@ func (b *bench) keepsOut(locks []wire.Lock) bool {
 		held[l.Key] = b.passport.held[l.Key]
 	}
 	b.begin(fault{})
-	if b.put(onShelf) != nil || b.putLocks(held) != nil {
+	if b.put(onShelf) != nil {
+		return false
+	}
+	letGo, err := b.keepLocks(held)
+	if err != nil {
 		return false
 	}
 	bert := b.send("bert", atB)
 	wait(bert, b.soon())
 	kept := b.workedAt(bert, b.byOrder()[bert]).IsZero()
-	if b.remove() != nil {
+	if letGo(); b.remove() != nil {
 		return false
 	}
 	<-bert.Done()

@@ -43,6 +43,14 @@ type KeyState struct {
 // Exists reports whether the key exists.
 func (s *KeyState) Exists() bool { return s.Kind != "none" }
 
+// TTL returns how long the key had to live, 0 if it had no TTL.
+func (s *KeyState) TTL() time.Duration {
+	if s.Ends.IsZero() {
+		return 0
+	}
+	return max(0, s.Ends.Sub(s.At))
+}
+
 // A Lock is a key, or a part of one, that is at rest or held.
 type Lock struct {
 	Key
@@ -252,7 +260,7 @@ func readStates(keys []Key, answer any) (map[Key]KeyState, error) {
 }
 
 // Put sets the parts that make up the lock to those in s, and leaves other parts alone. A key that has no other parts
-// loses its TTL.
+// gets the TTL that it had in s.
 func (l *Lock) Put(ctx context.Context, to *redis.Client, s KeyState) error {
 	now, err := lookAt(ctx, to, []Key{l.Key})
 	if err != nil {
@@ -268,7 +276,9 @@ func (l *Lock) Put(ctx context.Context, to *redis.Client, s KeyState) error {
 		}
 	}
 	if len(was.Parts) == 0 {
-		was.Ends = time.Time{}
+		if was.Ends = (time.Time{}); s.TTL() > 0 {
+			was.Ends = was.At.Add(s.TTL())
+		}
 	}
 	held := l.heldParts(&s)
 	for name := range s.Parts {
@@ -280,6 +290,21 @@ func (l *Lock) Put(ctx context.Context, to *redis.Client, s KeyState) error {
 		was.Kind = l.Rest.Kind
 	}
 	return PutState(ctx, to, l.Key, was)
+}
+
+// Prolong gives the lock's key the TTL that it had in s, if it has a TTL.
+func (l *Lock) Prolong(ctx context.Context, to *redis.Client, s KeyState) error {
+	now, err := lookAt(ctx, to, []Key{l.Key})
+	if state := now[l.Key]; err != nil || state.TTL() == 0 || s.TTL() == 0 {
+		return err
+	}
+	_, err = to.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		p.Do(ctx, "SELECT", l.DB)
+		p.PExpire(ctx, l.Name, s.TTL())
+		p.Do(ctx, "SELECT", 0)
+		return nil
+	})
+	return err
 }
 
 // PutState sets a key to a state.
