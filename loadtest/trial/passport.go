@@ -30,6 +30,7 @@ type Passport struct {
 	steps                        []step // of a plain sale
 	acquires, releases, renewals shapes
 	writes                       shapes
+	tries                        shapes   // of an order that waits: it may look before it acquires
 	scripts                      []string // sent in full by orders
 	ours                         shapes   // digests of the scripts that several orders have sent; nil: any
 

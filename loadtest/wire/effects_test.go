@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,8 +19,9 @@ var commands = func() table {
 	t := table{}
 	for names, flags := range map[string][]string{
 		"set setnx decr decrby incr getset getdel expire pexpire persist hset hincrby hdel zadd zrem zremrangebyscore " +
-			"del unlink delex getex rename copy msetnx hmset hsetnx hexpire hpersist hgetex hsetex hgetdel": {"write"},
-		"get ttl pttl exists hexists zcard watch echo touch dump hget hmget hgetall hscan": {"readonly"},
+			"del unlink delex getex rename copy msetnx hmset hsetnx hexpire hpersist hgetex hsetex hgetdel rpush " +
+			"lpop": {"write"},
+		"get ttl pttl exists hexists zcard watch echo touch dump hget hmget hgetall hscan lindex": {"readonly"},
 		"eval evalsha": {"movablekeys"},
 		"blpop":        {"write", "blocking"},
 	} {
@@ -56,6 +58,15 @@ func held(kind string, ends time.Duration, owners ...string) KeyState {
 }
 
 func str(owner string, ends time.Duration) KeyState { return held("string", ends, owner) }
+
+// list returns a list of these elements, without a TTL.
+func list(values ...string) KeyState {
+	k := KeyState{Kind: "list", Parts: map[string]string{}}
+	for i, value := range values {
+		k.Parts[strconv.Itoa(i)] = value
+	}
+	return k
+}
 
 // counts returns the key with another value for each of its owners.
 func counts(k KeyState, count string) KeyState {
@@ -172,6 +183,13 @@ func TestEffectsOnALock(t *testing.T) {
 		{"releases the last permit", held("zset", long, "a"), none, "eval; zrem lock a", "1", history.EffectReleased},
 		{"releases an unknown permit", held("zset", long, "a"), held("zset", long, "a"), "eval; zrem lock c", "0",
 			history.EffectTried},
+
+		{"enters a queue behind another", list("a"), list("a", "b"), "rpush lock b", "2",
+			history.EffectAcquired | history.Beside | history.Endless},
+		{"leaves a queue to the next", list("a", "b"), list("b"), "lpop lock", `"a"`,
+			history.EffectReleased},
+		{"looks at a queue", list("a", "b"), list("a", "b"), "lindex lock 0", `"a"`, history.EffectTried},
+		{"looks by GETEX", theirs, theirs, "getex lock", `"theirs"`, history.EffectTried},
 
 		{"is a value", theirs, theirs, "set order lock", "OK", history.EffectNothing},
 		{"is refused", theirs, theirs, "set lock t nx", "-READONLY You can't write against a read only replica.",
