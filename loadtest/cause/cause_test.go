@@ -2,6 +2,7 @@ package cause
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,6 +47,43 @@ func TestDefectsOfSingleOrders(t *testing.T) {
 			f.order("anna", atA, history.Busy, 0, 2600, tried(10), tried(20))
 			f.order("bert", atB, history.Sold, 0, 600, acquire(5), read(20), writes(30), release(530))
 		},
+		// Its waits may end by the customer's patience; the lock may be free since another order removed it.
+		asleep + "4.2s after the lock was released, although it stayed free": func(f *forgery) {
+			hungUp(5000, f.order("anna", atA, history.Unknown, 0, 0, tried(10), tried(20)))
+			f.Ops[0].GaveUp = history.TimedOut
+			f.order("bert", atB, history.Sold, 0, 600, acquire(5), read(20), writes(30))
+			f.order("clara", atA, history.Busy, 0, 900, acquire(1), del(799))
+		},
+		asleep + "4.979s after the lock was released, although it stayed free": func(f *forgery) {
+			f.order("anna", atA, history.Busy, 0, 5000, acquire(10), release(20))
+		},
+		"it sells without ever holding the lock: Anna's set of the stock came without an acquire": func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 90, lost(tried(10)), read(20), writes(30))
+		},
+		early + "Anna's set of the stock came 49ms after it had released the lock": func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 710, acquire(10), release(651), heldUntil(700, writes(650)))
+			for i, conn := range []int{1, 2} { // the two are on different connections
+				f.Ops[0].Trace[1+i].Wire.Conn = conn
+			}
+		},
+		"a renewal recreates a lock that was gone: Anna's eval recreated lock:10000 601ms after its acquire": func(
+			f *forgery,
+		) { // she did not see whose it was
+			f.order("anna", atA, history.Sold, 0, 900, acquire(10), read(20), renewal(611, history.EffectAcquired), writes(700))
+			f.order("bert", atB, history.Sold, 100, 900, acquire(300), writes(850))
+		},
+		"a renewal recreates a lock that was gone: Anna's eval recreated lock:10000 602ms after its acquire": func(
+			f *forgery,
+		) { // orders of an instance may pass a lock on
+			f.order("anna", atA, history.Sold, 0, 900, acquire(10), read(20), takesOver(612, 300), writes(700))
+			f.order("bert", atA, history.Sold, 100, 900, acquire(300), writes(850))
+		},
+		"it answers before it writes the stock: Anna's set of the stock came 9ms after its answer": func(f *forgery) {
+			f.order("bert", atB, history.Busy, 0, 90, tried(5))
+			f.order("clara", atA, history.Busy, 0, 25, tried(6))
+			f.order("anna", atA, history.Sold, 0, 21, acquire(10), writes(30), release(40))
+			f.order("dora", atA, history.Busy, 35, 90, tried(45))
+		},
 		// Bert's lease has expired by the renewal: Anna takes nothing from him.
 		"a renewal recreates a lock that was gone: Anna's eval recreated lock:10000 2.4s after its acquire": func(
 			f *forgery,
@@ -79,11 +117,45 @@ func TestDefectsOfSingleOrders(t *testing.T) {
 			f.order("kurt", atA, history.Busy, 20000, 27000, acquire(20010), read(20020),
 				renewal(22500, history.EffectTried))
 			f.order("lena", atB, history.Sold, 20000, 24000, acquire(22100), leaves(22200, 6), release(22300))
+			// The acquire without a reply may be repeated. So may that of a lock that its order has released.
+			f.order("max", atA, history.Sold, 30000, 30090, lost(acquire(30010)), renewal(30020, history.EffectAcquired),
+				leaves(30030, 5), release(30040))
+			f.order("nina", atA, history.Sold, 30100, 30190, acquire(30110), release(30120),
+				renewal(30130, history.EffectAcquired), leaves(30140, 4), release(30150))
+			f.order("otto", atB, history.Sold, 30200, 30290, lost(acquire(30210)), leaves(30220, 3), release(30230))
+			// Another order at the instance may have written for this one, and a refused one may put its unit back.
+			f.order("paul", atA, history.Sold, 30300, 30321, acquire(30310), leaves(30330, 2), release(30340))
+			f.order("quentin", atA, history.Busy, 30305, 30390, tried(30306))
+			f.order("rosa", atB, history.Busy, 30400, 30421, acquire(30410), leaves(30430, 1), release(30440))
+			// A customer who has just come, or hung up, has not waited in vain.
+			f.order("sara", atA, history.Busy, 39000, 40000, tried(39010), tried(39990))
+			hungUp(49000, f.order("tina", atA, history.Unknown, 41000, 0, tried(41010)))
+		},
+		// The instance releases its locks by their common value.
+		" ": func(f *forgery) {
+			f.Facts.Name = true
+			f.order("anna", atA, history.Busy, 0, 90, tried(10), del(80))
+		},
+		"  ": func(f *forgery) {
+			f.Facts.Locks = nil
+			f.order("anna", atA, history.Sold, 0, 90, tried(10), read(20), writes(30))
+		},
+		// The trial itself held the lock until then.
+		"   ": func(f *forgery) {
+			f.order("anna", atA, history.Busy, 0, 5000, tried(10), tried(20))
+			f.order("us", Us, history.NotSold, 0, 600, acquire(5), release(530))
+		},
+		// Its instance was killed after the write, or before the order sent anything.
+		"    ": func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 25, acquire(10), writes(20))
+			f.order("bert", atA, history.Sold, 0, 25)
+			f.order("fresh-a-1", atA, history.Sold, 0, 25, acquire(12))
+			f.killed(30)
 		},
 	} {
 		f := forge()
 		forged(f)
-		if seen := newRecord(f.Cell).ownDefect(); want == "" {
+		if seen := newRecord(f.Cell).ownDefect(); strings.TrimSpace(want) == "" {
 			assert.Nil(t, seen)
 		} else if assert.NotNil(t, seen, want) {
 			assert.Equal(t, want, seen.Cause+": "+seen.Shown)
@@ -189,6 +261,10 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			overlap(f, usually(command(2100, history.EffectTried, "exec"), history.EffectWrote))
 		}},
 		{"pause", "SER", removedBlindly, "", func(f *forgery) { overlap(f, del(2300)) }},
+		{"pause", "SER", removedBlindly, "", func(f *forgery) { // nothing has removed the lock under its holder
+			f.Facts.TTL = 0
+			overlap(f, del(2300))
+		}},
 		{"pause", "SER", removedLater, "", func(f *forgery) { overlap(f, looks(2250), del(2300)) }},
 		{"pause", "SER", comparedPart, "", func(f *forgery) { overlap(f, names(release(2300), "token of +0.010 s")) }},
 		{"pause", "SER", oneObject, "", func(f *forgery) { overlap(f, names(release(2300), "token of +2.050 s")) }},
@@ -274,6 +350,17 @@ func TestCausesOfBrokenCells(t *testing.T) {
 		{"crash 3", "L", deadWaiter, "", func(f *forgery) {
 			f.order("anna", atA, history.Unknown, 0, 0, tried(10))
 			f.order("fresh-b-1", atB, history.Unknown, 900, 0, tried(1010), tried(8000))
+			f.killed(20)
+		}},
+		{"crash 3", "L", unknown, "", func(f *forgery) { // no waiter has died
+			f.order("anna", atA, history.Unknown, 0, 0, tried(10))
+			f.order("bert", atB, history.Unknown, 0, 0, acquire(5))
+			f.order("fresh-b-1", atB, history.Unknown, 900, 0, tried(1010), tried(8000))
+		}},
+		{"crash 3", "L", unknown, "", func(f *forgery) { // there is no lock to wait for, and none without a TTL
+			f.Facts.Locks, f.Facts.TTL = nil, 0
+			f.order("anna", atA, history.Unknown, 0, 0)
+			f.order("fresh-b-1", atB, history.Unknown, 900, 0)
 			f.killed(20)
 		}},
 		{"two-instances", "S", readEarly, "", func(f *forgery) {
@@ -521,6 +608,31 @@ func TestDefectsOnABusyMachine(t *testing.T) {
 		{"a waiter sleeps past an expiry", nobodyWakes.what, aBit, func(f *forgery) { asleep(f, 1010) }},
 		{"a waiter polls", "", aBit, func(f *forgery) { asleep(f, 1010, 2100) }},
 		{"a waiter may have slept because of the stall", "", long, func(f *forgery) { hungUp(4900, asleep(f, 1010)) }},
+		{"a waiter that came late has not slept for long", "", aBit, func(f *forgery) {
+			late := asleep(f, 4010)
+			late.Due, late.Sent = ms(4000), ms(4000)
+			hungUp(5400, late)
+		}},
+		{"an order that never tried the lock does not wait for it", "", aBit, func(f *forgery) { asleep(f) }},
+		{"a lock that several may hold", "", aBit, func(f *forgery) {
+			f.Facts.TTLLater = true
+			dead(f, 1010, 4300)
+			f.Ops[0].Trace[0].Effect |= history.Beside
+		}},
+		{"an order finds its own lock", "", aBit, func(f *forgery) {
+			f.Facts.TTLLater = true
+			hungUp(5400, f.order("fresh-b-1", atB, history.Unknown, 900, 0, lost(acquire(910)), tried(5300)))
+		}},
+		{"the key is an unknown order's after the release", "", aBit, func(f *forgery) {
+			f.Facts.TTLLater = true
+			f.order("anna", atA, history.Sold, 0, 60, acquire(10), read(20), writes(30), release(40))
+			f.order("fresh-b-1", atB, history.Unknown, 900, 0, tried(1010), tried(5300))
+		}},
+		{"the key may be an unknown order's", "", aBit, func(f *forgery) {
+			f.Facts.TTLLater = true
+			dead(f, 1010, 4300)
+			f.Strays = []history.Command{acquire(2500)}
+		}},
 		{"a waiter sleeps while another order holds the lock", "", aBit, func(f *forgery) {
 			asleep(f, 1010)
 			f.order("bert", atB, history.Unknown, 900, 0, acquire(4000))
@@ -639,11 +751,20 @@ func TestRemarksOnLocksAndWaiters(t *testing.T) {
 	f.Facts.Kind = "string"
 	f.order("anna", atA, history.Sold, 0, 3000, acquire(10), read(20), writes(30), release(40))
 	f.order("bert", atB, history.Busy, 15, 90, tried(16), command(20, history.EffectRenewed, "pexpire"))
+	assert.Equal(t, []string{"Bert's pexpire extended Anna's lock"},
+		f.judge("two-instances").Remarks)
+	f.Ops[1].Instance = atA
+	assert.Equal(t, []string{"Bert's pexpire extended Anna's lock"}, f.judge("two-instances").Remarks)
+	f.Facts.Name = true
+	assert.Empty(t, f.judge("two-instances").Remarks, "the value is the instance's")
+	f.Ops[1].Instance = atB
+	assert.Equal(t, []string{"Bert's pexpire extended Anna's lock"}, f.judge("two-instances").Remarks)
+	f = forge()
+	f.Facts.Kind = "string"
 	f.order("clara", atA, history.Busy, 100, 190, acquire(110)) // its key was removed, and Dora renews her own
 	f.order("dora", atB, history.Busy, 120, 190, acquire(130), command(140, history.EffectRenewed, "pexpire"),
 		release(150))
-	assert.Equal(t, []string{"Bert's pexpire extended Anna's lock"},
-		f.judge("two-instances").Remarks)
+	assert.Empty(t, f.judge("two-instances").Remarks)
 	f = forge() // the instance renews Anna's lock while Bert waits there
 	f.Facts.Kind, f.Facts.Token, f.Facts.Name = "string", false, true
 	f.order("anna", atA, history.Sold, 0, 3000, acquire(10), read(20), writes(30), release(2500))
