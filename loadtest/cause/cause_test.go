@@ -687,8 +687,8 @@ func TestBreaksByDesign(t *testing.T) {
 		"fence the write (v15)"
 	const restarted = "the Redis lost the lock under its holder, and no lock protects a write that follows; " +
 		"fence the write (v15)"
-	const unrenewed = "a lease that is not renewed expires under its holder, as in v4; renew it (v5.5) or fence the write " +
-		"(v15)"
+	const unrenewed = "a lease that is not renewed expires under its holder, as in v4; renew it (v5.5) or fence the " +
+		"write (v15)"
 	const renewed = "no lease protects a write that is sent after its expiry, as in v5.5; fence the write (v15)"
 	const fenced = "the lock is lost, but the stock refuses the late write, as in v15"
 	for _, one := range []struct {
