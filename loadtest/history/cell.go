@@ -43,6 +43,8 @@ type Cell struct {
 	// prove nothing about any.
 	Facts  *Facts    `json:"facts,omitempty"`
 	Strays []Command `json:"strays,omitempty"`
+	// Requests are those to the database of a shop on trial, in order of arrival. No verdict depends on them.
+	Requests []Request `json:"requests,omitempty"`
 
 	// Defect is the bug by which a shop on trial breaks the cell, nil if there is none. Design is why it breaks verdicts
 	// that any shop of its kind breaks. Remarks are worth knowing, and break nothing.
@@ -92,6 +94,19 @@ type Count struct {
 
 // KeptByDatabase is why a count that balances proves nothing.
 const KeptByDatabase = "the database kept Bert waiting"
+
+// A Request is one to a database, whose content is not parsed.
+type Request struct {
+	Order    string `json:"order,omitempty"` // "" if it may be one of several
+	Instance string `json:"instance"`
+	// Number counts the requests of the order, from 1; 0 if unknown.
+	Number int `json:"number,omitempty"`
+	// Came is when it arrived at the proxy, Sent when it was passed on, Answered and Heard the same of the reply.
+	Came     Instant `json:"came"`
+	Sent     Instant `json:"sent"`
+	Answered Instant `json:"answered"`
+	Heard    Instant `json:"heard"`
+}
 
 // A Kind is the kind of experiment that a cell records.
 type Kind string
