@@ -39,6 +39,9 @@ type Cell struct {
 	// Breaks are the verdicts that the cell should break, if it is a replay.
 	Breaks []Verdict `json:"breaks,omitempty"`
 
+	// Steps are those of a replay, as they were taken.
+	Steps []Step `json:"steps,omitempty"`
+
 	// Facts describe the lock of a shop on trial. Strays are commands that may belong to any of several orders: they
 	// prove nothing about any.
 	Facts  *Facts    `json:"facts,omitempty"`
@@ -94,6 +97,14 @@ type Count struct {
 
 // KeptByDatabase is why a count that balances proves nothing.
 const KeptByDatabase = "the database kept Bert waiting"
+
+// A Step is one of a replay.
+type Step struct {
+	Client string  `json:"client,omitempty"` // the instance that took it; "" if none did, as when time passes
+	What   string  `json:"what"`
+	Holds  string  `json:"holds"` // the holders of locks afterwards, and the stock
+	At     Instant `json:"at"`
+}
 
 // A Request is one to a database, whose content is not parsed.
 type Request struct {

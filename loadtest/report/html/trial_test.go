@@ -98,7 +98,7 @@ func TestTrialPage(t *testing.T) {
 // inOrder checks that the texts occur in this order in the displayed page.
 func inOrder(t *testing.T, doc string, texts ...string) {
 	t.Helper()
-	rest := strings.NewReplacer("&#39;", "'", "&gt;", ">", "&lt;", "<", "&#34;", `"`).Replace(doc)
+	rest := strings.NewReplacer("&#39;", "'", "&#43;", "+", "&gt;", ">", "&lt;", "<", "&#34;", `"`).Replace(doc)
 	for _, text := range texts {
 		_, after, found := strings.Cut(rest, text)
 		if assert.True(t, found, "%s\nis not after what should be before it", text) {
