@@ -93,7 +93,7 @@ func newVerdict(f history.Finding, want history.Result, known bool) verdict {
 	return v
 }
 
-// expect sets the expectation of a cell that is no scenario of the table: it breaks the verdict, or nothing is expected.
+// expect sets the expectation of a cell that is no scenario of the table: that it breaks the verdict, or none.
 func (v *verdict) expect(breaks bool) {
 	v.Expected, v.AsExpected = "", true
 	if breaks {
