@@ -394,6 +394,9 @@ func (b *bench) complete(crowd bool) error {
 	}
 	b.addOps(c, record, units, !crowd, over)
 	c.Ops = append(c.Ops, b.extra...)
+	if !crowd {
+		c.Requests = b.requestsToDatabase(record)
+	}
 	away, longest := b.stalls.Since(c.Start)
 	c.Client = &history.Client{Asked: len(c.Ops), Delivered: len(c.Ops), Loop: "closed", Away: away, Longest: longest}
 	c.Findings, c.Coverage = audit.Judge(c)
