@@ -9,36 +9,6 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// byDesign has the verdicts that the correct rung of a lock's family breaks under each fault: a lease that is not
-// renewed (v4), one that is renewed (v5.5), a fenced write (v15). A write that depends on the stock's current value
-// (v17) breaks none.
-var byDesign = map[string]map[string]string{
-	"v4": {"slow-work": "SE", "pause": "SE", "late": "SE", "key-removed": "SE", "server-restart": "SE", "cut-off": "SE"},
-	"v5.5": {"pause": "SE", "late": "SE", "key-removed": "SE", "renewals-lost": "SE", "server-restart": "SE",
-		"cut-off": "SE"},
-	"v15": {"slow-work": "E", "pause": "E", "late": "E", "key-removed": "E", "renewals-lost": "E", "server-restart": "E",
-		"cut-off": "E"},
-}
-
-// because has the reasons, by family.
-var because = map[string]string{
-	"v4":   "a lease that is not renewed expires under its holder, as in v4; renew it (v5.5) or fence the write (v15)",
-	"v5.5": "no lease protects a write that is sent after its expiry, as in v5.5; fence the write (v15)",
-	"v15":  "the lock is lost, but the stock refuses the late write, as in v15",
-}
-
-// ofFault has the reasons for faults that no lock survives without a fence, whatever its family.
-var ofFault = map[string]string{
-	"late": "a write in flight can outlive any lock; fence the write (v15)",
-	"key-removed": "the trial removed the lock under its holder, and no lock protects a write that follows; " +
-		"fence the write (v15)",
-	"server-restart": "the Redis lost the lock under its holder, and no lock protects a write that follows; " +
-		"fence the write (v15)",
-}
-
-// ByDesign returns the letters of the verdicts that every lock of a family breaks under a fault.
-func ByDesign(family, fault string) string { return byDesign[family][fault] }
-
 // Family returns the correct rung of a lock's kind.
 func Family(f *history.Facts) string {
 	switch {
@@ -72,13 +42,29 @@ const Us = "loadtest"
 // Margin is the time that a fresh order is allowed beyond a lease and a plain sale.
 const Margin = 2 * history.Instant(time.Second)
 
-// A record is a cell with its timeline.
+// A record is a cell with its timeline, the courses of its orders, and what those show.
 type record struct {
 	*history.Cell
 	facts   *history.Facts
 	line    *history.Timeline
-	stalled history.Instant // the longest time that the load test waited for a processor
+	courses []*history.Course // of the orders, by index, and of the stray commands
+	stalled history.Instant   // the longest time that the load test waited for a processor
+
+	seen []sighting // in order of time
+	kept string     // the first lock that stayed, or waiter that slept, for longer than the machine explains
 }
+
+// A sighting is a moment to which a row applies.
+type sighting struct {
+	*row
+	at     history.Instant
+	sender int // the index of its order
+	order  int // the same, or that of the order whose lock it ends
+	shown  string
+}
+
+// slack is how much earlier than its TTL after the acquire a lease may seem to expire.
+const slack = history.Instant(50 * time.Millisecond)
 
 func newRecord(c *history.Cell) *record {
 	r := &record{Cell: c, facts: c.Facts, line: history.TimelineOf(c)}
@@ -88,8 +74,30 @@ func newRecord(c *history.Cell) *record {
 	if c.Client != nil {
 		r.stalled = history.Instant(c.Client.Longest)
 	}
-	r.line.Explain(history.Terms{TTL: r.TTL})
+	r.line.Explain(history.Terms{TTL: r.TTL, InValue: r.facts.InValue > 0, Slack: slack})
+	r.courses = r.line.Courses()
+	history.Walk(r.courses, r.visit)
 	return r
+}
+
+// visit records which rows apply to a moment: of those with a cause the first, and all others.
+func (r *record) visit(op *history.Course, step *history.Event) {
+	m, found := &moment{r, op, step}, false
+	for i := range rows {
+		one := &rows[i]
+		if (one.kind == stray) != (op.Index < 0) || one.what != "" && found {
+			continue
+		}
+		shown := one.of(m)
+		if shown == "" {
+			continue
+		}
+		found = found || one.what != ""
+		r.seen = append(r.seen, sighting{one, m.at(), op.Index, m.about(one), shown})
+	}
+	if op.Index >= 0 && r.kept == "" {
+		r.kept = cmp.Or(stands(m), sleeps(m))
+	}
 }
 
 // Explain records the causes of a judged cell's findings in it, and why it is inconclusive if it is. A cell whose fault
@@ -115,130 +123,166 @@ func conclude(c *history.Cell, why string, happened bool) {
 // Of explains the findings of a judged cell.
 func Of(c *history.Cell) (e Explanation) {
 	r := newRecord(c)
-	own := r.ownDefect()
+	own := r.accused()
 	if history.Worst(c.Findings) == history.Invalid {
 		e.Defect = cmp.Or(own, r.keptOut())
 		return e
 	}
 	e.Remarks = r.remarks()
-	lost := broken(c)
-	allowed, why := r.allowed()
+	lost, why := r.notByDesign()
 	switch {
 	case own != nil:
 		e.Defect = own
-	case lost == "":
+	case broken(c) == "":
 		e.Defect = r.crash()
-	case r.takenTwice() != nil:
-		e.Defect = r.takenTwice()
-	case strings.Trim(lost, allowed) == "" && r.isExcused():
-		e.Design = cmp.Or(why, because[Family(r.facts)])
-		if anna := r.anna(); Family(r.facts) == "v15" || anna != nil && wroteInVain(anna) {
-			e.Design = because["v15"]
-		}
+	case lost == "":
+		e.Design = why
 	default:
-		e.Defect = r.find(lost, allowed)
+		e.Defect = cmp.Or(r.explain(lost), r.crash(), unknown.defect("%s", history.FirstBroken(r.Findings).Because))
 	}
 	return e
 }
 
-// allowed returns the letters that every lock of this kind may break under the cell's faults, and the reason if no lock
-// survives one of them. A lock without a TTL is lost only when the trial removes it: its holder then releases the next
-// holder's.
-func (r *record) allowed() (letters, why string) {
-	var all []string
-	for _, fault := range faultsOf(r.Cell) {
-		all = append(all, byDesign[Family(r.facts)][fault])
-		why = cmp.Or(why, ofFault[fault])
-	}
-	anna := r.anna()
-	switch letters = strings.Join(all, ""); {
-	case r.facts.Elsewhere && anna != nil && len(r.Faults) > 0 && r.heldAfterRelease(anna): // no lock was lost
-		return "", ""
-	case r.facts.Apart != "":
-		return "", why
-	case r.facts.TTL == 0 && r.facts.InValue == 0 && has(r.Cell, "key-removed", "server-restart"):
-		return letters + "R", why
-	}
-	return letters, why
-}
-
-// find returns the defect that explains these letters, for a lock without a TTL only those not allowed.
-func (r *record) find(lost, allowed string) *history.Defect {
-	if r.facts.TTL == 0 && strings.Contains(allowed, "R") {
-		lost = strings.Trim(lost, allowed)
-	}
-	d := cmp.Or(r.ofPlainSale(lost), r.commitsLater(lost))
-	if d == nil && strings.Contains(lost, "S") {
-		d = r.refusedSold()
-	}
-	if d == nil && strings.Contains(lost, "R") {
-		d = r.removed(r.Finding(history.OwnRelease))
-	}
-	if d == nil && strings.Contains(lost, "L") {
-		d = r.stuck(r.Finding(history.Liveness).Because)
-	}
-	if d == nil && strings.ContainsAny(lost, "SE") {
-		d = r.soldTwice(lost)
-	}
-	return cmp.Or(d, r.crash(), unknown.defect("%s", history.FirstBroken(r.Findings).Because))
-}
-
-// ofPlainSale returns the defect of every plain sale that explains these letters, whatever happened in the cell.
-func (r *record) ofPlainSale(lost string) *history.Defect {
-	shown := history.FirstBroken(r.Findings).Because
-	switch f := r.facts; {
-	case f.Apart == "order":
-		return lockPerOrder.defect("%s", shown)
-	case f.Apart != "":
-		return lockPerInstance.defect("%s", shown)
-	case f.Early:
-		return releasedEarly.defect("%s", shown)
-	case !strings.Contains(lost, "S") || len(f.Locks) > 0:
-	case f.Watches:
-		return sharedWatch.defect("%s", shown)
-	default: // a DECR is atomic, but the decision to send it may rest on a stale read
-		return noLock.defect("%s", shown)
+// accused returns the first defect that an order's own commands show, whatever the verdicts.
+func (r *record) accused() *history.Defect {
+	for _, s := range r.seen {
+		if s.kind == accusing {
+			return s.defect("%s", s.shown)
+		}
 	}
 	return nil
 }
 
-// commitsLater returns the defect of an order that had a request held after its release, if only the count broke. It
-// does not guess which request was the commit.
-func (r *record) commitsLater(lost string) *history.Defect {
-	anna := r.anna()
-	if !r.facts.Elsewhere || lost != "S" || anna == nil || len(r.Faults) == 0 || !r.heldAfterRelease(anna) {
+// explain returns the defect that explains one of these letters: what plain sales show of any order, or else the first
+// sighting that explains it, or else, if no command was observed, what plain sales show.
+func (r *record) explain(lost string) *history.Defect {
+	shown := history.FirstBroken(r.Findings).Because
+	if d := r.ofPlainSales(lost, shown, always); d != nil {
+		return d
+	}
+	for _, one := range []struct {
+		letter string
+		kinds  []kind
+	}{{"S", []kind{explaining}}, {"R", []kind{ending}}, {"L", []kind{explaining, remarked}}, {"S", []kind{ending, stray, between}},
+		{"E", []kind{ending, stray, between}}} { // a removal explains the sales that follow from it
+		f := r.Finding(Asked[strings.Index("SERL", one.letter)])
+		if s := r.first(f, one.letter, one.kinds); s != nil && strings.Contains(lost, one.letter) {
+			switch {
+			case one.letter == "S" && s.kind == explaining:
+				return s.defect("%s; %s", s.shown, f.Because)
+			case one.letter == "S" || one.letter == "E":
+				return s.defect("%s", shown)
+			}
+			return s.defect("%s", f.Because)
+		}
+	}
+	if r.isObserved() {
 		return nil
 	}
-	return commitsLater.defect("%s; %s", r.Faults[0].Text, r.Finding(history.Stock).Because)
+	return r.ofPlainSales(lost, shown, plainSales[len(always):])
 }
 
-// heldAfterRelease reports whether the fault began after an order had released its lock.
-func (r *record) heldAfterRelease(op *history.Op) bool {
-	return slices.ContainsFunc(op.Trace, func(cmd history.Command) bool {
-		return cmd.Releases() && cmd.Succeeded() && cmd.At < r.Faults[0].At
-	})
-}
-
-// takenTwice returns the defect of an order that took several units.
-func (r *record) takenTwice() *history.Defect {
-	for i := range r.Ops {
-		if op := &r.Ops[i]; len(op.Units) > 1 {
-			return writtenAgain.defect("%s", r.Finding(history.Stock).Because)
+// first returns the first sighting of these kinds that explains a finding, nil if none does.
+func (r *record) first(f history.Finding, letter string, kinds []kind) *sighting {
+	for i := range r.seen {
+		if s := &r.seen[i]; strings.Contains(s.explains, letter) && slices.Contains(kinds, s.kind) && r.fits(s, f) {
+			return s
 		}
 	}
 	return nil
 }
 
-// refusedSold returns the defect of an order that was refused although it had taken a unit.
-func (r *record) refusedSold() *history.Defect {
-	for i := range r.Ops {
-		op := &r.Ops[i]
-		wrote := slices.ContainsFunc(op.Trace, func(cmd history.Command) bool { return sold(&cmd) })
-		if op.Outcome == history.Busy && wrote {
-			return refusedTaken.defect("%s was answered %d; %s", r.name(op), op.Status, r.Finding(history.Stock).Because)
+// ofPlainSales returns the first defect of these that explains one of these letters.
+func (r *record) ofPlainSales(lost, shown string, of []plainSale) *history.Defect {
+	for _, one := range of {
+		if strings.ContainsAny(lost, one.explains) && one.is(r.facts) {
+			return one.defect("%s", shown)
 		}
 	}
 	return nil
+}
+
+// isObserved reports whether commands of an order were observed, as they are not in a crowd.
+func (r *record) isObserved() bool {
+	return slices.ContainsFunc(r.courses, func(c *history.Course) bool { return len(c.Events) > 0 })
+}
+
+// fits reports whether a sighting explains a finding: for a unit that was sold twice, or a lock that two orders held, it
+// has to be about one of the two, and to have ended the lock of the earlier one before the later one took it.
+func (r *record) fits(s *sighting, f history.Finding) bool {
+	switch f.Verdict {
+	case history.OwnRelease:
+		return len(f.Evidence) == 0 || s.sender >= 0 && r.Ops[s.sender].Order == f.Evidence[0].Orders[0]
+	case history.Liveness:
+		return true
+	}
+	x, y, taken := r.rivals(f)
+	switch {
+	case x == nil: // it names no two orders, or none
+		return !slices.ContainsFunc(f.Evidence, func(e history.Evidence) bool {
+			return len(e.Orders) > 0 && r.Ops[s.order].Order != e.Orders[0]
+		})
+	case s.kind == ending || s.kind == stray:
+		return s.order == x.Index && s.at <= taken
+	}
+	return s.order == x.Index || s.order == y.Index
+}
+
+// rivals returns the two orders of a violation, the one that acquired the lock first before the other, and when the
+// other acquired it; nil if the record does not show that.
+func (r *record) rivals(f history.Finding) (x, y *history.Course, taken history.Instant) {
+	for _, e := range f.Evidence {
+		if x, y, taken = r.pair(f, e); x != nil {
+			return x, y, taken
+		}
+	}
+	return nil, nil, history.Never
+}
+
+func (r *record) pair(f history.Finding, e history.Evidence) (x, y *history.Course, taken history.Instant) {
+	if len(e.Orders) < 2 {
+		return nil, nil, history.Never
+	}
+	at := history.Never
+	if f.Verdict == history.Exclusion && len(e.At) > 0 {
+		at = e.At[0] + 1
+	}
+	x, y = r.courseOf(e.Orders[0]), r.courseOf(e.Orders[1])
+	if x == nil || y == nil {
+		return nil, nil, history.Never
+	}
+	if x.TookBefore(at) > y.TookBefore(at) {
+		x, y = y, x
+	}
+	return x, y, y.TookBefore(at)
+}
+
+func (r *record) courseOf(order string) *history.Course {
+	i := slices.IndexFunc(r.Ops, func(op history.Op) bool { return op.Order == order })
+	if i < 0 {
+		return nil
+	}
+	return r.courses[i]
+}
+
+// keptOut returns the defect that kept fresh orders out, if the commands show it although the machine was busy: a lock
+// stayed, or a waiter slept, for longer than the verdict's limit and the longest stall together.
+func (r *record) keptOut() *history.Defect {
+	last := history.Op{Outcome: history.Sold}
+	for _, op := range r.Ops {
+		if op.Phase == history.Probe {
+			last = op
+		}
+	}
+	if last.Outcome == history.Sold || r.hasUs() || r.kept == "" {
+		return nil
+	}
+	for _, s := range r.seen {
+		if strings.Contains(s.explains, "L") {
+			return s.defect("%s", r.kept)
+		}
+	}
+	return unknown.defect("%s", r.kept)
 }
 
 // crash returns the defect of an instance that exited on its own.
@@ -267,45 +311,6 @@ func (r *record) hadToDie(instance string) bool {
 	return lost || has(r.Cell, "cut-off", "server-restart")
 }
 
-// isExcused reports whether the lock of the order with the fault had expired, or been removed by the trial, before
-// another order took it: then what breaks is no bug of the shop.
-func (r *record) isExcused() bool {
-	anna := r.anna()
-	if anna == nil || has(r.Cell, "key-removed", "server-restart", "late") {
-		return true
-	}
-	const slack = history.Instant(50 * time.Millisecond)
-	for _, l := range r.line.Locks {
-		last, free := history.Instant(0), history.Never // her last acquire or renewal, and her first release
-		for _, cmd := range on(anna, l.Key) {
-			switch {
-			case took(cmd), cmd.Prolongs():
-				last = cmd.At
-			case cmd.Releases():
-				free = min(free, cmd.At)
-			}
-		}
-		for _, h := range l.Tenures {
-			other := r.Ops[h.Order].Instance != anna.Instance
-			if other && h.Sent > last && h.Sent < min(free, last+history.Instant(r.facts.TTL)-slack) &&
-				l.HolderAt(h.From).Known {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// wroteInVain reports whether the command that writes the stock found the lock lost, and wrote nothing.
-func wroteInVain(op *history.Op) bool {
-	return slices.ContainsFunc(op.Trace, func(cmd history.Command) bool {
-		return cmd.Usually(history.EffectWrote) && cmd.End.Known() && !cmd.Wrote() && !cmd.ReadsStock() &&
-			!slices.ContainsFunc(op.Trace, func(other history.Command) bool { // its other effects
-				return other.Wrote() && other.At == cmd.At
-			})
-	})
-}
-
 // broken returns the letters of the broken verdicts.
 func broken(c *history.Cell) string {
 	var letters strings.Builder
@@ -315,36 +320,6 @@ func broken(c *history.Cell) string {
 		}
 	}
 	return letters.String()
-}
-
-// faultOf returns the cell's fault, without the number.
-func faultOf(c *history.Cell) string {
-	name, _, _ := strings.Cut(c.Scenario, " ")
-	return name
-}
-
-// like maps a word of a line to the fault that breaks the same verdicts.
-var like = map[string]string{"stop-": "pause", "late-": "late", "remove": "key-removed", "restart": "server-restart",
-	"cut-": "cut-off", "expiry": "slow-work", "a<read.b>end": "slow-work", "a<acquired.b>end": "slow-work",
-	"a>write.b>end": "slow-work", "a<db": "slow-work", "a>db": "late"}
-
-// faultsOf returns the cell's faults, without the number. A line of the user's own may have several.
-func faultsOf(c *history.Cell) (faults []string) {
-	if c.Scenario != c.Line {
-		return []string{faultOf(c)}
-	}
-	for word, fault := range like {
-		if strings.Contains("."+c.Line, "."+word) {
-			faults = append(faults, fault)
-		}
-	}
-	slices.Sort(faults)
-	return faults
-}
-
-// has reports whether the cell has one of these faults.
-func has(c *history.Cell, faults ...string) bool {
-	return slices.ContainsFunc(faultsOf(c), func(f string) bool { return slices.Contains(faults, f) })
 }
 
 // anna returns the order that the fault affects, nil if there is none, as in a crowd.

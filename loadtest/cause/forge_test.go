@@ -153,8 +153,46 @@ func (f *forgery) killed(n int) {
 		End: ms(n)})
 }
 
+// inject records the fault of a scenario as a trial does, unless the forgery has its faults already.
+func (f *forgery) inject(fault string) {
+	name, _, _ := strings.Cut(fault, " ")
+	if len(f.Faults) > 0 || len(f.Ops) == 0 || len(f.Ops[0].Trace) == 0 {
+		return
+	}
+	anna := &f.Ops[0]
+	hit := history.Fault{Order: anna.Order, Instance: anna.Instance, At: ms(25), End: ms(2045)}
+	note := history.Command{Cmd: history.EndedLock, Key: lockKey, Source: history.Looked, At: ms(50), End: ms(50)}
+	switch name {
+	case "slow-work":
+		hit.Kind, hit.Command = history.FaultHeld, "read"
+	case "pause":
+		hit.Kind = history.FaultStop
+	case "cut-off":
+		hit.Kind = history.FaultCut
+	case "renewals-lost":
+		hit.Kind, hit.Command = history.FaultLost, "renewal"
+	case "late":
+		hit.Kind, hit.Command = history.FaultLate, "write"
+		for i := range anna.Trace {
+			if cmd := &anna.Trace[i]; cmd.WritesStock() {
+				cmd.Wire.Came = ms(30)
+			}
+		}
+	case "key-removed":
+		note.Reply, hit.End = history.LockRemoved, hit.At
+		anna.Trace = append(anna.Trace, note)
+	case "server-restart":
+		note.Reply, hit.End = history.LocksLost, hit.At
+		anna.Trace = append(anna.Trace, note)
+	default:
+		return
+	}
+	f.Faults = append(f.Faults, hit)
+}
+
 // judge judges the forgery as a cell of the fault, and explains it.
 func (f *forgery) judge(fault string) *history.Cell {
+	f.inject(fault)
 	f.Scenario, f.TTL = fault, cmp.Or(f.Facts.TTL, f.Facts.InValue)
 	f.Limit = f.Facts.Lease() + f.Facts.Takes + time.Duration(Margin)
 	var all []write

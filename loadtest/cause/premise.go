@@ -66,7 +66,7 @@ func (r *record) unmetPremise() string {
 func IsProven(c *history.Cell) bool {
 	r := newRecord(c)
 	if c.Count != nil && broken(c) == "S" {
-		return cmp.Or(r.ownDefect(), r.crash()) != nil
+		return cmp.Or(r.accused(), r.crash()) != nil
 	}
 	return c.Defect.Cause != unknown.what
 }
@@ -308,4 +308,41 @@ func waited(r *record) string {
 		return ""
 	}
 	return "Anna had not tried the lock yet"
+}
+
+// faultOf returns the cell's fault, without the number.
+func faultOf(c *history.Cell) string {
+	name, _, _ := strings.Cut(c.Scenario, " ")
+	return name
+}
+
+// like maps a word of a line to the fault that breaks the same verdicts.
+var like = map[string]string{"stop-": "pause", "late-": "late", "remove": "key-removed", "restart": "server-restart",
+	"cut-": "cut-off", "expiry": "slow-work", "a<read.b>end": "slow-work", "a<acquired.b>end": "slow-work",
+	"a>write.b>end": "slow-work", "a<db": "slow-work", "a>db": "late"}
+
+// faultsOf returns the cell's faults, without the number. A line of the user's own may have several.
+func faultsOf(c *history.Cell) (faults []string) {
+	if c.Scenario != c.Line {
+		return []string{faultOf(c)}
+	}
+	for word, fault := range like {
+		if strings.Contains("."+c.Line, "."+word) {
+			faults = append(faults, fault)
+		}
+	}
+	slices.Sort(faults)
+	return faults
+}
+
+// has reports whether the cell has one of these faults.
+func has(c *history.Cell, faults ...string) bool {
+	return slices.ContainsFunc(faultsOf(c), func(f string) bool { return slices.Contains(faults, f) })
+}
+
+// heldAfterRelease reports whether the fault began after an order had released its lock.
+func (r *record) heldAfterRelease(op *history.Op) bool {
+	return slices.ContainsFunc(op.Trace, func(cmd history.Command) bool {
+		return cmd.Releases() && cmd.Succeeded() && cmd.At < r.Faults[0].At
+	})
 }

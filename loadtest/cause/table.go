@@ -74,9 +74,120 @@ var (
 		"refuse the smaller token, and compare as numbers", fencedWrite}
 	fenceLate = cause{"the stock sees the fencing token only on the write",
 		"send it with the read, too", fencedWrite}
+	replaced      = cause{"it overwrites a living holder's lock", "acquire it by SET key token NX PX ttl", acquireLines}
+	keptByRefused = cause{"a refused order keeps what it took", "release on every path, by the key that was taken",
+		saleLines}
+	renewalStops = cause{"it stops renewing while its order works", "renew until the release, from a thread of its own",
+		renewLines}
+	ttlRemoves    = cause{"the TTL that is given removes the lock", "check its unit: seconds or milliseconds", renewLines}
+	removedByNone = cause{"a command outside any order removes a lock that is held",
+		"remove only locks without a living holder: compare and delete in one script (v4)", releaseLines}
 	crashed = cause{"the shop crashes on its own", "handle the error that crashes it", handleLines}
 	unknown = cause{"unknown cause", "", ""}
 )
+
+// A row of the table is a state in which no correct order is, at a step of its course or at its end, and its cause. Of
+// the rows that apply to one moment the first counts.
+type row struct {
+	cause
+	explains string               // the letters of the verdicts that it may break
+	of       func(*moment) string // what shows it, "" if the moment does not
+	kind
+}
+
+// A kind says how a row counts.
+type kind uint8
+
+const (
+	explaining kind = iota // only if a verdict is broken that it explains
+	between                // only for a unit that its order and another sold, or a lock that both held
+	accusing               // by itself
+	ending                 // only for the order whose lock it ends, before another order took that
+	remarked               // else as a remark
+	stray                  // for a command outside any order
+)
+
+// rows are the table.
+var rows = []row{
+	{releasedUnheld, "SER", releasesUnheld, accusing},
+	{releasedEarly, "SE", writesAfterRelease, accusing},
+	{wentOn, "SE", sellsRefused, accusing},
+	{soldUnlocked, "SE", sellsUnlocked, accusing},
+	{renewalTakes, "SE", renewalTakesAnothers, accusing},
+	{renewalMakes, "SEL", renewalRecreates, accusing},
+	{answeredEarly, "S", writesAfterAnswer, accusing},
+	{answeredEarly, "S", diesAfterAnswer, accusing},
+	{nobodyWakes, "L", staysAsleep, accusing},
+
+	{writtenAgain, "S", takesTwice, explaining},
+	{commitsLater, "S", commitsAfterRelease, explaining},
+	{refusedTaken, "S", refusesTaken, explaining},
+
+	{oneObject, "SER", removes((*theft).namesIt), ending},
+	{oneForInstance, "SER", removes((*theft).isOfInstance), ending},
+	{oneForAll, "SER", removes((*theft).passesComparison), ending},
+	{comparedPart, "SER", removes((*theft).comparesPart), ending},
+	{releasedTwice, "SER", removes((*theft).isAgain), ending},
+	{removedLater, "SER", removes((*theft).isLater), ending},
+	{removedBlindly, "SER", removes((*theft).isBlind), ending},
+	{removedByNone, "SE", strayRemoves, stray},
+	{ttlRemoves, "SE", renewalRemoves, between},
+
+	{renewalTakes, "SE", renewalReplaces, ending},
+	{replaced, "SE", replacesKnown, ending},
+	{tookLater, "SE", replacesUnseen, ending},
+	{tooFewKeys, "SE", sellsWithFewKeys, between},
+	{fenceBackwards, "S", writesBackwards, between},
+	{fenceUnchecked, "S", writesUnchecked, between},
+	{fenceLate, "S", writesBeforeNewer, between},
+	{readEarly, "S", sellsOtherRead, between},
+	{readEarly, "S", sellsByEarlyRead, between},
+	{wroteUnread, "S", sellsUnread, between},
+	{shortLease, "SE", sellsAfterExpiry, between},
+	{renewalStops, "SE", stopsRenewing, between},
+	{oneForInstance, "SE", sellsUnderAnothers, between},
+
+	{deadWaiter, "L", diesWaiting, explaining},
+	{waiterExtends, "L", extendsAnothers, remarked},
+	{renewalOutlives, "L", renewsAfterEnd, remarked},
+	{keptByRefused, "L", keepsWhatItTook, remarked},
+	{ttlLater, "L", staysBeforeTTL, explaining},
+	{noTTL, "L", staysWithoutTTL, explaining},
+	{nobodyWakes, "L", unwoken, explaining},
+
+	{cause{}, "", leftBehind, remarked},
+	{cause{}, "", findsItsOwn, remarked},
+	{cause{}, "", sleptOn, remarked},
+	{cause{}, "", sellsNothing, remarked},
+	{cause{}, "", answersLate, remarked},
+	{cause{}, "", acceptsFirst, remarked},
+}
+
+// A plainSale is a cause that plain sales show, and the verdicts that it breaks.
+type plainSale struct {
+	cause
+	explains string
+	is       func(*history.Facts) bool
+}
+
+// always are those that explain any cell. The others count where no command was observed, as in a crowd.
+var always = plainSales[:4]
+
+var plainSales = []plainSale{
+	{lockPerOrder, "SERL", func(f *history.Facts) bool { return f.Apart == "order" }},
+	{lockPerInstance, "SERL", func(f *history.Facts) bool { return f.Apart != "" }},
+	{sharedWatch, "S", func(f *history.Facts) bool { return len(f.Locks) == 0 && f.Watches }},
+	{noLock, "S", func(f *history.Facts) bool { return len(f.Locks) == 0 }},
+	{releasedEarly, "SERL", func(f *history.Facts) bool { return f.Early }},
+	{fenceLate, "S", func(f *history.Facts) bool { return f.Fence }},
+	{readEarly, "S", func(f *history.Facts) bool { return f.ReadsEarly }},
+	{wroteUnread, "S", func(f *history.Facts) bool { return f.ReadsNever && !f.LockFree }},
+	{shortLease, "SE", func(f *history.Facts) bool { return f.TTL > 0 && f.TTL < f.Takes }},
+	{tookLater, "SE", func(f *history.Facts) bool { return f.Overwrites }},
+	{oneForInstance, "SE", func(f *history.Facts) bool { return f.Name }},
+	{tooFewKeys, "SE", func(f *history.Facts) bool { return len(f.Locks) > 1 }},
+	{readEarly, "S", func(f *history.Facts) bool { return f.ReadsTwice }},
+}
 
 // defect returns a defect of that cause, with its evidence.
 func (c cause) defect(shown string, args ...any) *history.Defect {

@@ -9,13 +9,13 @@ import (
 // by what its order knew then; its effect, by the lock when the server carried the command out: see [Timeline].
 type Course struct {
 	*Op
-	Order int // its index in the cell's Ops
-	Steps []Step
-	Last  Belief // after all of them
+	Index  int // in the cell's Ops; -1: its stray commands
+	Events []Event
+	Last   Belief // after all of them
 }
 
-// A Step is a command of an order. Notes among its commands are no steps.
-type Step struct {
+// An Event is a command of an order. Notes among its commands are no steps.
+type Event struct {
 	*Command
 	// Belief is what the order knew of its lock when it sent the command.
 	Belief
@@ -32,9 +32,11 @@ type Belief struct {
 	// Took is its last acquire that succeeded, with a reply or without, Tried the last that it knows to have failed, and
 	// Freed its last release. Looked is its last other command on the lock since then. They are nil if it has sent none.
 	Took, Tried, Freed, Looked *Command
-	// ReadEarly is its last read of the stock without the lock, ReadHeld the last under it, and Wrote the last write of
-	// the stock that took effect. Failed is its last command with an error, or without a reply.
-	ReadEarly, ReadHeld, Wrote, Failed *Command
+	// Asked is its last command that tried to acquire the lock, or does so in plain sales.
+	Asked *Command
+	// ReadEarly is its last read of the stock while it knew that it did not hold the lock, ReadHeld its last other read,
+	// and Write its last write of the stock that took effect. Failed is its last command with an error, or without a reply.
+	ReadEarly, ReadHeld, Write, Failed *Command
 	// Active is when it last sent a command, or received a reply. Keys counts the keys that it holds.
 	Active Instant
 	Keys   int
@@ -55,7 +57,7 @@ const (
 
 // CourseOf returns the course of an order. The course of an answer that belongs to another order has no steps.
 func (t *Timeline) CourseOf(order int) *Course {
-	m := &monitor{line: t, Course: &Course{Op: &t.cell.Ops[order], Order: order}, of: map[*Lock]*Belief{},
+	m := &monitor{line: t, Course: &Course{Op: &t.cell.Ops[order], Index: order}, of: map[*Lock]*Belief{},
 		all: Belief{Since: Never, Active: Never}}
 	if m.For == "" {
 		m.run()
@@ -71,18 +73,18 @@ type monitor struct {
 	line *Timeline
 	of   map[*Lock]*Belief
 	all  Belief
-	due  []*Step // sent and not yet heard of, by when the reply arrives
+	due  []*Event // sent and not yet heard of, by when the reply arrives
 }
 
 func (m *monitor) run() {
 	for i := range m.Trace {
 		if cmd := &m.Trace[i]; !cmd.Fault() && !cmd.Cut() && !cmd.Woken() && !cmd.Ended() {
-			m.Steps = append(m.Steps, Step{Command: cmd, Lock: m.line.byName[[2]string{cmd.Node, cmd.Key}]})
+			m.Events = append(m.Events, Event{Command: cmd, Lock: m.line.byName[[2]string{cmd.Node, cmd.Key}]})
 		}
 	}
-	slices.SortStableFunc(m.Steps, func(x, y Step) int { return cmp.Compare(x.Came(), y.Came()) })
-	for i := range m.Steps {
-		s := &m.Steps[i]
+	slices.SortStableFunc(m.Events, func(x, y Event) int { return cmp.Compare(x.Came(), y.Came()) })
+	for i := range m.Events {
+		s := &m.Events[i]
 		m.hear(s.Came())
 		if s.Belief = m.all; s.Lock != nil {
 			s.Key = *m.about(s.Lock)
@@ -100,13 +102,16 @@ func (m *monitor) about(l *Lock) *Belief {
 }
 
 // send records that the order sends a command.
-func (m *monitor) send(s *Step) {
+func (m *monitor) send(s *Event) {
 	m.all.Active = s.Came()
 	if s.Heard().Known() {
-		i, _ := slices.BinarySearchFunc(m.due, s.Heard()+1, func(d *Step, at Instant) int { return cmp.Compare(d.Heard(), at) })
+		i, _ := slices.BinarySearchFunc(m.due, s.Heard()+1, func(d *Event, at Instant) int { return cmp.Compare(d.Heard(), at) })
 		m.due = slices.Insert(m.due, i, s)
 	}
 	m.all.sale(s.Command)
+	if s.Acquires() || s.Usually(EffectAcquired) {
+		m.all.Asked = s.Command
+	}
 	if s.isOnLock() {
 		m.both(s, (*Belief).send)
 	}
@@ -124,12 +129,12 @@ func (m *monitor) hear(then Instant) {
 }
 
 // isOnLock reports whether a command is on a key of the lock, or acquires or frees a place in a queue.
-func (s *Step) isOnLock() bool {
+func (s *Event) isOnLock() bool {
 	return s.Lock != nil || !s.WritesStock() && (s.Acquires() || s.Releases())
 }
 
 // both changes what the order knows of a key, and of all.
-func (m *monitor) both(s *Step, change func(*Belief, *Command)) {
+func (m *monitor) both(s *Event, change func(*Belief, *Command)) {
 	if change(&m.all, s.Command); s.Lock == nil {
 		return
 	}
@@ -147,11 +152,11 @@ func (m *monitor) both(s *Step, change func(*Belief, *Command)) {
 func (b *Belief) sale(cmd *Command) {
 	switch {
 	case cmd.WritesStock() && cmd.Wrote():
-		b.Wrote = cmd
-	case cmd.ReadsStock() && b.State == Holds:
-		b.ReadHeld = cmd
-	case cmd.ReadsStock():
+		b.Write = cmd
+	case cmd.ReadsStock() && (b.State == NoLock || b.State == Waiting || b.State == HasFreed):
 		b.ReadEarly = cmd
+	case cmd.ReadsStock():
+		b.ReadHeld = cmd
 	}
 	if cmd.Err != "" || !cmd.Heard().Known() {
 		b.Failed = cmd
@@ -196,8 +201,8 @@ func (b *Belief) hear(cmd *Command) {
 func (c *Course) Sale() (first, last int) {
 	first, last = -1, -1
 	wrote := false
-	for i := range c.Steps {
-		s := &c.Steps[i]
+	for i := range c.Events {
+		s := &c.Events[i]
 		writes := s.WritesStock() || s.Usually(EffectWrote)
 		if !writes && !s.ReadsStock() {
 			continue
@@ -214,9 +219,9 @@ func (c *Course) Sale() (first, last int) {
 
 // freed returns when an order sent its first release: after its sale, or, if early, after it knew of its acquire.
 func (c *Course) freed(sale int, since Instant, early bool) Instant {
-	for i := range c.Steps {
-		s := &c.Steps[i]
-		after := i > sale && sale >= 0 && s.Came() != c.Steps[sale].Came() // one step may write and release
+	for i := range c.Events {
+		s := &c.Events[i]
+		after := i > sale && sale >= 0 && s.Came() != c.Events[sale].Came() // one step may write and release
 		if early || sale < 0 {
 			after = !since.Known() || s.Came() >= since
 		}
@@ -230,10 +235,104 @@ func (c *Course) freed(sale int, since Instant, early bool) Instant {
 // AwaitsReply reports whether the server had replied to the order by then, and the reply was not yet delivered: it
 // queued behind one that a fault held, on the same connection.
 func (c *Course) AwaitsReply(then Instant) bool {
-	return slices.ContainsFunc(c.Steps, func(s Step) bool { return s.End.Known() && s.End <= then && s.Heard() > then })
+	return slices.ContainsFunc(c.Events, func(s Event) bool { return s.End.Known() && s.End <= then && s.Heard() > then })
 }
 
 // IsWaiting reports whether the order has tried to acquire the lock in vain, or given it back, and has not sold.
 func (c *Course) IsWaiting() bool {
-	return c.Last.Wrote == nil && (c.Last.State == Waiting || c.Last.State == HasFreed)
+	return c.Last.Write == nil && (c.Last.State == Waiting || c.Last.State == HasFreed)
+}
+
+// WroteBefore reports whether a write of the stock by the order had taken effect by then.
+func (c *Course) WroteBefore(then Instant) bool {
+	return slices.ContainsFunc(c.Events, func(s Event) bool { return s.WritesStock() && s.Wrote() && s.At < then })
+}
+
+// CameAfter reports whether the order sent a command after then.
+func (c *Course) CameAfter(then Instant) bool {
+	return len(c.Events) > 0 && c.Events[len(c.Events)-1].Came() > then
+}
+
+// Writes reports whether the order tried to write the stock.
+func (c *Course) Writes() bool {
+	_, last := c.Sale()
+	return last >= 0 && c.Events[last].WritesStock()
+}
+
+// TookBefore returns when the order last acquired the lock before then, Never if it had not.
+func (c *Course) TookBefore(then Instant) Instant {
+	last := Never
+	for i := range c.Events {
+		if s := &c.Events[i]; s.Acquires() && s.Succeeded() && s.At < then {
+			last = s.At
+		}
+	}
+	return last
+}
+
+// Courses returns the courses of all orders of the cell, and after them that of its stray commands, whose index is -1.
+func (t *Timeline) Courses() (all []*Course) {
+	for i := range t.cell.Ops {
+		all = append(all, t.CourseOf(i))
+	}
+	strays := &Course{Op: &Op{Done: Never}, Index: -1}
+	for i := range t.cell.Strays {
+		cmd := &t.cell.Strays[i]
+		strays.Events = append(strays.Events, Event{Command: cmd, Lock: t.byName[[2]string{cmd.Node, cmd.Key}]})
+	}
+	return append(all, strays)
+}
+
+// Walk visits the steps of courses in the order in which the server carried them out, and with a nil step the end of
+// each: when its customer stopped waiting.
+func Walk(courses []*Course, visit func(*Course, *Event)) {
+	type moment struct {
+		at   Instant
+		c    *Course
+		step *Event
+	}
+	var all []moment
+	for _, c := range courses {
+		for i := range c.Events {
+			all = append(all, moment{c.Events[i].At, c, &c.Events[i]})
+		}
+		if c.Index >= 0 {
+			all = append(all, moment{c.Over(), c, nil})
+		}
+	}
+	slices.SortStableFunc(all, func(x, y moment) int { return cmp.Compare(x.at, y.at) })
+	for _, m := range all {
+		visit(m.c, m.step)
+	}
+}
+
+// FreedBefore reports whether the order had sent a release by then, and acquired nothing since.
+func (c *Course) FreedBefore(then Instant) bool {
+	freed := false
+	for i := range c.Events {
+		if s := &c.Events[i]; s.Came() <= then {
+			freed = s.Releases() || freed && !s.Acquires()
+		}
+	}
+	return freed
+}
+
+// WroteAfter reports whether a write that the order had sent after one instant, and before the other, took effect later.
+func (c *Course) WroteAfter(sent, then Instant) bool {
+	return slices.ContainsFunc(c.Events, func(s Event) bool {
+		return s.WritesStock() && s.Wrote() && sent <= s.Came() && s.Came() <= then && then < s.At
+	})
+}
+
+// WroteInVain reports whether the command that writes the stock found the lock lost, and wrote nothing.
+func (c *Course) WroteInVain() bool {
+	return slices.ContainsFunc(c.Events, func(s Event) bool {
+		return s.Usually(EffectWrote) && s.End.Known() && !s.Wrote() && !s.ReadsStock() &&
+			!slices.ContainsFunc(c.Events, func(other Event) bool { return other.Wrote() && other.At == s.At }) // its other effects
+	})
+}
+
+// RenewedAfter reports whether a renewal came after then.
+func (c *Course) RenewedAfter(then Instant) bool {
+	return slices.ContainsFunc(c.Events, func(s Event) bool { return s.Prolongs() && s.Came() > then })
 }

@@ -12,6 +12,11 @@ type Terms struct {
 	TTL time.Duration
 	// Session means that the server removes it when it hears no more from its holder.
 	Session bool
+	// InValue means that the expiry is kept in the lock's value, so no command sets a TTL.
+	InValue bool
+	// Slack is how early a server may seem to expire a lock, 0 for the rounding of times: an expiry kept in the lock's
+	// value was computed before the acquire was sent.
+	Slack Instant
 	// Quorum means that it is held as long as a majority of several nodes have it.
 	Quorum bool
 }
@@ -95,10 +100,10 @@ func (l *Lock) hear(order int, cmd *Command, all []signs) {
 // explain finds why a tenure ended.
 func (h *Tenure) explain(terms Terms, s signs) {
 	early, over := Never, Never
-	if terms.TTL > 0 && !s.endless {
+	if terms.TTL > 0 && (!s.endless || terms.InValue) {
 		early, over = s.sent.after(terms.TTL), s.set.after(terms.TTL)
 	}
-	switch unexplained := h.How == Gone && !h.replaced || h.How == NoEnd; {
+	switch unexplained := h.How == Gone || h.How == NoEnd; {
 	case !unexplained:
 	case s.gone.Known() && s.note == LeaseOver:
 		h.End, h.Note = End{Expired, -1, s.gone, s.gone}, s.note
@@ -108,8 +113,9 @@ func (h *Tenure) explain(terms Terms, s signs) {
 		h.End = End{Expired, -1, early, over}
 	case h.How == NoEnd:
 		h.Since = Never
-	case early-rounding <= h.At:
+	case early-cmp.Or(terms.Slack, rounding) <= h.At:
 		h.How, h.Since, h.At = Expired, min(early, h.At), min(over, h.At)
+	case h.replaced:
 	default:
 		h.Since = min(s.seen, h.At)
 		if terms.Session {

@@ -35,6 +35,20 @@ func (l *Lock) HolderAt(at Instant) Holder {
 	return Holder{Known: true}
 }
 
+// OwnerAt returns the last tenure that had begun by then, nil if an order has released the lock since. Its lease may
+// have expired: a command that found the lock shows that it was there.
+func (l *Lock) OwnerAt(at Instant) (owner *Tenure) {
+	for i := range l.Tenures {
+		if h := &l.Tenures[i]; h.Sent < at {
+			owner = h
+		}
+	}
+	if owner == nil || owner.At <= at && (owner.How == Released || owner.How == Removed) || l.StraysIn(owner.From, at) {
+		return nil
+	}
+	return owner
+}
+
 // StraysIn reports whether a stray command acquired or removed the lock between two instants.
 func (l *Lock) StraysIn(from, to Instant) bool {
 	return slices.ContainsFunc(l.strays, func(at Instant) bool { return from <= at && at <= to })
@@ -81,17 +95,17 @@ func (t *Timeline) LeaseOf(order int) *Lease {
 	first, sale := c.Sale()
 	since := c.Last.Since
 	if sale >= 0 {
-		since = c.Steps[sale].Since
+		since = c.Events[sale].Since
 	}
 	end := c.freed(sale, since, facts.Early)
 	switch died := t.cell.DiedAt(c.Instance); {
 	case end.Known():
 	case died.Known():
 		end = died
-	case sale >= 0 && c.Steps[sale].End.Known():
-		end = c.Steps[sale].End
+	case sale >= 0 && c.Events[sale].End.Known():
+		end = c.Events[sale].End
 	case sale >= 0:
-		end = c.Steps[sale].At
+		end = c.Events[sale].At
 	case facts.Elsewhere:
 		end = c.workedUntil(since)
 	}
@@ -101,7 +115,7 @@ func (t *Timeline) LeaseOf(order int) *Lease {
 	case since.Known():
 		return &Lease{AcquiredAt: since, ReleasedAt: since}
 	case first >= 0 && c.Outcome == Sold:
-		return &Lease{AcquiredAt: c.Steps[first].Came(), ReleasedAt: end}
+		return &Lease{AcquiredAt: c.Events[first].Came(), ReleasedAt: end}
 	}
 	return nil
 }
@@ -109,8 +123,8 @@ func (t *Timeline) LeaseOf(order int) *Lease {
 // workedUntil returns when an order whose work is not observed had finished its work under the lock: when it tried to
 // release the lock, even in vain, or was answered.
 func (c *Course) workedUntil(acquired Instant) Instant {
-	for i := range c.Steps {
-		if s := &c.Steps[i]; s.Usually(EffectReleased) && s.Came() > acquired {
+	for i := range c.Events {
+		if s := &c.Events[i]; s.Usually(EffectReleased) && s.Came() > acquired {
 			return s.Came()
 		}
 	}

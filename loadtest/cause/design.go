@@ -1,0 +1,182 @@
+package cause
+
+import (
+	"cmp"
+	"strings"
+
+	"stockapi/loadtest/history"
+)
+
+// What breaks by design is S or E between two orders of which the first had lost its lock before the second took it,
+// through no bug of the shop, and went on under its belief; or whose write was sent while it held the lock, and arrived
+// late by the fault.
+
+// The reasons.
+const (
+	unrenewed = "a lease that is not renewed expires under its holder, as in v4; renew it (v5.5) or fence the write (v15)"
+	overtaken = "no lease protects a write that is sent after its expiry, as in v5.5; fence the write (v15)"
+	withFence = "the lock is lost, but the stock refuses the late write, as in v15"
+	inFlight  = "a write in flight can outlive any lock; fence the write (v15)"
+	removed   = "the trial removed the lock under its holder, and no lock protects a write that follows; " +
+		"fence the write (v15)"
+	restarted = "the Redis lost the lock under its holder, and no lock protects a write that follows; " +
+		"fence the write (v15)"
+)
+
+// notByDesign returns the letters of the broken verdicts that the shop's own code breaks, and why every lock of its kind
+// breaks the others.
+func (r *record) notByDesign() (letters, why string) {
+	for i, v := range Asked {
+		f := r.Finding(v)
+		if f.Result != history.Broken {
+			continue
+		}
+		if reason := r.designOf(f); reason != "" {
+			why = cmp.Or(why, reason)
+		} else {
+			letters += "SERL"[i : i+1]
+		}
+	}
+	return letters, why
+}
+
+// designOf returns why every lock of this kind breaks a finding, "" if the shop's own code does.
+func (r *record) designOf(f history.Finding) (why string) {
+	switch f.Verdict {
+	case history.OwnRelease:
+		return r.removalByDesign()
+	case history.Liveness:
+		return ""
+	case history.Stock:
+		if r.facts.Fence || r.sees(writtenAgain) {
+			return ""
+		}
+	}
+	if len(r.Faults) == 0 { // such as a crowd
+		return ""
+	}
+	for _, e := range f.Evidence {
+		x, y, _ := r.pair(f, e)
+		reason := ""
+		switch {
+		case x != nil:
+			reason = r.lossTo(x, y)
+		case r.Count != nil:
+			reason = r.anyLoss()
+		}
+		if reason == "" {
+			return ""
+		}
+		why = cmp.Or(why, reason)
+	}
+	return why
+}
+
+// sees reports whether there is a sighting of a cause.
+func (r *record) sees(c cause) bool {
+	for _, s := range r.seen {
+		if s.what == c.what {
+			return true
+		}
+	}
+	return false
+}
+
+// removalByDesign returns why a lock without a TTL is removed by another order: the trial had removed it before.
+func (r *record) removalByDesign() string {
+	if r.facts.TTL != 0 || r.facts.InValue != 0 {
+		return ""
+	}
+	for _, l := range r.line.Locks {
+		for i := range l.Tenures {
+			if why := endedBy(&l.Tenures[i]); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+// endedBy returns why a lock that the trial or its server has ended protects nothing, "" if neither has.
+func endedBy(h *history.Tenure) string {
+	switch h.Note {
+	case history.LockRemoved:
+		return removed
+	case history.LocksLost:
+		return restarted
+	}
+	return ""
+}
+
+// anyLoss is for a violation that names no two orders, as a count does.
+func (r *record) anyLoss() (why string) {
+	for _, x := range r.courses {
+		for _, y := range r.courses {
+			if x != y && x.Index >= 0 && y.Index >= 0 {
+				why = cmp.Or(why, r.lossTo(x, y))
+			}
+		}
+	}
+	return why
+}
+
+// lossTo returns why an order that had lost its lock when another took it is no bug of the shop's, "" if it is one, or
+// if it had not lost it.
+func (r *record) lossTo(x, y *history.Course) (why string) {
+	for _, l := range r.line.Locks {
+		for i := range l.Tenures {
+			hx := &l.Tenures[i]
+			if hx.Order != x.Index {
+				continue
+			}
+			for j := range l.Tenures[i:] {
+				if hy := &l.Tenures[i+j]; hy.Order == y.Index {
+					why = cmp.Or(why, r.design(x, hx, hy))
+				}
+			}
+		}
+	}
+	return why
+}
+
+func (r *record) design(x *history.Course, hx, hy *history.Tenure) string {
+	late := r.writesLate(x, hx, hy)
+	if !late && (!hx.Lost() || hx.Since > hy.From || x.FreedBefore(hy.Sent)) {
+		return ""
+	}
+	why := cmp.Or(endedBy(hx), r.expiry(x, hx))
+	switch {
+	case late:
+		why = inFlight
+	case why == "":
+		return ""
+	}
+	if r.facts.Fence || x.WroteInVain() {
+		return withFence
+	}
+	return why
+}
+
+// expiry returns why a lease that has expired is no bug, "" if it is one: a lease that its order should have renewed.
+func (r *record) expiry(x *history.Course, h *history.Tenure) string {
+	switch {
+	case h.How != history.Expired || r.isShort():
+		return ""
+	case r.facts.Every == 0:
+		return unrenewed
+	case r.renewalsFaulted(x.Op) || x.Over() < h.Since:
+		return overtaken
+	}
+	return ""
+}
+
+// writesLate reports whether a write that was sent under a tenure was delayed by a fault until another order had the lock.
+func (r *record) writesLate(x *history.Course, hx, hy *history.Tenure) bool {
+	for _, f := range r.Faults {
+		if f.Order == x.Op.Order && f.Kind == history.FaultLate && x.WroteAfter(hx.From, hy.Sent) &&
+			!strings.Contains(f.Command, "acquire") {
+			return true
+		}
+	}
+	return false
+}
