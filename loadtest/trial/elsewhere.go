@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -93,6 +94,39 @@ func (b *bench) endCount() (err error) {
 		b.cell.Count.Sales = new(*now - *b.recordedBefore)
 	}
 	return err
+}
+
+// scarce returns how many units a cell is to be played with once more, 0 if it is not: one fewer than it sold, if two
+// orders sold at once. A shop that decides first, and then subtracts, sells too many only then.
+func (t *Trial) scarce(c *history.Cell) int64 {
+	if c == nil || c.Count == nil || t.Set == "" || c.NotTested != nil || c.Defect != nil ||
+		c.Finding(history.Stock).Result != history.OK || !soldAtOnce(c) {
+		return 0
+	}
+	sold := int64(0)
+	for i := range c.Ops {
+		if op := &c.Ops[i]; op.Outcome == history.Sold {
+			sold += op.Quantity
+		}
+	}
+	if sold < 2 || sold > c.Initial {
+		return 0
+	}
+	return sold - 1
+}
+
+// soldAtOnce reports whether two orders held the lock at once, or one sold while another, which sold too, was held.
+func soldAtOnce(c *history.Cell) bool {
+	if c.Finding(history.Exclusion).Result == history.Broken {
+		return true
+	}
+	return slices.ContainsFunc(c.Faults, func(f history.Fault) bool {
+		within := func(op history.Op) bool {
+			return op.Order != f.Order && op.Outcome == history.Sold && op.Done > f.At && op.Done < f.End
+		}
+		sold := func(op history.Op) bool { return op.Order == f.Order && op.Outcome == history.Sold }
+		return slices.ContainsFunc(c.Ops, within) && slices.ContainsFunc(c.Ops, sold)
+	})
 }
 
 // checkShelf returns an error if --left does not print what --set has put.
