@@ -138,6 +138,40 @@ func (b *bench) checkShelf(n int64) error {
 	return err
 }
 
+// countedWithin is how long the first sale may take to be counted.
+const countedWithin = 10 * time.Second
+
+// checkCounted returns an error if a sale since beginCount does not show in the numbers that --left and --sales print.
+func (b *bench) checkCounted(within time.Duration) error {
+	if !b.isElsewhere() {
+		return nil
+	}
+	for begun := time.Now(); ; time.Sleep(settledAfter) {
+		left, err := b.leftElsewhere()
+		if err != nil {
+			return err
+		}
+		sales, err := b.recorded()
+		if err != nil {
+			return err
+		}
+		why := ""
+		switch {
+		case left != nil && *left >= b.cell.Initial:
+			why = fmt.Sprintf("%s later --left still prints %d: if it counts the right product, the shop takes no unit, or "+
+				"takes it later; without --left only the lock is judged", within, *left)
+		case sales != nil && *sales <= *b.recordedBefore:
+			why = fmt.Sprintf("%s later --sales still prints %d: if it counts the right sales, the shop records none, or "+
+				"records it later; without --sales the answers count", within, *sales)
+		default:
+			return nil
+		}
+		if time.Since(begun) >= within || b.ctx.Err() != nil {
+			return fmt.Errorf("%w: the first order sold, but %s", errShop, why)
+		}
+	}
+}
+
 // balance sells a unit at each instance without a fault, and waits. If sales and stock then disagree, it records that
 // the count proves nothing: reservations expire, a job restocks, or nothing is deducted.
 func (b *bench) balance(wait time.Duration) error {

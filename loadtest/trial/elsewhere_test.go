@@ -120,6 +120,40 @@ func TestCountThatDoesNotBalance(t *testing.T) {
 	}
 }
 
+// A sale that the counts do not show is found at the first order.
+func TestFirstSaleThatIsNotCounted(t *testing.T) {
+	for what, c := range map[string]struct {
+		bend func(*drawer, *bench)
+		want string
+	}{
+		"counted":                  {bend: func(d *drawer, b *bench) { b.Sales = "cat " + d.sales }},
+		"counted without --set":    {bend: func(_ *drawer, b *bench) { b.Set = "" }},
+		"nothing is counted":       {bend: func(_ *drawer, b *bench) { b.Left = "" }},
+		"the unit is never taken":  {func(_ *drawer, b *bench) { b.Left = "echo 100" }, "0s later --left still prints 100"},
+		"the sale is not recorded": {func(_ *drawer, b *bench) { b.Sales = "echo 7" }, "0s later --sales still prints 7"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			backendtest.Require(t)
+			d := newDrawer(t)
+			b := d.counting()
+			c.bend(d, b)
+			require.NoError(t, b.put(onShelf))
+			b.begin(fault{})
+			b.cell.Initial = onShelf
+			require.NoError(t, b.beginCount())
+			<-b.firstAt(atA).Done()
+			err := b.checkCounted(0)
+			if c.want == "" {
+				assert.NoError(t, err)
+				return
+			}
+			assert.ErrorIs(t, err, errShop)
+			assert.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
 // The count is not checked without --left, nor again once it is known to prove nothing.
 func TestCountNotChecked(t *testing.T) {
 	trial := &Trial{}
