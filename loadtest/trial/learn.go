@@ -89,6 +89,10 @@ func (b *bench) unknownFirst(err error) error {
 // cannot be tried.
 func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 	b.begin(fault{})
+	b.cell.Initial = onShelf
+	if err := b.beginCount(); err != nil {
+		return nil, err
+	}
 	for at := range b.Ends {
 		o := b.firstAt(at)
 		if moved, err := b.findStock(o); err != nil {
@@ -101,6 +105,11 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 		}
 		if _, written, err = b.writesOf(o); err != nil {
 			return nil, err
+		}
+		if at == atA {
+			if err := b.checkCounted(countedWithin); err != nil {
+				return nil, err
+			}
 		}
 		b.passport.Takes = o.over.Sub(o.Sent) // an upper bound: a first order may have to connect
 	}
