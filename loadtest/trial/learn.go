@@ -48,6 +48,9 @@ func (t *Trial) Learn(ctx context.Context) (p *Passport, err error) {
 	if err := b.learnRequests(); err != nil {
 		return nil, err
 	}
+	if err := b.learnSharing(); err != nil {
+		return nil, err
+	}
 	again, err := b.holdOne()
 	if err == nil {
 		b.watchAtWork()
@@ -163,7 +166,7 @@ type sale struct {
 	steps    []step
 	commands []observation
 	looker   *wire.Looker
-	own      bool // it created and removed a key that no other order has named
+	own      []wire.Key // the keys that it created and removed, and that no other order has named
 }
 
 // plainSales buys one unit at a, one at b, and another at a.
@@ -236,6 +239,13 @@ func (b *bench) describe(sales []*sale) {
 	p.tellReleased()
 	p.tellReading()
 	p.Overwrites = p.overwrites()
+	p.fixed = ""
+	for _, lock := range p.locks {
+		others := slices.DeleteFunc(slices.Clone(p.locks), func(l wire.Lock) bool { return l.Key == lock.Key })
+		if !slices.ContainsFunc(others, lock.IsLike) { // the numbers of a majority's keys are their own
+			p.fixed = cmp.Or(p.fixed, b.fixedValue(lock.Name))
+		}
+	}
 	p.Watches = slices.ContainsFunc(p.steps, func(s step) bool { return strings.HasPrefix(s.shape, "watch") })
 	p.Fence = grows(sales, p)
 	same := func(x, y *sale) bool {

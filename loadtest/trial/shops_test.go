@@ -64,6 +64,7 @@ var shops = []shop{
 	{file: inPython, kind: "buyers", cell: "two-instances"},
 	{file: inPython, kind: "lock-free-gauge", cell: "two-instances"},
 	{file: inPython, kind: "makes-tables", cell: "two-instances"},
+	{file: inPython, kind: "ticket", cell: "two-instances,pause"},
 	{file: inGo},
 	{file: inGo, kind: "-renew"},
 	{file: inNode},
@@ -115,6 +116,7 @@ var shops = []shop{
 	{inPython, "shared-watch", 1, "orders share one connection for WATCH, and cancel each other's", "one-instance"},
 	{inPython, "no-lock", 1, "no lock: it reads the stock and writes it in two steps", "two-instances"},
 	{inPython, "no-lock-copies", 1, "no lock", "two-instances"},
+	{inPython, "no-lock-session", 1, "no lock: it reads the stock and writes it in two steps", "two-instances"},
 }
 
 // releaseLost loses the release of an order whose lock is renewed: a slow machine may put a renewal before it, so that
@@ -127,7 +129,7 @@ const plain = "request-lost 1"
 // elsewhere are the locks of the planted shops that have another than lock:10000.
 var elsewhere = map[string][]string{
 	"lock-free": nil, "buyers": nil, "lock-free-gauge": nil, "no-lock": nil, "no-lock-copies": nil,
-	"per-customer": nil, "per-instance": nil, "shared-watch": nil,
+	"no-lock-session": nil, "ticket": nil, "per-customer": nil, "per-instance": nil, "shared-watch": nil,
 	"majority":  {"lock:10000:0", "lock:10000:1", "lock:10000:2"},
 	"too-few":   {"lock:10000:0", "lock:10000:1", "lock:10000:2", "lock:10000:3"},
 	"database1": {"lock:10000 of database 1"}, "shared-hash": {"locks[10000]"}, "gauge-field": {"locks[10000]"},
@@ -298,6 +300,7 @@ func TestTrialOfLocksOfDifferentCustomers(t *testing.T) {
 			assert.True(t, strings.HasPrefix(c.Defect.Cause, "no lock"), c.Defect.Cause)
 		}
 	}
+	assert.Contains(t, p.String(), "leave the customer out of the key")
 }
 
 // Without a crowd and without a fault no shop shows a defect: only a trial triggers them.

@@ -51,6 +51,18 @@ return tonumber(ARGV[1]) <= tonumber(redis.call('GET', KEYS[2])) and redis.call(
 TAKE_ONE = script("""
 redis.call('SADD', KEYS[2], ARGV[1])
 return tonumber(redis.call('GET', KEYS[1]) or '0') > 0 and redis.call('DECR', KEYS[1]) + 1""")
+DRAW_TICKET = script("""
+local ticket = redis.call('INCR', KEYS[1])
+redis.call('SET', KEYS[2] .. ticket, 1, 'PX', ARGV[1])
+return ticket""")
+LOOK_AT_TURN = script("""
+local turn, mine = tonumber(redis.call('GET', KEYS[1]) or 1), tonumber(ARGV[1])
+redis.call('SET', KEYS[2] .. mine, 1, 'PX', ARGV[2])
+while turn < mine and redis.call('EXISTS', KEYS[2] .. turn) == 0 do turn = redis.call('INCR', KEYS[1]) end
+return turn == mine""")
+PASS_TURN = script("""
+redis.call('DEL', KEYS[2] .. ARGV[1])
+if tonumber(redis.call('GET', KEYS[1])) == tonumber(ARGV[1]) then redis.call('INCR', KEYS[1]) end""")
 WRITE_IF_OWNER = script(f"return {OWNER} == ARGV[1] and redis.call('SET', KEYS[2], ARGV[2])")
 TAKE_HASH = script("""
 return redis.call('HSETNX', KEYS[1], 'owner', ARGV[1]) == 1 and redis.call('PEXPIRE', KEYS[1], ARGV[2])""")
@@ -286,6 +298,16 @@ class Buyers(Right):
 
 class LockFreeGauge(Gauge, LockFree):
     """It has no lock, and counts the orders in flight."""
+
+class Ticket(Right):
+    """Each order draws a number, and sells when that is called. A number expires, and is then passed over."""
+    def wait(self):
+        redis.setnx("turn", 1)
+        self.number = DRAW_TICKET(["drawn", "ticket:"], [LEASE * 1000])
+        return super().wait() or self.release()
+
+    def acquire(self): return LOOK_AT_TURN(["turn", "ticket:"], [self.number, LEASE * 1000])
+    def release(self): PASS_TURN(["turn", "ticket:"], [self.number])
 
 class MakesTables(Right):
     """It creates its tables when it starts, which no two can do at once."""
@@ -576,6 +598,12 @@ class SharedWatch(LockFree):  # orders share a connection: an EXEC ends the watc
 
 class NoLock(Slowly):  # read, write
     def order(self): return self.sell()
+
+class NoLockSession(NoLock):  # a session for each order keeps no other out
+    def order(self):
+        redis.hset(self.token, "customer", self.customer)
+        try: return self.sell()
+        finally: redis.delete(self.token)
 
 class NoLockCopies(Copies, NoLock): """Read, write beside the stock, copy."""
 
