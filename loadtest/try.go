@@ -160,7 +160,8 @@ func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	shown.Say("not covered: Redis Cluster, Sentinel, TLS, a lock in the database itself")
 	passport, results, err := f.measure(ctx, o, shown)
 	shown.Clear()
-	if ctx.Err() != nil {
+	mask := trial.NewMask(o.Headers)
+	if err = mask.Err(err); ctx.Err() != nil {
 		err = errInterrupted
 	}
 	run.Cells, run.Selected = results, len(results)
@@ -168,6 +169,7 @@ func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 		run.Interrupted = err.Error()
 	}
 	run.Shop = f.shopOf(o, passport)
+	mask.All(run)
 	if len(run.Cells) > 0 && !f.NoOut {
 		err = errors.Join(err, report.WriteAll(f.Out, run, scenario.Table.Assess(run.Cells)))
 	}
@@ -233,6 +235,7 @@ func (f *tryFlags) measure(
 		played++
 		shown.Status(fmt.Sprintf("%d cells played; the last: %s", played, r.Scenario))
 	})
+	p.Mask(trial.NewMask(o.Headers))
 	return p, results, err
 }
 

@@ -87,6 +87,8 @@ func TestTryShopErrors(t *testing.T) {
 			`matches: --sold$`, nil},
 		{"html-200", nil, `POST /decrease was answered 200 with an HTML page: is the path right\? --order`, nil},
 		{"html-404", nil, `POST /decrease was answered 404 with an HTML page: is the path right\? --order`, nil},
+		{"echoes", []string{"--header", "X-Key: hush-{i}"}, `answered 500 you are \*\*\*; last output: error: no such ` +
+			`key \*\*\*$`, nil},
 		{"hangs-up", nil, `POST /decrease got no answer: .*EOF$`, nil},
 	} {
 		t.Run(strings.Join(append(one.args, one.why), " "), func(t *testing.T) {

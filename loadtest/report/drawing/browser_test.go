@@ -110,6 +110,16 @@ func TestTimelineInABrowser(t *testing.T) {
 		closer(7.8, button)
 	})
 
+	t.Run("requests to a database", func(t *testing.T) {
+		d := pauseDrawing()
+		d.Commands = append(d.Commands, drawing.Command{Order: 1, Lane: 1, Lock: -1, Kind: "other",
+			Text: "request 4 to the database", Came: 100, At: 420, End: 421, Heard: 421})
+		p := open(t, b, d, 1100)
+		p.Shows(".list", "421.000 ms\tBert, b\trequest 4 to the database\t\theld 320 ms")
+		p.evaluateVoid(`document.querySelector('.list tr[data-mark="command:7"]').click()`)
+		p.Shows(".card", "reached the wire")
+	})
+
 	t.Run("pinch", func(t *testing.T) {
 		p := open(t, b, pauseDrawing(), 390)
 		first := p.window()

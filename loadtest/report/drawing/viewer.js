@@ -152,6 +152,15 @@ function viewTimeline(box, drawing) {
     light();
   }
 
+  // heldText returns how long a fault held a command, or its reply, at the proxy; "" if none did.
+  function heldText({ came, at, end, heard }) {
+    for (const [from, to, what] of [[came, at, "held"], [end, heard, "reply held"]]) {
+      const held = Number.isFinite(from) && Number.isFinite(to) ? to - from : 0;
+      if (held >= 20) return `${what} ${timeText(held, 1)}`; // a busy machine delays commands a little
+    }
+    return "";
+  }
+
   // fillList lists the commands in the window.
   function fillList() {
     const { sequence } = index, at = (k) => commandTime(commands[sequence[k]]);
@@ -169,7 +178,7 @@ function viewTimeline(box, drawing) {
     body.replaceChildren(...shown.map((k, i) => {
       const { text = "", reply = "", effect, failed, order, lane } = commands[k], of = orders[order];
       const who = [of && (of.name || `order ${of.id}`), drawing.lanes?.[lane]?.name].filter(Boolean).join(", ");
-      const outcome = [effect, failed ? "failed" : ""].filter(Boolean).join(", ");
+      const outcome = [effect, failed ? "failed" : "", heldText(commands[k])].filter(Boolean).join(", ");
       const cells = [timeText(commandTime(commands[k])), who, text, reply, outcome];
       const row = make("tr", failed ? "failed" : "", ...cells.map((one) => make("td", "", one.slice(0, 500))));
       row.dataset.mark = `command:${k}`;
