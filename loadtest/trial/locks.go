@@ -394,13 +394,14 @@ func (s *sale) waitedFor(key *wire.Lock) bool {
 }
 
 // dropsIdle drops the keys, or parts of a key, that keep no order out: even with one of them at rest and the others
-// held, an order at b does not reach the stock. Gauges of orders in flight and queues of waiters are such keys. A key
-// that is like another one stays, since a majority of several keys may be enough.
+// held, an order at b does not reach the stock. Gauges of orders in flight, queues of waiters, and what is changed back
+// before the write are such keys. A key that is like another one stays, since a majority of several keys may be enough,
+// and so does one of several nested locks.
 func (b *bench) dropsIdle() (dropped bool, err error) {
 	p := b.passport
 	hold := p.beforeWrite()
 	several := len(p.locks) > 1 || slices.ContainsFunc(p.locks, func(l wire.Lock) bool { return len(l.Parts) > 1 })
-	if !several || hold == nil || p.Early {
+	if !several || hold == nil {
 		return false, nil
 	}
 	b.begin(fault{})
@@ -416,7 +417,7 @@ func (b *bench) dropsIdle() (dropped bool, err error) {
 	}
 	for _, idle := range slices.Clone(p.locks) {
 		others := slices.DeleteFunc(slices.Clone(p.locks), func(l wire.Lock) bool { return l.Key == idle.Key })
-		if len(others) > 0 && !slices.ContainsFunc(others, idle.IsLike) && b.keepsOut(others) {
+		if len(others) > 0 && !slices.ContainsFunc(others, idle.IsLike) && b.keepsOut(others) && !b.isLock(idle) {
 			p.setLocks(others)
 			dropped = true
 		}
@@ -448,30 +449,48 @@ func (b *bench) dropsIdleParts(of int) (dropped bool) {
 	return dropped
 }
 
+// isLock reports whether a key is a lock on its own. A queue of waiters is none: an order that waits joins it.
+func (b *bench) isLock(key wire.Lock) bool {
+	kept, changed := b.meets([]wire.Lock{key})
+	return kept && !changed
+}
+
 // keepsOut reports whether an order at b does not reach the stock while these keys of the lock are held, and the others
 // at rest.
 func (b *bench) keepsOut(locks []wire.Lock) bool {
+	kept, _ := b.meets(locks)
+	return kept
+}
+
+// meets reports whether these keys of the lock, held, keep an order at b from the stock, and whether it changed them.
+func (b *bench) meets(locks []wire.Lock) (kept, changed bool) {
 	held := map[wire.Key]wire.KeyState{}
 	for _, l := range locks {
 		held[l.Key] = b.passport.held[l.Key]
 	}
 	b.begin(fault{})
 	if b.put(onShelf) != nil {
-		return false
+		return false, false
 	}
 	letGo, err := b.keepLocks(held)
 	if err != nil {
-		return false
+		return false, false
 	}
+	before := b.looker.Load().Look()
 	bert := b.send("bert", atB)
 	wait(bert, b.soon())
-	kept := b.workedAt(bert, b.byOrder()[bert]).IsZero()
+	kept = b.workedAt(bert, b.byOrder()[bert]).IsZero()
+	after := b.looker.Load().Look()
+	for key := range held {
+		was, is := before[key], after[key]
+		changed = changed || len(was.Differences(&is)) > 0
+	}
 	if letGo(); b.remove() != nil {
-		return false
+		return false, false
 	}
 	<-bert.Done()
 	b.Quiet(b.ctx)
-	return kept
+	return kept, changed
 }
 
 // soon is enough time for a plain order to reach the stock, unless something keeps it out.

@@ -155,6 +155,29 @@ func TestPassportOfLocksOfDifferentCustomers(t *testing.T) {
 	assert.Equal(t, lost, aLock(p))
 }
 
+// Keys that are acquired at once come in any order. What differs is their values.
+func TestValuesOfAcquires(t *testing.T) {
+	of := func(pairs ...string) *sale {
+		s := &sale{}
+		for i := 0; i < len(pairs); i += 2 {
+			s.steps = append(s.steps, step{shape: "set lock", effects: []history.Command{{Source: history.Looked,
+				Effect: history.EffectAcquired, Key: pairs[i], Wire: &history.Carried{Is: pairs[i+1]}}}})
+		}
+		return s
+	}
+	assert.Equal(t, of("red", "1", "blue", "2").values(), of("blue", "2", "red", "1").values())
+	assert.NotEqual(t, of("red", "1", "blue", "2").values(), of("red", "2", "blue", "1").values())
+}
+
+// An order that comes in after a command has removed the lock shows no missing lock.
+func TestRemovalWhileHeld(t *testing.T) {
+	f := forge()
+	record := map[*order][]observation{nil: {f.del(50)}}
+	assert.True(t, removedIn(record, span{f.after(10), f.after(90)}))
+	assert.False(t, removedIn(record, span{f.after(60), f.after(90)}))
+	assert.False(t, removedIn(map[*order][]observation{nil: {f.acquire(50)}}, span{f.after(10), f.after(90)}))
+}
+
 // A lock's key may contain a value that the user has fixed for all orders.
 func TestFixedValueInKey(t *testing.T) {
 	for _, one := range []struct{ path, body, key, want string }{

@@ -64,6 +64,7 @@ var shops = []shop{
 	{file: inPython, kind: "unavailable", cell: telling + ",error-reply,contended-acquire"},
 	{file: inPython, kind: "buyers", cell: "two-instances"},
 	{file: inPython, kind: "lock-free-gauge", cell: "two-instances"},
+	{file: inPython, kind: "fills-cache", cell: telling},
 	{file: inPython, kind: "makes-tables", cell: "two-instances"},
 	{file: inPython, kind: "ticket", cell: "two-instances,pause"},
 	{file: inGo},
@@ -72,6 +73,7 @@ var shops = []shop{
 	{file: "../../examples/shop.py"},
 	{"../../examples/tokenless_shop.py", "", 1, "it releases the lock without comparing its value", "delayed-release 1"},
 	{inPython, "del-without-look", 1, "it releases the lock without comparing its value", "delayed-release 1"},
+	{inPython, "nested", 1, "it releases the lock without comparing its value", "delayed-release 1"},
 	{inPython, "look-then-del", 1, "it compares and deletes in two commands", "check-delete-gap"},
 	{inPython, "releases-twice", 1, "it releases the lock twice", "check-delete-gap"},
 	{inPython, "setnx-expire", 1, "a second command sets the TTL", "crash 1"},
@@ -131,6 +133,7 @@ const plain = "request-lost 1"
 var elsewhere = map[string][]string{
 	"lock-free": nil, "buyers": nil, "lock-free-gauge": nil, "no-lock": nil, "no-lock-copies": nil,
 	"no-lock-session": nil, "ticket": nil, "per-customer": nil, "per-instance": nil, "shared-watch": nil,
+	"nested": {"lock:10000", "outer:10000"}, "pair": {"pair:10000:blue", "pair:10000:red"},
 	"majority":  {"lock:10000:0", "lock:10000:1", "lock:10000:2"},
 	"too-few":   {"lock:10000:0", "lock:10000:1", "lock:10000:2", "lock:10000:3"},
 	"database1": {"lock:10000 of database 1"}, "shared-hash": {"locks[10000]"}, "gauge-field": {"locks[10000]"},

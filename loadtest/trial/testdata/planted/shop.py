@@ -16,7 +16,7 @@ STOCK, LOCK, LINE = "ProductStock_10000", "lock:10000", "line:10000"
 SEEN, FENCE, FREED = "seen:10000", "fence:10000", "freed:10000"
 IN_FLIGHT, PRICE, ORDERS, BUYERS = "inflight", "price:10000", "orders:10000", "buyers:10000"
 LOCKS, SHELF, TOKENS, NEW, SIGNAL = "locks", "shelf", "tokens:10000", "new:10000", "signal:10000"
-TABLES = "tables"
+TABLES, FILL, PAIR = "tables", "fill:10000", ["pair:10000:red", "pair:10000:blue"]
 LEASE, RENEWAL, POLL = int(os.environ.get("LEASE", 2)), 0.6, 0.05  # seconds
 
 # Newer versions of redis-py send a command again when its reply is lost. These shops do so only where they say it.
@@ -318,6 +318,15 @@ class Ticket(Right):
     def acquire(self): return LOOK_AT_TURN(["turn", "ticket:"], [self.number, LEASE * 1000])
     def release(self): PASS_TURN(["turn", "ticket:"], [self.number])
 
+class FillsCache(Right):
+    """Each sale empties a cache, and the next order fills it again, under a lock for that alone, before its own."""
+    def order(self):
+        while not redis.get(PRICE):
+            if not redis.set(FILL, 1, nx=True, px=1000): time.sleep(POLL)
+            else: redis.pipeline().set(PRICE, 3, ex=60).delete(FILL).execute()
+        try: return super().order()
+        finally: redis.delete(PRICE)
+
 class MakesTables(Right):
     """It creates its tables when it starts, which no two can do at once."""
     def start():
@@ -335,6 +344,24 @@ class AsksADatabase(Renewed):
 
 class DelWithoutLook(Right):  # the release deletes the key, whoever has it
     def release(self): redis.delete(self.key)
+
+class Nested(DelWithoutLook):  # a right lock around it, of all its customers, hides that
+    outer = "outer:10000"
+
+    def wait(self):
+        while not redis.set(self.outer, self.token, nx=True, px=LEASE * 1000): time.sleep(POLL)
+        return super().wait()
+
+    def release(self):
+        super().release()
+        DELETE([self.outer], [self.token])
+
+class Pair(Right):  # two keys with one value, taken by one command, and each deleted by a thread of its own
+    def acquire(self): return redis.msetnx({key: "held" for key in PAIR})
+    def release(self):
+        both = [threading.Thread(target=redis.delete, args=[key]) for key in PAIR]
+        for one in both: one.start()
+        for one in both: one.join()
 
 class LookThenDel(Right):  # the lock may end between the look and the DEL, and be another's
     def release(self):
