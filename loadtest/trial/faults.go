@@ -165,8 +165,10 @@ func aLock(p *Passport) string {
 		return ""
 	case p.Apart != "":
 		return fmt.Sprintf("there is no lock that two orders share: each %s has one of its own", p.Apart)
+	case p.Unseen:
+		return sharesUnseen
 	case p.PerCustomer:
-		return neverMeet
+		return p.neverMeet()
 	}
 	return "there is no lock in this Redis"
 }

@@ -81,7 +81,8 @@ func acquired(c *history.Command) bool { return c.Acquires() && c.Succeeded() }
 // since returns a time relative to the start of the cell.
 func (b *bench) since(t time.Time) history.Instant { return history.At(b.cell.Start, t) }
 
-// sentBy returns the commands that an instance has sent since the cell began, in order of arrival.
+// sentBy returns the commands that an instance has sent since the cell began, in the order in which the server executed
+// them: commands of several connections may overtake one another.
 func (b *bench) sentBy(at int) (all []observation) {
 	looker := b.looker.Load()
 	var commands []*wire.Command
@@ -108,8 +109,17 @@ func (b *bench) sentBy(at int) (all []observation) {
 			all[i].stepped = all[i].stepped || looker.Stepped(cmd, c.Key)
 		}
 	}
-	slices.SortStableFunc(all, func(x, y observation) int { return x.Came.Compare(y.Came) })
+	slices.SortStableFunc(all, func(x, y observation) int { return x.executed().Compare(y.executed()) })
 	return all
+}
+
+// executed returns when the server had executed a command, which may have blocked there, or when it was sent, if there
+// was no answer.
+func (c *observation) executed() time.Time {
+	if c.Answered.IsZero() {
+		return c.Sent
+	}
+	return c.Answered
 }
 
 // byOrder returns the commands of each order: those that its instance sent while it was open, or after it, before the

@@ -112,6 +112,16 @@ func (f *forgery) wrote(ms, at int, before, after int64, counts bool) written {
 	return written{wire.StockWrite{At: f.after(ms), Before: before, After: after, Counts: counts}, at}
 }
 
+// Commands are in the order of their execution: one that blocked was executed when it was answered, and one without an
+// answer when it was sent.
+func TestTimeOfExecution(t *testing.T) {
+	f := forge()
+	first, second, lost := f.del(10), f.del(20), f.del(30)
+	first.Sent, first.Answered, lost.Answered = f.after(25), f.after(26), time.Time{}
+	assert.True(t, first.executed().After(second.executed()))
+	assert.Equal(t, f.after(30), lost.executed())
+}
+
 // The writes that the Redis executed decide which units were sold, whatever the answers.
 func TestUnitsAreThoseTaken(t *testing.T) {
 	for _, one := range []struct {
