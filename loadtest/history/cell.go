@@ -39,8 +39,8 @@ type Cell struct {
 	// Breaks are the verdicts that the cell should break, if it is a replay.
 	Breaks []Verdict `json:"breaks,omitempty"`
 
-	// Facts describe the lock of a shop on trial. Strays are commands that may belong to any of several orders: they
-	// prove nothing about any.
+	// Facts describe the lock of a shop on trial. Strays are commands that may belong to any of several orders, or
+	// to none: they prove nothing about any.
 	Facts  *Facts    `json:"facts,omitempty"`
 	Strays []Command `json:"strays,omitempty"`
 

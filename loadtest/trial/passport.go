@@ -30,6 +30,7 @@ type Passport struct {
 	steps                        []step // of a plain sale
 	acquires, releases, renewals shapes
 	writes                       shapes
+	background                   shapes   // of commands that the shop sends while no order is at work
 	scripts                      []string // sent in full by orders
 	ours                         shapes   // digests of the scripts that several orders have sent; nil: any
 
