@@ -34,6 +34,8 @@ type Facts struct {
 
 	// SoldOut is the answer that refuses an order for an empty stock; nil: unknown.
 	SoldOut *Answer `json:"sold_out,omitempty"`
+	// KeptSoldOut means that such an order leaves its lock held after its answer.
+	KeptSoldOut bool `json:"kept_sold_out,omitempty"`
 
 	Takes      time.Duration `json:"takes"`                 // a plain sale
 	Elsewhere  bool          `json:"elsewhere,omitempty"`   // the stock is in no Redis, and its writes are not observed

@@ -439,13 +439,16 @@ func (b *bench) holdOne(sure bool) (again bool, err error) {
 	for time.Since(begun) < limit && !anna.HasEnded() && !b.sentAgain(held.cmd) {
 		time.Sleep(10 * time.Millisecond)
 	}
-	if took := time.Since(begun); took < limit {
+	gaveUp := time.Now()
+	if took := gaveUp.Sub(begun); took < limit {
 		p.Patience, p.Resends = took, b.sentAgain(held.cmd)
 	}
 	b.unset(held)
 	<-anna.Done()
 	record := b.byOrder()
 	b.watchRenewals(held.cmd, record[anna])
+	b.watchBackground(slices.DeleteFunc(b.sentBy(atA), func(c observation) bool { return !b.ledger.OnData(c.Args) }),
+		begun, gaveUp)
 	b.watchWaiter(bert, record[bert])
 	<-bert.Done()
 	b.Quiet(b.ctx)

@@ -38,6 +38,7 @@ type Passport struct {
 	acquires, releases, renewals shapes
 	writes                       shapes
 	tries                        shapes   // of an order that waits: it may look before it acquires
+	background                   shapes   // of commands that the shop sends while no order is at work
 	scripts                      []string // sent in full by orders
 	ours                         shapes   // digests of the scripts that several orders have sent; nil: any
 
@@ -317,7 +318,8 @@ func (p *Passport) partsOfLock() []string {
 	if p.Release == "" {
 		parts = append(parts, "not released")
 	} else {
-		parts = append(parts, "released by "+p.Release+either(p.Early, ", before the stock is written", ""))
+		parts = append(parts, "released by "+p.Release+either(p.Early, ", before the stock is written", "")+
+			either(p.KeptSoldOut, ", but kept by an order that is refused as sold out", ""))
 	}
 	if p.Every > 0 {
 		parts = append(parts, "renewed every "+rounded(p.Every)+

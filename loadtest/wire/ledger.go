@@ -284,6 +284,11 @@ func (l *Ledger) Unknown(s *Seen) string {
 	return ""
 }
 
+// OnData reports whether a command, or a script that it calls, may read or write data, unlike PING.
+func (l *Ledger) OnData(args []string) bool {
+	return l.commands.has(args, "readonly") || l.commands.has(args, "write") || isScriptCall(args)
+}
+
 // writesOf holds commands that write a number: the argument with the new value, or the fixed increment, or the argument
 // with the increment. Commands with none of these remove the key.
 var writesOf = map[string]struct{ sets, by, adds int }{
