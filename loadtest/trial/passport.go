@@ -88,7 +88,7 @@ func (t *Trial) shape(s *wire.Seen) string {
 	}
 	on := s.On()
 	switch {
-	case on == t.shelf().Key:
+	case on == t.shelf().Key && !t.shelf().Elsewhere(s.Args):
 		return name + " stock"
 	case t.passport.onLock(on):
 		return name + " lock"

@@ -319,7 +319,7 @@ func (c *observation) values() []string {
 	if verb := strings.ToLower(c.Args[0]); strings.HasPrefix(verb, "eval") || strings.HasPrefix(verb, "fcall") {
 		if len(c.Args) > 2 {
 			keys, _ := strconv.Atoi(c.Args[2])
-			from = 3 + max(0, keys)
+			from = 3 + min(max(0, keys), len(c.Args))
 		}
 	}
 	return c.Args[min(from, len(c.Args)):]
@@ -397,6 +397,9 @@ func (b *bench) complete(crowd bool) error {
 	}
 	b.addOps(c, record, units, !crowd, over)
 	c.Ops = append(c.Ops, b.extra...)
+	if !crowd {
+		c.Requests = b.requestsToDatabase(record)
+	}
 	away, longest := b.stalls.Since(c.Start)
 	c.Client = &history.Client{Asked: len(c.Ops), Delivered: len(c.Ops), Loop: "closed", Away: away, Longest: longest}
 	c.Findings, c.Coverage = audit.Judge(c)
@@ -529,7 +532,7 @@ func (b *bench) unitsOf(writes []written, record map[*order][]observation) map[*
 
 // unitsOfCrowd does the same for a crowd. A write belongs to an order of its instance that was open at the time and
 // sold; of several, to the one answered first. If the stock never grew, a write may have taken several units, for
-// several orders.
+// several orders. One that took more units than there are orders is no batch of sales, and counts as one.
 func (b *bench) unitsOfCrowd(writes []written) map[*order][]int64 {
 	units := map[*order][]int64{}
 	var takes [2][]unitTaken
@@ -540,12 +543,12 @@ func (b *bench) unitsOfCrowd(writes []written) map[*order][]int64 {
 			takes[w.at] = own[:max(0, len(own)-1)]
 			continue
 		}
-		last := w.After + 1
-		if batches {
-			last = w.Before
+		took := uint64(1)
+		if batches && uint64(w.Before-w.After) <= uint64(len(b.orders)) { // unsigned, the difference cannot overflow
+			took = uint64(w.Before - w.After)
 		}
-		for unit := w.After + 1; unit <= last; unit++ {
-			takes[w.at] = append(takes[w.at], unitTaken{at: w.At, unit: unit})
+		for i := range took {
+			takes[w.at] = append(takes[w.at], unitTaken{at: w.At, unit: w.After + 1 + int64(i)})
 		}
 	}
 	for at := range takes {

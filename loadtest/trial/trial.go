@@ -81,7 +81,9 @@ func New(ctx context.Context, o Options) (*Trial, context.Context, error) {
 	if err != nil {
 		return nil, ctx, err
 	}
-	return &Trial{Options: o, bed: bed, stalls: load.NewStallMeter(), begun: time.Now()}, ctx, nil
+	t := &Trial{Options: o, bed: bed, stalls: load.NewStallMeter(), begun: time.Now()}
+	t.Say = func(text string) { o.Say(NewMask(o.Headers).Text(text)) }
+	return t, ctx, nil
 }
 
 // Close stops everything that the trial has started.
