@@ -36,7 +36,7 @@ func (t *Trial) Learn(ctx context.Context) (p *Passport, err error) {
 	}
 	defer b.close()
 	if t.isElsewhere() {
-		if err := b.checkShelf(onShelf); err != nil {
+		if err := b.checkShelf(t.unitsFor(0)); err != nil {
 			return nil, err
 		}
 	}
@@ -93,16 +93,21 @@ func (b *bench) unknownFirst(err error) error {
 // cannot be tried.
 func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 	b.begin(fault{})
-	b.cell.Initial = onShelf
-	if err := b.beginCount(); err != nil {
+	b.cell.Initial = b.unitsFor(0)
+	if err := cmp.Or(b.put(b.cell.Initial), b.beginCount()); err != nil { // --set may remove recorded sales
 		return nil, err
 	}
 	for at := range b.Ends {
-		o := b.firstAt(at)
+		o, err := b.firstAt(at)
+		if err != nil {
+			return nil, err
+		}
 		if moved, err := b.findStock(o); err != nil {
 			return nil, err
 		} else if moved {
-			o = b.firstAt(at)
+			if o, err = b.firstAt(at); err != nil {
+				return nil, err
+			}
 		}
 		if b.Quiet(b.ctx); at == atA {
 			(&firstOrder{bench: b, order: o}).tell()
@@ -143,17 +148,19 @@ func (b *bench) findStock(o *order) (moved bool, err error) {
 	b.Say(fmt.Sprintf("moving the stock to database %d, where the shop looks for it…", b.db))
 	b.ledger.Follow(b.db)
 	b.lookAt(nil)
-	err = b.put(onShelf)
 	b.begin(fault{})
-	return true, err
+	return true, nil
 }
 
 // firstAt sends the first order to an instance, again while it is answered 503: some shops warm up.
-func (b *bench) firstAt(at int) *order {
+func (b *bench) firstAt(at int) (*order, error) {
 	for begun := time.Now(); ; time.Sleep(500 * time.Millisecond) {
-		o := b.buy("first-"+strconv.Itoa(at), at, history.Buy, b.Order, 0)
+		o, err := b.plain("first-"+strconv.Itoa(at), at)
+		if err != nil {
+			return nil, err
+		}
 		if <-o.Done(); o.Op.Status != http.StatusServiceUnavailable || time.Since(begun) > b.Within || b.ctx.Err() != nil {
-			return o
+			return o, nil
 		}
 		b.Say(fmt.Sprintf("503: retrying for up to %s…", b.Within))
 	}
@@ -188,7 +195,11 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 		return nil, err
 	}
 	for i, at := range []int{atA, atB, atA} {
-		o := b.buy("plain-"+strconv.Itoa(i), at, history.Buy, b.Order, 0)
+		b.becomesFree() // else the order would first wait for a lock that is kept for a while
+		o, err := b.plain("plain-"+strconv.Itoa(i), at)
+		if err != nil {
+			return nil, err
+		}
 		writes, keys, err := b.writesOf(o)
 		if err != nil {
 			return nil, err
@@ -314,7 +325,9 @@ func (p *Passport) tellReleased() {
 	if p.release = slices.Compact(p.release); !released {
 		p.release = nil
 	}
-	p.Release = p.releaseText()
+	if p.Release = p.releaseText(); !released && p.letsExpire {
+		p.Release = "a shorter TTL"
+	}
 }
 
 // classify records what commands of a step's shape do.
@@ -422,7 +435,7 @@ func (b *bench) holdOne(sure bool) (again bool, err error) {
 		return false, nil
 	}
 	b.begin(fault{})
-	if err := b.put(onShelf); err != nil {
+	if err := b.put(b.unitsFor(0)); err != nil {
 		return false, err
 	}
 	held := b.replyOf(atA, hold)
@@ -491,7 +504,7 @@ func (b *bench) strayed(o *order) error {
 // not.
 func (b *bench) workedAt(o *order, commands []observation) time.Time {
 	if b.isElsewhere() {
-		if o.hasSold() {
+		if b.hasSold(o) {
 			return o.over
 		}
 		return time.Time{}
@@ -562,7 +575,9 @@ func (b *bench) watchSlow() {
 	if p.slow = b.Slow != nil; !p.slow || p.Every > 0 {
 		return
 	}
-	b.begin(fault{})
+	if b.begin(fault{}); b.put(b.unitsFor(0)) != nil {
+		return
+	}
 	slow := b.buy("slow", atA, history.Buy, *b.Slow, p.Lease()*3/2)
 	<-slow.Done()
 	b.Quiet(b.ctx)
@@ -600,6 +615,9 @@ func (b *bench) watchRenewals(held *wire.Command, commands []observation) {
 	times, key := []time.Time{held.Sent}, ""
 	for _, d := range effectsOf(commands) {
 		shape := b.shape(&d.Seen)
+		if writesStock(d.observation) { // a later one may shorten the lease, to let the lock expire
+			break
+		}
 		if !d.Prolongs() || d.Sent.Before(held.Answered) || p.writes[shape] {
 			continue
 		}

@@ -20,12 +20,14 @@ import (
 type Passport struct {
 	history.Facts
 
-	acquire []string // the command that takes the lock; nil if that is a transaction
-	release []string // the verbs of the commands on the lock from the write on, in lower case
-	joint   bool     // the command that writes the stock releases the lock
-	slow    bool     // there is a request for a slow order
+	acquire    []string // the command that takes the lock; nil if that is a transaction
+	release    []string // the verbs of the commands on the lock from the write on, in lower case
+	letsExpire bool     // the holder gives the lock a shorter TTL after the write
+	joint      bool     // the command that writes the stock releases the lock
+	slow       bool     // there is a request for a slow order
 
 	readBack bool // the stock has to be read back after a write
+	byWrites bool // every answer looks like a sale: the writes of the stock decide
 
 	requests requests // of a plain sale to the database
 

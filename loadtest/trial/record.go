@@ -461,6 +461,9 @@ func (b *bench) complete(crowd bool) error {
 	} else {
 		units = b.unitsOf(own, record)
 	}
+	if b.passport.byWrites {
+		b.judgeByWrites(units)
+	}
 	if len(b.extra) > 0 {
 		c.Instances = slices.Insert(c.Instances, 0, history.Instance{Name: cause.Us})
 	}
@@ -534,6 +537,19 @@ func (b *bench) op(o *order, commands []observation, units []int64, looked bool)
 		op.Units = units
 	}
 	return op
+}
+
+// judgeByWrites refuses the orders that took no unit, although their answers look like sales.
+func (b *bench) judgeByWrites(units map[*order][]int64) {
+	for _, o := range b.orders {
+		took := len(units[o]) > 0
+		if o.fresh {
+			took = b.hasSold(o)
+		}
+		if o.HasEnded() && o.Op.Outcome == history.Sold && !took {
+			o.Op.Outcome, o.Op.Detail = history.Busy, "it took no unit; "+o.Op.Detail
+		}
+	}
 }
 
 func writesStock(c observation) bool { return c.did((*history.Command).WritesStock) }

@@ -35,7 +35,7 @@ func (p *player) goToRequest(m schedule.Move, c *customer) {
 	}
 	late := time.Now().Add(atMost)
 	for n := 1; p.why == "" && !p.holdsAtRequest(m, c, n, time.Until(late)); n++ {
-		if !others || time.Now().After(late) || m.Who == atA || c.hasSold() {
+		if !others || time.Now().After(late) || m.Who == atA || p.hasSold(c.order) {
 			p.why = fmt.Sprintf("%s did not reach request %d to the database", people[m.Who], m.Request())
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -53,7 +53,8 @@ type Trial struct {
 	passport *Passport
 	stalls   *load.StallMeter
 	sent     atomic.Int64 // the number of the last order
-	db       int          // the number of the stock's Redis database, as the first order has shown
+	begun    time.Time
+	db       int // the number of the stock's Redis database, as the first order has shown
 
 	mu   sync.Mutex
 	idle []*bench
@@ -80,9 +81,8 @@ func New(ctx context.Context, o Options) (*Trial, context.Context, error) {
 	if err != nil {
 		return nil, ctx, err
 	}
-	t := &Trial{Options: o, bed: bed, stalls: load.NewStallMeter()}
+	t := &Trial{Options: o, bed: bed, stalls: load.NewStallMeter(), begun: time.Now()}
 	t.Say = func(text string) { o.Say(NewMask(o.Headers).Text(text)) }
-	t.sent.Store(time.Now().UnixMilli() % 1e9) // a database outlives a trial, and remembers its customers
 	return t, ctx, nil
 }
 
@@ -348,7 +348,8 @@ func (t *Trial) idleBench(ctx context.Context) (*bench, error) {
 		err = errors.Join(err, b.Stores[0].Redis.ScriptLoad(ctx, script).Err())
 	}
 	for at := range b.Ends {
-		b.firstAt(at)
+		_, first := b.firstAt(at)
+		err = errors.Join(err, first)
 	}
 	for range 3 { // the first order of an instance also connects, and loads scripts
 		if err == nil && b.isAsNew() {
