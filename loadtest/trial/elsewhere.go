@@ -21,7 +21,7 @@ func (t *Trial) prepare(ctx context.Context) error {
 	if t.Setup == "" {
 		return nil
 	}
-	if _, err := shell(ctx, t.Setup); err != nil {
+	if _, err := t.shell(ctx, t.Setup, true); err != nil {
 		return fmt.Errorf("--setup: %w", err)
 	}
 	return nil
@@ -39,9 +39,9 @@ func (b *bench) putElsewhere(n int64) error {
 	if b.Set == "" {
 		return nil
 	}
-	switch _, err := shell(b.ctx, b.filled(b.Set, n)); {
+	switch _, err := b.shell(b.ctx, b.filled(b.Set, n), false); {
 	case errors.Is(err, errSlow):
-		return fmt.Errorf("--set: %w: a transaction still holds the row", err)
+		return fmt.Errorf("--set: %w: is it slow, or does a transaction of the shop still hold the row?", err)
 	case err != nil:
 		return fmt.Errorf("--set: %w", err)
 	}
@@ -59,7 +59,7 @@ func (b *bench) counted(flag, line string) (*int64, error) {
 	if line == "" {
 		return nil, nil
 	}
-	n, err := settledNumber(b.ctx, b.filled(line, 0))
+	n, err := b.settledNumber(b.ctx, b.filled(line, 0))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
