@@ -131,7 +131,7 @@ func TestFailedCommandNamesItsFlag(t *testing.T) {
 		want string
 	}{
 		{func(b *bench) { b.Set = "echo no such table >&2; exit 3" }, "--set: exit status 3; last output: no such table"},
-		{func(b *bench) { b.Set = "sleep 30" }, "--set: it did not end within 5s: is it slow, or does a transaction of "+
+		{func(b *bench) { b.Set = "sleep 30" }, "--set: it did not end within 5s: is it slow, or does a transaction of " +
 			"the shop still hold the row?"},
 		{func(b *bench) { b.Left = "echo" }, `--left: it printed "", not a number`},
 		{func(b *bench) { b.Sales = "exit 1" }, "--sales: exit status 1"},
