@@ -59,7 +59,9 @@ type observation struct {
 	effects []history.Command // one for each key; none if they were not observed
 	unseen  []history.Command // the command itself, if its effects were not observed
 	stepped bool              // it changed the count of a lock that was held before and after
-	cmd     *wire.Command
+	// before and after are the names of the holders, by lock, if they have names of their own.
+	before, after map[string][]string
+	cmd           *wire.Command
 }
 
 // anyOf reports whether is holds for one of a command's effects.
@@ -93,6 +95,7 @@ func (b *bench) sentBy(at int) (all []observation) {
 		if looker == nil || cmd.Message {
 			continue
 		}
+		all[i].before, all[i].after = looker.Holders(cmd)
 		for _, c := range looker.Traced(cmd) {
 			c.At, c.End = b.since(all[i].Sent), b.since(all[i].Answered)
 			c.Wire.Came, c.Wire.Heard = b.since(all[i].Came), b.since(all[i].Delivered)
@@ -148,6 +151,7 @@ func traceOf(commands []observation) (trace []history.Command) {
 // resolve clears the apparent effects of one order's commands on the lock. An order that undoes its own failed step of
 // a counter has done nothing. A read of the lock by its holder, or after the write, is no try.
 func resolve(commands []observation) {
+	takePlaces(commands)
 	has, steps, wrote := map[string]bool{}, map[string]int{}, false
 	for i := range commands {
 		for j := range commands[i].effects {
@@ -230,7 +234,9 @@ func (a *attribution) follow(c *observation, o *order) {
 	if !c.did(acquired) {
 		return
 	}
-	a.holder = o
+	if c.did((*history.Command).AcquiresAlone) { // else it may wait behind the holder
+		a.holder = o
+	}
 	for _, arg := range c.values() {
 		if len(arg) >= leastToken && arg != a.shelf().Key && !a.passport.onLock(arg) {
 			a.tokens[arg] = o
@@ -388,6 +394,9 @@ func (b *bench) complete(crowd bool) error {
 	}
 	b.addOps(c, record, units, !crowd, over)
 	c.Ops = append(c.Ops, b.extra...)
+	if !crowd {
+		c.Requests = b.requestsToDatabase(record)
+	}
 	away, longest := b.stalls.Since(c.Start)
 	c.Client = &history.Client{Asked: len(c.Ops), Delivered: len(c.Ops), Loop: "closed", Away: away, Longest: longest}
 	c.Findings, c.Coverage = audit.Judge(c)
