@@ -68,7 +68,7 @@ func TestTrialOfLineThatWasNotJudged(t *testing.T) {
 		{[]string{"--only", "crash"}, cellWith(history.Indeterminate), 0},
 		{[]string{"--order", line}, untested, 0},
 	} {
-		trial := &Trial{Shop: history.Shop{Flags: one.flags}, Cells: []*history.Cell{cellWith(history.OK), one.cell}}
+		trial := &terminal.Trial{Shop: history.Shop{Flags: one.flags}, Cells: []*history.Cell{cellWith(history.OK), one.cell}}
 		trial.Cells[0].Line = "a>write"
 		assert.Equal(t, one.code, trial.ExitCode(), one)
 	}
