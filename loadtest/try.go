@@ -106,10 +106,17 @@ var databaseName = regexp.MustCompile(`\{db_(host|port)\}`)
 
 // checkDatabase returns an error if the flags of a stock in a database cannot work.
 func (f *tryFlags) checkDatabase() error {
-	_, _, err := net.SplitHostPort(f.DB)
+	_, name, err := net.SplitHostPort(f.DB)
+	if port := 0; err == nil {
+		if port, err = net.LookupPort("tcp", name); err == nil && port == 0 {
+			err = errors.New("no server listens on port 0")
+		}
+	}
 	switch {
 	case f.DB != "" && err != nil:
 		return fmt.Errorf("--db: %w: write HOST:PORT", err)
+	case f.Sales != "" && f.Left == "":
+		return errors.New("--sales is compared with what --left prints: give --left, too")
 	case f.Set != "" && !strings.Contains(f.Set, "{n}"):
 		return errors.New("--set lacks {n}, the number of units to put")
 	}

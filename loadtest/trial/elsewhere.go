@@ -16,15 +16,21 @@ import (
 
 // A stock outside Redis is put and read by the user's shell commands, and counted: its writes are not observed.
 
-// prepare runs the command that prepares the database.
+// prepare runs the command that prepares the database, and returns an error if the database cannot be reached.
 func (t *Trial) prepare(ctx context.Context) error {
-	if t.Setup == "" {
+	if t.Setup != "" {
+		if _, err := t.shell(ctx, t.Setup, true); err != nil {
+			return fmt.Errorf("--setup: %w", err)
+		}
+	}
+	if t.Database == "" {
 		return nil
 	}
-	if _, err := t.shell(ctx, t.Setup, true); err != nil {
-		return fmt.Errorf("--setup: %w", err)
+	conn, err := (&net.Dialer{Timeout: atShell}).DialContext(ctx, "tcp", t.Database)
+	if err != nil {
+		return fmt.Errorf("--db: %w: start the database, or correct the address", err)
 	}
-	return nil
+	return conn.Close()
 }
 
 // filled fills in a shell command.

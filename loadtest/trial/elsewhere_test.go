@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -151,6 +152,13 @@ func TestFailedCommandNamesItsFlag(t *testing.T) {
 	trial := withShell(t)
 	trial.Setup = "exit 2"
 	assert.ErrorContains(t, trial.prepare(t.Context()), "--setup: exit status 2")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	trial.Setup, trial.Database = "", l.Addr().String()
+	require.NoError(t, trial.prepare(t.Context()))
+	require.NoError(t, l.Close())
+	assert.Regexp(t, "^--db: .* connection refused: start the database, or correct the address$",
+		trial.prepare(t.Context()))
 }
 
 // Cells are judged again if the count has turned out to prove nothing.
