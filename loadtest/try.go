@@ -237,11 +237,12 @@ func (f *tryFlags) measure(
 	if p, err = t.Learn(ctx); err != nil {
 		return nil, nil, err
 	}
-	played := 0
-	results, err = t.Run(ctx, func(r *history.Cell) {
-		played++
-		shown.Status(fmt.Sprintf("%d cells played; the last: %s", played, r.Scenario))
-	})
+	planned, err := t.Planned()
+	if err != nil {
+		return nil, nil, err
+	}
+	shown.Count(planned)
+	results, err = t.Run(ctx, func(c *history.Cell) { shown.Row(terminal.RowOf(c)) })
 	p.Mask(trial.NewMask(o.Headers))
 	return p, results, err
 }

@@ -150,6 +150,28 @@ func (t *Trial) Rows() (rows []TrialRow) {
 	return rows
 }
 
+// RowOf returns the row of a cell that was just played, on one line.
+func RowOf(c *history.Cell) string {
+	words := []string{c.Scenario}
+	for _, row := range (&Trial{Cells: []*history.Cell{c}}).Rows() {
+		for _, f := range row.Found {
+			words = append(words, string(f.Result))
+		}
+		words = append(words, row.Means)
+	}
+	if c.NotTested != nil {
+		words = append(words, either(c.NotTested.Failed, "not measured", "not tested"))
+	}
+	return strings.TrimSpace(history.Plain(strings.Join(words, " ")))
+}
+
+func either(yes bool, one, other string) string {
+	if yes {
+		return one
+	}
+	return other
+}
+
 // count returns how many cells apply to the shop, and how many of them were not measured.
 func (t *Trial) count() (tested, unmeasured int) {
 	for _, c := range t.Cells {
