@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -48,7 +49,10 @@ func (t *Trial) Learn(ctx context.Context) (p *Passport, err error) {
 	if err := b.learnRequests(); err != nil {
 		return nil, err
 	}
-	again, err := b.holdOne()
+	if err := b.learnSharing(); err != nil {
+		return nil, err
+	}
+	again, err := b.holdOne(false)
 	if err == nil {
 		b.watchAtWork()
 	}
@@ -62,7 +66,7 @@ func (t *Trial) Learn(ctx context.Context) (p *Passport, err error) {
 		return p, err
 	}
 	defer b.close()
-	if _, err = b.holdOne(); err != nil {
+	if _, err = b.holdOne(false); err != nil {
 		return p, err
 	}
 	return p, b.learnSoldOut()
@@ -89,6 +93,10 @@ func (b *bench) unknownFirst(err error) error {
 // cannot be tried.
 func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 	b.begin(fault{})
+	b.cell.Initial = onShelf
+	if err := b.beginCount(); err != nil {
+		return nil, err
+	}
 	for at := range b.Ends {
 		o := b.firstAt(at)
 		if moved, err := b.findStock(o); err != nil {
@@ -101,6 +109,11 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 		}
 		if _, written, err = b.writesOf(o); err != nil {
 			return nil, err
+		}
+		if at == atA {
+			if err := b.checkCounted(countedWithin); err != nil {
+				return nil, err
+			}
 		}
 		b.passport.Takes = o.over.Sub(o.Sent) // an upper bound: a first order may have to connect
 	}
@@ -163,7 +176,7 @@ type sale struct {
 	steps    []step
 	commands []observation
 	looker   *wire.Looker
-	own      bool // it created and removed a key that no other order has named
+	own      []wire.Key // the keys that it created and removed, and that no other order has named
 }
 
 // plainSales buys one unit at a, one at b, and another at a.
@@ -236,15 +249,31 @@ func (b *bench) describe(sales []*sale) {
 	p.tellReleased()
 	p.tellReading()
 	p.Overwrites = p.overwrites()
+	p.fixed = ""
+	for _, lock := range p.locks {
+		others := slices.DeleteFunc(slices.Clone(p.locks), func(l wire.Lock) bool { return l.Key == lock.Key })
+		if !slices.ContainsFunc(others, lock.IsLike) { // the numbers of a majority's keys are their own
+			p.fixed = cmp.Or(p.fixed, b.fixedValue(lock.Name))
+		}
+	}
 	p.Watches = slices.ContainsFunc(p.steps, func(s step) bool { return strings.HasPrefix(s.shape, "watch") })
 	p.Fence = grows(sales, p)
-	same := func(x, y *sale) bool {
-		return slices.EqualFunc(x.steps, y.steps, func(x, y step) bool {
-			return !p.acquires[x.shape] || slices.Equal(x.args, y.args)
-		})
+	p.Token = !maps.Equal(sales[0].values(), sales[2].values())
+	p.Name = !p.Token && !maps.Equal(sales[0].values(), sales[1].values())
+}
+
+// values returns the digests of the values that a sale's acquires gave the lock, by key. Keys that are acquired at once
+// come in any order.
+func (s *sale) values() map[string]string {
+	values := map[string]string{}
+	for _, one := range s.steps {
+		for i := range one.effects {
+			if e := &one.effects[i]; acquired(e) && e.Wire != nil {
+				values[e.Key] = e.Wire.Is
+			}
+		}
 	}
-	p.Token = !same(sales[0], sales[2])
-	p.Name = !p.Token && !same(sales[0], sales[1])
+	return values
 }
 
 // tellTaken records from the steps of one sale how the lock is acquired.
@@ -380,8 +409,9 @@ func grows(sales []*sale, p *Passport) bool {
 }
 
 // holdOne holds a sale at a before its write, while another order comes to b. It has to be repeated if orders sent
-// scripts that the server did not have: a renewal may have queued behind the held reply.
-func (b *bench) holdOne() (again bool, err error) {
+// scripts that the server did not have: a renewal may have queued behind the held reply. If the other order is let in,
+// it asks again before it is sure that there is no lock.
+func (b *bench) holdOne(sure bool) (again bool, err error) {
 	p := b.passport
 	hold := p.beforeWrite()
 	if p.Early {
@@ -409,17 +439,24 @@ func (b *bench) holdOne() (again bool, err error) {
 	for time.Since(begun) < limit && !anna.HasEnded() && !b.sentAgain(held.cmd) {
 		time.Sleep(10 * time.Millisecond)
 	}
-	if took := time.Since(begun); took < limit {
+	gaveUp := time.Now()
+	if took := gaveUp.Sub(begun); took < limit {
 		p.Patience, p.Resends = took, b.sentAgain(held.cmd)
 	}
 	b.unset(held)
 	<-anna.Done()
 	record := b.byOrder()
 	b.watchRenewals(held.cmd, record[anna])
+	b.watchBackground(slices.DeleteFunc(b.sentBy(atA), func(c observation) bool { return !b.ledger.OnData(c.Args) }),
+		begun, gaveUp)
 	b.watchWaiter(bert, record[bert])
 	<-bert.Done()
 	b.Quiet(b.ctx)
-	if worked := b.workedAt(bert, record[bert]); !worked.IsZero() && b.wasLetIn(bert, worked, begun) {
+	worked := b.workedAt(bert, record[bert])
+	if !worked.IsZero() && b.wasLetIn(bert, worked, begun) && !removedIn(record, span{begun, worked}) {
+		if !sure {
+			return b.holdOne(true)
+		}
 		p.setLocks(nil)
 		p.Waiting = "were not observed"
 		return false, b.describeAnew()
@@ -428,6 +465,18 @@ func (b *bench) holdOne() (again bool, err error) {
 	again = b.keepScripts() > known && p.Every == 0
 	b.watchSlow()
 	return again, b.looker.Load().Err()
+}
+
+// removedIn reports whether a command removed the lock in a span. Then the lock did not let an order in.
+func removedIn(record map[*order][]observation, in span) bool {
+	for _, commands := range record {
+		for _, c := range commands {
+			if in.has(c.Sent) && c.did((*history.Command).Releases) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // strayed returns why an order did not reach the command that the plain orders before it sent.

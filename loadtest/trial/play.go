@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -15,7 +16,7 @@ import (
 func (b *bench) play(f fault) (*history.Cell, error) {
 	b.begin(f)
 	crowd := f.parsed().Crowd()
-	b.cell.Initial = b.unitsFor(crowd)
+	b.cell.Initial = cmp.Or(f.units, b.unitsFor(crowd))
 	if err := errors.Join(b.put(b.cell.Initial), b.beginCount()); err != nil {
 		return nil, err
 	}

@@ -69,8 +69,11 @@ func (p *player) holdsAtRequest(m schedule.Move, c *customer, n int, atMost time
 }
 
 // misplaced returns why the request at which an order is held is not the one of that number in plain sales, "" if it
-// may be: an order that opens a connection sends more requests, with other numbers.
+// may be: an order that opens a connection sends more requests, with other numbers. Only a lock shows that.
 func (p *player) misplaced(m schedule.Move, o *order) string {
+	if len(p.passport.Locks) == 0 {
+		return ""
+	}
 	of, number := &p.passport.requests, m.Request()
 	came := of.comesTooEarly(number, p.byOrder()[o])
 	if came != "" { // an asynchronous release may be in flight

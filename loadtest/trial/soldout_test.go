@@ -2,10 +2,15 @@ package trial
 
 import (
 	"testing"
+	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/wire"
 )
 
 // An order for an empty shelf shows the sold-out answer. A shop that writes has oversold, which its trial shows; an
@@ -56,4 +61,25 @@ func TestAnswerOfEmptyShelf(t *testing.T) {
 			assert.ErrorContains(t, err, one.err, one.what)
 		}
 	}
+}
+
+// The passport says that a refused order leaves its lock held after its answer.
+func TestLockThatStaysHeld(t *testing.T) {
+	backendtest.Require(t)
+	f := forge()
+	rdb, ok := backendtest.Client(t, backendtest.StartRedis(t)).(*redis.Client)
+	require.True(t, ok)
+	f.ctx, f.passport.TTL = t.Context(), 200*time.Millisecond
+	var err error
+	f.ledger, err = wire.NewLedger(t.Context(), rdb, f.shelf())
+	require.NoError(t, err)
+	t.Cleanup(f.ledger.Close)
+	f.passport.locks[0].Rest = wire.KeyState{Kind: "none"}
+	f.lookAt(f.passport.locks)
+	assert.False(t, f.staysHeld(), "it is free")
+	require.NoError(t, rdb.Set(t.Context(), lockKey, "a token", 0).Err())
+	assert.True(t, f.staysHeld())
+	assert.NotContains(t, f.passport.String(), "kept by")
+	f.passport.KeptSoldOut = true
+	assert.Contains(t, f.passport.String(), "; released by a script, but kept by an order that is refused as sold out; ")
 }

@@ -236,8 +236,10 @@ func (t *Trial) chosen() (chosen []fault, err error) {
 	}
 	for _, line := range t.Play {
 		f := fault{name: line, line: line}
-		if i := slices.IndexFunc(all, func(f fault) bool { return f.line == line }); i >= 0 {
+		isOf := func(f fault) bool { return f.line == line || slices.Contains(f.lines, line) }
+		if i := slices.IndexFunc(all, isOf); i >= 0 {
 			f = all[i]
+			f.line, f.lines = line, nil
 		}
 		chosen = append(chosen, f)
 	}
@@ -296,7 +298,12 @@ func (t *Trial) one(ctx context.Context, f fault) (*history.Cell, error) {
 			return t.notTested(f, why), nil
 		}
 	}
-	return t.once(ctx, f)
+	c, err := t.once(ctx, f)
+	if f.units = t.scarce(c); err != nil || f.units == 0 {
+		return c, err
+	}
+	again, err := t.once(ctx, f)
+	return mostTelling([]*history.Cell{c, again}), err
 }
 
 // notTested returns a cell that was not played.
