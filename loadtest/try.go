@@ -107,7 +107,12 @@ var databaseName = regexp.MustCompile(`\{db_(host|port)\}`)
 
 // checkDatabase returns an error if the flags of a stock in a database cannot work.
 func (f *tryFlags) checkDatabase() error {
-	_, _, err := net.SplitHostPort(f.DB)
+	_, name, err := net.SplitHostPort(f.DB)
+	if port := 0; err == nil {
+		if port, err = net.LookupPort("tcp", name); err == nil && port == 0 {
+			err = errors.New("no server listens on port 0")
+		}
+	}
 	hasStock := slices.ContainsFunc(f.given[:max(0, len(f.given)-len(f.Argv))], func(word string) bool {
 		return word == "--stock" || strings.HasPrefix(word, "--stock=")
 	})
@@ -116,6 +121,8 @@ func (f *tryFlags) checkDatabase() error {
 		return errors.New("--stock names a stock in this Redis, --db, --set and --left one elsewhere: leave one of them out")
 	case f.DB != "" && err != nil:
 		return fmt.Errorf("--db: %w: write HOST:PORT", err)
+	case f.Sales != "" && f.Left == "":
+		return errors.New("--sales is compared with what --left prints: give --left, too")
 	case f.Set != "" && !strings.Contains(f.Set, "{n}"):
 		return errors.New("--set lacks {n}, the number of units to put")
 	}
@@ -236,11 +243,12 @@ func (f *tryFlags) measure(
 	if p, err = t.Learn(ctx); err != nil {
 		return nil, nil, err
 	}
-	played := 0
-	results, err = t.Run(ctx, func(r *history.Cell) {
-		played++
-		shown.Status(fmt.Sprintf("%d cells played; the last: %s", played, r.Scenario))
-	})
+	planned, err := t.Planned()
+	if err != nil {
+		return nil, nil, err
+	}
+	shown.Count(planned)
+	results, err = t.Run(ctx, func(c *history.Cell) { shown.Row(terminal.RowOf(c)) })
 	p.Mask(trial.NewMask(o.Headers))
 	return p, results, err
 }

@@ -133,6 +133,9 @@ func TestTryFlagErrors(t *testing.T) {
 		{[]string{"--stock=SET s {n}", "--left", "count", "--", "shop"}, `: leave one of them out$`},
 		{[]string{"--set", "put 100", "--", "shop"}, `--set lacks {n}, the number of units `},
 		{[]string{"--db", "5432", "--", "shop"}, `--db: .* write HOST:PORT$`},
+		{[]string{"--db", "h:99999", "--", "shop"}, `--db: .*99999.* write HOST:PORT$`},
+		{[]string{"--db", "h:0", "--", "shop"}, `--db: no server listens on port 0: write HOST:PORT$`},
+		{[]string{"--sales", "echo 1", "--", "shop"}, `--sales is compared with what --left prints: give --left, too$`},
 		{[]string{"--", "CACHE_URL={redis}", "shop"}, `no shell runs the command line of .* put env before CACHE_URL=`},
 		{[]string{"--quik", "--", "shop"}, `unknown flag --quik: see loadtest try --help`},
 		{[]string{"--", "shop", "--port={port}", "{db_port}"}, `^try: {db_port} in the command line .* needs --db HOST:`},
@@ -173,7 +176,7 @@ func TestTryOutput(t *testing.T) {
 		"comparing its value\n"+
 		"  delayed-release 1: Anna on a, its release held for ", stdout)
 	assert.Contains(t, stdout, "\nnot tested: check-delete-gap: the lock is released by one command\n")
-	assert.NotContains(t, stdout, "no defect found")
+	assert.NotContains(t, stdout, "no defect in")
 	assert.True(t, strings.HasSuffix(stdout, "\n\nloadtest "+strings.Join(args, " ")+" -- "+python+" "+plantedShop+
 		" del-without-look\n"), stdout)
 	assert.Contains(t, stderr, "not covered: Redis Cluster, Sentinel, TLS, a lock in the database itself\n")
@@ -231,6 +234,7 @@ func TestTryOnBusyMachine(t *testing.T) {
 		return &history.Cell{Findings: []history.Finding{{Verdict: history.Valid, Result: history.Invalid, Because: "slow"}}}
 	}
 	notTested := &history.Cell{NotTested: &history.NotTested{Reason: "the lock is not renewed"}}
+	reason := func(text string) *history.Cell { return &history.Cell{NotTested: &history.NotTested{Reason: text}} }
 	limited := &history.Cell{NotTested: &history.NotTested{Reason: "429"}, Findings: []history.Finding{
 		{Verdict: history.Liveness, Result: history.Indeterminate, Because: "429"}}}
 	defect, voidDefect := ok(), void()
@@ -243,9 +247,12 @@ func TestTryOnBusyMachine(t *testing.T) {
 		code  int
 		last  string // a pattern of the end of what is printed
 	}{
-		{"all measured", []*history.Cell{ok(), notTested}, asExpected, `\nno defect found in the cells tested`},
+		{"all measured", []*history.Cell{ok(), notTested}, asExpected,
+			`\nno defect in 1 cell; 1 not tested: the lock is not renewed`},
 		{"some not measured", []*history.Cell{ok(), void(), notTested, void()}, couldNotRun,
-			`\nno defect found in the cells measured\n\n2 of 3 cells were not measured: the machine was busy`},
+			`\nno defect in 1 cell; 1 not tested: the lock is not renewed\n\n2 of 3 cells were not measured: the machine was busy`},
+		{"several reasons", []*history.Cell{ok(), ok(), limited, notTested, reason("no lock"), notTested, notTested, failed},
+			couldNotRun, `\nno defect in 2 cells; 5 not tested: the lock is not renewed; 429; …\n\n1 of 3 cells was not measured`},
 		{"none measured", []*history.Cell{void()}, couldNotRun,
 			`: slow\n\n1 of 1 cells was not measured: the machine was busy`},
 		{"a defect outranks them", []*history.Cell{defect, void()}, surprised,
@@ -317,6 +324,6 @@ func TestTryIsInterrupted(t *testing.T) {
 	line, more := complaint(errs.String())
 	assert.Equal(t, "interrupted", line)
 	assert.Empty(t, more)
-	assert.NotContains(t, out.String(), "no defect found")
+	assert.NotContains(t, out.String(), "no defect in")
 	assert.Empty(t, dir.left(t))
 }

@@ -107,7 +107,7 @@ func Of(c *history.Cell) (e Explanation) {
 	case own != nil:
 		e.Defect = own
 	case lost == "":
-		e.Defect = r.crash()
+		e.Defect = cmp.Or(r.crash(), r.blocksForLong())
 	case r.takenTwice() != nil:
 		e.Defect = r.takenTwice()
 	case strings.Trim(lost, allowed) == "" && r.isExcused():

@@ -319,6 +319,15 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			overlap(f, del(2300))
 			f.order("fresh-b-1", atB, history.Busy, 3900, 19000, looks(4010), looks(18000)) // still held
 		}},
+		{"crash 1", "", longLease, "", func(f *forgery) {
+			f.Facts.TTL, f.Facts.Takes = 2000*time.Second, 20*time.Millisecond
+		}},
+		{"crash 1", "", cause{}, "", func(f *forgery) { // longer than a trial waits, and not out of proportion
+			f.Facts.TTL, f.Facts.Takes = 2000*time.Second, 2*time.Second
+		}},
+		{"crash 2", "", cause{}, "", func(f *forgery) { // one cell shows it
+			f.Facts.TTL, f.Facts.Takes = 2000*time.Second, 20*time.Millisecond
+		}},
 		{"crash 1", "L", ttlLater, "", func(f *forgery) {
 			f.Facts.TTLLater = true
 			stuck(f)

@@ -42,6 +42,18 @@ func (r *record) blocks() string {
 	return "a crash blocks all orders for " + r.facts.TTL.String()
 }
 
+// muchLonger is how many times as long as a plain sale no lease has to be.
+const muchLonger = 5000
+
+// blocksForLong returns the defect of a lease that is out of proportion to a plain sale, as if seconds were taken for
+// milliseconds; nil if it is not.
+func (r *record) blocksForLong() *history.Defect {
+	if r.blocks() == "" || r.facts.TTL < muchLonger*r.facts.Takes {
+		return nil
+	}
+	return longLease.defect("%s, and a sale takes %s", r.blocks(), r.facts.Takes.Round(time.Millisecond))
+}
+
 // sleptOn remarks on an order that acquired the lock long after it had become free.
 func (r *record) sleptOn(op *history.Op) string {
 	const long = history.Instant(time.Second)

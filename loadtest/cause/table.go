@@ -43,6 +43,8 @@ var (
 		"set the lock and its TTL in one command: SET key token NX PX ttl", acquireLines}
 	shortLease = cause{"the lease expires during a plain sale",
 		"make it several times as long as a sale, or renew it (v5.5)", renewLines}
+	longLease = cause{"the lease lasts thousands of times as long as a sale",
+		"make it a few times as long as a sale: SET counts PX in ms, EX in seconds", acquireLines}
 	renewalTakes    = cause{"a renewal takes another order's lock", extendOwn, renewLines}
 	renewalMakes    = cause{"a renewal recreates a lock that was gone", extendOwn + ": never SET it", renewLines}
 	renewalOutlives = cause{"the lock is renewed after its order has ended",

@@ -73,7 +73,7 @@ func (b *bench) noteDeaths() {
 
 // lastWords returns the last line of output with an error, or else the last line.
 func lastWords(lines []string) string {
-	if len(lines) == 0 {
+	if strings.TrimSpace(strings.Join(lines, "")) == "" {
 		return "without any output"
 	}
 	said := lines[len(lines)-1]

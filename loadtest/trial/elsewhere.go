@@ -17,15 +17,21 @@ import (
 
 // A stock outside Redis is put and read by the user's shell commands, and counted: its writes are not observed.
 
-// prepare runs the command that prepares the database.
+// prepare runs the command that prepares the database, and returns an error if the database cannot be reached.
 func (t *Trial) prepare(ctx context.Context) error {
-	if t.Setup == "" {
+	if t.Setup != "" {
+		if _, err := t.shell(ctx, t.Setup, true); err != nil {
+			return fmt.Errorf("--setup: %w", err)
+		}
+	}
+	if t.Database == "" {
 		return nil
 	}
-	if _, err := shell(ctx, t.Setup); err != nil {
-		return fmt.Errorf("--setup: %w", err)
+	conn, err := (&net.Dialer{Timeout: atShell}).DialContext(ctx, "tcp", t.Database)
+	if err != nil {
+		return fmt.Errorf("--db: %w: start the database, or correct the address", err)
 	}
-	return nil
+	return conn.Close()
 }
 
 // filled fills in a shell command.
@@ -40,9 +46,9 @@ func (b *bench) putElsewhere(n int64) error {
 	if b.Set == "" {
 		return nil
 	}
-	switch _, err := shell(b.ctx, b.filled(b.Set, n)); {
+	switch _, err := b.shell(b.ctx, b.filled(b.Set, n), false); {
 	case errors.Is(err, errSlow):
-		return fmt.Errorf("--set: %w: a transaction still holds the row", err)
+		return fmt.Errorf("--set: %w: is it slow, or does a transaction of the shop still hold the row?", err)
 	case err != nil:
 		return fmt.Errorf("--set: %w", err)
 	}
@@ -60,7 +66,7 @@ func (b *bench) counted(flag, line string) (*int64, error) {
 	if line == "" {
 		return nil, nil
 	}
-	n, err := settledNumber(b.ctx, b.filled(line, 0))
+	n, err := b.settledNumber(b.ctx, b.filled(line, 0))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -76,7 +77,7 @@ func (d *drawer) counting() *bench {
 	f.ledger, err = wire.NewLedger(d.t.Context(), store.Redis, f.shelf())
 	require.NoError(d.t, err)
 	d.t.Cleanup(f.ledger.Close)
-	f.idle = []*bench{f.bench}
+	f.idle, f.bed = []*bench{f.bench}, withShell(d.t).bed
 	return f.bench
 }
 
@@ -169,7 +170,8 @@ func TestFailedCommandNamesItsFlag(t *testing.T) {
 		want string
 	}{
 		{func(b *bench) { b.Set = "echo no such table >&2; exit 3" }, "--set: exit status 3; last output: no such table"},
-		{func(b *bench) { b.Set = "sleep 30" }, "--set: it did not end within 5s: a transaction still holds the row"},
+		{func(b *bench) { b.Set = "sleep 30" }, "--set: it did not end within 5s: is it slow, or does a transaction of " +
+			"the shop still hold the row?"},
 		{func(b *bench) { b.Left = "echo" }, `--left: it printed "", not a number`},
 		{func(b *bench) { b.Sales = "exit 1" }, "--sales: exit status 1"},
 	} {
@@ -182,7 +184,16 @@ func TestFailedCommandNamesItsFlag(t *testing.T) {
 			assert.Empty(t, b.unbalanced)
 		})
 	}
-	assert.ErrorContains(t, (&Trial{Options: Options{Setup: "exit 2"}}).prepare(t.Context()), "--setup: exit status 2")
+	trial := withShell(t)
+	trial.Setup = "exit 2"
+	assert.ErrorContains(t, trial.prepare(t.Context()), "--setup: exit status 2")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	trial.Setup, trial.Database = "", l.Addr().String()
+	require.NoError(t, trial.prepare(t.Context()))
+	require.NoError(t, l.Close())
+	assert.Regexp(t, "^--db: .* connection refused: start the database, or correct the address$",
+		trial.prepare(t.Context()))
 }
 
 // Cells are judged again if the count has turned out to prove nothing.

@@ -215,6 +215,12 @@ func playAll(
 	return results
 }
 
+// Planned returns how many cells [Trial.Run] plays.
+func (t *Trial) Planned() (int, error) {
+	faults, err := t.chosen()
+	return len(faults), err
+}
+
 // chosen returns the selected faults.
 func (t *Trial) chosen() (chosen []fault, err error) {
 	all := faultsFor(t.passport)
