@@ -309,9 +309,9 @@ func TestCausesOfBrokenCells(t *testing.T) {
 		}},
 		// Clara removed Anna's lock, so that Bert acquired it.
 		{"two-instances", "SER", releasedTwice, "", func(f *forgery) {
-			f.order("clara", atB, history.Busy, 0, 300, acquire(5), del(6), tried(20), del(30))
 			f.order("anna", atA, history.Sold, 0, 300, acquire(10), read(15), writes(100), release(110))
 			f.order("bert", atB, history.Sold, 40, 90, acquire(50), read(60), writes(70))
+			f.order("clara", atB, history.Busy, 0, 300, acquire(5), del(6), tried(20), del(30))
 		}},
 		{"crash 1", "L", noTTL, "", func(f *forgery) {
 			f.Facts.TTL = 0
