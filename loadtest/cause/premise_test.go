@@ -159,7 +159,7 @@ func TestPremisesOfFaults(t *testing.T) {
 	const atAll = "Bert did not try the lock before Anna's write"
 	for _, one := range []struct{ faults, want string }{
 		{"one-instance, two-instances", "no order of the crowd sold at b"},
-		{"slow-work, pause, renewals-lost, cut-off", afterwards},
+		{"slow-work, pause, pause 2, renewals-lost, cut-off", afterwards},
 		{"after-release, server-restart, key-removed 1", atAll},
 		{"key-removed 2", "no renewal came after Anna's lock was removed"},
 		{"late", "Anna's write never arrived"},

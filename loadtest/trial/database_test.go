@@ -24,7 +24,13 @@ func TestRowTakesMostTellingCell(t *testing.T) {
 	stock, exclusion := found(history.Stock, history.Broken), found(history.Exclusion, history.Broken)
 	void, ok := found(history.Valid, history.Invalid), found(history.Stock, history.OK)
 	defect := func() *history.Cell { return &history.Cell{Defect: &history.Defect{Shown: "shown"}} }
-	notTested := func() *history.Cell { return &history.Cell{NotTested: &history.NotTested{Reason: "asleep"}} }
+	notTested := func() *history.Cell {
+		return &history.Cell{NotTested: &history.NotTested{Reason: "asleep"}, Count: &history.Count{}}
+	}
+	kept := func() *history.Cell {
+		return &history.Cell{NotTested: &history.NotTested{Reason: "kept"}, Count: &history.Count{Kept: true}}
+	}
+	keptOK := func() *history.Cell { return &history.Cell{Count: &history.Count{Kept: true}} }
 	type row []func() *history.Cell
 	for what, c := range map[string]struct {
 		cells        row
@@ -39,6 +45,9 @@ func TestRowTakesMostTellingCell(t *testing.T) {
 		"a broken stock":           {cells: row{ok, exclusion, stock}, told: 2, played: 3},
 		"another broken verdict":   {cells: row{void, exclusion}, told: 1, played: 2},
 		"one to be played again":   {cells: row{ok, notTested, void}, told: 2, played: 3},
+		"Bert was kept waiting":    {cells: row{notTested, ok, kept}, told: 2, played: 3},
+		"kept, or played again":    {cells: row{kept, void}, told: 1, played: 2},
+		"tested, though kept":      {cells: row{ok, keptOK}, told: 0, played: 2},
 		"the first that was asked": {cells: row{notTested, ok, ok}, told: 1, played: 3},
 		"quick":                    {cells: row{ok, exclusion, defect}, quick: true, told: 1, played: 2},
 		"quick, with a defect": {cells: row{ok, defect, ok}, quick: true, told: 1, played: 2,
