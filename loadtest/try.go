@@ -68,8 +68,9 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 		Setup: f.Setup, Set: f.Set, Left: f.Left, Sales: f.Sales, Database: f.DB, Only: f.Only, Play: f.Play,
 		AtOnce: max(1, f.AtOnce), Say: say}
 	if f.Units != nil {
-		if o.Units = *f.Units; o.Units < 1 {
-			return o, errors.New("--units must be at least 1")
+		o.Units = *f.Units
+		if err := within("--units", o.Units, 1, 1_000_000_000); err != nil {
+			return o, err
 		}
 	}
 	if o.Order, err = trial.ParseRequest(f.Order); err != nil {
@@ -159,7 +160,8 @@ func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	shown.Say("not covered: Redis Cluster, Sentinel, TLS, a lock in the database itself")
 	passport, results, err := f.measure(ctx, o, shown)
 	shown.Clear()
-	if ctx.Err() != nil {
+	mask := trial.NewMask(o.Headers)
+	if err = mask.Err(err); ctx.Err() != nil {
 		err = errInterrupted
 	}
 	run.Cells, run.Selected = results, len(results)
@@ -167,6 +169,7 @@ func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 		run.Interrupted = err.Error()
 	}
 	run.Shop = f.shopOf(o, passport)
+	mask.All(run)
 	if len(run.Cells) > 0 && !f.NoOut {
 		err = errors.Join(err, report.WriteAll(f.Out, run, scenario.Table.Assess(run.Cells)))
 	}
@@ -232,6 +235,7 @@ func (f *tryFlags) measure(
 		played++
 		shown.Status(fmt.Sprintf("%d cells played; the last: %s", played, r.Scenario))
 	})
+	p.Mask(trial.NewMask(o.Headers))
 	return p, results, err
 }
 

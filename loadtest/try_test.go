@@ -87,6 +87,8 @@ func TestTryShopErrors(t *testing.T) {
 			`matches: --sold$`, nil},
 		{"html-200", nil, `POST /decrease was answered 200 with an HTML page: is the path right\? --order`, nil},
 		{"html-404", nil, `POST /decrease was answered 404 with an HTML page: is the path right\? --order`, nil},
+		{"echoes", []string{"--header", "X-Key: hush-{i}"}, `answered 500 you are \*\*\*; last output: error: no such ` +
+			`key \*\*\*$`, nil},
 		{"hangs-up", nil, `POST /decrease got no answer: .*EOF$`, nil},
 	} {
 		t.Run(strings.Join(append(one.args, one.why), " "), func(t *testing.T) {
@@ -115,7 +117,9 @@ func TestTryFlagErrors(t *testing.T) {
 		{[]string{"--order", "buy", "--", "shop"}, `--order: "buy" is not a request such as POST /decrease`},
 		{[]string{"--slow", "buy", "--", "shop"}, `--slow: "buy" is not a request`},
 		{[]string{"--header", "Bearer t", "--", "shop"}, `--header: "Bearer t" is not a header such as Authorization: `},
-		{[]string{"--units", "0", "--", "shop"}, `--units must be at least 1`},
+		{[]string{"--units", "0", "--", "shop"}, `--units must lie between 1 and 1000000000$`},
+		{[]string{"--units", "9223372036854775807", "--", "shop"}, `--units must lie between 1 and 1000000000$`},
+		{[]string{"--play", "a>99999999999999999999", "--", "shop"}, `--play: .*: unknown mark "99999999999999999999": `},
 		{[]string{"--sold", "(", "--", "shop"}, `--sold: .*missing closing \)`},
 		{[]string{"--stock", "INCRBY s {n}", "--", "shop"}, `^--stock takes SET KEY {n} or HSET KEY FIELD {n}`},
 		{[]string{"--stock", "", "--", "shop"}, `^--stock takes SET KEY {n}`},

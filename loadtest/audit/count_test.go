@@ -1,6 +1,7 @@
 package audit_test
 
 import (
+	"cmp"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,6 +15,7 @@ func TestCountOfAStockElsewhere(t *testing.T) {
 	sold, refused, unknown := history.Sold, history.Busy, history.Unknown
 	for name, c := range map[string]struct {
 		outcomes   []history.Outcome
+		initial    int64 // 0: 10
 		left       int64
 		sales      int64 // 0: not read
 		unbalanced string
@@ -31,13 +33,31 @@ func TestCountOfAStockElsewhere(t *testing.T) {
 			because: "1 to 2 sold, but the stock went from 10 to 10, by count"},
 		"a sale that is recorded": {outcomes: []history.Outcome{sold, unknown}, left: 9, sales: 2, result: history.Broken,
 			because: "2 recorded as sold, but the stock went from 10 to 9, by count"},
+		"more is recorded than there was": {outcomes: []history.Outcome{sold, sold}, initial: 1, left: -1, sales: 2,
+			result: history.Broken, because: "2 recorded as sold, of a stock of 1, by count"},
+		"more is sold than there was": {outcomes: []history.Outcome{sold, sold, unknown}, initial: 1, left: -1,
+			result: history.Broken, because: "2 to 3 sold, of a stock of 1, by count"},
+		"less than nothing is left": {outcomes: []history.Outcome{sold, unknown}, initial: 1, left: -1,
+			result: history.Broken, because: "1 to 2 sold, but the stock went from 1 to -1, by count"},
+		"an error may be the last sale": {outcomes: []history.Outcome{sold, unknown}, initial: 1, left: 0,
+			result: history.OK},
+		"a refused order has a sale": {outcomes: []history.Outcome{sold, refused}, left: 8, sales: 2,
+			result: history.Broken, because: "2 recorded as sold, but 1 according to the answers, by count"},
+		"a refused order has the only sale": {outcomes: []history.Outcome{refused}, left: 9, sales: 1,
+			result: history.Broken, because: "1 recorded as sold, but 0 according to the answers, by count"},
+		"an error has a sale": {outcomes: []history.Outcome{sold, unknown, refused}, left: 8, sales: 2,
+			result: history.OK},
+		"an error cannot have two": {outcomes: []history.Outcome{sold, unknown, refused}, left: 7, sales: 3,
+			result: history.Broken, because: "3 recorded as sold, but 1 to 2 according to the answers, by count"},
+		"a sold order has no sale": {outcomes: []history.Outcome{sold, sold}, left: 9, sales: 1,
+			result: history.Broken, because: "1 recorded as sold, but 2 according to the answers, by count"},
 		"no balance without a fault": {outcomes: []history.Outcome{sold, sold}, left: 9, unbalanced: "the stock is refilled",
 			result: history.Indeterminate, because: "the stock is refilled"},
 		"nothing sold": {outcomes: []history.Outcome{refused}, left: 10, result: history.Indeterminate,
 			because: "nothing was sold, so nothing was proven"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cell := &history.Cell{Initial: 10, Left: &c.left, Count: &history.Count{Unbalanced: c.unbalanced}}
+			cell := &history.Cell{Initial: cmp.Or(c.initial, 10), Left: &c.left, Count: &history.Count{Unbalanced: c.unbalanced}}
 			if c.sales > 0 {
 				cell.Count.Sales = &c.sales
 			}

@@ -61,6 +61,16 @@ func (r *record) unmetPremise() string {
 	return r.stillWaiting()
 }
 
+// IsProven reports whether the commands of a cell show its defect although its fault did not happen. A count that does
+// not balance, or an order that does not get through for an unknown reason, accuses only where the fault is known.
+func IsProven(c *history.Cell) bool {
+	r := newRecord(c)
+	if c.Count != nil && broken(c) == "S" {
+		return cmp.Or(r.ownDefect(), r.crash()) != nil
+	}
+	return c.Defect.Cause != unknown.what
+}
+
 // tooMany returns [history.TooMany] if one of the cell's orders was turned away for it.
 func (r *record) tooMany() string {
 	if slices.ContainsFunc(r.Ops, func(op history.Op) bool { return r.WhyTurnedAway(&op) == history.TooMany }) {

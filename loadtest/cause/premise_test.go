@@ -1,6 +1,7 @@
 package cause
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -59,6 +60,37 @@ func TestPremises(t *testing.T) {
 		{"the write never arrives", landed, func(f *forgery) []history.Command {
 			return []history.Command{acquire(10), read(20)}
 		}, func(f *forgery) []history.Command { return []history.Command{acquire(2100)} }, false, false},
+		{"the write that arrives is refused", landed, func(f *forgery) []history.Command {
+			return []history.Command{acquire(10), held(f, usually(command(30, history.EffectNothing, "eval"),
+				history.EffectWrote), 2500)}
+		}, func(f *forgery) []history.Command { return []history.Command{acquire(2100)} }, true, false},
+		{"the write that arrives is another command than usual", landed, func(f *forgery) []history.Command {
+			return []history.Command{acquire(10), held(f, command(30, history.EffectWrote, "set"), 2500)}
+		}, func(f *forgery) []history.Command { return []history.Command{acquire(2100)} }, true, false},
+		{"the write arrives before the fault is over", landed, func(f *forgery) []history.Command {
+			return []history.Command{acquire(10), read(20), held(f, writes(30), 2400)}
+		}, func(f *forgery) []history.Command { return []history.Command{acquire(2100)} }, false, false},
+		{"the write came after the fault had begun", landed, func(f *forgery) []history.Command {
+			return []history.Command{acquire(10), read(20), held(f, writes(150), 2500)}
+		}, func(f *forgery) []history.Command { return []history.Command{acquire(2100)} }, false, false},
+		{"only the release arrives late", landed, func(f *forgery) []history.Command {
+			return []history.Command{acquire(10), read(20), held(f, release(40), 2500)}
+		}, func(f *forgery) []history.Command { return []history.Command{acquire(2100)} }, false, false},
+		{"Bert takes the lock before Anna's lease is over", overdue, sale, func(f *forgery) []history.Command {
+			return []history.Command{acquire(500)}
+		}, true, false},
+		{"Bert sends other commands after Anna's lease", overdue, sale, func(f *forgery) []history.Command {
+			return []history.Command{tried(50), looks(2100)}
+		}, false, false},
+		{"Bert asks by a command with an unknown effect", overdue, sale, func(f *forgery) []history.Command {
+			return []history.Command{usually(command(2100, history.EffectNothing, "set"), history.EffectAcquired)}
+		}, true, false},
+		{"Bert asks by a command that usually does not acquire", overdue, sale, func(f *forgery) []history.Command {
+			return []history.Command{command(2100, history.EffectTried, "exists")}
+		}, true, false},
+		{"Bert comes between two writes", bereft, func(f *forgery) []history.Command {
+			return []history.Command{acquire(10), read(20), writes(30), writes(2500)}
+		}, func(f *forgery) []history.Command { return []history.Command{acquire(110)} }, false, false},
 		{"Bert acquires before the write", bereft, sale, func(f *forgery) []history.Command {
 			return []history.Command{acquire(110)}
 		}, true, false},
@@ -71,6 +103,15 @@ func TestPremises(t *testing.T) {
 		{"no renewal comes after the removal", renewed, func(f *forgery) []history.Command {
 			return []history.Command{acquire(10), renewal(90, history.EffectRenewed), writes(2500)}
 		}, func(f *forgery) []history.Command { return []history.Command{acquire(800)} }, false, false},
+		{"Anna notices the removal, and sends no renewal", renewed, func(f *forgery) []history.Command {
+			return []history.Command{acquire(10), read(20)}
+		}, func(f *forgery) []history.Command { return []history.Command{acquire(800)} }, true, false},
+		{"the release spans a try of Bert's", overlaps, func(f *forgery) []history.Command {
+			return []history.Command{acquire(10), writes(30), held(f, release(40), 2300)}
+		}, func(f *forgery) []history.Command { return []history.Command{tried(2100)} }, false, false},
+		{"the release came after Bert's acquire", overlaps, func(f *forgery) []history.Command {
+			return []history.Command{acquire(10), writes(30), held(f, release(2200), 2300)}
+		}, func(f *forgery) []history.Command { return []history.Command{acquire(2100)} }, false, false},
 		{"the release spans Bert's acquire", overlaps, func(f *forgery) []history.Command {
 			return []history.Command{acquire(10), writes(30), held(f, release(40), 2300)}
 		}, func(f *forgery) []history.Command { return []history.Command{acquire(2100)} }, true, false},
@@ -83,6 +124,11 @@ func TestPremises(t *testing.T) {
 		{"the late acquire finds it taken", latecomer,
 			func(f *forgery) []history.Command { return []history.Command{held(f, tried(10), 2500)} },
 			none, false, false},
+		{"an acquire before the fault takes the lock", latecomer,
+			func(f *forgery) []history.Command { return []history.Command{acquire(10)} }, none, false, false},
+		{"Bert's subscription comes after the write", unheard, sale, func(f *forgery) []history.Command {
+			return []history.Command{held(f, command(60, history.EffectNothing, "subscribe"), 2505)}
+		}, false, false},
 		{"Bert's subscription comes after the release", unheard, sale, func(f *forgery) []history.Command {
 			return []history.Command{held(f, command(60, history.EffectNothing, "subscribe"), 2600)}
 		}, true, false},
@@ -91,6 +137,8 @@ func TestPremises(t *testing.T) {
 		}, false, false},
 		{"Anna has tried the lock", waited,
 			func(f *forgery) []history.Command { return []history.Command{tried(50)} }, none, true, false},
+		{"Anna has only read the stock", waited,
+			func(f *forgery) []history.Command { return []history.Command{read(50)} }, none, false, false},
 		{"Anna has not tried the lock yet", waited,
 			func(f *forgery) []history.Command { return []history.Command{tried(2600)} }, none, false, false},
 	} {
@@ -98,30 +146,75 @@ func TestPremises(t *testing.T) {
 		if one.free {
 			f.Facts.Locks = nil
 		}
-		f.order("anna", atA, history.Unknown, 0, 0, one.anna(f)...)
 		f.order("bert", atB, history.Unknown, 40, 0, one.bert(f)...)
+		f.order("anna", atA, history.Unknown, 0, 0, one.anna(f)...)
 		f.Faults = []history.Fault{{At: ms(100), End: ms(2500)}}
 		assert.Equal(t, one.asked, one.asks(newRecord(f.Cell)) == "", one.what)
 	}
+}
+
+// Each fault has its premise: none is met in a cell where Anna sold before her fault, and Bert came only afterwards.
+func TestPremisesOfFaults(t *testing.T) {
+	const afterwards = "Bert did not try the lock between the expiry of Anna's lease and her write"
+	const atAll = "Bert did not try the lock before Anna's write"
+	for _, one := range []struct{ faults, want string }{
+		{"one-instance, two-instances", "no order of the crowd sold at b"},
+		{"slow-work, pause, renewals-lost, cut-off", afterwards},
+		{"after-release, server-restart, key-removed 1", atAll},
+		{"key-removed 2", "no renewal came after Anna's lock was removed"},
+		{"late", "Anna's write never arrived"},
+		{"late-acquire", "the late acquire found the lock taken, or never arrived"},
+		{"delayed-release, check-delete-gap",
+			"Anna's release did not arrive after Bert had taken the lock: her client gave up on it"},
+		{"contended-acquire", "Bert did not sell: his client gave up while he was held"},
+		{"crash 3, hang-up 1, busy", "Anna had not tried the lock yet"},
+		{"waiter-unheard 2", "Bert's subscription did not come after Anna's release"},
+		{"crash 1, crash 2, hang-up 2, reply-lost 1, request-lost 1, refused 1, waiter-unheard 1", ""},
+	} {
+		for fault := range strings.SplitSeq(one.faults, ", ") {
+			f := forge()
+			f.order("anna", atA, history.Sold, 0, 50, acquire(10), read(20), writes(30), release(40))
+			f.order("bert", atB, history.Busy, 3000, 3100, tried(3010))
+			f.Faults = []history.Fault{{At: ms(5), End: ms(9)}}
+			assert.Equal(t, one.want, WhyInconclusive(f.judge(fault)), fault)
+			if f.Facts.Messages = true; one.want == afterwards {
+				assert.Equal(t, afterwards+": "+Asleep, WhyInconclusive(f.judge(fault)), fault)
+			}
+		}
+	}
+	f := forge() // without Anna, any try of Bert's counts; and only he has to sell
+	f.order("bert", atB, history.Sold, 0, 90, tried(10))
+	for _, fault := range []string{"slow-work", "after-release", "contended-acquire"} {
+		assert.Empty(t, WhyInconclusive(f.judge(fault)), fault)
+	}
+	f.order("clara", atA, history.Busy, 0, 90, tried(10))
+	assert.Empty(t, WhyInconclusive(f.judge("contended-acquire")))
 }
 
 // After a pause longer than the client waits for a reply, an order that wrote nothing proves nothing about its lease:
 // its client may have given up. One that wrote does.
 func TestPauseLongerThanClientPatience(t *testing.T) {
 	for _, one := range []struct {
-		patience int // ms
-		wrote    bool
-		asked    bool
-	}{{0, false, true}, {5000, false, true}, {1000, false, false}, {1000, true, true}} {
+		patience  int // ms
+		wrote     bool
+		elsewhere bool
+		kind      history.FaultKind
+		asked     bool
+	}{
+		{0, false, false, history.FaultStop, true}, {5000, false, false, history.FaultStop, true},
+		{2400, false, false, history.FaultStop, true}, {1000, false, false, history.FaultStop, false},
+		{1000, true, false, history.FaultStop, true}, {1000, false, true, history.FaultStop, true},
+		{1000, false, false, "", true},
+	} {
 		f := forge()
-		f.Scenario, f.Facts.Patience = "pause", time.Duration(ms(one.patience))
+		f.Scenario, f.Facts.Patience, f.Facts.Elsewhere = "pause", time.Duration(ms(one.patience)), one.elsewhere
 		sale := []history.Command{acquire(10), read(20)}
 		if one.wrote {
 			sale = append(sale, writes(2500))
 		}
-		f.order("anna", atA, history.Unknown, 0, 0, sale...)
+		f.order("anna", atA, history.Unknown, 0, 2600, sale...)
 		f.order("bert", atB, history.Unknown, 40, 0, tried(50), acquire(2100))
-		f.Faults = []history.Fault{{Kind: history.FaultStop, At: ms(100), End: ms(2450)}}
+		f.Faults = []history.Fault{{Kind: one.kind, At: ms(100), End: ms(2450)}}
 		assert.Equal(t, one.asked, WhyInconclusive(f.Cell) == "", one)
 	}
 }
@@ -144,7 +237,17 @@ func TestPremiseWithoutVisibleWrites(t *testing.T) {
 		f.order("bert", atB, history.Sold, 40, 3000, acquire(one.bert), release(2950))
 		f.Faults = []history.Fault{{At: ms(100), End: ms(one.until)}}
 		assert.Equal(t, one.asked, bereft(newRecord(f.Cell)) == "", one.what)
+		assert.Equal(t, one.asked, landed(newRecord(f.Cell)) == "", one.what)
 	}
+	f := forge()
+	f.Facts.Elsewhere = true
+	f.order("anna", atA, history.Sold, 0, 900, acquire(10), release(40))
+	f.order("bert", atB, history.Sold, 40, 900, acquire(300), release(350))
+	assert.Empty(t, bereft(newRecord(f.Cell)), "without a fault, until she is answered")
+	f.Ops[0].Done, f.Faults = ms(200), []history.Fault{{At: ms(50), End: ms(800)}}
+	assert.Empty(t, bereft(newRecord(f.Cell)), "until the end of a fault after her release")
+	f.Faults[0].End = ms(100)
+	assert.NotEmpty(t, bereft(newRecord(f.Cell)))
 }
 
 // A crowd is conclusive if each of its instances has sold, or if the only unit was sold.
@@ -154,11 +257,16 @@ func TestCrowdSellsAtEachInstance(t *testing.T) {
 	f.Scenario = "one-instance"
 	assert.Empty(t, WhyInconclusive(f.Cell))
 	f.order("b-1", atB, history.Busy, 0, 20)
+	f.order("fresh-b-1", atB, history.Sold, 100, 120)
+	f.order("a-2", atA, history.Sold, 0, 20)
+	f.order("a-3", atA, history.Busy, 0, 20)
 	f.Scenario = "two-instances"
 	assert.Equal(t, "no order of the crowd sold at b", WhyInconclusive(f.Cell))
+	f.Initial = 2
+	assert.NotEmpty(t, WhyInconclusive(f.Cell), "there was a unit for each instance")
 	f.Initial = 1
 	assert.Empty(t, WhyInconclusive(f.Cell), "--units 1")
-	f.Ops[0].Outcome = history.Busy
+	f.Ops[0].Outcome, f.Ops[3].Outcome = history.Busy, history.Busy
 	assert.NotEmpty(t, WhyInconclusive(f.Cell))
 }
 
@@ -197,4 +305,6 @@ func TestTimedOutOrderIsInconclusive(t *testing.T) {
 	assert.Empty(t, WhyInconclusive(f.Cell))
 	f.Ops[0].GaveUp = history.TimedOut
 	assert.Equal(t, "Anna was still waiting after 20s", WhyInconclusive(f.Cell))
+	f.Ops[0].Phase = history.Probe
+	assert.Empty(t, WhyInconclusive(f.Cell), "fresh orders have a verdict of their own")
 }

@@ -42,10 +42,15 @@ type Cell struct {
 	// Breaks are the verdicts that the cell should break, if it is a replay.
 	Breaks []Verdict `json:"breaks,omitempty"`
 
+	// Steps are those of a replay, as they were taken.
+	Steps []Step `json:"steps,omitempty"`
+
 	// Facts describe the lock of a shop on trial. Strays are commands that may belong to any of several orders: they
 	// prove nothing about any.
 	Facts  *Facts    `json:"facts,omitempty"`
 	Strays []Command `json:"strays,omitempty"`
+	// Requests are those to the database of a shop on trial, in order of arrival. No verdict depends on them.
+	Requests []Request `json:"requests,omitempty"`
 
 	// Defect is the bug by which a shop on trial breaks the cell, nil if there is none. Design is why it breaks verdicts
 	// that any shop of its kind breaks. Remarks are worth knowing, and break nothing.
@@ -95,6 +100,27 @@ type Count struct {
 
 // KeptByDatabase is why a count that balances proves nothing.
 const KeptByDatabase = "the database kept Bert waiting"
+
+// A Step is one of a replay.
+type Step struct {
+	Client string  `json:"client,omitempty"` // the instance that took it; "" if none did, as when time passes
+	What   string  `json:"what"`
+	Holds  string  `json:"holds"` // the holders of locks afterwards, and the stock
+	At     Instant `json:"at"`
+}
+
+// A Request is one to a database, whose content is not parsed.
+type Request struct {
+	Order    string `json:"order,omitempty"` // "" if it may be one of several
+	Instance string `json:"instance"`
+	// Number counts the requests of the order, from 1; 0 if unknown.
+	Number int `json:"number,omitempty"`
+	// Came is when it arrived at the proxy, Sent when it was passed on, Answered and Heard the same of the reply.
+	Came     Instant `json:"came"`
+	Sent     Instant `json:"sent"`
+	Answered Instant `json:"answered"`
+	Heard    Instant `json:"heard"`
+}
 
 // A Kind is the kind of experiment that a cell records.
 type Kind string

@@ -37,24 +37,37 @@ func Plain(s string) string {
 }
 
 // MakePlain makes every text plain in the value that v points to, for answers of other programs and foreign files.
-func MakePlain(v any) { makePlain(reflect.ValueOf(v).Elem()) }
+func MakePlain(v any) {
+	eachText(reflect.ValueOf(v).Elem(), func(text reflect.Value) { text.SetString(Plain(text.String())) })
+}
 
-func makePlain(v reflect.Value) {
+// Mask replaces every text in the value that v points to by what mask returns for it, except words of ours, which have
+// types of their own, and names in maps.
+func Mask(v any, mask func(string) string) {
+	eachText(reflect.ValueOf(v).Elem(), func(text reflect.Value) {
+		if text.Type() == reflect.TypeFor[string]() {
+			text.SetString(mask(text.String()))
+		}
+	})
+}
+
+// eachText calls change with each text in v.
+func eachText(v reflect.Value, change func(text reflect.Value)) {
 	switch v.Kind() {
 	case reflect.String:
-		v.SetString(Plain(v.String()))
+		change(v)
 	case reflect.Pointer:
 		if !v.IsNil() {
-			makePlain(v.Elem())
+			eachText(v.Elem(), change)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			makePlain(v.Index(i))
+			eachText(v.Index(i), change)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if v.Field(i).CanSet() { // unexported fields, as of time.Time, stay
-				makePlain(v.Field(i))
+				eachText(v.Field(i), change)
 			}
 		}
 	case reflect.Map:

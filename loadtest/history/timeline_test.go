@@ -42,6 +42,11 @@ func ends(t *testing.T, c *Cell) (all []End) {
 func TestTenureEnds(t *testing.T) {
 	late := took(10)
 	late.End = 50 * ms
+	refused := func(at Instant) Command {
+		c := on("set", at, "")
+		c.Err = "LOADING Redis is loading the dataset in memory"
+		return c
+	}
 	for name, one := range map[string]struct {
 		traces [][]Command
 		want   []End
@@ -53,6 +58,8 @@ func TestTenureEnds(t *testing.T) {
 		"renewed":        {[][]Command{{took(1), renewed(50)}}, []End{{Expired, -1, 150, 151}}},
 		"seen held, then taken": {
 			[][]Command{{took(1)}, {on("set", 60, "nil"), took(80)}}, []End{{Gone, 1, 60, 81}, {Expired, -1, 180, 181}}},
+		"a failed acquire may have found it free": {
+			[][]Command{{took(1)}, {refused(60), took(80)}}, []End{{Gone, 1, 2, 81}, {Expired, -1, 180, 181}}},
 		"its end was noted": {[][]Command{{took(1), on(EndedLock, 7, "")}, {took(9), freed(12)}},
 			[]End{{Gone, 1, 7, 7}, {Released, 1, 12, 13}}},
 		"its lease was made to expire": {[][]Command{{took(1), on(EndedLock, 7, LeaseOver)}, {took(9), freed(12)}},

@@ -63,9 +63,19 @@ func (p *player) play(ctx context.Context) error {
 			return p.stuck(i, fmt.Errorf("%s: the machine is too slow", given))
 		}
 		line.After, line.Holds = time.Since(p.began), p.holds(ctx, step)
+		p.record(line)
 		p.show(line)
 	}
 	return nil
+}
+
+// record adds a step that was taken to the cell.
+func (p *player) record(l Line) {
+	step := history.Step{What: l.What, Holds: l.Holds, At: history.At(p.cell.Start, p.began.Add(l.After))}
+	if l.Who >= 0 {
+		step.Client = p.clients[l.Who].Name
+	}
+	p.cell.Steps = append(p.cell.Steps, step)
 }
 
 // isStill reports whether no time is to pass in a step.

@@ -186,9 +186,10 @@ func parseOrder(word string) (m Move, err error) {
 	return m, nil
 }
 
-// isNumber reports whether a mark is the number of a command.
+// isNumber reports whether a mark is the number of a command, as [strconv.Itoa] writes it.
 func isNumber(mark string) bool {
-	return mark != "" && mark[0] != '0' && strings.Trim(mark, "0123456789") == ""
+	n, err := strconv.Atoi(mark)
+	return err == nil && n > 0 && strconv.Itoa(n) == mark
 }
 
 func verbsOfLines() string {

@@ -72,6 +72,11 @@ func TestInvalidLines(t *testing.T) {
 		"continue-b":       `put stop-b before it`,
 		"give-up-a":        `a has not ordered yet`,
 		"a>end.a@b":        `a has already ordered`,
+
+		"a>01":                     `unknown mark "01": `,
+		"a>+1":                     `unknown mark "+1": `,
+		"a>99999999999999999999":   `unknown mark "99999999999999999999": `,
+		"a<db99999999999999999999": `unknown mark "db99999999999999999999": `,
 	} {
 		_, err := ParseLine(text)
 		require.ErrorContains(t, err, wrong, text)

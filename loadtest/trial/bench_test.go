@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -31,6 +32,46 @@ func learned(ctx context.Context, t *testing.T) (*Trial, context.Context) {
 	_, err = trial.Learn(ctx)
 	require.NoError(t, err)
 	return trial, ctx
+}
+
+// opened returns a bench of a planted shop that has learned which keys are its lock. It ends with the test.
+func opened(t *testing.T, kind string) *bench {
+	t.Helper()
+	backendtest.Require(t)
+	trial, ctx, err := New(t.Context(), shop{file: inPython, kind: kind}.options(t))
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, trial.Close()) })
+	require.NoError(t, trial.prepare(ctx))
+	b, err := trial.open(ctx)
+	require.NoError(t, err)
+	t.Cleanup(b.close)
+	trial.passport = &Passport{}
+	require.NoError(t, b.learnLocks())
+	return b
+}
+
+// Of several keys only those that keep no order out are dropped. Each of a majority's keys looks like one of them.
+func TestKeysOfLock(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"majority", "gauge-set"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			assert.Equal(t, shop{kind: kind}.locks(), opened(t, kind).passport.Locks)
+		})
+	}
+}
+
+// A command that arrives while its instance is stopped shows that the shop kept running.
+func TestShopThatRunsWhileStopped(t *testing.T) {
+	t.Parallel()
+	p := &player{bench: opened(t, "right")}
+	p.begin(fault{})
+	p.stopped[atA] = time.Now().Add(-time.Minute)
+	<-p.bench.send("anna", atA).Done()
+	p.Quiet(p.ctx)
+	assert.ErrorContains(t, p.goOn(atA), "the shop kept running while it was stopped")
+	p.stopped[atA] = time.Now()
+	assert.NoError(t, p.goOn(atA))
 }
 
 // A shop that exits in a cell without being killed has a defect. The next cell has a new bench.

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -144,6 +145,67 @@ func (b *bench) sentNothing(o *order) bool {
 		return false
 	}
 	return !slices.ContainsFunc(d.Since(o.Sent), func(p rig.Piece) bool { return p.Order == o.inDatabase && p.Number > 0 })
+}
+
+// requestsToDatabase returns what the orders of the cell have sent to the database, in order of arrival.
+func (b *bench) requestsToDatabase(record map[*order][]observation) (all []history.Request) {
+	for at, e := range b.Ends {
+		if e.Database != nil {
+			all = append(all, b.requestsAt(at, e.Database.Since(b.cell.Start), record)...)
+		}
+	}
+	slices.SortStableFunc(all, func(x, y history.Request) int { return cmp.Compare(x.Came, y.Came) })
+	return all
+}
+
+// requestsAt returns the numbered requests among the pieces at an instance's link.
+func (b *bench) requestsAt(at int, pieces []rig.Piece, record map[*order][]observation) (all []history.Request) {
+	last := map[int]int{}   // on each connection
+	mixed := map[int]bool{} // the orders at the link whose numbers may count those of others
+	for _, p := range pieces {
+		if p.Number == 0 {
+			continue
+		}
+		if i, known := last[p.Conn]; p.Reply && known {
+			all[i].Answered, all[i].Heard = b.since(p.Began), b.since(p.PassedOn)
+		}
+		if p.Reply {
+			continue
+		}
+		r := history.Request{Instance: b.Ends[at].Name, Came: b.since(p.Began), Sent: b.since(p.PassedOn),
+			Answered: history.Never, Heard: history.Never}
+		o := b.senderOf(at, p.Began, record)
+		if o != nil {
+			r.Order = o.Op.Order
+		}
+		if mixed[p.Order] = mixed[p.Order] || o == nil || o.inDatabase != p.Order; !mixed[p.Order] {
+			r.Number = p.Number
+		}
+		last[p.Conn] = len(all)
+		all = append(all, r)
+	}
+	return all
+}
+
+// senderOf returns the order for which an instance sent a request at a time: the one in flight that was not blocked or,
+// if all were over, the last. It is nil if it may be one of several.
+func (b *bench) senderOf(at int, then time.Time, record map[*order][]observation) (sender *order) {
+	for _, o := range b.orders {
+		switch {
+		case o.At != at || o.Sent.After(then) || !o.isOpen(then) || o.blocked.has(then):
+		case sender != nil:
+			return nil
+		default:
+			sender = o
+		}
+	}
+	if sender == nil {
+		sender = b.openAt(at, then)
+	}
+	if sender == nil || !b.isAlone(sender, record) {
+		return nil
+	}
+	return sender
 }
 
 // watchAtWork learns whether the lock is renewed while an order is held at a request to the database: as long as the

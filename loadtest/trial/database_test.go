@@ -1,12 +1,15 @@
 package trial
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
@@ -144,4 +147,56 @@ func TestRequestsTooEarly(t *testing.T) {
 			assert.Equal(t, want[i], of.comesTooEarly(number, commands), "%d, %d", number, i)
 		}
 	}
+}
+
+// A customer who did not reach a request does not order again: two orders at one instance would share the blame for
+// what each of them sent.
+func TestOrderThatDoesNotReachARequest(t *testing.T) {
+	backendtest.Require(t)
+	b := newDrawer(t).counting()
+	for _, e := range b.Ends {
+		var err error
+		e.Database, err = rig.NewDatabase("127.0.0.1:1")
+		require.NoError(t, err)
+		t.Cleanup(e.Database.Close)
+	}
+	b.begin(fault{})
+	p := &player{bench: b}
+	anna := b.newOrder("anna", atA, history.Buy)
+	release := make(chan struct{})
+	anna.Send(t.Context(), func(context.Context) history.Op {
+		<-release
+		return anna.Op
+	})
+	defer close(release)
+	p.customers[atA].order = anna
+	line, err := schedule.ParseLine("b@a>db1")
+	require.NoError(t, err)
+	p.take(line[0])
+	assert.Equal(t, "Bert did not reach request 1 to the database", p.why)
+	assert.Len(t, b.orders, 1, "one order of Bert's")
+}
+
+// Each request has its order. After Bert has ordered at Anna's instance, the link counts her requests as his, so later
+// ones have no number; and while neither is blocked, any may be either's.
+func TestRequestsAreThoseOfOrders(t *testing.T) {
+	f := forge()
+	anna, bert := f.order("anna", atA, history.Sold, 0, 500), f.order("bert", atA, history.Sold, 100, 600)
+	anna.inDatabase, bert.inDatabase = 1, 2
+	anna.blocked = span{f.after(90), f.after(200)}
+	piece := func(ms, conn, order, number int, reply bool) rig.Piece {
+		return rig.Piece{Conn: conn, Order: order, Number: number, Reply: reply,
+			Began: f.after(ms), PassedOn: f.after(ms + 1)}
+	}
+	held := piece(80, 1, 1, 2, false)
+	held.PassedOn = f.after(400)
+	requests := f.requestsAt(atA, []rig.Piece{piece(10, 1, 1, 1, false), piece(11, 1, 1, 1, true), held,
+		piece(120, 2, 2, 1, false), piece(121, 2, 2, 1, true), piece(130, 3, 2, 0, false), piece(250, 4, 2, 2, false),
+		piece(402, 1, 1, 2, true), piece(550, 2, 2, 3, false)}, f.record)
+	var got []string
+	for _, r := range requests {
+		got = append(got, fmt.Sprintf("%s %d %s %s %s", r.Order, r.Number, r.Came, r.Sent, r.Answered))
+	}
+	assert.Equal(t, []string{"10000-anna 1 +0.010 s +0.011 s +0.011 s", "10000-anna 2 +0.080 s +0.400 s +0.402 s",
+		"10000-bert 1 +0.120 s +0.121 s +0.121 s", " 0 +0.250 s +0.251 s never", "10000-bert 0 +0.550 s +0.551 s never"}, got)
 }

@@ -96,8 +96,11 @@ func TestCountThatDoesNotBalance(t *testing.T) {
 			"2 sold, but the stock went from 100 to 100, by count within 1.3s"},
 		"errors after the commit": {func(d *drawer, _ *bench) { d.answers = http.StatusInternalServerError }, ""},
 		"sales that are recorded": {func(d *drawer, b *bench) {
-			d.answers, b.Sales = http.StatusConflict, "cat "+d.sales
+			d.answers, b.Sales = http.StatusInternalServerError, "cat "+d.sales
 		}, ""},
+		"sales that are refused": {func(d *drawer, b *bench) {
+			d.answers, b.Sales = http.StatusConflict, "cat "+d.sales
+		}, "2 recorded as sold, but 0 according to the answers, by count within 1.3s"},
 		"sales that are not recorded": {func(_ *drawer, b *bench) { b.Sales = "echo 7" },
 			"0 recorded as sold, but the stock went from 100 to 98, by count within 1.3s"},
 	} {

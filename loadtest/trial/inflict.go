@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -276,6 +277,48 @@ func (b *bench) putLocks(held map[wire.Key]wire.KeyState) error {
 		}
 		return err
 	})
+}
+
+// leastKept is the least TTL of a lock that the trial keeps: it has to renew it in time, on a busy machine too.
+const leastKept = 2 * time.Second
+
+// keepLocks puts the keys of the lock into those states, and keeps them there until stop is called: it renews their
+// TTLs, since a lock without one may be taken for a lost one, and removed.
+func (b *bench) keepLocks(held map[wire.Key]wire.KeyState) (stop func(), err error) {
+	kept, least := map[wire.Key]wire.KeyState{}, time.Duration(0)
+	for key, state := range held {
+		if ttl := state.TTL(); ttl > 0 {
+			ttl = max(ttl, leastKept)
+			state.Ends = state.At.Add(ttl)
+			least = min(cmp.Or(least, ttl), ttl)
+		}
+		kept[key] = state
+	}
+	if err := b.putLocks(kept); err != nil || least == 0 {
+		return func() {}, err
+	}
+	ctx, cancel := context.WithCancel(b.ctx)
+	var renewer sync.WaitGroup
+	renewer.Go(func() {
+		for every := time.NewTicker(least / 4); ; {
+			select {
+			case <-every.C:
+				_ = b.alone(func(to *redis.Client) (err error) {
+					for _, lock := range b.passport.locks {
+						err = errors.Join(err, lock.Prolong(ctx, to, kept[lock.Key]))
+					}
+					return err
+				})
+			case <-ctx.Done():
+				every.Stop()
+				return
+			}
+		}
+	})
+	return func() {
+		cancel()
+		renewer.Wait()
+	}, nil
 }
 
 // whyNotKept returns why an order acquires the lock although the trial has put it into the state in which an order held

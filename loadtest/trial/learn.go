@@ -573,7 +573,9 @@ func (b *bench) watchRenewals(held *wire.Command, commands []observation) {
 // watchWaiter learns how an order that found the lock taken waited.
 func (b *bench) watchWaiter(o *order, commands []observation) {
 	p := b.passport
-	blocks, tries := "", b.tries(commands)
+	blocks := ""
+	tries, shape := b.tries(commands)
+	p.tries = shapes{shape: len(tries) > 0}
 	for _, c := range commands {
 		p.Messages = p.Messages || c.Subscribes || c.Message
 		if b.looker.Load().Blocks(c.Args) {
@@ -601,18 +603,25 @@ func (b *bench) watchWaiter(o *order, commands []observation) {
 	}
 }
 
-// tries returns when an order tried to acquire the lock's key that it tried first.
-func (b *bench) tries(commands []observation) (tries []time.Time) {
-	key := ""
+// tries returns when an order tried to acquire the lock's key that it tried first: when it sent those of its tries, or
+// looks, that it sent most often, and their shape. It may look by one command, and acquire by another.
+func (b *bench) tries(commands []observation) (tries []time.Time, most string) {
+	key, times := "", map[string][]time.Time{}
 	for _, d := range effectsOf(commands) {
-		if !d.Acquires() || !slices.Contains(b.passport.Locks, d.Key) || !b.passport.acquires[b.shape(&d.Seen)] {
+		shape := b.shape(&d.Seen)
+		renews := b.passport.renewals[shape] && !b.passport.acquires[shape]
+		if !d.Acquires() || renews || !slices.Contains(b.passport.Locks, d.Key) {
 			continue
 		}
-		if key = cmp.Or(key, d.Key); d.Key == key {
-			tries = append(tries, d.Sent)
+		if key = cmp.Or(key, d.Key); d.Key != key {
+			continue
+		}
+		times[shape] = append(times[shape], d.Sent)
+		if most = cmp.Or(most, shape); len(times[shape]) > len(times[most]) {
+			most = shape
 		}
 	}
-	return tries
+	return times[most], most
 }
 
 // wokenBetween reports whether one of these times lies between each try and the next.

@@ -23,6 +23,7 @@ type player struct {
 	stopped   [2]time.Time // when an instance was stopped; zero: it runs
 	cut       [2]time.Time // when it was cut off; zero: it is not
 	taken     span         // when the trial itself took the lock; zero: it has not
+	letLocks  func()       // ends the renewals of that lock
 	expired   bool         // a lease has passed
 	held      bool         // the last recorded fault is a held command
 	unheard   *trap        // for messages to an instance
@@ -160,6 +161,9 @@ func (p *player) trapAt(m schedule.Move) (t *trap, name string) {
 	case schedule.Acquire, schedule.Acquired:
 		name = schedule.Acquire
 		t.is = p.hasShape(of.acquires)
+		if m.Mark == schedule.Acquire && p.isUnder(m.Who) { // an order that looks first sends no acquire then
+			t.is = p.hasShape(of.acquires, of.tries)
+		}
 		if m.Mark == schedule.Acquired {
 			t.did = func(effects []history.Command) bool { return anyOf(effects, acquired) }
 		}
@@ -188,8 +192,11 @@ func (p *player) trapAt(m schedule.Move) (t *trap, name string) {
 }
 
 // hasShape returns a match for commands of these shapes.
-func (b *bench) hasShape(of shapes) func(*wire.Command) bool {
-	return func(cmd *wire.Command) bool { return of[b.shape(&cmd.Seen)] }
+func (b *bench) hasShape(of ...shapes) func(*wire.Command) bool {
+	return func(cmd *wire.Command) bool {
+		shape := b.shape(&cmd.Seen)
+		return slices.ContainsFunc(of, func(one shapes) bool { return one[shape] })
+	}
 }
 
 // afterWrite returns a match for such commands after a write of the stock, or after an acquire if writes are not
@@ -314,8 +321,8 @@ func (p *player) toAll(verb string) error {
 	case "remove":
 		return p.removeLock()
 	case "take":
-		err := p.putLocks(p.passport.held)
-		p.taken = span{now, time.Now()}
+		stop, err := p.keepLocks(p.passport.held)
+		p.taken, p.letLocks = span{now, time.Now()}, stop
 		return err
 	}
 	p.noteAt(p.holder(), now, "", "the Redis restarted")
@@ -596,6 +603,7 @@ func (p *player) giveBack() error {
 	}
 	since, taken, freed := p.since(p.taken.from), p.since(p.taken.to), time.Now()
 	p.taken = span{}
+	p.letLocks()
 	if err := p.remove(); err != nil || p.why != "" {
 		return err
 	}
@@ -653,6 +661,7 @@ func (p *player) finish() {
 		p.letGo(&p.customers[i])
 	}
 	if !p.taken.from.IsZero() {
+		p.letLocks()
 		_ = p.remove()
 	}
 	p.endLongLeases()

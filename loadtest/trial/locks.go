@@ -90,7 +90,8 @@ func (b *bench) findLocks(sales []*sale, keys []wire.Lock) {
 		ofOther = ofOther || len(other) > 0
 		switch {
 		case both && len(other) > 0:
-			if key.Parts = common(common(first, other), last); len(key.Parts) == 0 {
+			key.Parts = common(common(first, other), last)
+			if len(key.Parts) == 0 || !key.Rest.Exists() && sales[2].isList(&key) {
 				key.Parts = nil // each order has a name of its own there
 			}
 			locks = append(locks, key)
@@ -236,6 +237,14 @@ func (c *keyCourse) see(from, to *wire.KeyState) {
 	c.last = to
 }
 
+// isList reports whether a key was a list during a sale.
+func (s *sale) isList(key *wire.Lock) bool {
+	return slices.ContainsFunc(s.commands, func(c observation) bool {
+		_, after, looked := s.looker.States(c.cmd, key.Key)
+		return looked && after.Kind == "list"
+	})
+}
+
 // waitedFor reports whether an order found the key of an earlier order, and proceeded once its TTL had removed it.
 func (s *sale) waitedFor(key *wire.Lock) bool {
 	tried := false
@@ -315,13 +324,17 @@ func (b *bench) keepsOut(locks []wire.Lock) bool {
 		held[l.Key] = b.passport.held[l.Key]
 	}
 	b.begin(fault{})
-	if b.put(onShelf) != nil || b.putLocks(held) != nil {
+	if b.put(onShelf) != nil {
+		return false
+	}
+	letGo, err := b.keepLocks(held)
+	if err != nil {
 		return false
 	}
 	bert := b.send("bert", atB)
 	wait(bert, b.soon())
 	kept := b.workedAt(bert, b.byOrder()[bert]).IsZero()
-	if b.remove() != nil {
+	if letGo(); b.remove() != nil {
 		return false
 	}
 	<-bert.Done()

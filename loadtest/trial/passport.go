@@ -30,6 +30,7 @@ type Passport struct {
 	steps                        []step // of a plain sale
 	acquires, releases, renewals shapes
 	writes                       shapes
+	tries                        shapes   // of an order that waits: it may look before it acquires
 	scripts                      []string // sent in full by orders
 	ours                         shapes   // digests of the scripts that several orders have sent; nil: any
 
@@ -85,7 +86,7 @@ func (t *Trial) shape(s *wire.Seen) string {
 	}
 	on := s.On()
 	switch {
-	case on == t.shelf().Key:
+	case on == t.shelf().Key && !t.shelf().Elsewhere(s.Args):
 		return name + " stock"
 	case t.passport.onLock(on):
 		return name + " lock"

@@ -246,3 +246,15 @@ func TestSlowWorkIsHeldAtSeveralCommands(t *testing.T) {
 		assert.NotContains(t, p.slowLine(), "acquired", "the acquire is the last command before the write")
 	}
 }
+
+// A command on another field of the stock's hash has another shape than one on the stock.
+func TestShapesOfFields(t *testing.T) {
+	f := forge()
+	f.Stock = []string{"HSET", "shelf", "{product}", "{n}"}
+	for sent, want := range map[string]string{
+		"hset shelf 10000 4": "hset stock", "hset shelf last 10000": "hset", "hgetall shelf": "hgetall stock",
+	} {
+		c := f.unseen(0, strings.Fields(sent)...)
+		assert.Equal(t, want, f.shape(&c.Seen), sent)
+	}
+}

@@ -40,10 +40,20 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 	}
 	cell.Aborted = cause.WhyInconclusive(cell)
 	explain(cell)
-	if cell.Aborted != "" && cell.Defect == nil && history.FirstBroken(cell.Findings).Verdict == "" {
-		cell.NotTested = &history.NotTested{Reason: cell.Aborted}
-	}
+	conclude(cell, why == "")
 	return cell, nil
+}
+
+// conclude marks an explained cell as not tested if it is inconclusive, and breaks nothing. One whose fault did not
+// happen accuses only by what its commands show.
+func conclude(c *history.Cell, happened bool) {
+	if !happened && c.Defect != nil && !cause.IsProven(c) {
+		c.Defect = nil
+		c.NotTested = &history.NotTested{Reason: c.Aborted}
+	}
+	if c.Aborted != "" && c.Defect == nil && history.FirstBroken(c.Findings).Verdict == "" {
+		c.NotTested = &history.NotTested{Reason: c.Aborted}
+	}
 }
 
 // heal clears all faults.

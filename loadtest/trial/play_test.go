@@ -102,3 +102,43 @@ func TestEndOfOrder(t *testing.T) {
 	assert.Equal(t, f.after(150), endOf(anna, commands))
 	assert.Equal(t, f.after(90), endOf(anna, nil))
 }
+
+// A cell whose fault did not happen is not tested, unless the commands of its orders show a defect.
+func TestCellThatWasNotPlayedAccusesNobody(t *testing.T) {
+	cell := func(defect *history.Defect, letters ...history.Verdict) *history.Cell {
+		c := &history.Cell{Defect: defect, Facts: &history.Facts{Elsewhere: true}, Count: &history.Count{}}
+		for _, v := range letters {
+			c.Findings = append(c.Findings, history.Finding{Verdict: v, Result: history.Broken})
+		}
+		return c
+	}
+	unknown := &history.Defect{Cause: "unknown cause"}
+	named := &history.Defect{Cause: "it writes after it has released the lock"}
+	for _, one := range []struct {
+		what     string
+		c        *history.Cell
+		happened bool
+		accuses  bool
+	}{
+		{"nothing broke", cell(nil), false, false},
+		{"an unknown cause", cell(unknown, history.Exclusion), false, false},
+		{"an unknown cause under its fault", cell(unknown, history.Exclusion), true, true},
+		{"a count", cell(named, history.Stock), false, false},
+		{"a count under its fault", cell(named, history.Stock), true, true},
+		{"a cause in the record", cell(named, history.Stock, history.OwnRelease), false, true},
+		{"by design", cell(nil, history.Exclusion), false, true},
+	} {
+		one.c.Aborted = "Bert did not reach request 1"
+		conclude(one.c, one.happened)
+		assert.Equal(t, one.accuses, one.c.NotTested == nil, one.what)
+		if !one.accuses {
+			assert.Nil(t, one.c.Defect, one.what)
+			assert.Equal(t, "Bert did not reach request 1", one.c.WhyNot(), one.what)
+		}
+	}
+	c := cell(named, history.Stock) // its orders show the defect
+	c.Ops = []history.Op{{Order: "anna", Trace: []history.Command{
+		{Key: "lock", Effect: history.EffectReleased, Source: history.Looked, At: 10, End: 11, Reply: "1"}}}}
+	conclude(c, false)
+	assert.NotNil(t, c.Defect)
+}

@@ -59,7 +59,9 @@ type observation struct {
 	effects []history.Command // one for each key; none if they were not observed
 	unseen  []history.Command // the command itself, if its effects were not observed
 	stepped bool              // it changed the count of a lock that was held before and after
-	cmd     *wire.Command
+	// before and after are the names of the holders, by lock, if they have names of their own.
+	before, after map[string][]string
+	cmd           *wire.Command
 }
 
 // anyOf reports whether is holds for one of a command's effects.
@@ -93,6 +95,7 @@ func (b *bench) sentBy(at int) (all []observation) {
 		if looker == nil || cmd.Message {
 			continue
 		}
+		all[i].before, all[i].after = looker.Holders(cmd)
 		for _, c := range looker.Traced(cmd) {
 			c.At, c.End = b.since(all[i].Sent), b.since(all[i].Answered)
 			c.Wire.Came, c.Wire.Heard = b.since(all[i].Came), b.since(all[i].Delivered)
@@ -148,6 +151,7 @@ func traceOf(commands []observation) (trace []history.Command) {
 // resolve clears the apparent effects of one order's commands on the lock. An order that undoes its own failed step of
 // a counter has done nothing. A read of the lock by its holder, or after the write, is no try.
 func resolve(commands []observation) {
+	takePlaces(commands)
 	has, steps, wrote := map[string]bool{}, map[string]int{}, false
 	for i := range commands {
 		for j := range commands[i].effects {
@@ -230,7 +234,9 @@ func (a *attribution) follow(c *observation, o *order) {
 	if !c.did(acquired) {
 		return
 	}
-	a.holder = o
+	if c.did((*history.Command).AcquiresAlone) { // else it may wait behind the holder
+		a.holder = o
+	}
 	for _, arg := range c.values() {
 		if len(arg) >= leastToken && arg != a.shelf().Key && !a.passport.onLock(arg) {
 			a.tokens[arg] = o
@@ -313,7 +319,7 @@ func (c *observation) values() []string {
 	if verb := strings.ToLower(c.Args[0]); strings.HasPrefix(verb, "eval") || strings.HasPrefix(verb, "fcall") {
 		if len(c.Args) > 2 {
 			keys, _ := strconv.Atoi(c.Args[2])
-			from = 3 + max(0, keys)
+			from = 3 + min(max(0, keys), len(c.Args))
 		}
 	}
 	return c.Args[min(from, len(c.Args)):]
@@ -388,6 +394,9 @@ func (b *bench) complete(crowd bool) error {
 	}
 	b.addOps(c, record, units, !crowd, over)
 	c.Ops = append(c.Ops, b.extra...)
+	if !crowd {
+		c.Requests = b.requestsToDatabase(record)
+	}
 	away, longest := b.stalls.Since(c.Start)
 	c.Client = &history.Client{Asked: len(c.Ops), Delivered: len(c.Ops), Loop: "closed", Away: away, Longest: longest}
 	c.Findings, c.Coverage = audit.Judge(c)
@@ -507,7 +516,7 @@ func (b *bench) unitsOf(writes []written, record map[*order][]observation) map[*
 
 // unitsOfCrowd does the same for a crowd. A write belongs to an order of its instance that was open at the time and
 // sold; of several, to the one answered first. If the stock never grew, a write may have taken several units, for
-// several orders.
+// several orders. One that took more units than there are orders is no batch of sales, and counts as one.
 func (b *bench) unitsOfCrowd(writes []written) map[*order][]int64 {
 	units := map[*order][]int64{}
 	var takes [2][]unitTaken
@@ -518,12 +527,12 @@ func (b *bench) unitsOfCrowd(writes []written) map[*order][]int64 {
 			takes[w.at] = own[:max(0, len(own)-1)]
 			continue
 		}
-		last := w.After + 1
-		if batches {
-			last = w.Before
+		took := uint64(1)
+		if batches && uint64(w.Before-w.After) <= uint64(len(b.orders)) { // unsigned, the difference cannot overflow
+			took = uint64(w.Before - w.After)
 		}
-		for unit := w.After + 1; unit <= last; unit++ {
-			takes[w.at] = append(takes[w.at], unitTaken{at: w.At, unit: unit})
+		for i := range took {
+			takes[w.at] = append(takes[w.at], unitTaken{at: w.At, unit: w.After + 1 + int64(i)})
 		}
 	}
 	for at := range takes {

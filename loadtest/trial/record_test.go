@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strconv"
 	"testing"
@@ -343,6 +344,28 @@ func TestCrowdWriteMayTakeSeveralUnits(t *testing.T) {
 	}
 	units := f.unitsOfCrowd([]written{f.wrote(10, 0, 10, 7, false)})
 	assert.Equal(t, map[*order][]int64{f.orders[0]: {8}, f.orders[1]: {9}, f.orders[2]: {10}}, units)
+}
+
+// A write that takes more units than there are orders counts as one, however large the numbers.
+func TestCrowdWriteOfTooManyUnitsIsOne(t *testing.T) {
+	const most, least = math.MaxInt64, math.MinInt64
+	for _, w := range [][2]int64{{most, 7}, {most, least}, {10, -10}, {most, most - 2}} {
+		f := forge()
+		sold := f.order("a-1", atA, history.Sold, 0, 100)
+		units := f.unitsOfCrowd([]written{f.wrote(10, 0, w[0], w[1], false)})
+		assert.Equal(t, map[*order][]int64{sold: {w[1] + 1}}, units, w)
+	}
+	f := forge()
+	sold := f.order("a-1", atA, history.Sold, 0, 100)
+	assert.Equal(t, map[*order][]int64{sold: {most}}, f.unitsOfCrowd([]written{f.wrote(10, 0, most, most-1, false)}))
+}
+
+// A script may be sent with any number as that of its keys.
+func TestValuesOfScript(t *testing.T) {
+	for keys, want := range map[string][]string{"1": {"v"}, "9223372036854775807": {}, "-1": {"k", "v"}, "x": {"k", "v"}} {
+		c := &observation{Seen: wire.Seen{Args: []string{"EVAL", "return 1", keys, "k", "v"}}}
+		assert.Equal(t, want, c.values(), keys)
+	}
 }
 
 // If the lock is a counter, a decrement by a waiter undoes its failed increment, whatever the result, and one by the

@@ -34,7 +34,7 @@ func (p *player) goToRequest(m schedule.Move, c *customer) {
 		atMost = p.patient(m.Who)
 	}
 	late := time.Now().Add(atMost)
-	for n := 1; !p.holdsAtRequest(m, c, n, time.Until(late)) && p.why == ""; n++ {
+	for n := 1; p.why == "" && !p.holdsAtRequest(m, c, n, time.Until(late)); n++ {
 		if !others || time.Now().After(late) || m.Who == atA || c.hasSold() {
 			p.why = fmt.Sprintf("%s did not reach request %d to the database", people[m.Who], m.Request())
 		}

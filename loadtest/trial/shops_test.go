@@ -51,6 +51,7 @@ var shops = []shop{
 	{file: inPython, kind: "lock-free"},
 	{file: inPython, kind: "gauge", cell: telling},
 	{file: inPython, kind: "gauge-set", cell: telling},
+	{file: inPython, kind: "healed", cell: telling},
 	{file: inPython, kind: "cached", cell: telling},
 	{file: inPython, kind: "counts-orders", cell: telling},
 	{file: inPython, kind: "write-if-owner", cell: telling},

@@ -81,6 +81,7 @@ func New(ctx context.Context, o Options) (*Trial, context.Context, error) {
 		return nil, ctx, err
 	}
 	t := &Trial{Options: o, bed: bed, stalls: load.NewStallMeter()}
+	t.Say = func(text string) { o.Say(NewMask(o.Headers).Text(text)) }
 	t.sent.Store(time.Now().UnixMilli() % 1e9) // a database outlives a trial, and remembers its customers
 	return t, ctx, nil
 }

@@ -131,17 +131,18 @@ func (t table) readsBefore(c *execution, key Key) bool {
 // onStock returns the effect on the stock. A write may have left the number unchanged.
 func (l *Looker) onStock(c *execution, before, after map[Key]KeyState) history.Effect {
 	key := l.stock.key()
-	wrote := before[key].Parts[l.stock.Field] != after[key].Parts[l.stock.Field]
-	named := slices.DeleteFunc(c.on(l.table, key), func(one line) bool { return l.stock.elsewhere(one.args) })
+	wrote, read := before[key].Parts[l.stock.Field] != after[key].Parts[l.stock.Field], false
+	named := c.on(l.table, key)
 	for _, one := range named {
 		wrote = wrote || c.mayWrite(l.table, one) && !l.stock.spares(one.args)
+		read = read || l.stock.reads(one.args)
 	}
 	switch {
 	case wrote:
 		return history.EffectWrote
-	case c.refused() && (len(named) > 0 || slices.Contains(l.table.keys(c.sent), key.Name)):
+	case c.refused() && (read || len(named) == 0 && slices.Contains(l.table.keys(c.sent), key.Name)):
 		return history.EffectRefused
-	case len(named) > 0:
+	case read:
 		return history.EffectRead
 	}
 	return history.EffectNothing
@@ -192,7 +193,7 @@ func settingOf(args []string) (s setting) {
 			s.ifThere = s.ifThere || strings.EqualFold(option, "xx")
 			s.replies = s.replies || strings.EqualFold(option, "get")
 		}
-	case "setnx":
+	case "setnx", "msetnx":
 		return setting{key: true, ifAbsent: true}
 	case "hsetnx":
 		return setting{ifAbsent: true}

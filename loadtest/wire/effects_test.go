@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,8 +19,9 @@ var commands = func() table {
 	t := table{}
 	for names, flags := range map[string][]string{
 		"set setnx decr decrby incr getset getdel expire pexpire persist hset hincrby hdel zadd zrem zremrangebyscore " +
-			"del unlink delex": {"write"},
-		"get pttl exists hexists zcard watch echo": {"readonly"},
+			"del unlink delex getex rename copy msetnx hmset hsetnx hexpire hpersist hgetex hsetex hgetdel rpush " +
+			"lpop": {"write"},
+		"get ttl pttl exists hexists zcard watch echo touch dump hget hmget hgetall hscan lindex": {"readonly"},
 		"eval evalsha": {"movablekeys"},
 		"blpop":        {"write", "blocking"},
 	} {
@@ -27,7 +29,7 @@ var commands = func() table {
 			t[name] = &redis.CommandInfo{Name: name, Flags: flags, FirstKeyPos: 1, LastKeyPos: 1, StepCount: 1}
 		}
 	}
-	for _, several := range []string{"del", "unlink", "exists", "watch"} {
+	for _, several := range []string{"del", "unlink", "exists", "watch", "rename", "copy"} {
 		t[several].LastKeyPos = -1
 	}
 	t["echo"].FirstKeyPos, t["echo"].LastKeyPos = 0, 0
@@ -56,6 +58,15 @@ func held(kind string, ends time.Duration, owners ...string) KeyState {
 }
 
 func str(owner string, ends time.Duration) KeyState { return held("string", ends, owner) }
+
+// list returns a list of these elements, without a TTL.
+func list(values ...string) KeyState {
+	k := KeyState{Kind: "list", Parts: map[string]string{}}
+	for i, value := range values {
+		k.Parts[strconv.Itoa(i)] = value
+	}
+	return k
+}
 
 // counts returns the key with another value for each of its owners.
 func counts(k KeyState, count string) KeyState {
@@ -173,6 +184,13 @@ func TestEffectsOnALock(t *testing.T) {
 		{"releases an unknown permit", held("zset", long, "a"), held("zset", long, "a"), "eval; zrem lock c", "0",
 			history.EffectTried},
 
+		{"enters a queue behind another", list("a"), list("a", "b"), "rpush lock b", "2",
+			history.EffectAcquired | history.Beside | history.Endless},
+		{"leaves a queue to the next", list("a", "b"), list("b"), "lpop lock", `"a"`,
+			history.EffectReleased},
+		{"looks at a queue", list("a", "b"), list("a", "b"), "lindex lock 0", `"a"`, history.EffectTried},
+		{"looks by GETEX", theirs, theirs, "getex lock", `"theirs"`, history.EffectTried},
+
 		{"is a value", theirs, theirs, "set order lock", "OK", history.EffectNothing},
 		{"is refused", theirs, theirs, "set lock t nx", "-READONLY You can't write against a read only replica.",
 			history.EffectNothing},
@@ -224,7 +242,8 @@ func effect(t *testing.T, stock bool, before, after KeyState, does, reply, token
 	return effects[0].effect
 }
 
-// Any command that Redis flags as a write counts as one, whatever it changed. The stock's key is named lock here too.
+// Any command that Redis flags as a write counts as one, whatever it changed, unless it only concerns the key's expiry.
+// One that returns neither the value nor a part of it is no read. The stock's key is named lock here too.
 func TestEffectsOnTheStock(t *testing.T) {
 	five := str("5", 0)
 	for _, one := range []struct {
@@ -237,7 +256,19 @@ func TestEffectsOnTheStock(t *testing.T) {
 		{"decrby lock 0", "5", history.EffectWrote},
 		{"eval; get lock; set lock 5", "(nil)", history.EffectWrote},
 		{"eval; get lock", "[0 5]", history.EffectRead},
-		{"pexpire lock 1000", "1", history.EffectWrote},
+		{"pexpire lock 1000", "1", history.EffectNothing},
+		{"persist lock", "1", history.EffectNothing},
+		{"exec; get lock; persist lock", "[5 1]", history.EffectRead},
+		{"eval; expire lock 60; decrby lock 1", "4", history.EffectWrote},
+		{"getex lock persist", `"5"`, history.EffectRead},
+		{"getdel lock", `"5"`, history.EffectWrote},
+		{"ttl lock", "60", history.EffectNothing},
+		{"exists lock", "1", history.EffectNothing},
+		{"touch lock", "1", history.EffectNothing},
+		{"dump lock", "5", history.EffectRead},
+		{"rename lock other", "OK", history.EffectWrote},
+		{"copy lock other", "1", history.EffectRead},
+		{"msetnx lock 100 other 1", "0", history.EffectRead},
 		{"set lock 5 get", "(nil)", history.EffectWrote},
 		{"set lock 5 nx get", `"5"`, history.EffectRead},
 		{"setnx lock 100", "0", history.EffectRead},
@@ -255,6 +286,32 @@ func TestEffectsOnTheStock(t *testing.T) {
 	}
 	assert.True(t, commands.blocks([]string{"BLPOP", "lock", "0"}))
 	assert.False(t, commands.blocks([]string{"LPOP", "lock"}))
+}
+
+// In a hash only a command that names the stock's field concerns the stock, or one that names none. The stock's field
+// is 7, and a value may be 7 as well.
+func TestEffectsOnAFieldOfTheStock(t *testing.T) {
+	stock := Shelf{Key: "shelf", Field: "7"}
+	for does, want := range map[string]history.Effect{
+		"hset shelf last 7": history.EffectNothing, "hset shelf last 7 7 4": history.EffectWrote,
+		"hmset shelf 7 4": history.EffectWrote, "hsetnx shelf last 7": history.EffectNothing,
+		"hincrby shelf last 7": history.EffectNothing, "hincrby shelf 7 -1": history.EffectWrote,
+		"hdel shelf last 7": history.EffectWrote, "hdel shelf last": history.EffectNothing,
+		"hget shelf 7": history.EffectRead, "hget shelf last": history.EffectNothing,
+		"hmget shelf last 7": history.EffectRead, "hgetall shelf": history.EffectRead,
+		"hscan shelf 0 count 7": history.EffectRead, "hexists shelf 7": history.EffectNothing,
+		"hexpire shelf 7 fields 1 last": history.EffectNothing, "hpersist shelf fields 1 7": history.EffectNothing,
+		"expire shelf 7": history.EffectNothing, "del shelf": history.EffectWrote,
+		"hgetex shelf persist fields 1 7": history.EffectRead, "hgetex shelf persist fields 1 last": history.EffectNothing,
+		"hsetex shelf fields 1 last 7": history.EffectNothing, "hsetex shelf fields 1 7 4": history.EffectWrote,
+		"hgetdel shelf fields 1 7": history.EffectWrote, "hgetdel shelf fields 1 last": history.EffectNothing,
+	} {
+		args := strings.Fields(does)
+		l := &Looker{stock: stock, table: commands}
+		state := map[Key]KeyState{stock.key(): {Kind: "hash", Parts: map[string]string{"7": "5"}}}
+		c := &execution{sent: args, reply: "1", lines: []line{{args: args}}}
+		assert.Equal(t, want, l.onStock(c, state, state), does)
+	}
 }
 
 // A command that affected two keys appears twice in a trace, once with each key. For a lock it has digests of the

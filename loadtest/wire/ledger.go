@@ -49,10 +49,35 @@ type Shelf struct {
 
 func (s Shelf) key() Key { return Key{s.DB, s.Key} }
 
-// elsewhere reports whether a command concerns other fields of the stock's hash.
-func (s Shelf) elsewhere(args []string) bool {
-	return s.Field != "" && strings.HasPrefix(strings.ToLower(args[0]), "h") && len(args) > 2 &&
-		!slices.Contains(args[2:], s.Field)
+// Elsewhere reports whether a command concerns other fields of the stock's hash.
+func (s Shelf) Elsewhere(args []string) bool {
+	fields, some := fieldsOf(args)
+	return s.Field != "" && some && !slices.Contains(fields, s.Field)
+}
+
+// fieldsOf returns the fields of a hash that a command names, and false if it may concern any.
+func fieldsOf(args []string) (fields []string, some bool) {
+	from, step := 2, 1
+	switch verb := strings.ToLower(args[0]); verb {
+	case "hset", "hmset":
+		step = 2
+	case "hdel", "hmget":
+	case "hget", "hexists", "hstrlen", "hincrby", "hincrbyfloat", "hsetnx":
+		args = args[:min(3, len(args))]
+	default: // a list with its length, such as HPERSIST key FIELDS 1 field
+		word := slices.IndexFunc(args, func(arg string) bool { return strings.EqualFold(arg, "fields") })
+		if !strings.HasPrefix(verb, "h") || word < 2 {
+			return nil, false
+		}
+		from = word + 2
+		if verb == "hsetex" {
+			step = 2
+		}
+	}
+	for i := from; i < len(args); i += step {
+		fields = append(fields, args[i])
+	}
+	return fields, true
 }
 
 // A StockWrite is a write of the stock.
@@ -207,10 +232,20 @@ func (s Shelf) left(state *KeyState) (n int64, known bool) {
 	return n, err == nil
 }
 
-// spares reports whether a write that names the stock leaves an existing one unchanged.
+// spares reports whether a command that names the stock's key leaves an existing stock unchanged: it concerns another
+// field or the expiry, sets only what is absent, or copies the stock.
 func (s Shelf) spares(args []string) bool {
-	copies := slices.Contains([]string{"copy", "bitop"}, strings.ToLower(args[0]))
-	return settingOf(args).ifAbsent || copies && len(args) > 2 && args[2] != s.Key
+	verb := strings.ToLower(args[0])
+	copies := slices.Contains([]string{"copy", "bitop"}, verb) && len(args) > 2 && args[2] != s.Key
+	return s.Elsewhere(args) || slices.Contains(endsOf, verb) || settingOf(args).ifAbsent || copies
+}
+
+// reads reports whether a command that names the stock's key, and does not write it, depends on its value: not only on
+// its presence, type or expiry.
+func (s Shelf) reads(args []string) bool {
+	verb := strings.ToLower(args[0])
+	gets := strings.HasSuffix(verb, "getex")
+	return !s.Elsewhere(args) && (gets || !slices.Contains(endsOf, verb) && !slices.Contains(looksOf, verb))
 }
 
 // Unknown returns the command that failed because the server does not know it, or that such a command is in a script;
@@ -239,13 +274,18 @@ var writesOf = map[string]struct{ sets, by, adds int }{
 	"del": {}, "unlink": {}, "getdel": {},
 }
 
-// endsOf are the commands that change only the expiry of a key.
-var endsOf = []string{"expire", "pexpire", "expireat", "pexpireat", "persist", "getex"}
+// endsOf are the commands that change only the expiry of a key, or of fields. Some also return the value.
+var endsOf = []string{"expire", "pexpire", "expireat", "pexpireat", "persist", "getex",
+	"hexpire", "hpexpire", "hexpireat", "hpexpireat", "hpersist", "hgetex"}
+
+// looksOf are the commands that return something else of a key than its value.
+var looksOf = []string{"exists", "type", "touch", "ttl", "pttl", "expiretime", "pexpiretime",
+	"hexists", "hlen", "hkeys", "httl", "hpttl", "hexpiretime", "hpexpiretime"}
 
 // after returns the stock after a command, nil if unknown, and whether the command concerns it.
 func (s Shelf) after(args []string, before int64) (after *int64, counts, on bool) {
 	verb := strings.ToLower(args[0])
-	if !slices.Contains(args[1:], s.Key) || s.spares(args) || slices.Contains(endsOf, verb) || s.elsewhere(args) {
+	if !slices.Contains(args[1:], s.Key) || s.spares(args) {
 		return nil, false, false
 	}
 	w, known := writesOf[verb]
@@ -254,8 +294,9 @@ func (s Shelf) after(args []string, before int64) (after *int64, counts, on bool
 		i := s.pairOf(args)
 		return number(args, i+1), false, i > 0
 	case verb == "hset", verb == "hmset":
-		i := slices.Index(args[2:], s.Field) // a field rather than a value, unless a shop gives both one name
-		return number(args, i+3), false, i >= 0
+		fields, _ := fieldsOf(args)
+		i := slices.Index(fields, s.Field)
+		return number(args, 2*i+3), false, i >= 0
 	case !known:
 		return nil, false, true
 	case w.sets > 0:

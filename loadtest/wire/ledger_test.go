@@ -57,6 +57,7 @@ func TestLedgerComputesStockAfterWrite(t *testing.T) {
 		{[]string{"setnx", "stock", "9"}, 0, false, false},
 		{[]string{"expireat", "stock", "1700000000"}, 0, false, false},
 		{[]string{"getex", "stock", "EX", "60"}, 0, false, false},
+		{[]string{"msetnx", "stock", "9"}, 0, false, false},
 		{[]string{"del", "other", "stock"}, 0, false, true},
 		{[]string{"del", "other"}, 0, false, false},
 		{[]string{"mset", "other", "stock", "stock", "9"}, 9, false, true},
@@ -83,6 +84,9 @@ func TestLedgerComputesStockAfterWrite(t *testing.T) {
 		{[]string{"hset", "stock", "sold", "1"}, 0, false},
 		{[]string{"hsetnx", "stock", "lock", "token"}, 0, false},
 		{[]string{"hdel", "stock", "lock"}, 0, false},
+		{[]string{"hset", "stock", "last", "n"}, 0, false},
+		{[]string{"hset", "stock", "n", "4", "last", "n"}, 4, true},
+		{[]string{"hpersist", "stock", "FIELDS", "1", "n"}, 0, false},
 	} {
 		after, _, on := hash.after(one.args, 10)
 		require.Equal(t, one.on, on, one.args)

@@ -167,6 +167,27 @@ func (l *Looker) States(cmd *Command, key Key) (before, after KeyState, looked b
 	return before, after, false
 }
 
+// Holders returns the names of the holders before and after a command, for each lock whose holders have names of their
+// own.
+func (l *Looker) Holders(cmd *Command) (before, after map[string][]string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	one := l.seen[cmd]
+	if one == nil || one.before == nil {
+		return nil, nil
+	}
+	before, after = map[string][]string{}, map[string][]string{}
+	for i := range l.locks {
+		lock := &l.locks[i]
+		had, has := one.before[lock.Key], one.after[lock.Key]
+		if lock.Parts == nil && had.Kind != "string" && has.Kind != "string" {
+			before[lock.String()] = slices.Collect(maps.Keys(lock.holders(&had)))
+			after[lock.String()] = slices.Collect(maps.Keys(lock.holders(&has)))
+		}
+	}
+	return before, after
+}
+
 // Err returns why the looker has stopped looking; nil if it has not.
 func (l *Looker) Err() error {
 	l.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -113,6 +114,18 @@ func TestBlockingCommandHoldsBackNoOther(t *testing.T) {
 	assert.Equal(t, history.Looked, pushed[0].Source)
 	assert.Equal(t, history.EffectNothing, pushed[0].Effect)
 	assert.Equal(t, history.Unseen, (<-popped)[0].Source)
+}
+
+// A blocking command that was served acquires the lock; one whose time is over does not.
+func TestBlockingCommandAcquires(t *testing.T) {
+	for reply, want := range map[string]history.Effect{
+		"[lock token]": history.EffectAcquired | history.Endless, "(nil)": history.EffectNothing, "": history.EffectNothing,
+	} {
+		l := &Looker{locks: []Lock{{Key: Key{Name: "lock"}}}, table: commands, mu: &sync.Mutex{}, seen: map[*Command]*seen{}}
+		cmd := NewGate(nil).newCommand(nil, &schedule.Server{}, request{args: []string{"blpop", "lock", "1"}})
+		l.Around(cmd, func() { cmd.Reply = reply })
+		assert.Equal(t, want, l.Traced(cmd)[0].Effect, "%q", reply)
+	}
 }
 
 // If the ledger cannot compute the stock after a write, it is read back, as one write.

@@ -43,6 +43,14 @@ type KeyState struct {
 // Exists reports whether the key exists.
 func (s *KeyState) Exists() bool { return s.Kind != "none" }
 
+// TTL returns how long the key had to live, 0 if it had no TTL.
+func (s *KeyState) TTL() time.Duration {
+	if s.Ends.IsZero() {
+		return 0
+	}
+	return max(0, s.Ends.Sub(s.At))
+}
+
 // A Lock is a key, or a part of one, that is at rest or held.
 type Lock struct {
 	Key
@@ -64,23 +72,36 @@ func (l *Lock) String() string {
 	return l.Key.String()
 }
 
-// holders returns the parts that differ from the lock at rest, by name.
+// holders returns the parts that differ from the lock at rest, by name. Elements of a list are named by their values if
+// each holder has its own: a removal renumbers the others.
 func (l *Lock) holders(s *KeyState) map[string]part {
 	held := map[string]part{}
-	if l.Parts == nil {
-		for name := range s.Parts {
-			if !l.Rest.part(name).there {
-				held[name] = s.part(name)
-			}
-		}
-		return held
-	}
-	for _, name := range l.Parts {
-		if !s.Same(&l.Rest, name) && (l.Steps == 0 || l.Steps > 0 == (l.Step(s, name) > 0)) {
-			held[name] = s.part(name)
+	for _, name := range l.heldParts(s) {
+		if as := s.part(name); l.Parts == nil && s.Kind == "list" {
+			held[as.value] = as
+		} else {
+			held[name] = as
 		}
 	}
 	return held
+}
+
+// heldParts returns the names of the parts that differ from the lock at rest.
+func (l *Lock) heldParts(s *KeyState) (names []string) {
+	if l.Parts == nil {
+		for name := range s.Parts {
+			if !l.Rest.part(name).there {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	for _, name := range l.Parts {
+		if !s.Same(&l.Rest, name) && (l.Steps == 0 || l.Steps > 0 == (l.Step(s, name) > 0)) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Step returns the difference of a counter from its value at rest, 0 if the part is not a counter.
@@ -239,14 +260,14 @@ func readStates(keys []Key, answer any) (map[Key]KeyState, error) {
 }
 
 // Put sets the parts that make up the lock to those in s, and leaves other parts alone. A key that has no other parts
-// loses its TTL.
+// gets the TTL that it had in s.
 func (l *Lock) Put(ctx context.Context, to *redis.Client, s KeyState) error {
 	now, err := lookAt(ctx, to, []Key{l.Key})
 	if err != nil {
 		return err
 	}
 	was := now[l.Key]
-	for name := range l.holders(&was) {
+	for _, name := range l.heldParts(&was) {
 		delete(was.Parts, name)
 	}
 	if l.Parts != nil {
@@ -255,10 +276,13 @@ func (l *Lock) Put(ctx context.Context, to *redis.Client, s KeyState) error {
 		}
 	}
 	if len(was.Parts) == 0 {
-		was.Ends = time.Time{}
+		if was.Ends = (time.Time{}); s.TTL() > 0 {
+			was.Ends = was.At.Add(s.TTL())
+		}
 	}
+	held := l.heldParts(&s)
 	for name := range s.Parts {
-		if _, held := l.holders(&s)[name]; held || slices.Contains(l.Parts, name) {
+		if slices.Contains(held, name) || slices.Contains(l.Parts, name) {
 			was.Parts[name] = s.Parts[name]
 		}
 	}
@@ -266,6 +290,21 @@ func (l *Lock) Put(ctx context.Context, to *redis.Client, s KeyState) error {
 		was.Kind = l.Rest.Kind
 	}
 	return PutState(ctx, to, l.Key, was)
+}
+
+// Prolong gives the lock's key the TTL that it had in s, if it has a TTL.
+func (l *Lock) Prolong(ctx context.Context, to *redis.Client, s KeyState) error {
+	now, err := lookAt(ctx, to, []Key{l.Key})
+	if state := now[l.Key]; err != nil || state.TTL() == 0 || s.TTL() == 0 {
+		return err
+	}
+	_, err = to.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		p.Do(ctx, "SELECT", l.DB)
+		p.PExpire(ctx, l.Name, s.TTL())
+		p.Do(ctx, "SELECT", 0)
+		return nil
+	})
+	return err
 }
 
 // PutState sets a key to a state.

@@ -70,6 +70,7 @@ func TestLockIsPut(t *testing.T) {
 		{"a field for each owner", []string{"hset k ready 1"}, []string{"hset k ready 1", "hset k uuid:1 1"}, nil},
 		{"a token in a list", []string{"rpush k t"}, nil, []string{"0"}},
 		{"a permit", nil, []string{"zadd k 7 order"}, nil},
+		{"a queue", nil, []string{"rpush k order another"}, nil},
 	} {
 		state := func(commands []string) KeyState {
 			require.NoError(t, rdb.FlushAll(ctx).Err())
@@ -95,6 +96,38 @@ func TestLockIsPut(t *testing.T) {
 			assert.Equal(t, want.Parts, states[l.Key].Parts, one.what)
 		}
 	}
+}
+
+// A lock is put back with the TTL that it had, which is renewed. A key without a TTL, or with other parts, keeps none.
+func TestLockIsPutWithItsTTL(t *testing.T) {
+	rdb, ctx := newRedis(t), t.Context()
+	key := Key{3, "k"}
+	now := func() KeyState {
+		states, err := lookAt(ctx, rdb, []Key{key})
+		require.NoError(t, err)
+		return states[key]
+	}
+	l := Lock{Key: key, Parts: []string{""}, Rest: none}
+	at := time.Now().Add(-time.Hour) // it was looked at long ago
+	leased := KeyState{At: at, Ends: at.Add(time.Minute), Kind: "string", Parts: map[string]string{"": "token"}}
+	require.NoError(t, l.Put(ctx, rdb, leased))
+	state := now()
+	assert.InDelta(t, 60, state.TTL().Seconds(), 20)
+	leased.Ends = at.Add(time.Hour)
+	require.NoError(t, l.Prolong(ctx, rdb, leased))
+	state = now()
+	assert.InDelta(t, 3600, state.TTL().Seconds(), 20)
+
+	endless := KeyState{At: at, Kind: "string", Parts: leased.Parts}
+	require.NoError(t, l.Put(ctx, rdb, endless))
+	require.NoError(t, l.Prolong(ctx, rdb, leased))
+	state = now()
+	assert.Equal(t, "string", state.Kind)
+	assert.Zero(t, state.TTL())
+	require.NoError(t, l.Put(ctx, rdb, l.Rest))
+	require.NoError(t, l.Prolong(ctx, rdb, leased))
+	state = now()
+	assert.False(t, state.Exists(), "it is not made again")
 }
 
 // A time in the near future, in a value or a score, is the expiry of a lease.

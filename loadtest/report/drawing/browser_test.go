@@ -83,6 +83,43 @@ func TestTimelineInABrowser(t *testing.T) {
 		p.narrower(first)
 	})
 
+	t.Run("zoom about the selection or the violation", func(t *testing.T) {
+		p := open(t, b, pauseDrawing(), 1100)
+		closer := func(at float64, zoom func()) {
+			t.Helper()
+			p.Click("violation")
+			p.Until(fmt.Sprintf("%s === -13", from))
+			for range 6 {
+				before := p.window()
+				zoom()
+				p.narrower(before)
+			}
+			window := p.window()
+			assert.Less(t, window[1]-window[0], 30.0)
+			assert.True(t, window[0] <= at && at <= window[1], "%v is not in %v", at, window)
+		}
+		button := func() { p.Click("+") }
+		closer(532.8, button)
+		closer(532.8, func() {
+			p.evaluateVoid(`document.querySelector(".drawn").focus()`)
+			p.Press("+")
+		})
+		p.Click("violation")
+		p.Until(`document.querySelector('.list tr[data-mark="command:1"]')?.click() === undefined &&
+			document.querySelector('.drawn [data-mark="command:1"].lit')`)
+		closer(7.8, button)
+	})
+
+	t.Run("requests to a database", func(t *testing.T) {
+		d := pauseDrawing()
+		d.Commands = append(d.Commands, drawing.Command{Order: 1, Lane: 1, Lock: -1, Kind: "other",
+			Text: "request 4 to the database", Came: 100, At: 420, End: 421, Heard: 421})
+		p := open(t, b, d, 1100)
+		p.Shows(".list", "421.000 ms\tBert, b\trequest 4 to the database\t\theld 320 ms")
+		p.evaluateVoid(`document.querySelector('.list tr[data-mark="command:7"]').click()`)
+		p.Shows(".card", "reached the wire")
+	})
+
 	t.Run("pinch", func(t *testing.T) {
 		p := open(t, b, pauseDrawing(), 390)
 		first := p.window()

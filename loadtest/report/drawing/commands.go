@@ -90,6 +90,25 @@ func (m *maker) command(order int, cmd *history.Command) {
 	m.Commands = append(m.Commands, drawn)
 }
 
+// requests adds the requests to a database: their content is unknown, and they are listed among the commands.
+func (m *maker) requests() {
+	indexIn := func(all map[string]int, name string) int {
+		if i, is := all[name]; is {
+			return i
+		}
+		return -1
+	}
+	for _, r := range m.cell.Requests {
+		text := "request to the database"
+		if r.Number > 0 {
+			text = fmt.Sprintf("request %d to the database", r.Number)
+		}
+		m.Commands = append(m.Commands, Command{Order: indexIn(m.numbers, r.Order), Lane: indexIn(m.laneOf, r.Instance),
+			Lock: -1, Kind: other, Came: timeOf(r.Came), At: timeOf(r.Sent), End: timeOf(r.Answered), Heard: timeOf(r.Heard),
+			Text: text})
+	}
+}
+
 // whyRefused returns in a few words why the stock refused a write, with both tokens if the order's was too old.
 func (m *maker) whyRefused(order int, cmd *history.Command) string {
 	switch {

@@ -33,6 +33,7 @@ func Of(c *history.Cell) *Drawing {
 	for i := range c.Strays {
 		m.command(-1, &c.Strays[i])
 	}
+	m.requests()
 	m.faults()
 	m.tenures()
 	m.violations()

@@ -553,3 +553,19 @@ func TestTenuresOverlap(t *testing.T) {
 		assert.False(t, h.Beside)
 	}
 }
+
+// Requests to a database are among the commands, also one that may be of several orders.
+func TestDrawingHasRequestsToDatabase(t *testing.T) {
+	c := slow()
+	c.Requests = []history.Request{
+		{Order: c.Ops[1].Order, Instance: "a", Number: 4, Came: 20 * ms, Sent: 340 * ms, Answered: 341 * ms, Heard: 342 * ms},
+		{Instance: "b", Came: 21 * ms, Sent: 21 * ms, Answered: history.Never, Heard: history.Never},
+	}
+	d := drawingOf(c)
+	requests := d.Commands[len(d.Commands)-2:]
+	assert.Equal(t, drawing.Command{Order: 1, Lane: 0, Lock: -1, Kind: "other", Text: "request 4 to the database",
+		Came: 20, At: 340, End: 341, Heard: 342}, requests[0])
+	assert.Equal(t, "request to the database", requests[1].Text)
+	assert.Equal(t, []int{-1, 1}, []int{requests[1].Order, requests[1].Lane})
+	assert.False(t, requests[1].End.Known())
+}

@@ -147,6 +147,13 @@ func TestLeanDrawing(t *testing.T) {
 	assert.Equal(t, "This page shows 20 of 200 orders: run this cell alone to see all.",
 		lean.Notes[len(lean.Notes)-1])
 
+	shown := drawingOf(c)
+	shown.Violations = []drawing.Violation{{Orders: []int{150, 151}}}
+	shown.Lean()
+	require.Len(t, shown.Orders, 22)
+	assert.Equal(t, whole.Orders[150:152], shown.Orders[20:], "those of a violation stay, too")
+	assert.Equal(t, []int{20, 21}, shown.Violations[0].Orders)
+
 	small := drawingOf(slow())
 	small.Lean()
 	assert.Equal(t, plain(t, drawingOf(slow())), plain(t, small), "a small one stays as it is")

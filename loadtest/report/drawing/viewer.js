@@ -41,10 +41,27 @@ function viewTimeline(box, drawing) {
     schedule();
   }
   const length = () => view.to - view.from;
-  const zoom = (factor, at = (view.from + view.to) / 2) =>
-    show(at - (at - view.from) * factor, at + (view.to - at) * factor);
+  const zoom = (factor, at = anchor()) => show(at - (at - view.from) * factor, at + (view.to - at) * factor);
   const move = (part) => show(view.from + length() * part, view.to + length() * part);
   const reset = () => show(opening.from, opening.to);
+
+  // anchor returns the time about which buttons and keys zoom: a moment of the selection or, unless one is in view, of
+  // the first violation, or of the fault if no violation names a time; else the middle.
+  function anchor() {
+    for (const mark of [chosen, ...violations.map((_, i) => `violation:${i}`), "fault:0"]) {
+      const at = timesOf(mark).findLast((t) => t >= view.from && t <= view.to);
+      if (at !== undefined) return at;
+    }
+    return (view.from + view.to) / 2;
+  }
+
+  function timesOf(mark) {
+    const [kind, number] = mark.split(":"), one = drawing[`${kind}s`]?.[number];
+    if (!one) return [];
+    const { sent, done, from, since, to, at } = one;
+    return (kind === "command" ? [commandTime(one)] : [sent, done, from, since, to, at]).flat().filter(Number.isFinite);
+  }
+
   const timeAt = (clientX) => {
     const { left, width } = drawn.getBoundingClientRect();
     return drawn.timeAt((clientX - left) * drawn.viewBox.baseVal.width / width);
@@ -64,8 +81,8 @@ function viewTimeline(box, drawing) {
   // ---- The elements ----
 
   const help = make("p", "keys", "Drag, pinch, or turn the wheel with Ctrl. On the drawing: ← → or A D move, " +
-    "+ − or W S zoom, 0 resets, F shows the whole cell, Enter and Tab or , and . go from mark to mark, " +
-    "Esc deselects.");
+    "+ − or W S zoom about the selection or else the first violation, 0 resets, F shows the whole cell, " +
+    "Enter and Tab or , and . go from mark to mark, Esc deselects.");
   help.hidden = true;
   const question = button("?", "how to move and zoom", () => {
     help.hidden = !help.hidden;
@@ -135,6 +152,15 @@ function viewTimeline(box, drawing) {
     light();
   }
 
+  // heldText returns how long a fault held a command, or its reply, at the proxy; "" if none did.
+  function heldText({ came, at, end, heard }) {
+    for (const [from, to, what] of [[came, at, "held"], [end, heard, "reply held"]]) {
+      const held = Number.isFinite(from) && Number.isFinite(to) ? to - from : 0;
+      if (held >= 20) return `${what} ${timeText(held, 1)}`; // a busy machine delays commands a little
+    }
+    return "";
+  }
+
   // fillList lists the commands in the window.
   function fillList() {
     const { sequence } = index, at = (k) => commandTime(commands[sequence[k]]);
@@ -152,7 +178,7 @@ function viewTimeline(box, drawing) {
     body.replaceChildren(...shown.map((k, i) => {
       const { text = "", reply = "", effect, failed, order, lane } = commands[k], of = orders[order];
       const who = [of && (of.name || `order ${of.id}`), drawing.lanes?.[lane]?.name].filter(Boolean).join(", ");
-      const outcome = [effect, failed ? "failed" : ""].filter(Boolean).join(", ");
+      const outcome = [effect, failed ? "failed" : "", heldText(commands[k])].filter(Boolean).join(", ");
       const cells = [timeText(commandTime(commands[k])), who, text, reply, outcome];
       const row = make("tr", failed ? "failed" : "", ...cells.map((one) => make("td", "", one.slice(0, 500))));
       row.dataset.mark = `command:${k}`;

@@ -17,6 +17,9 @@ var Defaults = history.Load{
 // command returns the command line that runs this cell alone, under the same load. It is empty if the cell is not in
 // the table: readers paste it into a shell, and a forged file may have any name.
 func command(run *history.Run, r *catalog.Row) string {
+	if c := r.Shown().Cell; isReplay(c) {
+		return replayCommand(c)
+	}
 	if _, known := r.Scenario.Expected(r.Rung); !known {
 		return ""
 	}

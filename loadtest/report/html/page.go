@@ -56,6 +56,7 @@ func newHead(script, style string) head {
 type page struct {
 	head
 	Title string
+	Trace string // of a replay: the page is about nothing else
 
 	Good      bool
 	Outcome   string
@@ -138,6 +139,9 @@ func newPage(run *history.Run, rows []*catalog.Row) (*page, error) {
 	if n := len(p.Surprises); n > maxSurprises {
 		p.Surprises, p.Further = p.Surprises[:maxSurprises], n-maxSurprises
 	}
+	if len(rows) == 1 && isReplay(rows[0].Shown().Cell) {
+		p.ofReplay(rows[0], sections[0])
+	}
 	p.Groups = groupsOf(sections)
 	var err error
 	if p.Packs, err = pack(sections, len(rows) > manyCells); err != nil {
@@ -147,7 +151,9 @@ func newPage(run *history.Run, rows []*catalog.Row) (*page, error) {
 	words, good := terminal.Run{
 		Rows: rows, Interrupted: run.Interrupted != "", Selected: run.Selected,
 	}.Headline()
-	p.Good, p.Outcome = good, strings.ToUpper(words[:1])+words[1:]
+	if p.Trace == "" {
+		p.Good, p.Outcome = good, strings.ToUpper(words[:1])+words[1:]
+	}
 	return p, nil
 }
 
@@ -155,6 +161,7 @@ func newPage(run *history.Run, rows []*catalog.Row) (*page, error) {
 func conditions(run *history.Run, rows []*catalog.Row) (f facts) {
 	m, l := run.Machine, run.Load
 	loop, times := "closed loop", 0
+	loaded := l.Requests > 0 && !slices.ContainsFunc(run.Cells, isReplay)
 	if l.Rate > 0 {
 		loop = fmt.Sprintf("%g/s in an open loop", l.Rate)
 	}
@@ -165,8 +172,8 @@ func conditions(run *history.Run, rows []*catalog.Row) (f facts) {
 	f.add(true, "backend", "%s", run.Backend.Text)
 	f.add(true, "stockapi", "%s", run.Backend.Stockapi)
 	f.add(true, "machine", "%s/%s, %d CPUs, %s", m.OS, m.Arch, m.CPUs, m.Go)
-	f.add(l.Requests > 0, "load", "%d buyers of %d units, %d at once, %s", l.Requests, l.Stock, l.Concurrency, loop)
-	f.add(l.Requests > 0, "times", "wait %s, TTL %s, work %s", l.Wait, l.TTL, l.Work)
+	f.add(loaded, "load", "%d buyers of %d units, %d at once, %s", l.Requests, l.Stock, l.Concurrency, loop)
+	f.add(loaded, "times", "wait %s, TTL %s, work %s", l.Wait, l.TTL, l.Work)
 	f.add(times > 1, "k of K", "each cell up to %d times; it is as expected only if every repetition was", times)
 	f.add(run.Interrupted != "", "interrupted", "%s", clip(run.Interrupted, 300))
 	return f

@@ -102,7 +102,7 @@
     if (!cell) return;
     const way = { ArrowLeft: "prev", ArrowRight: "next" }[e.key];
     if (way) fill(cell).then(() => cell.querySelector(`a[rel=${way}]`)?.click());
-    if (e.key === "Escape") document.querySelector(`.matrix a[href="#${cell.querySelector("section").id}"]`).focus();
+    if (e.key === "Escape") document.querySelector(`.matrix a[href="#${cell.querySelector("section").id}"]`)?.focus();
   });
 
   document.querySelectorAll("details.cell[open]").forEach(fill);

@@ -18,6 +18,9 @@ type section struct {
 	ID, Title   string
 	Open        bool
 	Walk        walk
+	Steps       *steps // of a replay
+	Alone       bool   // there is no matrix
+	Expects     bool   // a result was expected
 	Surprises   []string
 	Story       string
 	Why, NotRun string
@@ -55,6 +58,7 @@ func newSection(run *history.Run, r *catalog.Row, id string) *section {
 		s.Surprises = append(s.Surprises, clip(text, 600))
 	}
 	expected, known := r.Scenario.Expected(r.Rung)
+	s.Steps, s.Expects = stepsOf(c), !isReplay(c) || len(c.Breaks) > 0
 	s.Why = clip(expected.Why, 600)
 	if c.NotTested != nil {
 		return s
@@ -63,7 +67,11 @@ func newSection(run *history.Run, r *catalog.Row, id string) *section {
 		if v == history.InOrder && !c.InLine || v == history.Herd && c.Waiting == 0 {
 			continue // a verdict that only few scenarios have
 		}
-		s.Verdicts = append(s.Verdicts, newVerdict(c.Finding(v), expected.Results[v], known))
+		one := newVerdict(c.Finding(v), expected.Results[v], known)
+		if c.IsUnlisted() {
+			one.expect(slices.Contains(c.Breaks, v))
+		}
+		s.Verdicts = append(s.Verdicts, one)
 	}
 	if f := c.Finding(history.Valid); f.Result == history.Invalid {
 		s.Invalid = clip(f.Because, 600)
@@ -87,6 +95,15 @@ func newVerdict(f history.Finding, want history.Result, known bool) verdict {
 		}
 	}
 	return v
+}
+
+// expect sets the expectation of a cell that is no scenario of the table: that it breaks the verdict, or none.
+func (v *verdict) expect(breaks bool) {
+	v.Expected, v.AsExpected = "", true
+	if breaks {
+		v.Expected = string(history.Broken)
+		v.AsExpected = v.Found == v.Expected
+	}
 }
 
 // story describes the first violation or, without one, the sales, in a sentence.

@@ -42,6 +42,7 @@ type trialPage struct {
 	Passport    []string
 	Closest     string
 	Rows        []trialRow
+	Designed    bool        // a row is broken by design
 	Kinds       []trialKind // the other statements
 	Command     string
 	Masked      bool // the command lacks the values of headers
@@ -78,6 +79,9 @@ type trialRow struct {
 }
 
 type trialFound struct{ Verdict, Result, Class string }
+
+// designed is the class of a verdict that any lock of this kind breaks: it does not look like a defect.
+const designed = "designed"
 
 func writeTrial(w io.Writer, run *history.Run, t *terminal.Trial) error {
 	p := newTrialPage(run, t)
@@ -134,7 +138,11 @@ func newTrialPage(run *history.Run, t *terminal.Trial) *trialPage {
 		link := p.links[row.Cell.Scenario]
 		one := trialRow{Name: brief(row.Cell.Scenario), Link: link.id, Means: cmp.Or(row.Means, link.kind)}
 		for _, f := range row.Found {
-			one.Found = append(one.Found, trialFound{string(f.Verdict), string(f.Result), signOfAll(f).Class})
+			class := signOfAll(f).Class
+			if f.Result == history.Broken && row.IsDesign() {
+				class, p.Designed = designed, true
+			}
+			one.Found = append(one.Found, trialFound{string(f.Verdict), string(f.Result), class})
 		}
 		p.Rows = append(p.Rows, one)
 	}

@@ -81,8 +81,10 @@ func TestTrialPage(t *testing.T) {
 		"code for each remedy: docs/try.md#remedies", "<li>lock: string `lock`</li><li>lease 2s</li>",
 		"closest to <b>v2</b>", "go run ./loadtest list v2",
 		"exclusion</th>", `delayed-release 1</th><td class="broken stock-broken">BROKEN</td>`,
-		`<a href="#defect-1">DEFECT</a>`, `<a href="#by-design-1">by design</a>`, `<a href="#unknown-1">unknown</a>`,
-		"By design</h2>", "renew it (v5.5)", "pause, slow-work", "Remarks</h2>", "Bert slept on",
+		`<a href="#defect-1">DEFECT</a>`, `pause</th><td class="designed">BROKEN</td>`,
+		`<a href="#by-design-1">by design</a>`, `<a href="#unknown-1">unknown</a>`,
+		`<span class="token designed">BROKEN</span> by design, and no defect`, "By design</h2>", "renew it (v5.5)",
+		"pause, slow-work", "Remarks</h2>", "Bert slept on",
 		"Not tested</h2>", "the lock is not renewed", "renewals-lost, key-removed 2",
 		"In CI</h2>", "<code>loadtest try --quick --only=pause --out o ", "they are not saved", "exit code <b>1</b>")
 	for _, once := range []string{"ends under its holder", "the lock is not renewed", "Anna removed it"} {
@@ -96,7 +98,7 @@ func TestTrialPage(t *testing.T) {
 // inOrder checks that the texts occur in this order in the displayed page.
 func inOrder(t *testing.T, doc string, texts ...string) {
 	t.Helper()
-	rest := strings.NewReplacer("&#39;", "'", "&gt;", ">", "&lt;", "<", "&#34;", `"`).Replace(doc)
+	rest := strings.NewReplacer("&#39;", "'", "&#43;", "+", "&gt;", ">", "&lt;", "<", "&#34;", `"`).Replace(doc)
 	for _, text := range texts {
 		_, after, found := strings.Cut(rest, text)
 		if assert.True(t, found, "%s\nis not after what should be before it", text) {

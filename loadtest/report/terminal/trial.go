@@ -124,6 +124,9 @@ type TrialRow struct {
 	Means string
 }
 
+// IsDesign reports whether the cell shows no defect, and its violations are those of any lock of this kind.
+func (r *TrialRow) IsDesign() bool { return r.Cell.Defect == nil && r.Cell.Design != "" }
+
 // Rows returns a row for each cell that was tested.
 func (t *Trial) Rows() (rows []TrialRow) {
 	for _, c := range t.Cells {
@@ -137,7 +140,7 @@ func (t *Trial) Rows() (rows []TrialRow) {
 		switch {
 		case c.Defect != nil:
 			row.Means = "DEFECT"
-		case c.Design != "":
+		case row.IsDesign():
 			row.Means = "by design"
 		case c.IsUnmeasured():
 			row.Means = "not measured"

@@ -41,6 +41,9 @@ class Handler(BaseHTTPRequestHandler):
         if WHY.startswith("html"):
             status, kind, body = int(WHY[5:]), "text/html", b"<!doctype html><h1>Welcome</h1>"
             ask("GET", "session")
+        if WHY == "echoes":
+            status, body = 500, ("you are " + self.headers["X-Key"]).encode()
+            print("error: no such key", self.headers["X-Key"], file=sys.stderr)
         if WHY == "hangs-up": return
         self.send_response(status)
         self.send_header("Content-Type", kind)

@@ -185,6 +185,15 @@ class Gauge(Right):
         try: return super().order()
         finally: redis.decr(IN_FLIGHT)
 
+class Healed(Right):
+    """It removes a lock without a TTL, which an old version may have left: there is none."""
+    def start():
+        def heal():
+            while True:
+                if redis.ttl(LOCK) == -1: redis.delete(LOCK)
+                time.sleep(0.1)
+        threading.Thread(target=heal, daemon=True).start()
+
 class GaugeSet(Right):
     """It keeps a set of the orders in flight."""
     def order(self):

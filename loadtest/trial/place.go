@@ -1,0 +1,80 @@
+package trial
+
+import (
+	"slices"
+
+	"stockapi/loadtest/history"
+)
+
+// A place is an order's entry behind others in a queue that is the lock, such as a sorted set of tokens. The order holds
+// the lock once no earlier entry is left.
+type place struct {
+	own, ahead []string
+	as         history.Effect   // that of the entry, which looks like an acquire beside other holders
+	last       *history.Command // the entry, or the last look at the queue since then
+}
+
+// isBehind reports whether an earlier entry is among these.
+func (p *place) isBehind(entries []string) bool {
+	return slices.ContainsFunc(p.ahead, func(name string) bool { return slices.Contains(entries, name) })
+}
+
+// takePlaces clears the apparent acquires of an order that enters a queue behind others. The entry is a try, and so is
+// each look at the queue that finds an earlier entry; the first that finds none is the acquire. Without such a look, as
+// after a message, the order acquires the lock when it reads the stock as the first in the queue. One that writes the
+// stock behind others is a holder beside them, and one that takes its entry back has done nothing.
+func takePlaces(commands []observation) {
+	waits, has := map[string]*place{}, map[string]bool{}
+	for i := range commands {
+		c := &commands[i]
+		var acquires []history.Command
+		for j := range c.effects {
+			e := &c.effects[j]
+			if e.ReadsStock() || e.WritesStock() && e.Wrote() {
+				acquires = append(acquires, comesFirst(waits, c, e)...)
+			}
+			switch p := waits[e.Key]; {
+			case p == nil && acquired(e) && !e.AcquiresAlone() && !has[e.Key]:
+				own := slices.DeleteFunc(slices.Clone(c.after[e.Key]), func(name string) bool {
+					return slices.Contains(c.before[e.Key], name)
+				})
+				waits[e.Key] = &place{own: own, ahead: c.before[e.Key], as: e.Effect, last: e}
+				e.Effect = history.EffectTried
+			case p == nil:
+				has[e.Key] = (has[e.Key] || acquired(e)) && !e.Releases()
+			case e.Effect == history.EffectTried && p.isBehind(c.before[e.Key]):
+				p.last = e
+			case e.Effect == history.EffectTried:
+				e.Effect = p.as &^ history.Beside
+				has[e.Key] = true
+				delete(waits, e.Key)
+			case e.Releases() && !slices.ContainsFunc(p.own, func(own string) bool {
+				return slices.Contains(c.after[e.Key], own)
+			}):
+				e.Effect = history.EffectNothing
+				delete(waits, e.Key)
+			}
+		}
+		for _, e := range acquires {
+			has[e.Key] = true
+		}
+		c.effects = append(c.effects, acquires...)
+	}
+}
+
+// comesFirst ends the wait of an order that reads or writes the stock. It returns its acquires by a read.
+func comesFirst(waits map[string]*place, c *observation, stock *history.Command) (acquires []history.Command) {
+	for key, p := range waits {
+		switch {
+		case !stock.WritesStock() && !p.isBehind(c.before[key]):
+			e := *stock
+			e.Key, e.Effect = key, p.as&^history.Beside
+			acquires = append(acquires, e)
+			delete(waits, key)
+		case stock.WritesStock():
+			p.last.Effect = p.as
+			delete(waits, key)
+		}
+	}
+	return acquires
+}
