@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"regexp"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -107,7 +108,12 @@ var databaseName = regexp.MustCompile(`\{db_(host|port)\}`)
 // checkDatabase returns an error if the flags of a stock in a database cannot work.
 func (f *tryFlags) checkDatabase() error {
 	_, _, err := net.SplitHostPort(f.DB)
+	hasStock := slices.ContainsFunc(f.given[:max(0, len(f.given)-len(f.Argv))], func(word string) bool {
+		return word == "--stock" || strings.HasPrefix(word, "--stock=")
+	})
 	switch {
+	case hasStock && f.DB+f.Set+f.Left != "":
+		return errors.New("--stock names a stock in this Redis, --db, --set and --left one elsewhere: leave one of them out")
 	case f.DB != "" && err != nil:
 		return fmt.Errorf("--db: %w: write HOST:PORT", err)
 	case f.Set != "" && !strings.Contains(f.Set, "{n}"):

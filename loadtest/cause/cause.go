@@ -42,9 +42,9 @@ func ByDesign(family, fault string) string { return byDesign[family][fault] }
 // Family returns the correct rung of a lock's kind.
 func Family(f *history.Facts) string {
 	switch {
-	case len(f.Locks) == 0 && f.Apart == "" && f.LockFree:
+	case !f.HasLock() && f.LockFree:
 		return "v17"
-	case len(f.Locks) == 0 && f.Apart == "":
+	case !f.HasLock():
 		return "v0"
 	case f.Fence:
 		return "v15"
@@ -173,7 +173,7 @@ func (r *record) ofPlainSale(lost string) *history.Defect {
 		return lockPerInstance.defect("%s", shown)
 	case f.Early:
 		return releasedEarly.defect("%s", shown)
-	case !strings.Contains(lost, "S") || len(f.Locks) > 0:
+	case !strings.Contains(lost, "S") || f.HasLock():
 	case f.Watches:
 		return sharedWatch.defect("%s", shown)
 	default: // a DECR is atomic, but the decision to send it may rest on a stale read

@@ -160,15 +160,18 @@ func paused(r *record) string {
 
 // bereft requires that Bert tried the lock before Anna's write, after she had lost it.
 func bereft(r *record) string {
-	if r.comes(0) {
+	switch {
+	case r.comes(0):
 		return ""
+	case r.facts.Elsewhere && len(r.facts.Locks) == 0:
+		return "Bert did not sell before Anna's order was over"
 	}
 	return "Bert did not try the lock before Anna's write"
 }
 
 // comes reports whether, before Anna's write, an order of Bert's took the lock, wrote the stock, or tried the lock
 // after that moment: an earlier try shows nothing of a lock that expires later. If Anna wrote nothing, she may have
-// noticed the loss, and later commands count too.
+// noticed the loss, and later commands count too. Where neither a lock nor the writes are observed, he has sold.
 func (r *record) comes(since history.Instant) bool {
 	write := history.Never
 	if anna := r.anna(); anna != nil {
@@ -181,11 +184,19 @@ func (r *record) comes(since history.Instant) bool {
 			}
 		}
 	}
+	if r.facts.Elsewhere && len(r.facts.Locks) == 0 {
+		return slices.ContainsFunc(r.Ops, func(op history.Op) bool {
+			return r.isBerts(&op) && op.Outcome == history.Sold && op.Done < write
+		})
+	}
 	return slices.ContainsFunc(r.berts(), func(cmd *history.Command) bool {
 		got := took(cmd) || cmd.WritesStock()
 		return (got || asks(cmd) && cmd.End > since) && cmd.At < write
 	})
 }
+
+// isBerts reports whether an order is one of Bert's.
+func (r *record) isBerts(op *history.Op) bool { return strings.HasPrefix(r.Short(op.Order), "bert") }
 
 // worked returns when an order had finished its work, for a stock whose writes are not observed: at its release, or at
 // the end of a fault that came after the release.
@@ -208,7 +219,7 @@ func (r *record) worked(op *history.Op) history.Instant {
 // berts returns the commands of Bert's orders.
 func (r *record) berts() (all []*history.Command) {
 	for i := range r.Ops {
-		if strings.HasPrefix(r.Short(r.Ops[i].Order), "bert") {
+		if r.isBerts(&r.Ops[i]) {
 			for j := range r.Ops[i].Trace {
 				all = append(all, &r.Ops[i].Trace[j])
 			}

@@ -308,3 +308,18 @@ func TestTimedOutOrderIsInconclusive(t *testing.T) {
 	f.Ops[0].Phase = history.Probe
 	assert.Empty(t, WhyInconclusive(f.Cell), "fresh orders have a verdict of their own")
 }
+
+// Of a shop without a lock, whose stock is in a database, only the answers show that Bert came in time.
+func TestBertWithoutALockBesideADatabase(t *testing.T) {
+	f := forge()
+	f.Facts.Locks, f.Facts.Elsewhere, f.Count, f.Left = nil, true, &history.Count{}, new(int64(stock-2))
+	f.order("anna", atA, history.Sold, 0, 2520)
+	bert := f.order("bert", atB, history.Sold, 100, 2400)
+	f.Faults = []history.Fault{{Order: "10000-anna", Instance: atA, At: ms(50), End: ms(2500)}}
+	c := f.judge("late")
+	assert.Empty(t, WhyInconclusive(c))
+	bert.Done = ms(2600)
+	assert.Equal(t, "Bert did not sell before Anna's order was over", WhyInconclusive(c))
+	bert.Done, bert.Outcome = ms(2400), history.Busy
+	assert.Equal(t, "Bert did not sell before Anna's order was over", WhyInconclusive(c))
+}

@@ -45,8 +45,8 @@ type Cell struct {
 	// Steps are those of a replay, as they were taken.
 	Steps []Step `json:"steps,omitempty"`
 
-	// Facts describe the lock of a shop on trial. Strays are commands that may belong to any of several orders: they
-	// prove nothing about any.
+	// Facts describe the lock of a shop on trial. Strays are commands that may belong to any of several orders, or
+	// to none: they prove nothing about any.
 	Facts  *Facts    `json:"facts,omitempty"`
 	Strays []Command `json:"strays,omitempty"`
 	// Requests are those to the database of a shop on trial, in order of arrival. No verdict depends on them.

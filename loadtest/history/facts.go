@@ -25,11 +25,17 @@ type Facts struct {
 	Shared   bool          `json:"shared"`          // renewals use the connection of the sale
 	Apart    string        `json:"apart,omitempty"` // "order" or "instance": each has a key of its own
 
-	// PerCustomer means that each order has a key of its own, by customer: no two can contend.
+	// PerCustomer means that each order has a lock of its own, by customer: no two can contend.
 	PerCustomer bool `json:"per_customer,omitempty"`
+
+	// Unseen means that two orders share a lock whose keys are unknown: one does not reach the stock while the other is
+	// held before its write.
+	Unseen bool `json:"unseen,omitempty"`
 
 	// SoldOut is the answer that refuses an order for an empty stock; nil: unknown.
 	SoldOut *Answer `json:"sold_out,omitempty"`
+	// KeptSoldOut means that such an order leaves its lock held after its answer.
+	KeptSoldOut bool `json:"kept_sold_out,omitempty"`
 
 	Takes      time.Duration `json:"takes"`                 // a plain sale
 	Elsewhere  bool          `json:"elsewhere,omitempty"`   // the stock is in no Redis, and its writes are not observed
@@ -47,6 +53,9 @@ type Answer struct {
 	Status int    `json:"status"`
 	Body   string `json:"body,omitempty"`
 }
+
+// HasLock reports whether orders take a lock, be it shared or not.
+func (f *Facts) HasLock() bool { return len(f.Locks) > 0 || f.Apart != "" || f.Unseen }
 
 // Lease returns how long the lock lasts unless it is renewed or released; 2 s for one without an expiry.
 func (f *Facts) Lease() time.Duration { return cmp.Or(f.TTL, f.InValue, 2*time.Second) }

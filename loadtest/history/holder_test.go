@@ -113,6 +113,7 @@ func TestHolderAt(t *testing.T) {
 			[]Op{dies, {Instance: "a", Trace: []Command{carried(50, EffectReleased)}}}, nil, 60, nobody},
 		{"after a stray command took it", []Op{anna}, []Command{carried(120, EffectAcquired)}, 150, notKnown},
 		{"after a stray command removed it", []Op{dies}, []Command{carried(120, EffectReleased)}, 150, notKnown},
+		{"after a stray command found it taken", []Op{dies}, []Command{carried(120, EffectTried)}, 150, 0},
 		{"before a stray command", []Op{dies}, []Command{carried(120, EffectReleased)}, 110, 0},
 		{"after a release that left a counter above zero", []Op{{Instance: "a", Trace: []Command{
 			carried(10, EffectAcquired),

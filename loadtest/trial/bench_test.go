@@ -53,10 +53,12 @@ func opened(t *testing.T, kind string) *bench {
 // Of several keys only those that keep no order out are dropped. Each of a majority's keys looks like one of them.
 func TestKeysOfLock(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{"majority", "gauge-set"} {
+	for _, kind := range []string{"majority", "gauge-set", "line", "nested", "fills-cache", "pair"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			assert.Equal(t, shop{kind: kind}.locks(), opened(t, kind).passport.Locks)
+			p := opened(t, kind).passport
+			assert.Equal(t, shop{kind: kind}.locks(), p.Locks)
+			assert.False(t, p.Name, "one value per instance")
 		})
 	}
 }

@@ -36,9 +36,6 @@ func (b *bench) openAtDatabase(at int) (number int) {
 // Both instances are idle then.
 func (b *bench) follow() (stable bool, err error) {
 	b.begin(fault{})
-	if err := b.put(onShelf); err != nil {
-		return false, err
-	}
 	var sales [2][]int
 	for range rig.MostSales {
 		stable = true
@@ -61,7 +58,10 @@ func (b *bench) follow() (stable bool, err error) {
 
 // plainAt sends a plain order to an instance, and waits until the instance is idle.
 func (b *bench) plainAt(at int) (*order, error) {
-	o := b.buy("plain", at, history.Buy, b.Order, 0)
+	o, err := b.plain("plain", at)
+	if err != nil {
+		return nil, err
+	}
 	<-o.Done()
 	b.Quiet(b.ctx)
 	time.Sleep(50 * time.Millisecond) // a rollback may come after the answer
@@ -217,6 +217,9 @@ func (b *bench) watchAtWork() {
 	}
 	b.Say("checking whether the lock is renewed…")
 	b.begin(fault{})
+	if b.put(b.unitsFor(0)) != nil {
+		return
+	}
 	if b.remove() != nil { // an order whose client gave up on its acquire may have left it
 		return
 	}

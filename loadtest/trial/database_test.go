@@ -29,6 +29,7 @@ func TestRowTakesMostTellingCell(t *testing.T) {
 	for what, c := range map[string]struct {
 		cells        row
 		quick        bool
+		left         string // counts the stock
 		told, played int
 		shown        string
 	}{
@@ -42,11 +43,14 @@ func TestRowTakesMostTellingCell(t *testing.T) {
 		"quick":                    {cells: row{ok, exclusion, defect}, quick: true, told: 1, played: 2},
 		"quick, with a defect": {cells: row{ok, defect, ok}, quick: true, told: 1, played: 2,
 			shown: "shown; tried at 3, 5: a defect at 5"},
+		"quick, until the stock breaks":   {cells: row{exclusion, stock, ok}, quick: true, left: "count", told: 1, played: 2},
+		"quick, as no stock breaks":       {cells: row{exclusion, ok, ok}, quick: true, left: "count", told: 0, played: 3},
+		"quick, and a defect comes later": {cells: row{exclusion, ok, defect}, quick: true, left: "count", told: 2, played: 3},
 	} {
 		t.Run(what, func(t *testing.T) {
 			f := fault{name: "late", lines: linesAt("a>db%d.b>end.a>end", []int{3, 5, 7}[:len(c.cells)])}
 			var played []*history.Cell
-			told, err := (&Trial{Options: Options{Quick: c.quick}}).each(f, func(one fault) (*history.Cell, error) {
+			told, err := (&Trial{Options: Options{Quick: c.quick, Left: c.left}}).each(f, func(one fault) (*history.Cell, error) {
 				assert.Equal(t, f.lines[len(played)], one.line)
 				assert.Empty(t, one.lines)
 				played = append(played, c.cells[len(played)]())
@@ -126,8 +130,48 @@ func TestRequestsAreMomentsOfFaults(t *testing.T) {
 		assert.Equal(t, linesAt(line, p.requests.under[2:]), lines[name], name)
 		assert.Len(t, lines[name], 12, name)
 	}
-	assert.Equal(t, []string{"a>db1.crash-a", "a<db16.crash-a"}, lines["crash 2"])
+	crashes := linesAt("a>db%d.crash-a", []int{5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16})
+	assert.Equal(t, append(crashes, "a<db16.crash-a"), lines["crash 2"])
 	assert.Equal(t, []string{"a>db16.b>end.a>end"}, lines["after-release"])
+}
+
+// A line of a row is played as a cell of that row: a crash at a request is no late write.
+func TestLineOfARowHasItsName(t *testing.T) {
+	trial := forge().Trial
+	trial.passport.Elsewhere, trial.passport.requests = true, requests{all: 2, answered: 2, under: []int{1, 2}}
+	trial.Play = []string{"a>db2.crash-a", "a>db2.b>end.a>end", "a>db2.crash-b"}
+	chosen, err := trial.chosen()
+	require.NoError(t, err)
+	var names []string
+	for i, f := range chosen {
+		names = append(names, f.name)
+		assert.Equal(t, trial.Play[i], f.line)
+		assert.Nil(t, f.lines)
+	}
+	assert.Equal(t, []string{"crash 2", "late", "a>db2.crash-b"}, names)
+}
+
+// A crash in the row has two moments at the last request: before it, and after its reply.
+func TestMomentsOfACrash(t *testing.T) {
+	r := requests{answered: 2}
+	assert.Equal(t, []string{"a>db1.crash-a", "a>db2.crash-a", "a<db2.crash-a"}, r.crashes())
+	ok, defect := &history.Cell{}, &history.Cell{Defect: &history.Defect{}}
+	assert.Equal(t, "tried at 1, 2, 2 answered: a defect at 2 answered",
+		moments(r.crashes(), []*history.Cell{ok, ok, defect}))
+	assert.Empty(t, (&requests{}).crashes())
+}
+
+// Without a lock an order is at work from its first request on.
+func TestRequestsWithoutALock(t *testing.T) {
+	f := forge()
+	p := &player{bench: f.bench}
+	p.passport.Elsewhere, p.passport.requests = true, requests{all: 2, under: []int{1, 2}}
+	p.passport.Locks = nil
+	anna := f.order("anna", atA, history.Sold, 0, 90)
+	assert.Empty(t, p.misplaced(schedule.Move{Who: atA, At: atA, Mark: "db2"}, anna))
+	assert.Empty(t, aWindow(p.passport))
+	p.passport.requests = requests{why: "no pattern"}
+	assert.Equal(t, "no pattern", aWindow(p.passport))
 }
 
 // A sale that opens a connection sends more requests, so that a number that plain sales send after the lock falls under

@@ -92,7 +92,7 @@ func (b *bench) bertUntil(name string, at int, atMost time.Duration, happened <-
 		o = b.send(nth(name, len(sent)+number), at)
 		select {
 		case <-o.Done():
-			return o.hasSold()
+			return b.hasSold(o)
 		case <-happened:
 		case <-late:
 		}

@@ -254,7 +254,7 @@ func (p *player) untilSold(m schedule.Move, c *customer) {
 	}
 	late := time.Now().Add(atMost)
 	if c.order != nil {
-		if wait(c.order, atMost); !c.HasEnded() || c.Op.Outcome == history.Sold {
+		if wait(c.order, atMost); !c.HasEnded() || p.hasSold(c.order) {
 			return
 		}
 	}

@@ -148,6 +148,63 @@ func TestPassportOfLocksOfDifferentCustomers(t *testing.T) {
 		"and --units 1; only the stock is judged; the write depends on the stock's current value; closest rung: v17",
 		p.String())
 	assert.Equal(t, "orders of different customers do not compete: use a fixed customer and --units 1", aLock(p))
+	p.lost = true
+	lost := "the lock's key contains a value of the order: customers do not compete for it, and the stock is for all; " +
+		"leave the customer out of the key"
+	assert.Contains(t, p.String(), "no lock that two orders share: "+lost)
+	assert.Equal(t, lost, aLock(p))
+}
+
+// Keys that are acquired at once come in any order. What differs is their values.
+func TestValuesOfAcquires(t *testing.T) {
+	of := func(pairs ...string) *sale {
+		s := &sale{}
+		for i := 0; i < len(pairs); i += 2 {
+			s.steps = append(s.steps, step{shape: "set lock", effects: []history.Command{{Source: history.Looked,
+				Effect: history.EffectAcquired, Key: pairs[i], Wire: &history.Carried{Is: pairs[i+1]}}}})
+		}
+		return s
+	}
+	assert.Equal(t, of("red", "1", "blue", "2").values(), of("blue", "2", "red", "1").values())
+	assert.NotEqual(t, of("red", "1", "blue", "2").values(), of("red", "2", "blue", "1").values())
+}
+
+// An order that comes in after a command has removed the lock shows no missing lock.
+func TestRemovalWhileHeld(t *testing.T) {
+	f := forge()
+	record := map[*order][]observation{nil: {f.del(50)}}
+	assert.True(t, removedIn(record, span{f.after(10), f.after(90)}))
+	assert.False(t, removedIn(record, span{f.after(60), f.after(90)}))
+	assert.False(t, removedIn(map[*order][]observation{nil: {f.acquire(50)}}, span{f.after(10), f.after(90)}))
+}
+
+// A lock's key may contain a value that the user has fixed for all orders.
+func TestFixedValueInKey(t *testing.T) {
+	for _, one := range []struct{ path, body, key, want string }{
+		{"/decrease?product=10000&user=u7", "", "lock:user:u7", "u7"},
+		{"/decrease?user=7", "", "lock:7:10000", "7"},
+		{"/decrease?user=7", "", "lock:77:10000", ""},
+		{"/decrease?product=10000", "", "lock:10000", ""},
+		{"/buy", `{"sku": "10000", "by": {"id": "u-7"}, "n": 1}`, "lock:{u-7}", "u-7"},
+		{"/buy", `{"sku": "10000", "n": 1}`, "lock:10000", ""},
+		{"/buy?user=u{i}", "", "lock:u1", ""},
+	} {
+		trial := &Trial{Options: Options{Product: "10000", Order: Request{Path: one.path, Body: one.body}}}
+		assert.Equal(t, one.want, trial.fixedValue(one.key), one)
+	}
+	p := &Passport{Facts: history.Facts{Locks: []string{"lock:u7"}}, fixed: "u7"}
+	assert.Contains(t, p.String(), "; its key contains a value of the order, `u7`: orders with another do not compete")
+}
+
+// A key of an order's own is a lock only if the trial has seen that it protects too little.
+func TestPassportOfKeysOfOrdersOwn(t *testing.T) {
+	p := &Passport{own: "order"}
+	assert.Equal(t, "no lock: each order has a key of its own, which keeps no order out; only the stock is judged; "+
+		"closest rung: v0", p.String())
+	p.Unseen, p.LockFree = true, true
+	assert.Equal(t, "two orders share a lock, but the trial does not know its keys: only the stock is judged", p.String())
+	assert.Equal(t, "two orders share a lock, but the trial does not know its keys", aLock(p))
+	assert.Equal(t, "v4", p.Closest(), "its lease may expire")
 }
 
 // No cell waits for a lease of hours. Crowds and after-release wait for none.

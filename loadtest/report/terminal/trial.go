@@ -282,9 +282,16 @@ func (s *Said) printDefect(w io.Writer) {
 	for _, line := range s.Lines() {
 		fmt.Fprintln(w, strings.TrimRight("      "+line, " "))
 	}
-	if c.Line != "" {
-		fmt.Fprintf(w, "  again: --play '%s'\n", c.Line)
+	fmt.Fprintf(w, "  again: %s\n", ShellLine(selection(c)))
+}
+
+// selection returns the flag that plays a cell again. It names the cell, since a fix may move the commands that the line
+// numbers, unless the line is the user's own.
+func selection(c *history.Cell) []string {
+	if c.Scenario == c.Line {
+		return []string{"--play", c.Line}
 	}
+	return []string{"--only", c.Scenario}
 }
 
 // Command returns the command line of the trial, quoted for a shell.
@@ -295,10 +302,7 @@ func (t *Trial) Command() string {
 
 // Again returns the command line that replays one cell, and does not overwrite the files of the trial.
 func (t *Trial) Again(c *history.Cell) string {
-	words := []string{"loadtest", "try", "--only", c.Scenario, "--no-out"}
-	if c.Scenario == c.Line { // the user's own
-		words[2] = "--play"
-	}
+	words := slices.Concat([]string{"loadtest", "try"}, selection(c), []string{"--no-out"})
 	for i := 0; i < len(t.Shop.Flags); i++ {
 		switch name, _, isWhole := strings.Cut(t.Shop.Flags[i], "="); name {
 		case "--only", "--play", "--out":

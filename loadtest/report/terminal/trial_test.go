@@ -40,7 +40,11 @@ func TestRemedyIsFollowedByItsCode(t *testing.T) {
 	defect := &history.Defect{Cause: "a cause", Remedy: "a remedy", Shown: "this",
 		Lines: []string{"if so then", "  \x1bdo", "", "end"}}
 	out := printed(&history.Cell{Scenario: "pause", Defect: defect})
-	assert.Contains(t, out, "  a remedy\n      if so then\n        \\x1bdo\n\n      end\n")
+	assert.Contains(t, out, "  a remedy\n      if so then\n        \\x1bdo\n\n      end\n  again: --only pause\n")
+	numbered := &history.Cell{Scenario: "after-release", Line: "a>db9.b>end.a>end", Defect: defect}
+	assert.Contains(t, printed(numbered), "\n  again: --only after-release\n", "once fixed, request 9 may be another")
+	own := &history.Cell{Scenario: "a>db9.b>end", Line: "a>db9.b>end", Defect: defect}
+	assert.Contains(t, printed(own), "\n  again: --play 'a>db9.b>end'\n")
 	assert.Contains(t, out, see)
 	assert.Contains(t, printed(&history.Cell{Scenario: "pause", Design: "renew it"}), see)
 	assert.NotContains(t, printed(&history.Cell{Scenario: "pause"}), see)
