@@ -36,6 +36,9 @@ type Cell struct {
 	// Aborted is why the scenario was not completed, "" if it was: its fault did not happen.
 	Aborted string `json:"cut_short,omitempty"`
 
+	// Astray is how a round of a stage departed from its script, empty if it did not.
+	Astray []string `json:"astray,omitempty"`
+
 	// Breaks are the verdicts that the cell should break, if it is a replay.
 	Breaks []Verdict `json:"breaks,omitempty"`
 
@@ -134,8 +137,14 @@ const (
 // IsUnlisted reports whether the cell is no scenario of the table. Then Breaks is what is expected of it.
 func (c *Cell) IsUnlisted() bool { return c.Kind != Ladder }
 
-// Heading returns the scenario for print, after the kind of experiment unless that is the ladder.
-func (c *Cell) Heading() string { return strings.TrimSpace(string(c.Kind) + " " + c.Scenario) }
+// Heading returns the scenario for print, after the kind of experiment unless that is the ladder, or a stage, whose
+// rounds have titles.
+func (c *Cell) Heading() string {
+	if c.Kind == Stage {
+		return c.Scenario
+	}
+	return strings.TrimSpace(string(c.Kind) + " " + c.Scenario)
+}
 
 // NotTested is the reason why a cell was not run, or was inconclusive.
 type NotTested struct {
@@ -251,8 +260,11 @@ func (c *Cell) OneClock() bool {
 	return len(c.Instances) > 0
 }
 
-// Title returns the cell's scenario, rung and name, such as "two-instances v0.5 mutex".
+// Title returns the cell's scenario, rung and name, such as "two-instances v0.5 mutex", or the title of a round.
 func (c *Cell) Title() string {
+	if c.Kind == Stage {
+		return c.Heading()
+	}
 	return strings.TrimSpace(fmt.Sprintf("%s %s %s", c.Heading(), c.Rung, c.Name)) // a shop on trial has no name
 }
 
