@@ -28,16 +28,17 @@ func (p Printer) lesson(o Run) {
 	}
 }
 
-// brokenIn names the rungs that a scenario broke, each after a space; none if they are too many for a command line.
-func brokenIn(worst string, rows []*catalog.Row) (names string) {
+// brokenIn names the rungs that a scenario broke, after a space; none if they are too many for a command line.
+func brokenIn(worst string, rows []*catalog.Row) string {
 	broken := filter(rows, func(r *catalog.Row) bool { return r.Scenario.Name == worst && isBroken(r) })
 	if len(broken) > 3 {
 		return ""
 	}
+	names := []string{""}
 	for _, r := range broken {
-		names += " " + r.Rung
+		names = append(names, r.Rung)
 	}
-	return names
+	return strings.Join(names, " ")
 }
 
 // LessonOf returns the most instructive scenario, and sentences on which rungs broke in it, why, and which held. It

@@ -28,9 +28,9 @@ func newList(w io.Writer, width int) Printer {
 	return Printer{Writer: w, Width: width}
 }
 
-// List prints the expectations of the rungs in these scenarios and their reasons, wrapped to the width if one is given: a
-// line for all rungs of a scenario with the same result for the same reason. The list of one rung in several scenarios
-// has no descriptions of these.
+// List prints the expectations of the rungs in these scenarios and their reasons, wrapped to the width if one is given:
+// a line for all rungs of a scenario with the same result for the same reason. The list of one rung in several
+// scenarios has no descriptions of these.
 func List(w io.Writer, scenarios []catalog.Scenario, width int) {
 	p := newList(w, width)
 	if rungs := rungsIn(scenarios); len(rungs) == 1 && len(scenarios) > 1 {
