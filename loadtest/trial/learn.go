@@ -205,7 +205,7 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 			return nil, err
 		}
 		p.Takes = min(p.Takes, o.over.Sub(o.Sent))
-		s := &sale{commands: b.byOrder()[o], looker: b.looker.Load()}
+		s := &sale{commands: asExecuted(b.byOrder()[o]), looker: b.looker.Load()}
 		for _, w := range writes {
 			p.LockFree, p.readBack = p.LockFree || w.Counts, p.readBack || w.ReadBack
 		}
@@ -448,20 +448,14 @@ func (b *bench) holdOne(sure bool) (again bool, err error) {
 		return false, err
 	}
 	bert := b.send("bert", atB)
-	limit := min(p.Lease(), 10*time.Second) + time.Second
-	for time.Since(begun) < limit && !anna.HasEnded() && !b.sentAgain(held.cmd) {
-		time.Sleep(10 * time.Millisecond)
-	}
-	gaveUp := time.Now()
-	if took := gaveUp.Sub(begun); took < limit {
-		p.Patience, p.Resends = took, b.sentAgain(held.cmd)
-	}
+	b.watchPatience(anna, held.cmd, begun)
+	let := time.Now()
 	b.unset(held)
 	<-anna.Done()
 	record := b.byOrder()
 	b.watchRenewals(held.cmd, record[anna])
 	b.watchBackground(slices.DeleteFunc(b.sentBy(atA), func(c observation) bool { return !b.ledger.OnData(c.Args) }),
-		begun, gaveUp)
+		begun, let)
 	b.watchWaiter(bert, record[bert])
 	<-bert.Done()
 	b.Quiet(b.ctx)
@@ -474,10 +468,39 @@ func (b *bench) holdOne(sure bool) (again bool, err error) {
 		p.Waiting = "were not observed"
 		return false, b.describeAnew()
 	}
+	if next := tookAt(record[bert]); !removedIn(record, span{begun, next}) {
+		b.learnStart(tookAt(record[anna]), next, let)
+	}
 	known := len(p.scripts)
 	again = b.keepScripts() > known && p.Every == 0
 	b.watchSlow()
 	return again, b.looker.Load().Err()
+}
+
+// watchPatience learns how long the client of a held order waits for the reply.
+func (b *bench) watchPatience(anna *order, held *wire.Command, begun time.Time) {
+	p := b.passport
+	limit := min(p.Lease(), 10*time.Second) + time.Second
+	for time.Since(begun) < limit && !anna.HasEnded() && !b.sentAgain(held) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if took := time.Since(begun); took < limit {
+		p.Patience, p.Resends = took, b.sentAgain(held)
+	}
+}
+
+// learnStart learns a lease that began at the time in the lock's value or score. The waiters know how long it is: one
+// acquires the lock while its holder is held, before any TTL has expired.
+func (b *bench) learnStart(took, next, let time.Time) {
+	p := b.passport
+	started := slices.ContainsFunc(p.locks, func(l wire.Lock) bool {
+		state := p.held[l.Key]
+		return !l.Start(&state).IsZero() && l.Deadline(&state).IsZero()
+	})
+	lease := next.Sub(took).Round(10 * time.Millisecond)
+	if started && !next.IsZero() && next.Before(let) && (p.TTL == 0 || lease < p.TTL-aMoment/2) {
+		p.TTL, p.InValue = 0, lease
+	}
 }
 
 // removedIn reports whether a command removed the lock in a span. Then the lock did not let an order in.

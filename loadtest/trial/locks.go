@@ -101,9 +101,16 @@ func (b *bench) findLocks(sales []*sale, keys []wire.Lock) {
 		}
 	}
 	p.setLocks(locks)
+	if len(locks) == 0 {
+		b.findOwn(sales, again && ofOther)
+	}
+}
+
+// findOwn learns whether each instance, or else each order, has keys of its own.
+func (b *bench) findOwn(sales []*sale, ofInstance bool) {
+	p := b.passport
 	switch {
-	case len(locks) > 0:
-	case again && ofOther:
+	case ofInstance:
 		p.own = "instance"
 	case len(sales[0].own) > 0 && len(sales[1].own) > 0 && len(sales[2].own) > 0:
 		p.own, p.claims = "order", slices.ContainsFunc(sales[2].own, b.ledger.Claimed)
@@ -464,10 +471,15 @@ func (b *bench) dropsIdleParts(of int) (dropped bool) {
 	return dropped
 }
 
-// isLock reports whether a key is a lock on its own. A queue of waiters is none: an order that waits joins it.
+// isLock reports whether a key is a lock on its own: held, it keeps an order out, twice, since an order may be slow. A
+// queue of waiters is none: an order that waits joins it.
 func (b *bench) isLock(key wire.Lock) bool {
-	kept, changed := b.meets([]wire.Lock{key})
-	return kept && !changed
+	is := key.Held(b.passport.held[key.Key])
+	for i := 0; i < 2 && is; i++ {
+		kept, changed := b.meets([]wire.Lock{key})
+		is = kept && !changed
+	}
+	return is
 }
 
 // keepsOut reports whether an order at b does not reach the stock while these keys of the lock are held, and the others

@@ -155,6 +155,31 @@ func TestPassportOfLocksOfDifferentCustomers(t *testing.T) {
 	assert.Equal(t, lost, aLock(p))
 }
 
+// A lease whose start is in the score lasts until a waiter acquires the lock. A TTL only cleans up.
+func TestLeaseThatStartsInValue(t *testing.T) {
+	for _, one := range []struct {
+		what, score        string
+		ttl, next          int
+		wantTTL, wantValue time.Duration
+	}{
+		{"a start", "1699999999.9", 4000, 2040, 0, 2040 * time.Millisecond},
+		{"a start without a TTL", "1699999999900", 0, 2040, 0, 2040 * time.Millisecond},
+		{"acquired once the holder went on", "1699999999900", 4000, 2600, 4 * time.Second, 0},
+		{"acquired when the TTL expired", "1699999999900", 2000, 1990, 2 * time.Second, 0},
+		{"no time in the value: the lock was overwritten", "a token", 4000, 1500, 4 * time.Second, 0},
+		{"a deadline", "1700000002000", 4000, 2040, 4 * time.Second, 0},
+	} {
+		f := forge()
+		now := time.UnixMilli(1_700_000_000_000)
+		f.passport.TTL = time.Duration(one.ttl) * time.Millisecond
+		f.passport.held = map[wire.Key]wire.KeyState{{Name: lockKey}: {At: now, Kind: "string",
+			Parts: map[string]string{"": one.score}}}
+		f.learnStart(f.after(0), f.after(one.next), f.after(2500))
+		assert.Equal(t, one.wantTTL, f.passport.TTL, one.what)
+		assert.Equal(t, one.wantValue, f.passport.InValue, one.what)
+	}
+}
+
 // Keys that are acquired at once come in any order. What differs is their values.
 func TestValuesOfAcquires(t *testing.T) {
 	of := func(pairs ...string) *sale {

@@ -81,8 +81,7 @@ func acquired(c *history.Command) bool { return c.Acquires() && c.Succeeded() }
 // since returns a time relative to the start of the cell.
 func (b *bench) since(t time.Time) history.Instant { return history.At(b.cell.Start, t) }
 
-// sentBy returns the commands that an instance has sent since the cell began, in the order in which the server executed
-// them: commands of several connections may overtake one another.
+// sentBy returns the commands that an instance has sent since the cell began, in order of arrival.
 func (b *bench) sentBy(at int) (all []observation) {
 	looker := b.looker.Load()
 	var commands []*wire.Command
@@ -109,7 +108,7 @@ func (b *bench) sentBy(at int) (all []observation) {
 			all[i].stepped = all[i].stepped || looker.Stepped(cmd, c.Key)
 		}
 	}
-	slices.SortStableFunc(all, func(x, y observation) int { return x.executed().Compare(y.executed()) })
+	slices.SortStableFunc(all, func(x, y observation) int { return x.Came.Compare(y.Came) })
 	return all
 }
 
@@ -120,6 +119,13 @@ func (c *observation) executed() time.Time {
 		return c.Sent
 	}
 	return c.Answered
+}
+
+// asExecuted sorts commands into the order in which the server executed them: those of several connections may overtake
+// one another.
+func asExecuted(commands []observation) []observation {
+	slices.SortStableFunc(commands, func(x, y observation) int { return x.executed().Compare(y.executed()) })
+	return commands
 }
 
 // byOrder returns the commands of each order: those that its instance sent while it was open, or after it, before the

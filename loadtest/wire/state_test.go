@@ -131,6 +131,20 @@ func TestLockIsPutWithItsTTL(t *testing.T) {
 }
 
 // A time in the near future, in a value or a score, is the expiry of a lease.
+func TestStart(t *testing.T) {
+	now := time.UnixMilli(1_700_000_000_000)
+	l := Lock{Key: Key{Name: "lock"}, Rest: KeyState{Kind: "none"}}
+	for value, want := range map[string]time.Duration{"1700000000": 0, "1699999999.25": -750 * time.Millisecond,
+		"worker@1699999998000": -2 * time.Second, "1699999998000000": -2 * time.Second} {
+		s := KeyState{At: now, Kind: "string", Parts: map[string]string{"": value}}
+		assert.WithinDuration(t, now.Add(want), l.Start(&s), time.Microsecond, value)
+	}
+	for _, value := range []string{"1700000002", "1699990000", "shop-17"} {
+		s := KeyState{At: now, Kind: "string", Parts: map[string]string{"": value}}
+		assert.Zero(t, l.Start(&s), value)
+	}
+}
+
 func TestDeadline(t *testing.T) {
 	now := time.UnixMilli(1_700_000_000_000)
 	for _, one := range []struct {
