@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"errors"
+	"net"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,6 +13,7 @@ import (
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire"
 )
 
 // The most telling cell of a row: one with a defect, a broken stock, another broken verdict, one to be played again,
@@ -132,6 +134,46 @@ func TestRequestsAreMomentsOfFaults(t *testing.T) {
 	crashes := linesAt("a>db%d.crash-a", []int{5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16})
 	assert.Equal(t, append(crashes, "a<db16.crash-a"), lines["crash 2"])
 	assert.Equal(t, []string{"a>db16.b>end.a>end"}, lines["after-release"])
+}
+
+// An order whose acquire is answered goes on until its next request to the database.
+func TestOrderIsHeldAtItsWork(t *testing.T) {
+	f := forge()
+	f.ctx, f.Gate = t.Context(), wire.NewGate(nil)
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer server.Close()
+	d, err := rig.NewDatabase(server.Addr().String())
+	require.NoError(t, err)
+	defer d.Close()
+	f.Ends[atA].Database = d
+	for _, asks := range []bool{true, false} {
+		reply := f.set(&trap{reply: true})
+		reply.cmd = &wire.Command{Deliver: make(chan struct{})}
+		d.BeginOrder()
+		o := f.newOrder("anna", atA, history.Buy)
+		o.Send(t.Context(), func(context.Context) history.Op {
+			<-reply.cmd.Deliver
+			if c, err := net.Dial("tcp", d.Addr()); asks && assert.NoError(t, err) {
+				_, err = c.Write([]byte("BEGIN"))
+				assert.NoError(t, err)
+				defer c.Close()
+				<-f.ctx.Done()
+			}
+			return o.Op
+		})
+		p := &player{bench: f.bench}
+		h := &hold{trap: reply}
+		assert.Equal(t, asks, p.toWork(&customer{order: o}, h))
+		assert.Empty(t, f.traps)
+		if !asks {
+			assert.Equal(t, "the order sent nothing to the database under its lock", p.why)
+			continue
+		}
+		assert.True(t, h.isUnder())
+		assert.Equal(t, "request 1 to the database", h.name)
+		h.atDatabase.Release()
+	}
 }
 
 // A line of a row is played as a cell of that row: a crash at a request is no late write.
