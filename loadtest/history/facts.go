@@ -33,6 +33,7 @@ type Facts struct {
 
 	Takes      time.Duration `json:"takes"`                 // a plain sale
 	Elsewhere  bool          `json:"elsewhere,omitempty"`   // the stock is in no Redis, and its writes are not observed
+	Requests   *Requests     `json:"requests,omitempty"`    // of a plain sale to the shop's database; nil: unknown
 	LockFree   bool          `json:"lock_free,omitempty"`   // the write depends on the current stock
 	Messages   bool          `json:"messages,omitempty"`    // waiters get messages
 	Watches    bool          `json:"watches,omitempty"`     // the stock is written in a transaction that watches it
@@ -46,6 +47,14 @@ type Facts struct {
 type Answer struct {
 	Status int    `json:"status"`
 	Body   string `json:"body,omitempty"`
+}
+
+// Requests are the numbers of the requests that a plain sale sends to the shop's database, by the lock: one that is never
+// answered, such as the close of a connection, is in no list.
+type Requests struct {
+	Before []int `json:"before,omitempty"` // sent before the acquire
+	Under  []int `json:"under,omitempty"`  // sent under the lock
+	After  []int `json:"after,omitempty"`  // sent after the release
 }
 
 // Lease returns how long the lock lasts unless it is renewed or released; 2 s for one without an expiry.

@@ -14,6 +14,7 @@ import (
 type requests struct {
 	all      int
 	answered int    // the last one with a reply
+	before   []int  // sent before the lock was acquired
 	under    []int  // sent under the lock
 	replies  []int  // answered under it
 	after    []int  // sent after its release
@@ -93,6 +94,7 @@ func (b *bench) learnRequests() error {
 		return err
 	}
 	of.learn(b.Ends[atA].Database.Since(o.Sent), o.inDatabase, b.underLock(o))
+	b.passport.Requests = &history.Requests{Before: of.before, Under: of.under, After: of.after}
 	return nil
 }
 
@@ -116,6 +118,8 @@ func (r *requests) learn(pieces []rig.Piece, order int, held span) {
 			r.under = append(r.under, p.Number)
 		case p.Began.After(held.to):
 			r.after = append(r.after, p.Number)
+		default:
+			r.before = append(r.before, p.Number)
 		}
 	}
 }

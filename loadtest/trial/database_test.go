@@ -102,7 +102,8 @@ func TestRequestsOfSale(t *testing.T) {
 	piece(130, 4, 8, false) // of the next order
 	var r requests
 	r.learn(pieces, 3, span{f.after(15), f.after(85)}) // requests 2 to 5, and the replies to 2 to 4
-	assert.Equal(t, requests{all: 7, answered: 6, under: []int{2, 3, 4, 5}, replies: []int{2, 3, 4}, after: []int{6}}, r)
+	assert.Equal(t, requests{all: 7, answered: 6, before: []int{1}, under: []int{2, 3, 4, 5}, replies: []int{2, 3, 4},
+		after: []int{6}}, r)
 	r = requests{}
 	r.learn(pieces, 3, span{f.after(15), f.after(115)})
 	assert.Empty(t, r.after)
