@@ -613,8 +613,8 @@ func TestRefusedSaleOfAStockElsewhere(t *testing.T) {
 	}
 }
 
-// What a sale sends to its database before its acquire, or after its release, is not protected by the lock. The cell has
-// the numbers of these requests, and the line that of the one at which the order was held, or its instance killed.
+// What a sale sends to its database before its acquire, or after its release, is not protected by the lock. The cell
+// has the numbers of these requests, and the line that of the one at which an order was held, or its instance killed.
 func TestRequestsOutsideTheLock(t *testing.T) {
 	t.Skip("no cause says which requests the lock does not protect")
 	for line, want := range map[string]string{

@@ -128,11 +128,11 @@ func soldEverywhere(r *record) string {
 const Asleep = "waiters sleep until a message, and an expiry sends none"
 
 // unaware is why an order that lost its lock tells nothing: it began its work afterwards.
-const unaware = "Anna was held at the reply to her acquire, before she knew that she held the lock: to hold her later " +
-	"give the shop's database by --db"
+const unaware = "Anna was held at the reply to her acquire, before she knew that she held the lock: " +
+	"to hold her later give the shop's database by --db"
 
-// isUnaware reports whether Bert took the lock and released it before Anna had the reply to her last acquire, for a stock
-// whose writes are not observed.
+// isUnaware reports whether Bert took the lock and released it before Anna had the reply to her last acquire, for a
+// stock whose writes are not observed.
 func (r *record) isUnaware() bool {
 	taken, heard := history.Never, history.Never
 	for _, cmd := range r.annas() {

@@ -49,8 +49,8 @@ type Answer struct {
 	Body   string `json:"body,omitempty"`
 }
 
-// Requests are the numbers of the requests that a plain sale sends to the shop's database, by the lock: one that is never
-// answered, such as the close of a connection, is in no list.
+// Requests are the numbers of the requests that a plain sale sends to the shop's database, by the lock. One that is
+// never answered, such as the close of a connection, is in no list.
 type Requests struct {
 	Before []int `json:"before,omitempty"` // sent before the acquire
 	Under  []int `json:"under,omitempty"`  // sent under the lock

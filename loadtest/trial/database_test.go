@@ -44,14 +44,16 @@ func TestRowTakesMostTellingCell(t *testing.T) {
 		"quick":                    {cells: row{ok, exclusion, defect}, quick: true, told: 1, played: 2},
 		"quick, with a defect": {cells: row{ok, defect, ok}, quick: true, told: 1, played: 2,
 			shown: "shown; tried at 3, 5: a defect at 5"},
-		"quick, until the stock breaks":   {cells: row{exclusion, stock, ok}, quick: true, left: "count", told: 1, played: 2},
-		"quick, as no stock breaks":       {cells: row{exclusion, ok, ok}, quick: true, left: "count", told: 0, played: 3},
-		"quick, and a defect comes later": {cells: row{exclusion, ok, defect}, quick: true, left: "count", told: 2, played: 3},
+		"quick, until the stock breaks": {cells: row{exclusion, stock, ok}, quick: true, left: "count", told: 1, played: 2},
+		"quick, as no stock breaks":     {cells: row{exclusion, ok, ok}, quick: true, left: "count", told: 0, played: 3},
+		"quick, and a defect comes later": {cells: row{exclusion, ok, defect}, quick: true, left: "count", told: 2,
+			played: 3},
 	} {
 		t.Run(what, func(t *testing.T) {
 			f := fault{name: "late", lines: linesAt("a>db%d.b>end.a>end", []int{3, 5, 7}[:len(c.cells)])}
 			var played []*history.Cell
-			told, err := (&Trial{Options: Options{Quick: c.quick, Left: c.left}}).each(f, func(one fault) (*history.Cell, error) {
+			trial := &Trial{Options: Options{Quick: c.quick, Left: c.left}}
+			told, err := trial.each(f, func(one fault) (*history.Cell, error) {
 				assert.Equal(t, f.lines[len(played)], one.line)
 				assert.Empty(t, one.lines)
 				played = append(played, c.cells[len(played)]())
