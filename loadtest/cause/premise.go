@@ -127,6 +127,29 @@ func soldEverywhere(r *record) string {
 // Asleep is why a waiter does not try the lock.
 const Asleep = "waiters sleep until a message, and an expiry sends none"
 
+// unaware is why an order that lost its lock tells nothing: it began its work afterwards.
+const unaware = "Anna was held at the reply to her acquire, before she knew that she held the lock: " +
+	"to hold her later give the shop's database by --db"
+
+// isUnaware reports whether Bert took the lock and released it before Anna had the reply to her last acquire, for a
+// stock whose writes are not observed.
+func (r *record) isUnaware() bool {
+	taken, heard := history.Never, history.Never
+	for _, cmd := range r.annas() {
+		if took(cmd) {
+			taken, heard = cmd.At, cmd.Heard()
+		}
+	}
+	had := false
+	for _, cmd := range r.berts() {
+		had = had || took(cmd) && cmd.At > taken && cmd.At < heard
+		if had && cmd.Releases() && cmd.At < heard {
+			return r.facts.Elsewhere
+		}
+	}
+	return false
+}
+
 // overdue requires that Bert tried the lock after Anna's lease had expired, if it expires at all, and before her write.
 func overdue(r *record) string {
 	taken := history.Never
@@ -134,6 +157,8 @@ func overdue(r *record) string {
 		taken = tookAt(anna)
 	}
 	switch {
+	case r.isUnaware():
+		return unaware
 	case !taken.Known() || r.facts.TTL == 0:
 		return bereft(r)
 	case r.comes(taken + history.Instant(r.facts.TTL)):
@@ -161,6 +186,8 @@ func paused(r *record) string {
 // bereft requires that Bert tried the lock before Anna's write, after she had lost it.
 func bereft(r *record) string {
 	switch {
+	case r.isUnaware():
+		return unaware
 	case r.comes(0):
 		return ""
 	case r.facts.Elsewhere && len(r.facts.Locks) == 0:

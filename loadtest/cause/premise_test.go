@@ -323,3 +323,20 @@ func TestBertWithoutALockBesideADatabase(t *testing.T) {
 	bert.Done, bert.Outcome = ms(2400), history.Busy
 	assert.Equal(t, "Bert did not sell before Anna's order was over", WhyInconclusive(c))
 }
+
+// An order that waits for the reply to its acquire does not know that it holds the lock, and works only afterwards.
+func TestAnnaDidNotKnowOfHerLock(t *testing.T) {
+	f := forge()
+	f.Facts.Elsewhere, f.Count, f.Left = true, &history.Count{}, new(int64(stock-2))
+	taken := with(acquire(10), func(w *history.Carried) { w.Heard = ms(2600) })
+	anna := f.order("anna", atA, history.Sold, 0, 2900, taken, release(2800))
+	f.order("bert", atB, history.Sold, 100, 2500, tried(110), acquire(2100), release(2400))
+	f.Faults = []history.Fault{{Order: "10000-anna", Instance: atA, At: ms(50), End: ms(2600)}}
+	for _, fault := range []string{"pause", "key-removed 1", "renewals-lost", "server-restart", "cut-off"} {
+		assert.Equal(t, unaware, WhyInconclusive(f.judge(fault)), fault)
+	}
+	anna.Trace[0].Wire.Heard = ms(12)
+	assert.NotEqual(t, unaware, WhyInconclusive(f.judge("pause")))
+	anna.Trace[0].Wire.Heard, f.Facts.Elsewhere = ms(2600), false // her write shows when she works
+	assert.NotEqual(t, unaware, WhyInconclusive(f.judge("pause")))
+}

@@ -39,6 +39,7 @@ type Facts struct {
 
 	Takes      time.Duration `json:"takes"`                 // a plain sale
 	Elsewhere  bool          `json:"elsewhere,omitempty"`   // the stock is in no Redis, and its writes are not observed
+	Requests   *Requests     `json:"requests,omitempty"`    // of a plain sale to the shop's database; nil: unknown
 	LockFree   bool          `json:"lock_free,omitempty"`   // the write depends on the current stock
 	Messages   bool          `json:"messages,omitempty"`    // waiters get messages
 	Watches    bool          `json:"watches,omitempty"`     // the stock is written in a transaction that watches it
@@ -56,6 +57,14 @@ type Answer struct {
 
 // HasLock reports whether orders take a lock, be it shared or not.
 func (f *Facts) HasLock() bool { return len(f.Locks) > 0 || f.Apart != "" || f.Unseen }
+
+// Requests are the numbers of the requests that a plain sale sends to the shop's database, by the lock. One that is
+// never answered, such as the close of a connection, is in no list.
+type Requests struct {
+	Before []int `json:"before,omitempty"` // sent before the acquire
+	Under  []int `json:"under,omitempty"`  // sent under the lock
+	After  []int `json:"after,omitempty"`  // sent after the release
+}
 
 // Lease returns how long the lock lasts unless it is renewed or released; 2 s for one without an expiry.
 func (f *Facts) Lease() time.Duration { return cmp.Or(f.TTL, f.InValue, 2*time.Second) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,6 +14,7 @@ import (
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire"
 )
 
 // The most telling cell of a row: one with a defect, a broken stock, another broken verdict, one to be played again,
@@ -52,14 +54,16 @@ func TestRowTakesMostTellingCell(t *testing.T) {
 		"quick":                    {cells: row{ok, exclusion, defect}, quick: true, told: 1, played: 2},
 		"quick, with a defect": {cells: row{ok, defect, ok}, quick: true, told: 1, played: 2,
 			shown: "shown; tried at 3, 5: a defect at 5"},
-		"quick, until the stock breaks":   {cells: row{exclusion, stock, ok}, quick: true, left: "count", told: 1, played: 2},
-		"quick, as no stock breaks":       {cells: row{exclusion, ok, ok}, quick: true, left: "count", told: 0, played: 3},
-		"quick, and a defect comes later": {cells: row{exclusion, ok, defect}, quick: true, left: "count", told: 2, played: 3},
+		"quick, until the stock breaks": {cells: row{exclusion, stock, ok}, quick: true, left: "count", told: 1, played: 2},
+		"quick, as no stock breaks":     {cells: row{exclusion, ok, ok}, quick: true, left: "count", told: 0, played: 3},
+		"quick, and a defect comes later": {cells: row{exclusion, ok, defect}, quick: true, left: "count", told: 2,
+			played: 3},
 	} {
 		t.Run(what, func(t *testing.T) {
 			f := fault{name: "late", lines: linesAt("a>db%d.b>end.a>end", []int{3, 5, 7}[:len(c.cells)])}
 			var played []*history.Cell
-			told, err := (&Trial{Options: Options{Quick: c.quick, Left: c.left}}).each(f, func(one fault) (*history.Cell, error) {
+			trial := &Trial{Options: Options{Quick: c.quick, Left: c.left}}
+			told, err := trial.each(f, func(one fault) (*history.Cell, error) {
 				assert.Equal(t, f.lines[len(played)], one.line)
 				assert.Empty(t, one.lines)
 				played = append(played, c.cells[len(played)]())
@@ -110,7 +114,8 @@ func TestRequestsOfSale(t *testing.T) {
 	piece(130, 4, 8, false) // of the next order
 	var r requests
 	r.learn(pieces, 3, span{f.after(15), f.after(85)}) // requests 2 to 5, and the replies to 2 to 4
-	assert.Equal(t, requests{all: 7, answered: 6, under: []int{2, 3, 4, 5}, replies: []int{2, 3, 4}, after: []int{6}}, r)
+	assert.Equal(t, requests{all: 7, answered: 6, before: []int{1}, under: []int{2, 3, 4, 5}, replies: []int{2, 3, 4},
+		after: []int{6}}, r)
 	r = requests{}
 	r.learn(pieces, 3, span{f.after(15), f.after(115)})
 	assert.Empty(t, r.after)
@@ -142,6 +147,46 @@ func TestRequestsAreMomentsOfFaults(t *testing.T) {
 	crashes := linesAt("a>db%d.crash-a", []int{5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16})
 	assert.Equal(t, append(crashes, "a<db16.crash-a"), lines["crash 2"])
 	assert.Equal(t, []string{"a>db16.b>end.a>end"}, lines["after-release"])
+}
+
+// An order whose acquire is answered goes on until its next request to the database.
+func TestOrderIsHeldAtItsWork(t *testing.T) {
+	f := forge()
+	f.ctx, f.Gate = t.Context(), wire.NewGate(nil)
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer server.Close()
+	d, err := rig.NewDatabase(server.Addr().String())
+	require.NoError(t, err)
+	defer d.Close()
+	f.Ends[atA].Database = d
+	for _, asks := range []bool{true, false} {
+		reply := f.set(&trap{reply: true})
+		reply.cmd = &wire.Command{Deliver: make(chan struct{})}
+		d.BeginOrder()
+		o := f.newOrder("anna", atA, history.Buy)
+		o.Send(t.Context(), func(context.Context) history.Op {
+			<-reply.cmd.Deliver
+			if c, err := net.Dial("tcp", d.Addr()); asks && assert.NoError(t, err) {
+				_, err = c.Write([]byte("BEGIN"))
+				assert.NoError(t, err)
+				defer c.Close()
+				<-f.ctx.Done()
+			}
+			return o.Op
+		})
+		p := &player{bench: f.bench}
+		h := &hold{trap: reply}
+		assert.Equal(t, asks, p.toWork(&customer{order: o}, h))
+		assert.Empty(t, f.traps)
+		if !asks {
+			assert.Equal(t, "the order sent nothing to the database under its lock", p.why)
+			continue
+		}
+		assert.True(t, h.isUnder())
+		assert.Equal(t, "request 1 to the database", h.name)
+		h.atDatabase.Release()
+	}
 }
 
 // A line of a row is played as a cell of that row: a crash at a request is no late write.

@@ -161,7 +161,7 @@ func (b *bench) checkCounted(within time.Duration) error {
 		if err != nil {
 			return err
 		}
-		why := ""
+		var why string
 		switch {
 		case left != nil && *left >= b.cell.Initial:
 			why = fmt.Sprintf("%s later --left still prints %d: if it counts the right product, the shop takes no unit, or "+
