@@ -20,6 +20,8 @@ type Carried struct {
 	// Compared means that the command atomically read the lock before it wrote it, or read anything before it wrote the
 	// stock.
 	Compared bool `json:"compared,omitempty"`
+	// Granted means that it is like the acquires of plain sales, and got the reply that they get when they succeed.
+	Granted bool `json:"granted,omitempty"`
 }
 
 // Came returns when the command arrived at the proxy, or when it was sent if no proxy carried it.

@@ -256,6 +256,7 @@ func (b *bench) describe(sales []*sale) {
 			p.classify(&s.steps[i])
 		}
 	}
+	p.granted = granted(sales)
 	p.tellTaken()
 	p.tellReleased()
 	p.tellReading()
@@ -285,6 +286,21 @@ func (s *sale) values() map[string]string {
 		}
 	}
 	return values
+}
+
+// granted returns the replies to acquires that succeeded, by shape, "" where they differ.
+func granted(sales []*sale) map[string]string {
+	replies := map[string]string{}
+	for _, s := range sales {
+		for i := range s.steps {
+			for _, e := range s.steps[i].effects {
+				if last, known := replies[s.steps[i].shape]; acquired(&e) {
+					replies[s.steps[i].shape] = either(!known || last == e.Reply, e.Reply, "")
+				}
+			}
+		}
+	}
+	return replies
 }
 
 // tellTaken records from the steps of one sale how the lock is acquired.

@@ -340,3 +340,20 @@ func TestShapesOfFields(t *testing.T) {
 		assert.Equal(t, want, f.shape(&c.Seen), sent)
 	}
 }
+
+// An acquire that succeeds has a reply by which it is known, unless each has another, such as a token.
+func TestRepliesOfAcquires(t *testing.T) {
+	of := func(replies ...string) *sale {
+		s := &sale{}
+		for i, reply := range replies {
+			effects := []history.Command{{Source: history.Looked, Effect: history.EffectAcquired, Reply: reply}}
+			if reply == "0" {
+				effects[0].Effect = history.EffectTried
+			}
+			s.steps = append(s.steps, step{shape: []string{"set lock", "eval lock", "incr lock"}[i], effects: effects})
+		}
+		return s
+	}
+	assert.Equal(t, map[string]string{"set lock": "OK", "eval lock": "", "incr lock": "1"},
+		granted([]*sale{of("OK", "token 1", "1"), of("OK", "token 2", "0"), of("OK", "token 3", "1")}))
+}

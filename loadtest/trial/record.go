@@ -99,7 +99,9 @@ func (b *bench) sentBy(at int) (all []observation) {
 		for _, c := range looker.Traced(cmd) {
 			c.At, c.End = b.since(all[i].Sent), b.since(all[i].Answered)
 			c.Wire.Came, c.Wire.Heard = b.since(all[i].Came), b.since(all[i].Delivered)
-			c.Wire.Usual = b.passport.usual(b.shape(&all[i].Seen))
+			shape := b.shape(&all[i].Seen)
+			c.Wire.Usual = b.passport.usual(shape)
+			c.Wire.Granted = c.Reply != "" && c.Reply == b.passport.granted[shape]
 			if c.Source != history.Looked {
 				all[i].unseen = append(all[i].unseen, c)
 				continue
