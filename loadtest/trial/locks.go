@@ -105,7 +105,7 @@ func (b *bench) findLocks(sales []*sale, keys []wire.Lock) {
 	case len(locks) > 0:
 	case again && ofOther:
 		p.Apart = "instance"
-	case !sales[0].own || !sales[1].own || !sales[2].own:
+	case slices.ContainsFunc(sales, func(s *sale) bool { return !s.own }):
 	case b.customersDiffer():
 		p.PerCustomer = true
 	default:

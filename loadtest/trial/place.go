@@ -30,9 +30,7 @@ func takePlaces(commands []observation) {
 		var acquires []history.Command
 		for j := range c.effects {
 			e := &c.effects[j]
-			if e.ReadsStock() || e.WritesStock() && e.Wrote() {
-				acquires = append(acquires, comesFirst(waits, c, e)...)
-			}
+			acquires = append(acquires, comesFirst(waits, c, e)...)
 			switch p := waits[e.Key]; {
 			case p == nil && acquired(e) && !e.AcquiresAlone() && !has[e.Key]:
 				waits[e.Key] = enter(c, e)
@@ -80,6 +78,9 @@ func (p *place) isOver(c *observation, e *history.Command) bool {
 
 // comesFirst ends the wait of an order that reads or writes the stock. It returns its acquires by a read.
 func comesFirst(waits map[string]*place, c *observation, stock *history.Command) (acquires []history.Command) {
+	if !stock.ReadsStock() && !(stock.WritesStock() && stock.Wrote()) {
+		return nil
+	}
 	for key, p := range waits {
 		switch {
 		case !stock.WritesStock() && !p.isBehind(c.before[key]):
