@@ -78,7 +78,7 @@ func (p *place) isOver(c *observation, e *history.Command) bool {
 
 // comesFirst ends the wait of an order that reads or writes the stock. It returns its acquires by a read.
 func comesFirst(waits map[string]*place, c *observation, stock *history.Command) (acquires []history.Command) {
-	if !stock.ReadsStock() && !(stock.WritesStock() && stock.Wrote()) {
+	if wrote := stock.WritesStock() && stock.Wrote(); !wrote && !stock.ReadsStock() {
 		return nil
 	}
 	for key, p := range waits {
