@@ -1204,8 +1204,8 @@ func TestCommitAfterRelease(t *testing.T) {
 	assert.NotEqual(t, "it writes after it has released the lock", d.Cause)
 }
 
-// One bug is one defect: a crowd, whose commands are not observed, has the cause of another cell of the shop that breaks
-// the same verdict.
+// One bug is one defect: a crowd, whose commands are not observed, has the cause of another cell of the shop that
+// breaks the same verdict.
 func TestCrowdHasTheCauseOfAnotherCell(t *testing.T) {
 	t.Skip("each cell is explained on its own, so the crowd's cause is unknown")
 	held := forge()

@@ -67,14 +67,7 @@ var hints = []struct {
 // problem returns why a plain order with these writes of the stock shows that the shop cannot be tried, nil if it can.
 func (b *bench) problem(o *order, writes []wire.StockWrite) error {
 	f := &firstOrder{bench: b, order: o, wrote: b.isElsewhere()}
-	for _, w := range b.ofShop(writes) {
-		if f.other = f.other || w.at != o.At; w.at == o.At {
-			f.wrote, f.later = true, f.later || w.At.After(o.over)
-		}
-	}
-	if f.wrote && !f.isElsewhere() && f.Sold == nil && o.Op.Status/100 == 3 {
-		b.Sold, b.passport.byWrites, o.Op.Outcome = regexp.MustCompile(""), true, history.Sold // any redirect may be a sale
-	}
+	f.see(b.ofShop(writes))
 	if o.Op.Outcome == history.Sold && f.wrote && !f.misses() && (o.Op.Status != http.StatusAccepted || !f.later) {
 		return nil
 	}
@@ -88,6 +81,18 @@ func (b *bench) problem(o *order, writes []wire.StockWrite) error {
 		text = cmp.Or(f.whatItTouched(), text)
 	}
 	return fmt.Errorf("%w: the first order did not sell: %s%s; %s", errShop, f.said(), f.hindrance(), text)
+}
+
+// see records which instances wrote the stock. A redirect with a write is a sale, and any other redirect may be one.
+func (f *firstOrder) see(writes []written) {
+	for _, w := range writes {
+		if f.other = f.other || w.at != f.At; w.at == f.At {
+			f.wrote, f.later = true, f.later || w.At.After(f.over)
+		}
+	}
+	if f.wrote && !f.isElsewhere() && f.Sold == nil && f.Op.Status/100 == 3 {
+		f.Sold, f.passport.byWrites, f.Op.Outcome = regexp.MustCompile(""), true, history.Sold
+	}
 }
 
 // whichHeader asks for a header, or names those that were sent. Their values may be secrets.

@@ -23,7 +23,8 @@ func TestStocksThatTheFirstOrderRead(t *testing.T) {
 		commands []observation
 		want     []string
 	}{
-		{"a field", []observation{lock, sent("(nil)", "HGET", "inventory", "10000")}, []string{"HSET inventory {product} {n}"}},
+		{"a field", []observation{lock, sent("(nil)", "HGET", "inventory", "10000")},
+			[]string{"HSET inventory {product} {n}"}},
 		{"a key", []observation{sent(`"5"`, "get", "stock:10000")}, []string{"SET stock:{product} {n}"}},
 		{"a counter", []observation{sent("-1", "HINCRBY", "shelf", "10000", "-1")}, []string{"HSET shelf {product} {n}"}},
 		{"in a transaction", []observation{transaction}, []string{"SET units:{product} {n}"}},

@@ -159,7 +159,9 @@ func (b *bench) firstAt(at int) (*order, error) {
 		if err != nil {
 			return nil, err
 		}
-		if <-o.Done(); o.Op.Status != http.StatusServiceUnavailable || time.Since(begun) > b.Within || b.ctx.Err() != nil {
+		<-o.Done()
+		over := time.Since(begun) > b.Within || isClosed(b.ctx.Done())
+		if over || o.Op.Status != http.StatusServiceUnavailable {
 			return o, nil
 		}
 		b.Say(fmt.Sprintf("503: retrying for up to %s…", b.Within))
@@ -341,9 +343,7 @@ func (p *Passport) tellReleased() {
 	if p.release = slices.Compact(p.release); !released {
 		p.release = nil
 	}
-	if p.Release = p.releaseText(); !released && p.letsExpire {
-		p.Release = "a shorter TTL"
-	}
+	p.Release = p.releaseText()
 }
 
 // classify records what commands of a step's shape do.
@@ -390,8 +390,11 @@ func acquireText(args []string) string {
 
 // releaseText describes how the lock is released, "" if it is not.
 func (p *Passport) releaseText() string {
-	if p.joint {
+	switch {
+	case p.joint:
 		return withWrite
+	case len(p.release) == 0 && p.letsExpire:
+		return "a shorter TTL"
 	}
 	how := make([]string, len(p.release))
 	for i, verb := range p.release {

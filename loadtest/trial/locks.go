@@ -92,7 +92,7 @@ func (b *bench) findLocks(sales []*sale, keys []wire.Lock) {
 		switch {
 		case both && len(other) > 0:
 			key.Parts = common(common(first, other), last)
-			if len(key.Parts) == 0 || !key.Rest.Exists() && sales[2].isList(&key) {
+			if len(key.Parts) == 0 || sales[2].queues(&key) {
 				key.Parts = nil // each order has a name of its own there
 			}
 			locks = append(locks, key)
@@ -391,9 +391,9 @@ func (s *sale) letsExpire(key *wire.Lock) bool {
 	return false
 }
 
-// isList reports whether a key was a list during a sale.
-func (s *sale) isList(key *wire.Lock) bool {
-	return slices.ContainsFunc(s.commands, func(c observation) bool {
+// queues reports whether a key, which is absent at rest, was a list during a sale.
+func (s *sale) queues(key *wire.Lock) bool {
+	return !key.Rest.Exists() && slices.ContainsFunc(s.commands, func(c observation) bool {
 		_, after, looked := s.looker.States(c.cmd, key.Key)
 		return looked && after.Kind == "list"
 	})

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -128,6 +130,15 @@ func TestLockIsPutWithItsTTL(t *testing.T) {
 	require.NoError(t, l.Prolong(ctx, rdb, leased))
 	state = now()
 	assert.False(t, state.Exists(), "it is not made again")
+}
+
+// A holder in a list has the name of its value: a removal renumbers the others.
+func TestHoldersInList(t *testing.T) {
+	l := Lock{Key: Key{Name: "k"}, Rest: none}
+	of := func(s KeyState) []string { return slices.Sorted(maps.Keys(l.holders(&s))) }
+	assert.Equal(t, []string{"anna", "bert"}, of(list("anna", "bert")))
+	assert.Equal(t, []string{"bert"}, of(list("bert")))
+	assert.Empty(t, of(none))
 }
 
 // A time in the near future, in a value or a score, is the expiry of a lease.

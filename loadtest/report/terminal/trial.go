@@ -334,8 +334,8 @@ func (s *Said) printDefect(w io.Writer) {
 	fmt.Fprintf(w, "  again: %s\n", ShellLine(selection(c)))
 }
 
-// selection returns the flag that plays a cell again. It names the cell, since a fix may move the commands that the line
-// numbers, unless the line is the user's own.
+// selection returns the flag that plays a cell again. It names the cell, since a fix may move the commands that the
+// line numbers, unless the line is the user's own.
 func selection(c *history.Cell) []string {
 	if c.Scenario == c.Line {
 		return []string{"--play", c.Line}
