@@ -245,9 +245,11 @@ func TestTryOnBusyMachine(t *testing.T) {
 		{"all measured", []*history.Cell{ok(), notTested}, asExpected,
 			`\nno defect in 1 cell; 1 not tested: the lock is not renewed`},
 		{"some not measured", []*history.Cell{ok(), void(), notTested, void()}, couldNotRun,
-			`\nno defect in 1 cell; 1 not tested: the lock is not renewed\n\n2 of 3 cells were not measured: the machine was busy`},
+			`\nno defect in 1 cell; 1 not tested: the lock is not renewed\n\n` +
+				`2 of 3 cells were not measured: the machine was busy`},
 		{"several reasons", []*history.Cell{ok(), ok(), limited, notTested, reason("no lock"), notTested, notTested, failed},
-			couldNotRun, `\nno defect in 2 cells; 5 not tested: the lock is not renewed; 429; …\n\n1 of 3 cells was not measured`},
+			couldNotRun, `\nno defect in 2 cells; 5 not tested: the lock is not renewed; 429; …\n\n` +
+				`1 of 3 cells was not measured`},
 		{"none measured", []*history.Cell{void()}, couldNotRun,
 			`: slow\n\n1 of 1 cells was not measured: the machine was busy`},
 		{"a defect outranks them", []*history.Cell{defect, void()}, surprised,
