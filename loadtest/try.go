@@ -9,6 +9,7 @@ import (
 	"net"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -107,11 +108,9 @@ var databaseName = regexp.MustCompile(`\{db_(host|port)\}`)
 
 // checkDatabase returns an error if the flags of a stock in a database cannot work.
 func (f *tryFlags) checkDatabase() error {
-	_, name, err := net.SplitHostPort(f.DB)
-	if port := 0; err == nil {
-		if port, err = net.LookupPort("tcp", name); err == nil && port == 0 {
-			err = errors.New("no server listens on port 0")
-		}
+	_, port, err := net.SplitHostPort(f.DB)
+	if n, wrong := strconv.ParseUint(port, 10, 16); err == nil && (wrong != nil || n == 0) {
+		err = fmt.Errorf("%q is no port", port)
 	}
 	hasStock := slices.ContainsFunc(f.given[:max(0, len(f.given)-len(f.Argv))], func(word string) bool {
 		return word == "--stock" || strings.HasPrefix(word, "--stock=")

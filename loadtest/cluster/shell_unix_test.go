@@ -85,5 +85,5 @@ func TestShellPrintsMuch(t *testing.T) {
 	c, ctx := newCluster(t)
 	out, _, err := c.Shell(ctx, "yes | head -c 1000000", false)
 	require.NoError(t, err)
-	assert.Equal(t, mostOutput, len(out))
+	assert.Len(t, []byte(out), mostOutput)
 }

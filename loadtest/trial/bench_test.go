@@ -19,6 +19,18 @@ import (
 	"stockapi/loadtest/wire"
 )
 
+// A plain order that leaves a bench unfit for a cell is named with its answer.
+func TestWhyBenchIsNotAsNew(t *testing.T) {
+	f := forge()
+	f.Order = Request{Method: "POST", Path: "/buy"}
+	require.ErrorContains(t, f.notAsNew(), "an instance exited")
+	o := f.order("warm-0", atA, history.Unknown, 0, 10)
+	o.Op.Status, o.Op.Detail = 503, "no worker is free"
+	require.ErrorContains(t, f.notAsNew(), "did not sell: POST /buy was answered 503 no worker is free")
+	f.order("warm-1", atB, history.Sold, 10, 20)
+	require.ErrorContains(t, f.notAsNew(), "sold, and left the lock")
+}
+
 // learned returns a trial of the correct shop in Go that has learned its lock. It ends with the test.
 func learned(ctx context.Context, t *testing.T) (*Trial, context.Context) {
 	t.Helper()

@@ -362,6 +362,20 @@ func (t *Trial) idleBench(ctx context.Context) (*bench, error) {
 			return b, nil
 		}
 	}
+	err = cmp.Or(err, b.notAsNew())
 	b.close()
-	return nil, cmp.Or(err, fmt.Errorf("%w: a plain order did not sell", errShop))
+	return nil, err
+}
+
+// notAsNew returns why a bench is not fit for a cell: its last plain order did not sell, or left the lock.
+func (b *bench) notAsNew() error {
+	if len(b.orders) == 0 {
+		return fmt.Errorf("%w: an instance exited", errShop)
+	}
+	o := b.orders[len(b.orders)-1]
+	if b.hasSold(o) {
+		return fmt.Errorf("%w: a plain order sold, and left the lock", errShop)
+	}
+	f := &firstOrder{bench: b, order: o}
+	return fmt.Errorf("%w: a plain order did not sell: %s", errShop, f.said())
 }

@@ -988,7 +988,7 @@ var table = []section{
 			by{test("./loadtest/cluster TestForeignThatOutlivesItsProcessIsReported")},
 			edits{{"loadtest/cluster/foreign.go", `listener(context.Background(), f.port) != ""`, "false"}}},
 		{"the children of a service that has died live on", by{test("./loadtest/cluster TestForeignDiesWithItsChildren")},
-			edits{{"loadtest/cluster/parent_linux.go", "_ = killGroup(cmd.Process.Pid)", ""}}},
+			edits{{"loadtest/cluster/child.go", "_ = killGroup(p.cmd.Process.Pid)", ""}}},
 		{"an interrupted run does not say so", by{test("./loadtest/report/terminal TestSummary")},
 			edits{{"loadtest/report/terminal/words.go", "case !o.Interrupted:", "case len(o.Rows) > 0:"}}},
 		{"a story is told of its last rung alone", by{test("./loadtest/report/terminal TestStories")},
