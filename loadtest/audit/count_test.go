@@ -64,7 +64,8 @@ func TestCountOfAStockElsewhere(t *testing.T) {
 			because: "2 sold, but the stock went from 10 to 9, by count"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cell := &history.Cell{Initial: cmp.Or(c.initial, 10), Left: &c.left, Count: &history.Count{Unbalanced: c.unbalanced, Kept: c.kept},
+			cell := &history.Cell{Initial: cmp.Or(c.initial, 10), Left: &c.left,
+				Count:  &history.Count{Unbalanced: c.unbalanced, Kept: c.kept},
 				Faults: make([]history.Fault, c.faults)}
 			if c.sales > 0 {
 				cell.Count.Sales = &c.sales
