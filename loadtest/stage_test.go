@@ -94,7 +94,7 @@ func TestStage(t *testing.T) {
 	}
 	code, stdout, stderr := loadtest(t, "audit", of)
 	assert.Equal(t, asExpected, code, stdout+stderr)
-	assert.Contains(t, stdout, "as expected")
+	assert.Contains(t, stdout, "1 round was played, as scripted")
 	run, err := history.Open(of)
 	require.NoError(t, err)
 	require.Len(t, run.Cells, 1)

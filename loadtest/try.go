@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -106,10 +108,20 @@ var databaseName = regexp.MustCompile(`\{db_(host|port)\}`)
 
 // checkDatabase returns an error if the flags of a stock in a database cannot work.
 func (f *tryFlags) checkDatabase() error {
-	_, _, err := net.SplitHostPort(f.DB)
+	_, port, err := net.SplitHostPort(f.DB)
+	if n, wrong := strconv.ParseUint(port, 10, 16); err == nil && (wrong != nil || n == 0) {
+		err = fmt.Errorf("%q is no port", port)
+	}
+	hasStock := slices.ContainsFunc(f.given[:max(0, len(f.given)-len(f.Argv))], func(word string) bool {
+		return word == "--stock" || strings.HasPrefix(word, "--stock=")
+	})
 	switch {
+	case hasStock && f.DB+f.Set+f.Left != "":
+		return errors.New("--stock names a stock in this Redis, --db, --set and --left one elsewhere: leave one of them out")
 	case f.DB != "" && err != nil:
 		return fmt.Errorf("--db: %w: write HOST:PORT", err)
+	case f.Sales != "" && f.Left == "":
+		return errors.New("--sales is compared with what --left prints: give --left, too")
 	case f.Set != "" && !strings.Contains(f.Set, "{n}"):
 		return errors.New("--set lacks {n}, the number of units to put")
 	}
@@ -230,11 +242,12 @@ func (f *tryFlags) measure(
 	if p, err = t.Learn(ctx); err != nil {
 		return nil, nil, err
 	}
-	played := 0
-	results, err = t.Run(ctx, func(r *history.Cell) {
-		played++
-		shown.Status(fmt.Sprintf("%d cells played; the last: %s", played, r.Scenario))
-	})
+	planned, err := t.Planned()
+	if err != nil {
+		return nil, nil, err
+	}
+	shown.Count(planned)
+	results, err = t.Run(ctx, func(c *history.Cell) { shown.Row(terminal.RowOf(c)) })
 	p.Mask(trial.NewMask(o.Headers))
 	return p, results, err
 }

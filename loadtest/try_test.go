@@ -73,6 +73,8 @@ func TestTryShopErrors(t *testing.T) {
 		{"reads", []string{"--stock", "HSET goods {product} {n}"}, `it sold without writing goods: .* --stock`, nil},
 		{"shelf", nil, `only one number decreased: try --stock 'HSET shelf {product} {n}'$`, nil},
 		{"401", nil, `answered 401 {}: does it need a header\? --header `, nil},
+		{"401", []string{"--header", "Cookie: s3cret", "--header", "X-User: u{i}"},
+			`answered 401 {}: it was sent with Cookie, X-User \({i} was 1\): is the value right\?$`, nil},
 		{"429", nil, `answered 429 {}: it limits the rate of orders: `, nil},
 		{"202", nil, `answered 202 {}: 202 means accepted, not sold, `, nil},
 		{"500", nil, `answered 500 {}; last output: KeyError: 'price'$`, nil},
@@ -83,8 +85,9 @@ func TestTryShopErrors(t *testing.T) {
 		{"sells-out", []string{"--left", "echo 9"}, `was answered 409 {}; no units were put: give --set; give the request`,
 			nil},
 		{"sells-out", []string{"--set", "true {n}"}, `was answered 409 {}; give the request by `, nil},
-		{"always", nil, `an order for an empty shelf was answered 200 {}, like a sale: give what the body of a sale ` +
-			`matches: --sold$`, nil},
+		{"other-hash", nil, `it read another key: try --stock 'HSET inventory {product} {n}'$`, nil},
+		{"hands-over", nil, `the other instance wrote ProductStock_10000: .*; a trial needs an instance to carry`, nil},
+		{"lock-only", nil, "it touched only `lock:10000`, which is gone again: .* --db, --set and --left$", nil},
 		{"html-200", nil, `POST /decrease was answered 200 with an HTML page: is the path right\? --order`, nil},
 		{"html-404", nil, `POST /decrease was answered 404 with an HTML page: is the path right\? --order`, nil},
 		{"echoes", []string{"--header", "X-Key: hush-{i}"}, `answered 500 you are \*\*\*; last output: error: no such ` +
@@ -126,8 +129,13 @@ func TestTryFlagErrors(t *testing.T) {
 		{[]string{"--only", "bussy", "--", "shop"}, `^no cell "bussy": the cells are one-instance, `},
 		{[]string{"--only", "reply-lost x", "--", "shop"}, `^no cell "reply-lost x": .*, request-lost N, `},
 		{[]string{"--play", "a>wirte", "--", "shop"}, `--play: "a>wirte" is not a step of a fault: unknown mark "wirte"`},
+		{[]string{"--stock", "SET s {n}", "--db", "127.0.0.1:1", "--", "shop"}, `--stock names a stock in this Redis, `},
+		{[]string{"--stock=SET s {n}", "--left", "count", "--", "shop"}, `: leave one of them out$`},
 		{[]string{"--set", "put 100", "--", "shop"}, `--set lacks {n}, the number of units `},
 		{[]string{"--db", "5432", "--", "shop"}, `--db: .* write HOST:PORT$`},
+		{[]string{"--db", "h:99999", "--", "shop"}, `--db: "99999" is no port: write HOST:PORT$`},
+		{[]string{"--db", "h:0", "--", "shop"}, `--db: "0" is no port: write HOST:PORT$`},
+		{[]string{"--sales", "echo 1", "--", "shop"}, `--sales is compared with what --left prints: give --left, too$`},
 		{[]string{"--", "CACHE_URL={redis}", "shop"}, `no shell runs the command line of .* put env before CACHE_URL=`},
 		{[]string{"--quik", "--", "shop"}, `unknown flag --quik: see loadtest try --help`},
 		{[]string{"--", "shop", "--port={port}", "{db_port}"}, `^try: {db_port} in the command line .* needs --db HOST:`},
@@ -168,7 +176,7 @@ func TestTryOutput(t *testing.T) {
 		"comparing its value\n"+
 		"  delayed-release 1: Anna on a, its release held for ", stdout)
 	assert.Contains(t, stdout, "\nnot tested: check-delete-gap: the lock is released by one command\n")
-	assert.NotContains(t, stdout, "no defect found")
+	assert.NotContains(t, stdout, "no defect in")
 	assert.True(t, strings.HasSuffix(stdout, "\n\nloadtest "+strings.Join(args, " ")+" -- "+python+" "+plantedShop+
 		" del-without-look\n"), stdout)
 	assert.Contains(t, stderr, "not covered: Redis Cluster, Sentinel, TLS, a lock in the database itself\n")
@@ -226,6 +234,7 @@ func TestTryOnBusyMachine(t *testing.T) {
 		return &history.Cell{Findings: []history.Finding{{Verdict: history.Valid, Result: history.Invalid, Because: "slow"}}}
 	}
 	notTested := &history.Cell{NotTested: &history.NotTested{Reason: "the lock is not renewed"}}
+	reason := func(text string) *history.Cell { return &history.Cell{NotTested: &history.NotTested{Reason: text}} }
 	limited := &history.Cell{NotTested: &history.NotTested{Reason: "429"}, Findings: []history.Finding{
 		{Verdict: history.Liveness, Result: history.Indeterminate, Because: "429"}}}
 	defect, voidDefect := ok(), void()
@@ -238,9 +247,14 @@ func TestTryOnBusyMachine(t *testing.T) {
 		code  int
 		last  string // a pattern of the end of what is printed
 	}{
-		{"all measured", []*history.Cell{ok(), notTested}, asExpected, `\nno defect found in the cells tested`},
+		{"all measured", []*history.Cell{ok(), notTested}, asExpected,
+			`\nno defect in 1 cell; 1 not tested: the lock is not renewed`},
 		{"some not measured", []*history.Cell{ok(), void(), notTested, void()}, couldNotRun,
-			`\nno defect found in the cells measured\n\n2 of 3 cells were not measured: the machine was busy`},
+			`\nno defect in 1 cell; 1 not tested: the lock is not renewed\n\n` +
+				`2 of 3 cells were not measured: the machine was busy`},
+		{"several reasons", []*history.Cell{ok(), ok(), limited, notTested, reason("no lock"), notTested, notTested, failed},
+			couldNotRun, `\nno defect in 2 cells; 5 not tested: the lock is not renewed; 429; …\n\n` +
+				`1 of 3 cells was not measured`},
 		{"none measured", []*history.Cell{void()}, couldNotRun,
 			`: slow\n\n1 of 1 cells was not measured: the machine was busy`},
 		{"a defect outranks them", []*history.Cell{defect, void()}, surprised,
@@ -312,6 +326,6 @@ func TestTryIsInterrupted(t *testing.T) {
 	line, more := complaint(errs.String())
 	assert.Equal(t, "interrupted", line)
 	assert.Empty(t, more)
-	assert.NotContains(t, out.String(), "no defect found")
+	assert.NotContains(t, out.String(), "no defect in")
 	assert.Empty(t, dir.left(t))
 }

@@ -17,14 +17,19 @@ import (
 //	crash@after:setnx             kills the process, as by SIGKILL, after the reply to SETNX
 //	stop@before:set/stock         stops the process, as by SIGSTOP, before the stock is written
 //	hold@after:set/lock           holds the order until it is released: GET /faults, DELETE /faults/{order}
+//	work@after:read               the same, but like the order's work it also ends with the order's context
 //
 // A point is before or after a command as the client sends it, in lower case: scripts by name (eval:release), SQL
 // statements about a lock by theirs (sql:acquire, sql:renew, sql:release). /stock or /lock selects the kind of key if
 // both get that command. In place of a command a point can name a step of the sale, which each rung implements in its
 // own commands: acquire, read, write, renew, release. Every fault fires once.
 
-// maxDuration bounds how long a fault may sleep or hold.
-const maxDuration = time.Minute
+const (
+	// maxDuration bounds how long a fault may sleep.
+	maxDuration = time.Minute
+	// maxHold bounds how long a fault may hold an order that nobody releases: a teacher who explains takes minutes.
+	maxHold = 10 * time.Minute
+)
 
 // maxFaults bounds the faults of one order.
 const maxFaults = 8
@@ -35,7 +40,7 @@ var ErrSyntax = errors.New("a fault is <action>@<point>, such as sleep:500ms@bef
 
 // A Fault is an action at one point of an order.
 type Fault struct {
-	Action string        // sleep, crash, stop, hold
+	Action string        // sleep, crash, stop, hold, work
 	For    time.Duration // of a sleep
 	After  bool          // after the command's reply, rather than before it is sent
 	Cmd    string        // the command, or the step
@@ -93,7 +98,7 @@ func (f *Fault) setAction(text string) error {
 	var arg string
 	f.Action, arg, _ = strings.Cut(text, ":")
 	switch f.Action {
-	case "crash", "hold":
+	case "crash", "hold", "work":
 	case "stop":
 		if !canStop {
 			return fmt.Errorf("%w: a process cannot be stopped on this system", ErrSyntax)

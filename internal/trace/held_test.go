@@ -53,17 +53,41 @@ func TestHeldOrdersOfOneName(t *testing.T) {
 		}
 		assert.True(t, release("twin"))
 		assert.Equal(t, 1, next(), "the one held longest")
-		time.Sleep(maxDuration - 2500*time.Millisecond) // the other order's time is up, and not its twin's
+		time.Sleep(maxHold - 2500*time.Millisecond) // the other order's time is up, and not its twin's
 		synctest.Wait()
 		assert.Equal(t, 2, next())
 		assert.Equal(t, -1, next())
 		require.Len(t, i.Held(), 2)
 		assert.True(t, release("twin"))
 		assert.Equal(t, 3, next())
-		time.Sleep(maxDuration)
+		time.Sleep(maxHold)
 		synctest.Wait()
 		assert.Equal(t, 4, next())
 		assert.Empty(t, i.Held())
 		assert.False(t, release("twin"))
+	})
+}
+
+// The context of an order, such as its lease, ends its work. It does not end a hold.
+func TestWorkEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i, gone := new(Injector), map[string]bool{}
+		ctx, lose := context.WithCancel(t.Context())
+		for _, action := range []string{"hold", "work"} {
+			faults, err := ParseFaults(action + "@after:read")
+			require.NoError(t, err)
+			go func() {
+				i.at(WithFaults(ctx, action, faults), true, "get", "ProductStock_1")
+				gone[action] = true
+			}()
+			synctest.Wait()
+		}
+		require.Len(t, i.Held(), 2)
+		lose()
+		synctest.Wait()
+		assert.Equal(t, map[string]bool{"work": true}, gone)
+		require.Len(t, i.Held(), 1)
+		assert.True(t, i.Release("hold"))
+		assert.False(t, i.Release("work"))
 	})
 }

@@ -79,27 +79,32 @@ func (i *Injector) inject(ctx context.Context, f *Fault, order string) {
 	case "stop":
 		stop()
 	case "hold":
-		i.hold(f, order)
+		i.hold(context.WithoutCancel(ctx), f, order)
+	case "work":
+		i.hold(ctx, f, order)
 	}
 	event.End = time.Now()
 	From(ctx).add(event)
 }
 
-func (i *Injector) hold(f *Fault, order string) {
+// hold waits until the order is released, or ctx ends.
+func (i *Injector) hold(ctx context.Context, f *Fault, order string) {
 	h := &Held{Order: order, Point: f.String(), Since: time.Now(), release: make(chan struct{})}
 	i.mu.Lock()
 	i.held = append(i.held, h)
 	i.mu.Unlock()
-	timer := time.NewTimer(maxDuration)
+	timer := time.NewTimer(maxHold)
 	defer timer.Stop()
 	select {
 	case <-h.release:
 	case <-timer.C:
 		i.removeHeld(h)
+	case <-ctx.Done():
+		i.removeHeld(h)
 	}
 }
 
-// removeHeld removes an order from the list after the longest hold.
+// removeHeld removes an order that nobody released from the list.
 func (i *Injector) removeHeld(h *Held) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

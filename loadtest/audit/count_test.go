@@ -19,6 +19,8 @@ func TestCountOfAStockElsewhere(t *testing.T) {
 		left       int64
 		sales      int64 // 0: not read
 		unbalanced string
+		kept       bool // the database may have kept another order waiting
+		faults     int
 		result     history.Result
 		because    string
 	}{
@@ -55,9 +57,16 @@ func TestCountOfAStockElsewhere(t *testing.T) {
 			result: history.Indeterminate, because: "the stock is refilled"},
 		"nothing sold": {outcomes: []history.Outcome{refused}, left: 10, result: history.Indeterminate,
 			because: "nothing was sold, so nothing was proven"},
+		"nothing sold under a fault": {outcomes: []history.Outcome{refused}, left: 10, faults: 1, result: history.OK},
+		"the database kept an order waiting": {outcomes: []history.Outcome{sold}, left: 9, kept: true,
+			result: history.Indeterminate, because: history.KeptByDatabase},
+		"and two sold all the same": {outcomes: []history.Outcome{sold, sold}, left: 9, kept: true, result: history.Broken,
+			because: "2 sold, but the stock went from 10 to 9, by count"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cell := &history.Cell{Initial: cmp.Or(c.initial, 10), Left: &c.left, Count: &history.Count{Unbalanced: c.unbalanced}}
+			cell := &history.Cell{Initial: cmp.Or(c.initial, 10), Left: &c.left,
+				Count:  &history.Count{Unbalanced: c.unbalanced, Kept: c.kept},
+				Faults: make([]history.Fault, c.faults)}
 			if c.sales > 0 {
 				cell.Count.Sales = &c.sales
 			}

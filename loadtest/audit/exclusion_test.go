@@ -48,6 +48,17 @@ func TestExclusionOfReaders(t *testing.T) {
 		c.Ops[0].Lease.ReleasedAt, c.Ops[0].Done = 15*ms, 17*ms // inside while order 1 is
 		judge(t, c, history.Exclusion, want)
 	}
+	c := forge(5)
+	for i := range c.Ops {
+		c.Ops[i].Phase = history.Reading
+	}
+	f := judge(t, c, history.Exclusion, history.Indeterminate)
+	assert.Equal(t, "no two leases can be compared: readers share the lock", f.Because)
+	c = forge(5) // the writer that ends last counts, not the last one
+	hold(c, 0, 45*ms)
+	c.Ops[2].Phase, c.Ops[3].Phase = history.Reading, history.Reading
+	f = judge(t, c, history.Exclusion, history.Broken)
+	assert.Equal(t, []string{"p-0", "p-3"}, f.Evidence[2].Orders)
 }
 
 func TestExclusionNeedsAllLeases(t *testing.T) {
@@ -60,6 +71,10 @@ func TestExclusionNeedsAllLeases(t *testing.T) {
 	c = forge(5)
 	c.Ops[2].Lease.ReleasedAt = history.Never
 	judge(t, c, history.Exclusion, history.Indeterminate)
+	c.Ops, c.Faults = c.Ops[:1], []history.Fault{{Text: "held"}}
+	judge(t, c, history.Exclusion, history.OK)
+	c = forge(5)
+	c.Ops[2].Lease.ReleasedAt = history.Never
 	c.Faults = []history.Fault{{Order: c.Ops[2].Order, Kind: history.FaultKill, Text: "killed"}}
 	judge(t, c, history.Exclusion, history.OK)
 }
@@ -74,6 +89,12 @@ func TestExclusionReportsRefusedWrites(t *testing.T) {
 	})
 	assert.Contains(t, judge(t, c, history.Exclusion, history.Broken).Because,
 		"lock broken, stock safe: the stock refused order 1's late write (token 2 < 3); order 1 on b")
+	c.Ops[2].Lease.Fence = 1
+	assert.NotContains(t, judge(t, c, history.Exclusion, history.Broken).Because, "token", "it was not the smaller one")
+	c.Ops[1].Lease.Fence, c.Ops[2].Lease.Fence = 0, 3
+	assert.NotContains(t, judge(t, c, history.Exclusion, history.Broken).Because, "token", "it had none")
+	c.Ops[1].Trace, c.Ops[2].Trace = c.Ops[1].Trace[:2], append(c.Ops[2].Trace, c.Ops[1].Trace[2])
+	assert.Contains(t, judge(t, c, history.Exclusion, history.Broken).Because, "refused order 2's late write")
 	c.Ops[2].Units = c.Ops[0].Units
 	assert.NotContains(t, judge(t, c, history.Exclusion, history.Broken).Because, "stock safe")
 }

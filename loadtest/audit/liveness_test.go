@@ -23,6 +23,11 @@ func TestRecoveryIsCountedFromTheFirstProbe(t *testing.T) {
 	took, through = audit.Recovery(c)
 	assert.False(t, through)
 	assert.Equal(t, 310*time.Millisecond, took)
+	first, last := len(c.Ops)-2, len(c.Ops)-1
+	c.Ops[first], c.Ops[last] = c.Ops[last], c.Ops[first] // whichever is recorded first
+	took, _ = audit.Recovery(c)
+	assert.Equal(t, 310*time.Millisecond, took)
+	c.Ops[first], c.Ops[last] = c.Ops[last], c.Ops[first]
 	lose(probe(c))
 	took, through = audit.Recovery(c)
 	assert.False(t, through)

@@ -128,8 +128,12 @@ func unknown(f history.Finding) bool { return f.Result == history.Indeterminate 
 func notJudged(f history.Finding) bool { return f.Result == history.NotApplicable && f.Because != "" }
 
 // unbroken returns the verdicts that the replay of a trace should break and did not. Others that break are no
-// surprise: the trace leaves open how its orders end after its last step.
+// surprise: the trace leaves open how its orders end after its last step. A round of a stage differs in how it departed
+// from its script.
 func unbroken(c *history.Cell) (out []difference) {
+	for _, how := range c.Astray {
+		out = append(out, difference{text: how})
+	}
 	for _, v := range c.Breaks {
 		if f := c.Finding(v); f.Result != history.Broken {
 			out = append(out, difference{

@@ -12,9 +12,9 @@ import (
 // Family returns the correct rung of a lock's kind.
 func Family(f *history.Facts) string {
 	switch {
-	case len(f.Locks) == 0 && f.Apart == "" && f.LockFree:
+	case !f.HasLock() && f.LockFree:
 		return "v17"
-	case len(f.Locks) == 0 && f.Apart == "":
+	case !f.HasLock():
 		return "v0"
 	case f.Fence:
 		return "v15"
@@ -134,13 +134,33 @@ func Of(c *history.Cell) (e Explanation) {
 	case own != nil:
 		e.Defect = own
 	case broken(c) == "":
-		e.Defect = r.crash()
+		e.Defect = cmp.Or(r.crash(), r.blocksForLong())
 	case lost == "":
 		e.Design = why
 	default:
 		e.Defect = cmp.Or(r.explain(lost), r.crash(), unknown.defect("%s", history.FirstBroken(r.Findings).Because))
 	}
 	return e
+}
+
+// OfCrowds gives the cells in which no command was observed, as in a crowd, the cause of another cell of the shop that
+// breaks the same verdict: one bug is one defect.
+func OfCrowds(cells []*history.Cell) {
+	for _, c := range cells {
+		if c.Defect == nil || newRecord(c).isObserved() {
+			continue
+		}
+		for _, other := range cells {
+			if other.Defect == nil || !strings.ContainsAny(broken(c), broken(other)) || other.Defect.Cause == unknown.what ||
+				!newRecord(other).isObserved() {
+				continue
+			}
+			d := *other.Defect
+			d.Shown = c.Defect.Shown + "; as in " + other.Scenario
+			c.Defect = &d
+			break
+		}
+	}
 }
 
 // accused returns the first defect that an order's own commands show, whatever the verdicts.
@@ -153,6 +173,9 @@ func (r *record) accused() *history.Defect {
 	return nil
 }
 
+// soldBy are the kinds of what lets two orders sell a unit, or hold the lock.
+var soldBy = []kind{ending, stray, between, admitting}
+
 // explain returns the defect that explains one of these letters: what plain sales show of any order, or else the first
 // sighting that explains it, or else, if no command was observed, what plain sales show.
 func (r *record) explain(lost string) *history.Defect {
@@ -163,8 +186,8 @@ func (r *record) explain(lost string) *history.Defect {
 	for _, one := range []struct {
 		letter string
 		kinds  []kind
-	}{{"S", []kind{explaining}}, {"R", []kind{ending}}, {"L", []kind{explaining, remarked}}, {"S", []kind{ending, stray, between}},
-		{"E", []kind{ending, stray, between}}} { // a removal explains the sales that follow from it
+	}{{"S", []kind{explaining}}, {"R", []kind{ending, admitting}}, {"L", []kind{explaining, remarked}}, {"S", soldBy},
+		{"E", soldBy}} { // a removal explains the sales that follow from it
 		f := r.Finding(Asked[strings.Index("SERL", one.letter)])
 		if s := r.first(f, one.letter, one.kinds); s != nil && strings.Contains(lost, one.letter) {
 			switch {
@@ -212,7 +235,7 @@ func (r *record) isObserved() bool {
 func (r *record) fits(s *sighting, f history.Finding) bool {
 	switch f.Verdict {
 	case history.OwnRelease:
-		return len(f.Evidence) == 0 || s.sender >= 0 && r.Ops[s.sender].Order == f.Evidence[0].Orders[0]
+		return len(f.Evidence) == 0 || s.kind == admitting || s.sender >= 0 && r.Ops[s.sender].Order == f.Evidence[0].Orders[0]
 	case history.Liveness:
 		return true
 	}
@@ -222,6 +245,8 @@ func (r *record) fits(s *sighting, f history.Finding) bool {
 		return !slices.ContainsFunc(f.Evidence, func(e history.Evidence) bool {
 			return len(e.Orders) > 0 && r.Ops[s.order].Order != e.Orders[0]
 		})
+	case s.kind == admitting:
+		return s.at <= taken
 	case s.kind == ending || s.kind == stray:
 		return s.order == x.Index && s.at <= taken
 	}

@@ -2,6 +2,7 @@ package cause
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"stockapi/loadtest/history"
@@ -48,7 +49,7 @@ func (r *record) designOf(f history.Finding) (why string) {
 	case history.Liveness:
 		return ""
 	case history.Stock:
-		if r.facts.Fence || r.sees(writtenAgain) {
+		if r.facts.Fence || r.sees(writtenAgain) || r.Count != nil && r.sees(refusedTaken) {
 			return ""
 		}
 	}
@@ -59,6 +60,8 @@ func (r *record) designOf(f history.Finding) (why string) {
 		x, y, _ := r.pair(f, e)
 		reason := ""
 		switch {
+		case r.facts.Unseen:
+			reason = r.unseenLoss(e)
 		case x != nil:
 			reason = r.lossTo(x, y)
 		case r.Count != nil:
@@ -118,6 +121,22 @@ func (r *record) anyLoss() (why string) {
 		}
 	}
 	return why
+}
+
+// unseenLoss is for a lock whose keys are unknown: its lease has expired if a fault lasted longer.
+func (r *record) unseenLoss(e history.Evidence) string {
+	for _, f := range r.Faults {
+		switch {
+		case !slices.Contains(e.Orders, f.Order) && f.Kind != history.FaultRestart:
+		case f.Kind == history.FaultLate:
+			return inFlight
+		case f.Kind == history.FaultRestart:
+			return restarted
+		case f.Kind != "" && r.facts.TTL > 0 && f.End-f.At > history.Instant(r.facts.TTL):
+			return unrenewed
+		}
+	}
+	return ""
 }
 
 // lossTo returns why an order that had lost its lock when another took it is no bug of the shop's, "" if it is one, or

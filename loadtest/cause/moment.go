@@ -1,6 +1,7 @@
 package cause
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,14 +74,14 @@ func (m *moment) isCovered(at history.Instant) bool {
 // Releases, and writes of the stock.
 
 func releasesUnheld(m *moment) string {
-	if !m.frees() || m.step.Took != nil || m.facts.Name || m.isCovered(m.step.At-1) {
+	if !m.frees() || m.step.Took != nil || m.step.Granted != nil || m.facts.Name || m.isCovered(m.step.At-1) {
 		return ""
 	}
 	return m.name() + "'s " + m.step.Cmd + " removed " + m.step.Command.Key
 }
 
 func writesAfterRelease(m *moment) string {
-	if !m.sold() || m.step.State != history.HasFreed {
+	if !m.sold() || m.step.State != history.HasFreed || m.step.Freed == nil {
 		return ""
 	}
 	return m.name() + "'s " + m.step.Cmd + " of the stock came " + since(m.step.Freed.At, m.step.At) +
@@ -89,7 +90,7 @@ func writesAfterRelease(m *moment) string {
 
 // isUnlocked reports whether an order sells that has never held the lock, and none at its instance may hold it for it.
 func (m *moment) isUnlocked() bool {
-	return m.sold() && m.step.State != history.HasFreed && m.step.State != history.Holds &&
+	return m.sold() && m.step.Granted == nil && m.step.State != history.HasFreed && m.step.State != history.Holds &&
 		!m.op.TookBefore(m.step.At+1).Known() && len(m.facts.Locks) > 0 && !m.isCovered(m.step.At)
 }
 
@@ -287,12 +288,30 @@ func stands(m *moment) string {
 		m.OrderName(other.Order) + "'s order was over"
 }
 
+// keepsWhatItTook is about an order that was refused, or whose customer hung up, and that has not released the lock.
 func keepsWhatItTook(m *moment) string {
-	if !m.isEnd() || m.op.Outcome != history.Busy || m.op.Last.State != history.Holds || m.isFaulted(m.op.Op) ||
-		m.op.Done.Known() && m.op.RenewedAfter(m.op.Done) {
+	op := m.op
+	refused := op.Outcome == history.Busy || op.GaveUp == history.HungUp && op.Last.Write == nil
+	if !m.isEnd() || !refused || op.Last.State != history.Holds || m.hasLostCommands() || op.RenewedAfter(op.Over()) ||
+		m.DiedAt(op.Instance).Known() {
 		return ""
 	}
 	return m.name() + " was refused, and kept the lock"
+}
+
+// hasLostCommands reports whether a fault may have kept a command of the order's from the server.
+func (m *moment) hasLostCommands() bool {
+	return slices.ContainsFunc(m.Faults, func(f history.Fault) bool {
+		return hits(&f, m.op.Op) && f.Kind != "" && f.Kind != history.FaultHeld
+	})
+}
+
+// givesBackTwice is about an order that sends what releases a lock once more: a counter admits one order more then.
+func givesBackTwice(m *moment) string {
+	if m.isEnd() || m.step.State != history.HasFreed || !m.step.Usually(history.EffectReleased) || m.step.Wire.Compared {
+		return ""
+	}
+	return m.name() + "'s " + m.step.Cmd + " came after its release"
 }
 
 // leftBehind is about a lock without a working holder: the reply to its acquire was lost, and its order was refused.
@@ -328,7 +347,7 @@ func (m *moment) removal() *history.Removal {
 		return nil
 	}
 	for i := range m.line.Removals {
-		if one := &m.line.Removals[i]; one.Order == m.op.Index && one.At == m.step.At && one.By >= 0 &&
+		if one := &m.line.Removals[i]; one.Order == m.op.Index && one.At == m.step.At && one.Foreign() &&
 			(one.Lock() == nil || one.Lock() == m.step.Lock) {
 			return one
 		}
@@ -472,7 +491,7 @@ func stopsRenewing(m *moment) string {
 // strayRemoves is about a command outside any order that removes a lock that is held.
 func strayRemoves(m *moment) string {
 	other := m.holder()
-	if !m.frees() || other == nil {
+	if !m.frees() || other == nil || !m.step.Wire.Background {
 		return ""
 	}
 	return "a " + m.step.Cmd + " of no order's removed " + m.OrderName(other.Order) + "'s lock"
@@ -499,6 +518,43 @@ func refusesTaken(m *moment) string {
 		return ""
 	}
 	return m.name() + " was answered " + strconv.Itoa(m.op.Status) + " after its write"
+}
+
+// refusesRecorded is about the only refused order, if more sales were recorded than answered.
+func refusesRecorded(m *moment) string {
+	if !m.isEnd() || m.Count == nil || m.Count.Sales == nil || m.op.Outcome != history.Busy || m.op.Last.Took == nil {
+		return ""
+	}
+	answered := int64(0)
+	for i := range m.Ops {
+		if o := m.Ops[i].Outcome; o == history.Sold || o == history.Unknown {
+			answered++
+		}
+	}
+	if *m.Count.Sales <= answered {
+		return ""
+	}
+	return m.name() + " was answered " + strconv.Itoa(m.op.Status)
+}
+
+// sendsUnprotected is about an order that was hit by its fault at a request that its lock does not protect.
+func sendsUnprotected(m *moment) string {
+	of := m.facts.Requests
+	if !m.isEnd() || of == nil || len(m.Faults) == 0 || m.Faults[0].Kind != history.FaultKill || m.Faults[0].Order != m.op.Op.Order {
+		return ""
+	}
+	n := m.RequestAt(m.op.Op.Order, m.Faults[0].At)
+	if !slices.Contains(of.Before, n) && !slices.Contains(of.After, n) {
+		return ""
+	}
+	text := "not protected by the lock are requests"
+	if len(of.Before) > 0 {
+		text += fmt.Sprintf(" %d to %d, before its acquire", of.Before[0], of.Before[len(of.Before)-1])
+	}
+	if len(of.After) > 0 {
+		text += fmt.Sprintf(" %d to %d, after its release", of.After[0], of.After[len(of.After)-1])
+	}
+	return text
 }
 
 // numberIn parses a reply that is a number, or a number as text.

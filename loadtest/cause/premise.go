@@ -127,6 +127,29 @@ func soldEverywhere(r *record) string {
 // Asleep is why a waiter does not try the lock.
 const Asleep = "waiters sleep until a message, and an expiry sends none"
 
+// unaware is why an order that lost its lock tells nothing: it began its work afterwards.
+const unaware = "Anna was held at the reply to her acquire, before she knew that she held the lock: " +
+	"to hold her later give the shop's database by --db"
+
+// isUnaware reports whether Bert took the lock and released it before Anna had the reply to her last acquire, for a
+// stock whose writes are not observed.
+func (r *record) isUnaware() bool {
+	taken, heard := history.Never, history.Never
+	for _, cmd := range r.annas() {
+		if took(cmd) {
+			taken, heard = cmd.At, cmd.Heard()
+		}
+	}
+	had := false
+	for _, cmd := range r.berts() {
+		had = had || took(cmd) && cmd.At > taken && cmd.At < heard
+		if had && cmd.Releases() && cmd.At < heard {
+			return r.facts.Elsewhere
+		}
+	}
+	return false
+}
+
 // overdue requires that Bert tried the lock after Anna's lease had expired, if it expires at all, and before her write.
 func overdue(r *record) string {
 	taken := history.Never
@@ -134,6 +157,8 @@ func overdue(r *record) string {
 		taken = tookAt(anna)
 	}
 	switch {
+	case r.isUnaware():
+		return unaware
 	case !taken.Known() || r.facts.TTL == 0:
 		return bereft(r)
 	case r.comes(taken + history.Instant(r.facts.TTL)):
@@ -160,15 +185,20 @@ func paused(r *record) string {
 
 // bereft requires that Bert tried the lock before Anna's write, after she had lost it.
 func bereft(r *record) string {
-	if r.comes(0) {
+	switch {
+	case r.isUnaware():
+		return unaware
+	case r.comes(0):
 		return ""
+	case r.facts.Elsewhere && len(r.facts.Locks) == 0:
+		return "Bert did not sell before Anna's order was over"
 	}
 	return "Bert did not try the lock before Anna's write"
 }
 
 // comes reports whether, before Anna's write, an order of Bert's took the lock, wrote the stock, or tried the lock
 // after that moment: an earlier try shows nothing of a lock that expires later. If Anna wrote nothing, she may have
-// noticed the loss, and later commands count too.
+// noticed the loss, and later commands count too. Where neither a lock nor the writes are observed, he has sold.
 func (r *record) comes(since history.Instant) bool {
 	write := history.Never
 	if anna := r.anna(); anna != nil {
@@ -181,11 +211,19 @@ func (r *record) comes(since history.Instant) bool {
 			}
 		}
 	}
+	if r.facts.Elsewhere && len(r.facts.Locks) == 0 {
+		return slices.ContainsFunc(r.Ops, func(op history.Op) bool {
+			return r.isBerts(&op) && op.Outcome == history.Sold && op.Done < write
+		})
+	}
 	return slices.ContainsFunc(r.berts(), func(cmd *history.Command) bool {
 		got := took(cmd) || cmd.WritesStock()
 		return (got || asks(cmd) && cmd.End > since) && cmd.At < write
 	})
 }
+
+// isBerts reports whether an order is one of Bert's.
+func (r *record) isBerts(op *history.Op) bool { return strings.HasPrefix(r.Short(op.Order), "bert") }
 
 // worked returns when an order had finished its work, for a stock whose writes are not observed: at its release, or at
 // the end of a fault that came after the release.
@@ -208,7 +246,7 @@ func (r *record) worked(op *history.Op) history.Instant {
 // berts returns the commands of Bert's orders.
 func (r *record) berts() (all []*history.Command) {
 	for i := range r.Ops {
-		if strings.HasPrefix(r.Short(r.Ops[i].Order), "bert") {
+		if r.isBerts(&r.Ops[i]) {
 			for j := range r.Ops[i].Trace {
 				all = append(all, &r.Ops[i].Trace[j])
 			}

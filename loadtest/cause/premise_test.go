@@ -159,7 +159,7 @@ func TestPremisesOfFaults(t *testing.T) {
 	const atAll = "Bert did not try the lock before Anna's write"
 	for _, one := range []struct{ faults, want string }{
 		{"one-instance, two-instances", "no order of the crowd sold at b"},
-		{"slow-work, pause, renewals-lost, cut-off", afterwards},
+		{"slow-work, pause, pause 2, renewals-lost, cut-off", afterwards},
 		{"after-release, server-restart, key-removed 1", atAll},
 		{"key-removed 2", "no renewal came after Anna's lock was removed"},
 		{"late", "Anna's write never arrived"},
@@ -347,4 +347,36 @@ func TestCellThatWasNotPlayedAccusesNobody(t *testing.T) {
 		{Key: "lock", Effect: history.EffectReleased, Source: history.Looked, At: 10, End: 11, Reply: "1"}}}}
 	conclude(c, "Bert did not reach request 1", false)
 	assert.NotNil(t, c.Defect)
+}
+
+// Of a shop without a lock, whose stock is in a database, only the answers show that Bert came in time.
+func TestBertWithoutALockBesideADatabase(t *testing.T) {
+	f := forge()
+	f.Facts.Locks, f.Facts.Elsewhere, f.Count, f.Left = nil, true, &history.Count{}, new(int64(stock-2))
+	f.order("anna", atA, history.Sold, 0, 2520)
+	bert := f.order("bert", atB, history.Sold, 100, 2400)
+	f.Faults = []history.Fault{{Order: "10000-anna", Instance: atA, At: ms(50), End: ms(2500)}}
+	c := f.judge("late")
+	assert.Empty(t, WhyInconclusive(c))
+	bert.Done = ms(2600)
+	assert.Equal(t, "Bert did not sell before Anna's order was over", WhyInconclusive(c))
+	bert.Done, bert.Outcome = ms(2400), history.Busy
+	assert.Equal(t, "Bert did not sell before Anna's order was over", WhyInconclusive(c))
+}
+
+// An order that waits for the reply to its acquire does not know that it holds the lock, and works only afterwards.
+func TestAnnaDidNotKnowOfHerLock(t *testing.T) {
+	f := forge()
+	f.Facts.Elsewhere, f.Count, f.Left = true, &history.Count{}, new(int64(stock-2))
+	taken := with(acquire(10), func(w *history.Carried) { w.Heard = ms(2600) })
+	anna := f.order("anna", atA, history.Sold, 0, 2900, taken, release(2800))
+	f.order("bert", atB, history.Sold, 100, 2500, tried(110), acquire(2100), release(2400))
+	f.Faults = []history.Fault{{Order: "10000-anna", Instance: atA, At: ms(50), End: ms(2600)}}
+	for _, fault := range []string{"pause", "key-removed 1", "renewals-lost", "server-restart", "cut-off"} {
+		assert.Equal(t, unaware, WhyInconclusive(f.judge(fault)), fault)
+	}
+	anna.Trace[0].Wire.Heard = ms(12)
+	assert.NotEqual(t, unaware, WhyInconclusive(f.judge("pause")))
+	anna.Trace[0].Wire.Heard, f.Facts.Elsewhere = ms(2600), false // her write shows when she works
+	assert.NotEqual(t, unaware, WhyInconclusive(f.judge("pause")))
 }

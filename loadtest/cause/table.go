@@ -43,6 +43,8 @@ var (
 		"set the lock and its TTL in one command: SET key token NX PX ttl", acquireLines}
 	shortLease = cause{"the lease expires during a plain sale",
 		"make it several times as long as a sale, or renew it (v5.5)", renewLines}
+	longLease = cause{"the lease lasts thousands of times as long as a sale",
+		"make it a few times as long as a sale: SET counts PX in ms, EX in seconds", acquireLines}
 	renewalTakes    = cause{"a renewal takes another order's lock", extendOwn, renewLines}
 	renewalMakes    = cause{"a renewal recreates a lock that was gone", extendOwn + ": never SET it", renewLines}
 	renewalOutlives = cause{"the lock is renewed after its order has ended",
@@ -82,8 +84,9 @@ var (
 	ttlRemoves    = cause{"the TTL that is given removes the lock", "check its unit: seconds or milliseconds", renewLines}
 	removedByNone = cause{"a command outside any order removes a lock that is held",
 		"remove only locks without a living holder: compare and delete in one script (v4)", releaseLines}
-	crashed = cause{"the shop crashes on its own", "handle the error that crashes it", handleLines}
-	unknown = cause{"unknown cause", "", ""}
+	unprotected = cause{"it writes to the database outside its lock", lockAround, saleLines}
+	crashed     = cause{"the shop crashes on its own", "handle the error that crashes it", handleLines}
+	unknown     = cause{"unknown cause", "", ""}
 )
 
 // A row of the table is a state in which no correct order is, at a step of its course or at its end, and its cause. Of
@@ -103,6 +106,7 @@ const (
 	between                // only for a unit that its order and another sold, or a lock that both held
 	accusing               // by itself
 	ending                 // only for the order whose lock it ends, before another order took that
+	admitting              // only before the later of two orders took the lock
 	remarked               // else as a remark
 	stray                  // for a command outside any order
 )
@@ -120,8 +124,10 @@ var rows = []row{
 	{nobodyWakes, "L", staysAsleep, accusing},
 
 	{writtenAgain, "S", takesTwice, explaining},
-	{commitsLater, "S", commitsAfterRelease, explaining},
 	{refusedTaken, "S", refusesTaken, explaining},
+	{refusedTaken, "S", refusesRecorded, explaining},
+	{unprotected, "S", sendsUnprotected, explaining},
+	{commitsLater, "S", commitsAfterRelease, explaining},
 
 	{oneObject, "SER", removes((*theft).namesIt), ending},
 	{oneForInstance, "SER", removes((*theft).isOfInstance), ending},
@@ -131,6 +137,7 @@ var rows = []row{
 	{removedLater, "SER", removes((*theft).isLater), ending},
 	{removedBlindly, "SER", removes((*theft).isBlind), ending},
 	{removedByNone, "SE", strayRemoves, stray},
+	{releasedTwice, "SER", givesBackTwice, admitting},
 	{ttlRemoves, "SE", renewalRemoves, between},
 
 	{renewalTakes, "SE", renewalReplaces, ending},
@@ -176,8 +183,8 @@ var always = plainSales[:4]
 var plainSales = []plainSale{
 	{lockPerOrder, "SERL", func(f *history.Facts) bool { return f.Apart == "order" }},
 	{lockPerInstance, "SERL", func(f *history.Facts) bool { return f.Apart != "" }},
-	{sharedWatch, "S", func(f *history.Facts) bool { return len(f.Locks) == 0 && f.Watches }},
-	{noLock, "S", func(f *history.Facts) bool { return len(f.Locks) == 0 }},
+	{sharedWatch, "S", func(f *history.Facts) bool { return !f.HasLock() && f.Watches }},
+	{noLock, "S", func(f *history.Facts) bool { return !f.HasLock() }},
 	{releasedEarly, "SERL", func(f *history.Facts) bool { return f.Early }},
 	{fenceLate, "S", func(f *history.Facts) bool { return f.Fence }},
 	{readEarly, "S", func(f *history.Facts) bool { return f.ReadsEarly }},

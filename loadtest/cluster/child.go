@@ -56,6 +56,8 @@ type child struct {
 	quits bool
 	// mark is set in the environment of a child whose processes may leave the group; "" if they stay in it.
 	mark string
+	// lasting means that its processes may outlive it. Those with its mark are killed with the cluster.
+	lasting bool
 
 	mu     sync.Mutex
 	lines  []string // the last lines of output, printable
@@ -121,7 +123,9 @@ func (p *child) spawn(c *Cluster, ready readiness, urls chan<- string) error {
 		return err
 	}
 	defer in.Close()
-	p.cmd.Stdout, p.cmd.Stderr = in, in
+	if p.cmd.Stderr = in; p.cmd.Stdout == nil {
+		p.cmd.Stdout = in
+	}
 	if p.stdin, err = p.cmd.StdinPipe(); err == nil {
 		detach(p.cmd)
 		err = c.parent.start(p.cmd, p.quits)
@@ -181,15 +185,19 @@ func (p *child) Tail() []string {
 	return slices.Clone(p.lines)
 }
 
-// watch waits for the exit of the process, and then kills its family. An unexpected exit ends the run.
+// watch waits for the exit of the process, and then kills its family, unless that may last. An unexpected exit ends the
+// run.
 func (p *child) watch(out *os.File, read <-chan struct{}) {
 	p.exitErr = reap(p.cmd, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.reaped = true
+		if CanStop && !p.lasting { // Windows, which reuses numbers quickly, has no groups
+			_ = killGroup(p.cmd.Process.Pid)
+		}
 	})
 	p.cluster.guardian.send("gone %d", p.cmd.Process.Pid)
-	if p.mark != "" {
+	if p.mark != "" && !p.lasting {
 		killMarked(p.mark)
 		p.cluster.guardian.send("gone %s", p.mark)
 	}

@@ -26,6 +26,7 @@ type Cluster struct {
 
 	mu       sync.Mutex
 	children []*child
+	lasting  []string // the marks of those whose processes may outlive them
 }
 
 // Redises are the values of --backend besides a URL.
@@ -92,14 +93,17 @@ func (c *Cluster) Close() error {
 	c.fail(nil)
 	c.tasks.Wait()
 	c.mu.Lock()
-	children := c.children
-	c.children = nil
+	children, lasting := c.children, c.lasting
+	c.children, c.lasting = nil, nil
 	c.mu.Unlock()
 	var all sync.WaitGroup
 	for _, p := range children {
 		all.Go(p.Kill)
 	}
 	all.Wait()
+	for _, mark := range lasting {
+		killMarked(mark)
+	}
 	err := os.RemoveAll(c.dir)
 	c.guardian.dismiss()
 	c.parent.dismiss()
@@ -110,6 +114,9 @@ func (c *Cluster) add(p *child) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.children = append(c.children, p)
+	if p.lasting {
+		c.lasting = append(c.lasting, p.mark)
+	}
 }
 
 func (c *Cluster) remove(p *child) {

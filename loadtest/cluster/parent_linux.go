@@ -54,8 +54,8 @@ func (p parent) start(cmd *exec.Cmd, quits bool) error {
 	}
 }
 
-// reap waits for the exit of a child and kills what is left of its group. It calls before once the child has exited,
-// while its pid is still reserved: after that, the pid must not be signalled.
+// reap waits for the exit of a child. It calls before once the child has exited, while its pid is still reserved: after
+// that, neither the pid nor its group must be signalled.
 func reap(cmd *exec.Cmd, before func()) error {
 	const pid = 1 // P_PID: by its pid
 	for {
@@ -66,7 +66,6 @@ func reap(cmd *exec.Cmd, before func()) error {
 		}
 	}
 	before()
-	_ = killGroup(cmd.Process.Pid)
 	return cmd.Wait()
 }
 

@@ -12,14 +12,11 @@ func newParent() parent { return parent{} }
 
 func (parent) start(cmd *exec.Cmd, _ bool) error { return cmd.Start() }
 
-// reap waits for the exit of a child, calls after, and immediately kills what is left of its group: its number is not
-// likely to be reused so soon. Windows, which reuses numbers quickly, has no groups.
+// reap waits for the exit of a child, and calls after, which may still kill what is left of its group: its number is not
+// likely to be reused so soon.
 func reap(cmd *exec.Cmd, after func()) error {
 	err := cmd.Wait()
 	after()
-	if CanStop {
-		_ = killGroup(cmd.Process.Pid)
-	}
 	return err
 }
 

@@ -8,6 +8,8 @@ type Carried struct {
 	// command's At it was held by a fault.
 	Came  Instant `json:"came"`
 	Heard Instant `json:"heard"`
+	// Background means that no order sent it, but a thread of the shop's own.
+	Background bool `json:"background,omitempty"`
 	// Conn is its connection, by number.
 	Conn int `json:"conn,omitempty"`
 	// Usual combines the effects that such commands have in plain sales.
@@ -20,6 +22,8 @@ type Carried struct {
 	// Compared means that the command atomically read the lock before it wrote it, or read anything before it wrote the
 	// stock.
 	Compared bool `json:"compared,omitempty"`
+	// Granted means that it is like the acquires of plain sales, and got the reply that they get when they succeed.
+	Granted bool `json:"granted,omitempty"`
 }
 
 // Came returns when the command arrived at the proxy, or when it was sent if no proxy carried it.

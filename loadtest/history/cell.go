@@ -36,14 +36,17 @@ type Cell struct {
 	// Aborted is why the scenario was not completed, "" if it was: its fault did not happen.
 	Aborted string `json:"cut_short,omitempty"`
 
+	// Astray is how a round of a stage departed from its script, empty if it did not.
+	Astray []string `json:"astray,omitempty"`
+
 	// Breaks are the verdicts that the cell should break, if it is a replay.
 	Breaks []Verdict `json:"breaks,omitempty"`
 
 	// Steps are those of a replay, as they were taken.
 	Steps []Step `json:"steps,omitempty"`
 
-	// Facts describe the lock of a shop on trial. Strays are commands that may belong to any of several orders: they
-	// prove nothing about any.
+	// Facts describe the lock of a shop on trial. Strays are commands that may belong to any of several orders, or
+	// to none: they prove nothing about any.
 	Facts  *Facts    `json:"facts,omitempty"`
 	Strays []Command `json:"strays,omitempty"`
 	// Requests are those to the database of a shop on trial, in order of arrival. No verdict depends on them.
@@ -119,6 +122,16 @@ type Request struct {
 	Heard    Instant `json:"heard"`
 }
 
+// RequestAt returns the number of an order's last request that had arrived by then, 0 if it is unknown.
+func (c *Cell) RequestAt(order string, then Instant) (number int) {
+	for _, r := range c.Requests {
+		if r.Order == order && r.Came <= then {
+			number = r.Number
+		}
+	}
+	return number
+}
+
 // A Kind is the kind of experiment that a cell records.
 type Kind string
 
@@ -134,8 +147,14 @@ const (
 // IsUnlisted reports whether the cell is no scenario of the table. Then Breaks is what is expected of it.
 func (c *Cell) IsUnlisted() bool { return c.Kind != Ladder }
 
-// Heading returns the scenario for print, after the kind of experiment unless that is the ladder.
-func (c *Cell) Heading() string { return strings.TrimSpace(string(c.Kind) + " " + c.Scenario) }
+// Heading returns the scenario for print, after the kind of experiment unless that is the ladder, or a stage, whose
+// rounds have titles.
+func (c *Cell) Heading() string {
+	if c.Kind == Stage {
+		return c.Scenario
+	}
+	return strings.TrimSpace(string(c.Kind) + " " + c.Scenario)
+}
 
 // NotTested is the reason why a cell was not run, or was inconclusive.
 type NotTested struct {
@@ -218,13 +237,14 @@ type FaultKind string
 
 // The kinds of faults: of the instance's process, of its network, and of a command.
 const (
-	FaultStop FaultKind = "stop" // it was stopped from At to End
-	FaultKill FaultKind = "kill" // it was killed
-	FaultDied FaultKind = "died" // it exited by itself; Text has its last words
-	FaultCut  FaultKind = "cut"  // it could not reach its servers
-	FaultHeld FaultKind = "held" // the command, or its reply, was held
-	FaultLate FaultKind = "late" // the command arrived when its client no longer waited
-	FaultLost FaultKind = "lost" // the command, or its reply, was lost
+	FaultStop    FaultKind = "stop"    // it was stopped from At to End
+	FaultKill    FaultKind = "kill"    // it was killed
+	FaultDied    FaultKind = "died"    // it exited by itself; Text has its last words
+	FaultCut     FaultKind = "cut"     // it could not reach its servers
+	FaultRestart FaultKind = "restart" // a server of its restarted, and lost what it kept
+	FaultHeld    FaultKind = "held"    // the command, or its reply, was held
+	FaultLate    FaultKind = "late"    // the command arrived when its client no longer waited
+	FaultLost    FaultKind = "lost"    // the command, or its reply, was lost
 )
 
 // FaultKindOf returns the kind of a fault that an instance notes in a trace as, for instance, "stop@before:set/stock".
@@ -257,8 +277,11 @@ func (c *Cell) OneClock() bool {
 	return len(c.Instances) > 0
 }
 
-// Title returns the cell's scenario, rung and name, such as "two-instances v0.5 mutex".
+// Title returns the cell's scenario, rung and name, such as "two-instances v0.5 mutex", or the title of a round.
 func (c *Cell) Title() string {
+	if c.Kind == Stage {
+		return c.Heading()
+	}
 	return strings.TrimSpace(fmt.Sprintf("%s %s %s", c.Heading(), c.Rung, c.Name)) // a shop on trial has no name
 }
 

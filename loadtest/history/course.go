@@ -32,8 +32,9 @@ type Belief struct {
 	// Took is its last acquire that succeeded, with a reply or without, Tried the last that it knows to have failed, and
 	// Freed its last release. Looked is its last other command on the lock since then. They are nil if it has sent none.
 	Took, Tried, Freed, Looked *Command
-	// Asked is its last command that tried to acquire the lock, or does so in plain sales.
-	Asked *Command
+	// Asked is its last command that tried to acquire the lock, or does so in plain sales, and Granted the last of those
+	// that was answered as when it succeeds, whatever was observed.
+	Asked, Granted *Command
 	// ReadEarly is its last read of the stock while it knew that it did not hold the lock, ReadHeld its last other read,
 	// and Write its last write of the stock that took effect. Failed is its last command with an error, or without a reply.
 	ReadEarly, ReadHeld, Write, Failed *Command
@@ -112,6 +113,9 @@ func (m *monitor) send(s *Event) {
 	if s.Acquires() || s.Usually(EffectAcquired) {
 		m.all.Asked = s.Command
 	}
+	if s.Wire != nil && s.Wire.Granted {
+		m.all.Granted = s.Command
+	}
 	if s.isOnLock() {
 		m.both(s, (*Belief).send)
 	}
@@ -153,7 +157,7 @@ func (b *Belief) sale(cmd *Command) {
 	switch {
 	case cmd.WritesStock() && cmd.Wrote():
 		b.Write = cmd
-	case cmd.ReadsStock() && (b.State == NoLock || b.State == Waiting || b.State == HasFreed):
+	case cmd.ReadsStock() && b.Granted == nil && (b.State == NoLock || b.State == Waiting || b.State == HasFreed):
 		b.ReadEarly = cmd
 	case cmd.ReadsStock():
 		b.ReadHeld = cmd
@@ -174,6 +178,8 @@ func (b *Belief) send(cmd *Command) {
 		}
 	case cmd.Releases():
 		b.State, b.Freed, b.Looked = HasFreed, cmd, nil
+	case cmd.Usually(EffectReleased): // it found the lock lost
+		b.State, b.Looked = HasFreed, cmd
 	case cmd.Prolongs():
 	default:
 		b.Looked = cmd

@@ -44,6 +44,13 @@ func (t *Timeline) Explain(terms Terms) {
 			}
 		}
 	}
+	for i := range t.cell.Strays {
+		if cmd := &t.cell.Strays[i]; cmd.Source == Looked && cmd.Releases() {
+			if l := t.byName[[2]string{cmd.Node, cmd.Key}]; l != nil {
+				l.endAt(cmd.At, all[l])
+			}
+		}
+	}
 	for _, l := range t.Locks {
 		slices.SortStableFunc(l.Renewals, func(a, b Command) int { return cmp.Compare(a.End, b.End) })
 		for i := range l.Tenures {
@@ -94,6 +101,13 @@ func (l *Lock) hear(order int, cmd *Command, all []signs) {
 			s.gone, s.note = min(s.gone, cmd.At), cmd.Reply
 		}
 		return
+	}
+}
+
+// endAt records that the lock was removed at an instant, by no known order.
+func (l *Lock) endAt(at Instant, all []signs) {
+	if i := l.from(at) - 1; i >= 0 && at < l.Tenures[i].At {
+		all[i].gone = min(all[i].gone, at)
 	}
 }
 

@@ -25,14 +25,21 @@ type Facts struct {
 	Shared   bool          `json:"shared"`          // renewals use the connection of the sale
 	Apart    string        `json:"apart,omitempty"` // "order" or "instance": each has a key of its own
 
-	// PerCustomer means that each order has a key of its own, by customer: no two can contend.
+	// PerCustomer means that each order has a lock of its own, by customer: no two can contend.
 	PerCustomer bool `json:"per_customer,omitempty"`
+
+	// Unseen means that two orders share a lock whose keys are unknown: one does not reach the stock while the other is
+	// held before its write.
+	Unseen bool `json:"unseen,omitempty"`
 
 	// SoldOut is the answer that refuses an order for an empty stock; nil: unknown.
 	SoldOut *Answer `json:"sold_out,omitempty"`
+	// KeptSoldOut means that such an order leaves its lock held after its answer.
+	KeptSoldOut bool `json:"kept_sold_out,omitempty"`
 
 	Takes      time.Duration `json:"takes"`                 // a plain sale
 	Elsewhere  bool          `json:"elsewhere,omitempty"`   // the stock is in no Redis, and its writes are not observed
+	Requests   *Requests     `json:"requests,omitempty"`    // of a plain sale to the shop's database; nil: unknown
 	LockFree   bool          `json:"lock_free,omitempty"`   // the write depends on the current stock
 	Messages   bool          `json:"messages,omitempty"`    // waiters get messages
 	Watches    bool          `json:"watches,omitempty"`     // the stock is written in a transaction that watches it
@@ -46,6 +53,17 @@ type Facts struct {
 type Answer struct {
 	Status int    `json:"status"`
 	Body   string `json:"body,omitempty"`
+}
+
+// HasLock reports whether orders take a lock, be it shared or not.
+func (f *Facts) HasLock() bool { return len(f.Locks) > 0 || f.Apart != "" || f.Unseen }
+
+// Requests are the numbers of the requests that a plain sale sends to the shop's database, by the lock. One that is
+// never answered, such as the close of a connection, is in no list.
+type Requests struct {
+	Before []int `json:"before,omitempty"` // sent before the acquire
+	Under  []int `json:"under,omitempty"`  // sent under the lock
+	After  []int `json:"after,omitempty"`  // sent after the release
 }
 
 // Lease returns how long the lock lasts unless it is renewed or released; 2 s for one without an expiry.

@@ -73,6 +73,45 @@ func TestLeasesOfOrders(t *testing.T) {
 	c := &Cell{Ops: []Op{{Instance: "a", Outcome: Unknown, Trace: []Command{acquire(10), read(20)}}},
 		Faults: []Fault{{Instance: "a", Kind: FaultKill, At: in(60)}}}
 	assert.Equal(t, in(60), TimelineOf(c).LeaseOf(0).ReleasedAt, "its instance was killed")
+	for _, other := range []Fault{{Instance: "b", Kind: FaultKill, At: in(60)}, {Instance: "a", At: in(60)}} {
+		c.Faults = []Fault{other}
+		assert.Equal(t, in(21), TimelineOf(c).LeaseOf(0).ReleasedAt, "only its own, and only if it was killed")
+	}
+
+	c.Faults, c.Facts = nil, &Facts{Early: true}
+	c.Ops[0].Trace = []Command{acquire(10), release(20), write(30)}
+	assert.Equal(t, in(20), TimelineOf(c).LeaseOf(0).ReleasedAt, "plain sales release it before the write")
+	c.Facts = &Facts{}
+	assert.Equal(t, in(31), TimelineOf(c).LeaseOf(0).ReleasedAt)
+
+	// Where writes are not observed, an order works until it tries to release the lock, even in vain, or is answered.
+	vain := func(n int) Command {
+		cmd := carried(n, EffectTried)
+		cmd.Wire.Usual = EffectReleased
+		return cmd
+	}
+	c.Facts, c.Ops[0].Done = &Facts{Elsewhere: true}, in(90)
+	for until, trace := range map[int][]Command{
+		40: {vain(5), acquire(10), tried(20), vain(40), vain(50)}, 90: {acquire(10), tried(20)},
+	} {
+		c.Ops[0].Trace = trace
+		assert.Equal(t, in(until), TimelineOf(c).LeaseOf(0).ReleasedAt)
+	}
+}
+
+// An instance holds the lock since the last acquire of its orders that was not released.
+func TestHeldSince(t *testing.T) {
+	c := &Cell{Ops: []Op{
+		{Instance: "a", Trace: []Command{carried(10, EffectAcquired), carried(20, EffectReleased)}},
+		{Instance: "a", Trace: []Command{carried(50, EffectAcquired)}},
+		{Instance: "a", Trace: []Command{carried(30, EffectAcquired)}},
+		{Instance: "b", Trace: []Command{carried(70, EffectAcquired)}},
+	}}
+	assert.Equal(t, in(50), TimelineOf(c).HeldSince("a"))
+	assert.Equal(t, in(70), TimelineOf(c).HeldSince("b"))
+	c.Ops = c.Ops[:1]
+	assert.Equal(t, Never, TimelineOf(c).HeldSince("a"), "it was released")
+	assert.Equal(t, Never, TimelineOf(c).HeldSince("b"))
 }
 
 // A lock at an instant is free, held by one order, or unknown.
@@ -113,11 +152,19 @@ func TestHolderAt(t *testing.T) {
 			[]Op{dies, {Instance: "a", Trace: []Command{carried(50, EffectReleased)}}}, nil, 60, nobody},
 		{"after a stray command took it", []Op{anna}, []Command{carried(120, EffectAcquired)}, 150, notKnown},
 		{"after a stray command removed it", []Op{dies}, []Command{carried(120, EffectReleased)}, 150, notKnown},
+		{"after a stray command found it taken", []Op{dies}, []Command{carried(120, EffectTried)}, 150, 0},
 		{"before a stray command", []Op{dies}, []Command{carried(120, EffectReleased)}, 110, 0},
 		{"after a release that left a counter above zero", []Op{{Instance: "a", Trace: []Command{
 			carried(10, EffectAcquired),
 			{Key: "lock", Source: Looked, Effect: EffectReleased, At: in(20), End: in(21), Wire: &Carried{Is: "1"}},
 		}}}, nil, 50, notKnown},
+		{"after the next holder's release, too", []Op{{Instance: "a", Trace: []Command{carried(10, EffectAcquired),
+			{Key: "lock", Source: Looked, Effect: EffectReleased, At: in(20), End: in(21), Wire: &Carried{Is: "1"}}}},
+			after(30, carried(40, EffectReleased))}, nil, 50, nobody},
+		{"while an acquire that found it free is in flight", []Op{anna, {Instance: "b", Trace: []Command{
+			{Key: "lock", Source: Looked, Effect: EffectAcquired, At: in(120), End: in(140)}}}}, nil, 130, notKnown},
+		{"after a later order of its instance removed another's",
+			[]Op{{Instance: "b", Trace: []Command{carried(50, EffectReleased)}}, dies}, nil, 60, nobody},
 		{"effects unobserved, so a reply may be lost", []Op{{Instance: "a", Trace: []Command{
 			{Cmd: "setnx", Key: "lock", At: in(10), End: in(11), Reply: "1"},
 			{Cmd: "del", Key: "lock", At: in(20), End: in(21), Reply: "1"}}}}, nil, 50, notKnown},

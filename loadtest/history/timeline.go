@@ -127,8 +127,10 @@ func TimelineOf(c *Cell) *Timeline {
 		}
 	}
 	for i := range c.Strays {
-		if l := t.lockOf(&Op{}, &c.Strays[i]); l != nil && (c.Strays[i].Acquires() || c.Strays[i].Releases()) {
-			l.strays = append(l.strays, c.Strays[i].At)
+		cmd := &c.Strays[i]
+		mayTake := cmd.Acquires() && (cmd.Succeeded() || cmd.Source != Looked)
+		if l := t.lockOf(&Op{}, cmd); l != nil && (mayTake || cmd.Releases()) {
+			l.strays = append(l.strays, cmd.At)
 		}
 	}
 	t.findOwners()

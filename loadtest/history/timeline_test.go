@@ -58,6 +58,16 @@ func TestTenureEnds(t *testing.T) {
 		"renewed":        {[][]Command{{took(1), renewed(50)}}, []End{{Expired, -1, 150, 151}}},
 		"seen held, then taken": {
 			[][]Command{{took(1)}, {on("set", 60, "nil"), took(80)}}, []End{{Gone, 1, 60, 81}, {Expired, -1, 180, 181}}},
+		"a renewal shows that it was held": {[][]Command{{took(1)}, {on("pexpire", 60, "1"), took(80)}},
+			[]End{{Gone, 1, 60, 81}, {Expired, -1, 180, 181}}},
+		"a renewal in vain shows nothing": {[][]Command{{took(1)}, {on("pexpire", 60, "0"), took(80)}},
+			[]End{{Gone, 1, 2, 81}, {Expired, -1, 180, 181}}},
+		"a noted end after its expiry": {[][]Command{{took(1), on(EndedLock, 150, "")}}, []End{{Expired, -1, 101, 102}}},
+		"a lock without a TTL":         {[][]Command{{on("setnx", 1, "1")}}, []End{{NoEnd, -1, Never / ms, Never / ms}}},
+		"one without a TTL, then taken": {[][]Command{{on("setnx", 1, "1")}, {took(180), freed(190)}},
+			[]End{{Gone, 1, 2, 181}, {Released, 1, 190, 191}}},
+		"expired, then taken": {[][]Command{{took(1)}, {took(150), freed(160)}},
+			[]End{{Expired, 1, 101, 102}, {Released, 1, 160, 161}}},
 		"a failed acquire may have found it free": {
 			[][]Command{{took(1)}, {refused(60), took(80)}}, []End{{Gone, 1, 2, 81}, {Expired, -1, 180, 181}}},
 		"its end was noted": {[][]Command{{took(1), on(EndedLock, 7, "")}, {took(9), freed(12)}},

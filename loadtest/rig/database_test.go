@@ -221,9 +221,18 @@ func TestTrapOfAnOrder(t *testing.T) {
 	trap.Release()
 	clara.arrives(clara.client, "yes")
 
-	unsprung := s.Trap(2, false)
+	next := s.Trap(0, false) // any number
+	clara.send(clara.client, "two")
+	clara.caught(next)
+	assert.Equal(t, 2, next.Number())
+	next.Release()
+	clara.arrives(clara.server, "two")
+
+	unsprung := s.Trap(3, false)
 	unsprung.Release()
-	clara.asks("two")
+	clara.send(clara.server, "yes")
+	clara.arrives(clara.client, "yes")
+	clara.asks("three")
 }
 
 func TestHeldPieceIsLost(t *testing.T) {

@@ -61,6 +61,11 @@ func OpenForeign(ctx context.Context, say func(string)) (*Testbed, context.Conte
 	return &Testbed{cluster: c}, ctx, err
 }
 
+// Shell runs a shell command: see [cluster.Cluster.Shell].
+func (b *Testbed) Shell(ctx context.Context, line string, lasting bool) (out string, errs []string, err error) {
+	return b.cluster.Shell(ctx, line, lasting)
+}
+
 // Close stops everything that was started.
 func (b *Testbed) Close() error { return b.cluster.Close() }
 

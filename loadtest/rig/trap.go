@@ -13,9 +13,9 @@ type Trap struct {
 	decide chan bool
 }
 
-// Trap sets a trap for a request, or for its reply, of the order that was opened last. Number counts requests from 1. A
-// piece that has already begun is not caught: set the trap before the order is sent, or while an earlier piece is held.
-// Release it.
+// Trap sets a trap for a request, or for its reply, of the order that was opened last. Number counts requests from 1; 0
+// is the next one. A piece that has already begun is not caught: set the trap before the order is sent, or while an
+// earlier piece is held. Release it.
 func (d *Database) Trap(number int, reply bool) *Trap {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -27,6 +27,9 @@ func (d *Database) Trap(number int, reply bool) *Trap {
 
 // Caught is closed when the trap has caught its piece.
 func (t *Trap) Caught() <-chan struct{} { return t.caught }
+
+// Number returns the number of the caught request, or of the reply's.
+func (t *Trap) Number() int { return t.piece.Number }
 
 // Release passes on the held bytes, and removes the trap. A request arrives even if its client has left. Bytes lost
 // meanwhile, as by Cut, stay lost.
@@ -55,7 +58,8 @@ func (t *Trap) end(passes bool) {
 // trapFor returns the trap that was set for a piece, or nil.
 func (d *Database) trapFor(p *Piece) *Trap {
 	i := slices.IndexFunc(d.traps, func(t *Trap) bool {
-		return t.piece == nil && p.Number > 0 && t.order == p.Order && t.number == p.Number && t.reply == p.Reply
+		return t.piece == nil && p.Number > 0 && t.order == p.Order && t.reply == p.Reply &&
+			(t.number == p.Number || t.number == 0)
 	})
 	if i < 0 {
 		return nil

@@ -45,6 +45,7 @@ func TestPages(t *testing.T) {
 	wall.Press("?")
 	wall.Until(`!document.querySelector("#help").checkVisibility()`)
 	checkChinese(t, b)
+	checkHeadings(t, b)
 	var phones []*tab
 	for _, name := range []string{"fox", "owl", "bear"} {
 		phones = append(phones, openTab(t, b, c.phones+"/"+code, 360, 740))
@@ -85,6 +86,7 @@ func TestPages(t *testing.T) {
 			look()
 		}
 		wall.picture("again", phones[0])
+		phones[0].Shows("#twice-head", "Was any unit sold twice?")
 		wall.Press(kb.Enter)
 		wall.phase("verdict")
 		verdict := c.wall.await("verdict", nil)
@@ -140,7 +142,9 @@ func TestPages(t *testing.T) {
 	judge("SE", evidence)
 	wall.Press("d")
 	wall.Shows("#diff-head", "What v5 changes in v4")
-	wall.Shows("#code", "watchdog")
+	wall.Shows("#code", "rt.every")
+	wall.Until(`!/func \w+\(/.test(document.querySelector("#code").innerText)`) // the signature is no lesson
+	wall.Until(`(({ scrollHeight, clientHeight }) => scrollHeight <= clientHeight)(document.querySelector("#code"))`)
 	wall.picture("verdict", phones[0])
 
 	wall.Press(kb.Delete)
@@ -237,6 +241,9 @@ func checkChinese(t *testing.T, b *reporttest.Browser) {
 {"n":5,"at":4,"kind":"refused","order":"anna","own":"1","newest":"4"}
 {"n":6,"at":4,"kind":"refused","order":"anna","own":"2","newest":"4"}
 {"n":7,"at":4,"kind":"refused","order":"anna","own":"3","newest":"4"}
+{"n":8,"at":4,"kind":"step","stepping":false,"trace":[{"text":"a","done":true},{"text":"expiry","done":false}]}
+{"n":8,"at":4,"kind":"broken","letter":"E","result":"BROKEN","orders":["anna","fox"]}
+{"n":8,"at":4,"kind":"broken","letter":"E","result":"BROKEN","orders":["anna","fox"]}
 {"n":8,"at":4,"kind":"verdict","sold":2,"left":99,"twice":1,"best":[{"person":"fox","colour":0,"points":2}],"findings":[
  {"letter":"S","verdict":"stock","result":"BROKEN","because":"a sold it","unit":100,"orders":["anna","fox"],
  "moments":[3500,4250]},
@@ -254,9 +261,28 @@ func checkChinese(t *testing.T, b *reporttest.Browser) {
 	}
 	assert.NotRegexp(t, "[a-z]{2}", wall.text("main"))
 	wall.Until(`document.querySelectorAll("#stamps .held").length === 2`) // more would fill the wall
+	wall.Until(`[...document.querySelectorAll("#stamps .letter")].map((one) => one.innerText).join() === "E,S"`)
+	wall.Until(`document.querySelector("#trace").textContent === "✓ a▸ 到期"`)
 	// The cross of a dead process is above its order's bar.
 	wall.Until(`document.querySelector("#lanes rect.bar").compareDocumentPosition(
 		document.querySelector("#lanes .cross")) & Node.DOCUMENT_POSITION_FOLLOWING`)
+}
+
+// checkHeadings replays a fix after a verdict. The stock is right only if that is known.
+func checkHeadings(t *testing.T, b *reporttest.Browser) {
+	t.Helper()
+	const log = `{"n":1,"at":0,"kind":"round","round":{"number":1,"of":1,"stock":100,"rung":"v4"}}
+{"n":2,"at":1,"kind":"order","order":"anna","colour":-1,"instance":"a","state":"sent","sent":1000}
+{"n":3,"at":4,"kind":"verdict","sold":2,"left":99,"twice":0,"best":[],"findings":[
+ {"letter":"E","verdict":"exclusion","result":"BROKEN"},{"letter":"S","verdict":"stock","result":"unknown"}]}
+{"n":4,"at":5,"kind":"phase","phase":"verdict"}
+{"n":5,"at":6,"kind":"mend","rung":"v15","findings":[{"letter":"E","result":"BROKEN"},{"letter":"S","result":"ok"}]}`
+	recording, err := stage.ReadRecording(strings.NewReader(strings.ReplaceAll(log, "\n ", "")), "en")
+	require.NoError(t, err)
+	go recording.Play(t.Context())
+	wall := openTab(t, b, serve(t, recording.Wall()), 1280, 720)
+	wall.Shows("#lanes", "v4: E broken · Unknown: S")
+	wall.Shows("#lanes", "v15: the lock breaks (E), but the stock is right")
 }
 
 // A tab is a page of the stage in its own window, as on another device.

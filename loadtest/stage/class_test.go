@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/stage"
 )
 
@@ -580,14 +581,15 @@ func TestRecording(t *testing.T) {
 	}
 }
 
-// The wall reports how a round departs from its script: a key, a step without a command, or the verdict.
+// The wall reports how a round departs from its script: a key, its order, a step without a command, or the verdict. The
+// class's report says so, too.
 func TestRoundDepartsFromItsScript(t *testing.T) {
 	t.Parallel()
 	c := open(t, ownRounds(t, "v0", "v3")...)
 	p := c.join()
-	astray := func(sign, what string) {
+	astray := func(sign, what string) *event {
 		t.Helper()
-		c.wall.await("astray", func(e *event) bool { return e.Sign == sign && e.What == what })
+		return c.wall.await("astray", func(e *event) bool { return e.Sign == sign && e.What == what })
 	}
 	c.do("vote")
 	p.vote("S", "1")
@@ -595,10 +597,18 @@ func TestRoundDepartsFromItsScript(t *testing.T) {
 	c.do("slow")
 	astray("key", "S")
 	c.do("continue")
-	c.do("anna")
+	c.do("slow", "b")
+	astray("key", "Shift+S")
+	c.do("bert")
+	assert.Equal(t, "E", astray("early", "B").After)
+	for _, do := range []string{"all", "anna", "bert", "bert"} { // in order, and one is repeated
+		c.do(do)
+	}
 	c.do("again")
 	c.do("verdict")
-	astray("verdict", "S")
+	c.wall.await("phase", func(e *event) bool { return e.Phase == "verdict" })
+	assert.Subset(t, c.stage.Run("").Cells[0].Astray, []string{"S is not part of this round.",
+		"C is not part of this round.", "Shift+S is not part of this round.", "B comes after E in this round."})
 
 	c.do("next")
 	c.do("vote")
@@ -613,29 +623,69 @@ func TestRoundDepartsFromItsScript(t *testing.T) {
 	astray("verdict", "R")
 }
 
-// After the verdict the same fault is played on the rung that fixes it, and no verdict breaks.
-func TestFixIsPlayedAfterTheVerdict(t *testing.T) {
+// The verdict may be asked for while orders are in flight. No finding and no drawing follows it.
+func TestVerdictIsLast(t *testing.T) {
 	t.Parallel()
-	r := ownRounds(t, "v4")[0]
-	file := filepath.Join(t.TempDir(), "rounds.yaml")
-	text := `[{title: t, rung: v4, lease: 6s, work: 10ms, wait: 20s, play: "` + r.Play + `"}]`
-	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-	rounds, err := stage.ReadRounds(file, "en")
-	require.NoError(t, err)
-	c := open(t, rounds...)
+	c := open(t, ownRounds(t, "v0.5")...)
 	c.do("vote")
-	c.join().vote("S", "1")
+	c.join().vote("SE", "1")
 	c.do("vote")
-	for _, do := range []string{"anna", "again", "verdict"} {
+	for _, do := range []string{"anna", "bert", "again", "verdict"} {
 		c.do(do)
 	}
-	c.wall.await("verdict", nil)
+	verdict := c.wall.await("verdict", nil)
+	assert.Equal(t, "SE", verdict.broken())
 	c.wall.await("phase", func(e *event) bool { return e.Phase == "verdict" })
-	c.do("mend")
-	status, _ := c.tryTo("mend")
-	assert.Equal(t, http.StatusConflict, status, "once")
-	mended := c.wall.await("mend", func(e *event) bool { return e.Drawing != nil })
-	assert.Empty(t, mended.Broken, mended.text)
-	assert.Contains(t, mended.text, "Anna")
-	c.do("reset")
+	time.Sleep(300 * time.Millisecond) // several polls
+	for _, e := range eventsOf(t, c.log.String()) {
+		if e.N > verdict.N {
+			assert.NotContains(t, []string{"broken", "drawing"}, e.Kind, e.text)
+		}
+	}
+}
+
+// After the verdict the fault of a round is played on the rung that fixes it.
+func TestFixIsPlayedAfterTheVerdict(t *testing.T) {
+	t.Parallel()
+	fixes := map[string]struct{ broken, anna, bert string }{
+		"v1":   {"", "sold", "sold"},
+		"v2":   {"", "not-sold", "sold"}, // she was killed
+		"v5":   {"", "sold", "sold"},
+		"v5.5": {"", "not-sold", "sold"},  // her work was cancelled
+		"v15":  {"E", "not-sold", "sold"}, // the stock refused her write
+	}
+	played := 0
+	for _, r := range ownRounds(t) {
+		rung, _, _ := strings.Cut(r.Play, ":")
+		if rung == "" {
+			continue
+		}
+		played++
+		t.Run(rung, func(t *testing.T) {
+			t.Parallel()
+			if strings.Contains(r.Play, "stop-a") && !cluster.CanStop {
+				t.Skip("this system cannot stop a process")
+			}
+			pace := time.Duration(4)
+			if rung == "v5" { // a stall of half a lease would break it
+				pace = 2
+			}
+			c := openAt(t, pace, r)
+			c.do("vote")
+			c.join().vote("S", "1")
+			c.do("vote")
+			c.judge() // of no orders
+			c.do("mend")
+			status, _ := c.tryTo("mend")
+			assert.Equal(t, http.StatusConflict, status, "once")
+			mended := c.wall.await("mend", func(e *event) bool { return e.Drawing != nil })
+			assert.Equal(t, fixes[rung].broken, mended.broken(), mended.text)
+			assert.False(t, mended.isUnknown(), mended.text)
+			orders := pictureOf(t, mended)
+			assert.Equal(t, fixes[rung].anna, orders.order("anna")["outcome"], mended.text)
+			assert.Equal(t, fixes[rung].bert, orders.order("bert")["outcome"], mended.text)
+			c.do("reset")
+		})
+	}
+	assert.Equal(t, len(fixes), played)
 }

@@ -12,6 +12,11 @@ type line struct {
 	Text string `json:"text"`
 }
 
+// isSignature reports whether a line is the signature of a rung, which names every change and shows none.
+func (l line) isSignature() bool {
+	return strings.HasPrefix(l.Text, "func ") || strings.HasPrefix(strings.TrimSpace(l.Text), "return func(ctx ")
+}
+
 // maxLines bounds the lines of a difference on the wall.
 const maxLines = 40
 

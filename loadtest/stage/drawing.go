@@ -16,10 +16,14 @@ const (
 	drawCommands = 200
 )
 
-// tellSoFar sends newly broken verdicts and a new drawing to the wall, if the orders have changed.
+// tellSoFar sends newly broken verdicts and a new drawing to the wall, if the orders have changed. Once all have ended
+// it sends none: the verdict has its own, and they must not follow it.
 func (s *shop) tellSoFar() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.ended {
+		return
+	}
 	if s.judge.due {
 		s.judgeSoFar()
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/report/terminal"
 	"stockapi/loadtest/schedule"
 )
 
@@ -16,12 +17,15 @@ import (
 type mend struct {
 	rung catalog.Rung
 	line schedule.Line
+	hold string // the fault that holds Anna's order at the mark of the first step
 }
 
-// playable are the steps of a line that a stage can play. Anna's order always waits before its write, at whichever
-// mark.
-var playable = []string{"a>write", "a<read", "a>end", "b>end", "expiry", "stop-a", "continue-a", "cut-a", "join-a",
-	"crash-a"}
+// holds are the faults that hold Anna's order, by the step that does so. After the read she works, which a rung may
+// cancel. Before the write she is past the rung's last check of its lease.
+var holds = map[string]string{"a<read": "work@after:read", "a>write": "hold@before:write"}
+
+// playable are the other steps of a line that a stage can play.
+var playable = []string{"a>end", "b>end", "expiry", "stop-a", "continue-a", "cut-a", "join-a", "crash-a"}
 
 // deeds are the actions of the teacher's page, by the verbs of a line that have the same effect.
 var deeds = map[string]string{"stop": "pause", "continue": "continue", "cut": "cut", "join": "continue",
@@ -37,9 +41,14 @@ func readMend(text string) (*mend, error) {
 	if m.rung.Kind != catalog.Redis && m.rung.Kind != catalog.Nodes {
 		return nil, fmt.Errorf("play: %s cannot be shown: its locks are not in Redis", number)
 	}
-	for word := range strings.SplitSeq(line, ".") {
+	first, rest, _ := strings.Cut(line, ".")
+	if m.hold = holds[first]; m.hold == "" {
+		return nil, fmt.Errorf("play: %q cannot be the first step: use a<read or a>write", first)
+	}
+	for word := range strings.SplitSeq(rest, ".") {
 		if !slices.Contains(playable, word) {
-			return nil, fmt.Errorf("play: %q cannot be shown: use %s", word, strings.Join(playable, " "))
+			return nil, fmt.Errorf("play: %q cannot be shown: after the first step use %s", word,
+				strings.Join(playable, " "))
 		}
 	}
 	var err error
@@ -59,7 +68,7 @@ func (s *Stage) playMend(phase string) error {
 		return refuse("error.mending")
 	}
 	r := *round
-	r.rung, r.Rung, r.Fault, r.steps, r.Title = r.mend.rung, r.mend.rung.Number, "hold@before:write", nil, "mend: "+r.Title
+	r.rung, r.Rung, r.Fault, r.steps, r.Title = r.mend.rung, r.mend.rung.Number, r.mend.hold, nil, "mend: "+r.Title
 	s.record.add("mend", event{"rung": r.Rung, "name": r.rung.Name})
 	ctx, cancel := context.WithCancel(s.ctx)
 	s.mending = func() { cancel(); s.mended.Wait() }
@@ -99,7 +108,13 @@ func (s *Stage) showMend(ctx context.Context, r *Round) error {
 	}
 	shop.mu.Lock()
 	defer shop.mu.Unlock()
-	s.record.add("mend", event{"rung": r.Rung, "name": r.rung.Name, "broken": inLetters(shop.cell),
+	findings := []event{}
+	for _, f := range shop.cell.Findings {
+		if letter := terminal.Letters[f.Verdict]; letter != "" && strings.Contains(letters, letter) {
+			findings = append(findings, event{"letter": letter, "result": f.Result})
+		}
+	}
+	s.record.add("mend", event{"rung": r.Rung, "name": r.rung.Name, "findings": findings,
 		"drawing": shop.lanes(shop.cell.Findings)})
 	return nil
 }
@@ -143,7 +158,7 @@ func (s *shop) awaitHold(ctx context.Context) error {
 		return len(held) > 0, err
 	})
 	if err == nil && !came {
-		err = errors.New("the order of Anna did not reach its write")
+		err = errors.New("the order of Anna did not reach " + s.round.Fault)
 	}
 	return err
 }

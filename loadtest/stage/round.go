@@ -80,15 +80,18 @@ var keys = map[string]string{"anna": "A", "bert": "B", "all": "E", "pause": "P",
 
 // names reports whether the script names the key of an action. Without a script it is always true.
 func (r *Round) names(do string) bool {
-	scripted := false
+	script := r.script()
+	return len(script) == 0 || slices.Contains(script, keys[do])
+}
+
+// script returns the keys of the script, in its order.
+func (r *Round) script() (all []string) {
 	for _, line := range r.Do {
-		key, _, is := strings.Cut(line, ":")
-		scripted = scripted || is
-		if is && key == keys[do] {
-			return true
+		if key, _, is := strings.Cut(line, ":"); is {
+			all = append(all, key)
 		}
 	}
-	return !scripted
+	return all
 }
 
 // isAsMeant reports whether the verdict is the intended one. A round that names none accepts any.
@@ -241,6 +244,6 @@ func (r *Round) compare(ctx context.Context, stockapi string) {
 		}
 	}
 	if r.Next != "" {
-		r.diff = diff(texts[0], texts[1])
+		r.diff = slices.DeleteFunc(diff(texts[0], texts[1]), line.isSignature)
 	}
 }

@@ -27,7 +27,8 @@ func TestRoundsAreTheSameInBothLanguages(t *testing.T) {
 				key, _ := keyOf(line)
 				keys = append(keys, key)
 			}
-			rounds = append(rounds, []any{r.Rung, r.Next, r.Lease, r.Work, r.Wait, r.Fault, r.Trace, r.Breaks, r.Twice, keys})
+			rounds = append(rounds, []any{r.Rung, r.Next, r.Lease, r.Work, r.Wait, r.Fault, r.Trace, r.Breaks, r.Twice,
+				r.Play, keys})
 		}
 		return rounds
 	}
@@ -46,28 +47,32 @@ func TestInvalidRounds(t *testing.T) {
 	}
 	require.NoError(t, read(good))
 	for text, says := range map[string]string{
-		"":                                "it has 0 rounds, not 1 to 40",
-		good + "---\n" + good:             "more than one document",
-		strings.Repeat(good, 41):          "it has 41 rounds, not 1 to 40",
-		"title: t":                        "",
-		good + "  leese: 6s":              `unknown field "leese"`,
-		good + "  lease: six":             `"six" is not a duration such as 8s`,
-		"- title: [1]\n  rung: v3":        "line 1: a value must be a string",
-		good + "  lease: 8":               "line 3: 8 is not a duration such as 8s",
-		good + "  lease: 500ms":           "round 1: lease: 500ms is not between 1s and 1m",
-		good + good + "  lease: 2m":       "round 2: lease: 2m0s is not between 1s and 1m",
-		good + "  work: 30s":              "work: 30s is not between 0s and 20s",
-		good + "  wait: 2m":               "wait: 2m0s is not between 0s and 1m",
-		good + "  next: v99":              `next: there is no rung "v99"`,
-		good + "  breaks: SX":             `breaks: "SX" must have only the letters SERL, each once`,
-		good + "  twice: 2":               `twice: "2" is not one of 0, 1, more`,
-		good + "  trace: v3:aa.never":     "trace: ",
-		good + "  trace: v4:aabb":         "trace: v4:aabb is not one of v3 with two orders",
-		good + "  trace: v3:aacc":         "trace: ",
-		"- rung: v3":                      "it has no title",
-		"- title: t\n  rung: v99":         `there is no rung "v99"`,
-		"- title: t\n  rung: v12-session": "v12-session cannot be shown: its locks are not in Redis",
-		"- title: t\n  rung: v13":         "v13 cannot be shown: its locks are not in Redis",
+		"":                                 "it has 0 rounds, not 1 to 40",
+		good + "---\n" + good:              "more than one document",
+		strings.Repeat(good, 41):           "it has 41 rounds, not 1 to 40",
+		"title: t":                         "",
+		good + "  leese: 6s":               `unknown field "leese"`,
+		good + "  lease: six":              `"six" is not a duration such as 8s`,
+		"- title: [1]\n  rung: v3":         "line 1: a value must be a string",
+		good + "  lease: 8":                "line 3: 8 is not a duration such as 8s",
+		good + "  lease: 500ms":            "round 1: lease: 500ms is not between 1s and 1m",
+		good + good + "  lease: 2m":        "round 2: lease: 2m0s is not between 1s and 1m",
+		good + "  work: 30s":               "work: 30s is not between 0s and 20s",
+		good + "  wait: 2m":                "wait: 2m0s is not between 0s and 1m",
+		good + "  next: v99":               `next: there is no rung "v99"`,
+		good + "  breaks: SX":              `breaks: "SX" must have only the letters SERL, each once`,
+		good + "  twice: 2":                `twice: "2" is not one of 0, 1, more`,
+		good + "  trace: v3:aa.never":      "trace: ",
+		good + "  trace: v4:aabb":          "trace: v4:aabb is not one of v3 with two orders",
+		good + "  trace: v3:aacc":          "trace: ",
+		good + "  play: v99:a<read":        `play: there is no rung "v99"`,
+		good + "  play: v13:a<read":        "play: v13 cannot be shown: its locks are not in Redis",
+		good + "  play: v5:b>end.a>end":    `play: "b>end" cannot be the first step: use a<read or a>write`,
+		good + "  play: v5:a<read.a>write": `play: "a>write" cannot be shown`,
+		"- rung: v3":                       "it has no title",
+		"- title: t\n  rung: v99":          `there is no rung "v99"`,
+		"- title: t\n  rung: v12-session":  "v12-session cannot be shown: its locks are not in Redis",
+		"- title: t\n  rung: v13":          "v13 cannot be shown: its locks are not in Redis",
 	} {
 		err := read(text)
 		if assert.Error(t, err, text) {
@@ -189,7 +194,7 @@ func (c *class) play(r stage.Round) (verdict *event, phones []*phone) {
 		}
 		key, err := keyOf(line)
 		require.NoError(c.t, err, line)
-		if strings.Contains(line, "a renewal was seen") {
+		if strings.Contains(line, "after a renewal") {
 			c.wall.await("cmd", func(e *event) bool { return e.Role == "renew" })
 		}
 		times := 1

@@ -51,15 +51,19 @@ type shop struct {
 	over   chan struct{} // closed when no more orders are accepted
 	played chan struct{} // closed when everything has ended
 	next   int           // the index of the trace's next step
+	// pressed counts the keys of the script that were pressed in its order.
+	pressed int
 
 	mu     sync.Mutex
 	open   bool // the stock is set
+	ended  bool // all orders have ended: what is found from now on is the verdict's
 	orders []*order
 	sold   map[int64][]*order      // by unit: its orders, in the order of the receipts
 	known  map[int]bool            // the IDs of commands that have been attributed to an order
 	strays map[int]history.Command // commands answered while several orders were in flight at their instance, by ID
 	watch  watch
 	judge  judge
+	astray []string // how the round departed from its script
 
 	redraw   bool // the round has changed since the last drawing
 	drawNext time.Time
@@ -171,7 +175,11 @@ func (s *shop) play(open func()) error {
 		open()
 		select {
 		case <-s.over:
-			return s.finish(ctx)
+			err := s.finish(ctx)
+			s.mu.Lock()
+			s.ended = true
+			s.mu.Unlock()
+			return err
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

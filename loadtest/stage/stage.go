@@ -178,9 +178,7 @@ func (s *Stage) actWhileBuying(ctx context.Context, a action, phase string) erro
 	case phase != buying:
 		return refuse("error.early")
 	}
-	if key, is := keys[a.Do]; is && !s.shop.round.names(a.Do) {
-		s.tellAstray("key", key)
-	}
+	s.checkScript(a)
 	switch a.Do {
 	case "anna", "bert":
 		s.shop.buyAs(slices.Index(house[:], a.Do))
@@ -196,10 +194,35 @@ func (s *Stage) actWhileBuying(ctx context.Context, a action, phase string) erro
 	return nil
 }
 
-// tellAstray reports on the wall that the round departs from its script: with a key that the script does not have, a
-// step whose command does not arrive, or a verdict that was not intended.
-func (s *Stage) tellAstray(sign, what string) {
-	s.record.add("astray", event{"sign": sign, "what": what})
+// checkScript reports an action whose key the round's script does not have, or has only after another key that has not
+// been pressed. A key may be repeated.
+func (s *Stage) checkScript(a action) {
+	key, is := keys[a.Do]
+	if a.At == "b" && slices.Contains([]string{"pause", "kill", "cut", "slow"}, a.Do) {
+		key = "Shift+" + key
+	}
+	switch script, done := s.shop.round.script(), s.shop.pressed; {
+	case !is || len(script) == 0:
+	case !slices.Contains(script, key):
+		s.tellAstray(s.shop, "key", key, "")
+	case done < len(script) && script[done] == key:
+		s.shop.pressed++
+	case !slices.Contains(script[:done], key):
+		s.tellAstray(s.shop, "early", key, script[done])
+	}
+}
+
+// tellAstray reports on the wall that a round departs from its script: by a key that the script does not have, or has
+// only after another one, by a step whose command does not arrive, or by a verdict that was not intended. The class's
+// report says so, too.
+func (s *Stage) tellAstray(of *shop, sign, what, after string) {
+	s.record.add("astray", event{"sign": sign, "what": what, "after": after})
+	says := strings.NewReplacer("{what}", cmp.Or(what, "nothing"), "{after}", after).Replace(wordsOf("en")["astray."+sign])
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	if !slices.Contains(of.astray, says) {
+		of.astray = append(of.astray, says)
+	}
 }
 
 // interrupt cancels the current step if the action begins a round.
@@ -239,7 +262,7 @@ func (s *Stage) step(ctx context.Context, at string) error {
 	s.mu.Unlock()
 	err := s.shop.step(ctx, at)
 	if errors.Is(err, refuse("error.idle")) && s.shop.next < len(s.shop.round.steps) {
-		s.tellAstray("step", s.shop.round.steps[s.shop.next].String())
+		s.tellAstray(s.shop, "step", s.shop.round.steps[s.shop.next].String(), "")
 	}
 	return err
 }

@@ -171,7 +171,7 @@ type event struct {
 	Trace    []struct{ Done bool }
 	Sign     string
 	What     string
-	Broken   string
+	After    string
 	Drawing  map[string]any
 	Commands []int
 	Unit     int64

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -49,8 +50,9 @@ func (s *Stage) showVerdict(of *shop, err error) {
 		"twice": cell.SoldTwice(), "best": best})
 	s.setPhase(judged)
 	if !of.round.isAsMeant(cell) {
-		s.tellAstray("verdict", of.round.Breaks)
+		s.tellAstray(of, "verdict", of.round.Breaks, "")
 	}
+	cell.Astray = of.astray
 	s.keeping.Go(func() {
 		s.writing.Lock()
 		defer s.writing.Unlock()
@@ -133,13 +135,13 @@ func lettersOf(cell *history.Cell, result history.Result) string {
 	}, letters)
 }
 
-// Run returns the class as a run, whose cells are the judged rounds.
+// Run returns the class as a run, whose cells are the judged rounds. Each has its own load and times.
 func (s *Stage) Run(build string) *history.Run {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return &history.Run{ID: "stage", Started: s.record.start, Loadtest: build, Selected: len(s.cells),
 		Machine: history.ThisMachine(), Backend: s.bed.Backend, Cells: slices.Clone(s.cells),
-		Load: history.Load{Requests: len(animals), Concurrency: len(animals), Stock: onShelf, Wait: maxWait, Repeat: 1}}
+		Load: history.Load{Stock: onShelf, Repeat: 1}}
 }
 
 // A page of the sheet is a round with both votes and the verdict.
@@ -159,9 +161,9 @@ func (s *Stage) WriteSheet(w io.Writer) error {
 	defer s.mu.Unlock()
 	sheet, err := template.New("sheet").Funcs(template.FuncMap{
 		"word":  func(key string) string { return s.words[key] },
-		"votes": count.text,
+		"votes": func(n count) string { return n.text(s.words) },
 		"said":  inLetters,
-		"story": func(c *history.Cell) string { return audit.Story(c.Findings) },
+		"story": s.story,
 	}).Parse(sheetText)
 	if err != nil {
 		return err
@@ -169,17 +171,41 @@ func (s *Stage) WriteSheet(w io.Writer) error {
 	return sheet.Execute(w, event{"Pages": s.sheet, "Started": s.record.start.Format("2006-01-02 15:04")})
 }
 
-// text returns the votes, such as "S 7, E 9, ×1: 8".
-func (n count) text() string {
+// story returns the first violation of a cell: as the audit tells it, in English, and for other languages as the wall.
+func (s *Stage) story(c *history.Cell) string {
+	f := history.FirstBroken(c.Findings)
+	says := s.words["stamp."+terminal.Letters[f.Verdict]]
+	if s.Language == "en" || len(f.Evidence) == 0 && strings.Contains(says, "{") {
+		return f.Because
+	}
+	evidence := slices.Concat(f.Evidence, make([]history.Evidence, 1))[0]
+	var names []string
+	for _, order := range evidence.Orders {
+		person, again, _ := strings.Cut(c.Short(order), "-")
+		names = append(names, strings.TrimSuffix(s.words["animal."+person]+"-"+again, "-"))
+	}
+	values := []string{"{orders}", strings.Join(names, s.words["sheet.and"]), "{unit}", fmt.Sprint(evidence.Unit)}
+	for i, name := range names {
+		values = append(values, fmt.Sprintf("{%d}", i), name)
+	}
+	return strings.NewReplacer(values...).Replace(says)
+}
+
+// text returns the votes in a class's words, such as "S 7, E 9, nothing 2, ×1: 8, several: 3".
+func (n count) text(words map[string]string) string {
 	var parts []string
 	for _, letter := range append(strings.Split(letters, ""), "none") {
 		if n.Letters[letter] > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d", letter, n.Letters[letter]))
+			parts = append(parts, fmt.Sprintf("%s %d", cmp.Or(words[letter], letter), n.Letters[letter]))
 		}
 	}
 	for _, twice := range counts {
 		if n.Twice[twice] > 0 {
-			parts = append(parts, fmt.Sprintf("×%s: %d", twice, n.Twice[twice]))
+			label := "×" + twice
+			if twice == "more" {
+				label = words["amount.more"]
+			}
+			parts = append(parts, fmt.Sprintf("%s: %d", label, n.Twice[twice]))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -19,6 +19,18 @@ import (
 	"stockapi/loadtest/wire"
 )
 
+// A plain order that leaves a bench unfit for a cell is named with its answer.
+func TestWhyBenchIsNotAsNew(t *testing.T) {
+	f := forge()
+	f.Order = Request{Method: "POST", Path: "/buy"}
+	require.ErrorContains(t, f.notAsNew(), "an instance exited")
+	o := f.order("warm-0", atA, history.Unknown, 0, 10)
+	o.Op.Status, o.Op.Detail = 503, "no worker is free"
+	require.ErrorContains(t, f.notAsNew(), "did not sell: POST /buy was answered 503 no worker is free")
+	f.order("warm-1", atB, history.Sold, 10, 20)
+	require.ErrorContains(t, f.notAsNew(), "sold, and left the lock")
+}
+
 // learned returns a trial of the correct shop in Go that has learned its lock. It ends with the test.
 func learned(ctx context.Context, t *testing.T) (*Trial, context.Context) {
 	t.Helper()
@@ -53,10 +65,12 @@ func opened(t *testing.T, kind string) *bench {
 // Of several keys only those that keep no order out are dropped. Each of a majority's keys looks like one of them.
 func TestKeysOfLock(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{"majority", "gauge-set"} {
+	for _, kind := range []string{"majority", "gauge-set", "line", "nested", "fills-cache", "pair"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			assert.Equal(t, shop{kind: kind}.locks(), opened(t, kind).passport.Locks)
+			p := opened(t, kind).passport
+			assert.Equal(t, shop{kind: kind}.locks(), p.Locks)
+			assert.False(t, p.Name, "one value per instance")
 		})
 	}
 }

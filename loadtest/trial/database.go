@@ -15,6 +15,7 @@ import (
 type requests struct {
 	all      int
 	answered int    // the last one with a reply
+	before   []int  // sent before the lock was acquired
 	under    []int  // sent under the lock
 	replies  []int  // answered under it
 	after    []int  // sent after its release
@@ -36,9 +37,6 @@ func (b *bench) openAtDatabase(at int) (number int) {
 // Both instances are idle then.
 func (b *bench) follow() (stable bool, err error) {
 	b.begin(fault{})
-	if err := b.put(onShelf); err != nil {
-		return false, err
-	}
 	var sales [2][]int
 	for range rig.MostSales {
 		stable = true
@@ -61,7 +59,10 @@ func (b *bench) follow() (stable bool, err error) {
 
 // plainAt sends a plain order to an instance, and waits until the instance is idle.
 func (b *bench) plainAt(at int) (*order, error) {
-	o := b.buy("plain", at, history.Buy, b.Order, 0)
+	o, err := b.plain("plain", at)
+	if err != nil {
+		return nil, err
+	}
 	<-o.Done()
 	b.Quiet(b.ctx)
 	time.Sleep(50 * time.Millisecond) // a rollback may come after the answer
@@ -94,6 +95,7 @@ func (b *bench) learnRequests() error {
 		return err
 	}
 	of.learn(b.Ends[atA].Database.Since(o.Sent), o.inDatabase, b.underLock(o))
+	b.passport.Requests = &history.Requests{Before: of.before, Under: of.under, After: of.after}
 	return nil
 }
 
@@ -117,6 +119,8 @@ func (r *requests) learn(pieces []rig.Piece, order int, held span) {
 			r.under = append(r.under, p.Number)
 		case p.Began.After(held.to):
 			r.after = append(r.after, p.Number)
+		default:
+			r.before = append(r.before, p.Number)
 		}
 	}
 }
@@ -212,28 +216,36 @@ func (b *bench) senderOf(at int, then time.Time, record map[*order][]observation
 // reply to its acquire is held, a client does not renew.
 func (b *bench) watchAtWork() {
 	p := b.passport
-	if len(p.Locks) == 0 || p.Every > 0 || len(p.requests.under) == 0 || p.Lease() > mostLease {
+	if len(p.Locks) == 0 || p.Every > 0 || b.Ends[atA].Database == nil || p.Lease() > mostLease {
 		return
 	}
 	b.Say("checking whether the lock is renewed…")
 	b.begin(fault{})
+	if b.put(b.unitsFor(0)) != nil {
+		return
+	}
 	if b.remove() != nil { // an order whose client gave up on its acquire may have left it
 		return
 	}
-	d := b.Ends[atA].Database
-	b.opened[atA] = d.BeginOrder()
-	t := d.Trap(p.requests.under[0], false)
-	anna := b.send("anna", atA)
-	select {
-	case <-t.Caught():
-	case <-anna.Done():
-	}
+	anna, _, release := b.annaAtWork()
 	for begun := time.Now(); !anna.HasEnded() && time.Since(begun) < p.Lease() && !b.isRenewed(anna); {
 		time.Sleep(50 * time.Millisecond)
 	}
-	t.Release()
+	release()
 	<-anna.Done()
 	b.Quiet(b.ctx)
+}
+
+// toDatabase runs an order, of which the reply to its acquire is held, until its next request to the database is held
+// instead: now it knows that it holds the lock. It reports whether there was one. Release the trap.
+func (b *bench) toDatabase(o *order, reply *trap) (t *rig.Trap, held bool) {
+	t = b.Ends[o.At].Database.Trap(0, false)
+	b.unset(reply)
+	select {
+	case <-t.Caught():
+	case <-o.Done():
+	}
+	return t, isClosed(t.Caught())
 }
 
 // requestsOf returns the requests among pieces.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,6 +14,7 @@ import (
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire"
 )
 
 // The most telling cell of a row: one with a defect, a broken stock, another broken verdict, one to be played again,
@@ -24,11 +26,18 @@ func TestRowTakesMostTellingCell(t *testing.T) {
 	stock, exclusion := found(history.Stock, history.Broken), found(history.Exclusion, history.Broken)
 	void, ok := found(history.Valid, history.Invalid), found(history.Stock, history.OK)
 	defect := func() *history.Cell { return &history.Cell{Defect: &history.Defect{Shown: "shown"}} }
-	notTested := func() *history.Cell { return &history.Cell{NotTested: &history.NotTested{Reason: "asleep"}} }
+	notTested := func() *history.Cell {
+		return &history.Cell{NotTested: &history.NotTested{Reason: "asleep"}, Count: &history.Count{}}
+	}
+	kept := func() *history.Cell {
+		return &history.Cell{NotTested: &history.NotTested{Reason: "kept"}, Count: &history.Count{Kept: true}}
+	}
+	keptOK := func() *history.Cell { return &history.Cell{Count: &history.Count{Kept: true}} }
 	type row []func() *history.Cell
 	for what, c := range map[string]struct {
 		cells        row
 		quick        bool
+		left         string // counts the stock
 		told, played int
 		shown        string
 	}{
@@ -38,15 +47,23 @@ func TestRowTakesMostTellingCell(t *testing.T) {
 		"a broken stock":           {cells: row{ok, exclusion, stock}, told: 2, played: 3},
 		"another broken verdict":   {cells: row{void, exclusion}, told: 1, played: 2},
 		"one to be played again":   {cells: row{ok, notTested, void}, told: 2, played: 3},
+		"Bert was kept waiting":    {cells: row{notTested, ok, kept}, told: 2, played: 3},
+		"kept, or played again":    {cells: row{kept, void}, told: 1, played: 2},
+		"tested, though kept":      {cells: row{ok, keptOK}, told: 0, played: 2},
 		"the first that was asked": {cells: row{notTested, ok, ok}, told: 1, played: 3},
 		"quick":                    {cells: row{ok, exclusion, defect}, quick: true, told: 1, played: 2},
 		"quick, with a defect": {cells: row{ok, defect, ok}, quick: true, told: 1, played: 2,
 			shown: "shown; tried at 3, 5: a defect at 5"},
+		"quick, until the stock breaks": {cells: row{exclusion, stock, ok}, quick: true, left: "count", told: 1, played: 2},
+		"quick, as no stock breaks":     {cells: row{exclusion, ok, ok}, quick: true, left: "count", told: 0, played: 3},
+		"quick, and a defect comes later": {cells: row{exclusion, ok, defect}, quick: true, left: "count", told: 2,
+			played: 3},
 	} {
 		t.Run(what, func(t *testing.T) {
 			f := fault{name: "late", lines: linesAt("a>db%d.b>end.a>end", []int{3, 5, 7}[:len(c.cells)])}
 			var played []*history.Cell
-			told, err := (&Trial{Options: Options{Quick: c.quick}}).each(f, func(one fault) (*history.Cell, error) {
+			trial := &Trial{Options: Options{Quick: c.quick, Left: c.left}}
+			told, err := trial.each(f, func(one fault) (*history.Cell, error) {
 				assert.Equal(t, f.lines[len(played)], one.line)
 				assert.Empty(t, one.lines)
 				played = append(played, c.cells[len(played)]())
@@ -97,7 +114,8 @@ func TestRequestsOfSale(t *testing.T) {
 	piece(130, 4, 8, false) // of the next order
 	var r requests
 	r.learn(pieces, 3, span{f.after(15), f.after(85)}) // requests 2 to 5, and the replies to 2 to 4
-	assert.Equal(t, requests{all: 7, answered: 6, under: []int{2, 3, 4, 5}, replies: []int{2, 3, 4}, after: []int{6}}, r)
+	assert.Equal(t, requests{all: 7, answered: 6, before: []int{1}, under: []int{2, 3, 4, 5}, replies: []int{2, 3, 4},
+		after: []int{6}}, r)
 	r = requests{}
 	r.learn(pieces, 3, span{f.after(15), f.after(115)})
 	assert.Empty(t, r.after)
@@ -126,8 +144,88 @@ func TestRequestsAreMomentsOfFaults(t *testing.T) {
 		assert.Equal(t, linesAt(line, p.requests.under[2:]), lines[name], name)
 		assert.Len(t, lines[name], 12, name)
 	}
-	assert.Equal(t, []string{"a>db1.crash-a", "a<db16.crash-a"}, lines["crash 2"])
+	crashes := linesAt("a>db%d.crash-a", []int{5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16})
+	assert.Equal(t, append(crashes, "a<db16.crash-a"), lines["crash 2"])
 	assert.Equal(t, []string{"a>db16.b>end.a>end"}, lines["after-release"])
+}
+
+// An order whose acquire is answered goes on until its next request to the database.
+func TestOrderIsHeldAtItsWork(t *testing.T) {
+	f := forge()
+	f.ctx, f.Gate = t.Context(), wire.NewGate(nil)
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer server.Close()
+	d, err := rig.NewDatabase(server.Addr().String())
+	require.NoError(t, err)
+	defer d.Close()
+	f.Ends[atA].Database = d
+	for _, asks := range []bool{true, false} {
+		reply := f.set(&trap{reply: true})
+		reply.cmd = &wire.Command{Deliver: make(chan struct{})}
+		d.BeginOrder()
+		o := f.newOrder("anna", atA, history.Buy)
+		o.Send(t.Context(), func(context.Context) history.Op {
+			<-reply.cmd.Deliver
+			if c, err := net.Dial("tcp", d.Addr()); asks && assert.NoError(t, err) {
+				_, err = c.Write([]byte("BEGIN"))
+				assert.NoError(t, err)
+				defer c.Close()
+				<-f.ctx.Done()
+			}
+			return o.Op
+		})
+		p := &player{bench: f.bench}
+		h := &hold{trap: reply}
+		assert.Equal(t, asks, p.toWork(&customer{order: o}, h))
+		assert.Empty(t, f.traps)
+		if !asks {
+			assert.Equal(t, "the order sent nothing to the database under its lock", p.why)
+			continue
+		}
+		assert.True(t, h.isUnder())
+		assert.Equal(t, "request 1 to the database", h.name)
+		h.atDatabase.Release()
+	}
+}
+
+// A line of a row is played as a cell of that row: a crash at a request is no late write.
+func TestLineOfARowHasItsName(t *testing.T) {
+	trial := forge().Trial
+	trial.passport.Elsewhere, trial.passport.requests = true, requests{all: 2, answered: 2, under: []int{1, 2}}
+	trial.Play = []string{"a>db2.crash-a", "a>db2.b>end.a>end", "a>db2.crash-b"}
+	chosen, err := trial.chosen()
+	require.NoError(t, err)
+	var names []string
+	for i, f := range chosen {
+		names = append(names, f.name)
+		assert.Equal(t, trial.Play[i], f.line)
+		assert.Nil(t, f.lines)
+	}
+	assert.Equal(t, []string{"crash 2", "late", "a>db2.crash-b"}, names)
+}
+
+// A crash in the row has two moments at the last request: before it, and after its reply.
+func TestMomentsOfACrash(t *testing.T) {
+	r := requests{answered: 2}
+	assert.Equal(t, []string{"a>db1.crash-a", "a>db2.crash-a", "a<db2.crash-a"}, r.crashes())
+	ok, defect := &history.Cell{}, &history.Cell{Defect: &history.Defect{}}
+	assert.Equal(t, "tried at 1, 2, 2 answered: a defect at 2 answered",
+		moments(r.crashes(), []*history.Cell{ok, ok, defect}))
+	assert.Empty(t, (&requests{}).crashes())
+}
+
+// Without a lock an order is at work from its first request on.
+func TestRequestsWithoutALock(t *testing.T) {
+	f := forge()
+	p := &player{bench: f.bench}
+	p.passport.Elsewhere, p.passport.requests = true, requests{all: 2, under: []int{1, 2}}
+	p.passport.Locks = nil
+	anna := f.order("anna", atA, history.Sold, 0, 90)
+	assert.Empty(t, p.misplaced(schedule.Move{Who: atA, At: atA, Mark: "db2"}, anna))
+	assert.Empty(t, aWindow(p.passport))
+	p.passport.requests = requests{why: "no pattern"}
+	assert.Equal(t, "no pattern", aWindow(p.passport))
 }
 
 // A sale that opens a connection sends more requests, so that a number that plain sales send after the lock falls under

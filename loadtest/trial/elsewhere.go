@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,15 +17,21 @@ import (
 
 // A stock outside Redis is put and read by the user's shell commands, and counted: its writes are not observed.
 
-// prepare runs the command that prepares the database.
+// prepare runs the command that prepares the database, and returns an error if the database cannot be reached.
 func (t *Trial) prepare(ctx context.Context) error {
-	if t.Setup == "" {
+	if t.Setup != "" {
+		if _, err := t.shell(ctx, t.Setup, true); err != nil {
+			return fmt.Errorf("--setup: %w", err)
+		}
+	}
+	if t.Database == "" {
 		return nil
 	}
-	if _, err := shell(ctx, t.Setup); err != nil {
-		return fmt.Errorf("--setup: %w", err)
+	conn, err := (&net.Dialer{Timeout: atShell}).DialContext(ctx, "tcp", t.Database)
+	if err != nil {
+		return fmt.Errorf("--db: %w: start the database, or correct the address", err)
 	}
-	return nil
+	return conn.Close()
 }
 
 // filled fills in a shell command.
@@ -39,9 +46,9 @@ func (b *bench) putElsewhere(n int64) error {
 	if b.Set == "" {
 		return nil
 	}
-	switch _, err := shell(b.ctx, b.filled(b.Set, n)); {
+	switch _, err := b.shell(b.ctx, b.filled(b.Set, n), false); {
 	case errors.Is(err, errSlow):
-		return fmt.Errorf("--set: %w: a transaction still holds the row", err)
+		return fmt.Errorf("--set: %w: is it slow, or does a transaction of the shop still hold the row?", err)
 	case err != nil:
 		return fmt.Errorf("--set: %w", err)
 	}
@@ -59,7 +66,7 @@ func (b *bench) counted(flag, line string) (*int64, error) {
 	if line == "" {
 		return nil, nil
 	}
-	n, err := settledNumber(b.ctx, b.filled(line, 0))
+	n, err := b.settledNumber(b.ctx, b.filled(line, 0))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
@@ -95,6 +102,39 @@ func (b *bench) endCount() (err error) {
 	return err
 }
 
+// scarce returns how many units a cell is to be played with once more, 0 if it is not: one fewer than it sold, if two
+// orders sold at once. A shop that decides first, and then subtracts, sells too many only then.
+func (t *Trial) scarce(c *history.Cell) int64 {
+	if c == nil || c.Count == nil || t.Set == "" || c.NotTested != nil || c.Defect != nil ||
+		c.Finding(history.Stock).Result != history.OK || !soldAtOnce(c) {
+		return 0
+	}
+	sold := int64(0)
+	for i := range c.Ops {
+		if op := &c.Ops[i]; op.Outcome == history.Sold {
+			sold += op.Quantity
+		}
+	}
+	if sold < 2 || sold > c.Initial {
+		return 0
+	}
+	return sold - 1
+}
+
+// soldAtOnce reports whether two orders held the lock at once, or one sold while another, which sold too, was held.
+func soldAtOnce(c *history.Cell) bool {
+	if c.Finding(history.Exclusion).Result == history.Broken {
+		return true
+	}
+	return slices.ContainsFunc(c.Faults, func(f history.Fault) bool {
+		within := func(op history.Op) bool {
+			return op.Order != f.Order && op.Outcome == history.Sold && op.Done > f.At && op.Done < f.End
+		}
+		sold := func(op history.Op) bool { return op.Order == f.Order && op.Outcome == history.Sold }
+		return slices.ContainsFunc(c.Ops, within) && slices.ContainsFunc(c.Ops, sold)
+	})
+}
+
 // checkShelf returns an error if --left does not print what --set has put.
 func (b *bench) checkShelf(n int64) error {
 	left, err := b.leftElsewhere()
@@ -102,6 +142,40 @@ func (b *bench) checkShelf(n int64) error {
 		err = fmt.Errorf("%w: --set should put %d units, but --left prints %d", errShop, n, *left)
 	}
 	return err
+}
+
+// countedWithin is how long the first sale may take to be counted.
+const countedWithin = 10 * time.Second
+
+// checkCounted returns an error if a sale since beginCount does not show in the numbers that --left and --sales print.
+func (b *bench) checkCounted(within time.Duration) error {
+	if !b.isElsewhere() {
+		return nil
+	}
+	for begun := time.Now(); ; time.Sleep(settledAfter) {
+		left, err := b.leftElsewhere()
+		if err != nil {
+			return err
+		}
+		sales, err := b.recorded()
+		if err != nil {
+			return err
+		}
+		var why string
+		switch {
+		case left != nil && *left >= b.cell.Initial:
+			why = fmt.Sprintf("%s later --left still prints %d: if it counts the right product, the shop takes no unit, or "+
+				"takes it later; without --left only the lock is judged", within, *left)
+		case sales != nil && *sales <= *b.recordedBefore:
+			why = fmt.Sprintf("%s later --sales still prints %d: if it counts the right sales, the shop records none, or "+
+				"records it later; without --sales the answers count", within, *sales)
+		default:
+			return nil
+		}
+		if time.Since(begun) >= within || b.ctx.Err() != nil {
+			return fmt.Errorf("%w: the first order sold, but %s", errShop, why)
+		}
+	}
 }
 
 // balance sells a unit at each instance without a fault, and waits. If sales and stock then disagree, it records that

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -76,7 +77,7 @@ func (d *drawer) counting() *bench {
 	f.ledger, err = wire.NewLedger(d.t.Context(), store.Redis, f.shelf())
 	require.NoError(d.t, err)
 	d.t.Cleanup(f.ledger.Close)
-	f.idle = []*bench{f.bench}
+	f.idle, f.bed = []*bench{f.bench}, withShell(d.t).bed
 	return f.bench
 }
 
@@ -120,6 +121,41 @@ func TestCountThatDoesNotBalance(t *testing.T) {
 	}
 }
 
+// A sale that the counts do not show is found at the first order.
+func TestFirstSaleThatIsNotCounted(t *testing.T) {
+	for what, c := range map[string]struct {
+		bend func(*drawer, *bench)
+		want string
+	}{
+		"counted":                  {bend: func(d *drawer, b *bench) { b.Sales = "cat " + d.sales }},
+		"counted without --set":    {bend: func(_ *drawer, b *bench) { b.Set = "" }},
+		"nothing is counted":       {bend: func(_ *drawer, b *bench) { b.Left = "" }},
+		"the unit is never taken":  {func(_ *drawer, b *bench) { b.Left = "echo 100" }, "0s later --left still prints 100"},
+		"the sale is not recorded": {func(_ *drawer, b *bench) { b.Sales = "echo 7" }, "0s later --sales still prints 7"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			backendtest.Require(t)
+			d := newDrawer(t)
+			b := d.counting()
+			c.bend(d, b)
+			require.NoError(t, b.put(onShelf))
+			b.begin(fault{})
+			b.cell.Initial = onShelf
+			require.NoError(t, b.beginCount())
+			_, err := b.firstAt(atA)
+			require.NoError(t, err)
+			err = b.checkCounted(0)
+			if c.want == "" {
+				assert.NoError(t, err)
+				return
+			}
+			assert.ErrorIs(t, err, errShop)
+			assert.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
 // The count is not checked without --left, nor again once it is known to prove nothing.
 func TestCountNotChecked(t *testing.T) {
 	trial := &Trial{}
@@ -134,7 +170,8 @@ func TestFailedCommandNamesItsFlag(t *testing.T) {
 		want string
 	}{
 		{func(b *bench) { b.Set = "echo no such table >&2; exit 3" }, "--set: exit status 3; last output: no such table"},
-		{func(b *bench) { b.Set = "sleep 30" }, "--set: it did not end within 5s: a transaction still holds the row"},
+		{func(b *bench) { b.Set = "sleep 30" }, "--set: it did not end within 5s: is it slow, or does a transaction of " +
+			"the shop still hold the row?"},
 		{func(b *bench) { b.Left = "echo" }, `--left: it printed "", not a number`},
 		{func(b *bench) { b.Sales = "exit 1" }, "--sales: exit status 1"},
 	} {
@@ -147,7 +184,16 @@ func TestFailedCommandNamesItsFlag(t *testing.T) {
 			assert.Empty(t, b.unbalanced)
 		})
 	}
-	assert.ErrorContains(t, (&Trial{Options: Options{Setup: "exit 2"}}).prepare(t.Context()), "--setup: exit status 2")
+	trial := withShell(t)
+	trial.Setup = "exit 2"
+	assert.ErrorContains(t, trial.prepare(t.Context()), "--setup: exit status 2")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	trial.Setup, trial.Database = "", l.Addr().String()
+	require.NoError(t, trial.prepare(t.Context()))
+	require.NoError(t, l.Close())
+	assert.Regexp(t, "^--db: .* connection refused: start the database, or correct the address$",
+		trial.prepare(t.Context()))
 }
 
 // Cells are judged again if the count has turned out to prove nothing.
@@ -169,4 +215,55 @@ func TestCellsAreCountedAgain(t *testing.T) {
 	assert.Equal(t, history.Indeterminate, cells[1].Finding(history.Stock).Result)
 	assert.Equal(t, "it is refilled", cells[1].Finding(history.Stock).Because)
 	assert.Equal(t, history.Broken, cells[2].Finding(history.Stock).Result, "it was not tested")
+}
+
+// A cell is played again with one unit fewer than it sold if two orders sold at once, and the count did not break.
+func TestCellsWithTooFewUnits(t *testing.T) {
+	cell := func(outcomes ...history.Outcome) *history.Cell { // each is answered 10 ms after the one before
+		c := &history.Cell{Initial: 100, Count: &history.Count{},
+			Findings: []history.Finding{{Verdict: history.Stock, Result: history.OK}}}
+		for i, o := range outcomes {
+			c.Ops = append(c.Ops, history.Op{Order: strconv.Itoa(i), Outcome: o, Quantity: 1, Done: history.Instant(10 * i)})
+		}
+		return c
+	}
+	lost := func(c *history.Cell) *history.Cell {
+		c.Findings = append(c.Findings, history.Finding{Verdict: history.Exclusion, Result: history.Broken})
+		return c
+	}
+	holds := func(order string, until history.Instant, c *history.Cell) *history.Cell {
+		c.Faults = []history.Fault{{Order: order, At: 5, End: until}}
+		return c
+	}
+	sold, busy := history.Sold, history.Busy
+	probe := cell(sold, sold)
+	probe.Ops[1].Quantity = 0
+	broken := lost(cell(sold, sold))
+	broken.Findings[0].Result = history.Broken
+	asleep := lost(cell(sold, sold))
+	asleep.NotTested = &history.NotTested{Reason: "asleep"}
+	few := lost(cell(sold, sold))
+	few.Initial = 1
+	observed := lost(cell(sold, sold))
+	observed.Count = nil
+	for what, c := range map[string]struct {
+		cell  *history.Cell
+		units int64
+	}{
+		"one after the other":               {cell(sold, sold), 0},
+		"both held the lock":                {lost(cell(sold, sold)), 1},
+		"a third one sold":                  {lost(cell(sold, sold, sold)), 2},
+		"one was refused":                   {lost(cell(sold, busy)), 0},
+		"one sold while another was held":   {holds("2", 15, cell(busy, sold, sold)), 1},
+		"one sold before another was held":  {holds("1", 25, cell(sold, sold)), 0},
+		"the one that was held was refused": {holds("2", 15, cell(sold, sold, busy)), 0},
+		"a fresh order sold":                {lost(probe), 0},
+		"the stock is broken already":       {broken, 0},
+		"it is not tested":                  {asleep, 0},
+		"units were few already":            {few, 0},
+		"the writes are observed":           {observed, 0},
+	} {
+		assert.Equal(t, c.units, (&Trial{Options: Options{Set: "put {n}"}}).scarce(c.cell), what)
+		assert.Zero(t, (&Trial{}).scarce(c.cell), what)
+	}
 }

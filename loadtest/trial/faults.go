@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ type fault struct {
 	line  string              // "" if there is none
 	lines []string            // one for each moment of the fault, played one after the other: see [Trial.each]
 	play  func(*bench) string // nil if there is a line; returns why the fault did not happen, "" if it did
+	units int64               // that are put; 0: the usual number
 }
 
 // A requirement returns why a fault does not apply to a lock, "" if it does.
@@ -96,10 +98,24 @@ func atRequests(faults []fault, p *Passport) []fault {
 		case "late":
 			f.line, f.lines = "", linesAt("a>db%d.b>end.a>end", of.under)
 		case "crash 2":
-			f.line, f.lines = "", []string{"a>db1.crash-a", fmt.Sprintf("a<db%d.crash-a", max(1, of.answered))}
+			f.line, f.lines = "", of.crashes()
 		}
 	}
 	return faults
+}
+
+// crashes returns the lines that kill a before each request that is answered, and after the last reply: what a request
+// did is in the database when the next one is due.
+func (r *requests) crashes() []string {
+	var numbers []int
+	for k := range r.answered {
+		numbers = append(numbers, k+1)
+	}
+	lines := linesAt("a>db%d.crash-a", numbers)
+	if r.answered > 0 {
+		lines = append(lines, fmt.Sprintf("a<db%d.crash-a", r.answered))
+	}
+	return lines
 }
 
 // afterRelease returns the lines that hold what a sale sends after its release.
@@ -149,8 +165,10 @@ func aLock(p *Passport) string {
 		return ""
 	case p.Apart != "":
 		return fmt.Sprintf("there is no lock that two orders share: each %s has one of its own", p.Apart)
+	case p.Unseen:
+		return sharesUnseen
 	case p.PerCustomer:
-		return neverMeet
+		return p.neverMeet()
 	}
 	return "there is no lock in this Redis"
 }
@@ -166,6 +184,9 @@ func aTTL(p *Passport) string {
 }
 
 func aWindow(p *Passport) string {
+	if p.Elsewhere && len(p.Locks) == 0 { // an order works from its first request on
+		return cmp.Or(p.requests.why, either(len(p.requests.under) > 0, "", p.requests.String()))
+	}
 	return either(p.beforeWrite() != nil, "", "the first command of a sale writes the stock")
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +23,7 @@ type firstOrder struct {
 	*order
 	wrote bool // it wrote the stock
 	later bool // and did so after its answer
+	other bool // the other instance wrote the stock
 }
 
 // hints are the remedies for a first order that is not a visible sale. The first that applies is printed.
@@ -35,7 +37,7 @@ var hints = []struct {
 		}},
 	{func(f *firstOrder) bool { return f.has(http.StatusUnauthorized, http.StatusForbidden) },
 		func(f *firstOrder) string {
-			return f.said() + ": does it need a header? --header 'Authorization: Bearer …'"
+			return f.said() + f.whichHeader()
 		}},
 	{func(f *firstOrder) bool { return f.has(http.StatusTooManyRequests) },
 		func(f *firstOrder) string {
@@ -51,6 +53,11 @@ var hints = []struct {
 		func(f *firstOrder) string { return f.said() + "; " + lastWords(f.end().In.Tail()) }},
 	{func(f *firstOrder) bool { return f.misses() || !f.end().Wires[0].Spoken() && !f.isElsewhere() },
 		func(f *firstOrder) string { return f.whatItMisses() + "; " + f.said() }},
+	{func(f *firstOrder) bool { return f.Op.Outcome == history.Sold && !f.wrote && f.other },
+		func(f *firstOrder) string {
+			return fmt.Sprintf("the other instance wrote %s: %s; a trial needs an instance to carry out its own orders: give "+
+				"each one a queue of its own", f.shelf().Key, f.said())
+		}},
 	{func(f *firstOrder) bool { return f.Op.Outcome == history.Sold && !f.wrote },
 		func(f *firstOrder) string {
 			return fmt.Sprintf("it sold without writing %s: %s; %s", f.shelf().Key, f.said(), f.whereTheStockIs())
@@ -60,11 +67,7 @@ var hints = []struct {
 // problem returns why a plain order with these writes of the stock shows that the shop cannot be tried, nil if it can.
 func (b *bench) problem(o *order, writes []wire.StockWrite) error {
 	f := &firstOrder{bench: b, order: o, wrote: b.isElsewhere()}
-	for _, w := range writes {
-		if b.Ends[o.At].Wires[0].Owns(w.From) {
-			f.wrote, f.later = true, f.later || w.At.After(o.over)
-		}
-	}
+	f.see(b.ofShop(writes))
 	if o.Op.Outcome == history.Sold && f.wrote && !f.misses() && (o.Op.Status != http.StatusAccepted || !f.later) {
 		return nil
 	}
@@ -73,8 +76,36 @@ func (b *bench) problem(o *order, writes []wire.StockWrite) error {
 			return fmt.Errorf("%w: %s", errShop, hint.says(f))
 		}
 	}
-	return fmt.Errorf("%w: the first order did not sell: %s%s; give the request by --order, and what a sale looks like "+
-		"by --sold", errShop, f.said(), f.hindrance())
+	text := "give the request by --order, and what a sale looks like by --sold"
+	if !b.isElsewhere() {
+		text = cmp.Or(f.whatItTouched(), text)
+	}
+	return fmt.Errorf("%w: the first order did not sell: %s%s; %s", errShop, f.said(), f.hindrance(), text)
+}
+
+// see records which instances wrote the stock. A redirect with a write is a sale, and any other redirect may be one.
+func (f *firstOrder) see(writes []written) {
+	for _, w := range writes {
+		if f.other = f.other || w.at != f.At; w.at == f.At {
+			f.wrote, f.later = true, f.later || w.At.After(f.over)
+		}
+	}
+	if f.wrote && !f.isElsewhere() && f.Sold == nil && f.Op.Status/100 == 3 {
+		f.Sold, f.passport.byWrites, f.Op.Outcome = regexp.MustCompile(""), true, history.Sold
+	}
+}
+
+// whichHeader asks for a header, or names those that were sent. Their values may be secrets.
+func (f *firstOrder) whichHeader() string {
+	if len(f.Headers) == 0 {
+		return ": does it need a header? --header 'Authorization: Bearer …'"
+	}
+	sent, numbered := make([]string, len(f.Headers)), false
+	for i, h := range f.Headers {
+		sent[i], numbered = h.Name, numbered || strings.Contains(h.Value, "{i}")
+	}
+	return fmt.Sprintf(": it was sent with %s%s: is the value right?", strings.Join(sent, ", "),
+		either(numbered, fmt.Sprintf(" ({i} was %d)", f.sent.Load()), ""))
 }
 
 // misses reports whether the order sold, and sent nothing to the proxied database.
@@ -160,8 +191,78 @@ func (f *firstOrder) whereTheStockIs() string {
 	if len(found) == 1 {
 		return fmt.Sprintf("only one number decreased: try --stock '%s'", found[0])
 	}
+	if touched := f.whatItTouched(); touched != "" {
+		return touched
+	}
 	text := "the stock did not change in this Redis: give its key by --stock, or, if it is in a database, --set and --left"
 	return text + either(f.Sold == nil, "; if this was no sale, give what the body of a sale matches: --sold", "")
+}
+
+// whatItTouched returns a hint from what the order touched in the Redis, if that was not the stock: a number that it
+// read, or only keys that are gone again. It is "" if there is none.
+func (f *firstOrder) whatItTouched() string {
+	commands := f.sentBy(f.At)
+	if slices.ContainsFunc(commands, func(c observation) bool { return slices.Contains(c.Args, f.shelf().Key) }) {
+		return ""
+	}
+	if found := f.stocksRead(commands); len(found) > 0 {
+		return fmt.Sprintf("it read another key: try --stock '%s'", strings.Join(found, "', or '"))
+	}
+	_, written, err := f.ledger.Writes(f.ctx)
+	now, err2 := wire.Snapshot(f.ctx, f.Stores[0].Redis)
+	var gone []string
+	for key := range written {
+		if _, is := now[key]; is && key.Name != f.shelf().Key || err != nil || err2 != nil {
+			return ""
+		}
+		if key.Name != f.shelf().Key {
+			gone = append(gone, key.String())
+		}
+	}
+	if slices.Sort(gone); len(gone) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("it touched only %s, which is gone again: if that is the lock, and the stock is in a database, "+
+		"give --db, --set and --left", quoted(gone))
+}
+
+// stocksRead returns the values of --stock for the numbers that these commands read or counted: those that name the
+// product if any do.
+func (f *firstOrder) stocksRead(commands []observation) (found []string) {
+	for _, c := range commands {
+		for _, args := range append(slices.Clone(c.Queued), c.Args) {
+			text, n := strings.Trim(c.Reply, `"`), len(args)
+			if _, err := strconv.ParseInt(text, 10, 64); err != nil && text != "(nil)" && len(c.Queued) == 0 || n < 2 {
+				continue
+			}
+			command := ""
+			switch strings.ToLower(args[0]) {
+			case "get", "decr", "decrby", "incrby":
+				command = "SET " + args[1] + " {n}"
+			case "hget", "hincrby":
+				command = "HSET " + args[1] + " " + args[min(2, n-1)] + " {n}"
+			}
+			if command != "" && !f.isCreated(commands, args[1]) && !slices.Contains(found, command) {
+				found = append(found, command)
+			}
+		}
+	}
+	named := slices.DeleteFunc(slices.Clone(found), func(one string) bool { return !strings.Contains(one, f.Product) })
+	if len(named) > 0 {
+		found = named
+	}
+	for i := range found {
+		found[i] = strings.ReplaceAll(found[i], f.Product, "{product}")
+	}
+	return found
+}
+
+// isCreated reports whether one of these commands sets or removes a key, as a lock.
+func (f *firstOrder) isCreated(commands []observation, key string) bool {
+	return slices.ContainsFunc(commands, func(c observation) bool {
+		reads := []string{"get", "hget", "decr", "decrby", "incrby", "hincrby", "watch"}
+		return !slices.Contains(reads, strings.ToLower(c.Args[0])) && slices.Contains(c.Args[1:], key)
+	})
 }
 
 // hindrance returns what may have kept a plain order from selling, such as a lock left by the order before.

@@ -78,6 +78,21 @@ func (b *bench) anna(t *trap) (*order, string) {
 	return o, "the order ended without sending the command at which the fault was due"
 }
 
+// annaAtWork sends an order to a, and waits until it is held at its work under the lock: at the reply before its write
+// or, since it does not know that it holds the lock before it has that reply, at its next request to the database. It
+// returns why it is not, "" if it is. Call release.
+func (b *bench) annaAtWork() (o *order, why string, release func()) {
+	reply := b.replyOf(atA, b.passport.beforeWrite())
+	if o, why = b.anna(reply); why != "" || b.Ends[atA].Database == nil {
+		return o, why, func() { b.unset(reply) }
+	}
+	t, held := b.toDatabase(o, reply)
+	return o, either(held, "", noRequest), t.Release
+}
+
+// noRequest is why an order is not held at a request to the database.
+const noRequest = "the order sent nothing to the database under its lock"
+
 // bertUntil sends a customer's orders to an instance, again when one is refused, until one sells, something has
 // happened, or the time is over. It returns the last order.
 func (b *bench) bertUntil(name string, at int, atMost time.Duration, happened <-chan struct{}) (o *order) {
@@ -92,7 +107,7 @@ func (b *bench) bertUntil(name string, at int, atMost time.Duration, happened <-
 		o = b.send(nth(name, len(sent)+number), at)
 		select {
 		case <-o.Done():
-			return o.hasSold()
+			return b.hasSold(o)
 		case <-happened:
 		case <-late:
 		}
@@ -255,7 +270,8 @@ func renewalsLost(b *bench) string {
 		shape := b.shape(&cmd.Seen) // a renewal may be the same command as the acquire
 		return p.renewals[shape] && (!p.acquires[shape] || b.timeline().HeldSince(b.Ends[atA].Name).Known())
 	}})
-	anna, why := b.anna(b.replyOf(atA, p.beforeWrite()))
+	anna, why, release := b.annaAtWork()
+	defer release()
 	if why != "" {
 		return why
 	}

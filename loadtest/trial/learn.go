@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -35,7 +36,7 @@ func (t *Trial) Learn(ctx context.Context) (p *Passport, err error) {
 	}
 	defer b.close()
 	if t.isElsewhere() {
-		if err := b.checkShelf(onShelf); err != nil {
+		if err := b.checkShelf(t.unitsFor(0)); err != nil {
 			return nil, err
 		}
 	}
@@ -48,7 +49,10 @@ func (t *Trial) Learn(ctx context.Context) (p *Passport, err error) {
 	if err := b.learnRequests(); err != nil {
 		return nil, err
 	}
-	again, err := b.holdOne()
+	if err := b.learnSharing(); err != nil {
+		return nil, err
+	}
+	again, err := b.holdOne(false)
 	if err == nil {
 		b.watchAtWork()
 	}
@@ -62,7 +66,7 @@ func (t *Trial) Learn(ctx context.Context) (p *Passport, err error) {
 		return p, err
 	}
 	defer b.close()
-	if _, err = b.holdOne(); err != nil {
+	if _, err = b.holdOne(false); err != nil {
 		return p, err
 	}
 	return p, b.learnSoldOut()
@@ -89,18 +93,32 @@ func (b *bench) unknownFirst(err error) error {
 // cannot be tried.
 func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 	b.begin(fault{})
+	b.cell.Initial = b.unitsFor(0)
+	if err := cmp.Or(b.put(b.cell.Initial), b.beginCount()); err != nil { // --set may remove recorded sales
+		return nil, err
+	}
 	for at := range b.Ends {
-		o := b.firstAt(at)
+		o, err := b.firstAt(at)
+		if err != nil {
+			return nil, err
+		}
 		if moved, err := b.findStock(o); err != nil {
 			return nil, err
 		} else if moved {
-			o = b.firstAt(at)
+			if o, err = b.firstAt(at); err != nil {
+				return nil, err
+			}
 		}
 		if b.Quiet(b.ctx); at == atA {
 			(&firstOrder{bench: b, order: o}).tell()
 		}
 		if _, written, err = b.writesOf(o); err != nil {
 			return nil, err
+		}
+		if at == atA {
+			if err := b.checkCounted(countedWithin); err != nil {
+				return nil, err
+			}
 		}
 		b.passport.Takes = o.over.Sub(o.Sent) // an upper bound: a first order may have to connect
 	}
@@ -130,17 +148,21 @@ func (b *bench) findStock(o *order) (moved bool, err error) {
 	b.Say(fmt.Sprintf("moving the stock to database %d, where the shop looks for it…", b.db))
 	b.ledger.Follow(b.db)
 	b.lookAt(nil)
-	err = b.put(onShelf)
 	b.begin(fault{})
-	return true, err
+	return true, nil
 }
 
 // firstAt sends the first order to an instance, again while it is answered 503: some shops warm up.
-func (b *bench) firstAt(at int) *order {
+func (b *bench) firstAt(at int) (*order, error) {
 	for begun := time.Now(); ; time.Sleep(500 * time.Millisecond) {
-		o := b.buy("first-"+strconv.Itoa(at), at, history.Buy, b.Order, 0)
-		if <-o.Done(); o.Op.Status != http.StatusServiceUnavailable || time.Since(begun) > b.Within || b.ctx.Err() != nil {
-			return o
+		o, err := b.plain("first-"+strconv.Itoa(at), at)
+		if err != nil {
+			return nil, err
+		}
+		<-o.Done()
+		over := time.Since(begun) > b.Within || isClosed(b.ctx.Done())
+		if over || o.Op.Status != http.StatusServiceUnavailable {
+			return o, nil
 		}
 		b.Say(fmt.Sprintf("503: retrying for up to %s…", b.Within))
 	}
@@ -163,7 +185,7 @@ type sale struct {
 	steps    []step
 	commands []observation
 	looker   *wire.Looker
-	own      bool // it created and removed a key that no other order has named
+	own      []wire.Key // the keys that it created and removed, and that no other order has named
 }
 
 // plainSales buys one unit at a, one at b, and another at a.
@@ -175,13 +197,17 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 		return nil, err
 	}
 	for i, at := range []int{atA, atB, atA} {
-		o := b.buy("plain-"+strconv.Itoa(i), at, history.Buy, b.Order, 0)
+		b.becomesFree() // else the order would first wait for a lock that is kept for a while
+		o, err := b.plain("plain-"+strconv.Itoa(i), at)
+		if err != nil {
+			return nil, err
+		}
 		writes, keys, err := b.writesOf(o)
 		if err != nil {
 			return nil, err
 		}
 		p.Takes = min(p.Takes, o.over.Sub(o.Sent))
-		s := &sale{commands: b.byOrder()[o], looker: b.looker.Load()}
+		s := &sale{commands: asExecuted(b.byOrder()[o]), looker: b.looker.Load()}
 		for _, w := range writes {
 			p.LockFree, p.readBack = p.LockFree || w.Counts, p.readBack || w.ReadBack
 		}
@@ -232,19 +258,51 @@ func (b *bench) describe(sales []*sale) {
 			p.classify(&s.steps[i])
 		}
 	}
+	p.granted = granted(sales)
 	p.tellTaken()
 	p.tellReleased()
 	p.tellReading()
 	p.Overwrites = p.overwrites()
+	p.fixed = ""
+	for _, lock := range p.locks {
+		others := slices.DeleteFunc(slices.Clone(p.locks), func(l wire.Lock) bool { return l.Key == lock.Key })
+		if !slices.ContainsFunc(others, lock.IsLike) { // the numbers of a majority's keys are their own
+			p.fixed = cmp.Or(p.fixed, b.fixedValue(lock.Name))
+		}
+	}
 	p.Watches = slices.ContainsFunc(p.steps, func(s step) bool { return strings.HasPrefix(s.shape, "watch") })
 	p.Fence = grows(sales, p)
-	same := func(x, y *sale) bool {
-		return slices.EqualFunc(x.steps, y.steps, func(x, y step) bool {
-			return !p.acquires[x.shape] || slices.Equal(x.args, y.args)
-		})
+	p.Token = !maps.Equal(sales[0].values(), sales[2].values())
+	p.Name = !p.Token && !maps.Equal(sales[0].values(), sales[1].values())
+}
+
+// values returns the digests of the values that a sale's acquires gave the lock, by key. Keys that are acquired at once
+// come in any order.
+func (s *sale) values() map[string]string {
+	values := map[string]string{}
+	for _, one := range s.steps {
+		for i := range one.effects {
+			if e := &one.effects[i]; acquired(e) && e.Wire != nil {
+				values[e.Key] = e.Wire.Is
+			}
+		}
 	}
-	p.Token = !same(sales[0], sales[2])
-	p.Name = !p.Token && !same(sales[0], sales[1])
+	return values
+}
+
+// granted returns the replies to acquires that succeeded, by shape, "" where they differ.
+func granted(sales []*sale) map[string]string {
+	replies := map[string]string{}
+	for _, s := range sales {
+		for i := range s.steps {
+			for _, e := range s.steps[i].effects {
+				if last, known := replies[s.steps[i].shape]; acquired(&e) {
+					replies[s.steps[i].shape] = either(!known || last == e.Reply, e.Reply, "")
+				}
+			}
+		}
+	}
+	return replies
 }
 
 // tellTaken records from the steps of one sale how the lock is acquired.
@@ -332,8 +390,11 @@ func acquireText(args []string) string {
 
 // releaseText describes how the lock is released, "" if it is not.
 func (p *Passport) releaseText() string {
-	if p.joint {
+	switch {
+	case p.joint:
 		return withWrite
+	case len(p.release) == 0 && p.letsExpire:
+		return "a shorter TTL"
 	}
 	how := make([]string, len(p.release))
 	for i, verb := range p.release {
@@ -380,8 +441,9 @@ func grows(sales []*sale, p *Passport) bool {
 }
 
 // holdOne holds a sale at a before its write, while another order comes to b. It has to be repeated if orders sent
-// scripts that the server did not have: a renewal may have queued behind the held reply.
-func (b *bench) holdOne() (again bool, err error) {
+// scripts that the server did not have: a renewal may have queued behind the held reply. If the other order is let in,
+// it asks again before it is sure that there is no lock.
+func (b *bench) holdOne(sure bool) (again bool, err error) {
 	p := b.passport
 	hold := p.beforeWrite()
 	if p.Early {
@@ -392,7 +454,7 @@ func (b *bench) holdOne() (again bool, err error) {
 		return false, nil
 	}
 	b.begin(fault{})
-	if err := b.put(onShelf); err != nil {
+	if err := b.put(b.unitsFor(0)); err != nil {
 		return false, err
 	}
 	held := b.replyOf(atA, hold)
@@ -405,29 +467,71 @@ func (b *bench) holdOne() (again bool, err error) {
 		return false, err
 	}
 	bert := b.send("bert", atB)
-	limit := min(p.Lease(), 10*time.Second) + time.Second
-	for time.Since(begun) < limit && !anna.HasEnded() && !b.sentAgain(held.cmd) {
-		time.Sleep(10 * time.Millisecond)
-	}
-	if took := time.Since(begun); took < limit {
-		p.Patience, p.Resends = took, b.sentAgain(held.cmd)
-	}
+	b.watchPatience(anna, held.cmd, begun)
+	let := time.Now()
 	b.unset(held)
 	<-anna.Done()
 	record := b.byOrder()
 	b.watchRenewals(held.cmd, record[anna])
+	b.watchBackground(slices.DeleteFunc(b.sentBy(atA), func(c observation) bool { return !b.ledger.OnData(c.Args) }),
+		begun, let)
 	b.watchWaiter(bert, record[bert])
 	<-bert.Done()
 	b.Quiet(b.ctx)
-	if worked := b.workedAt(bert, record[bert]); !worked.IsZero() && b.wasLetIn(bert, worked, begun) {
+	worked := b.workedAt(bert, record[bert])
+	if !worked.IsZero() && b.wasLetIn(bert, worked, begun) && !removedIn(record, span{begun, worked}) {
+		if !sure {
+			return b.holdOne(true)
+		}
 		p.setLocks(nil)
 		p.Waiting = "were not observed"
 		return false, b.describeAnew()
+	}
+	if next := tookAt(record[bert]); !removedIn(record, span{begun, next}) {
+		b.learnStart(tookAt(record[anna]), next, let)
 	}
 	known := len(p.scripts)
 	again = b.keepScripts() > known && p.Every == 0
 	b.watchSlow()
 	return again, b.looker.Load().Err()
+}
+
+// watchPatience learns how long the client of a held order waits for the reply.
+func (b *bench) watchPatience(anna *order, held *wire.Command, begun time.Time) {
+	p := b.passport
+	limit := min(p.Lease(), 10*time.Second) + time.Second
+	for time.Since(begun) < limit && !anna.HasEnded() && !b.sentAgain(held) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if took := time.Since(begun); took < limit {
+		p.Patience, p.Resends = took, b.sentAgain(held)
+	}
+}
+
+// learnStart learns a lease that began at the time in the lock's value or score. The waiters know how long it is: one
+// acquires the lock while its holder is held, before any TTL has expired.
+func (b *bench) learnStart(took, next, let time.Time) {
+	p := b.passport
+	started := slices.ContainsFunc(p.locks, func(l wire.Lock) bool {
+		state := p.held[l.Key]
+		return !l.Start(&state).IsZero() && l.Deadline(&state).IsZero()
+	})
+	lease := next.Sub(took).Round(10 * time.Millisecond)
+	if started && !next.IsZero() && next.Before(let) && (p.TTL == 0 || lease < p.TTL-aMoment/2) {
+		p.TTL, p.InValue = 0, lease
+	}
+}
+
+// removedIn reports whether a command removed the lock in a span. Then the lock did not let an order in.
+func removedIn(record map[*order][]observation, in span) bool {
+	for _, commands := range record {
+		for _, c := range commands {
+			if in.has(c.Sent) && c.did((*history.Command).Releases) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // strayed returns why an order did not reach the command that the plain orders before it sent.
@@ -442,7 +546,7 @@ func (b *bench) strayed(o *order) error {
 // not.
 func (b *bench) workedAt(o *order, commands []observation) time.Time {
 	if b.isElsewhere() {
-		if o.hasSold() {
+		if b.hasSold(o) {
 			return o.over
 		}
 		return time.Time{}
@@ -513,7 +617,9 @@ func (b *bench) watchSlow() {
 	if p.slow = b.Slow != nil; !p.slow || p.Every > 0 {
 		return
 	}
-	b.begin(fault{})
+	if b.begin(fault{}); b.put(b.unitsFor(0)) != nil {
+		return
+	}
 	slow := b.buy("slow", atA, history.Buy, *b.Slow, p.Lease()*3/2)
 	<-slow.Done()
 	b.Quiet(b.ctx)
@@ -551,6 +657,9 @@ func (b *bench) watchRenewals(held *wire.Command, commands []observation) {
 	times, key := []time.Time{held.Sent}, ""
 	for _, d := range effectsOf(commands) {
 		shape := b.shape(&d.Seen)
+		if writesStock(d.observation) { // a later one may shorten the lease, to let the lock expire
+			break
+		}
 		if !d.Prolongs() || d.Sent.Before(held.Answered) || p.writes[shape] {
 			continue
 		}

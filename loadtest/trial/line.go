@@ -124,7 +124,11 @@ func (p *player) goTo(m schedule.Move, c *customer) {
 		p.send(m, c)
 	}
 	if t.springs(c.order, atMost) {
-		c.holds = append(c.holds, &hold{trap: t, name: name, since: time.Now()})
+		h := &hold{trap: t, name: name, since: time.Now()}
+		if m.Mark == schedule.Read && p.Ends[m.At].Database != nil && !p.toWork(c, h) {
+			return
+		}
+		c.holds = append(c.holds, h)
 		return
 	}
 	p.unset(t)
@@ -136,6 +140,19 @@ func (p *player) goTo(m schedule.Move, c *customer) {
 	default:
 		p.why = fmt.Sprintf("%s did not reach the %s while another order was held", who, name)
 	}
+}
+
+// toWork moves a hold from the reply to an acquire to the next request to the database, and reports whether there was
+// one. Plain sales have no fixed pattern, or the mark would be a request: see atWork.
+func (p *player) toWork(c *customer, h *hold) bool {
+	t, held := p.toDatabase(c.order, h.trap)
+	if !held {
+		p.why = noRequest
+		return false
+	}
+	h.trap, h.atDatabase, h.since = &trap{at: h.at}, t, time.Now()
+	h.name = fmt.Sprintf("request %d to the database", t.Number())
+	return true
 }
 
 // springs reports whether a trap catches a command before an order is over, or within atMost. Commands right after the
@@ -254,7 +271,7 @@ func (p *player) untilSold(m schedule.Move, c *customer) {
 	}
 	late := time.Now().Add(atMost)
 	if c.order != nil {
-		if wait(c.order, atMost); !c.HasEnded() || c.Op.Outcome == history.Sold {
+		if wait(c.order, atMost); !c.HasEnded() || p.hasSold(c.order) {
 			return
 		}
 	}
@@ -325,7 +342,7 @@ func (p *player) toAll(verb string) error {
 		p.taken, p.letLocks = span{now, time.Now()}, stop
 		return err
 	}
-	p.noteAt(p.holder(), now, "", "the Redis restarted")
+	p.noteAt(p.holder(), now, history.FaultRestart, "the Redis restarted")
 	p.endLocks()
 	p.noteEnds(now, history.LocksLost)
 	return p.restart()

@@ -33,13 +33,14 @@ func (b *bench) learnLocks() (err error) {
 		return err
 	}
 	for _, key := range keys {
-		if sales[1].waitedFor(&key) && sales[2].waitedFor(&key) {
+		if !sales[0].letsExpire(&key) && sales[1].waitedFor(&key) && sales[2].waitedFor(&key) {
 			return fmt.Errorf("%w: it never releases %s: each order waits for the expiry of the one before", errShop,
 				key.String())
 		}
 	}
 	b.findLocks(sales, keys)
 	b.findShortLease(sales, keys)
+	p.letsExpire = slices.ContainsFunc(p.locks, func(l wire.Lock) bool { return sales[0].letsExpire(&l) })
 	if i := slices.IndexFunc(keys, func(l wire.Lock) bool { return l.Rest.Opaque }); i >= 0 && len(p.locks) == 0 {
 		return fmt.Errorf("%w: %s has more than 64 KB, or is a stream, and a lock in it would not be seen: start the shop "+
 			"with a smaller one", errShop, keys[i].String())
@@ -91,7 +92,7 @@ func (b *bench) findLocks(sales []*sale, keys []wire.Lock) {
 		switch {
 		case both && len(other) > 0:
 			key.Parts = common(common(first, other), last)
-			if len(key.Parts) == 0 || !key.Rest.Exists() && sales[2].isList(&key) {
+			if len(key.Parts) == 0 || sales[2].queues(&key) {
 				key.Parts = nil // each order has a name of its own there
 			}
 			locks = append(locks, key)
@@ -100,23 +101,158 @@ func (b *bench) findLocks(sales []*sale, keys []wire.Lock) {
 		}
 	}
 	p.setLocks(locks)
-	switch {
-	case len(locks) > 0:
-	case again && ofOther:
-		p.Apart = "instance"
-	case !sales[0].own || !sales[1].own || !sales[2].own:
-	case b.customersDiffer():
-		p.PerCustomer = true
-	default:
-		p.Apart = "order"
+	if len(locks) == 0 {
+		b.findOwn(sales, again && ofOther)
 	}
+}
+
+// findOwn learns whether each instance, or else each order, has keys of its own.
+func (b *bench) findOwn(sales []*sale, ofInstance bool) {
+	p := b.passport
+	switch {
+	case ofInstance:
+		p.own = "instance"
+	case len(sales[0].own) > 0 && len(sales[1].own) > 0 && len(sales[2].own) > 0:
+		p.own, p.claims = "order", slices.ContainsFunc(sales[2].own, b.ledger.Claimed)
+	}
+}
+
+// learnSharing learns, if no lock was found, whether two orders share one all the same: an order that does not reach
+// the stock while another one is held before its write, twice, is kept out by a lock, whatever its form.
+func (b *bench) learnSharing() error {
+	p := b.passport
+	if len(p.Locks) > 0 || p.Early {
+		return nil
+	}
+	one, err := b.besideHeld(atB)
+	if err == nil && one.kept {
+		one, err = b.besideHeld(atB)
+	}
+	switch {
+	case err != nil || !one.tested:
+		return err
+	case one.kept:
+		p.Unseen, p.TTL = true, one.lease
+		return nil
+	}
+	return b.learnOwn(one)
+}
+
+// learnOwn learns whether keys of an order's or an instance's own are locks of its own: they are used like locks, and
+// two orders that met took one unit.
+func (b *bench) learnOwn(one encounter) (err error) {
+	p := b.passport
+	lost := one.lost || p.Elsewhere // there Anna is held before she reads the stock, and the cells show what is lost
+	switch {
+	case p.own == "instance" && lost:
+		if one, err = b.besideHeld(atA); err == nil && one.kept {
+			p.Apart = p.own
+		}
+	case p.own != "order" || !p.claims:
+	case b.customersDiffer():
+		p.PerCustomer, p.lost = true, one.lost
+	case lost:
+		p.Apart = p.own
+	}
+	return err
+}
+
+// An encounter is what an order met while another one was held before its write.
+type encounter struct {
+	tested bool          // there was such an order
+	kept   bool          // the other one did not reach the stock
+	lost   bool          // both sold, and took one unit
+	lease  time.Duration // the longest TTL of a key that the held order had created; 0: none
+}
+
+// besideHeld sends an order to an instance while Anna's, at a, is held before its write.
+func (b *bench) besideHeld(at int) (e encounter, err error) {
+	p := b.passport
+	b.begin(fault{})
+	if err := b.put(b.unitsFor(0)); err != nil {
+		return e, err
+	}
+	anna, goOn := b.holdAtWork()
+	if anna == nil {
+		return e, nil
+	}
+	defer b.Quiet(b.ctx)
+	e.tested = true
+	if e.lease, err = b.longestTTL(); err == nil {
+		bert := b.send("bert", at)
+		wait(bert, b.soon())
+		e.kept = b.workedAt(bert, b.byOrder()[bert]).IsZero()
+		goOn()
+		<-bert.Done()
+		<-anna.Done()
+		b.Quiet(b.ctx)
+		if !p.Elsewhere && err == nil {
+			var left int64
+			left, err = b.left()
+			e.lost = b.hasSold(anna) && b.hasSold(bert) && left == b.unitsFor(0)-1
+		}
+		return e, err
+	}
+	goOn()
+	<-anna.Done()
+	return e, err
+}
+
+// holdAtWork sends Anna's order to a, and holds it before its write, or at its first request to the database. It
+// returns nil if that is impossible.
+func (b *bench) holdAtWork() (anna *order, goOn func()) {
+	p := b.passport
+	if p.Elsewhere {
+		if len(p.requests.under) == 0 {
+			return nil, nil
+		}
+		d := b.Ends[atA].Database
+		b.opened[atA] = d.BeginOrder()
+		t := d.Trap(p.requests.under[0], false)
+		anna = b.send("anna", atA)
+		select {
+		case <-t.Caught():
+		case <-anna.Done():
+		}
+		return anna, t.Release
+	}
+	hold := p.beforeWrite()
+	if hold == nil {
+		return nil, nil
+	}
+	trap := b.replyOf(atA, hold)
+	anna, why := b.anna(trap)
+	goOn = func() { b.unset(trap) }
+	if why != "" {
+		goOn()
+		<-anna.Done()
+		return nil, nil
+	}
+	return anna, goOn
+}
+
+// longestTTL returns the longest TTL of the keys that the orders of the cell have created. Those of a session or a
+// cache are longer than a lease.
+func (b *bench) longestTTL() (longest time.Duration, err error) {
+	_, keys, err := b.ledger.Writes(b.ctx)
+	if err != nil {
+		return 0, err
+	}
+	now, err := wire.Snapshot(b.ctx, b.Stores[0].Redis)
+	for key, state := range now {
+		ttl := state.Ends.Sub(keys[key]).Round(10 * time.Millisecond)
+		if !state.Ends.IsZero() && keys[key].After(b.cell.Start) && ttl <= mostLease {
+			longest = max(longest, ttl)
+		}
+	}
+	return longest, err
 }
 
 // findShortLease finds a lock whose lease expires during a plain sale, so that no sale changes it back: a key that each
 // sale created before it wrote the stock, and that keeps another order out. A cache keeps none out.
 func (b *bench) findShortLease(sales []*sale, keys []wire.Lock) {
 	p := b.passport
-	if len(p.locks) > 0 || p.Apart != "" {
+	if len(p.locks) > 0 || p.own == "instance" {
 		return
 	}
 	for _, key := range keys {
@@ -169,12 +305,14 @@ func (p *Passport) setLocks(locks []wire.Lock) {
 	}
 }
 
-// madeAndRemoved reports whether an order created one of these keys before its last write of the stock, and removed it,
-// and it was not known before. It adds all the keys to known.
-func (b *bench) madeAndRemoved(known, keys map[wire.Key]time.Time, writes []wire.StockWrite) (yes bool, err error) {
+// madeAndRemoved returns which of these keys an order created before its last write of the stock, and removed, and were
+// not known before. It adds all the keys to known.
+func (b *bench) madeAndRemoved(
+	known, keys map[wire.Key]time.Time, writes []wire.StockWrite,
+) (own []wire.Key, err error) {
 	now, err := wire.Snapshot(b.ctx, b.Stores[0].Redis)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	for key, at := range keys {
 		if _, was := known[key]; was {
@@ -183,9 +321,11 @@ func (b *bench) madeAndRemoved(known, keys map[wire.Key]time.Time, writes []wire
 		known[key] = at
 		_, is := now[key]
 		before := b.isElsewhere() || len(writes) > 0 && at.Before(writes[len(writes)-1].At)
-		yes = yes || !is && before
+		if !is && before {
+			own = append(own, key)
+		}
 	}
-	return yes, nil
+	return own, nil
 }
 
 // A keyCourse is how the parts of a key change while an order sells.
@@ -237,9 +377,23 @@ func (c *keyCourse) see(from, to *wire.KeyState) {
 	c.last = to
 }
 
-// isList reports whether a key was a list during a sale.
-func (s *sale) isList(key *wire.Lock) bool {
-	return slices.ContainsFunc(s.commands, func(c observation) bool {
+// letsExpire reports whether a sale gave a key a shorter TTL after its write of the stock.
+func (s *sale) letsExpire(key *wire.Lock) bool {
+	wrote := false
+	for _, c := range s.commands {
+		before, after, looked := s.looker.States(c.cmd, key.Key)
+		ends := looked && !before.Ends.IsZero() && !after.Ends.IsZero()
+		if wrote && ends && before.Ends.Sub(after.Ends) > 10*time.Millisecond {
+			return true
+		}
+		wrote = wrote || writesStock(c)
+	}
+	return false
+}
+
+// queues reports whether a key, which is absent at rest, was a list during a sale.
+func (s *sale) queues(key *wire.Lock) bool {
+	return !key.Rest.Exists() && slices.ContainsFunc(s.commands, func(c observation) bool {
 		_, after, looked := s.looker.States(c.cmd, key.Key)
 		return looked && after.Kind == "list"
 	})
@@ -262,13 +416,14 @@ func (s *sale) waitedFor(key *wire.Lock) bool {
 }
 
 // dropsIdle drops the keys, or parts of a key, that keep no order out: even with one of them at rest and the others
-// held, an order at b does not reach the stock. Gauges of orders in flight and queues of waiters are such keys. A key
-// that is like another one stays, since a majority of several keys may be enough.
+// held, an order at b does not reach the stock. Gauges of orders in flight, queues of waiters, and what is changed back
+// before the write are such keys. A key that is like another one stays, since a majority of several keys may be enough,
+// and so does one of several nested locks.
 func (b *bench) dropsIdle() (dropped bool, err error) {
 	p := b.passport
 	hold := p.beforeWrite()
 	several := len(p.locks) > 1 || slices.ContainsFunc(p.locks, func(l wire.Lock) bool { return len(l.Parts) > 1 })
-	if !several || hold == nil || p.Early {
+	if !several || hold == nil {
 		return false, nil
 	}
 	b.begin(fault{})
@@ -284,7 +439,7 @@ func (b *bench) dropsIdle() (dropped bool, err error) {
 	}
 	for _, idle := range slices.Clone(p.locks) {
 		others := slices.DeleteFunc(slices.Clone(p.locks), func(l wire.Lock) bool { return l.Key == idle.Key })
-		if len(others) > 0 && !slices.ContainsFunc(others, idle.IsLike) && b.keepsOut(others) {
+		if len(others) > 0 && !slices.ContainsFunc(others, idle.IsLike) && b.keepsOut(others) && !b.isLock(idle) {
 			p.setLocks(others)
 			dropped = true
 		}
@@ -316,30 +471,53 @@ func (b *bench) dropsIdleParts(of int) (dropped bool) {
 	return dropped
 }
 
+// isLock reports whether a key is a lock on its own: held, it keeps an order out, twice, since an order may be slow. A
+// queue of waiters is none: an order that waits joins it.
+func (b *bench) isLock(key wire.Lock) bool {
+	is := key.Held(b.passport.held[key.Key])
+	for i := 0; i < 2 && is; i++ {
+		kept, changed := b.meets([]wire.Lock{key})
+		is = kept && !changed
+	}
+	return is
+}
+
 // keepsOut reports whether an order at b does not reach the stock while these keys of the lock are held, and the others
 // at rest.
 func (b *bench) keepsOut(locks []wire.Lock) bool {
+	kept, _ := b.meets(locks)
+	return kept
+}
+
+// meets reports whether these keys of the lock, held, keep an order at b from the stock, and whether it changed them.
+func (b *bench) meets(locks []wire.Lock) (kept, changed bool) {
 	held := map[wire.Key]wire.KeyState{}
 	for _, l := range locks {
 		held[l.Key] = b.passport.held[l.Key]
 	}
 	b.begin(fault{})
-	if b.put(onShelf) != nil {
-		return false
+	if b.put(b.unitsFor(0)) != nil {
+		return false, false
 	}
 	letGo, err := b.keepLocks(held)
 	if err != nil {
-		return false
+		return false, false
 	}
+	before := b.looker.Load().Look()
 	bert := b.send("bert", atB)
 	wait(bert, b.soon())
-	kept := b.workedAt(bert, b.byOrder()[bert]).IsZero()
+	kept = b.workedAt(bert, b.byOrder()[bert]).IsZero()
+	after := b.looker.Load().Look()
+	for key := range held {
+		was, is := before[key], after[key]
+		changed = changed || len(was.Differences(&is)) > 0
+	}
 	if letGo(); b.remove() != nil {
-		return false
+		return false, false
 	}
 	<-bert.Done()
 	b.Quiet(b.ctx)
-	return kept
+	return kept, changed
 }
 
 // soon is enough time for a plain order to reach the stock, unless something keeps it out.

@@ -33,21 +33,34 @@ func (t *Trial) each(f fault, play func(fault) (*history.Cell, error)) (*history
 		if err != nil {
 			return nil, err
 		}
-		if cells = append(cells, c); t.Quick && (c.Defect != nil || hasBroken(c)) {
+		if cells = append(cells, c); t.Quick && t.tellsAll(c) {
 			break
 		}
 	}
 	if len(cells) == 0 {
 		return t.notTested(f, t.passport.whyNoMoment(f.name)), nil
 	}
-	told := slices.MinFunc(cells, func(x, y *history.Cell) int { return cmp.Compare(weight(x), weight(y)) })
+	told := mostTelling(cells)
 	if told.Defect != nil && len(cells) > 1 {
 		told.Defect.Shown += "; " + moments(f.lines, cells)
 	}
 	return told, nil
 }
 
+// tellsAll reports whether no other moment of a fault can tell more than a cell: it has a defect, or the stock is
+// broken, if it is judged at all. Before an order has read the stock, a lost lock breaks nothing else.
+func (t *Trial) tellsAll(c *history.Cell) bool {
+	isJudged := t.Left != "" && t.unbalanced == ""
+	return c.Defect != nil || c.NotTested == nil && hasBroken(c) &&
+		(!isJudged || c.Finding(history.Stock).Result == history.Broken)
+}
+
 func hasBroken(c *history.Cell) bool { return history.FirstBroken(c.Findings).Verdict != "" }
+
+// mostTelling returns the first cell of least weight.
+func mostTelling(cells []*history.Cell) *history.Cell {
+	return slices.MinFunc(cells, func(x, y *history.Cell) int { return cmp.Compare(weight(x), weight(y)) })
+}
 
 // weight is smaller for a more telling cell. One in which the database kept Bert waiting outweighs one that is ok: it
 // may be the one that matters.
@@ -74,7 +87,11 @@ func moments(lines []string, cells []*history.Cell) string {
 	var tried, at []string
 	for i, c := range cells {
 		mark, _, _ := strings.Cut(lines[i], ".")
-		tried = append(tried, strings.TrimLeft(mark, "a<>db"))
+		number := strings.TrimLeft(mark, "a<>db")
+		if slices.Contains(tried, number) { // the last reply, after the requests
+			number += " answered"
+		}
+		tried = append(tried, number)
 		if c.Defect != nil {
 			at = append(at, tried[i])
 		}

@@ -20,7 +20,7 @@ import (
 )
 
 // A Request orders a unit: POST /buy {"sku":"{product}"}. In its path and body {product} is the product, {i} a number
-// and {order} a name that differ in every order, and {ms} how long its work takes.
+// from 1 on and {order} a name that differ in every order, and {ms} how long its work takes.
 type Request struct{ Method, Path, Body string }
 
 var requestLine = regexp.MustCompile(`^([A-Z]+) (/\S*)(?: (.+))?$`)
@@ -81,8 +81,12 @@ func (t *Trial) newOrder(name string, at int, phase history.Phase) *order {
 	return o
 }
 
-// hasSold reports whether the order has ended with a sale as its answer.
-func (o *order) hasSold() bool { return o.HasEnded() && o.Op.Outcome == history.Sold }
+// hasSold reports whether an order has ended with a sale as its answer. If every answer looks like one, its writes of
+// the stock decide.
+func (b *bench) hasSold(o *order) bool {
+	return o.HasEnded() && o.Op.Outcome == history.Sold &&
+		(!b.passport.byWrites || slices.ContainsFunc(b.byOrder()[o], writesStock))
+}
 
 // httpTime is how long an order may take. It covers the lease, or an instance would still work for one order when the
 // next one arrives.
@@ -92,6 +96,14 @@ func (t *Trial) httpTime() time.Duration { return min(max(leastHTTPTime, t.patie
 type span struct{ from, to time.Time }
 
 func (s span) has(t time.Time) bool { return t.After(s.from) && t.Before(s.to) }
+
+// plain puts the stock, and sends a plain order.
+func (b *bench) plain(name string, at int) (*order, error) {
+	if err := b.put(b.unitsFor(0)); err != nil {
+		return nil, err
+	}
+	return b.buy(name, at, history.Buy, b.Order, 0), nil
+}
 
 // buy sends an order.
 func (b *bench) buy(name string, at int, phase history.Phase, how Request, work time.Duration) *order {
@@ -110,10 +122,12 @@ func (b *bench) buy(name string, at int, phase history.Phase, how Request, work 
 }
 
 // fill returns a replacer that fills in a request. No {i} or {order} is repeated in the whole trial: some shops sell
-// only once to a customer.
+// only once to a customer. No {order} is repeated in the next trial either, since a database outlives a trial, and
+// remembers its orders.
 func (t *Trial) fill(name string, work time.Duration) *strings.Replacer {
 	i, ms := strconv.FormatInt(t.sent.Add(1), 10), strconv.FormatInt(work.Milliseconds(), 10)
-	return strings.NewReplacer("{product}", t.Product, "{order}", name+"-"+i, "{i}", i, "{ms}", ms)
+	order := fmt.Sprintf("%s-%d-%s", name, t.begun.UnixMilli()%1e9, i)
+	return strings.NewReplacer("{product}", t.Product, "{order}", order, "{i}", i, "{ms}", ms)
 }
 
 // headers returns the user's headers, filled in for an order.

@@ -49,15 +49,19 @@ func TestCheckStock(t *testing.T) {
 
 // Some shops sell only once to a customer: no two orders of a trial are the same customer's, on any bench.
 func TestOrdersAreUniqueInTrial(t *testing.T) {
-	trial := &Trial{Options: Options{Product: "7"}}
+	trial := &Trial{Options: Options{Product: "7"}, begun: time.UnixMilli(1_000_000_042)}
 	one, other := &bench{Trial: trial}, &bench{Trial: trial}
 	seen := map[string]bool{}
 	for _, b := range []*bench{one, other, one} {
 		text := b.fill("anna", 40*time.Millisecond).Replace(`/{product}?work={ms}&i={i} {"user":"{order}","n":{i}}`)
-		assert.Regexp(t, `^/7\?work=40&i=(\d+) {"user":"anna-\d+","n":\d+}$`, text)
+		assert.Regexp(t, `^/7\?work=40&i=(\d+) {"user":"anna-42-\d+","n":\d+}$`, text)
 		seen[text] = true
 	}
 	assert.Len(t, seen, 3)
+	first := &Trial{}
+	assert.Equal(t, "customer 1", first.fill("anna", 0).Replace("customer {i}"), "customers can be prepared")
+	next := &Trial{begun: time.UnixMilli(43)}
+	assert.Equal(t, "anna-43-1", next.fill("anna", 0).Replace("{order}"), "a database remembers the orders of a trial")
 }
 
 func TestParseHeader(t *testing.T) {
@@ -79,14 +83,15 @@ func TestHeadersOfOrders(t *testing.T) {
 	var got *http.Request
 	shop := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
 	defer shop.Close()
-	trial := &Trial{Options: Options{Headers: []Header{{"authorization", "Bearer t"}, {"Idempotency-Key", "{order}"},
-		{"Content-Type", "text/plain"}, {"X-Twice", "1"}, {"X-Twice", "2"}, {"Host", "shop.example"}}}}
+	trial := &Trial{begun: time.UnixMilli(7), Options: Options{Headers: []Header{{"authorization", "Bearer t"},
+		{"Idempotency-Key", "{order}"}, {"Content-Type", "text/plain"}, {"X-Twice", "1"}, {"X-Twice", "2"},
+		{"Host", "shop.example"}}}}
 	for i := 1; i <= 2; i++ {
 		o := trial.newOrder("anna", atA, history.Buy)
 		o.headers = trial.headers(trial.fill("anna", 0))
 		o.send(t.Context(), shop.Client(), shop.URL, "POST", "{}", nil)
 		assert.Equal(t, "Bearer t", got.Header.Get("Authorization"))
-		assert.Equal(t, fmt.Sprintf("anna-%d", i), got.Header.Get("Idempotency-Key"))
+		assert.Equal(t, fmt.Sprintf("anna-7-%d", i), got.Header.Get("Idempotency-Key"))
 		assert.Equal(t, "text/plain", got.Header.Get("Content-Type"))
 		assert.Equal(t, []string{"1", "2"}, got.Header["X-Twice"])
 		assert.Equal(t, "shop.example", got.Host)

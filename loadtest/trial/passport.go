@@ -5,6 +5,8 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -18,21 +20,30 @@ import (
 type Passport struct {
 	history.Facts
 
-	acquire []string // the command that takes the lock; nil if that is a transaction
-	release []string // the verbs of the commands on the lock from the write on, in lower case
-	joint   bool     // the command that writes the stock releases the lock
-	slow    bool     // there is a request for a slow order
+	acquire    []string // the command that takes the lock; nil if that is a transaction
+	release    []string // the verbs of the commands on the lock from the write on, in lower case
+	letsExpire bool     // the holder gives the lock a shorter TTL after the write
+	joint      bool     // the command that writes the stock releases the lock
+	slow       bool     // there is a request for a slow order
 
 	readBack bool // the stock has to be read back after a write
+	byWrites bool // every answer looks like a sale: the writes of the stock decide
 
 	requests requests // of a plain sale to the database
+
+	own    string // "order" or "instance": each creates and removes a key of its own; "" if none does
+	claims bool   // that key has to be absent, like a lock
+	lost   bool   // two customers' orders took one unit
+	fixed  string // a value of every order that is in the name of a key of the lock
 
 	steps                        []step // of a plain sale
 	acquires, releases, renewals shapes
 	writes                       shapes
-	tries                        shapes   // of an order that waits: it may look before it acquires
-	scripts                      []string // sent in full by orders
-	ours                         shapes   // digests of the scripts that several orders have sent; nil: any
+	tries                        shapes            // of an order that waits: it may look before it acquires
+	background                   shapes            // of commands that the shop sends while no order is at work
+	granted                      map[string]string // replies to acquires that succeeded, by shape; "": they differ
+	scripts                      []string          // sent in full by orders
+	ours                         shapes            // digests of the scripts that several orders have sent; nil: any
 
 	locks  []wire.Lock
 	held   map[wire.Key]wire.KeyState // the lock's keys while it is held
@@ -214,8 +225,35 @@ func (p *Passport) Closest() string {
 // where returns the part of the lock that contains the expiry, for a lease that is no TTL.
 func (p *Passport) where() string { return either(p.Kind == "zset", "score", "value") }
 
-// neverMeet is why locks of different customers prove nothing.
-const neverMeet = "orders of different customers do not compete: use a fixed customer and --units 1"
+// neverMeet is why locks of different customers prove nothing. If their orders lose units, it is a defect.
+func (p *Passport) neverMeet() string {
+	return either(p.lost, "the lock's key contains a value of the order: customers do not compete for it, and the stock "+
+		"is for all; leave the customer out of the key",
+		"orders of different customers do not compete: use a fixed customer and --units 1")
+}
+
+var valueOfRequest = regexp.MustCompile(`[=:]\s*"?([^\s"&,{}\[\]]+)`)
+
+// fixedValue returns the value of every order that the name of a key contains, besides the product; "" if there is
+// none.
+func (t *Trial) fixedValue(key string) string {
+	for _, text := range []string{t.Order.Path, t.Order.Body} {
+		for _, m := range valueOfRequest.FindAllStringSubmatch(text, -1) {
+			value, err := url.QueryUnescape(m[1])
+			if err != nil || value == t.Product {
+				continue
+			}
+			word := regexp.MustCompile(`(^|[^\pL\pN])` + regexp.QuoteMeta(value) + `($|[^\pL\pN])`)
+			if word.MatchString(key) {
+				return value
+			}
+		}
+	}
+	return ""
+}
+
+// sharesUnseen describes a lock whose keys are unknown.
+const sharesUnseen = "two orders share a lock, but the trial does not know its keys"
 
 // withWrite describes a release by the command that writes the stock.
 const withWrite = "the command that writes the stock"
@@ -246,8 +284,13 @@ func (p *Passport) Parts() (parts []string, closest string) {
 		return p.partsOfLock(), p.Closest()
 	case p.Apart != "":
 		return []string{fmt.Sprintf("no lock that two orders share: each %s has a key of its own", p.Apart)}, ""
+	case p.Unseen:
+		return []string{sharesUnseen + ": only the stock is judged"}, ""
 	case p.PerCustomer:
-		parts = []string{"no lock that two orders share: " + neverMeet, "only the stock is judged"}
+		parts = []string{"no lock that two orders share: " + p.neverMeet(), "only the stock is judged"}
+	case p.own != "":
+		parts = []string{fmt.Sprintf("no lock: each %s has a key of its own, which keeps no order out", p.own),
+			"only the stock is judged"}
 	default:
 		parts = []string{"no lock key in this Redis: only the stock is judged"}
 	}
@@ -278,7 +321,8 @@ func (p *Passport) partsOfLock() []string {
 	if p.Release == "" {
 		parts = append(parts, "not released")
 	} else {
-		parts = append(parts, "released by "+p.Release+either(p.Early, ", before the stock is written", ""))
+		parts = append(parts, "released by "+p.Release+either(p.Early, ", before the stock is written", "")+
+			either(p.KeptSoldOut, ", but kept by an order that is refused as sold out", ""))
 	}
 	if p.Every > 0 {
 		parts = append(parts, "renewed every "+rounded(p.Every)+
@@ -296,6 +340,10 @@ func (p *Passport) partsOfLock() []string {
 	}
 	if p.Elsewhere {
 		parts = append(parts, p.requests.String())
+	}
+	if p.fixed != "" {
+		parts = append(parts, fmt.Sprintf("its key contains a value of the order, `%s`: orders with another do not compete",
+			history.Clip(p.fixed)))
 	}
 	return parts
 }

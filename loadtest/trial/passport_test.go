@@ -148,6 +148,88 @@ func TestPassportOfLocksOfDifferentCustomers(t *testing.T) {
 		"and --units 1; only the stock is judged; the write depends on the stock's current value; closest rung: v17",
 		p.String())
 	assert.Equal(t, "orders of different customers do not compete: use a fixed customer and --units 1", aLock(p))
+	p.lost = true
+	lost := "the lock's key contains a value of the order: customers do not compete for it, and the stock is for all; " +
+		"leave the customer out of the key"
+	assert.Contains(t, p.String(), "no lock that two orders share: "+lost)
+	assert.Equal(t, lost, aLock(p))
+}
+
+// A lease whose start is in the score lasts until a waiter acquires the lock. A TTL only cleans up.
+func TestLeaseThatStartsInValue(t *testing.T) {
+	for _, one := range []struct {
+		what, score        string
+		ttl, next          int
+		wantTTL, wantValue time.Duration
+	}{
+		{"a start", "1699999999.9", 4000, 2040, 0, 2040 * time.Millisecond},
+		{"a start without a TTL", "1699999999900", 0, 2040, 0, 2040 * time.Millisecond},
+		{"acquired once the holder went on", "1699999999900", 4000, 2600, 4 * time.Second, 0},
+		{"acquired when the TTL expired", "1699999999900", 2000, 1990, 2 * time.Second, 0},
+		{"no time in the value: the lock was overwritten", "a token", 4000, 1500, 4 * time.Second, 0},
+		{"a deadline", "1700000002000", 4000, 2040, 4 * time.Second, 0},
+	} {
+		f := forge()
+		now := time.UnixMilli(1_700_000_000_000)
+		f.passport.TTL = time.Duration(one.ttl) * time.Millisecond
+		f.passport.held = map[wire.Key]wire.KeyState{{Name: lockKey}: {At: now, Kind: "string",
+			Parts: map[string]string{"": one.score}}}
+		f.learnStart(f.after(0), f.after(one.next), f.after(2500))
+		assert.Equal(t, one.wantTTL, f.passport.TTL, one.what)
+		assert.Equal(t, one.wantValue, f.passport.InValue, one.what)
+	}
+}
+
+// Keys that are acquired at once come in any order. What differs is their values.
+func TestValuesOfAcquires(t *testing.T) {
+	of := func(pairs ...string) *sale {
+		s := &sale{}
+		for i := 0; i < len(pairs); i += 2 {
+			s.steps = append(s.steps, step{shape: "set lock", effects: []history.Command{{Source: history.Looked,
+				Effect: history.EffectAcquired, Key: pairs[i], Wire: &history.Carried{Is: pairs[i+1]}}}})
+		}
+		return s
+	}
+	assert.Equal(t, of("red", "1", "blue", "2").values(), of("blue", "2", "red", "1").values())
+	assert.NotEqual(t, of("red", "1", "blue", "2").values(), of("red", "2", "blue", "1").values())
+}
+
+// An order that comes in after a command has removed the lock shows no missing lock.
+func TestRemovalWhileHeld(t *testing.T) {
+	f := forge()
+	record := map[*order][]observation{nil: {f.del(50)}}
+	assert.True(t, removedIn(record, span{f.after(10), f.after(90)}))
+	assert.False(t, removedIn(record, span{f.after(60), f.after(90)}))
+	assert.False(t, removedIn(map[*order][]observation{nil: {f.acquire(50)}}, span{f.after(10), f.after(90)}))
+}
+
+// A lock's key may contain a value that the user has fixed for all orders.
+func TestFixedValueInKey(t *testing.T) {
+	for _, one := range []struct{ path, body, key, want string }{
+		{"/decrease?product=10000&user=u7", "", "lock:user:u7", "u7"},
+		{"/decrease?user=7", "", "lock:7:10000", "7"},
+		{"/decrease?user=7", "", "lock:77:10000", ""},
+		{"/decrease?product=10000", "", "lock:10000", ""},
+		{"/buy", `{"sku": "10000", "by": {"id": "u-7"}, "n": 1}`, "lock:{u-7}", "u-7"},
+		{"/buy", `{"sku": "10000", "n": 1}`, "lock:10000", ""},
+		{"/buy?user=u{i}", "", "lock:u1", ""},
+	} {
+		trial := &Trial{Options: Options{Product: "10000", Order: Request{Path: one.path, Body: one.body}}}
+		assert.Equal(t, one.want, trial.fixedValue(one.key), one)
+	}
+	p := &Passport{Facts: history.Facts{Locks: []string{"lock:u7"}}, fixed: "u7"}
+	assert.Contains(t, p.String(), "; its key contains a value of the order, `u7`: orders with another do not compete")
+}
+
+// A key of an order's own is a lock only if the trial has seen that it protects too little.
+func TestPassportOfKeysOfOrdersOwn(t *testing.T) {
+	p := &Passport{own: "order"}
+	assert.Equal(t, "no lock: each order has a key of its own, which keeps no order out; only the stock is judged; "+
+		"closest rung: v0", p.String())
+	p.Unseen, p.LockFree = true, true
+	assert.Equal(t, "two orders share a lock, but the trial does not know its keys: only the stock is judged", p.String())
+	assert.Equal(t, "two orders share a lock, but the trial does not know its keys", aLock(p))
+	assert.Equal(t, "v4", p.Closest(), "its lease may expire")
 }
 
 // No cell waits for a lease of hours. Crowds and after-release wait for none.
@@ -257,4 +339,21 @@ func TestShapesOfFields(t *testing.T) {
 		c := f.unseen(0, strings.Fields(sent)...)
 		assert.Equal(t, want, f.shape(&c.Seen), sent)
 	}
+}
+
+// An acquire that succeeds has a reply by which it is known, unless each has another, such as a token.
+func TestRepliesOfAcquires(t *testing.T) {
+	of := func(replies ...string) *sale {
+		s := &sale{}
+		for i, reply := range replies {
+			effects := []history.Command{{Source: history.Looked, Effect: history.EffectAcquired, Reply: reply}}
+			if reply == "0" {
+				effects[0].Effect = history.EffectTried
+			}
+			s.steps = append(s.steps, step{shape: []string{"set lock", "eval lock", "incr lock"}[i], effects: effects})
+		}
+		return s
+	}
+	assert.Equal(t, map[string]string{"set lock": "OK", "eval lock": "", "incr lock": "1"},
+		granted([]*sale{of("OK", "token 1", "1"), of("OK", "token 2", "0"), of("OK", "token 3", "1")}))
 }

@@ -6,8 +6,8 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// A place is an order's entry behind others in a queue that is the lock, such as a sorted set of tokens. The order holds
-// the lock once no earlier entry is left.
+// A place is an order's entry behind others in a queue that is the lock, such as a sorted set of tokens. The order
+// holds the lock once no earlier entry is left.
 type place struct {
 	own, ahead []string
 	as         history.Effect   // that of the entry, which looks like an acquire beside other holders
@@ -30,29 +30,15 @@ func takePlaces(commands []observation) {
 		var acquires []history.Command
 		for j := range c.effects {
 			e := &c.effects[j]
-			if e.ReadsStock() || e.WritesStock() && e.Wrote() {
-				acquires = append(acquires, comesFirst(waits, c, e)...)
-			}
+			acquires = append(acquires, comesFirst(waits, c, e)...)
 			switch p := waits[e.Key]; {
 			case p == nil && acquired(e) && !e.AcquiresAlone() && !has[e.Key]:
-				own := slices.DeleteFunc(slices.Clone(c.after[e.Key]), func(name string) bool {
-					return slices.Contains(c.before[e.Key], name)
-				})
-				waits[e.Key] = &place{own: own, ahead: c.before[e.Key], as: e.Effect, last: e}
-				e.Effect = history.EffectTried
+				waits[e.Key] = enter(c, e)
+			case p != nil && p.isOver(c, e):
+				delete(waits, e.Key)
+				has[e.Key] = acquired(e)
 			case p == nil:
 				has[e.Key] = (has[e.Key] || acquired(e)) && !e.Releases()
-			case e.Effect == history.EffectTried && p.isBehind(c.before[e.Key]):
-				p.last = e
-			case e.Effect == history.EffectTried:
-				e.Effect = p.as &^ history.Beside
-				has[e.Key] = true
-				delete(waits, e.Key)
-			case e.Releases() && !slices.ContainsFunc(p.own, func(own string) bool {
-				return slices.Contains(c.after[e.Key], own)
-			}):
-				e.Effect = history.EffectNothing
-				delete(waits, e.Key)
 			}
 		}
 		for _, e := range acquires {
@@ -62,8 +48,39 @@ func takePlaces(commands []observation) {
 	}
 }
 
+// enter returns the place that an order takes by an effect of a command, which becomes a try.
+func enter(c *observation, e *history.Command) *place {
+	own := slices.DeleteFunc(slices.Clone(c.after[e.Key]), func(name string) bool {
+		return slices.Contains(c.before[e.Key], name)
+	})
+	p := &place{own: own, ahead: c.before[e.Key], as: e.Effect, last: e}
+	e.Effect = history.EffectTried
+	return p
+}
+
+// isOver reports whether the wait ends by an effect of a command: a look that is the acquire, or the removal of the
+// order's entry, which does nothing.
+func (p *place) isOver(c *observation, e *history.Command) bool {
+	isOwn := func(name string) bool { return slices.Contains(p.own, name) }
+	switch {
+	case e.Effect == history.EffectTried && p.isBehind(c.before[e.Key]):
+		p.last = e
+		return false
+	case e.Effect == history.EffectTried:
+		e.Effect = p.as &^ history.Beside
+		return true
+	case e.Releases() && !slices.ContainsFunc(c.after[e.Key], isOwn):
+		e.Effect = history.EffectNothing
+		return true
+	}
+	return false
+}
+
 // comesFirst ends the wait of an order that reads or writes the stock. It returns its acquires by a read.
 func comesFirst(waits map[string]*place, c *observation, stock *history.Command) (acquires []history.Command) {
+	if wrote := stock.WritesStock() && stock.Wrote(); !wrote && !stock.ReadsStock() {
+		return nil
+	}
 	for key, p := range waits {
 		switch {
 		case !stock.WritesStock() && !p.isBehind(c.before[key]):

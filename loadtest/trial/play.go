@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -15,7 +16,7 @@ import (
 func (b *bench) play(f fault) (*history.Cell, error) {
 	b.begin(f)
 	crowd := f.parsed().Crowd()
-	b.cell.Initial = b.unitsFor(crowd)
+	b.cell.Initial = cmp.Or(f.units, b.unitsFor(crowd))
 	if err := errors.Join(b.put(b.cell.Initial), b.beginCount()); err != nil {
 		return nil, err
 	}
@@ -68,17 +69,17 @@ func endOf(o *order, commands []observation) (end time.Time) {
 }
 
 // fresh sends orders to each instance that is up, until one sells. It returns those of an instance where none got
-// through in time, or all. It restocks first, so that an order that gets through sells.
+// through in time, or all. It restocks before, so that an order that gets through sells.
 func (b *bench) fresh() (probes []*order, err error) {
-	if err := b.put(onShelf); err != nil {
-		return nil, err
-	}
 	over := time.Now()
 	if anna := b.annas(); anna != nil {
 		over = endOf(anna, b.byOrder()[anna])
 	}
-	probes = eachInTurn(over, b.freshAt)
-	return probes, context.Cause(b.ctx)
+	probes = eachInTurn(over, func(at int, since time.Time) (own []*order, stuck bool) {
+		err = errors.Join(err, b.put(b.unitsFor(0)))
+		return b.freshAt(at, since)
+	})
+	return probes, errors.Join(err, context.Cause(b.ctx))
 }
 
 // eachInTurn sends fresh orders to b, and then to a. Both count: a had the fault, and may have left something that only
@@ -124,7 +125,7 @@ func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]observati
 	turn = since
 	soldOut := b.cell.Left != nil && *b.cell.Left == 0
 	for _, o := range b.orders {
-		switch sold := o.Op.Outcome == history.Sold; {
+		switch sold := b.hasSold(o); {
 		case o.Op.Phase != history.Buy:
 		case sold && o.At == at && o.Sent.Before(since) && slices.ContainsFunc(effectsOf(record[o]), stillTaken):
 			return []*order{o}, turn, true
@@ -149,7 +150,7 @@ func (b *bench) sellAt(at int, name string, phase history.Phase, since time.Time
 		o := b.buy(nth(name, number), at, phase, b.Order, 0)
 		own = append(own, o)
 		wait(o, left+500*time.Millisecond)
-		if through = o.hasSold(); !through {
+		if through = b.hasSold(o); !through {
 			o.HangUp()
 		}
 		return through

@@ -99,7 +99,9 @@ func (b *bench) sentBy(at int) (all []observation) {
 		for _, c := range looker.Traced(cmd) {
 			c.At, c.End = b.since(all[i].Sent), b.since(all[i].Answered)
 			c.Wire.Came, c.Wire.Heard = b.since(all[i].Came), b.since(all[i].Delivered)
-			c.Wire.Usual = b.passport.usual(b.shape(&all[i].Seen))
+			shape := b.shape(&all[i].Seen)
+			c.Wire.Usual = b.passport.usual(shape)
+			c.Wire.Granted = c.Reply != "" && c.Reply == b.passport.granted[shape]
 			if c.Source != history.Looked {
 				all[i].unseen = append(all[i].unseen, c)
 				continue
@@ -110,6 +112,22 @@ func (b *bench) sentBy(at int) (all []observation) {
 	}
 	slices.SortStableFunc(all, func(x, y observation) int { return x.Came.Compare(y.Came) })
 	return all
+}
+
+// executed returns when the server had executed a command, which may have blocked there, or when it was sent, if there
+// was no answer.
+func (c *observation) executed() time.Time {
+	if c.Answered.IsZero() {
+		return c.Sent
+	}
+	return c.Answered
+}
+
+// asExecuted sorts commands into the order in which the server executed them: those of several connections may overtake
+// one another.
+func asExecuted(commands []observation) []observation {
+	slices.SortStableFunc(commands, func(x, y observation) int { return x.executed().Compare(y.executed()) })
+	return commands
 }
 
 // byOrder returns the commands of each order: those that its instance sent while it was open, or after it, before the
@@ -179,21 +197,29 @@ func resolve(commands []observation) {
 	}
 }
 
-// attribute adds the commands of an instance to those of their orders.
+// attribute adds the commands of an instance to those of their orders. Of those that no order sent it keeps, under nil,
+// the ones that changed a lock or the stock.
 func (b *bench) attribute(at int, commands []observation, record map[*order][]observation) {
-	a := &attribution{bench: b, at: at, record: record, tokens: map[string]*order{}, alone: map[*order]bool{}}
+	a := &attribution{bench: b, at: at, record: record, tokens: map[string]*order{}, values: map[string]bool{},
+		alone: map[*order]bool{}}
 	for _, c := range commands {
-		if b.openAt(at, c.Came) == nil {
+		o, sent := a.orderOf(&c)
+		if !sent && !c.did(changes) {
 			continue
 		}
-		o := b.onlyFree(at, c.Came)
-		if o == nil || b.passport.renewals[b.shape(&c.Seen)] {
-			o = a.orderOf(&c)
+		for i := range c.effects {
+			c.effects[i].Wire.Background = !sent
 		}
 		a.follow(&c, o)
 		record[o] = append(record[o], c)
 	}
 }
+
+// changes reports whether a command changed a lock or the stock.
+func changes(c *history.Command) bool { return acquired(c) || isHolders(c) }
+
+// isHolders reports whether a command does what no waiter does.
+func isHolders(c *history.Command) bool { return c.WritesStock() || c.Prolongs() || c.Releases() }
 
 // An attribution assigns the commands of an instance to orders, one after the other.
 type attribution struct {
@@ -201,29 +227,93 @@ type attribution struct {
 	at     int
 	record map[*order][]observation // of the orders so far
 	tokens map[string]*order        // of the orders that have acquired the lock
+	values map[string]bool          // digests of the lock's values that they set
 	holder *order                   // the last to acquire the lock, if it was not released
+	last   *order                   // the last to acquire the lock
 	alone  map[*order]bool
 }
 
-// orderOf returns the order that a command belongs to, nil if it may be several orders'. It is the one that was sent
-// last, or whose token the command names, such as a late renewal. A command that writes the stock, or renews or
-// releases the lock, is the holder's, since a waiter does none of these.
-func (a *attribution) orderOf(c *observation) *order {
-	o := a.openAt(a.at, c.Came)
+// orderOf returns the order that a command belongs to, nil if that is unknown, and whether an order sent it rather than
+// a background thread. The first rule that applies decides.
+func (a *attribution) orderOf(c *observation) (o *order, sent bool) {
+	p, shape := a.passport, a.shape(&c.Seen)
+	last, free, named := a.openAt(a.at, c.Came), a.onlyFree(a.at, c.Came), a.namedBy(c)
+	renews := p.renewals[shape]
+	switch {
+	case last == nil: // no order was sent to the instance
+		return nil, false
+	case free != nil && !renews && !a.isOfNone(c, free): // the others wait
+		return free, true
+	case named != nil: // even after its end, such as a late renewal
+		return named, true
+	case a.isOfNone(c, last):
+		return nil, false
+	case renews && !p.acquires[shape] && a.last != nil: // a waiter renews nothing
+		return a.last, true
+	case c.did(isHolders) && a.holder != nil && a.holder.isOpen(c.Came):
+		return a.holder, true
+	case !a.isAlone(last):
+		return nil, true
+	}
+	return last, true
+}
+
+// isOfNone reports whether a command that names no order's token is a background thread's rather than this order's: the
+// shop sends such commands while no order is at work; or it has such threads, and no sale has sent such a release; or
+// the release names the value that it removes, which no order of its instance has set, and this one holds nothing.
+func (a *attribution) isOfNone(c *observation, o *order) bool {
+	p, shape := a.passport, a.shape(&c.Seen)
+	switch {
+	case p.background[shape]:
+		return true
+	case !c.did((*history.Command).Releases):
+		return false
+	case len(p.background) > 0 && p.usual(shape) == history.EffectNothing:
+		return true
+	}
+	return p.Token && a.holder != o && c.did(func(cmd *history.Command) bool {
+		return cmd.Releases() && cmd.Wire != nil && slices.Contains(cmd.Wire.Named, cmd.Wire.Was) && !a.values[cmd.Wire.Was]
+	})
+}
+
+// watchBackground learns from the commands of an instance which it sends in the background: those that came between
+// two times, while its only order waited for a held reply, if no plain sale sends such commands. Renewals are the
+// order's, and so are reads of a lock that is renewed.
+func (b *bench) watchBackground(commands []observation, from, to time.Time) {
+	p := b.passport
+	if p.background == nil {
+		p.background = shapes{}
+	}
+	for _, c := range commands {
+		shape := b.shape(&c.Seen)
+		ofOrder := p.usual(shape) != history.EffectNothing || c.did((*history.Command).Prolongs) ||
+			p.Every > 0 && strings.HasSuffix(shape, " lock") ||
+			slices.ContainsFunc(p.steps, func(s step) bool { return s.shape == shape })
+		if c.Came.After(from) && c.Came.Before(to) && !ofOrder {
+			p.background[shape] = true
+		}
+	}
+}
+
+// isAlone reports whether, when an order was sent, its instance no longer worked for a customer who had left.
+func (a *attribution) isAlone(o *order) bool {
 	if _, known := a.alone[o]; !known {
-		a.alone[o] = a.isAlone(o, a.record)
+		a.alone[o] = a.bench.isAlone(o, a.record)
 	}
-	if !a.alone[o] {
-		o = nil
+	return a.alone[o]
+}
+
+// namedBy returns the order whose token a command names, nil if none. An acquire may name any value.
+func (a *attribution) namedBy(c *observation) *order {
+	if c.did((*history.Command).Acquires) || a.passport.Name {
+		return nil
 	}
-	isHolders := writesStock(*c) || c.did((*history.Command).Releases) || c.did((*history.Command).Prolongs)
-	if h := a.holder; h != nil && h.isOpen(c.Came) && isHolders {
-		o = h
+	for _, arg := range c.Args {
+		if owner := a.tokens[arg]; owner != nil {
+			return owner
+		}
 	}
-	if !c.did((*history.Command).Acquires) && !a.passport.Name {
-		o = ownerOf(*c, a.tokens, o)
-	}
-	return o
+	return nil
 }
 
 // follow records that an order has acquired the lock, or that it was released.
@@ -234,8 +324,14 @@ func (a *attribution) follow(c *observation, o *order) {
 	if !c.did(acquired) {
 		return
 	}
+	a.last = o
 	if c.did((*history.Command).AcquiresAlone) { // else it may wait behind the holder
 		a.holder = o
+	}
+	for i := range c.effects {
+		if wire := c.effects[i].Wire; acquired(&c.effects[i]) && wire != nil {
+			a.values[wire.Is] = true
+		}
 	}
 	for _, arg := range c.values() {
 		if len(arg) >= leastToken && arg != a.shelf().Key && !a.passport.onLock(arg) {
@@ -301,16 +397,6 @@ func (o *order) isOver(commands []observation, then time.Time) bool {
 		took = took || c.did(acquired)
 	}
 	return !took && (released || then.Sub(last) >= margin)
-}
-
-// ownerOf returns the order whose token a command names, or else other.
-func ownerOf(c observation, tokens map[string]*order, other *order) *order {
-	for _, arg := range c.Args {
-		if owner := tokens[arg]; owner != nil {
-			return owner
-		}
-	}
-	return other
 }
 
 // values returns the arguments after the key of a command, or after the keys of a script.
@@ -386,6 +472,9 @@ func (b *bench) complete(crowd bool) error {
 	} else {
 		units = b.unitsOf(own, record)
 	}
+	if b.passport.byWrites {
+		b.judgeByWrites(units)
+	}
 	if len(b.extra) > 0 {
 		c.Instances = slices.Insert(c.Instances, 0, history.Instance{Name: cause.Us})
 	}
@@ -403,8 +492,8 @@ func (b *bench) complete(crowd bool) error {
 	return nil
 }
 
-// addOps adds the orders to a cell, with the times when they believed that they held the lock. If one of several orders
-// wrote the stock before the fresh orders, it is unknown which of them has sold.
+// addOps adds the orders to a cell, with the times when they believed that they held the lock. If a command that may be
+// several orders', or none's, wrote the stock before the fresh orders, it is unknown which order has sold.
 func (b *bench) addOps(
 	c *history.Cell, record map[*order][]observation, units map[*order][]int64, looked bool, fresh time.Time,
 ) {
@@ -412,7 +501,7 @@ func (b *bench) addOps(
 	for _, o := range b.orders {
 		op := b.op(o, record[o], units[o], looked && !unsure)
 		if unsure && o.Op.Phase == history.Buy && op.Outcome == history.Sold && len(op.Units) == 0 {
-			op.Outcome, op.Detail = history.Unknown, "one of several orders wrote the stock; "+op.Detail
+			op.Outcome, op.Detail = history.Unknown, "it is unknown which order wrote the stock; "+op.Detail
 		}
 		c.Ops = append(c.Ops, op)
 	}
@@ -459,6 +548,19 @@ func (b *bench) op(o *order, commands []observation, units []int64, looked bool)
 		op.Units = units
 	}
 	return op
+}
+
+// judgeByWrites refuses the orders that took no unit, although their answers look like sales.
+func (b *bench) judgeByWrites(units map[*order][]int64) {
+	for _, o := range b.orders {
+		took := len(units[o]) > 0
+		if o.fresh {
+			took = b.hasSold(o)
+		}
+		if o.HasEnded() && o.Op.Outcome == history.Sold && !took {
+			o.Op.Outcome, o.Op.Detail = history.Busy, "it took no unit; "+o.Op.Detail
+		}
+	}
 }
 
 func writesStock(c observation) bool { return c.did((*history.Command).WritesStock) }

@@ -112,6 +112,15 @@ func (f *forgery) wrote(ms, at int, before, after int64, counts bool) written {
 	return written{wire.StockWrite{At: f.after(ms), Before: before, After: after, Counts: counts}, at}
 }
 
+// Commands are in the order of their execution: one that blocked was executed when it was answered, and one without an
+// answer when it was sent.
+func TestTimeOfExecution(t *testing.T) {
+	f := forge()
+	first, second, lost := f.del(10), f.del(20), f.del(30)
+	first.Sent, first.Answered, lost.Answered = f.after(25), f.after(26), time.Time{}
+	assert.Equal(t, []observation{second, first, lost}, asExecuted([]observation{first, second, lost}))
+}
+
 // The writes that the Redis executed decide which units were sold, whatever the answers.
 func TestUnitsAreThoseTaken(t *testing.T) {
 	for _, one := range []struct {
@@ -278,6 +287,85 @@ func TestCommandAttribution(t *testing.T) {
 		assert.Equal(t, []int{one.anna, one.bert, one.nobody}, []int{len(record[anna]), len(record[bert]), len(record[nil])},
 			one.what)
 	}
+}
+
+// A background thread's command is no order's, whichever is open. It is kept if it changed a lock or the stock.
+func TestBackgroundAttribution(t *testing.T) {
+	free := func(f *forgery, ms int) observation { // by the value that it names and removes
+		c := f.command(ms, history.EffectReleased, "eval", "script", "1", lockKey, "the token of another instance")
+		c.effects[0].Wire = &history.Carried{Was: "another's", Named: []string{"another's"}}
+		return c
+	}
+	renew := func(f *forgery, ms int) observation {
+		return f.command(ms, history.EffectRenewed, "pexpire", lockKey, "2000")
+	}
+	for _, one := range []struct {
+		what               string
+		background         string // a shape
+		commands           func(*forgery) []observation
+		anna, bert, nobody int
+	}{
+		{"nothing before the first order is an order's", "", func(f *forgery) []observation {
+			return []observation{f.del(-20), f.read(-10), f.acquire(10)}
+		}, 1, 0, 1},
+		{"what it sends while no order is at work", "get", func(f *forgery) []observation {
+			return []observation{f.command(20, history.EffectNothing, "get", "alive"), f.acquire(30)}
+		}, 1, 0, 0},
+		{"such a release", "del lock", func(f *forgery) []observation { return []observation{f.del(20)} }, 0, 0, 1},
+		{"a release that no sale sends, beside such threads", "scan", func(f *forgery) []observation {
+			return []observation{f.tried(110), f.del(120)}
+		}, 0, 1, 1},
+		{"a release that sales send, beside such threads", "scan", func(f *forgery) []observation {
+			f.passport.releases["del lock"] = true
+			return []observation{f.tried(110), f.del(120)}
+		}, 0, 2, 0},
+		{"without such threads a release is the order's", "", func(f *forgery) []observation {
+			return []observation{f.tried(110), f.del(120)}
+		}, 0, 2, 0},
+		{"a release of another instance's lock by an order without one", "", func(f *forgery) []observation {
+			return []observation{f.tried(110), free(f, 120)}
+		}, 0, 1, 1},
+		{"a holder's release is its own", "", func(f *forgery) []observation {
+			return []observation{f.acquire(110), free(f, 120)}
+		}, 0, 2, 0},
+		{"a token says whose a release is", "scan", func(f *forgery) []observation {
+			return []observation{f.acquire(10), f.tried(110), f.release(120)}
+		}, 2, 1, 0},
+		{"a late renewal is the last holder's", "", func(f *forgery) []observation {
+			f.passport.renewals["pexpire lock"] = true
+			return []observation{f.acquire(10), f.del(50), f.tried(110), renew(f, 120)}
+		}, 3, 1, 0},
+		{"an EXPIRE that is no renewal is a waiter's", "", func(f *forgery) []observation {
+			return []observation{f.acquire(10), f.del(50), f.tried(110), renew(f, 120)}
+		}, 2, 2, 0},
+	} {
+		f := forge()
+		if f.passport.background = (shapes{}); one.background != "" {
+			f.passport.background[one.background] = true
+		}
+		anna := f.order("anna", atA, history.Sold, 0, 90)
+		bert := f.order("bert", atA, history.Sold, 100, 190)
+		record := map[*order][]observation{}
+		f.attribute(atA, one.commands(f), record)
+		assert.Equal(t, []int{one.anna, one.bert, one.nobody}, []int{len(record[anna]), len(record[bert]), len(record[nil])},
+			one.what)
+	}
+}
+
+// What an instance sends while its only order waits for a held reply is sent in the background, unless sales send it
+// too, or it renews the lock.
+func TestBackgroundCommands(t *testing.T) {
+	f := forge()
+	p := f.passport
+	p.steps = []step{{shape: "incr"}}
+	commands := []observation{f.unseen(5, "keys", "*"), f.command(10, history.EffectRenewed, "pexpire", lockKey),
+		f.unseen(20, "incr", "orders"), f.unseen(30, "scan", "0"), f.unseen(35, "ttl", lockKey), f.write(40),
+		f.unseen(99, "exists", "alive")}
+	f.watchBackground(commands, f.after(8), f.after(90))
+	assert.Equal(t, shapes{"scan": true, "ttl lock": true}, p.background)
+	p.background, p.Every = nil, time.Second
+	f.watchBackground(commands, f.after(8), f.after(90))
+	assert.Equal(t, shapes{"scan": true}, p.background, "a renewal may read the lock first")
 }
 
 // While another order of its instance waits, writes of the stock and releases are the holder's: a client may retry a

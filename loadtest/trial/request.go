@@ -35,7 +35,7 @@ func (p *player) goToRequest(m schedule.Move, c *customer) {
 	}
 	late := time.Now().Add(atMost)
 	for n := 1; p.why == "" && !p.holdsAtRequest(m, c, n, time.Until(late)); n++ {
-		if !others || time.Now().After(late) || m.Who == atA || c.hasSold() {
+		if !others || time.Now().After(late) || m.Who == atA || p.hasSold(c.order) {
 			p.why = fmt.Sprintf("%s did not reach request %d to the database", people[m.Who], m.Request())
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -69,8 +69,11 @@ func (p *player) holdsAtRequest(m schedule.Move, c *customer, n int, atMost time
 }
 
 // misplaced returns why the request at which an order is held is not the one of that number in plain sales, "" if it
-// may be: an order that opens a connection sends more requests, with other numbers.
+// may be: an order that opens a connection sends more requests, with other numbers. Only a lock shows that.
 func (p *player) misplaced(m schedule.Move, o *order) string {
+	if len(p.passport.Locks) == 0 {
+		return ""
+	}
 	of, number := &p.passport.requests, m.Request()
 	came := of.comesTooEarly(number, p.byOrder()[o])
 	if came != "" { // an asynchronous release may be in flight

@@ -24,28 +24,21 @@ const (
 // errSlow is the error of a shell command that timed out.
 var errSlow = fmt.Errorf("it did not end within %s", atShell)
 
-// shell runs a shell command of the user's, and returns its output. The error has its last line.
-func shell(ctx context.Context, line string) (string, error) {
-	limited, cancel := context.WithTimeout(ctx, atShell)
+// shell runs a shell command of the user's, and returns its output. The error has its last line. A command that lasts
+// may leave processes until the end of the trial.
+func (t *Trial) shell(ctx context.Context, line string, lasting bool) (string, error) {
+	limited, cancel := context.WithTimeoutCause(ctx, atShell, errSlow)
 	defer cancel()
-	cmd := exec.CommandContext(limited, "/bin/sh", "-c", line)
-	cmd.WaitDelay = time.Second // a child of the shell may keep the pipes open
-	out, err := cmd.Output()
-	failed := (*exec.ExitError)(nil)
-	switch {
-	case ctx.Err() != nil:
-		return "", context.Cause(ctx)
-	case limited.Err() != nil:
-		return "", errSlow
-	case errors.As(err, &failed):
-		return "", fmt.Errorf("%w; %s", err, lastWords(strings.Split(strings.TrimSpace(string(failed.Stderr)), "\n")))
+	out, errs, err := t.bed.Shell(limited, line, lasting)
+	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
+		return "", fmt.Errorf("%w; %s", err, lastWords(errs))
 	}
-	return string(out), err
+	return out, err
 }
 
 // numberFrom runs a shell command, and returns the number that it printed.
-func numberFrom(ctx context.Context, line string) (int64, error) {
-	out, err := shell(ctx, line)
+func (t *Trial) numberFrom(ctx context.Context, line string) (int64, error) {
+	out, err := t.shell(ctx, line, false)
 	if err != nil {
 		return 0, err
 	}
@@ -58,10 +51,10 @@ func numberFrom(ctx context.Context, line string) (int64, error) {
 }
 
 // settledNumber runs a shell command until it has printed the same number twice: writes in flight may still land.
-func settledNumber(ctx context.Context, line string) (n int64, err error) {
+func (t *Trial) settledNumber(ctx context.Context, line string) (n int64, err error) {
 	last := int64(-1)
 	for begun := time.Now(); time.Since(begun) < settledWithin; {
-		if n, err = numberFrom(ctx, line); err != nil || n == last {
+		if n, err = t.numberFrom(ctx, line); err != nil || n == last {
 			return n, err
 		}
 		last = n

@@ -7,11 +7,23 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/rig"
 )
+
+// withShell returns a trial that runs shell commands.
+func withShell(t *testing.T) *Trial {
+	t.Helper()
+	bed, _, err := rig.OpenForeign(t.Context(), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, bed.Close()) })
+	return &Trial{bed: bed}
+}
 
 func TestNumberFromShell(t *testing.T) {
 	t.Parallel()
-	n, err := numberFrom(t.Context(), "echo; echo ' 7 '")
+	trial := withShell(t)
+	n, err := trial.numberFrom(t.Context(), "echo; echo ' 7 '")
 	require.NoError(t, err)
 	assert.EqualValues(t, 7, n)
 	for line, wrong := range map[string]string{
@@ -19,7 +31,7 @@ func TestNumberFromShell(t *testing.T) {
 		"echo 7; echo 8":                       `it printed "7 8", not a number`,
 		"echo hint >&2; echo gone >&2; exit 3": "exit status 3; last output: gone",
 	} {
-		_, err := numberFrom(t.Context(), line)
+		_, err := trial.numberFrom(t.Context(), line)
 		assert.ErrorContains(t, err, wrong, line)
 	}
 }
@@ -29,7 +41,7 @@ func TestNumberSettles(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "n")
 	require.NoError(t, os.WriteFile(file, []byte("0\n"), 0o600))
-	n, err := settledNumber(t.Context(),
+	n, err := withShell(t).settledNumber(t.Context(),
 		"read n <"+file+"; n=$((n+1)); echo $n >"+file+"; [ $n -gt 3 ] && n=3; echo $n")
 	require.NoError(t, err)
 	assert.EqualValues(t, 3, n)

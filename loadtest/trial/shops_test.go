@@ -52,6 +52,7 @@ var shops = []shop{
 	{file: inPython, kind: "gauge", cell: telling},
 	{file: inPython, kind: "gauge-set", cell: telling},
 	{file: inPython, kind: "healed", cell: telling},
+	{file: inPython, kind: "kept", cell: telling},
 	{file: inPython, kind: "cached", cell: telling},
 	{file: inPython, kind: "counts-orders", cell: telling},
 	{file: inPython, kind: "write-if-owner", cell: telling},
@@ -64,13 +65,16 @@ var shops = []shop{
 	{file: inPython, kind: "unavailable", cell: telling + ",error-reply,contended-acquire"},
 	{file: inPython, kind: "buyers", cell: "two-instances"},
 	{file: inPython, kind: "lock-free-gauge", cell: "two-instances"},
+	{file: inPython, kind: "fills-cache", cell: telling},
 	{file: inPython, kind: "makes-tables", cell: "two-instances"},
+	{file: inPython, kind: "ticket", cell: "two-instances,pause"},
 	{file: inGo},
 	{file: inGo, kind: "-renew"},
 	{file: inNode},
 	{file: "../../examples/shop.py"},
 	{"../../examples/tokenless_shop.py", "", 1, "it releases the lock without comparing its value", "delayed-release 1"},
 	{inPython, "del-without-look", 1, "it releases the lock without comparing its value", "delayed-release 1"},
+	{inPython, "nested", 1, "it releases the lock without comparing its value", "delayed-release 1"},
 	{inPython, "look-then-del", 1, "it compares and deletes in two commands", "check-delete-gap"},
 	{inPython, "releases-twice", 1, "it releases the lock twice", "check-delete-gap"},
 	{inPython, "setnx-expire", 1, "a second command sets the TTL", "crash 1"},
@@ -116,6 +120,7 @@ var shops = []shop{
 	{inPython, "shared-watch", 1, "orders share one connection for WATCH, and cancel each other's", "one-instance"},
 	{inPython, "no-lock", 1, "no lock: it reads the stock and writes it in two steps", "two-instances"},
 	{inPython, "no-lock-copies", 1, "no lock", "two-instances"},
+	{inPython, "no-lock-session", 1, "no lock: it reads the stock and writes it in two steps", "two-instances"},
 }
 
 // releaseLost loses the release of an order whose lock is renewed: a slow machine may put a renewal before it, so that
@@ -128,7 +133,8 @@ const plain = "request-lost 1"
 // elsewhere are the locks of the planted shops that have another than lock:10000.
 var elsewhere = map[string][]string{
 	"lock-free": nil, "buyers": nil, "lock-free-gauge": nil, "no-lock": nil, "no-lock-copies": nil,
-	"per-customer": nil, "per-instance": nil, "shared-watch": nil,
+	"no-lock-session": nil, "ticket": nil, "per-customer": nil, "per-instance": nil, "shared-watch": nil,
+	"nested": {"lock:10000", "outer:10000"}, "pair": {"pair:10000:blue", "pair:10000:red"},
 	"majority":  {"lock:10000:0", "lock:10000:1", "lock:10000:2"},
 	"too-few":   {"lock:10000:0", "lock:10000:1", "lock:10000:2", "lock:10000:3"},
 	"database1": {"lock:10000 of database 1"}, "shared-hash": {"locks[10000]"}, "gauge-field": {"locks[10000]"},
@@ -299,6 +305,7 @@ func TestTrialOfLocksOfDifferentCustomers(t *testing.T) {
 			assert.True(t, strings.HasPrefix(c.Defect.Cause, "no lock"), c.Defect.Cause)
 		}
 	}
+	assert.Contains(t, p.String(), "leave the customer out of the key")
 }
 
 // Without a crowd and without a fault no shop shows a defect: only a trial triggers them.

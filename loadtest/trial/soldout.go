@@ -1,17 +1,22 @@
 package trial
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"time"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/wire"
 )
 
-// learnSoldOut sends an order for an empty shelf to a, and records how it is refused. It fails if the answer is like
-// that of a sale. Close the bench afterwards: some shops remember that they are sold out.
+// learnSoldOut sends an order for an empty shelf to a, and records how it is refused, and whether it keeps its lock. It
+// fails if the answer is like that of a sale, and the writes of the stock are not observed. Close the bench afterwards:
+// some shops remember that they are sold out.
 func (b *bench) learnSoldOut() error {
 	b.begin(fault{})
-	if err := b.put(0); err != nil {
+	if err := errors.Join(b.remove(), b.put(0)); err != nil { // an earlier order may have lost its lock
 		return err
 	}
 	o := b.send("empty", atA)
@@ -22,8 +27,31 @@ func (b *bench) learnSoldOut() error {
 	if err != nil {
 		return err
 	}
-	b.passport.SoldOut, err = b.answerOfEmpty(o, took, b.byOrder()[o])
+	commands := b.byOrder()[o]
+	refused := !o.ended.IsZero() && o.Op.Outcome != history.Sold
+	b.passport.KeptSoldOut = refused && !tookAt(commands).IsZero() && b.staysHeld()
+	b.passport.SoldOut, err = b.answerOfEmpty(o, took, commands)
+	if err == nil && b.passport.byWrites {
+		b.Say("every answer looks like a sale: the writes of the stock decide")
+	}
 	return err
+}
+
+// soonFree is how long an order may keep its lock after its answer: some release it in the background.
+const soonFree = time.Second
+
+// staysHeld reports whether the lock, or a key of it, stays held for that time, or half its lease if that is shorter.
+func (b *bench) staysHeld() bool {
+	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		states := b.looker.Load().Look()
+		held := func(l wire.Lock) bool { return l.Held(states[l.Key]) }
+		if states == nil || !slices.ContainsFunc(b.passport.locks, held) {
+			return false
+		}
+		if time.Since(begun) > min(soonFree, b.passport.Lease()/2) || b.ctx.Err() != nil {
+			return true
+		}
+	}
 }
 
 // tookFromEmpty reports whether the order for an empty shelf took a unit, or may have.
@@ -50,9 +78,13 @@ func (b *bench) answerOfEmpty(o *order, took bool, commands []observation) (*his
 		asked = asked || d.Acquires()
 	}
 	switch {
+	case o.Op.Outcome == history.Sold && !took && !b.isElsewhere():
+		b.passport.byWrites = true
+		return nil, nil
 	case o.Op.Outcome == history.Sold && !took:
 		return nil, fmt.Errorf("%w: an order for an empty shelf was answered %d %s, like a sale: give what the body of a "+
-			"sale matches: --sold", errShop, o.Op.Status, o.Op.Detail)
+			"sale matches: --sold; if no answer shows it, judge the lock alone: --set ': {n}', without --left", errShop,
+			o.Op.Status, o.Op.Detail)
 	case o.Op.Outcome != history.Busy, o.Op.Status == http.StatusTooManyRequests, asked && tookAt(commands).IsZero():
 		return nil, nil
 	}

@@ -2,14 +2,19 @@ package trial
 
 import (
 	"testing"
+	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/wire"
 )
 
-// An order for an empty shelf shows the sold-out answer. A shop that writes has oversold, which its trial shows; an
-// answer like that of a sale without a write cannot be told from a sale.
+// An order for an empty shelf shows the sold-out answer. A shop that writes has oversold, which its trial shows; if
+// the answer is like that of a sale, the writes of the stock decide. If they are not observed, the answer has to.
 func TestAnswerOfEmptyShelf(t *testing.T) {
 	for _, one := range []struct {
 		what     string
@@ -18,22 +23,21 @@ func TestAnswerOfEmptyShelf(t *testing.T) {
 		writes   func(f *forgery) []written
 		commands func(f *forgery) []observation
 		known    bool
-		err      string
+		decide   bool // the writes of the stock decide
 	}{
-		{"refused", history.Busy, 409, nil, nil, true, ""},
+		{"refused", history.Busy, 409, nil, nil, true, false},
 		{"refused under the lock", history.Busy, 409, nil,
-			func(f *forgery) []observation { return []observation{f.tried(5), f.acquire(10), f.read(20)} }, true, ""},
+			func(f *forgery) []observation { return []observation{f.tried(5), f.acquire(10), f.read(20)} }, true, false},
 		{"refused because the lock is taken", history.Busy, 409, nil,
-			func(f *forgery) []observation { return []observation{f.tried(10)} }, false, ""},
-		{"refused by a rate limit", history.Busy, 429, nil, nil, false, ""},
-		{"failed", history.Unknown, 500, nil, nil, false, ""},
+			func(f *forgery) []observation { return []observation{f.tried(10)} }, false, false},
+		{"refused by a rate limit", history.Busy, 429, nil, nil, false, false},
+		{"failed", history.Unknown, 500, nil, nil, false, false},
 		{"oversold", history.Sold, 200,
-			func(f *forgery) []written { return []written{f.wrote(30, atA, 0, -1, true)} }, nil, false, ""},
-		{"answered like a sale", history.Sold, 200, nil, nil, false,
-			`an order for an empty shelf was answered 200 {"ok":0}, like a sale: give what the body of a sale matches: --sold`},
+			func(f *forgery) []written { return []written{f.wrote(30, atA, 0, -1, true)} }, nil, false, false},
+		{"answered like a sale", history.Sold, 200, nil, nil, false, true},
 		{"put back, and answered like a sale", history.Sold, 200, func(f *forgery) []written {
 			return []written{f.wrote(30, atA, 0, -1, true), f.wrote(31, atA, -1, 0, true)}
-		}, nil, false, "like a sale"},
+		}, nil, false, true},
 	} {
 		f := forge()
 		o := f.order("empty", atA, one.outcome, 0, 40)
@@ -50,10 +54,48 @@ func TestAnswerOfEmptyShelf(t *testing.T) {
 		if assert.Equal(t, one.known, answer != nil, one.what); answer != nil {
 			assert.Equal(t, history.Answer{Status: one.status, Body: `{"ok":0}`}, *answer)
 		}
-		if one.err == "" {
-			assert.NoError(t, err, one.what)
-		} else {
-			assert.ErrorContains(t, err, one.err, one.what)
-		}
+		assert.NoError(t, err, one.what)
+		assert.Equal(t, one.decide, f.passport.byWrites, one.what)
 	}
+	f := forge()
+	f.Left = "count"
+	o := f.order("empty", atA, history.Sold, 0, 40)
+	o.Op.Status, o.Op.Detail = 200, `{"ok":0}`
+	_, err := f.answerOfEmpty(o, false, nil)
+	assert.ErrorContains(t, err, `an order for an empty shelf was answered 200 {"ok":0}, like a sale: give what the body `+
+		"of a sale matches: --sold; if no answer shows it, judge the lock alone: --set ': {n}', without --left")
+}
+
+// If every answer looks like a sale, an order has sold if it wrote the stock.
+func TestOrdersAreJudgedByTheirWrites(t *testing.T) {
+	f := forge()
+	f.passport.byWrites = true
+	sold := f.order("anna", atA, history.Sold, 0, 40)
+	refused := f.order("bert", atB, history.Sold, 0, 40)
+	failed := f.order("clara", atB, history.Unknown, 0, 40)
+	f.judgeByWrites(map[*order][]int64{sold: {10}})
+	assert.Equal(t, history.Sold, sold.Op.Outcome)
+	assert.Equal(t, history.Busy, refused.Op.Outcome)
+	assert.Equal(t, history.Unknown, failed.Op.Outcome)
+}
+
+// The passport says that a refused order leaves its lock held after its answer.
+func TestLockThatStaysHeld(t *testing.T) {
+	backendtest.Require(t)
+	f := forge()
+	rdb, ok := backendtest.Client(t, backendtest.StartRedis(t)).(*redis.Client)
+	require.True(t, ok)
+	f.ctx, f.passport.TTL = t.Context(), 200*time.Millisecond
+	var err error
+	f.ledger, err = wire.NewLedger(t.Context(), rdb, f.shelf())
+	require.NoError(t, err)
+	t.Cleanup(f.ledger.Close)
+	f.passport.locks[0].Rest = wire.KeyState{Kind: "none"}
+	f.lookAt(f.passport.locks)
+	assert.False(t, f.staysHeld(), "it is free")
+	require.NoError(t, rdb.Set(t.Context(), lockKey, "a token", 0).Err())
+	assert.True(t, f.staysHeld())
+	assert.NotContains(t, f.passport.String(), "kept by")
+	f.passport.KeptSoldOut = true
+	assert.Contains(t, f.passport.String(), "; released by a script, but kept by an order that is refused as sold out; ")
 }

@@ -53,7 +53,8 @@ type Trial struct {
 	passport *Passport
 	stalls   *load.StallMeter
 	sent     atomic.Int64 // the number of the last order
-	db       int          // the number of the stock's Redis database, as the first order has shown
+	begun    time.Time
+	db       int // the number of the stock's Redis database, as the first order has shown
 
 	mu   sync.Mutex
 	idle []*bench
@@ -80,9 +81,8 @@ func New(ctx context.Context, o Options) (*Trial, context.Context, error) {
 	if err != nil {
 		return nil, ctx, err
 	}
-	t := &Trial{Options: o, bed: bed, stalls: load.NewStallMeter()}
+	t := &Trial{Options: o, bed: bed, stalls: load.NewStallMeter(), begun: time.Now()}
 	t.Say = func(text string) { o.Say(NewMask(o.Headers).Text(text)) }
-	t.sent.Store(time.Now().UnixMilli() % 1e9) // a database outlives a trial, and remembers its customers
 	return t, ctx, nil
 }
 
@@ -215,6 +215,12 @@ func playAll(
 	return results
 }
 
+// Planned returns how many cells [Trial.Run] plays.
+func (t *Trial) Planned() (int, error) {
+	faults, err := t.chosen()
+	return len(faults), err
+}
+
 // chosen returns the selected faults.
 func (t *Trial) chosen() (chosen []fault, err error) {
 	all := faultsFor(t.passport)
@@ -230,8 +236,10 @@ func (t *Trial) chosen() (chosen []fault, err error) {
 	}
 	for _, line := range t.Play {
 		f := fault{name: line, line: line}
-		if i := slices.IndexFunc(all, func(f fault) bool { return f.line == line }); i >= 0 {
+		isOf := func(f fault) bool { return f.line == line || slices.Contains(f.lines, line) }
+		if i := slices.IndexFunc(all, isOf); i >= 0 {
 			f = all[i]
+			f.line, f.lines = line, nil
 		}
 		chosen = append(chosen, f)
 	}
@@ -290,7 +298,12 @@ func (t *Trial) one(ctx context.Context, f fault) (*history.Cell, error) {
 			return t.notTested(f, why), nil
 		}
 	}
-	return t.once(ctx, f)
+	c, err := t.once(ctx, f)
+	if f.units = t.scarce(c); err != nil || f.units == 0 {
+		return c, err
+	}
+	again, err := t.once(ctx, f)
+	return mostTelling([]*history.Cell{c, again}), err
 }
 
 // notTested returns a cell that was not played.
@@ -341,13 +354,28 @@ func (t *Trial) idleBench(ctx context.Context) (*bench, error) {
 		err = errors.Join(err, b.Stores[0].Redis.ScriptLoad(ctx, script).Err())
 	}
 	for at := range b.Ends {
-		b.firstAt(at)
+		_, first := b.firstAt(at)
+		err = errors.Join(err, first)
 	}
 	for range 3 { // the first order of an instance also connects, and loads scripts
 		if err == nil && b.isAsNew() {
 			return b, nil
 		}
 	}
+	err = cmp.Or(err, b.notAsNew())
 	b.close()
-	return nil, cmp.Or(err, fmt.Errorf("%w: a plain order did not sell", errShop))
+	return nil, err
+}
+
+// notAsNew returns why a bench is not fit for a cell: its last plain order did not sell, or left the lock.
+func (b *bench) notAsNew() error {
+	if len(b.orders) == 0 {
+		return fmt.Errorf("%w: an instance exited", errShop)
+	}
+	o := b.orders[len(b.orders)-1]
+	if b.hasSold(o) {
+		return fmt.Errorf("%w: a plain order sold, and left the lock", errShop)
+	}
+	f := &firstOrder{bench: b, order: o}
+	return fmt.Errorf("%w: a plain order did not sell: %s", errShop, f.said())
 }

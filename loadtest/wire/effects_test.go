@@ -271,6 +271,9 @@ func TestEffectsOnTheStock(t *testing.T) {
 		{"msetnx lock 100 other 1", "0", history.EffectRead},
 		{"set lock 5 get", "(nil)", history.EffectWrote},
 		{"set lock 5 nx get", `"5"`, history.EffectRead},
+		{"set lock 5 xx get", `"5"`, history.EffectWrote},
+		{"set lock 5 xx get", "(nil)", history.EffectRead},
+		{"set lock 5 get keepttl", "(nil)", history.EffectWrote},
 		{"setnx lock 100", "0", history.EffectRead},
 		{"exec; decrby lock 1; set other 1", "[4 OK]", history.EffectWrote},
 		{"exec; decrby lock 1; incr other", "-[4 WRONGTYPE Operation]", history.EffectWrote},
@@ -312,6 +315,38 @@ func TestEffectsOnAFieldOfTheStock(t *testing.T) {
 		c := &execution{sent: args, reply: "1", lines: []line{{args: args}}}
 		assert.Equal(t, want, l.onStock(c, state, state), does)
 	}
+}
+
+// A command compares if it reads a lock before it writes that, or anything before it writes the stock.
+func TestEffectsThatCompare(t *testing.T) {
+	lock := Lock{Key: Key{Name: "lock"}, Parts: []string{""}, Rest: none}
+	l := &Looker{stock: Shelf{Key: "units"}, locks: []Lock{lock}, table: commands}
+	units := KeyState{Kind: "string", Parts: map[string]string{"": "5"}}
+	before := map[Key]KeyState{lock.Key: str("mine", 0), {Name: "units"}: units}
+	after := map[Key]KeyState{lock.Key: none, {Name: "units"}: units}
+	for does, want := range map[string]bool{
+		"get lock; del lock": true, "get lock; exists lock; del lock": true, "del lock": false, "del lock; get lock": false,
+		"get units; del lock": false, "get units; set units 4": true, "get other; set units 4": true,
+		"set units 4; get units": false, "set other 1; set units 4": false,
+	} {
+		c := &execution{sent: []string{"eval", "return 1", "0"}, reply: "1"}
+		for text := range strings.SplitSeq("eval; "+does, "; ") {
+			c.lines = append(c.lines, line{at: began, script: text != "eval", args: strings.Fields(text)})
+		}
+		key := "units"
+		if strings.Contains(does, "del lock") {
+			key = "lock"
+		}
+		compared := false
+		for _, e := range l.effects(c, before, after) {
+			compared = compared || e.key == key && e.compared
+		}
+		assert.Equal(t, want, compared, does)
+	}
+	other := &execution{sent: []string{"eval"}, lines: []line{{args: []string{"get", "units"}},
+		{args: []string{"set", "units", "4"}, db: 1}, {args: []string{"set", "units", "4"}}}}
+	assert.True(t, commands.readsBefore(other, Key{Name: "units"}))
+	assert.False(t, commands.readsBefore(&execution{lines: other.lines[1:]}, Key{Name: "units"}))
 }
 
 // A command that affected two keys appears twice in a trace, once with each key. For a lock it has digests of the

@@ -29,6 +29,8 @@ type Ledger struct {
 	from    string // where the last command outside a script came from
 	writes  []StockWrite
 	keys    map[Key]time.Time // the written keys, with the time of the first write
+	claimed map[Key]bool      // those whose first write required that the key was absent
+	asked   []Key             // keys that the current script has read
 	named   map[place]bool    // where a command used the stock's key
 	scripts map[string]bool   // those sent in full
 	looked  bool              // a looker reads the lines
@@ -98,7 +100,7 @@ func NewLedger(ctx context.Context, to *redis.Client, stock Shelf) (*Ledger, err
 		return nil, fmt.Errorf("read the server's commands: %w", err)
 	}
 	l := &Ledger{redis: to, commands: commands, stock: stock, keys: map[Key]time.Time{}, named: map[place]bool{},
-		scripts: map[string]bool{}}
+		scripts: map[string]bool{}, claimed: map[Key]bool{}}
 	if l.monitor, err = watch(ctx, to, l.add); err != nil {
 		return nil, err
 	}
@@ -111,7 +113,7 @@ func (l *Ledger) add(one line) {
 		l.untaken = append(l.untaken, one)
 	}
 	if !one.script {
-		l.from = one.from
+		l.from, l.asked = one.from, nil
 	}
 	l.keepScript(one.args)
 	if isScriptCall(one.args) {
@@ -121,13 +123,8 @@ func (l *Ledger) add(one line) {
 	if slices.Contains(keys, l.stock.Key) {
 		l.named[place{one.db, l.from}] = true
 	}
-	if !l.commands.has(one.args, "write") {
+	if l.use(one, keys); !l.commands.has(one.args, "write") {
 		return
-	}
-	for _, name := range keys {
-		if key := (Key{one.db, name}); l.keys[key].IsZero() {
-			l.keys[key] = one.at
-		}
 	}
 	if one.db != l.stock.key().DB {
 		return
@@ -146,6 +143,20 @@ func (l *Ledger) add(one line) {
 	l.writes = append(l.writes, w)
 }
 
+// use records which keys a line reads, or writes for the first time.
+func (l *Ledger) use(one line, keys []string) {
+	for _, name := range keys {
+		key := Key{one.db, name}
+		switch {
+		case !l.commands.has(one.args, "write"):
+			l.asked = append(l.asked, key)
+		case l.keys[key].IsZero():
+			l.keys[key] = one.at
+			l.claimed[key] = settingOf(one.args).ifAbsent || one.script && slices.Contains(l.asked, key)
+		}
+	}
+}
+
 // Databases returns the databases in which a client used a key of the stock's name, up to the last call of
 // [Ledger.Writes]. isClient is given addresses as the server sees them.
 func (l *Ledger) Databases(isClient func(address string) bool) (all []int) {
@@ -158,6 +169,14 @@ func (l *Ledger) Databases(isClient func(address string) bool) (all []int) {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// Claimed reports whether the first write of a key required, in one step, that the key was absent, as that of a lock
+// does.
+func (l *Ledger) Claimed(key Key) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.claimed[key]
 }
 
 // Follow moves the ledger, and lookers created later, to the stock in another database.
@@ -263,6 +282,11 @@ func (l *Ledger) Unknown(s *Seen) string {
 		return "a command in a script"
 	}
 	return ""
+}
+
+// OnData reports whether a command, or a script that it calls, may read or write data, unlike PING.
+func (l *Ledger) OnData(args []string) bool {
+	return l.commands.has(args, "readonly") || l.commands.has(args, "write") || isScriptCall(args)
 }
 
 // writesOf holds commands that write a number: the argument with the new value, or the fixed increment, or the argument

@@ -212,3 +212,20 @@ func TestLedgerFollowsStockToDatabase(t *testing.T) {
 	assert.Len(t, written(t, l), 1)
 	assert.Equal(t, []int{0, 2}, used())
 }
+
+// A lock's first write requires that its key is absent. A session's does not.
+func TestLedgerSeesClaims(t *testing.T) {
+	l, rdb := newLedger(t, Shelf{Key: "stock"})
+	ctx := t.Context()
+	require.NoError(t, rdb.Set(ctx, "plain", 1, 0).Err())
+	require.ErrorIs(t, rdb.Get(ctx, "looked").Err(), redis.Nil)
+	require.NoError(t, rdb.Set(ctx, "looked", 1, 0).Err())
+	require.NoError(t, rdb.SetNX(ctx, "claimed", 1, 0).Err())
+	require.NoError(t, rdb.Eval(ctx, "redis.call('EXISTS', KEYS[1]) redis.call('HSET', KEYS[1], 'f', 1) "+
+		"return redis.call('SET', KEYS[2], 1)", []string{"checked", "written"}).Err())
+	written(t, l)
+	for key, want := range map[string]bool{"plain": false, "looked": false, "claimed": true, "checked": true,
+		"written": false} {
+		assert.Equal(t, want, l.Claimed(Key{Name: key}), key)
+	}
+}

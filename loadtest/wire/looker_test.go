@@ -126,6 +126,25 @@ func TestBlockingCommandAcquires(t *testing.T) {
 		l.Around(cmd, func() { cmd.Reply = reply })
 		assert.Equal(t, want, l.Traced(cmd)[0].Effect, "%q", reply)
 	}
+	l := &Looker{locks: []Lock{{Key: Key{Name: "lock"}}}, table: commands, mu: &sync.Mutex{}, seen: map[*Command]*seen{},
+		tried: map[string]*Command{}}
+	command := func(args ...string) *Command {
+		return NewGate(nil).newCommand(nil, &schedule.Server{}, request{args: args})
+	}
+	other, failed, popped, pushed := command("blpop", "list", "1"), command("blpop", "lock", "1"),
+		command("blpop", "lock", "1"), command("rpush", "lock", "token")
+	l.Around(other, func() { other.Reply = "[list one]" })
+	assert.Equal(t, history.EffectNothing, l.Traced(other)[0].Effect, "it is no lock")
+	l.Around(failed, func() { failed.Reply, failed.Failed = "WRONGTYPE Operation", true })
+	assert.Equal(t, history.EffectNothing, l.Traced(failed)[0].Effect)
+	l.Around(popped, func() { // another command serves it
+		popped.Reply = "[lock token]"
+		l.seen[pushed] = &seen{effects: []keyEffect{on("lock", history.EffectTried), on("units", history.EffectRead)}}
+		l.tried["lock"] = pushed
+	})
+	assert.Equal(t, history.EffectAcquired|history.Endless, l.Traced(popped)[0].Effect)
+	assert.Equal(t, history.EffectReleased, l.Traced(pushed)[0].Effect)
+	assert.Equal(t, history.EffectRead, l.Traced(pushed)[1].Effect)
 }
 
 // If the ledger cannot compute the stock after a write, it is read back, as one write.

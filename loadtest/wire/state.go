@@ -126,19 +126,28 @@ var instants = regexp.MustCompile(`\d{10,}(\.\d+)?`)
 
 // Deadline returns the expiry that the lock's own value or score names: a time within the next hour, in seconds, ms or
 // µs since 1970; zero if there is none.
-func (l *Lock) Deadline(s *KeyState) (ends time.Time) {
+func (l *Lock) Deadline(s *KeyState) (ends time.Time) { return l.instant(s, 1, time.Hour) }
+
+// Start returns the start of the lease that the lock's own value or score names: a time within the last minute; zero if
+// there is none.
+func (l *Lock) Start(s *KeyState) (began time.Time) { return l.instant(s, -time.Minute, 1) }
+
+// instant returns the latest time that the lock's value or score names, of those that are at least from and less than
+// to after that state; zero if there is none.
+func (l *Lock) instant(s *KeyState, from, to time.Duration) (latest time.Time) {
 	for _, part := range l.holders(s) {
 		for _, text := range instants.FindAllString(part.value, -1) {
 			n, _ := strconv.ParseFloat(text, 64)
 			for _, unit := range []time.Duration{time.Second, time.Millisecond, time.Microsecond} {
-				left := time.Duration(min(n*float64(unit)-float64(s.At.UnixNano()), float64(2*time.Hour)))
-				if at := s.At.Add(left); left > 0 && left < time.Hour && at.After(ends) {
-					ends = at
+				ahead := n*float64(unit) - float64(s.At.UnixNano())
+				left := time.Duration(max(min(ahead, float64(2*time.Hour)), -float64(2*time.Hour)))
+				if at := s.At.Add(left); left >= from && left < to && at.After(latest) {
+					latest = at
 				}
 			}
 		}
 	}
-	return ends
+	return latest
 }
 
 // Held reports whether the lock is held in that state of its key.

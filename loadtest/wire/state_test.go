@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -130,7 +132,30 @@ func TestLockIsPutWithItsTTL(t *testing.T) {
 	assert.False(t, state.Exists(), "it is not made again")
 }
 
+// A holder in a list has the name of its value: a removal renumbers the others.
+func TestHoldersInList(t *testing.T) {
+	l := Lock{Key: Key{Name: "k"}, Rest: none}
+	of := func(s KeyState) []string { return slices.Sorted(maps.Keys(l.holders(&s))) }
+	assert.Equal(t, []string{"anna", "bert"}, of(list("anna", "bert")))
+	assert.Equal(t, []string{"bert"}, of(list("bert")))
+	assert.Empty(t, of(none))
+}
+
 // A time in the near future, in a value or a score, is the expiry of a lease.
+func TestStart(t *testing.T) {
+	now := time.UnixMilli(1_700_000_000_000)
+	l := Lock{Key: Key{Name: "lock"}, Rest: KeyState{Kind: "none"}}
+	for value, want := range map[string]time.Duration{"1700000000": 0, "1699999999.25": -750 * time.Millisecond,
+		"worker@1699999998000": -2 * time.Second, "1699999998000000": -2 * time.Second} {
+		s := KeyState{At: now, Kind: "string", Parts: map[string]string{"": value}}
+		assert.WithinDuration(t, now.Add(want), l.Start(&s), time.Microsecond, value)
+	}
+	for _, value := range []string{"1700000002", "1699990000", "shop-17"} {
+		s := KeyState{At: now, Kind: "string", Parts: map[string]string{"": value}}
+		assert.Zero(t, l.Start(&s), value)
+	}
+}
+
 func TestDeadline(t *testing.T) {
 	now := time.UnixMilli(1_700_000_000_000)
 	for _, one := range []struct {

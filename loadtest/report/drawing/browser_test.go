@@ -350,6 +350,25 @@ func TestTimelineInABrowser(t *testing.T) {
 		})()`)
 		p.Picture("crowd")
 	})
+
+	// Both lanes name their orders. Where there is no room, those of a violation have their names.
+	t.Run("a crowd on a wall", func(t *testing.T) {
+		d := crowdDrawing(15)
+		for i := range d.Orders { // all at once; there are 8 at a and 7 at b
+			d.Orders[i].Sent, d.Orders[i].From, d.Orders[i].To, d.Orders[i].Released, d.Orders[i].Done = 1, 2, 30, 30, 31
+		}
+		d.Tenures, d.Commands = nil, nil
+		d.Violations = []drawing.Violation{{Letter: "S", Orders: []int{2, 9}}, {Letter: "E", Orders: []int{4, 9}}}
+		p := open(t, b, d, 1300)
+		names := func(height int) string {
+			return evaluate[string](p, fmt.Sprintf(`[...drawTimeline(drawing, {
+				width: 1250, height: %d, from: 0, to: 40, size: 18, gutter: 32, lanes: ({ kind }) => kind === "instance",
+				name: ({ id }) => "o" + id, says: () => "",
+			}).querySelectorAll(".label")].map((one) => one.textContent.trim()).sort().join(" ")`, height))
+		}
+		assert.Equal(t, "o0 o1 o10 o11 o12 o13 o14 o2 o3 o4 o5 o6 o7 o8 o9", names(300))
+		assert.Equal(t, "o2 o4 o9", names(120))
+	})
 }
 
 // TestPictureInABrowser writes the picture of a run's first cell, for make picture: STOCKAPI_PICTURE names the file,

@@ -158,6 +158,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
       barHeight: Math.round(size * (view.height === undefined ? 1.25 : 1.6)),
       big: new Set((view.orders ?? drawing.first?.orders ?? []).slice(0, maxTall)), // the orders that matter
       focus: new Set(drawing.violations?.[0]?.orders),
+      accused: new Set(drawing.violations?.flatMap(({ orders }) => orders ?? [])),
       x: (t) => clamp(gutter + (cut(t) - start) * scale, gutter, right),
       shows: (t) => known(t) && t >= from && t <= end,
       moment: (t) => timeText(t, roundStep((to - from) / 500)),
@@ -276,7 +277,7 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
       row.bottom = y + rowHeight;
       for (const shape of row.shapes) drawOrder(f, shape, row);
       if (words) writeRow(f, row);
-      else for (const { i } of row.shapes) drawMarks(f, i, row.middle, row.bar, line(0));
+      else writeNames(f, row, rowHeight);
       y += rowHeight;
     }
     const bars = thinRows.flatMap((row, r) => row.shapes.map((shape) => [shape, y + r * 4]));
@@ -408,6 +409,20 @@ const { drawTimeline, describeMark, timelineFile, timelineIndex, commandTime, ti
       }
       if (order.lost) place(f, inside, "inside warn", f.words.late, within(until, x1), mark, true);
     });
+  }
+
+  // writeNames writes the names of a row that is too low for labels: beside the bars, or in them. An order of a violation
+  // has its name even if the row is lower than a text.
+  function writeNames(f, row, rowHeight) {
+    const on = line(row.middle + f.size * 0.36), next = f.size * 0.42 + 5;
+    for (const { i, x0, x1, text } of row.shapes) {
+      drawMarks(f, i, row.middle, row.bar, line(0));
+      if (rowHeight < f.size * 0.9 && !f.accused.has(i)) continue;
+      const { lo, hi } = f.index.spans[i], last = Math.max(f.x(Math.min(hi, f.end)), x1);
+      const first = Math.min(f.x(lo), x0), bold = f.focus.has(i); // beyond the last the sales of a unit are joined
+      const spots = [[first - next, 1, f.gutter + f.size], [last + next, 0], ...within(x0, x1)];
+      place(f, on, `label ${bold ? "focus" : ""}`, text, spots, `order:${i}`, bold);
+    }
   }
 
   // drawMarks draws an order's commands in view, records where it sold, and returns the commands that it drew.

@@ -98,6 +98,7 @@ func describePoint(point string) string {
 		return point
 	}
 	action, _, _ = strings.Cut(action, ":")
-	done := map[string]string{"hold": "held", "stop": "stopped", "sleep": "delayed", "crash": "killed"}[action]
+	done := map[string]string{"hold": "held", "stop": "stopped", "sleep": "delayed", "crash": "killed",
+		"work": "at work"}[action]
 	return cmp.Or(done, action) + " " + strings.Replace(at, ":", " ", 1)
 }

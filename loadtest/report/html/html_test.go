@@ -233,6 +233,27 @@ func TestInterruptedRun(t *testing.T) {
 	says(t, render(t, run), "Interrupted after 1 of 458 cells, as expected so far", "interrupted by a signal")
 }
 
+// The report of a class says what was played, and which rounds departed from their scripts.
+func TestReportOfAClass(t *testing.T) {
+	round := func(title, rung string, astray ...string) *history.Cell {
+		c := paused()
+		c.Kind, c.Scenario, c.Rung, c.Astray = history.Stage, title, rung, astray
+		return c
+	}
+	run := runOf(round("v1: the holder dies", "v1"),
+		round("v5: a lost connection, which is a long title", "v5", "S is not part of this round."))
+	run.Load = history.Load{Stock: 100, Repeat: 1}
+	doc := render(t, run)
+	sound(t, doc)
+	says(t, doc, "<h1>A class on the stage</h1>", "2 rounds were played; 1 departed from the script",
+		"v5: a lost connection, which is a long title: S is not part of this round.", "<h4>v1: the holder dies</h4>")
+	for _, text := range []string{"which locks hold", "of 2 cells", "buyers of", "TTL 0s", "contention scenarios"} {
+		assert.NotContains(t, doc, text)
+	}
+	run.Cells = run.Cells[:1]
+	says(t, render(t, run), "1 round was played, as scripted")
+}
+
 func TestReportOfAnEmptyRun(t *testing.T) {
 	sound(t, render(t, &history.Run{}))
 }

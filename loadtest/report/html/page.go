@@ -62,6 +62,7 @@ type page struct {
 	Outcome   string
 	Lesson    *lesson
 	Few       bool // the cells are few, and come before the matrix
+	Class     bool // the cells are the rounds of a stage
 	Facts     facts
 	Embedded  bool // the run was on the embedded Redis, which is slow
 	Surprises []surprise
@@ -118,6 +119,9 @@ func newPage(run *history.Run, rows []*catalog.Row) (*page, error) {
 		Title:    "stockapi: which locks hold",
 		Facts:    conditions(run, rows),
 		Embedded: run.Backend.Kind == "embedded", Few: len(rows) <= fewCells,
+	}
+	if p.Class = len(run.Cells) > 0 && run.Cells[0].Kind == history.Stage; p.Class {
+		p.Title = "A class on the stage"
 	}
 	links, open := names(rows), 0
 	var sections []*section

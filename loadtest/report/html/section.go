@@ -46,8 +46,12 @@ type verdict struct {
 
 func newSection(run *history.Run, r *catalog.Row, id string) *section {
 	c := r.Shown().Cell
+	title := r.Scenario.Name
+	if c.Kind != history.Stage { // whose rounds have titles
+		title += " × " + catalog.RungTitle(r.Rung, r.Name)
+	}
 	s := &section{
-		ID: id, Title: r.Scenario.Name + " × " + catalog.RungTitle(r.Rung, r.Name), row: r,
+		ID: id, Title: title, row: r,
 		sign: signOf(c), NotRun: clip(c.WhyNot(), 600), Command: command(run, r), Others: others(r),
 	}
 	for _, text := range slices.Concat(r.Surprises, r.Unknown) {

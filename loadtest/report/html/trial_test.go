@@ -119,9 +119,9 @@ func TestTrialPageWithoutDefects(t *testing.T) {
 		change func(*history.Run)
 		says   []string
 	}{
-		{func(*history.Run) {}, []string{"no defect found in the cells tested</h1>", "exit code <b>0</b>"}},
+		{func(*history.Run) {}, []string{"no defect in 2 cells</h1>", "exit code <b>0</b>"}},
 		{func(r *history.Run) { r.Cells[0].Findings = []history.Finding{void} },
-			[]string{"no defect found in the cells measured</h1>", "1 of 2 cells was not measured: the machine was busy",
+			[]string{"no defect in 1 cell</h1>", "1 of 2 cells was not measured: the machine was busy",
 				"not measured", "Unknown</h2>", "it was slow", "exit code <b>2</b>"}},
 		{func(r *history.Run) { r.Interrupted = "a signal" },
 			[]string{"the trial was not finished</h1>", "the trial was not finished: a signal", "exit code <b>2</b>"}},

@@ -18,7 +18,7 @@ func (p Printer) lesson(o Run) {
 	}
 	var next []string
 	if worst != "" {
-		next = append(next, "Why: `go run ./loadtest list "+worst+"`.")
+		next = append(next, "Why: `go run ./loadtest list "+worst+brokenIn(worst, o.Rows)+"`.")
 	}
 	if o.First {
 		next = append(next, "Every rung: `go run ./loadtest all`.")
@@ -26,6 +26,19 @@ func (p Printer) lesson(o Run) {
 	if len(next) > 0 {
 		p.wrapped("", 2, strings.Join(next, " "))
 	}
+}
+
+// brokenIn names the rungs that a scenario broke, after a space; none if they are too many for a command line.
+func brokenIn(worst string, rows []*catalog.Row) string {
+	broken := filter(rows, func(r *catalog.Row) bool { return r.Scenario.Name == worst && isBroken(r) })
+	if len(broken) > 3 {
+		return ""
+	}
+	names := []string{""}
+	for _, r := range broken {
+		names = append(names, r.Rung)
+	}
+	return strings.Join(names, " ")
 }
 
 // LessonOf returns the most instructive scenario, and sentences on which rungs broke in it, why, and which held. It

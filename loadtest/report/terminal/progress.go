@@ -64,6 +64,26 @@ func (p *Progress) Finished(c *catalog.Assessment) {
 	p.draw(line)
 }
 
+// Count sets how many rows [Progress.Row] will report.
+func (p *Progress) Count(rows int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.total, p.totalWeight, p.began, p.status = rows, rows, time.Now(), ""
+	p.draw("")
+}
+
+// Row prints a row of a table that is not finished. If the output is not a terminal, it ends with the count and the
+// time to go.
+func (p *Progress) Row(row string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done, p.doneWeight, p.status = p.done+1, p.doneWeight+1, ""
+	if p.terminal == nil {
+		row += "  (" + p.line() + ")"
+	}
+	p.draw(row + "\n")
+}
+
 // Status shows a text until the next cell is finished, only on a terminal.
 func (p *Progress) Status(text string) {
 	p.mu.Lock()

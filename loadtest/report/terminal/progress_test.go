@@ -103,3 +103,14 @@ func TestProgressWithoutATerminal(t *testing.T) {
 	assert.Equal(t, "building stockapi…\n1/2 crash v2 set-nx-ex: ok\n"+
 		"2/2 pause v4 lua-release: BROKEN stock, exclusion: twice\n", out.String())
 }
+
+func TestProgressOfRows(t *testing.T) {
+	var out bytes.Buffer
+	p := terminal.NewProgress(&out, nil)
+	p.Count(2)
+	played := &history.Cell{Scenario: "busy", Defect: &history.Defect{}, Findings: []history.Finding{
+		{Verdict: history.Stock, Result: history.OK}, {Verdict: history.Liveness, Result: history.Broken}}}
+	p.Row(terminal.RowOf(played))
+	p.Row(terminal.RowOf(&history.Cell{Scenario: "crash 3", NotTested: &history.NotTested{Reason: "no lock"}}))
+	assert.Equal(t, "busy ok – – BROKEN DEFECT  (1 of 2 cells)\ncrash 3 not tested  (2 of 2 cells)\n", out.String())
+}

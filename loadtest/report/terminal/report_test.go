@@ -152,6 +152,8 @@ func TestLessonIsTrue(t *testing.T) {
 			"queue-order broke the most: on v4, v7 and v13 orders acquired the lock out of turn; v4: wai"},
 		{"crash", "v1 v1.5", "In crash, on v1 and v1.5 no order got through in time; v1: its"},
 		{"pause slow-work", "v4 v5.5 v15", "v5.5 (but not in pause) and v15 (in pause its stock alone) held."},
+		{"pause", "v1 v3 v4", "v1 held. Why: `go run ./loadtest list pause v3 v4`."},
+		{"pause", "v1.5 v2 v3 v4", "Why: `go run ./loadtest list pause`."},
 		{"pause", "v15 v18", "In pause, on v15 and v18 two orders held the lock at once: two orders"},
 	} {
 		cells := cellsOf(t, strings.Fields(c.scenarios), strings.Fields(c.rungs))

@@ -150,6 +150,28 @@ func (t *Trial) Rows() (rows []TrialRow) {
 	return rows
 }
 
+// RowOf returns the row of a cell that was just played, on one line.
+func RowOf(c *history.Cell) string {
+	words := []string{c.Scenario}
+	for _, row := range (&Trial{Cells: []*history.Cell{c}}).Rows() {
+		for _, f := range row.Found {
+			words = append(words, string(f.Result))
+		}
+		words = append(words, row.Means)
+	}
+	if c.NotTested != nil {
+		words = append(words, either(c.NotTested.Failed, "not measured", "not tested"))
+	}
+	return strings.TrimSpace(history.Plain(strings.Join(words, " ")))
+}
+
+func either(yes bool, one, other string) string {
+	if yes {
+		return one
+	}
+	return other
+}
+
 // count returns how many cells apply to the shop, and how many of them were not measured.
 func (t *Trial) count() (tested, unmeasured int) {
 	for _, c := range t.Cells {
@@ -165,7 +187,7 @@ func (t *Trial) count() (tested, unmeasured int) {
 }
 
 // ExitCode returns the exit code of the trial: 0 without a defect, 1 with one; 2 if it was not finished, or if it found
-// no defect and some cell was not measured, or no cell applied.
+// no defect and some cell was not measured, no cell applied, or a line of the user's was not judged.
 func (t *Trial) ExitCode() int {
 	tested, unmeasured := t.count()
 	switch {
@@ -173,10 +195,19 @@ func (t *Trial) ExitCode() int {
 		return 2
 	case len(t.Defects()) > 0:
 		return 1
-	case tested == 0 || unmeasured > 0:
+	case tested == 0 || unmeasured > 0 || slices.ContainsFunc(t.Cells, t.isOpen):
 		return 2
 	}
 	return 0
+}
+
+// isOpen reports whether a cell whose line the user gave, by --play, was not judged.
+func (t *Trial) isOpen(c *history.Cell) bool {
+	asked := slices.Contains(t.Shop.Flags, "--play="+c.Line)
+	for i := range len(t.Shop.Flags) - 1 {
+		asked = asked || t.Shop.Flags[i] == "--play" && t.Shop.Flags[i+1] == c.Line
+	}
+	return asked && (c.NotTested != nil || history.Worst(c.Findings) == history.Indeterminate)
 }
 
 // Headline returns the result in a few words.
@@ -189,10 +220,27 @@ func (t *Trial) Headline() string {
 		return "the trial was not finished"
 	case tested == unmeasured:
 		return "nothing was measured"
-	case unmeasured > 0:
-		return "no defect found in the cells measured"
 	}
-	return "no defect found in the cells tested"
+	n, _ := t.untested()
+	return "no defect in " + plural(tested-unmeasured, "cell", "cells") + ifAny(n, "; %d not tested", n)
+}
+
+// mostReasons bounds how many reasons are printed on the last line.
+const mostReasons = 2
+
+// untested returns how many cells were not tested, and the most frequent reasons.
+func (t *Trial) untested() (n int, reasons []string) {
+	all := slices.DeleteFunc(t.NotTested(), func(s *Said) bool { return s.First.NotTested.Failed })
+	slices.SortStableFunc(all, func(x, y *Said) int { return len(y.Cells) - len(x.Cells) })
+	for i, s := range all {
+		if n += len(s.Cells); i < mostReasons {
+			reasons = append(reasons, s.Text)
+		}
+	}
+	if len(all) > mostReasons {
+		reasons = append(reasons, "…")
+	}
+	return n, reasons
 }
 
 // See returns where the code of every remedy is, "" if there is nothing to fix.
@@ -253,7 +301,8 @@ func (t *Trial) Print(w io.Writer, verbose bool) {
 		fmt.Fprintf(w, "\n%s\n", see)
 	}
 	if tested, unmeasured := t.count(); len(defects) == 0 && !t.Unfinished && tested != unmeasured {
-		fmt.Fprintf(w, "\n%s\n", t.Headline())
+		n, reasons := t.untested()
+		fmt.Fprintf(w, "\n%s%s\n", t.Headline(), ifAny(n, ": %s", strings.Join(reasons, "; ")))
 	}
 	for _, limit := range t.Limits() {
 		fmt.Fprintf(w, "\n%s\n", limit)
@@ -282,9 +331,16 @@ func (s *Said) printDefect(w io.Writer) {
 	for _, line := range s.Lines() {
 		fmt.Fprintln(w, strings.TrimRight("      "+line, " "))
 	}
-	if c.Line != "" {
-		fmt.Fprintf(w, "  again: --play '%s'\n", c.Line)
+	fmt.Fprintf(w, "  again: %s\n", ShellLine(selection(c)))
+}
+
+// selection returns the flag that plays a cell again. It names the cell, since a fix may move the commands that the
+// line numbers, unless the line is the user's own.
+func selection(c *history.Cell) []string {
+	if c.Scenario == c.Line {
+		return []string{"--play", c.Line}
 	}
+	return []string{"--only", c.Scenario}
 }
 
 // Command returns the command line of the trial, quoted for a shell.
@@ -295,10 +351,7 @@ func (t *Trial) Command() string {
 
 // Again returns the command line that replays one cell, and does not overwrite the files of the trial.
 func (t *Trial) Again(c *history.Cell) string {
-	words := []string{"loadtest", "try", "--only", c.Scenario, "--no-out"}
-	if c.Scenario == c.Line { // the user's own
-		words[2] = "--play"
-	}
+	words := slices.Concat([]string{"loadtest", "try"}, selection(c), []string{"--no-out"})
 	for i := 0; i < len(t.Shop.Flags); i++ {
 		switch name, _, isWhole := strings.Cut(t.Shop.Flags[i], "="); name {
 		case "--only", "--play", "--out":

@@ -7,6 +7,7 @@ import (
 
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/history"
 )
 
 // Line describes a finished cell on one line, during the run: its verdict and its story, or its surprises after a "!".
@@ -51,6 +52,9 @@ func (p Printer) Summary(o Run) bool {
 // Headline sums up a run in one line. good means that the run was finished, and every cell was measured and is as
 // expected.
 func (o Run) Headline() (words string, good bool) {
+	if words, good = o.class(); words != "" {
+		return words, good
+	}
 	met, ran, skipped, invalid, unknown, surprises := 0, 0, 0, 0, 0, 0
 	for _, r := range o.Rows {
 		met, ran, skipped = met+r.Met, ran+r.Ran(), skipped+len(r.Cells)-r.Ran()
@@ -80,6 +84,28 @@ func (o Run) Headline() (words string, good bool) {
 		words, good = fmt.Sprintf("as expected (%d of %d cells%s)", met, ran, others), true
 	}
 	return o.interrupted(ran+skipped) + words, good
+}
+
+// class sums up the rounds of a stage, "" for another run. Rounds are played, not measured.
+func (o Run) class() (words string, good bool) {
+	played, astray := 0, 0
+	for _, r := range o.Rows {
+		for _, c := range r.Cells {
+			if c.Kind != history.Stage {
+				return "", false
+			}
+			played++
+			astray += min(len(c.Astray), 1)
+		}
+	}
+	words = plural(played, "round was played", "rounds were played")
+	switch {
+	case played == 0:
+		return "", false
+	case astray == 0:
+		return words + ", as scripted", true
+	}
+	return fmt.Sprintf("%s; %d departed from the script", words, astray), false
 }
 
 // interrupted describes how far an interrupted run got; "" if the run was finished.

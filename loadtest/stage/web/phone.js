@@ -93,6 +93,7 @@ function showState(now) {
   put("points", w("phone.points", now));
   put("round", `${w("number", round)} ${round.title}`);
   put("question", phase === "again" ? w("saw") : round.question);
+  put("twice-head", w(phase === "again" ? "phone.twice.seen" : "phone.twice"));
   put("phase", voted && asked ? w("voted", { voted: votes, here }) : w(`phone.phase.${phase}`));
   showChoice();
   byId("turn").hidden = !now.turn;

@@ -74,11 +74,10 @@ const events = {
     e.orders.forEach((order) => sell(e.unit, order));
   },
   refused(e) { model.refused.push(e); },
-  broken(e) { model.broken.push(e); },
+  broken(e) { stamp(e); },
   verdict(e) {
     model.verdict = e;
-    const told = ({ letter }) => model.broken.some((before) => before.letter === letter);
-    model.broken.push(...e.findings.filter((finding) => finding.result === "BROKEN" && !told(finding)));
+    e.findings.filter(({ result }) => result === "BROKEN").forEach(stamp);
   },
   astray(e) { model.astray = e; },
   room({ phones }) { model.round = { ...model.round, phones }; },
@@ -89,6 +88,11 @@ const events = {
 function remember(map, key, value) {
   map.set(key, value);
   if (map.size > kept) map.delete(map.keys().next().value);
+}
+
+// stamp adds a broken verdict, unless the wall shows its letter already.
+function stamp(finding) {
+  if (!model.broken.some(({ letter }) => letter === finding.letter)) model.broken.push(finding);
 }
 
 const sell = (unit, order) => model.sales.set(unit, [...new Set(model.sales.get(unit)).add(order)]);
@@ -145,8 +149,8 @@ const panels = {
       w("stamp.refused", { person: nameOf(order), own, newest }))), ...model.broken
       .filter(({ letter }) => letter !== "S" || !last)
       .map((one) => make("p", "", make("b", "letter", one.letter), stampText(one))));
-    const { sign, what } = model.astray ?? {};
-    put("astray", sign ? `${w(`astray.${sign}`, { what: what || w("none") })} ${w("astray.anew")}` : "");
+    const { sign, what, after } = model.astray ?? {};
+    put("astray", sign ? `${w(`astray.${sign}`, { what: what || w("none"), after })} ${w("astray.anew")}` : "");
     byId("astray").hidden = !sign || phase === "again";
     page.dataset.phase = phase;
     page.classList.toggle("empty", people.persons === 0);
@@ -161,7 +165,8 @@ const panels = {
     byId("code").replaceChildren(...lines.map(({ op, text }) =>
       make("span", told && { "+": "added", "-": "removed" }[op] || "", `${told ? op : ""} ${text}\n`)));
     fitCode();
-    byId("do").replaceChildren(...(model.round.do ?? []).map((text) => make("li", "", text)));
+    byId("do").replaceChildren(...(model.round.do ?? []).map((text) =>
+      make("li", "", text.replace(/^Space:/, `${words["key. "]}:`))));
     put("look", look ? w("look", { look }) : "");
     if (byId("address").textContent !== phones) byId("qr").src = `/qr.svg?${phones}`; // a new code
     put("address", phones);
@@ -197,9 +202,10 @@ const panels = {
       put(`turns-${at}`, trace.length ? "" : w("turns", { votes: people.turns?.[at] ?? 0 })); // a trace decides
     }
     const next = trace.find((step) => !step.done);
-    byId("trace").replaceChildren(...trace.map((step) => (step === next
-      ? make("li", "next", `▸ ${step.text}`)
-      : make("li", "", (step.done ? "✓ " : "") + step.text))));
+    byId("trace").replaceChildren(...trace.map((step) => {
+      const text = words[`step.${step.text}`] ?? step.text; // an instance, unless time passes
+      return step === next ? make("li", "next", `▸ ${text}`) : make("li", "", (step.done ? "✓ " : "") + text);
+    }));
   },
   judged() {
     const { findings = [], best = [] } = model.verdict ?? {}, scored = best.filter(({ points }) => points > 0);
@@ -305,10 +311,11 @@ function drawLanes(now) {
     kind: { stopped: "stop", dead: "kill" }[state] ?? state,
   })));
   const violations = model.drawing.violations.filter(shows), { mend } = model, mended = mend?.drawing;
-  const heads = mend ? [laneHead(model.round.rung, verdictOf()), laneHead(mend.rung, mend.broken)] : [];
+  const heads = mend ? [laneHead(model.round.rung, model.verdict?.findings), laneHead(mend.rung, mend.findings)] : [];
   const half = mend ? height / 2 - heads.length * rem() : height;
+  const accused = violations.flatMap((v) => v.orders ?? []); // in a crowd others have thin bars
   const drawn = drawTimeline({ ...model.drawing, faults, violations }, {
-    width, height: half, from: inCell(realTime(left)), to: inCell(realTime(left + shown * 1.02)), now: inCell(now),
+    orders: [...new Set([...accused, ...model.drawing.first?.orders ?? []])], width, height: half, from: inCell(realTime(left)), to: inCell(realTime(left + shown * 1.02)), now: inCell(now),
     gaps: model.gaps.map(({ from, to }) => ({ from: inCell(from), to: inCell(to) })),
     ...lanesLook(), says: ({ id }) => saysOf(model.orders.get(id), now),
     colour: (order) => colourOf(model.orders.get(order.id)?.colour),
@@ -326,20 +333,21 @@ const lanesLook = () => ({
     waits: w("bar.waits"), more: w("bar.more"), ending: "", fence: "{fence}" },
 });
 
-const verdictOf = () => (model.verdict?.findings ?? []).filter(({ result }) => result === "BROKEN")
-  .map(({ letter }) => letter).join("");
-
-// laneHead returns the heading of lanes: the rung, and what broke on it; undefined while it plays.
-function laneHead(rung, broken) {
-  const how = broken === undefined ? "plays" : broken === "" ? "held" : broken.includes("S") ? "broke" : "safe";
-  return make("p", `lane-head ${how}`, w(`mend.${how}`, { rung, broken: [...broken ?? ""].join(" ") }));
+// laneHead returns the heading of lanes: the rung, and what broke on it; it still plays if there are no findings.
+function laneHead(rung, findings) {
+  const of = (result) => (findings ?? []).filter((one) => one.result === result).map(({ letter }) => letter).join(" ");
+  const broken = of("BROKEN"), unknown = of("unknown");
+  const right = findings?.some(({ letter, result }) => letter === "S" && result === "ok"); // not: not known to be wrong
+  const how = !findings ? "plays" : broken ? (right ? "safe" : "broke") : unknown ? "open" : "held";
+  const more = broken && unknown ? ` · ${w("phone.unknown", { letters: unknown })}` : "";
+  return make("p", `lane-head ${how}`, w(`mend.${how}`, { rung, broken, unknown }) + more);
 }
 
 // drawMend draws the lanes of the fix.
 function drawMend(drawing, width, height) {
   const said = { stop: "stopped", kill: "dead" }; // the texts of faults are in English
-  const faults = drawing.faults.map((fault) => (
-    { ...fault, order: -1, kind: fault.kind || "slow", text: w(`fault.${said[fault.kind] ?? "held"}`) }));
+  const faults = drawing.faults.map(({ text, ...fault }) => ({ ...fault, order: -1, kind: fault.kind || "slow",
+    text: w(`fault.${said[fault.kind] ?? (text.startsWith("at work") ? "slow" : "held")}`) }));
   const { from, to } = drawing.first;
   return drawTimeline({ ...drawing, faults }, {
     width, height, from, to, ...lanesLook(), colour: ({ id }) => id,

@@ -1,5 +1,5 @@
 """A service that cannot be tried: PORT=8001 REDIS_URL=redis://127.0.0.1:6379 python3 shop.py WHY"""
-import os, socket, sys, time
+import os, socket, sys, threading, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
@@ -23,13 +23,26 @@ if WHY == "dies":
 if WHY == "shelf": ask("HSET", "shelf", "10000", "5")
 if WHY == "deaf": time.sleep(600)
 
+def work():
+    """Carries out the orders of the other instance."""
+    while True:
+        if ask("BLPOP", f"jobs:{3 - NUMBER}", "1").startswith(b"*2"):
+            ask("DECR", "ProductStock_10000")
+            ask("RPUSH", f"done:{3 - NUMBER}", "1")
+
+if WHY == "hands-over":
+    NUMBER = int(ask("INCR", "instances")[1:])
+    threading.Thread(target=work, daemon=True).start()
+
 class Handler(BaseHTTPRequestHandler):
     log_message = lambda *_: None
 
     def do_POST(self):
         status, kind, body = 200, "application/json", b"{}"
         if WHY == "reads": ask("GET", "ProductStock_10000")
-        if WHY == "always" and ask("GET", "ProductStock_10000").split()[-1] != b"0": ask("DECR", "ProductStock_10000")
+        if WHY == "other-hash" and ask("HGET", "inventory", "10000").startswith(b"$-1"): status = 409
+        if WHY == "hands-over": ask("RPUSH", f"jobs:{NUMBER}", "1"), ask("BLPOP", f"done:{NUMBER}", "4")
+        if WHY == "lock-only": ask("SET", "lock:10000", "token", "NX"), ask("DEL", "lock:10000")
         if WHY == "shelf": ask("HINCRBY", "shelf", "10000", "-1")
         if WHY.isdigit(): status, _ = int(WHY), ask("GET", "ProductStock_10000")
         if WHY == "500": print("KeyError: 'price'", file=sys.stderr)

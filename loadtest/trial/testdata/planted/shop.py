@@ -16,7 +16,7 @@ STOCK, LOCK, LINE = "ProductStock_10000", "lock:10000", "line:10000"
 SEEN, FENCE, FREED = "seen:10000", "fence:10000", "freed:10000"
 IN_FLIGHT, PRICE, ORDERS, BUYERS = "inflight", "price:10000", "orders:10000", "buyers:10000"
 LOCKS, SHELF, TOKENS, NEW, SIGNAL = "locks", "shelf", "tokens:10000", "new:10000", "signal:10000"
-TABLES = "tables"
+TABLES, FILL, PAIR = "tables", "fill:10000", ["pair:10000:red", "pair:10000:blue"]
 LEASE, RENEWAL, POLL = int(os.environ.get("LEASE", 2)), 0.6, 0.05  # seconds
 
 # Newer versions of redis-py send a command again when its reply is lost. These shops do so only where they say it.
@@ -51,6 +51,18 @@ return tonumber(ARGV[1]) <= tonumber(redis.call('GET', KEYS[2])) and redis.call(
 TAKE_ONE = script("""
 redis.call('SADD', KEYS[2], ARGV[1])
 return tonumber(redis.call('GET', KEYS[1]) or '0') > 0 and redis.call('DECR', KEYS[1]) + 1""")
+DRAW_TICKET = script("""
+local ticket = redis.call('INCR', KEYS[1])
+redis.call('SET', KEYS[2] .. ticket, 1, 'PX', ARGV[1])
+return ticket""")
+LOOK_AT_TURN = script("""
+local turn, mine = tonumber(redis.call('GET', KEYS[1]) or 1), tonumber(ARGV[1])
+redis.call('SET', KEYS[2] .. mine, 1, 'PX', ARGV[2])
+while turn < mine and redis.call('EXISTS', KEYS[2] .. turn) == 0 do turn = redis.call('INCR', KEYS[1]) end
+return turn == mine""")
+PASS_TURN = script("""
+redis.call('DEL', KEYS[2] .. ARGV[1])
+if tonumber(redis.call('GET', KEYS[1])) == tonumber(ARGV[1]) then redis.call('INCR', KEYS[1]) end""")
 WRITE_IF_OWNER = script(f"return {OWNER} == ARGV[1] and redis.call('SET', KEYS[2], ARGV[2])")
 TAKE_HASH = script("""
 return redis.call('HSETNX', KEYS[1], 'owner', ARGV[1]) == 1 and redis.call('PEXPIRE', KEYS[1], ARGV[2])""")
@@ -194,6 +206,10 @@ class Healed(Right):
                 time.sleep(0.1)
         threading.Thread(target=heal, daemon=True).start()
 
+class Kept(Right):
+    """It keeps its lock for 150 ms at least: the release leaves it to expire."""
+    def release(self): EXTEND([self.key], [self.token, int(max(1, 150 - (time.time() - self.taken) * 1000))])
+
 class GaugeSet(Right):
     """It keeps a set of the orders in flight."""
     def order(self):
@@ -296,6 +312,25 @@ class Buyers(Right):
 class LockFreeGauge(Gauge, LockFree):
     """It has no lock, and counts the orders in flight."""
 
+class Ticket(Right):
+    """Each order draws a number, and sells when that is called. A number expires, and is then passed over."""
+    def wait(self):
+        redis.setnx("turn", 1)
+        self.number = DRAW_TICKET(["drawn", "ticket:"], [LEASE * 1000])
+        return super().wait() or self.release()
+
+    def acquire(self): return LOOK_AT_TURN(["turn", "ticket:"], [self.number, LEASE * 1000])
+    def release(self): PASS_TURN(["turn", "ticket:"], [self.number])
+
+class FillsCache(Right):
+    """Each sale empties a cache, and the next order fills it again, under a lock for that alone, before its own."""
+    def order(self):
+        while not redis.get(PRICE):
+            if not redis.set(FILL, 1, nx=True, px=1000): time.sleep(POLL)
+            else: redis.pipeline().set(PRICE, 3, ex=60).delete(FILL).execute()
+        try: return super().order()
+        finally: redis.delete(PRICE)
+
 class MakesTables(Right):
     """It creates its tables when it starts, which no two can do at once."""
     def start():
@@ -313,6 +348,24 @@ class AsksADatabase(Renewed):
 
 class DelWithoutLook(Right):  # the release deletes the key, whoever has it
     def release(self): redis.delete(self.key)
+
+class Nested(DelWithoutLook):  # a right lock around it, of all its customers, hides that
+    outer = "outer:10000"
+
+    def wait(self):
+        while not redis.set(self.outer, self.token, nx=True, px=LEASE * 1000): time.sleep(POLL)
+        return super().wait()
+
+    def release(self):
+        super().release()
+        DELETE([self.outer], [self.token])
+
+class Pair(Right):  # two keys with one value, taken by one command, and each deleted by a thread of its own
+    def acquire(self): return redis.msetnx({key: "held" for key in PAIR})
+    def release(self):
+        both = [threading.Thread(target=redis.delete, args=[key]) for key in PAIR]
+        for one in both: one.start()
+        for one in both: one.join()
 
 class LookThenDel(Right):  # the lock may end between the look and the DEL, and be another's
     def release(self):
@@ -585,6 +638,12 @@ class SharedWatch(LockFree):  # orders share a connection: an EXEC ends the watc
 
 class NoLock(Slowly):  # read, write
     def order(self): return self.sell()
+
+class NoLockSession(NoLock):  # a session for each order keeps no other out
+    def order(self):
+        redis.hset(self.token, "customer", self.customer)
+        try: return self.sell()
+        finally: redis.delete(self.token)
 
 class NoLockCopies(Copies, NoLock): """Read, write beside the stock, copy."""
 
