@@ -84,10 +84,7 @@ func again(file string, stdout, stderr io.Writer, show func(*history.Run, []*cat
 	if err != nil {
 		return complain(stderr, err)
 	}
-	var differ []string
-	for _, c := range run.Cells {
-		differ = append(differ, rejudge(c)...)
-	}
+	differ := rejudge(run.Cells)
 	rows := scenario.Table.Assess(run.Cells)
 	if err := show(run, rows); err != nil {
 		return complain(stderr, err)
@@ -114,12 +111,35 @@ func againCode(run *history.Run, rows []*catalog.Row, differ []string, stderr io
 	return codeOf(rows, good)
 }
 
-// rejudge replaces a cell's verdicts and, if it is a trial's, their causes by new ones, and returns where they differ.
-func rejudge(c *history.Cell) (differ []string) {
-	recorded, was := c.Findings, explanationOf(c)
-	if c.Kind == history.Trial && len(c.Ops) > 0 { // it was played
-		c.NotTested = nil
+// rejudge replaces the verdicts of cells and, of a trial's, their causes by new ones, and returns where they differ.
+func rejudge(cells []*history.Cell) (differ []string) {
+	var was [][]string
+	var ofTrial []*history.Cell
+	for _, c := range cells {
+		played := c.Kind == history.Trial && len(c.Ops) > 0
+		if played {
+			ofTrial, was = append(ofTrial, c), append(was, explanationOf(c))
+			c.NotTested = nil
+		}
+		differ = append(differ, judgeAgain(c)...)
+		if played {
+			cause.Explain(c)
+		}
 	}
+	cause.OfCrowds(ofTrial)
+	for i, c := range ofTrial {
+		for j, is := range explanationOf(c) {
+			if was[i][j] != is {
+				differ = append(differ, fmt.Sprintf("%s: %q was recorded and is %q", c.Title(), was[i][j], is))
+			}
+		}
+	}
+	return differ
+}
+
+// judgeAgain replaces a cell's verdicts by new ones, and returns where they differ.
+func judgeAgain(c *history.Cell) (differ []string) {
+	recorded := c.Findings
 	c.Findings, c.Coverage = audit.Judge(c)
 	for _, f := range c.Findings {
 		was := history.FindingOf(recorded, f.Verdict).Result
@@ -128,14 +148,6 @@ func rejudge(c *history.Cell) (differ []string) {
 		}
 		if was != f.Result {
 			differ = append(differ, fmt.Sprintf("%s: %s was recorded as %s and is %s", c.Title(), f.Verdict, was, f.Result))
-		}
-	}
-	if c.Kind == history.Trial && len(c.Ops) > 0 {
-		cause.Explain(c)
-	}
-	for i, is := range explanationOf(c) {
-		if was[i] != is {
-			differ = append(differ, fmt.Sprintf("%s: %q was recorded and is %q", c.Title(), was[i], is))
 		}
 	}
 	return differ

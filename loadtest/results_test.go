@@ -205,12 +205,12 @@ func TestTrialsAreExplainedAgain(t *testing.T) {
 	c := &history.Cell{Kind: history.Trial, Scenario: "busy", Rung: "shop.py", Facts: &history.Facts{Locks: []string{"lock"}},
 		NotTested: &history.NotTested{Reason: "Anna had not tried the lock yet"},
 		Ops:       []history.Op{{Order: "anna", Phase: history.Buy, Outcome: history.Busy, Trace: []history.Command{release}}}}
-	differ := strings.Join(rejudge(c), "\n")
+	differ := strings.Join(rejudge([]*history.Cell{c}), "\n")
 	assert.Contains(t, differ, `busy shop.py: "" was recorded and is "it releases a lock that it never held"`)
 	assert.Contains(t, differ, `"Anna had not tried the lock yet" was recorded and is ""`)
 	assert.Equal(t, "it releases a lock that it never held", c.Defect.Cause)
 
 	notPlayed := &history.Cell{Kind: history.Trial, NotTested: &history.NotTested{Reason: "the lock has no TTL"}}
-	assert.Empty(t, rejudge(notPlayed))
+	assert.Empty(t, rejudge([]*history.Cell{notPlayed}))
 	assert.Equal(t, "the lock has no TTL", notPlayed.WhyNot())
 }

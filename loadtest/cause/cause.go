@@ -333,7 +333,9 @@ func (r *record) hadToDie(instance string) bool {
 			return r.Ops[h.Order].Instance == instance && h.Lost()
 		})
 	})
-	return lost || has(r.Cell, "cut-off", "server-restart")
+	return lost || slices.ContainsFunc(r.Faults, func(f history.Fault) bool {
+		return f.Kind == history.FaultCut || f.Kind == history.FaultRestart
+	})
 }
 
 // broken returns the letters of the broken verdicts.

@@ -174,7 +174,9 @@ func (t *Trial) Run(ctx context.Context, finished func(*history.Cell)) ([]*histo
 		return results, err
 	}
 	t.recount(results)
-	return slices.DeleteFunc(results, func(c *history.Cell) bool { return c == nil }), context.Cause(ctx)
+	results = slices.DeleteFunc(results, func(c *history.Cell) bool { return c == nil })
+	cause.OfCrowds(results)
+	return results, context.Cause(ctx)
 }
 
 // playAll plays the cells of these faults, atOnce at a time, and returns them in order. Void cells are played again at

@@ -169,6 +169,12 @@ func (s shop) misses(p *Passport, c *history.Cell) bool {
 
 // byDesign returns the letters of what a cell breaks of the best lock of that kind.
 func byDesign(p *Passport, c *history.Cell) string {
+	switch family := cause.Family(&p.Facts); {
+	case family == "v15":
+		return "E"
+	case family == "v4", family == "v5.5" && c.Scenario != "slow-work":
+		return "SE"
+	}
 	return ""
 }
 
