@@ -570,12 +570,14 @@ func TestCausesOfBrokenCells(t *testing.T) {
 		}},
 		{"cut-off", "", cause{}, "", func(f *forgery) { // it may have meant to
 			f.order("anna", atA, history.Sold, 0, 90, acquire(10), read(20), writes(30), release(40))
-			f.Faults = append(f.Faults, history.Fault{Instance: atB, Kind: history.FaultDied, Text: "ended"})
+			f.Faults = append(f.Faults, history.Fault{Instance: atB, Kind: history.FaultDied, Text: "ended"},
+				history.Fault{Kind: history.FaultCut})
 		}},
 		{"key-removed 1", "", cause{}, "", func(f *forgery) { // so may one that has lost its lock
 			f.order("anna", atA, history.NotSold, 0, 0, acquire(10), read(20))
 			f.order("bert", atB, history.Sold, 50, 200, acquire(100), read(110), writes(120), release(130))
-			f.Faults = append(f.Faults, history.Fault{Instance: atA, Kind: history.FaultDied, Text: "ended"})
+			f.Faults = append(f.Faults, history.Fault{Instance: atA, Kind: history.FaultDied, Text: "ended"},
+				history.Fault{Kind: history.FaultRestart})
 		}},
 	} {
 		f := forge()
@@ -874,7 +876,7 @@ func TestConditionsOfRemarks(t *testing.T) {
 	}{
 		{"an instance ended, as it lost its Redis", "cut-off", "b ended", func(f *forgery) {
 			plain(f)
-			f.Faults = []history.Fault{{Instance: atB, Kind: history.FaultDied, Text: "ended"}}
+			f.Faults = []history.Fault{{Instance: atB, Kind: history.FaultDied, Text: "ended"}, {Kind: history.FaultCut}}
 		}},
 		{"a long lease", "crash 1", "a crash blocks all orders for 2m0s", func(f *forgery) {
 			f.Facts.TTL = 2 * time.Minute
