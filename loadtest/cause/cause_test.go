@@ -23,6 +23,10 @@ func TestDefectsOfSingleOrders(t *testing.T) {
 		early + "Anna's set of the stock came 5ms after it had released the lock": func(f *forgery) {
 			f.order("anna", atA, history.Sold, 0, 90, acquire(10), read(20), release(25), writes(30))
 		},
+		// A release counts from when it was sent.
+		early + "Anna's set of the stock came 6ms after it had released the lock": func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 90, acquire(10), read(20), lost(release(24)), writes(30))
+		},
 		on + "Anna wrote the stock 20ms after it had found the lock taken": func(f *forgery) {
 			f.order("anna", atA, history.Sold, 0, 90, tried(10), read(20), writes(30))
 		},

@@ -47,6 +47,33 @@ func TestLockRemovedInTheBackground(t *testing.T) {
 	}
 }
 
+// A removal that comes after the other order's acquire did not let that in.
+func TestRemovalAfterAcquire(t *testing.T) {
+	for removed, want := range map[int]string{150: removedByNone.what, 800: unknown.what} {
+		f := forge()
+		f.order("anna", atA, history.Sold, 0, 1000, acquire(10), read(20), leaves(300, 8), acquire(700))
+		f.order("bert", atB, history.Sold, 100, 650, acquire(200), read(210), writes(220), release(600))
+		f.Strays = []history.Command{with(del(removed), func(w *history.Carried) { w.Background = true })}
+		if d := f.judge("slow-work").Defect; assert.NotNil(t, d) {
+			assert.Equal(t, want, d.Cause)
+		}
+	}
+}
+
+// Of two violations one breaks by design: Anna's lease has expired. The other is a bug: Clara's has not.
+func TestEachViolationHasAReason(t *testing.T) {
+	f := forge()
+	f.order("anna", atA, history.Sold, 0, 3000, acquire(10), read(20), leaves(2100, 8))
+	f.order("bert", atB, history.Sold, 50, 2600, acquire(2050), read(2060), leaves(2070, 8), release(2200))
+	f.order("clara", atB, history.Sold, 2250, 2900, acquire(2300), read(2310), leaves(2800, 6))
+	f.order("dora", atA, history.Sold, 2350, 2700, acquire(2400), read(2410), leaves(2420, 6), release(2500))
+	c := f.judge("pause")
+	assert.Empty(t, c.Design)
+	if assert.NotNil(t, c.Defect) {
+		assert.Equal(t, unknown.what, c.Defect.Cause)
+	}
+}
+
 // An order that is refused, or whose customer hangs up, keeps its lock until the TTL. The next order waits that long,
 // which liveness allows.
 func TestRefusedOrderThatKeepsItsLock(t *testing.T) {
