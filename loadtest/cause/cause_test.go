@@ -163,7 +163,7 @@ func TestDefectsOfSingleOrders(t *testing.T) {
 	} {
 		f := forge()
 		forged(f)
-		if seen := newRecord(f.Cell).accused(); strings.TrimSpace(want) == "" {
+		if seen := f.record().accused(); strings.TrimSpace(want) == "" {
 			assert.Nil(t, seen)
 		} else if assert.NotNil(t, seen, want) {
 			assert.Equal(t, want, seen.Cause+": "+seen.Shown)

@@ -237,9 +237,19 @@ func (f *forgery) judge(fault string) *history.Cell {
 	}
 	f.Client.Asked, f.Client.Delivered = len(f.Ops), len(f.Ops)
 	f.Findings, f.Coverage = audit.Judge(f.Cell)
+	f.record()
 	e := Of(f.Cell)
 	f.Defect, f.Design, f.Remarks = e.Defect, e.Design, e.Remarks
 	return f.Cell
+}
+
+// record returns the record of the forgery, and keeps which rows it shows.
+func (f *forgery) record() *record {
+	r := newRecord(f.Cell)
+	for _, s := range r.seen {
+		fired[s.row] = true
+	}
+	return r
 }
 
 // fillIn fills in what each release removed: the last value that an acquire set.

@@ -2,6 +2,7 @@ package cause
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -57,6 +58,51 @@ func TestRemovalAfterAcquire(t *testing.T) {
 		if d := f.judge("slow-work").Defect; assert.NotNil(t, d) {
 			assert.Equal(t, want, d.Cause)
 		}
+	}
+}
+
+// A renewal whose TTL is in the wrong unit removes the lock that it should renew. Its order works on.
+func TestRenewalThatRemovesItsLock(t *testing.T) {
+	f := forge()
+	f.Facts.Elsewhere, f.Count, f.Left = true, &history.Count{}, new(int64(stock-1))
+	inVain := usually(command(500, history.EffectTried, "eval"), history.EffectReleased)
+	f.order("anna", atA, history.Sold, 0, 600, acquire(10), usually(del(100), history.EffectRenewed), inVain)
+	f.order("bert", atB, history.Sold, 50, 400, tried(60), acquire(200), release(300))
+	if d := f.judge("two-instances").Defect; assert.NotNil(t, d) {
+		assert.Equal(t, ttlRemoves.what, d.Cause)
+	}
+}
+
+// The same if its write is observed: such an order has not released the lock.
+func TestWriteAfterRenewalThatRemovesItsLock(t *testing.T) {
+	t.Skip("a course takes any removal for a release, so that the write accuses the order of releasing early")
+	f := forge()
+	f.order("anna", atA, history.Sold, 0, 600, acquire(10), read(20), usually(del(100), history.EffectRenewed), writes(500))
+	f.order("bert", atB, history.Sold, 50, 400, tried(60), acquire(200), read(210), writes(220), release(300))
+	if d := f.judge("two-instances").Defect; assert.NotNil(t, d) {
+		assert.Equal(t, ttlRemoves.what, d.Cause)
+	}
+}
+
+// A lease that is shorter than a plain sale expires before the write.
+func TestLeaseShorterThanItsSale(t *testing.T) {
+	f := forge()
+	f.Facts.TTL, f.Facts.Takes = 100*time.Millisecond, 300*time.Millisecond
+	f.order("anna", atA, history.Sold, 0, 600, acquire(10), read(20), writes(500))
+	f.order("bert", atB, history.Sold, 50, 350, tried(60), acquire(200), read(210), writes(220), release(250))
+	if d := f.judge("two-instances").Defect; assert.NotNil(t, d) {
+		assert.Equal(t, shortLease.what, d.Cause)
+	}
+}
+
+// An order whose acquire has no reply sells under the lock of another order at its instance: they share a value.
+func TestSaleUnderAnothersLock(t *testing.T) {
+	f := forge()
+	f.Facts.Name = true
+	f.order("anna", atA, history.Sold, 0, 600, acquire(10), read(20), writes(500), release(510))
+	f.order("bert", atA, history.Sold, 50, 90, lost(tried(60)), read(70), writes(80))
+	if d := f.judge("one-instance").Defect; assert.NotNil(t, d) {
+		assert.Equal(t, oneForInstance.what, d.Cause)
 	}
 }
 

@@ -1,0 +1,67 @@
+package cause
+
+import (
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// fired are the rows that apply to a forged history.
+var fired = map[*row]bool{}
+
+// TestMain also checks, after all tests, that a forged history shows each row.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	if some := flag.Lookup("test.run").Value.String() + flag.Lookup("test.list").Value.String(); some != "" {
+		os.Exit(code)
+	}
+	for i := range rows {
+		if !fired[&rows[i]] {
+			fmt.Printf("FAIL: no forged history shows row %d: %s\n", i, rows[i].what)
+			code = max(code, 1)
+		}
+	}
+	os.Exit(code)
+}
+
+// Causes come from the table, over courses: apart from the premises of faults, no code of the package reads traces, or
+// knows which order is which.
+func TestCausesComeFromTable(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	ofPremises := []string{"anna", "on", "tookAt"}
+	named := regexp.MustCompile(`(?i)anna|bert`)
+	for _, path := range files {
+		assert.NotContains(t, []string{"order.go", "removal.go", "loss.go", "stuck.go"}, path)
+		if strings.HasSuffix(path, "_test.go") || path == "premise.go" {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				return !slices.Contains(ofPremises, n.Name.Name)
+			case *ast.SelectorExpr:
+				assert.NotEqual(t, "Trace", n.Sel.Name, path)
+			case *ast.Ident:
+				assert.NotRegexp(t, named, n.Name, path)
+			case *ast.BasicLit:
+				assert.NotRegexp(t, named, n.Value, path)
+			}
+			return true
+		})
+	}
+}
