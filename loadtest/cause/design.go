@@ -179,6 +179,8 @@ func (r *record) design(x *history.Course, hx, hy *history.Tenure) string {
 // expiry returns why a lease that has expired is no bug, "" if it is one: a lease that its order should have renewed.
 func (r *record) expiry(x *history.Course, h *history.Tenure) string {
 	switch {
+	case h.Note == history.LockSwept && r.renewalsFaulted(x.Op): // its signs of life had stopped
+		return overtaken
 	case h.How != history.Expired || r.isShort():
 		return ""
 	case r.facts.Every == 0:

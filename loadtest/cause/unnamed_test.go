@@ -45,6 +45,8 @@ func TestLockRemovedInTheBackground(t *testing.T) {
 	if d := f.judge("slow-work").Defect; assert.NotNil(t, d) {
 		assert.Equal(t, removedByNone.what, d.Cause)
 	}
+	f.Faults = nil // a sweeper of the dead: the instance is stopped, and gives no sign of life
+	assert.Equal(t, overtaken, f.judge("pause").Design)
 }
 
 // An order that is refused, or whose customer hangs up, keeps its lock until the TTL. The next order waits that long,

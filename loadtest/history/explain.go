@@ -47,7 +47,7 @@ func (t *Timeline) Explain(terms Terms) {
 	for i := range t.cell.Strays {
 		if cmd := &t.cell.Strays[i]; cmd.Source == Looked && cmd.Releases() {
 			if l := t.byName[[2]string{cmd.Node, cmd.Key}]; l != nil {
-				l.endAt(cmd.At, all[l])
+				l.endAt(cmd, all[l])
 			}
 		}
 	}
@@ -104,10 +104,14 @@ func (l *Lock) hear(order int, cmd *Command, all []signs) {
 	}
 }
 
-// endAt records that the lock was removed at an instant, by no known order.
-func (l *Lock) endAt(at Instant, all []signs) {
-	if i := l.from(at) - 1; i >= 0 && at < l.Tenures[i].At {
-		all[i].gone = min(all[i].gone, at)
+// endAt records that a command of no known order removed the lock.
+func (l *Lock) endAt(cmd *Command, all []signs) {
+	i := l.from(cmd.At) - 1
+	if i < 0 || cmd.At >= l.Tenures[i].At || all[i].gone <= cmd.At {
+		return
+	}
+	if all[i].gone = cmd.At; cmd.Wire != nil && cmd.Wire.Background {
+		all[i].note = LockSwept
 	}
 }
 
