@@ -117,10 +117,7 @@ func (l *Lock) endAt(cmd *Command, all []signs) {
 
 // explain finds why a tenure ended.
 func (h *Tenure) explain(terms Terms, s signs) {
-	early, over := Never, Never
-	if terms.TTL > 0 && (!s.endless || terms.InValue) {
-		early, over = s.sent.after(terms.TTL), s.set.after(terms.TTL)
-	}
+	early, over := terms.expiry(s)
 	switch unexplained := h.How == Gone || h.How == NoEnd; {
 	case !unexplained:
 	case s.gone.Known() && s.note == LeaseOver:
@@ -140,6 +137,14 @@ func (h *Tenure) explain(terms Terms, s signs) {
 			h.How = SessionOver
 		}
 	}
+}
+
+// expiry returns the span in which a lease expires, Never if it does not.
+func (t *Terms) expiry(s signs) (early, over Instant) {
+	if t.TTL == 0 || s.endless && !t.InValue {
+		return Never, Never
+	}
+	return s.sent.after(t.TTL), s.set.after(t.TTL)
 }
 
 // after returns the instant d later, Never on overflow.
