@@ -235,7 +235,8 @@ func (r *record) isObserved() bool {
 func (r *record) fits(s *sighting, f history.Finding) bool {
 	switch f.Verdict {
 	case history.OwnRelease:
-		return len(f.Evidence) == 0 || s.kind == admitting || s.sender >= 0 && r.Ops[s.sender].Order == f.Evidence[0].Orders[0]
+		return len(f.Evidence) == 0 || s.kind == admitting ||
+			s.sender >= 0 && r.Ops[s.sender].Order == f.Evidence[0].Orders[0]
 	case history.Liveness:
 		return true
 	}

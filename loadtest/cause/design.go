@@ -24,8 +24,8 @@ const (
 		"fence the write (v15)"
 )
 
-// notByDesign returns the letters of the verdicts that the shop's own code breaks, and why every lock of its kind breaks
-// the others.
+// notByDesign returns the letters of the verdicts that the shop's own code breaks, and why every lock of its kind
+// breaks the others.
 func (r *record) notByDesign() (letters, why string) {
 	var own strings.Builder
 	for i, v := range Asked {
