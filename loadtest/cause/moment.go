@@ -160,8 +160,8 @@ func diesAfterAnswer(m *moment) string {
 
 // Waiters.
 
-// staysAsleep is about an order that waited in vain for a released lock, for as long as a fresh order may take: stock is
-// left in every cell. Fresh orders find one that sleeps past an expiry, after the holder has died.
+// staysAsleep is about an order that waited in vain for a released lock, for as long as a fresh order may take: stock
+// is left in every cell. Fresh orders find one that sleeps past an expiry, after the holder has died.
 func staysAsleep(m *moment) string {
 	op := m.op
 	waited := op.Done.Known() || op.GaveUp == history.TimedOut
@@ -174,7 +174,8 @@ func staysAsleep(m *moment) string {
 		until-freed < Margin+m.stalled {
 		return ""
 	}
-	return m.name() + " got no unit in the " + since(freed, until) + " after the lock was released, although it stayed free"
+	return m.name() + " got no unit in the " + since(freed, until) +
+		" after the lock was released, although it stayed free"
 }
 
 // sleeps is about an order that had tried the lock, and did not poll once a release or the expiry had freed it.
