@@ -201,10 +201,12 @@ func TestReportKnowsTheDefaults(t *testing.T) {
 
 // A played cell of a trial is explained again, even if it was inconclusive. One that was not played stays as it is.
 func TestTrialsAreExplainedAgain(t *testing.T) {
-	release := history.Command{Cmd: "del", Key: "lock", Source: history.Looked, Effect: history.EffectReleased, At: 2, End: 3}
-	c := &history.Cell{Kind: history.Trial, Scenario: "busy", Rung: "shop.py", Facts: &history.Facts{Locks: []string{"lock"}},
-		NotTested: &history.NotTested{Reason: "Anna had not tried the lock yet"},
-		Ops:       []history.Op{{Order: "anna", Phase: history.Buy, Outcome: history.Busy, Trace: []history.Command{release}}}}
+	release := history.Command{Cmd: "del", Key: "lock", Source: history.Looked, Effect: history.EffectReleased,
+		At: 2, End: 3}
+	anna := history.Op{Order: "anna", Phase: history.Buy, Outcome: history.Busy, Trace: []history.Command{release}}
+	c := &history.Cell{Kind: history.Trial, Scenario: "busy", Rung: "shop.py", Ops: []history.Op{anna},
+		Facts:     &history.Facts{Locks: []string{"lock"}},
+		NotTested: &history.NotTested{Reason: "Anna had not tried the lock yet"}}
 	differ := strings.Join(rejudge([]*history.Cell{c}), "\n")
 	assert.Contains(t, differ, `busy shop.py: "" was recorded and is "it releases a lock that it never held"`)
 	assert.Contains(t, differ, `"Anna had not tried the lock yet" was recorded and is ""`)

@@ -230,12 +230,13 @@ func (r *record) isObserved() bool {
 	return slices.ContainsFunc(r.courses, func(c *history.Course) bool { return len(c.Events) > 0 })
 }
 
-// fits reports whether a sighting explains a finding: for a unit that was sold twice, or a lock that two orders held, it
-// has to be about one of the two, and to have ended the lock of the earlier one before the later one took it.
+// fits reports whether a sighting explains a finding. For a unit that was sold twice, or a lock that two orders held,
+// it is about one of the two, and ended the lock of the earlier one before the later one took it.
 func (r *record) fits(s *sighting, f history.Finding) bool {
 	switch f.Verdict {
 	case history.OwnRelease:
-		return len(f.Evidence) == 0 || s.kind == admitting || s.sender >= 0 && r.Ops[s.sender].Order == f.Evidence[0].Orders[0]
+		return len(f.Evidence) == 0 || s.kind == admitting ||
+			s.sender >= 0 && r.Ops[s.sender].Order == f.Evidence[0].Orders[0]
 	case history.Liveness:
 		return true
 	}
@@ -368,16 +369,6 @@ func (r *record) hasUs() bool {
 func took(cmd *history.Command) bool { return cmd.Acquires() && cmd.Succeeded() }
 
 func sold(cmd *history.Command) bool { return cmd.WritesStock() && cmd.Wrote() }
-
-// on returns an order's commands on a key.
-func on(op *history.Op, key string) (all []*history.Command) {
-	for i := range op.Trace {
-		if op.Trace[i].Key == key {
-			all = append(all, &op.Trace[i])
-		}
-	}
-	return all
-}
 
 // tookAt returns when an order first took a lock, Never if it did not.
 func tookAt(op *history.Op) history.Instant {

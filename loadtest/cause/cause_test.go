@@ -226,7 +226,8 @@ func TestCausesOfBrokenCells(t *testing.T) {
 		{"late", "S", cause{}, inFlight, func(f *forgery) { // the write and the release were pipelined
 			f.order("anna", atA, history.Sold, 0, 2500, acquire(10), read(20), heldUntil(2100, writes(30)), release(40))
 			f.order("bert", atB, history.Sold, 50, 590, acquire(100), read(120), writes(200), release(300))
-			f.Faults = []history.Fault{{Order: "10000-anna", Kind: history.FaultLate, Command: "write", At: ms(45), End: ms(2100)}}
+			f.Faults = []history.Fault{{Order: "10000-anna", Kind: history.FaultLate, Command: "write", At: ms(45),
+				End: ms(2100)}}
 		}},
 		{"key-removed 1", "E", cause{}, withFence, func(f *forgery) { // the write looks for its lock
 			f.order("anna", atA, history.Busy, 0, 700, acquire(10), read(20),
@@ -1013,9 +1014,8 @@ func TestConditionsOfRemarks(t *testing.T) {
 		}},
 
 		{"a lost reply to an acquire in vain", "reply-lost 1", "", func(f *forgery) { refused(f, lost(tried(10))) }},
-		{"a retry succeeds, and its order is refused", "reply-lost 1", "Anna was refused, and kept the lock", func(f *forgery) {
-			refused(f, lost(acquire(10)), acquire(20))
-		}},
+		{"a retry succeeds, and its order is refused", "reply-lost 1", "Anna was refused, and kept the lock",
+			func(f *forgery) { refused(f, lost(acquire(10)), acquire(20)) }},
 		{"a retry after other commands", "reply-lost 1", "", func(f *forgery) {
 			f.order("anna", atA, history.Busy, 0, 2040, lost(acquire(10)), read(20), acquire(2020), release(2030))
 		}},

@@ -24,9 +24,10 @@ const (
 		"fence the write (v15)"
 )
 
-// notByDesign returns the letters of the broken verdicts that the shop's own code breaks, and why every lock of its kind
+// notByDesign returns the letters of the verdicts that the shop's own code breaks, and why every lock of its kind
 // breaks the others.
 func (r *record) notByDesign() (letters, why string) {
+	var own strings.Builder
 	for i, v := range Asked {
 		f := r.Finding(v)
 		if f.Result != history.Broken {
@@ -35,10 +36,10 @@ func (r *record) notByDesign() (letters, why string) {
 		if reason := r.designOf(f); reason != "" {
 			why = cmp.Or(why, reason)
 		} else {
-			letters += "SERL"[i : i+1]
+			own.WriteByte("SERL"[i])
 		}
 	}
-	return letters, why
+	return own.String(), why
 }
 
 // designOf returns why every lock of this kind breaks a finding, "" if the shop's own code does.
@@ -179,6 +180,8 @@ func (r *record) design(x *history.Course, hx, hy *history.Tenure) string {
 // expiry returns why a lease that has expired is no bug, "" if it is one: a lease that its order should have renewed.
 func (r *record) expiry(x *history.Course, h *history.Tenure) string {
 	switch {
+	case h.Note == history.LockSwept && r.renewalsFaulted(x.Op): // its signs of life had stopped
+		return overtaken
 	case h.How != history.Expired || r.isShort():
 		return ""
 	case r.facts.Every == 0:
@@ -189,10 +192,10 @@ func (r *record) expiry(x *history.Course, h *history.Tenure) string {
 	return ""
 }
 
-// writesLate reports whether a write that was sent under a tenure was delayed by a fault until another order had the lock.
+// writesLate reports whether a fault delayed a write, sent under a tenure, until another order had the lock.
 func (r *record) writesLate(x *history.Course, hx, hy *history.Tenure) bool {
 	for _, f := range r.Faults {
-		if f.Order == x.Op.Order && f.Kind == history.FaultLate && x.WroteAfter(hx.From, hy.Sent) &&
+		if f.Order == x.Order && f.Kind == history.FaultLate && x.WroteAfter(hx.From, hy.Sent) &&
 			!strings.Contains(f.Command, "acquire") {
 			return true
 		}

@@ -17,7 +17,7 @@ type moment struct {
 	step *history.Event
 }
 
-func (m *moment) name() string { return m.OrderName(m.op.Op.Order) }
+func (m *moment) name() string { return m.OrderName(m.op.Order) }
 
 func (m *moment) at() history.Instant {
 	if m.step == nil {
@@ -144,7 +144,7 @@ func writesAfterAnswer(m *moment) string {
 // hasNeighbour reports whether another order was open at the order's instance at a moment.
 func (m *moment) hasNeighbour(then history.Instant) bool {
 	return slices.ContainsFunc(m.Ops, func(other history.Op) bool {
-		return other.Order != m.op.Op.Order && other.Instance == m.op.Instance && other.Sent <= then && then <= other.Over()
+		return other.Order != m.op.Order && other.Instance == m.op.Instance && other.Sent <= then && then <= other.Over()
 	})
 }
 
@@ -160,8 +160,8 @@ func diesAfterAnswer(m *moment) string {
 
 // Waiters.
 
-// staysAsleep is about an order that waited in vain for a released lock, for as long as a fresh order may take: stock is
-// left in every cell. Fresh orders find one that sleeps past an expiry, after the holder has died.
+// staysAsleep is about an order that waited in vain for a released lock, for as long as a fresh order may take: stock
+// is left in every cell. Fresh orders find one that sleeps past an expiry, after the holder has died.
 func staysAsleep(m *moment) string {
 	op := m.op
 	waited := op.Done.Known() || op.GaveUp == history.TimedOut
@@ -174,7 +174,8 @@ func staysAsleep(m *moment) string {
 		until-freed < Margin+m.stalled {
 		return ""
 	}
-	return m.name() + " got no unit in the " + since(freed, until) + " after the lock was released, although it stayed free"
+	return m.name() + " got no unit in the " + since(freed, until) +
+		" after the lock was released, although it stayed free"
 }
 
 // sleeps is about an order that had tried the lock, and did not poll once a release or the expiry had freed it.
@@ -227,8 +228,8 @@ func diesWaiting(m *moment) string {
 
 func extendsAnothers(m *moment) string {
 	other := m.heldBy()
-	if m.isEnd() || !m.step.Prolongs() || !m.step.Succeeded() || m.facts.Kind != "string" || other == nil || // else it may be shared
-		other.Order == m.op.Op.Order || m.facts.Name && other.Instance == m.op.Instance {
+	if other == nil || !m.step.Prolongs() || !m.step.Succeeded() || m.facts.Kind != "string" || // else it may be shared
+		other.Order == m.op.Order || m.facts.Name && other.Instance == m.op.Instance {
 		return ""
 	}
 	return m.name() + "'s " + m.step.Cmd + " extended " + m.OrderName(other.Order) + "'s lock"
@@ -418,7 +419,7 @@ func (m *moment) overwrites() bool { return m.took() && m.step.Wire != nil && m.
 // takesFrom returns what shows that an acquire replaced another order's lock.
 func (m *moment) takesFrom() string {
 	other := m.holder()
-	if !m.overwrites() || other == nil || other.Order == m.op.Op.Order {
+	if !m.overwrites() || other == nil || other.Order == m.op.Order {
 		return ""
 	}
 	return m.name() + "'s " + m.step.Cmd + " replaced " + m.OrderName(other.Order) + "'s lock"
@@ -540,10 +541,11 @@ func refusesRecorded(m *moment) string {
 // sendsUnprotected is about an order that was hit by its fault at a request that its lock does not protect.
 func sendsUnprotected(m *moment) string {
 	of := m.facts.Requests
-	if !m.isEnd() || of == nil || len(m.Faults) == 0 || m.Faults[0].Kind != history.FaultKill || m.Faults[0].Order != m.op.Op.Order {
+	if !m.isEnd() || of == nil || len(m.Faults) == 0 || m.Faults[0].Kind != history.FaultKill ||
+		m.Faults[0].Order != m.op.Order {
 		return ""
 	}
-	n := m.RequestAt(m.op.Op.Order, m.Faults[0].At)
+	n := m.RequestAt(m.op.Order, m.Faults[0].At)
 	if !slices.Contains(of.Before, n) && !slices.Contains(of.After, n) {
 		return ""
 	}
@@ -639,7 +641,7 @@ func writesBeforeNewer(m *moment) string {
 // commitsAfterRelease is about an order that had a request held after its release, if only the count broke. It does not
 // guess which request was the commit.
 func commitsAfterRelease(m *moment) string {
-	if !m.isEnd() || !m.facts.Elsewhere || len(m.Faults) == 0 || m.Faults[0].Order != m.op.Op.Order || broken(m.Cell) != "S" {
+	if !m.isEnd() || !m.facts.Elsewhere || len(m.Faults) == 0 || m.Faults[0].Order != m.op.Order || broken(m.Cell) != "S" {
 		return ""
 	}
 	if freed := m.op.Last.Freed; freed == nil || !freed.Succeeded() || freed.At >= m.Faults[0].At {

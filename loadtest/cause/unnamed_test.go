@@ -46,6 +46,8 @@ func TestLockRemovedInTheBackground(t *testing.T) {
 	if d := f.judge("slow-work").Defect; assert.NotNil(t, d) {
 		assert.Equal(t, removedByNone.what, d.Cause)
 	}
+	f.Faults = nil // a sweeper of the dead: the instance is stopped, and gives no sign of life
+	assert.Equal(t, overtaken, f.judge("pause").Design)
 }
 
 // A removal that comes after the other order's acquire did not let that in.

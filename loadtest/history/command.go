@@ -197,6 +197,7 @@ const (
 	LeaseOver   = "lease over"        // the lease was made to expire early
 	LockRemoved = "removed"           // by the trial
 	LocksLost   = "lost in a restart" // of the server
+	LockSwept   = "swept"             // by a command outside any order; there is no such note, only the command
 )
 
 // UnknownScript reports whether the server did not know the script; the client then sends it in full.

@@ -36,7 +36,7 @@ type Belief struct {
 	// that was answered as when it succeeds, whatever was observed.
 	Asked, Granted *Command
 	// ReadEarly is its last read of the stock while it knew that it did not hold the lock, ReadHeld its last other read,
-	// and Write its last write of the stock that took effect. Failed is its last command with an error, or without a reply.
+	// and Write its last write of the stock that took effect. Failed is its last command with an error or no reply.
 	ReadEarly, ReadHeld, Write, Failed *Command
 	// Active is when it last sent a command, or received a reply. Keys counts the keys that it holds.
 	Active Instant
@@ -106,7 +106,9 @@ func (m *monitor) about(l *Lock) *Belief {
 func (m *monitor) send(s *Event) {
 	m.all.Active = s.Came()
 	if s.Heard().Known() {
-		i, _ := slices.BinarySearchFunc(m.due, s.Heard()+1, func(d *Event, at Instant) int { return cmp.Compare(d.Heard(), at) })
+		i, _ := slices.BinarySearchFunc(m.due, s.Heard()+1, func(d *Event, at Instant) int {
+			return cmp.Compare(d.Heard(), at)
+		})
 		m.due = slices.Insert(m.due, i, s)
 	}
 	m.all.sale(s.Command)
@@ -323,7 +325,7 @@ func (c *Course) FreedBefore(then Instant) bool {
 	return freed
 }
 
-// WroteAfter reports whether a write that the order had sent after one instant, and before the other, took effect later.
+// WroteAfter reports whether a write that the order had sent between two instants took effect later.
 func (c *Course) WroteAfter(sent, then Instant) bool {
 	return slices.ContainsFunc(c.Events, func(s Event) bool {
 		return s.WritesStock() && s.Wrote() && sent <= s.Came() && s.Came() <= then && then < s.At
@@ -334,7 +336,9 @@ func (c *Course) WroteAfter(sent, then Instant) bool {
 func (c *Course) WroteInVain() bool {
 	return slices.ContainsFunc(c.Events, func(s Event) bool {
 		return s.Usually(EffectWrote) && s.End.Known() && !s.Wrote() && !s.ReadsStock() &&
-			!slices.ContainsFunc(c.Events, func(other Event) bool { return other.Wrote() && other.At == s.At }) // its other effects
+			!slices.ContainsFunc(c.Events, func(other Event) bool { // its other effects
+				return other.Wrote() && other.At == s.At
+			})
 	})
 }
 

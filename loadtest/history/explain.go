@@ -47,7 +47,7 @@ func (t *Timeline) Explain(terms Terms) {
 	for i := range t.cell.Strays {
 		if cmd := &t.cell.Strays[i]; cmd.Source == Looked && cmd.Releases() {
 			if l := t.byName[[2]string{cmd.Node, cmd.Key}]; l != nil {
-				l.endAt(cmd.At, all[l])
+				l.endAt(cmd, all[l])
 			}
 		}
 	}
@@ -104,19 +104,20 @@ func (l *Lock) hear(order int, cmd *Command, all []signs) {
 	}
 }
 
-// endAt records that the lock was removed at an instant, by no known order.
-func (l *Lock) endAt(at Instant, all []signs) {
-	if i := l.from(at) - 1; i >= 0 && at < l.Tenures[i].At {
-		all[i].gone = min(all[i].gone, at)
+// endAt records that a command of no known order removed the lock.
+func (l *Lock) endAt(cmd *Command, all []signs) {
+	i := l.from(cmd.At) - 1
+	if i < 0 || cmd.At >= l.Tenures[i].At || all[i].gone <= cmd.At {
+		return
+	}
+	if all[i].gone = cmd.At; cmd.Wire != nil && cmd.Wire.Background {
+		all[i].note = LockSwept
 	}
 }
 
 // explain finds why a tenure ended.
 func (h *Tenure) explain(terms Terms, s signs) {
-	early, over := Never, Never
-	if terms.TTL > 0 && (!s.endless || terms.InValue) {
-		early, over = s.sent.after(terms.TTL), s.set.after(terms.TTL)
-	}
+	early, over := terms.expiry(s)
 	switch unexplained := h.How == Gone || h.How == NoEnd; {
 	case !unexplained:
 	case s.gone.Known() && s.note == LeaseOver:
@@ -136,6 +137,14 @@ func (h *Tenure) explain(terms Terms, s signs) {
 			h.How = SessionOver
 		}
 	}
+}
+
+// expiry returns the span in which a lease expires, Never if it does not.
+func (t *Terms) expiry(s signs) (early, over Instant) {
+	if t.TTL == 0 || s.endless && !t.InValue {
+		return Never, Never
+	}
+	return s.sent.after(t.TTL), s.set.after(t.TTL)
 }
 
 // after returns the instant d later, Never on overflow.

@@ -53,7 +53,8 @@ type Tenure struct {
 	Sent, From Instant
 	// Heard is when its order received the reply, Never if the reply was lost.
 	Heard Instant
-	// Note is the reply of the note of its end, "" if it has none: [LeaseOver], [LockRemoved] or [LocksLost].
+	// Note is the reply of the note of its end, "" if it has none: [LeaseOver], [LockRemoved] or [LocksLost]; or
+	// [LockSwept].
 	Note string
 
 	replied Instant // the same as From, unless the reply was late

@@ -151,8 +151,8 @@ func (b *bench) noteEnds(then time.Time, why string) {
 	for _, l := range line.Locks {
 		if h := l.HolderAt(at); h.Known && h.Tenure != nil {
 			o := b.orders[h.Tenure.Order]
-			o.ends = append(o.ends, history.Command{Node: l.Node, Cmd: history.EndedLock, Key: l.Key, Reply: why, At: at, End: at,
-				Source: history.Looked})
+			o.ends = append(o.ends, history.Command{Node: l.Node, Cmd: history.EndedLock, Key: l.Key, Reply: why,
+				At: at, End: at, Source: history.Looked})
 		}
 	}
 }

@@ -208,7 +208,9 @@ func (b *bench) attribute(at int, commands []observation, record map[*order][]ob
 			continue
 		}
 		for i := range c.effects {
-			c.effects[i].Wire.Background = !sent
+			if wire := c.effects[i].Wire; wire != nil {
+				wire.Background = !sent
+			}
 		}
 		a.follow(&c, o)
 		record[o] = append(record[o], c)
@@ -237,7 +239,7 @@ type attribution struct {
 // a background thread. The first rule that applies decides.
 func (a *attribution) orderOf(c *observation) (o *order, sent bool) {
 	p, shape := a.passport, a.shape(&c.Seen)
-	last, free, named := a.openAt(a.at, c.Came), a.onlyFree(a.at, c.Came), a.namedBy(c)
+	last, free, named := a.lastAt(c.Came), a.onlyFree(a.at, c.Came), a.namedBy(c)
 	renews := p.renewals[shape]
 	switch {
 	case last == nil: // no order was sent to the instance
@@ -256,6 +258,25 @@ func (a *attribution) orderOf(c *observation) (o *order, sent bool) {
 		return nil, true
 	}
 	return last, true
+}
+
+// lastAt returns the last order that was sent to the instance by then or, once that is over, the only one still open.
+func (a *attribution) lastAt(then time.Time) *order {
+	last := a.openAt(a.at, then)
+	if last == nil || last.isOpen(then) || !last.isOver(a.record[last], then) {
+		return last
+	}
+	var open *order
+	for _, o := range a.orders {
+		switch {
+		case o.At != a.at || o.Sent.After(then) || !o.isOpen(then):
+		case open != nil:
+			return last
+		default:
+			open = o
+		}
+	}
+	return cmp.Or(open, last)
 }
 
 // isOfNone reports whether a command that names no order's token is a background thread's rather than this order's: the

@@ -289,6 +289,18 @@ func TestCommandAttribution(t *testing.T) {
 	}
 }
 
+// Once the order that was sent last is over, commands are those of the order that is still open.
+func TestAttributionToTheOpenOrder(t *testing.T) {
+	f := forge()
+	f.passport.background = shapes{}
+	anna := f.order("anna", atA, history.Sold, 0, 300)
+	clara := f.order("clara", atA, history.Sold, 100, 190)
+	record := map[*order][]observation{}
+	f.attribute(atA, []observation{f.acquire(110), f.del(150), f.read(200)}, record)
+	assert.Len(t, record[clara], 2)
+	assert.Len(t, record[anna], 1)
+}
+
 // A background thread's command is no order's, whichever is open. It is kept if it changed a lock or the stock.
 func TestBackgroundAttribution(t *testing.T) {
 	free := func(f *forgery, ms int) observation { // by the value that it names and removes
