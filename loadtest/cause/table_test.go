@@ -24,8 +24,10 @@ var fired = map[*row]bool{}
 func TestMain(m *testing.M) {
 	flag.Parse()
 	code := m.Run()
-	if some := flag.Lookup("test.run").Value.String() + flag.Lookup("test.list").Value.String(); some != "" {
-		os.Exit(code)
+	for _, name := range []string{"test.run", "test.skip", "test.list"} {
+		if flag.Lookup(name).Value.String() != "" {
+			os.Exit(code)
+		}
 	}
 	for i := range rows {
 		if !fired[&rows[i]] {

@@ -79,7 +79,8 @@ func TestRenewalThatRemovesItsLock(t *testing.T) {
 func TestWriteAfterRenewalThatRemovesItsLock(t *testing.T) {
 	t.Skip("a course takes any removal for a release, so that the write accuses the order of releasing early")
 	f := forge()
-	f.order("anna", atA, history.Sold, 0, 600, acquire(10), read(20), usually(del(100), history.EffectRenewed), writes(500))
+	f.order("anna", atA, history.Sold, 0, 600, acquire(10), read(20), usually(del(100), history.EffectRenewed),
+		writes(500))
 	f.order("bert", atB, history.Sold, 50, 400, tried(60), acquire(200), read(210), writes(220), release(300))
 	if d := f.judge("two-instances").Defect; assert.NotNil(t, d) {
 		assert.Equal(t, ttlRemoves.what, d.Cause)
