@@ -350,15 +350,6 @@ func broken(c *history.Cell) string {
 	return letters.String()
 }
 
-// anna returns the order that the fault affects, nil if there is none, as in a crowd.
-func (r *record) anna() *history.Op {
-	i := slices.IndexFunc(r.Ops, func(op history.Op) bool { return r.Short(op.Order) == "anna" })
-	if i < 0 {
-		return nil
-	}
-	return &r.Ops[i]
-}
-
 func (r *record) name(op *history.Op) string { return r.OrderName(op.Order) }
 
 // hasUs reports whether the trial itself held the lock.
@@ -369,16 +360,6 @@ func (r *record) hasUs() bool {
 func took(cmd *history.Command) bool { return cmd.Acquires() && cmd.Succeeded() }
 
 func sold(cmd *history.Command) bool { return cmd.WritesStock() && cmd.Wrote() }
-
-// tookAt returns when an order first took a lock, Never if it did not.
-func tookAt(op *history.Op) history.Instant {
-	for i := range op.Trace {
-		if took(&op.Trace[i]) {
-			return op.Trace[i].At
-		}
-	}
-	return history.Never
-}
 
 // since formats the time between two moments.
 func since(from, to history.Instant) string {

@@ -384,3 +384,22 @@ func (r *record) heldAfterRelease(op *history.Op) bool {
 		return cmd.Releases() && cmd.Succeeded() && cmd.At < r.Faults[0].At
 	})
 }
+
+// anna returns the order that the fault affects, nil if there is none, as in a crowd.
+func (r *record) anna() *history.Op {
+	i := slices.IndexFunc(r.Ops, func(op history.Op) bool { return r.Short(op.Order) == "anna" })
+	if i < 0 {
+		return nil
+	}
+	return &r.Ops[i]
+}
+
+// tookAt returns when an order first took a lock, Never if it did not.
+func tookAt(op *history.Op) history.Instant {
+	for i := range op.Trace {
+		if took(&op.Trace[i]) {
+			return op.Trace[i].At
+		}
+	}
+	return history.Never
+}

@@ -77,7 +77,6 @@ func TestRenewalThatRemovesItsLock(t *testing.T) {
 
 // The same if its write is observed: such an order has not released the lock.
 func TestWriteAfterRenewalThatRemovesItsLock(t *testing.T) {
-	t.Skip("a course takes any removal for a release, so that the write accuses the order of releasing early")
 	f := forge()
 	f.order("anna", atA, history.Sold, 0, 600, acquire(10), read(20), usually(del(100), history.EffectRenewed),
 		writes(500))

@@ -178,6 +178,7 @@ func (b *Belief) send(cmd *Command) {
 		if cmd.Succeeded() {
 			b.Took, b.Looked = cmd, nil
 		}
+	case cmd.Releases() && cmd.renewsOnly(): // a TTL that has removed the lock: its order does not know
 	case cmd.Releases():
 		b.State, b.Freed, b.Looked = HasFreed, cmd, nil
 	case cmd.Usually(EffectReleased): // it found the lock lost
@@ -189,7 +190,7 @@ func (b *Belief) send(cmd *Command) {
 }
 
 func (b *Belief) hear(cmd *Command) {
-	renews := cmd.Usually(EffectRenewed) && !cmd.Usually(EffectAcquired)
+	renews := cmd.renewsOnly()
 	switch {
 	case !cmd.Acquires(), b.Freed != nil && b.Freed.Came() > cmd.Came():
 	case cmd.Succeeded():
