@@ -152,16 +152,16 @@ func (r *record) isUnaware() bool {
 
 // overdue requires that Bert tried the lock after Anna's lease had expired, if it expires at all, and before her write.
 func overdue(r *record) string {
-	taken := history.Never
+	taken, lease := history.Never, cmp.Or(r.facts.TTL, r.facts.InValue)
 	if anna := r.anna(); anna != nil {
 		taken = tookAt(anna)
 	}
 	switch {
 	case r.isUnaware():
 		return unaware
-	case !taken.Known() || r.facts.TTL == 0:
+	case !taken.Known() || lease == 0:
 		return bereft(r)
-	case r.comes(taken + history.Instant(r.facts.TTL)):
+	case r.comes(taken + history.Instant(lease)):
 		return ""
 	case r.facts.Messages:
 		return "Bert did not try the lock between the expiry of Anna's lease and her write: " + Asleep

@@ -173,12 +173,13 @@ func aLock(p *Passport) string {
 	return "there is no lock in this Redis"
 }
 
+// aTTL requires a lease that expires while an order is held: by its TTL, or by its time, for which the trial waits.
 func aTTL(p *Passport) string {
 	switch {
-	case p.TTL > 0:
+	case p.TTL > 0, p.InValue > 0 && aLongReply(p) == "":
 		return ""
 	case p.InValue > 0:
-		return fmt.Sprintf("the lease is in the lock's %s, and the trial cannot expire it", p.where())
+		return fmt.Sprintf("the lease is in the lock's %s, and the trial cannot expire it; %s", p.where(), aLongReply(p))
 	}
 	return "the lock has no TTL"
 }

@@ -133,8 +133,11 @@ func TestLeaseInValue(t *testing.T) {
 		Patience: time.Second}, release: []string{"zrem"}}
 	assert.Contains(t, p.String(), "; lease 5s, kept in its score; ")
 	assert.Equal(t, "v2", p.Closest())
-	assert.Equal(t, "the lease is in the lock's score, and the trial cannot expire it", aTTL(p))
+	assert.Equal(t, "the lease is in the lock's score, and the trial cannot expire it; "+aLongReply(p), aTTL(p))
 	assert.Contains(t, aLongReply(p), "a lease lasts 5s")
+	p.Patience = 0
+	assert.Empty(t, aTTL(p), "the trial waits for it")
+	p.Patience = time.Second
 	assert.Empty(t, (&fault{}).aShortLease(p))
 	p.Kind, p.InValue = "string", time.Hour
 	assert.Contains(t, (&fault{}).aShortLease(p), "a lease lasts 1h0m0s")

@@ -92,6 +92,7 @@ var harmful = [][]string{
 	{"shutdown"}, {"debug"}, {"failover"}, {"replicaof"}, {"slaveof"}, {"client", "kill"}, {"client", "pause"},
 	{"config", "set", "bind"}, {"config", "set", "maxclients"}, {"config", "set", "maxmemory"}, {"config", "set", "port"},
 	{"config", "set", "requirepass"}, {"config", "set", "timeout"},
+	{"acl", "setuser"}, {"acl", "deluser"}, {"acl", "load"},
 }
 
 // refusal returns why a wire does not pass a command on; "" if it does.
