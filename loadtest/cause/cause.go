@@ -291,6 +291,26 @@ func (r *record) courseOf(order string) *history.Course {
 	return r.courses[i]
 }
 
+// remarks returns observations that are worth knowing but break no verdict: of each cause the first.
+func (r *record) remarks() (all []string) {
+	var causes []string
+	for _, s := range r.seen {
+		if s.kind != remarked || s.what != "" && slices.Contains(causes, s.what) {
+			continue
+		}
+		causes, all = append(causes, s.what), append(all, s.shown)
+	}
+	if text := r.blocks(); text != "" {
+		all = append(all, text)
+	}
+	for _, f := range r.deaths() {
+		if r.hadToDie(f.Instance) {
+			all = append(all, f.Instance+" "+f.Text)
+		}
+	}
+	return all
+}
+
 // keptOut returns the defect that kept fresh orders out, if the commands show it although the machine was busy: a lock
 // stayed, or a waiter slept, for longer than the verdict's limit and the longest stall together.
 func (r *record) keptOut() *history.Defect {

@@ -1,0 +1,95 @@
+package cause
+
+import (
+	"time"
+
+	"stockapi/loadtest/history"
+)
+
+// Waiters.
+
+// staysAsleep is about an order that waited in vain for a released lock, for as long as a fresh order may take: stock
+// is left in every cell. Fresh orders find one that sleeps past an expiry, after the holder has died.
+func staysAsleep(m *moment) string {
+	op := m.op
+	waited := op.Done.Known() || op.GaveUp == history.TimedOut
+	until := op.Over()
+	if !m.isEnd() || !waited || op.Outcome == history.Sold || m.hasUs() || !op.IsWaiting() || op.AwaitsReply(until) {
+		return ""
+	}
+	freed, how, free := m.line.FreeAt(until)
+	if freed = max(freed, op.Sent); !free || how != history.Released && how != history.Removed ||
+		until-freed < Margin+m.stalled {
+		return ""
+	}
+	return m.name() + " got no unit in the " + since(freed, until) +
+		" after the lock was released, although it stayed free"
+}
+
+// sleeps is about an order that had tried the lock, and did not poll once a release or the expiry had freed it.
+func sleeps(m *moment) string {
+	op, over := m.op, m.op.Over()
+	freed, _, free := m.line.FreeAt(over)
+	freed = max(freed, op.Sent)
+	if !m.isEnd() || !free || op.Last.State != history.Waiting && op.Last.State != history.Unsure || op.Last.Took != nil ||
+		op.CameAfter(freed) || op.AwaitsReply(over) || over-freed < Margin+m.stalled {
+		return ""
+	}
+	return m.name() + " slept for " + since(freed, over) + " while the lock was free"
+}
+
+func sleptOn(m *moment) string {
+	const long = history.Instant(time.Second)
+	if !m.took() || m.step.Asked == nil {
+		return ""
+	}
+	came := m.step.Came()
+	freed, how, free := m.line.FreeAt(came - 1)
+	if how == history.NoEnd || !free || freed < m.op.Sent || came-freed < long+m.stalled || m.step.Active > freed {
+		return ""
+	}
+	return m.name() + " slept for " + since(freed, came) + " while the lock was free"
+}
+
+// isStuck reports whether a fresh order has not sold.
+func (m *moment) isStuck() bool {
+	return m.isEnd() && m.op.Phase == history.Probe && m.op.Outcome != history.Sold
+}
+
+func unwoken(m *moment) string {
+	if m.isStuck() && m.facts.Messages {
+		return m.name() + " got no unit"
+	}
+	if !m.isStuck() {
+		return ""
+	}
+	return sleeps(m)
+}
+
+func diesWaiting(m *moment) string {
+	died := m.DiedAt(m.op.Instance)
+	if !m.isEnd() || !died.Known() || m.op.Done < died || m.op.Last.Took != nil || m.op.Last.Asked == nil {
+		return ""
+	}
+	return m.name() + "'s instance was killed while it waited"
+}
+
+func extendsAnothers(m *moment) string {
+	other := m.heldBy()
+	if other == nil || !m.step.Prolongs() || !m.step.Succeeded() || m.facts.Kind != "string" || // else it may be shared
+		other.Order == m.op.Order || m.facts.Name && other.Instance == m.op.Instance {
+		return ""
+	}
+	return m.name() + "'s " + m.step.Cmd + " extended " + m.OrderName(other.Order) + "'s lock"
+}
+
+// heldBy returns the order that held the key at the step, nil if it was free, or it is unknown which did.
+func (m *moment) heldBy() *history.Op {
+	if m.step == nil || m.step.Lock == nil {
+		return nil
+	}
+	if h := m.step.Lock.HolderAt(m.step.At); h.Known && h.Tenure != nil {
+		return &m.Ops[h.Tenure.Order]
+	}
+	return nil
+}
