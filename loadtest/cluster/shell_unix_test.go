@@ -5,6 +5,7 @@ package cluster
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -20,6 +21,16 @@ import (
 // into the file of that name, and prints a number.
 const leaves = `sleep 600 & echo $! >"$1.new"; setsid sh -c 'echo $$ >>"$0"; exec sleep 600' "$1.new" & sleep 0.2
 mv "$1.new" "$1"; echo 7; echo gone >&2; `
+
+// needs skips a test without these programs.
+func needs(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, name := range programs {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skip("no " + name + " on PATH")
+		}
+	}
+}
 
 // left returns the processes that the command of that file has left.
 func left(t *testing.T, file string) (pids []int) {
@@ -40,6 +51,7 @@ func left(t *testing.T, file string) (pids []int) {
 
 // What a shell command leaves running ends with it, also if it is cut short.
 func TestShellLeavesNothing(t *testing.T) {
+	needs(t, "sleep", "setsid", "mv")
 	c, ctx := newCluster(t)
 	for name, end := range map[string]string{"ends": "", "fails": "exit 3", "is cut short": "sleep 600"} {
 		file := filepath.Join(t.TempDir(), "pids")
@@ -70,6 +82,7 @@ func TestShellLeavesNothing(t *testing.T) {
 
 // What a lasting command leaves running ends with the cluster.
 func TestShellThatLasts(t *testing.T) {
+	needs(t, "sleep", "setsid", "mv")
 	c, ctx := newCluster(t)
 	file := filepath.Join(t.TempDir(), "pids")
 	out, _, err := c.Shell(ctx, "set -- "+file+"\n"+leaves, true)
@@ -82,6 +95,7 @@ func TestShellThatLasts(t *testing.T) {
 
 // Only the beginning of its output is kept.
 func TestShellPrintsMuch(t *testing.T) {
+	needs(t, "yes", "head")
 	c, ctx := newCluster(t)
 	out, _, err := c.Shell(ctx, "yes | head -c 1000000", false)
 	require.NoError(t, err)
