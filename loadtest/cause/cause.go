@@ -202,7 +202,7 @@ func (r *record) explain(lost string) *history.Defect {
 	if r.isObserved() {
 		return nil
 	}
-	return r.ofPlainSales(lost, shown, plainSales[len(always):])
+	return r.ofPlainSales(lost, shown+"; the cause is known from plain sales", plainSales[len(always):])
 }
 
 // first returns the first sighting of these kinds that explains a finding, nil if none does.

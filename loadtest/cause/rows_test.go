@@ -174,3 +174,15 @@ func TestWaiterThatTakesTheLockAnyway(t *testing.T) {
 		assert.Equal(t, replaced.what, d.Cause)
 	}
 }
+
+// What only plain sales show is marked: no command of a crowd was observed.
+func TestCauseKnownFromPlainSales(t *testing.T) {
+	f := forge()
+	f.Facts.ReadsEarly = true
+	f.order("a-1", atA, history.Sold, 0, 60).Units = []int64{10}
+	f.order("b-1", atB, history.Sold, 0, 60).Units = []int64{10}
+	if d := f.judge("two-instances").Defect; assert.NotNil(t, d) {
+		assert.Equal(t, readEarly.what, d.Cause)
+		assert.Contains(t, d.Shown, "; the cause is known from plain sales")
+	}
+}
