@@ -210,7 +210,28 @@ func (b *bench) left() (n int64, err error) {
 	return max(n, 0), err
 }
 
-// isAsNew reports whether the bench is fit for another cell: an order at each instance sells, and leaves no lock.
+// isFit reports whether the bench is fit for another cell after one: the fresh orders of the cell have sold at both
+// instances, or else others do now, and the lock is free.
+func (b *bench) isFit() bool {
+	if !b.soldAfresh() || b.isDown(atA) || b.isDown(atB) {
+		return b.isAsNew()
+	}
+	b.Quiet(b.ctx)
+	return b.becomesFree()
+}
+
+// soldAfresh reports whether the last fresh order at each instance has sold.
+func (b *bench) soldAfresh() bool {
+	var sold [2]bool
+	for _, o := range b.orders {
+		if o.fresh {
+			sold[o.At] = b.hasSold(o)
+		}
+	}
+	return sold[atA] && sold[atB]
+}
+
+// isAsNew reports whether an order at each instance sells, and leaves no lock.
 func (b *bench) isAsNew() bool {
 	b.begin(fault{})
 	for at := range b.Ends {

@@ -31,6 +31,20 @@ func TestWhyBenchIsNotAsNew(t *testing.T) {
 	require.ErrorContains(t, f.notAsNew(), "sold, and left the lock")
 }
 
+// The fresh orders of a cell show that its bench is fit for another one: the last at each instance has to have sold.
+func TestFreshOrdersShowThatBenchIsFit(t *testing.T) {
+	f := forge()
+	assert.False(t, f.soldAfresh())
+	f.order("anna", atA, history.Sold, 0, 10)
+	f.order("fresh-b", atB, history.Sold, 20, 30).fresh = true
+	assert.False(t, f.soldAfresh(), "Anna's order is none")
+	again := f.order("fresh-a", atA, history.Sold, 40, 50)
+	again.fresh = true
+	assert.True(t, f.soldAfresh())
+	f.order("fresh-a-2", atA, history.Busy, 60, 70).fresh = true
+	assert.False(t, f.soldAfresh())
+}
+
 // learned returns a trial of the correct shop in Go that has learned its lock. It ends with the test.
 func learned(ctx context.Context, t *testing.T) (*Trial, context.Context) {
 	t.Helper()

@@ -322,7 +322,7 @@ func (t *Trial) once(ctx context.Context, f fault) (*history.Cell, error) {
 		return nil, err
 	}
 	r, err := b.play(f)
-	if err != nil || !b.isAsNew() {
+	if err != nil || !b.isFit() {
 		b.close()
 		return r, err
 	}
