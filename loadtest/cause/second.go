@@ -87,7 +87,7 @@ func stopsRenewing(m *moment) string {
 // strayRemoves is about a command outside any order that removes a lock that is held.
 func strayRemoves(m *moment) string {
 	other := m.holder()
-	if !m.frees() || other == nil || !m.step.Wire.Background {
+	if !m.frees() || other == nil || m.step.Wire == nil || !m.step.Wire.Background {
 		return ""
 	}
 	return "a " + m.step.Cmd + " of no order's removed " + m.OrderName(other.Order) + "'s lock"
