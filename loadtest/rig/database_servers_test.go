@@ -81,7 +81,9 @@ func (s *sqlShop) sell(ctx context.Context) error {
 func (s *sqlShop) order(number int, reply bool) (trap *Trap, answer chan error) {
 	s.t.Helper()
 	s.BeginOrder()
-	trap, answer = s.Trap(number, reply), make(chan error, 1)
+	if answer = make(chan error, 1); number > 0 {
+		trap = s.Trap(number, reply)
+	}
 	go func() { answer <- s.sell(s.t.Context()) }()
 	if number > 0 {
 		select {
