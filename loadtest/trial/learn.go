@@ -567,11 +567,14 @@ func (b *bench) wasLetIn(o *order, wrote, held time.Time) bool {
 func (b *bench) lookAtHeld(commands []observation) error {
 	p := b.passport
 	p.held = b.looker.Load().Look()
-	for i := range p.locks {
-		if l, state := &p.locks[i], p.held[p.locks[i].Key]; len(l.Parts) == 1 {
-			l.Steps = l.Step(&state, l.Parts[0])
+	_ = b.alone(func(*redis.Client) error { // the looker reads them for each command
+		for i := range p.locks {
+			if l, state := &p.locks[i], p.held[p.locks[i].Key]; len(l.Parts) == 1 {
+				l.Steps = l.Step(&state, l.Parts[0])
+			}
 		}
-	}
+		return nil
+	})
 	state := p.held[p.locks[0].Key]
 	if p.Kind = state.Kind; !state.Exists() {
 		p.Kind = p.locks[0].Rest.Kind
