@@ -27,15 +27,6 @@ func Family(f *history.Facts) string {
 // Asked lists the verdicts of a trial.
 var Asked = []history.Verdict{history.Stock, history.Exclusion, history.OwnRelease, history.Liveness}
 
-// An Explanation gives the causes of a cell's findings.
-type Explanation struct {
-	// Defect is the shop's, nil if there is none. Design is why every lock of this kind breaks in this cell, "" if it does
-	// not. Remarks break nothing.
-	Defect  *history.Defect
-	Design  string
-	Remarks []string
-}
-
 // Us is the name of the trial's own instance, in cells in which it takes the lock.
 const Us = "loadtest"
 
@@ -63,7 +54,7 @@ type sighting struct {
 	shown  string
 }
 
-// slack is how much earlier than its TTL after the acquire a lease may seem to expire.
+// slack bounds how long before its time a lease may seem to expire.
 const slack = history.Instant(50 * time.Millisecond)
 
 func newRecord(c *history.Cell) *record {
@@ -103,56 +94,56 @@ func (r *record) visit(op *history.Course, step *history.Event) {
 // Explain records the causes of a judged cell's findings in it, and why it is inconclusive if it is. A cell whose fault
 // did not happen accuses only by what its commands show.
 func Explain(c *history.Cell) {
-	e := Of(c)
-	c.Defect, c.Design, c.Remarks = e.Defect, e.Design, e.Remarks
+	r := newRecord(c)
+	r.findCauses()
 	happened := c.Aborted == "" || c.Aborted == history.KeptByDatabase
-	conclude(c, WhyInconclusive(c), happened)
+	r.conclude(r.whyInconclusive(), happened)
 }
 
 // conclude marks an explained cell as not tested if it is inconclusive, and breaks nothing.
-func conclude(c *history.Cell, why string, happened bool) {
-	if !happened && c.Defect != nil && !IsProven(c) {
-		c.Defect = nil
-		c.NotTested = &history.NotTested{Reason: why}
+func (r *record) conclude(why string, happened bool) {
+	if !happened && r.Defect != nil && !r.isProven() {
+		r.Defect = nil
+		r.NotTested = &history.NotTested{Reason: why}
 	}
-	if why != "" && c.Defect == nil && history.FirstBroken(c.Findings).Verdict == "" {
-		c.NotTested = &history.NotTested{Reason: why}
+	if why != "" && r.Defect == nil && history.FirstBroken(r.Findings).Verdict == "" {
+		r.NotTested = &history.NotTested{Reason: why}
 	}
 }
 
-// Of explains the findings of a judged cell.
-func Of(c *history.Cell) (e Explanation) {
-	r := newRecord(c)
+// findCauses records the causes of a judged cell's findings: its defect, or why every lock of its kind breaks here, and
+// remarks.
+func (r *record) findCauses() {
+	r.Defect, r.Design, r.Remarks = nil, "", nil
 	own := r.accused()
-	if history.Worst(c.Findings) == history.Invalid {
-		e.Defect = cmp.Or(own, r.keptOut())
-		return e
+	if history.Worst(r.Findings) == history.Invalid {
+		r.Defect = cmp.Or(own, r.keptOut())
+		return
 	}
-	e.Remarks = r.remarks()
+	r.Remarks = r.remarks()
 	lost, why := r.notByDesign()
 	switch {
 	case own != nil:
-		e.Defect = own
-	case broken(c) == "":
-		e.Defect = cmp.Or(r.crash(), r.blocksForLong())
+		r.Defect = own
+	case broken(r.Cell) == "":
+		r.Defect = cmp.Or(r.crash(), r.blocksForLong())
 	case lost == "":
-		e.Design = why
+		r.Design = why
 	default:
-		e.Defect = cmp.Or(r.explain(lost), r.crash(), unknown.defect("%s", history.FirstBroken(r.Findings).Because))
+		r.Defect = cmp.Or(r.explain(lost), r.crash(), unknown.defect("%s", history.FirstBroken(r.Findings).Because))
 	}
-	return e
 }
 
 // OfCrowds gives the cells in which no command was observed, as in a crowd, the cause of another cell of the shop that
 // breaks the same verdict: one bug is one defect.
 func OfCrowds(cells []*history.Cell) {
 	for _, c := range cells {
-		if c.Defect == nil || newRecord(c).isObserved() {
+		if c.Defect == nil || c.IsObserved() {
 			continue
 		}
 		for _, other := range cells {
 			if other.Defect == nil || !strings.ContainsAny(broken(c), broken(other)) || other.Defect.Cause == unknown.what ||
-				!newRecord(other).isObserved() {
+				!other.IsObserved() {
 				continue
 			}
 			d := *other.Defect
@@ -199,7 +190,7 @@ func (r *record) explain(lost string) *history.Defect {
 			return s.defect("%s", f.Because)
 		}
 	}
-	if r.isObserved() {
+	if r.IsObserved() {
 		return nil
 	}
 	return r.ofPlainSales(lost, shown+"; the cause is known from plain sales", plainSales[len(always):])
@@ -207,8 +198,10 @@ func (r *record) explain(lost string) *history.Defect {
 
 // first returns the first sighting of these kinds that explains a finding, nil if none does.
 func (r *record) first(f history.Finding, letter string, kinds []kind) *sighting {
+	between := r.rivals(f)
 	for i := range r.seen {
-		if s := &r.seen[i]; strings.Contains(s.explains, letter) && slices.Contains(kinds, s.kind) && r.fits(s, f) {
+		s := &r.seen[i]
+		if strings.Contains(s.explains, letter) && slices.Contains(kinds, s.kind) && r.fits(s, f, between) {
 			return s
 		}
 	}
@@ -225,14 +218,9 @@ func (r *record) ofPlainSales(lost, shown string, of []plainSale) *history.Defec
 	return nil
 }
 
-// isObserved reports whether commands of an order were observed, as they are not in a crowd.
-func (r *record) isObserved() bool {
-	return slices.ContainsFunc(r.courses, func(c *history.Course) bool { return len(c.Events) > 0 })
-}
-
 // fits reports whether a sighting explains a finding. For a unit that was sold twice, or a lock that two orders held,
 // it is about one of the two, and ended the lock of the earlier one before the later one took it.
-func (r *record) fits(s *sighting, f history.Finding) bool {
+func (r *record) fits(s *sighting, f history.Finding, between rivals) bool {
 	switch f.Verdict {
 	case history.OwnRelease:
 		return len(f.Evidence) == 0 || s.kind == admitting ||
@@ -240,47 +228,53 @@ func (r *record) fits(s *sighting, f history.Finding) bool {
 	case history.Liveness:
 		return true
 	}
-	x, y, taken := r.rivals(f)
-	switch {
+	switch x := between.x; {
 	case x == nil: // it names no two orders, or none
 		return !slices.ContainsFunc(f.Evidence, func(e history.Evidence) bool {
 			return len(e.Orders) > 0 && r.Ops[s.order].Order != e.Orders[0]
 		})
 	case s.kind == admitting:
-		return s.at <= taken
+		return s.at <= between.taken
 	case s.kind == ending || s.kind == stray:
-		return s.order == x.Index && s.at <= taken
+		return s.order == x.Index && s.at <= between.taken
+	default:
+		return s.order == x.Index || s.order == between.y.Index
 	}
-	return s.order == x.Index || s.order == y.Index
 }
 
-// rivals returns the two orders of a violation, the one that acquired the lock first before the other, and when the
-// other acquired it; nil if the record does not show that.
-func (r *record) rivals(f history.Finding) (x, y *history.Course, taken history.Instant) {
+// rivals are the two orders of a violation, first the one that acquired the lock before the other, and when the other
+// acquired it. They are nil if the record does not show that.
+type rivals struct {
+	x, y  *history.Course
+	taken history.Instant
+}
+
+// rivals returns those of the first violation that names two orders.
+func (r *record) rivals(f history.Finding) (of rivals) {
 	for _, e := range f.Evidence {
-		if x, y, taken = r.pair(f, e); x != nil {
-			return x, y, taken
+		if of = r.pair(f, e); of.x != nil {
+			return of
 		}
 	}
-	return nil, nil, history.Never
+	return of
 }
 
-func (r *record) pair(f history.Finding, e history.Evidence) (x, y *history.Course, taken history.Instant) {
+func (r *record) pair(f history.Finding, e history.Evidence) (of rivals) {
 	if len(e.Orders) < 2 {
-		return nil, nil, history.Never
+		return of
 	}
 	at := history.Never
 	if f.Verdict == history.Exclusion && len(e.At) > 0 {
 		at = e.At[0] + 1
 	}
-	x, y = r.courseOf(e.Orders[0]), r.courseOf(e.Orders[1])
+	x, y := r.courseOf(e.Orders[0]), r.courseOf(e.Orders[1])
 	if x == nil || y == nil {
-		return nil, nil, history.Never
+		return of
 	}
 	if x.TookBefore(at) > y.TookBefore(at) {
 		x, y = y, x
 	}
-	return x, y, y.TookBefore(at)
+	return rivals{x, y, y.TookBefore(at)}
 }
 
 func (r *record) courseOf(order string) *history.Course {

@@ -1075,7 +1075,7 @@ func TestFamily(t *testing.T) {
 	} {
 		assert.Equal(t, one.want, Family(&one.facts), "%+v", one.facts)
 	}
-	assert.Empty(t, WhyInconclusive(&history.Cell{Scenario: "crash 1"}), "a cell without facts")
+	assert.Empty(t, inconclusive(&history.Cell{Scenario: "crash 1"}), "a cell without facts")
 }
 
 // An order that sells without an acquire, while no order at its instance holds the lock, sells without a lock.
@@ -1134,33 +1134,6 @@ func TestStraysShowNoDefect(t *testing.T) {
 		assert.NotNil(t, newRecord(f.Cell).accused())
 		f.Strays = []history.Command{one.stray}
 		assert.Nil(t, newRecord(f.Cell).accused())
-	}
-}
-
-// A line of the user's own counts as all the faults whose steps it contains.
-func TestFaultsOfLine(t *testing.T) {
-	for _, one := range []struct {
-		name, line string
-		want       []string
-	}{
-		{"key-removed 2", "a<read.remove.b<read.a>end.b>end", []string{"key-removed"}},
-		{"busy", "", []string{"busy"}},
-		{"a>write.crash-a.b>end", "a>write.crash-a.b>end", nil},
-		{"a>write.late-a.cut-a.expiry", "a>write.late-a.cut-a.expiry", []string{"cut-off", "late", "slow-work"}},
-		{"a<read.stop-a.remove", "a<read.stop-a.remove", []string{"key-removed", "pause"}},
-		{"a<read.restart.b>end", "a<read.restart.b>end", []string{"server-restart"}},
-		{"expiry.a>end", "expiry.a>end", []string{"slow-work"}},
-		{"a<read.b>end.a>end", "a<read.b>end.a>end", []string{"slow-work"}},
-		{"a<acquired.b>end.a>end", "a<acquired.b>end.a>end", []string{"slow-work"}},
-		{"a>write.b>end.a>end", "a>write.b>end.a>end", []string{"slow-work"}},
-		{"a<db2.b>end.a>end", "a<db2.b>end.a>end", []string{"slow-work"}},
-		{"a>db2.b>end.a>end", "a>db2.b>end.a>end", []string{"late"}},
-		{"b<read.a>end.b>end", "b<read.a>end.b>end", nil},
-	} {
-		c := &history.Cell{Scenario: one.name, Line: one.line}
-		assert.Equal(t, one.want, faultsOf(c), one.name)
-		assert.Equal(t, len(one.want) > 0, has(c, one.want...), one.name)
-		assert.False(t, has(c, "crash"), one.name)
 	}
 }
 

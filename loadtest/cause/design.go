@@ -58,13 +58,12 @@ func (r *record) designOf(f history.Finding) (why string) {
 		return ""
 	}
 	for _, e := range f.Evidence {
-		x, y, _ := r.pair(f, e)
-		reason := ""
+		of, reason := r.pair(f, e), ""
 		switch {
 		case r.facts.Unseen:
 			reason = r.unseenLoss(e)
-		case x != nil:
-			reason = r.lossTo(x, y)
+		case of.x != nil:
+			reason = r.lossTo(of.x, of.y)
 		case r.Count != nil:
 			reason = r.anyLoss()
 		}

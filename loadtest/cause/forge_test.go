@@ -237,11 +237,12 @@ func (f *forgery) judge(fault string) *history.Cell {
 	}
 	f.Client.Asked, f.Client.Delivered = len(f.Ops), len(f.Ops)
 	f.Findings, f.Coverage = audit.Judge(f.Cell)
-	f.record()
-	e := Of(f.Cell)
-	f.Defect, f.Design, f.Remarks = e.Defect, e.Design, e.Remarks
+	f.record().findCauses()
 	return f.Cell
 }
+
+// inconclusive returns why an ok of a judged cell would mean nothing.
+func inconclusive(c *history.Cell) string { return newRecord(c).whyInconclusive() }
 
 // record returns the record of the forgery, and keeps which rows it shows.
 func (f *forgery) record() *record {

@@ -37,23 +37,21 @@ func (m *moment) about(of *row) int {
 
 func (m *moment) isEnd() bool { return m.step == nil }
 
-func (m *moment) took() bool { return m.step != nil && m.step.Acquires() && m.step.Succeeded() }
+func (m *moment) took() bool { return m.step != nil && took(m.step.Command) }
 
-func (m *moment) sold() bool { return m.step != nil && m.step.WritesStock() && m.step.Wrote() }
+func (m *moment) sold() bool { return m.step != nil && sold(m.step.Command) }
 
 func (m *moment) frees() bool { return m.step != nil && m.step.Releases() }
 
-// renews reports whether such a command renews the lock in plain sales, and does not acquire it.
-func (m *moment) renews() bool {
-	return m.step.Usually(history.EffectRenewed) && !m.step.Usually(history.EffectAcquired)
-}
-
 // holder returns the order that held the key just before the step, nil if it was free, or it is unknown which did.
-func (m *moment) holder() *history.Op {
+func (m *moment) holder() *history.Op { return m.holderAfter(-1) }
+
+// holderAfter returns the order that held the key that long after the step.
+func (m *moment) holderAfter(d history.Instant) *history.Op {
 	if m.step == nil || m.step.Lock == nil {
 		return nil
 	}
-	if h := m.step.Lock.HolderAt(m.step.At - 1); h.Known && h.Tenure != nil {
+	if h := m.step.Lock.HolderAt(m.step.At + d); h.Known && h.Tenure != nil {
 		return &m.Ops[h.Tenure.Order]
 	}
 	return nil

@@ -36,11 +36,10 @@ var premises = map[string]premise{
 	"cut-off":           overdue,
 }
 
-// WhyInconclusive returns why an ok of a judged cell would mean nothing, "" if it means something. Aborted is why its
+// whyInconclusive returns why an ok of a judged cell would mean nothing, "" if it means something. Aborted is why its
 // fault did not happen.
-func WhyInconclusive(c *history.Cell) string {
-	r := newRecord(c)
-	if why := cmp.Or(c.Aborted, r.unmetPremise()); why != "" {
+func (r *record) whyInconclusive() string {
+	if why := cmp.Or(r.Aborted, r.unmetPremise()); why != "" {
 		return cmp.Or(r.tooMany(), why)
 	}
 	return r.freshTurnedAway()
@@ -61,14 +60,13 @@ func (r *record) unmetPremise() string {
 	return r.stillWaiting()
 }
 
-// IsProven reports whether the commands of a cell show its defect although its fault did not happen. A count that does
+// isProven reports whether the commands of a cell show its defect although its fault did not happen. A count that does
 // not balance, or an order that does not get through for an unknown reason, accuses only where the fault is known.
-func IsProven(c *history.Cell) bool {
-	r := newRecord(c)
-	if c.Count != nil && broken(c) == "S" {
+func (r *record) isProven() bool {
+	if r.Count != nil && broken(r.Cell) == "S" {
 		return cmp.Or(r.accused(), r.crash()) != nil
 	}
-	return c.Defect.Cause != unknown.what
+	return r.Defect.Cause != unknown.what
 }
 
 // tooMany returns [history.TooMany] if one of the cell's orders was turned away for it.
@@ -352,30 +350,6 @@ func waited(r *record) string {
 func faultOf(c *history.Cell) string {
 	name, _, _ := strings.Cut(c.Scenario, " ")
 	return name
-}
-
-// like maps a word of a line to the fault that breaks the same verdicts.
-var like = map[string]string{"stop-": "pause", "late-": "late", "remove": "key-removed", "restart": "server-restart",
-	"cut-": "cut-off", "expiry": "slow-work", "a<read.b>end": "slow-work", "a<acquired.b>end": "slow-work",
-	"a>write.b>end": "slow-work", "a<db": "slow-work", "a>db": "late"}
-
-// faultsOf returns the cell's faults, without the number. A line of the user's own may have several.
-func faultsOf(c *history.Cell) (faults []string) {
-	if c.Scenario != c.Line {
-		return []string{faultOf(c)}
-	}
-	for word, fault := range like {
-		if strings.Contains("."+c.Line, "."+word) {
-			faults = append(faults, fault)
-		}
-	}
-	slices.Sort(faults)
-	return faults
-}
-
-// has reports whether the cell has one of these faults.
-func has(c *history.Cell, faults ...string) bool {
-	return slices.ContainsFunc(faultsOf(c), func(f string) bool { return slices.Contains(faults, f) })
 }
 
 // heldAfterRelease reports whether the fault began after an order had released its lock.

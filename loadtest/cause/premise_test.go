@@ -176,19 +176,19 @@ func TestPremisesOfFaults(t *testing.T) {
 			f.order("anna", atA, history.Sold, 0, 50, acquire(10), read(20), writes(30), release(40))
 			f.order("bert", atB, history.Busy, 3000, 3100, tried(3010))
 			f.Faults = []history.Fault{{At: ms(5), End: ms(9)}}
-			assert.Equal(t, one.want, WhyInconclusive(f.judge(fault)), fault)
+			assert.Equal(t, one.want, inconclusive(f.judge(fault)), fault)
 			if f.Facts.Messages = true; one.want == afterwards {
-				assert.Equal(t, afterwards+": "+Asleep, WhyInconclusive(f.judge(fault)), fault)
+				assert.Equal(t, afterwards+": "+Asleep, inconclusive(f.judge(fault)), fault)
 			}
 		}
 	}
 	f := forge() // without Anna, any try of Bert's counts; and only he has to sell
 	f.order("bert", atB, history.Sold, 0, 90, tried(10))
 	for _, fault := range []string{"slow-work", "after-release", "contended-acquire"} {
-		assert.Empty(t, WhyInconclusive(f.judge(fault)), fault)
+		assert.Empty(t, inconclusive(f.judge(fault)), fault)
 	}
 	f.order("clara", atA, history.Busy, 0, 90, tried(10))
-	assert.Empty(t, WhyInconclusive(f.judge("contended-acquire")))
+	assert.Empty(t, inconclusive(f.judge("contended-acquire")))
 }
 
 // After a pause longer than the client waits for a reply, an order that wrote nothing proves nothing about its lease:
@@ -215,7 +215,7 @@ func TestPauseLongerThanClientPatience(t *testing.T) {
 		f.order("anna", atA, history.Unknown, 0, 2600, sale...)
 		f.order("bert", atB, history.Unknown, 40, 0, tried(50), acquire(2100))
 		f.Faults = []history.Fault{{Kind: one.kind, At: ms(100), End: ms(2450)}}
-		assert.Equal(t, one.asked, WhyInconclusive(f.Cell) == "", one)
+		assert.Equal(t, one.asked, inconclusive(f.Cell) == "", one)
 	}
 }
 
@@ -255,19 +255,19 @@ func TestCrowdSellsAtEachInstance(t *testing.T) {
 	f := forge()
 	f.order("a-1", atA, history.Sold, 0, 20)
 	f.Scenario = "one-instance"
-	assert.Empty(t, WhyInconclusive(f.Cell))
+	assert.Empty(t, inconclusive(f.Cell))
 	f.order("b-1", atB, history.Busy, 0, 20)
 	f.order("fresh-b-1", atB, history.Sold, 100, 120)
 	f.order("a-2", atA, history.Sold, 0, 20)
 	f.order("a-3", atA, history.Busy, 0, 20)
 	f.Scenario = "two-instances"
-	assert.Equal(t, "no order of the crowd sold at b", WhyInconclusive(f.Cell))
+	assert.Equal(t, "no order of the crowd sold at b", inconclusive(f.Cell))
 	f.Initial = 2
-	assert.NotEmpty(t, WhyInconclusive(f.Cell), "there was a unit for each instance")
+	assert.NotEmpty(t, inconclusive(f.Cell), "there was a unit for each instance")
 	f.Initial = 1
-	assert.Empty(t, WhyInconclusive(f.Cell), "--units 1")
+	assert.Empty(t, inconclusive(f.Cell), "--units 1")
 	f.Ops[0].Outcome, f.Ops[3].Outcome = history.Busy, history.Busy
-	assert.NotEmpty(t, WhyInconclusive(f.Cell))
+	assert.NotEmpty(t, inconclusive(f.Cell))
 }
 
 // A cell is inconclusive if fresh orders were turned away for another reason than the lock; or if one of its orders
@@ -285,16 +285,16 @@ func TestTurnedAwayOrdersAreInconclusive(t *testing.T) {
 		{429, "slow down", history.TooMany}, {409, "nothing left", history.FullAgain}, {409, "busy", ""},
 	} {
 		fresh.Status, fresh.Detail = one.status, one.body
-		assert.Equal(t, one.want, WhyInconclusive(f.judge("crash 2")))
+		assert.Equal(t, one.want, inconclusive(f.judge("crash 2")))
 		assert.Equal(t, one.want == "", f.Defect != nil, "%v", f.Defect)
 	}
 	fresh.Outcome, fresh.Done = history.Sold, ms(200)
 	f.Aborted = "the order ended without sending the command at which the fault was due"
-	assert.Equal(t, f.Aborted, WhyInconclusive(f.judge("crash 2")))
+	assert.Equal(t, f.Aborted, inconclusive(f.judge("crash 2")))
 	f.Ops[0].Outcome, f.Ops[0].Status, f.Ops[0].Trace = history.Busy, 429, nil
-	assert.Equal(t, history.TooMany, WhyInconclusive(f.judge("crash 2")))
+	assert.Equal(t, history.TooMany, inconclusive(f.judge("crash 2")))
 	f.Aborted = ""
-	assert.Empty(t, WhyInconclusive(f.judge("crash 2")), "the fault happened")
+	assert.Empty(t, inconclusive(f.judge("crash 2")), "the fault happened")
 }
 
 // A cell with an order that timed out is inconclusive, one whose customer hung up is not.
@@ -302,11 +302,11 @@ func TestTimedOutOrderIsInconclusive(t *testing.T) {
 	f := forge()
 	f.Scenario = "reply-lost 2"
 	hungUp(20000, f.order("anna", atA, history.Unknown, 0, 0))
-	assert.Empty(t, WhyInconclusive(f.Cell))
+	assert.Empty(t, inconclusive(f.Cell))
 	f.Ops[0].GaveUp = history.TimedOut
-	assert.Equal(t, "Anna was still waiting after 20s", WhyInconclusive(f.Cell))
+	assert.Equal(t, "Anna was still waiting after 20s", inconclusive(f.Cell))
 	f.Ops[0].Phase = history.Probe
-	assert.Empty(t, WhyInconclusive(f.Cell), "fresh orders have a verdict of their own")
+	assert.Empty(t, inconclusive(f.Cell), "fresh orders have a verdict of their own")
 }
 
 // A cell whose fault did not happen is not tested, unless the commands of its orders show a defect.
@@ -335,7 +335,7 @@ func TestCellThatWasNotPlayedAccusesNobody(t *testing.T) {
 		{"by design", cell(nil, history.Exclusion), false, true},
 	} {
 		one.c.Aborted = "Bert did not reach request 1"
-		conclude(one.c, one.c.Aborted, one.happened)
+		newRecord(one.c).conclude(one.c.Aborted, one.happened)
 		assert.Equal(t, one.accuses, one.c.NotTested == nil, one.what)
 		if !one.accuses {
 			assert.Nil(t, one.c.Defect, one.what)
@@ -345,7 +345,7 @@ func TestCellThatWasNotPlayedAccusesNobody(t *testing.T) {
 	c := cell(named, history.Stock) // its orders show the defect
 	c.Ops = []history.Op{{Order: "anna", Trace: []history.Command{
 		{Key: "lock", Effect: history.EffectReleased, Source: history.Looked, At: 10, End: 11, Reply: "1"}}}}
-	conclude(c, "Bert did not reach request 1", false)
+	newRecord(c).conclude("Bert did not reach request 1", false)
 	assert.NotNil(t, c.Defect)
 }
 
@@ -357,11 +357,11 @@ func TestBertWithoutALockBesideADatabase(t *testing.T) {
 	bert := f.order("bert", atB, history.Sold, 100, 2400)
 	f.Faults = []history.Fault{{Order: "10000-anna", Instance: atA, At: ms(50), End: ms(2500)}}
 	c := f.judge("late")
-	assert.Empty(t, WhyInconclusive(c))
+	assert.Empty(t, inconclusive(c))
 	bert.Done = ms(2600)
-	assert.Equal(t, "Bert did not sell before Anna's order was over", WhyInconclusive(c))
+	assert.Equal(t, "Bert did not sell before Anna's order was over", inconclusive(c))
 	bert.Done, bert.Outcome = ms(2400), history.Busy
-	assert.Equal(t, "Bert did not sell before Anna's order was over", WhyInconclusive(c))
+	assert.Equal(t, "Bert did not sell before Anna's order was over", inconclusive(c))
 }
 
 // An order that waits for the reply to its acquire does not know that it holds the lock, and works only afterwards.
@@ -373,10 +373,10 @@ func TestAnnaDidNotKnowOfHerLock(t *testing.T) {
 	f.order("bert", atB, history.Sold, 100, 2500, tried(110), acquire(2100), release(2400))
 	f.Faults = []history.Fault{{Order: "10000-anna", Instance: atA, At: ms(50), End: ms(2600)}}
 	for _, fault := range []string{"pause", "key-removed 1", "renewals-lost", "server-restart", "cut-off"} {
-		assert.Equal(t, unaware, WhyInconclusive(f.judge(fault)), fault)
+		assert.Equal(t, unaware, inconclusive(f.judge(fault)), fault)
 	}
 	anna.Trace[0].Wire.Heard = ms(12)
-	assert.NotEqual(t, unaware, WhyInconclusive(f.judge("pause")))
+	assert.NotEqual(t, unaware, inconclusive(f.judge("pause")))
 	anna.Trace[0].Wire.Heard, f.Facts.Elsewhere = ms(2600), false // her write shows when she works
-	assert.NotEqual(t, unaware, WhyInconclusive(f.judge("pause")))
+	assert.NotEqual(t, unaware, inconclusive(f.judge("pause")))
 }

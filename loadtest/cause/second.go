@@ -21,7 +21,7 @@ func (m *moment) takesFrom() string {
 }
 
 func renewalReplaces(m *moment) string {
-	if m.isEnd() || !m.renews() {
+	if m.isEnd() || !m.step.RenewsOnly() {
 		return ""
 	}
 	return m.takesFrom()
@@ -94,7 +94,7 @@ func strayRemoves(m *moment) string {
 }
 
 func renewalRemoves(m *moment) string {
-	if !m.frees() || !m.renews() || m.step.Key.State != history.Holds || m.removal() != nil {
+	if !m.frees() || !m.step.RenewsOnly() || m.step.Key.State != history.Holds || m.removal() != nil {
 		return ""
 	}
 	return m.name() + "'s " + m.step.Cmd + " removed its own lock"

@@ -110,7 +110,7 @@ func (r *record) diedHolding(c *history.Course) bool {
 	return c.Index >= 0 && died.Known() && c.Sent < died && c.Last.Took != nil && c.Last.State != history.HasFreed
 }
 
-// muchLonger is how many times as long as a plain sale no lease has to be.
+// muchLonger is the least ratio of a lease to a plain sale that is a defect.
 const muchLonger = 5000
 
 // blocksForLong returns the defect of a lease that is out of proportion to a plain sale, as if seconds were taken for

@@ -75,21 +75,10 @@ func diesWaiting(m *moment) string {
 }
 
 func extendsAnothers(m *moment) string {
-	other := m.heldBy()
+	other := m.holderAfter(0)
 	if other == nil || !m.step.Prolongs() || !m.step.Succeeded() || m.facts.Kind != "string" || // else it may be shared
 		other.Order == m.op.Order || m.facts.Name && other.Instance == m.op.Instance {
 		return ""
 	}
 	return m.name() + "'s " + m.step.Cmd + " extended " + m.OrderName(other.Order) + "'s lock"
-}
-
-// heldBy returns the order that held the key at the step, nil if it was free, or it is unknown which did.
-func (m *moment) heldBy() *history.Op {
-	if m.step == nil || m.step.Lock == nil {
-		return nil
-	}
-	if h := m.step.Lock.HolderAt(m.step.At); h.Known && h.Tenure != nil {
-		return &m.Ops[h.Tenure.Order]
-	}
-	return nil
 }

@@ -26,7 +26,7 @@ const (
 	// outputWithin bounds the wait for the rest of an ended process's output. Its family is dead by then, but a process
 	// that was not found may keep the output open.
 	outputWithin = 5 * time.Second
-	// keptLines is how many lines of output are kept.
+	// keptLines bounds the output that is kept.
 	keptLines = 20
 )
 

@@ -12,8 +12,8 @@ func newParent() parent { return parent{} }
 
 func (parent) start(cmd *exec.Cmd, _ bool) error { return cmd.Start() }
 
-// reap waits for the exit of a child, and calls after, which may still kill what is left of its group: its number is not
-// likely to be reused so soon.
+// reap waits for the exit of a child, and calls after, which may still kill what is left of its group: its number is
+// not likely to be reused so soon.
 func reap(cmd *exec.Cmd, after func()) error {
 	err := cmd.Wait()
 	after()

@@ -12,7 +12,7 @@ import (
 const (
 	// mostOutput bounds what is kept of a shell command's output, in bytes.
 	mostOutput = 64 << 10
-	// drainTime is how long the output of an ended shell command is read, if a process that it left keeps it open.
+	// drainTime bounds the reading of output that a process left by an ended shell command keeps open.
 	drainTime = time.Second
 )
 

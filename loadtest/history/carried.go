@@ -45,5 +45,5 @@ func (c *Command) Heard() Instant {
 // Usually reports whether commands like this one have this effect in plain sales.
 func (c *Command) Usually(e Effect) bool { return c.Wire != nil && c.Wire.Usual&e == e }
 
-// renewsOnly reports whether commands like this one renew the lock in plain sales, and do not acquire it.
-func (c *Command) renewsOnly() bool { return c.Usually(EffectRenewed) && !c.Usually(EffectAcquired) }
+// RenewsOnly reports whether commands like this one renew the lock in plain sales, and do not acquire it.
+func (c *Command) RenewsOnly() bool { return c.Usually(EffectRenewed) && !c.Usually(EffectAcquired) }

@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -36,7 +37,7 @@ type Cell struct {
 	// Aborted is why the scenario was not completed, "" if it was: its fault did not happen.
 	Aborted string `json:"cut_short,omitempty"`
 
-	// Astray is how a round of a stage departed from its script, empty if it did not.
+	// Astray lists the departures of a stage's round from its script.
 	Astray []string `json:"astray,omitempty"`
 
 	// Breaks are the verdicts that the cell should break, if it is a replay.
@@ -120,6 +121,11 @@ type Request struct {
 	Sent     Instant `json:"sent"`
 	Answered Instant `json:"answered"`
 	Heard    Instant `json:"heard"`
+}
+
+// IsObserved reports whether commands were observed, as they are not in the crowd of a trial.
+func (c *Cell) IsObserved() bool {
+	return len(c.Strays) > 0 || slices.ContainsFunc(c.Ops, func(op Op) bool { return op.For == "" && len(op.Trace) > 0 })
 }
 
 // RequestAt returns the number of an order's last request that had arrived by then, 0 if it is unknown.

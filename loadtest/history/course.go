@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A Course is what an order did, step by step, and what it knew of its lock as it sent each command. An event is judged
+// A Course is what an order did, command by command, and what it knew of its lock as it sent each. An event is judged
 // by what its order knew then; its effect, by the lock when the server carried the command out: see [Timeline].
 type Course struct {
 	*Op
@@ -14,7 +14,7 @@ type Course struct {
 	Last   Belief // after all of them
 }
 
-// An Event is a command of an order. Notes among its commands are no steps.
+// An Event is a command of an order. Notes among its commands are no events.
 type Event struct {
 	*Command
 	// Belief is what the order knew of its lock when it sent the command.
@@ -56,7 +56,7 @@ const (
 	HasFreed              // it has sent a release
 )
 
-// CourseOf returns the course of an order. The course of an answer that belongs to another order has no steps.
+// CourseOf returns the course of an order. The course of an answer that belongs to another order has no events.
 func (t *Timeline) CourseOf(order int) *Course {
 	m := &monitor{line: t, Course: &Course{Op: &t.cell.Ops[order], Index: order}, of: map[*Lock]*Belief{},
 		all: Belief{Since: Never, Active: Never}}
@@ -178,7 +178,7 @@ func (b *Belief) send(cmd *Command) {
 		if cmd.Succeeded() {
 			b.Took, b.Looked = cmd, nil
 		}
-	case cmd.Releases() && cmd.renewsOnly(): // a TTL that has removed the lock: its order does not know
+	case cmd.Releases() && cmd.RenewsOnly(): // a TTL that has removed the lock: its order does not know
 	case cmd.Releases():
 		b.State, b.Freed, b.Looked = HasFreed, cmd, nil
 	case cmd.Usually(EffectReleased): // it found the lock lost
@@ -190,7 +190,7 @@ func (b *Belief) send(cmd *Command) {
 }
 
 func (b *Belief) hear(cmd *Command) {
-	renews := cmd.renewsOnly()
+	renews := cmd.RenewsOnly()
 	switch {
 	case !cmd.Acquires(), b.Freed != nil && b.Freed.Came() > cmd.Came():
 	case cmd.Succeeded():
@@ -205,7 +205,7 @@ func (b *Belief) hear(cmd *Command) {
 	}
 }
 
-// Sale returns the indices of the first step on the stock and of the last write, or of the last read if there is no
+// Sale returns the indices of the first event on the stock and of the last write, or of the last read if there is no
 // write; -1 for none. A script that writes may refuse before it reaches the stock.
 func (c *Course) Sale() (first, last int) {
 	first, last = -1, -1
@@ -230,7 +230,7 @@ func (c *Course) Sale() (first, last int) {
 func (c *Course) freed(sale int, since Instant, early bool) Instant {
 	for i := range c.Events {
 		s := &c.Events[i]
-		after := i > sale && sale >= 0 && s.Came() != c.Events[sale].Came() // one step may write and release
+		after := i > sale && sale >= 0 && s.Came() != c.Events[sale].Came() // one command may write and release
 		if early || sale < 0 {
 			after = !since.Known() || s.Came() >= since
 		}
@@ -292,13 +292,13 @@ func (t *Timeline) Courses() (all []*Course) {
 	return append(all, strays)
 }
 
-// Walk visits the steps of courses in the order in which the server carried them out, and with a nil step the end of
+// Walk visits the events of courses in the order in which the server carried them out, and with a nil event the end of
 // each: when its customer stopped waiting.
 func Walk(courses []*Course, visit func(*Course, *Event)) {
 	type moment struct {
-		at   Instant
-		c    *Course
-		step *Event
+		at    Instant
+		c     *Course
+		event *Event
 	}
 	var all []moment
 	for _, c := range courses {
@@ -311,7 +311,7 @@ func Walk(courses []*Course, visit func(*Course, *Event)) {
 	}
 	slices.SortStableFunc(all, func(x, y moment) int { return cmp.Compare(x.at, y.at) })
 	for _, m := range all {
-		visit(m.c, m.step)
+		visit(m.c, m.event)
 	}
 }
 

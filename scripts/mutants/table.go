@@ -163,7 +163,7 @@ var table = []section{
 		{"the later of two orders lost the lock", by{test("./loadtest/cause TestCauses")},
 			edits{{"loadtest/cause/cause.go", "x.TookBefore(at) > y.TookBefore(at)", "x.TookBefore(at) < y.TookBefore(at)"}}},
 		{"a removal after the other's acquire let it in", by{test("./loadtest/cause TestRemovalAfter")},
-			edits{{"loadtest/cause/cause.go", "return s.order == x.Index && s.at <= taken", "return s.order == x.Index"}}},
+			edits{{"loadtest/cause/cause.go", "return s.order == x.Index && s.at <= between.taken", "return s.order == x.Index"}}},
 		{"one of several violations by design excuses all", by{test("./loadtest/cause TestEachViolation")},
 			edits{{"loadtest/cause/design.go", "if reason == \"\" {\n\t\t\treturn", "if false {\n\t\t\treturn"}}},
 		{"a renewed lease may expire without a fault", by{test("./loadtest/cause TestBreaksByDesign")},
