@@ -252,16 +252,23 @@ func (b *bench) isAsNew() bool {
 
 // becomesFree reports whether the lock is free, or expires within a lease: some locks are kept for a while on purpose.
 func (b *bench) becomesFree() bool {
-	for late := time.Now().Add(min(b.passport.Lease(), mostLease)); ; time.Sleep(10 * time.Millisecond) {
-		held, ends := false, true
-		states := b.looker.Load().Look()
+	held, known := b.heldFor(min(b.passport.Lease(), mostLease), func(s wire.KeyState) bool { return s.TTL() > 0 })
+	return known && !held
+}
+
+// heldFor reports whether the lock, or a key of it, stays held for that time, and whether that is known. It does not
+// wait for a held key that is not worth it.
+func (b *bench) heldFor(atMost time.Duration, isWorth func(wire.KeyState) bool) (held, known bool) {
+	for late := time.Now().Add(atMost); ; time.Sleep(10 * time.Millisecond) {
+		states, waits := b.looker.Load().Look(), true
+		held = false
 		for _, l := range b.passport.locks {
 			if s := states[l.Key]; l.Held(s) {
-				held, ends = true, ends && s.TTL() > 0
+				held, waits = true, waits && isWorth(s)
 			}
 		}
-		if !held || !ends || time.Now().After(late) {
-			return !held && states != nil
+		if !held || !waits || time.Now().After(late) || b.ctx.Err() != nil {
+			return held, states != nil
 		}
 	}
 }

@@ -216,13 +216,10 @@ func (b *bench) holdAtWork() (anna *order, goOn func()) {
 		}
 		return anna, t.Release
 	}
-	hold := p.beforeWrite()
-	if hold == nil {
+	if p.beforeWrite() == nil {
 		return nil, nil
 	}
-	trap := b.replyOf(atA, hold)
-	anna, why := b.anna(trap)
-	goOn = func() { b.unset(trap) }
+	anna, why, goOn := b.annaAtWork()
 	if why != "" {
 		goOn()
 		<-anna.Done()

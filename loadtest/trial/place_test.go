@@ -51,17 +51,7 @@ func TestPlacesInQueue(t *testing.T) {
 			[]history.Effect{tried, history.EffectRead, acquired | history.Endless}},
 		{"a holder adds a second part", []observation{first, entry}, []history.Effect{acquired, entry.effects[0].Effect}},
 	} {
-		var commands []observation
-		for _, c := range one.commands {
-			c.effects = slices.Clone(c.effects)
-			commands = append(commands, c)
-		}
-		resolve(commands)
-		var got []history.Effect
-		for _, c := range commands {
-			got = append(got, c.effects[0].Effect)
-		}
-		assert.Equal(t, one.want, got, one.what)
+		assert.Equal(t, one.want, resolved(one.commands), one.what)
 	}
 
 	woken := []observation{entry, stock(f.read(40), "own"), stock(f.write(41), "own")}

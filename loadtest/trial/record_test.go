@@ -496,18 +496,21 @@ func TestStepsOfCounter(t *testing.T) {
 		{"the holder reads", []observation{f.acquire(10), look}, []history.Effect{history.EffectAcquired, nothing}},
 		{"an order reads after its write", []observation{f.write(10), look}, []history.Effect{history.EffectWrote, nothing}},
 	} {
-		var commands []observation
-		for _, c := range one.commands {
-			c.effects = slices.Clone(c.effects)
-			commands = append(commands, c)
-		}
-		resolve(commands)
-		var got []history.Effect
-		for _, c := range commands {
-			got = append(got, c.effects[0].Effect)
-		}
-		assert.Equal(t, one.want, got, one.what)
+		assert.Equal(t, one.want, resolved(one.commands), one.what)
 	}
+}
+
+// resolved returns the first effect of each command once they are resolved.
+func resolved(commands []observation) (effects []history.Effect) {
+	copies := slices.Clone(commands)
+	for i := range copies {
+		copies[i].effects = slices.Clone(copies[i].effects)
+	}
+	resolve(copies)
+	for _, c := range copies {
+		effects = append(effects, c.effects[0].Effect)
+	}
+	return effects
 }
 
 // While the others at an instance wait for a held reply, only one order can send commands, whatever value they name.

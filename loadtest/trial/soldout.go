@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -42,16 +41,8 @@ const soonFree = time.Second
 
 // staysHeld reports whether the lock, or a key of it, stays held for that time, or half its lease if that is shorter.
 func (b *bench) staysHeld() bool {
-	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		states := b.looker.Load().Look()
-		held := func(l wire.Lock) bool { return l.Held(states[l.Key]) }
-		if states == nil || !slices.ContainsFunc(b.passport.locks, held) {
-			return false
-		}
-		if time.Since(begun) > min(soonFree, b.passport.Lease()/2) || b.ctx.Err() != nil {
-			return true
-		}
-	}
+	held, known := b.heldFor(min(soonFree, b.passport.Lease()/2), func(wire.KeyState) bool { return true })
+	return known && held
 }
 
 // tookFromEmpty reports whether the order for an empty shelf took a unit, or may have.
