@@ -244,7 +244,7 @@ func (c *Course) freed(sale int, since Instant, early bool) Instant {
 // AwaitsReply reports whether the server had replied to the order by then, and the reply was not yet delivered: it
 // queued behind one that a fault held, on the same connection.
 func (c *Course) AwaitsReply(then Instant) bool {
-	return slices.ContainsFunc(c.Events, func(s Event) bool { return s.End.Known() && s.End <= then && s.Heard() > then })
+	return c.Find(func(s *Event) bool { return s.End.Known() && s.End <= then && s.Heard() > then }) != nil
 }
 
 // IsWaiting reports whether the order has tried to acquire the lock in vain, or given it back, and has not sold.
@@ -252,9 +252,29 @@ func (c *Course) IsWaiting() bool {
 	return c.Last.Write == nil && (c.Last.State == Waiting || c.Last.State == HasFreed)
 }
 
+// Find returns the first event of the order that is of some kind, in the order in which they were sent; nil if none is.
+func (c *Course) Find(is func(*Event) bool) *Event {
+	for i := range c.Events {
+		if is(&c.Events[i]) {
+			return &c.Events[i]
+		}
+	}
+	return nil
+}
+
+// FindLast returns the last such event, nil if there is none.
+func (c *Course) FindLast(is func(*Event) bool) *Event {
+	for i := len(c.Events) - 1; i >= 0; i-- {
+		if is(&c.Events[i]) {
+			return &c.Events[i]
+		}
+	}
+	return nil
+}
+
 // WroteBefore reports whether a write of the stock by the order had taken effect by then.
 func (c *Course) WroteBefore(then Instant) bool {
-	return slices.ContainsFunc(c.Events, func(s Event) bool { return s.WritesStock() && s.Wrote() && s.At < then })
+	return c.Find(func(s *Event) bool { return s.WritesStock() && s.Wrote() && s.At < then }) != nil
 }
 
 // CameAfter reports whether the order sent a command after then.
@@ -270,13 +290,11 @@ func (c *Course) Writes() bool {
 
 // TookBefore returns when the order last acquired the lock before then, Never if it had not.
 func (c *Course) TookBefore(then Instant) Instant {
-	last := Never
-	for i := range c.Events {
-		if s := &c.Events[i]; s.Acquires() && s.Succeeded() && s.At < then {
-			last = s.At
-		}
+	last := c.FindLast(func(s *Event) bool { return s.Acquires() && s.Succeeded() && s.At < then })
+	if last == nil {
+		return Never
 	}
-	return last
+	return last.At
 }
 
 // Courses returns the courses of all orders of the cell, and after them that of its stray commands, whose index is -1.
@@ -326,13 +344,6 @@ func (c *Course) FreedBefore(then Instant) bool {
 	return freed
 }
 
-// WroteAfter reports whether a write that the order had sent between two instants took effect later.
-func (c *Course) WroteAfter(sent, then Instant) bool {
-	return slices.ContainsFunc(c.Events, func(s Event) bool {
-		return s.WritesStock() && s.Wrote() && sent <= s.Came() && s.Came() <= then && then < s.At
-	})
-}
-
 // WroteInVain reports whether the command that writes the stock found the lock lost, and wrote nothing.
 func (c *Course) WroteInVain() bool {
 	return slices.ContainsFunc(c.Events, func(s Event) bool {
@@ -345,5 +356,5 @@ func (c *Course) WroteInVain() bool {
 
 // RenewedAfter reports whether a renewal came after then.
 func (c *Course) RenewedAfter(then Instant) bool {
-	return slices.ContainsFunc(c.Events, func(s Event) bool { return s.Prolongs() && s.Came() > then })
+	return c.Find(func(s *Event) bool { return s.Prolongs() && s.Came() > then }) != nil
 }
