@@ -38,6 +38,8 @@ type Belief struct {
 	// ReadEarly is its last read of the stock while it knew that it did not hold the lock, ReadHeld its last other read,
 	// and Write its last write of the stock that took effect. Failed is its last command with an error or no reply.
 	ReadEarly, ReadHeld, Write, Failed *Command
+	// Value is the digest of the value that it last gave the lock, "" if it gave none.
+	Value string
 	// Active is when it last sent a command, or received a reply. Keys counts the keys that it holds.
 	Active Instant
 	Keys   int
@@ -176,7 +178,7 @@ func (b *Belief) send(cmd *Command) {
 			b.State = Unsure
 		}
 		if cmd.Succeeded() {
-			b.Took, b.Looked = cmd, nil
+			b.Took, b.Looked, b.Value = cmd, nil, cmd.Gives()
 		}
 	case cmd.Releases() && cmd.RenewsOnly(): // a TTL that has removed the lock: its order does not know
 	case cmd.Releases():
@@ -184,6 +186,8 @@ func (b *Belief) send(cmd *Command) {
 	case cmd.Usually(EffectReleased): // it found the lock lost
 		b.State, b.Looked = HasFreed, cmd
 	case cmd.Prolongs():
+	case cmd.Names():
+		b.Value = cmd.Gives()
 	default:
 		b.Looked = cmd
 	}

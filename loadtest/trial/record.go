@@ -221,7 +221,9 @@ func (b *bench) attribute(at int, commands []observation, record map[*order][]ob
 func changes(c *history.Command) bool { return acquired(c) || isHolders(c) }
 
 // isHolders reports whether a command does what no waiter does.
-func isHolders(c *history.Command) bool { return c.WritesStock() || c.Prolongs() || c.Releases() }
+func isHolders(c *history.Command) bool {
+	return c.WritesStock() || c.Prolongs() || c.Releases() || c.Names()
+}
 
 // An attribution assigns the commands of an instance to orders, one after the other.
 type attribution struct {
@@ -342,20 +344,22 @@ func (a *attribution) follow(c *observation, o *order) {
 	if c.did((*history.Command).Releases) {
 		a.holder = nil
 	}
-	if !c.did(acquired) {
+	switch names := c.did((*history.Command).Names); {
+	case c.did(acquired):
+		a.last = o
+		if c.did((*history.Command).AcquiresAlone) { // else it may wait behind the holder
+			a.holder = o
+		}
+	case !names || o != a.holder || len(c.Args) < 2:
 		return
 	}
-	a.last = o
-	if c.did((*history.Command).AcquiresAlone) { // else it may wait behind the holder
-		a.holder = o
-	}
 	for i := range c.effects {
-		if wire := c.effects[i].Wire; acquired(&c.effects[i]) && wire != nil {
-			a.values[wire.Is] = true
+		if e := &c.effects[i]; acquired(e) || e.Names() {
+			a.values[e.Gives()] = true
 		}
 	}
 	for _, arg := range c.values() {
-		if len(arg) >= leastToken && arg != a.shelf().Key && !a.passport.onLock(arg) {
+		if len(arg) >= leastToken && arg != a.shelf().Key && !a.passport.onLock(arg) && !a.passport.isPart(arg) {
 			a.tokens[arg] = o
 		}
 	}

@@ -151,7 +151,7 @@ var table = []section{
 		{"a course hears each reply at once", by{test("./loadtest/history TestCourses")},
 			edits{{"loadtest/history/course.go", "m.hear(s.Came())", "m.hear(Never)"}}},
 		{"a course believes an acquire before its reply", by{test("./loadtest/history TestCourses")},
-			edits{{"loadtest/history/course.go", "b.Took, b.Looked = cmd, nil", "b.State, b.Took, b.Looked = Holds, cmd, nil"}}},
+			edits{{"loadtest/history/course.go", "b.Took, b.Looked, b.Value = cmd, nil, cmd.Gives()", "b.State, b.Took, b.Looked = Holds, cmd, nil"}}},
 		{"a release counts from its reply on", by{test("./loadtest/history TestCourses"),
 			test("./loadtest/cause TestDefectsOfSingleOrders")},
 			edits{{"loadtest/history/course.go",
