@@ -54,18 +54,14 @@ type sighting struct {
 	shown  string
 }
 
-// slack bounds how long before its time a lease may seem to expire.
-const slack = history.Instant(50 * time.Millisecond)
-
-func newRecord(c *history.Cell) *record {
-	r := &record{Cell: c, facts: c.Facts, line: history.TimelineOf(c)}
+func recordOf(c *history.Cell, line *history.Timeline) *record {
+	r := &record{Cell: c, facts: c.Facts, line: line}
 	if r.facts == nil {
 		r.facts = &history.Facts{}
 	}
 	if c.Client != nil {
 		r.stalled = history.Instant(c.Client.Longest)
 	}
-	r.line.Explain(history.Terms{TTL: r.TTL, InValue: r.facts.InValue > 0, Slack: slack})
 	r.courses = r.line.Courses()
 	history.Walk(r.courses, r.visit)
 	return r
@@ -91,10 +87,10 @@ func (r *record) visit(op *history.Course, step *history.Event) {
 	}
 }
 
-// Explain records the causes of a judged cell's findings in it, and why it is inconclusive if it is. A cell whose fault
-// did not happen accuses only by what its commands show.
-func Explain(c *history.Cell) {
-	r := newRecord(c)
+// Explain records the causes of a judged cell's findings in it, and why it is inconclusive if it is. It takes the
+// timeline by which the cell was judged. A cell whose fault did not happen accuses only by what its commands show.
+func Explain(c *history.Cell, line *history.Timeline) {
+	r := recordOf(c, line)
 	r.findCauses()
 	happened := c.Aborted == "" || c.Aborted == history.KeptByDatabase
 	r.conclude(r.whyInconclusive(), happened)

@@ -233,20 +233,24 @@ func (f *forgery) judge(fault string) *history.Cell {
 		}
 	}
 	f.fillIn()
-	line := history.TimelineOf(f.Cell)
+	line := history.TimelineOf(f.Cell, history.TermsOnTrial(f.Cell))
 	for i := range f.Ops {
 		if len(f.Facts.Locks) > 0 {
 			f.Ops[i].Lease = line.LeaseOf(i)
 		}
 	}
 	f.Client.Asked, f.Client.Delivered = len(f.Ops), len(f.Ops)
-	f.Findings, f.Coverage = audit.Judge(f.Cell)
+	f.Findings, f.Coverage = audit.Judge(f.Cell, line)
 	f.record().findCauses()
 	return f.Cell
 }
 
 // inconclusive returns why an ok of a judged cell would mean nothing.
 func inconclusive(c *history.Cell) string { return newRecord(c).whyInconclusive() }
+
+func newRecord(c *history.Cell) *record {
+	return recordOf(c, history.TimelineOf(c, history.TermsOnTrial(c)))
+}
 
 // record returns the record of the forgery, and keeps which rows it shows.
 func (f *forgery) record() *record {

@@ -32,14 +32,15 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 		<-o.Done()
 	}
 	b.Quiet(b.ctx)
-	if err := b.complete(crowd > 0); err != nil {
+	line, err := b.complete(crowd > 0)
+	if err != nil {
 		return nil, err
 	}
 	cell := b.cell
 	if cell.Aborted = why; why == "" && cell.Count != nil && cell.Count.Kept {
 		cell.Aborted = history.KeptByDatabase
 	}
-	cause.Explain(cell)
+	cause.Explain(cell, line)
 	return cell, nil
 }
 

@@ -153,9 +153,7 @@ func (b *bench) timeline() *history.Timeline {
 		c.Ops = append(c.Ops, history.Op{Instance: b.Ends[o.At].Name, Trace: append(traceOf(record[o]), o.ends...)})
 	}
 	c.Strays = traceOf(record[nil])
-	t := history.TimelineOf(c)
-	t.Explain(history.Terms{TTL: b.cell.TTL})
-	return t
+	return history.TimelineOf(c, history.Terms{TTL: b.cell.TTL})
 }
 
 // traceOf returns commands in the form of a history.
@@ -458,28 +456,28 @@ func (t *Trial) newCell(f fault) *history.Cell {
 }
 
 // complete sends fresh orders, adds the recorded orders to the cell, and judges it. Fresh orders buy from a new stock,
-// and take no units of the cell's.
-func (b *bench) complete(crowd bool) error {
+// and take no units of the cell's. It returns the timeline by which it judged the cell.
+func (b *bench) complete(crowd bool) (*history.Timeline, error) {
 	c := b.cell
 	c.Elapsed = time.Since(c.Start)
 	if err := b.readStock(); err != nil {
-		return fmt.Errorf("read the stock: %w", err)
+		return nil, fmt.Errorf("read the stock: %w", err)
 	}
 	writes, _, err := b.ledger.Writes(b.ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	bought, over := slices.Clone(b.orders), time.Now()
 	fresh, err := b.fresh()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	b.Quiet(b.ctx)
 	var record map[*order][]observation
 	if !crowd {
 		record = b.byOrder()
 		if err := b.looker.Load().Err(); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	b.noteDeaths()
@@ -508,17 +506,23 @@ func (b *bench) complete(crowd bool) error {
 	}
 	b.addOps(c, record, units, !crowd, over)
 	c.Ops = append(c.Ops, b.extra...)
+	line := history.TimelineOf(c, history.TermsOnTrial(c))
+	if len(b.passport.Locks) > 0 {
+		for i := range b.orders {
+			c.Ops[i].Lease = line.LeaseOf(i)
+		}
+	}
 	if !crowd {
 		c.Requests = b.requestsToDatabase(record)
 	}
 	away, longest := b.stalls.Since(c.Start)
 	c.Client = &history.Client{Asked: len(c.Ops), Delivered: len(c.Ops), Loop: "closed", Away: away, Longest: longest}
-	c.Findings, c.Coverage = audit.Judge(c)
-	return nil
+	c.Findings, c.Coverage = audit.Judge(c, line)
+	return line, nil
 }
 
-// addOps adds the orders to a cell, with the times when they believed that they held the lock. If a command that may be
-// several orders', or none's, wrote the stock before the fresh orders, it is unknown which order has sold.
+// addOps adds the orders to a cell. If a command that may be several orders', or none's, wrote the stock before the
+// fresh orders, it is unknown which order has sold.
 func (b *bench) addOps(
 	c *history.Cell, record map[*order][]observation, units map[*order][]int64, looked bool, fresh time.Time,
 ) {
@@ -531,11 +535,6 @@ func (b *bench) addOps(
 		c.Ops = append(c.Ops, op)
 	}
 	c.Strays = traceOf(record[nil])
-	if line := history.TimelineOf(c); len(b.passport.Locks) > 0 {
-		for i := range c.Ops {
-			c.Ops[i].Lease = line.LeaseOf(i)
-		}
-	}
 }
 
 // op returns an order's record. Its writes decide whether an order without an answer has sold.

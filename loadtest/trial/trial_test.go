@@ -77,8 +77,7 @@ func misses(letters, want string) bool { return letters != want && strings.Trim(
 // lost it by then. It returns how many orders said so.
 func agrees(t *testing.T, c *history.Cell) (said int) {
 	t.Helper()
-	line := history.TimelineOf(c)
-	line.Explain(history.Terms{TTL: c.Facts.TTL})
+	line := history.TimelineOf(c, history.Terms{TTL: c.Facts.TTL})
 	at := func(seconds float64) history.Instant {
 		return history.At(c.Start, time.UnixMicro(int64(seconds*1e6)))
 	}

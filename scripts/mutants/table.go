@@ -191,7 +191,7 @@ var table = []section{
 		{"no stall explains a waiter that is told no", by{test("./loadtest/cause TestDefectsOnABusy")},
 			edits{{"loadtest/cause/waiting.go", "until-freed < Margin+m.stalled", "until-freed < Margin"}}},
 		{"a renewal takes a lock that is over", by{test("./loadtest/cause TestDefects")},
-			edits{{"loadtest/cause/cause.go", "history.Terms{TTL: r.TTL, ", "history.Terms{"}}},
+			edits{{"loadtest/history/explain.go", "return Terms{TTL: c.TTL, ", "return Terms{"}}},
 		{"a SET that was sent again has taken another unit", by{test("./loadtest/trial TestUnits")},
 			edits{{"loadtest/trial/record.go", "case !w.Counts && n > 0 && w.After+1 == had[n-1]:", "case false:"}}},
 		{"a trial allows a release of what was never taken", by{test("./loadtest/cause TestDefects")},
