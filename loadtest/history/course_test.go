@@ -80,7 +80,7 @@ func TestCourses(t *testing.T) {
 
 	named := carried(20, EffectNamed)
 	named.Wire.Is = "a token"
-	c = TimelineOf(&Cell{Ops: []Op{{Trace: []Command{acquire(10), named, release(30)}}}}).CourseOf(0)
+	c = TimelineOf(&Cell{Ops: []Op{{Trace: []Command{acquire(10), named, release(30)}}}}, Terms{}).CourseOf(0)
 	assert.Equal(t, "a token", c.Events[2].Key.Value)
 	assert.Nil(t, c.Events[2].Key.Looked)
 }
