@@ -171,6 +171,8 @@ func TestWhatAnOkNeeds(t *testing.T) {
 		{"Bert tries the lock of a killed order", kill, orders(acquire(10)), orders(tried(1900)), "", nil},
 		{"Bert comes after its lease", kill, orders(acquire(10)), orders(acquire(2100)), history.TooLate, nil},
 		{"it was renewed", kill, orders(acquire(10), renewal(90, history.EffectRenewed)), orders(tried(2050)), "", nil},
+		{"it was renewed in vain", kill, orders(acquire(10), renewal(90, history.EffectTried)), orders(tried(2050)),
+			history.TooLate, nil},
 		{"it was released", kill, orders(acquire(10), release(30)), orders(acquire(2100)), "", nil},
 		{"it has no TTL", kill, orders(acquire(10)), orders(acquire(2100)), "", func(f *forgery) { f.Facts.TTL = 0 }},
 		{"the trial has ended it", kill, orders(acquire(10), noted(110, history.LeaseOver)),
