@@ -38,6 +38,8 @@ type customer struct {
 	*order // the last one; nil: none yet
 	holds  []*hold
 	came   time.Time // when the first of several orders was sent; zero: none was
+	next   *trap     // that will hold the next command of an order that goes step by step; nil: none
+	orders int       // that were sent step by step
 }
 
 // A hold is a point where a line holds an order.
@@ -86,6 +88,8 @@ func (p *player) take(m schedule.Move) {
 		p.do(m, c)
 	case m.Mark == "":
 		p.tryForAMoment(m, c)
+	case m.Mark == schedule.Next:
+		p.step(m, c)
 	case m.Mark == schedule.End:
 		p.end(m, c)
 	case m.Mark == schedule.Waits:
@@ -307,7 +311,7 @@ func (p *player) do(m schedule.Move, c *customer) {
 	case "time", "expiry", "remove", "take", "restart":
 		err = p.toAll(m.Verb)
 	case "lose-request", "lose-reply", "late", "arrive", "give-up":
-		p.toOrder(m.Verb, c)
+		p.toOrder(m, c)
 	default:
 		err = p.toInstance(m.Verb, m.At)
 	}
@@ -365,11 +369,15 @@ func (p *player) toInstance(verb string, at int) error {
 }
 
 // toOrder takes a step that concerns an order, or its held command.
-func (p *player) toOrder(verb string, c *customer) {
+func (p *player) toOrder(m schedule.Move, c *customer) {
+	verb := m.Verb
 	if verb == "give-up" {
 		p.note(c.order, time.Now(), "", "hung up while it %s", either(len(c.holds) > 0, "worked", "waited"))
 		c.HangUp()
 		time.Sleep(200 * time.Millisecond)
+		return
+	}
+	if len(c.holds) == 0 && !p.awaitNext(m, c) {
 		return
 	}
 	i := len(c.holds) - 1
@@ -413,6 +421,10 @@ func (p *player) decideHeld(h *hold, d schedule.Decision) {
 
 // letGo resumes a held order, and records the hold if that was the fault.
 func (p *player) letGo(c *customer) {
+	if c.next != nil {
+		p.unset(c.next)
+		c.next = nil
+	}
 	var late []*hold
 	for _, h := range c.holds {
 		if h.late {
