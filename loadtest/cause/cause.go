@@ -161,7 +161,7 @@ func (r *record) accused() *history.Defect {
 }
 
 // soldBy are the kinds of what lets two orders sell a unit, or hold the lock.
-var soldBy = []kind{ending, stray, between, admitting}
+var soldBy = []kind{ending, stray, between}
 
 // explain returns the defect that explains one of these letters: what plain sales show of any order, or else the first
 // sighting that explains it, or else, if no command was observed, what plain sales show.
@@ -173,7 +173,7 @@ func (r *record) explain(lost string) *history.Defect {
 	for _, one := range []struct {
 		letter string
 		kinds  []kind
-	}{{"S", []kind{explaining}}, {"R", []kind{ending, admitting}}, {"L", []kind{explaining, remarked}}, {"S", soldBy},
+	}{{"S", []kind{explaining}}, {"R", []kind{ending}}, {"L", []kind{explaining, remarked}}, {"S", soldBy},
 		{"E", soldBy}} { // a removal explains the sales that follow from it
 		f := r.Finding(Asked[strings.Index("SERL", one.letter)])
 		if s := r.first(f, one.letter, one.kinds); s != nil && strings.Contains(lost, one.letter) {
@@ -219,8 +219,7 @@ func (r *record) ofPlainSales(lost, shown string, of []plainSale) *history.Defec
 func (r *record) fits(s *sighting, f history.Finding, between rivals) bool {
 	switch f.Verdict {
 	case history.OwnRelease:
-		return len(f.Evidence) == 0 || s.kind == admitting ||
-			s.sender >= 0 && r.Ops[s.sender].Order == f.Evidence[0].Orders[0]
+		return len(f.Evidence) == 0 || s.sender >= 0 && r.Ops[s.sender].Order == f.Evidence[0].Orders[0]
 	case history.Liveness:
 		return true
 	}
@@ -229,8 +228,6 @@ func (r *record) fits(s *sighting, f history.Finding, between rivals) bool {
 		return !slices.ContainsFunc(f.Evidence, func(e history.Evidence) bool {
 			return len(e.Orders) > 0 && r.Ops[s.order].Order != e.Orders[0]
 		})
-	case s.kind == admitting:
-		return s.at <= between.taken
 	case s.kind == ending || s.kind == stray:
 		return s.order == x.Index && s.at <= between.taken
 	default:

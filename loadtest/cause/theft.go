@@ -58,7 +58,9 @@ func (m *moment) freedBefore() bool {
 	return freed != nil && (took == nil || freed.Came() > took.Came())
 }
 
-func (t *theft) namesIt() bool { return slices.Contains(t.named, t.was) && t.own != t.was }
+func (t *theft) namesIt() bool {
+	return t.own != "" && t.own != t.was && slices.Contains(t.named, t.was)
+}
 
 func (t *theft) passesComparison() bool { return t.compared && t.own == t.was }
 

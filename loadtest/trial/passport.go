@@ -330,7 +330,8 @@ func (p *Passport) partsOfLock() []string {
 		parts = append(parts, "not released")
 	} else {
 		parts = append(parts, "released by "+p.Release+either(p.Early, ", before the stock is written", "")+
-			either(p.KeptSoldOut, ", but kept by an order that is refused as sold out", ""))
+			either(p.KeptSoldOut, ", but kept by an order that is refused as sold out", "")+
+			either(p.FreedTwice, ", twice by an order that is refused as sold out", ""))
 	}
 	if p.Every > 0 {
 		parts = append(parts, "renewed every "+rounded(p.Every)+

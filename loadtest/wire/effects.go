@@ -309,7 +309,8 @@ func (d *difference) effect() (e history.Effect, stepped bool) {
 	case gone && !d.purged(had, has):
 		return history.EffectReleased, false
 	case len(had) == 0:
-		return history.EffectNothing, false
+		more := d.lock.surplus(&d.after) > d.lock.surplus(&d.before)
+		return either(more, history.EffectExcess, history.EffectNothing), false
 	}
 	return d.ofHolder(had, has)
 }

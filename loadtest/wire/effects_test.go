@@ -386,6 +386,43 @@ func TestEffectsOnACompanion(t *testing.T) {
 	}
 }
 
+// A counter that steps beyond its value at rest, and a list with more tokens than at rest, are free and not at rest.
+// The command that does so gave back too much.
+func TestEffectsBeyondRest(t *testing.T) {
+	counter := func(n string) KeyState { return str(n, 0) }
+	gate := Lock{Key: Key{Name: "lock"}, Parts: []string{""}, Rest: none, Steps: 1}
+	places := Lock{Key: Key{Name: "lock"}, Parts: []string{""}, Rest: counter("1"), Steps: -1}
+	tokens := Lock{Key: Key{Name: "lock"}, Parts: []string{"0"}, Rest: list("token")}
+	for _, one := range []struct {
+		does          string
+		lock          Lock
+		before, after KeyState
+		want          history.Effect
+		atRest        bool
+	}{
+		{"decr lock", gate, counter("1"), counter("0"), history.EffectReleased, true},
+		{"decr lock", gate, counter("0"), counter("-1"), history.EffectExcess, false},
+		{"decr lock", gate, none, counter("-1"), history.EffectExcess, false},
+		{"incr lock", gate, counter("-1"), counter("0"), history.EffectNothing, true},
+		{"incr lock", gate, counter("-2"), counter("-1"), history.EffectNothing, false},
+		{"del lock", gate, counter("-1"), none, history.EffectNothing, true},
+		{"incr lock", places, counter("0"), counter("1"), history.EffectReleased, true},
+		{"incr lock", places, counter("1"), counter("2"), history.EffectExcess, false},
+		{"rpush lock token", tokens, none, list("token"), history.EffectReleased, true},
+		{"rpush lock token", tokens, list("token"), list("token", "token"), history.EffectExcess, false},
+	} {
+		l := &Looker{stock: Shelf{Key: "units"}, locks: []Lock{one.lock}, table: commands}
+		sent, key := strings.Fields(one.does), one.lock.Key
+		c := &execution{sent: sent, reply: "1", lines: []line{{at: began, args: sent}}}
+		var got history.Effect
+		for _, e := range l.effects(c, map[Key]KeyState{key: one.before}, map[Key]KeyState{key: one.after}) {
+			got |= e.effect
+		}
+		assert.Equal(t, one.want, got, one)
+		assert.Equal(t, one.atRest, one.lock.AtRest(one.after), one)
+	}
+}
+
 // A command that affected two keys appears twice in a trace, once with each key. For a lock it has digests of the
 // values before and after, and of the values in its arguments.
 func TestEffectsOnTwoKeysAreTwoCommands(t *testing.T) {
