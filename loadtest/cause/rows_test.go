@@ -27,9 +27,11 @@ func TestGrantedAcquireIsNoSaleWithoutLock(t *testing.T) {
 func TestGateGivenBackTwice(t *testing.T) {
 	f := forge()
 	f.Facts.Token = false
-	belowRest := usually(command(45, history.EffectNothing, "decrby"), history.EffectReleased)
-	f.order("anna", atA, history.Busy, 0, 90, acquire(10), read(20), release(40), belowRest)
-	f.order("bert", atB, history.Sold, 100, 900, granted(110), read(120), writes(800), release(810))
+	belowRest := func(n int) history.Command {
+		return usually(command(n, history.EffectNothing, "decrby"), history.EffectReleased)
+	}
+	f.order("anna", atA, history.Busy, 0, 90, acquire(10), read(20), release(40), belowRest(45))
+	f.order("bert", atB, history.Sold, 100, 900, granted(110), read(120), writes(800), belowRest(810))
 	f.order("clara", atA, history.Sold, 200, 700, acquire(210), read(220), writes(230), release(240))
 	d := f.judge("two-instances").Defect
 	if assert.NotNil(t, d) {
@@ -47,6 +49,7 @@ func TestLockRemovedInTheBackground(t *testing.T) {
 		assert.Equal(t, removedByNone.what, d.Cause)
 	}
 	f.Faults = nil // a sweeper of the dead: the instance is stopped, and gives no sign of life
+	f.also = []cause{removedByNone}
 	assert.Equal(t, overtaken, f.judge("pause").Design)
 }
 
@@ -67,8 +70,7 @@ func TestRemovalAfterAcquire(t *testing.T) {
 func TestRenewalThatRemovesItsLock(t *testing.T) {
 	f := forge()
 	f.Facts.Elsewhere, f.Count, f.Left = true, &history.Count{}, new(int64(stock-1))
-	inVain := usually(command(500, history.EffectTried, "eval"), history.EffectReleased)
-	f.order("anna", atA, history.Sold, 0, 600, acquire(10), usually(del(100), history.EffectRenewed), inVain)
+	f.order("anna", atA, history.Sold, 0, 600, acquire(10), usually(del(100), history.EffectRenewed), inVain(500))
 	f.order("bert", atB, history.Sold, 50, 400, tried(60), acquire(200), release(300))
 	if d := f.judge("two-instances").Defect; assert.NotNil(t, d) {
 		assert.Equal(t, ttlRemoves.what, d.Cause)
