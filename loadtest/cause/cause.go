@@ -143,7 +143,7 @@ func OfCrowds(cells []*history.Cell) {
 				continue
 			}
 			d := *other.Defect
-			d.Shown = c.Defect.Shown + "; as in " + other.Scenario
+			d.Shown = c.Defect.Shown + "; as in " + other.Label()
 			c.Defect = &d
 			break
 		}

@@ -77,4 +77,10 @@ func TestCourses(t *testing.T) {
 	c := TimelineOf(&Cell{Ops: []Op{{Trace: trace}}}, Terms{}).CourseOf(0)
 	assert.Equal(t, NoLock, c.Events[1].Key.State, "it holds the other key")
 	assert.Equal(t, c.Events[0].Command, c.Events[2].Key.Took)
+
+	named := carried(20, EffectNamed)
+	named.Wire.Is = "a token"
+	c = TimelineOf(&Cell{Ops: []Op{{Trace: []Command{acquire(10), named, release(30)}}}}, Terms{}).CourseOf(0)
+	assert.Equal(t, "a token", c.Events[2].Key.Value)
+	assert.Nil(t, c.Events[2].Key.Looked)
 }

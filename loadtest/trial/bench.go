@@ -242,7 +242,7 @@ func (b *bench) isAsNew() bool {
 		if err != nil {
 			return false
 		}
-		if wait(o, b.patience()); !b.hasSold(o) {
+		if wait(o, b.passport.patience()); !b.hasSold(o) {
 			return false
 		}
 	}

@@ -219,7 +219,9 @@ func (b *bench) attribute(at int, commands []observation, record map[*order][]ob
 func changes(c *history.Command) bool { return acquired(c) || isHolders(c) }
 
 // isHolders reports whether a command does what no waiter does.
-func isHolders(c *history.Command) bool { return c.WritesStock() || c.Prolongs() || c.Releases() }
+func isHolders(c *history.Command) bool {
+	return c.WritesStock() || c.Prolongs() || c.Releases() || c.Names()
+}
 
 // An attribution assigns the commands of an instance to orders, one after the other.
 type attribution struct {
@@ -333,20 +335,22 @@ func (a *attribution) follow(c *observation, o *order) {
 	if c.did((*history.Command).Releases) {
 		a.holder = nil
 	}
-	if !c.did(acquired) {
+	switch names := c.did((*history.Command).Names); {
+	case c.did(acquired):
+		a.last = o
+		if c.did((*history.Command).AcquiresAlone) { // else it may wait behind the holder
+			a.holder = o
+		}
+	case !names || o != a.holder || len(c.Args) < 2:
 		return
 	}
-	a.last = o
-	if c.did((*history.Command).AcquiresAlone) { // else it may wait behind the holder
-		a.holder = o
-	}
 	for i := range c.effects {
-		if wire := c.effects[i].Wire; acquired(&c.effects[i]) && wire != nil {
-			a.values[wire.Is] = true
+		if e := &c.effects[i]; acquired(e) || e.Names() {
+			a.values[e.Gives()] = true
 		}
 	}
 	for _, arg := range c.values() {
-		if len(arg) >= leastToken && arg != a.shelf().Key && !a.passport.onLock(arg) {
+		if len(arg) >= leastToken && arg != a.shelf().Key && !a.passport.onLock(arg) && !a.passport.isPart(arg) {
 			a.tokens[arg] = o
 		}
 	}
@@ -445,7 +449,7 @@ func (t *Trial) name() string {
 
 func (t *Trial) newCell(f fault) *history.Cell {
 	return &history.Cell{Kind: history.Trial, Scenario: f.name, Line: f.line, Rung: t.name(), Product: t.Product,
-		Repetition: 1, TTL: cmp.Or(t.passport.TTL, t.passport.InValue), Limit: t.patience(), Facts: &t.passport.Facts}
+		Repetition: 1, TTL: cmp.Or(t.passport.TTL, t.passport.InValue), Limit: t.passport.patience(), Facts: &t.passport.Facts}
 }
 
 // complete sends fresh orders, adds the recorded orders to the cell, and judges it. Fresh orders buy from a new stock,

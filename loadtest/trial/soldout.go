@@ -19,7 +19,7 @@ func (b *bench) learnSoldOut() error {
 		return err
 	}
 	o := b.send("empty", atA)
-	wait(o, b.patience())
+	wait(o, b.passport.patience())
 	o.HangUp()
 	b.Quiet(b.ctx)
 	took, err := b.tookFromEmpty()

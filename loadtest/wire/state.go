@@ -62,6 +62,9 @@ type Lock struct {
 	// Steps is the difference of a counter from its value at rest while the lock is held; 0: unknown. A difference in the
 	// other direction is not a hold.
 	Steps int64
+	// Companions are other keys, or other parts of the key, in which an order names itself under the lock, and which it
+	// compares before it releases the lock. They keep no order out.
+	Companions []Lock
 }
 
 // String returns the key, and the part if the key has others at rest.
