@@ -192,6 +192,8 @@ var table = []section{
 			edits{{"loadtest/cause/waiting.go", "until-freed < Margin+m.stalled", "until-freed < Margin"}}},
 		{"a renewal takes a lock that is over", by{test("./loadtest/cause TestDefects")},
 			edits{{"loadtest/history/explain.go", "return Terms{TTL: c.TTL, ", "return Terms{"}}},
+		{"a write in flight was sent without a lease", by{test("./loadtest/cause TestBreaksByDesign")},
+			edits{{"loadtest/cause/second.go", "sent := m.step.Came()", "sent := m.step.At"}}},
 		{"a SET that was sent again has taken another unit", by{test("./loadtest/trial TestUnits")},
 			edits{{"loadtest/trial/record.go", "case !w.Counts && n > 0 && w.After+1 == had[n-1]:", "case false:"}}},
 		{"a trial allows a release of what was never taken", by{test("./loadtest/cause TestDefects")},
