@@ -259,13 +259,13 @@ func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, t *terminal.Trial)
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false) // lines have a >, and are pasted into --play
 		return e.Encode(struct {
-			Defects  []jsonDefect        `json:"defects"`
-			Passport *trial.Passport     `json:"passport"`
-			Lock     string              `json:"lock"`
-			Closest  string              `json:"closest_rung"`
-			Sale     []trial.SaleCommand `json:"sale"`
-			Cells    []*history.Cell     `json:"cells"`
-		}{jsonDefects(t), p, p.String(), p.Closest(), p.Sale(), t.Cells})
+			Defects  []history.FoundDefect `json:"defects"`
+			Passport *trial.Passport       `json:"passport"`
+			Lock     string                `json:"lock"`
+			Closest  string                `json:"closest_rung"`
+			Sale     []trial.SaleCommand   `json:"sale"`
+			Cells    []*history.Cell       `json:"cells"`
+		}{history.DefectsOf(t.Cells), p, p.String(), p.Closest(), p.Sale(), t.Cells})
 	}
 	fmt.Fprintf(stdout, "%s\n\n", history.Plain(p.String()))
 	if f.Verbose {
@@ -278,18 +278,4 @@ func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, t *terminal.Trial)
 	}
 	t.Print(stdout, f.Verbose)
 	return nil
-}
-
-// A jsonDefect is a defect, and the cells in which it was found, first the one that shows it.
-type jsonDefect struct {
-	history.Defect
-	Cells []string `json:"cells"`
-}
-
-func jsonDefects(t *terminal.Trial) []jsonDefect {
-	all := []jsonDefect{}
-	for _, s := range t.Defects() {
-		all = append(all, jsonDefect{*s.First.Defect, s.Cells})
-	}
-	return all
 }
