@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/audit"
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/client"
 	"stockapi/loadtest/history"
 )
@@ -46,7 +47,7 @@ func (f *auditFlags) judgeAnswers(stdout, stderr io.Writer) int {
 		rest := f.Stock - r.units
 		c.Left = &rest
 	}
-	c.Findings, c.Coverage = audit.Judge(c)
+	c.Findings, c.Coverage = audit.Judge(c, history.TimelineOf(c, catalog.TermsOf(c)))
 	return r.print(stdout, f.Left != nil)
 }
 

@@ -121,9 +121,10 @@ func rejudge(cells []*history.Cell) (differ []string) {
 			ofTrial, was = append(ofTrial, c), append(was, explanationOf(c))
 			c.NotTested = nil
 		}
-		differ = append(differ, judgeAgain(c)...)
+		line := history.TimelineOf(c, catalog.TermsOf(c))
+		differ = append(differ, judgeAgain(c, line)...)
 		if played {
-			cause.Explain(c)
+			cause.Explain(c, line)
 		}
 	}
 	cause.OfCrowds(ofTrial)
@@ -138,9 +139,9 @@ func rejudge(cells []*history.Cell) (differ []string) {
 }
 
 // judgeAgain replaces a cell's verdicts by new ones, and returns where they differ.
-func judgeAgain(c *history.Cell) (differ []string) {
+func judgeAgain(c *history.Cell, line *history.Timeline) (differ []string) {
 	recorded := c.Findings
-	c.Findings, c.Coverage = audit.Judge(c)
+	c.Findings, c.Coverage = audit.Judge(c, line)
 	for _, f := range c.Findings {
 		was := history.FindingOf(recorded, f.Verdict).Result
 		if f.Verdict == history.Valid && was == history.NotApplicable {

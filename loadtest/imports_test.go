@@ -43,6 +43,24 @@ func TestImportsOfInstances(t *testing.T) {
 	assert.NotContains(t, importsOfTheModule(t)["loadtest/wire"], "loadtest/cluster", "a wire starts nothing")
 }
 
+// TestTimelineIsMadeOnce checks that a verdict and its cause share a timeline: the code that has recorded or read a
+// cell makes it once, and passes it to both. A trial also makes those of cells that it still plays.
+func TestTimelineIsMadeOnce(t *testing.T) {
+	var makers []string
+	for _, file := range filesOfTheModule(t) {
+		for _, d := range file.Decls {
+			ast.Inspect(d, func(n ast.Node) bool {
+				if call, is := n.(*ast.SelectorExpr); is && call.Sel.Name == "TimelineOf" {
+					makers = append(makers, file.Name.Name+" "+d.(*ast.FuncDecl).Name.Name)
+				}
+				return true
+			})
+		}
+	}
+	assert.ElementsMatch(t, []string{"main judgeAnswers", "main rejudge", "scenario Play", "stage judgeSoFar",
+		"trial complete", "trial recount", "trial timeline", "drawing Of", "explore noteEnds"}, makers)
+}
+
 func isExplorer(pkg string) bool { return strings.HasSuffix(pkg, "/explore") }
 
 func isLoadTest(pkg string) bool { return strings.HasPrefix(pkg, "loadtest") }

@@ -140,7 +140,7 @@ func forgedRun(t *testing.T) (file string) {
 		{Scenario: "one-instance", Rung: "v0", Name: "nolock", Initial: 1, Left: &left, Ops: twice},
 	}
 	for _, c := range cells {
-		c.Findings, c.Coverage = audit.Judge(c)
+		c.Findings, c.Coverage = audit.Judge(c, history.TimelineOf(c, history.Terms{}))
 	}
 	file = filepath.Join(t.TempDir(), history.Results)
 	require.NoError(t, history.Write(file, &history.Run{ID: "1", Cells: cells}))

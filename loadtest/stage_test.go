@@ -116,7 +116,7 @@ func TestStage(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{"S"}, broken)
-	findings, _ := audit.Judge(run.Cells[0])
+	findings, _ := audit.Judge(run.Cells[0], history.TimelineOf(run.Cells[0], history.Terms{}))
 	assert.Equal(t, strings.Join(broken, ""), terminal.LettersOf(findings, history.Broken))
 	assert.Contains(t, readFile(t, of, "stage.html"), "two at once")
 

@@ -12,8 +12,9 @@ import (
 const maxEvidence = 5
 
 // Judge returns a finding for each verdict on a cell: Valid first, whether the cell measures the service, then those of
-// history.Verdicts in their order. It also returns the coverage. A cell that was not run gets neither.
-func Judge(c *history.Cell) ([]history.Finding, *history.Coverage) {
+// history.Verdicts in their order. It also returns the coverage. A cell that was not run gets neither. The timeline is
+// the cell's.
+func Judge(c *history.Cell, line *history.Timeline) ([]history.Finding, *history.Coverage) {
 	if c.NotTested != nil {
 		return nil, nil
 	}
@@ -21,7 +22,7 @@ func Judge(c *history.Cell) ([]history.Finding, *history.Coverage) {
 	answers := []history.Finding{
 		stock(b),
 		exclusion(b),
-		ownRelease(b),
+		ownRelease(b, line),
 		liveness(b),
 		fence(b),
 		inOrder(b),

@@ -92,7 +92,7 @@ func TestUnansweredOrderHeldNoLock(t *testing.T) {
 			{Order: "bert", Instance: "a", Outcome: history.Sold, Quantity: 1, Done: 20, Units: []int64{10},
 				Lease: &history.Lease{AcquiredAt: 5, ReleasedAt: 15}},
 		}
-		found, _ := audit.Judge(c)
+		found, _ := audit.Judge(c, history.TimelineOf(c, history.Terms{}))
 		return history.FindingOf(found, history.Exclusion).Because
 	}
 	assert.NotContains(t, because(true), "never answered")

@@ -41,7 +41,7 @@ func TestForeignCommandsAreJudgedByTheirEffects(t *testing.T) {
 		judge(t, c, v, history.OK)
 	}
 	assert.Len(t, c.Ops, coverage(c).Removals)
-	locks := history.TimelineOf(c).Locks
+	locks := history.TimelineOf(c, history.Terms{}).Locks
 	assert.Len(t, locks, 1)
 	assert.Len(t, locks[0].Tenures, len(c.Ops))
 	assert.Equal(t, history.Released, locks[0].Tenures[0].How)

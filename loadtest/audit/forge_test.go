@@ -62,12 +62,12 @@ func lose(op *history.Op) {
 }
 
 func findings(c *history.Cell) []history.Finding {
-	fs, _ := audit.Judge(c)
+	fs, _ := audit.Judge(c, history.TimelineOf(c, history.Terms{}))
 	return fs
 }
 
 func coverage(c *history.Cell) *history.Coverage {
-	_, cover := audit.Judge(c)
+	_, cover := audit.Judge(c, history.TimelineOf(c, history.Terms{}))
 	return cover
 }
 

@@ -10,17 +10,16 @@ import (
 //
 // The argument is [history.Timeline]'s. A removal that cannot be judged is counted: see [books.tooFewJudged]. One by an
 // order to which another passed the lock is only judged if all orders returned their traces.
-func ownRelease(b *books) history.Finding {
+func ownRelease(b *books, line *history.Timeline) history.Finding {
 	if b.removals == 0 && b.cut == 0 {
 		return history.Finding{Verdict: history.OwnRelease, Result: history.NotApplicable}
 	}
 	if why := b.clocks.notJudged(); why != "" {
 		return answer(history.OwnRelease, history.NotApplicable, "%s", why)
 	}
-	t := history.TimelineOf(b.Cell)
 	h := &violations{}
-	for i := range t.Removals {
-		r := &t.Removals[i]
+	for i := range line.Removals {
+		r := &line.Removals[i]
 		if !r.Owned.Known() || r.Passed() && b.silent+b.unanswered+b.doubtful > 0 {
 			continue
 		}
@@ -29,7 +28,9 @@ func ownRelease(b *books) history.Finding {
 		}
 	}
 	if h.total > 0 {
-		return h.broken(history.OwnRelease, func(one violation) history.Evidence { return b.theft(&t.Removals[one.value]) })
+		return h.broken(history.OwnRelease, func(one violation) history.Evidence {
+			return b.theft(&line.Removals[one.value])
+		})
 	}
 	if b.unanswered > 0 {
 		return answer(history.OwnRelease, history.Indeterminate,

@@ -221,6 +221,9 @@ func NameOf(number string) string { return RungOf(number).Name }
 
 // TermsOf returns how a lock of the cell ends without a release. An unknown rung counts as one on Redis.
 func TermsOf(c *history.Cell) history.Terms {
+	if c.Kind == history.Trial {
+		return history.TermsOnTrial(c)
+	}
 	r := RungOf(c.Rung)
 	terms := history.Terms{Quorum: r.Quorum}
 	switch cmp.Or(r.Kind, Redis) {

@@ -54,18 +54,14 @@ type sighting struct {
 	shown  string
 }
 
-// slack bounds how long before its time a lease may seem to expire.
-const slack = history.Instant(50 * time.Millisecond)
-
-func newRecord(c *history.Cell) *record {
-	r := &record{Cell: c, facts: c.Facts, line: history.TimelineOf(c)}
+func recordOf(c *history.Cell, line *history.Timeline) *record {
+	r := &record{Cell: c, facts: c.Facts, line: line}
 	if r.facts == nil {
 		r.facts = &history.Facts{}
 	}
 	if c.Client != nil {
 		r.stalled = history.Instant(c.Client.Longest)
 	}
-	r.line.Explain(history.Terms{TTL: r.TTL, InValue: r.facts.InValue > 0, Slack: slack})
 	r.courses = r.line.Courses()
 	history.Walk(r.courses, r.visit)
 	return r
@@ -91,10 +87,10 @@ func (r *record) visit(op *history.Course, step *history.Event) {
 	}
 }
 
-// Explain records the causes of a judged cell's findings in it, and why it is inconclusive if it is. A cell whose fault
-// did not happen accuses only by what its commands show.
-func Explain(c *history.Cell) {
-	r := newRecord(c)
+// Explain records the causes of a judged cell's findings in it, and why it is inconclusive if it is. It takes the
+// timeline by which the cell was judged. A cell whose fault did not happen accuses only by what its commands show.
+func Explain(c *history.Cell, line *history.Timeline) {
+	r := recordOf(c, line)
 	r.findCauses()
 	happened := c.Aborted == "" || c.Aborted == history.KeptByDatabase
 	r.conclude(r.whyInconclusive(), happened)
@@ -147,7 +143,7 @@ func OfCrowds(cells []*history.Cell) {
 				continue
 			}
 			d := *other.Defect
-			d.Shown = c.Defect.Shown + "; as in " + other.Scenario
+			d.Shown = c.Defect.Shown + "; as in " + other.Label()
 			c.Defect = &d
 			break
 		}
@@ -165,7 +161,7 @@ func (r *record) accused() *history.Defect {
 }
 
 // soldBy are the kinds of what lets two orders sell a unit, or hold the lock.
-var soldBy = []kind{ending, stray, between, admitting}
+var soldBy = []kind{ending, stray, between}
 
 // explain returns the defect that explains one of these letters: what plain sales show of any order, or else the first
 // sighting that explains it, or else, if no command was observed, what plain sales show.
@@ -177,7 +173,7 @@ func (r *record) explain(lost string) *history.Defect {
 	for _, one := range []struct {
 		letter string
 		kinds  []kind
-	}{{"S", []kind{explaining}}, {"R", []kind{ending, admitting}}, {"L", []kind{explaining, remarked}}, {"S", soldBy},
+	}{{"S", []kind{explaining}}, {"R", []kind{ending}}, {"L", []kind{explaining, remarked}}, {"S", soldBy},
 		{"E", soldBy}} { // a removal explains the sales that follow from it
 		f := r.Finding(Asked[strings.Index("SERL", one.letter)])
 		if s := r.first(f, one.letter, one.kinds); s != nil && strings.Contains(lost, one.letter) {
@@ -223,8 +219,7 @@ func (r *record) ofPlainSales(lost, shown string, of []plainSale) *history.Defec
 func (r *record) fits(s *sighting, f history.Finding, between rivals) bool {
 	switch f.Verdict {
 	case history.OwnRelease:
-		return len(f.Evidence) == 0 || s.kind == admitting ||
-			s.sender >= 0 && r.Ops[s.sender].Order == f.Evidence[0].Orders[0]
+		return len(f.Evidence) == 0 || s.sender >= 0 && r.Ops[s.sender].Order == f.Evidence[0].Orders[0]
 	case history.Liveness:
 		return true
 	}
@@ -233,8 +228,6 @@ func (r *record) fits(s *sighting, f history.Finding, between rivals) bool {
 		return !slices.ContainsFunc(f.Evidence, func(e history.Evidence) bool {
 			return len(e.Orders) > 0 && r.Ops[s.order].Order != e.Orders[0]
 		})
-	case s.kind == admitting:
-		return s.at <= between.taken
 	case s.kind == ending || s.kind == stray:
 		return s.order == x.Index && s.at <= between.taken
 	default:

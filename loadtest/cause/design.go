@@ -193,11 +193,9 @@ func (r *record) expiry(x *history.Course, h *history.Tenure) string {
 
 // writesLate reports whether a fault delayed a write, sent under a tenure, until another order had the lock.
 func (r *record) writesLate(x *history.Course, hx, hy *history.Tenure) bool {
-	for _, f := range r.Faults {
-		if f.Order == x.Order && f.Kind == history.FaultLate && x.WroteAfter(hx.From, hy.Sent) &&
-			!strings.Contains(f.Command, "acquire") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Faults, func(f history.Fault) bool {
+		return f.Order == x.Order && f.Kind == history.FaultLate && x.Find(func(e *history.Event) bool {
+			return sold(e.Command) && hx.From <= e.Came() && e.Came() <= hy.Sent && hy.Sent < e.At && isLate(&f, e)
+		}) != nil
+	})
 }

@@ -131,6 +131,11 @@ func takesOver(n, from int) history.Command {
 // looks is a command that leaves the lock as it was.
 func looks(n int) history.Command { return command(n, history.EffectNothing, "get") }
 
+// noted is the note that the trial, or the server, ended the lock.
+func noted(n int, why string) history.Command {
+	return history.Command{Cmd: history.EndedLock, Key: lockKey, Reply: why, Source: history.Looked, At: ms(n), End: ms(n)}
+}
+
 // lost makes the reply of a command undelivered.
 func lost(c history.Command) history.Command {
 	return with(c, func(w *history.Carried) { w.Heard = history.Never })
@@ -161,7 +166,6 @@ func (f *forgery) inject(fault string) {
 	}
 	anna := &f.Ops[0]
 	hit := history.Fault{Order: anna.Order, Instance: anna.Instance, At: ms(25), End: ms(2045)}
-	note := history.Command{Cmd: history.EndedLock, Key: lockKey, Source: history.Looked, At: ms(50), End: ms(50)}
 	switch name {
 	case "slow-work":
 		hit.Kind, hit.Command = history.FaultHeld, "read"
@@ -170,20 +174,20 @@ func (f *forgery) inject(fault string) {
 	case "cut-off":
 		hit.Kind = history.FaultCut
 	case "renewals-lost":
-		hit.Kind, hit.Command = history.FaultLost, "renewal"
+		hit.Kind, hit.Command = history.FaultLost, history.CommandRenewal
 	case "late":
-		hit.Kind, hit.Command = history.FaultLate, "write"
+		hit.Kind, hit.Command, hit.At = history.FaultLate, history.CommandWrite, ms(35)
 		for i := range anna.Trace {
 			if cmd := &anna.Trace[i]; cmd.WritesStock() {
 				cmd.Wire.Came = ms(30)
 			}
 		}
 	case "key-removed":
-		note.Reply, hit.End = history.LockRemoved, hit.At
-		anna.Trace = append(anna.Trace, note)
+		hit.End = hit.At
+		anna.Trace = append(anna.Trace, noted(50, history.LockRemoved))
 	case "server-restart":
-		note.Reply, hit.End = history.LocksLost, hit.At
-		anna.Trace = append(anna.Trace, note)
+		hit.Kind, hit.End = history.FaultRestart, hit.At
+		anna.Trace = append(anna.Trace, noted(50, history.LocksLost))
 	default:
 		return
 	}
@@ -229,20 +233,24 @@ func (f *forgery) judge(fault string) *history.Cell {
 		}
 	}
 	f.fillIn()
-	line := history.TimelineOf(f.Cell)
+	line := history.TimelineOf(f.Cell, history.TermsOnTrial(f.Cell))
 	for i := range f.Ops {
 		if len(f.Facts.Locks) > 0 {
 			f.Ops[i].Lease = line.LeaseOf(i)
 		}
 	}
 	f.Client.Asked, f.Client.Delivered = len(f.Ops), len(f.Ops)
-	f.Findings, f.Coverage = audit.Judge(f.Cell)
+	f.Findings, f.Coverage = audit.Judge(f.Cell, line)
 	f.record().findCauses()
 	return f.Cell
 }
 
 // inconclusive returns why an ok of a judged cell would mean nothing.
 func inconclusive(c *history.Cell) string { return newRecord(c).whyInconclusive() }
+
+func newRecord(c *history.Cell) *record {
+	return recordOf(c, history.TimelineOf(c, history.TermsOnTrial(c)))
+}
 
 // record returns the record of the forgery, and keeps which rows it shows.
 func (f *forgery) record() *record {

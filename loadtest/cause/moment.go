@@ -84,7 +84,7 @@ func (r *record) renewalsFaulted(op *history.Op) bool {
 		case history.FaultStop, history.FaultKill, history.FaultDied, history.FaultCut:
 			return true
 		case history.FaultHeld, history.FaultLate, history.FaultLost:
-			return f.Command == "renewal" || r.facts.Shared
+			return f.Command == history.CommandRenewal || r.facts.Shared
 		}
 		return false
 	})

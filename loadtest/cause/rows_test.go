@@ -27,7 +27,7 @@ func TestGrantedAcquireIsNoSaleWithoutLock(t *testing.T) {
 func TestGateGivenBackTwice(t *testing.T) {
 	f := forge()
 	f.Facts.Token = false
-	belowRest := usually(command(45, history.EffectNothing, "decrby"), history.EffectReleased)
+	belowRest := usually(command(45, history.EffectExcess, "decrby"), history.EffectReleased)
 	f.order("anna", atA, history.Busy, 0, 90, acquire(10), read(20), release(40), belowRest)
 	f.order("bert", atB, history.Sold, 100, 900, granted(110), read(120), writes(800), release(810))
 	f.order("clara", atA, history.Sold, 200, 700, acquire(210), read(220), writes(230), release(240))
@@ -35,6 +35,12 @@ func TestGateGivenBackTwice(t *testing.T) {
 	if assert.NotNil(t, d) {
 		assert.Equal(t, releasedTwice.what, d.Cause)
 	}
+	f.Ops = f.Ops[:1]
+	if d := f.judge("error-reply 3").Defect; assert.NotNil(t, d, "no other order has come yet") {
+		assert.Equal(t, releasedTwice.what, d.Cause)
+	}
+	f.Ops[0].Trace = append(f.Ops[0].Trace[:2], belowRest) // once, after its lock has expired
+	assert.Nil(t, f.judge("late").Defect)
 }
 
 // A background thread, such as one that heals, removes the lock of a living holder.

@@ -100,10 +100,11 @@ func renewalRemoves(m *moment) string {
 	return m.name() + "'s " + m.step.Cmd + " removed its own lock"
 }
 
-// givesBackTwice is about an order that sends what releases a lock once more: a counter admits one order more then.
-func givesBackTwice(m *moment) string {
-	if m.isEnd() || m.step.State != history.HasFreed || !m.step.Usually(history.EffectReleased) || m.step.Wire.Compared {
+// givesTooMuch is about an order that gives its place in a lock back once more, while that is free.
+func givesTooMuch(m *moment) string {
+	if m.isEnd() || m.step.State != history.HasFreed || !m.step.GivesTooMuch() {
 		return ""
 	}
-	return m.name() + "'s " + m.step.Cmd + " came after its release"
+	return m.name() + "'s " + m.step.Cmd + " came after its release, and gave back a place in " + m.step.Command.Key +
+		" that no order held"
 }

@@ -106,7 +106,6 @@ const (
 	between                // only for a unit that its order and another sold, or a lock that both held
 	accusing               // by itself
 	ending                 // only for the order whose lock it ends, before another order took that
-	admitting              // only before the later of two orders took the lock
 	remarked               // else as a remark
 	stray                  // for a command outside any order
 )
@@ -114,6 +113,7 @@ const (
 // rows are the table.
 var rows = []row{
 	{releasedUnheld, "SER", releasesUnheld, accusing},
+	{releasedTwice, "SER", givesTooMuch, accusing},
 	{releasedEarly, "SE", writesAfterRelease, accusing},
 	{wentOn, "SE", sellsRefused, accusing},
 	{soldUnlocked, "SE", sellsUnlocked, accusing},
@@ -137,7 +137,6 @@ var rows = []row{
 	{removedLater, "SER", removes((*theft).isLater), ending},
 	{removedBlindly, "SER", removes((*theft).isBlind), ending},
 	{removedByNone, "SE", strayRemoves, stray},
-	{releasedTwice, "SER", givesBackTwice, admitting},
 	{ttlRemoves, "SE", renewalRemoves, between},
 
 	{renewalTakes, "SE", renewalReplaces, ending},

@@ -24,7 +24,7 @@ func (m *moment) removal() *history.Removal {
 
 // A theft is such a removal.
 type theft struct {
-	own, was string   // the values of the remover's last acquire, and of the removed lock
+	own, was string   // the values that the remover had given its lock, and of the removed one
 	named    []string // the values that the command names
 	compared bool
 	remover  *moment
@@ -41,12 +41,9 @@ func removes(is func(*theft) bool) func(*moment) string {
 			return ""
 		}
 		t := &theft{remover: m, other: &m.Ops[one.By], looked: m.step.Key.Looked != nil,
-			again: m.freedBefore()}
+			again: m.freedBefore(), own: m.step.Key.Value}
 		if m.step.Wire != nil {
 			t.was, t.named, t.compared = m.step.Wire.Was, m.step.Wire.Named, m.step.Wire.Compared
-		}
-		if took := m.step.Key.Took; took != nil && took.Wire != nil {
-			t.own = took.Wire.Is
 		}
 		if !is(t) {
 			return ""
@@ -61,7 +58,9 @@ func (m *moment) freedBefore() bool {
 	return freed != nil && (took == nil || freed.Came() > took.Came())
 }
 
-func (t *theft) namesIt() bool { return slices.Contains(t.named, t.was) && t.own != t.was }
+func (t *theft) namesIt() bool {
+	return t.own != "" && t.own != t.was && slices.Contains(t.named, t.was)
+}
 
 func (t *theft) passesComparison() bool { return t.compared && t.own == t.was }
 

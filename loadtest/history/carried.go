@@ -42,6 +42,14 @@ func (c *Command) Heard() Instant {
 	return c.Wire.Heard
 }
 
+// Gives returns the digest of the lock's value after the command, "" if it was free, or that is unknown.
+func (c *Command) Gives() string {
+	if c.Wire == nil {
+		return ""
+	}
+	return c.Wire.Is
+}
+
 // Usually reports whether commands like this one have this effect in plain sales.
 func (c *Command) Usually(e Effect) bool { return c.Wire != nil && c.Wire.Usual&e == e }
 

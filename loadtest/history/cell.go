@@ -153,6 +153,9 @@ const (
 // IsUnlisted reports whether the cell is no scenario of the table. Then Breaks is what is expected of it.
 func (c *Cell) IsUnlisted() bool { return c.Kind != Ladder }
 
+// Label returns what tells the cell from others of its kind, for print.
+func (c *Cell) Label() string { return c.Scenario }
+
 // Heading returns the scenario for print, after the kind of experiment unless that is the ladder, or a stage, whose
 // rounds have titles.
 func (c *Cell) Heading() string {
@@ -177,8 +180,13 @@ func (c *Cell) WhyNot() string {
 	return c.NotTested.Reason
 }
 
+// TooLate is why a crash shows nothing, such as on a busy machine.
+const TooLate = "no order tried the lock before the lease of the killed one was over"
+
 // IsVoid reports whether a busy machine decided the cell of a trial, and its commands nevertheless show no defect.
-func (c *Cell) IsVoid() bool { return c.Defect == nil && Worst(c.Findings) == Invalid }
+func (c *Cell) IsVoid() bool {
+	return c.Defect == nil && (Worst(c.Findings) == Invalid || c.WhyNot() == TooLate)
+}
 
 // IsUnmeasured reports whether the cell of a trial is void, or could not be played though the shop allows it.
 func (c *Cell) IsUnmeasured() bool {
@@ -230,7 +238,7 @@ type Fault struct {
 	// servers, "locks" and "stock" are servers.
 	On   string    `json:"on,omitempty"`
 	Kind FaultKind `json:"kind,omitempty"`
-	// Command is the one that was meant, such as "write" or "command 3"; "" if the fault was not one of a command.
+	// Command is the one that was meant, such as [CommandWrite] or "command 3"; "" if the fault was not one of a command.
 	Command string `json:"command,omitempty"`
 	// Text describes the fault, and follows the instance's name: "stopped 0.451 s before set/stock".
 	Text string  `json:"text"`
@@ -251,6 +259,12 @@ const (
 	FaultHeld    FaultKind = "held"    // the command, or its reply, was held
 	FaultLate    FaultKind = "late"    // the command arrived when its client no longer waited
 	FaultLost    FaultKind = "lost"    // the command, or its reply, was lost
+)
+
+// Commands that a fault may have been meant for.
+const (
+	CommandWrite   = "write"
+	CommandRenewal = "renewal"
 )
 
 // FaultKindOf returns the kind of a fault that an instance notes in a trace as, for instance, "stop@before:set/stock".

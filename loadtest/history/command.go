@@ -118,8 +118,14 @@ func (c *Command) Renews() bool { return c.effect().has(owned) }
 // lock was there.
 func (c *Command) Prolongs() bool { return c.effect().has(renews) }
 
+// Names reports whether the command changes the name of a lock's holder, in a key beside the lock.
+func (c *Command) Names() bool { return c.effect().has(names) }
+
 // Releases reports whether the command removes a lock.
 func (c *Command) Releases() bool { return c.effect().has(releases) }
+
+// GivesTooMuch reports whether the command gave back a place in a lock that was free.
+func (c *Command) GivesTooMuch() bool { return c.effect().has(excess) }
 
 // Refused reports whether the server replied with an error and did nothing.
 func (c *Command) Refused() bool { return c.effect().has(refused) }

@@ -38,6 +38,8 @@ type Belief struct {
 	// ReadEarly is its last read of the stock while it knew that it did not hold the lock, ReadHeld its last other read,
 	// and Write its last write of the stock that took effect. Failed is its last command with an error or no reply.
 	ReadEarly, ReadHeld, Write, Failed *Command
+	// Value is the digest of the value that it last gave the lock, "" if it gave none.
+	Value string
 	// Active is when it last sent a command, or received a reply. Keys counts the keys that it holds.
 	Active Instant
 	Keys   int
@@ -176,7 +178,7 @@ func (b *Belief) send(cmd *Command) {
 			b.State = Unsure
 		}
 		if cmd.Succeeded() {
-			b.Took, b.Looked = cmd, nil
+			b.Took, b.Looked, b.Value = cmd, nil, cmd.Gives()
 		}
 	case cmd.Releases() && cmd.RenewsOnly(): // a TTL that has removed the lock: its order does not know
 	case cmd.Releases():
@@ -184,6 +186,8 @@ func (b *Belief) send(cmd *Command) {
 	case cmd.Usually(EffectReleased): // it found the lock lost
 		b.State, b.Looked = HasFreed, cmd
 	case cmd.Prolongs():
+	case cmd.Names():
+		b.Value = cmd.Gives()
 	default:
 		b.Looked = cmd
 	}
@@ -244,7 +248,7 @@ func (c *Course) freed(sale int, since Instant, early bool) Instant {
 // AwaitsReply reports whether the server had replied to the order by then, and the reply was not yet delivered: it
 // queued behind one that a fault held, on the same connection.
 func (c *Course) AwaitsReply(then Instant) bool {
-	return slices.ContainsFunc(c.Events, func(s Event) bool { return s.End.Known() && s.End <= then && s.Heard() > then })
+	return c.Find(func(s *Event) bool { return s.End.Known() && s.End <= then && s.Heard() > then }) != nil
 }
 
 // IsWaiting reports whether the order has tried to acquire the lock in vain, or given it back, and has not sold.
@@ -252,9 +256,29 @@ func (c *Course) IsWaiting() bool {
 	return c.Last.Write == nil && (c.Last.State == Waiting || c.Last.State == HasFreed)
 }
 
+// Find returns the first event of the order that is of some kind, in the order in which they were sent; nil if none is.
+func (c *Course) Find(is func(*Event) bool) *Event {
+	for i := range c.Events {
+		if is(&c.Events[i]) {
+			return &c.Events[i]
+		}
+	}
+	return nil
+}
+
+// FindLast returns the last such event, nil if there is none.
+func (c *Course) FindLast(is func(*Event) bool) *Event {
+	for i := len(c.Events) - 1; i >= 0; i-- {
+		if is(&c.Events[i]) {
+			return &c.Events[i]
+		}
+	}
+	return nil
+}
+
 // WroteBefore reports whether a write of the stock by the order had taken effect by then.
 func (c *Course) WroteBefore(then Instant) bool {
-	return slices.ContainsFunc(c.Events, func(s Event) bool { return s.WritesStock() && s.Wrote() && s.At < then })
+	return c.Find(func(s *Event) bool { return s.WritesStock() && s.Wrote() && s.At < then }) != nil
 }
 
 // CameAfter reports whether the order sent a command after then.
@@ -270,13 +294,11 @@ func (c *Course) Writes() bool {
 
 // TookBefore returns when the order last acquired the lock before then, Never if it had not.
 func (c *Course) TookBefore(then Instant) Instant {
-	last := Never
-	for i := range c.Events {
-		if s := &c.Events[i]; s.Acquires() && s.Succeeded() && s.At < then {
-			last = s.At
-		}
+	last := c.FindLast(func(s *Event) bool { return s.Acquires() && s.Succeeded() && s.At < then })
+	if last == nil {
+		return Never
 	}
-	return last
+	return last.At
 }
 
 // Courses returns the courses of all orders of the cell, and after them that of its stray commands, whose index is -1.
@@ -326,13 +348,6 @@ func (c *Course) FreedBefore(then Instant) bool {
 	return freed
 }
 
-// WroteAfter reports whether a write that the order had sent between two instants took effect later.
-func (c *Course) WroteAfter(sent, then Instant) bool {
-	return slices.ContainsFunc(c.Events, func(s Event) bool {
-		return s.WritesStock() && s.Wrote() && sent <= s.Came() && s.Came() <= then && then < s.At
-	})
-}
-
 // WroteInVain reports whether the command that writes the stock found the lock lost, and wrote nothing.
 func (c *Course) WroteInVain() bool {
 	return slices.ContainsFunc(c.Events, func(s Event) bool {
@@ -345,5 +360,5 @@ func (c *Course) WroteInVain() bool {
 
 // RenewedAfter reports whether a renewal came after then.
 func (c *Course) RenewedAfter(then Instant) bool {
-	return slices.ContainsFunc(c.Events, func(s Event) bool { return s.Prolongs() && s.Came() > then })
+	return c.Find(func(s *Event) bool { return s.Prolongs() && s.Came() > then }) != nil
 }

@@ -59,7 +59,7 @@ func TestCourses(t *testing.T) {
 			[]State{NoLock, Holds, Holds, Holds, HasFreed}, []int{0, 1, 2, 1, 0}},
 		{"one of two keys", []Command{acquire(10), second(tried(20)), write(30)}, []State{NoLock, Holds, Holds, Holds}, nil},
 	} {
-		c := TimelineOf(&Cell{Ops: []Op{{Instance: "a", Trace: one.trace}}}).CourseOf(0)
+		c := TimelineOf(&Cell{Ops: []Op{{Instance: "a", Trace: one.trace}}}, Terms{}).CourseOf(0)
 		var got []State
 		for i, s := range append(c.Events, Event{Belief: c.Last}) {
 			b := s.Belief
@@ -73,7 +73,14 @@ func TestCourses(t *testing.T) {
 		}
 		assert.Equal(t, one.want, got, one.what)
 	}
-	c := TimelineOf(&Cell{Ops: []Op{{Trace: []Command{acquire(10), second(acquire(20)), release(30)}}}}).CourseOf(0)
+	trace := []Command{acquire(10), second(acquire(20)), release(30)}
+	c := TimelineOf(&Cell{Ops: []Op{{Trace: trace}}}, Terms{}).CourseOf(0)
 	assert.Equal(t, NoLock, c.Events[1].Key.State, "it holds the other key")
 	assert.Equal(t, c.Events[0].Command, c.Events[2].Key.Took)
+
+	named := carried(20, EffectNamed)
+	named.Wire.Is = "a token"
+	c = TimelineOf(&Cell{Ops: []Op{{Trace: []Command{acquire(10), named, release(30)}}}}, Terms{}).CourseOf(0)
+	assert.Equal(t, "a token", c.Events[2].Key.Value)
+	assert.Nil(t, c.Events[2].Key.Looked)
 }

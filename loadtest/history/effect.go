@@ -38,6 +38,8 @@ const (
 	Beside
 	// Endless is the flag of a command that leaves the lock without a TTL.
 	Endless
+	names  // gives the lock's holder another name, in a key beside the lock
+	excess // gives back more than was taken
 )
 
 // The effects of commands. [Beside] and [Endless] may be added to some.
@@ -48,8 +50,12 @@ const (
 	EffectAcquired = acquires | done
 	// EffectRenewed gave the lock a new expiry, or another value of the same holder.
 	EffectRenewed = renews | done
+	// EffectNamed changed the name of the holder, in a key beside the lock.
+	EffectNamed = names
 	// EffectReleased removed the lock, or one holder of several.
 	EffectReleased = releases | done
+	// EffectExcess gave back a place in a lock that was free: it admits one order more then.
+	EffectExcess = releases | excess
 	// EffectRead and EffectWrote are on the stock. A write may have left it as it was.
 	EffectRead  = reads | done
 	EffectWrote = writes | done | wrote
@@ -61,7 +67,7 @@ const (
 
 // flags are the words of the flags in a file, in their order.
 var flags = [...]string{"acquires", "renews", "releases", "reads", "writes", "done", "wrote", "refused", "owned",
-	"beside", "endless"}
+	"beside", "endless", "names", "excess"}
 
 func (e Effect) has(flag Effect) bool { return e&flag != 0 }
 

@@ -21,12 +21,20 @@ type Terms struct {
 	Quorum bool
 }
 
+// slack bounds how long before its time a lease of a shop on trial may seem to expire.
+const slack = Instant(50 * time.Millisecond)
+
+// TermsOnTrial returns how a lock of a shop on trial ends without a release.
+func TermsOnTrial(c *Cell) Terms {
+	return Terms{TTL: c.TTL, InValue: c.Facts != nil && c.Facts.InValue > 0, Slack: slack}
+}
+
 // rounding bounds how early, by the instance's clock, a server may expire a key.
 const rounding = Instant(5 * time.Millisecond)
 
-// Explain finds why, and narrows down when, tenures ended that no order is known to have ended. It also collects the
+// explain finds why, and narrows down when, tenures ended that no order is known to have ended. It also collects the
 // renewals.
-func (t *Timeline) Explain(terms Terms) {
+func (t *Timeline) explain() {
 	all := make(map[*Lock][]signs, len(t.Locks))
 	for _, l := range t.Locks {
 		all[l] = make([]signs, len(l.Tenures))
@@ -54,7 +62,7 @@ func (t *Timeline) Explain(terms Terms) {
 	for _, l := range t.Locks {
 		slices.SortStableFunc(l.Renewals, func(a, b Command) int { return cmp.Compare(a.End, b.End) })
 		for i := range l.Tenures {
-			l.Tenures[i].explain(terms, all[l][i])
+			l.Tenures[i].explain(t.Terms, all[l][i])
 		}
 	}
 }
@@ -157,20 +165,20 @@ func (i Instant) after(d time.Duration) Instant {
 
 // LossOf returns how an order lost the lock that it held at an instant, NoEnd if it did not lose it, or if its lock is
 // unknown. It lost a lock on several nodes when fewer of them than required still had it.
-func (t *Timeline) LossOf(order int, at Instant, terms Terms) End {
+func (t *Timeline) LossOf(order int, at Instant) End {
 	first := End{How: NoEnd, By: -1, Since: Never, At: Never}
 	for i, l := range t.Locks {
 		if i > 0 && t.Locks[i-1].Key == l.Key {
 			continue
 		}
-		if e := t.lossOf(order, at, l.Key, terms); e.At < first.At {
+		if e := t.lossOf(order, at, l.Key); e.At < first.At {
 			first = e
 		}
 	}
 	return first
 }
 
-func (t *Timeline) lossOf(order int, at Instant, key string, terms Terms) End {
+func (t *Timeline) lossOf(order int, at Instant, key string) End {
 	kept := End{How: NoEnd, By: -1, Since: Never, At: Never}
 	var ends []End
 	need := 0
@@ -187,7 +195,7 @@ func (t *Timeline) lossOf(order int, at Instant, key string, terms Terms) End {
 			}
 		}
 	}
-	if terms.Quorum {
+	if t.Terms.Quorum {
 		need = need/2 + 1
 	}
 	if len(ends) < need {

@@ -36,6 +36,8 @@ type Facts struct {
 	SoldOut *Answer `json:"sold_out,omitempty"`
 	// KeptSoldOut means that such an order leaves its lock held after its answer.
 	KeptSoldOut bool `json:"kept_sold_out,omitempty"`
+	// FreedTwice means that such an order gives back more than it took.
+	FreedTwice bool `json:"freed_twice,omitempty"`
 
 	Takes      time.Duration `json:"takes"`                 // a plain sale
 	Elsewhere  bool          `json:"elsewhere,omitempty"`   // the stock is in no Redis, and its writes are not observed

@@ -10,7 +10,7 @@ type Holder struct {
 	Tenure *Tenure
 }
 
-// HolderAt returns the holder of the lock at an instant, as [Timeline.Explain] found. That is exact where effects were
+// HolderAt returns the holder of the lock at an instant, under the timeline's terms. That is exact where effects were
 // observed. Where the names of commands decide, the holder is unknown while a command is in flight, and so is whether
 // the lock is free: a command whose reply was lost may have acquired it.
 func (l *Lock) HolderAt(at Instant) Holder {

@@ -62,7 +62,7 @@ func TestLeasesOfOrders(t *testing.T) {
 		{"none without a lock and a sale", Busy, []Command{tried(10), tried(20)}, 0, 0},
 	} {
 		c := &Cell{Ops: []Op{{Instance: "a", Outcome: one.outcome, Trace: one.trace}}}
-		got := TimelineOf(c).LeaseOf(0)
+		got := TimelineOf(c, Terms{}).LeaseOf(0)
 		switch {
 		case one.from == 0:
 			assert.Nil(t, got, one.what)
@@ -72,17 +72,17 @@ func TestLeasesOfOrders(t *testing.T) {
 	}
 	c := &Cell{Ops: []Op{{Instance: "a", Outcome: Unknown, Trace: []Command{acquire(10), read(20)}}},
 		Faults: []Fault{{Instance: "a", Kind: FaultKill, At: in(60)}}}
-	assert.Equal(t, in(60), TimelineOf(c).LeaseOf(0).ReleasedAt, "its instance was killed")
+	assert.Equal(t, in(60), TimelineOf(c, Terms{}).LeaseOf(0).ReleasedAt, "its instance was killed")
 	for _, other := range []Fault{{Instance: "b", Kind: FaultKill, At: in(60)}, {Instance: "a", At: in(60)}} {
 		c.Faults = []Fault{other}
-		assert.Equal(t, in(21), TimelineOf(c).LeaseOf(0).ReleasedAt, "only its own, and only if it was killed")
+		assert.Equal(t, in(21), TimelineOf(c, Terms{}).LeaseOf(0).ReleasedAt, "only its own, and only if it was killed")
 	}
 
 	c.Faults, c.Facts = nil, &Facts{Early: true}
 	c.Ops[0].Trace = []Command{acquire(10), release(20), write(30)}
-	assert.Equal(t, in(20), TimelineOf(c).LeaseOf(0).ReleasedAt, "plain sales release it before the write")
+	assert.Equal(t, in(20), TimelineOf(c, Terms{}).LeaseOf(0).ReleasedAt, "plain sales release it before the write")
 	c.Facts = &Facts{}
-	assert.Equal(t, in(31), TimelineOf(c).LeaseOf(0).ReleasedAt)
+	assert.Equal(t, in(31), TimelineOf(c, Terms{}).LeaseOf(0).ReleasedAt)
 
 	// Where writes are not observed, an order works until it tries to release the lock, even in vain, or is answered.
 	vain := func(n int) Command {
@@ -95,7 +95,7 @@ func TestLeasesOfOrders(t *testing.T) {
 		40: {vain(5), acquire(10), tried(20), vain(40), vain(50)}, 90: {acquire(10), tried(20)},
 	} {
 		c.Ops[0].Trace = trace
-		assert.Equal(t, in(until), TimelineOf(c).LeaseOf(0).ReleasedAt)
+		assert.Equal(t, in(until), TimelineOf(c, Terms{}).LeaseOf(0).ReleasedAt)
 	}
 }
 
@@ -107,11 +107,11 @@ func TestHeldSince(t *testing.T) {
 		{Instance: "a", Trace: []Command{carried(30, EffectAcquired)}},
 		{Instance: "b", Trace: []Command{carried(70, EffectAcquired)}},
 	}}
-	assert.Equal(t, in(50), TimelineOf(c).HeldSince("a"))
-	assert.Equal(t, in(70), TimelineOf(c).HeldSince("b"))
+	assert.Equal(t, in(50), TimelineOf(c, Terms{}).HeldSince("a"))
+	assert.Equal(t, in(70), TimelineOf(c, Terms{}).HeldSince("b"))
 	c.Ops = c.Ops[:1]
-	assert.Equal(t, Never, TimelineOf(c).HeldSince("a"), "it was released")
-	assert.Equal(t, Never, TimelineOf(c).HeldSince("b"))
+	assert.Equal(t, Never, TimelineOf(c, Terms{}).HeldSince("a"), "it was released")
+	assert.Equal(t, Never, TimelineOf(c, Terms{}).HeldSince("b"))
 }
 
 // A lock at an instant is free, held by one order, or unknown.
@@ -169,8 +169,7 @@ func TestHolderAt(t *testing.T) {
 			{Cmd: "setnx", Key: "lock", At: in(10), End: in(11), Reply: "1"},
 			{Cmd: "del", Key: "lock", At: in(20), End: in(21), Reply: "1"}}}}, nil, 50, notKnown},
 	} {
-		line := TimelineOf(&Cell{Ops: one.ops, Strays: one.strays})
-		line.Explain(Terms{TTL: 2 * time.Second})
+		line := TimelineOf(&Cell{Ops: one.ops, Strays: one.strays}, Terms{TTL: 2 * time.Second})
 		h := line.Locks[0].HolderAt(in(one.at))
 		switch {
 		case one.want == notKnown:

@@ -21,6 +21,7 @@ import (
 // if it is forged, that times the number of orders in flight at once. Orders are named by their indices in the cell's
 // Ops.
 type Timeline struct {
+	Terms Terms
 	// Locks are in order of keys and nodes.
 	Locks []*Lock
 	// Removals are the commands that removed a lock, in the order of the cell's ops.
@@ -36,7 +37,7 @@ type Lock struct {
 	Node, Key string
 	// Tenures are in order of their beginnings.
 	Tenures []Tenure
-	// Renewals are the commands meant to give the lock a new expiry. Only [Timeline.Explain] collects them.
+	// Renewals are the commands meant to give the lock a new expiry.
 	Renewals []Command
 
 	removals []*Removal // sorted by Of, and by time
@@ -79,8 +80,8 @@ type End struct {
 type Ending uint8
 
 // Released means by its order, or by another one with the same owner token. Removed means by an order that did not hold
-// the lock. Gone means that another order acquired it, which proves that the tenure had ended. [Timeline.Explain] finds
-// why: Expired, since its TTL was over, or SessionOver, since the server heard no more from its order.
+// the lock. Gone means that another order acquired it, which proves that the tenure had ended. The terms may explain
+// that: Expired, since its TTL was over, or SessionOver, since the server heard no more from its order.
 const (
 	NoEnd Ending = iota
 	Released
@@ -118,10 +119,10 @@ func (r *Removal) Foreign() bool { return r.Taken.Known() }
 // Lock returns the lock that was removed, nil for a place in a queue of an order that never held the lock.
 func (r *Removal) Lock() *Lock { return r.lock }
 
-// TimelineOf returns the timeline of a cell. It leaves out the commands in an answer that belongs to another order:
-// they prove nothing about the order that received it.
-func TimelineOf(c *Cell) *Timeline {
-	t := &Timeline{cell: c, byName: map[[2]string]*Lock{}}
+// TimelineOf returns the timeline of a cell whose locks end under these terms. It leaves out the commands in an answer
+// that belongs to another order: they prove nothing about the order that received it.
+func TimelineOf(c *Cell, terms Terms) *Timeline {
+	t := &Timeline{Terms: terms, cell: c, byName: map[[2]string]*Lock{}}
 	for i := range c.Ops {
 		if c.Ops[i].For == "" {
 			t.add(i)
@@ -151,6 +152,7 @@ func TimelineOf(c *Cell) *Timeline {
 		l.findStrangers(c)
 		l.reconstruct()
 	}
+	t.explain()
 	return t
 }
 

@@ -30,8 +30,7 @@ func cellOf(traces ...[]Command) *Cell {
 
 // ends returns the ends of the tenures of a cell's only lock, in milliseconds. Its TTL is 100.
 func ends(t *testing.T, c *Cell) (all []End) {
-	line := TimelineOf(c)
-	line.Explain(Terms{TTL: 100 * time.Millisecond})
+	line := TimelineOf(c, Terms{TTL: 100 * time.Millisecond})
 	require.Len(t, line.Locks, 1)
 	for _, h := range line.Locks[0].Tenures {
 		all = append(all, End{h.How, h.By, h.Since / ms, h.At / ms})
@@ -94,10 +93,10 @@ func TestZooKeeperLocks(t *testing.T) {
 		{Cmd: "zk:delete", Key: place, At: 5, End: 6, Reply: "true"},
 		{Cmd: "zk:delete", Key: lock, At: 7, End: 8, Reply: "true"},
 	})
-	require.Len(t, TimelineOf(c).Locks, 1)
-	assert.Equal(t, End{Released, 0, 7, 8}, TimelineOf(c).Locks[0].Tenures[0].End)
+	require.Len(t, TimelineOf(c, Terms{}).Locks, 1)
+	assert.Equal(t, End{Released, 0, 7, 8}, TimelineOf(c, Terms{}).Locks[0].Tenures[0].End)
 	c.Ops[0].Lease = &Lease{AcquiredAt: 5, ReleasedAt: 5}
-	line := TimelineOf(c)
+	line := TimelineOf(c, Terms{})
 	require.Len(t, line.Locks, 2)
 	assert.Equal(t, "/stockapi/sequential/k", line.Locks[1].Key)
 	assert.Equal(t, Instant(5), line.Locks[1].Tenures[0].From)
@@ -132,9 +131,11 @@ func TestLossOfQuorum(t *testing.T) {
 		one.Node = node
 		trace = append(trace, one)
 	}
-	line, terms := TimelineOf(cellOf(trace)), Terms{TTL: 100 * time.Millisecond, Quorum: true}
-	line.Explain(terms)
-	assert.Equal(t, End{Expired, -1, 110 * ms, 111 * ms}, line.LossOf(0, 30*ms, terms))
-	assert.Equal(t, End{Expired, -1, 100 * ms, 101 * ms}, line.LossOf(0, 30*ms, Terms{}), "it takes all of them")
-	assert.Equal(t, NoEnd, line.LossOf(1, 30*ms, terms).How)
+	terms := Terms{TTL: 100 * time.Millisecond, Quorum: true}
+	line := TimelineOf(cellOf(trace), terms)
+	assert.Equal(t, End{Expired, -1, 110 * ms, 111 * ms}, line.LossOf(0, 30*ms))
+	assert.Equal(t, NoEnd, line.LossOf(1, 30*ms).How)
+	terms.Quorum = false
+	line = TimelineOf(cellOf(trace), terms)
+	assert.Equal(t, End{Expired, -1, 100 * ms, 101 * ms}, line.LossOf(0, 30*ms), "it takes all of them")
 }

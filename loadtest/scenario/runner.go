@@ -85,7 +85,7 @@ func (r *Runner) Play(ctx context.Context, c *history.Cell, urls []string, play 
 	r.resolve(ctx, c)
 	r.readClocksAgain(ctx, c)
 	r.readLeft(ctx, c)
-	c.Findings, c.Coverage = audit.Judge(c)
+	c.Findings, c.Coverage = audit.Judge(c, history.TimelineOf(c, catalog.TermsOf(c)))
 	return ctx.Err()
 }
 

@@ -37,6 +37,10 @@ const (
 	End       = "end"       // the order was answered
 )
 
+// Next is not written as a mark: a letter alone carries out the order's next command, and the order waits at the one
+// after it, or until it is answered.
+const Next = "next"
+
 var marks = []string{Acquire, Acquired, Read, Write, Release, Release2, Renewal, Waits, Subscribe, End}
 
 // sides has the side of marks that allow only one: > is before the mark's command is carried out, < after it.
@@ -54,9 +58,21 @@ var (
 // instances are the letters of a line's instances.
 const instances = "ab"
 
+var errAlone = errors.New("a crowd must be the only step")
+
 // ParseLine parses a line. Its error names what is wrong and what is valid, on one line.
 func ParseLine(text string) (line Line, err error) {
 	for word := range strings.SplitSeq(strings.TrimSpace(text), ".") {
+		if word != "" && strings.Trim(word, instances) == "" {
+			for i := range word {
+				who := strings.IndexByte(clientNames, word[i])
+				line = append(line, Move{Who: who, At: who, Mark: Next})
+			}
+			if line[0].Verb == "crowd" {
+				return nil, fmt.Errorf("%q is not a step of a fault: %w", word, errAlone)
+			}
+			continue
+		}
 		m, err := parseMove(word)
 		if err == nil {
 			err = line.allows(m)
@@ -72,7 +88,7 @@ func ParseLine(text string) (line Line, err error) {
 // allows returns nil if the move can follow the line, else why it cannot.
 func (l Line) allows(m Move) error {
 	if l.Crowd() > 0 || m.Verb == "crowd" && len(l) > 0 {
-		return errors.New("a crowd must be the only step")
+		return errAlone
 	}
 	if m.Who < 0 {
 		return nil

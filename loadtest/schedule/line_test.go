@@ -16,6 +16,7 @@ func TestParseLine(t *testing.T) {
 		"a>3.a<renewal.lose-reply-a": {{"", 0, 0, "3", false}, {"", 0, 0, Renewal, true}, {"lose-reply", 0, 0, "", false}},
 		"take.a>end.remove":          {{"take", -1, 0, "", false}, {"", 0, 0, End, false}, {"remove", -1, 0, "", false}},
 		"crowd-ab":                   {{"crowd", 1, 0, "", false}},
+		"ab.lose-request-b":          {{"", 0, 0, Next, false}, {"", 1, 1, Next, false}, {"lose-request", 1, 1, "", false}},
 		"a<db2.b>end.b@a>db12":       {{"", 0, 0, "db2", true}, {"", 1, 1, End, false}, {"", 1, 0, "db12", false}},
 	} {
 		line, err := ParseLine(text)
@@ -40,7 +41,8 @@ func TestInvalidLines(t *testing.T) {
 		"a>write..b>end":   `"" is not a step of a fault: ` + words,
 		"pause":            `"pause" is not a step of a fault: ` + words,
 		"v4:a>write":       `"v4:a>write" is not a step of a fault: ` + words,
-		"a":                `"a" is not a step of a fault: ` + words,
+		"c":                `"c" is not a step of a fault: ` + words,
+		"abc":              `"abc" is not a step of a fault: ` + words,
 		"expiry-a":         `"expiry-a" is not a step of a fault: ` + words,
 		"a>wirte":          `unknown mark "wirte": use one of acquire acquired read write release release2 renewal waits `,
 		"a>0":              `unknown mark "0": `,

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"stockapi/loadtest/audit"
+	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/terminal"
 )
@@ -75,7 +76,8 @@ type judge struct {
 // answered. A fresh request has not been sent yet, so liveness is judged at the end. The caller holds s.mu.
 func (s *shop) judgeSoFar() {
 	s.judge.due = false
-	s.judge.findings, _ = audit.Judge(s.cellSoFar())
+	cell := s.cellSoFar()
+	s.judge.findings, _ = audit.Judge(cell, history.TimelineOf(cell, catalog.TermsOf(cell)))
 	for _, f := range s.judge.findings {
 		letter := terminal.Letters[f.Verdict]
 		early := slices.Contains([]string{"S", "E", "R"}, letter)

@@ -242,7 +242,7 @@ func (b *bench) isAsNew() bool {
 		if err != nil {
 			return false
 		}
-		if wait(o, b.patience()); !b.hasSold(o) {
+		if wait(o, b.passport.patience()); !b.hasSold(o) {
 			return false
 		}
 	}
@@ -250,20 +250,25 @@ func (b *bench) isAsNew() bool {
 	return b.becomesFree()
 }
 
-// becomesFree reports whether the lock is free, or expires within a lease: some locks are kept for a while on purpose.
+// becomesFree reports whether the lock is at rest, or expires within a lease: some locks are kept for a while on
+// purpose.
 func (b *bench) becomesFree() bool {
-	held, known := b.heldFor(min(b.passport.Lease(), mostLease), func(s wire.KeyState) bool { return s.TTL() > 0 })
+	taken := func(l *wire.Lock, s wire.KeyState) bool { return !l.AtRest(s) }
+	held, known := b.heldFor(min(b.passport.Lease(), mostLease), taken, func(s wire.KeyState) bool { return s.TTL() > 0 })
 	return known && !held
 }
 
 // heldFor reports whether the lock, or a key of it, stays held for that time, and whether that is known. It does not
 // wait for a held key that is not worth it.
-func (b *bench) heldFor(atMost time.Duration, isWorth func(wire.KeyState) bool) (held, known bool) {
+func (b *bench) heldFor(
+	atMost time.Duration, isHeld func(*wire.Lock, wire.KeyState) bool, isWorth func(wire.KeyState) bool,
+) (held, known bool) {
 	for late := time.Now().Add(atMost); ; time.Sleep(10 * time.Millisecond) {
 		states, waits := b.looker.Load().Look(), true
 		held = false
-		for _, l := range b.passport.locks {
-			if s := states[l.Key]; l.Held(s) {
+		for i := range b.passport.locks {
+			l := &b.passport.locks[i]
+			if s := states[l.Key]; isHeld(l, s) {
 				held, waits = true, waits && isWorth(s)
 			}
 		}

@@ -235,7 +235,8 @@ func (t *Trial) recount(cells []*history.Cell) {
 			continue
 		}
 		c.Count.Unbalanced = t.unbalanced
-		c.Findings, c.Coverage = audit.Judge(c)
-		cause.Explain(c)
+		line := history.TimelineOf(c, history.TermsOnTrial(c))
+		c.Findings, c.Coverage = audit.Judge(c, line)
+		cause.Explain(c, line)
 	}
 }

@@ -308,19 +308,3 @@ func (p *Passport) slowLines() []heldLine {
 	}
 	return lines
 }
-
-// holdAcquire returns how long the reply to an acquire can be held: an order renews the lock only after that reply.
-func (p *Passport) holdAcquire() time.Duration {
-	if p.Every > 0 {
-		return max(0, min(p.hold(), p.Lease()-p.Every*3/2))
-	}
-	return p.hold()
-}
-
-// hold returns how long a reply can be held.
-func (p *Passport) hold() time.Duration {
-	if p.Patience > 0 {
-		return p.Patience - 300*time.Millisecond
-	}
-	return p.Lease() + 800*time.Millisecond
-}

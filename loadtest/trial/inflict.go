@@ -72,7 +72,7 @@ func codeOf(err string) string {
 func (b *bench) anna(t *trap) (*order, string) {
 	b.set(t)
 	o := b.send("anna", atA)
-	if t.springs(o, b.httpTime()+margin) { // any order is over by then
+	if t.springs(o, b.passport.httpTime()+margin) { // any order is over by then
 		return o, ""
 	}
 	return o, "the order ended without sending the command at which the fault was due"
@@ -243,10 +243,6 @@ func (b *bench) isStep(steps []step, k int) func(*wire.Command) bool {
 		return nth < 0
 	}
 }
-
-// aMoment is longer than some shops wait for a reply before they release what they tried to acquire, and shorter than
-// the timeouts of clients.
-const aMoment = 400 * time.Millisecond
 
 // errorReply has the Redis refuse command number k of Anna's sale with an error. Then Bert orders.
 func errorReply(k int) func(*bench) string {

@@ -276,14 +276,14 @@ func (b *bench) describe(sales []*sale) {
 	p.Name = !p.Token && !maps.Equal(sales[0].values(), sales[1].values())
 }
 
-// values returns the digests of the values that a sale's acquires gave the lock, by key. Keys that are acquired at once
-// come in any order.
+// values returns the digests of the values that a sale gave the lock by its acquires, or beside it, by key. Keys that
+// are acquired at once come in any order.
 func (s *sale) values() map[string]string {
 	values := map[string]string{}
 	for _, one := range s.steps {
 		for i := range one.effects {
-			if e := &one.effects[i]; acquired(e) && e.Wire != nil {
-				values[e.Key] = e.Wire.Is
+			if e := &one.effects[i]; (acquired(e) || e.Names()) && e.Gives() != "" {
+				values[e.Key] = e.Gives()
 			}
 		}
 	}
@@ -582,7 +582,7 @@ func (b *bench) lookAtHeld(commands []observation) error {
 	ends := p.locks[0].Deadline(&state)
 	for _, d := range effectsOf(commands) {
 		switch {
-		case !d.took():
+		case !d.took(), d.Key != p.locks[0].String():
 		case !ends.IsZero() && (state.Ends.IsZero() || state.Ends.Sub(ends) > b.soon()):
 			p.TTL, p.InValue = 0, ends.Sub(d.Sent).Round(10*time.Millisecond) // a later TTL only cleans up
 		case p.Kind == "none" || !state.Ends.IsZero() && state.Ends.Sub(d.Sent) < 10*time.Millisecond:

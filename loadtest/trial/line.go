@@ -38,6 +38,8 @@ type customer struct {
 	*order // the last one; nil: none yet
 	holds  []*hold
 	came   time.Time // when the first of several orders was sent; zero: none was
+	next   *trap     // that will hold the next command of an order that goes step by step; nil: none
+	orders int       // that were sent step by step
 }
 
 // A hold is a point where a line holds an order.
@@ -86,6 +88,8 @@ func (p *player) take(m schedule.Move) {
 		p.do(m, c)
 	case m.Mark == "":
 		p.tryForAMoment(m, c)
+	case m.Mark == schedule.Next:
+		p.step(m, c)
 	case m.Mark == schedule.End:
 		p.end(m, c)
 	case m.Mark == schedule.Waits:
@@ -93,7 +97,7 @@ func (p *player) take(m schedule.Move) {
 	case m.Request() > 0:
 		p.goToRequest(m, c)
 	case m.Mark == schedule.Renewal:
-		p.pass(min(p.passport.Every*3/2, p.passport.hold()))
+		p.pass(p.passport.deadline(m, scene{}))
 	default:
 		p.goTo(m, c)
 	}
@@ -107,18 +111,13 @@ func nameOf(who int) string { return strings.ToLower(people[who]) }
 // goTo runs an order until it reaches a mark. It sends the order if there is none yet, and a new one for Bert if his is
 // refused while Anna's is in flight.
 func (p *player) goTo(m schedule.Move, c *customer) {
-	others, atMost := p.othersOpen(m.Who), p.httpTime()
-	switch {
-	case p.isUnder(m.Who):
-		atMost = p.passport.Lease() / 4
-	case others:
-		atMost = p.patient(m.Who)
-	}
+	s := p.scene(m.Who)
+	atMost := p.passport.deadline(m, s)
 	t, name := p.trapAt(m)
 	p.set(t)
 	p.letGo(c)
 	switch {
-	case c.order == nil && others && m.Who != atA:
+	case c.order == nil && s.open && m.Who != atA:
 		c.order = p.bertUntil(nameOf(m.Who), m.At, atMost, t.sprung)
 	case c.order == nil:
 		p.send(m, c)
@@ -133,9 +132,9 @@ func (p *player) goTo(m schedule.Move, c *customer) {
 	}
 	p.unset(t)
 	switch who := people[m.Who]; {
-	case !others:
+	case !s.open:
 		p.why = "the order ended without sending the command at which the fault was due"
-	case m.Mark == schedule.Read && !p.isUnder(m.Who):
+	case m.Mark == schedule.Read && !s.under:
 		p.why = fmt.Sprintf("%s did not acquire the lock while another order was held: %s", who, p.passport.whyKept(m.At))
 	default:
 		p.why = fmt.Sprintf("%s did not reach the %s while another order was held", who, name)
@@ -250,8 +249,8 @@ func (p *player) end(m schedule.Move, c *customer) {
 		return
 	}
 	p.letGo(c)
-	if p.isUnder(m.Who) {
-		wait(c.order, p.moment())
+	if s := p.scene(m.Who); s.under {
+		wait(c.order, p.passport.deadline(m, s))
 		return
 	}
 	if <-c.Done(); c.left {
@@ -263,12 +262,11 @@ func (p *player) end(m schedule.Move, c *customer) {
 // take at most a lease and the margin. If the database makes an order wait for the held one, it gives up: a count that
 // balances then proves nothing.
 func (p *player) untilSold(m schedule.Move, c *customer) {
-	atMost := p.patient(m.Who)
-	if c.came.IsZero() {
+	s := p.scene(m.Who)
+	if s.again = true; c.came.IsZero() {
 		c.came = time.Now()
-	} else {
-		atMost = min(atMost, p.passport.Lease()+margin-time.Since(c.came))
 	}
+	atMost := p.passport.deadline(m, s)
 	late := time.Now().Add(atMost)
 	if c.order != nil {
 		if wait(c.order, atMost); !c.HasEnded() || p.hasSold(c.order) {
@@ -290,7 +288,7 @@ func (p *player) waits(m schedule.Move, c *customer) {
 	if c.order == nil {
 		p.send(m, c)
 	}
-	if wait(c.order, 300*time.Millisecond); c.HasEnded() {
+	if wait(c.order, p.passport.deadline(m, scene{})); c.HasEnded() {
 		p.why = people[m.Who] + " was answered at once: orders do not wait"
 	}
 }
@@ -303,7 +301,7 @@ func (p *player) tryForAMoment(m schedule.Move, c *customer) {
 		}
 	}
 	p.send(m, c)
-	wait(c.order, p.moment())
+	wait(c.order, p.passport.deadline(m, scene{}))
 }
 
 // do takes a step that is a verb.
@@ -313,7 +311,7 @@ func (p *player) do(m schedule.Move, c *customer) {
 	case "time", "expiry", "remove", "take", "restart":
 		err = p.toAll(m.Verb)
 	case "lose-request", "lose-reply", "late", "arrive", "give-up":
-		p.toOrder(m.Verb, c)
+		p.toOrder(m, c)
 	default:
 		err = p.toInstance(m.Verb, m.At)
 	}
@@ -327,11 +325,7 @@ func (p *player) toAll(verb string) error {
 	now := time.Now()
 	switch verb {
 	case "time":
-		d, held := aMoment, 0
-		if p.each(func(int, *hold) { held++ }); held > 1 {
-			d = min(d, p.moment())
-		}
-		p.pass(d)
+		p.pass(p.passport.deadline(schedule.Move{Verb: verb}, p.scene(-1)))
 		return nil
 	case "expiry":
 		return p.expire()
@@ -375,11 +369,15 @@ func (p *player) toInstance(verb string, at int) error {
 }
 
 // toOrder takes a step that concerns an order, or its held command.
-func (p *player) toOrder(verb string, c *customer) {
+func (p *player) toOrder(m schedule.Move, c *customer) {
+	verb := m.Verb
 	if verb == "give-up" {
 		p.note(c.order, time.Now(), "", "hung up while it %s", either(len(c.holds) > 0, "worked", "waited"))
 		c.HangUp()
 		time.Sleep(200 * time.Millisecond)
+		return
+	}
+	if len(c.holds) == 0 && !p.awaitNext(m, c) {
 		return
 	}
 	i := len(c.holds) - 1
@@ -423,6 +421,10 @@ func (p *player) decideHeld(h *hold, d schedule.Decision) {
 
 // letGo resumes a held order, and records the hold if that was the fault.
 func (p *player) letGo(c *customer) {
+	if c.next != nil {
+		p.unset(c.next)
+		c.next = nil
+	}
 	var late []*hold
 	for _, h := range c.holds {
 		if h.late {
@@ -485,30 +487,28 @@ func (p *player) othersHeld(who int) (held bool) {
 	return held
 }
 
-// moment returns how long another order may take while one is held under its lock.
-func (p *player) moment() time.Duration {
-	return min(p.passport.Lease()/4, p.passport.hold()/3, 700*time.Millisecond)
-}
-
-// patient returns how long this customer's order may take before the clients of held orders give up on a reply. One
-// that gives up on a release does not count: that is a result, too.
-func (p *player) patient(who int) time.Duration {
-	limit := margin
-	if !p.expired {
-		limit += min(p.passport.Lease(), mostLease)
+// scene returns what surrounds a customer's move.
+func (p *player) scene(who int) scene {
+	s := scene{open: p.othersOpen(who), under: p.isUnder(who), lapsed: p.expired, left: forEver}
+	if who >= 0 && !p.customers[who].came.IsZero() {
+		s.came = time.Since(p.customers[who].came)
 	}
 	p.each(func(of int, h *hold) {
-		if of == who || h.late || h.name == schedule.Release && !h.reply || !p.works(h.at) ||
-			h.atDatabase != nil {
-			return
+		if s.held++; of != who && h.isAwaited() && p.works(h.at) {
+			most := p.passport.hold()
+			if h.name == schedule.Acquire {
+				most = p.passport.holdAcquire()
+			}
+			s.left = min(s.left, most-time.Since(h.since))
 		}
-		most := p.passport.hold()
-		if h.name == schedule.Acquire {
-			most = p.passport.holdAcquire()
-		}
-		limit = min(limit, most-time.Since(h.since))
 	})
-	return limit
+	return s
+}
+
+// isAwaited reports whether a client waits for what is held. One that gives up on a release does not count: that is a
+// result, too.
+func (h *hold) isAwaited() bool {
+	return !h.late && (h.name != schedule.Release || h.reply) && h.atDatabase == nil
 }
 
 // works reports whether an instance is neither stopped nor cut off.
@@ -577,11 +577,11 @@ func (p *player) pass(d time.Duration) {
 // expire waits until the lease of a held order expires. If its client would give up on a release first, the trial
 // removes the lock instead.
 func (p *player) expire() (err error) {
-	lease, waits := p.passport.Lease(), true
+	isLate, waits := false, true
 	p.each(func(_ int, h *hold) {
 		h.fault = true
 		if h.late {
-			lease = max(lease, p.passport.Patience)
+			isLate = true
 		} else if why := aLongReply(p.passport); why != "" && p.works(h.at) && h.atDatabase == nil {
 			if waits = false; h.name != schedule.Release {
 				err = errors.New(why)
@@ -589,7 +589,7 @@ func (p *player) expire() (err error) {
 		}
 	})
 	if p.expired = waits; waits {
-		p.pass(lease)
+		p.pass(p.passport.expiry(isLate))
 	} else if err == nil {
 		p.noteEnds(time.Now(), history.LeaseOver)
 		err = p.remove()

@@ -2,10 +2,15 @@ package trial
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
+	"stockapi/loadtest/history"
 	"stockapi/loadtest/wire"
 )
 
@@ -48,8 +53,17 @@ func (b *bench) learnLocks() (err error) {
 	if err := b.describeAnew(); err != nil {
 		return err
 	}
+	return b.narrowLocks(sales, keys)
+}
+
+// narrowLocks drops what keeps no order out, and finds what names the holder.
+func (b *bench) narrowLocks(sales []*sale, keys []wire.Lock) error {
 	idle, err := b.dropsIdle()
-	if err != nil || !idle {
+	if err != nil {
+		return err
+	}
+	beside, err := b.findCompanions(sales, keys)
+	if err != nil || !idle && !beside {
 		return err
 	}
 	return b.describeAnew()
@@ -294,6 +308,26 @@ func (p *Passport) onLock(name string) bool {
 	return slices.ContainsFunc(p.locks, func(l wire.Lock) bool { return l.Name == name })
 }
 
+// besideLock reports whether a key is a companion of the lock.
+func (p *Passport) besideLock(name string) bool {
+	return slices.ContainsFunc(p.companions(), func(l wire.Lock) bool { return l.Name == name })
+}
+
+// isPart reports whether a part of the lock, or of a companion, has that name in every order.
+func (p *Passport) isPart(name string) bool {
+	return slices.ContainsFunc(append(p.companions(), p.locks...), func(l wire.Lock) bool {
+		return slices.Contains(l.Parts, name)
+	})
+}
+
+// companions returns the companions of the keys of the lock.
+func (p *Passport) companions() (all []wire.Lock) {
+	for _, lock := range p.locks {
+		all = append(all, lock.Companions...)
+	}
+	return all
+}
+
 // setLocks sets the keys of the lock.
 func (p *Passport) setLocks(locks []wire.Lock) {
 	p.locks, p.Locks = locks, nil
@@ -466,6 +500,121 @@ func (b *bench) dropsIdleParts(of int) (dropped bool) {
 		dropped = true
 	}
 	return dropped
+}
+
+// findCompanions finds the keys, or parts of keys, that name the holder of the lock: each sale sets them before it
+// writes the stock and looks at them again, and an order that finds another name there does not release the lock.
+func (b *bench) findCompanions(sales []*sale, keys []wire.Lock) (found bool, err error) {
+	p := b.passport
+	if len(p.locks) != 1 || p.beforeWrite() == nil {
+		return false, nil
+	}
+	lock := p.locks[0]
+	for _, key := range keys {
+		key.Parts = common(common(sales[0].names(&key), sales[1].names(&key)), sales[2].names(&key))
+		if key.Key == lock.Key {
+			key.Parts = slices.DeleteFunc(key.Parts, func(name string) bool {
+				return lock.Parts == nil || slices.Contains(lock.Parts, name)
+			})
+		}
+		if len(key.Parts) == 0 {
+			continue
+		}
+		compares, err := b.comparesName(&key)
+		if err != nil {
+			return found, err
+		}
+		if compares {
+			lock.Companions, found = append(lock.Companions, key), true
+		}
+	}
+	if found {
+		p.setLocks([]wire.Lock{lock}) // a looker still uses the slice before
+	}
+	return found, nil
+}
+
+// names returns the parts of a key that a sale set before it wrote the stock, if it looked at the key after that.
+func (s *sale) names(key *wire.Lock) (names []string) {
+	wrote := false
+	for _, c := range s.commands {
+		for i := range c.effects {
+			e := &c.effects[i]
+			looks := e.Effect == history.EffectNothing || e.Wire != nil && e.Wire.Compared
+			if looks && e.Key == key.Key.String() && len(names) > 0 {
+				return names
+			}
+		}
+		before, after, looked := s.looker.States(c.cmd, key.Key)
+		if wrote = wrote || writesStock(c); looked && !wrote {
+			for _, name := range before.Differences(&after) {
+				if _, is := after.Parts[name]; is && !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// comparesName reports whether an order keeps the lock if those parts of a key were given other values while it was at
+// work: a release that compares them takes the lock for another order's.
+func (b *bench) comparesName(key *wire.Lock) (compares bool, err error) {
+	b.begin(fault{})
+	if err := b.put(b.unitsFor(0)); err != nil {
+		return false, err
+	}
+	anna, why, goOn := b.annaAtWork()
+	if why != "" {
+		goOn()
+		<-anna.Done()
+		return false, nil
+	}
+	undo, err := b.rename(key)
+	goOn()
+	<-anna.Done()
+	b.Quiet(b.ctx)
+	lock := b.passport.locks[0]
+	compares = err == nil && lock.Held(b.looker.Load().Look()[lock.Key])
+	return compares, errors.Join(err, undo(), b.remove())
+}
+
+// rename gives parts of a key other values, and returns what undoes that: where an order has changed them meanwhile,
+// they are at rest again.
+func (b *bench) rename(key *wire.Lock) (undo func() error, err error) {
+	var was, renamed wire.KeyState
+	put := func(change func(*wire.KeyState)) error {
+		return b.alone(func(to *redis.Client) error {
+			now, err := wire.Snapshot(b.ctx, to)
+			state, is := now[key.Key]
+			if err != nil || !is {
+				return err
+			}
+			change(&state)
+			return wire.PutState(b.ctx, to, key.Key, state)
+		})
+	}
+	err = put(func(s *wire.KeyState) {
+		was = *s
+		s.Parts = maps.Clone(s.Parts)
+		for _, name := range key.Parts {
+			s.Parts[name] += "0" // a number stays a number
+		}
+		renamed = *s
+	})
+	return func() error {
+		return put(func(s *wire.KeyState) {
+			for _, name := range key.Parts {
+				old, is := key.Rest.Parts[name]
+				if key.Rest.Exists() && s.Parts[name] == renamed.Parts[name] {
+					old, is = was.Parts[name], true
+				}
+				if s.Parts[name] = old; !is {
+					delete(s.Parts, name)
+				}
+			}
+		})
+	}, err
 }
 
 // isLock reports whether a key is a lock on its own: held, it keeps an order out, twice, since an order may be slow. A

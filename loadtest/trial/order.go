@@ -88,10 +88,6 @@ func (b *bench) hasSold(o *order) bool {
 		(!b.passport.byWrites || slices.ContainsFunc(b.byOrder()[o], writesStock))
 }
 
-// httpTime is how long an order may take. It covers the lease, or an instance would still work for one order when the
-// next one arrives.
-func (t *Trial) httpTime() time.Duration { return min(max(leastHTTPTime, t.patience()), mostHTTPTime) }
-
 // A span is the time between two moments.
 type span struct{ from, to time.Time }
 
@@ -107,7 +103,7 @@ func (b *bench) plain(name string, at int) (*order, error) {
 
 // buy sends an order.
 func (b *bench) buy(name string, at int, phase history.Phase, how Request, work time.Duration) *order {
-	o, atMost := b.newOrder(name, at, phase), b.httpTime()
+	o, atMost := b.newOrder(name, at, phase), b.passport.httpTime()
 	b.orders = append(b.orders, o)
 	o.inDatabase = b.openAtDatabase(at)
 	fill := b.fill(name, work)

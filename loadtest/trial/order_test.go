@@ -190,7 +190,7 @@ func TestHTTPTimeCoversTheLease(t *testing.T) {
 	for lease, want := range map[time.Duration]time.Duration{
 		0: 20 * time.Second, 2 * time.Second: 20 * time.Second, 30 * time.Second: 32 * time.Second, time.Minute: time.Minute,
 	} {
-		assert.Equal(t, want, (&Trial{passport: &Passport{Facts: history.Facts{TTL: lease}}}).httpTime())
+		assert.Equal(t, want, (&Passport{Facts: history.Facts{TTL: lease}}).httpTime())
 	}
 }
 

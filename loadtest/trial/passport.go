@@ -101,6 +101,8 @@ func (t *Trial) shape(s *wire.Seen) string {
 		return name + " stock"
 	case t.passport.onLock(on):
 		return name + " lock"
+	case t.passport.besideLock(on):
+		return name + " beside lock"
 	}
 	return name
 }
@@ -316,13 +318,20 @@ func (p *Passport) partsOfLock() []string {
 	default:
 		parts = append(parts, "lease "+p.TTL.String()+either(p.TTL < p.Takes, ", shorter than a sale takes", ""))
 	}
+	beside := p.companions()
+	names := make([]string, len(beside))
+	for i := range beside {
+		names[i] = either(beside[i].Key == p.locks[0].Key, strings.Join(beside[i].Parts, ", "), beside[i].Key.String())
+	}
 	parts = append(parts, either(p.Token, "a new value each time (a token)",
-		either(p.Name, "one value per instance", "the same value each time (no token)")))
+		either(p.Name, "one value per instance", "the same value each time (no token)"))+
+		either(len(names) > 0, ", kept in "+quoted(names), ""))
 	if p.Release == "" {
 		parts = append(parts, "not released")
 	} else {
 		parts = append(parts, "released by "+p.Release+either(p.Early, ", before the stock is written", "")+
-			either(p.KeptSoldOut, ", but kept by an order that is refused as sold out", ""))
+			either(p.KeptSoldOut, ", but kept by an order that is refused as sold out", "")+
+			either(p.FreedTwice, ", twice by an order that is refused as sold out", ""))
 	}
 	if p.Every > 0 {
 		parts = append(parts, "renewed every "+rounded(p.Every)+

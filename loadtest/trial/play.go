@@ -32,14 +32,15 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 		<-o.Done()
 	}
 	b.Quiet(b.ctx)
-	if err := b.complete(crowd > 0); err != nil {
+	line, err := b.complete(crowd > 0)
+	if err != nil {
 		return nil, err
 	}
 	cell := b.cell
 	if cell.Aborted = why; why == "" && cell.Count != nil && cell.Count.Kept {
 		cell.Aborted = history.KeptByDatabase
 	}
-	cause.Explain(cell)
+	cause.Explain(cell, line)
 	return cell, nil
 }
 
@@ -121,7 +122,9 @@ func (b *bench) freshAt(at int, since time.Time) (own []*order, stuck bool) {
 func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]observation) (
 	own []*order, turn time.Time, stuck bool,
 ) {
-	stillTaken := func(d effect) bool { return d.Acquires() && !d.took() && d.Sent.After(since.Add(b.patience())) }
+	stillTaken := func(d effect) bool {
+		return d.Acquires() && !d.took() && d.Sent.After(since.Add(b.passport.patience()))
+	}
 	turn = since
 	soldOut := b.cell.Left != nil && *b.cell.Left == 0
 	for _, o := range b.orders {
@@ -142,8 +145,8 @@ func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]observati
 // sellAt sends orders to an instance, one after the other, until one sells, the time of a fresh order is over, or the
 // instance has exited.
 func (b *bench) sellAt(at int, name string, phase history.Phase, since time.Time) (own []*order, through bool) {
-	_ = rig.Fresh(b.ctx, b.patience(), func(number int) (over bool) {
-		left := b.patience() - time.Since(since)
+	_ = rig.Fresh(b.ctx, b.passport.patience(), func(number int) (over bool) {
+		left := b.passport.patience() - time.Since(since)
 		if left < 0 || b.isDown(at) || b.ctx.Err() != nil {
 			return true
 		}

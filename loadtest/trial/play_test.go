@@ -1,10 +1,17 @@
 package trial
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
@@ -101,4 +108,29 @@ func TestEndOfOrder(t *testing.T) {
 	anna.left = true
 	assert.Equal(t, f.after(150), endOf(anna, commands))
 	assert.Equal(t, f.after(90), endOf(anna, nil))
+}
+
+// Package cause judges by the kinds of faults and by courses: none of its literals is the name of a cell.
+func TestCausesNameNoCell(t *testing.T) {
+	var names []string
+	for _, f := range faultsFor(&Passport{steps: make([]step, 1)}) {
+		fault, _, _ := strings.Cut(f.name, " ")
+		names = append(names, strconv.Quote(f.name), strconv.Quote(fault))
+	}
+	assert.Contains(t, names, `"pause"`)
+	files, err := filepath.Glob("../cause/*.go")
+	require.NoError(t, err)
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		ast.Inspect(file, func(n ast.Node) bool {
+			if one, is := n.(*ast.BasicLit); is {
+				assert.NotContains(t, names, one.Value, path)
+			}
+			return true
+		})
+	}
 }

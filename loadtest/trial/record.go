@@ -153,9 +153,7 @@ func (b *bench) timeline() *history.Timeline {
 		c.Ops = append(c.Ops, history.Op{Instance: b.Ends[o.At].Name, Trace: append(traceOf(record[o]), o.ends...)})
 	}
 	c.Strays = traceOf(record[nil])
-	t := history.TimelineOf(c)
-	t.Explain(history.Terms{TTL: b.cell.TTL})
-	return t
+	return history.TimelineOf(c, history.Terms{TTL: b.cell.TTL})
 }
 
 // traceOf returns commands in the form of a history.
@@ -221,7 +219,9 @@ func (b *bench) attribute(at int, commands []observation, record map[*order][]ob
 func changes(c *history.Command) bool { return acquired(c) || isHolders(c) }
 
 // isHolders reports whether a command does what no waiter does.
-func isHolders(c *history.Command) bool { return c.WritesStock() || c.Prolongs() || c.Releases() }
+func isHolders(c *history.Command) bool {
+	return c.WritesStock() || c.Prolongs() || c.Releases() || c.Names()
+}
 
 // An attribution assigns the commands of an instance to orders, one after the other.
 type attribution struct {
@@ -342,20 +342,22 @@ func (a *attribution) follow(c *observation, o *order) {
 	if c.did((*history.Command).Releases) {
 		a.holder = nil
 	}
-	if !c.did(acquired) {
+	switch names := c.did((*history.Command).Names); {
+	case c.did(acquired):
+		a.last = o
+		if c.did((*history.Command).AcquiresAlone) { // else it may wait behind the holder
+			a.holder = o
+		}
+	case !names || o != a.holder || len(c.Args) < 2:
 		return
 	}
-	a.last = o
-	if c.did((*history.Command).AcquiresAlone) { // else it may wait behind the holder
-		a.holder = o
-	}
 	for i := range c.effects {
-		if wire := c.effects[i].Wire; acquired(&c.effects[i]) && wire != nil {
-			a.values[wire.Is] = true
+		if e := &c.effects[i]; acquired(e) || e.Names() {
+			a.values[e.Gives()] = true
 		}
 	}
 	for _, arg := range c.values() {
-		if len(arg) >= leastToken && arg != a.shelf().Key && !a.passport.onLock(arg) {
+		if len(arg) >= leastToken && arg != a.shelf().Key && !a.passport.onLock(arg) && !a.passport.isPart(arg) {
 			a.tokens[arg] = o
 		}
 	}
@@ -450,32 +452,32 @@ func (t *Trial) name() string {
 
 func (t *Trial) newCell(f fault) *history.Cell {
 	return &history.Cell{Kind: history.Trial, Scenario: f.name, Line: f.line, Rung: t.name(), Product: t.Product,
-		Repetition: 1, TTL: cmp.Or(t.passport.TTL, t.passport.InValue), Limit: t.patience(), Facts: &t.passport.Facts}
+		Repetition: 1, TTL: cmp.Or(t.passport.TTL, t.passport.InValue), Limit: t.passport.patience(), Facts: &t.passport.Facts}
 }
 
 // complete sends fresh orders, adds the recorded orders to the cell, and judges it. Fresh orders buy from a new stock,
-// and take no units of the cell's.
-func (b *bench) complete(crowd bool) error {
+// and take no units of the cell's. It returns the timeline by which it judged the cell.
+func (b *bench) complete(crowd bool) (*history.Timeline, error) {
 	c := b.cell
 	c.Elapsed = time.Since(c.Start)
 	if err := b.readStock(); err != nil {
-		return fmt.Errorf("read the stock: %w", err)
+		return nil, fmt.Errorf("read the stock: %w", err)
 	}
 	writes, _, err := b.ledger.Writes(b.ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	bought, over := slices.Clone(b.orders), time.Now()
 	fresh, err := b.fresh()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	b.Quiet(b.ctx)
 	var record map[*order][]observation
 	if !crowd {
 		record = b.byOrder()
 		if err := b.looker.Load().Err(); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	b.noteDeaths()
@@ -504,17 +506,23 @@ func (b *bench) complete(crowd bool) error {
 	}
 	b.addOps(c, record, units, !crowd, over)
 	c.Ops = append(c.Ops, b.extra...)
+	line := history.TimelineOf(c, history.TermsOnTrial(c))
+	if len(b.passport.Locks) > 0 {
+		for i := range b.orders {
+			c.Ops[i].Lease = line.LeaseOf(i)
+		}
+	}
 	if !crowd {
 		c.Requests = b.requestsToDatabase(record)
 	}
 	away, longest := b.stalls.Since(c.Start)
 	c.Client = &history.Client{Asked: len(c.Ops), Delivered: len(c.Ops), Loop: "closed", Away: away, Longest: longest}
-	c.Findings, c.Coverage = audit.Judge(c)
-	return nil
+	c.Findings, c.Coverage = audit.Judge(c, line)
+	return line, nil
 }
 
-// addOps adds the orders to a cell, with the times when they believed that they held the lock. If a command that may be
-// several orders', or none's, wrote the stock before the fresh orders, it is unknown which order has sold.
+// addOps adds the orders to a cell. If a command that may be several orders', or none's, wrote the stock before the
+// fresh orders, it is unknown which order has sold.
 func (b *bench) addOps(
 	c *history.Cell, record map[*order][]observation, units map[*order][]int64, looked bool, fresh time.Time,
 ) {
@@ -527,11 +535,6 @@ func (b *bench) addOps(
 		c.Ops = append(c.Ops, op)
 	}
 	c.Strays = traceOf(record[nil])
-	if line := history.TimelineOf(c); len(b.passport.Locks) > 0 {
-		for i := range c.Ops {
-			c.Ops[i].Lease = line.LeaseOf(i)
-		}
-	}
 }
 
 // op returns an order's record. Its writes decide whether an order without an answer has sold.

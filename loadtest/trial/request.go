@@ -9,9 +9,6 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// aRequest is how long a request may be unanswered before it counts as waiting for another order's transaction.
-const aRequest = 300 * time.Millisecond
-
 // atWork returns the move to the start of an order's work under the lock: the last command before the write, or the
 // first request to the database.
 func (p *player) atWork(m schedule.Move) schedule.Move {
@@ -24,18 +21,15 @@ func (p *player) atWork(m schedule.Move) schedule.Move {
 // goToRequest runs an order until its request to the database, or the reply, is held. If Bert is refused while another
 // order is held, he orders again.
 func (p *player) goToRequest(m schedule.Move, c *customer) {
-	d, atMost := p.Ends[m.At].Database, p.httpTime()
+	d := p.Ends[m.At].Database
 	if d == nil {
 		p.why = p.passport.requests.why
 		return
 	}
-	others := p.othersOpen(m.Who)
-	if others {
-		atMost = p.patient(m.Who)
-	}
-	late := time.Now().Add(atMost)
+	s := p.scene(m.Who)
+	late := time.Now().Add(p.passport.deadline(m, s))
 	for n := 1; p.why == "" && !p.holdsAtRequest(m, c, n, time.Until(late)); n++ {
-		if !others || time.Now().After(late) || m.Who == atA || p.hasSold(c.order) {
+		if !s.open || time.Now().After(late) || m.Who == atA || p.hasSold(c.order) {
 			p.why = fmt.Sprintf("%s did not reach request %d to the database", people[m.Who], m.Request())
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -76,6 +76,7 @@ var shops = []shop{
 	{inPython, "del-without-look", 1, "it releases the lock without comparing its value", "delayed-release 1"},
 	{inPython, "nested", 1, "it releases the lock without comparing its value", "delayed-release 1"},
 	{inPython, "look-then-del", 1, "it compares and deletes in two commands", "check-delete-gap"},
+	{inPython, "look-beside", 1, "it compares and deletes in two commands", "check-delete-gap"},
 	{inPython, "releases-twice", 1, "it releases the lock twice", "check-delete-gap"},
 	{inPython, "setnx-expire", 1, "a second command sets the TTL", "crash 1"},
 	{inPython, "unlock-first", 1, "it releases the lock before it writes the stock", "slow-work"},

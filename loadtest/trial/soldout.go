@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -19,7 +20,7 @@ func (b *bench) learnSoldOut() error {
 		return err
 	}
 	o := b.send("empty", atA)
-	wait(o, b.patience())
+	wait(o, b.passport.patience())
 	o.HangUp()
 	b.Quiet(b.ctx)
 	took, err := b.tookFromEmpty()
@@ -29,6 +30,9 @@ func (b *bench) learnSoldOut() error {
 	commands := b.byOrder()[o]
 	refused := !o.ended.IsZero() && o.Op.Outcome != history.Sold
 	b.passport.KeptSoldOut = refused && !tookAt(commands).IsZero() && b.staysHeld()
+	b.passport.FreedTwice = slices.ContainsFunc(commands, func(c observation) bool {
+		return c.did((*history.Command).GivesTooMuch)
+	})
 	b.passport.SoldOut, err = b.answerOfEmpty(o, took, commands)
 	if err == nil && b.passport.byWrites {
 		b.Say("every answer looks like a sale: the writes of the stock decide")
@@ -41,7 +45,8 @@ const soonFree = time.Second
 
 // staysHeld reports whether the lock, or a key of it, stays held for that time, or half its lease if that is shorter.
 func (b *bench) staysHeld() bool {
-	held, known := b.heldFor(min(soonFree, b.passport.Lease()/2), func(wire.KeyState) bool { return true })
+	held, known := b.heldFor(min(soonFree, b.passport.Lease()/2), (*wire.Lock).Held,
+		func(wire.KeyState) bool { return true })
 	return known && held
 }
 

@@ -93,6 +93,12 @@ func TestLockThatStaysHeld(t *testing.T) {
 	f.passport.locks[0].Rest = wire.KeyState{Kind: "none"}
 	f.lookAt(f.passport.locks)
 	assert.False(t, f.staysHeld(), "it is free")
+	assert.True(t, f.becomesFree())
+	f.passport.locks[0].Steps = 1
+	require.NoError(t, rdb.Set(t.Context(), lockKey, -1, 0).Err())
+	assert.False(t, f.staysHeld(), "it is free")
+	assert.False(t, f.becomesFree(), "and not at rest")
+	f.passport.locks[0].Steps = 0
 	require.NoError(t, rdb.Set(t.Context(), lockKey, "a token", 0).Err())
 	assert.True(t, f.staysHeld())
 	assert.NotContains(t, f.passport.String(), "kept by")

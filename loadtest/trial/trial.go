@@ -123,16 +123,6 @@ func (t *Trial) shelf() wire.Shelf {
 	return s
 }
 
-// patience is the time that a fresh order is allowed: a lease, a plain sale, and the margin. A long lease does not
-// count: the trial expires it.
-func (t *Trial) patience() time.Duration {
-	lease := t.passport.Lease()
-	if lease > mostLease {
-		lease = 0
-	}
-	return lease + t.passport.Takes + margin
-}
-
 // unitsFor returns how many units are put for a cell with a crowd at that many instances; 0: without a crowd.
 func (t *Trial) unitsFor(crowd int) int64 {
 	if crowd == 0 {
@@ -160,7 +150,7 @@ func (t *Trial) Run(ctx context.Context, finished func(*history.Cell)) ([]*histo
 	if t.isElsewhere() { // all cells share one stock
 		atOnce = 1
 	}
-	if err := t.control(ctx, t.patience()); err != nil {
+	if err := t.control(ctx, t.passport.patience()); err != nil {
 		return nil, err
 	}
 	results := playAll(ctx, faults, atOnce, play, finished)

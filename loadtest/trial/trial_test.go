@@ -77,8 +77,7 @@ func misses(letters, want string) bool { return letters != want && strings.Trim(
 // lost it by then. It returns how many orders said so.
 func agrees(t *testing.T, c *history.Cell) (said int) {
 	t.Helper()
-	line := history.TimelineOf(c)
-	line.Explain(history.Terms{TTL: c.Facts.TTL})
+	line := history.TimelineOf(c, history.Terms{TTL: c.Facts.TTL})
 	at := func(seconds float64) history.Instant {
 		return history.At(c.Start, time.UnixMicro(int64(seconds*1e6)))
 	}
@@ -228,7 +227,7 @@ func TestLeaseLongerThanTheClientsPatience(t *testing.T) {
 				assert.Empty(t, pause.WhyNot())
 				assert.Equal(t, want, broken(pause))
 			} else {
-				assert.Contains(t, pause.WhyNot(), "Anna wrote nothing once resumed: her client gives up on a reply after 5")
+				assert.Contains(t, pause.WhyNot(), "Anna wrote nothing once resumed: the client gives up on a reply after 5")
 			}
 		})
 	}
@@ -334,7 +333,7 @@ func TestInconclusiveCells(t *testing.T) {
 	o.Only, o.AtOnce = []string{"slow-work", "pause", "late"}, 3
 	_, cells := try(t, o)
 	require.Len(t, cells, 3)
-	assert.Equal(t, "Bert did not try the lock between the expiry of Anna's lease and her write: "+cause.Asleep,
+	assert.Equal(t, "Bert did not try the lock between the expiry of Anna's lease and the write: "+cause.Asleep,
 		cells[0].WhyNot())
 	for _, c := range cells[1:] {
 		if misses(broken(c), "SE") {

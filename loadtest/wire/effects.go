@@ -43,14 +43,23 @@ func (l *Looker) withEffects(cmd *Command, one *seen) (all []history.Command) {
 	return all
 }
 
-// valuesOf returns the values of a lock in these key states.
-func (l *Looker) valuesOf(lock string, states map[Key]KeyState) []string {
+// valuesOf returns the values of a lock in these key states: those in its companions, if it has any.
+func (l *Looker) valuesOf(lock string, states map[Key]KeyState) (all []string) {
 	for i := range l.locks {
-		if state, looked := states[l.locks[i].Key]; looked && l.locks[i].String() == lock {
-			return l.locks[i].values(&state)
+		one := &l.locks[i]
+		state, looked := states[one.Key]
+		if !looked || one.String() != lock {
+			continue
+		}
+		if len(one.Companions) == 0 || !one.Held(state) {
+			return one.values(&state)
+		}
+		for j := range one.Companions {
+			beside := states[one.Companions[j].Key]
+			all = append(all, one.Companions[j].values(&beside)...)
 		}
 	}
-	return nil
+	return all
 }
 
 // digest identifies values without revealing them; "" if there are none.
@@ -106,11 +115,21 @@ func (l *Looker) effects(c *execution, before, after map[Key]KeyState) (all []ke
 	for i := range l.locks {
 		lock := &l.locks[i]
 		d := l.table.difference(c, lock, before[lock.Key], after[lock.Key])
-		if effect, stepped := d.effect(); effect != history.EffectNothing {
+		effect, stepped := d.effect()
+		if effect == history.EffectTried && l.renames(lock, before, after) {
+			effect = history.EffectNamed
+		}
+		if effect != history.EffectNothing {
 			all = append(all, keyEffect{lock.String(), effect, stepped, d.expired, d.compared})
 		}
 	}
 	return all
+}
+
+// renames reports whether a lock that is held after a command got another value in its companions.
+func (l *Looker) renames(lock *Lock, before, after map[Key]KeyState) bool {
+	return len(lock.Companions) > 0 && lock.Held(after[lock.Key]) &&
+		!slices.Equal(l.valuesOf(lock.String(), before), l.valuesOf(lock.String(), after))
 }
 
 // readsBefore reports whether a command reads anything before it writes a key.
@@ -121,7 +140,7 @@ func (t table) readsBefore(c *execution, key Key) bool {
 		case isScriptCall(one.args):
 		case !t.has(one.args, "write"):
 			read = true
-		case one.db == key.DB && slices.Contains(t.keys(one.args), key.Name):
+		case key.isIn(t, &one):
 			return read
 		}
 	}
@@ -132,7 +151,7 @@ func (t table) readsBefore(c *execution, key Key) bool {
 func (l *Looker) onStock(c *execution, before, after map[Key]KeyState) history.Effect {
 	key := l.stock.key()
 	wrote, read := before[key].Parts[l.stock.Field] != after[key].Parts[l.stock.Field], false
-	named := c.on(l.table, key)
+	named := c.on(l.table, key.isIn)
 	for _, one := range named {
 		wrote = wrote || c.mayWrite(l.table, one) && !l.stock.spares(one.args)
 		read = read || l.stock.reads(one.args)
@@ -148,10 +167,20 @@ func (l *Looker) onStock(c *execution, before, after map[Key]KeyState) history.E
 	return history.EffectNothing
 }
 
+// isIn reports whether a line names the key.
+func (k Key) isIn(t table, one *line) bool {
+	return one.db == k.DB && slices.Contains(t.keys(one.args), k.Name)
+}
+
+// isIn reports whether a line names a key of the lock.
+func (l *Lock) isIn(t table, one *line) bool {
+	return l.Key.isIn(t, one) || slices.ContainsFunc(l.Companions, func(c Lock) bool { return c.Key.isIn(t, one) })
+}
+
 // on returns the lines that name a key, except script calls: the commands of a script have lines of their own.
-func (c *execution) on(t table, key Key) (lines []line) {
+func (c *execution) on(t table, isNamed func(table, *line) bool) (lines []line) {
 	for _, one := range c.lines {
-		if !isScriptCall(one.args) && one.db == key.DB && slices.Contains(t.keys(one.args), key.Name) {
+		if !isScriptCall(one.args) && isNamed(t, &one) {
 			lines = append(lines, one)
 		}
 	}
@@ -224,13 +253,14 @@ type difference struct {
 // clock decide.
 func (t table) difference(c *execution, lock *Lock, before, after KeyState) *difference {
 	d := &difference{lock: lock, before: before, after: after}
-	for i, one := range c.on(t, lock.Key) {
-		over := one.at.After(before.Ends.Add(rounding)) || c.foundNone(&one)
+	for i, one := range c.on(t, lock.isIn) {
+		own := lock.Key.isIn(t, &one)
+		over := one.at.After(before.Ends.Add(rounding)) || own && c.foundNone(&one)
 		if i == 0 && !before.Ends.IsZero() && over {
 			d.before, d.expired = KeyState{Kind: "none"}, true
 		}
 		d.touched = !c.failedOn()
-		if c.mayWrite(t, one) {
+		if own && c.mayWrite(t, one) {
 			d.compared = d.compared || d.read
 			d.write(c, one.args)
 		}
@@ -279,7 +309,8 @@ func (d *difference) effect() (e history.Effect, stepped bool) {
 	case gone && !d.purged(had, has):
 		return history.EffectReleased, false
 	case len(had) == 0:
-		return history.EffectNothing, false
+		more := d.lock.surplus(&d.after) > d.lock.surplus(&d.before)
+		return either(more, history.EffectExcess, history.EffectNothing), false
 	}
 	return d.ofHolder(had, has)
 }

@@ -349,6 +349,80 @@ func TestEffectsThatCompare(t *testing.T) {
 	assert.False(t, commands.readsBefore(&execution{lines: other.lines[1:]}, Key{Name: "units"}))
 }
 
+// A lock with a companion has the value of that. To look at it is to look at the lock, and to set it names the holder.
+func TestEffectsOnACompanion(t *testing.T) {
+	owner := Lock{Key: Key{Name: "owner"}, Parts: []string{""}, Rest: none}
+	lock := Lock{Key: Key{Name: "lock"}, Parts: []string{""}, Rest: none, Companions: []Lock{owner}}
+	l := &Looker{stock: Shelf{Key: "units"}, locks: []Lock{lock}, table: commands}
+	states := func(lock, owner KeyState) map[Key]KeyState {
+		return map[Key]KeyState{{Name: "lock"}: lock, {Name: "owner"}: owner}
+	}
+	free, unnamed := states(none, none), states(str("1", 0), none)
+	mine, left := states(str("1", 0), str("mine", 0)), states(none, str("mine", 0))
+	for _, one := range []struct {
+		does          string
+		before, after map[Key]KeyState
+		want          []keyEffect
+		was, is       string
+	}{
+		{"incr lock", free, unnamed, []keyEffect{{"lock", history.EffectAcquired | history.Endless, false, false, false}},
+			"", ""},
+		{"set owner mine", unnamed, mine, []keyEffect{{key: "lock", effect: history.EffectNamed}}, "", "mine"},
+		{"get owner", mine, mine, []keyEffect{{key: "lock", effect: history.EffectTried}}, "mine", "mine"},
+		{"del owner", mine, unnamed, []keyEffect{{key: "lock", effect: history.EffectNamed}}, "mine", ""},
+		{"del lock", mine, left, []keyEffect{{key: "lock", effect: history.EffectReleased}}, "mine", ""},
+		{"get owner; del lock", mine, left, []keyEffect{{key: "lock", effect: history.EffectReleased, compared: true}},
+			"mine", ""},
+		{"get owner", left, left, nil, "", ""},
+		{"del owner", left, free, nil, "", ""},
+	} {
+		c := &execution{sent: strings.Fields(one.does), reply: "1"}
+		for text := range strings.SplitSeq(one.does, "; ") {
+			c.lines = append(c.lines, line{at: began, script: text != one.does, args: strings.Fields(text)})
+		}
+		assert.Equal(t, one.want, l.effects(c, one.before, one.after), one.does)
+		assert.Equal(t, one.was, strings.Join(l.valuesOf("lock", one.before), " "), one.does)
+		assert.Equal(t, one.is, strings.Join(l.valuesOf("lock", one.after), " "), one.does)
+	}
+}
+
+// A counter that steps beyond its value at rest, and a list with more tokens than at rest, are free and not at rest.
+// The command that does so gave back too much.
+func TestEffectsBeyondRest(t *testing.T) {
+	counter := func(n string) KeyState { return str(n, 0) }
+	gate := Lock{Key: Key{Name: "lock"}, Parts: []string{""}, Rest: none, Steps: 1}
+	places := Lock{Key: Key{Name: "lock"}, Parts: []string{""}, Rest: counter("1"), Steps: -1}
+	tokens := Lock{Key: Key{Name: "lock"}, Parts: []string{"0"}, Rest: list("token")}
+	for _, one := range []struct {
+		does          string
+		lock          Lock
+		before, after KeyState
+		want          history.Effect
+		atRest        bool
+	}{
+		{"decr lock", gate, counter("1"), counter("0"), history.EffectReleased, true},
+		{"decr lock", gate, counter("0"), counter("-1"), history.EffectExcess, false},
+		{"decr lock", gate, none, counter("-1"), history.EffectExcess, false},
+		{"incr lock", gate, counter("-1"), counter("0"), history.EffectNothing, true},
+		{"incr lock", gate, counter("-2"), counter("-1"), history.EffectNothing, false},
+		{"del lock", gate, counter("-1"), none, history.EffectNothing, true},
+		{"incr lock", places, counter("0"), counter("1"), history.EffectReleased, true},
+		{"incr lock", places, counter("1"), counter("2"), history.EffectExcess, false},
+		{"rpush lock token", tokens, none, list("token"), history.EffectReleased, true},
+		{"rpush lock token", tokens, list("token"), list("token", "token"), history.EffectExcess, false},
+	} {
+		l := &Looker{stock: Shelf{Key: "units"}, locks: []Lock{one.lock}, table: commands}
+		sent, key := strings.Fields(one.does), one.lock.Key
+		c := &execution{sent: sent, reply: "1", lines: []line{{at: began, args: sent}}}
+		var got history.Effect
+		for _, e := range l.effects(c, map[Key]KeyState{key: one.before}, map[Key]KeyState{key: one.after}) {
+			got |= e.effect
+		}
+		assert.Equal(t, one.want, got, one)
+		assert.Equal(t, one.atRest, one.lock.AtRest(one.after), one)
+	}
+}
+
 // A command that affected two keys appears twice in a trace, once with each key. For a lock it has digests of the
 // values before and after, and of the values in its arguments.
 func TestEffectsOnTwoKeysAreTwoCommands(t *testing.T) {

@@ -47,8 +47,10 @@ func NewLooker(ledger *Ledger, locks []Lock) *Looker {
 		table: ledger.commands, mu: &ledger.turn, seen: map[*Command]*seen{}, tried: map[string]*Command{},
 		values: map[string]map[string]bool{}}
 	for _, lock := range locks {
-		if !slices.Contains(l.keys, lock.Key) {
-			l.keys = append(l.keys, lock.Key)
+		for _, one := range append([]Lock{lock}, lock.Companions...) {
+			if !slices.Contains(l.keys, one.Key) {
+				l.keys = append(l.keys, one.Key)
+			}
 		}
 	}
 	return l

@@ -62,6 +62,9 @@ type Lock struct {
 	// Steps is the difference of a counter from its value at rest while the lock is held; 0: unknown. A difference in the
 	// other direction is not a hold.
 	Steps int64
+	// Companions are other keys, or other parts of the key, in which an order names itself under the lock, and which it
+	// compares before it releases the lock. They keep no order out.
+	Companions []Lock
 }
 
 // String returns the key, and the part if the key has others at rest.
@@ -152,6 +155,23 @@ func (l *Lock) instant(s *KeyState, from, to time.Duration) (latest time.Time) {
 
 // Held reports whether the lock is held in that state of its key.
 func (l *Lock) Held(s KeyState) bool { return len(l.holders(&s)) > 0 }
+
+// AtRest reports whether the lock is free in that state of its key, and no order has given back more than it took.
+func (l *Lock) AtRest(s KeyState) bool { return !l.Held(s) && l.surplus(&s) == 0 }
+
+// surplus returns how much more was given back than taken: the steps of a counter beyond its value at rest, or the
+// elements of a list of tokens that are too many.
+func (l *Lock) surplus(s *KeyState) int64 {
+	if l.Parts != nil && l.Rest.Kind == "list" {
+		return max(0, int64(len(s.Parts)-len(l.Rest.Parts)))
+	}
+	for _, name := range l.Parts {
+		if step := l.Step(s, name); step < 0 && l.Steps > 0 || step > 0 && l.Steps < 0 {
+			return max(step, -step)
+		}
+	}
+	return 0
+}
 
 // Differences returns the names of the parts that differ between two states.
 func (s *KeyState) Differences(other *KeyState) (names []string) {

@@ -35,7 +35,7 @@ func TestAuditAgreesWithJudge(t *testing.T) {
 		story, err := Replay(t, trace, DefaultBounds())
 		require.NoError(t, err)
 		cell := story.Cell()
-		found, _ := audit.Judge(cell)
+		found, _ := audit.Judge(cell, history.TimelineOf(cell, history.Terms{}))
 		for _, v := range []history.Verdict{history.Stock, history.Exclusion, history.OwnRelease, history.Liveness} {
 			breaks, result := story.Breaks(v), history.FindingOf(found, v).Result
 			switch late := strings.Contains(fields[2], ".late-"); {

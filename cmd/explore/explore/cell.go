@@ -35,7 +35,7 @@ func (s Story) Cell() *history.Cell {
 
 // noteEnds notes expiries and removals by the server in the traces of orders. With several nodes they are unknown.
 func (s Story) noteEnds(c *history.Cell) {
-	locks := history.TimelineOf(c).Locks
+	locks := history.TimelineOf(c, history.Terms{}).Locks
 	if len(locks) != 1 {
 		return
 	}

@@ -112,7 +112,7 @@ func TestTimelineHasTheTenuresOfTheJudge(t *testing.T) {
 				seen = append(seen, fmt.Sprintf("%s from %s", one.client, story.at(one.from-1)))
 			}
 		}
-		for _, l := range history.TimelineOf(cell).Locks {
+		for _, l := range history.TimelineOf(cell, history.Terms{}).Locks {
 			for _, tenure := range l.Tenures {
 				told = append(told, fmt.Sprintf("%s from %s", cell.Ops[tenure.Order].Instance, tenure.From))
 			}

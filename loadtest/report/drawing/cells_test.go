@@ -15,7 +15,7 @@ const ms = history.Instant(time.Millisecond)
 
 // drawingOf judges a cell, and returns its drawing.
 func drawingOf(c *history.Cell) *drawing.Drawing {
-	c.Findings, c.Coverage = audit.Judge(c)
+	c.Findings, c.Coverage = audit.Judge(c, history.TimelineOf(c, history.Terms{}))
 	return drawing.Of(c)
 }
 

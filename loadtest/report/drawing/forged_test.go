@@ -95,7 +95,7 @@ func TestForgedHistories(t *testing.T) {
 		if rapid.Bool().Draw(t, "strangers") {
 			c.Instances = nil
 		}
-		c.Findings, c.Coverage = audit.Judge(c)
+		c.Findings, c.Coverage = audit.Judge(c, history.TimelineOf(c, history.Terms{}))
 		c.Findings = append(c.Findings, rapid.SliceOfN(anyFinding, 0, 3).Draw(t, "findings")...)
 		d := drawing.Of(c)
 		sound(t, d)

@@ -16,9 +16,8 @@ import (
 
 // Of returns the drawing of a cell, which may have no orders. It does not judge the cell again.
 func Of(c *history.Cell) *Drawing {
-	m := &maker{Drawing: &Drawing{}, cell: c, locks: history.TimelineOf(c), terms: catalog.TermsOf(c),
+	m := &maker{Drawing: &Drawing{}, cell: c, locks: history.TimelineOf(c, catalog.TermsOf(c)),
 		numbers: map[string]int{}, laneOf: map[string]int{}, lockAt: map[[2]string]int{}}
-	m.locks.Explain(m.terms)
 	for i := range c.Ops {
 		m.numbers[c.Ops[i].Order] = i
 	}
@@ -48,7 +47,6 @@ type maker struct {
 	*Drawing
 	cell    *history.Cell
 	locks   *history.Timeline
-	terms   history.Terms
 	window  window
 	numbers map[string]int // of the orders
 	laneOf  map[string]int // of an instance
@@ -195,7 +193,7 @@ func (m *maker) lost(order int, op *history.Op, lease *history.Lease) *Lost {
 	if !lease.AcquiredAt.Known() {
 		return nil
 	}
-	end := m.locks.LossOf(order, lease.AcquiredAt, m.terms)
+	end := m.locks.LossOf(order, lease.AcquiredAt)
 	hi := activeUnder(op, lease).hi
 	if !op.Done.Known() && !lease.ReleasedAt.Known() {
 		hi = math.Inf(1)
@@ -258,8 +256,8 @@ func (m *maker) ofTheDead(l *history.Lock, lane int) {
 			continue
 		}
 		from, to := float64(op.Sent), math.Inf(1)
-		if m.terms.TTL > 0 {
-			to = float64(f.End) + float64(m.terms.TTL)
+		if m.locks.Terms.TTL > 0 {
+			to = float64(f.End) + float64(m.locks.Terms.TTL)
 		}
 		for _, h := range l.Tenures {
 			switch {

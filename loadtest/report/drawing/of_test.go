@@ -471,6 +471,17 @@ func TestFirstFrameWithoutALock(t *testing.T) {
 	}
 }
 
+// A lease in the value of a lock on trial expires in the drawing, as it does for its verdict.
+func TestLeaseInTheValueExpires(t *testing.T) {
+	acquire := history.Command{Cmd: "set", Key: "lock", Source: history.Looked, At: 10, End: 20,
+		Effect: history.EffectAcquired | history.Endless}
+	d := drawing.Of(&history.Cell{Kind: history.Trial, TTL: time.Second, Facts: &history.Facts{InValue: time.Second},
+		Instances: []history.Instance{{Name: "a"}}, Ops: []history.Op{{Order: "1", Instance: "a", Sent: 5, Done: 30,
+			Trace: []history.Command{acquire}}}})
+	require.Len(t, d.Tenures, 1)
+	assert.Equal(t, "expired", d.Tenures[0].How)
+}
+
 func TestQueueIsByArrival(t *testing.T) {
 	d := drawingOf(line("v8", nil))
 	assert.True(t, d.Queue)

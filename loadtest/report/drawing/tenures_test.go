@@ -26,8 +26,7 @@ func TestTenuresAgreeWithVerdicts(t *testing.T) {
 	tenures := 0
 	for _, c := range run.Cells {
 		d := drawingOf(c)
-		line := history.TimelineOf(c)
-		line.Explain(catalog.TermsOf(c))
+		line := history.TimelineOf(c, catalog.TermsOf(c))
 		foreignAsJudged(t, c, line)
 		overlapsAsJudged(t, c, d)
 		againAsJudged(t, c)

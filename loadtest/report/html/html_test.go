@@ -30,7 +30,7 @@ const ms = history.Instant(time.Millisecond)
 
 func runOf(cells ...*history.Cell) *history.Run {
 	for _, c := range cells {
-		c.Findings, c.Coverage = audit.Judge(c)
+		c.Findings, c.Coverage = audit.Judge(c, history.TimelineOf(c, history.Terms{}))
 	}
 	return &history.Run{
 		ID: "beef", Started: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC),

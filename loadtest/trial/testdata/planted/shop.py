@@ -371,6 +371,15 @@ class LookThenDel(Right):  # the lock may end between the look and the DEL, and 
     def release(self):
         if redis.get(self.key) == self.token.encode(): redis.delete(self.key)
 
+class LookBeside(Right):  # the same, and its token is in a key beside the lock
+    beside = LOCK + ":owner"
+
+    def acquire(self):
+        return redis.set(self.key, 1, nx=True, px=LEASE * 1000) and redis.set(self.beside, self.token, px=LEASE * 1000)
+
+    def release(self):
+        if redis.get(self.beside) == self.token.encode(): redis.delete(self.key, self.beside)
+
 class ReleasesTwice(Right):  # the clean-up deletes the key again, whoever has it by then
     def release(self):
         super().release()

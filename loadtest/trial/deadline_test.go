@@ -1,0 +1,76 @@
+package trial
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
+)
+
+// Each move of a line has a deadline, in ms. The lease is 2 s, a plain sale takes 10 ms, and the margin is 2 s.
+func TestDeadlines(t *testing.T) {
+	plain := history.Facts{TTL: 2 * time.Second, Takes: 10 * time.Millisecond}
+	impatient, renewed, quick, long := plain, plain, plain, plain
+	impatient.Patience = 1500 * time.Millisecond
+	renewed.Every = 600 * time.Millisecond
+	quick.TTL = 400 * time.Millisecond
+	long.TTL = 10 * time.Minute
+	alone, open := scene{left: forEver}, scene{open: true, left: forEver}
+	under := scene{open: true, under: true, left: forEver}
+	for _, one := range []struct {
+		why   string
+		move  string
+		of    history.Facts
+		s     scene
+		after int
+	}{
+		{"any order is over by then", "a>write", plain, alone, 20000},
+		{"a long lease is not waited for", "a>write", long, alone, 20000},
+		{"a lease and the margin", "b<read", plain, open, 4000},
+		{"a long lease, as far as the trial waits", "b<read", long, open, 62000},
+		{"the margin, since a lease was let pass", "b<read", plain, scene{open: true, lapsed: true, left: forEver}, 2000},
+		{"until a held order's client gives up", "b<read", plain, scene{open: true, left: 700 * time.Millisecond}, 700},
+		{"a quarter of the lease, since it reaches no further than the lock", "b>acquire", plain, under, 500},
+		{"a request to the database needs no lock", "b>db2", plain, under, 4000},
+		{"a moment, since it gets nowhere", "b>end", plain, under, 500},
+		{"a share of what a held order's client waits", "b>end", impatient, under, 400},
+		{"a share of a short lease", "b>end", quick, under, 100},
+		{"a moment of several polls", "b>end", long, under, 700},
+		{"one sale of several orders", "b>end", plain, scene{open: true, under: true, again: true, left: forEver}, 4000},
+		{"all of them together", "b>end", plain, scene{again: true, came: 3 * time.Second, left: forEver}, 1000},
+		{"a new order polls for a moment", "c@b", plain, alone, 500},
+		{"an order that does not wait is answered by then", "b>waits", plain, open, 300},
+		{"shops undo an acquire without a reply by then", "time", plain, alone, 400},
+		{"two clients wait", "time", quick, scene{held: 2, left: forEver}, 100},
+		{"a period and a half", "a<renewal", renewed, alone, 900},
+		{"as long as a reply can be held", "a<renewal", history.Facts{Every: time.Minute, Patience: time.Second}, alone, 700},
+	} {
+		line, err := schedule.ParseLine(one.move)
+		require.NoError(t, err)
+		p := &Passport{Facts: one.of}
+		assert.Equal(t, time.Duration(one.after)*time.Millisecond, p.deadline(line[0], one.s), "%s: %s", one.move, one.why)
+	}
+}
+
+// An acquire's reply is held for less than a lease, less its renewal; others for as long as the client waits, or for
+// longer than a lease.
+func TestHowLongRepliesAreHeld(t *testing.T) {
+	for _, one := range []struct{ lease, every, patience, reply, acquire, expiry int }{
+		{2000, 0, 0, 2800, 2800, 2000},
+		{2000, 0, 5000, 4700, 4700, 5000},
+		{2000, 0, 1000, 700, 700, 2000},
+		{2000, 600, 0, 2800, 1100, 2000},
+		{2000, 1500, 0, 2800, 0, 2000},
+	} {
+		ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+		p := &Passport{Facts: history.Facts{TTL: ms(one.lease), Every: ms(one.every), Patience: ms(one.patience)}}
+		assert.Equal(t, ms(one.reply), p.hold(), one)
+		assert.Equal(t, ms(one.acquire), p.holdAcquire(), one)
+		assert.Equal(t, ms(one.expiry), p.expiry(true), one)
+		assert.Equal(t, ms(one.lease), p.expiry(false), one)
+	}
+}
