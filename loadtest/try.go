@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,6 +39,7 @@ type tryFlags struct {
 	Within  time.Duration `default:"60s" help:"How long an instance may take to start."`
 	Quick   bool          `help:"Play only the most telling cells, starred in docs/try.md."`
 	Only    []string      `placeholder:"CELL" help:"Play only these cells: 'reply-lost 1'."`
+	Cells   bool          `help:"Print the cells, and what each needs; no shop is started."`
 	Play    []string      `sep:"none" placeholder:"LINE" help:"Play a fault: 'a>write.late-a.expiry.b>end.arrive-a'."`
 	AtOnce  int           `default:"4" help:"Play this many cells at once."`
 	Out     string        `default:"out" placeholder:"DIR" help:"${out_help}"`
@@ -155,6 +157,9 @@ func (f *tryFlags) shop() (argv []string, err error) {
 // run tries the shop, and returns the exit code: 1 with a defect; else 2 if some cell was not measured, or the trial
 // could not run; else 0.
 func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
+	if f.Cells {
+		return f.printCells(stdout, stderr)
+	}
 	shown := terminal.NewProgress(stderr, terminal.Of(stderr))
 	defer shown.Clear()
 	o, err := f.options(shown.Say)
@@ -255,17 +260,14 @@ func (f *tryFlags) measure(
 // print prints the passport, a line for each cell, and what the broken ones mean, defects first.
 func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, t *terminal.Trial) error {
 	if f.JSON {
-		e := json.NewEncoder(stdout)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false) // lines have a >, and are pasted into --play
-		return e.Encode(struct {
-			Defects  []jsonDefect        `json:"defects"`
-			Passport *trial.Passport     `json:"passport"`
-			Lock     string              `json:"lock"`
-			Closest  string              `json:"closest_rung"`
-			Sale     []trial.SaleCommand `json:"sale"`
-			Cells    []*history.Cell     `json:"cells"`
-		}{jsonDefects(t), p, p.String(), p.Closest(), p.Sale(), t.Cells})
+		return printJSON(stdout, struct {
+			Defects  []history.FoundDefect `json:"defects"`
+			Passport *trial.Passport       `json:"passport"`
+			Lock     string                `json:"lock"`
+			Closest  string                `json:"closest_rung"`
+			Sale     []trial.SaleCommand   `json:"sale"`
+			Cells    []*history.Cell       `json:"cells"`
+		}{history.DefectsOf(t.Cells), p, p.String(), p.Closest(), p.Sale(), t.Cells})
 	}
 	fmt.Fprintf(stdout, "%s\n\n", history.Plain(p.String()))
 	if f.Verbose {
@@ -280,16 +282,57 @@ func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, t *terminal.Trial)
 	return nil
 }
 
-// A jsonDefect is a defect, and the cells in which it was found, first the one that shows it.
-type jsonDefect struct {
-	history.Defect
-	Cells []string `json:"cells"`
+// printJSON prints a value as JSON.
+func printJSON(stdout io.Writer, v any) error {
+	e := json.NewEncoder(stdout)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false) // lines have a >, and are pasted into --play
+	return e.Encode(v)
 }
 
-func jsonDefects(t *terminal.Trial) []jsonDefect {
-	all := []jsonDefect{}
-	for _, s := range t.Defects() {
-		all = append(all, jsonDefect{*s.First.Defect, s.Cells})
+// checkCells returns an error if --cells would ignore an argument.
+func (f *tryFlags) checkCells() error {
+	for _, word := range f.given[1:] { // after try
+		switch name, _, _ := strings.Cut(word, "="); name {
+		case "--cells", "--json":
+		case "--":
+			return errors.New("--cells starts no shop: leave out -- and what follows")
+		default:
+			return fmt.Errorf("--cells plays no cell: leave out %s", name)
+		}
 	}
-	return all
+	return nil
+}
+
+// printCells prints the cells, and what each needs. It returns the exit code.
+func (f *tryFlags) printCells(stdout, stderr io.Writer) int {
+	err := f.checkCells()
+	switch {
+	case err != nil:
+	case f.JSON:
+		err = printJSON(stdout, trial.Cells())
+	default:
+		err = tabulate(stdout, trial.Cells())
+	}
+	if err != nil {
+		return complain(stderr, fmt.Errorf("try: %w", err))
+	}
+	return asExpected
+}
+
+func tabulate(stdout io.Writer, cells []trial.Planned) error {
+	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "cell\tline\t--quick\tneeds")
+	for _, c := range cells {
+		quick := "–"
+		switch {
+		case c.QuickIf != "":
+			quick = "if " + c.QuickIf
+		case c.Quick:
+			quick = "yes"
+		}
+		needs := strings.Join(c.Needs, "; ")
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", c.Name, cmp.Or(c.Line, "–"), quick, cmp.Or(needs, "–"))
+	}
+	return table.Flush()
 }

@@ -140,6 +140,7 @@ func TestTryFlagErrors(t *testing.T) {
 		{[]string{"--quik", "--", "shop"}, `unknown flag --quik: see loadtest try --help`},
 		{[]string{"--", "shop", "--port={port}", "{db_port}"}, `^try: {db_port} in the command line .* needs --db HOST:`},
 		{[]string{"--play", "pause", "--", "shop"}, `--play: "pause" is not a step of a fault: use one of arrive-a `},
+		{[]string{"--cells"}, `^try: --cells plays no cell: leave out --no-out$`},
 	} {
 		code, _, stderr := loadtest(t, append([]string{"try", "--no-out"}, one.args...)...)
 		line, more := complaint(stderr)
@@ -328,4 +329,51 @@ func TestTryIsInterrupted(t *testing.T) {
 	assert.Empty(t, more)
 	assert.NotContains(t, out.String(), "no defect in")
 	assert.Empty(t, dir.left(t))
+}
+
+// --cells starts no shop, and takes no argument that it would ignore.
+func TestTryPrintsCells(t *testing.T) {
+	code, stdout, stderr := loadtest(t, "try", "--cells")
+	assert.Equal(t, asExpected, code, stderr)
+	assert.Regexp(t, `(?m)^cell +line +--quick +needs$`, stdout)
+	assert.Regexp(t, `(?m)^busy +take\.a>end\.remove +yes +a lock; a command before the write$`, stdout)
+	assert.Regexp(t, `(?m)^error-reply N +– +if it acquires +–$`, stdout)
+	code, stdout, stderr = loadtest(t, "try", "--cells", "--json")
+	assert.Equal(t, asExpected, code, stderr)
+	assert.Contains(t, stdout, `"line": "a>N.lose-reply-a.a>end.b>end"`)
+	var told []trial.Planned
+	require.NoError(t, json.Unmarshal([]byte(stdout), &told))
+	assert.Equal(t, trial.Cells(), told)
+	for ignored, want := range map[string]string{"--quick": "leave out --quick", "shop": "leave out shop",
+		"--header=X-Key: hush": "leave out --header", "--": "leave out -- and what follows"} {
+		code, stdout, stderr = loadtest(t, "try", "--cells", ignored)
+		line, _ := complaint(stderr)
+		assert.Equal(t, couldNotRun, code)
+		assert.Empty(t, stdout)
+		assert.True(t, strings.HasSuffix(line, want), line)
+	}
+}
+
+// docs/try.md has each cell with its line and what it needs, and a star if --quick plays it.
+func TestDocumentedCells(t *testing.T) {
+	document, err := os.ReadFile("../docs/try.md")
+	require.NoError(t, err)
+	_, table, _ := strings.Cut(string(document), "| cell | fault | line | needs |\n|---|---|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	var documented []trial.Planned
+	for row := range strings.Lines(table) {
+		parts := strings.Split(strings.Trim(row, "|\n"), " | ")
+		require.Len(t, parts, 4, row)
+		var c trial.Planned
+		c.Name, c.QuickIf, c.Quick = strings.Cut(strings.TrimSpace(parts[0]), ` \*`)
+		c.QuickIf = strings.TrimPrefix(c.QuickIf, " if ")
+		if c.Line = strings.Trim(parts[2], "`"); c.Line == "–" {
+			c.Line = ""
+		}
+		if needs := strings.TrimSpace(parts[3]); needs != "–" {
+			c.Needs = strings.Split(needs, "; ")
+		}
+		documented = append(documented, c)
+	}
+	assert.Equal(t, trial.Cells(), documented)
 }

@@ -3,6 +3,7 @@ package trial
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 type fault struct {
 	name  string
 	quick bool
+	some  string              // of a fault at each command: those that --quick plays; else ""
 	needs []requirement       // besides those of its line
 	line  string              // "" if there is none
 	lines []string            // one for each moment of the fault, played one after the other: see [Trial.each]
@@ -22,8 +24,27 @@ type fault struct {
 	units int64               // that are put; 0: the usual number
 }
 
-// A requirement returns why a fault does not apply to a lock, "" if it does.
-type requirement func(*Passport) string
+// A requirement is what a fault needs of a shop.
+type requirement struct {
+	what string                 // "" if it depends on the line alone
+	why  func(*Passport) string // returns why a fault does not apply to a lock, "" if it does
+}
+
+// The requirements.
+var (
+	needLock      = requirement{"a lock", aLock}
+	needTTL       = requirement{"a lease that expires", aTTL}
+	needLease     = requirement{"no lock, or a lease that expires", aLease}
+	needWindow    = requirement{"a command before the write", aWindow}
+	needWrite     = requirement{"", aWrite} // a stock in a database has its requests instead
+	needRelease   = requirement{"a release after the write", aRelease}
+	needTwo       = requirement{"a release by two commands", twoReleases}
+	needRenewal   = requirement{"renewals on a connection of their own", aRenewal}
+	needMessage   = requirement{"messages to waiters", aMessage}
+	needLongReply = requirement{"a client that waits longer than a lease for a reply", aLongReply}
+	needLongHold  = requirement{"a client that waits until a renewal for a reply", aLongHold}
+	needHold      = requirement{"a client that waits long enough for a reply, or --slow", aHold}
+)
 
 // faultsFor lists the faults. Those that lose or refuse a command, or delay its reply, exist for each command of a
 // plain sale.
@@ -31,18 +52,18 @@ func faultsFor(p *Passport) []fault {
 	faults := []fault{
 		{name: "one-instance", quick: true, line: "crowd-a"},
 		{name: "two-instances", quick: true, line: "crowd-ab"},
-		{name: "slow-work", quick: true, needs: []requirement{aWindow, aLease, aHold}, line: p.slowLine()},
-		{name: "pause", quick: true, needs: []requirement{aWindow}, line: "a<read.stop-a.expiry.b>end.continue-a.a>end"},
+		{name: "slow-work", quick: true, needs: []requirement{needWindow, needLease, needHold}, line: p.slowLine()},
+		{name: "pause", quick: true, needs: []requirement{needWindow}, line: "a<read.stop-a.expiry.b>end.continue-a.a>end"},
 		{name: "late", quick: true, line: "a>write.late-a.expiry.b>end.arrive-a"},
 		{name: "crash 1", quick: true, line: "a<acquired.crash-a"},
 		{name: "crash 2", quick: true, line: "a>write.crash-a"},
-		{name: "delayed-release 1", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL},
+		{name: "delayed-release 1", quick: true, needs: []requirement{needLock, needWindow, needRelease, needTTL},
 			line: "a>release.expiry.b<read.a>end.c@a.b>end"},
-		{name: "delayed-release 2", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL},
+		{name: "delayed-release 2", quick: true, needs: []requirement{needLock, needWindow, needRelease, needTTL},
 			line: "a>release.expiry.b@a<read.a>end.c@b.b>end"},
-		{name: "check-delete-gap", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL},
+		{name: "check-delete-gap", quick: true, needs: []requirement{needLock, needWindow, needRelease, needTTL},
 			line: "a>release2.expiry.b<read.a>end.c@a.b>end"},
-		{name: "same-instance", quick: true, needs: []requirement{aLock, aWindow, aRelease, aTTL, aLongReply},
+		{name: "same-instance", quick: true, needs: []requirement{needLock, needWindow, needRelease, needTTL, needLongReply},
 			line: "a<write.expiry.b@a<read.a>end.c@b.b>end"},
 	}
 	if p.slow {
@@ -51,14 +72,18 @@ func faultsFor(p *Passport) []fault {
 	if p.Elsewhere {
 		faults = atRequests(faults, p)
 	}
+	const begins, frames = "it acquires", "it acquires or releases"
 	for k, s := range p.steps {
 		number, takes := strconv.Itoa(k+1), p.acquires[s.shape]
 		quick := takes || p.releases[s.shape]
 		faults = append(faults,
-			fault{name: "request-lost " + number, quick: quick, line: "a>" + number + ".lose-request-a.a>end.b>end"},
-			fault{name: "reply-lost " + number, quick: quick, line: "a>" + number + ".lose-reply-a.a>end.b>end"},
-			fault{name: "delayed-reply " + number, quick: takes, line: "a<" + number + ".time.a>end.b>end"},
-			fault{name: "error-reply " + number, quick: takes, play: errorReply(k)})
+			fault{name: "request-lost " + number, quick: quick, some: frames,
+				line: "a>" + number + ".lose-request-a.a>end.b>end"},
+			fault{name: "reply-lost " + number, quick: quick, some: frames,
+				line: "a>" + number + ".lose-reply-a.a>end.b>end"},
+			fault{name: "delayed-reply " + number, quick: takes, some: begins,
+				line: "a<" + number + ".time.a>end.b>end"},
+			fault{name: "error-reply " + number, quick: takes, some: begins, play: errorReply(k)})
 	}
 	held, again := "a<read.remove.b<read", ""
 	if aRenewal(p) == "" {
@@ -68,18 +93,18 @@ func faultsFor(p *Passport) []fault {
 		fault{name: "contended-acquire 1", quick: true, line: "b<read.a>acquire.lose-request-a.a>end.b>end"},
 		fault{name: "contended-acquire 2", quick: true, line: "b<read.a>acquire.lose-reply-a.a>end.b>end"},
 		fault{name: "contended-acquire 3", quick: true, line: "b<read.a<acquire.time.a>end.b>end"},
-		fault{name: "crash 3", needs: []requirement{aLock}, line: "b<read.a>waits.crash-a.b>end"},
+		fault{name: "crash 3", needs: []requirement{needLock}, line: "b<read.a>waits.crash-a.b>end"},
 		fault{name: "late-acquire", line: "a>acquire.late-a.cut-a.join-a.a>end.arrive-a.b>end"},
-		fault{name: "renewals-lost", needs: []requirement{aLock, aRenewal, aWindow}, play: renewalsLost},
-		fault{name: "hang-up 1", quick: true, needs: []requirement{aLock}, line: "b<read.a>waits.give-up-a.b>end.a>end"},
+		fault{name: "renewals-lost", needs: []requirement{needLock, needRenewal, needWindow}, play: renewalsLost},
+		fault{name: "hang-up 1", quick: true, needs: []requirement{needLock}, line: "b<read.a>waits.give-up-a.b>end.a>end"},
 		fault{name: "hang-up 2", quick: true, line: "a<read.give-up-a.a>end.b>end"},
-		fault{name: "waiter-unheard 1", needs: []requirement{aLock}, line: "a<read.b>waits.drop-b.a>end.b>end"},
-		fault{name: "waiter-unheard 2", needs: []requirement{aLock}, line: "a<read.b>subscribe.a>end.b>end"},
-		fault{name: "key-removed 1", quick: true, needs: []requirement{aLock}, line: held + again + ".a>end.b>end"},
-		fault{name: "key-removed 2", quick: true, needs: []requirement{aLock, aWindow, aRenewal, aLongHold},
+		fault{name: "waiter-unheard 1", needs: []requirement{needLock}, line: "a<read.b>waits.drop-b.a>end.b>end"},
+		fault{name: "waiter-unheard 2", needs: []requirement{needLock}, line: "a<read.b>subscribe.a>end.b>end"},
+		fault{name: "key-removed 1", quick: true, needs: []requirement{needLock}, line: held + again + ".a>end.b>end"},
+		fault{name: "key-removed 2", quick: true, needs: []requirement{needLock, needWindow, needRenewal, needLongHold},
 			line: "a<read.remove.a<renewal.b<read.a<renewal.a>end.b>end"},
-		fault{name: "busy", quick: true, needs: []requirement{aLock, aWindow}, line: "take.a>end.remove"},
-		fault{name: "after-release", quick: true, needs: []requirement{aLock}, lines: afterRelease(p)},
+		fault{name: "busy", quick: true, needs: []requirement{needLock, needWindow}, line: "take.a>end.remove"},
+		fault{name: "after-release", quick: true, needs: []requirement{needLock}, lines: afterRelease(p)},
 		fault{name: "server-restart", line: "a<read.restart.b>end.a>end"},
 		fault{name: "cut-off", line: "a<read.cut-a.expiry.b>end.join-a.a>end"},
 	)
@@ -93,7 +118,7 @@ func atRequests(faults []fault, p *Passport) []fault {
 		switch f := &faults[i]; f.name {
 		case "slow-work":
 			if f.play == nil {
-				f.line, f.needs, f.lines = "", []requirement{aLease}, linesAt("a<db%d.b>end.a>end", of.replies)
+				f.line, f.needs, f.lines = "", []requirement{needLease}, linesAt("a<db%d.b>end.a>end", of.replies)
 			}
 		case "late":
 			f.line, f.lines = "", linesAt("a>db%d.b>end.a>end", of.under)
@@ -118,6 +143,9 @@ func (r *requests) crashes() []string {
 	return lines
 }
 
+// heldAfter is a line that holds a command of a sale after its release.
+const heldAfter = "a>%d.b>end.a>end"
+
 // afterRelease returns the lines that hold what a sale sends after its release.
 func afterRelease(p *Passport) []string {
 	if p.Elsewhere {
@@ -131,7 +159,7 @@ func afterRelease(p *Passport) []string {
 	for k := released[len(released)-1] + 1; k < len(p.steps); k++ {
 		after = append(after, k+1)
 	}
-	return linesAt("a>%d.b>end.a>end", after)
+	return linesAt(heldAfter, after)
 }
 
 // parsed returns the parsed line of a fault, nil if it has none.
@@ -157,6 +185,16 @@ func (f *fault) aShortLease(p *Passport) string {
 		return ""
 	}
 	return fmt.Sprintf("a lease lasts %s, and the cell waits for its expiry: start the shop with one of 2 s", p.Lease())
+}
+
+// whyNot returns why a fault does not apply to a shop, "" if it does.
+func (f *fault) whyNot(p *Passport) string {
+	for _, need := range slices.Concat([]requirement{{why: f.aShortLease}}, f.needs, needsOf(f.parsed())) {
+		if why := need.why(p); why != "" {
+			return why
+		}
+	}
+	return ""
 }
 
 func aLock(p *Passport) string {

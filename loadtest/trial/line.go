@@ -711,14 +711,14 @@ func (p *player) endLongLeases() {
 func needsOf(line schedule.Line) (needs []requirement) {
 	for _, m := range line {
 		if n := m.Request(); n > 0 {
-			needs = append(needs, func(p *Passport) string {
+			needs = append(needs, requirement{why: func(p *Passport) string {
 				return cmp.Or(p.requests.why, either(n <= p.requests.all, "", p.requests.String()))
-			})
+			}})
 		} else if n, err := strconv.Atoi(m.Mark); err == nil {
-			needs = append(needs, func(p *Passport) string {
+			needs = append(needs, requirement{why: func(p *Passport) string {
 				return either(n <= len(p.steps), "", fmt.Sprintf("a sale has %d commands", len(p.steps)))
-			})
-		} else if need := needsOfWords[m.Mark+m.Verb]; need != nil {
+			}})
+		} else if need, known := needsOfWords[m.Mark+m.Verb]; known {
 			needs = append(needs, need)
 		}
 	}
@@ -726,8 +726,7 @@ func needsOf(line schedule.Line) (needs []requirement) {
 }
 
 var needsOfWords = map[string]requirement{
-	schedule.Acquire: aLock, schedule.Acquired: aLock, schedule.Read: aWindow, schedule.Write: aWrite,
-	schedule.Release:  aRelease,
-	schedule.Release2: twoReleases, schedule.Waits: aLock, schedule.Renewal: aRenewal, schedule.Subscribe: aMessage,
-	"take": aLock, "remove": aLock, "drop": aMessage,
+	schedule.Acquire: needLock, schedule.Acquired: needLock, schedule.Read: needWindow, schedule.Write: needWrite,
+	schedule.Release: needRelease, schedule.Release2: needTwo, schedule.Waits: needLock, schedule.Renewal: needRenewal,
+	schedule.Subscribe: needMessage, "take": needLock, "remove": needLock, "drop": needMessage,
 }

@@ -258,10 +258,7 @@ var numbered = regexp.MustCompile(`^(request-lost|reply-lost|delayed-reply|error
 
 // checkOnly returns an error for a name that no cell of any shop has.
 func checkOnly(names []string) error {
-	all := faultsFor(&Passport{steps: make([]step, 1)})
-	for i := range all {
-		all[i].name = numbered.ReplaceAllString(all[i].name, "$1 N")
-	}
+	all := ofAnyShop()
 	for _, name := range names {
 		if _, err := named(all, numbered.ReplaceAllString(name, "$1 N")); err != nil {
 			return err
@@ -285,10 +282,8 @@ func (t *Trial) one(ctx context.Context, f fault) (*history.Cell, error) {
 	if f.lines != nil {
 		return t.each(f, func(one fault) (*history.Cell, error) { return t.one(ctx, one) })
 	}
-	for _, need := range slices.Concat([]requirement{f.aShortLease}, f.needs, needsOf(f.parsed())) {
-		if why := need(t.passport); why != "" {
-			return t.notTested(f, why), nil
-		}
+	if why := f.whyNot(t.passport); why != "" {
+		return t.notTested(f, why), nil
 	}
 	c, err := t.once(ctx, f)
 	if f.units = t.scarce(c); err != nil || f.units == 0 {

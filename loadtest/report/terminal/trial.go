@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -69,17 +68,11 @@ func (t *Trial) sayings(of func(*history.Cell) []string) (all []*Said) {
 	return all
 }
 
-// Defects returns the causes of defects.
-func (t *Trial) Defects() []*Said {
-	all := t.sayings(func(c *history.Cell) []string {
-		if c.Defect == nil {
-			return nil
-		}
-		return []string{c.Defect.Cause}
-	})
-	slices.SortStableFunc(all, func(x, y *Said) int { // unexplained ones last: another may explain them
-		return cmp.Compare(len(y.First.Defect.Remedy), 0) - cmp.Compare(len(x.First.Defect.Remedy), 0)
-	})
+// Defects returns the causes of defects: see [history.DefectsOf].
+func (t *Trial) Defects() (all []*Said) {
+	for _, d := range history.DefectsOf(t.Cells) {
+		all = append(all, &Said{Text: history.Plain(d.Cause), First: d.First, Cells: d.Cells})
+	}
 	return all
 }
 
