@@ -287,6 +287,14 @@ func TestCausesOfBrokenCells(t *testing.T) {
 		{"pause", "SER", removedLater, "", func(f *forgery) { overlap(f, looks(2250), del(2300)) }},
 		{"pause", "SER", comparedPart, "", func(f *forgery) { overlap(f, names(release(2300), "token of +0.010 s")) }},
 		{"pause", "SER", oneObject, "", func(f *forgery) { overlap(f, names(release(2300), "token of +2.050 s")) }},
+		{"pause", "SER", removedBlindly, "", func(f *forgery) { // it compares the lock with what it has just read of it
+			reads := with(looks(2250), func(w *history.Carried) { w.Is = "token of +2.050 s" })
+			overlap(f, reads, names(release(2300), "token of +2.050 s"))
+		}},
+		{"pause", "SER", oneObject, "", func(f *forgery) { // it had read its own
+			reads := with(looks(30), func(w *history.Carried) { w.Is = "token of +0.010 s" })
+			overlap(f, reads, names(release(2300), "token of +2.050 s"))
+		}},
 		{"delayed-release", "ER", oneForAll, "", func(f *forgery) { alike(f, atB) }},
 		{"delayed-release", "ER", oneForAll, "", func(f *forgery) { alike(f, atA) }},
 		{"delayed-release", "ER", oneForInstance, "", func(f *forgery) {
