@@ -449,7 +449,8 @@ func (t *Trial) name() string {
 
 func (t *Trial) newCell(f fault) *history.Cell {
 	return &history.Cell{Kind: history.Trial, Scenario: f.name, Line: f.line, Rung: t.name(), Product: t.Product,
-		Repetition: 1, TTL: cmp.Or(t.passport.TTL, t.passport.InValue), Limit: t.passport.patience(), Facts: &t.passport.Facts}
+		Repetition: 1, TTL: cmp.Or(t.passport.TTL, t.passport.InValue), Limit: t.passport.patience(),
+		Facts: &t.passport.Facts}
 }
 
 // complete sends fresh orders, adds the recorded orders to the cell, and judges it. Fresh orders buy from a new stock,
