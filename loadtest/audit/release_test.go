@@ -209,6 +209,33 @@ func TestOwnReleaseOfPermits(t *testing.T) {
 	}
 }
 
+// An order that never acquired the lock, and removes it, as was observed, removes that of the last order that did. If
+// that one has released it, it is unknown whose.
+func TestOwnReleaseByAStranger(t *testing.T) {
+	for _, one := range []struct {
+		freed history.Instant
+		want  history.Result
+	}{{0, history.Broken}, {13 * ms, history.Indeterminate}, {18 * ms, history.Broken}} {
+		c := lateRelease("del")
+		c.Kind, c.Ops[0].Trace = history.Trial, c.Ops[0].Trace[1:]
+		c.Ops[1].Trace = c.Ops[1].Trace[:1]
+		if one.freed > 0 {
+			c.Ops[1].Trace = append(c.Ops[1].Trace,
+				history.Command{Node: "n", Cmd: "del", Key: "lock", At: one.freed, End: one.freed + ms/2, Reply: "1"})
+		}
+		for i := range c.Ops {
+			for j := range c.Ops[i].Trace {
+				cmd := &c.Ops[i].Trace[j]
+				cmd.Source, cmd.Effect = history.Looked, history.EffectAcquired
+				if cmd.Cmd == "del" {
+					cmd.Effect = history.EffectReleased
+				}
+			}
+		}
+		judge(t, c, history.OwnRelease, one.want)
+	}
+}
+
 func TestOwnReleaseIsNotExcusedByFailedRenewal(t *testing.T) {
 	c := lateRelease("del")
 	c.Ops[0].Trace = append(c.Ops[0].Trace,

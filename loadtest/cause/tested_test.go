@@ -31,6 +31,7 @@ func TestWhatAnOkNeeds(t *testing.T) {
 	late := history.Fault{Kind: history.FaultLate, Command: history.CommandWrite}
 	release1 := history.Fault{Kind: history.FaultHeld, Command: "release"}
 	subscribe := history.Fault{Kind: history.FaultHeld, Command: "subscribe"}
+	request := history.Fault{Kind: history.FaultHeld, Command: "request"}
 	kill := history.Fault{Kind: history.FaultKill, End: ms(100)}
 	removed := history.Fault{End: ms(100)}
 	gone := noted(100, history.LockRemoved)
@@ -40,6 +41,7 @@ func TestWhatAnOkNeeds(t *testing.T) {
 	kept := func(f *forgery) {
 		f.order("us", Us, history.NotSold, 0, 2500, acquire(20), release(2450))
 	}
+	elsewhere := func(f *forgery) { f.Facts.Elsewhere = true }
 	renewing := func(f *forgery) { f.Facts.Every = 600 * time.Millisecond }
 	const expiry = "Bert did not try the lock between the expiry of Anna's lease and the write"
 	const write = "Bert did not try the lock before Anna's write"
@@ -156,6 +158,22 @@ func TestWhatAnOkNeeds(t *testing.T) {
 		{"what follows the release is held, and Bert comes", held, orders(acquire(10), writes(30), release(40),
 			heldUntil(2500, looks(60))), orders(acquire(200)), "", nil},
 
+		{"what comes after an early release is written before Bert comes", held, orders(acquire(10), release(40),
+			heldUntil(1500, writes(60))), orders(acquire(2000)),
+			"Bert did not try the lock while Anna was held after the release", nil},
+		{"the stock is elsewhere, and the release spans a try of Bert's", release1, orders(acquire(10),
+			heldUntil(2300, release(40))), orders(tried(2100)), arrives, elsewhere},
+
+		{"a request of a waiter is held", held, orders(looks(60)), orders(acquire(20), release(2450)), "",
+			func(f *forgery) { f.Requests = []history.Request{{Order: "10000-anna", Came: ms(90), Heard: ms(2500)}} }},
+		{"a request of another order was held", request, orders(looks(60)), orders(acquire(20), release(2450)),
+			"Anna's request did not arrive after the release by Bert",
+			func(f *forgery) { f.Requests = []history.Request{{Order: "10000-bert", Came: ms(90), Heard: ms(2500)}} }},
+		{"another request was", request, orders(looks(60)), orders(acquire(20), release(2450)),
+			"Anna's request did not arrive after the release by Bert", func(f *forgery) {
+				f.Requests = []history.Request{{Order: "10000-anna", Came: ms(80), Heard: ms(90)},
+					{Order: "10000-anna", Came: ms(2510), Heard: ms(2520)}}
+			}},
 		{"the subscription comes after the release", subscribe, orders(heldUntil(2600, looks(60))),
 			orders(acquire(20), release(2505)), "", nil},
 		{"the subscription comes before the release", subscribe, orders(heldUntil(2400, looks(60))),
