@@ -31,7 +31,7 @@ type theft struct {
 	other    *history.Op
 	looked   bool   // the remover had read the lock since its acquire
 	read     string // the value that it last read so
-	again    bool   // it had released the lock since its acquire
+	again    bool   // it had released the lock since its acquire, or tried to
 }
 
 // removes returns the row's function for removals of that kind.
@@ -42,7 +42,7 @@ func removes(is func(*theft) bool) func(*moment) string {
 			return ""
 		}
 		t := &theft{remover: m, other: &m.Ops[one.By], looked: m.step.Key.Looked != nil,
-			again: m.freedBefore(), own: m.step.Key.Value}
+			again: m.freedBefore() || m.step.Key.State == history.HasFreed, own: m.step.Key.Value}
 		if m.step.Wire != nil {
 			t.was, t.named, t.compared = m.step.Wire.Was, m.step.Wire.Named, m.step.Wire.Compared
 		}

@@ -280,6 +280,7 @@ func (b *bench) heldFor(
 
 // begin begins the cell of a fault, or of none while the trial learns.
 func (b *bench) begin(f fault) {
+	b.awaitLate()
 	b.cell, b.orders, b.extra = b.newCell(f), nil, nil
 	b.cell.Start = time.Now()
 	for _, e := range b.Ends {

@@ -41,7 +41,7 @@ func (t *Trial) Learn(ctx context.Context) (p *Passport, err error) {
 		}
 	}
 	t.Say("learning what the lock is…")
-	p = &Passport{Facts: history.Facts{Elsewhere: t.isElsewhere()}}
+	p = &Passport{Facts: history.Facts{Elsewhere: t.isElsewhere()}, late: map[string]lateCommand{}}
 	t.passport = p
 	if err := b.learnLocks(); err != nil {
 		return nil, b.unknownFirst(err)
@@ -206,6 +206,7 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 		if err != nil {
 			return nil, err
 		}
+		b.awaitLate()
 		p.Takes = min(p.Takes, o.over.Sub(o.Sent))
 		s := &sale{commands: asExecuted(b.byOrder()[o]), looker: b.looker.Load()}
 		for _, w := range writes {

@@ -28,6 +28,9 @@ func (b *bench) learnLocks() (err error) {
 	if err != nil {
 		return err
 	}
+	if err := b.learnLate(); err != nil {
+		return err
+	}
 	keys, err := b.atRest(written)
 	if err != nil {
 		return err

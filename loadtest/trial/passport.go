@@ -40,11 +40,12 @@ type Passport struct {
 	steps                        []step // of a plain sale
 	acquires, releases, renewals shapes
 	writes                       shapes
-	tries                        shapes            // of an order that waits: it may look before it acquires
-	background                   shapes            // of commands that the shop sends while no order is at work
-	granted                      map[string]string // replies to acquires that succeeded, by shape; "": they differ
-	scripts                      []string          // sent in full by orders
-	ours                         shapes            // digests of the scripts that several orders have sent; nil: any
+	tries                        shapes                 // of an order that waits: it may look before it acquires
+	background                   shapes                 // of commands that the shop sends while no order is at work
+	late                         map[string]lateCommand // by kind: see kindOf
+	granted                      map[string]string      // replies to acquires that succeeded, by shape; "": they differ
+	scripts                      []string               // sent in full by orders
+	ours                         shapes                 // digests of the scripts that several orders have sent; nil: any
 
 	locks  []wire.Lock
 	held   map[wire.Key]wire.KeyState // the lock's keys while it is held

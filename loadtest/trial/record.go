@@ -199,7 +199,7 @@ func resolve(commands []observation) {
 // the ones that changed a lock or the stock.
 func (b *bench) attribute(at int, commands []observation, record map[*order][]observation) {
 	a := &attribution{bench: b, at: at, record: record, tokens: map[string]*order{}, values: map[string]bool{},
-		alone: map[*order]bool{}}
+		alone: map[*order]bool{}, sentLate: map[*order]map[string]bool{}}
 	for _, c := range commands {
 		o, sent := a.orderOf(&c)
 		if !sent && !c.did(changes) {
@@ -233,6 +233,8 @@ type attribution struct {
 	holder *order                   // the last to acquire the lock, if it was not released
 	last   *order                   // the last to acquire the lock
 	alone  map[*order]bool
+
+	sentLate map[*order]map[string]bool // the kinds of late commands that they have sent
 }
 
 // orderOf returns the order that a command belongs to, nil if that is unknown, and whether an order sent it rather than
@@ -241,7 +243,10 @@ func (a *attribution) orderOf(c *observation) (o *order, sent bool) {
 	p, shape := a.passport, a.shape(&c.Seen)
 	last, free, named := a.lastAt(c.Came), a.onlyFree(a.at, c.Came), a.namedBy(c)
 	renews := p.renewals[shape]
+	late, known := a.lateSender(c)
 	switch {
+	case known:
+		return late, late != nil
 	case last == nil: // no order was sent to the instance
 		return nil, false
 	case free != nil && !renews && !a.isOfNone(c, free): // the others wait

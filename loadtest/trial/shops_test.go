@@ -78,6 +78,7 @@ var shops = []shop{
 	{inPython, "look-then-del", 1, "it compares and deletes in two commands", "check-delete-gap"},
 	{inPython, "look-beside", 1, "it compares and deletes in two commands", "check-delete-gap"},
 	{inPython, "releases-twice", 1, "it releases the lock twice", "check-delete-gap"},
+	{inPython, "tidies-up", 1, "it releases the lock twice", "check-delete-gap"},
 	{inPython, "setnx-expire", 1, "a second command sets the TTL", "crash 1"},
 	{inPython, "unlock-first", 1, "it releases the lock before it writes the stock", "slow-work"},
 	{inPython, "falls-through", 1, "it proceeds without the lock when its wait times out", "busy"},

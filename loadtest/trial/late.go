@@ -1,0 +1,159 @@
+package trial
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	"stockapi/loadtest/wire"
+)
+
+// Some shops send a command of an order long after its answer, from a timer. It names no order, and may arrive while
+// another one is at work, so the trial learns how long after its order it comes.
+
+const (
+	// lateAfter is later than an order goes on after its answer, and lateWithin bounds how late its timers may be.
+	lateAfter, lateWithin = 100 * time.Millisecond, time.Second
+	// aboutTheSame is how much timers of two orders differ, and mostBusy how late one is on a busy machine.
+	aboutTheSame, mostBusy = 80 * time.Millisecond, 300 * time.Millisecond
+)
+
+// A lateCommand is one that each order sends after its answer.
+type lateCommand struct {
+	after time.Duration // how long after
+	only  bool          // no order sends such a command before its answer
+}
+
+// kindOf returns what late commands of different orders have in common: the name, the script and the first key.
+func kindOf(s *wire.Seen) string {
+	kind := []string{s.Name, s.On()}
+	if s.Name == "eval" && len(s.Args) > 1 {
+		kind = append(kind, digest(s.Args))
+	}
+	return strings.Join(kind, " ")
+}
+
+// learnLate learns which commands each order sends long after its answer: those that come once after an order, after
+// about the same time for two of three orders. What comes again is a thread's that works for none.
+func (b *bench) learnLate() error {
+	var before map[string]lateCommand
+	for i := range 3 {
+		b.begin(fault{})
+		o, err := b.plain("late-"+strconv.Itoa(i), atA)
+		if err != nil {
+			return err
+		}
+		<-o.Done()
+		b.sleepUntil(o.over.Add(lateWithin))
+		if len(b.lateOf(o)) == 0 {
+			return nil
+		}
+		b.sleepUntil(o.over.Add(2 * lateWithin))
+		late := b.lateOf(o)
+		for kind, now := range late {
+			if was := before[kind]; now.isLike(was) {
+				b.passport.late[kind] = lateCommand{min(now.after, was.after), now.only && was.only}
+			}
+		}
+		if before = late; len(b.passport.late) > 0 {
+			return nil
+		}
+	}
+	return nil
+}
+
+// isLike reports whether the commands of two orders came once, after about the same time.
+func (c lateCommand) isLike(other lateCommand) bool {
+	return c.after > 0 && other.after > 0 && (c.after-other.after).Abs() < aboutTheSame
+}
+
+// lateOf returns the commands on data that came long after the answer to the only order so far, and were not sent by
+// then. One that came several times, or too late, has no time.
+func (b *bench) lateOf(o *order) map[string]lateCommand {
+	late, early := map[string]lateCommand{}, map[string]bool{}
+	end := o.over
+	for _, c := range b.sentBy(o.At) {
+		kind := kindOf(&c.Seen)
+		after := c.Came.Sub(end)
+		switch _, again := late[kind]; {
+		case !b.ledger.OnData(c.Args):
+		case after < lateAfter:
+			early[kind], end = true, later(end, c.Delivered)
+		case again || after > lateWithin:
+			late[kind] = lateCommand{}
+		default:
+			late[kind] = lateCommand{after, !early[kind]}
+		}
+	}
+	return late
+}
+
+// sleepUntil waits until a time.
+func (b *bench) sleepUntil(then time.Time) {
+	select {
+	case <-time.After(time.Until(then)):
+	case <-b.ctx.Done():
+	}
+}
+
+// awaitLate waits until the late commands of the orders so far have come.
+func (b *bench) awaitLate() {
+	most := time.Duration(0)
+	for late := range maps.Values(b.passport.late) {
+		most = max(most, late.after)
+	}
+	if most == 0 {
+		return
+	}
+	for _, o := range b.orders {
+		if o.HasEnded() {
+			b.sleepUntil(o.over.Add(most + lateAfter))
+		}
+	}
+	b.Quiet(b.ctx)
+}
+
+// lateSender returns the order that has sent a command as long after its end as orders do, nil if none has, and whether
+// that is known: it names no order's token, and no order at work sends such commands.
+func (a *attribution) lateSender(c *observation) (of *order, known bool) {
+	kind := kindOf(&c.Seen)
+	late, known := a.passport.late[kind]
+	if !known || a.namedBy(c) != nil {
+		return nil, false
+	}
+	nearest := mostBusy
+	for _, o := range a.orders {
+		if o.At != a.at || o.isOpen(c.Came) || a.sentLate[o][kind] || !a.mayBeLate(o) {
+			continue
+		}
+		off := c.Came.Sub(a.endOf(o)) - late.after
+		if off > -aboutTheSame && off.Abs() < nearest {
+			of, nearest = o, off.Abs()
+		}
+	}
+	if of != nil {
+		if a.sentLate[of] == nil {
+			a.sentLate[of] = map[string]bool{}
+		}
+		a.sentLate[of][kind] = true
+	}
+	return of, of != nil || late.only
+}
+
+// mayBeLate reports whether an order has got as far as those that send late commands: it has acquired the lock, if
+// there is one.
+func (a *attribution) mayBeLate(o *order) bool {
+	return len(a.passport.Locks) == 0 || !tookAt(a.record[o]).IsZero()
+}
+
+// endOf returns when an order ended: at its answer, or at the reply to its last command that was not late.
+func (a *attribution) endOf(o *order) time.Time {
+	end := o.over
+	for _, c := range a.record[o] {
+		if !a.sentLate[o][kindOf(&c.Seen)] || c.Came.Before(o.over.Add(lateAfter)) {
+			end = later(end, c.Delivered)
+		}
+	}
+	return end
+}

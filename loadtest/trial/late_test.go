@@ -1,0 +1,43 @@
+package trial
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"stockapi/loadtest/history"
+)
+
+// A late command belongs to the order that ended as long before as orders do, whichever is at work.
+func TestLateCommandsAreThoseOfEarlierOrders(t *testing.T) {
+	f := forge()
+	timed := f.del(0)
+	f.passport.late = map[string]lateCommand{kindOf(&timed.Seen): {after: 200 * time.Millisecond, only: true}}
+	anna := f.order("anna", atA, history.Sold, 0, 100)
+	refused := f.order("refused", atA, history.Busy, 50, 90)
+	bert := f.order("bert", atA, history.Sold, 250, 600)
+	record := map[*order][]observation{}
+	f.attribute(atA, []observation{f.acquire(10), f.release(95), f.tried(60), f.acquire(260), f.del(305), f.write(500),
+		f.release(590), f.del(870), f.del(3000)}, record)
+	came := map[*order][]time.Time{}
+	for o, commands := range record {
+		for _, c := range commands {
+			if c.Name == "del" {
+				came[o] = append(came[o], c.Came)
+			}
+		}
+	}
+	assert.Equal(t, []time.Time{f.after(305)}, came[anna])
+	assert.Empty(t, came[refused])
+	assert.Equal(t, []time.Time{f.after(870)}, came[bert], "a timer is late on a busy machine")
+	assert.Equal(t, []time.Time{f.after(3000)}, came[nil], "of an order of another cell")
+}
+
+// Commands are late commands if they came once after each order, after about the same time.
+func TestLateCommandsComeAgain(t *testing.T) {
+	at := func(ms int) lateCommand { return lateCommand{after: time.Duration(ms) * time.Millisecond} }
+	assert.True(t, at(200).isLike(at(240)))
+	assert.False(t, at(200).isLike(at(500)))
+	assert.False(t, at(200).isLike(lateCommand{}), "it came twice, or not at all")
+}
