@@ -138,7 +138,8 @@ func (p *player) goTo(m schedule.Move, c *customer) {
 	case !s.open:
 		p.why = "the order ended without sending the command at which the fault was due"
 	case m.Mark == schedule.Read && !s.under:
-		p.why = fmt.Sprintf("%s did not acquire the lock while another order was held: %s", who, p.passport.whyKept(m.At == p.holder()))
+		why := p.passport.whyKept(m.At == p.holder())
+		p.why = fmt.Sprintf("%s did not acquire the lock while another order was held: %s", who, why)
 	default:
 		p.why = fmt.Sprintf("%s did not reach the %s while another order was held", who, name)
 	}
