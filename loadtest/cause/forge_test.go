@@ -2,6 +2,9 @@ package cause
 
 import (
 	"cmp"
+	"fmt"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -16,9 +19,11 @@ const lockKey, stockKey, stock = "lock:10000", "ProductStock_10000", 10
 // The instances of forged cells.
 const atA, atB = "a", "b"
 
-// A forgery is a cell whose orders and commands are made up.
+// A forgery is a cell whose orders and commands are made up. The causes also are right besides the one that a test
+// expects of it.
 type forgery struct {
 	*history.Cell
+	also []cause
 }
 
 // A write is an order's write of the stock. It leaves left units, or one less than there were.
@@ -109,6 +114,11 @@ func release(n int) history.Command {
 	return with(usually(command(n, history.EffectReleased, "eval"), history.EffectReleased), func(w *history.Carried) {
 		w.Compared = true
 	})
+}
+
+// inVain is a release that finds the lock gone, or another order's.
+func inVain(n int) history.Command {
+	return usually(command(n, history.EffectTried, "eval"), history.EffectReleased)
 }
 
 // names makes a command name these values of the lock.
@@ -241,7 +251,9 @@ func (f *forgery) judge(fault string) *history.Cell {
 	}
 	f.Client.Asked, f.Client.Delivered = len(f.Ops), len(f.Ops)
 	f.Findings, f.Coverage = audit.Judge(f.Cell, line)
-	f.record().findCauses()
+	r := recordOf(f.Cell, line)
+	r.findCauses()
+	f.check(r, r.Defect)
 	return f.Cell
 }
 
@@ -252,13 +264,49 @@ func newRecord(c *history.Cell) *record {
 	return recordOf(c, history.TimelineOf(c, history.TermsOnTrial(c)))
 }
 
-// record returns the record of the forgery, and keeps which rows it shows.
-func (f *forgery) record() *record {
+// accused returns the defect that the forgery's commands show by themselves.
+func (f *forgery) accused() *history.Defect {
 	r := newRecord(f.Cell)
-	for _, s := range r.seen {
-		fired[s.row] = true
+	d := r.accused()
+	f.check(r, d)
+	return d
+}
+
+// check keeps which rows the forgery shows. It is a surprise if rows count that have another cause than its defect and
+// those that are right besides, or if those do not count.
+func (f *forgery) check(r *record, d *history.Defect) {
+	var want, got []string
+	for _, c := range f.also {
+		want = append(want, c.what)
 	}
-	return r
+	text := ""
+	for i := range r.seen {
+		s := &r.seen[i]
+		fired[s.row] = true
+		if s.what != "" && counts(r, s) && (d == nil || s.what != d.Cause) && !slices.Contains(got, s.what) {
+			got, text = append(got, s.what), text+"\n\t"+s.what+": "+s.shown
+		}
+	}
+	if slices.Sort(got); !slices.Equal(slices.Sorted(slices.Values(want)), got) {
+		_, file, line, _ := runtime.Caller(2)
+		surprises = append(surprises, fmt.Sprintf("%s:%d: %s breaks %q: besides its defect it should show %q, and shows%s",
+			filepath.Base(file), line, r.Scenario, broken(r.Cell), want, text))
+	}
+}
+
+// counts reports whether a sighting is of a row that accuses or ends a lock, or that explains a broken
+// verdict.
+func counts(r *record, s *sighting) bool {
+	if slices.Contains([]kind{accusing, ending}, s.kind) {
+		return true
+	}
+	for i, v := range Asked {
+		f := r.Finding(v)
+		if f.Result == history.Broken && strings.Contains(s.explains, "SERL"[i:i+1]) && r.fits(s, f, r.rivals(f)) {
+			return true
+		}
+	}
+	return false
 }
 
 // fillIn fills in what each release removed: the last value that an acquire set.

@@ -27,9 +27,11 @@ func TestGrantedAcquireIsNoSaleWithoutLock(t *testing.T) {
 func TestGateGivenBackTwice(t *testing.T) {
 	f := forge()
 	f.Facts.Token = false
-	belowRest := usually(command(45, history.EffectExcess, "decrby"), history.EffectReleased)
-	f.order("anna", atA, history.Busy, 0, 90, acquire(10), read(20), release(40), belowRest)
-	f.order("bert", atB, history.Sold, 100, 900, granted(110), read(120), writes(800), release(810))
+	belowRest := func(n int) history.Command {
+		return usually(command(n, history.EffectExcess, "decrby"), history.EffectReleased)
+	}
+	f.order("anna", atA, history.Busy, 0, 90, acquire(10), read(20), release(40), belowRest(45))
+	f.order("bert", atB, history.Sold, 100, 900, granted(110), read(120), writes(800), belowRest(810))
 	f.order("clara", atA, history.Sold, 200, 700, acquire(210), read(220), writes(230), release(240))
 	d := f.judge("two-instances").Defect
 	if assert.NotNil(t, d) {
@@ -39,7 +41,7 @@ func TestGateGivenBackTwice(t *testing.T) {
 	if d := f.judge("error-reply 3").Defect; assert.NotNil(t, d, "no other order has come yet") {
 		assert.Equal(t, releasedTwice.what, d.Cause)
 	}
-	f.Ops[0].Trace = append(f.Ops[0].Trace[:2], belowRest) // once, after its lock has expired
+	f.Ops[0].Trace = append(f.Ops[0].Trace[:2], belowRest(45)) // once, after its lock has expired
 	assert.Nil(t, f.judge("late").Defect)
 }
 
@@ -53,6 +55,7 @@ func TestLockRemovedInTheBackground(t *testing.T) {
 		assert.Equal(t, removedByNone.what, d.Cause)
 	}
 	f.Faults = nil // a sweeper of the dead: the instance is stopped, and gives no sign of life
+	f.also = []cause{removedByNone}
 	assert.Equal(t, overtaken, f.judge("pause").Design)
 }
 
@@ -73,8 +76,7 @@ func TestRemovalAfterAcquire(t *testing.T) {
 func TestRenewalThatRemovesItsLock(t *testing.T) {
 	f := forge()
 	f.Facts.Elsewhere, f.Count, f.Left = true, &history.Count{}, new(int64(stock-1))
-	inVain := usually(command(500, history.EffectTried, "eval"), history.EffectReleased)
-	f.order("anna", atA, history.Sold, 0, 600, acquire(10), usually(del(100), history.EffectRenewed), inVain)
+	f.order("anna", atA, history.Sold, 0, 600, acquire(10), usually(del(100), history.EffectRenewed), inVain(500))
 	f.order("bert", atB, history.Sold, 50, 400, tried(60), acquire(200), release(300))
 	if d := f.judge("two-instances").Defect; assert.NotNil(t, d) {
 		assert.Equal(t, ttlRemoves.what, d.Cause)

@@ -50,10 +50,11 @@ func sellsUnderAnothers(m *moment) string {
 	return m.name() + " sold under another order's lock"
 }
 
-// loss returns the last tenure of the order by then, if it had ended without a release, else nil.
+// loss returns the last tenure of the order when it sent the command, if that had ended without a release, else nil.
 func (m *moment) loss() *history.Tenure {
+	sent := m.step.Came()
 	for _, l := range m.line.Locks {
-		if h := l.TenureOf(m.op.Index, m.step.At); h != nil && h.Lost() && h.Since <= m.step.At {
+		if h := l.TenureOf(m.op.Index, sent); h != nil && h.Lost() && h.Since <= sent {
 			return h
 		}
 	}

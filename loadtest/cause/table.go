@@ -129,6 +129,7 @@ var rows = []row{
 	{unprotected, "S", sendsUnprotected, explaining},
 	{commitsLater, "S", commitsAfterRelease, explaining},
 
+	{removedBlindly, "SER", removes((*theft).namesRead), ending},
 	{oneObject, "SER", removes((*theft).namesIt), ending},
 	{oneForInstance, "SER", removes((*theft).isOfInstance), ending},
 	{oneForAll, "SER", removes((*theft).passesComparison), ending},

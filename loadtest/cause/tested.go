@@ -175,21 +175,32 @@ func (h *hit) neverSpanned() string {
 	case !h.heldRelease():
 		return ""
 	}
-	for _, c := range h.others() {
-		if c.Find(func(e *history.Event) bool { return took(e.Command) && h.spans(e.At) }) != nil {
-			return ""
-		}
+	why := h.name() + "'s release did not arrive after another order had taken the lock"
+	others := h.others()
+	switch {
+	case len(others) == 0, slices.ContainsFunc(others, h.takesMeanwhile):
+		return ""
+	case h.held() == nil:
+		why += ": the client gave up on it"
 	}
-	return h.name() + "'s release did not arrive after another order had taken the lock: the client gave up on it"
+	return why
 }
 
-// heldRelease reports whether the command that was held is a release. If its client gave up on it, it came after the
-// write.
+// takesMeanwhile reports whether an order took the lock while a command was held at the proxy.
+func (h *hit) takesMeanwhile(c *history.Course) bool {
+	return c.Find(func(e *history.Event) bool { return took(e.Command) && h.spans(e.At) }) != nil
+}
+
+// held returns the command that was held, nil if it never arrived, since its client gave up on it.
+func (h *hit) held() *history.Event {
+	return h.op.Find(func(e *history.Event) bool { return e.Came() <= h.fault.At && e.At > h.fault.At })
+}
+
+// heldRelease reports whether the command that was held is a release. One that never arrived came after the write.
 func (h *hit) heldRelease() bool {
-	at := h.fault.At
-	held := h.op.Find(func(e *history.Event) bool { return e.Came() <= at && e.At > at })
+	held := h.held()
 	if held == nil {
-		return h.op.WroteBefore(at) && !isFreed(h.op, at)
+		return h.op.WroteBefore(h.fault.At) && !isFreed(h.op, h.fault.At)
 	}
 	return (held.Releases() || held.Usually(history.EffectReleased)) && !held.WritesStock() &&
 		!held.Usually(history.EffectWrote)

@@ -29,8 +29,9 @@ type theft struct {
 	compared bool
 	remover  *moment
 	other    *history.Op
-	looked   bool // the remover had read the lock since its acquire
-	again    bool // it had released the lock since its acquire
+	looked   bool   // the remover had read the lock since its acquire
+	read     string // the value that it last read so
+	again    bool   // it had released the lock since its acquire
 }
 
 // removes returns the row's function for removals of that kind.
@@ -45,6 +46,9 @@ func removes(is func(*theft) bool) func(*moment) string {
 		if m.step.Wire != nil {
 			t.was, t.named, t.compared = m.step.Wire.Was, m.step.Wire.Named, m.step.Wire.Compared
 		}
+		if looked := m.step.Key.Looked; looked != nil && looked.Wire != nil {
+			t.read = looked.Wire.Is
+		}
 		if !is(t) {
 			return ""
 		}
@@ -57,6 +61,10 @@ func (m *moment) freedBefore() bool {
 	freed, took := m.step.Key.Freed, m.step.Key.Took
 	return freed != nil && (took == nil || freed.Came() > took.Came())
 }
+
+// namesRead reports whether the remover names, as the value to compare, the value that it has just read: any lock has
+// that.
+func (t *theft) namesRead() bool { return t.namesIt() && t.read == t.was }
 
 func (t *theft) namesIt() bool {
 	return t.own != "" && t.own != t.was && slices.Contains(t.named, t.was)

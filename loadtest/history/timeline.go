@@ -331,15 +331,21 @@ func (l *Lock) accuse() {
 }
 
 // findStrangers accuses orders that removed a lock that they never acquired, if the effects of all their commands were
-// observed, and the last order to acquire the lock was on another instance.
+// observed, and the last order to acquire the lock was on another instance, and no removal was seen since.
 func (l *Lock) findStrangers(c *Cell) {
 	for _, r := range l.removals {
 		op := &c.Ops[r.Order]
 		took := slices.ContainsFunc(op.Trace, func(cmd Command) bool {
 			return cmd.Source != Looked || cmd.Key == l.Key && cmd.Acquires() && cmd.Succeeded()
 		})
-		if i := l.from(r.At) - 1; !took && i >= 0 && c.Ops[l.Tenures[i].Order].Instance != op.Instance {
-			r.Of, r.Owned = r.Order, l.Tenures[i].Sent
+		i := l.from(r.At) - 1
+		if took || i < 0 || c.Ops[l.Tenures[i].Order].Instance == op.Instance {
+			continue
+		}
+		if h := &l.Tenures[i]; !slices.ContainsFunc(l.removals, func(one *Removal) bool {
+			return one != r && one.At >= h.From && one.End <= r.At // an unknown order holds the lock
+		}) {
+			r.Of, r.Owned = r.Order, h.Sent
 		}
 	}
 }

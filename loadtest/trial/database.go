@@ -193,18 +193,12 @@ func (b *bench) requestsAt(at int, pieces []rig.Piece, record map[*order][]obser
 
 // senderOf returns the order for which an instance sent a request at a time: the one in flight that was not blocked or,
 // if all were over, the last. It is nil if it may be one of several.
-func (b *bench) senderOf(at int, then time.Time, record map[*order][]observation) (sender *order) {
-	for _, o := range b.orders {
-		switch {
-		case o.At != at || o.Sent.After(then) || !o.isOpen(then) || o.blocked.has(then):
-		case sender != nil:
-			return nil
-		default:
-			sender = o
-		}
-	}
-	if sender == nil {
-		sender = b.openAt(at, then)
+func (b *bench) senderOf(at int, then time.Time, record map[*order][]observation) *order {
+	sender := b.openAt(at, then)
+	if free, _ := b.inFlight(at, then); len(free) == 1 {
+		sender = free[0]
+	} else if len(free) > 1 {
+		return nil
 	}
 	if sender == nil || !b.isAlone(sender, record) {
 		return nil

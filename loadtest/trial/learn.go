@@ -93,8 +93,8 @@ func (b *bench) unknownFirst(err error) error {
 // cannot be tried.
 func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 	b.begin(fault{})
-	b.cell.Initial = b.unitsFor(0)
-	if err := cmp.Or(b.put(b.cell.Initial), b.beginCount()); err != nil { // --set may remove recorded sales
+	b.cell.Initial = b.unitsFor(0) // they were put when the instances were up: --set may remove recorded sales
+	if err := b.beginCount(); err != nil {
 		return nil, err
 	}
 	for at := range b.Ends {
@@ -251,7 +251,7 @@ func (p *Passport) knowScripts(sales []*sale) {
 func (b *bench) describe(sales []*sale) {
 	p := b.passport
 	p.steps = sales[2].steps
-	p.Acquire, p.acquire, p.release, p.Early, p.TTLLater = "", nil, nil, false, false
+	p.Acquire, p.acquire, p.release, p.compares, p.Early, p.TTLLater = "", nil, nil, false, false, false
 	p.acquires, p.releases, p.renewals, p.writes = shapes{}, shapes{}, shapes{}, shapes{}
 	for _, s := range sales {
 		for i := range s.steps {
@@ -335,7 +335,7 @@ func (p *Passport) tellReleased() {
 		}
 		looks := wrote && !released && strings.HasSuffix(one.shape, " lock") && !one.has((*history.Command).Prolongs)
 		if (releases || looks) && !p.writes[one.shape] {
-			p.release = append(p.release, strings.ToLower(one.args[0]))
+			p.addRelease(&one)
 		}
 		wrote = wrote || p.Elsewhere && one.has(acquired) // the work follows the acquire
 	}
@@ -377,16 +377,29 @@ func acquireText(args []string) string {
 	}
 	text := []string{verb}
 	var ttl []string
-	for _, arg := range args[min(3, len(args)):] {
-		switch option := strings.ToUpper(arg); option {
+	for i := 3; i < len(args); i++ {
+		switch option := strings.ToUpper(args[i]); option {
 		case "NX", "XX", "GET":
 			text = append(text, option)
+		case wire.Condition(args):
+			text = append(text, option)
+			i++ // a value
 		default:
 			ttl = append(ttl, option)
 		}
 	}
 	return strings.Join(append(text, ttl...), " ")
 }
+
+// addRelease adds a step to those that release the lock.
+func (p *Passport) addRelease(s *step) {
+	verb := strings.ToLower(s.args[0] + " " + wire.Condition(s.args))
+	p.release = append(p.release, strings.TrimSpace(verb))
+	p.compares = p.compares || s.has(comparesLock)
+}
+
+// comparesLock reports whether a command compares the lock with its value, and releases it, in one step.
+func comparesLock(c *history.Command) bool { return c.Releases() && c.Wire != nil && c.Wire.Compared }
 
 // releaseText describes how the lock is released, "" if it is not.
 func (p *Passport) releaseText() string {

@@ -21,7 +21,8 @@ type Passport struct {
 	history.Facts
 
 	acquire    []string // the command that takes the lock; nil if that is a transaction
-	release    []string // the verbs of the commands on the lock from the write on, in lower case
+	release    []string // the verbs of the commands on the lock from the write on, with conditions, in lower case
+	compares   bool     // one of them compares the lock's value, and releases it, in one step
 	letsExpire bool     // the holder gives the lock a shorter TTL after the write
 	joint      bool     // the command that writes the stock releases the lock
 	slow       bool     // there is a request for a slow order
@@ -94,6 +95,9 @@ func (t *Trial) shape(s *wire.Seen) string {
 		if of := digest(s.Args); t.passport.ours == nil || t.passport.ours[of] {
 			name += " " + of
 		}
+	}
+	if condition := wire.Condition(s.Args); condition != "" { // unlike an acquire by SET, such as a renewal
+		name += " " + condition
 	}
 	on := s.On()
 	switch {
@@ -206,7 +210,7 @@ func (p *Passport) releasedAt() (at []int) {
 // Closest returns the rung that is most like the lock.
 func (p *Passport) Closest() string {
 	family := cause.Family(&p.Facts)
-	atOnce := p.joint || slices.ContainsFunc(p.release, func(verb string) bool {
+	atOnce := p.joint || p.compares || slices.ContainsFunc(p.release, func(verb string) bool {
 		return isScript(verb) || verb == "watch"
 	})
 	switch {
@@ -260,9 +264,10 @@ const sharesUnseen = "two orders share a lock, but the trial does not know its k
 // withWrite describes a release by the command that writes the stock.
 const withWrite = "the command that writes the stock"
 
-// overwrites reports whether the lock is acquired by a SET without NX.
+// overwrites reports whether the lock is acquired by a SET without NX, and not only over a value that means free.
 func (p *Passport) overwrites() bool {
-	if len(p.acquire) == 0 || !strings.EqualFold(p.acquire[0], "set") {
+	if len(p.acquire) == 0 || !strings.EqualFold(p.acquire[0], "set") ||
+		strings.HasSuffix(wire.Condition(p.acquire), "EQ") {
 		return false
 	}
 	return !slices.ContainsFunc(p.acquire[min(3, len(p.acquire)):], func(arg string) bool {

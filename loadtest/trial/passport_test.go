@@ -21,6 +21,11 @@ func TestPassportOfSale(t *testing.T) {
 		}
 		return s
 	}
+	compared := func(sent string) step {
+		s := one("delifeq lock", history.EffectReleased)
+		s.args, s.effects[0].Wire = strings.Fields(sent), &history.Carried{Compared: true}
+		return s
+	}
 	take := step{shape: "set lock", args: []string{"SET", "lock", "token", "NX", "PX", "2000"},
 		effects: []history.Command{{Source: history.Looked, Effect: history.EffectAcquired}}}
 	read, write := one("get stock", history.EffectRead), one("set stock", history.EffectWrote)
@@ -49,6 +54,10 @@ func TestPassportOfSale(t *testing.T) {
 		{"a release of a field beside the stock", []step{take, read, write, beside}, "a script", "v4", 1, "", false, 0},
 		{"another field after the release", []step{take, read, write, free, one("hincrby lock")}, "a script", "v4", 1, "",
 			false, 0},
+		{"DELIFEQ", []step{take, read, write, compared("delifeq lock token")}, "DELIFEQ", "v4", 1, "", false, 0},
+		{"DELEX IFEQ", []step{take, read, write, compared("delex lock ifeq token")}, "DELEX IFEQ", "v4", 1, "", false, 0},
+		{"SET IFEQ", []step{take, read, write, compared("set lock free ifeq token")}, "SET IFEQ", "v4", 1, "", false, 0},
+		{"DELEX", []step{take, read, write, one("delex lock", history.EffectReleased)}, "DELEX", "v2", 1, "", false, 0},
 		{"a release that watches", []step{take, read, write, watch, look, remove}, "WATCH, GET, EXEC", "v4",
 			1, "", false, 0},
 	} {
@@ -117,6 +126,12 @@ func TestAcquireIsShownInOneOrder(t *testing.T) {
 		assert.Equal(t, "SET NX PX 2000", acquireText(strings.Fields(sent)))
 	}
 	assert.Equal(t, "SETNX", acquireText([]string{"setnx", "lock", "token"}))
+	over := strings.Fields("set lock token px 2000 ifeq free")
+	assert.Equal(t, "SET IFEQ PX 2000", acquireText(over))
+	for sent, want := range map[string]bool{"set lock token": true, "set lock token ifeq free": false,
+		"set lock token ifne token": true, "set lock token nx": false} {
+		assert.Equal(t, want, (&Passport{acquire: strings.Fields(sent)}).overwrites(), sent)
+	}
 }
 
 // A lease that expires before the first look is known only from the command.
@@ -340,6 +355,18 @@ func TestShapesOfFields(t *testing.T) {
 		"hset shelf 10000 4": "hset stock", "hset shelf last 10000": "hset", "hgetall shelf": "hgetall stock",
 	} {
 		c := f.unseen(0, strings.Fields(sent)...)
+		assert.Equal(t, want, f.shape(&c.Seen), sent)
+	}
+}
+
+// A SET with a condition, such as a renewal, has another shape than an acquire.
+func TestShapesOfConditions(t *testing.T) {
+	f := forge()
+	for sent, want := range map[string]string{
+		"set lock t nx px 2000": "set lock", "set lock t ifeq t px 2000": "set IFEQ lock", "delex lock": "delex lock",
+		"delex lock ifeq t": "delex IFEQ lock", "delifeq lock t": "delifeq lock",
+	} {
+		c := f.unseen(0, strings.Fields(strings.ReplaceAll(sent, "lock", lockKey))...)
 		assert.Equal(t, want, f.shape(&c.Seen), sent)
 	}
 }

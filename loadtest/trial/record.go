@@ -302,17 +302,10 @@ func (a *attribution) lastAt(then time.Time) *order {
 	if last == nil || last.isOpen(then) || !last.isOver(a.record[last], then) {
 		return last
 	}
-	var open *order
-	for _, o := range a.orders {
-		switch {
-		case o.At != a.at || o.Sent.After(then) || !o.isOpen(then):
-		case open != nil:
-			return last
-		default:
-			open = o
-		}
+	if open := slices.Concat(a.inFlight(a.at, then)); len(open) == 1 {
+		return open[0]
 	}
-	return cmp.Or(open, last)
+	return last
 }
 
 // isOfNone reports whether a command that names no order's token is a background thread's rather than this order's: the
@@ -414,23 +407,27 @@ func (b *bench) openAt(at int, then time.Time) (last *order) {
 
 // onlyFree returns the only order that can have sent a command at a time, since the others at its instance were
 // blocked. It is nil if none was blocked, or several can have sent it.
-func (b *bench) onlyFree(at int, then time.Time) (free *order) {
-	blocked := false
-	for _, o := range b.orders {
-		switch {
-		case o.At != at || o.Sent.After(then) || o.HasEnded() && o.over.Before(then):
-		case o.blocked.has(then):
-			blocked = true
-		case free != nil:
-			return nil
-		default:
-			free = o
-		}
-	}
-	if !blocked {
+func (b *bench) onlyFree(at int, then time.Time) *order {
+	free, blocked := b.inFlight(at, then)
+	if len(blocked) == 0 || len(free) != 1 {
 		return nil
 	}
-	return free
+	return free[0]
+}
+
+// inFlight returns the orders that were in flight at an instance at a time: those that could send commands, and those
+// that were blocked.
+func (b *bench) inFlight(at int, then time.Time) (free, blocked []*order) {
+	for _, o := range b.orders {
+		switch {
+		case o.At != at || o.Sent.After(then) || !o.isOpen(then):
+		case o.blocked.has(then):
+			blocked = append(blocked, o)
+		default:
+			free = append(free, o)
+		}
+	}
+	return free, blocked
 }
 
 // isAlone reports whether, when an order was sent, its instance no longer worked for a customer who had left.
@@ -488,7 +485,8 @@ func (t *Trial) name() string {
 
 func (t *Trial) newCell(f fault) *history.Cell {
 	return &history.Cell{Kind: history.Trial, Scenario: f.name, Line: f.line, Rung: t.name(), Product: t.Product,
-		Repetition: 1, TTL: cmp.Or(t.passport.TTL, t.passport.InValue), Limit: t.passport.patience(), Facts: &t.passport.Facts}
+		Repetition: 1, TTL: cmp.Or(t.passport.TTL, t.passport.InValue), Limit: t.passport.patience(),
+		Facts: &t.passport.Facts}
 }
 
 // complete sends fresh orders, adds the recorded orders to the cell, and judges it. Fresh orders buy from a new stock,

@@ -67,7 +67,8 @@ func (p *player) nameOfStep(cmd *wire.Command) string {
 }
 
 // setup are commands by which a client prepares its connection, or its scripts.
-var setup = []string{"hello", "auth", "select", "client", "ping", "script", "command", "function", "info", "echo", "quit"}
+var setup = []string{"hello", "auth", "select", "client", "ping", "script", "command", "function", "info", "echo",
+	"quit"}
 
 // isNext returns a match for the commands of an order that are its steps. The others pass: those without a key, what
 // the shop sends in the background, renewals, the second try of a script that the server did not know, and what may

@@ -505,3 +505,27 @@ func TestRenewalsUnderARequestToADatabase(t *testing.T) {
 	assert.InDelta(t, 5*time.Second, p.Patience, float64(time.Second))
 	assert.Positive(t, p.Every, p.String())
 }
+
+// A letter carries out the next command of an order: a trace of the explorer is a line. A renewal is no step.
+func TestStepsOfAnOrder(t *testing.T) {
+	for _, one := range []struct {
+		shop  []string
+		lines []string
+		want  []string // the broken verdicts, or why it was not tested
+	}{
+		{[]string{"../../examples/tokenless_shop.py"}, []string{"aaa.expiry.ba", "aaa.lose-request-a.b>end", "aaaa.bbbb",
+			"aaaaa"}, []string{"R", "", "", "Anna sent no further command: the order is over"}},
+		{[]string{inPython, "renewed"}, []string{"aa.a<renewal.aa.bbbb"}, []string{""}},
+	} {
+		t.Run(one.shop[len(one.shop)-1], func(t *testing.T) {
+			t.Parallel()
+			o := options(t, append([]string{need(t, "python3-redis", interpreter("-c", "import redis", "python3",
+				"/usr/bin/python3"))}, one.shop...)...)
+			o.Play = one.lines
+			_, cells := try(t, o)
+			for i, c := range cells {
+				assert.Equal(t, one.want[i], c.WhyNot()+broken(c), c.Line)
+			}
+		})
+	}
+}

@@ -19,7 +19,7 @@ type keyEffect struct {
 	effect   history.Effect
 	stepped  bool // it incremented or decremented a counter
 	expired  bool // the lock's TTL ran out between the look before and the command
-	compared bool // the command read the lock before writing it; or read anything before writing the stock
+	compared bool // the command read or compared the lock before writing it; or read anything before writing the stock
 }
 
 // withEffects returns a copy of the command for each of its effects, with the effect's key. Only lock values seen so
@@ -71,13 +71,15 @@ func digest(values ...string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// named returns the digests of the lock's past and present values that appear among a command's arguments or in its
-// script's text. Short values in the text are ignored: they may be there by chance.
+// named returns the digests of the lock's past and present values that appear among a command's arguments, as they are
+// or as the server digests them, or in its script's text. Short values in the text are ignored: they may be there by
+// chance.
 func (l *Looker) named(lock string, args []string) (all []string) {
 	const short = 8
+	isArgument := func(text string) bool { return slices.Contains(args[min(1, len(args)):], text) }
 	for value := range l.values[lock] {
-		if slices.Contains(args[min(1, len(args)):], value) || len(value) >= short && isScriptCall(args) && len(args) > 1 &&
-			strings.Contains(args[1], value) {
+		inScript := len(value) >= short && isScriptCall(args) && len(args) > 1 && strings.Contains(args[1], value)
+		if isArgument(value) || isArgument(digestOf(value)) || inScript {
 			all = append(all, digest(value))
 		}
 	}
@@ -132,7 +134,7 @@ func (l *Looker) renames(lock *Lock, before, after map[Key]KeyState) bool {
 		!slices.Equal(l.valuesOf(lock.String(), before), l.valuesOf(lock.String(), after))
 }
 
-// readsBefore reports whether a command reads anything before it writes a key.
+// readsBefore reports whether a command reads anything before it writes a key, or compares the key as it writes it.
 func (t table) readsBefore(c *execution, key Key) bool {
 	read := false
 	for _, one := range c.lines {
@@ -141,7 +143,7 @@ func (t table) readsBefore(c *execution, key Key) bool {
 		case !t.has(one.args, "write"):
 			read = true
 		case key.isIn(t, &one):
-			return read
+			return read || conditionOf(one.args).isEqual()
 		}
 	}
 	return false
@@ -150,16 +152,17 @@ func (t table) readsBefore(c *execution, key Key) bool {
 // onStock returns the effect on the stock. A write may have left the number unchanged.
 func (l *Looker) onStock(c *execution, before, after map[Key]KeyState) history.Effect {
 	key := l.stock.key()
-	wrote, read := before[key].Parts[l.stock.Field] != after[key].Parts[l.stock.Field], false
-	named := c.on(l.table, key.isIn)
+	wrote, read, compared := before[key].Parts[l.stock.Field] != after[key].Parts[l.stock.Field], false, false
+	named := c.uses(l.table, key, key.isIn, before[key])
 	for _, one := range named {
-		wrote = wrote || c.mayWrite(l.table, one) && !l.stock.spares(one.args)
+		wrote = wrote || one.writes && !l.stock.spares(one.args)
 		read = read || l.stock.reads(one.args)
+		compared = compared || conditionOf(one.args).isEqual()
 	}
 	switch {
 	case wrote:
 		return history.EffectWrote
-	case c.refused() && (read || len(named) == 0 && slices.Contains(l.table.keys(c.sent), key.Name)):
+	case (c.refused() || compared) && (read || len(named) == 0 && slices.Contains(l.table.keys(c.sent), key.Name)):
 		return history.EffectRefused
 	case read:
 		return history.EffectRead
@@ -188,16 +191,18 @@ func (c *execution) on(t table, isNamed func(table, *line) bool) (lines []line) 
 }
 
 // mayWrite reports whether a line is a write that may have had an effect. Outside scripts and transactions its reply
-// decides.
-func (c *execution) mayWrite(t table, one line) bool {
-	s, none := settingOf(one.args), c.reply == "(nil)"
+// decides, else a condition on what it found.
+func (c *execution) mayWrite(t table, one line, found *KeyState) bool {
+	s, none, within := settingOf(one.args), c.reply == "(nil)", one.script || c.exec
+	if !t.has(one.args, "write") || c.failed && !within {
+		return false
+	}
+	held, known := c.held(&one, found)
 	switch {
-	case !t.has(one.args, "write"):
-		return false
-	case one.script, c.exec:
+	case known:
+		return held
+	case within:
 		return true
-	case c.failed:
-		return false
 	case s.replies && none:
 		return !s.ifThere
 	case s.replies:
@@ -246,22 +251,21 @@ type difference struct {
 	again         bool     // it was removed and recreated
 	over          bool     // it was set unconditionally
 	read          bool     // a command read it
-	compared      bool     // and a later one wrote it
+	compared      bool     // and a later one wrote it, or one compared it as it wrote it
 }
 
 // difference returns what a command did to a lock. The key may have expired since the look: its TTL and the server's
 // clock decide.
 func (t table) difference(c *execution, lock *Lock, before, after KeyState) *difference {
 	d := &difference{lock: lock, before: before, after: after}
-	for i, one := range c.on(t, lock.isIn) {
-		own := lock.Key.isIn(t, &one)
-		over := one.at.After(before.Ends.Add(rounding)) || own && c.foundNone(&one)
+	for i, one := range c.uses(t, lock.Key, lock.isIn, before) {
+		over := one.at.After(before.Ends.Add(rounding)) || one.own && c.foundNone(&one.line)
 		if i == 0 && !before.Ends.IsZero() && over {
 			d.before, d.expired = KeyState{Kind: "none"}, true
 		}
 		d.touched = !c.failedOn()
-		if own && c.mayWrite(t, one) {
-			d.compared = d.compared || d.read
+		if one.writes {
+			d.compared = d.compared || d.read || conditionOf(one.args).isEqual()
 			d.write(c, one.args)
 		}
 		d.read = d.read || !t.has(one.args, "write")
@@ -273,10 +277,9 @@ func (t table) difference(c *execution, lock *Lock, before, after KeyState) *dif
 // recreated.
 func (d *difference) write(c *execution, args []string) {
 	d.wrote, d.named = true, append(d.named, args[1:]...)
-	switch strings.ToLower(args[0]) {
-	case "del", "unlink", "getdel", "delex":
+	if removes(args) {
 		d.removed = !c.nothing()
-	default:
+	} else {
 		d.again = d.again || d.removed
 	}
 	s := settingOf(args)
@@ -286,7 +289,8 @@ func (d *difference) write(c *execution, args []string) {
 // foundNone reports whether the reply to a single command shows that its key did not exist.
 func (c *execution) foundNone(one *line) bool {
 	s, own := settingOf(one.args), !one.script && !c.exec && !c.failed
-	return own && s.key && s.ifAbsent && c.reply != "0" && (c.reply == "(nil)") == s.replies
+	none := c.reply == "(nil)"
+	return own && s.key && (s.replies && none || s.ifAbsent && !s.replies && !none && c.reply != "0")
 }
 
 // failedOn reports whether the command failed without any effect.

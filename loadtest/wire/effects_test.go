@@ -19,7 +19,7 @@ var commands = func() table {
 	t := table{}
 	for names, flags := range map[string][]string{
 		"set setnx decr decrby incr getset getdel expire pexpire persist hset hincrby hdel zadd zrem zremrangebyscore " +
-			"del unlink delex getex rename copy msetnx hmset hsetnx hexpire hpersist hgetex hsetex hgetdel rpush " +
+			"del unlink delex delifeq getex rename copy msetnx hmset hsetnx hexpire hpersist hgetex hsetex hgetdel rpush " +
 			"lpop": {"write"},
 		"get ttl pttl exists hexists zcard watch echo touch dump hget hmget hgetall hscan lindex": {"readonly"},
 		"eval evalsha": {"movablekeys"},
@@ -144,6 +144,31 @@ func TestEffectsOnALock(t *testing.T) {
 		{"renews by SET XX", mine, str(token, 2*long), "set lock t xx px 20000", "OK", history.EffectRenewed},
 		{"writes the same value with the same expiry", mine, mine, "eval; get lock; set lock t px 10000", "1",
 			history.EffectRenewed},
+		{"renews by SET IFEQ", mine, mine, "set lock t ifeq t px 10000", "OK", history.EffectRenewed},
+		{"renews by SET IFEQ GET", mine, mine, "set lock t ifeq t get px 10000", "(token)", history.EffectRenewed},
+		{"renews by SET IFDEQ", str("1", long), str("1", long), "set lock 1 ifdeq " + digestOf("1") + " get", `"1"`,
+			history.EffectRenewed},
+		{"renews by SET IFEQ in a transaction", mine, mine, "exec; set lock t ifeq t px 10000; incr beats", "[OK 1]",
+			history.EffectRenewed},
+		{"renews by SET IFEQ in a script that reads it again", mine, mine, "eval; set lock t ifeq t px 10000; get lock", "1",
+			history.EffectRenewed},
+		{"SET IFEQ of another's", theirs, theirs, "set lock t ifeq t px 10000", "(nil)", history.EffectTried},
+		{"SET IFEQ GET of another's", theirs, theirs, "set lock t ifeq t get px 10000", `"theirs"`, history.EffectTried},
+		{"SET IFDEQ GET of another's", theirs, theirs, "set lock 1 ifdeq " + digestOf("1") + " get", `"theirs"`,
+			history.EffectTried},
+		{"SET IFEQ of another's in a transaction", theirs, theirs, "exec; set lock t ifeq t px 10000; incr beats",
+			"[(nil) 1]", history.EffectTried},
+		{"SET IFEQ of another's in a script", theirs, theirs, "eval; set lock t ifeq t px 10000", "0", history.EffectTried},
+		{"SET IFEQ GET of a lock that is gone", none, none, "set lock t ifeq t get px 10000", "(nil)",
+			history.EffectNothing},
+		{"SET IFEQ GET after the lock has just expired", str(token, 1001*time.Millisecond), none,
+			"set lock t ifeq t get px 10000", "(nil)", history.EffectNothing},
+		{"SET IFEQ in a script after the lock has just expired", str(token, 1001*time.Millisecond), none,
+			"eval; set lock t ifeq t px 10000", "0", history.EffectTried},
+		{"takes another's by SET IFEQ GET", theirs, mine, "set lock t ifeq theirs get px 10000", `"theirs"`,
+			history.EffectAcquired},
+		{"acquires by SET IFNE GET", none, mine, "set lock t ifne t get px 10000", "(nil)", history.EffectAcquired},
+
 		{"renews a lock that is gone", none, none, "pexpire lock 1000", "0", history.EffectNothing},
 		{"a script renews a lock that is gone", none, none, "eval; pexpire lock 1000", "0", history.EffectNothing},
 		{"renews by XX a lock that is gone", none, none, "set lock t xx px 1000", "(nil)", history.EffectNothing},
@@ -159,6 +184,14 @@ func TestEffectsOnALock(t *testing.T) {
 		{"releases by DELEX as the TTL runs out", str(token, 1001*time.Millisecond), none, "delex lock ifeq t", "1",
 			history.EffectReleased},
 		{"DELEX leaves another's", theirs, theirs, "delex lock ifeq t", "0", history.EffectTried},
+		{"DELEX IFNE leaves its own", mine, mine, "delex lock ifne t", "0", history.EffectTried},
+		{"a transaction's DELIFEQ leaves another's", theirs, theirs, "exec; delifeq lock t; incr beats", "[0 1]",
+			history.EffectTried},
+		{"releases by DELIFEQ", mine, none, "delifeq lock t", "1", history.EffectReleased},
+		{"a refused DELIFEQ, and a SET of the same value", theirs, theirs,
+			"eval; delifeq lock t; set lock theirs ifeq theirs px 10000", "OK", history.EffectRenewed},
+		{"a DELEX, and a SET of the same value", theirs, theirs, "eval; delex lock ifeq theirs; set lock theirs px 10000",
+			"OK", history.EffectAcquired},
 		{"releases by a script", mine, none, "eval; get lock; del lock", "(nil)", history.EffectReleased},
 		{"releases by EXPIRE 0", mine, none, "expire lock 0", "1", history.EffectReleased},
 		{"a script leaves another's", theirs, theirs, "eval; get lock", "0", history.EffectTried},
@@ -275,6 +308,18 @@ func TestEffectsOnTheStock(t *testing.T) {
 		{"set lock 5 xx get", "(nil)", history.EffectRead},
 		{"set lock 5 get keepttl", "(nil)", history.EffectWrote},
 		{"setnx lock 100", "0", history.EffectRead},
+		{"set lock 5 ifeq 5", "OK", history.EffectWrote},
+		{"set lock 4 ifeq 6", "(nil)", history.EffectRefused},
+		{"set lock 4 ifeq 6 get", `"5"`, history.EffectRefused},
+		{"set lock 5 ifeq 5 get", `"5"`, history.EffectWrote},
+		{"set lock 4 ifne 5 get", `"5"`, history.EffectRead},
+		{"set lock 5 ifne 0", "OK", history.EffectWrote},
+		{"exec; set lock 4 ifeq 6; incr other", "[(nil) 1]", history.EffectRefused},
+		{"eval; set lock 5 ifeq 5", "1", history.EffectWrote},
+		{"eval; set lock 4 ifeq 6", "0", history.EffectRefused},
+		{"eval; set lock 4; set lock 5 ifeq 4", "0", history.EffectWrote},
+		{"delex lock ifeq 1", "0", history.EffectRefused},
+		{"delifeq lock 1", "0", history.EffectRefused},
 		{"exec; decrby lock 1; set other 1", "[4 OK]", history.EffectWrote},
 		{"exec; decrby lock 1; incr other", "-[4 WRONGTYPE Operation]", history.EffectWrote},
 		{"exec", "(nil)", history.EffectRefused},
@@ -317,7 +362,8 @@ func TestEffectsOnAFieldOfTheStock(t *testing.T) {
 	}
 }
 
-// A command compares if it reads a lock before it writes that, or anything before it writes the stock.
+// A command compares if it reads a lock before it writes that, or anything before it writes the stock, or if the server
+// writes either only where it equals an argument.
 func TestEffectsThatCompare(t *testing.T) {
 	lock := Lock{Key: Key{Name: "lock"}, Parts: []string{""}, Rest: none}
 	l := &Looker{stock: Shelf{Key: "units"}, locks: []Lock{lock}, table: commands}
@@ -328,13 +374,16 @@ func TestEffectsThatCompare(t *testing.T) {
 		"get lock; del lock": true, "get lock; exists lock; del lock": true, "del lock": false, "del lock; get lock": false,
 		"get units; del lock": false, "get units; set units 4": true, "get other; set units 4": true,
 		"set units 4; get units": false, "set other 1; set units 4": false,
+		"delex lock": false, "delex lock ifeq mine": true, "delifeq lock mine": true, "delex lock ifdeq 0": false,
+		"delex lock ifdeq " + digestOf("mine"): true, "delex lock ifne other": false,
+		"set units 4 ifeq 5": true, "set units 4 ifne 0": false,
 	} {
 		c := &execution{sent: []string{"eval", "return 1", "0"}, reply: "1"}
 		for text := range strings.SplitSeq("eval; "+does, "; ") {
 			c.lines = append(c.lines, line{at: began, script: text != "eval", args: strings.Fields(text)})
 		}
 		key := "units"
-		if strings.Contains(does, "del lock") {
+		if strings.Contains(does, "lock") {
 			key = "lock"
 		}
 		compared := false
@@ -447,6 +496,7 @@ func TestEffectsOnTwoKeysAreTwoCommands(t *testing.T) {
 	assert.Empty(t, l.withEffects(cmd, both)[0].Wire.Was)
 	script := []string{"eval", "return redis.call('GET', KEYS[1]) == 'another token'", "1", "lock"}
 	assert.Equal(t, []string{digest("another token")}, l.named("lock", script))
+	assert.Equal(t, []string{digest("a token")}, l.named("lock", []string{"delex", "lock", "IFDEQ", digestOf("a token")}))
 }
 
 func TestMonitorLines(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -88,7 +89,7 @@ type StockWrite struct {
 	From   string    // the client's address as the server sees it
 	Before int64
 	After  int64
-	Counts bool // it added to the previous value, or subtracted from it
+	Counts bool // it added to the previous value, or subtracted from it, or required it
 	// ReadBack means that a looker read the result back, because the ledger cannot compute that of the command.
 	ReadBack bool
 }
@@ -278,11 +279,14 @@ func (l *Ledger) Unknown(s *Seen) string {
 			return strings.ToUpper(args[0])
 		}
 	}
-	if isScriptCall(s.Args) && strings.Contains(strings.ToLower(s.Reply), "unknown redis command") {
+	if isScriptCall(s.Args) && unknownInScript.MatchString(s.Reply) {
 		return "a command in a script"
 	}
 	return ""
 }
+
+// unknownInScript matches the errors of Redis and of Valkey.
+var unknownInScript = regexp.MustCompile(`(?i)unknown (redis )?command called from`)
 
 // OnData reports whether a command, or a script that it calls, may read or write data, unlike PING.
 func (l *Ledger) OnData(args []string) bool {
@@ -295,7 +299,13 @@ var writesOf = map[string]struct{ sets, by, adds int }{
 	"set": {sets: 2}, "getset": {sets: 2}, "setex": {sets: 3}, "psetex": {sets: 3},
 	"incr": {by: 1}, "decr": {by: -1}, "incrby": {adds: 2}, "decrby": {adds: 2, by: -1}, "hincrby": {adds: 3},
 	"incrbyfloat": {adds: 2}, "hincrbyfloat": {adds: 3},
-	"del": {}, "unlink": {}, "getdel": {},
+	"del": {}, "unlink": {}, "getdel": {}, "delex": {}, "delifeq": {},
+}
+
+// removes reports whether a command only removes its keys.
+func removes(args []string) bool {
+	w, known := writesOf[strings.ToLower(args[0])]
+	return known && w.sets == 0 && w.by == 0 && w.adds == 0
 }
 
 // endsOf are the commands that change only the expiry of a key, or of fields. Some also return the value.
@@ -306,10 +316,15 @@ var endsOf = []string{"expire", "pexpire", "expireat", "pexpireat", "persist", "
 var looksOf = []string{"exists", "type", "touch", "ttl", "pttl", "expiretime", "pexpiretime",
 	"hexists", "hlen", "hkeys", "httl", "hpttl", "hexpiretime", "hpexpiretime"}
 
-// after returns the stock after a command, nil if unknown, and whether the command concerns it.
+// after returns the stock after a command, nil if unknown, and whether the command changes it. MONITOR shows no reply:
+// the stock before a command decides whether its condition held.
 func (s Shelf) after(args []string, before int64) (after *int64, counts, on bool) {
 	verb := strings.ToLower(args[0])
 	if !slices.Contains(args[1:], s.Key) || s.spares(args) {
+		return nil, false, false
+	}
+	test := conditionOf(args)
+	if test.word != "" && !test.holds(part{strconv.FormatInt(before, 10), true}) {
 		return nil, false, false
 	}
 	w, known := writesOf[verb]
@@ -324,9 +339,9 @@ func (s Shelf) after(args []string, before int64) (after *int64, counts, on bool
 	case !known:
 		return nil, false, true
 	case w.sets > 0:
-		return number(args, w.sets), false, true
-	case w.adds == 0 && w.by == 0:
-		return new(int64(0)), false, true
+		return number(args, w.sets), test.isEqual(), true
+	case removes(args):
+		return new(int64(0)), test.isEqual(), true
 	case w.adds == 0:
 		return new(before + int64(w.by)), true, true
 	}
