@@ -214,14 +214,15 @@ func (b *bench) land(t *trap) {
 	}
 }
 
-// whyKept returns why Bert does not acquire the lock at an instance although its holder's lease, at a, has expired.
-func (p *Passport) whyKept(at int) string {
+// whyKept returns why an order does not acquire the lock although the lease of its holder, at the same instance or at
+// the other one, has expired.
+func (p *Passport) whyKept(atSame bool) string {
 	switch {
 	case p.Every > 0:
 		return "it is renewed until then"
 	case p.Messages:
 		return cause.Asleep
-	case at == atA:
+	case atSame:
 		return "orders of one instance may queue behind each other, or their commands on one connection"
 	}
 	return "it outlived its lease"

@@ -108,8 +108,11 @@ func (p *player) send(m schedule.Move, c *customer) { c.order = p.bench.send(nam
 
 func nameOf(who int) string { return strings.ToLower(people[who]) }
 
-// goTo runs an order until it reaches a mark. It sends the order if there is none yet, and a new one for Bert if his is
-// refused while Anna's is in flight.
+// isFirst reports whether a customer is the first to order in the line.
+func (p *player) isFirst(who int) bool { return len(p.orders) == 0 || p.orders[0].name == nameOf(who) }
+
+// goTo runs an order until it reaches a mark. It sends the order if there is none yet, and a new one if it is refused
+// while another customer's is in flight.
 func (p *player) goTo(m schedule.Move, c *customer) {
 	s := p.scene(m.Who)
 	atMost := p.passport.deadline(m, s)
@@ -117,7 +120,7 @@ func (p *player) goTo(m schedule.Move, c *customer) {
 	p.set(t)
 	p.letGo(c)
 	switch {
-	case c.order == nil && s.open && m.Who != atA:
+	case c.order == nil && s.open:
 		c.order = p.bertUntil(nameOf(m.Who), m.At, atMost, t.sprung)
 	case c.order == nil:
 		p.send(m, c)
@@ -135,7 +138,8 @@ func (p *player) goTo(m schedule.Move, c *customer) {
 	case !s.open:
 		p.why = "the order ended without sending the command at which the fault was due"
 	case m.Mark == schedule.Read && !s.under:
-		p.why = fmt.Sprintf("%s did not acquire the lock while another order was held: %s", who, p.passport.whyKept(m.At))
+		why := p.passport.whyKept(m.At == p.holder())
+		p.why = fmt.Sprintf("%s did not acquire the lock while another order was held: %s", who, why)
 	default:
 		p.why = fmt.Sprintf("%s did not reach the %s while another order was held", who, name)
 	}
@@ -233,11 +237,11 @@ func (b *bench) afterWrite(is func(*wire.Command) bool) func(*wire.Command) bool
 }
 
 // end runs an order until it is answered, or for a moment if another one is held under its lock. It sends the order if
-// there is none and, except for Anna, new ones until one sells.
+// there is none and, except for the first customer of the line, new ones until one sells.
 func (p *player) end(m schedule.Move, c *customer) {
 	p.each(func(who int, h *hold) { h.fault = h.fault || who != m.Who })
 	switch {
-	case c.order == nil && m.Who == atA:
+	case c.order == nil && p.isFirst(m.Who):
 		p.send(m, c)
 	case c.order == nil && p.othersOpen(m.Who), !c.came.IsZero() && len(c.holds) == 0 && p.othersHeld(m.Who):
 		p.untilSold(m, c)
@@ -638,7 +642,11 @@ func (p *player) giveBack() error {
 				End: p.since(time.Now()), Source: history.Looked, Effect: history.EffectReleased})
 	}
 	p.extra = append(p.extra, ours)
-	p.noteAt(atA, p.cell.Start.Add(time.Duration(taken)), "", "refused the lock, which the trial kept")
+	at := atA
+	if len(p.orders) > 0 {
+		at = p.orders[0].At
+	}
+	p.noteAt(at, p.cell.Start.Add(time.Duration(taken)), "", "refused the lock, which the trial kept")
 	return nil
 }
 

@@ -288,16 +288,16 @@ func TestErrorsOfRedis(t *testing.T) {
 	}
 }
 
-// Why Bert did not acquire the lock at an instance although the lease of its holder, at a, should have expired.
+// Why an order did not acquire the lock although the lease of its holder should have expired.
 func TestReasonWhyLockIsKept(t *testing.T) {
 	p := &Passport{}
 	assert.Equal(t, "orders of one instance may queue behind each other, or their commands on one connection",
-		p.whyKept(atA))
-	assert.Equal(t, "it outlived its lease", p.whyKept(atB))
-	for _, at := range []int{atA, atB} {
-		assert.Equal(t, cause.Asleep, (&Passport{Facts: history.Facts{Messages: true}}).whyKept(at))
+		p.whyKept(true))
+	assert.Equal(t, "it outlived its lease", p.whyKept(false))
+	for _, atSame := range []bool{true, false} {
+		assert.Equal(t, cause.Asleep, (&Passport{Facts: history.Facts{Messages: true}}).whyKept(atSame))
 		renewed := &Passport{Facts: history.Facts{Every: time.Second, Messages: true}}
-		assert.Equal(t, "it is renewed until then", renewed.whyKept(at))
+		assert.Equal(t, "it is renewed until then", renewed.whyKept(atSame))
 	}
 }
 

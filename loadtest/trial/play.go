@@ -73,8 +73,8 @@ func endOf(o *order, commands []observation) (end time.Time) {
 // through in time, or all. It restocks before, so that an order that gets through sells.
 func (b *bench) fresh() (probes []*order, err error) {
 	over := time.Now()
-	if anna := b.annas(); anna != nil {
-		over = endOf(anna, b.byOrder()[anna])
+	if o := b.hit(); o != nil {
+		over = endOf(o, b.byOrder()[o])
 	}
 	probes = eachInTurn(over, func(at int, since time.Time) (own []*order, stuck bool) {
 		err = errors.Join(err, b.put(b.unitsFor(0)))

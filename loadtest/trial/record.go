@@ -18,10 +18,14 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// annas returns Anna's order, nil if there is none.
-func (b *bench) annas() *order {
-	if i := slices.IndexFunc(b.orders, func(o *order) bool { return o.name == "anna" }); i >= 0 {
-		return b.orders[i]
+// hit returns the order that the first fault hit, nil if there is none.
+func (b *bench) hit() *order {
+	for _, f := range b.cell.Faults {
+		for _, o := range b.orders {
+			if o.Op.Order == f.Order {
+				return o
+			}
+		}
 	}
 	return nil
 }
@@ -262,7 +266,39 @@ func (a *attribution) orderOf(c *observation) (o *order, sent bool) {
 	case !a.isAlone(last):
 		return nil, true
 	}
-	return last, true
+	return a.oneOf(a.freeAt(c.Came), last, c), true
+}
+
+// freeAt returns the orders of the instance that were open at a time, and not blocked.
+func (a *attribution) freeAt(then time.Time) (free []*order) {
+	for _, o := range a.orders {
+		if o.At == a.at && !o.Sent.After(then) && o.isOpen(then) && !o.blocked.has(then) {
+			free = append(free, o)
+		}
+	}
+	return free
+}
+
+// oneOf returns which of several free orders sent a command. One acquires after the other, so an acquire is that of the
+// order without a lock so far that ended first, of those that sold if there are any. What is no acquire is the holder's.
+// Anything else is the last order's.
+func (a *attribution) oneOf(free []*order, last *order, c *observation) *order {
+	if len(free) < 2 {
+		return last
+	}
+	if !c.did(acquired) {
+		if slices.Contains(free, a.holder) && !c.did((*history.Command).Acquires) {
+			return a.holder
+		}
+		return last
+	}
+	free = slices.DeleteFunc(free, func(o *order) bool { return !o.HasEnded() || !tookAt(a.record[o]).IsZero() })
+	if len(free) == 0 {
+		return last
+	}
+	return slices.MinFunc(free, func(x, y *order) int {
+		return cmp.Or(cmp.Compare(rank(x), rank(y)), x.over.Compare(y.over))
+	})
 }
 
 // lastAt returns the last order that was sent to the instance by then or, once that is over, the only one still open.

@@ -396,6 +396,25 @@ func TestHolderAttribution(t *testing.T) {
 	assert.Len(t, record[bert], 4)
 }
 
+// Two orders that poll at one instance take a unit each: the one that was answered first had acquired the lock first,
+// and reads of the stock are the holder's.
+func TestAttributionToPollingOrders(t *testing.T) {
+	f := forge()
+	clara := f.order("clara", atA, history.Sold, 0, 90)
+	bert := f.order("bert", atA, history.Sold, 20, 200)
+	clara.over, bert.over = clara.ended, bert.ended
+	record := map[*order][]observation{}
+	f.attribute(atA, []observation{f.acquire(40), f.tried(45), f.read(50), f.write(60), f.release(70), f.acquire(100),
+		f.read(110), f.write(120), f.release(130)}, record)
+	assert.Len(t, record[clara], 4)
+	assert.Len(t, record[bert], 5, "the poll is not the holder's")
+	clara.over, bert.over = clara.over.Add(200*time.Millisecond), clara.over
+	record = map[*order][]observation{}
+	f.attribute(atA, []observation{f.acquire(40), f.write(60), f.release(70), f.acquire(100), f.write(110)}, record)
+	assert.Len(t, record[bert], 3, "which was answered first")
+	assert.Len(t, record[clara], 2)
+}
+
 // An order that acquires the lock while the other one at its instance is held is the holder afterwards.
 func TestHolderAttributionWhileAnotherIsHeld(t *testing.T) {
 	f := forge()

@@ -18,8 +18,8 @@ func (p *player) atWork(m schedule.Move) schedule.Move {
 	return m
 }
 
-// goToRequest runs an order until its request to the database, or the reply, is held. If Bert is refused while another
-// order is held, he orders again.
+// goToRequest runs an order until its request to the database, or the reply, is held. A customer who is
+// refused while another order is held orders again, except for the first of the line.
 func (p *player) goToRequest(m schedule.Move, c *customer) {
 	d := p.Ends[m.At].Database
 	if d == nil {
@@ -29,7 +29,7 @@ func (p *player) goToRequest(m schedule.Move, c *customer) {
 	s := p.scene(m.Who)
 	late := time.Now().Add(p.passport.deadline(m, s))
 	for n := 1; p.why == "" && !p.holdsAtRequest(m, c, n, time.Until(late)); n++ {
-		if !s.open || time.Now().After(late) || m.Who == atA || p.hasSold(c.order) {
+		if !s.open || time.Now().After(late) || p.isFirst(m.Who) || p.hasSold(c.order) {
 			p.why = fmt.Sprintf("%s did not reach request %d to the database", people[m.Who], m.Request())
 		}
 		time.Sleep(50 * time.Millisecond)
