@@ -252,6 +252,8 @@ func assess(e replay.Entry, cell *history.Cell, err error) (text string, good bo
 		return "not on real processes: " + e.Not, true
 	case e.Not != "":
 		return "BROKEN, although the list says that it is not: " + e.Not, false
+	case errors.As(err, new(cluster.Needs)): // such as a newer Redis
+		return "not replayed: " + err.Error(), true
 	case err != nil:
 		return "NOT REPLAYED: " + err.Error(), false
 	case len(missing) > 0:

@@ -94,7 +94,8 @@ func serve(
 	locks := lock.Backends{Redis: servers.locks, Redlock: servers.redlock, RedlockRetry: c.RedlockRetry,
 		RedlockTimeout: c.RedlockTimeout, Retry: c.Retry,
 		ZooKeeper: servers.zookeeper, MaxRenewals: c.MaxRenewals, Replicas: c.LockReplicas, SQL: database,
-		Process: lock.Process{Life: life, Background: &background, OnRenew: m.OnRenew, OnWake: onWake(m)}}
+		Commands: lock.AskCommands(ctx, servers.locks, c.Product),
+		Process:  lock.Process{Life: life, Background: &background, OnRenew: m.OnRenew, OnWake: onWake(m)}}
 	shop := sale.New(c.Instance, lock.Ladder(), shelf, locks, m, log)
 	shop.Narrate(narrator)
 	shop.Note("v6", redlockNote(c))

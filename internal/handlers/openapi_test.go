@@ -428,7 +428,7 @@ func embeddedShop(t testing.TB) (h http.Handler, inside *backend.Embedded) {
 	m, log := sale.NewMetrics("a"), slog.New(slog.DiscardHandler)
 	life, end := context.WithCancel(context.Background())
 	locks := lock.Backends{Redis: rdb, Redlock: []redis.UniversalClient{rdb},
-		SQL:     backendtest.OpenSQL(t, backendtest.SQLiteFile(t)),
+		SQL: backendtest.OpenSQL(t, backendtest.SQLiteFile(t)), Commands: lock.AskCommands(t.Context(), rdb, "10000"),
 		Process: lock.Process{Life: life, Background: new(sync.WaitGroup)}}
 	t.Cleanup(func() {
 		end()

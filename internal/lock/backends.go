@@ -38,6 +38,8 @@ type Backends struct {
 	// Replicas is the number of replicas that have to confirm a lock of v5.7 and each of its renewals; 0 means that Redis
 	// has none.
 	Replicas int
+	// Commands are the commands that Redis knows, of those that rungs ask for: see [AskCommands].
+	Commands []string
 
 	Process
 }
@@ -64,14 +66,15 @@ const (
 	Watch   Notification = "watch"   // of ZooKeeper, on a node
 )
 
-// Missing returns the first backend that the rung needs and that is not configured, or "".
+// Missing returns the first backend that the rung needs and that is not configured, or the commands that it asks for if
+// Redis knows none of them, or "".
 func (b Backends) Missing(r Rung) string {
 	for _, need := range r.Needs {
 		if !b.has(need) {
 			return need
 		}
 	}
-	return ""
+	return b.unknown(r)
 }
 
 func (b Backends) has(need string) bool {

@@ -59,6 +59,7 @@ var conformance = map[string][]answer{
 	"v2":             {holds, holds, holds, holds, breaks, breaks, breaks, breaks, holds, breaks, breaks, breaks, none},
 	"v3":             {holds, holds, holds, holds, breaks, holds, breaks, breaks, holds, breaks, holds, breaks, none},
 	"v4":             {holds, holds, holds, holds, breaks, holds, holds, breaks, holds, breaks, holds, breaks, none},
+	"v4.5":           {holds, holds, holds, holds, breaks, holds, holds, breaks, holds, breaks, holds, breaks, none},
 	"v5":             {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, breaks, none},
 	"v5-as-printed":  {holds, holds, holds, holds, holds, holds, holds, breaks, holds, breaks, holds, breaks, none},
 	"v5.5":           {holds, holds, holds, holds, holds, holds, holds, breaks, holds, holds, holds, holds, holds},

@@ -10,7 +10,8 @@
 // second command, and may die between the two. v2 makes them one command. Now the lock also expires while its holder is
 // still at work: a second holder comes in, and the first one deletes the second one's lock when it is done. v3 writes a
 // token of its own into the key, and checks it before it deletes the key. v4 checks and deletes in one script, because
-// the lock may change hands between two commands. v5 renews the lease for as long as the work takes, so that it expires
+// the lock may change hands between two commands. v4.5 fixes nothing of v4, but drops its script: newer servers compare
+// and delete by a command. v5 renews the lease for as long as the work takes, so that it expires
 // only when its holder has died. v5.5 limits the renewals, and cancels the work when the lease may have expired. v5.7
 // enters only when the replicas have the key too, so that a failover does not lose it. v6 keeps the lock on a majority
 // of several Redis servers, so that no single server can lose it.
@@ -51,7 +52,7 @@
 //     the context of the work, which ends with the lease. sweep.go undoes a command whose outcome is indeterminate.
 //   - wait.go waits for a lock by polling, wake.go by a subscription, queue.go in v8's queue, and cohort.go in the
 //     memory of an instance, on v18 and v19. Package batch serves the orders that share a lease of v19.
-//   - scripts.go runs the scripts of a lock that is one key. replicas.go belongs to v5.7, redlock_nodes.go to v6,
+//   - scripts.go runs the scripts of a lock that is one key, commands.go the command of v4.5. replicas.go belongs to v5.7, redlock_nodes.go to v6,
 //     owner.go and reentrant.go to v7, several.go to v9, rw.go to v10, permit.go to v11, sql_table.go to v12 and
 //     v12-naive, sql_session.go to v12-session, zk_nodes.go to v13 and v14, zk_queue.go to v14 and v14-hasty.
 //   - naive_ttl.go removes old locks of v12-naive, for tests on a shared database.

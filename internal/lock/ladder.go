@@ -20,6 +20,8 @@ type Rung struct {
 	Does, Defect string
 	// Needs lists the backends of the rung, by the constants below.
 	Needs []string
+	// Asks lists commands, any one of which Redis has to know. Empty: those of Redis 6 will do.
+	Asks []string
 	// Wait limits how long a request waits for the lock, unless the request has a limit of its own. Zero: it tries once.
 	Wait time.Duration
 	// Prefix and the product make the lock's key. Empty: DistributedLock_.
@@ -120,6 +122,10 @@ func Ladder() []Rung {
 			Sends:  byToken,
 			Does:   "SET NX EX of a token; compare and delete in one script",
 			Defect: "still expires under slow work"},
+		{Number: "v4.5", Name: "if-equal", build: ifEqual, Needs: redis, Asks: []string{delex, delifeq},
+			Sends:  "set/lock delex delifeq",
+			Does:   "v4 without a script: compare and delete in one command, DELEX IFEQ or DELIFEQ",
+			Defect: "still expires under slow work; older servers know neither command"},
 		{Number: "v5", Name: "watchdog", build: watchdog, Needs: redis,
 			Promises: Undoes,
 			Sends:    renewed,

@@ -53,6 +53,8 @@ type shop struct {
 	zookeeper func() *backendtest.ZooKeeperServer
 	janitor   atomic.Pointer[backend.ZooKeeper]
 	sql       string // DSN
+	// commands returns those that rungs ask for, and that redis knows.
+	commands func() []string
 	// bare returns a client for plain commands to each of redlock, and to redis.
 	bare func() []redis.UniversalClient
 }
@@ -81,6 +83,9 @@ func shopOn(t testing.TB, server *backendtest.Server) *shop {
 		}
 		return clients
 	})
+	s.commands = sync.OnceValue(func() []string {
+		return AskCommands(context.Background(), backendtest.Client(t, s.redis), "any")
+	})
 	return s
 }
 
@@ -106,7 +111,7 @@ func (s *shop) instance(t testing.TB, r Rung, hooks ...redis.Hook) *instance {
 	}
 	life, crash := context.WithCancel(context.Background())
 	i := &instance{rung: r, crash: crash}
-	i.Backends = Backends{Redis: backendtest.Client(t, s.redis, hooks...), RedlockTimeout: nodeTimeout,
+	i.Backends = Backends{Redis: backendtest.Client(t, s.redis, hooks...), Commands: s.commands(), RedlockTimeout: nodeTimeout,
 		Process: Process{Life: life, Background: new(sync.WaitGroup)}}
 	i.SQL = s.database(t, hooks...)
 	for _, node := range s.redlock {
@@ -149,7 +154,8 @@ func (h hook) around(ctx context.Context, statement, _ string, do sqldb.Do) (n i
 // rungs returns the rungs that can be built on the servers of the shop.
 func (s *shop) rungs(t testing.TB) []Rung {
 	t.Helper()
-	b := Backends{Redis: backendtest.Client(t, s.redis), Redlock: []redis.UniversalClient{nil}, SQL: s.database(t)}
+	b := Backends{Redis: backendtest.Client(t, s.redis), Redlock: []redis.UniversalClient{nil}, SQL: s.database(t),
+		Commands: s.commands()}
 	return slices.DeleteFunc(Ladder(), func(r Rung) bool {
 		return b.Missing(r) != "" && !slices.Contains(r.Needs, NeedZooKeeper)
 	})

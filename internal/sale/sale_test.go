@@ -57,6 +57,7 @@ func newShopFor(t testing.TB, s *backendtest.Server, r lock.Rung) (*Shop, lock.B
 	b := lock.Backends{Redis: client, Redlock: []redis.UniversalClient{client}, RedlockRetry: 5 * time.Millisecond,
 		RedlockTimeout: 500 * time.Millisecond, // a busy machine must not look like a lack of nodes
 		SQL:            backendtest.OpenSQL(t, backendtest.SQLiteFile(t)),
+		Commands:       lock.AskCommands(context.Background(), backendtest.Client(t, s), product),
 		Process:        lock.Process{Life: life, Background: new(sync.WaitGroup), OnRenew: m.OnRenew}}
 	if slices.Contains(r.Needs, lock.NeedZooKeeper) {
 		backendtest.RequireZooKeeper(t)

@@ -176,7 +176,8 @@ type Status struct {
 	Does      string   `json:"does"`
 	Defect    string   `json:"defect"`
 	Needs     []string `json:"needs"`
-	Wait      string   `json:"wait"` // how long an order waits for the lock by default
+	Asks      []string `json:"asks,omitempty"` // commands, any of which its Redis has to know
+	Wait      string   `json:"wait"`           // how long an order waits for the lock by default
 	Available bool     `json:"available"`
 	Note      string   `json:"note,omitempty"`
 }
@@ -186,7 +187,7 @@ func (s *Shop) Rungs() []Status {
 	list := make([]Status, len(s.rungs))
 	for i, r := range s.rungs {
 		list[i] = Status{Number: r.Number, Name: r.Name, Does: r.Does, Defect: r.Defect,
-			Needs: append([]string{}, r.Needs...), Wait: r.Wait.String(), Available: r.missing == "",
+			Needs: append([]string{}, r.Needs...), Asks: r.Asks, Wait: r.Wait.String(), Available: r.missing == "",
 			Note: s.notes[r.Number]}
 		if r.missing != "" {
 			list[i].Note = "needs " + r.missing

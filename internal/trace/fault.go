@@ -127,7 +127,7 @@ func stepsOf(cmd, on string) []string {
 	switch cmd + "/" + on {
 	case "setnx/lock", "set/lock", "zk:create/lock":
 		return []string{"acquire"}
-	case "del/lock", "zk:delete/lock":
+	case "del/lock", "delex/lock", "delifeq/lock", "zk:delete/lock":
 		return []string{"release"}
 	case "get/stock":
 		return []string{"read"}

@@ -103,6 +103,8 @@ var Rungs = []Rung{
 	{Number: "v3", First: true, Name: "owner-check", Kind: Redis, Judged: locked, Shelf: plain,
 		Lock: Lock{Acquire: "set/lock", Blind: true}},
 	{Number: "v4", First: true, Name: "lua-release", Kind: Redis, Judged: locked, Shelf: plain, Lock: compared},
+	{Number: "v4.5", Name: "if-equal", Kind: Redis, Judged: locked, Shelf: plain, Lock: compared,
+		Variant: Variant{Of: "v4"}},
 	{Number: "v5", First: true, Name: "watchdog", Kind: Redis, Judged: locked, Shelf: plain, Lock: compared},
 	{Number: "v5-as-printed", Name: "as-printed", Kind: Redis, Judged: locked, Shelf: plain, Lock: compared},
 	{Number: "v5.5", First: true, Name: "bounded", Kind: Redis, Judged: locked, Shelf: plain, Lock: compared},

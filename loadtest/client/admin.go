@@ -29,6 +29,7 @@ type Ladder struct {
 type Rung struct {
 	Number    string   `json:"number"`
 	Needs     []string `json:"needs"`
+	Asks      []string `json:"asks"` // commands, any of which its Redis has to know
 	Available bool     `json:"available"`
 	Name      extra    `json:"name"`
 	Wait      extra    `json:"wait"` // the default wait of an order for the lock

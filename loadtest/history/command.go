@@ -52,7 +52,8 @@ var (
 		"set": acquires, "setnx": acquires | Endless, "zk:create": acquires, "sql:acquire": acquires,
 		"eval:acquire-read": acquires | Beside,
 		"expire":            renews, "pexpire": renews, "sql:renew": renews | owned,
-		"del": releases, "unlink": releases, "getdel": releases, "zk:delete": releases, "sql:release": releases,
+		"del": releases, "unlink": releases, "getdel": releases, "delex": releases, "delifeq": releases,
+		"zk:delete": releases, "sql:release": releases,
 	}
 	// ofStock are the commands on a key that is named like a stock.
 	ofStock = map[string]Effect{

@@ -2,7 +2,9 @@ package replay
 
 import (
 	"context"
+	"errors"
 
+	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
 )
@@ -27,7 +29,7 @@ func (e *Environment) Prove(
 		}
 		begin(longer, err)
 		cell, err = e.Play(ctx, t, longer, step)
-		if ctx.Err() != nil || err == nil && len(Missing(cell, breaks)) == 0 {
+		if ctx.Err() != nil || errors.As(err, new(cluster.Needs)) || err == nil && len(Missing(cell, breaks)) == 0 {
 			break
 		}
 	}

@@ -2,13 +2,13 @@ package replay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/client"
+	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/scenario"
@@ -101,7 +101,7 @@ func (r *replay) play(ctx context.Context, longer float64, show func(Line)) (*hi
 		return err
 	})
 	if err == nil && cell.NotTested != nil {
-		err = errors.New(cell.WhyNot())
+		err = cluster.Needs(cell.WhyNot())
 	}
 	return cell, err
 }

@@ -129,7 +129,8 @@ func (r *Runner) identify(ctx context.Context, c *history.Cell, urls []string) e
 			c.NotTested = &history.NotTested{
 				Reason: fmt.Sprintf("needs an instance that knows %s: %s does not", c.Rung, in.Name)}
 		case !rung.Available:
-			c.NotTested = &history.NotTested{Reason: "needs " + strings.Join(rung.Needs, " and ")}
+			needs := cmp.Or(strings.Join(rung.Asks, " or "), strings.Join(rung.Needs, " and "))
+			c.NotTested = &history.NotTested{Reason: "needs " + needs}
 		}
 		c.Instances = append(c.Instances, in)
 	}

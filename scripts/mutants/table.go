@@ -9,6 +9,11 @@ var table = []section{
 				"return release(ctx, rt.Redis, key, token)",
 				"if owner, _ := rt.Redis.Get(ctx, key).Result(); owner != token { return ErrLost " +
 					"}; return rt.Redis.Del(ctx, key).Err()"}}},
+		{"v4.5 deletes whatever the key holds",
+			by{test("./internal/lock TestConformance/embedded/rungs/v4.5/releases_only_its_own"), explorer("v4.5 expiry")},
+			edits{{"internal/lock/commands.go", `redis.DelExArgs{Mode: "IFEQ", MatchValue: token}`, "redis.DelExArgs{}"}}},
+		{"a Redis is taken to know each command that it is asked for", by{test("./internal/lock TestAskCommands")},
+			edits{{"internal/lock/commands.go", "return err == nil || errors.As", "return err != nil || errors.As"}}},
 		{"the release deletes before it compares", by{cell("check-delete-gap v4")},
 			edits{{"internal/lock/release.lua",
 				"if redis.call('GET', KEYS[1]) == ARGV[1] then\n  return redis.call('DEL', KEYS[1])\nend",

@@ -48,7 +48,9 @@ func (n scriptNames) command(server *store, cmds ...redis.Cmder) *command {
 }
 
 // ends reports whether a command of that name releases a lock, and begins no lease.
-func ends(name string) bool { return name == "del" || strings.HasPrefix(name, "eval:release") }
+func ends(name string) bool {
+	return slices.Contains([]string{"del", "delex", "delifeq"}, name) || strings.HasPrefix(name, "eval:release")
+}
 
 // changedNothing reports whether the reply shows that a command has written nothing: a refused acquire, or the release
 // of a lock with another owner.
@@ -59,6 +61,8 @@ func changedNothing(name string, cmd redis.Cmder) bool {
 	switch reply := cmd.(type) {
 	case *redis.BoolCmd:
 		return name == "set" && !reply.Val()
+	case *redis.IntCmd:
+		return name == "delex" && reply.Val() == 0
 	case *redis.Cmd:
 		n, err := reply.Int64()
 		return err == nil && (n == 0 && slices.Contains(refuseByZero, name) ||

@@ -32,10 +32,10 @@ func TestEffectsOfTheLadderAgreeWithItsNames(t *testing.T) {
 	backendtest.Long(t)
 	backendtest.Require(t)
 	server := backendtest.StartRedis(t)
+	rdb := backendtest.Client(t, server)
+	on := lock.Backends{Redis: rdb, Redlock: []redis.UniversalClient{rdb}, Commands: lock.AskCommands(t.Context(), rdb, "1")}
 	for _, r := range lock.Ladder() {
-		if slices.ContainsFunc(r.Needs, func(need string) bool {
-			return need != lock.NeedRedis && need != lock.NeedRedlock
-		}) {
+		if on.Missing(r) != "" {
 			continue
 		}
 		t.Run(r.Number, func(t *testing.T) {
@@ -100,6 +100,9 @@ type ladderBench struct {
 	rung    lock.Rung
 	product string
 	gate    *wire.Gate
+
+	commands []string // that rungs ask for, and the server knows
+
 	clients []*schedule.Client
 	shops   []*sale.Shop
 	looker  *wire.Looker
@@ -111,6 +114,7 @@ func newLadderBench(t *testing.T, server *backendtest.Server, r lock.Rung) *ladd
 	b := &ladderBench{rung: r, product: "of-" + r.Number, gate: wire.NewGate(trace.ScriptNames())}
 	direct, ok := backendtest.Client(t, server).(*redis.Client)
 	require.True(t, ok)
+	b.commands = lock.AskCommands(t.Context(), direct, b.product)
 	shelf := stock.NewShelf(direct)
 	_, err := shelf.Open(t.Context(), b.product, 10, 0)
 	require.NoError(t, err)
@@ -141,7 +145,7 @@ func (b *ladderBench) add(t *testing.T, i int, server *backendtest.Server, addre
 	rdb.AddHook(trace.Observer{Names: trace.ScriptNames()}.Redis(address))
 	life, end := context.WithCancel(context.Background())
 	backends := lock.Backends{Redis: rdb, Redlock: []redis.UniversalClient{rdb}, RedlockRetry: 20 * time.Millisecond,
-		RedlockTimeout: time.Minute, Process: lock.Process{Life: life, Background: new(sync.WaitGroup)}}
+		RedlockTimeout: time.Minute, Commands: b.commands, Process: lock.Process{Life: life, Background: new(sync.WaitGroup)}}
 	t.Cleanup(func() {
 		b.gate.OpenAll()
 		end()

@@ -167,7 +167,7 @@ func (w *world) newClient(index int) *client {
 			b.Redlock = append(b.Redlock, w.connect(c, node))
 		}
 	} else if w.locks {
-		b.Redis = w.connect(c, w.nodes[0])
+		b.Redis, b.Commands = w.connect(c, w.nodes[0]), w.rung.Asks // miniredis knows one of them
 	}
 	c.shop = sale.New(c.Name, []lock.Rung{w.rung}, stock.NewShelf(w.connect(c, w.stock)), b, reused.metrics, reused.log)
 	return c
