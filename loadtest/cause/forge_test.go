@@ -118,7 +118,7 @@ func release(n int) history.Command {
 
 // inVain is a release that finds the lock gone, or another order's.
 func inVain(n int) history.Command {
-	return usually(command(n, history.EffectTried, "eval"), history.EffectReleased)
+	return usually(command(n, history.EffectNothing, "eval"), history.EffectReleased)
 }
 
 // names makes a command name these values of the lock.

@@ -194,3 +194,24 @@ func TestCauseKnownFromPlainSales(t *testing.T) {
 		assert.Contains(t, d.Shown, "; the cause is known from plain sales")
 	}
 }
+
+// An order whose process was stopped, or cut off, did not wait meanwhile.
+func TestStoppedOrderDoesNotSleep(t *testing.T) {
+	for _, one := range []struct {
+		kind      history.FaultKind
+		instance  string
+		at, until int
+		sleeps    bool
+	}{
+		{history.FaultStop, atA, 25, 4060, false}, {history.FaultCut, atA, 25, 4060, false},
+		{history.FaultStop, atB, 25, 4060, true}, {history.FaultHeld, atA, 25, 4060, true},
+		{history.FaultStop, atA, 25, 2060, true}, {history.FaultStop, atA, 2095, 4060, false},
+	} {
+		f := forge()
+		f.order("anna", atA, history.Busy, 0, 4100, acquire(10), read(20), inVain(4070))
+		f.order("bert", atB, history.Sold, 1900, 2060, acquire(2020), read(2030), writes(2040), release(2050))
+		f.Faults = []history.Fault{{Kind: one.kind, Instance: one.instance, At: ms(one.at), End: ms(one.until)}}
+		d := f.judge("").Defect
+		assert.Equal(t, one.sleeps, d != nil && d.Cause == nobodyWakes.what, "%v: %v", one, d)
+	}
+}

@@ -244,13 +244,16 @@ func (h *hit) unresumed() string {
 }
 
 // undisturbed is about an order that a fault was to cost its lock: another one has to try the lock between the loss and
-// the next write.
+// the next write. A fault that is over before the lease costs it nothing.
 func (h *hit) undisturbed() string {
 	others, ended := h.others(), h.ended()
 	if len(others) == 0 || h.fault.At == h.fault.End && ended == nil && h.fault.Kind != history.FaultRestart {
 		return ""
 	}
 	since, until := h.lost(ended), h.worksUntil()
+	if since > h.fault.End { // nothing cost it the lock
+		return ""
+	}
 	name := h.OrderName(others[0].Order)
 	switch {
 	case h.isUnaware(others):

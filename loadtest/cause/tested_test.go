@@ -132,7 +132,10 @@ func TestWhatAnOkNeeds(t *testing.T) {
 			orders(acquire(300)), "", renewing},
 		{"Anna notices the removal, and sends no renewal", removed, orders(acquire(10), read(20), gone), orders(acquire(800)),
 			"", renewing},
-		{"the Redis restarts", history.Fault{Kind: history.FaultRestart, End: ms(100)}, sale, orders(tried(50)), expiry, nil},
+		{"the Redis restarts", history.Fault{Kind: history.FaultRestart, End: ms(100)},
+			orders(acquire(10), noted(100, history.LocksLost), writes(2500)), orders(tried(50)), write, nil},
+		{"Anna is held for less than a lease", history.Fault{Kind: history.FaultHeld, End: ms(1500)},
+			orders(acquire(10), read(20), writes(1510), release(1520)), orders(tried(50)), "", nil},
 
 		{"the release spans a try of Bert's", release1, orders(acquire(10), writes(30), heldUntil(2300, release(40))),
 			orders(tried(2100)), arrives, nil},

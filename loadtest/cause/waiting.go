@@ -19,7 +19,7 @@ func staysAsleep(m *moment) string {
 	}
 	freed, how, free := m.line.FreeAt(until)
 	if freed = max(freed, op.Sent); !free || how != history.Released && how != history.Removed ||
-		until-freed < Margin+m.stalled {
+		m.idle(freed, until) < Margin+m.stalled {
 		return ""
 	}
 	return m.name() + " got no unit in the " + since(freed, until) +
@@ -32,10 +32,21 @@ func sleeps(m *moment) string {
 	freed, _, free := m.line.FreeAt(over)
 	freed = max(freed, op.Sent)
 	if !m.isEnd() || !free || op.Last.State != history.Waiting && op.Last.State != history.Unsure || op.Last.Took != nil ||
-		op.CameAfter(freed) || op.AwaitsReply(over) || over-freed < Margin+m.stalled {
+		op.CameAfter(freed) || op.AwaitsReply(over) || m.idle(freed, over) < Margin+m.stalled {
 		return ""
 	}
 	return m.name() + " slept for " + since(freed, over) + " while the lock was free"
+}
+
+// idle returns the time between two moments in which no fault kept the order's process from sending commands.
+func (m *moment) idle(from, to history.Instant) history.Instant {
+	idle := to - from
+	for _, f := range m.Faults {
+		if stops := f.Kind == history.FaultStop || f.Kind == history.FaultCut; stops && f.Instance == m.op.Instance {
+			idle -= max(0, min(f.End, to)-max(f.At, from))
+		}
+	}
+	return idle
 }
 
 func sleptOn(m *moment) string {
@@ -45,7 +56,7 @@ func sleptOn(m *moment) string {
 	}
 	came := m.step.Came()
 	freed, how, free := m.line.FreeAt(came - 1)
-	if how == history.NoEnd || !free || freed < m.op.Sent || came-freed < long+m.stalled || m.step.Active > freed {
+	if how == history.NoEnd || !free || freed < m.op.Sent || m.idle(freed, came) < long+m.stalled || m.step.Active > freed {
 		return ""
 	}
 	return m.name() + " slept for " + since(freed, came) + " while the lock was free"
