@@ -7,6 +7,7 @@ const acquireLines = `# The token is a new random one. Without an OK sell nothin
 SET lock:<product> <token> NX PX 10000`
 
 const releaseLines = `-- Release: compare and delete. KEYS[1] the lock, ARGV[1] your token.
+-- Newer servers do this by a command. Redis 8.4: DELEX lock IFEQ token. Valkey 9: DELIFEQ lock token.
 if redis.call('GET', KEYS[1]) == ARGV[1] then
   return redis.call('DEL', KEYS[1])
 end
@@ -14,6 +15,7 @@ return 0`
 
 const renewLines = `-- Renew, three times a lease. KEYS[1] the lock, ARGV[1] your token, ARGV[2] the TTL in ms.
 -- 0: the lock is lost.
+-- Redis 8.4 and Valkey 9 do this by a command: SET lock token IFEQ token PX ttl. No OK: the lock is lost.
 if redis.call('GET', KEYS[1]) == ARGV[1] then
   return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 end

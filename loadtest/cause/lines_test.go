@@ -88,6 +88,12 @@ func TestRemedyCodeWorks(t *testing.T) {
 			assert.True(t, server.Exists("lock"))
 			assert.EqualValues(t, 1, eval(releaseLines, lock, "bert"))
 			assert.False(t, server.Exists("lock"))
+			server.Set("lock", "bert")
+			command := strings.TrimSuffix(regexp.MustCompile(`DELEX [^.]+`).FindString(releaseLines), "token")
+			for _, token := range []string{"anna", "bert"} {
+				args := strings.Fields(command + token)
+				assert.EqualValues(t, token == "bert", client.Do(t.Context(), args[0], args[1], args[2], args[3]).Val() == int64(1))
+			}
 		}},
 		{"renew", func() {
 			assert.EqualValues(t, 0, eval(renewLines, lock, "anna", 1000))

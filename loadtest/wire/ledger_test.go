@@ -133,6 +133,39 @@ func TestLedgerRecordsEveryWrite(t *testing.T) {
 		{Before: 7, After: 6}}, written(t, l))
 }
 
+// A write with a condition is one only where that held, by the server's reply or not.
+func TestLedgerComparesAsServer(t *testing.T) {
+	l, rdb := newLedger(t, Shelf{Key: "stock"})
+	ctx := t.Context()
+	do := func(args ...any) any {
+		reply, err := rdb.Do(ctx, args...).Result()
+		if err != nil {
+			require.ErrorIs(t, err, redis.Nil)
+		}
+		return reply
+	}
+	if err := rdb.Do(ctx, "SET", "other", 1, "IFEQ", 0).Err(); err != nil && err != redis.Nil {
+		t.Skip("needs a server that knows SET IFEQ: " + err.Error())
+	}
+	do("SET", "stock", 10)
+	assert.Nil(t, do("SET", "stock", 9, "IFEQ", 11))
+	assert.Equal(t, "10", do("SET", "stock", 9, "IFEQ", 11, "GET"))
+	assert.Equal(t, "10", do("SET", "stock", 9, "IFEQ", 10, "GET"))
+	for _, had := range []int{10, 9} {
+		_, err := rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			p.Do(ctx, "SET", "stock", 8, "IFEQ", had)
+			return p.Incr(ctx, "other").Err()
+		})
+		require.True(t, err == nil || err == redis.Nil, err)
+	}
+	for _, had := range []int{9, 8} {
+		do("EVAL", "return redis.call('SET', KEYS[1], 7, 'IFEQ', ARGV[1])", 1, "stock", had)
+	}
+	assert.Equal(t, []StockWrite{{After: 10}, {Before: 10, After: 9, Counts: true}, {Before: 9, After: 8, Counts: true},
+		{Before: 8, After: 7, Counts: true}}, written(t, l))
+	assert.Equal(t, "7", rdb.Get(ctx, "stock").Val())
+}
+
 // A command that only mentions the stock's key does not write it.
 func TestLedgerIgnoresMentions(t *testing.T) {
 	l, rdb := newLedger(t, Shelf{Key: "stock"})
