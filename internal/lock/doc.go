@@ -52,9 +52,10 @@
 //     the context of the work, which ends with the lease. sweep.go undoes a command whose outcome is indeterminate.
 //   - wait.go waits for a lock by polling, wake.go by a subscription, queue.go in v8's queue, and cohort.go in the
 //     memory of an instance, on v18 and v19. Package batch serves the orders that share a lease of v19.
-//   - scripts.go runs the scripts of a lock that is one key, commands.go the command of v4.5. replicas.go belongs to v5.7, redlock_nodes.go to v6,
-//     owner.go and reentrant.go to v7, several.go to v9, rw.go to v10, permit.go to v11, sql_table.go to v12 and
-//     v12-naive, sql_session.go to v12-session, zk_nodes.go to v13 and v14, zk_queue.go to v14 and v14-hasty.
+//   - scripts.go runs the scripts of a lock that is one key, commands.go the command of v4.5. replicas.go belongs to
+//     v5.7, redlock_nodes.go to v6, owner.go and reentrant.go to v7, several.go to v9, rw.go to v10, permit.go to v11,
+//     sql_table.go to v12 and v12-naive, sql_session.go to v12-session, zk_nodes.go to v13 and v14, zk_queue.go to v14
+//     and v14-hasty.
 //   - naive_ttl.go removes old locks of v12-naive, for tests on a shared database.
 //   - foreign.go reports a key that holds something other than a lock of the rung.
 //   - source.go returns the code of a rung.

@@ -111,8 +111,8 @@ func (s *shop) instance(t testing.TB, r Rung, hooks ...redis.Hook) *instance {
 	}
 	life, crash := context.WithCancel(context.Background())
 	i := &instance{rung: r, crash: crash}
-	i.Backends = Backends{Redis: backendtest.Client(t, s.redis, hooks...), Commands: s.commands(), RedlockTimeout: nodeTimeout,
-		Process: Process{Life: life, Background: new(sync.WaitGroup)}}
+	i.Backends = Backends{Redis: backendtest.Client(t, s.redis, hooks...), Commands: s.commands(),
+		RedlockTimeout: nodeTimeout, Process: Process{Life: life, Background: new(sync.WaitGroup)}}
 	i.SQL = s.database(t, hooks...)
 	for _, node := range s.redlock {
 		i.Redlock = append(i.Redlock, backendtest.Client(t, node, hooks...))

@@ -92,7 +92,8 @@ func TestRemedyCodeWorks(t *testing.T) {
 			command := strings.TrimSuffix(regexp.MustCompile(`DELEX [^.]+`).FindString(releaseLines), "token")
 			for _, token := range []string{"anna", "bert"} {
 				args := strings.Fields(command + token)
-				assert.EqualValues(t, token == "bert", client.Do(t.Context(), args[0], args[1], args[2], args[3]).Val() == int64(1))
+				reply := client.Do(t.Context(), args[0], args[1], args[2], args[3]).Val()
+				assert.Equal(t, token == "bert", reply == int64(1))
 			}
 		}},
 		{"renew", func() {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -144,7 +145,7 @@ func TestLedgerComparesAsServer(t *testing.T) {
 		}
 		return reply
 	}
-	if err := rdb.Do(ctx, "SET", "other", 1, "IFEQ", 0).Err(); err != nil && err != redis.Nil {
+	if err := rdb.Do(ctx, "SET", "other", 1, "IFEQ", 0).Err(); err != nil && !errors.Is(err, redis.Nil) {
 		t.Skip("needs a server that knows SET IFEQ: " + err.Error())
 	}
 	do("SET", "stock", 10)
@@ -156,7 +157,7 @@ func TestLedgerComparesAsServer(t *testing.T) {
 			p.Do(ctx, "SET", "stock", 8, "IFEQ", had)
 			return p.Incr(ctx, "other").Err()
 		})
-		require.True(t, err == nil || err == redis.Nil, err)
+		require.True(t, err == nil || errors.Is(err, redis.Nil), err)
 	}
 	for _, had := range []int{9, 8} {
 		do("EVAL", "return redis.call('SET', KEYS[1], 7, 'IFEQ', ARGV[1])", 1, "stock", had)

@@ -33,7 +33,8 @@ func TestEffectsOfTheLadderAgreeWithItsNames(t *testing.T) {
 	backendtest.Require(t)
 	server := backendtest.StartRedis(t)
 	rdb := backendtest.Client(t, server)
-	on := lock.Backends{Redis: rdb, Redlock: []redis.UniversalClient{rdb}, Commands: lock.AskCommands(t.Context(), rdb, "1")}
+	on := lock.Backends{Redis: rdb, Redlock: []redis.UniversalClient{rdb},
+		Commands: lock.AskCommands(t.Context(), rdb, "1")}
 	for _, r := range lock.Ladder() {
 		if on.Missing(r) != "" {
 			continue
