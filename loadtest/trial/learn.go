@@ -487,6 +487,7 @@ func (b *bench) holdOne(sure bool) (again bool, err error) {
 	<-anna.Done()
 	record := b.byOrder()
 	b.watchRenewals(held.cmd, record[anna])
+	b.checkEnd(bert, record, span{begun, let})
 	b.watchBackground(slices.DeleteFunc(b.sentBy(atA), func(c observation) bool { return !b.ledger.OnData(c.Args) }),
 		begun, let)
 	b.watchWaiter(bert, record[bert])
@@ -508,6 +509,17 @@ func (b *bench) holdOne(sure bool) (again bool, err error) {
 	again = b.keepScripts() > known && p.Every == 0
 	b.watchSlow()
 	return again, b.looker.Load().Err()
+}
+
+// checkEnd drops a lease that something beside the lock named, if nothing ended it while its order was held for longer,
+// although another one waited.
+func (b *bench) checkEnd(bert *order, record map[*order][]observation, held span) {
+	p := b.passport
+	over := held.to.Sub(held.from) > p.InValue && bert.isOpen(held.from.Add(p.InValue+b.soon()))
+	next := tookAt(record[bert])
+	if p.endsIn != "" && over && !removedIn(record, held) && (next.IsZero() || next.After(held.to)) {
+		p.InValue, p.endsIn = 0, ""
+	}
 }
 
 // watchPatience learns how long the client of a held order waits for the reply.

@@ -463,8 +463,10 @@ func (b *bench) dropsIdle() (dropped bool, err error) {
 	b.begin(fault{})
 	trap := b.replyOf(atA, hold)
 	anna, why := b.anna(trap)
+	var took time.Time
 	if why == "" {
-		err = b.lookAtHeld(b.byOrder()[anna])
+		record := b.byOrder()[anna]
+		took, err = tookAt(record), b.lookAtHeld(record)
 	}
 	b.unset(trap)
 	<-anna.Done()
@@ -476,16 +478,17 @@ func (b *bench) dropsIdle() (dropped bool, err error) {
 		if len(others) > 0 && !slices.ContainsFunc(others, idle.IsLike) && b.keepsOut(others) && !b.isLock(idle) {
 			p.setLocks(others)
 			dropped = true
+			p.keepEnd(idle, took)
 		}
 	}
 	for i := range p.locks {
-		dropped = b.dropsIdleParts(i) || dropped
+		dropped = b.dropsIdleParts(i, took) || dropped
 	}
 	return dropped, nil
 }
 
 // dropsIdleParts does the same for the parts of a key. The places of a list are not separate parts.
-func (b *bench) dropsIdleParts(of int) (dropped bool) {
+func (b *bench) dropsIdleParts(of int, took time.Time) (dropped bool) {
 	p := b.passport
 	for _, idle := range slices.Clone(p.locks[of].Parts) {
 		before := p.locks
@@ -501,8 +504,21 @@ func (b *bench) dropsIdleParts(of int) (dropped bool) {
 			continue
 		}
 		dropped = true
+		p.keepEnd(wire.Lock{Key: lock.Key, Parts: []string{idle}, Rest: lock.Rest}, took)
 	}
 	return dropped
+}
+
+// keepEnd records that what keeps no order out names the end of a lease that was taken then, if the lock itself has
+// none.
+func (p *Passport) keepEnd(beside wire.Lock, took time.Time) {
+	state := p.held[beside.Key]
+	if ends := beside.Deadline(&state); !ends.IsZero() && p.TTL == 0 && p.InValue == 0 {
+		p.InValue, p.endsIn = ends.Sub(took).Round(10*time.Millisecond), beside.Key.String()
+		if p.onLock(beside.Name) {
+			p.endsIn = beside.Parts[0]
+		}
+	}
 }
 
 // findCompanions finds the keys, or parts of keys, that name the holder of the lock: each sale sets them before it

@@ -50,6 +50,7 @@ type Passport struct {
 	locks  []wire.Lock
 	held   map[wire.Key]wire.KeyState // the lock's keys while it is held
 	before map[wire.Key]wire.KeyState // all keys before the first order
+	endsIn string                     // what names the end of the lease beside the lock; "": the lock itself does
 }
 
 // shapes is a set of command shapes: see [Trial.shape].
@@ -229,8 +230,13 @@ func (p *Passport) Closest() string {
 	return "v2"
 }
 
-// where returns the part of the lock that contains the expiry, for a lease that is no TTL.
-func (p *Passport) where() string { return either(p.Kind == "zset", "score", "value") }
+// where returns the part of the lock that contains the expiry, for a lease that is no TTL, or what does beside it.
+func (p *Passport) where() string {
+	if p.endsIn != "" {
+		return quoted([]string{p.endsIn})
+	}
+	return either(p.Kind == "zset", "score", "value")
+}
 
 // neverMeet is why locks of different customers prove nothing. If their orders lose units, it is a defect.
 func (p *Passport) neverMeet() string {

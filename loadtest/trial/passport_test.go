@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -386,4 +387,42 @@ func TestRepliesOfAcquires(t *testing.T) {
 	}
 	assert.Equal(t, map[string]string{"set lock": "OK", "eval lock": "", "incr lock": "1"},
 		granted([]*sale{of("OK", "token 1", "1"), of("OK", "token 2", "0"), of("OK", "token 3", "1")}))
+}
+
+// A lease may end at a time that stands beside its lock, unless the lock outlives that while another order waits.
+func TestEndBesideTheLock(t *testing.T) {
+	ends := wire.Lock{Key: wire.Key{Name: "ends"}, Parts: []string{"10000"}}
+	for _, one := range []struct {
+		what         string
+		ttl          time.Duration
+		bertUntil    int // he may give up before the lease is over
+		reaped, took int // 0: not
+		lease        time.Duration
+	}{
+		{"a reaper removes it", 0, 3100, 2050, 0, 2 * time.Second},
+		{"a waiter takes it", 0, 3100, 0, 2050, 2 * time.Second},
+		{"nobody waits for so long", 0, 1000, 0, 0, 2 * time.Second},
+		{"nothing ends it", 0, 3100, 0, 0, 0},
+		{"it is taken after its release", 0, 3100, 0, 3050, 0},
+		{"it has a TTL", time.Second, 3100, 2050, 0, 0},
+	} {
+		f := forge()
+		f.cell.Start = time.UnixMilli(1_700_000_000_000)
+		p := f.passport
+		p.TTL = one.ttl
+		p.held = map[wire.Key]wire.KeyState{ends.Key: {At: f.after(1), Kind: "zset",
+			Parts: map[string]string{"10000": strconv.FormatInt(f.after(2000).UnixMilli(), 10)}}}
+		p.keepEnd(ends, f.after(0))
+		bert := f.order("bert", atB, history.Refused, 10, one.bertUntil)
+		record := map[*order][]observation{}
+		if one.reaped > 0 {
+			record[nil] = append(record[nil], f.del(one.reaped))
+		}
+		if one.took > 0 {
+			record[bert] = append(record[bert], f.acquire(one.took))
+		}
+		f.checkEnd(bert, record, span{f.after(5), f.after(3000)})
+		assert.Equal(t, one.lease, p.InValue, one.what)
+		assert.Equal(t, one.lease > 0, p.where() == "`ends`", one.what)
+	}
 }

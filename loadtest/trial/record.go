@@ -332,19 +332,25 @@ func (a *attribution) isOfNone(c *observation, o *order) bool {
 }
 
 // watchBackground learns from the commands of an instance which it sends in the background: those that came between
-// two times, while its only order waited for a held reply, if no plain sale sends such commands. Renewals are the
-// order's, and so are reads of a lock that is renewed.
+// two times, while its only order waited for a held reply, more often than in a plain sale, which may contain one by
+// chance. Renewals are the order's, and so are reads of a lock that is renewed.
 func (b *bench) watchBackground(commands []observation, from, to time.Time) {
 	p := b.passport
 	if p.background == nil {
 		p.background = shapes{}
 	}
+	left := map[string]int{} // how many are the order's
+	for _, s := range p.steps {
+		left[s.shape]++
+	}
 	for _, c := range commands {
 		shape := b.shape(&c.Seen)
 		ofOrder := p.usual(shape) != history.EffectNothing || c.did((*history.Command).Prolongs) ||
-			p.Every > 0 && strings.HasSuffix(shape, " lock") ||
-			slices.ContainsFunc(p.steps, func(s step) bool { return s.shape == shape })
-		if c.Came.After(from) && c.Came.Before(to) && !ofOrder {
+			p.Every > 0 && strings.HasSuffix(shape, " lock")
+		if !c.Came.After(from) || !c.Came.Before(to) || ofOrder {
+			continue
+		}
+		if left[shape]--; left[shape] < 0 {
 			p.background[shape] = true
 		}
 	}

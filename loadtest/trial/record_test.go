@@ -364,20 +364,20 @@ func TestBackgroundAttribution(t *testing.T) {
 	}
 }
 
-// What an instance sends while its only order waits for a held reply is sent in the background, unless sales send it
-// too, or it renews the lock.
+// What an instance sends while its only order waits for a held reply is sent in the background, unless it renews the
+// lock, or sales send it as often.
 func TestBackgroundCommands(t *testing.T) {
 	f := forge()
 	p := f.passport
-	p.steps = []step{{shape: "incr"}}
+	p.steps = []step{{shape: "incr"}, {shape: "zrangebyscore"}} // a reaper's command may come during a sale
 	commands := []observation{f.unseen(5, "keys", "*"), f.command(10, history.EffectRenewed, "pexpire", lockKey),
 		f.unseen(20, "incr", "orders"), f.unseen(30, "scan", "0"), f.unseen(35, "ttl", lockKey), f.write(40),
-		f.unseen(99, "exists", "alive")}
+		f.unseen(50, "zrangebyscore", "ends"), f.unseen(60, "zrangebyscore", "ends"), f.unseen(99, "exists", "alive")}
 	f.watchBackground(commands, f.after(8), f.after(90))
-	assert.Equal(t, shapes{"scan": true, "ttl lock": true}, p.background)
+	assert.Equal(t, shapes{"scan": true, "ttl lock": true, "zrangebyscore": true}, p.background)
 	p.background, p.Every = nil, time.Second
 	f.watchBackground(commands, f.after(8), f.after(90))
-	assert.Equal(t, shapes{"scan": true}, p.background, "a renewal may read the lock first")
+	assert.Equal(t, shapes{"scan": true, "zrangebyscore": true}, p.background, "a renewal may read the lock first")
 }
 
 // While another order of its instance waits, writes of the stock and releases are the holder's: a client may retry a
