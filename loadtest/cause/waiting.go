@@ -56,7 +56,8 @@ func sleptOn(m *moment) string {
 	}
 	came := m.step.Came()
 	freed, how, free := m.line.FreeAt(came - 1)
-	if how == history.NoEnd || !free || freed < m.op.Sent || m.idle(freed, came) < long+m.stalled || m.step.Active > freed {
+	if how == history.NoEnd || !free || freed < m.op.Sent || m.idle(freed, came) < long+m.stalled ||
+		m.step.Active > freed {
 		return ""
 	}
 	return m.name() + " slept for " + since(freed, came) + " while the lock was free"

@@ -280,8 +280,8 @@ func (a *attribution) freeAt(then time.Time) (free []*order) {
 }
 
 // oneOf returns which of several free orders sent a command. One acquires after the other, so an acquire is that of the
-// order without a lock so far that ended first, of those that sold if there are any. What is no acquire is the holder's.
-// Anything else is the last order's.
+// order without a lock so far that ended first, of those that sold if there are any. What is no acquire is the
+// holder's. Anything else is the last order's.
 func (a *attribution) oneOf(free []*order, last *order, c *observation) *order {
 	if len(free) < 2 {
 		return last
