@@ -81,6 +81,8 @@ var lockCommands = []struct {
 	{"del", "1", (*history.Command).Releases},
 	{"unlink", "1", (*history.Command).Releases},
 	{"getdel", "6f7f3a", (*history.Command).Releases},
+	{"delex", "1", (*history.Command).Releases},
+	{"delifeq", "1", (*history.Command).Releases},
 	{"zk:delete", "true", (*history.Command).Releases},
 	{"sql:release", "1", (*history.Command).Releases},
 	{"eval:release…", "1", (*history.Command).Releases},
