@@ -195,23 +195,32 @@ func TestCauseKnownFromPlainSales(t *testing.T) {
 	}
 }
 
-// An order whose process was stopped, or cut off, did not wait meanwhile.
+// An order that was stopped, cut off or held did not wait meanwhile.
 func TestStoppedOrderDoesNotSleep(t *testing.T) {
 	for _, one := range []struct {
 		kind      history.FaultKind
-		instance  string
+		of        string
 		at, until int
 		sleeps    bool
 	}{
 		{history.FaultStop, atA, 25, 4060, false}, {history.FaultCut, atA, 25, 4060, false},
-		{history.FaultStop, atB, 25, 4060, true}, {history.FaultHeld, atA, 25, 4060, true},
+		{history.FaultStop, atB, 25, 4060, true}, {history.FaultKill, atB, 25, 4060, true},
 		{history.FaultStop, atA, 25, 2060, true}, {history.FaultStop, atA, 2095, 4060, false},
+		{history.FaultHeld, "10000-anna", 25, 4060, false}, {history.FaultHeld, "10000-bert", 25, 4060, true},
 	} {
 		f := forge()
-		f.order("anna", atA, history.Busy, 0, 4100, acquire(10), read(20), inVain(4070))
-		f.order("bert", atB, history.Sold, 1900, 2060, acquire(2020), read(2030), writes(2040), release(2050))
-		f.Faults = []history.Fault{{Kind: one.kind, Instance: one.instance, At: ms(one.at), End: ms(one.until)}}
+		f.order("anna", atA, history.Busy, 0, 4100, tried(10), tried(20))
+		f.order("bert", atB, history.Sold, 0, 2060, acquire(5), read(2030), writes(2040), release(2050))
+		f.Faults = []history.Fault{{Kind: one.kind, Instance: one.of, Order: one.of, At: ms(one.at), End: ms(one.until)}}
 		d := f.judge("").Defect
 		assert.Equal(t, one.sleeps, d != nil && d.Cause == nobodyWakes.what, "%v: %v", one, d)
 	}
+}
+
+// An order that found at its release that its lock was lost does not wait for it.
+func TestOrderThatLostItsLockDoesNotWait(t *testing.T) {
+	f := forge()
+	f.order("anna", atA, history.Busy, 0, 5000, acquire(10), inVain(2100))
+	f.order("bert", atB, history.Sold, 0, 2600, acquire(2120), read(2130), writes(2140), release(2530))
+	assert.Nil(t, f.judge("crash 1").Defect)
 }

@@ -38,11 +38,18 @@ func sleeps(m *moment) string {
 	return m.name() + " slept for " + since(freed, over) + " while the lock was free"
 }
 
-// idle returns the time between two moments in which no fault kept the order's process from sending commands.
+// idle returns the time between two moments in which no fault kept the order from sending commands.
 func (m *moment) idle(from, to history.Instant) history.Instant {
 	idle := to - from
 	for _, f := range m.Faults {
-		if stops := f.Kind == history.FaultStop || f.Kind == history.FaultCut; stops && f.Instance == m.op.Instance {
+		keeps := false
+		switch f.Kind {
+		case history.FaultStop, history.FaultCut:
+			keeps = f.Instance == m.op.Instance
+		case history.FaultHeld, history.FaultLate:
+			keeps = f.Order == m.op.Order
+		}
+		if keeps {
 			idle -= max(0, min(f.End, to)-max(f.At, from))
 		}
 	}

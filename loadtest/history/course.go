@@ -251,9 +251,12 @@ func (c *Course) AwaitsReply(then Instant) bool {
 	return c.Find(func(s *Event) bool { return s.End.Known() && s.End <= then && s.Heard() > then }) != nil
 }
 
-// IsWaiting reports whether the order has tried to acquire the lock in vain, or given it back, and has not sold.
+// IsWaiting reports whether the order has tried to acquire the lock in vain, or given it back, and has not sold. One
+// that found at its release that it had lost the lock does not wait.
 func (c *Course) IsWaiting() bool {
-	return c.Last.Write == nil && (c.Last.State == Waiting || c.Last.State == HasFreed)
+	b := &c.Last
+	gaveBack := b.Took == nil || b.Freed != nil && b.Freed.Came() >= b.Took.Came()
+	return b.Write == nil && (b.State == Waiting || b.State == HasFreed && gaveBack)
 }
 
 // Find returns the first event of the order that is of some kind, in the order in which they were sent; nil if none is.
