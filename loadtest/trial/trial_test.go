@@ -508,6 +508,7 @@ func TestRenewalsUnderARequestToADatabase(t *testing.T) {
 
 // A letter carries out the next command of an order: a trace of the explorer is a line. A renewal is no step.
 func TestStepsOfAnOrder(t *testing.T) {
+	backendtest.Require(t)
 	for _, one := range []struct {
 		shop  []string
 		lines []string
