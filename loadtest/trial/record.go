@@ -106,12 +106,27 @@ func (b *bench) sentBy(at int) (all []observation) {
 				all[i].unseen = append(all[i].unseen, c)
 				continue
 			}
+			c.Wire.Lease = b.passport.leaseOf(looker, cmd, &c)
 			all[i].effects = append(all[i].effects, c)
 			all[i].stepped = all[i].stepped || looker.Stepped(cmd, c.Key)
 		}
 	}
 	slices.SortStableFunc(all, func(x, y observation) int { return x.Came.Compare(y.Came) })
 	return all
+}
+
+// leaseOf returns the TTL that a command gave the lock, 0 if it is the usual one.
+func (p *Passport) leaseOf(looker *wire.Looker, cmd *wire.Command, c *history.Command) time.Duration {
+	i := slices.IndexFunc(p.locks, func(l wire.Lock) bool { return l.String() == c.Key })
+	if i < 0 || p.TTL == 0 || !acquired(c) && !c.Prolongs() {
+		return 0
+	}
+	_, after, _ := looker.States(cmd, p.locks[i].Key)
+	const toLook = 20 * time.Millisecond
+	if lease := after.TTL(); lease > 0 && (lease-p.TTL).Abs() > toLook {
+		return lease
+	}
+	return 0
 }
 
 // executed returns when the server had executed a command, which may have blocked there, or when it was sent, if there
