@@ -228,6 +228,34 @@ func (b *bench) attribute(at int, commands []observation, record map[*order][]ob
 		a.follow(&c, o)
 		record[o] = append(record[o], c)
 	}
+	if !b.passport.Early {
+		b.moveReleases(at, record)
+	}
+}
+
+// moveReleases moves a release that an order seems to have sent before it wrote the stock to an open order of its
+// instance that had written, and seems to have sent none: it names the token of another, since they share a variable.
+func (b *bench) moveReleases(at int, record map[*order][]observation) {
+	releases := func(c observation) bool { return c.did((*history.Command).Releases) && !writesStock(c) }
+	for _, to := range b.orders {
+		wrote := slices.IndexFunc(record[to], writesStock)
+		if to.At != at || wrote < 0 || slices.ContainsFunc(record[to], releases) {
+			continue
+		}
+		for _, from := range b.orders {
+			sent := record[from]
+			i := slices.IndexFunc(sent, releases)
+			if from == to || from.At != at || i < 0 || !slices.ContainsFunc(sent[i:], writesStock) ||
+				slices.ContainsFunc(sent[:i], writesStock) || !to.isOpen(sent[i].Came) ||
+				sent[i].Came.Before(record[to][wrote].Came) {
+				continue
+			}
+			record[to] = append(record[to], sent[i])
+			slices.SortStableFunc(record[to], func(x, y observation) int { return x.Came.Compare(y.Came) })
+			record[from] = slices.Delete(slices.Clone(sent), i, i+1)
+			break
+		}
+	}
 }
 
 // changes reports whether a command changed a lock or the stock.
