@@ -1,5 +1,7 @@
 package history
 
+import "time"
+
 // Carried holds the facts that a wire records of a command.
 type Carried struct {
 	// Text is the command as it was sent, with long arguments shortened.
@@ -24,6 +26,9 @@ type Carried struct {
 	Compared bool `json:"compared,omitempty"`
 	// Granted means that it is like the acquires of plain sales, and got the reply that they get when they succeed.
 	Granted bool `json:"granted,omitempty"`
+	// Lease is how long the lock had to live after the command, if not as long as usual: its shop draws the TTL, or rounds
+	// a time.
+	Lease time.Duration `json:"lease,omitempty"`
 }
 
 // Came returns when the command arrived at the proxy, or when it was sent if no proxy carried it.
@@ -48,6 +53,14 @@ func (c *Command) Gives() string {
 		return ""
 	}
 	return c.Wire.Is
+}
+
+// Lease returns how long the lock had to live after the command, 0 if as long as usual, or if that is unknown.
+func (c *Command) Lease() time.Duration {
+	if c.Wire == nil {
+		return 0
+	}
+	return c.Wire.Lease
 }
 
 // Usually reports whether commands like this one have this effect in plain sales.

@@ -39,7 +39,8 @@ func (t *Timeline) explain() {
 	for _, l := range t.Locks {
 		all[l] = make([]signs, len(l.Tenures))
 		for i, h := range l.Tenures {
-			all[l][i] = signs{seen: h.From, sent: h.Sent, set: h.replied, endless: h.endless, gone: Never}
+			all[l][i] = signs{seen: h.From, sent: h.Sent, set: h.replied, endless: h.endless, lease: h.lease,
+				gone: Never}
 		}
 	}
 	for i := range t.cell.Ops {
@@ -69,11 +70,12 @@ func (t *Timeline) explain() {
 
 // signs are what replies show of a tenure besides its beginning and its end.
 type signs struct {
-	seen      Instant // the last instant at which one showed that the lock was held
-	sent, set Instant // when the last command that set the TTL was sent, and when it was replied to
-	endless   bool    // no command set a TTL
-	gone      Instant // when a note says that the server had ended it
-	note      string  // that note's reply
+	seen      Instant       // the last instant at which one showed that the lock was held
+	sent, set Instant       // when the last command that set the TTL was sent, and when it was replied to
+	endless   bool          // no command set a TTL
+	lease     time.Duration // the TTL that the last one set, 0 if the usual one
+	gone      Instant       // when a note says that the server had ended it
+	note      string        // that note's reply
 }
 
 // see records that the lock was held when the command was sent, if its reply shows that.
@@ -104,7 +106,7 @@ func (l *Lock) hear(order int, cmd *Command, all []signs) {
 		switch {
 		case cmd.End > h.At:
 		case !cmd.Ended():
-			s.sent, s.set, s.endless = cmd.At, cmd.End, cmd.Endless()
+			s.sent, s.set, s.endless, s.lease = cmd.At, cmd.End, cmd.Endless(), cmd.Lease()
 		case cmd.At > h.From:
 			s.gone, s.note = min(s.gone, cmd.At), cmd.Reply
 		}
@@ -152,7 +154,8 @@ func (t *Terms) expiry(s signs) (early, over Instant) {
 	if t.TTL == 0 || s.endless && !t.InValue {
 		return Never, Never
 	}
-	return s.sent.after(t.TTL), s.set.after(t.TTL)
+	lease := cmp.Or(s.lease, t.TTL)
+	return s.sent.after(lease), s.set.after(lease)
 }
 
 // after returns the instant d later, Never on overflow.

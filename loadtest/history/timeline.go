@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"time"
 )
 
 // A Timeline holds the tenures of each lock of a cell: holder, beginning and end, how each ended, and how exactly that
@@ -61,10 +62,11 @@ type Tenure struct {
 	replied Instant // the same as From, unless the reply was late
 	Order   int
 	Alone   bool
-	place   bool // it began as a place in a queue, which no other order can remove
-	again   bool // its order held the lock already, unless another acquired it in between
-	endless bool // the acquire set no TTL
-	over    bool // the acquire was seen to replace a value
+	place   bool          // it began as a place in a queue, which no other order can remove
+	again   bool          // its order held the lock already, unless another acquired it in between
+	endless bool          // the acquire set no TTL
+	lease   time.Duration // the TTL that it set, 0 if the usual one
+	over    bool          // the acquire was seen to replace a value
 
 	replaced bool // it ended by such an acquire
 }
@@ -173,7 +175,7 @@ func (t *Timeline) add(order int) {
 		case l != nil && cmd.Acquires() && cmd.Succeeded() && cmd.End.Known():
 			l.Tenures = append(l.Tenures, Tenure{Order: order, Sent: cmd.At, From: cmd.End, Heard: cmd.Heard(), replied: cmd.End,
 				Alone: cmd.AcquiresAlone(), again: tookBefore(op.Trace, cmd), endless: cmd.Endless(),
-				over: cmd.Wire != nil && cmd.Wire.Was != ""})
+				lease: cmd.Lease(), over: cmd.Wire != nil && cmd.Wire.Was != ""})
 		case cmd.Releases() && cmd.Succeeded():
 			r := Removal{Order: order, Of: order, Owned: Never, At: cmd.At, End: cmd.End, Taken: Never, By: -1, lock: l,
 				looked: cmd.Source == Looked}

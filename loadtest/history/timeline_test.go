@@ -19,6 +19,12 @@ func took(at Instant) Command    { return on("set", at, "OK") }
 func freed(at Instant) Command   { return on("del", at, "1") }
 func renewed(at Instant) Command { return on("eval:renew", at, "1") }
 
+// leased returns the command with the TTL that it gave the lock, in milliseconds.
+func leased(cmd Command, ttl Instant) Command {
+	cmd.Wire = &Carried{Came: cmd.At, Heard: cmd.End, Lease: time.Duration(ttl * ms)}
+	return cmd
+}
+
 // cellOf returns a cell with an order for each trace, on one instance, with its number as its id.
 func cellOf(traces ...[]Command) *Cell {
 	c := &Cell{}
@@ -57,6 +63,11 @@ func TestTenureEnds(t *testing.T) {
 		"renewed":        {[][]Command{{took(1), renewed(50)}}, []End{{Expired, -1, 150, 151}}},
 		"seen held, then taken": {
 			[][]Command{{took(1)}, {on("set", 60, "nil"), took(80)}}, []End{{Gone, 1, 60, 81}, {Expired, -1, 180, 181}}},
+		"a lease of its own": {
+			[][]Command{{leased(took(1), 40)}, {took(45)}}, []End{{Expired, 1, 41, 42}, {Expired, -1, 145, 146}}},
+		"longer than usual": {
+			[][]Command{{leased(took(1), 200)}, {took(120)}}, []End{{Gone, 1, 2, 121}, {Expired, -1, 220, 221}}},
+		"renewed for less": {[][]Command{{took(1), leased(renewed(50), 20)}}, []End{{Expired, -1, 70, 71}}},
 		"a renewal shows that it was held": {[][]Command{{took(1)}, {on("pexpire", 60, "1"), took(80)}},
 			[]End{{Gone, 1, 60, 81}, {Expired, -1, 180, 181}}},
 		"a renewal in vain shows nothing": {[][]Command{{took(1)}, {on("pexpire", 60, "0"), took(80)}},

@@ -261,6 +261,9 @@ func (b *bench) describe(sales []*sale) {
 	}
 	p.granted = granted(sales)
 	p.tellTaken()
+	if len(p.locks) > 0 && p.beforeWrite() == nil {
+		p.tellLease(sales[2])
+	}
 	p.tellReleased()
 	p.tellReading()
 	p.Overwrites = p.overwrites()
@@ -321,6 +324,21 @@ func (p *Passport) tellTaken() {
 			p.Acquire = acquireText(p.acquire)
 		case one.has((*history.Command).Prolongs) && endless:
 			p.TTLLater = true
+		}
+	}
+}
+
+// tellLease records the kind and the TTL of a lock that no order can be held under, since one command acquires it and
+// writes the stock.
+func (p *Passport) tellLease(s *sale) {
+	for _, c := range s.commands {
+		if _, after, looked := s.looker.States(c.cmd, p.locks[0].Key); looked && c.did(acquired) {
+			p.Kind, p.TTL = after.Kind, after.TTL().Round(10*time.Millisecond)
+			if p.acquire = c.Args; c.Name == "exec" {
+				p.acquire = nil
+			}
+			p.Acquire = acquireText(p.acquire)
+			return
 		}
 	}
 }

@@ -110,12 +110,27 @@ func (b *bench) sentBy(at int) (all []observation) {
 				all[i].unseen = append(all[i].unseen, c)
 				continue
 			}
+			c.Wire.Lease = b.passport.leaseOf(looker, cmd, &c)
 			all[i].effects = append(all[i].effects, c)
 			all[i].stepped = all[i].stepped || looker.Stepped(cmd, c.Key)
 		}
 	}
 	slices.SortStableFunc(all, func(x, y observation) int { return x.Came.Compare(y.Came) })
 	return all
+}
+
+// leaseOf returns the TTL that a command gave the lock, 0 if it is the usual one.
+func (p *Passport) leaseOf(looker *wire.Looker, cmd *wire.Command, c *history.Command) time.Duration {
+	i := slices.IndexFunc(p.locks, func(l wire.Lock) bool { return l.String() == c.Key })
+	if i < 0 || p.TTL == 0 || !acquired(c) && !c.Prolongs() {
+		return 0
+	}
+	_, after, _ := looker.States(cmd, p.locks[i].Key)
+	const toLook = 20 * time.Millisecond
+	if lease := after.TTL(); lease > 0 && (lease-p.TTL).Abs() > toLook {
+		return lease
+	}
+	return 0
 }
 
 // executed returns when the server had executed a command, which may have blocked there, or when it was sent, if there
@@ -216,6 +231,34 @@ func (b *bench) attribute(at int, commands []observation, record map[*order][]ob
 		}
 		a.follow(&c, o)
 		record[o] = append(record[o], c)
+	}
+	if !b.passport.Early {
+		b.moveReleases(at, record)
+	}
+}
+
+// moveReleases moves a release that an order seems to have sent before it wrote the stock to an open order of its
+// instance that had written, and seems to have sent none: it names the token of another, since they share a variable.
+func (b *bench) moveReleases(at int, record map[*order][]observation) {
+	releases := func(c observation) bool { return c.did((*history.Command).Releases) && !writesStock(c) }
+	for _, to := range b.orders {
+		wrote := slices.IndexFunc(record[to], writesStock)
+		if to.At != at || wrote < 0 || slices.ContainsFunc(record[to], releases) {
+			continue
+		}
+		for _, from := range b.orders {
+			sent := record[from]
+			i := slices.IndexFunc(sent, releases)
+			if from == to || from.At != at || i < 0 || !slices.ContainsFunc(sent[i:], writesStock) ||
+				slices.ContainsFunc(sent[:i], writesStock) || !to.isOpen(sent[i].Came) ||
+				sent[i].Came.Before(record[to][wrote].Came) {
+				continue
+			}
+			record[to] = append(record[to], sent[i])
+			slices.SortStableFunc(record[to], func(x, y observation) int { return x.Came.Compare(y.Came) })
+			record[from] = slices.Delete(slices.Clone(sent), i, i+1)
+			break
+		}
 	}
 }
 

@@ -380,6 +380,28 @@ func TestBackgroundCommands(t *testing.T) {
 	assert.Equal(t, shapes{"scan": true, "zrangebyscore": true}, p.background, "a renewal may read the lock first")
 }
 
+// A release by the value of another order of its instance, which has not written yet, is sent by the order that owes
+// one.
+func TestReleaseBySharedValue(t *testing.T) {
+	f := forge()
+	anna := f.order("anna", atA, history.Sold, 0, 90)
+	bert := f.order("bert", atA, history.Sold, 20, 200)
+	berts := f.command(60, history.EffectReleased, "eval", "script", "1", lockKey, "a token of Bert's")
+	again := f.command(150, history.EffectNothing, "eval", "script", "1", lockKey, "a token of Bert's")
+	take := f.command(50, history.EffectAcquired, "set", lockKey, "a token of Bert's", "nx", "px", "2000")
+	sent := func(more ...observation) map[*order][]observation {
+		record := map[*order][]observation{}
+		f.attribute(atA, append([]observation{f.acquire(10), f.write(15), take, berts}, more...), record)
+		return record
+	}
+	record := sent(f.read(100), f.leave(110, 8), again)
+	assert.Len(t, record[anna], 3, "it released Bert's lock")
+	assert.Len(t, record[bert], 4)
+	assert.Len(t, sent()[bert], 2, "it wrote nothing: it may have been sold out")
+	f.passport.Early = true
+	assert.Len(t, sent(f.read(100), f.leave(110, 8), again)[bert], 5, "it releases first")
+}
+
 // While another order of its instance waits, writes of the stock and releases are the holder's: a client may retry a
 // write.
 func TestHolderAttribution(t *testing.T) {

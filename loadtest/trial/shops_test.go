@@ -66,6 +66,7 @@ var shops = []shop{
 	{file: inPython, kind: "buyers", cell: "two-instances"},
 	{file: inPython, kind: "lock-free-gauge", cell: "two-instances"},
 	{file: inPython, kind: "fills-cache", cell: telling},
+	{file: inPython, kind: "takes-both", cell: "two-instances,crash 2"},
 	{file: inPython, kind: "makes-tables", cell: "two-instances"},
 	{file: inPython, kind: "ticket", cell: "two-instances,pause"},
 	{file: inGo},

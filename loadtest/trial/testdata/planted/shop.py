@@ -51,6 +51,9 @@ return tonumber(ARGV[1]) <= tonumber(redis.call('GET', KEYS[2])) and redis.call(
 TAKE_ONE = script("""
 redis.call('SADD', KEYS[2], ARGV[1])
 return tonumber(redis.call('GET', KEYS[1]) or '0') > 0 and redis.call('DECR', KEYS[1]) + 1""")
+TAKE_BOTH = script("""
+if tonumber(redis.call('GET', KEYS[2]) or '0') < 1 then return -1 end
+return redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) and redis.call('DECR', KEYS[2]) + 1""")
 DRAW_TICKET = script("""
 local ticket = redis.call('INCR', KEYS[1])
 redis.call('SET', KEYS[2] .. ticket, 1, 'PX', ARGV[1])
@@ -308,6 +311,13 @@ class Unavailable(Right):
 class Buyers(Right):
     """No lock: one script takes a unit, and notes who asked for one."""
     def order(self): return 200 if TAKE_ONE([STOCK, BUYERS], [self.customer]) else 409
+
+class TakesBoth(Right):
+    """One script acquires the lock and takes the unit."""
+    def acquire(self):
+        self.left = TAKE_BOTH([self.key, STOCK], [self.token, LEASE * 1000])
+        return self.left
+    def sell(self): return 409 if self.left < 0 else 200
 
 class LockFreeGauge(Gauge, LockFree):
     """It has no lock, and counts the orders in flight."""
