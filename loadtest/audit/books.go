@@ -247,7 +247,8 @@ func (b *books) count(op *history.Op) {
 	case history.Unknown:
 		b.unknown++
 		if b.strange == "" && op.Status != 0 {
-			b.strange = fmt.Sprintf("; the first answer without an outcome, to %s: %s", order(b.Cell, op), op.Detail)
+			b.strange = fmt.Sprintf("; the first answer without an outcome, to %s: %s", order(b.Cell, op),
+				cmp.Or(op.Detail, fmt.Sprintf("status %d", op.Status)))
 		}
 		if op.Lease == nil && !sharesLease(op) && !b.seesLocks() {
 			b.unanswered++

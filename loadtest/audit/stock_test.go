@@ -187,6 +187,8 @@ func TestUnknownOutcomeHasReason(t *testing.T) {
 	f = judge(t, c, history.Stock, history.Indeterminate)
 	assert.Equal(t, "3 units are of unknown outcome: they may be others' units sold again; "+
 		"the first answer without an outcome, to order 1: 201 Created", f.Because)
+	c.Ops[1].Detail = "" // it has no body
+	assert.Contains(t, judge(t, c, history.Stock, history.Indeterminate).Because, "to order 1: status 100")
 }
 
 // A status of 200 alone is no sale: it may be a proxy's page, or a shop's own format for sold out.

@@ -1,6 +1,7 @@
 package cause
 
 import (
+	"slices"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -18,6 +19,32 @@ func sellsNothing(m *moment) string {
 		return ""
 	}
 	return m.name() + " held the lock, found stock and sold nothing"
+}
+
+// sellsInVain is about an order that a fault hit before its answer, and that took no unit: more orders were told that
+// they sold than units are gone.
+func sellsInVain(m *moment) string {
+	op := m.op
+	hit := slices.ContainsFunc(m.Faults, func(f history.Fault) bool { return f.Order == op.Order && f.At <= op.Done })
+	if !m.isEnd() || !hit || !isTold(op.Op) || op.CameAfter(op.Done) || op.Last.Took == nil ||
+		op.Last.Write != nil || m.Left == nil || m.Count != nil {
+		return ""
+	}
+	told := int64(0)
+	for i := range m.Ops {
+		if isTold(&m.Ops[i]) {
+			told++
+		}
+	}
+	if gone := m.Initial - *m.Left; told <= gone {
+		return ""
+	}
+	return m.name() + " was told of a sale, and no unit was taken"
+}
+
+// isTold reports whether a customer was told that the order has sold.
+func isTold(op *history.Op) bool {
+	return op.Phase == history.Buy && op.Outcome == history.Sold && op.Status != accepted && op.Done.Known()
 }
 
 // answersLate is about an order that was answered long after its write, not counting faults, or never.

@@ -224,3 +224,30 @@ func TestOrderThatLostItsLockDoesNotWait(t *testing.T) {
 	f.order("bert", atB, history.Sold, 0, 2600, acquire(2120), read(2130), writes(2140), release(2530))
 	assert.Nil(t, f.judge("crash 1").Defect)
 }
+
+// An order whose write failed is answered as a sale: more is sold than is gone.
+func TestSaleThatFailed(t *testing.T) {
+	for _, one := range []struct {
+		what   string
+		order  string // the one that the fault hits
+		status int
+		anna   []history.Command
+		bert   history.Outcome
+		told   bool
+	}{
+		{"its write was refused", "anna", 200, orders(acquire(10), read(20), release(40)), history.Sold, true},
+		{"it wrote", "anna", 200, orders(acquire(10), read(20), leaves(30, 9), release(40)), history.Sold, false},
+		{"it was accepted for later", "anna", 202, orders(acquire(10), read(20), release(40)), history.Sold, false},
+		{"no fault hit it", "bert", 200, orders(acquire(10), read(20), release(40)), history.Sold, false},
+		{"it goes on after its answer", "anna", 200, orders(acquire(10), read(20), release(60)), history.Sold, false},
+		{"it got no lock", "anna", 200, orders(tried(10)), history.Sold, false},
+		{"as much is gone as was sold", "anna", 200, orders(acquire(10), read(20), release(40)), history.Busy, false},
+	} {
+		f := forge()
+		f.order("anna", atA, history.Sold, 0, 50, one.anna...).Status = one.status
+		f.order("bert", atB, one.bert, 100, 200, acquire(110), read(120), leaves(130, 9-len(one.anna)/4), release(140))
+		f.Faults = []history.Fault{{Order: "10000-" + one.order, Text: "command 3 answered OOM", At: ms(25), End: ms(25)}}
+		d := f.judge("error-reply 3").Defect
+		assert.Equal(t, one.told, d != nil && d.Cause == soldInVain.what, "%s: %v", one.what, d)
+	}
+}

@@ -69,6 +69,8 @@ var (
 		"do not retry a decrement, or make it idempotent", onceLines}
 	refusedTaken = cause{"it refuses an order whose unit it has taken",
 		"put the unit back, or answer that it was sold", saleLines}
+	soldInVain = cause{"it answers that it sold although the sale failed",
+		"answer an error unless the write succeeded", saleLines}
 	answeredEarly  = cause{"it answers before it writes the stock", "answer after the write, or 202", saleLines}
 	fenceUnchecked = cause{"the stock does not compare the fencing token",
 		"refuse a token that is smaller than the newest, in the same step as the write", fencedWrite}
@@ -121,6 +123,7 @@ var rows = []row{
 	{renewalMakes, "SEL", renewalRecreates, accusing},
 	{answeredEarly, "S", writesAfterAnswer, accusing},
 	{answeredEarly, "S", diesAfterAnswer, accusing},
+	{soldInVain, "S", sellsInVain, accusing},
 	{nobodyWakes, "L", staysAsleep, accusing},
 
 	{writtenAgain, "S", takesTwice, explaining},

@@ -308,11 +308,16 @@ func (c *Cell) Title() string {
 // Short returns an order's id without its prefix, the product's name.
 func (c *Cell) Short(order string) string { return strings.TrimPrefix(order, c.Product+"-") }
 
-// OrderName returns an order as a sentence names it: "Anna", "Bert", "Clara", or "order 12".
+// OfTrial is the name of the order by which a trial holds the lock itself.
+const OfTrial = "us"
+
+// OrderName returns an order as a sentence names it: "Anna", "Bert", "Clara", "order 12", or "the trial" itself.
 func (c *Cell) OrderName(order string) string {
 	switch short := c.Short(order); short {
 	case "anna", "bert", "clara":
 		return strings.ToUpper(short[:1]) + short[1:]
+	case OfTrial:
+		return "the trial"
 	default:
 		return "order " + short
 	}

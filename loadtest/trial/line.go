@@ -631,7 +631,7 @@ func (p *player) giveBack() error {
 	if err := p.remove(); err != nil || p.why != "" {
 		return err
 	}
-	ours := history.Op{Order: p.Product + "-us", Phase: history.Buy, Instance: cause.Us, Outcome: history.NotSold,
+	ours := history.Op{Order: p.Product + "-" + history.OfTrial, Phase: history.Buy, Instance: cause.Us, Outcome: history.NotSold,
 		Detail: "the trial itself, which kept the lock", Sent: since, Done: p.since(freed),
 		Lease: &history.Lease{AcquiredAt: taken, ReleasedAt: p.since(freed)}}
 	for _, key := range p.passport.Locks {
