@@ -631,8 +631,9 @@ func (p *player) giveBack() error {
 	if err := p.remove(); err != nil || p.why != "" {
 		return err
 	}
-	ours := history.Op{Order: p.Product + "-" + history.OfTrial, Phase: history.Buy, Instance: cause.Us, Outcome: history.NotSold,
-		Detail: "the trial itself, which kept the lock", Sent: since, Done: p.since(freed),
+	ours := history.Op{Order: p.Product + "-" + history.OfTrial, Phase: history.Buy, Instance: cause.Us,
+		Outcome: history.NotSold,
+		Detail:  "the trial itself, which kept the lock", Sent: since, Done: p.since(freed),
 		Lease: &history.Lease{AcquiredAt: taken, ReleasedAt: p.since(freed)}}
 	for _, key := range p.passport.Locks {
 		ours.Trace = append(ours.Trace,
