@@ -364,14 +364,18 @@ func TestWaitersSendFewCommands(t *testing.T) {
 		}))
 		lease := a.lock(t, "k", time.Minute)
 		ctx, leave := context.WithCancel(t.Context())
+		var all []<-chan *Lease
 		for range waiters {
-			b.startWaiting(ctx, "k", time.Minute, minute)
+			all = append(all, b.startWaiting(ctx, "k", time.Minute, minute))
 		}
 		time.Sleep(heartbeat / 2) // by now each of them listens
 		before := sent.Load()
 		time.Sleep(beats * heartbeat)
 		assert.LessOrEqual(t, sent.Load()-before, int64(beats*perBeat[r.Number]))
 		leave()
+		for _, got := range all {
+			<-got // the instance may end once none of them undoes anything
+		}
 		unlock(t, lease)
 	})
 }
