@@ -51,8 +51,8 @@ func TestALeaseThatEndedAtWorkSellsNothing(t *testing.T) {
 // write. v5 does not check. Rungs that never renew sell as before, and so do those without a TTL.
 func TestALeaseThatIsNotRenewed(t *testing.T) {
 	backendtest.Long(t)
-	sell := []string{"v0", "v0.5", "v1", "v1.5", "v2", "v3", "v4", "v4.5", "v5", "v5-as-printed", "v12-naive", "v12-session",
-		"v13", "v14", "v14-hasty", "v16", "v17"}
+	sell := []string{"v0", "v0.5", "v1", "v1.5", "v2", "v3", "v4", "v4.5", "v5", "v5-as-printed", "v12-naive",
+		"v12-session", "v13", "v14", "v14-hasty", "v16", "v17"}
 	eachRung(t, func(t *testing.T, r Status, s *Shop, _ lock.Backends) {
 		o := order()
 		o.TTL, o.Work, o.NoRenew = time.Second, time.Minute, true

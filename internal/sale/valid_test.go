@@ -19,8 +19,8 @@ import (
 // A receipt has the validity of the lease: at most a TTL less the drift. It has none if the lease does not expire, or
 // the rung does not compute the expiry.
 func TestAReceiptTellsHowLongItsLeaseWasValid(t *testing.T) {
-	silent := []string{"v0", "v0.5", "v1", "v1.5", "v2", "v3", "v4", "v4.5", "v5", "v5-as-printed", "v12-naive", "v12-session",
-		"v16", "v17"}
+	silent := []string{"v0", "v0.5", "v1", "v1.5", "v2", "v3", "v4", "v4.5", "v5", "v5-as-printed", "v12-naive",
+		"v12-session", "v16", "v17"}
 	eachRung(t, func(t *testing.T, r Status, s *Shop, _ lock.Backends) {
 		receipt, err := s.Decrease(context.Background(), r.Number, order())
 		require.NoError(t, err)
