@@ -259,6 +259,7 @@ func TestWorkThatIsNotObserved(t *testing.T) {
 		asked                      bool
 	}{
 		{"while she is held at work", 11, 2900, 2500, 2100, true},
+		{"after the fault, before her release", 11, 2900, 2500, 2700, true},
 		{"after her release", 11, 2900, 2500, 2920, false},
 		{"until the end of a fault after her release", 11, 40, 800, 300, true},
 		{"after it", 11, 40, 250, 300, false},
