@@ -309,17 +309,8 @@ func (a *attribution) orderOf(c *observation) (o *order, sent bool) {
 	case !a.isAlone(last):
 		return nil, true
 	}
-	return a.oneOf(a.freeAt(c.Came), last, c), true
-}
-
-// freeAt returns the orders of the instance that were open at a time, and not blocked.
-func (a *attribution) freeAt(then time.Time) (free []*order) {
-	for _, o := range a.orders {
-		if o.At == a.at && !o.Sent.After(then) && o.isOpen(then) && !o.blocked.has(then) {
-			free = append(free, o)
-		}
-	}
-	return free
+	unblocked, _ := a.inFlight(a.at, c.Came)
+	return a.oneOf(unblocked, last, c), true
 }
 
 // oneOf returns which of several free orders sent a command. One acquires after the other, so an acquire is that of the
