@@ -44,7 +44,7 @@ func TestImportsOfInstances(t *testing.T) {
 }
 
 // TestTimelineIsMadeOnce checks that a verdict and its cause share a timeline: the code that has recorded or read a
-// cell makes it once, and passes it to both. A trial also makes those of cells that it still plays.
+// cell makes it once, and passes it to both. A trial also makes those of the instants at which it ended the lock.
 func TestTimelineIsMadeOnce(t *testing.T) {
 	var makers []string
 	for _, file := range filesOfTheModule(t) {
@@ -58,7 +58,7 @@ func TestTimelineIsMadeOnce(t *testing.T) {
 		}
 	}
 	assert.ElementsMatch(t, []string{"main judgeAnswers", "main rejudge", "scenario Play", "stage judgeSoFar",
-		"trial complete", "trial recount", "trial timeline", "drawing Of", "explore noteEnds"}, makers)
+		"trial complete", "trial recount", "trial assignEnds", "drawing Of", "explore noteEnds"}, makers)
 }
 
 func isExplorer(pkg string) bool { return strings.HasSuffix(pkg, "/explore") }

@@ -71,19 +71,6 @@ func (t *Timeline) FreeAt(at Instant) (since Instant, how Ending, free bool) {
 	return since, how, true
 }
 
-// HeldSince returns when an order of an instance last acquired a lock that it did not release, [Never] if none did.
-func (t *Timeline) HeldSince(instance string) Instant {
-	since := Never
-	for _, l := range t.Locks {
-		for _, h := range l.Tenures {
-			if t.cell.Ops[h.Order].Instance == instance && h.How != Released && (!since.Known() || h.Sent > since) {
-				since = h.Sent
-			}
-		}
-	}
-	return since
-}
-
 // LeaseOf returns the span in which an order believed that it held the lock: from the reply to its last acquire before
 // its write of the stock, or its read if it wrote nothing, to its first release after that. For an order that sold
 // without an acquire it is the span of its commands on the stock. It is nil if there is no such span.

@@ -99,21 +99,6 @@ func TestLeasesOfOrders(t *testing.T) {
 	}
 }
 
-// An instance holds the lock since the last acquire of its orders that was not released.
-func TestHeldSince(t *testing.T) {
-	c := &Cell{Ops: []Op{
-		{Instance: "a", Trace: []Command{carried(10, EffectAcquired), carried(20, EffectReleased)}},
-		{Instance: "a", Trace: []Command{carried(50, EffectAcquired)}},
-		{Instance: "a", Trace: []Command{carried(30, EffectAcquired)}},
-		{Instance: "b", Trace: []Command{carried(70, EffectAcquired)}},
-	}}
-	assert.Equal(t, in(50), TimelineOf(c, Terms{}).HeldSince("a"))
-	assert.Equal(t, in(70), TimelineOf(c, Terms{}).HeldSince("b"))
-	c.Ops = c.Ops[:1]
-	assert.Equal(t, Never, TimelineOf(c, Terms{}).HeldSince("a"), "it was released")
-	assert.Equal(t, Never, TimelineOf(c, Terms{}).HeldSince("b"))
-}
-
 // A lock at an instant is free, held by one order, or unknown.
 func TestHolderAt(t *testing.T) {
 	const nobody, notKnown = -1, -2

@@ -40,6 +40,9 @@ type bench struct {
 	before int          // writes of the stock by earlier cells
 	blind  atomic.Bool  // the effects of commands are not observed
 
+	holders holders
+	ends    []lockEnd
+
 	trapsMu sync.Mutex
 	traps   []*trap
 
@@ -146,7 +149,11 @@ func (b *bench) close() {
 }
 
 // lookAt observes the stock and these locks from now on.
-func (b *bench) lookAt(locks []wire.Lock) { b.looker.Store(wire.NewLooker(b.ledger, locks)) }
+func (b *bench) lookAt(locks []wire.Lock) {
+	looker := wire.NewLooker(b.ledger, locks)
+	looker.Saw = b.holders.saw
+	b.looker.Store(looker)
+}
 
 // alone calls do while no command is in flight.
 func (b *bench) alone(do func(*redis.Client) error) (err error) {
@@ -281,8 +288,9 @@ func (b *bench) heldFor(
 // begin begins the cell of a fault, or of none while the trial learns.
 func (b *bench) begin(f fault) {
 	b.awaitLate()
-	b.cell, b.orders, b.extra = b.newCell(f), nil, nil
+	b.cell, b.orders, b.extra, b.ends = b.newCell(f), nil, nil, nil
 	b.cell.Start = time.Now()
+	b.holders.begin(b.cell.Start)
 	for _, e := range b.Ends {
 		b.cell.Instances = append(b.cell.Instances, history.Instance{Name: e.Name, URL: e.In.URL})
 	}

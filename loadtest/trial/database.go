@@ -222,9 +222,12 @@ func (b *bench) watchAtWork() {
 		return
 	}
 	anna, _, release := b.annaAtWork()
-	for begun := time.Now(); !anna.HasEnded() && time.Since(begun) < p.Lease() && !b.isRenewed(anna); {
-		time.Sleep(50 * time.Millisecond)
-	}
+	b.holders.await(p.Lease(), anna.Done(), func() bool {
+		took := b.tookFor(anna)
+		ofAcquire := took + history.Instant(p.Lease()/10)
+		return took.Known() && firstAfter(ofAcquire, b.when(atA, (*history.Command).Prolongs)).Known()
+	})
+	b.notePeriod(anna)
 	release()
 	<-anna.Done()
 	b.Quiet(b.ctx)

@@ -32,7 +32,7 @@ func (b *bench) replyOf(at int, s *step) (t *trap) {
 			if b.shape(&cmd.Seen) != s.shape {
 				return false
 			}
-			if since := b.timeline().HeldSince(b.Ends[at].Name); since != taken {
+			if since := b.heldSince(at); since != taken {
 				taken, came = since, 0
 			}
 			if early && (!taken.Known() || taken <= t.since) {
@@ -145,16 +145,10 @@ func (b *bench) noteOf(o *order, since time.Time, kind history.FaultKind, comman
 	b.cell.Faults[len(b.cell.Faults)-1].Command = command
 }
 
-// noteEnds records that the trial, or the server, has just ended the lock of each order that held it at a time.
+// noteEnds notes that the trial, or the server, ends the lock of each order that holds it at a time: see
+// [bench.assignEnds].
 func (b *bench) noteEnds(then time.Time, why string) {
-	line, at := b.timeline(), b.since(then)
-	for _, l := range line.Locks {
-		if h := l.HolderAt(at); h.Known && h.Tenure != nil {
-			o := b.orders[h.Tenure.Order]
-			o.ends = append(o.ends, history.Command{Node: l.Node, Cmd: history.EndedLock, Key: l.Key, Reply: why,
-				At: at, End: at, Source: history.Looked})
-		}
-	}
+	b.ends = append(b.ends, lockEnd{b.since(then), why})
 }
 
 const (
@@ -255,7 +249,7 @@ func errorReply(k int) func(*bench) string {
 		}
 		b.note(anna, time.Now(), "", "command %d answered %s", k+1, codeOf(answer))
 		<-anna.Done()
-		b.sellAt(atB, "bert", history.Buy, endOf(anna, b.byOrder()[anna]))
+		b.sellAt(atB, "bert", history.Buy, b.workedUntil(anna))
 		return ""
 	}
 }
@@ -265,7 +259,7 @@ func renewalsLost(b *bench) string {
 	p := b.passport
 	lose := b.set(&trap{at: atA, does: schedule.LostRequest, always: true, is: func(cmd *wire.Command) bool {
 		shape := b.shape(&cmd.Seen) // a renewal may be the same command as the acquire
-		return p.renewals[shape] && (!p.acquires[shape] || b.timeline().HeldSince(b.Ends[atA].Name).Known())
+		return p.renewals[shape] && (!p.acquires[shape] || b.heldSince(atA).Known())
 	}})
 	anna, why, release := b.annaAtWork()
 	defer release()
@@ -283,14 +277,7 @@ func renewalsLost(b *bench) string {
 
 // settle waits until the shop no longer works for a customer who has hung up: it may still sell to her.
 func (b *bench) settle(o *order) {
-	for until := time.Now().Add(b.passport.Takes + margin); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
-		if b.isDown(o.At) {
-			return
-		}
-		if slices.ContainsFunc(b.byOrder()[o], func(c observation) bool { return c.did((*history.Command).Releases) }) {
-			return
-		}
-	}
+	b.holders.await(b.passport.Takes+margin, b.Ends[o.At].In.Exited(), func() bool { return b.releasedFor(o).Known() })
 }
 
 // remove removes the lock: it puts its keys into their states at rest.

@@ -495,7 +495,7 @@ func (b *bench) holdOne(sure bool) (again bool, err error) {
 		return false, b.strayed(anna)
 	}
 	begun := time.Now()
-	if err := b.lookAtHeld(b.byOrder()[anna]); err != nil {
+	if err := b.lookAtHeld(b.sentBy(atA)); err != nil { // all are Anna's
 		return false, err
 	}
 	bert := b.send("bert", atB)
@@ -601,6 +601,15 @@ func (b *bench) workedAt(o *order, commands []observation) time.Time {
 	return time.Time{}
 }
 
+// hasWorked reports whether an order has written the stock, while no other one at its instance could, or has sold if
+// writes are not observed.
+func (b *bench) hasWorked(o *order) bool {
+	if b.isElsewhere() {
+		return b.hasSold(o)
+	}
+	return b.hasWritten(o)
+}
+
 // wasLetIn reports whether an order wrote the stock at once although another one held the supposed lock, which then is
 // no lock.
 func (b *bench) wasLetIn(o *order, wrote, held time.Time) bool {
@@ -670,12 +679,12 @@ func (b *bench) watchSlow() {
 	slow := b.buy("slow", atA, history.Buy, *b.Slow, p.Lease()*3/2)
 	<-slow.Done()
 	b.Quiet(b.ctx)
-	b.isRenewed(slow)
+	b.notePeriod(slow)
 }
 
-// isRenewed reports whether the lock of an order at work has been renewed, and records the period. An immediate renewal
-// belongs to the acquire.
-func (b *bench) isRenewed(o *order) bool {
+// notePeriod records the period in which the lock of an order at work was renewed. An immediate renewal belongs to the
+// acquire.
+func (b *bench) notePeriod(o *order) {
 	p := b.passport
 	commands := b.byOrder()[o]
 	took := tookAt(commands)
@@ -685,7 +694,6 @@ func (b *bench) isRenewed(o *order) bool {
 			p.Every = d.Sent.Sub(took)
 		}
 	}
-	return p.Every > 0
 }
 
 // sentAgain reports whether the client of a held command has sent it again, on another connection.

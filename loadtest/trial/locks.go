@@ -198,7 +198,7 @@ func (b *bench) besideHeld(at int) (e encounter, err error) {
 	if e.lease, err = b.longestTTL(); err == nil {
 		bert := b.send("bert", at)
 		wait(bert, b.soon())
-		e.kept = b.workedAt(bert, b.byOrder()[bert]).IsZero()
+		e.kept = !b.hasWorked(bert)
 		goOn()
 		<-bert.Done()
 		<-anna.Done()
@@ -465,8 +465,8 @@ func (b *bench) dropsIdle() (dropped bool, err error) {
 	anna, why := b.anna(trap)
 	var took time.Time
 	if why == "" {
-		record := b.byOrder()[anna]
-		took, err = tookAt(record), b.lookAtHeld(record)
+		commands := b.sentBy(atA) // all are Anna's
+		took, err = tookAt(commands), b.lookAtHeld(commands)
 	}
 	b.unset(trap)
 	<-anna.Done()
@@ -671,7 +671,7 @@ func (b *bench) meets(locks []wire.Lock) (kept, changed bool) {
 	before := b.looker.Load().Look()
 	bert := b.send("bert", atB)
 	wait(bert, b.soon())
-	kept = b.workedAt(bert, b.byOrder()[bert]).IsZero()
+	kept = !b.hasWorked(bert)
 	after := b.looker.Load().Look()
 	for key := range held {
 		was, is := before[key], after[key]

@@ -69,8 +69,6 @@ type order struct {
 	waited     bool      // it timed out
 	inDatabase int       // the number of the order at its instance's link to the database
 	fresh      bool      // it shows liveness after the fault
-
-	ends []history.Command // notes of the ends of its lock by the trial or the server
 }
 
 // newOrder returns an order that has not been sent.
@@ -85,7 +83,7 @@ func (t *Trial) newOrder(name string, at int, phase history.Phase) *order {
 // the stock decide.
 func (b *bench) hasSold(o *order) bool {
 	return o.HasEnded() && o.Op.Outcome == history.Sold &&
-		(!b.passport.byWrites || slices.ContainsFunc(b.byOrder()[o], writesStock))
+		(!b.passport.byWrites || b.hasWritten(o))
 }
 
 // A span is the time between two moments.

@@ -72,13 +72,13 @@ func endOf(o *order, commands []observation) (end time.Time) {
 // fresh sends orders to each instance that is up, until one sells. It returns those of an instance where none got
 // through in time, or all. It restocks before, so that an order that gets through sells.
 func (b *bench) fresh() (probes []*order, err error) {
-	over := time.Now()
+	over, record := time.Now(), b.byOrder()
 	if o := b.hit(); o != nil {
-		over = endOf(o, b.byOrder()[o])
+		over = endOf(o, record[o])
 	}
 	probes = eachInTurn(over, func(at int, since time.Time) (own []*order, stuck bool) {
 		err = errors.Join(err, b.put(b.unitsFor(0)))
-		return b.freshAt(at, since)
+		return b.freshAt(at, since, record)
 	})
 	return probes, errors.Join(err, context.Cause(b.ctx))
 }
@@ -103,8 +103,8 @@ func eachInTurn(since time.Time, ask func(at int, since time.Time) (own []*order
 // freshAt returns the orders that show whether one gets through at an instance after a time: fresh ones, and those of
 // Bert's that were refused after it. The instance is stuck if it is up and none gets through in time. There are no
 // orders if it is down.
-func (b *bench) freshAt(at int, since time.Time) (own []*order, stuck bool) {
-	own, turn, stuck := b.alreadyAt(at, since, b.byOrder())
+func (b *bench) freshAt(at int, since time.Time, record map[*order][]observation) (own []*order, stuck bool) {
+	own, turn, stuck := b.alreadyAt(at, since, record)
 	if stuck {
 		return own, true
 	}

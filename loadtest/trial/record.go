@@ -164,15 +164,38 @@ func (b *bench) byOrder() map[*order][]observation {
 	return record
 }
 
-// timeline returns the timeline of the lock so far.
-func (b *bench) timeline() *history.Timeline {
-	c := &history.Cell{}
-	record := b.byOrder()
-	for _, o := range b.orders {
-		c.Ops = append(c.Ops, history.Op{Instance: b.Ends[o.At].Name, Trace: append(traceOf(record[o]), o.ends...)})
+// A lockEnd is an instant at which the trial, or the server, ended the lock of each order that held it.
+type lockEnd struct {
+	at  history.Instant
+	why string // as in the reply of [history.EndedLock]
+}
+
+// assignEnds adds a note of each end to the orders that held the lock then, by what had been answered by then, and by
+// the earlier ends: the next acquire shows that the lock had ended, not that it was held until then. The value of a
+// lock may say that it is over; it is there all the same, or there would be nothing to end.
+func (b *bench) assignEnds(c *history.Cell) {
+	for _, end := range b.ends {
+		line := history.TimelineOf(until(c, end.at), history.Terms{TTL: c.TTL})
+		for _, l := range line.Locks {
+			if h := l.HolderAt(end.at); h.Known && h.Tenure != nil {
+				op := &c.Ops[h.Tenure.Order]
+				op.Trace = append(op.Trace, history.Command{Node: l.Node, Cmd: history.EndedLock, Key: l.Key, Reply: end.why,
+					At: end.at, End: end.at, Source: history.Looked})
+			}
+		}
 	}
-	c.Strays = traceOf(record[nil])
-	return history.TimelineOf(c, history.Terms{TTL: b.cell.TTL})
+}
+
+// until returns a cell with the commands that had been answered by then, or that were sent by then and never answered.
+func until(c *history.Cell, then history.Instant) *history.Cell {
+	later := func(cmd history.Command) bool { return cmd.At > then || cmd.End > then && cmd.End.Known() }
+	before := &history.Cell{Strays: slices.DeleteFunc(slices.Clone(c.Strays), later)}
+	for i := range c.Ops {
+		op := c.Ops[i]
+		op.Trace = slices.DeleteFunc(slices.Clone(op.Trace), later)
+		before.Ops = append(before.Ops, op)
+	}
+	return before
 }
 
 // traceOf returns commands in the form of a history.
@@ -584,6 +607,7 @@ func (b *bench) complete(crowd bool) (*history.Timeline, error) {
 		c.Instances[i].Clock, c.Instances[i].Offsets = "loadtest", make([]history.Offset, 2)
 	}
 	b.addOps(c, record, units, !crowd, over)
+	b.assignEnds(c)
 	c.Ops = append(c.Ops, b.extra...)
 	line := history.TimelineOf(c, history.TermsOnTrial(c))
 	if len(b.passport.Locks) > 0 {
@@ -638,7 +662,7 @@ func (b *bench) op(o *order, commands []observation, units []int64, looked bool)
 	case o.left:
 		op.GaveUp = history.HungUp
 	}
-	op.Trace = append(traceOf(commands), o.ends...)
+	op.Trace = traceOf(commands)
 	wrote := anyOf(op.Trace, func(c *history.Command) bool { return c.WritesStock() && c.Wrote() })
 	switch {
 	case op.Outcome != history.Unknown:

@@ -565,3 +565,33 @@ func TestOnlyFreeOrder(t *testing.T) {
 	assert.Nil(t, f.onlyFree(atB, f.after(60)))
 	assert.Nil(t, f.onlyFree(atA, f.after(85)))
 }
+
+// The end of a lock is noted in the trace of the order that held it then, whatever its record shows of the time after.
+func TestEndsBelongToHolders(t *testing.T) {
+	f := forge()
+	inFlight := f.acquire(60)
+	inFlight.effects[0].At = history.At(f.cell.Start, f.after(49))
+	f.order("anna", atA, history.Sold, 0, 200, f.acquire(10), f.write(70))
+	f.order("bert", atB, history.Sold, 20, 200, f.tried(30), inFlight, f.write(80), f.release(150))
+	f.order("clara", atB, history.Sold, 20, 200, f.acquire(120))
+	for _, end := range []struct {
+		ms  int
+		why string
+	}{{5, "before"}, {50, history.LockRemoved}, {55, "in between"}, {100, history.LeaseOver}, {110, "again"},
+		{119, history.LocksLost}} {
+		f.noteEnds(f.after(end.ms), end.why)
+	}
+	f.addOps(f.cell, f.record, nil, true, f.after(200))
+	f.assignEnds(f.cell)
+	var notes []string
+	for _, op := range f.cell.Ops {
+		for _, c := range op.Trace {
+			if c.Ended() {
+				notes = append(notes, op.Order+": "+c.Reply)
+				assert.Equal(t, lockKey, c.Key)
+				assert.Equal(t, history.Looked, c.Source)
+			}
+		}
+	}
+	assert.Equal(t, []string{"10000-anna: removed", "10000-bert: lease over"}, notes)
+}

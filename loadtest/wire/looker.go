@@ -15,6 +15,10 @@ import (
 // turns; otherwise one could be blamed for another's effect. MONITOR shows which commands touched a key, also within
 // scripts: two looks cannot show a write of the same value, or a key that was removed and recreated.
 type Looker struct {
+	// Saw, unless nil, is called with each command that affected the stock or a lock, in its turn. It must not block, or
+	// call the looker. Set it before any command arrives.
+	Saw func(*Sight)
+
 	ledger *Ledger
 	stock  Shelf
 	locks  []Lock
@@ -33,6 +37,15 @@ type Looker struct {
 type seen struct {
 	before, after map[Key]KeyState
 	effects       []keyEffect
+}
+
+// A Sight is a command that affected the stock or a lock.
+type Sight struct {
+	*Command
+	Effects []history.Command   // one for each key, without times
+	Stepped []bool              // whether each is a step of a counter: see [Looker.Stepped]
+	Before  map[string][]string // names of the holders: see [Looker.Holders]
+	After   map[string][]string
 }
 
 //go:embed look.lua
@@ -82,8 +95,23 @@ func (l *Looker) Around(cmd *Command, carryOut func()) {
 				}
 				l.keep(one.key, l.valuesOf(one.key, after))
 			}
+			l.show(cmd, l.seen[cmd])
 		}
 	}
+}
+
+// show reports what the looks showed of a command.
+func (l *Looker) show(cmd *Command, one *seen) {
+	if l.Saw == nil || len(one.effects) == 0 {
+		return
+	}
+	s := &Sight{Command: cmd}
+	for _, e := range one.effects {
+		s.Effects = append(s.Effects, history.Command{Key: e.key, Source: history.Looked, Effect: e.effect})
+		s.Stepped = append(s.Stepped, e.stepped)
+	}
+	s.Before, s.After = l.holders(one)
+	l.Saw(s)
 }
 
 // keep records values of a lock.
@@ -117,21 +145,25 @@ func (l *Looker) aroundBlocking(cmd *Command, carryOut func()) {
 		}
 		one.effects = append(one.effects, keyEffect{key: lock, effect: history.EffectAcquired | history.Endless})
 		if waker := l.tried[lock]; waker != before[lock] {
-			l.seen[waker].serve(lock)
+			l.show(waker, l.seen[waker].serve(lock))
 		}
 	}
 	if len(one.effects) > 0 {
 		l.seen[cmd] = one
+		l.show(cmd, one)
 	}
 }
 
-// serve records that a command released a lock to another that was blocked on it.
-func (s *seen) serve(lock string) {
+// serve records that a command released a lock to another that was blocked on it. It returns the release alone.
+func (s *seen) serve(lock string) (release *seen) {
+	release = &seen{before: s.before, after: s.after}
 	for i := range s.effects {
 		if s.effects[i].key == lock {
 			s.effects[i].effect = history.EffectReleased
+			release.effects = append(release.effects, s.effects[i])
 		}
 	}
+	return release
 }
 
 // Traced returns the command as entries of an order's trace, without times: one for the stock and one for each lock
@@ -174,7 +206,10 @@ func (l *Looker) States(cmd *Command, key Key) (before, after KeyState, looked b
 func (l *Looker) Holders(cmd *Command) (before, after map[string][]string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	one := l.seen[cmd]
+	return l.holders(l.seen[cmd])
+}
+
+func (l *Looker) holders(one *seen) (before, after map[string][]string) {
 	if one == nil || one.before == nil {
 		return nil, nil
 	}
@@ -188,6 +223,12 @@ func (l *Looker) Holders(cmd *Command) (before, after map[string][]string) {
 		}
 	}
 	return before, after
+}
+
+// AwaitTurn waits for the command whose turn it is: its client may have the reply before its effects are known.
+func (l *Looker) AwaitTurn() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 }
 
 // Err returns why the looker has stopped looking; nil if it has not.

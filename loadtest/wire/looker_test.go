@@ -137,6 +137,8 @@ func TestBlockingCommandAcquires(t *testing.T) {
 	assert.Equal(t, history.EffectNothing, l.Traced(other)[0].Effect, "it is no lock")
 	l.Around(failed, func() { failed.Reply, failed.Failed = "WRONGTYPE Operation", true })
 	assert.Equal(t, history.EffectNothing, l.Traced(failed)[0].Effect)
+	var shown []string
+	l.Saw = func(s *Sight) { shown = append(shown, fmt.Sprint(s.Args[0], " ", s.Effects[0].Effect)) }
 	l.Around(popped, func() { // another command serves it
 		popped.Reply = "[lock token]"
 		l.seen[pushed] = &seen{effects: []keyEffect{on("lock", history.EffectTried), on("units", history.EffectRead)}}
@@ -145,6 +147,7 @@ func TestBlockingCommandAcquires(t *testing.T) {
 	assert.Equal(t, history.EffectAcquired|history.Endless, l.Traced(popped)[0].Effect)
 	assert.Equal(t, history.EffectReleased, l.Traced(pushed)[0].Effect)
 	assert.Equal(t, history.EffectRead, l.Traced(pushed)[1].Effect)
+	assert.Equal(t, []string{"rpush releases done", "blpop acquires done endless"}, shown)
 }
 
 // If the ledger cannot compute the stock after a write, it is read back, as one write.
@@ -198,4 +201,24 @@ func TestLookerReportsALostServer(t *testing.T) {
 	assert.ErrorContains(t, l.Err(), `look at [units lock]`)
 	_, err := NewLedger(t.Context(), rdb, Shelf{})
 	assert.ErrorContains(t, err, "read the server's commands")
+}
+
+// Each command that affected the stock or a lock is shown in its turn, with the names of the holders.
+func TestLookerShowsCommands(t *testing.T) {
+	backendtest.Require(t)
+	l, rdb := newLooker(t, backendtest.StartRedis(t))
+	l.locks = []Lock{{Key: Key{Name: "lock"}, Rest: KeyState{Kind: "none"}}}
+	var all []*Sight
+	l.Saw = func(s *Sight) { all = append(all, s) }
+	l.around(rdb, "zadd", "lock", "1", "anna")
+	l.around(rdb, "ping")
+	l.around(rdb, "zadd", "lock", "2", "bert")
+	l.AwaitTurn()
+	require.Len(t, all, 2)
+	assert.Equal(t, []string{"zadd", "lock", "2", "bert"}, all[1].Args)
+	assert.Equal(t, []history.Command{{Key: "lock", Source: history.Looked,
+		Effect: history.EffectAcquired | history.Beside | history.Endless}}, all[1].Effects)
+	assert.Equal(t, []bool{false}, all[1].Stepped)
+	assert.Equal(t, []string{"anna"}, all[1].Before["lock"])
+	assert.ElementsMatch(t, []string{"anna", "bert"}, all[1].After["lock"])
 }

@@ -1,0 +1,131 @@
+package trial
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire"
+)
+
+// A sight of a command on the lock, or on the stock.
+func sight(at, ms int, effect history.Effect) *wire.Sight {
+	start, key := time.Unix(1000, 0), lockKey
+	if c := (&history.Command{Source: history.Looked, Effect: effect}); c.ReadsStock() || c.WritesStock() {
+		key = stockKey
+	}
+	came := start.Add(time.Duration(ms) * time.Millisecond)
+	return &wire.Sight{Command: &wire.Command{Seen: wire.Seen{Came: came, Sent: came,
+		Command: schedule.Command{Client: &schedule.Client{Index: at}}}}, Stepped: []bool{false},
+		Effects: []history.Command{{Key: key, Source: history.Looked, Effect: effect}}}
+}
+
+// An instance holds the lock since the last acquire of its orders that none of them has released.
+func TestHolders(t *testing.T) {
+	const tried, released, beside = history.EffectTried, history.EffectReleased, history.EffectAcquired | history.Beside
+	const acquired, read, wrote = history.EffectAcquired, history.EffectRead, history.EffectWrote
+	step := func(s *wire.Sight) *wire.Sight {
+		s.Stepped[0] = true
+		return s
+	}
+	names := func(s *wire.Sight, before, after []string) *wire.Sight {
+		s.Before, s.After = map[string][]string{lockKey: before}, map[string][]string{lockKey: after}
+		return s
+	}
+	see := func(at, ms int, effect history.Effect, entries ...string) *wire.Sight {
+		return names(sight(at, ms, effect), entries, entries)
+	}
+	on := func(s *wire.Sight, key string) *wire.Sight {
+		s.Effects[0].Key = key
+		return s
+	}
+	type sights = []*wire.Sight
+	anna := names(sight(atA, 10, acquired), nil, []string{"anna"})
+	bert := names(sight(atB, 20, beside), []string{"anna"}, []string{"anna", "bert"})
+	annaLeaves := names(sight(atA, 40, released), []string{"anna", "bert"}, []string{"bert"})
+	for _, one := range []struct {
+		what      string
+		seen      sights
+		atA, atB  int // 0: never
+		releasesB int // the first release at b; 0: none
+	}{
+		{"nobody", sights{see(atA, 10, tried)}, 0, 0, 0},
+		{"before the cell", sights{sight(atA, -10, acquired)}, 0, 0, 0},
+		{"an order", sights{sight(atA, 10, acquired)}, 10, 0, 0},
+		{"it has released it", sights{sight(atB, 10, acquired), sight(atB, 20, released)}, 0, 0, 20},
+		{"the next has it", sights{sight(atB, 10, acquired), sight(atB, 20, released), sight(atB, 30, acquired)}, 0, 30, 20},
+		{"one that has lost it, too", sights{sight(atA, 10, acquired), sight(atB, 20, acquired)}, 10, 20, 0},
+		{"another order of its instance has it", sights{sight(atA, 10, acquired), sight(atA, 50, acquired)}, 50, 0, 0},
+		{"one that another releases, too", sights{sight(atA, 10, acquired), sight(atB, 20, released)}, 10, 0, 20},
+		{"it is renewed", sights{sight(atA, 10, acquired), sight(atA, 20, history.EffectRenewed)}, 10, 0, 0},
+		{"it has several keys", sights{on(sight(atA, 10, acquired), "one"), on(sight(atA, 11, acquired), "two"),
+			on(sight(atA, 12, released), "two")}, 10, 0, 0},
+
+		{"an order undoes its failed step of a counter", sights{sight(atA, 10, acquired), step(sight(atB, 20, tried)),
+			step(sight(atB, 21, released))}, 10, 0, 0},
+		{"an order undoes its step after the holder has gone", sights{sight(atA, 10, acquired), step(sight(atB, 20, tried)),
+			step(sight(atA, 30, released)), sight(atB, 31, released)}, 0, 0, 0},
+		{"a reentrant order steps back", sights{sight(atB, 10, acquired), step(sight(atB, 20, tried)),
+			step(sight(atB, 21, released))}, 0, 10, 0},
+		{"a step was never undone, and the counter has expired", sights{step(sight(atB, 20, tried)),
+			sight(atB, 90, acquired), sight(atB, 95, released)}, 0, 0, 95},
+
+		{"an order enters a queue", sights{anna, bert}, 10, 0, 0},
+		{"it looks behind others", sights{anna, bert, see(atB, 30, tried, "anna", "bert")}, 10, 0, 0},
+		{"it reads the stock behind others", sights{anna, bert, see(atB, 30, read, "anna", "bert")}, 10, 0, 0},
+		{"it writes the stock behind others", sights{anna, bert, see(atB, 30, tried, "anna", "bert"),
+			see(atB, 35, wrote, "anna", "bert")}, 10, 30, 0},
+		{"the stock refuses its write", sights{anna, bert, see(atB, 35, history.EffectRefused, "anna", "bert")}, 10, 0, 0},
+		{"another order of its instance writes the stock", sights{names(sight(atB, 10, acquired), nil, []string{"anna"}),
+			bert, see(atB, 35, wrote, "anna", "bert")}, 0, 10, 0},
+		{"its turn comes", sights{anna, bert, annaLeaves, see(atB, 50, tried, "bert")}, 0, 50, 0},
+		{"a message wakes it", sights{anna, bert, annaLeaves, see(atB, 60, read, "bert")}, 0, 60, 0},
+		{"it leaves the queue", sights{anna, bert, names(sight(atB, 70, released), []string{"anna", "bert"},
+			[]string{"anna"})}, 10, 0, 0},
+		{"it removes another's entry", sights{anna, bert, names(sight(atB, 70, released), []string{"anna", "bert"},
+			[]string{"bert"}), see(atB, 80, tried, "bert")}, 10, 80, 70},
+		{"the queue was gone, and it is the first of a new one", sights{anna, bert,
+			names(sight(atB, 90, acquired), nil, []string{"carl"}), see(atB, 95, tried, "carl")}, 10, 90, 0},
+		{"it adds a part", sights{sight(atA, 10, acquired), sight(atA, 20, beside), sight(atA, 30, read)}, 10, 0, 0},
+	} {
+		h := &holders{}
+		h.begin(time.Unix(1000, 0))
+		for _, s := range one.seen {
+			h.saw(s)
+		}
+		want := func(ms int) history.Instant {
+			if ms == 0 {
+				return history.Never
+			}
+			return history.Instant(ms) * history.Instant(time.Millisecond)
+		}
+		assert.Equal(t, want(one.atA), h.since(atA), one.what)
+		assert.Equal(t, want(one.atB), h.since(atB), one.what)
+		assert.Equal(t, want(one.releasesB), firstAfter(0, h.when(atB, (*history.Command).Releases)), one.what)
+	}
+}
+
+// A wait for a command ends when its effect is seen, when it cannot come any more, or when its time is over.
+func TestAwaitEffect(t *testing.T) {
+	h := &holders{}
+	h.begin(time.Unix(1000, 0))
+	released := func() bool { return len(h.when(atA, (*history.Command).Releases)) > 0 }
+	none := make(chan struct{})
+	h.await(0, none, released)
+	assert.False(t, released())
+
+	go func() {
+		h.saw(sight(atA, 10, history.EffectAcquired))
+		h.saw(sight(atA, 20, history.EffectReleased))
+	}()
+	h.await(time.Minute, none, released)
+	assert.True(t, released())
+
+	h.begin(time.Unix(1000, 0))
+	close(none)
+	h.await(time.Minute, none, released)
+	assert.False(t, released())
+}
