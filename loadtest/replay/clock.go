@@ -11,13 +11,12 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// passTime lets time pass until a client that is not held moves, or until just after the next key expires.
-func (p *player) passTime(ctx context.Context, line *Line) error {
+// Pass implements [rig.User]: it lets time pass until a client that is not held moves, or until just after the next key
+// expires.
+func (p *player) Pass(ctx context.Context, m schedule.Move) error {
 	begun := time.Now()
-	line.What = line.Step.Text("", "")
-	if line.Step.Kind == schedule.Hold {
-		c := p.clients[line.Step.Who]
-		line.Who = c.Index
+	if m.Verb == schedule.Hold.Verb() {
+		c := p.clients[m.Who]
 		if !c.order.IsUnderWay() {
 			return fmt.Errorf("%s has no order in flight", c.Name)
 		}
@@ -25,7 +24,7 @@ func (p *player) passTime(ctx context.Context, line *Line) error {
 	}
 	waiting := p.firstWaiting()
 	early := p.gate.takeEarly()
-	if line.Step.Kind == schedule.Time { // in the explorer only held clients have commands waiting then
+	if m.Verb == schedule.Time.Verb() { // in the explorer only held clients have commands waiting then
 		for c := range waiting {
 			early = early || !c.Held
 		}
@@ -36,7 +35,7 @@ func (p *player) passTime(ctx context.Context, line *Line) error {
 		}
 	}
 	for c, cmd := range waiting {
-		p.rig.Note(c.order, rig.HoldFault(time.Since(begun), "before "+cmd.Text(), 0), begun)
+		p.Note(c.Index, c.order, rig.HoldFault(time.Since(begun), "before "+cmd.Text(), 0), begun)
 	}
 	p.rig.Quiet(ctx)
 	p.passed = time.Now()

@@ -34,17 +34,24 @@ type participant struct {
 	late  []int64 // the units that its late writes took
 }
 
-// send sends the order of a client when the trace first names it. In the explorer an order that has sent nothing
-// restarts when time passes, so sending it late is equivalent.
-func (p *player) send(ctx context.Context, c *participant) {
-	if !c.order.Sent.IsZero() {
-		return
-	}
+// Send implements [rig.User]: it sends the order of a client when the trace first names it. In the explorer an order
+// that has sent nothing restarts when time passes, so sending it late is equivalent.
+func (p *player) Send(ctx context.Context, m schedule.Move, _ rig.Scene, _ <-chan struct{}) *rig.InFlight {
+	c := p.clients[m.Who]
 	c.order.Send(ctx, c.buy)
 	go func() {
 		<-c.order.Done()
 		p.gate.Notice()
 	}()
+	return c.order
+}
+
+// Note implements [rig.User].
+func (p *player) Note(at int, o *rig.InFlight, f history.Fault, since time.Time) {
+	if o == nil {
+		o = p.clients[at].order
+	}
+	o.Note(p.cell, f, since, time.Now())
 }
 
 // play takes the steps one by one.
@@ -95,15 +102,15 @@ func (p *player) stuck(i int, err error) error {
 
 // take takes step i, and records on the line what it did.
 func (p *player) take(ctx context.Context, i int, line *Line) (err error) {
-	switch s := line.Step; {
-	case s.Kind == schedule.Time || s.Kind == schedule.Expiry || s.Kind == schedule.Hold:
-		return p.passTime(ctx, line)
-	case s.NamesClient():
+	s := line.Step
+	if s.NamesClient() {
 		line.Who = s.Who
+	}
+	if s.ByClient() {
 		p.gate.Change(func() { p.gate.stepping = &p.clients[s.Who].Client })
 		defer p.gate.Change(func() { p.gate.stepping = nil })
 	}
-	line.What, err = p.rig.Play(ctx, p.trace.Steps, i)
+	line.What, err = p.rig.Step(ctx, p.trace.Steps, i)
 	if line.Step.Kind == schedule.Arrive && err == nil {
 		p.noteLateSale(ctx, p.clients[line.Who])
 	}

@@ -76,12 +76,7 @@ func (r *replay) play(ctx context.Context, longer float64, show func(Line)) (*hi
 	}
 	p := &player{trace: r.trace, times: r.times, gate: r.gate, clients: r.clients, stock: r.stores[0],
 		nodes: r.stores[1:], cell: cell, show: show}
-	p.rig = &rig.Player{
-		Rig:   r.rig,
-		Send:  func(ctx context.Context, who int) { p.send(ctx, p.clients[who]) },
-		Order: func(who int) *rig.InFlight { return p.clients[who].order },
-		Note:  func(o *rig.InFlight, f history.Fault, since time.Time) { o.Note(cell, f, since, time.Now()) },
-	}
+	p.rig = &rig.Player{Rig: r.rig, User: p}
 	err = runner.Play(ctx, cell, r.rig.URLs(), func(ctx context.Context) error {
 		r.gate.begin()
 		err := p.play(ctx)

@@ -88,11 +88,12 @@ func await(ctx context.Context, cmd *wire.Command, over <-chan struct{}) error {
 	}
 }
 
-// arrive sends on a late command. A server that is down never gets it.
+// arrive sends on a late command. A server that is down never gets it; being cut off from one stops no command that was
+// sent before.
 func (r *Rig) arrive(ctx context.Context, cmd *wire.Command) error {
 	down := false
 	r.Gate.Change(func() {
-		if down = cmd.Server.Down; down {
+		if down = r.Stores[cmd.Server.Index].Down; down {
 			cmd.State = wire.Done
 		}
 	})

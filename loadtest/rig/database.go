@@ -28,7 +28,7 @@ type Database struct {
 	orders  int // begun so far
 	order   int // the open one, or 0
 	number  int // of its last request
-	traps   []*Trap
+	traps   []*RequestTrap
 }
 
 // A Piece is a request or a reply.

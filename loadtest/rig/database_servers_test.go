@@ -78,11 +78,11 @@ func (s *sqlShop) sell(ctx context.Context) error {
 }
 
 // order sets a trap, sends an order, and returns when the trap has caught a piece; number 0 sets no trap.
-func (s *sqlShop) order(number int, reply bool) (trap *Trap, answer chan error) {
+func (s *sqlShop) order(number int, reply bool) (trap *RequestTrap, answer chan error) {
 	s.t.Helper()
 	s.BeginOrder()
 	if answer = make(chan error, 1); number > 0 {
-		trap = s.Trap(number, reply)
+		trap = s.Trap(s.NextOrder()-1, number, reply)
 	}
 	go func() { answer <- s.sell(s.t.Context()) }()
 	if number > 0 {
@@ -154,7 +154,7 @@ func TestOrdersAreHeldAtRealDatabases(t *testing.T) {
 			request, answer := s.order(k, false)
 			s.waits(answer)
 			assert.Equal(t, 100-s.sold, s.stock(), "the rest of the order must not reach the server: %d", k)
-			request.Release()
+			request.GoOn()
 			s.soldBy(answer)
 
 			reply, answer := s.order(k, true)
@@ -164,7 +164,7 @@ func TestOrdersAreHeldAtRealDatabases(t *testing.T) {
 			} else {
 				assert.Zero(t, carried, "%d", k)
 			}
-			reply.Release()
+			reply.GoOn()
 			s.soldBy(answer)
 		}
 		s.waitsForARow()

@@ -100,7 +100,7 @@ func (d *dialogue) ends(at net.Conn) {
 }
 
 // caught waits until a trap has caught a piece.
-func (d *dialogue) caught(trap *Trap) {
+func (d *dialogue) caught(trap *RequestTrap) {
 	d.t.Helper()
 	select {
 	case <-trap.Caught():
@@ -165,7 +165,7 @@ func TestRequestIsHeld(t *testing.T) {
 	s := newShop(t)
 	d, other := s.dial(t), s.dial(t)
 	s.BeginOrder()
-	trap := s.Trap(2, false)
+	trap := s.Trap(s.NextOrder()-1, 2, false)
 	d.asks("one")
 	d.answers("yes")
 	d.send(d.client, "two")
@@ -176,8 +176,8 @@ func TestRequestIsHeld(t *testing.T) {
 	assert.False(t, s.Waiting(0), "it has not reached the server")
 	other.asks("three")
 	other.answers("yes")
-	trap.Release()
-	trap.Release() // a no-op
+	trap.GoOn()
+	trap.GoOn() // a no-op
 	d.arrives(d.server, "twotoo")
 	d.answers("yes")
 	assert.Equal(t, "1>1 1<1 1>2 2>3 2<3 1<2", textOf(s.stepsSince(time.Time{})))
@@ -187,11 +187,11 @@ func TestReplyIsHeld(t *testing.T) {
 	s := newShop(t)
 	d := s.dial(t)
 	s.BeginOrder()
-	request := s.Trap(1, false)
+	request := s.Trap(s.NextOrder()-1, 1, false)
 	d.send(d.client, "one")
 	d.caught(request)
-	reply := s.Trap(1, true)
-	request.Release()
+	reply := s.Trap(s.NextOrder()-1, 1, true)
+	request.GoOn()
 	d.arrives(d.server, "one")
 	d.send(d.server, "yes")
 	d.caught(reply)
@@ -200,7 +200,7 @@ func TestReplyIsHeld(t *testing.T) {
 	assert.Zero(t, s.Since(time.Time{})[1].PassedOn)
 	s.BeginOrder() // of another caller
 	d.asks("more of it")
-	reply.Release()
+	reply.GoOn()
 	d.arrives(d.client, "yes")
 	assert.Equal(t, "1>1 1<1", textOf(s.stepsSince(time.Time{})))
 }
@@ -212,33 +212,33 @@ func TestTrapOfAnOrder(t *testing.T) {
 	s.BeginOrder()
 	anna.asks("one")
 	s.BeginOrder()
-	trap := s.Trap(1, true)
+	trap := s.Trap(s.NextOrder()-1, 1, true)
 	anna.answers("yes")
 	clara.asks("one")
 	clara.send(clara.server, "yes")
 	clara.caught(trap)
 	clara.silent(clara.client)
-	trap.Release()
+	trap.GoOn()
 	clara.arrives(clara.client, "yes")
 
-	next := s.Trap(0, false) // any number
+	next := s.Trap(s.NextOrder()-1, 0, false) // any number
 	clara.send(clara.client, "two")
 	clara.caught(next)
 	assert.Equal(t, 2, next.Number())
-	next.Release()
+	next.GoOn()
 	clara.arrives(clara.server, "two")
 
-	unsprung := s.Trap(3, false)
-	unsprung.Release()
+	unsprung := s.Trap(s.NextOrder()-1, 3, false)
+	unsprung.GoOn()
 	clara.send(clara.server, "yes")
 	clara.arrives(clara.client, "yes")
 	clara.asks("three")
 }
 
 func TestHeldPieceIsLost(t *testing.T) {
-	for name, lose := range map[string]func(*shop, *Trap){
-		"lost": func(_ *shop, trap *Trap) { trap.Lose() },
-		"cut off": func(s *shop, _ *Trap) {
+	for name, lose := range map[string]func(*shop, *RequestTrap){
+		"lost": func(_ *shop, trap *RequestTrap) { trap.Lose() },
+		"cut off": func(s *shop, _ *RequestTrap) {
 			require.NoError(t, s.Cut())
 			require.NoError(t, s.Heal())
 		},
@@ -247,7 +247,7 @@ func TestHeldPieceIsLost(t *testing.T) {
 			s := newShop(t)
 			d := s.dial(t)
 			s.BeginOrder()
-			trap := s.Trap(1, reply)
+			trap := s.Trap(s.NextOrder()-1, 1, reply)
 			if d.send(d.client, "one"); reply {
 				d.arrives(d.server, "one")
 				d.send(d.server, "yes")
@@ -261,7 +261,7 @@ func TestHeldPieceIsLost(t *testing.T) {
 				defer s.mu.Unlock()
 				return len(s.conns) == 0
 			}, 10*time.Second, time.Millisecond, name)
-			trap.Release()
+			trap.GoOn()
 			pieces := s.Since(time.Time{})
 			assert.Zero(t, pieces[len(pieces)-1].PassedOn, name)
 			s.dial(t).asks("again")

@@ -3,8 +3,11 @@
 //
 //   - rig.go: servers and instances with wires between them. scripts.go: the names of scripts.
 //   - order.go: an order in flight. fresh.go: fresh orders afterwards.
-//   - step.go: the steps of a trace. command.go: a step of one command. quiet.go: waits until instances are idle.
+//   - trap.go: what catches one thing of an order: command_trap.go a command or its reply, request_trap.go a request to
+//     a database or its reply.
+//   - player.go: plays lines, move by move. step.go: plays traces, step by step. command.go: one command. quiet.go:
+//     waits until instances are idle.
 //   - fault.go: faults of instances and servers, and their records.
-//   - database.go: the link of an instance to a database of any protocol. trap.go: holds its requests and replies.
-//     pattern.go: the requests and replies of a plain sale.
+//   - database.go: the link of an instance to a database of any protocol. pattern.go: the requests and replies of a
+//     plain sale.
 package rig

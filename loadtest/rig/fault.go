@@ -112,5 +112,74 @@ func ServerFault(what string) history.Fault {
 	return history.Fault{On: "locks", Text: "whose lock server " + what}
 }
 
+// HeldFault returns the fault of an order of which what bears that name was held for that long, such as its write, or
+// the reply to it.
+func HeldFault(name string, reply bool, lasted time.Duration) history.Fault {
+	return ofCommand(history.FaultHeld, name, fmt.Sprintf("%s held for %s", its(name, reply), shortly(lasted)))
+}
+
+// LateFault returns the fault of an order whose command of that name was in flight for that long.
+func LateFault(name string, lasted time.Duration) history.Fault {
+	return ofCommand(history.FaultLate, name, fmt.Sprintf("%s in flight for %s", its(name, false), shortly(lasted)))
+}
+
+// LostFault returns the fault of an order whose command of that name, or the reply to it, was lost.
+func LostFault(name string, reply bool) history.Fault {
+	return ofCommand(history.FaultLost, name, its(name, reply)+" lost")
+}
+
+// LostRenewalsFault returns the fault of an order whose renewals were lost for that long.
+func LostRenewalsFault(lasted time.Duration) history.Fault {
+	return ofCommand(history.FaultLost, schedule.Renewal, "its renewals lost for "+shortly(lasted))
+}
+
+// RefusedFault returns the fault of an order of which a server has refused a command with that error.
+func RefusedFault(number int, code string) history.Fault {
+	return history.Fault{Text: fmt.Sprintf("command %d answered %s", number, code)}
+}
+
+// HangUpFault returns the fault of an order whose client hung up while it did that.
+func HangUpFault(doing string) history.Fault { return history.Fault{Text: "hung up while it " + doing} }
+
+// PartitionFault returns the fault of an order whose instance was cut off from the only Redis for that long.
+func PartitionFault(lasted time.Duration) history.Fault {
+	return history.Fault{Kind: history.FaultCut, Text: "cut off from the Redis for " + shortly(lasted)}
+}
+
+// RestartFault returns the fault of an order whose Redis has restarted, and lost what it kept.
+func RestartFault() history.Fault {
+	return history.Fault{Kind: history.FaultRestart, Text: "the Redis restarted"}
+}
+
+// TakenFault returns the fault of an order that came while the trial itself kept the lock.
+func TakenFault() history.Fault { return history.Fault{Text: "refused the lock, which the trial kept"} }
+
+// LockFault returns the fault of an order whose lock was removed.
+func LockFault() history.Fault { return history.Fault{Text: "its lock removed"} }
+
+// MessageFault returns the fault of an order that waited for a message, which was lost.
+func MessageFault() history.Fault { return history.Fault{Text: "its message lost"} }
+
+// DiedFault returns the fault of an instance that has exited on its own.
+func DiedFault(lastWords string) history.Fault {
+	return history.Fault{Kind: history.FaultDied, Text: "exited, " + lastWords}
+}
+
+// ofCommand returns a fault of an order's command.
+func ofCommand(kind history.FaultKind, command, text string) history.Fault {
+	return history.Fault{Kind: kind, Command: command, Text: text}
+}
+
+// its names a command of an order, or the reply to it.
+func its(name string, reply bool) string {
+	if reply {
+		return "the reply to its " + name
+	}
+	return "its " + name
+}
+
+// shortly formats a duration for the stories of a trial.
+func shortly(d time.Duration) string { return d.Round(10 * time.Millisecond).String() }
+
 // Seconds formats a duration for stories.
 func Seconds(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }

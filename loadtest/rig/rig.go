@@ -100,6 +100,9 @@ type Rig struct {
 
 	redises []*cluster.Redis
 	foreign bool
+
+	trapsMu sync.Mutex
+	traps   []*CommandTrap
 }
 
 // An End is an instance at the end of wires of its own.

@@ -50,11 +50,17 @@ func TestTextsOfFaults(t *testing.T) {
 		"killed":                                                        KillFault(""),
 		"cut off from Redis for 0.500 s under a lease of 1.000 s":       CutFault("Redis", half, lease),
 		"working 0.500 s under a lease of 1.000 s":                      WorkFault(half, lease),
+		"its write held for 500ms":                                      HeldFault("write", false, half),
+		"the reply to its read held for 500ms":                          HeldFault("read", true, half),
+		"its write in flight for 500ms":                                 LateFault("write", half),
+		"the reply to its acquire lost":                                 LostFault("acquire", true),
 	} {
 		assert.Equal(t, text, f.Text)
 	}
 	assert.Equal(t, history.FaultStop, StopFault(half, "", lease).Kind)
 	assert.Equal(t, history.FaultKill, KillFault("").Kind)
+	assert.Equal(t, history.Fault{Kind: history.FaultLost, Command: "write", Text: "its write lost"},
+		LostFault("write", false))
 	assert.Equal(t, "network", CutFault("Redis", half, lease).On)
 }
 
@@ -185,7 +191,7 @@ func TestStepWithoutItsCommand(t *testing.T) {
 
 func TestPlayerRefusesImpossibleSteps(t *testing.T) {
 	r, _, _ := newRig(t, false)
-	p := &Player{Rig: r, Order: func(who int) *InFlight { return NewInFlight("p-anna", who) }}
+	p := &Player{Rig: r}
 	r.Ends[0].Dead = true
 	for text, wrong := range map[string]string{
 		"node-down-3": "there are 0 lock servers", "a": "a is dead", "crash-a": "a is dead",
@@ -193,7 +199,7 @@ func TestPlayerRefusesImpossibleSteps(t *testing.T) {
 	} {
 		trace, err := schedule.ParseTrace("v4:" + text)
 		require.NoError(t, err)
-		_, err = p.Play(t.Context(), trace.Steps, 0)
+		_, err = p.Step(t.Context(), trace.Steps, 0)
 		assert.EqualError(t, err, wrong, text)
 	}
 }

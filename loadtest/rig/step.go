@@ -6,27 +6,17 @@ import (
 	"fmt"
 	"time"
 
-	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
 )
 
-// A Player takes the steps of a trace one by one. Its user makes time pass.
-type Player struct {
-	*Rig
-
-	Send  func(ctx context.Context, who int)                      // sends the order of a client, unless it was sent
-	Order func(who int) *InFlight                                 // returns that order
-	Note  func(order *InFlight, f history.Fault, since time.Time) // records a fault that ends now
-
-	reply map[int]chan struct{} // by client: closed when its caller has gone
-}
-
-// Play takes the ith of these steps, and returns what it did. The first step of a client sends its order.
-func (p *Player) Play(ctx context.Context, steps []schedule.Step, i int) (did string, err error) {
+// Step takes the ith of these steps of a trace, and returns what it did. The first step of a client sends its order.
+func (p *Player) Step(ctx context.Context, steps []schedule.Step, i int) (did string, err error) {
 	s := steps[i]
 	switch {
 	case s.OfServer():
 		return p.toServer(ctx, s)
+	case !s.ByClient():
+		return s.Text("", ""), p.Pass(ctx, schedule.Move{Verb: s.Kind.Verb(), Who: s.Who})
 	case s.Kind != schedule.Arrive && p.Ends[s.Who].Dead:
 		return "", fmt.Errorf("%s %w", p.Ends[s.Who].Name, ErrDead)
 	case s.Kind == schedule.GiveUp:
@@ -37,9 +27,12 @@ func (p *Player) Play(ctx context.Context, steps []schedule.Step, i int) (did st
 
 // toCommand takes a step that concerns a command.
 func (p *Player) toCommand(ctx context.Context, s schedule.Step, givesUp bool) (did string, err error) {
-	p.Send(ctx, s.Who)
+	c := &p.clients[s.Who]
+	if c.order == nil {
+		p.send(ctx, schedule.Move{Who: s.Who, At: s.Who, Mark: schedule.Next}, p.Scene(s.Who), nil)
+	}
 	cmd, err := p.Await(ctx, p.Ends[s.Who], s)
-	order := p.Order(s.Who)
+	order := c.order
 	switch {
 	case errors.Is(err, ErrNotSent) && order.HasEnded():
 		return "", fmt.Errorf("the order of %s has ended: %s", p.Ends[s.Who].Name, order.Op.Outcome)
@@ -48,7 +41,7 @@ func (p *Player) toCommand(ctx context.Context, s schedule.Step, givesUp bool) (
 	}
 	begun, text := time.Now(), cmd.Text()
 	if s.IsFault() {
-		defer func() { p.Note(order, StepFault(s, text), begun) }()
+		defer func() { p.Note(order.At, order, StepFault(s, text), begun) }()
 	}
 	if s.Kind == schedule.Grant && givesUp && !cmd.Message && !cmd.Subscribes {
 		if p.reply == nil {
@@ -79,14 +72,14 @@ func givesUpNext(steps []schedule.Step, who int) bool {
 // giveUp makes the caller of an order leave. In the explorer the order notices before it sends its next command. A real
 // one must not get the chance to send it, so the reply to its last command is delivered only after the caller has gone.
 func (p *Player) giveUp(ctx context.Context, s schedule.Step) error {
-	e, order, reply := p.Ends[s.Who], p.Order(s.Who), p.reply[s.Who]
+	e, order, reply := p.Ends[s.Who], p.clients[s.Who].order, p.reply[s.Who]
 	switch {
-	case !order.IsUnderWay():
+	case order == nil || !order.IsUnderWay():
 		return fmt.Errorf("%s has no order in flight", e.Name)
 	case reply == nil && len(p.Gate.Of(&e.Client)) > 0:
 		return fmt.Errorf("%s has already sent the command that the explorer's order gives up", e.Name)
 	}
-	p.Note(order, StepFault(s, ""), time.Now())
+	p.Note(order.At, order, StepFault(s, ""), time.Now())
 	order.HangUp()
 	p.Quiet(ctx)
 	if reply != nil {
@@ -122,11 +115,11 @@ func (p *Player) toServer(ctx context.Context, s schedule.Step) (did string, err
 
 // noteServer records a fault of a lock server, for the first order in flight.
 func (p *Player) noteServer(begun time.Time, what string) {
-	victim := p.Order(0)
-	for i := len(p.Ends) - 1; i >= 0; i-- {
-		if o := p.Order(i); o.IsUnderWay() {
-			victim = o
+	for _, o := range p.Orders() {
+		if o.IsUnderWay() {
+			p.Note(o.At, o, ServerFault(what), begun)
+			return
 		}
 	}
-	p.Note(victim, ServerFault(what), begun)
+	p.Note(0, nil, ServerFault(what), begun)
 }

@@ -42,6 +42,9 @@ var verbs = [...]string{
 	NodeDown: "node-down", NodeBack: "node-back", NodeEmpty: "node-empty", ClockJump: "clock-jump",
 }
 
+// Verb returns the word of a kind in a trace, "" for [Grant].
+func (k Kind) Verb() string { return verbs[k] }
+
 // clientNames has a letter for each client that a trace can name.
 const clientNames = "abc"
 

@@ -9,31 +9,25 @@ import (
 	"time"
 
 	"stockapi/loadtest/catalog"
+	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/terminal"
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire"
 )
 
 // A mend is the fix of a round, played after the verdict: Anna and Bert repeat the fault on the rung that fixes it.
 type mend struct {
 	rung catalog.Rung
 	line schedule.Line
-	hold string // the fault that holds Anna's order at the mark of the first step
 }
 
-// holds are the faults that hold Anna's order, by the step that does so. After the read she works, which a rung may
-// cancel. Before the write she is past the rung's last check of its lease.
-var holds = map[string]string{"a<read": "work@after:read", "a>write": "hold@before:write"}
+// atWork is the fault that holds Anna's order at work, which a rung may cancel: the mark a<read of a line.
+const atWork = "work@after:read"
 
-// playable are the other steps of a line that a stage can play.
-var playable = []string{"a>end", "b>end", "expiry", "stop-a", "continue-a", "cut-a", "join-a", "crash-a"}
-
-// deeds are the actions of the teacher's page, by the verbs of a line that have the same effect.
-var deeds = map[string]string{"stop": "pause", "continue": "continue", "cut": "cut", "join": "continue",
-	"crash": "kill"}
-
-// readMend parses a fix: a rung, a colon, and a line.
+// readMend reads a fix: a rung, a colon, and a line.
 func readMend(text string) (*mend, error) {
-	number, line, _ := strings.Cut(text, ":")
+	number, words, _ := strings.Cut(text, ":")
 	m := &mend{rung: catalog.RungOf(number)}
 	if m.rung.Number == "" {
 		return nil, fmt.Errorf("play: there is no rung %q: it is like v5:a<read.expiry.b>end.a>end", number)
@@ -41,21 +35,30 @@ func readMend(text string) (*mend, error) {
 	if m.rung.Kind != catalog.Redis && m.rung.Kind != catalog.Nodes {
 		return nil, fmt.Errorf("play: %s cannot be shown: its locks are not in Redis", number)
 	}
-	first, rest, _ := strings.Cut(line, ".")
-	if m.hold = holds[first]; m.hold == "" {
-		return nil, fmt.Errorf("play: %q cannot be the first step: use a<read or a>write", first)
-	}
-	for word := range strings.SplitSeq(rest, ".") {
-		if !slices.Contains(playable, word) {
-			return nil, fmt.Errorf("play: %q cannot be shown: after the first step use %s", word,
-				strings.Join(playable, " "))
-		}
-	}
 	var err error
-	if m.line, err = schedule.ParseLine(line); err != nil {
+	if m.line, err = schedule.ParseLine(words); err != nil {
 		return nil, fmt.Errorf("play: %w", err)
 	}
+	for i, word := range strings.Split(words, ".") {
+		if !canShow(m.line[i]) {
+			return nil, fmt.Errorf("play: %q cannot be shown: use a<read, a>write, a>end, b>end, expiry, and stop, continue, "+
+				"cut, join or crash with -a", word)
+		}
+	}
 	return m, nil
+}
+
+// canShow reports whether the stage can play a move: Anna buys at a, and Bert at b.
+func canShow(m schedule.Move) bool {
+	switch {
+	case m.Verb == "expiry":
+		return true
+	case m.Who > 1 || m.At != m.Who:
+		return false
+	case m.Verb != "":
+		return m.Who == 0 && slices.Contains([]string{"stop", "continue", "cut", "join", "crash"}, m.Verb)
+	}
+	return m.Mark == schedule.End || m.Who == 0 && (m.Mark == schedule.Read && m.Reply || m.Mark == schedule.Write)
 }
 
 // playMend starts to play the fix of the round, and shows it on the wall once it has been judged. Phones cannot buy.
@@ -68,7 +71,10 @@ func (s *Stage) playMend(phase string) error {
 		return refuse("error.mending")
 	}
 	r := *round
-	r.rung, r.Rung, r.Fault, r.steps, r.Title = r.mend.rung, r.mend.rung.Number, r.mend.hold, nil, "mend: "+r.Title
+	r.rung, r.Rung, r.Fault, r.steps, r.Title = r.mend.rung, r.mend.rung.Number, "", nil, "mend: "+r.Title
+	if slices.ContainsFunc(r.mend.line, func(m schedule.Move) bool { return m.Mark == schedule.Read }) {
+		r.Fault = atWork
+	}
 	s.record.add("mend", event{"rung": r.Rung, "name": r.rung.Name})
 	ctx, cancel := context.WithCancel(s.ctx)
 	s.mending = func() { cancel(); s.mended.Wait() }
@@ -92,10 +98,16 @@ func (s *Stage) showMend(ctx context.Context, r *Round) error {
 		return err
 	}
 	defer shop.close()
+	shop.gate.Close()
+	go shop.rig.LetThrough(ctx, nil)
+	player := rig.Player{Rig: shop.rig.Rig, User: mending{shop}, Marks: mending{shop}}
 	for _, move := range r.mend.line {
-		if err := shop.move(ctx, move); err != nil {
+		if err := player.Move(ctx, move); err != nil {
 			return err
 		}
+	}
+	if err := player.Finish(); err != nil {
+		return err
 	}
 	close(shop.over)
 	select {
@@ -119,26 +131,101 @@ func (s *Stage) showMend(ctx context.Context, r *Round) error {
 	return nil
 }
 
-// move plays a step of a line.
-func (s *shop) move(ctx context.Context, m schedule.Move) error {
-	anna, site := s.firstOf(0), s.sites[0]
-	switch {
-	case m.Verb == "expiry":
-		return s.awaitExpiry(ctx)
-	case m.Verb != "":
-		return s.inject(deeds[m.Verb], site)
-	case m.Who == 1: // Bert may have to wait for Anna
-		s.buyAs(1)
-		return s.wait(ctx, s.firstOf(1).Done(), s.round.Lease/2)
-	case m.Mark != schedule.End:
-		s.buyAs(0)
-		return s.awaitHold(ctx)
-	}
-	if err := s.endHolds(site); err != nil {
-		return err
-	}
-	return s.wait(ctx, anna.Done(), s.round.Wait)
+// A mending is a shop in which a fix is played.
+type mending struct{ *shop }
+
+// Send implements [rig.User].
+func (s mending) Send(_ context.Context, m schedule.Move, _ rig.Scene, _ <-chan struct{}) *rig.InFlight {
+	s.buyAs(m.Who)
+	return s.firstOf(m.At)
 }
+
+// Sell implements [rig.Marks]: Bert may have to wait for Anna.
+func (s mending) Sell(ctx context.Context, m schedule.Move, around rig.Scene) *rig.InFlight {
+	o := s.Send(ctx, m, around, nil)
+	_ = s.wait(ctx, o.Done(), s.AtMost(m, around))
+	return o
+}
+
+// AtMost implements [rig.Marks].
+func (s mending) AtMost(m schedule.Move, _ rig.Scene) time.Duration {
+	if m.Who == 1 {
+		return s.round.Lease / 2
+	}
+	return s.round.Wait
+}
+
+// Pass implements [rig.User]: of all moves without a subject it knows expiry.
+func (s mending) Pass(ctx context.Context, _ schedule.Move) error { return s.awaitExpiry(ctx) }
+
+// Note implements [rig.User]. Who died is recorded when the process has exited.
+func (s mending) Note(at int, o *rig.InFlight, f history.Fault, since time.Time) {
+	if o == nil {
+		o = s.firstOf(at)
+	}
+	if f.Kind == history.FaultKill || o == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o.Note(s.cell, f, since, time.Now())
+	s.redraw = true
+}
+
+// Catch implements [rig.Marks]: an order at work, or its write at the wire.
+func (s mending) Catch(m schedule.Move, _ rig.Scene) rig.Trap {
+	if m.Mark == schedule.Write {
+		return s.rig.SetTrap(&rig.CommandTrap{At: m.At, Is: func(cmd *wire.Command) bool { return cmd.WritesStock() }})
+	}
+	t := &workTrap{shop: s.shop, at: s.sites[m.At], caught: make(chan struct{})}
+	go func() {
+		if came, err := s.await(s.ctx, s.round.Wait, t.holds); came && err == nil {
+			close(t.caught)
+		}
+	}()
+	return t
+}
+
+// Name implements [rig.Marks].
+func (s mending) Name(m schedule.Move, _ rig.Trap) (name string, reply bool) {
+	if m.Mark == schedule.Read {
+		return "work", false
+	}
+	return m.Mark, false
+}
+
+// Rest implements [rig.Marks]: nothing goes on after an order.
+func (s mending) Rest(context.Context, *rig.InFlight) {}
+
+// Stuck implements [rig.Marks].
+func (s mending) Stuck(m schedule.Move, _ rig.Scene, t rig.Trap) error {
+	if t == nil || rig.HasCaught(t) {
+		return nil
+	}
+	name, _ := s.Name(m, t)
+	return errors.New("the order of Anna did not reach its " + name)
+}
+
+// A workTrap catches an order at work, by the fault with which it was sent.
+type workTrap struct {
+	*shop
+	at     *site
+	caught chan struct{}
+}
+
+func (t *workTrap) holds() (bool, error) {
+	held, err := t.client.HeldOrders(t.ctx, t.at.In.URL)
+	return len(held) > 0, err
+}
+
+// Caught implements [rig.Trap].
+func (t *workTrap) Caught() <-chan struct{} { return t.caught }
+
+// GoOn implements [rig.Trap]. An instance that is stopped gets the request once it continues.
+func (t *workTrap) GoOn() { go func() { _ = t.endHolds(t.at) }() }
+
+// Lose implements [rig.Trap]: work cannot be lost, so it goes on.
+func (t *workTrap) Lose() { t.GoOn() }
 
 // wait waits for done, for at most atMost.
 func (s *shop) wait(ctx context.Context, done <-chan struct{}, atMost time.Duration) error {
@@ -149,18 +236,6 @@ func (s *shop) wait(ctx context.Context, done <-chan struct{}, atMost time.Durat
 		return context.Cause(ctx)
 	}
 	return nil
-}
-
-// awaitHold waits until Anna's order is held.
-func (s *shop) awaitHold(ctx context.Context) error {
-	came, err := s.await(ctx, s.round.Wait, func() (bool, error) {
-		held, err := s.client.HeldOrders(ctx, s.sites[0].In.URL)
-		return len(held) > 0, err
-	})
-	if err == nil && !came {
-		err = errors.New("the order of Anna did not reach " + s.round.Fault)
-	}
-	return err
 }
 
 // awaitExpiry waits until no key is left, but no longer than a lease and a quarter: it may be renewed.

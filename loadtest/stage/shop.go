@@ -137,11 +137,7 @@ func (s *shop) start(b *rig.Testbed) (err error) {
 			names = append(names, fmt.Sprintf("node %d", i+1))
 		}
 	}
-	s.rig = &rig.Player{Order: s.firstOf, Send: func(_ context.Context, who int) {
-		if s.firstOf(who) == nil {
-			s.buyAs(who)
-		}
-	}}
+	s.rig = &rig.Player{User: s}
 	s.rig.Rig, err = b.Start(s.ctx, rig.Plan{Gate: s.gate, Servers: names, Nodes: s.round.rung.OnNodes(), Apart: true,
 		Ends: 2, Faults: true, Held: held, Retry: retry})
 	if err != nil {

@@ -56,22 +56,32 @@ func (s *shop) step(ctx context.Context, at string) error {
 
 // take carries out step i.
 func (s *shop) take(ctx context.Context, steps []schedule.Step, i int) error {
-	if kind := steps[i].Kind; kind == schedule.Time || kind == schedule.Expiry {
-		return s.expire(ctx)
-	}
-	_, err := s.rig.Play(ctx, steps, i)
+	_, err := s.rig.Step(ctx, steps, i)
 	if errors.Is(err, rig.ErrNotSent) && ctx.Err() == nil { // a slow teacher or a slow machine: wait once more
-		_, err = s.rig.Play(ctx, steps, i)
+		_, err = s.rig.Step(ctx, steps, i)
 	}
 	switch {
 	case err == nil || errors.Is(err, rig.ErrUnanswered):
 		return nil
+	case errors.As(err, new(refusal)):
+		return err
 	case errors.Is(err, rig.ErrDead):
 		return refuse("error.dead")
 	default:
 		return refuse("error.idle")
 	}
 }
+
+// Send implements [rig.User]: the order of a client is the first at its instance.
+func (s *shop) Send(_ context.Context, m schedule.Move, _ rig.Scene, _ <-chan struct{}) *rig.InFlight {
+	if s.firstOf(m.At) == nil {
+		s.buyAs(m.Who)
+	}
+	return s.firstOf(m.At)
+}
+
+// Note implements [rig.User]: the traces of rounds have no faults but time.
+func (s *shop) Note(int, *rig.InFlight, history.Fault, time.Time) {}
 
 // firstOf returns the first order at an instance; nil if there was none.
 func (s *shop) firstOf(at int) *rig.InFlight {
@@ -84,8 +94,9 @@ func (s *shop) firstOf(at int) *rig.InFlight {
 	return s.orders[i].InFlight
 }
 
-// expire expires all leases by deleting their keys, and records that, so that a class need not wait for a minute.
-func (s *shop) expire(ctx context.Context) error {
+// Pass implements [rig.User]: it expires all leases by deleting their keys, and records that, so that a class need not
+// wait for a minute.
+func (s *shop) Pass(ctx context.Context, _ schedule.Move) error {
 	ended := false
 	for _, store := range s.rig.Stores {
 		holders, err := store.Holders(ctx)

@@ -42,11 +42,6 @@ type bench struct {
 
 	holders holders
 	ends    []lockEnd
-
-	trapsMu sync.Mutex
-	traps   []*trap
-
-	opened [2]int // by instance: the number of the order opened at the database's link but not yet sent; 0: none
 }
 
 // isDown reports whether an instance has exited.
@@ -68,8 +63,9 @@ func (b *bench) noteDeaths() {
 			return f.Instance == e.Name && f.Kind == history.FaultKill
 		})
 		if now := b.since(time.Now()); b.isDown(at) && !killed {
-			b.cell.Faults = append(b.cell.Faults, history.Fault{Instance: e.Name, Kind: history.FaultDied, At: now, End: now,
-				Text: "exited, " + lastWords(e.In.Tail())})
+			f := rig.DiedFault(lastWords(e.In.Tail()))
+			f.Instance, f.At, f.End = e.Name, now, now
+			b.cell.Faults = append(b.cell.Faults, f)
 		}
 	}
 }
@@ -131,7 +127,9 @@ func (b *bench) watch(ctx context.Context) (err error) {
 		carryOut()
 	}
 	b.Gate.Begin()
-	b.all.Go(func() { b.letThrough(b.ctx) })
+	b.all.Go(func() {
+		b.LetThrough(b.ctx, func(cmd *wire.Command) bool { return b.passport.releases[b.shape(&cmd.Seen)] })
+	})
 	return nil
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/wire"
 )
 
@@ -87,19 +86,6 @@ func TestKeysOfLock(t *testing.T) {
 			assert.False(t, p.Name, "one value per instance")
 		})
 	}
-}
-
-// A command that arrives while its instance is stopped shows that the shop kept running.
-func TestShopThatRunsWhileStopped(t *testing.T) {
-	t.Parallel()
-	p := &player{bench: opened(t, "right")}
-	p.begin(fault{})
-	p.stopped[atA] = time.Now().Add(-time.Minute)
-	<-p.bench.send("anna", atA).Done()
-	p.Quiet(p.ctx)
-	assert.ErrorContains(t, p.goOn(atA), "the shop kept running while it was stopped")
-	p.stopped[atA] = time.Now()
-	assert.NoError(t, p.goOn(atA))
 }
 
 // A shop that exits in a cell without being killed has a defect. The next cell has a new bench.
@@ -194,7 +180,7 @@ func TestInterruptedCellEnds(t *testing.T) {
 	b, err := trial.idleBench(ctx)
 	require.NoError(t, err)
 	defer b.close()
-	held := b.replyOf(atA, trial.passport.beforeWrite())
+	held := b.SetTrap(b.replyOf(atA, trial.passport.beforeWrite(), time.Now()))
 	_, err = b.play(fault{name: "slow-work", play: func(b *bench) string {
 		anna, why := b.anna(held)
 		cancel()
@@ -241,22 +227,6 @@ func TestLateWriteArrives(t *testing.T) {
 	assert.Equal(t, "SE", broken(cells[0]))
 	assert.NotEmpty(t, cells[0].Design)
 	assert.Nil(t, cells[0].Defect)
-}
-
-// A release cannot overtake a write that was sent before it on the same connection.
-func TestReleaseStaysBehindLateWriteOnItsConnection(t *testing.T) {
-	f := forge()
-	on := func(c observation, conn int) *wire.Command {
-		c.Client, c.Conn = &f.Ends[atA].Client, conn
-		return &wire.Command{Seen: c.Seen}
-	}
-	write, release := on(f.write(10), 1), on(f.del(11), 1)
-	f.traps = []*trap{{does: schedule.ComesLate, cmd: write}}
-	assert.Nil(t, f.lateBefore(release), "not yet known to be a release")
-	f.passport.releases[f.shape(&release.Seen)] = true
-	assert.Same(t, write, f.lateBefore(release))
-	assert.Nil(t, f.lateBefore(on(f.del(11), 2)), "another connection")
-	assert.Nil(t, f.lateBefore(on(f.read(11), 1)), "no release")
 }
 
 // The held release is one after the write of the stock, or after the acquire if writes are not observed.

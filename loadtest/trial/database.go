@@ -22,13 +22,10 @@ type requests struct {
 	why      string // why none can be held; "" if they can
 }
 
-// openAtDatabase returns the number of the next order at an instance's link to the database, and opens it if need be.
+// openAtDatabase opens an order at an instance's link to the database, if there is one, and returns its number.
 func (b *bench) openAtDatabase(at int) (number int) {
 	if b.Ends[at].Database == nil {
 		return 0
-	}
-	if number, b.opened[at] = b.opened[at], 0; number > 0 {
-		return number
 	}
 	return b.Ends[at].Database.BeginOrder()
 }
@@ -221,28 +218,16 @@ func (b *bench) watchAtWork() {
 	if b.remove() != nil { // an order whose client gave up on its acquire may have left it
 		return
 	}
-	anna, _, release := b.annaAtWork()
+	anna, _, goOn := b.annaAtWork()
 	b.holders.await(p.Lease(), anna.Done(), func() bool {
 		took := b.tookFor(anna)
 		ofAcquire := took + history.Instant(p.Lease()/10)
 		return took.Known() && firstAfter(ofAcquire, b.when(atA, (*history.Command).Prolongs)).Known()
 	})
 	b.notePeriod(anna)
-	release()
+	goOn()
 	<-anna.Done()
 	b.Quiet(b.ctx)
-}
-
-// toDatabase runs an order, of which the reply to its acquire is held, until its next request to the database is held
-// instead: now it knows that it holds the lock. It reports whether there was one. Release the trap.
-func (b *bench) toDatabase(o *order, reply *trap) (t *rig.Trap, held bool) {
-	t = b.Ends[o.At].Database.Trap(0, false)
-	b.unset(reply)
-	select {
-	case <-t.Caught():
-	case <-o.Done():
-	}
-	return t, isClosed(t.Caught())
 }
 
 // requestsOf returns the requests among pieces.

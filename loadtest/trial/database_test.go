@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -161,31 +160,23 @@ func TestOrderIsHeldAtItsWork(t *testing.T) {
 	defer d.Close()
 	f.Ends[atA].Database = d
 	for _, asks := range []bool{true, false} {
-		reply := f.set(&trap{reply: true})
-		reply.cmd = &wire.Command{Deliver: make(chan struct{})}
+		w := f.setWorkTrap(&rig.CommandTrap{Reply: true})
 		d.BeginOrder()
-		o := f.newOrder("anna", atA, history.Buy)
-		o.Send(t.Context(), func(context.Context) history.Op {
-			<-reply.cmd.Deliver
-			if c, err := net.Dial("tcp", d.Addr()); asks && assert.NoError(t, err) {
-				_, err = c.Write([]byte("BEGIN"))
-				assert.NoError(t, err)
-				defer c.Close()
-				<-f.ctx.Done()
-			}
-			return o.Op
-		})
-		p := &player{bench: f.bench}
-		h := &hold{trap: reply}
-		assert.Equal(t, asks, p.toWork(&customer{order: o}, h))
-		assert.Empty(t, f.traps)
-		if !asks {
-			assert.Equal(t, "the order sent nothing to the database under its lock", p.why)
-			continue
+		c, err := net.Dial("tcp", d.Addr())
+		require.NoError(t, err)
+		assert.True(t, w.goToRequest(d))
+		if asks {
+			_, err = c.Write([]byte("BEGIN"))
+			require.NoError(t, err)
+			<-w.request.Caught()
+			name, reply := newPlayedLine(f.bench).Name(schedule.Move{Mark: schedule.Read, Reply: true}, w)
+			assert.Equal(t, "request 1 to the database", name)
+			assert.False(t, reply)
 		}
-		assert.True(t, h.isUnder())
-		assert.Equal(t, "request 1 to the database", h.name)
-		h.atDatabase.Release()
+		w.GoOn()
+		w.GoOn()
+		assert.False(t, w.goToRequest(d), "it was removed")
+		assert.NoError(t, c.Close())
 	}
 }
 
@@ -218,11 +209,11 @@ func TestMomentsOfACrash(t *testing.T) {
 // Without a lock an order is at work from its first request on.
 func TestRequestsWithoutALock(t *testing.T) {
 	f := forge()
-	p := &player{bench: f.bench}
+	p := newPlayedLine(f.bench)
 	p.passport.Elsewhere, p.passport.requests = true, requests{all: 2, under: []int{1, 2}}
 	p.passport.Locks = nil
-	anna := f.order("anna", atA, history.Sold, 0, 90)
-	assert.Empty(t, p.misplaced(schedule.Move{Who: atA, At: atA, Mark: "db2"}, anna))
+	f.order("anna", atA, history.Sold, 0, 90)
+	assert.Empty(t, p.misplaced(schedule.Move{Who: atA, At: atA, Mark: "db2"}))
 	assert.Empty(t, aWindow(p.passport))
 	p.passport.requests = requests{why: "no pattern"}
 	assert.Equal(t, "no pattern", aWindow(p.passport))
@@ -259,19 +250,12 @@ func TestOrderThatDoesNotReachARequest(t *testing.T) {
 		t.Cleanup(e.Database.Close)
 	}
 	b.begin(fault{})
-	p := &player{bench: b}
-	anna := b.newOrder("anna", atA, history.Buy)
-	release := make(chan struct{})
-	anna.Send(t.Context(), func(context.Context) history.Op {
-		<-release
-		return anna.Op
-	})
-	defer close(release)
-	p.customers[atA].order = anna
 	line, err := schedule.ParseLine("b@a>db1")
 	require.NoError(t, err)
-	p.take(line[0])
-	assert.Equal(t, "Bert did not reach request 1 to the database", p.why)
+	p, s := newPlayedLine(b), rig.Scene{Open: true}
+	trap := p.Catch(line[0], s)
+	p.Send(t.Context(), line[0], s, trap.Caught())
+	require.EqualError(t, p.Stuck(line[0], s, trap), "Bert did not reach request 1 to the database")
 	assert.Len(t, b.orders, 1, "one order of Bert's")
 }
 

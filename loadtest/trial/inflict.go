@@ -22,31 +22,30 @@ import (
 
 // replyOf returns a trap for the reply to a step's command at an instance, if the command had the step's effect. Of
 // several such commands in an order, it catches the one in the same place after the acquire as in a plain sale. Only an
-// acquire from now on counts: another order at the instance may hold the lock, or have lost it without a release.
-func (b *bench) replyOf(at int, s *step) (t *trap) {
+// acquire since then counts: another order at the instance may hold the lock, or have lost it without a release.
+func (b *bench) replyOf(at int, s *step, then time.Time) (t *rig.CommandTrap) {
 	early, ahead := b.passport.comesEarly(s), b.passport.aheadOf(s)
 	taken := history.Never // the last acquire
 	came := 0              // such commands since then
-	t = &trap{at: at, reply: true, since: b.since(time.Now()),
-		is: func(cmd *wire.Command) bool {
+	return &rig.CommandTrap{At: at, Reply: true,
+		Is: func(cmd *wire.Command) bool {
 			if b.shape(&cmd.Seen) != s.shape {
 				return false
 			}
 			if since := b.heldSince(at); since != taken {
 				taken, came = since, 0
 			}
-			if early && (!taken.Known() || taken <= t.since) {
+			if early && (!taken.Known() || taken <= b.since(then)) {
 				return false
 			}
 			came++
 			return came > ahead
 		},
-		did: func(effects []history.Command) bool {
-			return len(s.effects) == 0 || anyOf(effects, func(c *history.Command) bool {
+		Did: func(cmd *wire.Command) bool {
+			return len(s.effects) == 0 || anyOf(b.looker.Load().Traced(cmd), func(c *history.Command) bool {
 				return anyOf(s.effects, func(e *history.Command) bool { return c.Effect == e.Effect })
 			})
 		}}
-	return t
 }
 
 // refusal returns the error by which a Redis refuses the command of a step: a replica refuses the acquire, as after a
@@ -68,26 +67,34 @@ func codeOf(err string) string {
 	return code
 }
 
-// anna sends an order to a, and waits until the trap has caught it. It returns why the trap did not, "" if it did.
-func (b *bench) anna(t *trap) (*order, string) {
-	b.set(t)
+// anna sends an order to a, and waits until a trap has caught it. It returns why the trap did not, "" if it did.
+func (b *bench) anna(t rig.Trap) (*order, string) {
 	o := b.send("anna", atA)
-	if t.springs(o, b.passport.httpTime()+margin) { // any order is over by then
+	if rig.Catches(t, o.InFlight, b.passport.httpTime()+margin) { // any order is over by then
 		return o, ""
 	}
 	return o, "the order ended without sending the command at which the fault was due"
 }
 
-// annaAtWork sends an order to a, and waits until it is held at its work under the lock: at the reply before its write
-// or, since it does not know that it holds the lock before it has that reply, at its next request to the database. It
-// returns why it is not, "" if it is. Call release.
-func (b *bench) annaAtWork() (o *order, why string, release func()) {
-	reply := b.replyOf(atA, b.passport.beforeWrite())
-	if o, why = b.anna(reply); why != "" || b.Ends[atA].Database == nil {
-		return o, why, func() { b.unset(reply) }
+// annaAtWork sends an order to a, and waits until it is held at its work under the lock: see trapAtWork. It returns why
+// it is not, "" if it is. Call goOn.
+func (b *bench) annaAtWork() (o *order, why string, goOn func()) {
+	t := b.trapAtWork(atA)
+	o, why = b.anna(t)
+	if work, is := t.(*workTrap); is && why != "" && rig.HasCaught(work.reply) {
+		why = noRequest
 	}
-	t, held := b.toDatabase(o, reply)
-	return o, either(held, "", noRequest), t.Release
+	return o, why, t.GoOn
+}
+
+// trapAtWork sets a trap for the reply to the last command before the write or, if the stock is in a database, for the
+// next request to that.
+func (b *bench) trapAtWork(at int) rig.Trap {
+	reply := b.replyOf(at, b.passport.beforeWrite(), time.Now())
+	if b.Ends[at].Database != nil {
+		return b.setWorkTrap(reply)
+	}
+	return b.SetTrap(reply)
 }
 
 // noRequest is why an order is not held at a request to the database.
@@ -97,14 +104,11 @@ const noRequest = "the order sent nothing to the database under its lock"
 // happened, or the time is over. It returns the last order.
 func (b *bench) bertUntil(name string, at int, atMost time.Duration, happened <-chan struct{}) (o *order) {
 	begun, late := time.Now(), time.After(atMost)
-	sent := slices.DeleteFunc(slices.Clone(b.orders), func(o *order) bool {
-		return o.name != name && !strings.HasPrefix(o.name, name+"-")
-	})
 	_ = rig.Fresh(b.ctx, atMost, func(number int) (over bool) {
 		if number > 1 && time.Since(begun) > atMost {
 			return true
 		}
-		o = b.send(nth(name, len(sent)+number), at)
+		o = b.send(b.nextOf(name), at)
 		select {
 		case <-o.Done():
 			return b.hasSold(o)
@@ -114,6 +118,17 @@ func (b *bench) bertUntil(name string, at int, atMost time.Duration, happened <-
 		return true
 	})
 	return o
+}
+
+// nextOf returns the name of a customer's next order.
+func (b *bench) nextOf(name string) string {
+	n := 1
+	for _, o := range b.orders {
+		if o.name == name || strings.HasPrefix(o.name, name+"-") {
+			n++
+		}
+	}
+	return nth(name, n)
 }
 
 // nth returns the name of a customer's nth order.
@@ -135,14 +150,8 @@ func wait(o *order, atMost time.Duration) {
 }
 
 // note records a fault of an order, from since until now.
-func (b *bench) note(o *order, since time.Time, kind history.FaultKind, format string, args ...any) {
-	o.Note(b.cell, history.Fault{Kind: kind, Text: fmt.Sprintf(format, args...)}, since, time.Now())
-}
-
-// noteOf records a fault of an order's command.
-func (b *bench) noteOf(o *order, since time.Time, kind history.FaultKind, command, format string, args ...any) {
-	b.note(o, since, kind, format, args...)
-	b.cell.Faults[len(b.cell.Faults)-1].Command = command
+func (b *bench) note(o *order, since time.Time, f history.Fault) {
+	o.Note(b.cell, f, since, time.Now())
 }
 
 // noteEnds notes that the trial, or the server, ends the lock of each order that holds it at a time: see
@@ -194,18 +203,9 @@ func slowWork(b *bench) string {
 	time.Sleep(b.passport.Lease() / 4)
 	bert := b.send("bert", atB)
 	<-anna.Done()
-	b.note(anna, anna.Sent, "", "working %s under a lease of %s", work, b.passport.Lease())
+	b.note(anna, anna.Sent, rig.WorkFault(work, b.passport.Lease()))
 	<-bert.Done()
 	return ""
-}
-
-// land delivers a late command.
-func (b *bench) land(t *trap) {
-	b.unset(t)
-	select {
-	case <-t.cmd.Done():
-	case <-time.After(margin):
-	}
 }
 
 // whyKept returns why an order does not acquire the lock although the lease of its holder, at the same instance or at
@@ -243,11 +243,12 @@ func (b *bench) isStep(steps []step, k int) func(*wire.Command) bool {
 func errorReply(k int) func(*bench) string {
 	return func(b *bench) string {
 		answer := b.passport.refusal(&b.passport.steps[k])
-		anna, why := b.anna(&trap{at: atA, does: schedule.Refuse, answer: answer, is: b.isStep(b.passport.steps, k)})
+		anna, why := b.anna(b.SetTrap(&rig.CommandTrap{At: atA, Does: schedule.Refuse, Answer: answer,
+			Is: b.isStep(b.passport.steps, k)}))
 		if why != "" {
 			return why
 		}
-		b.note(anna, time.Now(), "", "command %d answered %s", k+1, codeOf(answer))
+		b.note(anna, time.Now(), rig.RefusedFault(k+1, codeOf(answer)))
 		<-anna.Done()
 		b.sellAt(atB, "bert", history.Buy, b.workedUntil(anna))
 		return ""
@@ -257,21 +258,22 @@ func errorReply(k int) func(*bench) string {
 // renewalsLost loses the renewals of Anna's lock.
 func renewalsLost(b *bench) string {
 	p := b.passport
-	lose := b.set(&trap{at: atA, does: schedule.LostRequest, always: true, is: func(cmd *wire.Command) bool {
+	isRenewal := func(cmd *wire.Command) bool {
 		shape := b.shape(&cmd.Seen) // a renewal may be the same command as the acquire
 		return p.renewals[shape] && (!p.acquires[shape] || b.heldSince(atA).Known())
-	}})
-	anna, why, release := b.annaAtWork()
-	defer release()
+	}
+	lose := b.SetTrap(&rig.CommandTrap{At: atA, Does: schedule.LostRequest, Always: true, Is: isRenewal})
+	anna, why, goOn := b.annaAtWork()
+	defer goOn()
 	if why != "" {
 		return why
 	}
 	since := time.Now()
 	b.bertUntil("bert", atB, p.hold(), nil)
-	if !isClosed(lose.sprung) {
+	if !rig.HasCaught(lose) {
 		return "no renewal came while Anna was at work"
 	}
-	b.noteOf(anna, since, history.FaultLost, schedule.Renewal, "its renewals lost for %s", round(time.Since(since)))
+	b.note(anna, since, rig.LostRenewalsFault(time.Since(since)))
 	return ""
 }
 

@@ -489,7 +489,7 @@ func (b *bench) holdOne(sure bool) (again bool, err error) {
 	if err := b.put(b.unitsFor(0)); err != nil {
 		return false, err
 	}
-	held := b.replyOf(atA, hold)
+	held := b.SetTrap(b.replyOf(atA, hold, time.Now()))
 	anna, why := b.anna(held)
 	if why != "" {
 		return false, b.strayed(anna)
@@ -499,12 +499,12 @@ func (b *bench) holdOne(sure bool) (again bool, err error) {
 		return false, err
 	}
 	bert := b.send("bert", atB)
-	b.watchPatience(anna, held.cmd, begun)
+	b.watchPatience(anna, held.Command(), begun)
 	let := time.Now()
-	b.unset(held)
+	held.GoOn()
 	<-anna.Done()
 	record := b.byOrder()
-	b.watchRenewals(held.cmd, record[anna])
+	b.watchRenewals(held.Command(), record[anna])
 	b.checkEnd(bert, record, span{begun, let})
 	b.watchBackground(slices.DeleteFunc(b.sentBy(atA), func(c observation) bool { return !b.ledger.OnData(c.Args) }),
 		begun, let)

@@ -224,14 +224,13 @@ func (b *bench) holdAtWork() (anna *order, goOn func()) {
 			return nil, nil
 		}
 		d := b.Ends[atA].Database
-		b.opened[atA] = d.BeginOrder()
-		t := d.Trap(p.requests.under[0], false)
+		t := d.Trap(d.NextOrder(), p.requests.under[0], false)
 		anna = b.send("anna", atA)
 		select {
 		case <-t.Caught():
 		case <-anna.Done():
 		}
-		return anna, t.Release
+		return anna, t.GoOn
 	}
 	if p.beforeWrite() == nil {
 		return nil, nil
@@ -461,14 +460,14 @@ func (b *bench) dropsIdle() (dropped bool, err error) {
 		return false, nil
 	}
 	b.begin(fault{})
-	trap := b.replyOf(atA, hold)
+	trap := b.SetTrap(b.replyOf(atA, hold, time.Now()))
 	anna, why := b.anna(trap)
 	var took time.Time
 	if why == "" {
 		commands := b.sentBy(atA) // all are Anna's
 		took, err = tookAt(commands), b.lookAtHeld(commands)
 	}
-	b.unset(trap)
+	trap.GoOn()
 	<-anna.Done()
 	if err != nil || why != "" || !b.keepsOut(p.locks) { // the expiry may be in the value
 		return false, err

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/wire"
 )
@@ -101,16 +102,15 @@ func TestWaiterThatLooks(t *testing.T) {
 	f.looker.Store(&wire.Looker{})
 	f.watchWaiter(bert, f.record[bert])
 	assert.Equal(t, "poll every 50ms", f.passport.Waiting)
-	p := &player{bench: f.bench}
+	p, s := newPlayedLine(f.bench), rig.Scene{}
 	line, err := schedule.ParseLine("a>acquire")
 	require.NoError(t, err)
 	catches := func(c observation) bool {
-		trap, _ := p.trapAt(line[0])
-		return trap.is(&wire.Command{Seen: c.Seen})
+		return p.trapAt(line[0], s).Is(&wire.Command{Seen: c.Seen})
 	}
 	assert.True(t, catches(f.acquire(0)))
 	assert.False(t, catches(look(0, "get")), "nothing keeps it from its acquire")
-	p.customers[1] = customer{order: f.newOrder("bert", atB, history.Buy),
-		holds: []*hold{{trap: &trap{reply: true}, since: time.Now()}}}
+	s.Held = []*rig.Held{{Trap: &rig.CommandTrap{}, Reply: true, Since: time.Now(),
+		Order: f.newOrder("bert", atB, history.Buy).InFlight}}
 	assert.True(t, catches(look(0, "get")))
 }

@@ -46,12 +46,7 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 
 // heal clears all faults.
 func (b *bench) heal() {
-	b.trapsMu.Lock()
-	traps := slices.Clone(b.traps)
-	b.trapsMu.Unlock()
-	for _, t := range traps {
-		b.unset(t)
-	}
+	b.GoOnAll()
 	for at := range b.Ends {
 		b.Rejoin(b.Ends[at])
 		_ = b.Ends[at].In.Continue()

@@ -3,6 +3,7 @@ package trial
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"stockapi/loadtest/rig"
@@ -11,61 +12,83 @@ import (
 
 // atWork returns the move to the start of an order's work under the lock: the last command before the write, or the
 // first request to the database.
-func (p *player) atWork(m schedule.Move) schedule.Move {
+func (p *playedLine) atWork(m schedule.Move) schedule.Move {
 	if under := p.passport.requests.under; m.Mark == schedule.Read && len(under) > 0 {
 		m.Mark, m.Reply = fmt.Sprintf("db%d", under[0]), false
 	}
 	return m
 }
 
-// goToRequest runs an order until its request to the database, or the reply, is held. A customer who is
-// refused while another order is held orders again, except for the first of the line.
-func (p *player) goToRequest(m schedule.Move, c *customer) {
-	d := p.Ends[m.At].Database
-	if d == nil {
-		p.why = p.passport.requests.why
-		return
-	}
-	s := p.scene(m.Who)
-	late := time.Now().Add(p.passport.deadline(m, s))
-	for n := 1; p.why == "" && !p.holdsAtRequest(m, c, n, time.Until(late)); n++ {
-		if !s.open || time.Now().After(late) || p.isFirst(m.Who) || p.hasSold(c.order) {
-			p.why = fmt.Sprintf("%s did not reach request %d to the database", people[m.Who], m.Request())
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+// A workTrap holds an order at its next request to the database once it has the reply to its acquire: only then does
+// it know that it holds the lock. Plain sales have no fixed pattern, or the mark would be a request: see atWork.
+type workTrap struct {
+	reply  *rig.CommandTrap
+	caught chan struct{}
+
+	mu      sync.Mutex
+	over    chan struct{}    // closed when the trap is removed
+	request *rig.RequestTrap // nil until the reply has arrived
 }
 
-// holdsAtRequest runs a customer's nth order, or the one in flight, for atMost, and reports whether it is held at a
-// request.
-func (p *player) holdsAtRequest(m schedule.Move, c *customer, n int, atMost time.Duration) bool {
-	d, isNew := p.Ends[m.At].Database, n > 1 || c.order == nil
-	if isNew {
-		p.opened[m.At] = d.BeginOrder()
-	}
-	t := d.Trap(m.Request(), m.Reply)
-	if p.letGo(c); isNew {
-		c.order = p.bench.send(nth(nameOf(m.Who), n), m.At)
-	}
-	select {
-	case <-t.Caught():
-	case <-c.Done():
-	case <-time.After(atMost):
-	}
-	if isClosed(t.Caught()) {
-		if p.why = p.misplaced(m, c.order); p.why == "" {
-			c.holds = append(c.holds, p.holdAt(m, t))
-			return true
+// setWorkTrap sets a trap that first catches that reply.
+func (b *bench) setWorkTrap(reply *rig.CommandTrap) *workTrap {
+	t := &workTrap{reply: b.SetTrap(reply), caught: make(chan struct{}), over: make(chan struct{})}
+	b.all.Go(func() {
+		select {
+		case <-reply.Caught():
+		case <-t.over:
+			return
 		}
+		if !t.goToRequest(b.Ends[reply.At].Database) {
+			return
+		}
+		select {
+		case <-t.request.Caught():
+			close(t.caught)
+		case <-t.over:
+		}
+	})
+	return t
+}
+
+// goToRequest passes on the reply, and catches the next request. It reports whether the trap was still set.
+func (t *workTrap) goToRequest(d *rig.Database) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if isClosed(t.over) {
+		return false
 	}
-	t.Release()
-	return false
+	t.request = d.Trap(d.NextOrder()-1, 0, false)
+	t.reply.GoOn()
+	return true
+}
+
+// Caught implements [rig.Trap].
+func (t *workTrap) Caught() <-chan struct{} { return t.caught }
+
+// GoOn implements [rig.Trap].
+func (t *workTrap) GoOn() { t.end(rig.Trap.GoOn) }
+
+// Lose implements [rig.Trap].
+func (t *workTrap) Lose() { t.end(rig.Trap.Lose) }
+
+func (t *workTrap) end(how func(rig.Trap)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if isClosed(t.over) {
+		return
+	}
+	close(t.over)
+	if how(t.reply); t.request != nil {
+		how(t.request)
+	}
 }
 
 // misplaced returns why the request at which an order is held is not the one of that number in plain sales, "" if it
 // may be: an order that opens a connection sends more requests, with other numbers. Only a lock shows that.
-func (p *player) misplaced(m schedule.Move, o *order) string {
-	if len(p.passport.Locks) == 0 {
+func (p *playedLine) misplaced(m schedule.Move) string {
+	o := p.orderOf(p.player.Scene(m.Who).Order)
+	if m.Request() == 0 || len(p.passport.Locks) == 0 {
 		return ""
 	}
 	of, number := &p.passport.requests, m.Request()
@@ -94,18 +117,8 @@ func (r *requests) comesTooEarly(number int, commands []observation) string {
 	return ""
 }
 
-// holdAt returns the hold of a trap at the database.
-func (p *player) holdAt(m schedule.Move, t *rig.Trap) *hold {
-	of := p.passport.requests
-	name := fmt.Sprintf("request %d of %d to the database", m.Request(), max(m.Request(), of.all))
-	return &hold{trap: &trap{at: m.At, reply: m.Reply}, atDatabase: t, name: name, since: time.Now()}
-}
-
-// isUnder reports whether an order is held while it holds the lock.
-func (h *hold) isUnder() bool { return h.reply || h.atDatabase != nil }
-
 // waitsForDatabase returns a channel that is closed once a request of an instance waits for another transaction.
-func (p *player) waitsForDatabase(at int, done <-chan struct{}) <-chan struct{} {
+func (p *playedLine) waitsForDatabase(at int, done <-chan struct{}) <-chan struct{} {
 	d, waits := p.Ends[at].Database, make(chan struct{})
 	if d == nil {
 		return nil

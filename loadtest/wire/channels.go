@@ -154,7 +154,7 @@ func (c *conn) takeTurns() {
 
 // message forwards a message once the gate passes it.
 func (c *conn) message(v value, raw []byte) {
-	cmd := &Command{done: make(chan struct{}), Seen: Seen{
+	cmd := &Command{done: make(chan struct{}), heard: make(chan struct{}), Seen: Seen{
 		Command: schedule.Command{Client: c.wire.sender, Server: c.wire.Server, Name: "message", Message: true}}}
 	for _, part := range v.all {
 		cmd.Args = append(cmd.Args, part.text)

@@ -54,6 +54,7 @@ type Command struct {
 
 	late  chan struct{}
 	done  chan struct{}
+	heard chan struct{}
 	ended sync.Once
 }
 
@@ -92,6 +93,9 @@ func (cmd *Command) OnItsWay() <-chan struct{} { return cmd.late }
 
 // Done is closed when the server has answered, or never will.
 func (cmd *Command) Done() <-chan struct{} { return cmd.done }
+
+// Heard is closed when its client was sent the reply.
+func (cmd *Command) Heard() <-chan struct{} { return cmd.heard }
 
 // On returns the first key of a command, as its client sent it; "" if it has none.
 func (s *Seen) On() string {
@@ -162,7 +166,7 @@ func (s *Seen) isSentOn() bool {
 // newCommand describes a request for the gate. Its name has no key: keys would change how a trace counts waiting
 // commands, and a replay has one lock.
 func (g *Gate) newCommand(c *schedule.Client, s *schedule.Server, r request) *Command {
-	return &Command{late: make(chan struct{}), done: make(chan struct{}), Seen: Seen{
+	return &Command{late: make(chan struct{}), done: make(chan struct{}), heard: make(chan struct{}), Seen: Seen{
 		Command: schedule.Command{Client: c, Server: s, Name: r.describe(g.scripts)},
 		Args:    r.shown(), Queued: r.queued, Subscribes: r.subscribes()}}
 }
@@ -223,7 +227,12 @@ func (g *Gate) noteReply(cmd *Command, reply value) {
 }
 
 // deliver records that a reply was delivered.
-func (g *Gate) deliver(cmd *Command) { g.Change(func() { cmd.Delivered = time.Now() }) }
+func (g *Gate) deliver(cmd *Command) {
+	g.Change(func() {
+		cmd.Delivered = time.Now()
+		close(cmd.heard)
+	})
+}
 
 // finish marks a command as done: the server has answered, or never will.
 func (g *Gate) finish(cmd *Command) {

@@ -1,0 +1,554 @@
+package trial
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"stockapi/loadtest/cause"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
+	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire"
+)
+
+// A playedLine is a line that is played on a bench: it tells the rig's player what the marks and the words of a line
+// mean for this shop. docs/explore.md has the notation.
+type playedLine struct {
+	*bench
+	player   *rig.Player
+	taken    span      // when the trial itself took the lock; zero: it has not
+	letLocks func()    // ends the renewals of that lock
+	lapsed   bool      // a lease has passed
+	lost     time.Time // since when orders that were held under their locks may have lost these
+}
+
+// people holds the names of the customers, in the order of the letters of a line.
+var people = [...]string{"Anna", "Bert", "Clara"}
+
+func nameOf(who int) string { return strings.ToLower(people[who]) }
+
+// playLine returns the function that plays a line. It returns why the fault did not happen, "" if it did.
+func playLine(line schedule.Line) func(*bench) string {
+	if n := line.Crowd(); n > 0 {
+		return crowdAt(n)
+	}
+	return func(b *bench) string {
+		p := newPlayedLine(b)
+		var err error
+		for i := 0; i < len(line) && err == nil; i++ {
+			since := time.Now()
+			err = p.player.Move(b.ctx, line[i])
+			if line[i].Verb == "" {
+				p.block(line[i].Who, since)
+			}
+		}
+		if over := p.player.Finish(); err == nil {
+			err = over
+		}
+		p.finish()
+		if err != nil {
+			return err.Error()
+		}
+		return ""
+	}
+}
+
+func newPlayedLine(b *bench) *playedLine {
+	p := &playedLine{bench: b}
+	p.player = &rig.Player{Rig: b.Rig, User: p, Marks: p}
+	return p
+}
+
+// orderOf returns the trial's order of one in flight.
+func (b *bench) orderOf(of *rig.InFlight) *order {
+	i := slices.IndexFunc(b.orders, func(o *order) bool { return o.InFlight == of })
+	if i < 0 {
+		return nil
+	}
+	return b.orders[i]
+}
+
+// Send implements [rig.User].
+func (p *playedLine) Send(_ context.Context, m schedule.Move, s rig.Scene, reached <-chan struct{}) *rig.InFlight {
+	switch {
+	case s.Order != nil && p.hasSold(p.orderOf(s.Order)):
+		return s.Order
+	case s.Open && reached != nil:
+		return p.bertUntil(nameOf(m.Who), m.At, p.AtMost(m, s), reached).InFlight
+	}
+	return p.bench.send(p.nextOf(nameOf(m.Who)), m.At).InFlight
+}
+
+// Sell implements [rig.Marks]. If another order is held, all calls together take at most a lease and the margin. If the
+// database makes an order wait for the held one, it gives up: a count that balances then proves nothing.
+func (p *playedLine) Sell(_ context.Context, m schedule.Move, s rig.Scene) *rig.InFlight {
+	if !s.Open && s.Came == 0 {
+		if own, _ := p.sellAt(m.At, nameOf(m.Who), history.Buy, p.lastEnd()); len(own) > 0 {
+			return own[len(own)-1].InFlight
+		}
+		return nil
+	}
+	around := p.scene(s)
+	around.again = true
+	atMost := p.passport.deadline(m, around)
+	late := time.Now().Add(atMost)
+	if o := p.orderOf(s.Order); o != nil {
+		if wait(o, atMost); !o.HasEnded() || p.hasSold(o) {
+			return s.Order
+		}
+	}
+	over := make(chan struct{})
+	defer close(over)
+	waits := p.waitsForDatabase(m.At, over)
+	o := p.bertUntil(nameOf(m.Who), m.At, time.Until(late), waits)
+	if p.cell.Count != nil && waits != nil && isClosed(waits) && !o.HasEnded() {
+		p.cell.Count.Kept = true
+	}
+	return o.InFlight
+}
+
+// Catch implements [rig.Marks].
+func (p *playedLine) Catch(m schedule.Move, s rig.Scene) rig.Trap {
+	m = p.atWork(m)
+	if m.Request() > 0 {
+		d := p.Ends[m.At].Database
+		if d == nil {
+			return nil
+		}
+		order := d.NextOrder()
+		if s.Order != nil {
+			order = p.orderOf(s.Order).inDatabase
+		}
+		return d.Trap(order, m.Request(), m.Reply)
+	}
+	t := p.trapAt(m, s)
+	if m.Mark == schedule.Read && p.Ends[m.At].Database != nil {
+		return p.setWorkTrap(t)
+	}
+	return p.SetTrap(t)
+}
+
+// trapAt returns the trap for a command at a mark.
+func (p *playedLine) trapAt(m schedule.Move, s rig.Scene) *rig.CommandTrap {
+	of := p.passport
+	t := &rig.CommandTrap{}
+	switch m.Mark {
+	case schedule.Acquire, schedule.Acquired:
+		t.Is = p.hasShape(of.acquires)
+		if m.Mark == schedule.Acquire && p.scene(s).under { // an order that looks first sends no acquire then
+			t.Is = p.hasShape(of.acquires, of.tries)
+		}
+		if m.Mark == schedule.Acquired {
+			t.Did = p.did(acquired)
+		}
+	case schedule.Read:
+		since := time.Now()
+		if s.Bound {
+			since = s.Order.Sent
+		}
+		t = p.replyOf(m.At, of.beforeWrite(), since)
+	case schedule.Write:
+		t.Is = p.hasShape(of.writes) // a script of this shape may only read
+		t.Did = p.did(func(c *history.Command) bool { return c.WritesStock() && !c.Refused() })
+	case schedule.Release, schedule.Release2:
+		number := strings.Count(m.Mark, "2")
+		t.Is = p.afterWrite(p.isStep(of.afterWrite(), number))
+	case schedule.Subscribe:
+		t.Is = func(cmd *wire.Command) bool { return cmd.Subscribes }
+	case schedule.Next:
+		t.Is = p.isNext()
+	default:
+		k, _ := strconv.Atoi(m.Mark)
+		t.Is = p.isStep(of.steps, k-1)
+	}
+	t.At, t.Reply = m.At, m.Reply
+	return t
+}
+
+// setup are commands by which a client prepares its connection, or its scripts.
+var setup = []string{"hello", "auth", "select", "client", "ping", "script", "command", "function", "info", "echo",
+	"quit"}
+
+// isNext returns a match for the commands of an order that are its steps. The others pass: those without a key, what
+// the shop sends in the background, renewals, the second try of a script that the server did not know, and what may
+// block at the server. A message to a waiter is a steb.
+func (b *bench) isNext() func(*wire.Command) bool {
+	return func(cmd *wire.Command) bool {
+		shape := b.shape(&cmd.Seen)
+		switch {
+		case cmd.Message:
+			return true
+		case cmd.On() == "" && len(cmd.Queued) == 0, slices.Contains(setup, cmd.Name), b.passport.background[shape],
+			b.passport.renewals[shape] && !b.passport.acquires[shape], b.looker.Load().Blocks(cmd.Args):
+			return false
+		}
+		return !b.isResent(cmd)
+	}
+}
+
+// isResent reports whether a command is a script in full, since the server did not know its digest.
+func (b *bench) isResent(cmd *wire.Command) bool {
+	if len(cmd.Args) < 2 || !strings.EqualFold(cmd.Args[0], "eval") {
+		return false
+	}
+	resent := false
+	b.Gate.Each(func(before *wire.Command) {
+		if before.Client == cmd.Client && before.Failed && strings.HasPrefix(before.Reply, "NOSCRIPT") &&
+			digest(before.Args) == digest(cmd.Args) {
+			resent = true
+		}
+	})
+	return resent
+}
+
+// did returns a match for commands that were carried out with such an effect.
+func (b *bench) did(what func(*history.Command) bool) func(*wire.Command) bool {
+	return func(cmd *wire.Command) bool { return anyOf(b.looker.Load().Traced(cmd), what) }
+}
+
+// Name implements [rig.Marks].
+func (p *playedLine) Name(m schedule.Move, t rig.Trap) (name string, reply bool) {
+	of := &p.passport.requests
+	switch m = p.atWork(m); {
+	case m.Request() > 0:
+		return fmt.Sprintf("request %d of %d to the database", m.Request(), max(m.Request(), of.all)), m.Reply
+	case m.Mark == schedule.Next:
+		return p.nameOfStep(t.(*rig.CommandTrap).Command()), false
+	case m.Mark == schedule.Acquired:
+		return schedule.Acquire, true
+	case m.Mark == schedule.Release2:
+		return schedule.Release, m.Reply
+	}
+	if work, is := t.(*workTrap); is && work.request != nil {
+		return fmt.Sprintf("request %d to the database", work.request.Number()), false
+	}
+	if k, err := strconv.Atoi(m.Mark); err == nil {
+		return fmt.Sprintf("command %d", k), m.Reply
+	}
+	return m.Mark, m.Reply
+}
+
+// nameOfStep returns what a fault calls a command.
+func (p *playedLine) nameOfStep(cmd *wire.Command) string {
+	switch shape := p.shape(&cmd.Seen); {
+	case p.passport.writes[shape]:
+		return schedule.Write
+	case p.passport.acquires[shape]:
+		return schedule.Acquire
+	case p.passport.releases[shape]:
+		return schedule.Release
+	}
+	return strings.ToUpper(cmd.Name)
+}
+
+// AtMost implements [rig.Marks].
+func (p *playedLine) AtMost(m schedule.Move, s rig.Scene) time.Duration {
+	return p.passport.deadline(p.atWork(m), p.scene(s))
+}
+
+// Rest implements [rig.Marks].
+func (p *playedLine) Rest(_ context.Context, of *rig.InFlight) {
+	if o := p.orderOf(of); o.HasEnded() && o.left {
+		p.settle(o)
+	}
+}
+
+// Stuck implements [rig.Marks].
+func (p *playedLine) Stuck(m schedule.Move, s rig.Scene, t rig.Trap) error {
+	var why string
+	switch m = p.atWork(m); {
+	case m.Verb == "drop":
+		why = either(rig.HasCaught(t), "", "no order waited for a message")
+	case m.Mark == schedule.Waits:
+		why = either(s.Order.HasEnded(), people[m.Who]+" was answered at once: orders do not wait", "")
+	case m.Mark == schedule.Next, m.Verb != "":
+		ended := s.Order != nil && s.Order.HasEnded()
+		why = people[m.Who] + " sent no further command" + either(ended, ": the order is over", "")
+	case t == nil:
+		why = p.passport.requests.why
+	case rig.HasCaught(t):
+		why = p.misplaced(m)
+	default:
+		why = p.unreached(m, s, t)
+	}
+	if why == "" {
+		return nil
+	}
+	return errors.New(why)
+}
+
+// unreached returns why an order did not reach a mark.
+func (p *playedLine) unreached(m schedule.Move, s rig.Scene, t rig.Trap) string {
+	who := people[m.Who]
+	work, atWork := t.(*workTrap)
+	name, _ := p.Name(m, t)
+	switch around := p.scene(s); {
+	case m.Request() > 0:
+		return fmt.Sprintf("%s did not reach request %d to the database", who, m.Request())
+	case atWork && rig.HasCaught(work.reply):
+		return noRequest
+	case !s.Open:
+		return "the order ended without sending the command at which the fault was due"
+	case m.Mark == schedule.Read && !around.under:
+		why := p.passport.whyKept(m.At == p.holder())
+		return fmt.Sprintf("%s did not acquire the lock while another order was held: %s", who, why)
+	}
+	return fmt.Sprintf("%s did not reach the %s while another order was held", who, name)
+}
+
+// Pass implements [rig.User].
+func (p *playedLine) Pass(ctx context.Context, m schedule.Move) error {
+	now := time.Now()
+	switch m.Verb {
+	case "expiry":
+		return p.expire(ctx)
+	case "remove":
+		return p.removeLock()
+	case "take":
+		stop, err := p.keepLocks(p.passport.held)
+		p.taken, p.letLocks = span{now, time.Now()}, stop
+		return err
+	}
+	p.Note(p.holder(), nil, rig.RestartFault(), now)
+	p.noteEnds(now, history.LocksLost)
+	p.lost = time.Now()
+	return p.restart()
+}
+
+// Note implements [rig.User]. Only one fault is told of an order that was held: any other one, and further holds of the
+// same order, which lengthen it.
+func (p *playedLine) Note(at int, of *rig.InFlight, f history.Fault, since time.Time) {
+	faults := p.cell.Faults
+	if of == nil {
+		of = p.orderAt(at).InFlight
+	}
+	if f.Kind == history.FaultHeld && len(faults) > 0 {
+		if first := &faults[0]; len(faults) == 1 && first.Kind == history.FaultHeld && first.Order == of.Op.Order {
+			first.Text, first.End = first.Text+", "+f.Text, p.since(time.Now())
+		}
+		return
+	}
+	of.Note(p.cell, f, since, time.Now())
+}
+
+// hasShape returns a match for commands of these shapes.
+func (b *bench) hasShape(of ...shapes) func(*wire.Command) bool {
+	return func(cmd *wire.Command) bool {
+		shape := b.shape(&cmd.Seen)
+		return slices.ContainsFunc(of, func(one shapes) bool { return one[shape] })
+	}
+}
+
+// afterWrite returns a match for such commands after a write of the stock, or after an acquire if writes are not
+// observed.
+func (b *bench) afterWrite(is func(*wire.Command) bool) func(*wire.Command) bool {
+	works := b.passport.writes
+	if b.passport.Elsewhere {
+		works = b.passport.acquires
+	}
+	wrote := false
+	return func(cmd *wire.Command) bool {
+		if wrote {
+			return is(cmd)
+		}
+		wrote = works[b.shape(&cmd.Seen)]
+		return false
+	}
+}
+
+// scene returns what decides how long a move may take.
+func (p *playedLine) scene(s rig.Scene) scene {
+	around := scene{open: s.Open, lapsed: p.lapsed, left: forEver, held: len(s.Held) + s.Late, came: s.Came}
+	for _, h := range s.Held {
+		around.under = around.under || isUnder(h) && !h.Since.Before(p.lost) && !h.Order.HasEnded()
+		if isAwaited(h) && p.player.Works(h.Order.At) {
+			most := p.passport.hold()
+			if h.Name == schedule.Acquire {
+				most = p.passport.holdAcquire()
+			}
+			around.left = min(around.left, most-time.Since(h.Since))
+		}
+	}
+	return around
+}
+
+// isUnder reports whether an order is held while it holds the lock.
+func isUnder(h *rig.Held) bool { return h.Reply || !isCommand(h) }
+
+func isCommand(h *rig.Held) bool {
+	_, is := h.Trap.(*rig.CommandTrap)
+	return is
+}
+
+// isAwaited reports whether a client waits for what is held. One that gives up on a release does not count: that is a
+// result, too.
+func isAwaited(h *rig.Held) bool { return isCommand(h) && (h.Name != schedule.Release || h.Reply) }
+
+// block records that the other held orders have sent nothing since a time.
+func (p *playedLine) block(who int, since time.Time) {
+	for _, h := range p.player.Scene(who).Held {
+		if o := p.orderOf(h.Order); isUnder(h) {
+			if o.blocked.from.IsZero() {
+				o.blocked.from = since
+			}
+			o.blocked.to = time.Now()
+		}
+	}
+}
+
+// lastEnd returns when the last order ended, or now if there was none.
+func (p *playedLine) lastEnd() (end time.Time) {
+	record := p.byOrder()
+	for _, of := range p.player.Orders() {
+		o := p.orderOf(of)
+		end = later(end, endOf(o, record[o]))
+	}
+	if end.IsZero() {
+		return time.Now()
+	}
+	return end
+}
+
+// held returns what is held of all orders.
+func (p *playedLine) held() []*rig.Held { return p.player.Scene(-1).Held }
+
+// holder returns the instance of a held order, or else a.
+func (p *playedLine) holder() (at int) {
+	for _, h := range p.held() {
+		at = h.Order.At
+	}
+	return at
+}
+
+// orderAt returns the order in flight at an instance, or else its last one, or else one that was not sent.
+func (b *bench) orderAt(at int) (last *order) {
+	for _, o := range b.orders {
+		if o.At == at && (last == nil || last.HasEnded()) {
+			last = o
+		}
+	}
+	if last == nil {
+		return b.newOrder("", at, history.Buy)
+	}
+	return last
+}
+
+// expire waits until the lease of a held order expires. If its client would give up on a release first, the trial
+// removes the lock instead.
+func (p *playedLine) expire(ctx context.Context) (err error) {
+	waits := true
+	for _, h := range p.held() {
+		if why := aLongReply(p.passport); why != "" && p.player.Works(h.Order.At) && isCommand(h) {
+			if waits = false; h.Name != schedule.Release {
+				err = errors.New(why)
+			}
+		}
+	}
+	if p.lapsed = waits; waits {
+		p.player.Sleep(ctx, p.passport.expiry(p.player.Scene(-1).Late > 0))
+	} else if err == nil {
+		p.noteEnds(time.Now(), history.LeaseOver)
+		err = p.remove()
+	}
+	p.lost = time.Now()
+	return err
+}
+
+// removeLock removes the lock, or releases the trial's own.
+func (p *playedLine) removeLock() error {
+	if !p.taken.from.IsZero() {
+		return p.giveBack()
+	}
+	since := time.Now()
+	p.noteEnds(since, history.LockRemoved)
+	err := p.remove()
+	p.Note(p.holder(), nil, rig.LockFault(), since)
+	p.lost = time.Now()
+	return err
+}
+
+// giveBack releases the trial's own lock, and records its tenure. No order may have acquired the lock.
+func (p *playedLine) giveBack() error {
+	var kept error
+	for o, commands := range p.byOrder() {
+		if o != nil && !tookAt(commands).IsZero() {
+			kept = errors.New(p.passport.whyNotKept())
+		}
+	}
+	since, taken, freed := p.since(p.taken.from), p.since(p.taken.to), time.Now()
+	p.taken = span{}
+	p.letLocks()
+	if err := cmp.Or(p.remove(), kept); err != nil {
+		return err
+	}
+	ours := history.Op{Order: p.Product + "-" + history.OfTrial, Phase: history.Buy, Instance: cause.Us,
+		Outcome: history.NotSold,
+		Detail:  "the trial itself, which kept the lock", Sent: since, Done: p.since(freed),
+		Lease: &history.Lease{AcquiredAt: taken, ReleasedAt: p.since(freed)}}
+	for _, key := range p.passport.Locks {
+		ours.Trace = append(ours.Trace,
+			history.Command{Node: p.Stores[0].Host, Cmd: "restore", Key: key, Reply: "OK", At: since, End: taken,
+				Source: history.Looked, Effect: history.EffectAcquired | history.Endless},
+			history.Command{Node: p.Stores[0].Host, Cmd: "del", Key: key, Reply: "1", At: p.since(freed),
+				End: p.since(time.Now()), Source: history.Looked, Effect: history.EffectReleased})
+	}
+	p.extra = append(p.extra, ours)
+	at := atA
+	if len(p.orders) > 0 {
+		at = p.orders[0].At
+	}
+	p.Note(at, nil, rig.TakenFault(), p.cell.Start.Add(time.Duration(taken)))
+	return nil
+}
+
+// finish ends what the trial itself has begun in a line.
+func (p *playedLine) finish() {
+	if !p.taken.from.IsZero() {
+		p.letLocks()
+		_ = p.remove()
+	}
+	p.endLongLeases()
+}
+
+// endLongLeases expires the leases of a killed instance that are too long to wait for.
+func (p *playedLine) endLongLeases() {
+	state := p.looker.Load().Look()
+	ends := slices.ContainsFunc(p.passport.locks, func(l wire.Lock) bool {
+		s := state[l.Key]
+		return l.Held(s) && !s.Ends.IsZero()
+	})
+	if p.passport.Lease() > mostLease && ends && slices.ContainsFunc([]int{atA, atB}, p.isDown) {
+		p.noteEnds(time.Now(), history.LeaseOver)
+		_ = p.remove()
+	}
+}
+
+// needsOf returns the requirements of a line.
+func needsOf(line schedule.Line) (needs []requirement) {
+	for _, m := range line {
+		if n := m.Request(); n > 0 {
+			needs = append(needs, requirement{why: func(p *Passport) string {
+				return cmp.Or(p.requests.why, either(n <= p.requests.all, "", p.requests.String()))
+			}})
+		} else if n, err := strconv.Atoi(m.Mark); err == nil {
+			needs = append(needs, requirement{why: func(p *Passport) string {
+				return either(n <= len(p.steps), "", fmt.Sprintf("a sale has %d commands", len(p.steps)))
+			}})
+		} else if need, known := needsOfWords[m.Mark+m.Verb]; known {
+			needs = append(needs, need)
+		}
+	}
+	return needs
+}
+
+var needsOfWords = map[string]requirement{
+	schedule.Acquire: needLock, schedule.Acquired: needLock, schedule.Read: needWindow, schedule.Write: needWrite,
+	schedule.Release: needRelease, schedule.Release2: needTwo, schedule.Waits: needLock, schedule.Renewal: needRenewal,
+	schedule.Subscribe: needMessage, "take": needLock, "remove": needLock, "drop": needMessage,
+}
