@@ -222,7 +222,7 @@ func (b *bench) watchAtWork() {
 	b.holders.await(p.Lease(), anna.Done(), func() bool {
 		took := b.tookFor(anna)
 		ofAcquire := took + history.Instant(p.Lease()/10)
-		return took.Known() && firstAfter(ofAcquire, b.when(atA, (*history.Command).Prolongs)).Known()
+		return took.Known() && firstAfter(ofAcquire, b.shown().when(atA, (*history.Command).Prolongs)).Known()
 	})
 	b.notePeriod(anna)
 	goOn()

@@ -125,6 +125,7 @@ func (h *holder) follow(s *wire.Sight, e *history.Command, step bool) {
 			h.steps = map[string]int{}
 		}
 		h.steps[e.Key]++
+		h.events = append(h.events, *e)
 	case e.Effect == history.EffectTried, e.ReadsStock():
 		h.look(s, e)
 	case e.WritesStock():
@@ -141,6 +142,7 @@ func (h *holder) acquire(s *wire.Sight, e *history.Command) {
 	own := slices.DeleteFunc(slices.Clone(after), func(name string) bool { return slices.Contains(before, name) })
 	one := &stake{place: place{own: own, ahead: before, as: e.Effect}, key: e.Key, since: history.Never, last: e.At}
 	if !e.AcquiresAlone() {
+		h.note(history.EffectTried, one.key, e.At)
 		if len(own) > 0 || !h.holds(e.Key) {
 			h.stakes = append(h.stakes, one)
 		}
@@ -155,8 +157,12 @@ func (h *holder) acquire(s *wire.Sight, e *history.Command) {
 // take records that a stake holds the lock since then.
 func (h *holder) take(one *stake, since history.Instant) {
 	one.since = since
-	h.events = append(h.events, history.Command{Key: one.key, At: since, Source: history.Looked,
-		Effect: history.EffectAcquired})
+	h.note(history.EffectAcquired, one.key, since)
+}
+
+// note adds an effect that the looks alone do not show.
+func (h *holder) note(effect history.Effect, key string, at history.Instant) {
+	h.events = append(h.events, history.Command{Key: key, At: at, Source: history.Looked, Effect: effect})
 }
 
 // holds reports whether an order of the instance holds a lock.
@@ -211,34 +217,30 @@ func (h *holder) release(s *wire.Sight, e *history.Command) {
 	}
 }
 
-// heldSince returns since when orders of an instance hold the lock: see [holders.since].
-func (b *bench) heldSince(at int) history.Instant {
-	b.looker.Load().AwaitTurn()
-	return b.holders.since(at)
-}
-
-// when returns when an instance sent the commands with such an effect so far.
-func (b *bench) when(at int, is func(*history.Command) bool) []history.Instant {
-	b.looker.Load().AwaitTurn()
-	return b.holders.when(at, is)
+// shown returns the holders, once the effects of all answered commands are known.
+func (b *bench) shown() *holders {
+	if looker := b.looker.Load(); looker != nil {
+		looker.AwaitTurn()
+	}
+	return &b.holders
 }
 
 // tookFor returns when an instance first acquired the lock after an order was sent to it, [history.Never] if it has
 // not. If several orders are in flight at the instance, it may be any one's.
 func (b *bench) tookFor(o *order) history.Instant {
-	return firstAfter(b.since(o.Sent), b.when(o.At, acquired))
+	return firstAfter(b.since(o.Sent), b.shown().when(o.At, acquired))
 }
 
 // releasedFor returns when an instance first released the lock after it had acquired it for an order: see
 // [bench.tookFor].
 func (b *bench) releasedFor(o *order) history.Instant {
-	return firstAfter(b.tookFor(o), b.when(o.At, (*history.Command).Releases))
+	return firstAfter(b.tookFor(o), b.shown().when(o.At, (*history.Command).Releases))
 }
 
-// hasWritten reports whether an instance has written the stock while an order was the only one that can have: it was in
-// flight and not blocked, or was the last one when all were over. Of several such orders, any one may have.
+// hasWritten reports whether the instance of an order has written the stock when that order may have sent the command: it
+// was in flight and not blocked or, if none was in flight, it was the last one. Another order may have sent it, too.
 func (b *bench) hasWritten(o *order) bool {
-	return len(b.when(o.At, func(c *history.Command) bool {
+	return len(b.shown().when(o.At, func(c *history.Command) bool {
 		if !c.WritesStock() {
 			return false
 		}
@@ -262,7 +264,7 @@ func (b *bench) workedUntil(o *order) (end time.Time) {
 	if !o.left {
 		return end
 	}
-	for _, then := range b.when(o.At, (*history.Command).Releases) {
+	for _, then := range b.shown().when(o.At, (*history.Command).Releases) {
 		end = later(end, b.cell.Start.Add(time.Duration(then)))
 	}
 	return end

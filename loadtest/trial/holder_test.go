@@ -108,6 +108,18 @@ func TestHolders(t *testing.T) {
 	}
 }
 
+// An entry in a queue and a failed step of a counter are tries.
+func TestHoldersTry(t *testing.T) {
+	h := &holders{}
+	h.begin(time.Unix(1000, 0))
+	step, entry := sight(atB, 20, history.EffectTried), sight(atB, 30, history.EffectAcquired|history.Beside)
+	step.Stepped[0] = true
+	h.saw(step)
+	h.saw(entry)
+	assert.Len(t, h.when(atB, (*history.Command).Acquires), 2)
+	assert.Empty(t, h.when(atB, acquired))
+}
+
 // A wait for a command ends when its effect is seen, when it cannot come any more, or when its time is over.
 func TestAwaitEffect(t *testing.T) {
 	h := &holders{}
@@ -128,4 +140,45 @@ func TestAwaitEffect(t *testing.T) {
 	close(none)
 	h.await(time.Minute, none, released)
 	assert.False(t, released())
+}
+
+// What an instance did counts for an order that was sent to it before, and can have sent the command.
+func TestWhatAnInstanceDidForAnOrder(t *testing.T) {
+	f := forge()
+	f.holders.begin(f.cell.Start)
+	held := f.order("held", atA, history.Sold, 0, 90)
+	held.blocked = span{f.after(15), f.after(45)}
+	beside := f.order("beside", atA, history.Sold, 20, 200)
+	never := f.order("never", atA, history.Sold, 210, 220)
+	other := f.order("other", atB, history.Sold, 0, 200)
+	late := f.order("late", atB, history.Sold, 300, 310)
+	late.left = true
+	for _, s := range []*wire.Sight{
+		sight(atA, 10, history.EffectAcquired), sight(atA, 50, history.EffectWrote), sight(atA, 60, history.EffectReleased),
+		sight(atA, 120, history.EffectAcquired), sight(atA, 130, history.EffectReleased),
+		sight(atB, 320, history.EffectAcquired), sight(atB, 330, history.EffectWrote),
+		sight(atB, 340, history.EffectReleased),
+	} {
+		f.holders.saw(s)
+	}
+	at := func(ms int) history.Instant { return f.since(f.after(ms)) }
+	for _, one := range []struct {
+		of             *order
+		took, released history.Instant
+		wrote          bool
+		until          int
+	}{
+		{held, at(10), at(60), true, 90},
+		{beside, at(120), at(130), true, 200},
+		{never, history.Never, history.Never, false, 220},
+		{other, at(320), at(340), false, 200},
+		{late, at(320), at(340), true, 340},
+	} {
+		assert.Equal(t, one.took, f.tookFor(one.of), one.of.name)
+		assert.Equal(t, one.released, f.releasedFor(one.of), one.of.name)
+		assert.Equal(t, one.wrote, f.hasWritten(one.of), one.of.name)
+		assert.Equal(t, f.after(one.until), f.workedUntil(one.of), one.of.name)
+	}
+	held.blocked.to = f.after(70)
+	assert.False(t, f.hasWritten(held), "another order wrote while this one was blocked")
 }

@@ -32,7 +32,7 @@ func (b *bench) replyOf(at int, s *step, then time.Time) (t *rig.CommandTrap) {
 			if b.shape(&cmd.Seen) != s.shape {
 				return false
 			}
-			if since := b.heldSince(at); since != taken {
+			if since := b.shown().since(at); since != taken {
 				taken, came = since, 0
 			}
 			if early && (!taken.Known() || taken <= b.since(then)) {
@@ -260,7 +260,7 @@ func renewalsLost(b *bench) string {
 	p := b.passport
 	isRenewal := func(cmd *wire.Command) bool {
 		shape := b.shape(&cmd.Seen) // a renewal may be the same command as the acquire
-		return p.renewals[shape] && (!p.acquires[shape] || b.heldSince(atA).Known())
+		return p.renewals[shape] && (!p.acquires[shape] || b.shown().since(atA).Known())
 	}
 	lose := b.SetTrap(&rig.CommandTrap{At: atA, Does: schedule.LostRequest, Always: true, Is: isRenewal})
 	anna, why, goOn := b.annaAtWork()

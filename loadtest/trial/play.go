@@ -67,13 +67,15 @@ func endOf(o *order, commands []observation) (end time.Time) {
 // fresh sends orders to each instance that is up, until one sells. It returns those of an instance where none got
 // through in time, or all. It restocks before, so that an order that gets through sells.
 func (b *bench) fresh() (probes []*order, err error) {
-	over, record := time.Now(), b.byOrder()
+	over := time.Now()
 	if o := b.hit(); o != nil {
-		over = endOf(o, record[o])
+		if over = o.over; o.left {
+			over = endOf(o, b.byOrder()[o])
+		}
 	}
 	probes = eachInTurn(over, func(at int, since time.Time) (own []*order, stuck bool) {
 		err = errors.Join(err, b.put(b.unitsFor(0)))
-		return b.freshAt(at, since, record)
+		return b.freshAt(at, since)
 	})
 	return probes, errors.Join(err, context.Cause(b.ctx))
 }
@@ -98,7 +100,12 @@ func eachInTurn(since time.Time, ask func(at int, since time.Time) (own []*order
 // freshAt returns the orders that show whether one gets through at an instance after a time: fresh ones, and those of
 // Bert's that were refused after it. The instance is stuck if it is up and none gets through in time. There are no
 // orders if it is down.
-func (b *bench) freshAt(at int, since time.Time, record map[*order][]observation) (own []*order, stuck bool) {
+func (b *bench) freshAt(at int, since time.Time) (own []*order, stuck bool) {
+	var record map[*order][]observation
+	isFree := b.since(since.Add(b.passport.patience()))
+	if firstAfter(isFree, b.shown().when(at, (*history.Command).Acquires)).Known() { // by an order, or by a fresh one
+		record = b.byOrder()
+	}
 	own, turn, stuck := b.alreadyAt(at, since, record)
 	if stuck {
 		return own, true
