@@ -237,8 +237,8 @@ func (b *bench) releasedFor(o *order) history.Instant {
 	return firstAfter(b.tookFor(o), b.shown().when(o.At, (*history.Command).Releases))
 }
 
-// hasWritten reports whether the instance of an order has written the stock when that order may have sent the command: it
-// was in flight and not blocked or, if none was in flight, it was the last one. Another order may have sent it, too.
+// hasWritten reports whether the instance of an order has written the stock when that order may have sent the command:
+// it was in flight and not blocked or, if none was in flight, it was the last one. Another order may have sent it, too.
 func (b *bench) hasWritten(o *order) bool {
 	return len(b.shown().when(o.At, func(c *history.Command) bool {
 		if !c.WritesStock() {
