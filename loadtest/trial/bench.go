@@ -268,7 +268,7 @@ func (b *bench) becomesFree() bool {
 func (b *bench) heldFor(
 	atMost time.Duration, isHeld func(*wire.Lock, wire.KeyState) bool, isWorth func(wire.KeyState) bool,
 ) (held, known bool) {
-	for late := time.Now().Add(atMost); ; time.Sleep(10 * time.Millisecond) {
+	for late := time.Now().Add(atMost); ; time.Sleep(10 * time.Millisecond) { // no command tells of an expiry
 		states, waits := b.looker.Load().Look(), true
 		held = false
 		for i := range b.passport.locks {

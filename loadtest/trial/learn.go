@@ -545,7 +545,7 @@ func (b *bench) watchPatience(anna *order, held *wire.Command, begun time.Time) 
 	p := b.passport
 	limit := min(p.Lease(), 10*time.Second) + time.Second
 	for time.Since(begun) < limit && !anna.HasEnded() && !b.sentAgain(held) {
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond) // a client gives up without a word
 	}
 	if took := time.Since(begun); took < limit {
 		p.Patience, p.Resends = took, b.sentAgain(held)

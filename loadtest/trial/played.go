@@ -404,10 +404,8 @@ func (p *playedLine) block(who int, since time.Time) {
 
 // lastEnd returns when the last order ended, or now if there was none.
 func (p *playedLine) lastEnd() (end time.Time) {
-	record := p.byOrder()
 	for _, of := range p.player.Orders() {
-		o := p.orderOf(of)
-		end = later(end, endOf(o, record[o]))
+		end = later(end, p.workedUntil(p.orderOf(of)))
 	}
 	if end.IsZero() {
 		return time.Now()
@@ -476,8 +474,8 @@ func (p *playedLine) removeLock() error {
 // giveBack releases the trial's own lock, and records its tenure. No order may have acquired the lock.
 func (p *playedLine) giveBack() error {
 	var kept error
-	for o, commands := range p.byOrder() {
-		if o != nil && !tookAt(commands).IsZero() {
+	for _, o := range p.orders {
+		if p.tookFor(o).Known() {
 			kept = errors.New(p.passport.whyNotKept())
 		}
 	}

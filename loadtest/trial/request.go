@@ -92,10 +92,11 @@ func (p *playedLine) misplaced(m schedule.Move) string {
 		return ""
 	}
 	of, number := &p.passport.requests, m.Request()
-	came := of.comesTooEarly(number, p.byOrder()[o])
+	tooEarly := func() string { return of.comesTooEarly(number, p.tookFor(o).Known(), p.releasedFor(o).Known()) }
+	came := tooEarly()
 	if came != "" { // an asynchronous release may be in flight
 		p.Quiet(p.ctx)
-		came = of.comesTooEarly(number, p.byOrder()[o])
+		came = tooEarly()
 	}
 	if came == "" {
 		return ""
@@ -106,10 +107,9 @@ func (p *playedLine) misplaced(m schedule.Move) string {
 
 // comesTooEarly returns what should have happened to the lock before an order's request of that number and has not, ""
 // if nothing.
-func (r *requests) comesTooEarly(number int, commands []observation) string {
-	released := slices.ContainsFunc(effectsOf(commands), func(d effect) bool { return d.Releases() })
+func (r *requests) comesTooEarly(number int, taken, released bool) string {
 	switch {
-	case slices.Contains(r.under, number) && tookAt(commands).IsZero():
+	case slices.Contains(r.under, number) && !taken:
 		return "before the lock was acquired"
 	case slices.Contains(r.after, number) && !released:
 		return "before the lock was released"
@@ -129,7 +129,7 @@ func (p *playedLine) waitsForDatabase(at int, done <-chan struct{}) <-chan struc
 				close(waits)
 				return
 			}
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(10 * time.Millisecond) // that no reply comes is no event
 		}
 	})
 	return waits
