@@ -223,17 +223,10 @@ func TestLockThatIsNeverReleased(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)
-	learn := func() error {
-		trial, ctx, err := New(t.Context(), options(t, shop{file: inPython, kind: "keeps-it"}.command(t)...))
-		require.NoError(t, err)
-		_, err = trial.Learn(ctx)
-		assert.NoError(t, trial.Close())
-		return err
-	}
-	err := learn()
-	if err == nil { // on a machine so busy that a lease was over when the next order came
-		err = learn()
-	}
+	trial, ctx, err := New(t.Context(), options(t, shop{file: inPython, kind: "keeps-it"}.command(t)...))
+	require.NoError(t, err)
+	_, err = trial.Learn(ctx)
+	assert.NoError(t, trial.Close())
 	assert.ErrorContains(t, err, "it never releases lock:10000")
 }
 
