@@ -146,6 +146,9 @@ func (b *bench) close() {
 	}
 }
 
+// shape returns the shape of a command.
+func (t *Trial) shape(s *wire.Seen) Shape { return t.passport.shapeOf(s, t.shelf()) }
+
 // lookAt observes the stock and these locks from now on.
 func (b *bench) lookAt(locks []wire.Lock) {
 	looker := wire.NewLooker(b.ledger, locks)

@@ -234,7 +234,7 @@ func TestReleaseComesAfterTheWork(t *testing.T) {
 	f := forge()
 	command := func(c observation) *wire.Command { return &wire.Command{Seen: c.Seen} }
 	matches := func(commands ...observation) (all []bool) {
-		is := f.afterWrite(f.hasShape(shapes{"del lock": true}))
+		is := f.afterWrite(f.hasShape(shapesOf("del lock")))
 		for _, c := range commands {
 			all = append(all, is(command(c)))
 		}

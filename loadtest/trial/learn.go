@@ -232,7 +232,7 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 func (p *Passport) knowScripts(sales []*sale) {
 	first := map[string]*sale{}
 	if p.ours == nil {
-		p.ours = shapes{}
+		p.ours = map[string]bool{}
 	}
 	for _, s := range sales {
 		for _, c := range s.commands {
@@ -253,7 +253,7 @@ func (b *bench) describe(sales []*sale) {
 	p := b.passport
 	p.steps = sales[2].steps
 	p.Acquire, p.acquire, p.release, p.compares, p.Early, p.TTLLater = "", nil, nil, false, false, false
-	p.acquires, p.releases, p.renewals, p.writes = shapes{}, shapes{}, shapes{}, shapes{}
+	p.acquires, p.releases, p.renewals, p.writes = Shapes{}, Shapes{}, Shapes{}, Shapes{}
 	for _, s := range sales {
 		for i := range s.steps {
 			p.classify(&s.steps[i])
@@ -274,7 +274,7 @@ func (b *bench) describe(sales []*sale) {
 			p.fixed = cmp.Or(p.fixed, b.fixedValue(lock.Name))
 		}
 	}
-	p.Watches = slices.ContainsFunc(p.steps, func(s step) bool { return strings.HasPrefix(s.shape, "watch") })
+	p.Watches = slices.ContainsFunc(p.steps, func(s step) bool { return s.shape.Verb == "watch" })
 	p.Fence = grows(sales, p)
 	p.Token = !maps.Equal(sales[0].values(), sales[2].values())
 	p.Name = !p.Token && !maps.Equal(sales[0].values(), sales[1].values())
@@ -295,8 +295,8 @@ func (s *sale) values() map[string]string {
 }
 
 // granted returns the replies to acquires that succeeded, by shape, "" where they differ.
-func granted(sales []*sale) map[string]string {
-	replies := map[string]string{}
+func granted(sales []*sale) map[Shape]string {
+	replies := map[Shape]string{}
 	for _, s := range sales {
 		for i := range s.steps {
 			for _, e := range s.steps[i].effects {
@@ -318,7 +318,7 @@ func (p *Passport) tellTaken() {
 		case one.has((*history.Command).WritesStock):
 			return
 		case one.has(acquired) && p.Acquire == "":
-			if p.acquire = one.args; one.verb() == "exec" {
+			if p.acquire = one.args; one.shape.Verb == "exec" {
 				p.acquire = nil
 			}
 			p.Acquire = acquireText(p.acquire)
@@ -352,7 +352,7 @@ func (p *Passport) tellReleased() {
 		if releases {
 			released, p.Early = true, p.Early || !wrote
 		}
-		looks := wrote && !released && strings.HasSuffix(one.shape, " lock") && !one.has((*history.Command).Prolongs)
+		looks := wrote && !released && one.shape.IsOnLock() && !one.has((*history.Command).Prolongs)
 		if (releases || looks) && !p.writes[one.shape] {
 			p.addRelease(&one)
 		}
@@ -369,8 +369,7 @@ func (p *Passport) tellReleased() {
 func (p *Passport) classify(s *step) {
 	if s.has((*history.Command).WritesStock) {
 		p.writes[s.shape] = true
-		verb := s.verb()
-		p.LockFree = p.LockFree || verb == "exec" || isScript(verb)
+		p.LockFree = p.LockFree || s.shape.Verb == "exec" || isScript(s.shape.Verb)
 		return
 	}
 	if s.has(acquired) {
@@ -739,7 +738,7 @@ func (b *bench) watchWaiter(o *order, commands []observation) {
 	p := b.passport
 	blocks := ""
 	tries, shape := b.tries(commands)
-	p.tries = shapes{shape: len(tries) > 0}
+	p.tries = Shapes{shape: len(tries) > 0}
 	for _, c := range commands {
 		p.Messages = p.Messages || c.Subscribes || c.Message
 		if b.looker.Load().Blocks(c.Args) {
@@ -769,8 +768,8 @@ func (b *bench) watchWaiter(o *order, commands []observation) {
 
 // tries returns when an order tried to acquire the lock's key that it tried first: when it sent those of its tries, or
 // looks, that it sent most often, and their shape. It may look by one command, and acquire by another.
-func (b *bench) tries(commands []observation) (tries []time.Time, most string) {
-	key, times := "", map[string][]time.Time{}
+func (b *bench) tries(commands []observation) (tries []time.Time, most Shape) {
+	key, times := "", map[Shape][]time.Time{}
 	for _, d := range effectsOf(commands) {
 		shape := b.shape(&d.Seen)
 		renews := b.passport.renewals[shape] && !b.passport.acquires[shape]

@@ -2,8 +2,6 @@ package trial
 
 import (
 	"cmp"
-	"crypto/sha1"
-	"encoding/hex"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -38,14 +36,14 @@ type Passport struct {
 	fixed  string // a value of every order that is in the name of a key of the lock
 
 	steps                        []step // of a plain sale
-	acquires, releases, renewals shapes
-	writes                       shapes
-	tries                        shapes                 // of an order that waits: it may look before it acquires
-	background                   shapes                 // of commands that the shop sends while no order is at work
+	acquires, releases, renewals Shapes
+	writes                       Shapes
+	tries                        Shapes                 // of an order that waits: it may look before it acquires
+	background                   Shapes                 // of commands that the shop sends while no order is at work
 	late                         map[string]lateCommand // by kind: see kindOf
-	granted                      map[string]string      // replies to acquires that succeeded, by shape; "": they differ
+	granted                      map[Shape]string       // replies to acquires that succeeded, by shape; "": they differ
 	scripts                      []string               // sent in full by orders
-	ours                         shapes                 // digests of the scripts that several orders have sent; nil: any
+	ours                         map[string]bool        // digests of the scripts that several orders have sent; nil: any
 
 	locks  []wire.Lock
 	held   map[wire.Key]wire.KeyState // the lock's keys while it is held
@@ -53,73 +51,15 @@ type Passport struct {
 	endsIn string                     // what names the end of the lease beside the lock; "": the lock itself does
 }
 
-// shapes is a set of command shapes: see [Trial.shape].
-type shapes map[string]bool
-
 // A step is a command of a plain sale.
 type step struct {
-	shape   string
+	shape   Shape
 	effects []history.Command
 	args    []string
 	queued  [][]string // the commands of a transaction
 }
 
-// verb returns the name of the command, in lower case, and "eval" for every script.
-func (s *step) verb() string {
-	verb, _, _ := strings.Cut(s.shape, " ")
-	return verb
-}
-
-// usual returns the effects that commands of that shape have in plain sales.
-func (p *Passport) usual(shape string) (e history.Effect) {
-	for _, one := range []struct {
-		of shapes
-		e  history.Effect
-	}{{p.acquires, history.EffectAcquired}, {p.releases, history.EffectReleased}, {p.renewals, history.EffectRenewed},
-		{p.writes, history.EffectWrote}} {
-		if one.of[shape] {
-			e |= one.e
-		}
-	}
-	return e
-}
-
 func (s *step) has(is func(*history.Command) bool) bool { return anyOf(s.effects, is) }
-
-// shape returns a name that the commands of different orders in the same place have in common.
-func (t *Trial) shape(s *wire.Seen) string {
-	name := s.Name
-	switch {
-	case len(s.Args) < 2:
-	case name == "fcall":
-		name += " " + s.Args[1]
-	case name == "eval":
-		if of := digest(s.Args); t.passport.ours == nil || t.passport.ours[of] {
-			name += " " + of
-		}
-	}
-	if condition := wire.Condition(s.Args); condition != "" { // unlike an acquire by SET, such as a renewal
-		name += " " + condition
-	}
-	on := s.On()
-	switch {
-	case on == t.shelf().Key && !t.shelf().Elsewhere(s.Args):
-		return name + " stock"
-	case t.passport.onLock(on):
-		return name + " lock"
-	case t.passport.besideLock(on):
-		return name + " beside lock"
-	}
-	return name
-}
-
-func digest(args []string) string {
-	if strings.EqualFold(args[0], "evalsha") {
-		return strings.ToLower(args[1])
-	}
-	sum := sha1.Sum([]byte(args[1]))
-	return hex.EncodeToString(sum[:])
-}
 
 // beforeWrite returns the last step before the first write of the stock: its read under the lock, if there is one,
 // since other keys of the lock may be acquired in between. It is nil if the write is the first step. If the stock is
@@ -202,7 +142,7 @@ func (p *Passport) releasedAt() (at []int) {
 		switch s := &p.steps[i]; {
 		case s.has((*history.Command).WritesStock), p.Elsewhere && s.has(acquired):
 			at = nil
-		case p.releases[s.shape] || strings.HasSuffix(s.shape, " lock"):
+		case p.releases[s.shape] || s.shape.IsOnLock():
 			at = append(at, i)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // A passport follows from the steps of a plain sale.
 func TestPassportOfSale(t *testing.T) {
 	one := func(shape string, effects ...history.Effect) step {
-		s := step{shape: shape, args: strings.Fields(shape)}
+		s := step{shape: shapeOf(shape), args: strings.Fields(shape)}
 		for _, e := range effects {
 			s.effects = append(s.effects, history.Command{Source: history.Looked, Effect: e})
 		}
@@ -27,7 +27,7 @@ func TestPassportOfSale(t *testing.T) {
 		s.args, s.effects[0].Wire = strings.Fields(sent), &history.Carried{Compared: true}
 		return s
 	}
-	take := step{shape: "set lock", args: []string{"SET", "lock", "token", "NX", "PX", "2000"},
+	take := step{shape: shapeOf("set lock"), args: []string{"SET", "lock", "token", "NX", "PX", "2000"},
 		effects: []history.Command{{Source: history.Looked, Effect: history.EffectAcquired}}}
 	read, write := one("get stock", history.EffectRead), one("set stock", history.EffectWrote)
 	free, atOnce := one("eval lock", history.EffectReleased), one("exec", history.EffectWrote, history.EffectReleased)
@@ -63,7 +63,7 @@ func TestPassportOfSale(t *testing.T) {
 			1, "", false, 0},
 	} {
 		p := &Passport{Facts: history.Facts{Locks: []string{"lock"}, TTL: 2 * time.Second}, steps: sale.steps,
-			acquires: shapes{}, releases: shapes{}, renewals: shapes{}, writes: shapes{}}
+			acquires: Shapes{}, releases: Shapes{}, renewals: Shapes{}, writes: Shapes{}}
 		for i := range p.steps {
 			p.classify(&p.steps[i])
 		}
@@ -84,7 +84,7 @@ func TestPassportOfSale(t *testing.T) {
 // The commands of a sale have the numbers of cells and the marks of lines.
 func TestSaleOfPassport(t *testing.T) {
 	script := "return redis.call('GET', KEYS[1]) == ARGV[1]\nand redis.call('DEL', KEYS[1])"
-	p := &Passport{acquires: shapes{}, releases: shapes{}, writes: shapes{}}
+	p := &Passport{acquires: Shapes{}, releases: Shapes{}, writes: Shapes{}}
 	for _, s := range []struct {
 		shape, sent string
 		effects     []history.Effect
@@ -97,11 +97,11 @@ func TestSaleOfPassport(t *testing.T) {
 		{"eval lock", "", []history.Effect{history.EffectReleased}},
 		{"publish", "PUBLISH freed 1", nil},
 	} {
-		one := step{shape: s.shape, args: strings.Fields(s.sent)}
+		one := step{shape: shapeOf(s.shape), args: strings.Fields(s.sent)}
 		if s.sent == "" {
 			one.args = []string{"EVAL", script, "1", "lock", "token"}
 		}
-		if one.verb() == "exec" {
+		if one.shape.Verb == "exec" {
 			one.queued = [][]string{one.args, {"INCR", "sold"}}
 		}
 		for _, e := range s.effects {
@@ -204,7 +204,7 @@ func TestValuesOfAcquires(t *testing.T) {
 	of := func(pairs ...string) *sale {
 		s := &sale{}
 		for i := 0; i < len(pairs); i += 2 {
-			s.steps = append(s.steps, step{shape: "set lock", effects: []history.Command{{Source: history.Looked,
+			s.steps = append(s.steps, step{shape: shapeOf("set lock"), effects: []history.Command{{Source: history.Looked,
 				Effect: history.EffectAcquired, Key: pairs[i], Wire: &history.Carried{Is: pairs[i+1]}}}})
 		}
 		return s
@@ -281,11 +281,11 @@ func TestPeriodOfRenewalsOfSeveralKeys(t *testing.T) {
 
 // The error with which a Redis refuses a command depends on what the command does.
 func TestErrorsOfRedis(t *testing.T) {
-	p := &Passport{acquires: shapes{"set lock": true}, writes: shapes{"set stock": true}}
+	p := &Passport{acquires: shapesOf("set lock"), writes: shapesOf("set stock")}
 	for shape, code := range map[string]string{
 		"set lock": "READONLY", "set stock": "OOM", "get stock": "LOADING", "eval lock": "LOADING",
 	} {
-		assert.Equal(t, code, codeOf(p.refusal(&step{shape: shape})), shape)
+		assert.Equal(t, code, codeOf(p.refusal(&step{shape: shapeOf(shape)})), shape)
 	}
 }
 
@@ -356,7 +356,7 @@ func TestShapesOfFields(t *testing.T) {
 		"hset shelf 10000 4": "hset stock", "hset shelf last 10000": "hset", "hgetall shelf": "hgetall stock",
 	} {
 		c := f.unseen(0, strings.Fields(sent)...)
-		assert.Equal(t, want, f.shape(&c.Seen), sent)
+		assert.Equal(t, shapeOf(want), f.shape(&c.Seen), sent)
 	}
 }
 
@@ -368,7 +368,7 @@ func TestShapesOfConditions(t *testing.T) {
 		"delex lock ifeq t": "delex IFEQ lock", "delifeq lock t": "delifeq lock",
 	} {
 		c := f.unseen(0, strings.Fields(strings.ReplaceAll(sent, "lock", lockKey))...)
-		assert.Equal(t, want, f.shape(&c.Seen), sent)
+		assert.Equal(t, shapeOf(want), f.shape(&c.Seen), sent)
 	}
 }
 
@@ -381,11 +381,11 @@ func TestRepliesOfAcquires(t *testing.T) {
 			if reply == "0" {
 				effects[0].Effect = history.EffectTried
 			}
-			s.steps = append(s.steps, step{shape: []string{"set lock", "eval lock", "incr lock"}[i], effects: effects})
+			s.steps = append(s.steps, step{shape: shapeOf([]string{"set lock", "eval lock", "incr lock"}[i]), effects: effects})
 		}
 		return s
 	}
-	assert.Equal(t, map[string]string{"set lock": "OK", "eval lock": "", "incr lock": "1"},
+	assert.Equal(t, map[Shape]string{shapeOf("set lock"): "OK", shapeOf("eval lock"): "", shapeOf("incr lock"): "1"},
 		granted([]*sale{of("OK", "token 1", "1"), of("OK", "token 2", "0"), of("OK", "token 3", "1")}))
 }
 

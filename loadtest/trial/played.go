@@ -338,10 +338,10 @@ func (p *playedLine) Note(at int, of *rig.InFlight, f history.Fault, since time.
 }
 
 // hasShape returns a match for commands of these shapes.
-func (b *bench) hasShape(of ...shapes) func(*wire.Command) bool {
+func (b *bench) hasShape(of ...Shapes) func(*wire.Command) bool {
 	return func(cmd *wire.Command) bool {
 		shape := b.shape(&cmd.Seen)
-		return slices.ContainsFunc(of, func(one shapes) bool { return one[shape] })
+		return slices.ContainsFunc(of, func(one Shapes) bool { return one[shape] })
 	}
 }
 

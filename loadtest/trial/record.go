@@ -394,16 +394,16 @@ func (a *attribution) isOfNone(c *observation, o *order) bool {
 func (b *bench) watchBackground(commands []observation, from, to time.Time) {
 	p := b.passport
 	if p.background == nil {
-		p.background = shapes{}
+		p.background = Shapes{}
 	}
-	left := map[string]int{} // how many are the order's
+	left := map[Shape]int{} // how many are the order's
 	for _, s := range p.steps {
 		left[s.shape]++
 	}
 	for _, c := range commands {
 		shape := b.shape(&c.Seen)
 		ofOrder := p.usual(shape) != history.EffectNothing || c.did((*history.Command).Prolongs) ||
-			p.Every > 0 && strings.HasSuffix(shape, " lock")
+			p.Every > 0 && shape.IsOnLock()
 		if !c.Came.After(from) || !c.Came.Before(to) || ofOrder {
 			continue
 		}

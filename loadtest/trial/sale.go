@@ -58,7 +58,7 @@ func (p *Passport) does(s *step) string {
 			all = append(all, one.text)
 		}
 	}
-	if len(all) == 0 && strings.HasSuffix(s.shape, " lock") {
+	if len(all) == 0 && s.shape.IsOnLock() {
 		return "reads the lock"
 	}
 	return strings.Join(all, ", ")
