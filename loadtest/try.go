@@ -253,7 +253,7 @@ func (f *tryFlags) measure(
 	}
 	shown.Count(planned)
 	results, err = t.Run(ctx, func(c *history.Cell) { shown.Row(terminal.RowOf(c)) })
-	p.Mask(trial.NewMask(o.Headers))
+	trial.NewMask(o.Headers).Passport(p)
 	return p, results, err
 }
 
@@ -262,12 +262,12 @@ func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, t *terminal.Trial)
 	if f.JSON {
 		return printJSON(stdout, struct {
 			Defects  []history.FoundDefect `json:"defects"`
-			Passport *trial.Passport       `json:"passport"`
+			Passport *history.Facts        `json:"passport"`
 			Lock     string                `json:"lock"`
 			Closest  string                `json:"closest_rung"`
 			Sale     []trial.SaleCommand   `json:"sale"`
 			Cells    []*history.Cell       `json:"cells"`
-		}{history.DefectsOf(t.Cells), p, p.String(), p.Closest(), p.Sale(), t.Cells})
+		}{history.DefectsOf(t.Cells), &p.Facts, p.String(), p.Closest(), p.Sale(), t.Cells})
 	}
 	fmt.Fprintf(stdout, "%s\n\n", history.Plain(p.String()))
 	if f.Verbose {

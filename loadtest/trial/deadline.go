@@ -4,17 +4,22 @@ import (
 	"math"
 	"time"
 
+	"stockapi/loadtest/cause"
 	"stockapi/loadtest/schedule"
 )
 
 // How long each move of a line may take at most is a function of the passport and of what surrounds the move.
 
 const (
+	// margin is the time that a fresh order is allowed beyond a lease and a sale.
+	margin = time.Duration(cause.Margin)
+	// mostLease is the longest lease that a cell waits for.
+	mostLease = cause.LongLease
+	// leastHTTPTime is longer than libraries retry; mostHTTPTime bounds the duration of a cell.
+	leastHTTPTime, mostHTTPTime = 20 * time.Second, time.Minute
 	// aMoment is longer than some shops wait for a reply before they release what they tried to acquire, and shorter than
 	// the timeouts of clients.
 	aMoment = 400 * time.Millisecond
-	// aRequest is how long a request may be unanswered before it counts as waiting for another order's transaction.
-	aRequest = 300 * time.Millisecond
 	// atOnce is longer than a plain sale takes: an order that is not answered by then waits.
 	atOnce = 300 * time.Millisecond
 	// mostMoment is long enough for several polls of a waiter.
@@ -71,7 +76,7 @@ func (p *Passport) turn(s scene) time.Duration {
 	return min(atMost, s.left)
 }
 
-// patience is the time that a fresh order is allowed: a lease, a plain sale, and the margin. A long lease does not
+// patience returns the time that a fresh order is allowed: a lease, a plain sale, and the margin. A long lease does not
 // count: the trial expires it.
 func (p *Passport) patience() time.Duration {
 	lease := p.Lease()
@@ -81,7 +86,7 @@ func (p *Passport) patience() time.Duration {
 	return lease + p.Takes + margin
 }
 
-// httpTime is how long an order may take. It covers the lease, or an instance would still work for one order when the
+// httpTime returns how long an order may take. It covers the lease, or an instance would still work for one order when the
 // next one arrives.
 func (p *Passport) httpTime() time.Duration {
 	return min(max(leastHTTPTime, p.patience()), mostHTTPTime)
@@ -111,3 +116,6 @@ func (p *Passport) hold() time.Duration {
 	}
 	return p.Lease() + 800*time.Millisecond
 }
+
+// outlastsLease reports whether the client of an order waits for a reply for longer than a lease.
+func (p *Passport) outlastsLease() bool { return p.hold() >= p.Lease()+200*time.Millisecond }

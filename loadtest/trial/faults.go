@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"stockapi/loadtest/cause"
 	"stockapi/loadtest/schedule"
 )
 
@@ -174,9 +173,6 @@ func (f *fault) parsed() schedule.Line {
 	return line
 }
 
-// mostLease is the longest lease that a cell waits for.
-const mostLease = cause.LongLease
-
 // aShortLease requires a lease short enough for a cell to wait for. Crowds and after-release wait for none, and after a
 // crash the trial expires it, as its TTL would.
 func (f *fault) aShortLease(p *Passport) string {
@@ -263,7 +259,7 @@ func aLease(p *Passport) string { return either(len(p.Locks) == 0, "", aTTL(p)) 
 
 // aLongReply requires a client that waits for a reply for longer than a lease.
 func aLongReply(p *Passport) string {
-	if p.hold() >= p.Lease()+200*time.Millisecond {
+	if p.outlastsLease() {
 		return ""
 	}
 	return fmt.Sprintf("your client gives up on a reply after %s, and a lease lasts %s: start the shop with a shorter "+
@@ -272,39 +268,13 @@ func aLongReply(p *Passport) string {
 
 // aHold requires a way to make an order slow.
 func aHold(p *Passport) string {
-	switch lines := p.slowLines(); {
+	switch {
 	case p.slow:
-	case lines[len(lines)-1].lasts < p.Lease()+aMoment && aLongReply(p) != "":
+	case !p.canBeSlow():
 		return aLongReply(p) + ", or give a slow order: --slow 'POST /decrease?work={ms}'"
 	case p.Shared:
 		return "renewals share the sale's connection, and would be held with it: give a slow order: --slow " +
 			"'POST /decrease?work={ms}'"
 	}
 	return ""
-}
-
-// slowLine returns the line that holds Anna's order beyond its lease, each command for less than its client's timeout,
-// at as few commands as possible. If all of them are too few, it holds all.
-func (p *Passport) slowLine() (line string) {
-	for _, one := range p.slowLines() {
-		if line = one.line; one.lasts >= p.Lease()+aMoment || aLongReply(p) == "" {
-			break
-		}
-	}
-	return line
-}
-
-// A heldLine is a line that holds an order at one or more of its commands, and for how long it can.
-type heldLine struct {
-	line  string
-	lasts time.Duration
-}
-
-func (p *Passport) slowLines() []heldLine {
-	lines := []heldLine{{"a<read.b>end.a>end", p.hold()}, {"a<read.b>end.a>write.b>end.a>end", 2 * p.hold()}}
-	if read := p.beforeWrite(); len(p.Locks) > 0 && read != nil && !read.has(acquired) {
-		lines = append(lines, heldLine{"a<acquired.b>end.a<read.b>end.a>write.b>end.a>end",
-			p.holdAcquire() + 2*p.hold()})
-	}
-	return lines
 }

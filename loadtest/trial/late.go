@@ -3,7 +3,6 @@ package trial
 import (
 	"maps"
 	"strconv"
-	"strings"
 	"time"
 
 	"stockapi/loadtest/wire"
@@ -25,19 +24,23 @@ type lateCommand struct {
 	only  bool          // no order sends such a command before its answer
 }
 
-// kindOf returns what late commands of different orders have in common: the name, the script and the first key.
-func kindOf(s *wire.Seen) string {
-	kind := []string{s.Name, s.On()}
+// A Kind is what late commands of different orders have in common: the name, the digest of the script and the first
+// key.
+type Kind struct{ Verb, Script, Key string }
+
+// kindOf returns the kind of a late command.
+func kindOf(s *wire.Seen) Kind {
+	kind := Kind{Verb: s.Name, Key: s.On()}
 	if s.Name == "eval" && len(s.Args) > 1 {
-		kind = append(kind, digest(s.Args))
+		kind.Script = digest(s.Args)
 	}
-	return strings.Join(kind, " ")
+	return kind
 }
 
 // learnLate learns which commands each order sends long after its answer: those that come once after an order, after
 // about the same time for two of three orders. What comes again is a thread's that works for none.
 func (b *bench) learnLate() error {
-	var before map[string]lateCommand
+	var before map[Kind]lateCommand
 	for i := range 3 {
 		b.begin(fault{})
 		o, err := b.plain("late-"+strconv.Itoa(i), atA)
@@ -53,7 +56,7 @@ func (b *bench) learnLate() error {
 		late := b.lateOf(o)
 		for kind, now := range late {
 			if was := before[kind]; now.isLike(was) {
-				b.passport.late[kind] = lateCommand{min(now.after, was.after), now.only && was.only}
+				b.passport.late[kind] = lateCommand{after: min(now.after, was.after), only: now.only && was.only}
 			}
 		}
 		if before = late; len(b.passport.late) > 0 {
@@ -70,8 +73,8 @@ func (c lateCommand) isLike(other lateCommand) bool {
 
 // lateOf returns the commands on data that came long after the answer to the only order so far, and were not sent by
 // then. One that came several times, or too late, has no time.
-func (b *bench) lateOf(o *order) map[string]lateCommand {
-	late, early := map[string]lateCommand{}, map[string]bool{}
+func (b *bench) lateOf(o *order) map[Kind]lateCommand {
+	late, early := map[Kind]lateCommand{}, map[Kind]bool{}
 	end := o.over
 	for _, c := range b.sentBy(o.At) {
 		kind := kindOf(&c.Seen)
@@ -83,7 +86,7 @@ func (b *bench) lateOf(o *order) map[string]lateCommand {
 		case again || after > lateWithin:
 			late[kind] = lateCommand{}
 		default:
-			late[kind] = lateCommand{after, !early[kind]}
+			late[kind] = lateCommand{after: after, only: !early[kind]}
 		}
 	}
 	return late
@@ -134,7 +137,7 @@ func (a *attribution) lateSender(c *observation) (of *order, known bool) {
 	}
 	if of != nil {
 		if a.sentLate[of] == nil {
-			a.sentLate[of] = map[string]bool{}
+			a.sentLate[of] = map[Kind]bool{}
 		}
 		a.sentLate[of][kind] = true
 	}

@@ -13,7 +13,7 @@ import (
 func TestLateCommandsAreThoseOfEarlierOrders(t *testing.T) {
 	f := forge()
 	timed := f.del(0)
-	f.passport.late = map[string]lateCommand{kindOf(&timed.Seen): {after: 200 * time.Millisecond, only: true}}
+	f.passport.late = map[Kind]lateCommand{kindOf(&timed.Seen): {after: 200 * time.Millisecond, only: true}}
 	anna := f.order("anna", atA, history.Sold, 0, 100)
 	refused := f.order("refused", atA, history.Busy, 50, 90)
 	bert := f.order("bert", atA, history.Sold, 250, 600)

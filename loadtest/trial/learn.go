@@ -41,7 +41,7 @@ func (t *Trial) Learn(ctx context.Context) (p *Passport, err error) {
 		}
 	}
 	t.Say("learning what the lock is…")
-	p = &Passport{Facts: history.Facts{Elsewhere: t.isElsewhere()}, late: map[string]lateCommand{}}
+	p = &Passport{Facts: history.Facts{Elsewhere: t.isElsewhere()}, late: map[Kind]lateCommand{}}
 	t.passport = p
 	if err := b.learnLocks(); err != nil {
 		return nil, b.unknownFirst(err)
@@ -220,7 +220,7 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 	p.knowScripts(sales)
 	for _, s := range sales {
 		for _, c := range s.commands {
-			s.steps = append(s.steps, step{b.shape(&c.Seen), c.effects, c.Args, c.Queued})
+			s.steps = append(s.steps, step{shape: b.shape(&c.Seen), effects: c.effects, args: c.Args, queued: c.Queued})
 		}
 	}
 	b.keepScripts()

@@ -112,8 +112,8 @@ func (m *Mask) All(v any) {
 	}
 }
 
-// Mask hides the values in what is printed of a passport. Nothing can be played afterwards: keys have other names.
-func (p *Passport) Mask(m *Mask) {
+// Passport hides the values in what is printed of a passport. Nothing can be played afterwards: keys have other names.
+func (m *Mask) Passport(p *Passport) {
 	m.All(&p.Facts)
 	for i := range p.steps {
 		m.All(&p.steps[i].args)

@@ -50,7 +50,7 @@ func TestMaskOfRecords(t *testing.T) {
 	assert.Equal(t, cellWith("lock:***"), cell)
 	p := &Passport{Facts: history.Facts{Locks: []string{"lock:stock"}}, steps: []step{{args: []string{"GET", "lock:stock"},
 		queued: [][]string{{"GET", "stock"}}}}}
-	p.Mask(m)
+	m.Passport(p)
 	assert.NotContains(t, p.String(), "lock:stock")
 	assert.Equal(t, []string{"GET", "lock:***"}, p.steps[0].args)
 	assert.Equal(t, [][]string{{"GET", "***"}}, p.steps[0].queued)

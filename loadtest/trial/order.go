@@ -48,12 +48,8 @@ func ParseHeader(text string) (h Header, err error) {
 	return Header{m[1], m[2]}, nil
 }
 
-const (
-	// leastHTTPTime is longer than libraries retry; mostHTTPTime bounds the duration of a cell.
-	leastHTTPTime, mostHTTPTime = 20 * time.Second, time.Minute
-	// mostOfBody bounds the part of an answer that is read.
-	mostOfBody = 64 << 10
-)
+// mostOfBody bounds the part of an answer that is read.
+const mostOfBody = 64 << 10
 
 // An order is one request for a unit. Once it is over, its Op has the answer.
 type order struct {

@@ -38,14 +38,14 @@ type Passport struct {
 	steps                        []step // of a plain sale
 	acquires, releases, renewals Shapes
 	writes                       Shapes
-	tries                        Shapes                 // of an order that waits: it may look before it acquires
-	background                   Shapes                 // of commands that the shop sends while no order is at work
-	late                         map[string]lateCommand // by kind: see kindOf
-	granted                      map[Shape]string       // replies to acquires that succeeded, by shape; "": they differ
-	scripts                      []string               // sent in full by orders
-	ours                         map[string]bool        // digests of the scripts that several orders have sent; nil: any
+	tries                        Shapes // of an order that waits: it may look before it acquires
+	background                   Shapes // of commands that the shop sends while no order is at work
+	late                         map[Kind]lateCommand
+	granted                      map[Shape]string // replies to acquires that succeeded, by shape; "": they differ
+	scripts                      []string         // sent in full by orders
+	ours                         map[string]bool  // digests of the scripts that several orders have sent; nil: any
 
-	locks  []wire.Lock
+	locks  []wire.Lock                // the keys of the lock
 	held   map[wire.Key]wire.KeyState // the lock's keys while it is held
 	before map[wire.Key]wire.KeyState // all keys before the first order
 	endsIn string                     // what names the end of the lease beside the lock; "": the lock itself does
@@ -59,7 +59,10 @@ type step struct {
 	queued  [][]string // the commands of a transaction
 }
 
-func (s *step) has(is func(*history.Command) bool) bool { return anyOf(s.effects, is) }
+// has reports whether is holds for one of the effects.
+func (s *step) has(is func(*history.Command) bool) bool {
+	return slices.ContainsFunc(s.effects, func(e history.Command) bool { return is(&e) })
+}
 
 // beforeWrite returns the last step before the first write of the stock: its read under the lock, if there is one,
 // since other keys of the lock may be acquired in between. It is nil if the write is the first step. If the stock is
@@ -324,6 +327,7 @@ func either(yes bool, one, other string) string {
 	return other
 }
 
+// quoted returns the names of keys in a text.
 func quoted(keys []string) string {
 	all := make([]string, len(keys))
 	for i, key := range keys {

@@ -10,6 +10,7 @@ import (
 
 	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/wire"
 )
 
@@ -33,7 +34,7 @@ func TestPassportOfSale(t *testing.T) {
 	free, atOnce := one("eval lock", history.EffectReleased), one("exec", history.EffectWrote, history.EffectReleased)
 	beside := one("eval stock", history.EffectReleased) // of a lock in the stock's own hash
 	watch, look, remove := one("watch lock"), one("get lock"), one("exec lock", history.EffectReleased)
-	for _, sale := range []struct {
+	for _, c := range []struct {
 		what          string
 		steps         []step
 		release, rung string
@@ -62,42 +63,44 @@ func TestPassportOfSale(t *testing.T) {
 		{"a release that watches", []step{take, read, write, watch, look, remove}, "WATCH, GET, EXEC", "v4",
 			1, "", false, 0},
 	} {
-		p := &Passport{Facts: history.Facts{Locks: []string{"lock"}, TTL: 2 * time.Second}, steps: sale.steps,
+		p := &Passport{Facts: history.Facts{Locks: []string{"lock"}, TTL: 2 * time.Second}, steps: c.steps,
 			acquires: Shapes{}, releases: Shapes{}, renewals: Shapes{}, writes: Shapes{}}
 		for i := range p.steps {
 			p.classify(&p.steps[i])
 		}
 		p.tellTaken()
 		p.tellReleased()
-		assert.Equal(t, "SET NX PX 2000", p.Acquire, sale.what)
-		assert.Equal(t, sale.release, p.Release, sale.what)
-		assert.Equal(t, sale.rung, p.Closest(), sale.what)
-		assert.Equal(t, &p.steps[sale.held], p.beforeWrite(), sale.what)
+		assert.Equal(t, "SET NX PX 2000", p.Acquire, c.what)
+		assert.Equal(t, c.release, p.Release, c.what)
+		assert.Equal(t, c.rung, p.Closest(), c.what)
+		assert.Equal(t, &p.steps[c.held], p.beforeWrite(), c.what)
 		p.tellReading()
-		assert.Equal(t, sale.unread == "early", p.ReadsEarly, sale.what)
-		assert.Equal(t, sale.unread == "never", p.ReadsNever, sale.what)
-		assert.Equal(t, sale.early, p.comesEarly(p.beforeWrite()), sale.what)
-		assert.Equal(t, sale.ahead, p.aheadOf(p.beforeWrite()), sale.what)
+		assert.Equal(t, c.unread == "early", p.ReadsEarly, c.what)
+		assert.Equal(t, c.unread == "never", p.ReadsNever, c.what)
+		assert.Equal(t, c.early, p.comesEarly(p.beforeWrite()), c.what)
+		assert.Equal(t, c.ahead, p.aheadOf(p.beforeWrite()), c.what)
 	}
 }
 
 // The commands of a sale have the numbers of cells and the marks of lines.
 func TestSaleOfPassport(t *testing.T) {
 	script := "return redis.call('GET', KEYS[1]) == ARGV[1]\nand redis.call('DEL', KEYS[1])"
-	p := &Passport{acquires: Shapes{}, releases: Shapes{}, writes: Shapes{}}
+	acquire, release := Shape{Verb: "set", On: Lock}, Shape{Verb: "eval", On: Lock}
+	p := &Passport{acquires: Shapes{acquire: true}, releases: Shapes{release: true}}
 	for _, s := range []struct {
-		shape, sent string
-		effects     []history.Effect
+		shape   Shape
+		sent    string
+		effects []history.Effect
 	}{
-		{"set lock", "SET lock token NX PX 2000", []history.Effect{history.EffectAcquired}},
-		{"incr", "INCR orders", nil},
-		{"get stock", "GET stock", []history.Effect{history.EffectRead}},
-		{"exec", "SET stock 99", []history.Effect{history.EffectWrote}},
-		{"get lock", "GET lock", []history.Effect{history.EffectTried}},
-		{"eval lock", "", []history.Effect{history.EffectReleased}},
-		{"publish", "PUBLISH freed 1", nil},
+		{acquire, "SET lock token NX PX 2000", []history.Effect{history.EffectAcquired}},
+		{Shape{Verb: "incr"}, "INCR orders", nil},
+		{Shape{Verb: "get", On: Stock}, "GET stock", []history.Effect{history.EffectRead}},
+		{Shape{Verb: "exec"}, "SET stock 99", []history.Effect{history.EffectWrote}},
+		{Shape{Verb: "get", On: Lock}, "GET lock", []history.Effect{history.EffectTried}},
+		{release, "", []history.Effect{history.EffectReleased}},
+		{Shape{Verb: "publish"}, "PUBLISH freed 1", nil},
 	} {
-		one := step{shape: shapeOf(s.shape), args: strings.Fields(s.sent)}
+		one := step{shape: s.shape, args: strings.Fields(s.sent)}
 		if s.sent == "" {
 			one.args = []string{"EVAL", script, "1", "lock", "token"}
 		}
@@ -107,7 +110,6 @@ func TestSaleOfPassport(t *testing.T) {
 		for _, e := range s.effects {
 			one.effects = append(one.effects, history.Command{Source: history.Looked, Effect: e})
 		}
-		p.classify(&one)
 		p.steps = append(p.steps, one)
 	}
 	assert.Equal(t, []SaleCommand{
@@ -327,7 +329,7 @@ func TestSlowWorkIsHeldAtSeveralCommands(t *testing.T) {
 	for _, one := range []struct {
 		lease, every, patience time.Duration
 		line                   string
-		asked                  bool
+		lasts                  bool
 	}{
 		{2, 0, 5, once, true},
 		{30, 0, 0, once, true},
@@ -341,34 +343,39 @@ func TestSlowWorkIsHeldAtSeveralCommands(t *testing.T) {
 			Every: one.every * time.Second, Patience: one.patience * time.Second},
 			steps: []step{of(history.EffectAcquired), of(history.EffectRead), of(history.EffectWrote)}}
 		assert.Equal(t, one.line, p.slowLine(), one)
-		assert.Equal(t, one.asked, aHold(p) == "", one)
+		assert.Equal(t, one.lasts, p.canBeSlow(), one)
 		p.steps = p.steps[:1]
 		p.steps = append(p.steps, of(history.EffectWrote))
 		assert.NotContains(t, p.slowLine(), "acquired", "the acquire is the last command before the write")
 	}
 }
 
-// A command on another field of the stock's hash has another shape than one on the stock.
-func TestShapesOfFields(t *testing.T) {
-	f := forge()
-	f.Stock = []string{"HSET", "shelf", "{product}", "{n}"}
-	for sent, want := range map[string]string{
-		"hset shelf 10000 4": "hset stock", "hset shelf last 10000": "hset", "hgetall shelf": "hgetall stock",
+// The role of the key, the script and the condition of a command are in its shape. A command on another field of the
+// stock's hash is not on the stock, and a SET with a condition, such as a renewal, is no acquire. The text of a script
+// that only one order has sent contains a value of that order.
+func TestShapesOfCommands(t *testing.T) {
+	of := digest([]string{"EVAL", "known"})
+	p := &Passport{ours: map[string]bool{of: true}, locks: []wire.Lock{{Key: wire.Key{Name: "lock"},
+		Companions: []wire.Lock{{Key: wire.Key{Name: "owner"}}}}}}
+	for sent, want := range map[string]Shape{
+		"hset shelf 10000 4":        {Verb: "hset", On: Stock},
+		"hset shelf last 10000":     {Verb: "hset"},
+		"hgetall shelf":             {Verb: "hgetall", On: Stock},
+		"set lock t nx px 2000":     {Verb: "set", On: Lock},
+		"set lock t ifeq t px 2000": {Verb: "set", Condition: "IFEQ", On: Lock},
+		"delex lock":                {Verb: "delex", On: Lock},
+		"delex lock ifeq t":         {Verb: "delex", Condition: "IFEQ", On: Lock},
+		"delifeq lock t":            {Verb: "delifeq", On: Lock},
+		"get owner":                 {Verb: "get", On: BesideLock},
+		"eval known 1 lock":         {Verb: "eval", Script: of, On: Lock},
+		"eval new 1 lock":           {Verb: "eval", On: Lock},
+		"fcall free 1 lock":         {Verb: "fcall", Script: "free", On: Lock},
+		"ping":                      {Verb: "ping"},
 	} {
-		c := f.unseen(0, strings.Fields(sent)...)
-		assert.Equal(t, shapeOf(want), f.shape(&c.Seen), sent)
-	}
-}
-
-// A SET with a condition, such as a renewal, has another shape than an acquire.
-func TestShapesOfConditions(t *testing.T) {
-	f := forge()
-	for sent, want := range map[string]string{
-		"set lock t nx px 2000": "set lock", "set lock t ifeq t px 2000": "set IFEQ lock", "delex lock": "delex lock",
-		"delex lock ifeq t": "delex IFEQ lock", "delifeq lock t": "delifeq lock",
-	} {
-		c := f.unseen(0, strings.Fields(strings.ReplaceAll(sent, "lock", lockKey))...)
-		assert.Equal(t, shapeOf(want), f.shape(&c.Seen), sent)
+		args := strings.Fields(sent)
+		seen := &wire.Seen{Command: schedule.Command{Name: args[0]}, Args: args}
+		assert.Equal(t, want, p.shapeOf(seen, wire.Shelf{Key: "shelf", Field: "10000"}), sent)
+		assert.Equal(t, want.On == Lock || want.On == BesideLock, want.IsOnLock(), sent)
 	}
 }
 

@@ -80,6 +80,7 @@ func anyOf(effects []history.Command, is func(*history.Command) bool) bool {
 
 func (c *observation) did(what func(*history.Command) bool) bool { return anyOf(c.effects, what) }
 
+// acquired reports whether a command acquired the lock.
 func acquired(c *history.Command) bool { return c.Acquires() && c.Succeeded() }
 
 // since returns a time relative to the start of the cell.
@@ -241,7 +242,7 @@ func resolve(commands []observation) {
 // the ones that changed a lock or the stock.
 func (b *bench) attribute(at int, commands []observation, record map[*order][]observation) {
 	a := &attribution{bench: b, at: at, record: record, tokens: map[string]*order{}, values: map[string]bool{},
-		alone: map[*order]bool{}, sentLate: map[*order]map[string]bool{}}
+		alone: map[*order]bool{}, sentLate: map[*order]map[Kind]bool{}}
 	for _, c := range commands {
 		o, sent := a.orderOf(&c)
 		if !sent && !c.did(changes) {
@@ -304,7 +305,7 @@ type attribution struct {
 	last   *order                   // the last to acquire the lock
 	alone  map[*order]bool
 
-	sentLate map[*order]map[string]bool // the kinds of late commands that they have sent
+	sentLate map[*order]map[Kind]bool // the kinds of late commands that they have sent
 }
 
 // orderOf returns the order that a command belongs to, nil if that is unknown, and whether an order sent it rather than

@@ -117,6 +117,9 @@ func (r *requests) comesTooEarly(number int, taken, released bool) string {
 	return ""
 }
 
+// aRequest is how long a request may be unanswered before it counts as waiting for another order's transaction.
+const aRequest = 300 * time.Millisecond
+
 // waitsForDatabase returns a channel that is closed once a request of an instance waits for another transaction.
 func (p *playedLine) waitsForDatabase(at int, done <-chan struct{}) <-chan struct{} {
 	d, waits := p.Ends[at].Database, make(chan struct{})

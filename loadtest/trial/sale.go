@@ -19,7 +19,7 @@ type SaleCommand struct {
 
 // Sale returns the commands of a plain sale at a, in order.
 func (p *Passport) Sale() []SaleCommand {
-	sale := make([]SaleCommand, len(p.steps))
+	all := make([]SaleCommand, len(p.steps))
 	acquires, writes := false, false
 	for i := range p.steps {
 		s, mark := &p.steps[i], strconv.Itoa(i+1)
@@ -31,14 +31,14 @@ func (p *Passport) Sale() []SaleCommand {
 		case s == p.beforeWrite():
 			mark = schedule.Read
 		}
-		sale[i] = SaleCommand{i + 1, "a>" + mark, wire.CommandText(s.args, s.queued), p.does(s)}
+		all[i] = SaleCommand{i + 1, "a>" + mark, wire.CommandText(s.args, s.queued), p.does(s)}
 	}
 	for n, i := range p.releasedAt() {
 		if n < 2 {
-			sale[i].Mark = "a>" + []string{schedule.Release, schedule.Release2}[n]
+			all[i].Mark = "a>" + []string{schedule.Release, schedule.Release2}[n]
 		}
 	}
-	return sale
+	return all
 }
 
 // does returns what a step did to the lock and to the stock.

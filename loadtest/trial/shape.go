@@ -56,6 +56,7 @@ func (p *Passport) shapeOf(s *wire.Seen, shelf wire.Shelf) Shape {
 	return shape
 }
 
+// digest returns the digest of the script that an EVAL or EVALSHA runs.
 func digest(args []string) string {
 	if strings.EqualFold(args[0], "evalsha") {
 		return strings.ToLower(args[1])

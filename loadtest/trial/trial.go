@@ -63,11 +63,7 @@ type Trial struct {
 	recordedBefore *int64 // the sales before the cell; only one cell is played at a time
 }
 
-const (
-	onShelf = 100
-	// margin is the time that a fresh order is allowed beyond a lease and a sale.
-	margin = time.Duration(cause.Margin)
-)
+const onShelf = 100
 
 // errShop is wrapped by errors of the shop, which cannot be tried.
 var errShop = errors.New("the shop cannot be tried")
