@@ -79,7 +79,7 @@ func (t *Trial) newOrder(name string, at int, phase history.Phase) *order {
 // the stock decide.
 func (b *bench) hasSold(o *order) bool {
 	return o.HasEnded() && o.Op.Outcome == history.Sold &&
-		(!b.passport.byWrites || b.hasWritten(o))
+		(!b.passport.ByWrites || b.hasWritten(o))
 }
 
 // A span is the time between two moments.
@@ -97,7 +97,7 @@ func (b *bench) plain(name string, at int) (*order, error) {
 
 // buy sends an order.
 func (b *bench) buy(name string, at int, phase history.Phase, how Request, work time.Duration) *order {
-	o, atMost := b.newOrder(name, at, phase), b.passport.httpTime()
+	o, atMost := b.newOrder(name, at, phase), b.passport.HTTPTime()
 	b.orders = append(b.orders, o)
 	o.inDatabase = b.openAtDatabase(at)
 	fill := b.fill(name, work)

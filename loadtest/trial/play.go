@@ -118,7 +118,7 @@ func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]observati
 	own []*order, turn time.Time, stuck bool,
 ) {
 	stillTaken := func(d effect) bool {
-		return d.Acquires() && !d.took() && d.Sent.After(since.Add(b.passport.patience()))
+		return d.Acquires() && !d.took() && d.Sent.After(since.Add(b.passport.Limit()))
 	}
 	turn = since
 	soldOut := b.cell.Left != nil && *b.cell.Left == 0
@@ -140,8 +140,8 @@ func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]observati
 // sellAt sends orders to an instance, one after the other, until one sells, the time of a fresh order is over, or the
 // instance has exited.
 func (b *bench) sellAt(at int, name string, phase history.Phase, since time.Time) (own []*order, through bool) {
-	_ = rig.Fresh(b.ctx, b.passport.patience(), func(number int) (over bool) {
-		left := b.passport.patience() - time.Since(since)
+	_ = rig.Fresh(b.ctx, b.passport.Limit(), func(number int) (over bool) {
+		left := b.passport.Limit() - time.Since(since)
 		if left < 0 || b.isDown(at) || b.ctx.Err() != nil {
 			return true
 		}

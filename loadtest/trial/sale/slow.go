@@ -1,10 +1,10 @@
-package trial
+package sale
 
 import "time"
 
-// slowLine returns the line that holds Anna's order beyond its lease, each command for less than its client's timeout,
+// SlowLine returns the line that holds Anna's order beyond its lease, each command for less than its client's timeout,
 // at as few commands as possible. If all of them are too few, it holds all.
-func (p *Passport) slowLine() (line string) {
+func (p *Passport) SlowLine() (line string) {
 	for _, one := range p.slowLines() {
 		if line = one.line; p.suffices(one) {
 			break
@@ -13,15 +13,15 @@ func (p *Passport) slowLine() (line string) {
 	return line
 }
 
-// canBeSlow reports whether such a line holds an order beyond its lease.
-func (p *Passport) canBeSlow() bool {
+// CanBeSlow reports whether such a line holds an order beyond its lease.
+func (p *Passport) CanBeSlow() bool {
 	lines := p.slowLines()
 	return p.suffices(lines[len(lines)-1])
 }
 
 // suffices reports whether a line holds an order beyond its lease.
 func (p *Passport) suffices(l heldLine) bool {
-	return l.lasts >= p.Lease()+aMoment || p.outlastsLease()
+	return l.lasts >= p.Lease()+AMoment || p.OutlastsLease()
 }
 
 // A heldLine is a line that holds an order at one or more of its commands, and for how long it can.
@@ -31,10 +31,10 @@ type heldLine struct {
 }
 
 func (p *Passport) slowLines() []heldLine {
-	lines := []heldLine{{"a<read.b>end.a>end", p.hold()}, {"a<read.b>end.a>write.b>end.a>end", 2 * p.hold()}}
-	if read := p.beforeWrite(); len(p.Locks) > 0 && read != nil && !read.has(acquired) {
+	lines := []heldLine{{"a<read.b>end.a>end", p.LongestHold()}, {"a<read.b>end.a>write.b>end.a>end", 2 * p.LongestHold()}}
+	if read := p.BeforeWrite(); len(p.Locks) > 0 && read != nil && !read.Has(Acquired) {
 		lines = append(lines, heldLine{"a<acquired.b>end.a<read.b>end.a>write.b>end.a>end",
-			p.holdAcquire() + 2*p.hold()})
+			p.LongestAcquireHold() + 2*p.LongestHold()})
 	}
 	return lines
 }
