@@ -20,6 +20,8 @@ func TestImports(t *testing.T) {
 	assert.Equal(t, []string{"loadtest/history"}, all["loadtest/cause"])
 	rig := []string{"loadtest/cluster", "loadtest/history", "loadtest/schedule", "loadtest/wire"}
 	assert.Equal(t, rig, all["loadtest/rig"])
+	sale := []string{"loadtest/cause", "loadtest/history", "loadtest/schedule", "loadtest/wire"}
+	assert.Equal(t, sale, all["loadtest/trial/sale"], "nothing of a trial")
 	for pkg, imports := range all {
 		for _, imported := range imports {
 			assert.True(t, isExplorer(pkg) || isLoadTest(pkg) == isLoadTest(imported) && !isExplorer(imported),

@@ -20,6 +20,7 @@ import (
 	"stockapi/loadtest/report/terminal"
 	"stockapi/loadtest/scenario"
 	"stockapi/loadtest/trial"
+	"stockapi/loadtest/trial/sale"
 )
 
 // tryFlags are the flags of the command try.
@@ -204,7 +205,7 @@ func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 }
 
 // shopOf returns the record of the shop, without a passport if the trial learned nothing.
-func (f *tryFlags) shopOf(o trial.Options, p *trial.Passport) *history.Shop {
+func (f *tryFlags) shopOf(o trial.Options, p *sale.Passport) *history.Shop {
 	s := &history.Shop{Flags: f.masked(), Argv: o.Argv}
 	if p != nil {
 		s.Passport, s.Closest = p.Parts()
@@ -238,7 +239,7 @@ func complainOfShop(stderr io.Writer, err error) int {
 // measure learns the lock, and plays the cells.
 func (f *tryFlags) measure(
 	ctx context.Context, o trial.Options, shown *terminal.Progress,
-) (p *trial.Passport, results []*history.Cell, err error) {
+) (p *sale.Passport, results []*history.Cell, err error) {
 	t, ctx, err := trial.New(ctx, o)
 	if err != nil {
 		return nil, nil, err
@@ -253,26 +254,26 @@ func (f *tryFlags) measure(
 	}
 	shown.Count(planned)
 	results, err = t.Run(ctx, func(c *history.Cell) { shown.Row(terminal.RowOf(c)) })
-	p.Mask(trial.NewMask(o.Headers))
+	trial.NewMask(o.Headers).Passport(p)
 	return p, results, err
 }
 
 // print prints the passport, a line for each cell, and what the broken ones mean, defects first.
-func (f *tryFlags) print(stdout io.Writer, p *trial.Passport, t *terminal.Trial) error {
+func (f *tryFlags) print(stdout io.Writer, p *sale.Passport, t *terminal.Trial) error {
 	if f.JSON {
 		return printJSON(stdout, struct {
 			Defects  []history.FoundDefect `json:"defects"`
-			Passport *trial.Passport       `json:"passport"`
+			Passport *history.Facts        `json:"passport"`
 			Lock     string                `json:"lock"`
 			Closest  string                `json:"closest_rung"`
-			Sale     []trial.SaleCommand   `json:"sale"`
+			Sale     []sale.Command        `json:"sale"`
 			Cells    []*history.Cell       `json:"cells"`
-		}{history.DefectsOf(t.Cells), p, p.String(), p.Closest(), p.Sale(), t.Cells})
+		}{history.DefectsOf(t.Cells), &p.Facts, p.String(), p.Closest(), p.Commands(), t.Cells})
 	}
 	fmt.Fprintf(stdout, "%s\n\n", history.Plain(p.String()))
 	if f.Verbose {
 		table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-		for _, c := range p.Sale() {
+		for _, c := range p.Commands() {
 			fmt.Fprintf(table, "%d\t%s\t%s\t%s\n", c.Number, c.Mark, c.Command, c.Does)
 		}
 		fmt.Fprintln(table)

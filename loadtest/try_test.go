@@ -19,6 +19,7 @@ import (
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/terminal"
 	"stockapi/loadtest/trial"
+	"stockapi/loadtest/trial/sale"
 )
 
 // The shops that these tests try.
@@ -207,7 +208,7 @@ func TestTryAsJSON(t *testing.T) {
 			Locks []string
 			Token bool
 		}
-		Sale  []trial.SaleCommand
+		Sale  []sale.Command
 		Cells []struct {
 			Scenario, Line string
 			Findings       []struct{ Verdict, Result string }
@@ -270,7 +271,7 @@ func TestTryOnBusyMachine(t *testing.T) {
 		}
 		var out strings.Builder
 		found := &terminal.Trial{Cells: one.cells}
-		require.NoError(t, (&tryFlags{}).print(&out, &trial.Passport{}, found))
+		require.NoError(t, (&tryFlags{}).print(&out, &sale.Passport{}, found))
 		assert.Regexp(t, `(?s)`+one.last+`\n$`, out.String(), one.what)
 		assert.Equal(t, one.code, found.ExitCode(), one.what)
 	}

@@ -17,6 +17,7 @@ import (
 	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
+	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/wire"
 )
 
@@ -128,7 +129,7 @@ func (b *bench) watch(ctx context.Context) (err error) {
 	}
 	b.Gate.Begin()
 	b.all.Go(func() {
-		b.LetThrough(b.ctx, func(cmd *wire.Command) bool { return b.passport.releases[b.shape(&cmd.Seen)] })
+		b.LetThrough(b.ctx, func(cmd *wire.Command) bool { return b.passport.Releases[b.shape(&cmd.Seen)] })
 	})
 	return nil
 }
@@ -145,6 +146,9 @@ func (b *bench) close() {
 		b.ledger.Close()
 	}
 }
+
+// shape returns the shape of a command.
+func (t *Trial) shape(s *wire.Seen) sale.Shape { return t.passport.ShapeOf(s, t.shelf()) }
 
 // lookAt observes the stock and these locks from now on.
 func (b *bench) lookAt(locks []wire.Lock) {
@@ -247,7 +251,7 @@ func (b *bench) isAsNew() bool {
 		if err != nil {
 			return false
 		}
-		if wait(o, b.passport.patience()); !b.hasSold(o) {
+		if wait(o, b.passport.Limit()); !b.hasSold(o) {
 			return false
 		}
 	}
@@ -259,7 +263,8 @@ func (b *bench) isAsNew() bool {
 // purpose.
 func (b *bench) becomesFree() bool {
 	taken := func(l *wire.Lock, s wire.KeyState) bool { return !l.AtRest(s) }
-	held, known := b.heldFor(min(b.passport.Lease(), mostLease), taken, func(s wire.KeyState) bool { return s.TTL() > 0 })
+	expires := func(s wire.KeyState) bool { return s.TTL() > 0 }
+	held, known := b.heldFor(min(b.passport.Lease(), sale.MostLease), taken, expires)
 	return known && !held
 }
 
@@ -271,8 +276,8 @@ func (b *bench) heldFor(
 	for late := time.Now().Add(atMost); ; time.Sleep(10 * time.Millisecond) { // no command tells of an expiry
 		states, waits := b.looker.Load().Look(), true
 		held = false
-		for i := range b.passport.locks {
-			l := &b.passport.locks[i]
+		for i := range b.passport.Keys {
+			l := &b.passport.Keys[i]
 			if s := states[l.Key]; isHeld(l, s) {
 				held, waits = true, waits && isWorth(s)
 			}

@@ -15,6 +15,7 @@ import (
 
 	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/wire"
 )
 
@@ -70,7 +71,7 @@ func opened(t *testing.T, kind string) *bench {
 	b, err := trial.open(ctx)
 	require.NoError(t, err)
 	t.Cleanup(b.close)
-	trial.passport = &Passport{}
+	trial.passport = &sale.Passport{}
 	require.NoError(t, b.learnLocks())
 	return b
 }
@@ -180,7 +181,7 @@ func TestInterruptedCellEnds(t *testing.T) {
 	b, err := trial.idleBench(ctx)
 	require.NoError(t, err)
 	defer b.close()
-	held := b.SetTrap(b.replyOf(atA, trial.passport.beforeWrite(), time.Now()))
+	held := b.SetTrap(b.replyOf(atA, trial.passport.BeforeWrite(), time.Now()))
 	_, err = b.play(fault{name: "slow-work", play: func(b *bench) string {
 		anna, why := b.anna(held)
 		cancel()
@@ -234,7 +235,7 @@ func TestReleaseComesAfterTheWork(t *testing.T) {
 	f := forge()
 	command := func(c observation) *wire.Command { return &wire.Command{Seen: c.Seen} }
 	matches := func(commands ...observation) (all []bool) {
-		is := f.afterWrite(f.hasShape(shapes{"del lock": true}))
+		is := f.afterWrite(f.hasShape(shapesOf("del lock")))
 		for _, c := range commands {
 			all = append(all, is(command(c)))
 		}

@@ -3,6 +3,8 @@ package trial
 import (
 	"slices"
 	"strings"
+
+	"stockapi/loadtest/trial/sale"
 )
 
 // A Planned is a cell that a trial may play, as it is for a stock in Redis.
@@ -38,7 +40,7 @@ func Cells() (all []Planned) {
 
 // ofAnyShop returns the faults before a sale is learned: those of one command, whose number is N.
 func ofAnyShop() []fault {
-	all := faultsFor(&Passport{steps: make([]step, 1)})
+	all := faultsFor(&sale.Passport{Steps: make([]sale.Step, 1)})
 	for i := range all {
 		all[i].name = numbered.ReplaceAllString(all[i].name, "$1 N")
 	}

@@ -2,25 +2,13 @@ package trial
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
+	"stockapi/loadtest/trial/sale"
 )
-
-// requests are those of a plain sale to the shop's database, by number. One without a reply, such as the close of a
-// connection, commits nothing: it counts neither as under the lock nor as after it.
-type requests struct {
-	all      int
-	answered int    // the last one with a reply
-	before   []int  // sent before the lock was acquired
-	under    []int  // sent under the lock
-	replies  []int  // answered under it
-	after    []int  // sent after its release
-	why      string // why none can be held; "" if they can
-}
 
 // openAtDatabase opens an order at an instance's link to the database, if there is one, and returns its number.
 func (b *bench) openAtDatabase(at int) (number int) {
@@ -72,9 +60,9 @@ func (b *bench) plainAt(at int) (*order, error) {
 
 // learnRequests learns what a plain sale sends to the database, and which of it under its lock.
 func (b *bench) learnRequests() error {
-	of := &b.passport.requests
+	of := &b.passport.ToDatabase
 	if b.Database == "" {
-		of.why = "the shop's database is not proxied: give --db"
+		of.Why = "the shop's database is not proxied: give --db"
 		return nil
 	}
 	b.Say("learning what a sale sends to the database…")
@@ -83,7 +71,7 @@ func (b *bench) learnRequests() error {
 		return err
 	}
 	if !stable {
-		of.why = "plain sales show no fixed pattern of requests to the database"
+		of.Why = "plain sales show no fixed pattern of requests to the database"
 		return nil
 	}
 	b.begin(fault{})
@@ -91,33 +79,34 @@ func (b *bench) learnRequests() error {
 	if err != nil {
 		return err
 	}
-	of.learn(b.Ends[atA].Database.Since(o.Sent), o.inDatabase, b.underLock(o))
-	b.passport.Requests = &history.Requests{Before: of.before, Under: of.under, After: of.after}
+	classifyRequests(of, b.Ends[atA].Database.Since(o.Sent), o.inDatabase, b.underLock(o))
+	b.passport.Requests = &history.Requests{Before: of.Before, Under: of.Under, After: of.After}
 	return nil
 }
 
-// learn classifies the requests that a link recorded during a plain order, by the span in which it held its lock.
-func (r *requests) learn(pieces []rig.Piece, order int, held span) {
+// classifyRequests classifies the requests that a link recorded during a plain order, by the span in which it held its
+// lock.
+func classifyRequests(r *sale.Requests, pieces []rig.Piece, order int, held span) {
 	answered := map[int]bool{}
 	for _, p := range pieces {
 		if p.Order == order && p.Number > 0 && p.Reply {
-			answered[p.Number], r.answered = true, max(r.answered, p.Number)
+			answered[p.Number], r.Answered = true, max(r.Answered, p.Number)
 		}
 	}
 	for _, p := range pieces {
 		if p.Order != order || p.Number == 0 {
 			continue
 		}
-		switch r.all = max(r.all, p.Number); {
+		switch r.All = max(r.All, p.Number); {
 		case p.Reply && held.has(p.Began):
-			r.replies = append(r.replies, p.Number)
+			r.Replies = append(r.Replies, p.Number)
 		case p.Reply, !answered[p.Number]:
 		case held.has(p.Began):
-			r.under = append(r.under, p.Number)
+			r.Under = append(r.Under, p.Number)
 		case p.Began.After(held.to):
-			r.after = append(r.after, p.Number)
+			r.After = append(r.After, p.Number)
 		default:
-			r.before = append(r.before, p.Number)
+			r.Before = append(r.Before, p.Number)
 		}
 	}
 }
@@ -207,7 +196,7 @@ func (b *bench) senderOf(at int, then time.Time, record map[*order][]observation
 // reply to its acquire is held, a client does not renew.
 func (b *bench) watchAtWork() {
 	p := b.passport
-	if len(p.Locks) == 0 || p.Every > 0 || b.Ends[atA].Database == nil || p.Lease() > mostLease {
+	if len(p.Locks) == 0 || p.Every > 0 || b.Ends[atA].Database == nil || p.Lease() > sale.MostLease {
 		return
 	}
 	b.Say("checking whether the lock is renewed…")
@@ -233,13 +222,4 @@ func (b *bench) watchAtWork() {
 // requestsOf returns the requests among pieces.
 func requestsOf(pieces []rig.Piece) []rig.Piece {
 	return slices.DeleteFunc(pieces, func(p rig.Piece) bool { return p.Reply })
-}
-
-// String describes the requests of a sale, or why they are unknown.
-func (r *requests) String() string {
-	if r.why != "" {
-		return r.why
-	}
-	return fmt.Sprintf("a sale sends %d requests to the database, %d of them under the lock and %d after its release",
-		r.all, len(r.under), len(r.after))
 }

@@ -13,6 +13,7 @@ import (
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/wire"
 )
 
@@ -87,7 +88,7 @@ func TestRowWithoutMoments(t *testing.T) {
 		{fault: "late", whyNone: "no pattern", want: "no pattern"},
 		{fault: "after-release", whyNone: "no pattern", want: "no pattern"},
 	} {
-		trial.passport.Elsewhere, trial.passport.requests.why = true, c.whyNone
+		trial.passport.Elsewhere, trial.passport.ToDatabase.Why = true, c.whyNone
 		cell, err := trial.each(fault{name: c.fault, lines: []string{}}, played)
 		require.NoError(t, err)
 		assert.Equal(t, c.want, cell.WhyNot())
@@ -111,23 +112,24 @@ func TestRequestsOfSale(t *testing.T) {
 	piece(120, 3, 7, false) // without a reply
 	piece(120, 3, 0, false) // on a noisy connection
 	piece(130, 4, 8, false) // of the next order
-	var r requests
-	r.learn(pieces, 3, span{f.after(15), f.after(85)}) // requests 2 to 5, and the replies to 2 to 4
-	assert.Equal(t, requests{all: 7, answered: 6, before: []int{1}, under: []int{2, 3, 4, 5}, replies: []int{2, 3, 4},
-		after: []int{6}}, r)
-	r = requests{}
-	r.learn(pieces, 3, span{f.after(15), f.after(115)})
-	assert.Empty(t, r.after)
+	var r sale.Requests
+	classifyRequests(&r, pieces, 3, span{f.after(15), f.after(85)}) // requests 2 to 5, and the replies to 2 to 4
+	assert.Equal(t, sale.Requests{All: 7, Answered: 6, Before: []int{1}, Under: []int{2, 3, 4, 5}, Replies: []int{2, 3, 4},
+		After: []int{6}}, r)
+	r = sale.Requests{}
+	classifyRequests(&r, pieces, 3, span{f.after(15), f.after(115)})
+	assert.Empty(t, r.After)
 }
 
 // The moments of a fault are the last requests of a sale, at most twelve: the commit is among them.
 func TestRequestsAreMomentsOfFaults(t *testing.T) {
-	p := &Passport{Facts: history.Facts{Elsewhere: true}, requests: requests{all: 17, answered: 16, after: []int{16}}}
+	p := &sale.Passport{Facts: history.Facts{Elsewhere: true},
+		ToDatabase: sale.Requests{All: 17, Answered: 16, After: []int{16}}}
 	for k := 2; k <= 15; k++ {
-		p.requests.under, p.requests.replies = append(p.requests.under, k), append(p.requests.replies, k)
+		p.ToDatabase.Under, p.ToDatabase.Replies = append(p.ToDatabase.Under, k), append(p.ToDatabase.Replies, k)
 	}
 	assert.Equal(t, "a sale sends 17 requests to the database, 14 of them under the lock and 1 after its release",
-		p.requests.String())
+		p.ToDatabase.String())
 	lines := map[string][]string{}
 	for _, f := range faultsFor(p) {
 		if len(f.lines) > 0 {
@@ -140,7 +142,7 @@ func TestRequestsAreMomentsOfFaults(t *testing.T) {
 	}
 	assert.Len(t, lines, 4)
 	for name, line := range map[string]string{"slow-work": "a<db%d.b>end.a>end", "late": "a>db%d.b>end.a>end"} {
-		assert.Equal(t, linesAt(line, p.requests.under[2:]), lines[name], name)
+		assert.Equal(t, linesAt(line, p.ToDatabase.Under[2:]), lines[name], name)
 		assert.Len(t, lines[name], 12, name)
 	}
 	crashes := linesAt("a>db%d.crash-a", []int{5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16})
@@ -183,7 +185,7 @@ func TestOrderIsHeldAtItsWork(t *testing.T) {
 // A line of a row is played as a cell of that row: a crash at a request is no late write.
 func TestLineOfARowHasItsName(t *testing.T) {
 	trial := forge().Trial
-	trial.passport.Elsewhere, trial.passport.requests = true, requests{all: 2, answered: 2, under: []int{1, 2}}
+	trial.passport.Elsewhere, trial.passport.ToDatabase = true, sale.Requests{All: 2, Answered: 2, Under: []int{1, 2}}
 	trial.Play = []string{"a>db2.crash-a", "a>db2.b>end.a>end", "a>db2.crash-b"}
 	chosen, err := trial.chosen()
 	require.NoError(t, err)
@@ -198,31 +200,31 @@ func TestLineOfARowHasItsName(t *testing.T) {
 
 // A crash in the row has two moments at the last request: before it, and after its reply.
 func TestMomentsOfACrash(t *testing.T) {
-	r := requests{answered: 2}
-	assert.Equal(t, []string{"a>db1.crash-a", "a>db2.crash-a", "a<db2.crash-a"}, r.crashes())
+	r := sale.Requests{Answered: 2}
+	assert.Equal(t, []string{"a>db1.crash-a", "a>db2.crash-a", "a<db2.crash-a"}, crashes(&r))
 	ok, defect := &history.Cell{}, &history.Cell{Defect: &history.Defect{}}
 	assert.Equal(t, "tried at 1, 2, 2 answered: a defect at 2 answered",
-		moments(r.crashes(), []*history.Cell{ok, ok, defect}))
-	assert.Empty(t, (&requests{}).crashes())
+		moments(crashes(&r), []*history.Cell{ok, ok, defect}))
+	assert.Empty(t, crashes(&sale.Requests{}))
 }
 
 // Without a lock an order is at work from its first request on.
 func TestRequestsWithoutALock(t *testing.T) {
 	f := forge()
 	p := newPlayedLine(f.bench)
-	p.passport.Elsewhere, p.passport.requests = true, requests{all: 2, under: []int{1, 2}}
+	p.passport.Elsewhere, p.passport.ToDatabase = true, sale.Requests{All: 2, Under: []int{1, 2}}
 	p.passport.Locks = nil
 	f.order("anna", atA, history.Sold, 0, 90)
 	assert.Empty(t, p.misplaced(schedule.Move{Who: atA, At: atA, Mark: "db2"}))
 	assert.Empty(t, aWindow(p.passport))
-	p.passport.requests = requests{why: "no pattern"}
+	p.passport.ToDatabase = sale.Requests{Why: "no pattern"}
 	assert.Equal(t, "no pattern", aWindow(p.passport))
 }
 
 // A sale that opens a connection sends more requests, so that a number that plain sales send after the lock falls under
 // it.
 func TestRequestsTooEarly(t *testing.T) {
-	of := requests{all: 5, under: []int{2, 3, 4}, after: []int{5}}
+	of := sale.Requests{All: 5, Under: []int{2, 3, 4}, After: []int{5}}
 	for number, want := range map[int][3]string{ // no lock, the lock, released
 		1: {},
 		2: {"before the lock was acquired"},
@@ -230,7 +232,7 @@ func TestRequestsTooEarly(t *testing.T) {
 		6: {},
 	} {
 		for i, released := range []bool{false, false, true} {
-			assert.Equal(t, want[i], of.comesTooEarly(number, i > 0, released), "%d, %d", number, i)
+			assert.Equal(t, want[i], comesTooEarly(&of, number, i > 0, released), "%d, %d", number, i)
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"stockapi/loadtest/cause"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/trial/sale"
 )
 
 // A fault is injected into a cell. docs/try.md describes each.
@@ -26,8 +26,8 @@ type fault struct {
 
 // A requirement is what a fault needs of a shop.
 type requirement struct {
-	what string                 // "" if it depends on the line alone
-	why  func(*Passport) string // returns why a fault does not apply to a lock, "" if it does
+	what string                      // "" if it depends on the line alone
+	why  func(*sale.Passport) string // returns why a fault does not apply to a lock, "" if it does
 }
 
 // The requirements.
@@ -48,11 +48,11 @@ var (
 
 // faultsFor lists the faults. Those that lose or refuse a command, or delay its reply, exist for each command of a
 // plain sale.
-func faultsFor(p *Passport) []fault {
+func faultsFor(p *sale.Passport) []fault {
 	faults := []fault{
 		{name: "one-instance", quick: true, line: "crowd-a"},
 		{name: "two-instances", quick: true, line: "crowd-ab"},
-		{name: "slow-work", quick: true, needs: []requirement{needWindow, needLease, needHold}, line: p.slowLine()},
+		{name: "slow-work", quick: true, needs: []requirement{needWindow, needLease, needHold}, line: p.SlowLine()},
 		{name: "pause", quick: true, needs: []requirement{needWindow}, line: "a<read.stop-a.expiry.b>end.continue-a.a>end"},
 		{name: "late", quick: true, line: "a>write.late-a.expiry.b>end.arrive-a"},
 		{name: "crash 1", quick: true, line: "a<acquired.crash-a"},
@@ -66,16 +66,16 @@ func faultsFor(p *Passport) []fault {
 		{name: "same-instance", quick: true, needs: []requirement{needLock, needWindow, needRelease, needTTL, needLongReply},
 			line: "a<write.expiry.b@a<read.a>end.c@b.b>end"},
 	}
-	if p.slow {
+	if p.Slow {
 		faults[2].line, faults[2].play = "", slowWork
 	}
 	if p.Elsewhere {
 		faults = atRequests(faults, p)
 	}
 	const begins, frames = "it acquires", "it acquires or releases"
-	for k, s := range p.steps {
-		number, takes := strconv.Itoa(k+1), p.acquires[s.shape]
-		quick := takes || p.releases[s.shape]
+	for k, s := range p.Steps {
+		number, takes := strconv.Itoa(k+1), p.Acquires[s.Shape]
+		quick := takes || p.Releases[s.Shape]
 		faults = append(faults,
 			fault{name: "request-lost " + number, quick: quick, some: frames,
 				line: "a>" + number + ".lose-request-a.a>end.b>end"},
@@ -112,18 +112,18 @@ func faultsFor(p *Passport) []fault {
 
 // atRequests moves faults to the requests of the sale to its database, or their replies, which show when an order
 // works.
-func atRequests(faults []fault, p *Passport) []fault {
-	of := &p.requests
+func atRequests(faults []fault, p *sale.Passport) []fault {
+	of := &p.ToDatabase
 	for i := range faults {
 		switch f := &faults[i]; f.name {
 		case "slow-work":
 			if f.play == nil {
-				f.line, f.needs, f.lines = "", []requirement{needLease}, linesAt("a<db%d.b>end.a>end", of.replies)
+				f.line, f.needs, f.lines = "", []requirement{needLease}, linesAt("a<db%d.b>end.a>end", of.Replies)
 			}
 		case "late":
-			f.line, f.lines = "", linesAt("a>db%d.b>end.a>end", of.under)
+			f.line, f.lines = "", linesAt("a>db%d.b>end.a>end", of.Under)
 		case "crash 2":
-			f.line, f.lines = "", of.crashes()
+			f.line, f.lines = "", crashes(of)
 		}
 	}
 	return faults
@@ -131,14 +131,14 @@ func atRequests(faults []fault, p *Passport) []fault {
 
 // crashes returns the lines that kill a before each request that is answered, and after the last reply: what a request
 // did is in the database when the next one is due.
-func (r *requests) crashes() []string {
+func crashes(r *sale.Requests) []string {
 	var numbers []int
-	for k := range r.answered {
+	for k := range r.Answered {
 		numbers = append(numbers, k+1)
 	}
 	lines := linesAt("a>db%d.crash-a", numbers)
-	if r.answered > 0 {
-		lines = append(lines, fmt.Sprintf("a<db%d.crash-a", r.answered))
+	if r.Answered > 0 {
+		lines = append(lines, fmt.Sprintf("a<db%d.crash-a", r.Answered))
 	}
 	return lines
 }
@@ -147,16 +147,16 @@ func (r *requests) crashes() []string {
 const heldAfter = "a>%d.b>end.a>end"
 
 // afterRelease returns the lines that hold what a sale sends after its release.
-func afterRelease(p *Passport) []string {
+func afterRelease(p *sale.Passport) []string {
 	if p.Elsewhere {
-		return linesAt("a>db%d.b>end.a>end", p.requests.after)
+		return linesAt("a>db%d.b>end.a>end", p.ToDatabase.After)
 	}
-	released := p.releasedAt()
+	released := p.ReleasedAt()
 	if len(released) == 0 {
 		return []string{}
 	}
 	var after []int
-	for k := released[len(released)-1] + 1; k < len(p.steps); k++ {
+	for k := released[len(released)-1] + 1; k < len(p.Steps); k++ {
 		after = append(after, k+1)
 	}
 	return linesAt(heldAfter, after)
@@ -174,21 +174,18 @@ func (f *fault) parsed() schedule.Line {
 	return line
 }
 
-// mostLease is the longest lease that a cell waits for.
-const mostLease = cause.LongLease
-
 // aShortLease requires a lease short enough for a cell to wait for. Crowds and after-release wait for none, and after a
 // crash the trial expires it, as its TTL would.
-func (f *fault) aShortLease(p *Passport) string {
+func (f *fault) aShortLease(p *sale.Passport) string {
 	crash := strings.HasPrefix(f.name, "crash ") && p.TTL > 0
-	if f.parsed().Crowd() > 0 || f.name == "after-release" || crash || p.Lease() <= mostLease {
+	if f.parsed().Crowd() > 0 || f.name == "after-release" || crash || p.Lease() <= sale.MostLease {
 		return ""
 	}
 	return fmt.Sprintf("a lease lasts %s, and the cell waits for its expiry: start the shop with one of 2 s", p.Lease())
 }
 
 // whyNot returns why a fault does not apply to a shop, "" if it does.
-func (f *fault) whyNot(p *Passport) string {
+func (f *fault) whyNot(p *sale.Passport) string {
 	for _, need := range slices.Concat([]requirement{{why: f.aShortLease}}, f.needs, needsOf(f.parsed())) {
 		if why := need.why(p); why != "" {
 			return why
@@ -197,51 +194,51 @@ func (f *fault) whyNot(p *Passport) string {
 	return ""
 }
 
-func aLock(p *Passport) string {
+func aLock(p *sale.Passport) string {
 	switch {
 	case len(p.Locks) > 0:
 		return ""
 	case p.Apart != "":
 		return fmt.Sprintf("there is no lock that two orders share: each %s has one of its own", p.Apart)
 	case p.Unseen:
-		return sharesUnseen
+		return sale.SharesUnseen
 	case p.PerCustomer:
-		return p.neverMeet()
+		return p.NeverMeet()
 	}
 	return "there is no lock in this Redis"
 }
 
 // aTTL requires a lease that expires while an order is held: by its TTL, or by its time, for which the trial waits.
-func aTTL(p *Passport) string {
+func aTTL(p *sale.Passport) string {
 	switch {
 	case p.TTL > 0, p.InValue > 0 && aLongReply(p) == "":
 		return ""
 	case p.InValue > 0:
-		return fmt.Sprintf("the lease is in the lock's %s, and the trial cannot expire it; %s", p.where(), aLongReply(p))
+		return fmt.Sprintf("the lease is in the lock's %s, and the trial cannot expire it; %s", p.Where(), aLongReply(p))
 	}
 	return "the lock has no TTL"
 }
 
-func aWindow(p *Passport) string {
+func aWindow(p *sale.Passport) string {
 	if p.Elsewhere && len(p.Locks) == 0 { // an order works from its first request on
-		return cmp.Or(p.requests.why, either(len(p.requests.under) > 0, "", p.requests.String()))
+		return cmp.Or(p.ToDatabase.Why, either(len(p.ToDatabase.Under) > 0, "", p.ToDatabase.String()))
 	}
-	return either(p.beforeWrite() != nil, "", "the first command of a sale writes the stock")
+	return either(p.BeforeWrite() != nil, "", "the first command of a sale writes the stock")
 }
 
-func aWrite(p *Passport) string {
+func aWrite(p *sale.Passport) string {
 	return either(p.Elsewhere, "the stock is not in this Redis, so its writes are not observed", "")
 }
 
-func aRelease(p *Passport) string {
-	return either(len(p.afterWrite()) > 0, "", "no separate command releases the lock after the write")
+func aRelease(p *sale.Passport) string {
+	return either(len(p.AfterWrite()) > 0, "", "no separate command releases the lock after the write")
 }
 
-func twoReleases(p *Passport) string {
-	return either(len(p.afterWrite()) > 1, "", "the lock is released by one command")
+func twoReleases(p *sale.Passport) string {
+	return either(len(p.AfterWrite()) > 1, "", "the lock is released by one command")
 }
 
-func aRenewal(p *Passport) string {
+func aRenewal(p *sale.Passport) string {
 	switch {
 	case p.Every == 0:
 		return "the lock is not renewed"
@@ -252,18 +249,18 @@ func aRenewal(p *Passport) string {
 }
 
 // aLongHold requires a client that waits for a reply until its lock is renewed.
-func aLongHold(p *Passport) string {
-	return either(p.hold() >= p.Every*3/2, "", "your client gives up on a reply before its lock is renewed")
+func aLongHold(p *sale.Passport) string {
+	return either(p.LongestHold() >= p.Every*3/2, "", "your client gives up on a reply before its lock is renewed")
 }
 
-func aMessage(p *Passport) string { return either(p.Messages, "", "waiters receive no messages") }
+func aMessage(p *sale.Passport) string { return either(p.Messages, "", "waiters receive no messages") }
 
 // aLease requires a lock, if there is one, to expire.
-func aLease(p *Passport) string { return either(len(p.Locks) == 0, "", aTTL(p)) }
+func aLease(p *sale.Passport) string { return either(len(p.Locks) == 0, "", aTTL(p)) }
 
 // aLongReply requires a client that waits for a reply for longer than a lease.
-func aLongReply(p *Passport) string {
-	if p.hold() >= p.Lease()+200*time.Millisecond {
+func aLongReply(p *sale.Passport) string {
+	if p.OutlastsLease() {
 		return ""
 	}
 	return fmt.Sprintf("your client gives up on a reply after %s, and a lease lasts %s: start the shop with a shorter "+
@@ -271,40 +268,14 @@ func aLongReply(p *Passport) string {
 }
 
 // aHold requires a way to make an order slow.
-func aHold(p *Passport) string {
-	switch lines := p.slowLines(); {
-	case p.slow:
-	case lines[len(lines)-1].lasts < p.Lease()+aMoment && aLongReply(p) != "":
+func aHold(p *sale.Passport) string {
+	switch {
+	case p.Slow:
+	case !p.CanBeSlow():
 		return aLongReply(p) + ", or give a slow order: --slow 'POST /decrease?work={ms}'"
 	case p.Shared:
 		return "renewals share the sale's connection, and would be held with it: give a slow order: --slow " +
 			"'POST /decrease?work={ms}'"
 	}
 	return ""
-}
-
-// slowLine returns the line that holds Anna's order beyond its lease, each command for less than its client's timeout,
-// at as few commands as possible. If all of them are too few, it holds all.
-func (p *Passport) slowLine() (line string) {
-	for _, one := range p.slowLines() {
-		if line = one.line; one.lasts >= p.Lease()+aMoment || aLongReply(p) == "" {
-			break
-		}
-	}
-	return line
-}
-
-// A heldLine is a line that holds an order at one or more of its commands, and for how long it can.
-type heldLine struct {
-	line  string
-	lasts time.Duration
-}
-
-func (p *Passport) slowLines() []heldLine {
-	lines := []heldLine{{"a<read.b>end.a>end", p.hold()}, {"a<read.b>end.a>write.b>end.a>end", 2 * p.hold()}}
-	if read := p.beforeWrite(); len(p.Locks) > 0 && read != nil && !read.has(acquired) {
-		lines = append(lines, heldLine{"a<acquired.b>end.a<read.b>end.a>write.b>end.a>end",
-			p.holdAcquire() + 2*p.hold()})
-	}
-	return lines
 }

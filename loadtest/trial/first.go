@@ -14,6 +14,7 @@ import (
 
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
+	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/wire"
 )
 
@@ -91,7 +92,7 @@ func (f *firstOrder) see(writes []written) {
 		}
 	}
 	if f.wrote && !f.isElsewhere() && f.Sold == nil && f.Op.Status/100 == 3 {
-		f.Sold, f.passport.byWrites, f.Op.Outcome = regexp.MustCompile(""), true, history.Sold
+		f.Sold, f.passport.ByWrites, f.Op.Outcome = regexp.MustCompile(""), true, history.Sold
 	}
 }
 
@@ -174,7 +175,7 @@ func (f *firstOrder) whereTheStockIs() string {
 	now, err := wire.Snapshot(f.ctx, f.Stores[0].Redis)
 	var found []string
 	for key, state := range now {
-		before := f.passport.before[key]
+		before := f.passport.Before[key]
 		for field, text := range state.Parts {
 			n, isNumber := strconv.ParseInt(text, 10, 64)
 			was, wasNumber := strconv.ParseInt(before.Parts[field], 10, 64)
@@ -223,7 +224,7 @@ func (f *firstOrder) whatItTouched() string {
 		return ""
 	}
 	return fmt.Sprintf("it touched only %s, which is gone again: if that is the lock, and the stock is in a database, "+
-		"give --db, --set and --left", quoted(gone))
+		"give --db, --set and --left", sale.Quoted(gone))
 }
 
 // stocksRead returns the values of --stock for the numbers that these commands read or counted: those that name the
@@ -280,7 +281,7 @@ func (f *firstOrder) hindrance() (text string) {
 	left = slices.DeleteFunc(left, func(key string) bool { return key == f.shelf().Key })
 	if len(f.orders) > 1 && len(left) > 0 && len(left) <= 3 {
 		slices.Sort(left)
-		text += "; the order before it left " + quoted(left)
+		text += "; the order before it left " + sale.Quoted(left)
 	}
 	return text
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/wire"
 )
 
@@ -116,7 +117,7 @@ func (h *holders) change() <-chan struct{} {
 // follow follows an effect of a command. A step of a counter is one that failed.
 func (h *holder) follow(s *wire.Sight, e *history.Command, step bool) {
 	switch {
-	case acquired(e):
+	case sale.Acquired(e):
 		h.acquire(s, e)
 	case e.Releases():
 		h.release(s, e)
@@ -228,7 +229,7 @@ func (b *bench) shown() *holders {
 // tookFor returns when an instance first acquired the lock after an order was sent to it, [history.Never] if it has
 // not. If several orders are in flight at the instance, it may be any one's.
 func (b *bench) tookFor(o *order) history.Instant {
-	return firstAfter(b.since(o.Sent), b.shown().when(o.At, acquired))
+	return firstAfter(b.since(o.Sent), b.shown().when(o.At, sale.Acquired))
 }
 
 // releasedFor returns when an instance first released the lock after it had acquired it for an order: see

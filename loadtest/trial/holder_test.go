@@ -8,6 +8,7 @@ import (
 
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/wire"
 )
 
@@ -117,7 +118,7 @@ func TestHoldersTry(t *testing.T) {
 	h.saw(step)
 	h.saw(entry)
 	assert.Len(t, h.when(atB, (*history.Command).Acquires), 2)
-	assert.Empty(t, h.when(atB, acquired))
+	assert.Empty(t, h.when(atB, sale.Acquired))
 }
 
 // A wait for a command ends when its effect is seen, when it cannot come any more, or when its time is over.

@@ -17,19 +17,20 @@ import (
 	"stockapi/loadtest/load"
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/wire"
 )
 
 // replyOf returns a trap for the reply to a step's command at an instance, if the command had the step's effect. Of
 // several such commands in an order, it catches the one in the same place after the acquire as in a plain sale. Only an
 // acquire since then counts: another order at the instance may hold the lock, or have lost it without a release.
-func (b *bench) replyOf(at int, s *step, then time.Time) (t *rig.CommandTrap) {
-	early, ahead := b.passport.comesEarly(s), b.passport.aheadOf(s)
+func (b *bench) replyOf(at int, s *sale.Step, then time.Time) (t *rig.CommandTrap) {
+	early, ahead := b.passport.ComesEarly(s), b.passport.AheadOf(s)
 	taken := history.Never // the last acquire
 	came := 0              // such commands since then
 	return &rig.CommandTrap{At: at, Reply: true,
 		Is: func(cmd *wire.Command) bool {
-			if b.shape(&cmd.Seen) != s.shape {
+			if b.shape(&cmd.Seen) != s.Shape {
 				return false
 			}
 			if since := b.shown().since(at); since != taken {
@@ -42,8 +43,8 @@ func (b *bench) replyOf(at int, s *step, then time.Time) (t *rig.CommandTrap) {
 			return came > ahead
 		},
 		Did: func(cmd *wire.Command) bool {
-			return len(s.effects) == 0 || anyOf(b.looker.Load().Traced(cmd), func(c *history.Command) bool {
-				return anyOf(s.effects, func(e *history.Command) bool { return c.Effect == e.Effect })
+			return len(s.Effects) == 0 || anyOf(b.looker.Load().Traced(cmd), func(c *history.Command) bool {
+				return anyOf(s.Effects, func(e *history.Command) bool { return c.Effect == e.Effect })
 			})
 		}}
 }
@@ -51,11 +52,11 @@ func (b *bench) replyOf(at int, s *step, then time.Time) (t *rig.CommandTrap) {
 // refusal returns the error by which a Redis refuses the command of a step: a replica refuses the acquire, as after a
 // failover; a full memory the write of the stock; and a server that is starting any other command, since reads and
 // deletes need no memory.
-func (p *Passport) refusal(s *step) string {
+func refusal(p *sale.Passport, s *sale.Step) string {
 	switch {
-	case p.acquires[s.shape]:
+	case p.Acquires[s.Shape]:
 		return "READONLY You can't write against a read only replica."
-	case p.writes[s.shape]:
+	case p.Writes[s.Shape]:
 		return "OOM command not allowed when used memory > 'maxmemory'."
 	}
 	return "LOADING Redis is loading the dataset in memory"
@@ -70,7 +71,7 @@ func codeOf(err string) string {
 // anna sends an order to a, and waits until a trap has caught it. It returns why the trap did not, "" if it did.
 func (b *bench) anna(t rig.Trap) (*order, string) {
 	o := b.send("anna", atA)
-	if rig.Catches(t, o.InFlight, b.passport.httpTime()+margin) { // any order is over by then
+	if rig.Catches(t, o.InFlight, b.passport.HTTPTime()+sale.Margin) { // any order is over by then
 		return o, ""
 	}
 	return o, "the order ended without sending the command at which the fault was due"
@@ -90,7 +91,7 @@ func (b *bench) annaAtWork() (o *order, why string, goOn func()) {
 // trapAtWork sets a trap for the reply to the last command before the write or, if the stock is in a database, for the
 // next request to that.
 func (b *bench) trapAtWork(at int) rig.Trap {
-	reply := b.replyOf(at, b.passport.beforeWrite(), time.Now())
+	reply := b.replyOf(at, b.passport.BeforeWrite(), time.Now())
 	if b.Ends[at].Database != nil {
 		return b.setWorkTrap(reply)
 	}
@@ -171,7 +172,7 @@ const (
 // stock has to be read back after a write.
 func crowdAt(instances int) func(*bench) string {
 	return func(b *bench) string {
-		b.blind.Store(!b.passport.readBack)
+		b.blind.Store(!b.passport.ReadBack)
 		defer b.blind.Store(false)
 		b.Gate.OpenAll()
 		ctx, cancel := context.WithTimeout(b.ctx, crowdPatient)
@@ -210,7 +211,7 @@ func slowWork(b *bench) string {
 
 // whyKept returns why an order does not acquire the lock although the lease of its holder, at the same instance or at
 // the other one, has expired.
-func (p *Passport) whyKept(atSame bool) string {
+func whyKept(p *sale.Passport, atSame bool) string {
 	switch {
 	case p.Every > 0:
 		return "it is renewed until then"
@@ -223,15 +224,15 @@ func (p *Passport) whyKept(atSame bool) string {
 }
 
 // isStep returns a match for command number k of these steps of a sale.
-func (b *bench) isStep(steps []step, k int) func(*wire.Command) bool {
+func (b *bench) isStep(steps []sale.Step, k int) func(*wire.Command) bool {
 	nth := 0
 	for _, s := range steps[:k] {
-		if s.shape == steps[k].shape {
+		if s.Shape == steps[k].Shape {
 			nth++
 		}
 	}
 	return func(cmd *wire.Command) bool {
-		if b.shape(&cmd.Seen) != steps[k].shape {
+		if b.shape(&cmd.Seen) != steps[k].Shape {
 			return false
 		}
 		nth--
@@ -242,9 +243,9 @@ func (b *bench) isStep(steps []step, k int) func(*wire.Command) bool {
 // errorReply has the Redis refuse command number k of Anna's sale with an error. Then Bert orders.
 func errorReply(k int) func(*bench) string {
 	return func(b *bench) string {
-		answer := b.passport.refusal(&b.passport.steps[k])
+		answer := refusal(b.passport, &b.passport.Steps[k])
 		anna, why := b.anna(b.SetTrap(&rig.CommandTrap{At: atA, Does: schedule.Refuse, Answer: answer,
-			Is: b.isStep(b.passport.steps, k)}))
+			Is: b.isStep(b.passport.Steps, k)}))
 		if why != "" {
 			return why
 		}
@@ -260,7 +261,7 @@ func renewalsLost(b *bench) string {
 	p := b.passport
 	isRenewal := func(cmd *wire.Command) bool {
 		shape := b.shape(&cmd.Seen) // a renewal may be the same command as the acquire
-		return p.renewals[shape] && (!p.acquires[shape] || b.shown().since(atA).Known())
+		return p.Renewals[shape] && (!p.Acquires[shape] || b.shown().since(atA).Known())
 	}
 	lose := b.SetTrap(&rig.CommandTrap{At: atA, Does: schedule.LostRequest, Always: true, Is: isRenewal})
 	anna, why, goOn := b.annaAtWork()
@@ -269,7 +270,7 @@ func renewalsLost(b *bench) string {
 		return why
 	}
 	since := time.Now()
-	b.bertUntil("bert", atB, p.hold(), nil)
+	b.bertUntil("bert", atB, p.LongestHold(), nil)
 	if !rig.HasCaught(lose) {
 		return "no renewal came while Anna was at work"
 	}
@@ -279,7 +280,8 @@ func renewalsLost(b *bench) string {
 
 // settle waits until the shop no longer works for a customer who has hung up: it may still sell to her.
 func (b *bench) settle(o *order) {
-	b.holders.await(b.passport.Takes+margin, b.Ends[o.At].In.Exited(), func() bool { return b.releasedFor(o).Known() })
+	released := func() bool { return b.releasedFor(o).Known() }
+	b.holders.await(b.passport.Takes+sale.Margin, b.Ends[o.At].In.Exited(), released)
 }
 
 // remove removes the lock: it puts its keys into their states at rest.
@@ -288,7 +290,7 @@ func (b *bench) remove() error { return b.putLocks(nil) }
 // putLocks puts the keys of the lock into those states, and the others into their states at rest.
 func (b *bench) putLocks(held map[wire.Key]wire.KeyState) error {
 	return b.alone(func(to *redis.Client) (err error) {
-		for _, lock := range b.passport.locks {
+		for _, lock := range b.passport.Keys {
 			state, is := held[lock.Key]
 			if !is {
 				state = lock.Rest
@@ -324,7 +326,7 @@ func (b *bench) keepLocks(held map[wire.Key]wire.KeyState) (stop func(), err err
 			select {
 			case <-every.C:
 				_ = b.alone(func(to *redis.Client) (err error) {
-					for _, lock := range b.passport.locks {
+					for _, lock := range b.passport.Keys {
 						err = errors.Join(err, lock.Prolong(ctx, to, kept[lock.Key]))
 					}
 					return err
@@ -343,11 +345,11 @@ func (b *bench) keepLocks(held map[wire.Key]wire.KeyState) (stop func(), err err
 
 // whyNotKept returns why an order acquires the lock although the trial has put it into the state in which an order held
 // it.
-func (p *Passport) whyNotKept() string {
+func whyNotKept(p *sale.Passport) string {
 	switch {
 	case p.InValue > 0:
-		return fmt.Sprintf("the lease is in the lock's %s, and may have expired when the trial puts it back", p.where())
-	case !slices.ContainsFunc(p.locks, func(l wire.Lock) bool { return l.Held(p.held[l.Key]) }):
+		return fmt.Sprintf("the lease is in the lock's %s, and may have expired when the trial puts it back", p.Where())
+	case !slices.ContainsFunc(p.Keys, func(l wire.Lock) bool { return l.Held(p.Held[l.Key]) }):
 		return "the lock was gone before the trial could see it held: the trial cannot put it back"
 	}
 	return "the lock that the trial puts back keeps no order out"
@@ -358,7 +360,7 @@ func (b *bench) restart() error {
 	err := b.alone(func(to *redis.Client) error {
 		now, err := wire.Snapshot(b.ctx, to)
 		for key := range now {
-			if before, was := b.passport.before[key]; key.Name != b.shelf().Key && err == nil {
+			if before, was := b.passport.Before[key]; key.Name != b.shelf().Key && err == nil {
 				if !was {
 					before = wire.KeyState{Kind: "none"}
 				}

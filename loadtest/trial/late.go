@@ -3,10 +3,9 @@ package trial
 import (
 	"maps"
 	"strconv"
-	"strings"
 	"time"
 
-	"stockapi/loadtest/wire"
+	"stockapi/loadtest/trial/sale"
 )
 
 // Some shops send a command of an order long after its answer, from a timer. It names no order, and may arrive while
@@ -19,25 +18,10 @@ const (
 	aboutTheSame, mostBusy = 80 * time.Millisecond, 300 * time.Millisecond
 )
 
-// A lateCommand is one that each order sends after its answer.
-type lateCommand struct {
-	after time.Duration // how long after
-	only  bool          // no order sends such a command before its answer
-}
-
-// kindOf returns what late commands of different orders have in common: the name, the script and the first key.
-func kindOf(s *wire.Seen) string {
-	kind := []string{s.Name, s.On()}
-	if s.Name == "eval" && len(s.Args) > 1 {
-		kind = append(kind, digest(s.Args))
-	}
-	return strings.Join(kind, " ")
-}
-
 // learnLate learns which commands each order sends long after its answer: those that come once after an order, after
 // about the same time for two of three orders. What comes again is a thread's that works for none.
 func (b *bench) learnLate() error {
-	var before map[string]lateCommand
+	var before map[sale.Kind]sale.LateCommand
 	for i := range 3 {
 		b.begin(fault{})
 		o, err := b.plain("late-"+strconv.Itoa(i), atA)
@@ -52,11 +36,11 @@ func (b *bench) learnLate() error {
 		b.sleepUntil(o.over.Add(2 * lateWithin))
 		late := b.lateOf(o)
 		for kind, now := range late {
-			if was := before[kind]; now.isLike(was) {
-				b.passport.late[kind] = lateCommand{min(now.after, was.after), now.only && was.only}
+			if was := before[kind]; isLike(now, was) {
+				b.passport.Late[kind] = sale.LateCommand{After: min(now.After, was.After), Only: now.Only && was.Only}
 			}
 		}
-		if before = late; len(b.passport.late) > 0 {
+		if before = late; len(b.passport.Late) > 0 {
 			return nil
 		}
 	}
@@ -64,26 +48,26 @@ func (b *bench) learnLate() error {
 }
 
 // isLike reports whether the commands of two orders came once, after about the same time.
-func (c lateCommand) isLike(other lateCommand) bool {
-	return c.after > 0 && other.after > 0 && (c.after-other.after).Abs() < aboutTheSame
+func isLike(x, y sale.LateCommand) bool {
+	return x.After > 0 && y.After > 0 && (x.After-y.After).Abs() < aboutTheSame
 }
 
 // lateOf returns the commands on data that came long after the answer to the only order so far, and were not sent by
 // then. One that came several times, or too late, has no time.
-func (b *bench) lateOf(o *order) map[string]lateCommand {
-	late, early := map[string]lateCommand{}, map[string]bool{}
+func (b *bench) lateOf(o *order) map[sale.Kind]sale.LateCommand {
+	late, early := map[sale.Kind]sale.LateCommand{}, map[sale.Kind]bool{}
 	end := o.over
 	for _, c := range b.sentBy(o.At) {
-		kind := kindOf(&c.Seen)
+		kind := sale.KindOf(&c.Seen)
 		after := c.Came.Sub(end)
 		switch _, again := late[kind]; {
 		case !b.ledger.OnData(c.Args):
 		case after < lateAfter:
 			early[kind], end = true, later(end, c.Delivered)
 		case again || after > lateWithin:
-			late[kind] = lateCommand{}
+			late[kind] = sale.LateCommand{}
 		default:
-			late[kind] = lateCommand{after, !early[kind]}
+			late[kind] = sale.LateCommand{After: after, Only: !early[kind]}
 		}
 	}
 	return late
@@ -100,8 +84,8 @@ func (b *bench) sleepUntil(then time.Time) {
 // awaitLate waits until the late commands of the orders so far have come.
 func (b *bench) awaitLate() {
 	most := time.Duration(0)
-	for late := range maps.Values(b.passport.late) {
-		most = max(most, late.after)
+	for late := range maps.Values(b.passport.Late) {
+		most = max(most, late.After)
 	}
 	if most == 0 {
 		return
@@ -117,8 +101,8 @@ func (b *bench) awaitLate() {
 // lateSender returns the order that has sent a command as long after its end as orders do, nil if none has, and whether
 // that is known: it names no order's token, and no order at work sends such commands.
 func (a *attribution) lateSender(c *observation) (of *order, known bool) {
-	kind := kindOf(&c.Seen)
-	late, known := a.passport.late[kind]
+	kind := sale.KindOf(&c.Seen)
+	late, known := a.passport.Late[kind]
 	if !known || a.namedBy(c) != nil {
 		return nil, false
 	}
@@ -127,18 +111,18 @@ func (a *attribution) lateSender(c *observation) (of *order, known bool) {
 		if o.At != a.at || o.isOpen(c.Came) || a.sentLate[o][kind] || !a.mayBeLate(o) {
 			continue
 		}
-		off := c.Came.Sub(a.endOf(o)) - late.after
+		off := c.Came.Sub(a.endOf(o)) - late.After
 		if off > -aboutTheSame && off.Abs() < nearest {
 			of, nearest = o, off.Abs()
 		}
 	}
 	if of != nil {
 		if a.sentLate[of] == nil {
-			a.sentLate[of] = map[string]bool{}
+			a.sentLate[of] = map[sale.Kind]bool{}
 		}
 		a.sentLate[of][kind] = true
 	}
-	return of, of != nil || late.only
+	return of, of != nil || late.Only
 }
 
 // mayBeLate reports whether an order has got as far as those that send late commands: it has acquired the lock, if
@@ -151,7 +135,7 @@ func (a *attribution) mayBeLate(o *order) bool {
 func (a *attribution) endOf(o *order) time.Time {
 	end := o.over
 	for _, c := range a.record[o] {
-		if !a.sentLate[o][kindOf(&c.Seen)] || c.Came.Before(o.over.Add(lateAfter)) {
+		if !a.sentLate[o][sale.KindOf(&c.Seen)] || c.Came.Before(o.over.Add(lateAfter)) {
 			end = later(end, c.Delivered)
 		}
 	}

@@ -7,13 +7,14 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/trial/sale"
 )
 
 // A late command belongs to the order that ended as long before as orders do, whichever is at work.
 func TestLateCommandsAreThoseOfEarlierOrders(t *testing.T) {
 	f := forge()
 	timed := f.del(0)
-	f.passport.late = map[string]lateCommand{kindOf(&timed.Seen): {after: 200 * time.Millisecond, only: true}}
+	f.passport.Late = map[sale.Kind]sale.LateCommand{sale.KindOf(&timed.Seen): {After: 200 * time.Millisecond, Only: true}}
 	anna := f.order("anna", atA, history.Sold, 0, 100)
 	refused := f.order("refused", atA, history.Busy, 50, 90)
 	bert := f.order("bert", atA, history.Sold, 250, 600)
@@ -36,8 +37,8 @@ func TestLateCommandsAreThoseOfEarlierOrders(t *testing.T) {
 
 // Commands are late commands if they came once after each order, after about the same time.
 func TestLateCommandsComeAgain(t *testing.T) {
-	at := func(ms int) lateCommand { return lateCommand{after: time.Duration(ms) * time.Millisecond} }
-	assert.True(t, at(200).isLike(at(240)))
-	assert.False(t, at(200).isLike(at(500)))
-	assert.False(t, at(200).isLike(lateCommand{}), "it came twice, or not at all")
+	at := func(ms int) sale.LateCommand { return sale.LateCommand{After: time.Duration(ms) * time.Millisecond} }
+	assert.True(t, isLike(at(200), at(240)))
+	assert.False(t, isLike(at(200), at(500)))
+	assert.False(t, isLike(at(200), sale.LateCommand{}), "it came twice, or not at all")
 }

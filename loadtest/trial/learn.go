@@ -15,12 +15,13 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/wire"
 )
 
 // Learn learns the lock of the shop from plain sales, from one that is held before its write, and from one that finds
 // the lock taken. It learns the sold-out answer from an order for an empty shelf.
-func (t *Trial) Learn(ctx context.Context) (p *Passport, err error) {
+func (t *Trial) Learn(ctx context.Context) (p *sale.Passport, err error) {
 	defer func() {
 		if err != nil && ctx.Err() != nil { // such as a dead server
 			err = context.Cause(ctx)
@@ -41,7 +42,7 @@ func (t *Trial) Learn(ctx context.Context) (p *Passport, err error) {
 		}
 	}
 	t.Say("learning what the lock is…")
-	p = &Passport{Facts: history.Facts{Elsewhere: t.isElsewhere()}, late: map[string]lateCommand{}}
+	p = &sale.Passport{Facts: history.Facts{Elsewhere: t.isElsewhere()}, Late: map[sale.Kind]sale.LateCommand{}}
 	t.passport = p
 	if err := b.learnLocks(); err != nil {
 		return nil, b.unknownFirst(err)
@@ -122,7 +123,7 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 		}
 		b.passport.Takes = o.over.Sub(o.Sent) // an upper bound: a first order may have to connect
 	}
-	b.passport.scripts = b.ledger.Scripts()
+	b.passport.Scripts = b.ledger.Scripts()
 	if b.shelf().Field == "" {
 		delete(written, wire.Key{DB: b.db, Name: b.shelf().Key})
 	}
@@ -180,16 +181,16 @@ func (b *bench) writesOf(o *order) (writes []wire.StockWrite, keys map[wire.Key]
 	return writes, keys, b.problem(o, writes)
 }
 
-// A sale is what a plain order did.
-type sale struct {
-	steps    []step
+// A plainSale is what a plain order did.
+type plainSale struct {
+	steps    []sale.Step
 	commands []observation
 	looker   *wire.Looker
 	own      []wire.Key // the keys that it created and removed, and that no other order has named
 }
 
 // plainSales buys one unit at a, one at b, and another at a.
-func (b *bench) plainSales() (sales []*sale, err error) {
+func (b *bench) plainSales() (sales []*plainSale, err error) {
 	b.begin(fault{})
 	p := b.passport
 	_, known, err := b.ledger.Writes(b.ctx)
@@ -208,19 +209,19 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 		}
 		b.awaitLate()
 		p.Takes = min(p.Takes, o.over.Sub(o.Sent))
-		s := &sale{commands: asExecuted(b.byOrder()[o]), looker: b.looker.Load()}
+		s := &plainSale{commands: asExecuted(b.byOrder()[o]), looker: b.looker.Load()}
 		for _, w := range writes {
-			p.LockFree, p.readBack = p.LockFree || w.Counts, p.readBack || w.ReadBack
+			p.LockFree, p.ReadBack = p.LockFree || w.Counts, p.ReadBack || w.ReadBack
 		}
 		if s.own, err = b.madeAndRemoved(known, keys, writes); err != nil {
 			return nil, err
 		}
 		sales = append(sales, s)
 	}
-	p.knowScripts(sales)
+	knowScripts(p, sales)
 	for _, s := range sales {
 		for _, c := range s.commands {
-			s.steps = append(s.steps, step{b.shape(&c.Seen), c.effects, c.Args, c.Queued})
+			s.steps = append(s.steps, sale.Step{Shape: b.shape(&c.Seen), Effects: c.effects, Args: c.Args, Queued: c.Queued})
 		}
 	}
 	b.keepScripts()
@@ -229,52 +230,52 @@ func (b *bench) plainSales() (sales []*sale, err error) {
 
 // knowScripts records which scripts several of the sales have sent. The text of any other contains a value
 // of its order.
-func (p *Passport) knowScripts(sales []*sale) {
-	first := map[string]*sale{}
-	if p.ours == nil {
-		p.ours = shapes{}
+func knowScripts(p *sale.Passport, sales []*plainSale) {
+	first := map[string]*plainSale{}
+	if p.Ours == nil {
+		p.Ours = map[string]bool{}
 	}
 	for _, s := range sales {
 		for _, c := range s.commands {
 			if len(c.Args) < 2 || c.Name != "eval" {
 				continue
 			}
-			of := digest(c.Args)
+			of := sale.Digest(c.Args)
 			if first[of] == nil {
 				first[of] = s
 			}
-			p.ours[of] = p.ours[of] || first[of] != s
+			p.Ours[of] = p.Ours[of] || first[of] != s
 		}
 	}
 }
 
 // describe learns from plain sales how the lock is acquired and released.
-func (b *bench) describe(sales []*sale) {
+func (b *bench) describe(sales []*plainSale) {
 	p := b.passport
-	p.steps = sales[2].steps
-	p.Acquire, p.acquire, p.release, p.compares, p.Early, p.TTLLater = "", nil, nil, false, false, false
-	p.acquires, p.releases, p.renewals, p.writes = shapes{}, shapes{}, shapes{}, shapes{}
+	p.Steps = sales[2].steps
+	p.Acquire, p.AcquireArgs, p.ReleaseVerbs, p.Compares, p.Early, p.TTLLater = "", nil, nil, false, false, false
+	p.Acquires, p.Releases, p.Renewals, p.Writes = sale.Shapes{}, sale.Shapes{}, sale.Shapes{}, sale.Shapes{}
 	for _, s := range sales {
 		for i := range s.steps {
-			p.classify(&s.steps[i])
+			classify(p, &s.steps[i])
 		}
 	}
-	p.granted = granted(sales)
-	p.tellTaken()
-	if len(p.locks) > 0 && p.beforeWrite() == nil {
-		p.tellLease(sales[2])
+	p.Granted = granted(sales)
+	tellTaken(p)
+	if len(p.Keys) > 0 && p.BeforeWrite() == nil {
+		tellLease(p, sales[2])
 	}
-	p.tellReleased()
-	p.tellReading()
-	p.Overwrites = p.overwrites()
-	p.fixed = ""
-	for _, lock := range p.locks {
-		others := slices.DeleteFunc(slices.Clone(p.locks), func(l wire.Lock) bool { return l.Key == lock.Key })
+	tellReleased(p)
+	tellReading(p)
+	p.Overwrites = overwrites(p)
+	p.Fixed = ""
+	for _, lock := range p.Keys {
+		others := slices.DeleteFunc(slices.Clone(p.Keys), func(l wire.Lock) bool { return l.Key == lock.Key })
 		if !slices.ContainsFunc(others, lock.IsLike) { // the numbers of a majority's keys are their own
-			p.fixed = cmp.Or(p.fixed, b.fixedValue(lock.Name))
+			p.Fixed = cmp.Or(p.Fixed, b.fixedValue(lock.Name))
 		}
 	}
-	p.Watches = slices.ContainsFunc(p.steps, func(s step) bool { return strings.HasPrefix(s.shape, "watch") })
+	p.Watches = slices.ContainsFunc(p.Steps, func(s sale.Step) bool { return s.Shape.Verb == "watch" })
 	p.Fence = grows(sales, p)
 	p.Token = !maps.Equal(sales[0].values(), sales[2].values())
 	p.Name = !p.Token && !maps.Equal(sales[0].values(), sales[1].values())
@@ -282,11 +283,11 @@ func (b *bench) describe(sales []*sale) {
 
 // values returns the digests of the values that a sale gave the lock by its acquires, or beside it, by key. Keys that
 // are acquired at once come in any order.
-func (s *sale) values() map[string]string {
+func (s *plainSale) values() map[string]string {
 	values := map[string]string{}
 	for _, one := range s.steps {
-		for i := range one.effects {
-			if e := &one.effects[i]; (acquired(e) || e.Names()) && e.Gives() != "" {
+		for i := range one.Effects {
+			if e := &one.Effects[i]; (sale.Acquired(e) || e.Names()) && e.Gives() != "" {
 				values[e.Key] = e.Gives()
 			}
 		}
@@ -295,13 +296,13 @@ func (s *sale) values() map[string]string {
 }
 
 // granted returns the replies to acquires that succeeded, by shape, "" where they differ.
-func granted(sales []*sale) map[string]string {
-	replies := map[string]string{}
+func granted(sales []*plainSale) map[sale.Shape]string {
+	replies := map[sale.Shape]string{}
 	for _, s := range sales {
 		for i := range s.steps {
-			for _, e := range s.steps[i].effects {
-				if last, known := replies[s.steps[i].shape]; acquired(&e) {
-					replies[s.steps[i].shape] = either(!known || last == e.Reply, e.Reply, "")
+			for _, e := range s.steps[i].Effects {
+				if last, known := replies[s.steps[i].Shape]; sale.Acquired(&e) {
+					replies[s.steps[i].Shape] = either(!known || last == e.Reply, e.Reply, "")
 				}
 			}
 		}
@@ -310,19 +311,19 @@ func granted(sales []*sale) map[string]string {
 }
 
 // tellTaken records from the steps of one sale how the lock is acquired.
-func (p *Passport) tellTaken() {
+func tellTaken(p *sale.Passport) {
 	endless := false
-	for _, one := range p.steps {
-		endless = endless || one.has(acquired) && one.has((*history.Command).Endless)
+	for _, one := range p.Steps {
+		endless = endless || one.Has(sale.Acquired) && one.Has((*history.Command).Endless)
 		switch {
-		case one.has((*history.Command).WritesStock):
+		case one.Has((*history.Command).WritesStock):
 			return
-		case one.has(acquired) && p.Acquire == "":
-			if p.acquire = one.args; one.verb() == "exec" {
-				p.acquire = nil
+		case one.Has(sale.Acquired) && p.Acquire == "":
+			if p.AcquireArgs = one.Args; one.Shape.Verb == "exec" {
+				p.AcquireArgs = nil
 			}
-			p.Acquire = acquireText(p.acquire)
-		case one.has((*history.Command).Prolongs) && endless:
+			p.Acquire = acquireText(p.AcquireArgs)
+		case one.Has((*history.Command).Prolongs) && endless:
 			p.TTLLater = true
 		}
 	}
@@ -330,54 +331,53 @@ func (p *Passport) tellTaken() {
 
 // tellLease records the kind and the TTL of a lock that no order can be held under, since one command acquires it and
 // writes the stock.
-func (p *Passport) tellLease(s *sale) {
+func tellLease(p *sale.Passport, s *plainSale) {
 	for _, c := range s.commands {
-		if _, after, looked := s.looker.States(c.cmd, p.locks[0].Key); looked && c.did(acquired) {
+		if _, after, looked := s.looker.States(c.cmd, p.Keys[0].Key); looked && c.did(sale.Acquired) {
 			p.Kind, p.TTL = after.Kind, after.TTL().Round(10*time.Millisecond)
-			if p.acquire = c.Args; c.Name == "exec" {
-				p.acquire = nil
+			if p.AcquireArgs = c.Args; c.Name == "exec" {
+				p.AcquireArgs = nil
 			}
-			p.Acquire = acquireText(p.acquire)
+			p.Acquire = acquireText(p.AcquireArgs)
 			return
 		}
 	}
 }
 
 // tellReleased records from the steps of one sale how the lock is released.
-func (p *Passport) tellReleased() {
+func tellReleased(p *sale.Passport) {
 	wrote, released := false, false
-	for _, one := range p.steps {
-		wrote = wrote || one.has((*history.Command).WritesStock)
-		releases := one.has((*history.Command).Releases)
+	for _, one := range p.Steps {
+		wrote = wrote || one.Has((*history.Command).WritesStock)
+		releases := one.Has((*history.Command).Releases)
 		if releases {
 			released, p.Early = true, p.Early || !wrote
 		}
-		looks := wrote && !released && strings.HasSuffix(one.shape, " lock") && !one.has((*history.Command).Prolongs)
-		if (releases || looks) && !p.writes[one.shape] {
-			p.addRelease(&one)
+		looks := wrote && !released && one.Shape.IsOnLock() && !one.Has((*history.Command).Prolongs)
+		if (releases || looks) && !p.Writes[one.Shape] {
+			addRelease(p, &one)
 		}
-		wrote = wrote || p.Elsewhere && one.has(acquired) // the work follows the acquire
+		wrote = wrote || p.Elsewhere && one.Has(sale.Acquired) // the work follows the acquire
 	}
-	p.joint = released && len(p.release) == 0
-	if p.release = slices.Compact(p.release); !released {
-		p.release = nil
+	p.Joint = released && len(p.ReleaseVerbs) == 0
+	if p.ReleaseVerbs = slices.Compact(p.ReleaseVerbs); !released {
+		p.ReleaseVerbs = nil
 	}
-	p.Release = p.releaseText()
+	p.Release = releaseText(p)
 }
 
 // classify records what commands of a step's shape do.
-func (p *Passport) classify(s *step) {
-	if s.has((*history.Command).WritesStock) {
-		p.writes[s.shape] = true
-		verb := s.verb()
-		p.LockFree = p.LockFree || verb == "exec" || isScript(verb)
+func classify(p *sale.Passport, s *sale.Step) {
+	if s.Has((*history.Command).WritesStock) {
+		p.Writes[s.Shape] = true
+		p.LockFree = p.LockFree || s.Shape.Verb == "exec" || sale.IsScript(s.Shape.Verb)
 		return
 	}
-	if s.has(acquired) {
-		p.acquires[s.shape] = true
+	if s.Has(sale.Acquired) {
+		p.Acquires[s.Shape] = true
 	}
-	if s.has((*history.Command).Releases) {
-		p.releases[s.shape] = true
+	if s.Has((*history.Command).Releases) {
+		p.Releases[s.Shape] = true
 	}
 }
 
@@ -388,7 +388,7 @@ func acquireText(args []string) string {
 		return "in a transaction"
 	}
 	verb := strings.ToUpper(args[0])
-	if isScript(verb) {
+	if sale.IsScript(verb) {
 		return "by a script"
 	}
 	if verb != "SET" && verb != "SETNX" {
@@ -411,43 +411,37 @@ func acquireText(args []string) string {
 }
 
 // addRelease adds a step to those that release the lock.
-func (p *Passport) addRelease(s *step) {
-	verb := strings.ToLower(s.args[0] + " " + wire.Condition(s.args))
-	p.release = append(p.release, strings.TrimSpace(verb))
-	p.compares = p.compares || s.has(comparesLock)
+func addRelease(p *sale.Passport, s *sale.Step) {
+	verb := strings.ToLower(s.Args[0] + " " + wire.Condition(s.Args))
+	p.ReleaseVerbs = append(p.ReleaseVerbs, strings.TrimSpace(verb))
+	p.Compares = p.Compares || s.Has(comparesLock)
 }
 
 // comparesLock reports whether a command compares the lock with its value, and releases it, in one step.
 func comparesLock(c *history.Command) bool { return c.Releases() && c.Wire != nil && c.Wire.Compared }
 
 // releaseText describes how the lock is released, "" if it is not.
-func (p *Passport) releaseText() string {
+func releaseText(p *sale.Passport) string {
 	switch {
-	case p.joint:
+	case p.Joint:
 		return withWrite
-	case len(p.release) == 0 && p.letsExpire:
+	case len(p.ReleaseVerbs) == 0 && p.LetsExpire:
 		return "a shorter TTL"
 	}
-	how := make([]string, len(p.release))
-	for i, verb := range p.release {
-		how[i] = either(isScript(verb), "a script", strings.ToUpper(verb))
+	how := make([]string, len(p.ReleaseVerbs))
+	for i, verb := range p.ReleaseVerbs {
+		how[i] = either(sale.IsScript(verb), "a script", strings.ToUpper(verb))
 	}
 	return strings.Join(slices.Compact(how), ", ")
 }
 
-// isScript reports whether a command of that name runs a script or a function.
-func isScript(verb string) bool {
-	verb = strings.ToLower(verb)
-	return strings.HasPrefix(verb, "eval") || strings.HasPrefix(verb, "fcall")
-}
-
 // grows reports whether the writes of the stock contain a number that grew with every sale.
-func grows(sales []*sale, p *Passport) bool {
+func grows(sales []*plainSale, p *sale.Passport) bool {
 	var sent [][]string
 	for _, s := range sales {
 		for _, one := range s.steps {
-			if p.writes[one.shape] {
-				sent = append(sent, one.args)
+			if p.Writes[one.Shape] {
+				sent = append(sent, one.Args)
 				break
 			}
 		}
@@ -477,9 +471,9 @@ func grows(sales []*sale, p *Passport) bool {
 // it asks again before it is sure that there is no lock.
 func (b *bench) holdOne(sure bool) (again bool, err error) {
 	p := b.passport
-	hold := p.beforeWrite()
+	hold := p.BeforeWrite()
 	if p.Early {
-		hold = &p.steps[slices.IndexFunc(p.steps, func(s step) bool { return p.acquires[s.shape] })]
+		hold = &p.Steps[slices.IndexFunc(p.Steps, func(s sale.Step) bool { return p.Acquires[s.Shape] })]
 	}
 	if len(p.Locks) == 0 || hold == nil {
 		p.Waiting = "were not observed"
@@ -516,14 +510,14 @@ func (b *bench) holdOne(sure bool) (again bool, err error) {
 		if !sure {
 			return b.holdOne(true)
 		}
-		p.setLocks(nil)
+		p.SetKeys(nil)
 		p.Waiting = "were not observed"
 		return false, b.describeAnew()
 	}
 	if next := tookAt(record[bert]); !removedIn(record, span{begun, next}) {
 		b.learnStart(tookAt(record[anna]), next, let)
 	}
-	known := len(p.scripts)
+	known := len(p.Scripts)
 	again = b.keepScripts() > known && p.Every == 0
 	b.watchSlow()
 	return again, b.looker.Load().Err()
@@ -535,8 +529,8 @@ func (b *bench) checkEnd(bert *order, record map[*order][]observation, held span
 	p := b.passport
 	over := held.to.Sub(held.from) > p.InValue && bert.isOpen(held.from.Add(p.InValue+b.soon()))
 	next := tookAt(record[bert])
-	if p.endsIn != "" && over && !removedIn(record, held) && (next.IsZero() || next.After(held.to)) {
-		p.InValue, p.endsIn = 0, ""
+	if p.EndsIn != "" && over && !removedIn(record, held) && (next.IsZero() || next.After(held.to)) {
+		p.InValue, p.EndsIn = 0, ""
 	}
 }
 
@@ -556,12 +550,12 @@ func (b *bench) watchPatience(anna *order, held *wire.Command, begun time.Time) 
 // acquires the lock while its holder is held, before any TTL has expired.
 func (b *bench) learnStart(took, next, let time.Time) {
 	p := b.passport
-	started := slices.ContainsFunc(p.locks, func(l wire.Lock) bool {
-		state := p.held[l.Key]
+	started := slices.ContainsFunc(p.Keys, func(l wire.Lock) bool {
+		state := p.Held[l.Key]
 		return !l.Start(&state).IsZero() && l.Deadline(&state).IsZero()
 	})
 	lease := next.Sub(took).Round(10 * time.Millisecond)
-	if started && !next.IsZero() && next.Before(let) && (p.TTL == 0 || lease < p.TTL-aMoment/2) {
+	if started && !next.IsZero() && next.Before(let) && (p.TTL == 0 || lease < p.TTL-sale.AMoment/2) {
 		p.TTL, p.InValue = 0, lease
 	}
 }
@@ -619,23 +613,23 @@ func (b *bench) wasLetIn(o *order, wrote, held time.Time) bool {
 // lookAtHeld records the state and the lease of the lock while an order holds it.
 func (b *bench) lookAtHeld(commands []observation) error {
 	p := b.passport
-	p.held = b.looker.Load().Look()
+	p.Held = b.looker.Load().Look()
 	_ = b.alone(func(*redis.Client) error { // the looker reads them for each command
-		for i := range p.locks {
-			if l, state := &p.locks[i], p.held[p.locks[i].Key]; len(l.Parts) == 1 {
+		for i := range p.Keys {
+			if l, state := &p.Keys[i], p.Held[p.Keys[i].Key]; len(l.Parts) == 1 {
 				l.Steps = l.Step(&state, l.Parts[0])
 			}
 		}
 		return nil
 	})
-	state := p.held[p.locks[0].Key]
+	state := p.Held[p.Keys[0].Key]
 	if p.Kind = state.Kind; !state.Exists() {
-		p.Kind = p.locks[0].Rest.Kind
+		p.Kind = p.Keys[0].Rest.Kind
 	}
-	ends := p.locks[0].Deadline(&state)
+	ends := p.Keys[0].Deadline(&state)
 	for _, d := range effectsOf(commands) {
 		switch {
-		case !d.took(), d.Key != p.locks[0].String():
+		case !d.took(), d.Key != p.Keys[0].String():
 		case !ends.IsZero() && (state.Ends.IsZero() || state.Ends.Sub(ends) > b.soon()):
 			p.TTL, p.InValue = 0, ends.Sub(d.Sent).Round(10*time.Millisecond) // a later TTL only cleans up
 		case p.Kind == "none" || !state.Ends.IsZero() && state.Ends.Sub(d.Sent) < 10*time.Millisecond:
@@ -662,15 +656,15 @@ func ttlOf(args []string) time.Duration {
 // keepScripts records the scripts that orders have sent in full, and returns how many there are.
 func (b *bench) keepScripts() int {
 	if _, _, err := b.ledger.Writes(b.ctx); err == nil { // the ledger is up to date then
-		b.passport.scripts = b.ledger.Scripts()
+		b.passport.Scripts = b.ledger.Scripts()
 	}
-	return len(b.passport.scripts)
+	return len(b.passport.Scripts)
 }
 
 // watchSlow learns from a slow order whether the lock is renewed, if no held order has shown that.
 func (b *bench) watchSlow() {
 	p := b.passport
-	if p.slow = b.Slow != nil; !p.slow || p.Every > 0 {
+	if p.Slow = b.Slow != nil; !p.Slow || p.Every > 0 {
 		return
 	}
 	if b.begin(fault{}); b.put(b.unitsFor(0)) != nil {
@@ -690,7 +684,7 @@ func (b *bench) notePeriod(o *order) {
 	took := tookAt(commands)
 	for _, d := range effectsOf(commands) {
 		if d.Prolongs() && d.Sent.Sub(took) > p.Lease()/10 && p.Every == 0 {
-			p.renewals[b.shape(&d.Seen)] = true
+			p.Renewals[b.shape(&d.Seen)] = true
 			p.Every = d.Sent.Sub(took)
 		}
 	}
@@ -715,10 +709,10 @@ func (b *bench) watchRenewals(held *wire.Command, commands []observation) {
 		if writesStock(d.observation) { // a later one may shorten the lease, to let the lock expire
 			break
 		}
-		if !d.Prolongs() || d.Sent.Before(held.Answered) || p.writes[shape] {
+		if !d.Prolongs() || d.Sent.Before(held.Answered) || p.Writes[shape] {
 			continue
 		}
-		p.renewals[shape] = true
+		p.Renewals[shape] = true
 		p.Shared = p.Shared || d.Conn == held.Conn
 		if key = cmp.Or(key, d.Key); d.Key == key && d.Sent.Sub(times[len(times)-1]) > p.Lease()/50 {
 			times = append(times, d.Sent)
@@ -739,7 +733,7 @@ func (b *bench) watchWaiter(o *order, commands []observation) {
 	p := b.passport
 	blocks := ""
 	tries, shape := b.tries(commands)
-	p.tries = shapes{shape: len(tries) > 0}
+	p.Tries = sale.Shapes{shape: len(tries) > 0}
 	for _, c := range commands {
 		p.Messages = p.Messages || c.Subscribes || c.Message
 		if b.looker.Load().Blocks(c.Args) {
@@ -769,11 +763,11 @@ func (b *bench) watchWaiter(o *order, commands []observation) {
 
 // tries returns when an order tried to acquire the lock's key that it tried first: when it sent those of its tries, or
 // looks, that it sent most often, and their shape. It may look by one command, and acquire by another.
-func (b *bench) tries(commands []observation) (tries []time.Time, most string) {
-	key, times := "", map[string][]time.Time{}
+func (b *bench) tries(commands []observation) (tries []time.Time, most sale.Shape) {
+	key, times := "", map[sale.Shape][]time.Time{}
 	for _, d := range effectsOf(commands) {
 		shape := b.shape(&d.Seen)
-		renews := b.passport.renewals[shape] && !b.passport.acquires[shape]
+		renews := b.passport.Renewals[shape] && !b.passport.Acquires[shape]
 		if !d.Acquires() || renews || !slices.Contains(b.passport.Locks, d.Key) {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/wire"
 )
 
@@ -21,7 +22,7 @@ import (
 // learnLocks learns which keys form the lock, and how it is acquired and released.
 func (b *bench) learnLocks() (err error) {
 	p := b.passport
-	if p.before, err = wire.Snapshot(b.ctx, b.Stores[0].Redis); err != nil {
+	if p.Before, err = wire.Snapshot(b.ctx, b.Stores[0].Redis); err != nil {
 		return err
 	}
 	written, err := b.firstSales()
@@ -48,8 +49,8 @@ func (b *bench) learnLocks() (err error) {
 	}
 	b.findLocks(sales, keys)
 	b.findShortLease(sales, keys)
-	p.letsExpire = slices.ContainsFunc(p.locks, func(l wire.Lock) bool { return sales[0].letsExpire(&l) })
-	if i := slices.IndexFunc(keys, func(l wire.Lock) bool { return l.Rest.Opaque }); i >= 0 && len(p.locks) == 0 {
+	p.LetsExpire = slices.ContainsFunc(p.Keys, func(l wire.Lock) bool { return sales[0].letsExpire(&l) })
+	if i := slices.IndexFunc(keys, func(l wire.Lock) bool { return l.Rest.Opaque }); i >= 0 && len(p.Keys) == 0 {
 		return fmt.Errorf("%w: %s has more than 64 KB, or is a stream, and a lock in it would not be seen: start the shop "+
 			"with a smaller one", errShop, keys[i].String())
 	}
@@ -60,7 +61,7 @@ func (b *bench) learnLocks() (err error) {
 }
 
 // narrowLocks drops what keeps no order out, and finds what names the holder.
-func (b *bench) narrowLocks(sales []*sale, keys []wire.Lock) error {
+func (b *bench) narrowLocks(sales []*plainSale, keys []wire.Lock) error {
 	idle, err := b.dropsIdle()
 	if err != nil {
 		return err
@@ -74,7 +75,7 @@ func (b *bench) narrowLocks(sales []*sale, keys []wire.Lock) error {
 
 // describeAnew describes the current lock from three more sales.
 func (b *bench) describeAnew() error {
-	b.lookAt(b.passport.locks)
+	b.lookAt(b.passport.Keys)
 	sales, err := b.plainSales()
 	if err == nil {
 		b.describe(sales)
@@ -88,7 +89,7 @@ func (b *bench) atRest(written map[wire.Key]time.Time) (keys []wire.Lock, err er
 	now, err := wire.Snapshot(b.ctx, b.Stores[0].Redis)
 	for key := range written {
 		rest, is := now[key]
-		if _, was := b.passport.before[key]; !is || !was && !rest.Ends.IsZero() {
+		if _, was := b.passport.Before[key]; !is || !was && !rest.Ends.IsZero() {
 			rest = wire.KeyState{Kind: "none"}
 		}
 		keys = append(keys, wire.Lock{Key: key, Rest: rest})
@@ -98,7 +99,7 @@ func (b *bench) atRest(written map[wire.Key]time.Time) (keys []wire.Lock, err er
 }
 
 // findLocks finds the keys, or parts of keys, that each sale changed before it wrote the stock, and changed back.
-func (b *bench) findLocks(sales []*sale, keys []wire.Lock) {
+func (b *bench) findLocks(sales []*plainSale, keys []wire.Lock) {
 	p := b.passport
 	var locks []wire.Lock
 	ofOther, again := false, false // the sale at b has such a key; both sales at a have one that the sale at b lacks
@@ -117,20 +118,20 @@ func (b *bench) findLocks(sales []*sale, keys []wire.Lock) {
 			again = true
 		}
 	}
-	p.setLocks(locks)
+	p.SetKeys(locks)
 	if len(locks) == 0 {
 		b.findOwn(sales, again && ofOther)
 	}
 }
 
 // findOwn learns whether each instance, or else each order, has keys of its own.
-func (b *bench) findOwn(sales []*sale, ofInstance bool) {
+func (b *bench) findOwn(sales []*plainSale, ofInstance bool) {
 	p := b.passport
 	switch {
 	case ofInstance:
-		p.own = "instance"
+		p.Own = "instance"
 	case len(sales[0].own) > 0 && len(sales[1].own) > 0 && len(sales[2].own) > 0:
-		p.own, p.claims = "order", slices.ContainsFunc(sales[2].own, b.ledger.Claimed)
+		p.Own, p.Claims = "order", slices.ContainsFunc(sales[2].own, b.ledger.Claimed)
 	}
 }
 
@@ -161,15 +162,15 @@ func (b *bench) learnOwn(one encounter) (err error) {
 	p := b.passport
 	lost := one.lost || p.Elsewhere // there Anna is held before she reads the stock, and the cells show what is lost
 	switch {
-	case p.own == "instance" && lost:
+	case p.Own == "instance" && lost:
 		if one, err = b.besideHeld(atA); err == nil && one.kept {
-			p.Apart = p.own
+			p.Apart = p.Own
 		}
-	case p.own != "order" || !p.claims:
+	case p.Own != "order" || !p.Claims:
 	case b.customersDiffer():
-		p.PerCustomer, p.lost = true, one.lost
+		p.PerCustomer, p.Lost = true, one.lost
 	case lost:
-		p.Apart = p.own
+		p.Apart = p.Own
 	}
 	return err
 }
@@ -220,11 +221,11 @@ func (b *bench) besideHeld(at int) (e encounter, err error) {
 func (b *bench) holdAtWork() (anna *order, goOn func()) {
 	p := b.passport
 	if p.Elsewhere {
-		if len(p.requests.under) == 0 {
+		if len(p.ToDatabase.Under) == 0 {
 			return nil, nil
 		}
 		d := b.Ends[atA].Database
-		t := d.Trap(d.NextOrder(), p.requests.under[0], false)
+		t := d.Trap(d.NextOrder(), p.ToDatabase.Under[0], false)
 		anna = b.send("anna", atA)
 		select {
 		case <-t.Caught():
@@ -232,7 +233,7 @@ func (b *bench) holdAtWork() (anna *order, goOn func()) {
 		}
 		return anna, t.GoOn
 	}
-	if p.beforeWrite() == nil {
+	if p.BeforeWrite() == nil {
 		return nil, nil
 	}
 	anna, why, goOn := b.annaAtWork()
@@ -254,7 +255,7 @@ func (b *bench) longestTTL() (longest time.Duration, err error) {
 	now, err := wire.Snapshot(b.ctx, b.Stores[0].Redis)
 	for key, state := range now {
 		ttl := state.Ends.Sub(keys[key]).Round(10 * time.Millisecond)
-		if !state.Ends.IsZero() && keys[key].After(b.cell.Start) && ttl <= mostLease {
+		if !state.Ends.IsZero() && keys[key].After(b.cell.Start) && ttl <= sale.MostLease {
 			longest = max(longest, ttl)
 		}
 	}
@@ -263,9 +264,9 @@ func (b *bench) longestTTL() (longest time.Duration, err error) {
 
 // findShortLease finds a lock whose lease expires during a plain sale, so that no sale changes it back: a key that each
 // sale created before it wrote the stock, and that keeps another order out. A cache keeps none out.
-func (b *bench) findShortLease(sales []*sale, keys []wire.Lock) {
+func (b *bench) findShortLease(sales []*plainSale, keys []wire.Lock) {
 	p := b.passport
-	if len(p.locks) > 0 || p.own == "instance" {
+	if len(p.Keys) > 0 || p.Own == "instance" {
 		return
 	}
 	for _, key := range keys {
@@ -279,16 +280,16 @@ func (b *bench) findShortLease(sales []*sale, keys []wire.Lock) {
 		if made[0].Kind == "string" {
 			key.Parts = []string{""}
 		}
-		p.held = map[wire.Key]wire.KeyState{key.Key: *made[2]}
-		if p.setLocks([]wire.Lock{key}); b.keepsOut(p.locks) {
+		p.Held = map[wire.Key]wire.KeyState{key.Key: *made[2]}
+		if p.SetKeys([]wire.Lock{key}); b.keepsOut(p.Keys) {
 			return
 		}
-		p.setLocks(nil)
+		p.SetKeys(nil)
 	}
 }
 
 // makes returns the state of a key that a sale created with a TTL before it wrote the stock, nil if it did not.
-func (s *sale) makes(key *wire.Lock) *wire.KeyState {
+func (s *plainSale) makes(key *wire.Lock) *wire.KeyState {
 	for _, c := range s.commands {
 		before, after, looked := s.looker.States(c.cmd, key.Key)
 		switch {
@@ -303,39 +304,6 @@ func (s *sale) makes(key *wire.Lock) *wire.KeyState {
 
 func common(x, y []string) []string {
 	return slices.DeleteFunc(slices.Clone(x), func(one string) bool { return !slices.Contains(y, one) })
-}
-
-// onLock reports whether a key belongs to the lock.
-func (p *Passport) onLock(name string) bool {
-	return slices.ContainsFunc(p.locks, func(l wire.Lock) bool { return l.Name == name })
-}
-
-// besideLock reports whether a key is a companion of the lock.
-func (p *Passport) besideLock(name string) bool {
-	return slices.ContainsFunc(p.companions(), func(l wire.Lock) bool { return l.Name == name })
-}
-
-// isPart reports whether a part of the lock, or of a companion, has that name in every order.
-func (p *Passport) isPart(name string) bool {
-	return slices.ContainsFunc(append(p.companions(), p.locks...), func(l wire.Lock) bool {
-		return slices.Contains(l.Parts, name)
-	})
-}
-
-// companions returns the companions of the keys of the lock.
-func (p *Passport) companions() (all []wire.Lock) {
-	for _, lock := range p.locks {
-		all = append(all, lock.Companions...)
-	}
-	return all
-}
-
-// setLocks sets the keys of the lock.
-func (p *Passport) setLocks(locks []wire.Lock) {
-	p.locks, p.Locks = locks, nil
-	for i := range locks {
-		p.Locks = append(p.Locks, locks[i].String())
-	}
 }
 
 // madeAndRemoved returns which of these keys an order created before its last write of the stock, and removed, and were
@@ -369,7 +337,7 @@ type keyCourse struct {
 }
 
 // changes returns the names of the parts of a key that a sale changed before it wrote the stock, and changed back.
-func (s *sale) changes(key *wire.Lock) (names []string) {
+func (s *plainSale) changes(key *wire.Lock) (names []string) {
 	c := &keyCourse{rest: &key.Rest, moved: map[string]bool{}, back: map[string]bool{}}
 	blocked := false // a blocking command is not observed: its effect shows after the next one
 	for _, one := range s.commands {
@@ -411,7 +379,7 @@ func (c *keyCourse) see(from, to *wire.KeyState) {
 }
 
 // letsExpire reports whether a sale gave a key a shorter TTL after its write of the stock.
-func (s *sale) letsExpire(key *wire.Lock) bool {
+func (s *plainSale) letsExpire(key *wire.Lock) bool {
 	wrote := false
 	for _, c := range s.commands {
 		before, after, looked := s.looker.States(c.cmd, key.Key)
@@ -425,7 +393,7 @@ func (s *sale) letsExpire(key *wire.Lock) bool {
 }
 
 // queues reports whether a key, which is absent at rest, was a list during a sale.
-func (s *sale) queues(key *wire.Lock) bool {
+func (s *plainSale) queues(key *wire.Lock) bool {
 	return !key.Rest.Exists() && slices.ContainsFunc(s.commands, func(c observation) bool {
 		_, after, looked := s.looker.States(c.cmd, key.Key)
 		return looked && after.Kind == "list"
@@ -433,7 +401,7 @@ func (s *sale) queues(key *wire.Lock) bool {
 }
 
 // waitedFor reports whether an order found the key of an earlier order, and proceeded once its TTL had removed it.
-func (s *sale) waitedFor(key *wire.Lock) bool {
+func (s *plainSale) waitedFor(key *wire.Lock) bool {
 	tried := false
 	for _, c := range s.commands {
 		before, after, looked := s.looker.States(c.cmd, key.Key)
@@ -454,8 +422,8 @@ func (s *sale) waitedFor(key *wire.Lock) bool {
 // and so does one of several nested locks.
 func (b *bench) dropsIdle() (dropped bool, err error) {
 	p := b.passport
-	hold := p.beforeWrite()
-	several := len(p.locks) > 1 || slices.ContainsFunc(p.locks, func(l wire.Lock) bool { return len(l.Parts) > 1 })
+	hold := p.BeforeWrite()
+	several := len(p.Keys) > 1 || slices.ContainsFunc(p.Keys, func(l wire.Lock) bool { return len(l.Parts) > 1 })
 	if !several || hold == nil {
 		return false, nil
 	}
@@ -469,18 +437,18 @@ func (b *bench) dropsIdle() (dropped bool, err error) {
 	}
 	trap.GoOn()
 	<-anna.Done()
-	if err != nil || why != "" || !b.keepsOut(p.locks) { // the expiry may be in the value
+	if err != nil || why != "" || !b.keepsOut(p.Keys) { // the expiry may be in the value
 		return false, err
 	}
-	for _, idle := range slices.Clone(p.locks) {
-		others := slices.DeleteFunc(slices.Clone(p.locks), func(l wire.Lock) bool { return l.Key == idle.Key })
+	for _, idle := range slices.Clone(p.Keys) {
+		others := slices.DeleteFunc(slices.Clone(p.Keys), func(l wire.Lock) bool { return l.Key == idle.Key })
 		if len(others) > 0 && !slices.ContainsFunc(others, idle.IsLike) && b.keepsOut(others) && !b.isLock(idle) {
-			p.setLocks(others)
+			p.SetKeys(others)
 			dropped = true
-			p.keepEnd(idle, took)
+			keepEnd(p, idle, took)
 		}
 	}
-	for i := range p.locks {
+	for i := range p.Keys {
 		dropped = b.dropsIdleParts(i, took) || dropped
 	}
 	return dropped, nil
@@ -489,45 +457,45 @@ func (b *bench) dropsIdle() (dropped bool, err error) {
 // dropsIdleParts does the same for the parts of a key. The places of a list are not separate parts.
 func (b *bench) dropsIdleParts(of int, took time.Time) (dropped bool) {
 	p := b.passport
-	for _, idle := range slices.Clone(p.locks[of].Parts) {
-		before := p.locks
+	for _, idle := range slices.Clone(p.Keys[of].Parts) {
+		before := p.Keys
 		fewer := slices.Clone(before) // a looker still uses the slice before
 		lock := &fewer[of]
-		if lock.Rest.Kind == "list" || p.held[lock.Key].Kind == "list" || len(lock.Parts) < 2 {
+		if lock.Rest.Kind == "list" || p.Held[lock.Key].Kind == "list" || len(lock.Parts) < 2 {
 			return dropped
 		}
 		lock.Parts = slices.DeleteFunc(slices.Clone(lock.Parts), func(part string) bool { return part == idle })
-		p.setLocks(fewer)
+		p.SetKeys(fewer)
 		if !b.keepsOut(fewer) {
-			p.setLocks(before)
+			p.SetKeys(before)
 			continue
 		}
 		dropped = true
-		p.keepEnd(wire.Lock{Key: lock.Key, Parts: []string{idle}, Rest: lock.Rest}, took)
+		keepEnd(p, wire.Lock{Key: lock.Key, Parts: []string{idle}, Rest: lock.Rest}, took)
 	}
 	return dropped
 }
 
 // keepEnd records that what keeps no order out names the end of a lease that was taken then, if the lock itself has
 // none.
-func (p *Passport) keepEnd(beside wire.Lock, took time.Time) {
-	state := p.held[beside.Key]
+func keepEnd(p *sale.Passport, beside wire.Lock, took time.Time) {
+	state := p.Held[beside.Key]
 	if ends := beside.Deadline(&state); !ends.IsZero() && p.TTL == 0 && p.InValue == 0 {
-		p.InValue, p.endsIn = ends.Sub(took).Round(10*time.Millisecond), beside.Key.String()
-		if p.onLock(beside.Name) {
-			p.endsIn = beside.Parts[0]
+		p.InValue, p.EndsIn = ends.Sub(took).Round(10*time.Millisecond), beside.Key.String()
+		if p.OnLock(beside.Name) {
+			p.EndsIn = beside.Parts[0]
 		}
 	}
 }
 
 // findCompanions finds the keys, or parts of keys, that name the holder of the lock: each sale sets them before it
 // writes the stock and looks at them again, and an order that finds another name there does not release the lock.
-func (b *bench) findCompanions(sales []*sale, keys []wire.Lock) (found bool, err error) {
+func (b *bench) findCompanions(sales []*plainSale, keys []wire.Lock) (found bool, err error) {
 	p := b.passport
-	if len(p.locks) != 1 || p.beforeWrite() == nil {
+	if len(p.Keys) != 1 || p.BeforeWrite() == nil {
 		return false, nil
 	}
-	lock := p.locks[0]
+	lock := p.Keys[0]
 	for _, key := range keys {
 		key.Parts = common(common(sales[0].names(&key), sales[1].names(&key)), sales[2].names(&key))
 		if key.Key == lock.Key {
@@ -547,13 +515,13 @@ func (b *bench) findCompanions(sales []*sale, keys []wire.Lock) (found bool, err
 		}
 	}
 	if found {
-		p.setLocks([]wire.Lock{lock}) // a looker still uses the slice before
+		p.SetKeys([]wire.Lock{lock}) // a looker still uses the slice before
 	}
 	return found, nil
 }
 
 // names returns the parts of a key that a sale set before it wrote the stock, if it looked at the key after that.
-func (s *sale) names(key *wire.Lock) (names []string) {
+func (s *plainSale) names(key *wire.Lock) (names []string) {
 	wrote := false
 	for _, c := range s.commands {
 		for i := range c.effects {
@@ -592,7 +560,7 @@ func (b *bench) comparesName(key *wire.Lock) (compares bool, err error) {
 	goOn()
 	<-anna.Done()
 	b.Quiet(b.ctx)
-	lock := b.passport.locks[0]
+	lock := b.passport.Keys[0]
 	compares = err == nil && lock.Held(b.looker.Load().Look()[lock.Key])
 	return compares, errors.Join(err, undo(), b.remove())
 }
@@ -638,7 +606,7 @@ func (b *bench) rename(key *wire.Lock) (undo func() error, err error) {
 // isLock reports whether a key is a lock on its own: held, it keeps an order out, twice, since an order may be slow. A
 // queue of waiters is none: an order that waits joins it.
 func (b *bench) isLock(key wire.Lock) bool {
-	is := key.Held(b.passport.held[key.Key])
+	is := key.Held(b.passport.Held[key.Key])
 	for i := 0; i < 2 && is; i++ {
 		kept, changed := b.meets([]wire.Lock{key})
 		is = kept && !changed
@@ -657,7 +625,7 @@ func (b *bench) keepsOut(locks []wire.Lock) bool {
 func (b *bench) meets(locks []wire.Lock) (kept, changed bool) {
 	held := map[wire.Key]wire.KeyState{}
 	for _, l := range locks {
-		held[l.Key] = b.passport.held[l.Key]
+		held[l.Key] = b.passport.Held[l.Key]
 	}
 	b.begin(fault{})
 	if b.put(b.unitsFor(0)) != nil {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/trial/sale"
 )
 
 // A Mask hides the values of headers, which may be secrets, in what is printed and kept: a shop may repeat them in its
@@ -112,11 +113,11 @@ func (m *Mask) All(v any) {
 	}
 }
 
-// Mask hides the values in what is printed of a passport. Nothing can be played afterwards: keys have other names.
-func (p *Passport) Mask(m *Mask) {
+// Passport hides the values in what is printed of a passport. Nothing can be played afterwards: keys have other names.
+func (m *Mask) Passport(p *sale.Passport) {
 	m.All(&p.Facts)
-	for i := range p.steps {
-		m.All(&p.steps[i].args)
-		m.All(&p.steps[i].queued)
+	for i := range p.Steps {
+		m.All(&p.Steps[i].Args)
+		m.All(&p.Steps[i].Queued)
 	}
 }

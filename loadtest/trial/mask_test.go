@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/trial/sale"
 )
 
 // Values of headers are hidden in whatever form a shop repeats them.
@@ -48,11 +49,11 @@ func TestMaskOfRecords(t *testing.T) {
 	cell := cellWith("lock:stock")
 	m.All(cell)
 	assert.Equal(t, cellWith("lock:***"), cell)
-	p := &Passport{Facts: history.Facts{Locks: []string{"lock:stock"}}, steps: []step{{args: []string{"GET", "lock:stock"},
-		queued: [][]string{{"GET", "stock"}}}}}
-	p.Mask(m)
+	p := &sale.Passport{Facts: history.Facts{Locks: []string{"lock:stock"}},
+		Steps: []sale.Step{{Args: []string{"GET", "lock:stock"}, Queued: [][]string{{"GET", "stock"}}}}}
+	m.Passport(p)
 	assert.NotContains(t, p.String(), "lock:stock")
-	assert.Equal(t, []string{"GET", "lock:***"}, p.steps[0].args)
-	assert.Equal(t, [][]string{{"GET", "***"}}, p.steps[0].queued)
+	assert.Equal(t, []string{"GET", "lock:***"}, p.Steps[0].Args)
+	assert.Equal(t, [][]string{{"GET", "***"}}, p.Steps[0].Queued)
 	require.EqualError(t, m.Err(errors.New("no stock")), "no ***")
 }

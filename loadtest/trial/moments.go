@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/trial/sale"
 )
 
 // mostHeld bounds how many requests a row of cells holds, one a cell: some shops connect for each order, and send five
@@ -38,7 +39,7 @@ func (t *Trial) each(f fault, play func(fault) (*history.Cell, error)) (*history
 		}
 	}
 	if len(cells) == 0 {
-		return t.notTested(f, t.passport.whyNoMoment(f.name)), nil
+		return t.notTested(f, whyNoMoment(t.passport, f.name)), nil
 	}
 	told := mostTelling(cells)
 	if told.Defect != nil && len(cells) > 1 {
@@ -100,12 +101,12 @@ func moments(lines []string, cells []*history.Cell) string {
 }
 
 // whyNoMoment returns why a fault has no moment in a sale.
-func (p *Passport) whyNoMoment(fault string) string {
+func whyNoMoment(p *sale.Passport, fault string) string {
 	switch {
-	case p.Elsewhere && p.requests.why != "":
-		return p.requests.why
+	case p.Elsewhere && p.ToDatabase.Why != "":
+		return p.ToDatabase.Why
 	case fault == "after-release":
 		return "a sale sends nothing after its release"
 	}
-	return p.requests.String()
+	return p.ToDatabase.String()
 }

@@ -48,12 +48,8 @@ func ParseHeader(text string) (h Header, err error) {
 	return Header{m[1], m[2]}, nil
 }
 
-const (
-	// leastHTTPTime is longer than libraries retry; mostHTTPTime bounds the duration of a cell.
-	leastHTTPTime, mostHTTPTime = 20 * time.Second, time.Minute
-	// mostOfBody bounds the part of an answer that is read.
-	mostOfBody = 64 << 10
-)
+// mostOfBody bounds the part of an answer that is read.
+const mostOfBody = 64 << 10
 
 // An order is one request for a unit. Once it is over, its Op has the answer.
 type order struct {
@@ -83,7 +79,7 @@ func (t *Trial) newOrder(name string, at int, phase history.Phase) *order {
 // the stock decide.
 func (b *bench) hasSold(o *order) bool {
 	return o.HasEnded() && o.Op.Outcome == history.Sold &&
-		(!b.passport.byWrites || b.hasWritten(o))
+		(!b.passport.ByWrites || b.hasWritten(o))
 }
 
 // A span is the time between two moments.
@@ -101,7 +97,7 @@ func (b *bench) plain(name string, at int) (*order, error) {
 
 // buy sends an order.
 func (b *bench) buy(name string, at int, phase history.Phase, how Request, work time.Duration) *order {
-	o, atMost := b.newOrder(name, at, phase), b.passport.httpTime()
+	o, atMost := b.newOrder(name, at, phase), b.passport.HTTPTime()
 	b.orders = append(b.orders, o)
 	o.inDatabase = b.openAtDatabase(at)
 	fill := b.fill(name, work)

@@ -185,15 +185,6 @@ func TestOutcomesOfAnswers(t *testing.T) {
 	assert.Equal(t, "could not connect", nobody.Op.Detail)
 }
 
-// An order may take as long as the lease, or its instance would still work for it when the next one arrives.
-func TestHTTPTimeCoversTheLease(t *testing.T) {
-	for lease, want := range map[time.Duration]time.Duration{
-		0: 20 * time.Second, 2 * time.Second: 20 * time.Second, 30 * time.Second: 32 * time.Second, time.Minute: time.Minute,
-	} {
-		assert.Equal(t, want, (&Passport{Facts: history.Facts{TTL: lease}}).httpTime())
-	}
-}
-
 // After its end, an instance may still work for an order only if its customer hung up or timed out.
 func TestOrdersOfCustomersWhoLeave(t *testing.T) {
 	asked := make(chan struct{})

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/trial/sale"
 )
 
 // A place is an order's entry behind others in a queue that is the lock, such as a sorted set of tokens. The order
@@ -32,13 +33,13 @@ func takePlaces(commands []observation) {
 			e := &c.effects[j]
 			acquires = append(acquires, comesFirst(waits, c, e)...)
 			switch p := waits[e.Key]; {
-			case p == nil && acquired(e) && !e.AcquiresAlone() && !has[e.Key]:
+			case p == nil && sale.Acquired(e) && !e.AcquiresAlone() && !has[e.Key]:
 				waits[e.Key] = enter(c, e)
 			case p != nil && p.isOver(c, e):
 				delete(waits, e.Key)
-				has[e.Key] = acquired(e)
+				has[e.Key] = sale.Acquired(e)
 			case p == nil:
-				has[e.Key] = (has[e.Key] || acquired(e)) && !e.Releases()
+				has[e.Key] = (has[e.Key] || sale.Acquired(e)) && !e.Releases()
 			}
 		}
 		for _, e := range acquires {

@@ -94,7 +94,7 @@ func TestWaiterThatLooks(t *testing.T) {
 	} {
 		tries, shape := f.tries(one.commands)
 		assert.Len(t, tries, one.tries, one.what)
-		assert.Equal(t, one.shape, shape, one.what)
+		assert.Equal(t, shapeOf(one.shape), shape, one.what)
 	}
 
 	bert := f.order("bert", atB, history.Unknown, 0, 0, look(0, "get"), look(50, "get"), look(100, "get"))

@@ -102,7 +102,7 @@ func eachInTurn(since time.Time, ask func(at int, since time.Time) (own []*order
 // orders if it is down.
 func (b *bench) freshAt(at int, since time.Time) (own []*order, stuck bool) {
 	var record map[*order][]observation
-	isFree := b.since(since.Add(b.passport.patience()))
+	isFree := b.since(since.Add(b.passport.Limit()))
 	if firstAfter(isFree, b.shown().when(at, (*history.Command).Acquires)).Known() { // by an order, or by a fresh one
 		record = b.byOrder()
 	}
@@ -125,7 +125,7 @@ func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]observati
 	own []*order, turn time.Time, stuck bool,
 ) {
 	stillTaken := func(d effect) bool {
-		return d.Acquires() && !d.took() && d.Sent.After(since.Add(b.passport.patience()))
+		return d.Acquires() && !d.took() && d.Sent.After(since.Add(b.passport.Limit()))
 	}
 	turn = since
 	soldOut := b.cell.Left != nil && *b.cell.Left == 0
@@ -147,8 +147,8 @@ func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]observati
 // sellAt sends orders to an instance, one after the other, until one sells, the time of a fresh order is over, or the
 // instance has exited.
 func (b *bench) sellAt(at int, name string, phase history.Phase, since time.Time) (own []*order, through bool) {
-	_ = rig.Fresh(b.ctx, b.passport.patience(), func(number int) (over bool) {
-		left := b.passport.patience() - time.Since(since)
+	_ = rig.Fresh(b.ctx, b.passport.Limit(), func(number int) (over bool) {
+		left := b.passport.Limit() - time.Since(since)
 		if left < 0 || b.isDown(at) || b.ctx.Err() != nil {
 			return true
 		}

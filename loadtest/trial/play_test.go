@@ -15,6 +15,7 @@ import (
 
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
+	"stockapi/loadtest/trial/sale"
 )
 
 // Fresh orders are sent to each instance that is up. After a sale at b, the time of those to a runs from that sale.
@@ -113,7 +114,7 @@ func TestEndOfOrder(t *testing.T) {
 // Package cause judges by the kinds of faults and by courses: none of its literals is the name of a cell.
 func TestCausesNameNoCell(t *testing.T) {
 	var names []string
-	for _, f := range faultsFor(&Passport{steps: make([]step, 1)}) {
+	for _, f := range faultsFor(&sale.Passport{Steps: make([]sale.Step, 1)}) {
 		fault, _, _ := strings.Cut(f.name, " ")
 		names = append(names, strconv.Quote(f.name), strconv.Quote(fault))
 	}

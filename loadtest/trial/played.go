@@ -14,6 +14,7 @@ import (
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/wire"
 )
 
@@ -95,8 +96,8 @@ func (p *playedLine) Sell(_ context.Context, m schedule.Move, s rig.Scene) *rig.
 		return nil
 	}
 	around := p.scene(s)
-	around.again = true
-	atMost := p.passport.deadline(m, around)
+	around.Again = true
+	atMost := p.passport.Deadline(m, around)
 	late := time.Now().Add(atMost)
 	if o := p.orderOf(s.Order); o != nil {
 		if wait(o, atMost); !o.HasEnded() || p.hasSold(o) {
@@ -140,32 +141,32 @@ func (p *playedLine) trapAt(m schedule.Move, s rig.Scene) *rig.CommandTrap {
 	t := &rig.CommandTrap{}
 	switch m.Mark {
 	case schedule.Acquire, schedule.Acquired:
-		t.Is = p.hasShape(of.acquires)
-		if m.Mark == schedule.Acquire && p.scene(s).under { // an order that looks first sends no acquire then
-			t.Is = p.hasShape(of.acquires, of.tries)
+		t.Is = p.hasShape(of.Acquires)
+		if m.Mark == schedule.Acquire && p.scene(s).Under { // an order that looks first sends no acquire then
+			t.Is = p.hasShape(of.Acquires, of.Tries)
 		}
 		if m.Mark == schedule.Acquired {
-			t.Did = p.did(acquired)
+			t.Did = p.did(sale.Acquired)
 		}
 	case schedule.Read:
 		since := time.Now()
 		if s.Bound {
 			since = s.Order.Sent
 		}
-		t = p.replyOf(m.At, of.beforeWrite(), since)
+		t = p.replyOf(m.At, of.BeforeWrite(), since)
 	case schedule.Write:
-		t.Is = p.hasShape(of.writes) // a script of this shape may only read
+		t.Is = p.hasShape(of.Writes) // a script of this shape may only read
 		t.Did = p.did(func(c *history.Command) bool { return c.WritesStock() && !c.Refused() })
 	case schedule.Release, schedule.Release2:
 		number := strings.Count(m.Mark, "2")
-		t.Is = p.afterWrite(p.isStep(of.afterWrite(), number))
+		t.Is = p.afterWrite(p.isStep(of.AfterWrite(), number))
 	case schedule.Subscribe:
 		t.Is = func(cmd *wire.Command) bool { return cmd.Subscribes }
 	case schedule.Next:
 		t.Is = p.isNext()
 	default:
 		k, _ := strconv.Atoi(m.Mark)
-		t.Is = p.isStep(of.steps, k-1)
+		t.Is = p.isStep(of.Steps, k-1)
 	}
 	t.At, t.Reply = m.At, m.Reply
 	return t
@@ -177,15 +178,15 @@ var setup = []string{"hello", "auth", "select", "client", "ping", "script", "com
 
 // isNext returns a match for the commands of an order that are its steps. The others pass: those without a key, what
 // the shop sends in the background, renewals, the second try of a script that the server did not know, and what may
-// block at the server. A message to a waiter is a steb.
+// block at the server. A message to a waiter is a step.
 func (b *bench) isNext() func(*wire.Command) bool {
 	return func(cmd *wire.Command) bool {
 		shape := b.shape(&cmd.Seen)
 		switch {
 		case cmd.Message:
 			return true
-		case cmd.On() == "" && len(cmd.Queued) == 0, slices.Contains(setup, cmd.Name), b.passport.background[shape],
-			b.passport.renewals[shape] && !b.passport.acquires[shape], b.looker.Load().Blocks(cmd.Args):
+		case cmd.On() == "" && len(cmd.Queued) == 0, slices.Contains(setup, cmd.Name), b.passport.Background[shape],
+			b.passport.Renewals[shape] && !b.passport.Acquires[shape], b.looker.Load().Blocks(cmd.Args):
 			return false
 		}
 		return !b.isResent(cmd)
@@ -200,7 +201,7 @@ func (b *bench) isResent(cmd *wire.Command) bool {
 	resent := false
 	b.Gate.Each(func(before *wire.Command) {
 		if before.Client == cmd.Client && before.Failed && strings.HasPrefix(before.Reply, "NOSCRIPT") &&
-			digest(before.Args) == digest(cmd.Args) {
+			sale.Digest(before.Args) == sale.Digest(cmd.Args) {
 			resent = true
 		}
 	})
@@ -214,10 +215,10 @@ func (b *bench) did(what func(*history.Command) bool) func(*wire.Command) bool {
 
 // Name implements [rig.Marks].
 func (p *playedLine) Name(m schedule.Move, t rig.Trap) (name string, reply bool) {
-	of := &p.passport.requests
+	of := &p.passport.ToDatabase
 	switch m = p.atWork(m); {
 	case m.Request() > 0:
-		return fmt.Sprintf("request %d of %d to the database", m.Request(), max(m.Request(), of.all)), m.Reply
+		return fmt.Sprintf("request %d of %d to the database", m.Request(), max(m.Request(), of.All)), m.Reply
 	case m.Mark == schedule.Next:
 		return p.nameOfStep(t.(*rig.CommandTrap).Command()), false
 	case m.Mark == schedule.Acquired:
@@ -237,11 +238,11 @@ func (p *playedLine) Name(m schedule.Move, t rig.Trap) (name string, reply bool)
 // nameOfStep returns what a fault calls a command.
 func (p *playedLine) nameOfStep(cmd *wire.Command) string {
 	switch shape := p.shape(&cmd.Seen); {
-	case p.passport.writes[shape]:
+	case p.passport.Writes[shape]:
 		return schedule.Write
-	case p.passport.acquires[shape]:
+	case p.passport.Acquires[shape]:
 		return schedule.Acquire
-	case p.passport.releases[shape]:
+	case p.passport.Releases[shape]:
 		return schedule.Release
 	}
 	return strings.ToUpper(cmd.Name)
@@ -249,7 +250,7 @@ func (p *playedLine) nameOfStep(cmd *wire.Command) string {
 
 // AtMost implements [rig.Marks].
 func (p *playedLine) AtMost(m schedule.Move, s rig.Scene) time.Duration {
-	return p.passport.deadline(p.atWork(m), p.scene(s))
+	return p.passport.Deadline(p.atWork(m), p.scene(s))
 }
 
 // Rest implements [rig.Marks].
@@ -271,7 +272,7 @@ func (p *playedLine) Stuck(m schedule.Move, s rig.Scene, t rig.Trap) error {
 		ended := s.Order != nil && s.Order.HasEnded()
 		why = people[m.Who] + " sent no further command" + either(ended, ": the order is over", "")
 	case t == nil:
-		why = p.passport.requests.why
+		why = p.passport.ToDatabase.Why
 	case rig.HasCaught(t):
 		why = p.misplaced(m)
 	default:
@@ -295,8 +296,8 @@ func (p *playedLine) unreached(m schedule.Move, s rig.Scene, t rig.Trap) string 
 		return noRequest
 	case !s.Open:
 		return "the order ended without sending the command at which the fault was due"
-	case m.Mark == schedule.Read && !around.under:
-		why := p.passport.whyKept(m.At == p.holder())
+	case m.Mark == schedule.Read && !around.Under:
+		why := whyKept(p.passport, m.At == p.holder())
 		return fmt.Sprintf("%s did not acquire the lock while another order was held: %s", who, why)
 	}
 	return fmt.Sprintf("%s did not reach the %s while another order was held", who, name)
@@ -311,7 +312,7 @@ func (p *playedLine) Pass(ctx context.Context, m schedule.Move) error {
 	case "remove":
 		return p.removeLock()
 	case "take":
-		stop, err := p.keepLocks(p.passport.held)
+		stop, err := p.keepLocks(p.passport.Held)
 		p.taken, p.letLocks = span{now, time.Now()}, stop
 		return err
 	}
@@ -338,19 +339,19 @@ func (p *playedLine) Note(at int, of *rig.InFlight, f history.Fault, since time.
 }
 
 // hasShape returns a match for commands of these shapes.
-func (b *bench) hasShape(of ...shapes) func(*wire.Command) bool {
+func (b *bench) hasShape(of ...sale.Shapes) func(*wire.Command) bool {
 	return func(cmd *wire.Command) bool {
 		shape := b.shape(&cmd.Seen)
-		return slices.ContainsFunc(of, func(one shapes) bool { return one[shape] })
+		return slices.ContainsFunc(of, func(one sale.Shapes) bool { return one[shape] })
 	}
 }
 
 // afterWrite returns a match for such commands after a write of the stock, or after an acquire if writes are not
 // observed.
 func (b *bench) afterWrite(is func(*wire.Command) bool) func(*wire.Command) bool {
-	works := b.passport.writes
+	works := b.passport.Writes
 	if b.passport.Elsewhere {
-		works = b.passport.acquires
+		works = b.passport.Acquires
 	}
 	wrote := false
 	return func(cmd *wire.Command) bool {
@@ -363,16 +364,16 @@ func (b *bench) afterWrite(is func(*wire.Command) bool) func(*wire.Command) bool
 }
 
 // scene returns what decides how long a move may take.
-func (p *playedLine) scene(s rig.Scene) scene {
-	around := scene{open: s.Open, lapsed: p.lapsed, left: forEver, held: len(s.Held) + s.Late, came: s.Came}
+func (p *playedLine) scene(s rig.Scene) sale.Scene {
+	around := sale.Scene{Open: s.Open, Lapsed: p.lapsed, Left: sale.Forever, Held: len(s.Held) + s.Late, Came: s.Came}
 	for _, h := range s.Held {
-		around.under = around.under || isUnder(h) && !h.Since.Before(p.lost) && !h.Order.HasEnded()
+		around.Under = around.Under || isUnder(h) && !h.Since.Before(p.lost) && !h.Order.HasEnded()
 		if isAwaited(h) && p.player.Works(h.Order.At) {
-			most := p.passport.hold()
+			most := p.passport.LongestHold()
 			if h.Name == schedule.Acquire {
-				most = p.passport.holdAcquire()
+				most = p.passport.LongestAcquireHold()
 			}
-			around.left = min(around.left, most-time.Since(h.Since))
+			around.Left = min(around.Left, most-time.Since(h.Since))
 		}
 	}
 	return around
@@ -449,7 +450,7 @@ func (p *playedLine) expire(ctx context.Context) (err error) {
 		}
 	}
 	if p.lapsed = waits; waits {
-		p.player.Sleep(ctx, p.passport.expiry(p.player.Scene(-1).Late > 0))
+		p.player.Sleep(ctx, p.passport.Expiry(p.player.Scene(-1).Late > 0))
 	} else if err == nil {
 		p.noteEnds(time.Now(), history.LeaseOver)
 		err = p.remove()
@@ -476,7 +477,7 @@ func (p *playedLine) giveBack() error {
 	var kept error
 	for _, o := range p.orders {
 		if p.tookFor(o).Known() {
-			kept = errors.New(p.passport.whyNotKept())
+			kept = errors.New(whyNotKept(p.passport))
 		}
 	}
 	since, taken, freed := p.since(p.taken.from), p.since(p.taken.to), time.Now()
@@ -517,11 +518,11 @@ func (p *playedLine) finish() {
 // endLongLeases expires the leases of a killed instance that are too long to wait for.
 func (p *playedLine) endLongLeases() {
 	state := p.looker.Load().Look()
-	ends := slices.ContainsFunc(p.passport.locks, func(l wire.Lock) bool {
+	ends := slices.ContainsFunc(p.passport.Keys, func(l wire.Lock) bool {
 		s := state[l.Key]
 		return l.Held(s) && !s.Ends.IsZero()
 	})
-	if p.passport.Lease() > mostLease && ends && slices.ContainsFunc([]int{atA, atB}, p.isDown) {
+	if p.passport.Lease() > sale.MostLease && ends && slices.ContainsFunc([]int{atA, atB}, p.isDown) {
 		p.noteEnds(time.Now(), history.LeaseOver)
 		_ = p.remove()
 	}
@@ -531,12 +532,12 @@ func (p *playedLine) endLongLeases() {
 func needsOf(line schedule.Line) (needs []requirement) {
 	for _, m := range line {
 		if n := m.Request(); n > 0 {
-			needs = append(needs, requirement{why: func(p *Passport) string {
-				return cmp.Or(p.requests.why, either(n <= p.requests.all, "", p.requests.String()))
+			needs = append(needs, requirement{why: func(p *sale.Passport) string {
+				return cmp.Or(p.ToDatabase.Why, either(n <= p.ToDatabase.All, "", p.ToDatabase.String()))
 			}})
 		} else if n, err := strconv.Atoi(m.Mark); err == nil {
-			needs = append(needs, requirement{why: func(p *Passport) string {
-				return either(n <= len(p.steps), "", fmt.Sprintf("a sale has %d commands", len(p.steps)))
+			needs = append(needs, requirement{why: func(p *sale.Passport) string {
+				return either(n <= len(p.Steps), "", fmt.Sprintf("a sale has %d commands", len(p.Steps)))
 			}})
 		} else if need, known := needsOfWords[m.Mark+m.Verb]; known {
 			needs = append(needs, need)

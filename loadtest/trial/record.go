@@ -15,6 +15,7 @@ import (
 	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
+	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/wire"
 )
 
@@ -45,7 +46,7 @@ func effectsOf(commands []observation) (all []effect) {
 	return all
 }
 
-func (d *effect) took() bool { return acquired(&d.Command) }
+func (d *effect) took() bool { return sale.Acquired(&d.Command) }
 
 // tookAt returns when an order first took the lock.
 func tookAt(commands []observation) time.Time {
@@ -80,8 +81,6 @@ func anyOf(effects []history.Command, is func(*history.Command) bool) bool {
 
 func (c *observation) did(what func(*history.Command) bool) bool { return anyOf(c.effects, what) }
 
-func acquired(c *history.Command) bool { return c.Acquires() && c.Succeeded() }
-
 // since returns a time relative to the start of the cell.
 func (b *bench) since(t time.Time) history.Instant { return history.At(b.cell.Start, t) }
 
@@ -104,33 +103,19 @@ func (b *bench) sentBy(at int) (all []observation) {
 			c.At, c.End = b.since(all[i].Sent), b.since(all[i].Answered)
 			c.Wire.Came, c.Wire.Heard = b.since(all[i].Came), b.since(all[i].Delivered)
 			shape := b.shape(&all[i].Seen)
-			c.Wire.Usual = b.passport.usual(shape)
-			c.Wire.Granted = c.Reply != "" && c.Reply == b.passport.granted[shape]
+			c.Wire.Usual = b.passport.Usual(shape)
+			c.Wire.Granted = c.Reply != "" && c.Reply == b.passport.Granted[shape]
 			if c.Source != history.Looked {
 				all[i].unseen = append(all[i].unseen, c)
 				continue
 			}
-			c.Wire.Lease = b.passport.leaseOf(looker, cmd, &c)
+			c.Wire.Lease = b.passport.LeaseOf(looker, cmd, &c)
 			all[i].effects = append(all[i].effects, c)
 			all[i].stepped = all[i].stepped || looker.Stepped(cmd, c.Key)
 		}
 	}
 	slices.SortStableFunc(all, func(x, y observation) int { return x.Came.Compare(y.Came) })
 	return all
-}
-
-// leaseOf returns the TTL that a command gave the lock, 0 if it is the usual one.
-func (p *Passport) leaseOf(looker *wire.Looker, cmd *wire.Command, c *history.Command) time.Duration {
-	i := slices.IndexFunc(p.locks, func(l wire.Lock) bool { return l.String() == c.Key })
-	if i < 0 || p.TTL == 0 || !acquired(c) && !c.Prolongs() {
-		return 0
-	}
-	_, after, _ := looker.States(cmd, p.locks[i].Key)
-	const toLook = 20 * time.Millisecond
-	if lease := after.TTL(); lease > 0 && (lease-p.TTL).Abs() > toLook {
-		return lease
-	}
-	return 0
 }
 
 // executed returns when the server had executed a command, which may have blocked there, or when it was sent, if there
@@ -241,7 +226,7 @@ func resolve(commands []observation) {
 // the ones that changed a lock or the stock.
 func (b *bench) attribute(at int, commands []observation, record map[*order][]observation) {
 	a := &attribution{bench: b, at: at, record: record, tokens: map[string]*order{}, values: map[string]bool{},
-		alone: map[*order]bool{}, sentLate: map[*order]map[string]bool{}}
+		alone: map[*order]bool{}, sentLate: map[*order]map[sale.Kind]bool{}}
 	for _, c := range commands {
 		o, sent := a.orderOf(&c)
 		if !sent && !c.did(changes) {
@@ -286,7 +271,7 @@ func (b *bench) moveReleases(at int, record map[*order][]observation) {
 }
 
 // changes reports whether a command changed a lock or the stock.
-func changes(c *history.Command) bool { return acquired(c) || isHolders(c) }
+func changes(c *history.Command) bool { return sale.Acquired(c) || isHolders(c) }
 
 // isHolders reports whether a command does what no waiter does.
 func isHolders(c *history.Command) bool {
@@ -304,7 +289,7 @@ type attribution struct {
 	last   *order                   // the last to acquire the lock
 	alone  map[*order]bool
 
-	sentLate map[*order]map[string]bool // the kinds of late commands that they have sent
+	sentLate map[*order]map[sale.Kind]bool // the kinds of late commands that they have sent
 }
 
 // orderOf returns the order that a command belongs to, nil if that is unknown, and whether an order sent it rather than
@@ -312,7 +297,7 @@ type attribution struct {
 func (a *attribution) orderOf(c *observation) (o *order, sent bool) {
 	p, shape := a.passport, a.shape(&c.Seen)
 	last, free, named := a.lastAt(c.Came), a.onlyFree(a.at, c.Came), a.namedBy(c)
-	renews := p.renewals[shape]
+	renews := p.Renewals[shape]
 	late, known := a.lateSender(c)
 	switch {
 	case known:
@@ -325,7 +310,7 @@ func (a *attribution) orderOf(c *observation) (o *order, sent bool) {
 		return named, true
 	case a.isOfNone(c, last):
 		return nil, false
-	case renews && !p.acquires[shape] && a.last != nil: // a waiter renews nothing
+	case renews && !p.Acquires[shape] && a.last != nil: // a waiter renews nothing
 		return a.last, true
 	case c.did(isHolders) && a.holder != nil && a.holder.isOpen(c.Came):
 		return a.holder, true
@@ -343,7 +328,7 @@ func (a *attribution) oneOf(free []*order, last *order, c *observation) *order {
 	if len(free) < 2 {
 		return last
 	}
-	if !c.did(acquired) {
+	if !c.did(sale.Acquired) {
 		if slices.Contains(free, a.holder) && !c.did((*history.Command).Acquires) {
 			return a.holder
 		}
@@ -376,11 +361,11 @@ func (a *attribution) lastAt(then time.Time) *order {
 func (a *attribution) isOfNone(c *observation, o *order) bool {
 	p, shape := a.passport, a.shape(&c.Seen)
 	switch {
-	case p.background[shape]:
+	case p.Background[shape]:
 		return true
 	case !c.did((*history.Command).Releases):
 		return false
-	case len(p.background) > 0 && p.usual(shape) == history.EffectNothing:
+	case len(p.Background) > 0 && p.Usual(shape) == history.EffectNothing:
 		return true
 	}
 	return p.Token && a.holder != o && c.did(func(cmd *history.Command) bool {
@@ -393,22 +378,22 @@ func (a *attribution) isOfNone(c *observation, o *order) bool {
 // chance. Renewals are the order's, and so are reads of a lock that is renewed.
 func (b *bench) watchBackground(commands []observation, from, to time.Time) {
 	p := b.passport
-	if p.background == nil {
-		p.background = shapes{}
+	if p.Background == nil {
+		p.Background = sale.Shapes{}
 	}
-	left := map[string]int{} // how many are the order's
-	for _, s := range p.steps {
-		left[s.shape]++
+	left := map[sale.Shape]int{} // how many are the order's
+	for _, s := range p.Steps {
+		left[s.Shape]++
 	}
 	for _, c := range commands {
 		shape := b.shape(&c.Seen)
-		ofOrder := p.usual(shape) != history.EffectNothing || c.did((*history.Command).Prolongs) ||
-			p.Every > 0 && strings.HasSuffix(shape, " lock")
+		ofOrder := p.Usual(shape) != history.EffectNothing || c.did((*history.Command).Prolongs) ||
+			p.Every > 0 && shape.IsOnLock()
 		if !c.Came.After(from) || !c.Came.Before(to) || ofOrder {
 			continue
 		}
 		if left[shape]--; left[shape] < 0 {
-			p.background[shape] = true
+			p.Background[shape] = true
 		}
 	}
 }
@@ -440,7 +425,7 @@ func (a *attribution) follow(c *observation, o *order) {
 		a.holder = nil
 	}
 	switch names := c.did((*history.Command).Names); {
-	case c.did(acquired):
+	case c.did(sale.Acquired):
 		a.last = o
 		if c.did((*history.Command).AcquiresAlone) { // else it may wait behind the holder
 			a.holder = o
@@ -449,12 +434,12 @@ func (a *attribution) follow(c *observation, o *order) {
 		return
 	}
 	for i := range c.effects {
-		if e := &c.effects[i]; acquired(e) || e.Names() {
+		if e := &c.effects[i]; sale.Acquired(e) || e.Names() {
 			a.values[e.Gives()] = true
 		}
 	}
 	for _, arg := range c.values() {
-		if len(arg) >= leastToken && arg != a.shelf().Key && !a.passport.onLock(arg) && !a.passport.isPart(arg) {
+		if len(arg) >= leastToken && arg != a.shelf().Key && !a.passport.OnLock(arg) && !a.passport.IsPart(arg) {
 			a.tokens[arg] = o
 		}
 	}
@@ -518,9 +503,9 @@ func (o *order) isOver(commands []observation, then time.Time) bool {
 		if c.did((*history.Command).Releases) {
 			took, released = false, true
 		}
-		took = took || c.did(acquired)
+		took = took || c.did(sale.Acquired)
 	}
-	return !took && (released || then.Sub(last) >= margin)
+	return !took && (released || then.Sub(last) >= sale.Margin)
 }
 
 // values returns the arguments after the key of a command, or after the keys of a script.
@@ -553,7 +538,7 @@ func (t *Trial) name() string {
 
 func (t *Trial) newCell(f fault) *history.Cell {
 	return &history.Cell{Kind: history.Trial, Scenario: f.name, Line: f.line, Rung: t.name(), Product: t.Product,
-		Repetition: 1, TTL: cmp.Or(t.passport.TTL, t.passport.InValue), Limit: t.passport.patience(),
+		Repetition: 1, TTL: cmp.Or(t.passport.TTL, t.passport.InValue), Limit: t.passport.Limit(),
 		Facts: &t.passport.Facts}
 }
 
@@ -597,7 +582,7 @@ func (b *bench) complete(crowd bool) (*history.Timeline, error) {
 	} else {
 		units = b.unitsOf(own, record)
 	}
-	if b.passport.byWrites {
+	if b.passport.ByWrites {
 		b.judgeByWrites(units)
 	}
 	if len(b.extra) > 0 {

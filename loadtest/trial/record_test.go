@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/wire"
 )
 
@@ -27,10 +29,10 @@ type forgery struct {
 
 // forge begins a forgery at a shop whose lock is a leased key with a token.
 func forge() *forgery {
-	p := &Passport{Facts: history.Facts{Locks: []string{lockKey}, TTL: 2 * time.Second, Token: true, Release: "a script"},
-		locks:  []wire.Lock{{Key: wire.Key{Name: lockKey}, Parts: []string{""}}},
-		writes: map[string]bool{"set stock": true}, acquires: map[string]bool{"set lock": true},
-		releases: map[string]bool{}, renewals: map[string]bool{}}
+	p := &sale.Passport{Facts: history.Facts{Locks: []string{lockKey}, TTL: 2 * time.Second, Token: true,
+		Release: "a script"},
+		Keys:   []wire.Lock{{Key: wire.Key{Name: lockKey}, Parts: []string{""}}},
+		Writes: shapesOf("set stock"), Acquires: shapesOf("set lock"), Releases: sale.Shapes{}, Renewals: sale.Shapes{}}
 	t := &Trial{passport: p, Options: Options{Argv: []string{"shop"}, Product: "10000",
 		Stock: []string{"SET", "ProductStock_{product}", "{n}"}}}
 	b := &bench{Trial: t, Rig: &rig.Rig{}, cell: &history.Cell{Start: time.Unix(1000, 0)}}
@@ -38,6 +40,27 @@ func forge() *forgery {
 		b.Ends = append(b.Ends, &rig.End{Client: schedule.Client{Index: i, Name: schedule.ClientName(i)}})
 	}
 	return &forgery{b, map[*order][]observation{}}
+}
+
+// shapeOf returns the shape of a text such as set lock, or set IFEQ lock.
+func shapeOf(text string) (s sale.Shape) {
+	s.Verb, text, _ = strings.Cut(text, " ")
+	for word := range strings.FieldsSeq(text) {
+		if strings.ToUpper(word) == word {
+			s.Condition = word
+		} else {
+			s.On = sale.Role(word)
+		}
+	}
+	return s
+}
+
+func shapesOf(texts ...string) sale.Shapes {
+	all := sale.Shapes{}
+	for _, text := range texts {
+		all[shapeOf(text)] = true
+	}
+	return all
 }
 
 // after returns a moment of the cell.
@@ -292,7 +315,7 @@ func TestCommandAttribution(t *testing.T) {
 // Once the order that was sent last is over, commands are those of the order that is still open.
 func TestAttributionToTheOpenOrder(t *testing.T) {
 	f := forge()
-	f.passport.background = shapes{}
+	f.passport.Background = sale.Shapes{}
 	anna := f.order("anna", atA, history.Sold, 0, 300)
 	clara := f.order("clara", atA, history.Sold, 100, 190)
 	record := map[*order][]observation{}
@@ -328,7 +351,7 @@ func TestBackgroundAttribution(t *testing.T) {
 			return []observation{f.tried(110), f.del(120)}
 		}, 0, 1, 1},
 		{"a release that sales send, beside such threads", "scan", func(f *forgery) []observation {
-			f.passport.releases["del lock"] = true
+			f.passport.Releases[shapeOf("del lock")] = true
 			return []observation{f.tried(110), f.del(120)}
 		}, 0, 2, 0},
 		{"without such threads a release is the order's", "", func(f *forgery) []observation {
@@ -344,7 +367,7 @@ func TestBackgroundAttribution(t *testing.T) {
 			return []observation{f.acquire(10), f.tried(110), f.release(120)}
 		}, 2, 1, 0},
 		{"a late renewal is the last holder's", "", func(f *forgery) []observation {
-			f.passport.renewals["pexpire lock"] = true
+			f.passport.Renewals[shapeOf("pexpire lock")] = true
 			return []observation{f.acquire(10), f.del(50), f.tried(110), renew(f, 120)}
 		}, 3, 1, 0},
 		{"an EXPIRE that is no renewal is a waiter's", "", func(f *forgery) []observation {
@@ -352,8 +375,8 @@ func TestBackgroundAttribution(t *testing.T) {
 		}, 2, 2, 0},
 	} {
 		f := forge()
-		if f.passport.background = (shapes{}); one.background != "" {
-			f.passport.background[one.background] = true
+		if f.passport.Background = (sale.Shapes{}); one.background != "" {
+			f.passport.Background[shapeOf(one.background)] = true
 		}
 		anna := f.order("anna", atA, history.Sold, 0, 90)
 		bert := f.order("bert", atA, history.Sold, 100, 190)
@@ -369,15 +392,16 @@ func TestBackgroundAttribution(t *testing.T) {
 func TestBackgroundCommands(t *testing.T) {
 	f := forge()
 	p := f.passport
-	p.steps = []step{{shape: "incr"}, {shape: "zrangebyscore"}} // a reaper's command may come during a sale
+	// a reaper's command may come during a sale
+	p.Steps = []sale.Step{{Shape: shapeOf("incr")}, {Shape: shapeOf("zrangebyscore")}}
 	commands := []observation{f.unseen(5, "keys", "*"), f.command(10, history.EffectRenewed, "pexpire", lockKey),
 		f.unseen(20, "incr", "orders"), f.unseen(30, "scan", "0"), f.unseen(35, "ttl", lockKey), f.write(40),
 		f.unseen(50, "zrangebyscore", "ends"), f.unseen(60, "zrangebyscore", "ends"), f.unseen(99, "exists", "alive")}
 	f.watchBackground(commands, f.after(8), f.after(90))
-	assert.Equal(t, shapes{"scan": true, "ttl lock": true, "zrangebyscore": true}, p.background)
-	p.background, p.Every = nil, time.Second
+	assert.Equal(t, shapesOf("scan", "ttl lock", "zrangebyscore"), p.Background)
+	p.Background, p.Every = nil, time.Second
 	f.watchBackground(commands, f.after(8), f.after(90))
-	assert.Equal(t, shapes{"scan": true, "zrangebyscore": true}, p.background, "a renewal may read the lock first")
+	assert.Equal(t, shapesOf("scan", "zrangebyscore"), p.Background, "a renewal may read the lock first")
 }
 
 // A release by the value of another order of its instance, which has not written yet, is sent by the order that owes

@@ -8,12 +8,13 @@ import (
 
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/trial/sale"
 )
 
 // atWork returns the move to the start of an order's work under the lock: the last command before the write, or the
 // first request to the database.
 func (p *playedLine) atWork(m schedule.Move) schedule.Move {
-	if under := p.passport.requests.under; m.Mark == schedule.Read && len(under) > 0 {
+	if under := p.passport.ToDatabase.Under; m.Mark == schedule.Read && len(under) > 0 {
 		m.Mark, m.Reply = fmt.Sprintf("db%d", under[0]), false
 	}
 	return m
@@ -91,8 +92,8 @@ func (p *playedLine) misplaced(m schedule.Move) string {
 	if m.Request() == 0 || len(p.passport.Locks) == 0 {
 		return ""
 	}
-	of, number := &p.passport.requests, m.Request()
-	tooEarly := func() string { return of.comesTooEarly(number, p.tookFor(o).Known(), p.releasedFor(o).Known()) }
+	of, number := &p.passport.ToDatabase, m.Request()
+	tooEarly := func() string { return comesTooEarly(of, number, p.tookFor(o).Known(), p.releasedFor(o).Known()) }
 	came := tooEarly()
 	if came != "" { // an asynchronous release may be in flight
 		p.Quiet(p.ctx)
@@ -107,15 +108,18 @@ func (p *playedLine) misplaced(m schedule.Move) string {
 
 // comesTooEarly returns what should have happened to the lock before an order's request of that number and has not, ""
 // if nothing.
-func (r *requests) comesTooEarly(number int, taken, released bool) string {
+func comesTooEarly(r *sale.Requests, number int, taken, released bool) string {
 	switch {
-	case slices.Contains(r.under, number) && !taken:
+	case slices.Contains(r.Under, number) && !taken:
 		return "before the lock was acquired"
-	case slices.Contains(r.after, number) && !released:
+	case slices.Contains(r.After, number) && !released:
 		return "before the lock was released"
 	}
 	return ""
 }
+
+// aRequest is how long a request may be unanswered before it counts as waiting for another order's transaction.
+const aRequest = 300 * time.Millisecond
 
 // waitsForDatabase returns a channel that is closed once a request of an instance waits for another transaction.
 func (p *playedLine) waitsForDatabase(at int, done <-chan struct{}) <-chan struct{} {

@@ -20,7 +20,7 @@ func (b *bench) learnSoldOut() error {
 		return err
 	}
 	o := b.send("empty", atA)
-	wait(o, b.passport.patience())
+	wait(o, b.passport.Limit())
 	o.HangUp()
 	b.Quiet(b.ctx)
 	took, err := b.tookFromEmpty()
@@ -34,7 +34,7 @@ func (b *bench) learnSoldOut() error {
 		return c.did((*history.Command).GivesTooMuch)
 	})
 	b.passport.SoldOut, err = b.answerOfEmpty(o, took, commands)
-	if err == nil && b.passport.byWrites {
+	if err == nil && b.passport.ByWrites {
 		b.Say("every answer looks like a sale: the writes of the stock decide")
 	}
 	return err
@@ -75,7 +75,7 @@ func (b *bench) answerOfEmpty(o *order, took bool, commands []observation) (*his
 	}
 	switch {
 	case o.Op.Outcome == history.Sold && !took && !b.isElsewhere():
-		b.passport.byWrites = true
+		b.passport.ByWrites = true
 		return nil, nil
 	case o.Op.Outcome == history.Sold && !took:
 		return nil, fmt.Errorf("%w: an order for an empty shelf was answered %d %s, like a sale: give what the body of a "+

@@ -55,7 +55,7 @@ func TestAnswerOfEmptyShelf(t *testing.T) {
 			assert.Equal(t, history.Answer{Status: one.status, Body: `{"ok":0}`}, *answer)
 		}
 		assert.NoError(t, err, one.what)
-		assert.Equal(t, one.decide, f.passport.byWrites, one.what)
+		assert.Equal(t, one.decide, f.passport.ByWrites, one.what)
 	}
 	f := forge()
 	f.Left = "count"
@@ -69,7 +69,7 @@ func TestAnswerOfEmptyShelf(t *testing.T) {
 // If every answer looks like a sale, an order has sold if it wrote the stock.
 func TestOrdersAreJudgedByTheirWrites(t *testing.T) {
 	f := forge()
-	f.passport.byWrites = true
+	f.passport.ByWrites = true
 	sold := f.order("anna", atA, history.Sold, 0, 40)
 	refused := f.order("bert", atB, history.Sold, 0, 40)
 	failed := f.order("clara", atB, history.Unknown, 0, 40)
@@ -90,15 +90,15 @@ func TestLockThatStaysHeld(t *testing.T) {
 	f.ledger, err = wire.NewLedger(t.Context(), rdb, f.shelf())
 	require.NoError(t, err)
 	t.Cleanup(f.ledger.Close)
-	f.passport.locks[0].Rest = wire.KeyState{Kind: "none"}
-	f.lookAt(f.passport.locks)
+	f.passport.Keys[0].Rest = wire.KeyState{Kind: "none"}
+	f.lookAt(f.passport.Keys)
 	assert.False(t, f.staysHeld(), "it is free")
 	assert.True(t, f.becomesFree())
-	f.passport.locks[0].Steps = 1
+	f.passport.Keys[0].Steps = 1
 	require.NoError(t, rdb.Set(t.Context(), lockKey, -1, 0).Err())
 	assert.False(t, f.staysHeld(), "it is free")
 	assert.False(t, f.becomesFree(), "and not at rest")
-	f.passport.locks[0].Steps = 0
+	f.passport.Keys[0].Steps = 0
 	require.NoError(t, rdb.Set(t.Context(), lockKey, "a token", 0).Err())
 	assert.True(t, f.staysHeld())
 	assert.NotContains(t, f.passport.String(), "kept by")

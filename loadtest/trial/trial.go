@@ -17,6 +17,7 @@ import (
 	"stockapi/loadtest/load"
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/wire"
 )
 
@@ -50,7 +51,7 @@ type Options struct {
 type Trial struct {
 	Options
 	bed      *rig.Testbed
-	passport *Passport
+	passport *sale.Passport
 	stalls   *load.StallMeter
 	sent     atomic.Int64 // the number of the last order
 	begun    time.Time
@@ -63,11 +64,7 @@ type Trial struct {
 	recordedBefore *int64 // the sales before the cell; only one cell is played at a time
 }
 
-const (
-	onShelf = 100
-	// margin is the time that a fresh order is allowed beyond a lease and a sale.
-	margin = time.Duration(cause.Margin)
-)
+const onShelf = 100
 
 // errShop is wrapped by errors of the shop, which cannot be tried.
 var errShop = errors.New("the shop cannot be tried")
@@ -150,7 +147,7 @@ func (t *Trial) Run(ctx context.Context, finished func(*history.Cell)) ([]*histo
 	if t.isElsewhere() { // all cells share one stock
 		atOnce = 1
 	}
-	if err := t.control(ctx, t.passport.patience()); err != nil {
+	if err := t.control(ctx, t.passport.Limit()); err != nil {
 		return nil, err
 	}
 	results := playAll(ctx, faults, atOnce, play, finished)
@@ -160,7 +157,7 @@ func (t *Trial) Run(ctx context.Context, finished func(*history.Cell)) ([]*histo
 			longest = max(longest, c.Elapsed)
 		}
 	}
-	if err := t.control(ctx, min(longest, mostLease)); err != nil && ctx.Err() == nil {
+	if err := t.control(ctx, min(longest, sale.MostLease)); err != nil && ctx.Err() == nil {
 		return results, err
 	}
 	t.recount(results)
@@ -336,8 +333,8 @@ func (t *Trial) idleBench(ctx context.Context) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.lookAt(t.passport.locks)
-	for _, script := range t.passport.scripts { // else a first renewal could get a NOSCRIPT, behind a held command
+	b.lookAt(t.passport.Keys)
+	for _, script := range t.passport.Scripts { // else a first renewal could get a NOSCRIPT, behind a held command
 		err = errors.Join(err, b.Stores[0].Redis.ScriptLoad(ctx, script).Err())
 	}
 	for at := range b.Ends {

@@ -17,6 +17,7 @@ import (
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/terminal"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/trial/sale"
 )
 
 // options are those of a trial of that command line, as a user has them by default.
@@ -33,7 +34,7 @@ func broken(c *history.Cell) string { return terminal.LettersOf(c.Findings, hist
 
 // try learns what the lock is, and plays cells, as a user has them: nothing is played again but what the trial plays
 // again by itself.
-func try(t *testing.T, o Options) (p *Passport, cells []*history.Cell) {
+func try(t *testing.T, o Options) (p *sale.Passport, cells []*history.Cell) {
 	t.Helper()
 	trial, ctx, err := New(t.Context(), o)
 	require.NoError(t, err)
@@ -129,7 +130,7 @@ func TestTrialsOfShops(t *testing.T) {
 }
 
 // byDesign returns the letters of what a cell breaks of the best lock of that kind.
-func byDesign(p *Passport, c *history.Cell) string {
+func byDesign(p *sale.Passport, c *history.Cell) string {
 	switch family := cause.Family(&p.Facts); {
 	case family == "v15":
 		return "E"
@@ -293,8 +294,8 @@ func TestInconclusiveCells(t *testing.T) {
 
 // The line of each cell can be played, whatever the shop.
 func TestLinesOfCells(t *testing.T) {
-	renewed := &Passport{Facts: history.Facts{Every: time.Second}}
-	for _, p := range []*Passport{{}, {steps: make([]step, 12)}, {slow: true}, renewed} {
+	renewed := &sale.Passport{Facts: history.Facts{Every: time.Second}}
+	for _, p := range []*sale.Passport{{}, {Steps: make([]sale.Step, 12)}, {Slow: true}, renewed} {
 		for _, f := range faultsFor(p) {
 			lines := f.lines
 			if f.play == nil && lines == nil {
@@ -447,7 +448,7 @@ func TestRenewalsUnderARequestToADatabase(t *testing.T) {
 	p, err := trial.Learn(ctx)
 	assert.NoError(t, trial.Close())
 	require.NoError(t, err)
-	assert.Equal(t, []int{1}, p.requests.under, p.requests.String())
+	assert.Equal(t, []int{1}, p.ToDatabase.Under, p.ToDatabase.String())
 	assert.InDelta(t, 5*time.Second, p.Patience, float64(time.Second))
 	assert.Positive(t, p.Every, p.String())
 }

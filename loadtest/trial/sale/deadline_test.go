@@ -1,4 +1,4 @@
-package trial
+package sale
 
 import (
 	"testing"
@@ -19,40 +19,40 @@ func TestDeadlines(t *testing.T) {
 	renewed.Every = 600 * time.Millisecond
 	quick.TTL = 400 * time.Millisecond
 	long.TTL = 10 * time.Minute
-	alone, open := scene{left: forEver}, scene{open: true, left: forEver}
-	under := scene{open: true, under: true, left: forEver}
+	alone, open := Scene{Left: Forever}, Scene{Open: true, Left: Forever}
+	under := Scene{Open: true, Under: true, Left: Forever}
 	for _, one := range []struct {
 		why   string
 		move  string
 		of    history.Facts
-		s     scene
+		s     Scene
 		after int
 	}{
 		{"any order is over by then", "a>write", plain, alone, 20000},
 		{"a long lease is not waited for", "a>write", long, alone, 20000},
 		{"a lease and the margin", "b<read", plain, open, 4000},
 		{"a long lease, as far as the trial waits", "b<read", long, open, 62000},
-		{"the margin, since a lease was let pass", "b<read", plain, scene{open: true, lapsed: true, left: forEver}, 2000},
-		{"until a held order's client gives up", "b<read", plain, scene{open: true, left: 700 * time.Millisecond}, 700},
+		{"the margin, since a lease was let pass", "b<read", plain, Scene{Open: true, Lapsed: true, Left: Forever}, 2000},
+		{"until a held order's client gives up", "b<read", plain, Scene{Open: true, Left: 700 * time.Millisecond}, 700},
 		{"a quarter of the lease, since it reaches no further than the lock", "b>acquire", plain, under, 500},
 		{"a request to the database needs no lock", "b>db2", plain, under, 4000},
 		{"a moment, since it gets nowhere", "b>end", plain, under, 500},
 		{"a share of what a held order's client waits", "b>end", impatient, under, 400},
 		{"a share of a short lease", "b>end", quick, under, 100},
 		{"a moment of several polls", "b>end", long, under, 700},
-		{"one sale of several orders", "b>end", plain, scene{open: true, under: true, again: true, left: forEver}, 4000},
-		{"all of them together", "b>end", plain, scene{again: true, came: 3 * time.Second, left: forEver}, 1000},
+		{"one sale of several orders", "b>end", plain, Scene{Open: true, Under: true, Again: true, Left: Forever}, 4000},
+		{"all of them together", "b>end", plain, Scene{Again: true, Came: 3 * time.Second, Left: Forever}, 1000},
 		{"a new order polls for a moment", "c@b", plain, alone, 500},
 		{"an order that does not wait is answered by then", "b>waits", plain, open, 300},
 		{"shops undo an acquire without a reply by then", "time", plain, alone, 400},
-		{"two clients wait", "time", quick, scene{held: 2, left: forEver}, 100},
+		{"two clients wait", "time", quick, Scene{Held: 2, Left: Forever}, 100},
 		{"a period and a half", "a<renewal", renewed, alone, 900},
 		{"as long as a reply can be held", "a<renewal", history.Facts{Every: time.Minute, Patience: time.Second}, alone, 700},
 	} {
 		line, err := schedule.ParseLine(one.move)
 		require.NoError(t, err)
 		p := &Passport{Facts: one.of}
-		assert.Equal(t, time.Duration(one.after)*time.Millisecond, p.deadline(line[0], one.s), "%s: %s", one.move, one.why)
+		assert.Equal(t, time.Duration(one.after)*time.Millisecond, p.Deadline(line[0], one.s), "%s: %s", one.move, one.why)
 	}
 }
 
@@ -68,9 +68,18 @@ func TestHowLongRepliesAreHeld(t *testing.T) {
 	} {
 		ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 		p := &Passport{Facts: history.Facts{TTL: ms(one.lease), Every: ms(one.every), Patience: ms(one.patience)}}
-		assert.Equal(t, ms(one.reply), p.hold(), one)
-		assert.Equal(t, ms(one.acquire), p.holdAcquire(), one)
-		assert.Equal(t, ms(one.expiry), p.expiry(true), one)
-		assert.Equal(t, ms(one.lease), p.expiry(false), one)
+		assert.Equal(t, ms(one.reply), p.LongestHold(), one)
+		assert.Equal(t, ms(one.acquire), p.LongestAcquireHold(), one)
+		assert.Equal(t, ms(one.expiry), p.Expiry(true), one)
+		assert.Equal(t, ms(one.lease), p.Expiry(false), one)
+	}
+}
+
+// An order may take as long as the lease, or its instance would still work for it when the next one arrives.
+func TestHTTPTimeCoversTheLease(t *testing.T) {
+	for lease, want := range map[time.Duration]time.Duration{
+		0: 20 * time.Second, 2 * time.Second: 20 * time.Second, 30 * time.Second: 32 * time.Second, time.Minute: time.Minute,
+	} {
+		assert.Equal(t, want, (&Passport{Facts: history.Facts{TTL: lease}}).HTTPTime())
 	}
 }

@@ -1,4 +1,4 @@
-package trial
+package sale
 
 import (
 	"strconv"
@@ -9,56 +9,56 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// A SaleCommand is a command of a plain sale.
-type SaleCommand struct {
+// A Command is a command of a plain sale.
+type Command struct {
 	Number  int    `json:"number"` // as in reply-lost 3
 	Mark    string `json:"mark"`   // in a line
 	Command string `json:"command"`
 	Does    string `json:"does,omitempty"` // to the lock and to the stock
 }
 
-// Sale returns the commands of a plain sale at a, in order.
-func (p *Passport) Sale() []SaleCommand {
-	sale := make([]SaleCommand, len(p.steps))
+// Commands returns the commands of a plain sale at a, in order.
+func (p *Passport) Commands() []Command {
+	all := make([]Command, len(p.Steps))
 	acquires, writes := false, false
-	for i := range p.steps {
-		s, mark := &p.steps[i], strconv.Itoa(i+1)
+	for i := range p.Steps {
+		s, mark := &p.Steps[i], strconv.Itoa(i+1)
 		switch {
-		case p.acquires[s.shape] && !acquires:
+		case p.Acquires[s.Shape] && !acquires:
 			mark, acquires = schedule.Acquire, true
-		case s.has((*history.Command).WritesStock) && !writes:
+		case s.Has((*history.Command).WritesStock) && !writes:
 			mark, writes = schedule.Write, true
-		case s == p.beforeWrite():
+		case s == p.BeforeWrite():
 			mark = schedule.Read
 		}
-		sale[i] = SaleCommand{i + 1, "a>" + mark, wire.CommandText(s.args, s.queued), p.does(s)}
+		all[i] = Command{i + 1, "a>" + mark, wire.CommandText(s.Args, s.Queued), p.does(s)}
 	}
-	for n, i := range p.releasedAt() {
+	for n, i := range p.ReleasedAt() {
 		if n < 2 {
-			sale[i].Mark = "a>" + []string{schedule.Release, schedule.Release2}[n]
+			all[i].Mark = "a>" + []string{schedule.Release, schedule.Release2}[n]
 		}
 	}
-	return sale
+	return all
 }
 
 // does returns what a step did to the lock and to the stock.
-func (p *Passport) does(s *step) string {
+func (p *Passport) does(s *Step) string {
 	var all []string
 	for _, one := range []struct {
 		is   func(*history.Command) bool
 		text string
 	}{
-		{acquired, "acquires the lock"},
+		{Acquired, "acquires the lock"},
 		{(*history.Command).Prolongs, "renews the lock"},
 		{(*history.Command).ReadsStock, "reads the stock"},
 		{(*history.Command).WritesStock, "writes the stock"},
 		{(*history.Command).Releases, "releases the lock"},
 	} {
-		if s.has(one.is) {
+		if s.Has(one.is) {
 			all = append(all, one.text)
 		}
 	}
-	if len(all) == 0 && strings.HasSuffix(s.shape, " lock") {
+	if len(all) == 0 && s.Shape.IsOnLock() {
 		return "reads the lock"
 	}
 	return strings.Join(all, ", ")

@@ -10,115 +10,77 @@ import (
 
 	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/wire"
 )
 
 // A passport follows from the steps of a plain sale.
 func TestPassportOfSale(t *testing.T) {
-	one := func(shape string, effects ...history.Effect) step {
-		s := step{shape: shape, args: strings.Fields(shape)}
+	one := func(shape string, effects ...history.Effect) sale.Step {
+		s := sale.Step{Shape: shapeOf(shape), Args: strings.Fields(shape)}
 		for _, e := range effects {
-			s.effects = append(s.effects, history.Command{Source: history.Looked, Effect: e})
+			s.Effects = append(s.Effects, history.Command{Source: history.Looked, Effect: e})
 		}
 		return s
 	}
-	compared := func(sent string) step {
+	compared := func(sent string) sale.Step {
 		s := one("delifeq lock", history.EffectReleased)
-		s.args, s.effects[0].Wire = strings.Fields(sent), &history.Carried{Compared: true}
+		s.Args, s.Effects[0].Wire = strings.Fields(sent), &history.Carried{Compared: true}
 		return s
 	}
-	take := step{shape: "set lock", args: []string{"SET", "lock", "token", "NX", "PX", "2000"},
-		effects: []history.Command{{Source: history.Looked, Effect: history.EffectAcquired}}}
+	take := sale.Step{Shape: shapeOf("set lock"), Args: []string{"SET", "lock", "token", "NX", "PX", "2000"},
+		Effects: []history.Command{{Source: history.Looked, Effect: history.EffectAcquired}}}
 	read, write := one("get stock", history.EffectRead), one("set stock", history.EffectWrote)
 	free, atOnce := one("eval lock", history.EffectReleased), one("exec", history.EffectWrote, history.EffectReleased)
 	beside := one("eval stock", history.EffectReleased) // of a lock in the stock's own hash
 	watch, look, remove := one("watch lock"), one("get lock"), one("exec lock", history.EffectReleased)
-	for _, sale := range []struct {
+	type steps []sale.Step
+	for _, c := range []struct {
 		what          string
-		steps         []step
+		steps         steps
 		release, rung string
 		held          int    // the step before the write
 		unread        string // early: the stock is read before the lock alone; never
 		early         bool
 		ahead         int // commands of its shape that precede it under the lock
 	}{
-		{"right", []step{take, read, write, free}, "a script", "v4", 1, "", false, 0},
-		{"a read before the lock", []step{read, take, write, free}, "a script", "v4", 1,
+		{"right", steps{take, read, write, free}, "a script", "v4", 1, "", false, 0},
+		{"a read before the lock", steps{read, take, write, free}, "a script", "v4", 1,
 			"early", false, 0},
-		{"a read before the lock, and under it", []step{read, take, read, write, free}, "a script", "v4", 2, "", true, 0},
-		{"two reads under the lock", []step{take, read, read, write, free}, "a script", "v4", 2, "", false, 1},
-		{"a read before the lock, and two under it", []step{read, take, read, read, write, free}, "a script", "v4", 3, "",
+		{"a read before the lock, and under it", steps{read, take, read, write, free}, "a script", "v4", 2, "", true, 0},
+		{"two reads under the lock", steps{take, read, read, write, free}, "a script", "v4", 2, "", false, 1},
+		{"a read before the lock, and two under it", steps{read, take, read, read, write, free}, "a script", "v4", 3, "",
 			true, 1},
-		{"no read", []step{take, write, free}, "a script", "v4", 0, "never", false, 0},
-		{"the lock's other key after the read", []step{take, read, take, write, free}, "a script", "v4", 1, "", false, 0},
-		{"released with the write", []step{take, read, watch, atOnce}, withWrite, "v4", 1, "", false, 0},
-		{"a release of a field beside the stock", []step{take, read, write, beside}, "a script", "v4", 1, "", false, 0},
-		{"another field after the release", []step{take, read, write, free, one("hincrby lock")}, "a script", "v4", 1, "",
+		{"no read", steps{take, write, free}, "a script", "v4", 0, "never", false, 0},
+		{"the lock's other key after the read", steps{take, read, take, write, free}, "a script", "v4", 1, "", false, 0},
+		{"released with the write", steps{take, read, watch, atOnce}, withWrite, "v4", 1, "", false, 0},
+		{"a release of a field beside the stock", steps{take, read, write, beside}, "a script", "v4", 1, "", false, 0},
+		{"another field after the release", steps{take, read, write, free, one("hincrby lock")}, "a script", "v4", 1, "",
 			false, 0},
-		{"DELIFEQ", []step{take, read, write, compared("delifeq lock token")}, "DELIFEQ", "v4", 1, "", false, 0},
-		{"DELEX IFEQ", []step{take, read, write, compared("delex lock ifeq token")}, "DELEX IFEQ", "v4", 1, "", false, 0},
-		{"SET IFEQ", []step{take, read, write, compared("set lock free ifeq token")}, "SET IFEQ", "v4", 1, "", false, 0},
-		{"DELEX", []step{take, read, write, one("delex lock", history.EffectReleased)}, "DELEX", "v2", 1, "", false, 0},
-		{"a release that watches", []step{take, read, write, watch, look, remove}, "WATCH, GET, EXEC", "v4",
+		{"DELIFEQ", steps{take, read, write, compared("delifeq lock token")}, "DELIFEQ", "v4", 1, "", false, 0},
+		{"DELEX IFEQ", steps{take, read, write, compared("delex lock ifeq token")}, "DELEX IFEQ", "v4", 1, "", false, 0},
+		{"SET IFEQ", steps{take, read, write, compared("set lock free ifeq token")}, "SET IFEQ", "v4", 1, "", false, 0},
+		{"DELEX", steps{take, read, write, one("delex lock", history.EffectReleased)}, "DELEX", "v2", 1, "", false, 0},
+		{"a release that watches", steps{take, read, write, watch, look, remove}, "WATCH, GET, EXEC", "v4",
 			1, "", false, 0},
 	} {
-		p := &Passport{Facts: history.Facts{Locks: []string{"lock"}, TTL: 2 * time.Second}, steps: sale.steps,
-			acquires: shapes{}, releases: shapes{}, renewals: shapes{}, writes: shapes{}}
-		for i := range p.steps {
-			p.classify(&p.steps[i])
+		p := &sale.Passport{Facts: history.Facts{Locks: []string{"lock"}, TTL: 2 * time.Second}, Steps: c.steps,
+			Acquires: sale.Shapes{}, Releases: sale.Shapes{}, Renewals: sale.Shapes{}, Writes: sale.Shapes{}}
+		for i := range p.Steps {
+			classify(p, &p.Steps[i])
 		}
-		p.tellTaken()
-		p.tellReleased()
-		assert.Equal(t, "SET NX PX 2000", p.Acquire, sale.what)
-		assert.Equal(t, sale.release, p.Release, sale.what)
-		assert.Equal(t, sale.rung, p.Closest(), sale.what)
-		assert.Equal(t, &p.steps[sale.held], p.beforeWrite(), sale.what)
-		p.tellReading()
-		assert.Equal(t, sale.unread == "early", p.ReadsEarly, sale.what)
-		assert.Equal(t, sale.unread == "never", p.ReadsNever, sale.what)
-		assert.Equal(t, sale.early, p.comesEarly(p.beforeWrite()), sale.what)
-		assert.Equal(t, sale.ahead, p.aheadOf(p.beforeWrite()), sale.what)
+		tellTaken(p)
+		tellReleased(p)
+		assert.Equal(t, "SET NX PX 2000", p.Acquire, c.what)
+		assert.Equal(t, c.release, p.Release, c.what)
+		assert.Equal(t, c.rung, p.Closest(), c.what)
+		assert.Equal(t, &p.Steps[c.held], p.BeforeWrite(), c.what)
+		tellReading(p)
+		assert.Equal(t, c.unread == "early", p.ReadsEarly, c.what)
+		assert.Equal(t, c.unread == "never", p.ReadsNever, c.what)
+		assert.Equal(t, c.early, p.ComesEarly(p.BeforeWrite()), c.what)
+		assert.Equal(t, c.ahead, p.AheadOf(p.BeforeWrite()), c.what)
 	}
-}
-
-// The commands of a sale have the numbers of cells and the marks of lines.
-func TestSaleOfPassport(t *testing.T) {
-	script := "return redis.call('GET', KEYS[1]) == ARGV[1]\nand redis.call('DEL', KEYS[1])"
-	p := &Passport{acquires: shapes{}, releases: shapes{}, writes: shapes{}}
-	for _, s := range []struct {
-		shape, sent string
-		effects     []history.Effect
-	}{
-		{"set lock", "SET lock token NX PX 2000", []history.Effect{history.EffectAcquired}},
-		{"incr", "INCR orders", nil},
-		{"get stock", "GET stock", []history.Effect{history.EffectRead}},
-		{"exec", "SET stock 99", []history.Effect{history.EffectWrote}},
-		{"get lock", "GET lock", []history.Effect{history.EffectTried}},
-		{"eval lock", "", []history.Effect{history.EffectReleased}},
-		{"publish", "PUBLISH freed 1", nil},
-	} {
-		one := step{shape: s.shape, args: strings.Fields(s.sent)}
-		if s.sent == "" {
-			one.args = []string{"EVAL", script, "1", "lock", "token"}
-		}
-		if one.verb() == "exec" {
-			one.queued = [][]string{one.args, {"INCR", "sold"}}
-		}
-		for _, e := range s.effects {
-			one.effects = append(one.effects, history.Command{Source: history.Looked, Effect: e})
-		}
-		p.classify(&one)
-		p.steps = append(p.steps, one)
-	}
-	assert.Equal(t, []SaleCommand{
-		{1, "a>acquire", "SET lock token NX PX 2000", "acquires the lock"},
-		{2, "a>2", "INCR orders", ""},
-		{3, "a>read", "GET stock", "reads the stock"},
-		{4, "a>write", "MULTI; SET stock 99; INCR sold; EXEC", "writes the stock"},
-		{5, "a>release", "GET lock", "reads the lock"},
-		{6, "a>release2", "EVAL return redis.call('GET', KEYS[1]) == ARGV[1] and… 1 lock token", "releases the lock"},
-		{7, "a>7", "PUBLISH freed 1", ""},
-	}, p.Sale())
 }
 
 // Clients send the options of a SET in any order.
@@ -131,7 +93,7 @@ func TestAcquireIsShownInOneOrder(t *testing.T) {
 	assert.Equal(t, "SET IFEQ PX 2000", acquireText(over))
 	for sent, want := range map[string]bool{"set lock token": true, "set lock token ifeq free": false,
 		"set lock token ifne token": true, "set lock token nx": false} {
-		assert.Equal(t, want, (&Passport{acquire: strings.Fields(sent)}).overwrites(), sent)
+		assert.Equal(t, want, overwrites(&sale.Passport{AcquireArgs: strings.Fields(sent)}), sent)
 	}
 }
 
@@ -145,8 +107,8 @@ func TestTTLOfSet(t *testing.T) {
 
 // A lock whose expiry is in its value has a lease.
 func TestLeaseInValue(t *testing.T) {
-	p := &Passport{Facts: history.Facts{Locks: []string{"lock"}, Kind: "zset", InValue: 5 * time.Second,
-		Patience: time.Second}, release: []string{"zrem"}}
+	p := &sale.Passport{Facts: history.Facts{Locks: []string{"lock"}, Kind: "zset", InValue: 5 * time.Second,
+		Patience: time.Second}, ReleaseVerbs: []string{"zrem"}}
 	assert.Contains(t, p.String(), "; lease 5s, kept in its score; ")
 	assert.Equal(t, "v2", p.Closest())
 	assert.Equal(t, "the lease is in the lock's score, and the trial cannot expire it; "+aLongReply(p), aTTL(p))
@@ -162,12 +124,12 @@ func TestLeaseInValue(t *testing.T) {
 
 // Locks of different customers are no defect: the trial has not shown that two of their orders compete.
 func TestPassportOfLocksOfDifferentCustomers(t *testing.T) {
-	p := &Passport{Facts: history.Facts{PerCustomer: true, LockFree: true}}
+	p := &sale.Passport{Facts: history.Facts{PerCustomer: true, LockFree: true}}
 	assert.Equal(t, "no lock that two orders share: orders of different customers do not compete: use a fixed customer "+
 		"and --units 1; only the stock is judged; the write depends on the stock's current value; closest rung: v17",
 		p.String())
 	assert.Equal(t, "orders of different customers do not compete: use a fixed customer and --units 1", aLock(p))
-	p.lost = true
+	p.Lost = true
 	lost := "the lock's key contains a value of the order: customers do not compete for it, and the stock is for all; " +
 		"leave the customer out of the key"
 	assert.Contains(t, p.String(), "no lock that two orders share: "+lost)
@@ -191,7 +153,7 @@ func TestLeaseThatStartsInValue(t *testing.T) {
 		f := forge()
 		now := time.UnixMilli(1_700_000_000_000)
 		f.passport.TTL = time.Duration(one.ttl) * time.Millisecond
-		f.passport.held = map[wire.Key]wire.KeyState{{Name: lockKey}: {At: now, Kind: "string",
+		f.passport.Held = map[wire.Key]wire.KeyState{{Name: lockKey}: {At: now, Kind: "string",
 			Parts: map[string]string{"": one.score}}}
 		f.learnStart(f.after(0), f.after(one.next), f.after(2500))
 		assert.Equal(t, one.wantTTL, f.passport.TTL, one.what)
@@ -201,10 +163,10 @@ func TestLeaseThatStartsInValue(t *testing.T) {
 
 // Keys that are acquired at once come in any order. What differs is their values.
 func TestValuesOfAcquires(t *testing.T) {
-	of := func(pairs ...string) *sale {
-		s := &sale{}
+	of := func(pairs ...string) *plainSale {
+		s := &plainSale{}
 		for i := 0; i < len(pairs); i += 2 {
-			s.steps = append(s.steps, step{shape: "set lock", effects: []history.Command{{Source: history.Looked,
+			s.steps = append(s.steps, sale.Step{Shape: shapeOf("set lock"), Effects: []history.Command{{Source: history.Looked,
 				Effect: history.EffectAcquired, Key: pairs[i], Wire: &history.Carried{Is: pairs[i+1]}}}})
 		}
 		return s
@@ -236,13 +198,13 @@ func TestFixedValueInKey(t *testing.T) {
 		trial := &Trial{Options: Options{Product: "10000", Order: Request{Path: one.path, Body: one.body}}}
 		assert.Equal(t, one.want, trial.fixedValue(one.key), one)
 	}
-	p := &Passport{Facts: history.Facts{Locks: []string{"lock:u7"}}, fixed: "u7"}
+	p := &sale.Passport{Facts: history.Facts{Locks: []string{"lock:u7"}}, Fixed: "u7"}
 	assert.Contains(t, p.String(), "; its key contains a value of the order, `u7`: orders with another do not compete")
 }
 
 // A key of an order's own is a lock only if the trial has seen that it protects too little.
 func TestPassportOfKeysOfOrdersOwn(t *testing.T) {
-	p := &Passport{own: "order"}
+	p := &sale.Passport{Own: "order"}
 	assert.Equal(t, "no lock: each order has a key of its own, which keeps no order out; only the stock is judged; "+
 		"closest rung: v0", p.String())
 	p.Unseen, p.LockFree = true, true
@@ -253,7 +215,7 @@ func TestPassportOfKeysOfOrdersOwn(t *testing.T) {
 
 // No cell waits for a lease of hours. Crowds and after-release wait for none.
 func TestLongLeaseIsNotWaitedFor(t *testing.T) {
-	p := &Passport{Facts: history.Facts{TTL: 2000 * time.Second}}
+	p := &sale.Passport{Facts: history.Facts{TTL: 2000 * time.Second}}
 	assert.Contains(t, (&fault{}).aShortLease(p), "a lease lasts 33m20s")
 	assert.Empty(t, (&fault{line: "crowd-a"}).aShortLease(p))
 	for _, f := range faultsFor(p) {
@@ -261,7 +223,7 @@ func TestLongLeaseIsNotWaitedFor(t *testing.T) {
 			assert.Empty(t, f.aShortLease(p))
 		}
 	}
-	assert.Empty(t, (&fault{}).aShortLease(&Passport{Facts: history.Facts{TTL: 30 * time.Second}}))
+	assert.Empty(t, (&fault{}).aShortLease(&sale.Passport{Facts: history.Facts{TTL: 30 * time.Second}}))
 }
 
 // The period of renewals is that of one key: the keys of a majority are renewed together.
@@ -281,24 +243,24 @@ func TestPeriodOfRenewalsOfSeveralKeys(t *testing.T) {
 
 // The error with which a Redis refuses a command depends on what the command does.
 func TestErrorsOfRedis(t *testing.T) {
-	p := &Passport{acquires: shapes{"set lock": true}, writes: shapes{"set stock": true}}
+	p := &sale.Passport{Acquires: shapesOf("set lock"), Writes: shapesOf("set stock")}
 	for shape, code := range map[string]string{
 		"set lock": "READONLY", "set stock": "OOM", "get stock": "LOADING", "eval lock": "LOADING",
 	} {
-		assert.Equal(t, code, codeOf(p.refusal(&step{shape: shape})), shape)
+		assert.Equal(t, code, codeOf(refusal(p, &sale.Step{Shape: shapeOf(shape)})), shape)
 	}
 }
 
 // Why an order did not acquire the lock although the lease of its holder should have expired.
 func TestReasonWhyLockIsKept(t *testing.T) {
-	p := &Passport{}
+	p := &sale.Passport{}
 	assert.Equal(t, "orders of one instance may queue behind each other, or their commands on one connection",
-		p.whyKept(true))
-	assert.Equal(t, "it outlived its lease", p.whyKept(false))
+		whyKept(p, true))
+	assert.Equal(t, "it outlived its lease", whyKept(p, false))
 	for _, atSame := range []bool{true, false} {
-		assert.Equal(t, cause.Asleep, (&Passport{Facts: history.Facts{Messages: true}}).whyKept(atSame))
-		renewed := &Passport{Facts: history.Facts{Every: time.Second, Messages: true}}
-		assert.Equal(t, "it is renewed until then", renewed.whyKept(atSame))
+		assert.Equal(t, cause.Asleep, whyKept(&sale.Passport{Facts: history.Facts{Messages: true}}, atSame))
+		renewed := &sale.Passport{Facts: history.Facts{Every: time.Second, Messages: true}}
+		assert.Equal(t, "it is renewed until then", whyKept(renewed, atSame))
 	}
 }
 
@@ -316,77 +278,22 @@ func TestWakersOfWaiters(t *testing.T) {
 	assert.False(t, wokenBetween(at(0), at(10)))
 }
 
-// Slow work holds Anna's order at the fewest commands that outlast her lease, and the acquire of a renewed lock for
-// less.
-func TestSlowWorkIsHeldAtSeveralCommands(t *testing.T) {
-	const once, twice, thrice = "a<read.b>end.a>end", "a<read.b>end.a>write.b>end.a>end",
-		"a<acquired.b>end.a<read.b>end.a>write.b>end.a>end"
-	of := func(effect history.Effect) step {
-		return step{effects: []history.Command{{Source: history.Looked, Effect: effect}}}
-	}
-	for _, one := range []struct {
-		lease, every, patience time.Duration
-		line                   string
-		asked                  bool
-	}{
-		{2, 0, 5, once, true},
-		{30, 0, 0, once, true},
-		{8, 0, 5, twice, true},
-		{10, 0, 5, thrice, true},
-		{10, 3, 5, thrice, true},
-		{10, 7, 5, thrice, false},
-		{20, 0, 5, thrice, false},
-	} {
-		p := &Passport{Facts: history.Facts{Locks: []string{"lock"}, TTL: one.lease * time.Second,
-			Every: one.every * time.Second, Patience: one.patience * time.Second},
-			steps: []step{of(history.EffectAcquired), of(history.EffectRead), of(history.EffectWrote)}}
-		assert.Equal(t, one.line, p.slowLine(), one)
-		assert.Equal(t, one.asked, aHold(p) == "", one)
-		p.steps = p.steps[:1]
-		p.steps = append(p.steps, of(history.EffectWrote))
-		assert.NotContains(t, p.slowLine(), "acquired", "the acquire is the last command before the write")
-	}
-}
-
-// A command on another field of the stock's hash has another shape than one on the stock.
-func TestShapesOfFields(t *testing.T) {
-	f := forge()
-	f.Stock = []string{"HSET", "shelf", "{product}", "{n}"}
-	for sent, want := range map[string]string{
-		"hset shelf 10000 4": "hset stock", "hset shelf last 10000": "hset", "hgetall shelf": "hgetall stock",
-	} {
-		c := f.unseen(0, strings.Fields(sent)...)
-		assert.Equal(t, want, f.shape(&c.Seen), sent)
-	}
-}
-
-// A SET with a condition, such as a renewal, has another shape than an acquire.
-func TestShapesOfConditions(t *testing.T) {
-	f := forge()
-	for sent, want := range map[string]string{
-		"set lock t nx px 2000": "set lock", "set lock t ifeq t px 2000": "set IFEQ lock", "delex lock": "delex lock",
-		"delex lock ifeq t": "delex IFEQ lock", "delifeq lock t": "delifeq lock",
-	} {
-		c := f.unseen(0, strings.Fields(strings.ReplaceAll(sent, "lock", lockKey))...)
-		assert.Equal(t, want, f.shape(&c.Seen), sent)
-	}
-}
-
 // An acquire that succeeds has a reply by which it is known, unless each has another, such as a token.
 func TestRepliesOfAcquires(t *testing.T) {
-	of := func(replies ...string) *sale {
-		s := &sale{}
+	of := func(replies ...string) *plainSale {
+		s := &plainSale{}
 		for i, reply := range replies {
 			effects := []history.Command{{Source: history.Looked, Effect: history.EffectAcquired, Reply: reply}}
 			if reply == "0" {
 				effects[0].Effect = history.EffectTried
 			}
-			s.steps = append(s.steps, step{shape: []string{"set lock", "eval lock", "incr lock"}[i], effects: effects})
+			shape := shapeOf([]string{"set lock", "eval lock", "incr lock"}[i])
+			s.steps = append(s.steps, sale.Step{Shape: shape, Effects: effects})
 		}
 		return s
 	}
-	assert.Equal(t, map[string]string{"set lock": "OK", "eval lock": "", "incr lock": "1"},
-		granted([]*sale{of("OK", "token 1", "1"), of("OK", "token 2", "0"), of("OK", "token 3", "1")}))
+	assert.Equal(t, map[sale.Shape]string{shapeOf("set lock"): "OK", shapeOf("eval lock"): "", shapeOf("incr lock"): "1"},
+		granted([]*plainSale{of("OK", "token 1", "1"), of("OK", "token 2", "0"), of("OK", "token 3", "1")}))
 }
 
 // A lease may end at a time that stands beside its lock, unless the lock outlives that while another order waits.
@@ -410,9 +317,9 @@ func TestEndBesideTheLock(t *testing.T) {
 		f.cell.Start = time.UnixMilli(1_700_000_000_000)
 		p := f.passport
 		p.TTL = one.ttl
-		p.held = map[wire.Key]wire.KeyState{ends.Key: {At: f.after(1), Kind: "zset",
+		p.Held = map[wire.Key]wire.KeyState{ends.Key: {At: f.after(1), Kind: "zset",
 			Parts: map[string]string{"10000": strconv.FormatInt(f.after(2000).UnixMilli(), 10)}}}
-		p.keepEnd(ends, f.after(0))
+		keepEnd(p, ends, f.after(0))
 		bert := f.order("bert", atB, history.Refused, 10, one.bertUntil)
 		record := map[*order][]observation{}
 		if one.reaped > 0 {
@@ -423,6 +330,6 @@ func TestEndBesideTheLock(t *testing.T) {
 		}
 		f.checkEnd(bert, record, span{f.after(5), f.after(3000)})
 		assert.Equal(t, one.lease, p.InValue, one.what)
-		assert.Equal(t, one.lease > 0, p.where() == "`ends`", one.what)
+		assert.Equal(t, one.lease > 0, p.Where() == "`ends`", one.what)
 	}
 }
