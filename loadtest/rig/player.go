@@ -186,7 +186,7 @@ func (p *Player) send(ctx context.Context, m schedule.Move, s Scene, reached <-c
 // goTo runs an order until it is held at a mark. It sends the order if there is none yet.
 func (p *Player) goTo(ctx context.Context, m schedule.Move, c *client) error {
 	s := p.Scene(m.Who)
-	late := time.Now().Add(p.AtMost(m, s))
+	atMost := p.AtMost(m, s) // for orders that are refused, and for the last one again
 	t := p.Catch(m, s)
 	if t == nil {
 		return p.Stuck(m, s, nil)
@@ -194,7 +194,7 @@ func (p *Player) goTo(ctx context.Context, m schedule.Move, c *client) error {
 	if p.letGo(c); c.order == nil {
 		p.send(ctx, m, s, t.Caught())
 	}
-	Catches(t, c.order, time.Until(late))
+	Catches(t, c.order, atMost)
 	if err := p.Stuck(m, s, t); err != nil {
 		t.GoOn()
 		return err
