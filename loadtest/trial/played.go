@@ -46,7 +46,7 @@ func playLine(line schedule.Line) func(*bench) string {
 			since := time.Now()
 			err = p.player.Move(b.ctx, line[i])
 			if line[i].Verb == "" {
-				p.block(line[i].Who, since)
+				p.block(p.player.Scene(line[i].Who).Held, since)
 			}
 		}
 		if over := p.player.Finish(); err == nil {
@@ -391,10 +391,10 @@ func isCommand(h *rig.Held) bool {
 // result, too.
 func isAwaited(h *rig.Held) bool { return isCommand(h) && (h.Name != schedule.Release || h.Reply) }
 
-// block records that the other held orders have sent nothing since a time.
-func (p *playedLine) block(who int, since time.Time) {
-	for _, h := range p.player.Scene(who).Held {
-		if o := p.orderOf(h.Order); isUnder(h) {
+// block records that held orders have sent nothing since a time, unless they were held before a command.
+func (b *bench) block(held []*rig.Held, since time.Time) {
+	for _, h := range held {
+		if o := b.orderOf(h.Order); isUnder(h) {
 			if o.blocked.from.IsZero() {
 				o.blocked.from = since
 			}

@@ -578,6 +578,19 @@ func resolved(commands []observation) (effects []history.Effect) {
 	return effects
 }
 
+// An order that waits for a held reply sends nothing until that arrives.
+func TestHeldOrdersAreBlocked(t *testing.T) {
+	f := forge()
+	anna, bert := f.order("anna", atA, history.Unknown, 0, 0), f.order("bert", atA, history.Unknown, 0, 0)
+	held := []*rig.Held{{Trap: &rig.CommandTrap{}, Order: anna.InFlight, Reply: true},
+		{Trap: &rig.CommandTrap{}, Order: bert.InFlight}}
+	f.block(held, f.after(10))
+	f.block(held, f.after(20))
+	assert.True(t, anna.blocked.has(f.after(15)))
+	assert.False(t, anna.blocked.has(f.after(5)))
+	assert.Zero(t, bert.blocked, "its command waits, and it may send another")
+}
+
 // While the others at an instance wait for a held reply, only one order can send commands, whatever value they name.
 func TestOnlyFreeOrder(t *testing.T) {
 	f := forge()

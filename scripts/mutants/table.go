@@ -243,7 +243,7 @@ var table = []section{
 			edits{{"loadtest/trial/inflict.go", "taken <= b.since(then))", "taken <= 0)"}}},
 		{"Bert comes to b alone", by{test("./loadtest/trial TestTrialsOfShops/shop.py_one-value")},
 			edits{{"loadtest/trial/faults.go", "a>release.expiry.b@a<read", "a>release.expiry.b<read"}}},
-		{"Anna's release is Bert's, who is held", by{test("./loadtest/trial TestTrialsOfShops/shop.py_one-object")},
+		{"Anna's release is Bert's, who is held", by{test("./loadtest/trial TestHeldOrdersAreBlocked")},
 			edits{{"loadtest/trial/played.go", "o.blocked.to = time.Now()", ""}}},
 		{"the first of two reads is held for the one that decides",
 			by{test("./loadtest/trial TestTrialsOfShops/shop.py_reads-twice")},
