@@ -459,15 +459,18 @@ func (p *Player) crash(at int) error {
 // unstoppable is how long after its stop an instance may seem to send a command that it had sent before.
 const unstoppable = 500 * time.Millisecond
 
+// hasSent reports whether an instance has sent a command after a time.
+func (p *Player) hasSent(at int, since time.Time) (sent bool) {
+	p.Gate.Each(func(cmd *wire.Command) {
+		sent = sent || cmd.Client == &p.Ends[at].Client && !cmd.Message && !cmd.Sent.IsZero() && cmd.Came.After(since)
+	})
+	return sent
+}
+
 // goOn resumes a stopped instance. What it waits for is delivered first, so that no client times out on that.
 func (p *Player) goOn(ctx context.Context, at int) error {
 	since := p.stopped[at]
-	ran := false
-	p.Gate.Each(func(cmd *wire.Command) {
-		ran = ran || cmd.Client == &p.Ends[at].Client && !cmd.Message && !cmd.Sent.IsZero() &&
-			cmd.Came.After(since.Add(unstoppable))
-	})
-	if ran {
+	if p.hasSent(at, since.Add(unstoppable)) {
 		return errors.New("the shop kept running while it was stopped: start it in the foreground")
 	}
 	p.Note(at, nil, StopFault(time.Since(since), "", 0), since)

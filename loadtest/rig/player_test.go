@@ -199,6 +199,8 @@ func TestMoveThatCannotBeTaken(t *testing.T) {
 	}
 	p, h := newHouse(t)
 	require.NoError(t, h.plays(p, "a>end"))
+	assert.False(t, p.hasSent(0, time.Now()))
+	require.True(t, p.hasSent(0, h.orders[0].Sent))
 	p.stopped[0] = time.Now().Add(-time.Minute)
 	require.ErrorContains(t, p.goOn(t.Context(), 0), "the shop kept running while it was stopped")
 	assert.Empty(t, h.faults())
