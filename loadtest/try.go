@@ -69,9 +69,9 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 	if err != nil {
 		return o, err
 	}
-	o = trial.Options{Argv: argv, Stock: strings.Fields(f.Stock), Product: "10000", Within: f.Within, Quick: f.Quick,
-		Setup: f.Setup, Set: f.Set, Left: f.Left, Sales: f.Sales, Database: f.DB, Only: f.Only, Play: f.Play,
-		AtOnce: max(1, f.AtOnce), Say: say}
+	o.ShopOptions = trial.ShopOptions{Argv: argv, Stock: strings.Fields(f.Stock), Product: "10000", Within: f.Within,
+		Setup: f.Setup, Set: f.Set, Left: f.Left, Sales: f.Sales, Database: f.DB, Say: say}
+	o.Selection = trial.Selection{Quick: f.Quick, Only: f.Only, Play: f.Play, AtOnce: max(1, f.AtOnce)}
 	if f.Units != nil {
 		o.Units = *f.Units
 		if err := within("--units", o.Units, 1, 1_000_000_000); err != nil {

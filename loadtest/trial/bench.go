@@ -2,59 +2,40 @@ package trial
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/wire"
 )
 
-// The numbers of the instances.
-const atA, atB = 0, 1
-
-// A bench is a rig with two instances of the shop, and the cell that is played on it.
+// A bench is a pair of instances, and the cell that is played on it.
 type bench struct {
 	*Trial
-	*rig.Rig
-	ctx    context.Context
-	cancel context.CancelFunc
-	ledger *wire.Ledger
-	looker atomic.Pointer[wire.Looker] // swapped while instances may send commands
-	client *http.Client
-	all    sync.WaitGroup
+	*Pair
 
 	cell   *history.Cell // the one being played
 	orders []*order
 	extra  []history.Op // of the trial itself
 	before int          // writes of the stock by earlier cells
-	blind  atomic.Bool  // the effects of commands are not observed
 
 	holders holders
 	ends    []lockEnd
 }
 
-// isDown reports whether an instance has exited.
-func (b *bench) isDown(at int) bool { return isClosed(b.Ends[at].In.Exited()) }
-
-func isClosed(done <-chan struct{}) bool {
-	select {
-	case <-done:
-		return true
-	default:
-		return false
+// open starts a pair. Close it.
+func (t *Trial) open(ctx context.Context) (b *bench, err error) {
+	b = &bench{Trial: t}
+	b.Pair, err = t.Open(ctx, b.holders.saw, func(cmd *wire.Command) bool {
+		return t.passport.Releases[b.shape(&cmd.Seen)]
+	})
+	if err != nil {
+		return nil, err
 	}
+	return b, nil
 }
 
 // noteDeaths records which instances have exited on their own.
@@ -71,115 +52,8 @@ func (b *bench) noteDeaths() {
 	}
 }
 
-// lastWords returns the last line of output with an error, or else the last line.
-func lastWords(lines []string) string {
-	if strings.TrimSpace(strings.Join(lines, "")) == "" {
-		return "without any output"
-	}
-	said := lines[len(lines)-1]
-	for _, line := range lines {
-		if strings.Contains(strings.ToLower(line), "error") {
-			said = line
-		}
-	}
-	return "last output: " + history.Clip(strings.TrimSpace(said))
-}
-
-// open starts the Redis, the proxies and the instances of a bench. Close it.
-func (t *Trial) open(ctx context.Context) (*bench, error) {
-	b := &bench{Trial: t, client: &http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
-	b.ctx, b.cancel = context.WithCancel(ctx)
-	r, err := t.bed.Start(ctx, rig.Plan{Gate: wire.NewGate(nil), Servers: []string{"redis"}, Apart: true, Ends: 2,
-		Foreign: &cluster.ForeignOptions{Name: "the shop", Argv: t.Argv, Within: t.Within, Database: t.Database},
-		Wired: func(r *rig.Rig) error {
-			b.Rig = r
-			return b.watch(ctx)
-		}})
-	if b.Rig == nil { // there are no proxies; else the gate is open by now
-		b.Rig = r
-	}
-	if err == nil {
-		err = b.put(b.unitsFor(0)) // an instance may have put its own stock at start
-	}
-	if err != nil {
-		b.close()
-		return nil, err
-	}
-	return b, nil
-}
-
-// watch observes the effects of each command from now on, and passes it unless a trap catches it.
-func (b *bench) watch(ctx context.Context) (err error) {
-	if b.ledger, err = wire.NewLedger(ctx, b.Stores[0].Redis, b.shelf()); err != nil {
-		return err
-	}
-	b.lookAt(nil) // to read back the stock after an order
-	if err = b.put(b.unitsFor(0)); err != nil {
-		return err
-	}
-	b.Gate.Look = func(cmd *wire.Command, carryOut func()) {
-		if !b.blind.Load() {
-			b.looker.Load().Around(cmd, carryOut)
-			return
-		}
-		carryOut()
-	}
-	b.Gate.Begin()
-	b.all.Go(func() {
-		b.LetThrough(b.ctx, func(cmd *wire.Command) bool { return b.passport.Releases[b.shape(&cmd.Seen)] })
-	})
-	return nil
-}
-
-// close stops everything on a bench.
-func (b *bench) close() {
-	b.Rig.Close()
-	b.cancel()
-	b.all.Wait()
-	for _, o := range b.orders {
-		<-o.Done()
-	}
-	if b.ledger != nil {
-		b.ledger.Close()
-	}
-}
-
 // shape returns the shape of a command.
 func (t *Trial) shape(s *wire.Seen) sale.Shape { return t.passport.ShapeOf(s, t.shelf()) }
-
-// lookAt observes the stock and these locks from now on.
-func (b *bench) lookAt(locks []wire.Lock) {
-	looker := wire.NewLooker(b.ledger, locks)
-	looker.Saw = b.holders.saw
-	b.looker.Store(looker)
-}
-
-// alone calls do while no command is in flight.
-func (b *bench) alone(do func(*redis.Client) error) (err error) {
-	b.looker.Load().Alone(func() { err = do(b.Stores[0].Redis) })
-	return err
-}
-
-// put sets the stock to n units.
-func (b *bench) put(n int64) error {
-	if b.isElsewhere() {
-		return b.putElsewhere(n)
-	}
-	fill := strings.NewReplacer("{product}", b.Product, "{n}", strconv.FormatInt(n, 10))
-	args := make([]any, len(b.Stock))
-	for i, arg := range b.Stock {
-		args[i] = fill.Replace(arg)
-	}
-	return b.alone(func(to *redis.Client) error {
-		if err := b.atShelf(to, args...).Err(); err != nil {
-			return fmt.Errorf("put the stock with %q: %w", strings.Join(b.Stock, " "), err)
-		}
-		return nil
-	})
-}
 
 // readStock records the stock left at the end of a cell.
 func (b *bench) readStock() error {
@@ -189,34 +63,6 @@ func (b *bench) readStock() error {
 	left, err := b.left()
 	b.cell.Left = &left
 	return err
-}
-
-// atShelf executes a command in the Redis database of the stock.
-func (b *bench) atShelf(to *redis.Client, args ...any) (cmd *redis.Cmd) {
-	_, _ = to.TxPipelined(b.ctx, func(p redis.Pipeliner) error { // each command has its own error, or that of all
-		p.Do(b.ctx, "SELECT", b.db)
-		cmd = p.Do(b.ctx, args...)
-		p.Do(b.ctx, "SELECT", 0)
-		return nil
-	})
-	return cmd
-}
-
-// left reads the stock, at least 0: a shop that goes below zero, and refuses the order, has sold nothing.
-func (b *bench) left() (n int64, err error) {
-	shelf := b.shelf()
-	err = b.alone(func(to *redis.Client) error {
-		if shelf.Field == "" {
-			n, err = b.atShelf(to, "GET", shelf.Key).Int64()
-		} else {
-			n, err = b.atShelf(to, "HGET", shelf.Key, shelf.Field).Int64()
-		}
-		if errors.Is(err, redis.Nil) { // some delete the key with the last unit
-			return nil
-		}
-		return err
-	})
-	return max(n, 0), err
 }
 
 // isFit reports whether the bench is fit for another cell after one: the fresh orders of the cell have sold at both

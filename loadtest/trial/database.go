@@ -10,14 +10,6 @@ import (
 	"stockapi/loadtest/trial/sale"
 )
 
-// openAtDatabase opens an order at an instance's link to the database, if there is one, and returns its number.
-func (b *bench) openAtDatabase(at int) (number int) {
-	if b.Ends[at].Database == nil {
-		return 0
-	}
-	return b.Ends[at].Database.BeginOrder()
-}
-
 // follow sends plain orders to both instances until their requests to the database have one pattern, and follows that.
 // Both instances are idle then.
 func (b *bench) follow() (stable bool, err error) {

@@ -62,7 +62,7 @@ func TestRowTakesMostTellingCell(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			f := fault{name: "late", lines: linesAt("a>db%d.b>end.a>end", []int{3, 5, 7}[:len(c.cells)])}
 			var played []*history.Cell
-			trial := &Trial{Options: Options{Quick: c.quick, Left: c.left}}
+			trial := &Trial{Shop: &Shop{ShopOptions: ShopOptions{Left: c.left}}, Selection: Selection{Quick: c.quick}}
 			told, err := trial.each(f, func(one fault) (*history.Cell, error) {
 				assert.Equal(t, f.lines[len(played)], one.line)
 				assert.Empty(t, one.lines)

@@ -2,76 +2,15 @@ package trial
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
 )
-
-// A stock outside Redis is put and read by the user's shell commands, and counted: its writes are not observed.
-
-// prepare runs the command that prepares the database, and returns an error if the database cannot be reached.
-func (t *Trial) prepare(ctx context.Context) error {
-	if t.Setup != "" {
-		if _, err := t.shell(ctx, t.Setup, true); err != nil {
-			return fmt.Errorf("--setup: %w", err)
-		}
-	}
-	if t.Database == "" {
-		return nil
-	}
-	conn, err := (&net.Dialer{Timeout: atShell}).DialContext(ctx, "tcp", t.Database)
-	if err != nil {
-		return fmt.Errorf("--db: %w: start the database, or correct the address", err)
-	}
-	return conn.Close()
-}
-
-// filled fills in a shell command.
-func (b *bench) filled(line string, n int64) string {
-	host, port, _ := net.SplitHostPort(b.Stores[0].Host)
-	return strings.NewReplacer("{product}", b.Product, "{n}", strconv.FormatInt(n, 10),
-		"{redis}", "redis://"+b.Stores[0].Host, "{redis_host}", host, "{redis_port}", port).Replace(line)
-}
-
-// putElsewhere puts n units by --set; without --set it leaves the stock as it is.
-func (b *bench) putElsewhere(n int64) error {
-	if b.Set == "" {
-		return nil
-	}
-	switch _, err := b.shell(b.ctx, b.filled(b.Set, n), false); {
-	case errors.Is(err, errSlow):
-		return fmt.Errorf("--set: %w: is it slow, or does a transaction of the shop still hold the row?", err)
-	case err != nil:
-		return fmt.Errorf("--set: %w", err)
-	}
-	return nil
-}
-
-// leftElsewhere returns how many units are left, nil without --left.
-func (b *bench) leftElsewhere() (*int64, error) { return b.counted("--left", b.Left) }
-
-// recorded returns how many sales the shop has recorded, nil without --sales.
-func (b *bench) recorded() (*int64, error) { return b.counted("--sales", b.Sales) }
-
-// counted returns the number that the command of a flag prints, once it has settled; nil without a command.
-func (b *bench) counted(flag, line string) (*int64, error) {
-	if line == "" {
-		return nil, nil
-	}
-	n, err := b.settledNumber(b.ctx, b.filled(line, 0))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", flag, err)
-	}
-	return &n, nil
-}
 
 // beginCount records the units and sales before the cell: the units that were put, or, without --set, that are left.
 func (b *bench) beginCount() (err error) {

@@ -158,7 +158,7 @@ func TestFirstSaleThatIsNotCounted(t *testing.T) {
 
 // The count is not checked without --left, nor again once it is known to prove nothing.
 func TestCountNotChecked(t *testing.T) {
-	trial := &Trial{}
+	trial := &Trial{Shop: &Shop{}}
 	require.NoError(t, trial.control(t.Context(), time.Hour))
 	trial.Left, trial.unbalanced = "echo 7", "it is refilled"
 	require.NoError(t, trial.control(t.Context(), time.Hour))
@@ -206,7 +206,7 @@ func TestCellsAreCountedAgain(t *testing.T) {
 	}
 	cells := []*history.Cell{nil, broken(), broken()}
 	cells[2].NotTested = &history.NotTested{Reason: "Bert slept"}
-	trial := &Trial{}
+	trial := &Trial{Shop: &Shop{}}
 	trial.recount(cells)
 	assert.NotNil(t, cells[1].Defect, "it balances")
 	trial.unbalanced = "it is refilled"
@@ -263,7 +263,7 @@ func TestCellsWithTooFewUnits(t *testing.T) {
 		"units were few already":            {few, 0},
 		"the writes are observed":           {observed, 0},
 	} {
-		assert.Equal(t, c.units, (&Trial{Options: Options{Set: "put {n}"}}).scarce(c.cell), what)
-		assert.Zero(t, (&Trial{}).scarce(c.cell), what)
+		assert.Equal(t, c.units, (&Trial{Shop: &Shop{ShopOptions: ShopOptions{Set: "put {n}"}}}).scarce(c.cell), what)
+		assert.Zero(t, (&Trial{Shop: &Shop{}}).scarce(c.cell), what)
 	}
 }

@@ -195,7 +195,8 @@ func TestFixedValueInKey(t *testing.T) {
 		{"/buy", `{"sku": "10000", "n": 1}`, "lock:10000", ""},
 		{"/buy?user=u{i}", "", "lock:u1", ""},
 	} {
-		trial := &Trial{Options: Options{Product: "10000", Order: Request{Path: one.path, Body: one.body}}}
+		trial := &Trial{Shop: &Shop{ShopOptions: ShopOptions{Product: "10000",
+			Order: Request{Path: one.path, Body: one.body}}}}
 		assert.Equal(t, one.want, trial.fixedValue(one.key), one)
 	}
 	p := &sale.Passport{Facts: history.Facts{Locks: []string{"lock:u7"}}, Fixed: "u7"}

@@ -164,7 +164,6 @@ func (b *bench) noteEnds(then time.Time, why string) {
 const (
 	crowdOrders  = 20 // at each instance
 	crowdAtOnce  = 8  // of them
-	crowdShelf   = 15 // units for each instance
 	crowdPatient = 10 * time.Second
 )
 

@@ -10,8 +10,6 @@ import (
 	"net"
 	"net/http"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -67,14 +65,6 @@ type order struct {
 	fresh      bool      // it shows liveness after the fault
 }
 
-// newOrder returns an order that has not been sent.
-func (t *Trial) newOrder(name string, at int, phase history.Phase) *order {
-	id := t.Product + "-" + name
-	o := &order{InFlight: rig.NewInFlight(id, at), name: name}
-	o.Op = history.Op{Order: id, Phase: phase, Quantity: 1}
-	return o
-}
-
 // hasSold reports whether an order has ended with a sale as its answer. If every answer looks like one, its writes of
 // the stock decide.
 func (b *bench) hasSold(o *order) bool {
@@ -97,43 +87,9 @@ func (b *bench) plain(name string, at int) (*order, error) {
 
 // buy sends an order.
 func (b *bench) buy(name string, at int, phase history.Phase, how Request, work time.Duration) *order {
-	o, atMost := b.newOrder(name, at, phase), b.passport.HTTPTime()
+	o := b.Buy(name, at, phase, how, work, b.passport.HTTPTime())
 	b.orders = append(b.orders, o)
-	o.inDatabase = b.openAtDatabase(at)
-	fill := b.fill(name, work)
-	o.headers = b.headers(fill)
-	url := b.Ends[at].In.URL + fill.Replace(how.Path)
-	o.Send(b.ctx, func(ctx context.Context) history.Op {
-		ctx, cancel := context.WithTimeout(ctx, atMost)
-		defer cancel()
-		return o.ask(ctx, b.client, url, how.Method, fill.Replace(how.Body), b.Sold)
-	})
 	return o
-}
-
-// fill returns a replacer that fills in a request. No {i} or {order} is repeated in the whole trial: some shops sell
-// only once to a customer. No {order} is repeated in the next trial either, since a database outlives a trial, and
-// remembers its orders.
-func (t *Trial) fill(name string, work time.Duration) *strings.Replacer {
-	i, ms := strconv.FormatInt(t.sent.Add(1), 10), strconv.FormatInt(work.Milliseconds(), 10)
-	order := fmt.Sprintf("%s-%d-%s", name, t.begun.UnixMilli()%1e9, i)
-	return strings.NewReplacer("{product}", t.Product, "{order}", order, "{i}", i, "{ms}", ms)
-}
-
-// headers returns the user's headers, filled in for an order.
-func (t *Trial) headers(fill *strings.Replacer) http.Header {
-	all := http.Header{}
-	for _, h := range t.Headers {
-		all.Add(h.Name, fill.Replace(h.Value))
-	}
-	return all
-}
-
-// customersDiffer reports whether each order may be another customer's, since its request differs.
-func (t *Trial) customersDiffer() bool {
-	isNew := func(text string) bool { return strings.Contains(text, "{i}") || strings.Contains(text, "{order}") }
-	return isNew(t.Order.Path) || isNew(t.Order.Body) ||
-		slices.ContainsFunc(t.Headers, func(h Header) bool { return isNew(h.Value) })
 }
 
 // ask sends the request, and records when it ended, and whether the customer had left.

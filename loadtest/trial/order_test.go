@@ -40,27 +40,26 @@ func TestCheckStock(t *testing.T) {
 		"": false, "SET s": false, "SET {n} s": false, "SET s 100": false, "INCRBY s {n}": false, "HSET s {n}": false,
 		"SET s {n} EX 100": true, "SET s f {n}": false, "{n}": false,
 	} {
-		err := checkStock(strings.Fields(text))
+		err := (&ShopOptions{Stock: strings.Fields(text)}).Check()
 		assert.Equal(t, good, err == nil, "%q: %v", text, err)
 	}
-	trial := &Trial{Options: Options{Stock: []string{"HSET", "stock:{product}", "n", "{n}"}, Product: "7"}}
+	trial := &Shop{ShopOptions: ShopOptions{Stock: []string{"HSET", "stock:{product}", "n", "{n}"}, Product: "7"}}
 	assert.Equal(t, "stock:7 n", trial.shelf().Key+" "+trial.shelf().Field)
 }
 
-// Some shops sell only once to a customer: no two orders of a trial are the same customer's, on any bench.
+// Some shops sell only once to a customer: no two orders of a trial are the same customer's.
 func TestOrdersAreUniqueInTrial(t *testing.T) {
-	trial := &Trial{Options: Options{Product: "7"}, begun: time.UnixMilli(1_000_000_042)}
-	one, other := &bench{Trial: trial}, &bench{Trial: trial}
+	shop := &Shop{ShopOptions: ShopOptions{Product: "7"}, begun: time.UnixMilli(1_000_000_042)}
 	seen := map[string]bool{}
-	for _, b := range []*bench{one, other, one} {
-		text := b.fill("anna", 40*time.Millisecond).Replace(`/{product}?work={ms}&i={i} {"user":"{order}","n":{i}}`)
+	for range 3 {
+		text := shop.fill("anna", 40*time.Millisecond).Replace(`/{product}?work={ms}&i={i} {"user":"{order}","n":{i}}`)
 		assert.Regexp(t, `^/7\?work=40&i=(\d+) {"user":"anna-42-\d+","n":\d+}$`, text)
 		seen[text] = true
 	}
 	assert.Len(t, seen, 3)
-	first := &Trial{}
+	first := &Shop{}
 	assert.Equal(t, "customer 1", first.fill("anna", 0).Replace("customer {i}"), "customers can be prepared")
-	next := &Trial{begun: time.UnixMilli(43)}
+	next := &Shop{begun: time.UnixMilli(43)}
 	assert.Equal(t, "anna-43-1", next.fill("anna", 0).Replace("{order}"), "a database remembers the orders of a trial")
 }
 
@@ -83,7 +82,7 @@ func TestHeadersOfOrders(t *testing.T) {
 	var got *http.Request
 	shop := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
 	defer shop.Close()
-	trial := &Trial{begun: time.UnixMilli(7), Options: Options{Headers: []Header{{"authorization", "Bearer t"},
+	trial := &Shop{begun: time.UnixMilli(7), ShopOptions: ShopOptions{Headers: []Header{{"authorization", "Bearer t"},
 		{"Idempotency-Key", "{order}"}, {"Content-Type", "text/plain"}, {"X-Twice", "1"}, {"X-Twice", "2"},
 		{"Host", "shop.example"}}}}
 	for i := 1; i <= 2; i++ {
@@ -106,15 +105,15 @@ func TestCustomersOfTrial(t *testing.T) {
 	} {
 		order, err := ParseRequest(text)
 		require.NoError(t, err)
-		assert.Equal(t, differ, (&Trial{Options: Options{Order: order}}).customersDiffer(), text)
+		assert.Equal(t, differ, (&Shop{ShopOptions: ShopOptions{Order: order}}).customersDiffer(), text)
 	}
-	assert.True(t, (&Trial{Options: Options{Headers: []Header{{"X-User", "{i}"}}}}).customersDiffer())
+	assert.True(t, (&Shop{ShopOptions: ShopOptions{Headers: []Header{{"X-User", "{i}"}}}}).customersDiffer())
 }
 
 // A cell has --units units. By default it has enough for its orders, except for those of a crowd.
 func TestUnitsOfCell(t *testing.T) {
 	for _, one := range []struct{ asked, cell, crowd, crowds int64 }{{0, 100, 15, 30}, {1, 1, 1, 1}} {
-		trial := &Trial{Options: Options{Units: one.asked}}
+		trial := &Shop{ShopOptions: ShopOptions{Units: one.asked}}
 		for crowd, want := range []int64{one.cell, one.crowd, one.crowds} {
 			assert.Equal(t, want, trial.unitsFor(crowd), "%d of %d instances", one.asked, crowd)
 		}
@@ -126,7 +125,7 @@ func answer(t *testing.T, sold *regexp.Regexp, with http.HandlerFunc) *order {
 	t.Helper()
 	shop := httptest.NewServer(with)
 	defer shop.Close()
-	client, o := shop.Client(), (&Trial{}).newOrder("", atA, history.Buy)
+	client, o := shop.Client(), (&Shop{}).newOrder("", atA, history.Buy)
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // as a bench's
 	o.send(t.Context(), client, shop.URL, "POST", "", sold)
 	return o
@@ -179,7 +178,7 @@ func TestOutcomesOfAnswers(t *testing.T) {
 	silent := answer(t, nil, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	assert.Equal(t, history.Unknown, silent.Op.Outcome)
 	assert.True(t, silent.ended.IsZero())
-	nobody := (&Trial{}).newOrder("", atA, history.Buy)
+	nobody := (&Shop{}).newOrder("", atA, history.Buy)
 	nobody.send(t.Context(), &http.Client{Timeout: time.Minute}, "http://127.0.0.1:1", "POST", "", nil)
 	assert.Equal(t, history.NotSold, nobody.Op.Outcome)
 	assert.Equal(t, "could not connect", nobody.Op.Detail)
@@ -194,7 +193,7 @@ func TestOrdersOfCustomersWhoLeave(t *testing.T) {
 	}))
 	defer shop.Close()
 	send := func(ctx context.Context) *order {
-		o := (&Trial{}).newOrder("", atA, history.Buy)
+		o := (&Shop{}).newOrder("", atA, history.Buy)
 		o.Send(ctx, func(ctx context.Context) history.Op { return o.ask(ctx, shop.Client(), shop.URL, "POST", "", nil) })
 		<-asked
 		return o

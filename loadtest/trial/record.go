@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
-	"os"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -522,19 +520,6 @@ func (c *observation) values() []string {
 
 // leastToken is the least length of a token, so that no other argument equals one by chance.
 const leastToken = 8
-
-// name returns the name of the shop: the first file in its command line after the program, or else the program, without
-// folders.
-func (t *Trial) name() string {
-	name := t.Argv[0]
-	for _, arg := range t.Argv[1:] {
-		if file, err := os.Stat(arg); err == nil && file.Mode().IsRegular() {
-			name = arg
-			break
-		}
-	}
-	return history.Clip(path.Base(name))
-}
 
 func (t *Trial) newCell(f fault) *history.Cell {
 	return &history.Cell{Kind: history.Trial, Scenario: f.name, Line: f.line, Rung: t.name(), Product: t.Product,

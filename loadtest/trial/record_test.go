@@ -33,9 +33,9 @@ func forge() *forgery {
 		Release: "a script"},
 		Keys:   []wire.Lock{{Key: wire.Key{Name: lockKey}, Parts: []string{""}}},
 		Writes: shapesOf("set stock"), Acquires: shapesOf("set lock"), Releases: sale.Shapes{}, Renewals: sale.Shapes{}}
-	t := &Trial{passport: p, Options: Options{Argv: []string{"shop"}, Product: "10000",
+	s := &Shop{ShopOptions: ShopOptions{Argv: []string{"shop"}, Product: "10000",
 		Stock: []string{"SET", "ProductStock_{product}", "{n}"}}}
-	b := &bench{Trial: t, Rig: &rig.Rig{}, cell: &history.Cell{Start: time.Unix(1000, 0)}}
+	b := &bench{Trial: &Trial{Shop: s, passport: p}, Pair: &Pair{shop: s, Rig: &rig.Rig{}}, cell: &history.Cell{Start: time.Unix(1000, 0)}}
 	for i := range 2 {
 		b.Ends = append(b.Ends, &rig.End{Client: schedule.Client{Index: i, Name: schedule.ClientName(i)}})
 	}
@@ -497,7 +497,7 @@ func TestNameOfShop(t *testing.T) {
 		"shop":     {"/opt/shop", "--port={port}", "testdata"},
 		"stockapi": {"stockapi"},
 	} {
-		assert.Equal(t, want, (&Trial{Options: Options{Argv: argv}}).name())
+		assert.Equal(t, want, (&Shop{ShopOptions: ShopOptions{Argv: argv}}).name())
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -26,10 +27,10 @@ var errSlow = fmt.Errorf("it did not end within %s", atShell)
 
 // shell runs a shell command of the user's, and returns its output. The error has its last line. A command that lasts
 // may leave processes until the end of the trial.
-func (t *Trial) shell(ctx context.Context, line string, lasting bool) (string, error) {
+func (s *Shop) shell(ctx context.Context, line string, lasting bool) (string, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, atShell, errSlow)
 	defer cancel()
-	out, errs, err := t.bed.Shell(limited, line, lasting)
+	out, errs, err := s.bed.Shell(limited, line, lasting)
 	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
 		return "", fmt.Errorf("%w; %s", err, lastWords(errs))
 	}
@@ -37,8 +38,8 @@ func (t *Trial) shell(ctx context.Context, line string, lasting bool) (string, e
 }
 
 // numberFrom runs a shell command, and returns the number that it printed.
-func (t *Trial) numberFrom(ctx context.Context, line string) (int64, error) {
-	out, err := t.shell(ctx, line, false)
+func (s *Shop) numberFrom(ctx context.Context, line string) (int64, error) {
+	out, err := s.shell(ctx, line, false)
 	if err != nil {
 		return 0, err
 	}
@@ -51,10 +52,10 @@ func (t *Trial) numberFrom(ctx context.Context, line string) (int64, error) {
 }
 
 // settledNumber runs a shell command until it has printed the same number twice: writes in flight may still land.
-func (t *Trial) settledNumber(ctx context.Context, line string) (n int64, err error) {
+func (s *Shop) settledNumber(ctx context.Context, line string) (n int64, err error) {
 	last := int64(-1)
 	for begun := time.Now(); time.Since(begun) < settledWithin; {
-		if n, err = t.numberFrom(ctx, line); err != nil || n == last {
+		if n, err = s.numberFrom(ctx, line); err != nil || n == last {
 			return n, err
 		}
 		last = n
@@ -65,4 +66,76 @@ func (t *Trial) settledNumber(ctx context.Context, line string) (n int64, err er
 		}
 	}
 	return 0, fmt.Errorf("the number kept changing for %s", settledWithin)
+}
+
+// lastWords returns the last line of output with an error, or else the last line.
+func lastWords(lines []string) string {
+	if strings.TrimSpace(strings.Join(lines, "")) == "" {
+		return "without any output"
+	}
+	said := lines[len(lines)-1]
+	for _, line := range lines {
+		if strings.Contains(strings.ToLower(line), "error") {
+			said = line
+		}
+	}
+	return "last output: " + history.Clip(strings.TrimSpace(said))
+}
+
+// A stock outside Redis is put and read by the user's shell commands, and counted: its writes are not observed.
+
+// prepare runs the command that prepares the database, and returns an error if the database cannot be reached.
+func (s *Shop) prepare(ctx context.Context) error {
+	if s.Setup != "" {
+		if _, err := s.shell(ctx, s.Setup, true); err != nil {
+			return fmt.Errorf("--setup: %w", err)
+		}
+	}
+	if s.Database == "" {
+		return nil
+	}
+	conn, err := (&net.Dialer{Timeout: atShell}).DialContext(ctx, "tcp", s.Database)
+	if err != nil {
+		return fmt.Errorf("--db: %w: start the database, or correct the address", err)
+	}
+	return conn.Close()
+}
+
+// filled fills in a shell command.
+func (p *Pair) filled(line string, n int64) string {
+	host, port, _ := net.SplitHostPort(p.Stores[0].Host)
+	return strings.NewReplacer("{product}", p.shop.Product, "{n}", strconv.FormatInt(n, 10),
+		"{redis}", "redis://"+p.Stores[0].Host, "{redis_host}", host, "{redis_port}", port).Replace(line)
+}
+
+// putElsewhere puts n units by --set; without --set it leaves the stock as it is.
+func (p *Pair) putElsewhere(n int64) error {
+	if p.shop.Set == "" {
+		return nil
+	}
+	switch _, err := p.shop.shell(p.ctx, p.filled(p.shop.Set, n), false); {
+	case errors.Is(err, errSlow):
+		return fmt.Errorf("--set: %w: is it slow, or does a transaction of the shop still hold the row?", err)
+	case err != nil:
+		return fmt.Errorf("--set: %w", err)
+	}
+	return nil
+}
+
+// leftElsewhere returns how many units are left, nil without --left.
+func (p *Pair) leftElsewhere() (*int64, error) { return p.counted("--left", p.shop.Left) }
+
+// recorded returns how many sales the shop has recorded, nil without --sales.
+func (p *Pair) recorded() (*int64, error) { return p.counted("--sales", p.shop.Sales) }
+
+// counted returns the number that the command of a flag prints, once it has settled; nil without a command.
+func (p *Pair) counted(flag, line string) (*int64, error) {
+	if line == "" {
+		return nil, nil
+	}
+	n, err := p.shop.settledNumber(p.ctx, p.filled(line, 0))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	return &n, nil
 }

@@ -11,13 +11,13 @@ import (
 	"stockapi/loadtest/rig"
 )
 
-// withShell returns a trial that runs shell commands.
-func withShell(t *testing.T) *Trial {
+// withShell returns a shop that runs shell commands.
+func withShell(t *testing.T) *Shop {
 	t.Helper()
 	bed, _, err := rig.OpenForeign(t.Context(), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, bed.Close()) })
-	return &Trial{bed: bed}
+	return &Shop{bed: bed}
 }
 
 func TestNumberFromShell(t *testing.T) {

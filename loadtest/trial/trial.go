@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"stockapi/loadtest/cause"
@@ -18,44 +17,28 @@ import (
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/trial/sale"
-	"stockapi/loadtest/wire"
 )
 
 // Options are those of a trial.
 type Options struct {
-	Argv    []string // the command line of the shop
-	Order   Request  // orders a unit
-	Slow    *Request // orders a unit with work of {ms}; nil: there is none
-	Headers []Header // of every order
-	Stock   []string // the Redis command that puts {n} units of {product}
-	Product string
+	ShopOptions
+	Selection
+}
 
-	// If the stock is not in Redis, these are shell commands: Set puts {n} units, Left prints how many are left, and Sales
-	// how many sales are recorded; "" if there is none. Setup prepares the database once.
-	Setup, Set, Left, Sales string
-	Database                string // the host:port of the shop's database, "" if it is not proxied
-
-	Units  int64          // for each cell; 0: as many as the cell needs
-	Sold   *regexp.Regexp // matches the body of a sale, or the Location of a 3xx; nil: the status decides
-	Within time.Duration  // for the start of an instance
-
+// A Selection says which cells are played, and how.
+type Selection struct {
 	Quick  bool     // play only the most telling cells
 	Only   []string // names of cells; none: all, unless there are lines
 	Play   []string // lines to play as cells
 	AtOnce int      // cells at a time
-
-	Say func(string) // reports progress
 }
 
 // A Trial is the trial of one shop.
 type Trial struct {
-	Options
-	bed      *rig.Testbed
+	*Shop
+	Selection
 	passport *sale.Passport
 	stalls   *load.StallMeter
-	sent     atomic.Int64 // the number of the last order
-	begun    time.Time
-	db       int // the number of the stock's Redis database, as the first order has shown
 
 	mu   sync.Mutex
 	idle []*bench
@@ -64,23 +47,16 @@ type Trial struct {
 	recordedBefore *int64 // the sales before the cell; only one cell is played at a time
 }
 
-const onShelf = 100
-
-// errShop is wrapped by errors of the shop, which cannot be tried.
-var errShop = errors.New("the shop cannot be tried")
-
 // New starts a trial. The returned context is cancelled when one of its servers dies. Close it.
 func New(ctx context.Context, o Options) (*Trial, context.Context, error) {
-	if err := errors.Join(checkStock(o.Stock), checkOnly(o.Only), checkLines(o.Play)); err != nil {
+	if err := errors.Join(o.ShopOptions.Check(), checkOnly(o.Only), checkLines(o.Play)); err != nil {
 		return nil, ctx, err
 	}
 	bed, ctx, err := rig.OpenForeign(ctx, o.Say)
 	if err != nil {
 		return nil, ctx, err
 	}
-	t := &Trial{Options: o, bed: bed, stalls: load.NewStallMeter(), begun: time.Now()}
-	t.Say = func(text string) { o.Say(NewMask(o.Headers).Text(text)) }
-	return t, ctx, nil
+	return &Trial{Shop: NewShop(o.ShopOptions, bed), Selection: o.Selection, stalls: load.NewStallMeter()}, ctx, nil
 }
 
 // Close stops everything that the trial has started.
@@ -90,42 +66,6 @@ func (t *Trial) Close() error {
 	}
 	t.stalls.Close()
 	return t.bed.Close()
-}
-
-// checkStock returns an error if the stock cannot be put by that command, and read.
-func checkStock(command []string) error {
-	text := strings.Join(command, " ")
-	at := slices.Index(command, "{n}")
-	switch {
-	case at == 2 && strings.EqualFold(command[0], "SET"),
-		at == 3 && (strings.EqualFold(command[0], "HSET") || strings.EqualFold(command[0], "HMSET")):
-		return nil
-	}
-	return fmt.Errorf("--stock takes SET KEY {n} or HSET KEY FIELD {n}, not %q", text)
-}
-
-// isElsewhere reports whether the stock is not in Redis.
-func (o *Options) isElsewhere() bool { return o.Set != "" || o.Left != "" || o.Database != "" }
-
-// shelf returns where the stock is.
-func (t *Trial) shelf() wire.Shelf {
-	if t.isElsewhere() {
-		return wire.Shelf{Key: "(the stock is elsewhere)"} // no shop has a key of that name
-	}
-	fill := func(s string) string { return strings.ReplaceAll(s, "{product}", t.Product) }
-	s := wire.Shelf{Key: fill(t.Stock[1]), DB: t.db}
-	if len(t.Stock) > 3 {
-		s.Field = fill(t.Stock[2])
-	}
-	return s
-}
-
-// unitsFor returns how many units are put for a cell with a crowd at that many instances; 0: without a crowd.
-func (t *Trial) unitsFor(crowd int) int64 {
-	if crowd == 0 {
-		return cmp.Or(t.Units, onShelf)
-	}
-	return cmp.Or(t.Units, crowdShelf*int64(crowd))
 }
 
 // Run plays the cells side by side, and then again, one at a time, those that a busy machine decided. It returns them

@@ -25,8 +25,9 @@ func options(t *testing.T, argv ...string) Options {
 	t.Helper()
 	order, err := ParseRequest("POST /decrease")
 	require.NoError(t, err)
-	return Options{Argv: argv, Order: order, Stock: []string{"SET", "ProductStock_{product}", "{n}"}, Product: "10000",
-		Within: time.Minute, Quick: true, AtOnce: 2, Say: func(string) {}}
+	return Options{ShopOptions: ShopOptions{Argv: argv, Order: order, Product: "10000", Within: time.Minute,
+		Stock: []string{"SET", "ProductStock_{product}", "{n}"}, Say: func(string) {}},
+		Selection: Selection{Quick: true, AtOnce: 2}}
 }
 
 // broken returns the letters of what is broken.
@@ -378,7 +379,7 @@ func TestVoidCellsArePlayedAgainAlone(t *testing.T) {
 
 // An unknown name of a cell is an error that lists the cells.
 func TestCellsByName(t *testing.T) {
-	trial := &Trial{passport: forge().passport}
+	trial := &Trial{Shop: &Shop{}, passport: forge().passport}
 	for _, one := range []struct {
 		quick bool
 		only  []string

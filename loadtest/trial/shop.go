@@ -1,0 +1,149 @@
+package trial
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
+	"stockapi/loadtest/wire"
+)
+
+// ShopOptions say how a shop is started, how a unit is ordered there, and where its stock is.
+type ShopOptions struct {
+	Argv    []string // the command line of the shop
+	Order   Request  // orders a unit
+	Slow    *Request // orders a unit with work of {ms}; nil: there is none
+	Headers []Header // of every order
+	Stock   []string // the Redis command that puts {n} units of {product}
+	Product string
+
+	// If the stock is not in Redis, these are shell commands: Set puts {n} units, Left prints how many are left, and Sales
+	// how many sales are recorded; "" if there is none. Setup prepares the database once.
+	Setup, Set, Left, Sales string
+	Database                string // the host:port of the shop's database, "" if it is not proxied
+
+	Units  int64          // for each cell; 0: as many as the cell needs
+	Sold   *regexp.Regexp // matches the body of a sale, or the Location of a 3xx; nil: the status decides
+	Within time.Duration  // for the start of an instance
+
+	Say func(string) // reports progress
+}
+
+// A Shop is a service on trial: how it is started, how a unit is ordered there, and where its stock is.
+type Shop struct {
+	ShopOptions
+	bed   *rig.Testbed
+	sent  atomic.Int64 // the number of the last order
+	begun time.Time
+	db    int // the number of the stock's Redis database, as the first order has shown
+}
+
+const (
+	onShelf = 100
+	// crowdShelf is how many units are put for each instance at which a crowd buys.
+	crowdShelf = 15
+)
+
+// errShop is wrapped by errors of the shop, which cannot be tried.
+var errShop = errors.New("the shop cannot be tried")
+
+// NewShop returns a shop on a testbed. What it says hides its headers.
+func NewShop(o ShopOptions, bed *rig.Testbed) *Shop {
+	say := o.Say
+	o.Say = func(text string) { say(NewMask(o.Headers).Text(text)) }
+	return &Shop{ShopOptions: o, bed: bed, begun: time.Now()}
+}
+
+// Check returns an error if the stock cannot be put by its command, and read.
+func (o *ShopOptions) Check() error {
+	command := o.Stock
+	text := strings.Join(command, " ")
+	at := slices.Index(command, "{n}")
+	switch {
+	case at == 2 && strings.EqualFold(command[0], "SET"),
+		at == 3 && (strings.EqualFold(command[0], "HSET") || strings.EqualFold(command[0], "HMSET")):
+		return nil
+	}
+	return fmt.Errorf("--stock takes SET KEY {n} or HSET KEY FIELD {n}, not %q", text)
+}
+
+// isElsewhere reports whether the stock is not in Redis.
+func (o *ShopOptions) isElsewhere() bool { return o.Set != "" || o.Left != "" || o.Database != "" }
+
+// shelf returns where the stock is.
+func (s *Shop) shelf() wire.Shelf {
+	if s.isElsewhere() {
+		return wire.Shelf{Key: "(the stock is elsewhere)"} // no shop has a key of that name
+	}
+	fill := func(text string) string { return strings.ReplaceAll(text, "{product}", s.Product) }
+	at := wire.Shelf{Key: fill(s.Stock[1]), DB: s.db}
+	if len(s.Stock) > 3 {
+		at.Field = fill(s.Stock[2])
+	}
+	return at
+}
+
+// unitsFor returns how many units are put for a cell with a crowd at that many instances; 0: without a crowd.
+func (s *Shop) unitsFor(crowd int) int64 {
+	if crowd == 0 {
+		return cmp.Or(s.Units, onShelf)
+	}
+	return cmp.Or(s.Units, crowdShelf*int64(crowd))
+}
+
+// name returns the name of the shop: the first file in its command line after the program, or else the program, without
+// folders.
+func (s *Shop) name() string {
+	name := s.Argv[0]
+	for _, arg := range s.Argv[1:] {
+		if file, err := os.Stat(arg); err == nil && file.Mode().IsRegular() {
+			name = arg
+			break
+		}
+	}
+	return history.Clip(path.Base(name))
+}
+
+// newOrder returns an order that has not been sent.
+func (s *Shop) newOrder(name string, at int, phase history.Phase) *order {
+	id := s.Product + "-" + name
+	o := &order{InFlight: rig.NewInFlight(id, at), name: name}
+	o.Op = history.Op{Order: id, Phase: phase, Quantity: 1}
+	return o
+}
+
+// fill returns a replacer that fills in a request. No {i} or {order} is repeated in the whole trial: some shops sell
+// only once to a customer. No {order} is repeated in the next trial either, since a database outlives a trial, and
+// remembers its orders.
+func (s *Shop) fill(name string, work time.Duration) *strings.Replacer {
+	i, ms := strconv.FormatInt(s.sent.Add(1), 10), strconv.FormatInt(work.Milliseconds(), 10)
+	order := fmt.Sprintf("%s-%d-%s", name, s.begun.UnixMilli()%1e9, i)
+	return strings.NewReplacer("{product}", s.Product, "{order}", order, "{i}", i, "{ms}", ms)
+}
+
+// headers returns the user's headers, filled in for an order.
+func (s *Shop) headers(fill *strings.Replacer) http.Header {
+	all := http.Header{}
+	for _, h := range s.Headers {
+		all.Add(h.Name, fill.Replace(h.Value))
+	}
+	return all
+}
+
+// customersDiffer reports whether each order may be another customer's, since its request differs.
+func (s *Shop) customersDiffer() bool {
+	isNew := func(text string) bool { return strings.Contains(text, "{i}") || strings.Contains(text, "{order}") }
+	return isNew(s.Order.Path) || isNew(s.Order.Body) ||
+		slices.ContainsFunc(s.Headers, func(h Header) bool { return isNew(h.Value) })
+}
