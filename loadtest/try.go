@@ -254,7 +254,7 @@ func (f *tryFlags) measure(
 	}
 	shown.Count(planned)
 	results, err = t.Run(ctx, func(c *history.Cell) { shown.Row(terminal.RowOf(c)) })
-	trial.NewMask(o.Headers).Passport(p)
+	trial.MaskPassport(trial.NewMask(o.Headers), p)
 	return p, results, err
 }
 

@@ -21,7 +21,7 @@ import (
 // A firstOrder is a plain order to a shop that the trial knows nothing of yet.
 type firstOrder struct {
 	*bench
-	*order
+	order *order
 	wrote bool // it wrote the stock
 	later bool // and did so after its answer
 	other bool // the other instance wrote the stock
@@ -32,7 +32,9 @@ var hints = []struct {
 	applies func(*firstOrder) bool
 	says    func(*firstOrder) string
 }{
-	{func(f *firstOrder) bool { return f.page || f.has(http.StatusNotFound, http.StatusMethodNotAllowed) },
+	{func(f *firstOrder) bool {
+		return f.order.page || f.has(http.StatusNotFound, http.StatusMethodNotAllowed)
+	},
 		func(f *firstOrder) string {
 			return f.said() + ": is the path right? --order 'POST /buy {\"sku\":\"{product}\"}'"
 		}},
@@ -50,16 +52,16 @@ var hints = []struct {
 		}},
 	{func(f *firstOrder) bool { return len(f.end().Wires[0].Refused()) > 0 },
 		func(f *firstOrder) string { return strings.Join(f.end().Wires[0].Refused(), "; ") }},
-	{func(f *firstOrder) bool { return f.isDown(f.At) || f.Op.Status >= 500 },
+	{func(f *firstOrder) bool { return f.isDown(f.order.At) || f.order.Op.Status >= 500 },
 		func(f *firstOrder) string { return f.said() + "; " + lastWords(f.end().In.Tail()) }},
 	{func(f *firstOrder) bool { return f.misses() || !f.end().Wires[0].Spoken() && !f.isElsewhere() },
 		func(f *firstOrder) string { return f.whatItMisses() + "; " + f.said() }},
-	{func(f *firstOrder) bool { return f.Op.Outcome == history.Sold && !f.wrote && f.other },
+	{func(f *firstOrder) bool { return f.order.Op.Outcome == history.Sold && !f.wrote && f.other },
 		func(f *firstOrder) string {
 			return fmt.Sprintf("the other instance wrote %s: %s; a trial needs an instance to carry out its own orders: give "+
 				"each one a queue of its own", f.shelf().Key, f.said())
 		}},
-	{func(f *firstOrder) bool { return f.Op.Outcome == history.Sold && !f.wrote },
+	{func(f *firstOrder) bool { return f.order.Op.Outcome == history.Sold && !f.wrote },
 		func(f *firstOrder) string {
 			return fmt.Sprintf("it sold without writing %s: %s; %s", f.shelf().Key, f.said(), f.whereTheStockIs())
 		}},
@@ -87,12 +89,12 @@ func (b *bench) problem(o *order, writes []wire.StockWrite) error {
 // see records which instances wrote the stock. A redirect with a write is a sale, and any other redirect may be one.
 func (f *firstOrder) see(writes []written) {
 	for _, w := range writes {
-		if f.other = f.other || w.at != f.At; w.at == f.At {
-			f.wrote, f.later = true, f.later || w.At.After(f.over)
+		if f.other = f.other || w.at != f.order.At; w.at == f.order.At {
+			f.wrote, f.later = true, f.later || w.At.After(f.order.over)
 		}
 	}
-	if f.wrote && !f.isElsewhere() && f.Sold == nil && f.Op.Status/100 == 3 {
-		f.Sold, f.passport.ByWrites, f.Op.Outcome = regexp.MustCompile(""), true, history.Sold
+	if f.wrote && !f.isElsewhere() && f.Sold == nil && f.order.Op.Status/100 == 3 {
+		f.Sold, f.passport.ByWrites, f.order.Op.Outcome = regexp.MustCompile(""), true, history.Sold
 	}
 }
 
@@ -111,7 +113,7 @@ func (f *firstOrder) whichHeader() string {
 
 // misses reports whether the order sold, and sent nothing to the proxied database.
 func (f *firstOrder) misses() bool {
-	return f.Op.Outcome == history.Sold && f.end().Database != nil && !f.end().Database.Passed()
+	return f.order.Op.Outcome == history.Sold && f.end().Database != nil && !f.end().Database.Passed()
 }
 
 // whatItMisses returns which server the shop does not reach, and the remedy.
@@ -124,31 +126,31 @@ func (f *firstOrder) whatItMisses() string {
 }
 
 // end returns the instance that received the order.
-func (f *firstOrder) end() *rig.End { return f.Ends[f.At] }
+func (f *firstOrder) end() *rig.End { return f.Ends[f.order.At] }
 
-func (f *firstOrder) has(status ...int) bool { return slices.Contains(status, f.Op.Status) }
+func (f *firstOrder) has(status ...int) bool { return slices.Contains(status, f.order.Op.Status) }
 
 // said returns the request and its answer.
 func (f *firstOrder) said() string {
 	text := f.Order.Method + " " + f.Order.Path
 	switch {
-	case f.Op.Status == 0:
-		return text + " got " + f.Op.Detail
-	case f.page:
-		return fmt.Sprintf("%s was answered %d with an HTML page", text, f.Op.Status)
+	case f.order.Op.Status == 0:
+		return text + " got " + f.order.Op.Detail
+	case f.order.page:
+		return fmt.Sprintf("%s was answered %d with an HTML page", text, f.order.Op.Status)
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s was answered %d %s", text, f.Op.Status, history.Clip(f.Op.Detail)))
+	return strings.TrimSpace(fmt.Sprintf("%s was answered %d %s", text, f.order.Op.Status, history.Clip(f.order.Op.Detail)))
 }
 
 // tell prints the order, and what it sent to the Redis and to the database.
 func (f *firstOrder) tell() {
 	var verbs []string
-	for _, c := range f.sentBy(f.At) {
+	for _, c := range f.sentBy(f.order.At) {
 		verbs = append(verbs, strings.ToUpper(c.Name))
 	}
 	text := "the first order: " + f.said() + "; to the Redis: " + cmp.Or(strings.Join(verbs, ", "), "nothing")
 	if d := f.end().Database; d != nil {
-		text += fmt.Sprintf("; to the database: %d requests", len(requestsOf(d.Since(f.Sent))))
+		text += fmt.Sprintf("; to the database: %d requests", len(requestsOf(d.Since(f.order.Sent))))
 	}
 	f.Say(text)
 	if f.isElsewhere() && !f.end().Wires[0].Spoken() {
@@ -202,7 +204,7 @@ func (f *firstOrder) whereTheStockIs() string {
 // whatItTouched returns a hint from what the order touched in the Redis, if that was not the stock: a number that it
 // read, or only keys that are gone again. It is "" if there is none.
 func (f *firstOrder) whatItTouched() string {
-	commands := f.sentBy(f.At)
+	commands := f.sentBy(f.order.At)
 	if slices.ContainsFunc(commands, func(c observation) bool { return slices.Contains(c.Args, f.shelf().Key) }) {
 		return ""
 	}

@@ -113,8 +113,8 @@ func (m *Mask) All(v any) {
 	}
 }
 
-// Passport hides the values in what is printed of a passport. Nothing can be played afterwards: keys have other names.
-func (m *Mask) Passport(p *sale.Passport) {
+// MaskPassport hides the values in what is printed of a passport. Nothing can be played afterwards: keys have other names.
+func MaskPassport(m *Mask, p *sale.Passport) {
 	m.All(&p.Facts)
 	for i := range p.Steps {
 		m.All(&p.Steps[i].Args)

@@ -51,7 +51,7 @@ func TestMaskOfRecords(t *testing.T) {
 	assert.Equal(t, cellWith("lock:***"), cell)
 	p := &sale.Passport{Facts: history.Facts{Locks: []string{"lock:stock"}},
 		Steps: []sale.Step{{Args: []string{"GET", "lock:stock"}, Queued: [][]string{{"GET", "stock"}}}}}
-	m.Passport(p)
+	MaskPassport(m, p)
 	assert.NotContains(t, p.String(), "lock:stock")
 	assert.Equal(t, []string{"GET", "lock:***"}, p.Steps[0].Args)
 	assert.Equal(t, [][]string{{"GET", "***"}}, p.Steps[0].Queued)

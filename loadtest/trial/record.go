@@ -344,7 +344,7 @@ func (a *attribution) oneOf(free []*order, last *order, c *observation) *order {
 // lastAt returns the last order that was sent to the instance by then or, once that is over, the only one still open.
 func (a *attribution) lastAt(then time.Time) *order {
 	last := a.openAt(a.at, then)
-	if last == nil || last.isOpen(then) || !last.isOver(a.record[last], then) {
+	if last == nil || last.isOpen(then) || !isOver(last, a.record[last], then) {
 		return last
 	}
 	if open := slices.Concat(a.inFlight(a.at, then)); len(open) == 1 {
@@ -485,13 +485,13 @@ func (b *bench) inFlight(at int, then time.Time) (free, blocked []*order) {
 func (b *bench) isAlone(o *order, record map[*order][]observation) bool {
 	return !slices.ContainsFunc(b.orders, func(other *order) bool {
 		return other != o && other.At == o.At && other.Sent.Before(o.Sent) && other.HasEnded() && other.left &&
-			!other.isOver(record[other], o.Sent)
+			!isOver(other, record[other], o.Sent)
 	})
 }
 
 // isOver reports whether an instance no longer worked at a time for an order whose customer had left: it had released
 // the lock, or had never acquired it and sent nothing for the margin.
-func (o *order) isOver(commands []observation, then time.Time) bool {
+func isOver(o *order, commands []observation, then time.Time) bool {
 	last, took, released := o.over, false, false
 	for _, c := range commands {
 		if c.Delivered.IsZero() || c.Delivered.After(then) {
