@@ -18,7 +18,7 @@ type bench struct {
 	*Pair
 
 	cell   *history.Cell // the one being played
-	orders []*order
+	orders []*Order
 	extra  []history.Op // of the trial itself
 	before int          // writes of the stock by earlier cells
 
@@ -44,8 +44,8 @@ func (b *bench) noteDeaths() {
 		killed := slices.ContainsFunc(b.cell.Faults, func(f history.Fault) bool {
 			return f.Instance == e.Name && f.Kind == history.FaultKill
 		})
-		if now := b.since(time.Now()); b.isDown(at) && !killed {
-			f := rig.DiedFault(lastWords(e.In.Tail()))
+		if now := b.since(time.Now()); b.IsDown(at) && !killed {
+			f := rig.DiedFault(LastWords(e.In.Tail()))
 			f.Instance, f.At, f.End = e.Name, now, now
 			b.cell.Faults = append(b.cell.Faults, f)
 		}
@@ -53,14 +53,14 @@ func (b *bench) noteDeaths() {
 }
 
 // shape returns the shape of a command.
-func (t *Trial) shape(s *wire.Seen) sale.Shape { return t.passport.ShapeOf(s, t.shelf()) }
+func (t *Trial) shape(s *wire.Seen) sale.Shape { return t.passport.ShapeOf(s, t.Shelf()) }
 
 // readStock records the stock left at the end of a cell.
 func (b *bench) readStock() error {
-	if b.isElsewhere() {
+	if b.IsElsewhere() {
 		return b.endCount()
 	}
-	left, err := b.left()
+	left, err := b.UnitsLeft()
 	b.cell.Left = &left
 	return err
 }
@@ -68,10 +68,10 @@ func (b *bench) readStock() error {
 // isFit reports whether the bench is fit for another cell after one: the fresh orders of the cell have sold at both
 // instances, or else others do now, and the lock is free.
 func (b *bench) isFit() bool {
-	if !b.soldAfresh() || b.isDown(atA) || b.isDown(atB) {
+	if !b.soldAfresh() || b.IsDown(AtA) || b.IsDown(AtB) {
 		return b.isAsNew()
 	}
-	b.Quiet(b.ctx)
+	b.Quiet(b.Context)
 	return b.becomesFree()
 }
 
@@ -79,29 +79,29 @@ func (b *bench) isFit() bool {
 func (b *bench) soldAfresh() bool {
 	var sold [2]bool
 	for _, o := range b.orders {
-		if o.fresh {
+		if o.Fresh {
 			sold[o.At] = b.hasSold(o)
 		}
 	}
-	return sold[atA] && sold[atB]
+	return sold[AtA] && sold[AtB]
 }
 
 // isAsNew reports whether an order at each instance sells, and leaves no lock.
 func (b *bench) isAsNew() bool {
 	b.begin(fault{})
 	for at := range b.Ends {
-		if b.isDown(at) {
+		if b.IsDown(at) {
 			return false
 		}
 		o, err := b.plain("warm-"+strconv.Itoa(at), at)
 		if err != nil {
 			return false
 		}
-		if wait(o, b.passport.Limit()); !b.hasSold(o) {
+		if Wait(o, b.passport.Limit()); !b.hasSold(o) {
 			return false
 		}
 	}
-	b.Quiet(b.ctx) // a release may come after the answer
+	b.Quiet(b.Context) // a release may come after the answer
 	return b.becomesFree()
 }
 
@@ -120,7 +120,7 @@ func (b *bench) heldFor(
 	atMost time.Duration, isHeld func(*wire.Lock, wire.KeyState) bool, isWorth func(wire.KeyState) bool,
 ) (held, known bool) {
 	for late := time.Now().Add(atMost); ; time.Sleep(10 * time.Millisecond) { // no command tells of an expiry
-		states, waits := b.looker.Load().Look(), true
+		states, waits := b.Looker.Load().Look(), true
 		held = false
 		for i := range b.passport.Keys {
 			l := &b.passport.Keys[i]
@@ -128,7 +128,7 @@ func (b *bench) heldFor(
 				held, waits = true, waits && isWorth(s)
 			}
 		}
-		if !held || !waits || time.Now().After(late) || b.ctx.Err() != nil {
+		if !held || !waits || time.Now().After(late) || b.Context.Err() != nil {
 			return held, states != nil
 		}
 	}
@@ -144,7 +144,7 @@ func (b *bench) begin(f fault) {
 		b.cell.Instances = append(b.cell.Instances, history.Instance{Name: e.Name, URL: e.In.URL})
 	}
 	b.Gate.Begin()
-	writes, _, err := b.ledger.Writes(b.ctx)
+	writes, _, err := b.Ledger.Writes(b.Context)
 	if err == nil {
 		b.before = len(writes)
 	}

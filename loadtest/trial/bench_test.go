@@ -24,10 +24,10 @@ func TestWhyBenchIsNotAsNew(t *testing.T) {
 	f := forge()
 	f.Order = Request{Method: "POST", Path: "/buy"}
 	require.ErrorContains(t, f.notAsNew(), "an instance exited")
-	o := f.order("warm-0", atA, history.Unknown, 0, 10)
+	o := f.order("warm-0", AtA, history.Unknown, 0, 10)
 	o.Op.Status, o.Op.Detail = 503, "no worker is free"
 	require.ErrorContains(t, f.notAsNew(), "did not sell: POST /buy was answered 503 no worker is free")
-	f.order("warm-1", atB, history.Sold, 10, 20)
+	f.order("warm-1", AtB, history.Sold, 10, 20)
 	require.ErrorContains(t, f.notAsNew(), "sold, and left the lock")
 }
 
@@ -35,13 +35,13 @@ func TestWhyBenchIsNotAsNew(t *testing.T) {
 func TestFreshOrdersShowThatBenchIsFit(t *testing.T) {
 	f := forge()
 	assert.False(t, f.soldAfresh())
-	f.order("anna", atA, history.Sold, 0, 10)
-	f.order("fresh-b", atB, history.Sold, 20, 30).fresh = true
+	f.order("anna", AtA, history.Sold, 0, 10)
+	f.order("fresh-b", AtB, history.Sold, 20, 30).Fresh = true
 	assert.False(t, f.soldAfresh(), "Anna's order is none")
-	again := f.order("fresh-a", atA, history.Sold, 40, 50)
-	again.fresh = true
+	again := f.order("fresh-a", AtA, history.Sold, 40, 50)
+	again.Fresh = true
 	assert.True(t, f.soldAfresh())
-	f.order("fresh-a-2", atA, history.Busy, 60, 70).fresh = true
+	f.order("fresh-a-2", AtA, history.Busy, 60, 70).Fresh = true
 	assert.False(t, f.soldAfresh())
 }
 
@@ -67,10 +67,10 @@ func opened(t *testing.T, kind string) *bench {
 	trial, ctx, err := New(t.Context(), shop{file: inPython, kind: kind}.options(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, trial.Close()) })
-	require.NoError(t, trial.prepare(ctx))
+	require.NoError(t, trial.Prepare(ctx))
 	b, err := trial.open(ctx)
 	require.NoError(t, err)
-	t.Cleanup(b.close)
+	t.Cleanup(b.Shut)
 	trial.passport = &sale.Passport{}
 	require.NoError(t, b.learnLocks())
 	return b
@@ -94,7 +94,7 @@ func TestShopThatDiesEndsItsCell(t *testing.T) {
 	t.Parallel()
 	trial, ctx := learned(t.Context(), t)
 	sell := func(b *bench) string {
-		<-b.send("anna", atA).Done()
+		<-b.send("anna", AtA).Done()
 		return ""
 	}
 	dead := func(which ...int) fault {
@@ -105,7 +105,7 @@ func TestShopThatDiesEndsItsCell(t *testing.T) {
 			return sell(b)
 		}}
 	}
-	for _, which := range [][]int{{atB}, {atA, atB}} {
+	for _, which := range [][]int{{AtB}, {AtA, AtB}} {
 		c, err := trial.one(ctx, dead(which...))
 		require.NoError(t, err)
 		require.NotNil(t, c.Defect)
@@ -180,8 +180,8 @@ func TestInterruptedCellEnds(t *testing.T) {
 	trial, ctx := learned(ctx, t)
 	b, err := trial.idleBench(ctx)
 	require.NoError(t, err)
-	defer b.close()
-	held := b.SetTrap(b.replyOf(atA, trial.passport.BeforeWrite(), time.Now()))
+	defer b.Shut()
+	held := b.SetTrap(b.replyOf(AtA, trial.passport.BeforeWrite(), time.Now()))
 	_, err = b.play(fault{name: "slow-work", play: func(b *bench) string {
 		anna, why := b.anna(held)
 		cancel()
@@ -190,7 +190,7 @@ func TestInterruptedCellEnds(t *testing.T) {
 	}})
 	require.ErrorIs(t, err, context.Canceled)
 	for _, o := range b.orders {
-		assert.Equal(t, history.Buy, o.Op.Phase, o.name)
+		assert.Equal(t, history.Buy, o.Op.Phase, o.Name)
 	}
 	_, err = trial.Run(ctx, func(c *history.Cell) { assert.NotEmpty(t, c.WhyNot(), "the cell was played") })
 	assert.ErrorIs(t, err, context.Canceled)

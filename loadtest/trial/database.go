@@ -22,7 +22,7 @@ func (b *bench) follow() (stable bool, err error) {
 			if err != nil {
 				return false, err
 			}
-			sales[at] = append(sales[at], o.inDatabase)
+			sales[at] = append(sales[at], o.InDatabase)
 			p, known := rig.Learn(e.Database.Since(b.cell.Start), sales[at])
 			e.Database.Follow(p)
 			stable = stable && known
@@ -35,13 +35,13 @@ func (b *bench) follow() (stable bool, err error) {
 }
 
 // plainAt sends a plain order to an instance, and waits until the instance is idle.
-func (b *bench) plainAt(at int) (*order, error) {
+func (b *bench) plainAt(at int) (*Order, error) {
 	o, err := b.plain("plain", at)
 	if err != nil {
 		return nil, err
 	}
 	<-o.Done()
-	b.Quiet(b.ctx)
+	b.Quiet(b.Context)
 	time.Sleep(50 * time.Millisecond) // a rollback may come after the answer
 	b.Ends[at].Database.EndOrder()
 	if o.Op.Outcome != history.Sold {
@@ -67,18 +67,18 @@ func (b *bench) learnRequests() error {
 		return nil
 	}
 	b.begin(fault{})
-	o, err := b.plainAt(atA)
+	o, err := b.plainAt(AtA)
 	if err != nil {
 		return err
 	}
-	classifyRequests(of, b.Ends[atA].Database.Since(o.Sent), o.inDatabase, b.underLock(o))
+	classifyRequests(of, b.Ends[AtA].Database.Since(o.Sent), o.InDatabase, b.underLock(o))
 	b.passport.Requests = &history.Requests{Before: of.Before, Under: of.Under, After: of.After}
 	return nil
 }
 
 // classifyRequests classifies the requests that a link recorded during a plain order, by the span in which it held its
 // lock.
-func classifyRequests(r *sale.Requests, pieces []rig.Piece, order int, held span) {
+func classifyRequests(r *sale.Requests, pieces []rig.Piece, order int, held Span) {
 	answered := map[int]bool{}
 	for _, p := range pieces {
 		if p.Order == order && p.Number > 0 && p.Reply {
@@ -90,12 +90,12 @@ func classifyRequests(r *sale.Requests, pieces []rig.Piece, order int, held span
 			continue
 		}
 		switch r.All = max(r.All, p.Number); {
-		case p.Reply && held.has(p.Began):
+		case p.Reply && held.Has(p.Began):
 			r.Replies = append(r.Replies, p.Number)
 		case p.Reply, !answered[p.Number]:
-		case held.has(p.Began):
+		case held.Has(p.Began):
 			r.Under = append(r.Under, p.Number)
-		case p.Began.After(held.to):
+		case p.Began.After(held.To):
 			r.After = append(r.After, p.Number)
 		default:
 			r.Before = append(r.Before, p.Number)
@@ -104,14 +104,14 @@ func classifyRequests(r *sale.Requests, pieces []rig.Piece, order int, held span
 }
 
 // underLock returns the span in which an order held its lock, or that of the whole order if there is no lock.
-func (b *bench) underLock(o *order) span {
-	held := span{o.Sent, time.Now()}
+func (b *bench) underLock(o *Order) Span {
+	held := Span{o.Sent, time.Now()}
 	for _, d := range effectsOf(b.byOrder()[o]) {
 		switch {
 		case d.took():
-			held.from = d.Delivered
+			held.From = d.Delivered
 		case d.Releases():
-			held.to = d.observation.Came
+			held.To = d.observation.Came
 		}
 	}
 	return held
@@ -119,18 +119,18 @@ func (b *bench) underLock(o *order) span {
 
 // sentNothing reports whether an order is known to have sent nothing to the database, as no other was in flight at its
 // instance.
-func (b *bench) sentNothing(o *order) bool {
+func (b *bench) sentNothing(o *Order) bool {
 	d := b.Ends[o.At].Database
-	if d == nil || slices.ContainsFunc(b.orders, func(other *order) bool {
-		return other != o && other.At == o.At && other.Sent.Before(o.over) && o.Sent.Before(other.over)
+	if d == nil || slices.ContainsFunc(b.orders, func(other *Order) bool {
+		return other != o && other.At == o.At && other.Sent.Before(o.Over) && o.Sent.Before(other.Over)
 	}) {
 		return false
 	}
-	return !slices.ContainsFunc(d.Since(o.Sent), func(p rig.Piece) bool { return p.Order == o.inDatabase && p.Number > 0 })
+	return !slices.ContainsFunc(d.Since(o.Sent), func(p rig.Piece) bool { return p.Order == o.InDatabase && p.Number > 0 })
 }
 
 // requestsToDatabase returns what the orders of the cell have sent to the database, in order of arrival.
-func (b *bench) requestsToDatabase(record map[*order][]observation) (all []history.Request) {
+func (b *bench) requestsToDatabase(record map[*Order][]observation) (all []history.Request) {
 	for at, e := range b.Ends {
 		if e.Database != nil {
 			all = append(all, b.requestsAt(at, e.Database.Since(b.cell.Start), record)...)
@@ -141,7 +141,7 @@ func (b *bench) requestsToDatabase(record map[*order][]observation) (all []histo
 }
 
 // requestsAt returns the numbered requests among the pieces at an instance's link.
-func (b *bench) requestsAt(at int, pieces []rig.Piece, record map[*order][]observation) (all []history.Request) {
+func (b *bench) requestsAt(at int, pieces []rig.Piece, record map[*Order][]observation) (all []history.Request) {
 	last := map[int]int{}   // on each connection
 	mixed := map[int]bool{} // the orders at the link whose numbers may count those of others
 	for _, p := range pieces {
@@ -160,7 +160,7 @@ func (b *bench) requestsAt(at int, pieces []rig.Piece, record map[*order][]obser
 		if o != nil {
 			r.Order = o.Op.Order
 		}
-		if mixed[p.Order] = mixed[p.Order] || o == nil || o.inDatabase != p.Order; !mixed[p.Order] {
+		if mixed[p.Order] = mixed[p.Order] || o == nil || o.InDatabase != p.Order; !mixed[p.Order] {
 			r.Number = p.Number
 		}
 		last[p.Conn] = len(all)
@@ -171,7 +171,7 @@ func (b *bench) requestsAt(at int, pieces []rig.Piece, record map[*order][]obser
 
 // senderOf returns the order for which an instance sent a request at a time: the one in flight that was not blocked or,
 // if all were over, the last. It is nil if it may be one of several.
-func (b *bench) senderOf(at int, then time.Time, record map[*order][]observation) *order {
+func (b *bench) senderOf(at int, then time.Time, record map[*Order][]observation) *Order {
 	sender := b.openAt(at, then)
 	if free, _ := b.inFlight(at, then); len(free) == 1 {
 		sender = free[0]
@@ -188,12 +188,12 @@ func (b *bench) senderOf(at int, then time.Time, record map[*order][]observation
 // reply to its acquire is held, a client does not renew.
 func (b *bench) watchAtWork() {
 	p := b.passport
-	if len(p.Locks) == 0 || p.Every > 0 || b.Ends[atA].Database == nil || p.Lease() > sale.MostLease {
+	if len(p.Locks) == 0 || p.Every > 0 || b.Ends[AtA].Database == nil || p.Lease() > sale.MostLease {
 		return
 	}
 	b.Say("checking whether the lock is renewed…")
 	b.begin(fault{})
-	if b.put(b.unitsFor(0)) != nil {
+	if b.Put(b.UnitsFor(0)) != nil {
 		return
 	}
 	if b.remove() != nil { // an order whose client gave up on its acquire may have left it
@@ -203,12 +203,12 @@ func (b *bench) watchAtWork() {
 	b.holders.await(p.Lease(), anna.Done(), func() bool {
 		took := b.tookFor(anna)
 		ofAcquire := took + history.Instant(p.Lease()/10)
-		return took.Known() && firstAfter(ofAcquire, b.shown().when(atA, (*history.Command).Prolongs)).Known()
+		return took.Known() && firstAfter(ofAcquire, b.shown().when(AtA, (*history.Command).Prolongs)).Known()
 	})
 	b.notePeriod(anna)
 	goOn()
 	<-anna.Done()
-	b.Quiet(b.ctx)
+	b.Quiet(b.Context)
 }
 
 // requestsOf returns the requests among pieces.

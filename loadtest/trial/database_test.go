@@ -113,11 +113,11 @@ func TestRequestsOfSale(t *testing.T) {
 	piece(120, 3, 0, false) // on a noisy connection
 	piece(130, 4, 8, false) // of the next order
 	var r sale.Requests
-	classifyRequests(&r, pieces, 3, span{f.after(15), f.after(85)}) // requests 2 to 5, and the replies to 2 to 4
+	classifyRequests(&r, pieces, 3, Span{f.after(15), f.after(85)}) // requests 2 to 5, and the replies to 2 to 4
 	assert.Equal(t, sale.Requests{All: 7, Answered: 6, Before: []int{1}, Under: []int{2, 3, 4, 5}, Replies: []int{2, 3, 4},
 		After: []int{6}}, r)
 	r = sale.Requests{}
-	classifyRequests(&r, pieces, 3, span{f.after(15), f.after(115)})
+	classifyRequests(&r, pieces, 3, Span{f.after(15), f.after(115)})
 	assert.Empty(t, r.After)
 }
 
@@ -153,14 +153,14 @@ func TestRequestsAreMomentsOfFaults(t *testing.T) {
 // An order whose acquire is answered goes on until its next request to the database.
 func TestOrderIsHeldAtItsWork(t *testing.T) {
 	f := forge()
-	f.ctx, f.Gate = t.Context(), wire.NewGate(nil)
+	f.Context, f.Gate = t.Context(), wire.NewGate(nil)
 	server, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer server.Close()
 	d, err := rig.NewDatabase(server.Addr().String())
 	require.NoError(t, err)
 	defer d.Close()
-	f.Ends[atA].Database = d
+	f.Ends[AtA].Database = d
 	for _, asks := range []bool{true, false} {
 		w := f.setWorkTrap(&rig.CommandTrap{Reply: true})
 		d.BeginOrder()
@@ -214,8 +214,8 @@ func TestRequestsWithoutALock(t *testing.T) {
 	p := newPlayedLine(f.bench)
 	p.passport.Elsewhere, p.passport.ToDatabase = true, sale.Requests{All: 2, Under: []int{1, 2}}
 	p.passport.Locks = nil
-	f.order("anna", atA, history.Sold, 0, 90)
-	assert.Empty(t, p.misplaced(schedule.Move{Who: atA, At: atA, Mark: "db2"}))
+	f.order("anna", AtA, history.Sold, 0, 90)
+	assert.Empty(t, p.misplaced(schedule.Move{Who: AtA, At: AtA, Mark: "db2"}))
 	assert.Empty(t, aWindow(p.passport))
 	p.passport.ToDatabase = sale.Requests{Why: "no pattern"}
 	assert.Equal(t, "no pattern", aWindow(p.passport))
@@ -262,16 +262,16 @@ func TestOrderThatDoesNotReachARequest(t *testing.T) {
 // ones have no number; and while neither is blocked, any may be either's.
 func TestRequestsAreThoseOfOrders(t *testing.T) {
 	f := forge()
-	anna, bert := f.order("anna", atA, history.Sold, 0, 500), f.order("bert", atA, history.Sold, 100, 600)
-	anna.inDatabase, bert.inDatabase = 1, 2
-	anna.blocked = span{f.after(90), f.after(200)}
+	anna, bert := f.order("anna", AtA, history.Sold, 0, 500), f.order("bert", AtA, history.Sold, 100, 600)
+	anna.InDatabase, bert.InDatabase = 1, 2
+	anna.Blocked = Span{f.after(90), f.after(200)}
 	piece := func(ms, conn, order, number int, reply bool) rig.Piece {
 		return rig.Piece{Conn: conn, Order: order, Number: number, Reply: reply,
 			Began: f.after(ms), PassedOn: f.after(ms + 1)}
 	}
 	held := piece(80, 1, 1, 2, false)
 	held.PassedOn = f.after(400)
-	requests := f.requestsAt(atA, []rig.Piece{piece(10, 1, 1, 1, false), piece(11, 1, 1, 1, true), held,
+	requests := f.requestsAt(AtA, []rig.Piece{piece(10, 1, 1, 1, false), piece(11, 1, 1, 1, true), held,
 		piece(120, 2, 2, 1, false), piece(121, 2, 2, 1, true), piece(130, 3, 2, 0, false), piece(250, 4, 2, 2, false),
 		piece(402, 1, 1, 2, true), piece(550, 2, 2, 3, false)}, f.record)
 	var got []string

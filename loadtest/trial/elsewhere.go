@@ -14,27 +14,27 @@ import (
 
 // beginCount records the units and sales before the cell: the units that were put, or, without --set, that are left.
 func (b *bench) beginCount() (err error) {
-	if !b.isElsewhere() {
+	if !b.IsElsewhere() {
 		return nil
 	}
 	b.cell.Count = &history.Count{Unbalanced: b.unbalanced}
 	if b.Set == "" && b.Left != "" {
-		left, err := b.leftElsewhere()
+		left, err := b.CountLeft()
 		if err != nil {
 			return err
 		}
 		b.cell.Initial = *left
 	}
-	b.recordedBefore, err = b.recorded()
+	b.recordedBefore, err = b.CountSales()
 	return err
 }
 
 // endCount reads what is left, and how many sales were recorded since beginCount.
 func (b *bench) endCount() (err error) {
-	if b.cell.Left, err = b.leftElsewhere(); err != nil {
+	if b.cell.Left, err = b.CountLeft(); err != nil {
 		return err
 	}
-	now, err := b.recorded()
+	now, err := b.CountSales()
 	if err == nil && now != nil {
 		b.cell.Count.Sales = new(*now - *b.recordedBefore)
 	}
@@ -76,9 +76,9 @@ func soldAtOnce(c *history.Cell) bool {
 
 // checkShelf returns an error if --left does not print what --set has put.
 func (b *bench) checkShelf(n int64) error {
-	left, err := b.leftElsewhere()
+	left, err := b.CountLeft()
 	if err == nil && left != nil && b.Set != "" && *left != n {
-		err = fmt.Errorf("%w: --set should put %d units, but --left prints %d", errShop, n, *left)
+		err = fmt.Errorf("%w: --set should put %d units, but --left prints %d", ErrShop, n, *left)
 	}
 	return err
 }
@@ -88,15 +88,15 @@ const countedWithin = 10 * time.Second
 
 // checkCounted returns an error if a sale since beginCount does not show in the numbers that --left and --sales print.
 func (b *bench) checkCounted(within time.Duration) error {
-	if !b.isElsewhere() {
+	if !b.IsElsewhere() {
 		return nil
 	}
-	for begun := time.Now(); ; time.Sleep(settledAfter) {
-		left, err := b.leftElsewhere()
+	for begun := time.Now(); ; time.Sleep(SettledAfter) {
+		left, err := b.CountLeft()
 		if err != nil {
 			return err
 		}
-		sales, err := b.recorded()
+		sales, err := b.CountSales()
 		if err != nil {
 			return err
 		}
@@ -111,8 +111,8 @@ func (b *bench) checkCounted(within time.Duration) error {
 		default:
 			return nil
 		}
-		if time.Since(begun) >= within || b.ctx.Err() != nil {
-			return fmt.Errorf("%w: the first order sold, but %s", errShop, why)
+		if time.Since(begun) >= within || b.Context.Err() != nil {
+			return fmt.Errorf("%w: the first order sold, but %s", ErrShop, why)
 		}
 	}
 }
@@ -121,8 +121,8 @@ func (b *bench) checkCounted(within time.Duration) error {
 // the count proves nothing: reservations expire, a job restocks, or nothing is deducted.
 func (b *bench) balance(wait time.Duration) error {
 	b.begin(fault{})
-	b.cell.Initial = onShelf // whatever --units are: that it sells too many is for the cells to show
-	if err := b.put(onShelf); err != nil {
+	b.cell.Initial = OnShelf // whatever --units are: that it sells too many is for the cells to show
+	if err := b.Put(OnShelf); err != nil {
 		return err
 	}
 	if err := b.beginCount(); err != nil {
@@ -135,8 +135,8 @@ func (b *bench) balance(wait time.Duration) error {
 	}
 	select {
 	case <-time.After(wait):
-	case <-b.ctx.Done():
-		return context.Cause(b.ctx)
+	case <-b.Context.Done():
+		return context.Cause(b.Context)
 	}
 	if err := b.endCount(); err != nil {
 		return err
@@ -157,7 +157,7 @@ func (t *Trial) control(ctx context.Context, wait time.Duration) error {
 		return err
 	}
 	if err := b.balance(wait); err != nil {
-		b.close()
+		b.Shut()
 		return err
 	}
 	for at := range b.Ends { // a pool may have closed its connections, and an order that opens one sends more

@@ -68,16 +68,16 @@ func (d *drawer) counting() *bench {
 	shop := httptest.NewServer(d)
 	d.t.Cleanup(shop.Close)
 	f := forge()
-	f.ctx, f.client, f.Gate = d.t.Context(), shop.Client(), wire.NewGate(nil)
+	f.Context, f.Client, f.Gate = d.t.Context(), shop.Client(), wire.NewGate(nil)
 	f.Stores = []*wire.Store{store}
 	f.Set, f.Left, f.Product = "echo {n} > "+d.stock, "cat "+d.stock, "10000"
 	for _, e := range f.Ends {
 		e.In = &cluster.Instance{URL: shop.URL}
 	}
-	f.ledger, err = wire.NewLedger(d.t.Context(), store.Redis, f.shelf())
+	f.Ledger, err = wire.NewLedger(d.t.Context(), store.Redis, f.Shelf())
 	require.NoError(d.t, err)
-	d.t.Cleanup(f.ledger.Close)
-	f.idle, f.bed = []*bench{f.bench}, withShell(d.t).bed
+	d.t.Cleanup(f.Ledger.Close)
+	f.idle, f.Bed = []*bench{f.bench}, withShell(d.t).Bed
 	return f.bench
 }
 
@@ -115,7 +115,7 @@ func TestCountThatDoesNotBalance(t *testing.T) {
 			assert.Equal(t, c.want, strings.TrimPrefix(b.unbalanced, "the count does not balance without a fault either: "))
 			assert.Len(t, b.idle, 1, "the bench is kept")
 			last := b.orders[len(b.orders)-1]
-			assert.Equal(t, "warm-1", last.name, "a pool may have closed its connections")
+			assert.Equal(t, "warm-1", last.Name, "a pool may have closed its connections")
 			assert.Greater(t, last.Sent.Sub(b.orders[0].Sent), 1300*time.Millisecond)
 		})
 	}
@@ -139,18 +139,18 @@ func TestFirstSaleThatIsNotCounted(t *testing.T) {
 			d := newDrawer(t)
 			b := d.counting()
 			c.bend(d, b)
-			require.NoError(t, b.put(onShelf))
+			require.NoError(t, b.Put(OnShelf))
 			b.begin(fault{})
-			b.cell.Initial = onShelf
+			b.cell.Initial = OnShelf
 			require.NoError(t, b.beginCount())
-			_, err := b.firstAt(atA)
+			_, err := b.firstAt(AtA)
 			require.NoError(t, err)
 			err = b.checkCounted(0)
 			if c.want == "" {
 				assert.NoError(t, err)
 				return
 			}
-			assert.ErrorIs(t, err, errShop)
+			assert.ErrorIs(t, err, ErrShop)
 			assert.ErrorContains(t, err, c.want)
 		})
 	}
@@ -186,14 +186,14 @@ func TestFailedCommandNamesItsFlag(t *testing.T) {
 	}
 	trial := withShell(t)
 	trial.Setup = "exit 2"
-	assert.ErrorContains(t, trial.prepare(t.Context()), "--setup: exit status 2")
+	assert.ErrorContains(t, trial.Prepare(t.Context()), "--setup: exit status 2")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	trial.Setup, trial.Database = "", l.Addr().String()
-	require.NoError(t, trial.prepare(t.Context()))
+	require.NoError(t, trial.Prepare(t.Context()))
 	require.NoError(t, l.Close())
 	assert.Regexp(t, "^--db: .* connection refused: start the database, or correct the address$",
-		trial.prepare(t.Context()))
+		trial.Prepare(t.Context()))
 }
 
 // Cells are judged again if the count has turned out to prove nothing.

@@ -178,10 +178,10 @@ func TestValuesOfAcquires(t *testing.T) {
 // An order that comes in after a command has removed the lock shows no missing lock.
 func TestRemovalWhileHeld(t *testing.T) {
 	f := forge()
-	record := map[*order][]observation{nil: {f.del(50)}}
-	assert.True(t, removedIn(record, span{f.after(10), f.after(90)}))
-	assert.False(t, removedIn(record, span{f.after(60), f.after(90)}))
-	assert.False(t, removedIn(map[*order][]observation{nil: {f.acquire(50)}}, span{f.after(10), f.after(90)}))
+	record := map[*Order][]observation{nil: {f.del(50)}}
+	assert.True(t, removedIn(record, Span{f.after(10), f.after(90)}))
+	assert.False(t, removedIn(record, Span{f.after(60), f.after(90)}))
+	assert.False(t, removedIn(map[*Order][]observation{nil: {f.acquire(50)}}, Span{f.after(10), f.after(90)}))
 }
 
 // A lock's key may contain a value that the user has fixed for all orders.
@@ -321,15 +321,15 @@ func TestEndBesideTheLock(t *testing.T) {
 		p.Held = map[wire.Key]wire.KeyState{ends.Key: {At: f.after(1), Kind: "zset",
 			Parts: map[string]string{"10000": strconv.FormatInt(f.after(2000).UnixMilli(), 10)}}}
 		keepEnd(p, ends, f.after(0))
-		bert := f.order("bert", atB, history.Refused, 10, one.bertUntil)
-		record := map[*order][]observation{}
+		bert := f.order("bert", AtB, history.Refused, 10, one.bertUntil)
+		record := map[*Order][]observation{}
 		if one.reaped > 0 {
 			record[nil] = append(record[nil], f.del(one.reaped))
 		}
 		if one.took > 0 {
 			record[bert] = append(record[bert], f.acquire(one.took))
 		}
-		f.checkEnd(bert, record, span{f.after(5), f.after(3000)})
+		f.checkEnd(bert, record, Span{f.after(5), f.after(3000)})
 		assert.Equal(t, one.lease, p.InValue, one.what)
 		assert.Equal(t, one.lease > 0, p.Where() == "`ends`", one.what)
 	}

@@ -21,7 +21,7 @@ import (
 // A firstOrder is a plain order to a shop that the trial knows nothing of yet.
 type firstOrder struct {
 	*bench
-	order *order
+	order *Order
 	wrote bool // it wrote the stock
 	later bool // and did so after its answer
 	other bool // the other instance wrote the stock
@@ -33,7 +33,7 @@ var hints = []struct {
 	says    func(*firstOrder) string
 }{
 	{func(f *firstOrder) bool {
-		return f.order.page || f.has(http.StatusNotFound, http.StatusMethodNotAllowed)
+		return f.order.Page || f.has(http.StatusNotFound, http.StatusMethodNotAllowed)
 	},
 		func(f *firstOrder) string {
 			return f.said() + ": is the path right? --order 'POST /buy {\"sku\":\"{product}\"}'"
@@ -52,48 +52,48 @@ var hints = []struct {
 		}},
 	{func(f *firstOrder) bool { return len(f.end().Wires[0].Refused()) > 0 },
 		func(f *firstOrder) string { return strings.Join(f.end().Wires[0].Refused(), "; ") }},
-	{func(f *firstOrder) bool { return f.isDown(f.order.At) || f.order.Op.Status >= 500 },
-		func(f *firstOrder) string { return f.said() + "; " + lastWords(f.end().In.Tail()) }},
-	{func(f *firstOrder) bool { return f.misses() || !f.end().Wires[0].Spoken() && !f.isElsewhere() },
+	{func(f *firstOrder) bool { return f.IsDown(f.order.At) || f.order.Op.Status >= 500 },
+		func(f *firstOrder) string { return f.said() + "; " + LastWords(f.end().In.Tail()) }},
+	{func(f *firstOrder) bool { return f.misses() || !f.end().Wires[0].Spoken() && !f.IsElsewhere() },
 		func(f *firstOrder) string { return f.whatItMisses() + "; " + f.said() }},
 	{func(f *firstOrder) bool { return f.order.Op.Outcome == history.Sold && !f.wrote && f.other },
 		func(f *firstOrder) string {
 			return fmt.Sprintf("the other instance wrote %s: %s; a trial needs an instance to carry out its own orders: give "+
-				"each one a queue of its own", f.shelf().Key, f.said())
+				"each one a queue of its own", f.Shelf().Key, f.said())
 		}},
 	{func(f *firstOrder) bool { return f.order.Op.Outcome == history.Sold && !f.wrote },
 		func(f *firstOrder) string {
-			return fmt.Sprintf("it sold without writing %s: %s; %s", f.shelf().Key, f.said(), f.whereTheStockIs())
+			return fmt.Sprintf("it sold without writing %s: %s; %s", f.Shelf().Key, f.said(), f.whereTheStockIs())
 		}},
 }
 
 // problem returns why a plain order with these writes of the stock shows that the shop cannot be tried, nil if it can.
-func (b *bench) problem(o *order, writes []wire.StockWrite) error {
-	f := &firstOrder{bench: b, order: o, wrote: b.isElsewhere()}
+func (b *bench) problem(o *Order, writes []wire.StockWrite) error {
+	f := &firstOrder{bench: b, order: o, wrote: b.IsElsewhere()}
 	f.see(b.ofShop(writes))
 	if o.Op.Outcome == history.Sold && f.wrote && !f.misses() && (o.Op.Status != http.StatusAccepted || !f.later) {
 		return nil
 	}
 	for _, hint := range hints {
 		if hint.applies(f) {
-			return fmt.Errorf("%w: %s", errShop, hint.says(f))
+			return fmt.Errorf("%w: %s", ErrShop, hint.says(f))
 		}
 	}
 	text := "give the request by --order, and what a sale looks like by --sold"
-	if !b.isElsewhere() {
+	if !b.IsElsewhere() {
 		text = cmp.Or(f.whatItTouched(), text)
 	}
-	return fmt.Errorf("%w: the first order did not sell: %s%s; %s", errShop, f.said(), f.hindrance(), text)
+	return fmt.Errorf("%w: the first order did not sell: %s%s; %s", ErrShop, f.said(), f.hindrance(), text)
 }
 
 // see records which instances wrote the stock. A redirect with a write is a sale, and any other redirect may be one.
 func (f *firstOrder) see(writes []written) {
 	for _, w := range writes {
 		if f.other = f.other || w.at != f.order.At; w.at == f.order.At {
-			f.wrote, f.later = true, f.later || w.At.After(f.order.over)
+			f.wrote, f.later = true, f.later || w.At.After(f.order.Over)
 		}
 	}
-	if f.wrote && !f.isElsewhere() && f.Sold == nil && f.order.Op.Status/100 == 3 {
+	if f.wrote && !f.IsElsewhere() && f.Sold == nil && f.order.Op.Status/100 == 3 {
 		f.Sold, f.passport.ByWrites, f.order.Op.Outcome = regexp.MustCompile(""), true, history.Sold
 	}
 }
@@ -108,7 +108,7 @@ func (f *firstOrder) whichHeader() string {
 		sent[i], numbered = h.Name, numbered || strings.Contains(h.Value, "{i}")
 	}
 	return fmt.Sprintf(": it was sent with %s%s: is the value right?", strings.Join(sent, ", "),
-		either(numbered, fmt.Sprintf(" ({i} was %d)", f.sent.Load()), ""))
+		either(numbered, fmt.Sprintf(" ({i} was %d)", f.Sent.Load()), ""))
 }
 
 // misses reports whether the order sold, and sent nothing to the proxied database.
@@ -136,7 +136,7 @@ func (f *firstOrder) said() string {
 	switch {
 	case f.order.Op.Status == 0:
 		return text + " got " + f.order.Op.Detail
-	case f.order.page:
+	case f.order.Page:
 		return fmt.Sprintf("%s was answered %d with an HTML page", text, f.order.Op.Status)
 	}
 	return strings.TrimSpace(fmt.Sprintf("%s was answered %d %s", text, f.order.Op.Status, history.Clip(f.order.Op.Detail)))
@@ -153,7 +153,7 @@ func (f *firstOrder) tell() {
 		text += fmt.Sprintf("; to the database: %d requests", len(requestsOf(d.Since(f.order.Sent))))
 	}
 	f.Say(text)
-	if f.isElsewhere() && !f.end().Wires[0].Spoken() {
+	if f.IsElsewhere() && !f.end().Wires[0].Spoken() {
 		f.Say("nothing arrived at the Redis at {redis}: if the shop's lock is in a Redis, it is another one" +
 			redisOfEnvironment())
 	}
@@ -174,7 +174,7 @@ func redisOfEnvironment() string {
 
 // whereTheStockIs returns a hint at where the stock may be: at a number that decreased, or not in this Redis.
 func (f *firstOrder) whereTheStockIs() string {
-	now, err := wire.Snapshot(f.ctx, f.Stores[0].Redis)
+	now, err := wire.Snapshot(f.Context, f.Stores[0].Redis)
 	var found []string
 	for key, state := range now {
 		before := f.passport.Before[key]
@@ -205,20 +205,20 @@ func (f *firstOrder) whereTheStockIs() string {
 // read, or only keys that are gone again. It is "" if there is none.
 func (f *firstOrder) whatItTouched() string {
 	commands := f.sentBy(f.order.At)
-	if slices.ContainsFunc(commands, func(c observation) bool { return slices.Contains(c.Args, f.shelf().Key) }) {
+	if slices.ContainsFunc(commands, func(c observation) bool { return slices.Contains(c.Args, f.Shelf().Key) }) {
 		return ""
 	}
 	if found := f.stocksRead(commands); len(found) > 0 {
 		return fmt.Sprintf("it read another key: try --stock '%s'", strings.Join(found, "', or '"))
 	}
-	_, written, err := f.ledger.Writes(f.ctx)
-	now, err2 := wire.Snapshot(f.ctx, f.Stores[0].Redis)
+	_, written, err := f.Ledger.Writes(f.Context)
+	now, err2 := wire.Snapshot(f.Context, f.Stores[0].Redis)
 	var gone []string
 	for key := range written {
-		if _, is := now[key]; is && key.Name != f.shelf().Key || err != nil || err2 != nil {
+		if _, is := now[key]; is && key.Name != f.Shelf().Key || err != nil || err2 != nil {
 			return ""
 		}
-		if key.Name != f.shelf().Key {
+		if key.Name != f.Shelf().Key {
 			gone = append(gone, key.String())
 		}
 	}
@@ -270,17 +270,17 @@ func (f *firstOrder) isCreated(commands []observation, key string) bool {
 
 // hindrance returns what may have kept a plain order from selling, such as a lock left by the order before.
 func (f *firstOrder) hindrance() (text string) {
-	if f.isElsewhere() {
+	if f.IsElsewhere() {
 		text = either(f.Set == "", "; no units were put: give --set", "")
 	} else {
-		text = fmt.Sprintf("; the stock is in %s of database %d", f.shelf().Key, f.db)
+		text = fmt.Sprintf("; the stock is in %s of database %d", f.Shelf().Key, f.DB)
 	}
 	var left []string
-	_ = f.alone(func(to *redis.Client) (err error) {
-		left, err = to.Keys(f.ctx, "*").Result()
+	_ = f.Alone(func(to *redis.Client) (err error) {
+		left, err = to.Keys(f.Context, "*").Result()
 		return err
 	})
-	left = slices.DeleteFunc(left, func(key string) bool { return key == f.shelf().Key })
+	left = slices.DeleteFunc(left, func(key string) bool { return key == f.Shelf().Key })
 	if len(f.orders) > 1 && len(left) > 0 && len(left) <= 3 {
 		slices.Sort(left)
 		text += "; the order before it left " + sale.Quoted(left)

@@ -43,7 +43,7 @@ func (b *bench) replyOf(at int, s *sale.Step, then time.Time) (t *rig.CommandTra
 			return came > ahead
 		},
 		Did: func(cmd *wire.Command) bool {
-			return len(s.Effects) == 0 || anyOf(b.looker.Load().Traced(cmd), func(c *history.Command) bool {
+			return len(s.Effects) == 0 || anyOf(b.Looker.Load().Traced(cmd), func(c *history.Command) bool {
 				return anyOf(s.Effects, func(e *history.Command) bool { return c.Effect == e.Effect })
 			})
 		}}
@@ -69,8 +69,8 @@ func codeOf(err string) string {
 }
 
 // anna sends an order to a, and waits until a trap has caught it. It returns why the trap did not, "" if it did.
-func (b *bench) anna(t rig.Trap) (*order, string) {
-	o := b.send("anna", atA)
+func (b *bench) anna(t rig.Trap) (*Order, string) {
+	o := b.send("anna", AtA)
 	if rig.Catches(t, o.InFlight, b.passport.HTTPTime()+sale.Margin) { // any order is over by then
 		return o, ""
 	}
@@ -79,8 +79,8 @@ func (b *bench) anna(t rig.Trap) (*order, string) {
 
 // annaAtWork sends an order to a, and waits until it is held at its work under the lock: see trapAtWork. It returns why
 // it is not, "" if it is. Call goOn.
-func (b *bench) annaAtWork() (o *order, why string, goOn func()) {
-	t := b.trapAtWork(atA)
+func (b *bench) annaAtWork() (o *Order, why string, goOn func()) {
+	t := b.trapAtWork(AtA)
 	o, why = b.anna(t)
 	if work, is := t.(*workTrap); is && why != "" && rig.HasCaught(work.reply) {
 		why = noRequest
@@ -103,9 +103,9 @@ const noRequest = "the order sent nothing to the database under its lock"
 
 // bertUntil sends a customer's orders to an instance, again when one is refused, until one sells, something has
 // happened, or the time is over. It returns the last order.
-func (b *bench) bertUntil(name string, at int, atMost time.Duration, happened <-chan struct{}) (o *order) {
+func (b *bench) bertUntil(name string, at int, atMost time.Duration, happened <-chan struct{}) (o *Order) {
 	begun, late := time.Now(), time.After(atMost)
-	_ = rig.Fresh(b.ctx, atMost, func(number int) (over bool) {
+	_ = rig.Fresh(b.Context, atMost, func(number int) (over bool) {
 		if number > 1 && time.Since(begun) > atMost {
 			return true
 		}
@@ -125,25 +125,25 @@ func (b *bench) bertUntil(name string, at int, atMost time.Duration, happened <-
 func (b *bench) nextOf(name string) string {
 	n := 1
 	for _, o := range b.orders {
-		if o.name == name || strings.HasPrefix(o.name, name+"-") {
+		if o.Name == name || strings.HasPrefix(o.Name, name+"-") {
 			n++
 		}
 	}
-	return nth(name, n)
+	return Nth(name, n)
 }
 
-// nth returns the name of a customer's nth order.
-func nth(name string, n int) string {
+// Nth returns the name of a customer's nth order.
+func Nth(name string, n int) string {
 	if n == 1 {
 		return name
 	}
 	return fmt.Sprintf("%s-%d", name, n)
 }
 
-func (b *bench) send(name string, at int) *order { return b.buy(name, at, history.Buy, b.Order, 0) }
+func (b *bench) send(name string, at int) *Order { return b.buy(name, at, history.Buy, b.Order, 0) }
 
-// wait waits until an order has ended, for atMost.
-func wait(o *order, atMost time.Duration) {
+// Wait waits until an order has ended, for atMost.
+func Wait(o *Order, atMost time.Duration) {
 	select {
 	case <-o.Done():
 	case <-time.After(atMost):
@@ -151,7 +151,7 @@ func wait(o *order, atMost time.Duration) {
 }
 
 // note records a fault of an order, from since until now.
-func (b *bench) note(o *order, since time.Time, f history.Fault) {
+func (b *bench) note(o *Order, since time.Time, f history.Fault) {
 	o.Note(b.cell, f, since, time.Now())
 }
 
@@ -171,10 +171,10 @@ const (
 // stock has to be read back after a write.
 func crowdAt(instances int) func(*bench) string {
 	return func(b *bench) string {
-		b.blind.Store(!b.passport.ReadBack)
-		defer b.blind.Store(false)
+		b.Blind.Store(!b.passport.ReadBack)
+		defer b.Blind.Store(false)
 		b.Gate.OpenAll()
-		ctx, cancel := context.WithTimeout(b.ctx, crowdPatient)
+		ctx, cancel := context.WithTimeout(b.Context, crowdPatient)
 		defer cancel()
 		var all sync.WaitGroup
 		var mu sync.Mutex
@@ -190,7 +190,7 @@ func crowdAt(instances int) func(*bench) string {
 			all.Go(func() { _, _ = load.Run(ctx, plan) }) // a cell is judged by its orders, not by what load measures
 		}
 		all.Wait()
-		b.Quiet(b.ctx)
+		b.Quiet(b.Context)
 		b.Gate.Close()
 		return ""
 	}
@@ -199,9 +199,9 @@ func crowdAt(instances int) func(*bench) string {
 // slowWork sends the shop's own slow order.
 func slowWork(b *bench) string {
 	work := b.passport.Lease() * 5 / 2
-	anna := b.buy("anna", atA, history.Buy, *b.Slow, work)
+	anna := b.buy("anna", AtA, history.Buy, *b.Slow, work)
 	time.Sleep(b.passport.Lease() / 4)
-	bert := b.send("bert", atB)
+	bert := b.send("bert", AtB)
 	<-anna.Done()
 	b.note(anna, anna.Sent, rig.WorkFault(work, b.passport.Lease()))
 	<-bert.Done()
@@ -243,14 +243,14 @@ func (b *bench) isStep(steps []sale.Step, k int) func(*wire.Command) bool {
 func errorReply(k int) func(*bench) string {
 	return func(b *bench) string {
 		answer := refusal(b.passport, &b.passport.Steps[k])
-		anna, why := b.anna(b.SetTrap(&rig.CommandTrap{At: atA, Does: schedule.Refuse, Answer: answer,
+		anna, why := b.anna(b.SetTrap(&rig.CommandTrap{At: AtA, Does: schedule.Refuse, Answer: answer,
 			Is: b.isStep(b.passport.Steps, k)}))
 		if why != "" {
 			return why
 		}
 		b.note(anna, time.Now(), rig.RefusedFault(k+1, codeOf(answer)))
 		<-anna.Done()
-		b.sellAt(atB, "bert", history.Buy, b.workedUntil(anna))
+		b.sellAt(AtB, "bert", history.Buy, b.workedUntil(anna))
 		return ""
 	}
 }
@@ -260,16 +260,16 @@ func renewalsLost(b *bench) string {
 	p := b.passport
 	isRenewal := func(cmd *wire.Command) bool {
 		shape := b.shape(&cmd.Seen) // a renewal may be the same command as the acquire
-		return p.Renewals[shape] && (!p.Acquires[shape] || b.shown().since(atA).Known())
+		return p.Renewals[shape] && (!p.Acquires[shape] || b.shown().since(AtA).Known())
 	}
-	lose := b.SetTrap(&rig.CommandTrap{At: atA, Does: schedule.LostRequest, Always: true, Is: isRenewal})
+	lose := b.SetTrap(&rig.CommandTrap{At: AtA, Does: schedule.LostRequest, Always: true, Is: isRenewal})
 	anna, why, goOn := b.annaAtWork()
 	defer goOn()
 	if why != "" {
 		return why
 	}
 	since := time.Now()
-	b.bertUntil("bert", atB, p.LongestHold(), nil)
+	b.bertUntil("bert", AtB, p.LongestHold(), nil)
 	if !rig.HasCaught(lose) {
 		return "no renewal came while Anna was at work"
 	}
@@ -278,7 +278,7 @@ func renewalsLost(b *bench) string {
 }
 
 // settle waits until the shop no longer works for a customer who has hung up: it may still sell to her.
-func (b *bench) settle(o *order) {
+func (b *bench) settle(o *Order) {
 	released := func() bool { return b.releasedFor(o).Known() }
 	b.holders.await(b.passport.Takes+sale.Margin, b.Ends[o.At].In.Exited(), released)
 }
@@ -288,13 +288,13 @@ func (b *bench) remove() error { return b.putLocks(nil) }
 
 // putLocks puts the keys of the lock into those states, and the others into their states at rest.
 func (b *bench) putLocks(held map[wire.Key]wire.KeyState) error {
-	return b.alone(func(to *redis.Client) (err error) {
+	return b.Alone(func(to *redis.Client) (err error) {
 		for _, lock := range b.passport.Keys {
 			state, is := held[lock.Key]
 			if !is {
 				state = lock.Rest
 			}
-			err = errors.Join(err, lock.Put(b.ctx, to, state))
+			err = errors.Join(err, lock.Put(b.Context, to, state))
 		}
 		return err
 	})
@@ -318,13 +318,13 @@ func (b *bench) keepLocks(held map[wire.Key]wire.KeyState) (stop func(), err err
 	if err := b.putLocks(kept); err != nil || least == 0 {
 		return func() {}, err
 	}
-	ctx, cancel := context.WithCancel(b.ctx)
+	ctx, cancel := context.WithCancel(b.Context)
 	var renewer sync.WaitGroup
 	renewer.Go(func() {
 		for every := time.NewTicker(least / 4); ; {
 			select {
 			case <-every.C:
-				_ = b.alone(func(to *redis.Client) (err error) {
+				_ = b.Alone(func(to *redis.Client) (err error) {
 					for _, lock := range b.passport.Keys {
 						err = errors.Join(err, lock.Prolong(ctx, to, kept[lock.Key]))
 					}
@@ -356,17 +356,17 @@ func whyNotKept(p *sale.Passport) string {
 
 // restart has the effect of a restart that keeps the stock, and the keys from before the first order.
 func (b *bench) restart() error {
-	err := b.alone(func(to *redis.Client) error {
-		now, err := wire.Snapshot(b.ctx, to)
+	err := b.Alone(func(to *redis.Client) error {
+		now, err := wire.Snapshot(b.Context, to)
 		for key := range now {
-			if before, was := b.passport.Before[key]; key.Name != b.shelf().Key && err == nil {
+			if before, was := b.passport.Before[key]; key.Name != b.Shelf().Key && err == nil {
 				if !was {
 					before = wire.KeyState{Kind: "none"}
 				}
-				err = wire.PutState(b.ctx, to, key, before)
+				err = wire.PutState(b.Context, to, key, before)
 			}
 		}
-		return errors.Join(err, to.ScriptFlush(b.ctx).Err())
+		return errors.Join(err, to.ScriptFlush(b.Context).Err())
 	})
 	for _, e := range b.Ends {
 		e.Wires[0].Break()

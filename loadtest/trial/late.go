@@ -24,16 +24,16 @@ func (b *bench) learnLate() error {
 	var before map[sale.Kind]sale.LateCommand
 	for i := range 3 {
 		b.begin(fault{})
-		o, err := b.plain("late-"+strconv.Itoa(i), atA)
+		o, err := b.plain("late-"+strconv.Itoa(i), AtA)
 		if err != nil {
 			return err
 		}
 		<-o.Done()
-		b.sleepUntil(o.over.Add(lateWithin))
+		b.sleepUntil(o.Over.Add(lateWithin))
 		if len(b.lateOf(o)) == 0 {
 			return nil
 		}
-		b.sleepUntil(o.over.Add(2 * lateWithin))
+		b.sleepUntil(o.Over.Add(2 * lateWithin))
 		late := b.lateOf(o)
 		for kind, now := range late {
 			if was := before[kind]; isLike(now, was) {
@@ -54,14 +54,14 @@ func isLike(x, y sale.LateCommand) bool {
 
 // lateOf returns the commands on data that came long after the answer to the only order so far, and were not sent by
 // then. One that came several times, or too late, has no time.
-func (b *bench) lateOf(o *order) map[sale.Kind]sale.LateCommand {
+func (b *bench) lateOf(o *Order) map[sale.Kind]sale.LateCommand {
 	late, early := map[sale.Kind]sale.LateCommand{}, map[sale.Kind]bool{}
-	end := o.over
+	end := o.Over
 	for _, c := range b.sentBy(o.At) {
 		kind := sale.KindOf(&c.Seen)
 		after := c.Came.Sub(end)
 		switch _, again := late[kind]; {
-		case !b.ledger.OnData(c.Args):
+		case !b.Ledger.OnData(c.Args):
 		case after < lateAfter:
 			early[kind], end = true, later(end, c.Delivered)
 		case again || after > lateWithin:
@@ -77,7 +77,7 @@ func (b *bench) lateOf(o *order) map[sale.Kind]sale.LateCommand {
 func (b *bench) sleepUntil(then time.Time) {
 	select {
 	case <-time.After(time.Until(then)):
-	case <-b.ctx.Done():
+	case <-b.Context.Done():
 	}
 }
 
@@ -92,15 +92,15 @@ func (b *bench) awaitLate() {
 	}
 	for _, o := range b.orders {
 		if o.HasEnded() {
-			b.sleepUntil(o.over.Add(most + lateAfter))
+			b.sleepUntil(o.Over.Add(most + lateAfter))
 		}
 	}
-	b.Quiet(b.ctx)
+	b.Quiet(b.Context)
 }
 
 // lateSender returns the order that has sent a command as long after its end as orders do, nil if none has, and whether
 // that is known: it names no order's token, and no order at work sends such commands.
-func (a *attribution) lateSender(c *observation) (of *order, known bool) {
+func (a *attribution) lateSender(c *observation) (of *Order, known bool) {
 	kind := sale.KindOf(&c.Seen)
 	late, known := a.passport.Late[kind]
 	if !known || a.namedBy(c) != nil {
@@ -108,7 +108,7 @@ func (a *attribution) lateSender(c *observation) (of *order, known bool) {
 	}
 	nearest := mostBusy
 	for _, o := range a.orders {
-		if o.At != a.at || o.isOpen(c.Came) || a.sentLate[o][kind] || !a.mayBeLate(o) {
+		if o.At != a.at || o.IsOpen(c.Came) || a.sentLate[o][kind] || !a.mayBeLate(o) {
 			continue
 		}
 		off := c.Came.Sub(a.endOf(o)) - late.After
@@ -127,15 +127,15 @@ func (a *attribution) lateSender(c *observation) (of *order, known bool) {
 
 // mayBeLate reports whether an order has got as far as those that send late commands: it has acquired the lock, if
 // there is one.
-func (a *attribution) mayBeLate(o *order) bool {
+func (a *attribution) mayBeLate(o *Order) bool {
 	return len(a.passport.Locks) == 0 || !tookAt(a.record[o]).IsZero()
 }
 
 // endOf returns when an order ended: at its answer, or at the reply to its last command that was not late.
-func (a *attribution) endOf(o *order) time.Time {
-	end := o.over
+func (a *attribution) endOf(o *Order) time.Time {
+	end := o.Over
 	for _, c := range a.record[o] {
-		if !a.sentLate[o][sale.KindOf(&c.Seen)] || c.Came.Before(o.over.Add(lateAfter)) {
+		if !a.sentLate[o][sale.KindOf(&c.Seen)] || c.Came.Before(o.Over.Add(lateAfter)) {
 			end = later(end, c.Delivered)
 		}
 	}

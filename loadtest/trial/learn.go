@@ -27,7 +27,7 @@ func (t *Trial) Learn(ctx context.Context) (p *sale.Passport, err error) {
 			err = context.Cause(ctx)
 		}
 	}()
-	if err := t.prepare(ctx); err != nil {
+	if err := t.Prepare(ctx); err != nil {
 		return nil, err
 	}
 	t.Say("starting two instances of the shop…")
@@ -35,14 +35,14 @@ func (t *Trial) Learn(ctx context.Context) (p *sale.Passport, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer b.close()
-	if t.isElsewhere() {
-		if err := b.checkShelf(t.unitsFor(0)); err != nil {
+	defer b.Shut()
+	if t.IsElsewhere() {
+		if err := b.checkShelf(t.UnitsFor(0)); err != nil {
 			return nil, err
 		}
 	}
 	t.Say("learning what the lock is…")
-	p = &sale.Passport{Facts: history.Facts{Elsewhere: t.isElsewhere()}, Late: map[sale.Kind]sale.LateCommand{}}
+	p = &sale.Passport{Facts: history.Facts{Elsewhere: t.IsElsewhere()}, Late: map[sale.Kind]sale.LateCommand{}}
 	t.passport = p
 	if err := b.learnLocks(); err != nil {
 		return nil, b.unknownFirst(err)
@@ -66,7 +66,7 @@ func (t *Trial) Learn(ctx context.Context) (p *sale.Passport, err error) {
 	if b, err = t.idleBench(ctx); err != nil { // a shop that lost its lock may be down
 		return p, err
 	}
-	defer b.close()
+	defer b.Shut()
 	if _, err = b.holdOne(false); err != nil {
 		return p, err
 	}
@@ -76,25 +76,25 @@ func (t *Trial) Learn(ctx context.Context) (p *sale.Passport, err error) {
 // unknownFirst prefixes an error of the shop with the command of its last orders that the server did not know: that is
 // the likely cause.
 func (b *bench) unknownFirst(err error) error {
-	if !errors.Is(err, errShop) {
+	if !errors.Is(err, ErrShop) {
 		return err
 	}
 	name := ""
-	b.Gate.Each(func(cmd *wire.Command) { name = cmp.Or(name, b.ledger.Unknown(&cmd.Seen)) })
+	b.Gate.Each(func(cmd *wire.Command) { name = cmp.Or(name, b.Ledger.Unknown(&cmd.Seen)) })
 	if name == "" {
 		return err
 	}
-	version := b.Stores[0].Redis.InfoMap(b.ctx, "server").Item("Server", "redis_version")
-	rest := strings.TrimPrefix(err.Error(), errShop.Error()+": ")
+	version := b.Stores[0].Redis.InfoMap(b.Context, "server").Item("Server", "redis_version")
+	rest := strings.TrimPrefix(err.Error(), ErrShop.Error()+": ")
 	return fmt.Errorf("%w: it sends %s, which the trial's Redis %s does not know: put a newer redis-server on the "+
-		"PATH; %s", errShop, history.Clip(name), version, rest)
+		"PATH; %s", ErrShop, history.Clip(name), version, rest)
 }
 
 // firstSales buys one unit at each instance, and returns the written keys besides the stock. It fails if the shop
 // cannot be tried.
 func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 	b.begin(fault{})
-	b.cell.Initial = b.unitsFor(0) // they were put when the instances were up: --set may remove recorded sales
+	b.cell.Initial = b.UnitsFor(0) // they were put when the instances were up: --set may remove recorded sales
 	if err := b.beginCount(); err != nil {
 		return nil, err
 	}
@@ -110,58 +110,58 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 				return nil, err
 			}
 		}
-		if b.Quiet(b.ctx); at == atA {
+		if b.Quiet(b.Context); at == AtA {
 			(&firstOrder{bench: b, order: o}).tell()
 		}
 		if _, written, err = b.writesOf(o); err != nil {
 			return nil, err
 		}
-		if at == atA {
+		if at == AtA {
 			if err := b.checkCounted(countedWithin); err != nil {
 				return nil, err
 			}
 		}
-		b.passport.Takes = o.over.Sub(o.Sent) // an upper bound: a first order may have to connect
+		b.passport.Takes = o.Over.Sub(o.Sent) // an upper bound: a first order may have to connect
 	}
-	b.passport.Scripts = b.ledger.Scripts()
-	if b.shelf().Field == "" {
-		delete(written, wire.Key{DB: b.db, Name: b.shelf().Key})
+	b.passport.Scripts = b.Ledger.Scripts()
+	if b.Shelf().Field == "" {
+		delete(written, wire.Key{DB: b.DB, Name: b.Shelf().Key})
 	}
 	return written, nil
 }
 
 // findStock moves the stock to another Redis database if the first order looked for it only there.
-func (b *bench) findStock(o *order) (moved bool, err error) {
-	if b.Quiet(b.ctx); o.At != atA {
+func (b *bench) findStock(o *Order) (moved bool, err error) {
+	if b.Quiet(b.Context); o.At != AtA {
 		return false, nil
 	}
-	if _, _, err := b.ledger.Writes(b.ctx); err != nil {
+	if _, _, err := b.Ledger.Writes(b.Context); err != nil {
 		return false, err
 	}
-	found := b.ledger.Databases(b.Ends[o.At].Wires[0].Owns)
-	if len(found) != 1 || found[0] == b.db {
+	found := b.Ledger.Databases(b.Ends[o.At].Wires[0].Owns)
+	if len(found) != 1 || found[0] == b.DB {
 		return false, nil
 	}
-	if err := b.alone(func(to *redis.Client) error { return b.atShelf(to, "DEL", b.shelf().Key).Err() }); err != nil {
+	if err := b.Alone(func(to *redis.Client) error { return b.AtShelf(to, "DEL", b.Shelf().Key).Err() }); err != nil {
 		return false, err
 	}
-	b.db = found[0]
-	b.Say(fmt.Sprintf("moving the stock to database %d, where the shop looks for it…", b.db))
-	b.ledger.Follow(b.db)
-	b.lookAt(nil)
+	b.DB = found[0]
+	b.Say(fmt.Sprintf("moving the stock to database %d, where the shop looks for it…", b.DB))
+	b.Ledger.Follow(b.DB)
+	b.LookAt(nil)
 	b.begin(fault{})
 	return true, nil
 }
 
 // firstAt sends the first order to an instance, again while it is answered 503: some shops warm up.
-func (b *bench) firstAt(at int) (*order, error) {
+func (b *bench) firstAt(at int) (*Order, error) {
 	for begun := time.Now(); ; time.Sleep(500 * time.Millisecond) {
 		o, err := b.plain("first-"+strconv.Itoa(at), at)
 		if err != nil {
 			return nil, err
 		}
 		<-o.Done()
-		over := time.Since(begun) > b.Within || isClosed(b.ctx.Done())
+		over := time.Since(begun) > b.Within || IsClosed(b.Context.Done())
 		if over || o.Op.Status != http.StatusServiceUnavailable {
 			return o, nil
 		}
@@ -171,10 +171,10 @@ func (b *bench) firstAt(at int) (*order, error) {
 
 // writesOf waits until a plain order is over, and returns the writes of the stock in the cell, and all written keys. It
 // fails if the order shows that the shop cannot be tried.
-func (b *bench) writesOf(o *order) (writes []wire.StockWrite, keys map[wire.Key]time.Time, err error) {
+func (b *bench) writesOf(o *Order) (writes []wire.StockWrite, keys map[wire.Key]time.Time, err error) {
 	<-o.Done()
-	b.Quiet(b.ctx)
-	if writes, keys, err = b.ledger.Writes(b.ctx); err != nil {
+	b.Quiet(b.Context)
+	if writes, keys, err = b.Ledger.Writes(b.Context); err != nil {
 		return nil, nil, err
 	}
 	writes = writes[b.before:]
@@ -193,11 +193,11 @@ type plainSale struct {
 func (b *bench) plainSales() (sales []*plainSale, err error) {
 	b.begin(fault{})
 	p := b.passport
-	_, known, err := b.ledger.Writes(b.ctx)
+	_, known, err := b.Ledger.Writes(b.Context)
 	if err != nil {
 		return nil, err
 	}
-	for i, at := range []int{atA, atB, atA} {
+	for i, at := range []int{AtA, AtB, AtA} {
 		b.becomesFree() // else the order would first wait for a lock that is kept for a while
 		o, err := b.plain("plain-"+strconv.Itoa(i), at)
 		if err != nil {
@@ -208,8 +208,8 @@ func (b *bench) plainSales() (sales []*plainSale, err error) {
 			return nil, err
 		}
 		b.awaitLate()
-		p.Takes = min(p.Takes, o.over.Sub(o.Sent))
-		s := &plainSale{commands: asExecuted(b.byOrder()[o]), looker: b.looker.Load()}
+		p.Takes = min(p.Takes, o.Over.Sub(o.Sent))
+		s := &plainSale{commands: asExecuted(b.byOrder()[o]), looker: b.Looker.Load()}
 		for _, w := range writes {
 			p.LockFree, p.ReadBack = p.LockFree || w.Counts, p.ReadBack || w.ReadBack
 		}
@@ -225,7 +225,7 @@ func (b *bench) plainSales() (sales []*plainSale, err error) {
 		}
 	}
 	b.keepScripts()
-	return sales, b.looker.Load().Err()
+	return sales, b.Looker.Load().Err()
 }
 
 // knowScripts records which scripts several of the sales have sent. The text of any other contains a value
@@ -480,33 +480,33 @@ func (b *bench) holdOne(sure bool) (again bool, err error) {
 		return false, nil
 	}
 	b.begin(fault{})
-	if err := b.put(b.unitsFor(0)); err != nil {
+	if err := b.Put(b.UnitsFor(0)); err != nil {
 		return false, err
 	}
-	held := b.SetTrap(b.replyOf(atA, hold, time.Now()))
+	held := b.SetTrap(b.replyOf(AtA, hold, time.Now()))
 	anna, why := b.anna(held)
 	if why != "" {
 		return false, b.strayed(anna)
 	}
 	begun := time.Now()
-	if err := b.lookAtHeld(b.sentBy(atA)); err != nil { // all are Anna's
+	if err := b.lookAtHeld(b.sentBy(AtA)); err != nil { // all are Anna's
 		return false, err
 	}
-	bert := b.send("bert", atB)
+	bert := b.send("bert", AtB)
 	b.watchPatience(anna, held.Command(), begun)
 	let := time.Now()
 	held.GoOn()
 	<-anna.Done()
 	record := b.byOrder()
 	b.watchRenewals(held.Command(), record[anna])
-	b.checkEnd(bert, record, span{begun, let})
-	b.watchBackground(slices.DeleteFunc(b.sentBy(atA), func(c observation) bool { return !b.ledger.OnData(c.Args) }),
+	b.checkEnd(bert, record, Span{begun, let})
+	b.watchBackground(slices.DeleteFunc(b.sentBy(AtA), func(c observation) bool { return !b.Ledger.OnData(c.Args) }),
 		begun, let)
 	b.watchWaiter(bert, record[bert])
 	<-bert.Done()
-	b.Quiet(b.ctx)
+	b.Quiet(b.Context)
 	worked := b.workedAt(bert, record[bert])
-	if !worked.IsZero() && b.wasLetIn(bert, worked, begun) && !removedIn(record, span{begun, worked}) {
+	if !worked.IsZero() && b.wasLetIn(bert, worked, begun) && !removedIn(record, Span{begun, worked}) {
 		if !sure {
 			return b.holdOne(true)
 		}
@@ -514,28 +514,28 @@ func (b *bench) holdOne(sure bool) (again bool, err error) {
 		p.Waiting = "were not observed"
 		return false, b.describeAnew()
 	}
-	if next := tookAt(record[bert]); !removedIn(record, span{begun, next}) {
+	if next := tookAt(record[bert]); !removedIn(record, Span{begun, next}) {
 		b.learnStart(tookAt(record[anna]), next, let)
 	}
 	known := len(p.Scripts)
 	again = b.keepScripts() > known && p.Every == 0
 	b.watchSlow()
-	return again, b.looker.Load().Err()
+	return again, b.Looker.Load().Err()
 }
 
 // checkEnd drops a lease that something beside the lock named, if nothing ended it while its order was held for longer,
 // although another one waited.
-func (b *bench) checkEnd(bert *order, record map[*order][]observation, held span) {
+func (b *bench) checkEnd(bert *Order, record map[*Order][]observation, held Span) {
 	p := b.passport
-	over := held.to.Sub(held.from) > p.InValue && bert.isOpen(held.from.Add(p.InValue+b.soon()))
+	over := held.To.Sub(held.From) > p.InValue && bert.IsOpen(held.From.Add(p.InValue+b.soon()))
 	next := tookAt(record[bert])
-	if p.EndsIn != "" && over && !removedIn(record, held) && (next.IsZero() || next.After(held.to)) {
+	if p.EndsIn != "" && over && !removedIn(record, held) && (next.IsZero() || next.After(held.To)) {
 		p.InValue, p.EndsIn = 0, ""
 	}
 }
 
 // watchPatience learns how long the client of a held order waits for the reply.
-func (b *bench) watchPatience(anna *order, held *wire.Command, begun time.Time) {
+func (b *bench) watchPatience(anna *Order, held *wire.Command, begun time.Time) {
 	p := b.passport
 	limit := min(p.Lease(), 10*time.Second) + time.Second
 	for time.Since(begun) < limit && !anna.HasEnded() && !b.sentAgain(held) {
@@ -561,10 +561,10 @@ func (b *bench) learnStart(took, next, let time.Time) {
 }
 
 // removedIn reports whether a command removed the lock in a span. Then the lock did not let an order in.
-func removedIn(record map[*order][]observation, in span) bool {
+func removedIn(record map[*Order][]observation, in Span) bool {
 	for _, commands := range record {
 		for _, c := range commands {
-			if in.has(c.Sent) && c.did((*history.Command).Releases) {
+			if in.Has(c.Sent) && c.did((*history.Command).Releases) {
 				return true
 			}
 		}
@@ -573,19 +573,19 @@ func removedIn(record map[*order][]observation, in span) bool {
 }
 
 // strayed returns why an order did not reach the command that the plain orders before it sent.
-func (b *bench) strayed(o *order) error {
+func (b *bench) strayed(o *Order) error {
 	if o.Op.Outcome != history.Sold {
 		return b.problem(o, nil)
 	}
-	return fmt.Errorf("%w: an order sent different commands from the one before", errShop)
+	return fmt.Errorf("%w: an order sent different commands from the one before", ErrShop)
 }
 
 // workedAt returns when an order first wrote the stock or, if writes are not observed, when it had sold; zero if it did
 // not.
-func (b *bench) workedAt(o *order, commands []observation) time.Time {
-	if b.isElsewhere() {
+func (b *bench) workedAt(o *Order, commands []observation) time.Time {
+	if b.IsElsewhere() {
 		if b.hasSold(o) {
-			return o.over
+			return o.Over
 		}
 		return time.Time{}
 	}
@@ -597,8 +597,8 @@ func (b *bench) workedAt(o *order, commands []observation) time.Time {
 
 // hasWorked reports whether an order has written the stock, while no other one at its instance could, or has sold if
 // writes are not observed.
-func (b *bench) hasWorked(o *order) bool {
-	if b.isElsewhere() {
+func (b *bench) hasWorked(o *Order) bool {
+	if b.IsElsewhere() {
 		return b.hasSold(o)
 	}
 	return b.hasWritten(o)
@@ -606,15 +606,15 @@ func (b *bench) hasWorked(o *order) bool {
 
 // wasLetIn reports whether an order wrote the stock at once although another one held the supposed lock, which then is
 // no lock.
-func (b *bench) wasLetIn(o *order, wrote, held time.Time) bool {
+func (b *bench) wasLetIn(o *Order, wrote, held time.Time) bool {
 	return wrote.Sub(o.Sent) < b.soon() && wrote.Sub(held) < b.passport.Lease()
 }
 
 // lookAtHeld records the state and the lease of the lock while an order holds it.
 func (b *bench) lookAtHeld(commands []observation) error {
 	p := b.passport
-	p.Held = b.looker.Load().Look()
-	_ = b.alone(func(*redis.Client) error { // the looker reads them for each command
+	p.Held = b.Looker.Load().Look()
+	_ = b.Alone(func(*redis.Client) error { // the looker reads them for each command
 		for i := range p.Keys {
 			if l, state := &p.Keys[i], p.Held[p.Keys[i].Key]; len(l.Parts) == 1 {
 				l.Steps = l.Step(&state, l.Parts[0])
@@ -638,7 +638,7 @@ func (b *bench) lookAtHeld(commands []observation) error {
 			p.TTL = state.Ends.Sub(d.Sent).Round(10 * time.Millisecond)
 		}
 	}
-	return b.looker.Load().Err()
+	return b.Looker.Load().Err()
 }
 
 // ttlOf returns the TTL that a SET gives its key, 0 if none.
@@ -655,8 +655,8 @@ func ttlOf(args []string) time.Duration {
 
 // keepScripts records the scripts that orders have sent in full, and returns how many there are.
 func (b *bench) keepScripts() int {
-	if _, _, err := b.ledger.Writes(b.ctx); err == nil { // the ledger is up to date then
-		b.passport.Scripts = b.ledger.Scripts()
+	if _, _, err := b.Ledger.Writes(b.Context); err == nil { // the ledger is up to date then
+		b.passport.Scripts = b.Ledger.Scripts()
 	}
 	return len(b.passport.Scripts)
 }
@@ -667,18 +667,18 @@ func (b *bench) watchSlow() {
 	if p.Slow = b.Slow != nil; !p.Slow || p.Every > 0 {
 		return
 	}
-	if b.begin(fault{}); b.put(b.unitsFor(0)) != nil {
+	if b.begin(fault{}); b.Put(b.UnitsFor(0)) != nil {
 		return
 	}
-	slow := b.buy("slow", atA, history.Buy, *b.Slow, p.Lease()*3/2)
+	slow := b.buy("slow", AtA, history.Buy, *b.Slow, p.Lease()*3/2)
 	<-slow.Done()
-	b.Quiet(b.ctx)
+	b.Quiet(b.Context)
 	b.notePeriod(slow)
 }
 
 // notePeriod records the period in which the lock of an order at work was renewed. An immediate renewal belongs to the
 // acquire.
-func (b *bench) notePeriod(o *order) {
+func (b *bench) notePeriod(o *Order) {
 	p := b.passport
 	commands := b.byOrder()[o]
 	took := tookAt(commands)
@@ -729,14 +729,14 @@ func (b *bench) watchRenewals(held *wire.Command, commands []observation) {
 }
 
 // watchWaiter learns how an order that found the lock taken waited.
-func (b *bench) watchWaiter(o *order, commands []observation) {
+func (b *bench) watchWaiter(o *Order, commands []observation) {
 	p := b.passport
 	blocks := ""
 	tries, shape := b.tries(commands)
 	p.Tries = sale.Shapes{shape: len(tries) > 0}
 	for _, c := range commands {
 		p.Messages = p.Messages || c.Subscribes || c.Message
-		if b.looker.Load().Blocks(c.Args) {
+		if b.Looker.Load().Blocks(c.Args) {
 			blocks = strings.ToUpper(c.Args[0])
 		}
 	}
@@ -754,7 +754,7 @@ func (b *bench) watchWaiter(o *order, commands []observation) {
 		}
 		slices.Sort(gaps)
 		p.Waiting = "poll every " + gaps[len(gaps)/2].Round(time.Millisecond).String()
-	case o.HasEnded() && o.ended.Sub(o.Sent) < 300*time.Millisecond:
+	case o.HasEnded() && o.Ended.Sub(o.Sent) < 300*time.Millisecond:
 		p.Waiting = "do not wait"
 	default:
 		p.Waiting = "wait without sending commands"

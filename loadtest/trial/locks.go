@@ -22,7 +22,7 @@ import (
 // learnLocks learns which keys form the lock, and how it is acquired and released.
 func (b *bench) learnLocks() (err error) {
 	p := b.passport
-	if p.Before, err = wire.Snapshot(b.ctx, b.Stores[0].Redis); err != nil {
+	if p.Before, err = wire.Snapshot(b.Context, b.Stores[0].Redis); err != nil {
 		return err
 	}
 	written, err := b.firstSales()
@@ -36,14 +36,14 @@ func (b *bench) learnLocks() (err error) {
 	if err != nil {
 		return err
 	}
-	b.lookAt(keys)
+	b.LookAt(keys)
 	sales, err := b.plainSales()
 	if err != nil {
 		return err
 	}
 	for _, key := range keys {
 		if !sales[0].letsExpire(&key) && sales[1].waitedFor(&key) && sales[2].waitedFor(&key) {
-			return fmt.Errorf("%w: it never releases %s: each order waits for the expiry of the one before", errShop,
+			return fmt.Errorf("%w: it never releases %s: each order waits for the expiry of the one before", ErrShop,
 				key.String())
 		}
 	}
@@ -52,7 +52,7 @@ func (b *bench) learnLocks() (err error) {
 	p.LetsExpire = slices.ContainsFunc(p.Keys, func(l wire.Lock) bool { return sales[0].letsExpire(&l) })
 	if i := slices.IndexFunc(keys, func(l wire.Lock) bool { return l.Rest.Opaque }); i >= 0 && len(p.Keys) == 0 {
 		return fmt.Errorf("%w: %s has more than 64 KB, or is a stream, and a lock in it would not be seen: start the shop "+
-			"with a smaller one", errShop, keys[i].String())
+			"with a smaller one", ErrShop, keys[i].String())
 	}
 	if err := b.describeAnew(); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (b *bench) narrowLocks(sales []*plainSale, keys []wire.Lock) error {
 
 // describeAnew describes the current lock from three more sales.
 func (b *bench) describeAnew() error {
-	b.lookAt(b.passport.Keys)
+	b.LookAt(b.passport.Keys)
 	sales, err := b.plainSales()
 	if err == nil {
 		b.describe(sales)
@@ -86,7 +86,7 @@ func (b *bench) describeAnew() error {
 // atRest returns the written keys, with their states while no order is in flight. A key that waits for its TTL is
 // absent at rest.
 func (b *bench) atRest(written map[wire.Key]time.Time) (keys []wire.Lock, err error) {
-	now, err := wire.Snapshot(b.ctx, b.Stores[0].Redis)
+	now, err := wire.Snapshot(b.Context, b.Stores[0].Redis)
 	for key := range written {
 		rest, is := now[key]
 		if _, was := b.passport.Before[key]; !is || !was && !rest.Ends.IsZero() {
@@ -131,7 +131,7 @@ func (b *bench) findOwn(sales []*plainSale, ofInstance bool) {
 	case ofInstance:
 		p.Own = "instance"
 	case len(sales[0].own) > 0 && len(sales[1].own) > 0 && len(sales[2].own) > 0:
-		p.Own, p.Claims = "order", slices.ContainsFunc(sales[2].own, b.ledger.Claimed)
+		p.Own, p.Claims = "order", slices.ContainsFunc(sales[2].own, b.Ledger.Claimed)
 	}
 }
 
@@ -142,9 +142,9 @@ func (b *bench) learnSharing() error {
 	if len(p.Locks) > 0 || p.Early {
 		return nil
 	}
-	one, err := b.besideHeld(atB)
+	one, err := b.besideHeld(AtB)
 	if err == nil && one.kept {
-		one, err = b.besideHeld(atB)
+		one, err = b.besideHeld(AtB)
 	}
 	switch {
 	case err != nil || !one.tested:
@@ -163,11 +163,11 @@ func (b *bench) learnOwn(one encounter) (err error) {
 	lost := one.lost || p.Elsewhere // there Anna is held before she reads the stock, and the cells show what is lost
 	switch {
 	case p.Own == "instance" && lost:
-		if one, err = b.besideHeld(atA); err == nil && one.kept {
+		if one, err = b.besideHeld(AtA); err == nil && one.kept {
 			p.Apart = p.Own
 		}
 	case p.Own != "order" || !p.Claims:
-	case b.customersDiffer():
+	case b.CustomersDiffer():
 		p.PerCustomer, p.Lost = true, one.lost
 	case lost:
 		p.Apart = p.Own
@@ -187,27 +187,27 @@ type encounter struct {
 func (b *bench) besideHeld(at int) (e encounter, err error) {
 	p := b.passport
 	b.begin(fault{})
-	if err := b.put(b.unitsFor(0)); err != nil {
+	if err := b.Put(b.UnitsFor(0)); err != nil {
 		return e, err
 	}
 	anna, goOn := b.holdAtWork()
 	if anna == nil {
 		return e, nil
 	}
-	defer b.Quiet(b.ctx)
+	defer b.Quiet(b.Context)
 	e.tested = true
 	if e.lease, err = b.longestTTL(); err == nil {
 		bert := b.send("bert", at)
-		wait(bert, b.soon())
+		Wait(bert, b.soon())
 		e.kept = !b.hasWorked(bert)
 		goOn()
 		<-bert.Done()
 		<-anna.Done()
-		b.Quiet(b.ctx)
+		b.Quiet(b.Context)
 		if !p.Elsewhere && err == nil {
 			var left int64
-			left, err = b.left()
-			e.lost = b.hasSold(anna) && b.hasSold(bert) && left == b.unitsFor(0)-1
+			left, err = b.UnitsLeft()
+			e.lost = b.hasSold(anna) && b.hasSold(bert) && left == b.UnitsFor(0)-1
 		}
 		return e, err
 	}
@@ -218,15 +218,15 @@ func (b *bench) besideHeld(at int) (e encounter, err error) {
 
 // holdAtWork sends Anna's order to a, and holds it before its write, or at its first request to the database. It
 // returns nil if that is impossible.
-func (b *bench) holdAtWork() (anna *order, goOn func()) {
+func (b *bench) holdAtWork() (anna *Order, goOn func()) {
 	p := b.passport
 	if p.Elsewhere {
 		if len(p.ToDatabase.Under) == 0 {
 			return nil, nil
 		}
-		d := b.Ends[atA].Database
+		d := b.Ends[AtA].Database
 		t := d.Trap(d.NextOrder(), p.ToDatabase.Under[0], false)
-		anna = b.send("anna", atA)
+		anna = b.send("anna", AtA)
 		select {
 		case <-t.Caught():
 		case <-anna.Done():
@@ -248,11 +248,11 @@ func (b *bench) holdAtWork() (anna *order, goOn func()) {
 // longestTTL returns the longest TTL of the keys that the orders of the cell have created. Those of a session or a
 // cache are longer than a lease.
 func (b *bench) longestTTL() (longest time.Duration, err error) {
-	_, keys, err := b.ledger.Writes(b.ctx)
+	_, keys, err := b.Ledger.Writes(b.Context)
 	if err != nil {
 		return 0, err
 	}
-	now, err := wire.Snapshot(b.ctx, b.Stores[0].Redis)
+	now, err := wire.Snapshot(b.Context, b.Stores[0].Redis)
 	for key, state := range now {
 		ttl := state.Ends.Sub(keys[key]).Round(10 * time.Millisecond)
 		if !state.Ends.IsZero() && keys[key].After(b.cell.Start) && ttl <= sale.MostLease {
@@ -311,7 +311,7 @@ func common(x, y []string) []string {
 func (b *bench) madeAndRemoved(
 	known, keys map[wire.Key]time.Time, writes []wire.StockWrite,
 ) (own []wire.Key, err error) {
-	now, err := wire.Snapshot(b.ctx, b.Stores[0].Redis)
+	now, err := wire.Snapshot(b.Context, b.Stores[0].Redis)
 	if err != nil {
 		return nil, err
 	}
@@ -321,7 +321,7 @@ func (b *bench) madeAndRemoved(
 		}
 		known[key] = at
 		_, is := now[key]
-		before := b.isElsewhere() || len(writes) > 0 && at.Before(writes[len(writes)-1].At)
+		before := b.IsElsewhere() || len(writes) > 0 && at.Before(writes[len(writes)-1].At)
 		if !is && before {
 			own = append(own, key)
 		}
@@ -428,11 +428,11 @@ func (b *bench) dropsIdle() (dropped bool, err error) {
 		return false, nil
 	}
 	b.begin(fault{})
-	trap := b.SetTrap(b.replyOf(atA, hold, time.Now()))
+	trap := b.SetTrap(b.replyOf(AtA, hold, time.Now()))
 	anna, why := b.anna(trap)
 	var took time.Time
 	if why == "" {
-		commands := b.sentBy(atA) // all are Anna's
+		commands := b.sentBy(AtA) // all are Anna's
 		took, err = tookAt(commands), b.lookAtHeld(commands)
 	}
 	trap.GoOn()
@@ -547,7 +547,7 @@ func (s *plainSale) names(key *wire.Lock) (names []string) {
 // work: a release that compares them takes the lock for another order's.
 func (b *bench) comparesName(key *wire.Lock) (compares bool, err error) {
 	b.begin(fault{})
-	if err := b.put(b.unitsFor(0)); err != nil {
+	if err := b.Put(b.UnitsFor(0)); err != nil {
 		return false, err
 	}
 	anna, why, goOn := b.annaAtWork()
@@ -559,9 +559,9 @@ func (b *bench) comparesName(key *wire.Lock) (compares bool, err error) {
 	undo, err := b.rename(key)
 	goOn()
 	<-anna.Done()
-	b.Quiet(b.ctx)
+	b.Quiet(b.Context)
 	lock := b.passport.Keys[0]
-	compares = err == nil && lock.Held(b.looker.Load().Look()[lock.Key])
+	compares = err == nil && lock.Held(b.Looker.Load().Look()[lock.Key])
 	return compares, errors.Join(err, undo(), b.remove())
 }
 
@@ -570,14 +570,14 @@ func (b *bench) comparesName(key *wire.Lock) (compares bool, err error) {
 func (b *bench) rename(key *wire.Lock) (undo func() error, err error) {
 	var was, renamed wire.KeyState
 	put := func(change func(*wire.KeyState)) error {
-		return b.alone(func(to *redis.Client) error {
-			now, err := wire.Snapshot(b.ctx, to)
+		return b.Alone(func(to *redis.Client) error {
+			now, err := wire.Snapshot(b.Context, to)
 			state, is := now[key.Key]
 			if err != nil || !is {
 				return err
 			}
 			change(&state)
-			return wire.PutState(b.ctx, to, key.Key, state)
+			return wire.PutState(b.Context, to, key.Key, state)
 		})
 	}
 	err = put(func(s *wire.KeyState) {
@@ -628,18 +628,18 @@ func (b *bench) meets(locks []wire.Lock) (kept, changed bool) {
 		held[l.Key] = b.passport.Held[l.Key]
 	}
 	b.begin(fault{})
-	if b.put(b.unitsFor(0)) != nil {
+	if b.Put(b.UnitsFor(0)) != nil {
 		return false, false
 	}
 	letGo, err := b.keepLocks(held)
 	if err != nil {
 		return false, false
 	}
-	before := b.looker.Load().Look()
-	bert := b.send("bert", atB)
-	wait(bert, b.soon())
+	before := b.Looker.Load().Look()
+	bert := b.send("bert", AtB)
+	Wait(bert, b.soon())
 	kept = !b.hasWorked(bert)
-	after := b.looker.Load().Look()
+	after := b.Looker.Load().Look()
 	for key := range held {
 		was, is := before[key], after[key]
 		changed = changed || len(was.Differences(&is)) > 0
@@ -648,7 +648,7 @@ func (b *bench) meets(locks []wire.Lock) (kept, changed bool) {
 		return false, false
 	}
 	<-bert.Done()
-	b.Quiet(b.ctx)
+	b.Quiet(b.Context)
 	return kept, changed
 }
 

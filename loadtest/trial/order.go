@@ -49,60 +49,60 @@ func ParseHeader(text string) (h Header, err error) {
 // mostOfBody bounds the part of an answer that is read.
 const mostOfBody = 64 << 10
 
-// An order is one request for a unit. Once it is over, its Op has the answer.
-type order struct {
+// An Order is one request for a unit. Once it is over, its Op has the answer.
+type Order struct {
 	*rig.InFlight
-	name    string
+	Name    string
 	headers http.Header // of its request, besides ours
 
-	over       time.Time // when it ended, with an answer or without
-	blocked    span      // while a reply to it is known to be held: it sends nothing but renewals then
-	ended      time.Time // when it was answered; zero: it was not
-	page       bool      // the answer is HTML
-	left       bool      // its customer hung up or timed out: the instance may still work for it
-	waited     bool      // it timed out
-	inDatabase int       // the number of the order at its instance's link to the database
-	fresh      bool      // it shows liveness after the fault
+	Over       time.Time // when it ended, with an answer or without
+	Blocked    Span      // while a reply to it is known to be held: it sends nothing but renewals then
+	Ended      time.Time // when it was answered; zero: it was not
+	Page       bool      // the answer is HTML
+	Left       bool      // its customer hung up or timed out: the instance may still work for it
+	Waited     bool      // it timed out
+	InDatabase int       // the number of the order at its instance's link to the database
+	Fresh      bool      // it shows liveness after the fault
 }
 
 // hasSold reports whether an order has ended with a sale as its answer. If every answer looks like one, its writes of
 // the stock decide.
-func (b *bench) hasSold(o *order) bool {
+func (b *bench) hasSold(o *Order) bool {
 	return o.HasEnded() && o.Op.Outcome == history.Sold &&
 		(!b.passport.ByWrites || b.hasWritten(o))
 }
 
-// A span is the time between two moments.
-type span struct{ from, to time.Time }
+// A Span is the time between two moments.
+type Span struct{ From, To time.Time }
 
-func (s span) has(t time.Time) bool { return t.After(s.from) && t.Before(s.to) }
+func (s Span) Has(t time.Time) bool { return t.After(s.From) && t.Before(s.To) }
 
 // plain puts the stock, and sends a plain order.
-func (b *bench) plain(name string, at int) (*order, error) {
-	if err := b.put(b.unitsFor(0)); err != nil {
+func (b *bench) plain(name string, at int) (*Order, error) {
+	if err := b.Put(b.UnitsFor(0)); err != nil {
 		return nil, err
 	}
 	return b.buy(name, at, history.Buy, b.Order, 0), nil
 }
 
 // buy sends an order.
-func (b *bench) buy(name string, at int, phase history.Phase, how Request, work time.Duration) *order {
+func (b *bench) buy(name string, at int, phase history.Phase, how Request, work time.Duration) *Order {
 	o := b.Buy(name, at, phase, how, work, b.passport.HTTPTime())
 	b.orders = append(b.orders, o)
 	return o
 }
 
 // ask sends the request, and records when it ended, and whether the customer had left.
-func (o *order) ask(ctx context.Context, with *http.Client, url, method, body string, sold *regexp.Regexp) history.Op {
+func (o *Order) ask(ctx context.Context, with *http.Client, url, method, body string, sold *regexp.Regexp) history.Op {
 	o.send(ctx, with, url, method, body, sold)
-	o.over = time.Now()
-	o.left = o.ended.IsZero() && ctx.Err() != nil
-	o.waited = o.left && errors.Is(ctx.Err(), context.DeadlineExceeded)
+	o.Over = time.Now()
+	o.Left = o.Ended.IsZero() && ctx.Err() != nil
+	o.Waited = o.Left && errors.Is(ctx.Err(), context.DeadlineExceeded)
 	return o.Op
 }
 
 // request returns the order's request. The user's headers replace ours.
-func (o *order) request(ctx context.Context, url, method, body string) (*http.Request, error) {
+func (o *Order) request(ctx context.Context, url, method, body string) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewBufferString(body))
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (o *order) request(ctx context.Context, url, method, body string) (*http.Re
 }
 
 // send sends the request, and records the outcome.
-func (o *order) send(ctx context.Context, with *http.Client, url, method, body string, sold *regexp.Regexp) {
+func (o *Order) send(ctx context.Context, with *http.Client, url, method, body string, sold *regexp.Regexp) {
 	op := &o.Op
 	op.Outcome = history.Unknown
 	r, err := o.request(ctx, url, method, body)
@@ -130,7 +130,7 @@ func (o *order) send(ctx context.Context, with *http.Client, url, method, body s
 	if err != nil {
 		op.Detail = "no answer: " + err.Error()
 		if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
-			op.Outcome, o.ended, op.Detail = history.NotSold, time.Now(), "could not connect"
+			op.Outcome, o.Ended, op.Detail = history.NotSold, time.Now(), "could not connect"
 		}
 		return
 	}
@@ -140,10 +140,10 @@ func (o *order) send(ctx context.Context, with *http.Client, url, method, body s
 		op.Detail = "incomplete answer: " + err.Error()
 		return
 	}
-	o.ended, op.Status, op.Detail = time.Now(), answer.StatusCode, history.Clip(strings.TrimSpace(string(text)))
-	o.page = strings.HasPrefix(answer.Header.Get("Content-Type"), "text/html")
+	o.Ended, op.Status, op.Detail = time.Now(), answer.StatusCode, history.Clip(strings.TrimSpace(string(text)))
+	o.Page = strings.HasPrefix(answer.Header.Get("Content-Type"), "text/html")
 	if location := answer.Header.Get("Location"); answer.StatusCode/100 == 3 && location != "" {
-		op.Detail, o.page = history.Clip("to "+location), false // its body is for old browsers
+		op.Detail, o.Page = history.Clip("to "+location), false // its body is for old browsers
 	}
 	op.Outcome = outcomeOf(answer, text, sold)
 }

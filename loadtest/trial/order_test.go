@@ -44,12 +44,12 @@ func TestCheckStock(t *testing.T) {
 		assert.Equal(t, good, err == nil, "%q: %v", text, err)
 	}
 	trial := &Shop{ShopOptions: ShopOptions{Stock: []string{"HSET", "stock:{product}", "n", "{n}"}, Product: "7"}}
-	assert.Equal(t, "stock:7 n", trial.shelf().Key+" "+trial.shelf().Field)
+	assert.Equal(t, "stock:7 n", trial.Shelf().Key+" "+trial.Shelf().Field)
 }
 
 // Some shops sell only once to a customer: no two orders of a trial are the same customer's.
 func TestOrdersAreUniqueInTrial(t *testing.T) {
-	shop := &Shop{ShopOptions: ShopOptions{Product: "7"}, begun: time.UnixMilli(1_000_000_042)}
+	shop := &Shop{ShopOptions: ShopOptions{Product: "7"}, Begun: time.UnixMilli(1_000_000_042)}
 	seen := map[string]bool{}
 	for range 3 {
 		text := shop.fill("anna", 40*time.Millisecond).Replace(`/{product}?work={ms}&i={i} {"user":"{order}","n":{i}}`)
@@ -59,7 +59,7 @@ func TestOrdersAreUniqueInTrial(t *testing.T) {
 	assert.Len(t, seen, 3)
 	first := &Shop{}
 	assert.Equal(t, "customer 1", first.fill("anna", 0).Replace("customer {i}"), "customers can be prepared")
-	next := &Shop{begun: time.UnixMilli(43)}
+	next := &Shop{Begun: time.UnixMilli(43)}
 	assert.Equal(t, "anna-43-1", next.fill("anna", 0).Replace("{order}"), "a database remembers the orders of a trial")
 }
 
@@ -82,11 +82,11 @@ func TestHeadersOfOrders(t *testing.T) {
 	var got *http.Request
 	shop := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
 	defer shop.Close()
-	trial := &Shop{begun: time.UnixMilli(7), ShopOptions: ShopOptions{Headers: []Header{{"authorization", "Bearer t"},
+	trial := &Shop{Begun: time.UnixMilli(7), ShopOptions: ShopOptions{Headers: []Header{{"authorization", "Bearer t"},
 		{"Idempotency-Key", "{order}"}, {"Content-Type", "text/plain"}, {"X-Twice", "1"}, {"X-Twice", "2"},
 		{"Host", "shop.example"}}}}
 	for i := 1; i <= 2; i++ {
-		o := trial.newOrder("anna", atA, history.Buy)
+		o := trial.NewOrder("anna", AtA, history.Buy)
 		o.headers = trial.headers(trial.fill("anna", 0))
 		o.send(t.Context(), shop.Client(), shop.URL, "POST", "{}", nil)
 		assert.Equal(t, "Bearer t", got.Header.Get("Authorization"))
@@ -105,9 +105,9 @@ func TestCustomersOfTrial(t *testing.T) {
 	} {
 		order, err := ParseRequest(text)
 		require.NoError(t, err)
-		assert.Equal(t, differ, (&Shop{ShopOptions: ShopOptions{Order: order}}).customersDiffer(), text)
+		assert.Equal(t, differ, (&Shop{ShopOptions: ShopOptions{Order: order}}).CustomersDiffer(), text)
 	}
-	assert.True(t, (&Shop{ShopOptions: ShopOptions{Headers: []Header{{"X-User", "{i}"}}}}).customersDiffer())
+	assert.True(t, (&Shop{ShopOptions: ShopOptions{Headers: []Header{{"X-User", "{i}"}}}}).CustomersDiffer())
 }
 
 // A cell has --units units. By default it has enough for its orders, except for those of a crowd.
@@ -115,17 +115,17 @@ func TestUnitsOfCell(t *testing.T) {
 	for _, one := range []struct{ asked, cell, crowd, crowds int64 }{{0, 100, 15, 30}, {1, 1, 1, 1}} {
 		trial := &Shop{ShopOptions: ShopOptions{Units: one.asked}}
 		for crowd, want := range []int64{one.cell, one.crowd, one.crowds} {
-			assert.Equal(t, want, trial.unitsFor(crowd), "%d of %d instances", one.asked, crowd)
+			assert.Equal(t, want, trial.UnitsFor(crowd), "%d of %d instances", one.asked, crowd)
 		}
 	}
 }
 
 // answer sends an order to a shop that gives this answer, and returns the order.
-func answer(t *testing.T, sold *regexp.Regexp, with http.HandlerFunc) *order {
+func answer(t *testing.T, sold *regexp.Regexp, with http.HandlerFunc) *Order {
 	t.Helper()
 	shop := httptest.NewServer(with)
 	defer shop.Close()
-	client, o := shop.Client(), (&Shop{}).newOrder("", atA, history.Buy)
+	client, o := shop.Client(), (&Shop{}).NewOrder("", AtA, history.Buy)
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // as a bench's
 	o.send(t.Context(), client, shop.URL, "POST", "", sold)
 	return o
@@ -157,18 +157,18 @@ func TestOutcomesOfAnswers(t *testing.T) {
 		})
 		assert.Equal(t, one.want, o.Op.Outcome, "%d %s", one.status, one.body)
 		assert.Equal(t, one.status, o.Op.Status)
-		assert.False(t, o.ended.IsZero())
+		assert.False(t, o.Ended.IsZero())
 	}
 	redirected := answer(t, nil, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		http.Redirect(w, r, "/thanks", http.StatusSeeOther)
 	})
-	assert.False(t, redirected.page, "the path is right")
+	assert.False(t, redirected.Page, "the path is right")
 	assert.Equal(t, "to /thanks", redirected.Op.Detail, "the text that --sold may match")
 	page := answer(t, nil, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	})
-	assert.True(t, page.page)
+	assert.True(t, page.Page)
 	half := answer(t, nil, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
 		_, _ = w.Write([]byte("half"))
@@ -177,8 +177,8 @@ func TestOutcomesOfAnswers(t *testing.T) {
 	assert.Zero(t, half.Op.Status)
 	silent := answer(t, nil, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	assert.Equal(t, history.Unknown, silent.Op.Outcome)
-	assert.True(t, silent.ended.IsZero())
-	nobody := (&Shop{}).newOrder("", atA, history.Buy)
+	assert.True(t, silent.Ended.IsZero())
+	nobody := (&Shop{}).NewOrder("", AtA, history.Buy)
 	nobody.send(t.Context(), &http.Client{Timeout: time.Minute}, "http://127.0.0.1:1", "POST", "", nil)
 	assert.Equal(t, history.NotSold, nobody.Op.Outcome)
 	assert.Equal(t, "could not connect", nobody.Op.Detail)
@@ -192,20 +192,20 @@ func TestOrdersOfCustomersWhoLeave(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer shop.Close()
-	send := func(ctx context.Context) *order {
-		o := (&Shop{}).newOrder("", atA, history.Buy)
+	send := func(ctx context.Context) *Order {
+		o := (&Shop{}).NewOrder("", AtA, history.Buy)
 		o.Send(ctx, func(ctx context.Context) history.Op { return o.ask(ctx, shop.Client(), shop.URL, "POST", "", nil) })
 		<-asked
 		return o
 	}
 	o := send(t.Context())
 	o.HangUp()
-	assert.True(t, o.left)
-	assert.False(t, o.waited)
+	assert.True(t, o.Left)
+	assert.False(t, o.Waited)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	o = send(ctx)
 	<-o.Done()
-	assert.True(t, o.left)
-	assert.True(t, o.waited)
+	assert.True(t, o.Left)
+	assert.True(t, o.Waited)
 }

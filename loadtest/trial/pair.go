@@ -20,28 +20,28 @@ import (
 )
 
 // The numbers of the instances.
-const atA, atB = 0, 1
+const AtA, AtB = 0, 1
 
 // A Pair is two instances of a shop on a rig, each with a proxy to their own Redis.
 type Pair struct {
-	shop *Shop
+	Shop *Shop
 	*rig.Rig
-	ctx    context.Context
-	cancel context.CancelFunc
-	client *http.Client
-	ledger *wire.Ledger
-	looker atomic.Pointer[wire.Looker] // swapped while instances may send commands
-	blind  atomic.Bool                 // the effects of commands are not observed
-	all    sync.WaitGroup              // what has to end before the pair is closed
+	Context context.Context
+	cancel  context.CancelFunc
+	Client  *http.Client
+	Ledger  *wire.Ledger
+	Looker  atomic.Pointer[wire.Looker] // swapped while instances may send commands
+	Blind   atomic.Bool                 // the effects of commands are not observed
+	Tasks   sync.WaitGroup              // what has to end before the pair is closed
 
 	saw       func(*wire.Sight)
 	isRelease func(*wire.Command) bool
 }
 
-// isDown reports whether an instance has exited.
-func (p *Pair) isDown(at int) bool { return isClosed(p.Ends[at].In.Exited()) }
+// IsDown reports whether an instance has exited.
+func (p *Pair) IsDown(at int) bool { return IsClosed(p.Ends[at].In.Exited()) }
 
-func isClosed(done <-chan struct{}) bool {
+func IsClosed(done <-chan struct{}) bool {
 	select {
 	case <-done:
 		return true
@@ -53,12 +53,12 @@ func isClosed(done <-chan struct{}) bool {
 // Open starts the Redis, the proxies and the instances of a pair. It calls saw with each command whose effects are
 // known; isRelease reports whether a command releases the lock. Close the pair.
 func (s *Shop) Open(ctx context.Context, saw func(*wire.Sight), isRelease func(*wire.Command) bool) (*Pair, error) {
-	p := &Pair{shop: s, saw: saw, isRelease: isRelease, client: &http.Client{
+	p := &Pair{Shop: s, saw: saw, isRelease: isRelease, Client: &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
-	p.ctx, p.cancel = context.WithCancel(ctx)
-	r, err := s.bed.Start(ctx, rig.Plan{Gate: wire.NewGate(nil), Servers: []string{"redis"}, Apart: true, Ends: 2,
+	p.Context, p.cancel = context.WithCancel(ctx)
+	r, err := s.Bed.Start(ctx, rig.Plan{Gate: wire.NewGate(nil), Servers: []string{"redis"}, Apart: true, Ends: 2,
 		Foreign: &cluster.ForeignOptions{Name: "the shop", Argv: s.Argv, Within: s.Within, Database: s.Database},
 		Wired: func(r *rig.Rig) error {
 			p.Rig = r
@@ -68,10 +68,10 @@ func (s *Shop) Open(ctx context.Context, saw func(*wire.Sight), isRelease func(*
 		p.Rig = r
 	}
 	if err == nil {
-		err = p.put(s.unitsFor(0)) // an instance may have put its own stock at start
+		err = p.Put(s.UnitsFor(0)) // an instance may have put its own stock at start
 	}
 	if err != nil {
-		p.close()
+		p.Shut()
 		return nil, err
 	}
 	return p, nil
@@ -79,48 +79,48 @@ func (s *Shop) Open(ctx context.Context, saw func(*wire.Sight), isRelease func(*
 
 // watch observes the effects of each command from now on, and passes it unless a trap catches it.
 func (p *Pair) watch(ctx context.Context) (err error) {
-	if p.ledger, err = wire.NewLedger(ctx, p.Stores[0].Redis, p.shop.shelf()); err != nil {
+	if p.Ledger, err = wire.NewLedger(ctx, p.Stores[0].Redis, p.Shop.Shelf()); err != nil {
 		return err
 	}
-	p.lookAt(nil) // to read back the stock after an order
-	if err = p.put(p.shop.unitsFor(0)); err != nil {
+	p.LookAt(nil) // to read back the stock after an order
+	if err = p.Put(p.Shop.UnitsFor(0)); err != nil {
 		return err
 	}
 	p.Gate.Look = func(cmd *wire.Command, carryOut func()) {
-		if !p.blind.Load() {
-			p.looker.Load().Around(cmd, carryOut)
+		if !p.Blind.Load() {
+			p.Looker.Load().Around(cmd, carryOut)
 			return
 		}
 		carryOut()
 	}
 	p.Gate.Begin()
-	p.all.Go(func() { p.LetThrough(p.ctx, p.isRelease) })
+	p.Tasks.Go(func() { p.LetThrough(p.Context, p.isRelease) })
 	return nil
 }
 
-// close stops everything of a pair.
-func (p *Pair) close() {
+// Shut stops everything of a pair.
+func (p *Pair) Shut() {
 	p.Rig.Close()
 	p.cancel()
-	p.all.Wait()
-	if p.ledger != nil {
-		p.ledger.Close()
+	p.Tasks.Wait()
+	if p.Ledger != nil {
+		p.Ledger.Close()
 	}
 }
 
 // Buy sends an order, which may take that long.
-func (p *Pair) Buy(name string, at int, phase history.Phase, how Request, work, atMost time.Duration) *order {
-	o := p.shop.newOrder(name, at, phase)
-	o.inDatabase = p.openAtDatabase(at)
-	fill := p.shop.fill(name, work)
-	o.headers = p.shop.headers(fill)
+func (p *Pair) Buy(name string, at int, phase history.Phase, how Request, work, atMost time.Duration) *Order {
+	o := p.Shop.NewOrder(name, at, phase)
+	o.InDatabase = p.openAtDatabase(at)
+	fill := p.Shop.fill(name, work)
+	o.headers = p.Shop.headers(fill)
 	url := p.Ends[at].In.URL + fill.Replace(how.Path)
-	p.all.Add(1)
-	o.Send(p.ctx, func(ctx context.Context) history.Op {
-		defer p.all.Done()
+	p.Tasks.Add(1)
+	o.Send(p.Context, func(ctx context.Context) history.Op {
+		defer p.Tasks.Done()
 		ctx, cancel := context.WithTimeout(ctx, atMost)
 		defer cancel()
-		return o.ask(ctx, p.client, url, how.Method, fill.Replace(how.Body), p.shop.Sold)
+		return o.ask(ctx, p.Client, url, how.Method, fill.Replace(how.Body), p.Shop.Sold)
 	})
 	return o
 }
@@ -133,56 +133,56 @@ func (p *Pair) openAtDatabase(at int) (number int) {
 	return p.Ends[at].Database.BeginOrder()
 }
 
-// lookAt observes the stock and these locks from now on.
-func (p *Pair) lookAt(locks []wire.Lock) {
-	looker := wire.NewLooker(p.ledger, locks)
+// LookAt observes the stock and these locks from now on.
+func (p *Pair) LookAt(locks []wire.Lock) {
+	looker := wire.NewLooker(p.Ledger, locks)
 	looker.Saw = p.saw
-	p.looker.Store(looker)
+	p.Looker.Store(looker)
 }
 
-// alone calls do while no command is in flight.
-func (p *Pair) alone(do func(*redis.Client) error) (err error) {
-	p.looker.Load().Alone(func() { err = do(p.Stores[0].Redis) })
+// Alone calls do while no command is in flight.
+func (p *Pair) Alone(do func(*redis.Client) error) (err error) {
+	p.Looker.Load().Alone(func() { err = do(p.Stores[0].Redis) })
 	return err
 }
 
-// put sets the stock to n units.
-func (p *Pair) put(n int64) error {
-	if p.shop.isElsewhere() {
+// Put sets the stock to n units.
+func (p *Pair) Put(n int64) error {
+	if p.Shop.IsElsewhere() {
 		return p.putElsewhere(n)
 	}
-	fill := strings.NewReplacer("{product}", p.shop.Product, "{n}", strconv.FormatInt(n, 10))
-	args := make([]any, len(p.shop.Stock))
-	for i, arg := range p.shop.Stock {
+	fill := strings.NewReplacer("{product}", p.Shop.Product, "{n}", strconv.FormatInt(n, 10))
+	args := make([]any, len(p.Shop.Stock))
+	for i, arg := range p.Shop.Stock {
 		args[i] = fill.Replace(arg)
 	}
-	return p.alone(func(to *redis.Client) error {
-		if err := p.atShelf(to, args...).Err(); err != nil {
-			return fmt.Errorf("put the stock with %q: %w", strings.Join(p.shop.Stock, " "), err)
+	return p.Alone(func(to *redis.Client) error {
+		if err := p.AtShelf(to, args...).Err(); err != nil {
+			return fmt.Errorf("put the stock with %q: %w", strings.Join(p.Shop.Stock, " "), err)
 		}
 		return nil
 	})
 }
 
-// atShelf executes a command in the Redis database of the stock.
-func (p *Pair) atShelf(to *redis.Client, args ...any) (cmd *redis.Cmd) {
-	_, _ = to.TxPipelined(p.ctx, func(to redis.Pipeliner) error { // each command has its own error, or that of all
-		to.Do(p.ctx, "SELECT", p.shop.db)
-		cmd = to.Do(p.ctx, args...)
-		to.Do(p.ctx, "SELECT", 0)
+// AtShelf executes a command in the Redis database of the stock.
+func (p *Pair) AtShelf(to *redis.Client, args ...any) (cmd *redis.Cmd) {
+	_, _ = to.TxPipelined(p.Context, func(to redis.Pipeliner) error { // each command has its own error, or that of all
+		to.Do(p.Context, "SELECT", p.Shop.DB)
+		cmd = to.Do(p.Context, args...)
+		to.Do(p.Context, "SELECT", 0)
 		return nil
 	})
 	return cmd
 }
 
-// left reads the stock, at least 0: a shop that goes below zero, and refuses the order, has sold nothing.
-func (p *Pair) left() (n int64, err error) {
-	shelf := p.shop.shelf()
-	err = p.alone(func(to *redis.Client) error {
+// UnitsLeft reads the stock, at least 0: a shop that goes below zero, and refuses the order, has sold nothing.
+func (p *Pair) UnitsLeft() (n int64, err error) {
+	shelf := p.Shop.Shelf()
+	err = p.Alone(func(to *redis.Client) error {
 		if shelf.Field == "" {
-			n, err = p.atShelf(to, "GET", shelf.Key).Int64()
+			n, err = p.AtShelf(to, "GET", shelf.Key).Int64()
 		} else {
-			n, err = p.atShelf(to, "HGET", shelf.Key, shelf.Field).Int64()
+			n, err = p.AtShelf(to, "HGET", shelf.Key, shelf.Field).Int64()
 		}
 		if errors.Is(err, redis.Nil) { // some delete the key with the last unit
 			return nil

@@ -16,8 +16,8 @@ import (
 func (b *bench) play(f fault) (*history.Cell, error) {
 	b.begin(f)
 	crowd := f.parsed().Crowd()
-	b.cell.Initial = cmp.Or(f.units, b.unitsFor(crowd))
-	if err := errors.Join(b.put(b.cell.Initial), b.beginCount()); err != nil {
+	b.cell.Initial = cmp.Or(f.units, b.UnitsFor(crowd))
+	if err := errors.Join(b.Put(b.cell.Initial), b.beginCount()); err != nil {
 		return nil, err
 	}
 	if f.play == nil {
@@ -25,13 +25,13 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 	}
 	why := f.play(b)
 	b.heal()
-	if b.ctx.Err() != nil {
-		return nil, context.Cause(b.ctx)
+	if b.Context.Err() != nil {
+		return nil, context.Cause(b.Context)
 	}
 	for _, o := range b.orders {
 		<-o.Done()
 	}
-	b.Quiet(b.ctx)
+	b.Quiet(b.Context)
 	line, err := b.complete(crowd > 0)
 	if err != nil {
 		return nil, err
@@ -54,10 +54,10 @@ func (b *bench) heal() {
 }
 
 // endOf returns when an order ended: at its answer or, if its customer had left, when its instance released the lock.
-func endOf(o *order, commands []observation) (end time.Time) {
-	end = o.over
+func endOf(o *Order, commands []observation) (end time.Time) {
+	end = o.Over
 	for _, d := range effectsOf(commands) {
-		if o.left && d.Releases() {
+		if o.Left && d.Releases() {
 			end = later(end, d.Sent)
 		}
 	}
@@ -66,32 +66,32 @@ func endOf(o *order, commands []observation) (end time.Time) {
 
 // fresh sends orders to each instance that is up, until one sells. It returns those of an instance where none got
 // through in time, or all. It restocks before, so that an order that gets through sells.
-func (b *bench) fresh() (probes []*order, err error) {
+func (b *bench) fresh() (probes []*Order, err error) {
 	over := time.Now()
 	if o := b.hit(); o != nil {
-		if over = o.over; o.left {
+		if over = o.Over; o.Left {
 			over = endOf(o, b.byOrder()[o])
 		}
 	}
-	probes = eachInTurn(over, func(at int, since time.Time) (own []*order, stuck bool) {
-		err = errors.Join(err, b.put(b.unitsFor(0)))
+	probes = eachInTurn(over, func(at int, since time.Time) (own []*Order, stuck bool) {
+		err = errors.Join(err, b.Put(b.UnitsFor(0)))
 		return b.freshAt(at, since)
 	})
-	return probes, errors.Join(err, context.Cause(b.ctx))
+	return probes, errors.Join(err, context.Cause(b.Context))
 }
 
 // eachInTurn sends fresh orders to b, and then to a. Both count: a had the fault, and may have left something that only
 // its own orders get past. The time of b runs from the end of the fault, that of a from the sale at b. It returns the
 // orders of an instance that is stuck, or all.
-func eachInTurn(since time.Time, ask func(at int, since time.Time) (own []*order, stuck bool)) (probes []*order) {
-	for _, at := range []int{atB, atA} {
+func eachInTurn(since time.Time, ask func(at int, since time.Time) (own []*Order, stuck bool)) (probes []*Order) {
+	for _, at := range []int{AtB, AtA} {
 		own, stuck := ask(at, since)
 		if stuck {
 			return own
 		}
 		probes = append(probes, own...)
 		if len(own) > 0 {
-			since = own[len(own)-1].over
+			since = own[len(own)-1].Over
 		}
 	}
 	return probes
@@ -100,8 +100,8 @@ func eachInTurn(since time.Time, ask func(at int, since time.Time) (own []*order
 // freshAt returns the orders that show whether one gets through at an instance after a time: fresh ones, and those of
 // Bert's that were refused after it. The instance is stuck if it is up and none gets through in time. There are no
 // orders if it is down.
-func (b *bench) freshAt(at int, since time.Time) (own []*order, stuck bool) {
-	var record map[*order][]observation
+func (b *bench) freshAt(at int, since time.Time) (own []*Order, stuck bool) {
+	var record map[*Order][]observation
 	isFree := b.since(since.Add(b.passport.Limit()))
 	if firstAfter(isFree, b.shown().when(at, (*history.Command).Acquires)).Known() { // by an order, or by a fresh one
 		record = b.byOrder()
@@ -112,7 +112,7 @@ func (b *bench) freshAt(at int, since time.Time) (own []*order, stuck bool) {
 	}
 	turn = later(turn, time.Now().Add(-b.passport.Lease())) // an order sent now has at least the margin
 	fresh, through := b.sellAt(at, "fresh-"+b.Ends[at].Name, history.Probe, turn)
-	if b.isDown(at) {
+	if b.IsDown(at) {
 		return nil, false
 	}
 	return append(own, fresh...), !through
@@ -121,8 +121,8 @@ func (b *bench) freshAt(at int, since time.Time) (own []*order, stuck bool) {
 // alreadyAt returns the orders that an instance has refused after a time, and when the last sale was, from which the
 // time of the next order runs. The instance is stuck if an earlier order still found the lock taken when it should have
 // been free.
-func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]observation) (
-	own []*order, turn time.Time, stuck bool,
+func (b *bench) alreadyAt(at int, since time.Time, record map[*Order][]observation) (
+	own []*Order, turn time.Time, stuck bool,
 ) {
 	stillTaken := func(d effect) bool {
 		return d.Acquires() && !d.took() && d.Sent.After(since.Add(b.passport.Limit()))
@@ -133,9 +133,9 @@ func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]observati
 		switch sold := b.hasSold(o); {
 		case o.Op.Phase != history.Buy:
 		case sold && o.At == at && o.Sent.Before(since) && slices.ContainsFunc(effectsOf(record[o]), stillTaken):
-			return []*order{o}, turn, true
-		case sold && o.over.After(turn):
-			turn, own = o.over, nil
+			return []*Order{o}, turn, true
+		case sold && o.Over.After(turn):
+			turn, own = o.Over, nil
 		case soldOut: // it had to be refused
 		case o.At == at && !o.Sent.Before(since):
 			own = append(own, o)
@@ -146,15 +146,15 @@ func (b *bench) alreadyAt(at int, since time.Time, record map[*order][]observati
 
 // sellAt sends orders to an instance, one after the other, until one sells, the time of a fresh order is over, or the
 // instance has exited.
-func (b *bench) sellAt(at int, name string, phase history.Phase, since time.Time) (own []*order, through bool) {
-	_ = rig.Fresh(b.ctx, b.passport.Limit(), func(number int) (over bool) {
+func (b *bench) sellAt(at int, name string, phase history.Phase, since time.Time) (own []*Order, through bool) {
+	_ = rig.Fresh(b.Context, b.passport.Limit(), func(number int) (over bool) {
 		left := b.passport.Limit() - time.Since(since)
-		if left < 0 || b.isDown(at) || b.ctx.Err() != nil {
+		if left < 0 || b.IsDown(at) || b.Context.Err() != nil {
 			return true
 		}
-		o := b.buy(nth(name, number), at, phase, b.Order, 0)
+		o := b.buy(Nth(name, number), at, phase, b.Order, 0)
 		own = append(own, o)
-		wait(o, left+500*time.Millisecond)
+		Wait(o, left+500*time.Millisecond)
 		if through = b.hasSold(o); !through {
 			o.HangUp()
 		}

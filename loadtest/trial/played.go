@@ -23,7 +23,7 @@ import (
 type playedLine struct {
 	*bench
 	player   *rig.Player
-	taken    span      // when the trial itself took the lock; zero: it has not
+	taken    Span      // when the trial itself took the lock; zero: it has not
 	letLocks func()    // ends the renewals of that lock
 	lapsed   bool      // a lease has passed
 	lost     time.Time // since when orders that were held under their locks may have lost these
@@ -44,7 +44,7 @@ func playLine(line schedule.Line) func(*bench) string {
 		var err error
 		for i := 0; i < len(line) && err == nil; i++ {
 			since := time.Now()
-			err = p.player.Move(b.ctx, line[i])
+			err = p.player.Move(b.Context, line[i])
 			if line[i].Verb == "" {
 				p.block(p.player.Scene(line[i].Who).Held, since)
 			}
@@ -67,8 +67,8 @@ func newPlayedLine(b *bench) *playedLine {
 }
 
 // orderOf returns the trial's order of one in flight.
-func (b *bench) orderOf(of *rig.InFlight) *order {
-	i := slices.IndexFunc(b.orders, func(o *order) bool { return o.InFlight == of })
+func (b *bench) orderOf(of *rig.InFlight) *Order {
+	i := slices.IndexFunc(b.orders, func(o *Order) bool { return o.InFlight == of })
 	if i < 0 {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (p *playedLine) Sell(_ context.Context, m schedule.Move, s rig.Scene) *rig.
 	atMost := p.passport.Deadline(m, around)
 	late := time.Now().Add(atMost)
 	if o := p.orderOf(s.Order); o != nil {
-		if wait(o, atMost); !o.HasEnded() || p.hasSold(o) {
+		if Wait(o, atMost); !o.HasEnded() || p.hasSold(o) {
 			return s.Order
 		}
 	}
@@ -108,7 +108,7 @@ func (p *playedLine) Sell(_ context.Context, m schedule.Move, s rig.Scene) *rig.
 	defer close(over)
 	waits := p.waitsForDatabase(m.At, over)
 	o := p.bertUntil(nameOf(m.Who), m.At, time.Until(late), waits)
-	if p.cell.Count != nil && waits != nil && isClosed(waits) && !o.HasEnded() {
+	if p.cell.Count != nil && waits != nil && IsClosed(waits) && !o.HasEnded() {
 		p.cell.Count.Kept = true
 	}
 	return o.InFlight
@@ -124,7 +124,7 @@ func (p *playedLine) Catch(m schedule.Move, s rig.Scene) rig.Trap {
 		}
 		order := d.NextOrder()
 		if s.Order != nil {
-			order = p.orderOf(s.Order).inDatabase
+			order = p.orderOf(s.Order).InDatabase
 		}
 		return d.Trap(order, m.Request(), m.Reply)
 	}
@@ -186,7 +186,7 @@ func (b *bench) isNext() func(*wire.Command) bool {
 		case cmd.Message:
 			return true
 		case cmd.On() == "" && len(cmd.Queued) == 0, slices.Contains(setup, cmd.Name), b.passport.Background[shape],
-			b.passport.Renewals[shape] && !b.passport.Acquires[shape], b.looker.Load().Blocks(cmd.Args):
+			b.passport.Renewals[shape] && !b.passport.Acquires[shape], b.Looker.Load().Blocks(cmd.Args):
 			return false
 		}
 		return !b.isResent(cmd)
@@ -210,7 +210,7 @@ func (b *bench) isResent(cmd *wire.Command) bool {
 
 // did returns a match for commands that were carried out with such an effect.
 func (b *bench) did(what func(*history.Command) bool) func(*wire.Command) bool {
-	return func(cmd *wire.Command) bool { return anyOf(b.looker.Load().Traced(cmd), what) }
+	return func(cmd *wire.Command) bool { return anyOf(b.Looker.Load().Traced(cmd), what) }
 }
 
 // Name implements [rig.Marks].
@@ -255,7 +255,7 @@ func (p *playedLine) AtMost(m schedule.Move, s rig.Scene) time.Duration {
 
 // Rest implements [rig.Marks].
 func (p *playedLine) Rest(_ context.Context, of *rig.InFlight) {
-	if o := p.orderOf(of); o.HasEnded() && o.left {
+	if o := p.orderOf(of); o.HasEnded() && o.Left {
 		p.settle(o)
 	}
 }
@@ -313,7 +313,7 @@ func (p *playedLine) Pass(ctx context.Context, m schedule.Move) error {
 		return p.removeLock()
 	case "take":
 		stop, err := p.keepLocks(p.passport.Held)
-		p.taken, p.letLocks = span{now, time.Now()}, stop
+		p.taken, p.letLocks = Span{now, time.Now()}, stop
 		return err
 	}
 	p.Note(p.holder(), nil, rig.RestartFault(), now)
@@ -395,10 +395,10 @@ func isAwaited(h *rig.Held) bool { return isCommand(h) && (h.Name != schedule.Re
 func (b *bench) block(held []*rig.Held, since time.Time) {
 	for _, h := range held {
 		if o := b.orderOf(h.Order); isUnder(h) {
-			if o.blocked.from.IsZero() {
-				o.blocked.from = since
+			if o.Blocked.From.IsZero() {
+				o.Blocked.From = since
 			}
-			o.blocked.to = time.Now()
+			o.Blocked.To = time.Now()
 		}
 	}
 }
@@ -426,14 +426,14 @@ func (p *playedLine) holder() (at int) {
 }
 
 // orderAt returns the order in flight at an instance, or else its last one, or else one that was not sent.
-func (b *bench) orderAt(at int) (last *order) {
+func (b *bench) orderAt(at int) (last *Order) {
 	for _, o := range b.orders {
 		if o.At == at && (last == nil || last.HasEnded()) {
 			last = o
 		}
 	}
 	if last == nil {
-		return b.newOrder("", at, history.Buy)
+		return b.NewOrder("", at, history.Buy)
 	}
 	return last
 }
@@ -461,7 +461,7 @@ func (p *playedLine) expire(ctx context.Context) (err error) {
 
 // removeLock removes the lock, or releases the trial's own.
 func (p *playedLine) removeLock() error {
-	if !p.taken.from.IsZero() {
+	if !p.taken.From.IsZero() {
 		return p.giveBack()
 	}
 	since := time.Now()
@@ -480,8 +480,8 @@ func (p *playedLine) giveBack() error {
 			kept = errors.New(whyNotKept(p.passport))
 		}
 	}
-	since, taken, freed := p.since(p.taken.from), p.since(p.taken.to), time.Now()
-	p.taken = span{}
+	since, taken, freed := p.since(p.taken.From), p.since(p.taken.To), time.Now()
+	p.taken = Span{}
 	p.letLocks()
 	if err := cmp.Or(p.remove(), kept); err != nil {
 		return err
@@ -498,7 +498,7 @@ func (p *playedLine) giveBack() error {
 				End: p.since(time.Now()), Source: history.Looked, Effect: history.EffectReleased})
 	}
 	p.extra = append(p.extra, ours)
-	at := atA
+	at := AtA
 	if len(p.orders) > 0 {
 		at = p.orders[0].At
 	}
@@ -508,7 +508,7 @@ func (p *playedLine) giveBack() error {
 
 // finish ends what the trial itself has begun in a line.
 func (p *playedLine) finish() {
-	if !p.taken.from.IsZero() {
+	if !p.taken.From.IsZero() {
 		p.letLocks()
 		_ = p.remove()
 	}
@@ -517,12 +517,12 @@ func (p *playedLine) finish() {
 
 // endLongLeases expires the leases of a killed instance that are too long to wait for.
 func (p *playedLine) endLongLeases() {
-	state := p.looker.Load().Look()
+	state := p.Looker.Load().Look()
 	ends := slices.ContainsFunc(p.passport.Keys, func(l wire.Lock) bool {
 		s := state[l.Key]
 		return l.Held(s) && !s.Ends.IsZero()
 	})
-	if p.passport.Lease() > sale.MostLease && ends && slices.ContainsFunc([]int{atA, atB}, p.isDown) {
+	if p.passport.Lease() > sale.MostLease && ends && slices.ContainsFunc([]int{AtA, AtB}, p.IsDown) {
 		p.noteEnds(time.Now(), history.LeaseOver)
 		_ = p.remove()
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // hit returns the order that the first fault hit, nil if there is none.
-func (b *bench) hit() *order {
+func (b *bench) hit() *Order {
 	for _, f := range b.cell.Faults {
 		for _, o := range b.orders {
 			if o.Op.Order == f.Order {
@@ -84,7 +84,7 @@ func (b *bench) since(t time.Time) history.Instant { return history.At(b.cell.St
 
 // sentBy returns the commands that an instance has sent since the cell began, in order of arrival.
 func (b *bench) sentBy(at int) (all []observation) {
-	looker := b.looker.Load()
+	looker := b.Looker.Load()
 	var commands []*wire.Command
 	b.Gate.Each(func(cmd *wire.Command) {
 		if cmd.Client.Index == at && !cmd.Sent.IsZero() && !cmd.Came.Before(b.cell.Start) {
@@ -134,8 +134,8 @@ func asExecuted(commands []observation) []observation {
 
 // byOrder returns the commands of each order: those that its instance sent while it was open, or after it, before the
 // next order. Under nil are those that several orders may have sent: they prove nothing about any.
-func (b *bench) byOrder() map[*order][]observation {
-	record := map[*order][]observation{}
+func (b *bench) byOrder() map[*Order][]observation {
+	record := map[*Order][]observation{}
 	for at := range b.Ends {
 		b.attribute(at, b.sentBy(at), record)
 	}
@@ -222,9 +222,9 @@ func resolve(commands []observation) {
 
 // attribute adds the commands of an instance to those of their orders. Of those that no order sent it keeps, under nil,
 // the ones that changed a lock or the stock.
-func (b *bench) attribute(at int, commands []observation, record map[*order][]observation) {
-	a := &attribution{bench: b, at: at, record: record, tokens: map[string]*order{}, values: map[string]bool{},
-		alone: map[*order]bool{}, sentLate: map[*order]map[sale.Kind]bool{}}
+func (b *bench) attribute(at int, commands []observation, record map[*Order][]observation) {
+	a := &attribution{bench: b, at: at, record: record, tokens: map[string]*Order{}, values: map[string]bool{},
+		alone: map[*Order]bool{}, sentLate: map[*Order]map[sale.Kind]bool{}}
 	for _, c := range commands {
 		o, sent := a.orderOf(&c)
 		if !sent && !c.did(changes) {
@@ -245,7 +245,7 @@ func (b *bench) attribute(at int, commands []observation, record map[*order][]ob
 
 // moveReleases moves a release that an order seems to have sent before it wrote the stock to an open order of its
 // instance that had written, and seems to have sent none: it names the token of another, since they share a variable.
-func (b *bench) moveReleases(at int, record map[*order][]observation) {
+func (b *bench) moveReleases(at int, record map[*Order][]observation) {
 	releases := func(c observation) bool { return c.did((*history.Command).Releases) && !writesStock(c) }
 	for _, to := range b.orders {
 		wrote := slices.IndexFunc(record[to], writesStock)
@@ -256,7 +256,7 @@ func (b *bench) moveReleases(at int, record map[*order][]observation) {
 			sent := record[from]
 			i := slices.IndexFunc(sent, releases)
 			if from == to || from.At != at || i < 0 || !slices.ContainsFunc(sent[i:], writesStock) ||
-				slices.ContainsFunc(sent[:i], writesStock) || !to.isOpen(sent[i].Came) ||
+				slices.ContainsFunc(sent[:i], writesStock) || !to.IsOpen(sent[i].Came) ||
 				sent[i].Came.Before(record[to][wrote].Came) {
 				continue
 			}
@@ -280,19 +280,19 @@ func isHolders(c *history.Command) bool {
 type attribution struct {
 	*bench
 	at     int
-	record map[*order][]observation // of the orders so far
-	tokens map[string]*order        // of the orders that have acquired the lock
+	record map[*Order][]observation // of the orders so far
+	tokens map[string]*Order        // of the orders that have acquired the lock
 	values map[string]bool          // digests of the lock's values that they set
-	holder *order                   // the last to acquire the lock, if it was not released
-	last   *order                   // the last to acquire the lock
-	alone  map[*order]bool
+	holder *Order                   // the last to acquire the lock, if it was not released
+	last   *Order                   // the last to acquire the lock
+	alone  map[*Order]bool
 
-	sentLate map[*order]map[sale.Kind]bool // the kinds of late commands that they have sent
+	sentLate map[*Order]map[sale.Kind]bool // the kinds of late commands that they have sent
 }
 
 // orderOf returns the order that a command belongs to, nil if that is unknown, and whether an order sent it rather than
 // a background thread. The first rule that applies decides.
-func (a *attribution) orderOf(c *observation) (o *order, sent bool) {
+func (a *attribution) orderOf(c *observation) (o *Order, sent bool) {
 	p, shape := a.passport, a.shape(&c.Seen)
 	last, free, named := a.lastAt(c.Came), a.onlyFree(a.at, c.Came), a.namedBy(c)
 	renews := p.Renewals[shape]
@@ -310,7 +310,7 @@ func (a *attribution) orderOf(c *observation) (o *order, sent bool) {
 		return nil, false
 	case renews && !p.Acquires[shape] && a.last != nil: // a waiter renews nothing
 		return a.last, true
-	case c.did(isHolders) && a.holder != nil && a.holder.isOpen(c.Came):
+	case c.did(isHolders) && a.holder != nil && a.holder.IsOpen(c.Came):
 		return a.holder, true
 	case !a.isAlone(last):
 		return nil, true
@@ -322,7 +322,7 @@ func (a *attribution) orderOf(c *observation) (o *order, sent bool) {
 // oneOf returns which of several free orders sent a command. One acquires after the other, so an acquire is that of the
 // order without a lock so far that ended first, of those that sold if there are any. What is no acquire is the
 // holder's. Anything else is the last order's.
-func (a *attribution) oneOf(free []*order, last *order, c *observation) *order {
+func (a *attribution) oneOf(free []*Order, last *Order, c *observation) *Order {
 	if len(free) < 2 {
 		return last
 	}
@@ -332,19 +332,19 @@ func (a *attribution) oneOf(free []*order, last *order, c *observation) *order {
 		}
 		return last
 	}
-	free = slices.DeleteFunc(free, func(o *order) bool { return !o.HasEnded() || !tookAt(a.record[o]).IsZero() })
+	free = slices.DeleteFunc(free, func(o *Order) bool { return !o.HasEnded() || !tookAt(a.record[o]).IsZero() })
 	if len(free) == 0 {
 		return last
 	}
-	return slices.MinFunc(free, func(x, y *order) int {
-		return cmp.Or(cmp.Compare(rank(x), rank(y)), x.over.Compare(y.over))
+	return slices.MinFunc(free, func(x, y *Order) int {
+		return cmp.Or(cmp.Compare(rank(x), rank(y)), x.Over.Compare(y.Over))
 	})
 }
 
 // lastAt returns the last order that was sent to the instance by then or, once that is over, the only one still open.
-func (a *attribution) lastAt(then time.Time) *order {
+func (a *attribution) lastAt(then time.Time) *Order {
 	last := a.openAt(a.at, then)
-	if last == nil || last.isOpen(then) || !isOver(last, a.record[last], then) {
+	if last == nil || last.IsOpen(then) || !isOver(last, a.record[last], then) {
 		return last
 	}
 	if open := slices.Concat(a.inFlight(a.at, then)); len(open) == 1 {
@@ -356,7 +356,7 @@ func (a *attribution) lastAt(then time.Time) *order {
 // isOfNone reports whether a command that names no order's token is a background thread's rather than this order's: the
 // shop sends such commands while no order is at work; or it has such threads, and no sale has sent such a release; or
 // the release names the value that it removes, which no order of its instance has set, and this one holds nothing.
-func (a *attribution) isOfNone(c *observation, o *order) bool {
+func (a *attribution) isOfNone(c *observation, o *Order) bool {
 	p, shape := a.passport, a.shape(&c.Seen)
 	switch {
 	case p.Background[shape]:
@@ -397,7 +397,7 @@ func (b *bench) watchBackground(commands []observation, from, to time.Time) {
 }
 
 // isAlone reports whether, when an order was sent, its instance no longer worked for a customer who had left.
-func (a *attribution) isAlone(o *order) bool {
+func (a *attribution) isAlone(o *Order) bool {
 	if _, known := a.alone[o]; !known {
 		a.alone[o] = a.bench.isAlone(o, a.record)
 	}
@@ -405,7 +405,7 @@ func (a *attribution) isAlone(o *order) bool {
 }
 
 // namedBy returns the order whose token a command names, nil if none. An acquire may name any value.
-func (a *attribution) namedBy(c *observation) *order {
+func (a *attribution) namedBy(c *observation) *Order {
 	if c.did((*history.Command).Acquires) || a.passport.Name {
 		return nil
 	}
@@ -418,7 +418,7 @@ func (a *attribution) namedBy(c *observation) *order {
 }
 
 // follow records that an order has acquired the lock, or that it was released.
-func (a *attribution) follow(c *observation, o *order) {
+func (a *attribution) follow(c *observation, o *Order) {
 	if c.did((*history.Command).Releases) {
 		a.holder = nil
 	}
@@ -437,17 +437,17 @@ func (a *attribution) follow(c *observation, o *order) {
 		}
 	}
 	for _, arg := range c.values() {
-		if len(arg) >= leastToken && arg != a.shelf().Key && !a.passport.OnLock(arg) && !a.passport.IsPart(arg) {
+		if len(arg) >= leastToken && arg != a.Shelf().Key && !a.passport.OnLock(arg) && !a.passport.IsPart(arg) {
 			a.tokens[arg] = o
 		}
 	}
 }
 
-// isOpen reports whether an order had not ended by then.
-func (o *order) isOpen(then time.Time) bool { return !o.HasEnded() || !o.over.Before(then) }
+// IsOpen reports whether an order had not ended by then.
+func (o *Order) IsOpen(then time.Time) bool { return !o.HasEnded() || !o.Over.Before(then) }
 
 // openAt returns the last order that was sent to an instance by then, nil if none was.
-func (b *bench) openAt(at int, then time.Time) (last *order) {
+func (b *bench) openAt(at int, then time.Time) (last *Order) {
 	for _, o := range b.orders {
 		if o.At == at && !o.Sent.After(then) {
 			last = o
@@ -458,7 +458,7 @@ func (b *bench) openAt(at int, then time.Time) (last *order) {
 
 // onlyFree returns the only order that can have sent a command at a time, since the others at its instance were
 // blocked. It is nil if none was blocked, or several can have sent it.
-func (b *bench) onlyFree(at int, then time.Time) *order {
+func (b *bench) onlyFree(at int, then time.Time) *Order {
 	free, blocked := b.inFlight(at, then)
 	if len(blocked) == 0 || len(free) != 1 {
 		return nil
@@ -468,11 +468,11 @@ func (b *bench) onlyFree(at int, then time.Time) *order {
 
 // inFlight returns the orders that were in flight at an instance at a time: those that could send commands, and those
 // that were blocked.
-func (b *bench) inFlight(at int, then time.Time) (free, blocked []*order) {
+func (b *bench) inFlight(at int, then time.Time) (free, blocked []*Order) {
 	for _, o := range b.orders {
 		switch {
-		case o.At != at || o.Sent.After(then) || !o.isOpen(then):
-		case o.blocked.has(then):
+		case o.At != at || o.Sent.After(then) || !o.IsOpen(then):
+		case o.Blocked.Has(then):
 			blocked = append(blocked, o)
 		default:
 			free = append(free, o)
@@ -482,17 +482,17 @@ func (b *bench) inFlight(at int, then time.Time) (free, blocked []*order) {
 }
 
 // isAlone reports whether, when an order was sent, its instance no longer worked for a customer who had left.
-func (b *bench) isAlone(o *order, record map[*order][]observation) bool {
-	return !slices.ContainsFunc(b.orders, func(other *order) bool {
-		return other != o && other.At == o.At && other.Sent.Before(o.Sent) && other.HasEnded() && other.left &&
+func (b *bench) isAlone(o *Order, record map[*Order][]observation) bool {
+	return !slices.ContainsFunc(b.orders, func(other *Order) bool {
+		return other != o && other.At == o.At && other.Sent.Before(o.Sent) && other.HasEnded() && other.Left &&
 			!isOver(other, record[other], o.Sent)
 	})
 }
 
 // isOver reports whether an instance no longer worked at a time for an order whose customer had left: it had released
 // the lock, or had never acquired it and sent nothing for the margin.
-func isOver(o *order, commands []observation, then time.Time) bool {
-	last, took, released := o.over, false, false
+func isOver(o *Order, commands []observation, then time.Time) bool {
+	last, took, released := o.Over, false, false
 	for _, c := range commands {
 		if c.Delivered.IsZero() || c.Delivered.After(then) {
 			return false
@@ -522,7 +522,7 @@ func (c *observation) values() []string {
 const leastToken = 8
 
 func (t *Trial) newCell(f fault) *history.Cell {
-	return &history.Cell{Kind: history.Trial, Scenario: f.name, Line: f.line, Rung: t.name(), Product: t.Product,
+	return &history.Cell{Kind: history.Trial, Scenario: f.name, Line: f.line, Rung: t.Name(), Product: t.Product,
 		Repetition: 1, TTL: cmp.Or(t.passport.TTL, t.passport.InValue), Limit: t.passport.Limit(),
 		Facts: &t.passport.Facts}
 }
@@ -535,7 +535,7 @@ func (b *bench) complete(crowd bool) (*history.Timeline, error) {
 	if err := b.readStock(); err != nil {
 		return nil, fmt.Errorf("read the stock: %w", err)
 	}
-	writes, _, err := b.ledger.Writes(b.ctx)
+	writes, _, err := b.Ledger.Writes(b.Context)
 	if err != nil {
 		return nil, err
 	}
@@ -544,24 +544,24 @@ func (b *bench) complete(crowd bool) (*history.Timeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.Quiet(b.ctx)
-	var record map[*order][]observation
+	b.Quiet(b.Context)
+	var record map[*Order][]observation
 	if !crowd {
 		record = b.byOrder()
-		if err := b.looker.Load().Err(); err != nil {
+		if err := b.Looker.Load().Err(); err != nil {
 			return nil, err
 		}
 	}
 	b.noteDeaths()
 	b.orders = bought
 	for _, o := range fresh {
-		o.fresh = true
+		o.Fresh = true
 		if !slices.Contains(bought, o) {
 			b.orders = append(b.orders, o)
 		}
 	}
 	own := b.ofShop(writes[b.before:])
-	var units map[*order][]int64
+	var units map[*Order][]int64
 	if crowd {
 		units = b.unitsOfCrowd(own)
 	} else {
@@ -597,7 +597,7 @@ func (b *bench) complete(crowd bool) (*history.Timeline, error) {
 // addOps adds the orders to a cell. If a command that may be several orders', or none's, wrote the stock before the
 // fresh orders, it is unknown which order has sold.
 func (b *bench) addOps(
-	c *history.Cell, record map[*order][]observation, units map[*order][]int64, looked bool, fresh time.Time,
+	c *history.Cell, record map[*Order][]observation, units map[*Order][]int64, looked bool, fresh time.Time,
 ) {
 	unsure := slices.ContainsFunc(record[nil], func(c observation) bool { return writesStock(c) && c.Came.Before(fresh) })
 	for _, o := range b.orders {
@@ -611,32 +611,32 @@ func (b *bench) addOps(
 }
 
 // op returns an order's record. Its writes decide whether an order without an answer has sold.
-func (b *bench) op(o *order, commands []observation, units []int64, looked bool) history.Op {
+func (b *bench) op(o *Order, commands []observation, units []int64, looked bool) history.Op {
 	op := o.Op
 	op.Instance, op.Sent, op.Done = b.Ends[o.At].Name, b.since(o.Sent), history.Never
 	op.Due = op.Sent
 	if o.Op.Phase == history.Probe {
 		op.Quantity = 0
 	}
-	if o.fresh { // also Bert's, if it was sent after Anna's
+	if o.Fresh { // also Bert's, if it was sent after Anna's
 		op.Phase = history.Probe
 	}
-	if !o.over.IsZero() {
-		op.Latency = o.over.Sub(o.Sent)
+	if !o.Over.IsZero() {
+		op.Latency = o.Over.Sub(o.Sent)
 	}
 	switch {
-	case !o.ended.IsZero():
-		op.Done = b.since(o.ended)
-	case o.waited:
+	case !o.Ended.IsZero():
+		op.Done = b.since(o.Ended)
+	case o.Waited:
 		op.GaveUp = history.TimedOut
-	case o.left:
+	case o.Left:
 		op.GaveUp = history.HungUp
 	}
 	op.Trace = traceOf(commands)
 	wrote := anyOf(op.Trace, func(c *history.Command) bool { return c.WritesStock() && c.Wrote() })
 	switch {
 	case op.Outcome != history.Unknown:
-	case looked && !wrote && !b.isElsewhere():
+	case looked && !wrote && !b.IsElsewhere():
 		op.Outcome, op.Detail = history.NotSold, "no write of the stock was sent; "+op.Detail
 	case b.sentNothing(o):
 		op.Outcome, op.Detail = history.NotSold, "nothing was sent to the database; "+op.Detail
@@ -648,10 +648,10 @@ func (b *bench) op(o *order, commands []observation, units []int64, looked bool)
 }
 
 // judgeByWrites refuses the orders that took no unit, although their answers look like sales.
-func (b *bench) judgeByWrites(units map[*order][]int64) {
+func (b *bench) judgeByWrites(units map[*Order][]int64) {
 	for _, o := range b.orders {
 		took := len(units[o]) > 0
-		if o.fresh {
+		if o.Fresh {
 			took = b.hasSold(o)
 		}
 		if o.HasEnded() && o.Op.Outcome == history.Sold && !took {
@@ -694,8 +694,8 @@ func (b *bench) ofShop(writes []wire.StockWrite) (all []written) {
 // unitsOf returns the units that each order took, by the writes of the stock as the Redis executed them: one that
 // leaves n units took unit n+1. An order that writes the same number again has taken nothing more, and one that puts
 // back what it took has taken nothing.
-func (b *bench) unitsOf(writes []written, record map[*order][]observation) map[*order][]int64 {
-	units := map[*order][]int64{}
+func (b *bench) unitsOf(writes []written, record map[*Order][]observation) map[*Order][]int64 {
+	units := map[*Order][]int64{}
 	for _, w := range writes {
 		o := b.writerOf(w, record)
 		if o == nil {
@@ -716,8 +716,8 @@ func (b *bench) unitsOf(writes []written, record map[*order][]observation) map[*
 // unitsOfCrowd does the same for a crowd. A write belongs to an order of its instance that was open at the time and
 // sold; of several, to the one answered first. If the stock never grew, a write may have taken several units, for
 // several orders. One that took more units than there are orders is no batch of sales, and counts as one.
-func (b *bench) unitsOfCrowd(writes []written) map[*order][]int64 {
-	units := map[*order][]int64{}
+func (b *bench) unitsOfCrowd(writes []written) map[*Order][]int64 {
+	units := map[*Order][]int64{}
 	var takes [2][]unitTaken
 	batches := !slices.ContainsFunc(writes, func(w written) bool { return w.After > w.Before })
 	for _, w := range writes {
@@ -744,7 +744,7 @@ func (b *bench) unitsOfCrowd(writes []written) map[*order][]int64 {
 func (w *written) isBack() bool { return w.Counts && w.After > w.Before }
 
 // writerOf returns the order that a write of the stock belongs to: the one whose command was in flight then.
-func (b *bench) writerOf(w written, record map[*order][]observation) *order {
+func (b *bench) writerOf(w written, record map[*Order][]observation) *Order {
 	for _, o := range b.orders {
 		for _, c := range record[o] {
 			if o.At == w.at && writesStock(c) && !w.At.Before(c.Sent.Add(-time.Millisecond)) &&
@@ -757,20 +757,20 @@ func (b *bench) writerOf(w written, record map[*order][]observation) *order {
 }
 
 // match assigns the units that an instance's crowd took to its orders.
-func (b *bench) match(takes []unitTaken, at int, units map[*order][]int64) {
-	var orders []*order
+func (b *bench) match(takes []unitTaken, at int, units map[*Order][]int64) {
+	var orders []*Order
 	for _, o := range b.orders {
 		if o.At == at && o.Op.Outcome != history.Busy && o.Op.Outcome != history.NotSold {
 			orders = append(orders, o)
 		}
 	}
-	slices.SortStableFunc(orders, func(x, y *order) int {
-		return cmp.Or(cmp.Compare(rank(x), rank(y)), x.ended.Compare(y.ended))
+	slices.SortStableFunc(orders, func(x, y *Order) int {
+		return cmp.Or(cmp.Compare(rank(x), rank(y)), x.Ended.Compare(y.Ended))
 	})
 	for _, one := range takes {
 		for _, o := range orders {
 			accepted := o.Op.Status == http.StatusAccepted // its unit may be taken after the answer
-			isOpen := accepted || (o.ended.IsZero() || !o.ended.Before(one.at))
+			isOpen := accepted || (o.Ended.IsZero() || !o.Ended.Before(one.at))
 			if len(units[o]) == 0 && !o.Sent.After(one.at) && isOpen {
 				units[o] = []int64{one.unit}
 				break
@@ -780,7 +780,7 @@ func (b *bench) match(takes []unitTaken, at int, units map[*order][]int64) {
 }
 
 // rank orders those that sold before those with an unknown outcome.
-func rank(o *order) int {
+func rank(o *Order) int {
 	if o.Op.Outcome == history.Sold {
 		return 0
 	}

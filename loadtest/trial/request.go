@@ -34,7 +34,7 @@ type workTrap struct {
 // setWorkTrap sets a trap that first catches that reply.
 func (b *bench) setWorkTrap(reply *rig.CommandTrap) *workTrap {
 	t := &workTrap{reply: b.SetTrap(reply), caught: make(chan struct{}), over: make(chan struct{})}
-	b.all.Go(func() {
+	b.Tasks.Go(func() {
 		select {
 		case <-reply.Caught():
 		case <-t.over:
@@ -56,7 +56,7 @@ func (b *bench) setWorkTrap(reply *rig.CommandTrap) *workTrap {
 func (t *workTrap) goToRequest(d *rig.Database) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if isClosed(t.over) {
+	if IsClosed(t.over) {
 		return false
 	}
 	t.request = d.Trap(d.NextOrder()-1, 0, false)
@@ -76,7 +76,7 @@ func (t *workTrap) Lose() { t.end(rig.Trap.Lose) }
 func (t *workTrap) end(how func(rig.Trap)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if isClosed(t.over) {
+	if IsClosed(t.over) {
 		return
 	}
 	close(t.over)
@@ -96,7 +96,7 @@ func (p *playedLine) misplaced(m schedule.Move) string {
 	tooEarly := func() string { return comesTooEarly(of, number, p.tookFor(o).Known(), p.releasedFor(o).Known()) }
 	came := tooEarly()
 	if came != "" { // an asynchronous release may be in flight
-		p.Quiet(p.ctx)
+		p.Quiet(p.Context)
 		came = tooEarly()
 	}
 	if came == "" {
@@ -127,8 +127,8 @@ func (p *playedLine) waitsForDatabase(at int, done <-chan struct{}) <-chan struc
 	if d == nil {
 		return nil
 	}
-	p.all.Go(func() {
-		for !isClosed(done) && p.ctx.Err() == nil {
+	p.Tasks.Go(func() {
+		for !IsClosed(done) && p.Context.Err() == nil {
 			if d.Waiting(aRequest) {
 				close(waits)
 				return

@@ -16,8 +16,8 @@ import (
 const (
 	// atShell bounds how long a shell command may take.
 	atShell = 5 * time.Second
-	// settledAfter is the time between two readings that have to agree.
-	settledAfter = 300 * time.Millisecond
+	// SettledAfter is the time between two readings that have to agree.
+	SettledAfter = 300 * time.Millisecond
 	// settledWithin bounds the wait for them.
 	settledWithin = 10 * time.Second
 )
@@ -30,9 +30,9 @@ var errSlow = fmt.Errorf("it did not end within %s", atShell)
 func (s *Shop) shell(ctx context.Context, line string, lasting bool) (string, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, atShell, errSlow)
 	defer cancel()
-	out, errs, err := s.bed.Shell(limited, line, lasting)
+	out, errs, err := s.Bed.Shell(limited, line, lasting)
 	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
-		return "", fmt.Errorf("%w; %s", err, lastWords(errs))
+		return "", fmt.Errorf("%w; %s", err, LastWords(errs))
 	}
 	return out, err
 }
@@ -60,7 +60,7 @@ func (s *Shop) settledNumber(ctx context.Context, line string) (n int64, err err
 		}
 		last = n
 		select {
-		case <-time.After(settledAfter):
+		case <-time.After(SettledAfter):
 		case <-ctx.Done():
 			return 0, context.Cause(ctx)
 		}
@@ -68,8 +68,8 @@ func (s *Shop) settledNumber(ctx context.Context, line string) (n int64, err err
 	return 0, fmt.Errorf("the number kept changing for %s", settledWithin)
 }
 
-// lastWords returns the last line of output with an error, or else the last line.
-func lastWords(lines []string) string {
+// LastWords returns the last line of output with an error, or else the last line.
+func LastWords(lines []string) string {
 	if strings.TrimSpace(strings.Join(lines, "")) == "" {
 		return "without any output"
 	}
@@ -84,8 +84,8 @@ func lastWords(lines []string) string {
 
 // A stock outside Redis is put and read by the user's shell commands, and counted: its writes are not observed.
 
-// prepare runs the command that prepares the database, and returns an error if the database cannot be reached.
-func (s *Shop) prepare(ctx context.Context) error {
+// Prepare runs the command that prepares the database, and returns an error if the database cannot be reached.
+func (s *Shop) Prepare(ctx context.Context) error {
 	if s.Setup != "" {
 		if _, err := s.shell(ctx, s.Setup, true); err != nil {
 			return fmt.Errorf("--setup: %w", err)
@@ -104,16 +104,16 @@ func (s *Shop) prepare(ctx context.Context) error {
 // filled fills in a shell command.
 func (p *Pair) filled(line string, n int64) string {
 	host, port, _ := net.SplitHostPort(p.Stores[0].Host)
-	return strings.NewReplacer("{product}", p.shop.Product, "{n}", strconv.FormatInt(n, 10),
+	return strings.NewReplacer("{product}", p.Shop.Product, "{n}", strconv.FormatInt(n, 10),
 		"{redis}", "redis://"+p.Stores[0].Host, "{redis_host}", host, "{redis_port}", port).Replace(line)
 }
 
 // putElsewhere puts n units by --set; without --set it leaves the stock as it is.
 func (p *Pair) putElsewhere(n int64) error {
-	if p.shop.Set == "" {
+	if p.Shop.Set == "" {
 		return nil
 	}
-	switch _, err := p.shop.shell(p.ctx, p.filled(p.shop.Set, n), false); {
+	switch _, err := p.Shop.shell(p.Context, p.filled(p.Shop.Set, n), false); {
 	case errors.Is(err, errSlow):
 		return fmt.Errorf("--set: %w: is it slow, or does a transaction of the shop still hold the row?", err)
 	case err != nil:
@@ -122,18 +122,18 @@ func (p *Pair) putElsewhere(n int64) error {
 	return nil
 }
 
-// leftElsewhere returns how many units are left, nil without --left.
-func (p *Pair) leftElsewhere() (*int64, error) { return p.counted("--left", p.shop.Left) }
+// CountLeft returns how many units are left, nil without --left.
+func (p *Pair) CountLeft() (*int64, error) { return p.counted("--left", p.Shop.Left) }
 
-// recorded returns how many sales the shop has recorded, nil without --sales.
-func (p *Pair) recorded() (*int64, error) { return p.counted("--sales", p.shop.Sales) }
+// CountSales returns how many sales the shop has recorded, nil without --sales.
+func (p *Pair) CountSales() (*int64, error) { return p.counted("--sales", p.Shop.Sales) }
 
 // counted returns the number that the command of a flag prints, once it has settled; nil without a command.
 func (p *Pair) counted(flag, line string) (*int64, error) {
 	if line == "" {
 		return nil, nil
 	}
-	n, err := p.shop.settledNumber(p.ctx, p.filled(line, 0))
+	n, err := p.Shop.settledNumber(p.Context, p.filled(line, 0))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}

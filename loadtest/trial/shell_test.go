@@ -17,7 +17,7 @@ func withShell(t *testing.T) *Shop {
 	bed, _, err := rig.OpenForeign(t.Context(), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, bed.Close()) })
-	return &Shop{bed: bed}
+	return &Shop{Bed: bed}
 }
 
 func TestNumberFromShell(t *testing.T) {

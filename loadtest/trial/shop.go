@@ -43,26 +43,26 @@ type ShopOptions struct {
 // A Shop is a service on trial: how it is started, how a unit is ordered there, and where its stock is.
 type Shop struct {
 	ShopOptions
-	bed   *rig.Testbed
-	sent  atomic.Int64 // the number of the last order
-	begun time.Time
-	db    int // the number of the stock's Redis database, as the first order has shown
+	Bed   *rig.Testbed
+	Sent  atomic.Int64 // the number of the last order
+	Begun time.Time
+	DB    int // the number of the stock's Redis database, as the first order has shown
 }
 
 const (
-	onShelf = 100
+	OnShelf = 100
 	// crowdShelf is how many units are put for each instance at which a crowd buys.
 	crowdShelf = 15
 )
 
-// errShop is wrapped by errors of the shop, which cannot be tried.
-var errShop = errors.New("the shop cannot be tried")
+// ErrShop is wrapped by errors of the shop, which cannot be tried.
+var ErrShop = errors.New("the shop cannot be tried")
 
 // NewShop returns a shop on a testbed. What it says hides its headers.
 func NewShop(o ShopOptions, bed *rig.Testbed) *Shop {
 	say := o.Say
 	o.Say = func(text string) { say(NewMask(o.Headers).Text(text)) }
-	return &Shop{ShopOptions: o, bed: bed, begun: time.Now()}
+	return &Shop{ShopOptions: o, Bed: bed, Begun: time.Now()}
 }
 
 // Check returns an error if the stock cannot be put by its command, and read.
@@ -78,33 +78,33 @@ func (o *ShopOptions) Check() error {
 	return fmt.Errorf("--stock takes SET KEY {n} or HSET KEY FIELD {n}, not %q", text)
 }
 
-// isElsewhere reports whether the stock is not in Redis.
-func (o *ShopOptions) isElsewhere() bool { return o.Set != "" || o.Left != "" || o.Database != "" }
+// IsElsewhere reports whether the stock is not in Redis.
+func (o *ShopOptions) IsElsewhere() bool { return o.Set != "" || o.Left != "" || o.Database != "" }
 
-// shelf returns where the stock is.
-func (s *Shop) shelf() wire.Shelf {
-	if s.isElsewhere() {
+// Shelf returns where the stock is.
+func (s *Shop) Shelf() wire.Shelf {
+	if s.IsElsewhere() {
 		return wire.Shelf{Key: "(the stock is elsewhere)"} // no shop has a key of that name
 	}
 	fill := func(text string) string { return strings.ReplaceAll(text, "{product}", s.Product) }
-	at := wire.Shelf{Key: fill(s.Stock[1]), DB: s.db}
+	at := wire.Shelf{Key: fill(s.Stock[1]), DB: s.DB}
 	if len(s.Stock) > 3 {
 		at.Field = fill(s.Stock[2])
 	}
 	return at
 }
 
-// unitsFor returns how many units are put for a cell with a crowd at that many instances; 0: without a crowd.
-func (s *Shop) unitsFor(crowd int) int64 {
+// UnitsFor returns how many units are put for a cell with a crowd at that many instances; 0: without a crowd.
+func (s *Shop) UnitsFor(crowd int) int64 {
 	if crowd == 0 {
-		return cmp.Or(s.Units, onShelf)
+		return cmp.Or(s.Units, OnShelf)
 	}
 	return cmp.Or(s.Units, crowdShelf*int64(crowd))
 }
 
-// name returns the name of the shop: the first file in its command line after the program, or else the program, without
+// Name returns the name of the shop: the first file in its command line after the program, or else the program, without
 // folders.
-func (s *Shop) name() string {
+func (s *Shop) Name() string {
 	name := s.Argv[0]
 	for _, arg := range s.Argv[1:] {
 		if file, err := os.Stat(arg); err == nil && file.Mode().IsRegular() {
@@ -115,10 +115,10 @@ func (s *Shop) name() string {
 	return history.Clip(path.Base(name))
 }
 
-// newOrder returns an order that has not been sent.
-func (s *Shop) newOrder(name string, at int, phase history.Phase) *order {
+// NewOrder returns an order that has not been sent.
+func (s *Shop) NewOrder(name string, at int, phase history.Phase) *Order {
 	id := s.Product + "-" + name
-	o := &order{InFlight: rig.NewInFlight(id, at), name: name}
+	o := &Order{InFlight: rig.NewInFlight(id, at), Name: name}
 	o.Op = history.Op{Order: id, Phase: phase, Quantity: 1}
 	return o
 }
@@ -127,8 +127,8 @@ func (s *Shop) newOrder(name string, at int, phase history.Phase) *order {
 // only once to a customer. No {order} is repeated in the next trial either, since a database outlives a trial, and
 // remembers its orders.
 func (s *Shop) fill(name string, work time.Duration) *strings.Replacer {
-	i, ms := strconv.FormatInt(s.sent.Add(1), 10), strconv.FormatInt(work.Milliseconds(), 10)
-	order := fmt.Sprintf("%s-%d-%s", name, s.begun.UnixMilli()%1e9, i)
+	i, ms := strconv.FormatInt(s.Sent.Add(1), 10), strconv.FormatInt(work.Milliseconds(), 10)
+	order := fmt.Sprintf("%s-%d-%s", name, s.Begun.UnixMilli()%1e9, i)
 	return strings.NewReplacer("{product}", s.Product, "{order}", order, "{i}", i, "{ms}", ms)
 }
 
@@ -141,8 +141,8 @@ func (s *Shop) headers(fill *strings.Replacer) http.Header {
 	return all
 }
 
-// customersDiffer reports whether each order may be another customer's, since its request differs.
-func (s *Shop) customersDiffer() bool {
+// CustomersDiffer reports whether each order may be another customer's, since its request differs.
+func (s *Shop) CustomersDiffer() bool {
 	isNew := func(text string) bool { return strings.Contains(text, "{i}") || strings.Contains(text, "{order}") }
 	return isNew(s.Order.Path) || isNew(s.Order.Body) ||
 		slices.ContainsFunc(s.Headers, func(h Header) bool { return isNew(h.Value) })

@@ -320,7 +320,7 @@ func TestShopsSell(t *testing.T) {
 	for _, s := range shops {
 		t.Run(s.String(), func(t *testing.T) {
 			require.NoError(t, rdb.FlushAll(t.Context()).Err())
-			stock := shelf{rdb, (&Shop{ShopOptions: s.options(t).ShopOptions}).shelf()}
+			stock := shelf{rdb, (&Shop{ShopOptions: s.options(t).ShopOptions}).Shelf()}
 			stock.put(t, 3)
 			url := s.start(t, server.URL)
 			for range 3 {

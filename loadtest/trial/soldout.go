@@ -16,19 +16,19 @@ import (
 // some shops remember that they are sold out.
 func (b *bench) learnSoldOut() error {
 	b.begin(fault{})
-	if err := errors.Join(b.remove(), b.put(0)); err != nil { // an earlier order may have lost its lock
+	if err := errors.Join(b.remove(), b.Put(0)); err != nil { // an earlier order may have lost its lock
 		return err
 	}
-	o := b.send("empty", atA)
-	wait(o, b.passport.Limit())
+	o := b.send("empty", AtA)
+	Wait(o, b.passport.Limit())
 	o.HangUp()
-	b.Quiet(b.ctx)
+	b.Quiet(b.Context)
 	took, err := b.tookFromEmpty()
 	if err != nil {
 		return err
 	}
 	commands := b.byOrder()[o]
-	refused := !o.ended.IsZero() && o.Op.Outcome != history.Sold
+	refused := !o.Ended.IsZero() && o.Op.Outcome != history.Sold
 	b.passport.KeptSoldOut = refused && !tookAt(commands).IsZero() && b.staysHeld()
 	b.passport.FreedTwice = slices.ContainsFunc(commands, func(c observation) bool {
 		return c.did((*history.Command).GivesTooMuch)
@@ -52,11 +52,11 @@ func (b *bench) staysHeld() bool {
 
 // tookFromEmpty reports whether the order for an empty shelf took a unit, or may have.
 func (b *bench) tookFromEmpty() (bool, error) {
-	if b.isElsewhere() {
-		left, err := b.leftElsewhere()
+	if b.IsElsewhere() {
+		left, err := b.CountLeft()
 		return b.Set == "" || left == nil || *left != 0, err
 	}
-	writes, _, err := b.ledger.Writes(b.ctx)
+	writes, _, err := b.Ledger.Writes(b.Context)
 	if err != nil {
 		return false, err
 	}
@@ -68,18 +68,18 @@ func take(writes []written) bool { return len(writes) > 0 && !writes[len(writes)
 
 // answerOfEmpty returns the sold-out answer, nil if it may mean something else: that the lock is taken, or that the
 // rate is limited.
-func (b *bench) answerOfEmpty(o *order, took bool, commands []observation) (*history.Answer, error) {
+func (b *bench) answerOfEmpty(o *Order, took bool, commands []observation) (*history.Answer, error) {
 	asked := false
 	for _, d := range effectsOf(commands) {
 		asked = asked || d.Acquires()
 	}
 	switch {
-	case o.Op.Outcome == history.Sold && !took && !b.isElsewhere():
+	case o.Op.Outcome == history.Sold && !took && !b.IsElsewhere():
 		b.passport.ByWrites = true
 		return nil, nil
 	case o.Op.Outcome == history.Sold && !took:
 		return nil, fmt.Errorf("%w: an order for an empty shelf was answered %d %s, like a sale: give what the body of a "+
-			"sale matches: --sold; if no answer shows it, judge the lock alone: --set ': {n}', without --left", errShop,
+			"sale matches: --sold; if no answer shows it, judge the lock alone: --set ': {n}', without --left", ErrShop,
 			o.Op.Status, o.Op.Detail)
 	case o.Op.Outcome != history.Busy, o.Op.Status == http.StatusTooManyRequests, asked && tookAt(commands).IsZero():
 		return nil, nil

@@ -62,10 +62,10 @@ func New(ctx context.Context, o Options) (*Trial, context.Context, error) {
 // Close stops everything that the trial has started.
 func (t *Trial) Close() error {
 	for _, b := range t.idle {
-		b.close()
+		b.Shut()
 	}
 	t.stalls.Close()
-	return t.bed.Close()
+	return t.Bed.Close()
 }
 
 // Run plays the cells side by side, and then again, one at a time, those that a busy machine decided. It returns them
@@ -84,7 +84,7 @@ func (t *Trial) Run(ctx context.Context, finished func(*history.Cell)) ([]*histo
 		return c
 	}
 	atOnce := t.AtOnce
-	if t.isElsewhere() { // all cells share one stock
+	if t.IsElsewhere() { // all cells share one stock
 		atOnce = 1
 	}
 	if err := t.control(ctx, t.passport.Limit()); err != nil {
@@ -245,7 +245,7 @@ func (t *Trial) once(ctx context.Context, f fault) (*history.Cell, error) {
 	}
 	r, err := b.play(f)
 	if err != nil || !b.isFit() {
-		b.close()
+		b.Shut()
 		return r, err
 	}
 	t.giveBack(b)
@@ -273,7 +273,7 @@ func (t *Trial) idleBench(ctx context.Context) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.lookAt(t.passport.Keys)
+	b.LookAt(t.passport.Keys)
 	for _, script := range t.passport.Scripts { // else a first renewal could get a NOSCRIPT, behind a held command
 		err = errors.Join(err, b.Stores[0].Redis.ScriptLoad(ctx, script).Err())
 	}
@@ -287,19 +287,19 @@ func (t *Trial) idleBench(ctx context.Context) (*bench, error) {
 		}
 	}
 	err = cmp.Or(err, b.notAsNew())
-	b.close()
+	b.Shut()
 	return nil, err
 }
 
 // notAsNew returns why a bench is not fit for a cell: its last plain order did not sell, or left the lock.
 func (b *bench) notAsNew() error {
 	if len(b.orders) == 0 {
-		return fmt.Errorf("%w: an instance exited", errShop)
+		return fmt.Errorf("%w: an instance exited", ErrShop)
 	}
 	o := b.orders[len(b.orders)-1]
 	if b.hasSold(o) {
-		return fmt.Errorf("%w: a plain order sold, and left the lock", errShop)
+		return fmt.Errorf("%w: a plain order sold, and left the lock", ErrShop)
 	}
 	f := &firstOrder{bench: b, order: o}
-	return fmt.Errorf("%w: a plain order did not sell: %s", errShop, f.said())
+	return fmt.Errorf("%w: a plain order did not sell: %s", ErrShop, f.said())
 }

@@ -269,7 +269,7 @@ func TestCommandUnknownToServer(t *testing.T) {
 	trial, ctx, err := New(t.Context(), options(t, shop{file: inPython, kind: "newer"}.command(t)...))
 	require.NoError(t, err)
 	_, err = trial.Learn(ctx)
-	require.ErrorIs(t, err, errShop)
+	require.ErrorIs(t, err, ErrShop)
 	assert.Regexp(t, `^the shop cannot be tried: it sends DELMINE, which the trial's Redis [\d.]+ does not know: `+
 		`put a newer redis-server on the PATH; POST /decrease was answered 500 `, err.Error())
 	assert.NoError(t, trial.Close())
