@@ -64,7 +64,7 @@ func learned(ctx context.Context, t *testing.T) (*Trial, context.Context) {
 func opened(t *testing.T, kind string) *bench {
 	t.Helper()
 	backendtest.Require(t)
-	trial, ctx, err := New(t.Context(), shop{file: inPython, kind: kind}.options(t))
+	trial, ctx, err := New(t.Context(), planted{file: inPython, kind: kind}.options(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, trial.Close()) })
 	require.NoError(t, trial.Prepare(ctx))
@@ -83,7 +83,7 @@ func TestKeysOfLock(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			p := opened(t, kind).passport
-			assert.Equal(t, shop{kind: kind}.locks(), p.Locks)
+			assert.Equal(t, planted{kind: kind}.locks(), p.Locks)
 			assert.False(t, p.Name, "one value per instance")
 		})
 	}

@@ -18,6 +18,7 @@ import (
 	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/wire"
 )
 
@@ -65,19 +66,19 @@ func (d *drawer) counting() *bench {
 	store, err := wire.NewStore(0, "redis", backendtest.StartRedis(d.t).URL)
 	require.NoError(d.t, err)
 	d.t.Cleanup(func() { _ = store.Redis.Close() })
-	shop := httptest.NewServer(d)
-	d.t.Cleanup(shop.Close)
+	server := httptest.NewServer(d)
+	d.t.Cleanup(server.Close)
 	f := forge()
-	f.Context, f.Client, f.Gate = d.t.Context(), shop.Client(), wire.NewGate(nil)
+	f.Context, f.Client, f.Gate = d.t.Context(), server.Client(), wire.NewGate(nil)
 	f.Stores = []*wire.Store{store}
 	f.Set, f.Left, f.Product = "echo {n} > "+d.stock, "cat "+d.stock, "10000"
 	for _, e := range f.Ends {
-		e.In = &cluster.Instance{URL: shop.URL}
+		e.In = &cluster.Instance{URL: server.URL}
 	}
 	f.Ledger, err = wire.NewLedger(d.t.Context(), store.Redis, f.Shelf())
 	require.NoError(d.t, err)
 	d.t.Cleanup(f.Ledger.Close)
-	f.idle, f.Bed = []*bench{f.bench}, withShell(d.t).Bed
+	f.idle, f.Bed = []*bench{f.bench}, testbed(d.t)
 	return f.bench
 }
 
@@ -184,7 +185,7 @@ func TestFailedCommandNamesItsFlag(t *testing.T) {
 			assert.Empty(t, b.unbalanced)
 		})
 	}
-	trial := withShell(t)
+	trial := &Shop{Bed: testbed(t)}
 	trial.Setup = "exit 2"
 	assert.ErrorContains(t, trial.Prepare(t.Context()), "--setup: exit status 2")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -266,4 +267,13 @@ func TestCellsWithTooFewUnits(t *testing.T) {
 		assert.Equal(t, c.units, (&Trial{Shop: &Shop{ShopOptions: ShopOptions{Set: "put {n}"}}}).scarce(c.cell), what)
 		assert.Zero(t, (&Trial{Shop: &Shop{}}).scarce(c.cell), what)
 	}
+}
+
+// testbed returns a testbed that runs shell commands.
+func testbed(t *testing.T) *rig.Testbed {
+	t.Helper()
+	bed, _, err := rig.OpenForeign(t.Context(), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, bed.Close()) })
+	return bed
 }

@@ -22,8 +22,8 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// A shop is a foreign service, and what a trial of it has to find.
-type shop struct {
+// A planted is a foreign service, and what a trial of it has to find.
+type planted struct {
 	file  string
 	kind  string // the shop's only argument; "" for none
 	code  int    // the trial's exit code
@@ -41,7 +41,7 @@ const (
 
 // shops are those with one defect each, and those without. Leases that nobody renews break under slow work and pauses:
 // that is no defect.
-var shops = []shop{
+var shops = []planted{
 	{file: inPython, kind: "right"},
 	{file: inPython, kind: "looks-twice"},
 	{file: inPython, kind: "reads-twice"},
@@ -148,7 +148,7 @@ var elsewhere = map[string][]string{
 var breaks = map[string]string{"sells-anyway": "SE"}
 
 // locks returns what the passport of a planted shop names.
-func (s shop) locks() []string {
+func (s planted) locks() []string {
 	if locks, known := elsewhere[s.kind]; known {
 		return locks
 	}
@@ -156,7 +156,7 @@ func (s shop) locks() []string {
 }
 
 // options are those of a trial of the shop.
-func (s shop) options(t *testing.T) Options {
+func (s planted) options(t *testing.T) Options {
 	t.Helper()
 	o := options(t, s.command(t)...)
 	if s.kind == "beside-stock" {
@@ -174,11 +174,11 @@ func (s shop) options(t *testing.T) Options {
 	return o
 }
 
-func (s shop) String() string { return strings.TrimSpace(filepath.Base(s.file) + " " + s.kind) }
+func (s planted) String() string { return strings.TrimSpace(filepath.Base(s.file) + " " + s.kind) }
 
 // command returns the command line of the shop. It skips the test if the machine lacks what the shop needs, or fails it
 // if STOCKAPI_REQUIRE names that.
-func (s shop) command(t *testing.T) (command []string) {
+func (s planted) command(t *testing.T) (command []string) {
 	t.Helper()
 	switch filepath.Ext(s.file) {
 	case ".py":
@@ -227,7 +227,7 @@ func need(t *testing.T, name, program string) string {
 }
 
 // start starts an instance, and returns where it sells once it listens. It ends with the test.
-func (s shop) start(t *testing.T, redisURL string) (url string) {
+func (s planted) start(t *testing.T, redisURL string) (url string) {
 	t.Helper()
 	command, port := s.command(t), strconv.Itoa(backendtest.FreePort(t))
 	cmd := exec.Command(command[0], command[1:]...)
@@ -299,7 +299,7 @@ func TestTrialOfLocksOfDifferentCustomers(t *testing.T) {
 	backendtest.Require(t)
 	backendtest.Long(t)
 	t.Parallel()
-	o := shop{file: inPython, kind: "per-customer", cell: "two-instances"}.options(t)
+	o := planted{file: inPython, kind: "per-customer", cell: "two-instances"}.options(t)
 	o.Order.Path += "?customer={order}"
 	p, cells := try(t, o)
 	assert.True(t, p.PerCustomer, p.String())

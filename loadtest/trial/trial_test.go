@@ -148,7 +148,7 @@ func TestDelayedReleasesOfRightShops(t *testing.T) {
 	for _, kind := range []string{"right", "looks-twice", "reads-twice", "renewed", "fenced"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			o := options(t, shop{file: inPython, kind: kind}.command(t)...)
+			o := options(t, planted{file: inPython, kind: kind}.command(t)...)
 			o.Only = []string{"delayed-release", "same-instance"}
 			_, cells := try(t, o)
 			assert.Len(t, cells, 3)
@@ -171,7 +171,7 @@ func TestLeaseLongerThanTheClientsPatience(t *testing.T) {
 	for kind, want := range map[string]string{"right": "SE", "renewed": ""} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			o := options(t, append([]string{"env", "LEASE=8"}, shop{file: inPython, kind: kind}.command(t)...)...)
+			o := options(t, append([]string{"env", "LEASE=8"}, planted{file: inPython, kind: kind}.command(t)...)...)
 			o.Only = []string{"slow-work", "pause"}
 			p, cells := try(t, o)
 			require.Len(t, cells, 2)
@@ -198,7 +198,7 @@ func TestLongLeaseAfterCrash(t *testing.T) {
 	backendtest.Long(t)
 	const long = "the lease lasts thousands of times as long as a sale"
 	for kind, want := range map[string]string{"right": long, "setnx-expire": "a second command sets the TTL"} {
-		o := options(t, append([]string{"env", "LEASE=2000"}, shop{file: inPython, kind: kind}.command(t)...)...)
+		o := options(t, append([]string{"env", "LEASE=2000"}, planted{file: inPython, kind: kind}.command(t)...)...)
 		o.Only = []string{"crash", "pause"}
 		_, cells := try(t, o)
 		require.Len(t, cells, 4)
@@ -225,7 +225,7 @@ func TestLockThatIsNeverReleased(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)
-	trial, ctx, err := New(t.Context(), options(t, shop{file: inPython, kind: "keeps-it"}.command(t)...))
+	trial, ctx, err := New(t.Context(), options(t, planted{file: inPython, kind: "keeps-it"}.command(t)...))
 	require.NoError(t, err)
 	_, err = trial.Learn(ctx)
 	assert.NoError(t, trial.Close())
@@ -237,7 +237,7 @@ func TestStockInAnotherDatabase(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)
-	o := options(t, shop{file: inPython, kind: "database2"}.command(t)...)
+	o := options(t, planted{file: inPython, kind: "database2"}.command(t)...)
 	o.Only = []string{"two-instances", "delayed-release 1", "server-restart", "key-removed 1"}
 	p, cells := try(t, o)
 	assert.Equal(t, []string{"lock:10000 of database 2"}, p.Locks)
@@ -254,7 +254,7 @@ func TestRedisThatDies(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)
-	trial, ctx, err := New(t.Context(), options(t, shop{file: inPython, kind: "kills-server"}.command(t)...))
+	trial, ctx, err := New(t.Context(), options(t, planted{file: inPython, kind: "kills-server"}.command(t)...))
 	require.NoError(t, err)
 	_, err = trial.Learn(ctx)
 	assert.ErrorContains(t, err, "redis died")
@@ -266,7 +266,7 @@ func TestCommandUnknownToServer(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)
-	trial, ctx, err := New(t.Context(), options(t, shop{file: inPython, kind: "newer"}.command(t)...))
+	trial, ctx, err := New(t.Context(), options(t, planted{file: inPython, kind: "newer"}.command(t)...))
 	require.NoError(t, err)
 	_, err = trial.Learn(ctx)
 	require.ErrorIs(t, err, ErrShop)
@@ -280,7 +280,7 @@ func TestInconclusiveCells(t *testing.T) {
 	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)
-	o := options(t, shop{file: inPython, kind: "sleeper"}.command(t)...)
+	o := options(t, planted{file: inPython, kind: "sleeper"}.command(t)...)
 	o.Only, o.AtOnce = []string{"slow-work", "pause", "late"}, 3
 	_, cells := try(t, o)
 	require.Len(t, cells, 3)
@@ -441,7 +441,7 @@ func TestRenewalsUnderARequestToADatabase(t *testing.T) {
 	}()
 	cli := need(t, "redis-cli", "redis-cli") + " -h {redis_host} -p {redis_port} "
 	o := options(t, append([]string{"env", "LEASE=9", "DATABASE={db_host}:{db_port}"},
-		shop{file: inPython, kind: "asks-a-database"}.command(t)...)...)
+		planted{file: inPython, kind: "asks-a-database"}.command(t)...)...)
 	o.Database, o.Units = database.Addr().String(), 1
 	o.Set, o.Left = cli+"SET ProductStock_{product} {n}", cli+"GET ProductStock_{product}"
 	trial, ctx, err := New(t.Context(), o)

@@ -74,7 +74,7 @@ func TestVariantsAreJudgedAsTheirCells(t *testing.T) {
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			o := options(t, shop{file: inPython, kind: kind}.command(t)...)
+			o := options(t, planted{file: inPython, kind: kind}.command(t)...)
 			o.AtOnce = 4
 			of := map[string]string{} // the lines of the cells, by variant
 			for _, c := range Cells() {
