@@ -22,6 +22,8 @@ func TestImports(t *testing.T) {
 	assert.Equal(t, rig, all["loadtest/rig"])
 	sale := []string{"loadtest/cause", "loadtest/history", "loadtest/schedule", "loadtest/wire"}
 	assert.Equal(t, sale, all["loadtest/trial/sale"], "nothing of a trial")
+	shop := []string{"loadtest/cluster", "loadtest/history", "loadtest/rig", "loadtest/wire"}
+	assert.Equal(t, shop, all["loadtest/trial/shop"], "nothing of a lock")
 	for pkg, imports := range all {
 		for _, imported := range imports {
 			assert.True(t, isExplorer(pkg) || isLoadTest(pkg) == isLoadTest(imported) && !isExplorer(imported),

@@ -21,6 +21,7 @@ import (
 	"stockapi/loadtest/scenario"
 	"stockapi/loadtest/trial"
 	"stockapi/loadtest/trial/sale"
+	"stockapi/loadtest/trial/shop"
 )
 
 // tryFlags are the flags of the command try.
@@ -69,7 +70,7 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 	if err != nil {
 		return o, err
 	}
-	o.ShopOptions = trial.ShopOptions{Argv: argv, Stock: strings.Fields(f.Stock), Product: "10000", Within: f.Within,
+	o.Options = shop.Options{Argv: argv, Stock: strings.Fields(f.Stock), Product: "10000", Within: f.Within,
 		Setup: f.Setup, Set: f.Set, Left: f.Left, Sales: f.Sales, Database: f.DB, Say: say}
 	o.Selection = trial.Selection{Quick: f.Quick, Only: f.Only, Play: f.Play, AtOnce: max(1, f.AtOnce)}
 	if f.Units != nil {
@@ -78,21 +79,21 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 			return o, err
 		}
 	}
-	if o.Order, err = trial.ParseRequest(f.Order); err != nil {
+	if o.Order, err = shop.ParseRequest(f.Order); err != nil {
 		return o, fmt.Errorf("--order: %w", err)
 	}
 	if err := f.checkDatabase(); err != nil {
 		return o, err
 	}
 	if f.Slow != "" {
-		slow, err := trial.ParseRequest(f.Slow)
+		slow, err := shop.ParseRequest(f.Slow)
 		if err != nil {
 			return o, fmt.Errorf("--slow: %w", err)
 		}
 		o.Slow = &slow
 	}
 	for _, text := range f.Header {
-		h, err := trial.ParseHeader(text)
+		h, err := shop.ParseHeader(text)
 		if err != nil {
 			return o, fmt.Errorf("--header: %w", err)
 		}
@@ -178,7 +179,7 @@ func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	shown.Say("not covered: Redis Cluster, Sentinel, TLS, a lock in the database itself")
 	passport, results, err := f.measure(ctx, o, shown)
 	shown.Clear()
-	mask := trial.NewMask(o.Headers)
+	mask := shop.NewMask(o.Headers)
 	if err = mask.Err(err); ctx.Err() != nil {
 		err = errInterrupted
 	}
@@ -254,7 +255,7 @@ func (f *tryFlags) measure(
 	}
 	shown.Count(planned)
 	results, err = t.Run(ctx, func(c *history.Cell) { shown.Row(terminal.RowOf(c)) })
-	trial.MaskPassport(trial.NewMask(o.Headers), p)
+	trial.MaskPassport(shop.NewMask(o.Headers), p)
 	return p, results, err
 }
 

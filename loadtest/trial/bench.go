@@ -9,16 +9,20 @@ import (
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/trial/sale"
+	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
 )
+
+// The numbers of the instances.
+const atA, atB = shop.AtA, shop.AtB
 
 // A bench is a pair of instances, and the cell that is played on it.
 type bench struct {
 	*Trial
-	*Pair
+	*shop.Pair
 
 	cell   *history.Cell // the one being played
-	orders []*Order
+	orders []*shop.Order
 	extra  []history.Op // of the trial itself
 	before int          // writes of the stock by earlier cells
 
@@ -45,7 +49,7 @@ func (b *bench) noteDeaths() {
 			return f.Instance == e.Name && f.Kind == history.FaultKill
 		})
 		if now := b.since(time.Now()); b.IsDown(at) && !killed {
-			f := rig.DiedFault(LastWords(e.In.Tail()))
+			f := rig.DiedFault(shop.LastWords(e.In.Tail()))
 			f.Instance, f.At, f.End = e.Name, now, now
 			b.cell.Faults = append(b.cell.Faults, f)
 		}
@@ -68,7 +72,7 @@ func (b *bench) readStock() error {
 // isFit reports whether the bench is fit for another cell after one: the fresh orders of the cell have sold at both
 // instances, or else others do now, and the lock is free.
 func (b *bench) isFit() bool {
-	if !b.soldAfresh() || b.IsDown(AtA) || b.IsDown(AtB) {
+	if !b.soldAfresh() || b.IsDown(atA) || b.IsDown(atB) {
 		return b.isAsNew()
 	}
 	b.Quiet(b.Context)
@@ -83,7 +87,7 @@ func (b *bench) soldAfresh() bool {
 			sold[o.At] = b.hasSold(o)
 		}
 	}
-	return sold[AtA] && sold[AtB]
+	return sold[atA] && sold[atB]
 }
 
 // isAsNew reports whether an order at each instance sells, and leaves no lock.
@@ -97,7 +101,7 @@ func (b *bench) isAsNew() bool {
 		if err != nil {
 			return false
 		}
-		if Wait(o, b.passport.Limit()); !b.hasSold(o) {
+		if shop.Wait(o, b.passport.Limit()); !b.hasSold(o) {
 			return false
 		}
 	}

@@ -16,18 +16,19 @@ import (
 	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/trial/sale"
+	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
 )
 
 // A plain order that leaves a bench unfit for a cell is named with its answer.
 func TestWhyBenchIsNotAsNew(t *testing.T) {
 	f := forge()
-	f.Order = Request{Method: "POST", Path: "/buy"}
+	f.Order = shop.Request{Method: "POST", Path: "/buy"}
 	require.ErrorContains(t, f.notAsNew(), "an instance exited")
-	o := f.order("warm-0", AtA, history.Unknown, 0, 10)
+	o := f.order("warm-0", atA, history.Unknown, 0, 10)
 	o.Op.Status, o.Op.Detail = 503, "no worker is free"
 	require.ErrorContains(t, f.notAsNew(), "did not sell: POST /buy was answered 503 no worker is free")
-	f.order("warm-1", AtB, history.Sold, 10, 20)
+	f.order("warm-1", atB, history.Sold, 10, 20)
 	require.ErrorContains(t, f.notAsNew(), "sold, and left the lock")
 }
 
@@ -35,13 +36,13 @@ func TestWhyBenchIsNotAsNew(t *testing.T) {
 func TestFreshOrdersShowThatBenchIsFit(t *testing.T) {
 	f := forge()
 	assert.False(t, f.soldAfresh())
-	f.order("anna", AtA, history.Sold, 0, 10)
-	f.order("fresh-b", AtB, history.Sold, 20, 30).Fresh = true
+	f.order("anna", atA, history.Sold, 0, 10)
+	f.order("fresh-b", atB, history.Sold, 20, 30).Fresh = true
 	assert.False(t, f.soldAfresh(), "Anna's order is none")
-	again := f.order("fresh-a", AtA, history.Sold, 40, 50)
+	again := f.order("fresh-a", atA, history.Sold, 40, 50)
 	again.Fresh = true
 	assert.True(t, f.soldAfresh())
-	f.order("fresh-a-2", AtA, history.Busy, 60, 70).Fresh = true
+	f.order("fresh-a-2", atA, history.Busy, 60, 70).Fresh = true
 	assert.False(t, f.soldAfresh())
 }
 
@@ -94,7 +95,7 @@ func TestShopThatDiesEndsItsCell(t *testing.T) {
 	t.Parallel()
 	trial, ctx := learned(t.Context(), t)
 	sell := func(b *bench) string {
-		<-b.send("anna", AtA).Done()
+		<-b.send("anna", atA).Done()
 		return ""
 	}
 	dead := func(which ...int) fault {
@@ -105,7 +106,7 @@ func TestShopThatDiesEndsItsCell(t *testing.T) {
 			return sell(b)
 		}}
 	}
-	for _, which := range [][]int{{AtB}, {AtA, AtB}} {
+	for _, which := range [][]int{{atB}, {atA, atB}} {
 		c, err := trial.one(ctx, dead(which...))
 		require.NoError(t, err)
 		require.NotNil(t, c.Defect)
@@ -181,7 +182,7 @@ func TestInterruptedCellEnds(t *testing.T) {
 	b, err := trial.idleBench(ctx)
 	require.NoError(t, err)
 	defer b.Shut()
-	held := b.SetTrap(b.replyOf(AtA, trial.passport.BeforeWrite(), time.Now()))
+	held := b.SetTrap(b.replyOf(atA, trial.passport.BeforeWrite(), time.Now()))
 	_, err = b.play(fault{name: "slow-work", play: func(b *bench) string {
 		anna, why := b.anna(held)
 		cancel()

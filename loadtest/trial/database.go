@@ -8,6 +8,7 @@ import (
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/trial/sale"
+	"stockapi/loadtest/trial/shop"
 )
 
 // follow sends plain orders to both instances until their requests to the database have one pattern, and follows that.
@@ -35,7 +36,7 @@ func (b *bench) follow() (stable bool, err error) {
 }
 
 // plainAt sends a plain order to an instance, and waits until the instance is idle.
-func (b *bench) plainAt(at int) (*Order, error) {
+func (b *bench) plainAt(at int) (*shop.Order, error) {
 	o, err := b.plain("plain", at)
 	if err != nil {
 		return nil, err
@@ -67,18 +68,18 @@ func (b *bench) learnRequests() error {
 		return nil
 	}
 	b.begin(fault{})
-	o, err := b.plainAt(AtA)
+	o, err := b.plainAt(atA)
 	if err != nil {
 		return err
 	}
-	classifyRequests(of, b.Ends[AtA].Database.Since(o.Sent), o.InDatabase, b.underLock(o))
+	classifyRequests(of, b.Ends[atA].Database.Since(o.Sent), o.InDatabase, b.underLock(o))
 	b.passport.Requests = &history.Requests{Before: of.Before, Under: of.Under, After: of.After}
 	return nil
 }
 
 // classifyRequests classifies the requests that a link recorded during a plain order, by the span in which it held its
 // lock.
-func classifyRequests(r *sale.Requests, pieces []rig.Piece, order int, held Span) {
+func classifyRequests(r *sale.Requests, pieces []rig.Piece, order int, held shop.Span) {
 	answered := map[int]bool{}
 	for _, p := range pieces {
 		if p.Order == order && p.Number > 0 && p.Reply {
@@ -104,8 +105,8 @@ func classifyRequests(r *sale.Requests, pieces []rig.Piece, order int, held Span
 }
 
 // underLock returns the span in which an order held its lock, or that of the whole order if there is no lock.
-func (b *bench) underLock(o *Order) Span {
-	held := Span{o.Sent, time.Now()}
+func (b *bench) underLock(o *shop.Order) shop.Span {
+	held := shop.Span{From: o.Sent, To: time.Now()}
 	for _, d := range effectsOf(b.byOrder()[o]) {
 		switch {
 		case d.took():
@@ -119,9 +120,9 @@ func (b *bench) underLock(o *Order) Span {
 
 // sentNothing reports whether an order is known to have sent nothing to the database, as no other was in flight at its
 // instance.
-func (b *bench) sentNothing(o *Order) bool {
+func (b *bench) sentNothing(o *shop.Order) bool {
 	d := b.Ends[o.At].Database
-	if d == nil || slices.ContainsFunc(b.orders, func(other *Order) bool {
+	if d == nil || slices.ContainsFunc(b.orders, func(other *shop.Order) bool {
 		return other != o && other.At == o.At && other.Sent.Before(o.Over) && o.Sent.Before(other.Over)
 	}) {
 		return false
@@ -130,7 +131,7 @@ func (b *bench) sentNothing(o *Order) bool {
 }
 
 // requestsToDatabase returns what the orders of the cell have sent to the database, in order of arrival.
-func (b *bench) requestsToDatabase(record map[*Order][]observation) (all []history.Request) {
+func (b *bench) requestsToDatabase(record map[*shop.Order][]observation) (all []history.Request) {
 	for at, e := range b.Ends {
 		if e.Database != nil {
 			all = append(all, b.requestsAt(at, e.Database.Since(b.cell.Start), record)...)
@@ -141,7 +142,7 @@ func (b *bench) requestsToDatabase(record map[*Order][]observation) (all []histo
 }
 
 // requestsAt returns the numbered requests among the pieces at an instance's link.
-func (b *bench) requestsAt(at int, pieces []rig.Piece, record map[*Order][]observation) (all []history.Request) {
+func (b *bench) requestsAt(at int, pieces []rig.Piece, record map[*shop.Order][]observation) (all []history.Request) {
 	last := map[int]int{}   // on each connection
 	mixed := map[int]bool{} // the orders at the link whose numbers may count those of others
 	for _, p := range pieces {
@@ -171,7 +172,7 @@ func (b *bench) requestsAt(at int, pieces []rig.Piece, record map[*Order][]obser
 
 // senderOf returns the order for which an instance sent a request at a time: the one in flight that was not blocked or,
 // if all were over, the last. It is nil if it may be one of several.
-func (b *bench) senderOf(at int, then time.Time, record map[*Order][]observation) *Order {
+func (b *bench) senderOf(at int, then time.Time, record map[*shop.Order][]observation) *shop.Order {
 	sender := b.openAt(at, then)
 	if free, _ := b.inFlight(at, then); len(free) == 1 {
 		sender = free[0]
@@ -188,7 +189,7 @@ func (b *bench) senderOf(at int, then time.Time, record map[*Order][]observation
 // reply to its acquire is held, a client does not renew.
 func (b *bench) watchAtWork() {
 	p := b.passport
-	if len(p.Locks) == 0 || p.Every > 0 || b.Ends[AtA].Database == nil || p.Lease() > sale.MostLease {
+	if len(p.Locks) == 0 || p.Every > 0 || b.Ends[atA].Database == nil || p.Lease() > sale.MostLease {
 		return
 	}
 	b.Say("checking whether the lock is renewed…")
@@ -203,7 +204,7 @@ func (b *bench) watchAtWork() {
 	b.holders.await(p.Lease(), anna.Done(), func() bool {
 		took := b.tookFor(anna)
 		ofAcquire := took + history.Instant(p.Lease()/10)
-		return took.Known() && firstAfter(ofAcquire, b.shown().when(AtA, (*history.Command).Prolongs)).Known()
+		return took.Known() && firstAfter(ofAcquire, b.shown().when(atA, (*history.Command).Prolongs)).Known()
 	})
 	b.notePeriod(anna)
 	goOn()

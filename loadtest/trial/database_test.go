@@ -14,6 +14,7 @@ import (
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/trial/sale"
+	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
 )
 
@@ -62,7 +63,7 @@ func TestRowTakesMostTellingCell(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			f := fault{name: "late", lines: linesAt("a>db%d.b>end.a>end", []int{3, 5, 7}[:len(c.cells)])}
 			var played []*history.Cell
-			trial := &Trial{Shop: &Shop{ShopOptions: ShopOptions{Left: c.left}}, Selection: Selection{Quick: c.quick}}
+			trial := &Trial{Shop: &shop.Shop{Options: shop.Options{Left: c.left}}, Selection: Selection{Quick: c.quick}}
 			told, err := trial.each(f, func(one fault) (*history.Cell, error) {
 				assert.Equal(t, f.lines[len(played)], one.line)
 				assert.Empty(t, one.lines)
@@ -113,11 +114,12 @@ func TestRequestsOfSale(t *testing.T) {
 	piece(120, 3, 0, false) // on a noisy connection
 	piece(130, 4, 8, false) // of the next order
 	var r sale.Requests
-	classifyRequests(&r, pieces, 3, Span{f.after(15), f.after(85)}) // requests 2 to 5, and the replies to 2 to 4
+	// Requests 2 to 5, and the replies to 2 to 4.
+	classifyRequests(&r, pieces, 3, shop.Span{From: f.after(15), To: f.after(85)})
 	assert.Equal(t, sale.Requests{All: 7, Answered: 6, Before: []int{1}, Under: []int{2, 3, 4, 5}, Replies: []int{2, 3, 4},
 		After: []int{6}}, r)
 	r = sale.Requests{}
-	classifyRequests(&r, pieces, 3, Span{f.after(15), f.after(115)})
+	classifyRequests(&r, pieces, 3, shop.Span{From: f.after(15), To: f.after(115)})
 	assert.Empty(t, r.After)
 }
 
@@ -160,7 +162,7 @@ func TestOrderIsHeldAtItsWork(t *testing.T) {
 	d, err := rig.NewDatabase(server.Addr().String())
 	require.NoError(t, err)
 	defer d.Close()
-	f.Ends[AtA].Database = d
+	f.Ends[atA].Database = d
 	for _, asks := range []bool{true, false} {
 		w := f.setWorkTrap(&rig.CommandTrap{Reply: true})
 		d.BeginOrder()
@@ -214,8 +216,8 @@ func TestRequestsWithoutALock(t *testing.T) {
 	p := newPlayedLine(f.bench)
 	p.passport.Elsewhere, p.passport.ToDatabase = true, sale.Requests{All: 2, Under: []int{1, 2}}
 	p.passport.Locks = nil
-	f.order("anna", AtA, history.Sold, 0, 90)
-	assert.Empty(t, p.misplaced(schedule.Move{Who: AtA, At: AtA, Mark: "db2"}))
+	f.order("anna", atA, history.Sold, 0, 90)
+	assert.Empty(t, p.misplaced(schedule.Move{Who: atA, At: atA, Mark: "db2"}))
 	assert.Empty(t, aWindow(p.passport))
 	p.passport.ToDatabase = sale.Requests{Why: "no pattern"}
 	assert.Equal(t, "no pattern", aWindow(p.passport))
@@ -262,16 +264,16 @@ func TestOrderThatDoesNotReachARequest(t *testing.T) {
 // ones have no number; and while neither is blocked, any may be either's.
 func TestRequestsAreThoseOfOrders(t *testing.T) {
 	f := forge()
-	anna, bert := f.order("anna", AtA, history.Sold, 0, 500), f.order("bert", AtA, history.Sold, 100, 600)
+	anna, bert := f.order("anna", atA, history.Sold, 0, 500), f.order("bert", atA, history.Sold, 100, 600)
 	anna.InDatabase, bert.InDatabase = 1, 2
-	anna.Blocked = Span{f.after(90), f.after(200)}
+	anna.Blocked = shop.Span{From: f.after(90), To: f.after(200)}
 	piece := func(ms, conn, order, number int, reply bool) rig.Piece {
 		return rig.Piece{Conn: conn, Order: order, Number: number, Reply: reply,
 			Began: f.after(ms), PassedOn: f.after(ms + 1)}
 	}
 	held := piece(80, 1, 1, 2, false)
 	held.PassedOn = f.after(400)
-	requests := f.requestsAt(AtA, []rig.Piece{piece(10, 1, 1, 1, false), piece(11, 1, 1, 1, true), held,
+	requests := f.requestsAt(atA, []rig.Piece{piece(10, 1, 1, 1, false), piece(11, 1, 1, 1, true), held,
 		piece(120, 2, 2, 1, false), piece(121, 2, 2, 1, true), piece(130, 3, 2, 0, false), piece(250, 4, 2, 2, false),
 		piece(402, 1, 1, 2, true), piece(550, 2, 2, 3, false)}, f.record)
 	var got []string

@@ -10,6 +10,7 @@ import (
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/trial/shop"
 )
 
 // beginCount records the units and sales before the cell: the units that were put, or, without --set, that are left.
@@ -78,7 +79,7 @@ func soldAtOnce(c *history.Cell) bool {
 func (b *bench) checkShelf(n int64) error {
 	left, err := b.CountLeft()
 	if err == nil && left != nil && b.Set != "" && *left != n {
-		err = fmt.Errorf("%w: --set should put %d units, but --left prints %d", ErrShop, n, *left)
+		err = fmt.Errorf("%w: --set should put %d units, but --left prints %d", shop.ErrShop, n, *left)
 	}
 	return err
 }
@@ -91,7 +92,7 @@ func (b *bench) checkCounted(within time.Duration) error {
 	if !b.IsElsewhere() {
 		return nil
 	}
-	for begun := time.Now(); ; time.Sleep(SettledAfter) {
+	for begun := time.Now(); ; time.Sleep(shop.SettledAfter) {
 		left, err := b.CountLeft()
 		if err != nil {
 			return err
@@ -112,7 +113,7 @@ func (b *bench) checkCounted(within time.Duration) error {
 			return nil
 		}
 		if time.Since(begun) >= within || b.Context.Err() != nil {
-			return fmt.Errorf("%w: the first order sold, but %s", ErrShop, why)
+			return fmt.Errorf("%w: the first order sold, but %s", shop.ErrShop, why)
 		}
 	}
 }
@@ -121,8 +122,8 @@ func (b *bench) checkCounted(within time.Duration) error {
 // the count proves nothing: reservations expire, a job restocks, or nothing is deducted.
 func (b *bench) balance(wait time.Duration) error {
 	b.begin(fault{})
-	b.cell.Initial = OnShelf // whatever --units are: that it sells too many is for the cells to show
-	if err := b.Put(OnShelf); err != nil {
+	b.cell.Initial = shop.OnShelf // whatever --units are: that it sells too many is for the cells to show
+	if err := b.Put(shop.OnShelf); err != nil {
 		return err
 	}
 	if err := b.beginCount(); err != nil {

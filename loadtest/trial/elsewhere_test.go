@@ -19,6 +19,7 @@ import (
 	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
+	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
 )
 
@@ -140,18 +141,18 @@ func TestFirstSaleThatIsNotCounted(t *testing.T) {
 			d := newDrawer(t)
 			b := d.counting()
 			c.bend(d, b)
-			require.NoError(t, b.Put(OnShelf))
+			require.NoError(t, b.Put(shop.OnShelf))
 			b.begin(fault{})
-			b.cell.Initial = OnShelf
+			b.cell.Initial = shop.OnShelf
 			require.NoError(t, b.beginCount())
-			_, err := b.firstAt(AtA)
+			_, err := b.firstAt(atA)
 			require.NoError(t, err)
 			err = b.checkCounted(0)
 			if c.want == "" {
 				assert.NoError(t, err)
 				return
 			}
-			assert.ErrorIs(t, err, ErrShop)
+			assert.ErrorIs(t, err, shop.ErrShop)
 			assert.ErrorContains(t, err, c.want)
 		})
 	}
@@ -159,7 +160,7 @@ func TestFirstSaleThatIsNotCounted(t *testing.T) {
 
 // The count is not checked without --left, nor again once it is known to prove nothing.
 func TestCountNotChecked(t *testing.T) {
-	trial := &Trial{Shop: &Shop{}}
+	trial := &Trial{Shop: &shop.Shop{}}
 	require.NoError(t, trial.control(t.Context(), time.Hour))
 	trial.Left, trial.unbalanced = "echo 7", "it is refilled"
 	require.NoError(t, trial.control(t.Context(), time.Hour))
@@ -185,7 +186,7 @@ func TestFailedCommandNamesItsFlag(t *testing.T) {
 			assert.Empty(t, b.unbalanced)
 		})
 	}
-	trial := &Shop{Bed: testbed(t)}
+	trial := &shop.Shop{Bed: testbed(t)}
 	trial.Setup = "exit 2"
 	assert.ErrorContains(t, trial.Prepare(t.Context()), "--setup: exit status 2")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -207,7 +208,7 @@ func TestCellsAreCountedAgain(t *testing.T) {
 	}
 	cells := []*history.Cell{nil, broken(), broken()}
 	cells[2].NotTested = &history.NotTested{Reason: "Bert slept"}
-	trial := &Trial{Shop: &Shop{}}
+	trial := &Trial{Shop: &shop.Shop{}}
 	trial.recount(cells)
 	assert.NotNil(t, cells[1].Defect, "it balances")
 	trial.unbalanced = "it is refilled"
@@ -264,8 +265,8 @@ func TestCellsWithTooFewUnits(t *testing.T) {
 		"units were few already":            {few, 0},
 		"the writes are observed":           {observed, 0},
 	} {
-		assert.Equal(t, c.units, (&Trial{Shop: &Shop{ShopOptions: ShopOptions{Set: "put {n}"}}}).scarce(c.cell), what)
-		assert.Zero(t, (&Trial{Shop: &Shop{}}).scarce(c.cell), what)
+		assert.Equal(t, c.units, (&Trial{Shop: &shop.Shop{Options: shop.Options{Set: "put {n}"}}}).scarce(c.cell), what)
+		assert.Zero(t, (&Trial{Shop: &shop.Shop{}}).scarce(c.cell), what)
 	}
 }
 

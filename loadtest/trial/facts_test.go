@@ -11,6 +11,7 @@ import (
 	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/trial/sale"
+	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
 )
 
@@ -178,10 +179,11 @@ func TestValuesOfAcquires(t *testing.T) {
 // An order that comes in after a command has removed the lock shows no missing lock.
 func TestRemovalWhileHeld(t *testing.T) {
 	f := forge()
-	record := map[*Order][]observation{nil: {f.del(50)}}
-	assert.True(t, removedIn(record, Span{f.after(10), f.after(90)}))
-	assert.False(t, removedIn(record, Span{f.after(60), f.after(90)}))
-	assert.False(t, removedIn(map[*Order][]observation{nil: {f.acquire(50)}}, Span{f.after(10), f.after(90)}))
+	record := map[*shop.Order][]observation{nil: {f.del(50)}}
+	assert.True(t, removedIn(record, shop.Span{From: f.after(10), To: f.after(90)}))
+	assert.False(t, removedIn(record, shop.Span{From: f.after(60), To: f.after(90)}))
+	none := map[*shop.Order][]observation{nil: {f.acquire(50)}}
+	assert.False(t, removedIn(none, shop.Span{From: f.after(10), To: f.after(90)}))
 }
 
 // A lock's key may contain a value that the user has fixed for all orders.
@@ -195,8 +197,8 @@ func TestFixedValueInKey(t *testing.T) {
 		{"/buy", `{"sku": "10000", "n": 1}`, "lock:10000", ""},
 		{"/buy?user=u{i}", "", "lock:u1", ""},
 	} {
-		trial := &Trial{Shop: &Shop{ShopOptions: ShopOptions{Product: "10000",
-			Order: Request{Path: one.path, Body: one.body}}}}
+		trial := &Trial{Shop: &shop.Shop{Options: shop.Options{Product: "10000",
+			Order: shop.Request{Path: one.path, Body: one.body}}}}
 		assert.Equal(t, one.want, trial.fixedValue(one.key), one)
 	}
 	p := &sale.Passport{Facts: history.Facts{Locks: []string{"lock:u7"}}, Fixed: "u7"}
@@ -321,15 +323,15 @@ func TestEndBesideTheLock(t *testing.T) {
 		p.Held = map[wire.Key]wire.KeyState{ends.Key: {At: f.after(1), Kind: "zset",
 			Parts: map[string]string{"10000": strconv.FormatInt(f.after(2000).UnixMilli(), 10)}}}
 		keepEnd(p, ends, f.after(0))
-		bert := f.order("bert", AtB, history.Refused, 10, one.bertUntil)
-		record := map[*Order][]observation{}
+		bert := f.order("bert", atB, history.Refused, 10, one.bertUntil)
+		record := map[*shop.Order][]observation{}
 		if one.reaped > 0 {
 			record[nil] = append(record[nil], f.del(one.reaped))
 		}
 		if one.took > 0 {
 			record[bert] = append(record[bert], f.acquire(one.took))
 		}
-		f.checkEnd(bert, record, Span{f.after(5), f.after(3000)})
+		f.checkEnd(bert, record, shop.Span{From: f.after(5), To: f.after(3000)})
 		assert.Equal(t, one.lease, p.InValue, one.what)
 		assert.Equal(t, one.lease > 0, p.Where() == "`ends`", one.what)
 	}

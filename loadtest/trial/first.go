@@ -15,13 +15,14 @@ import (
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/trial/sale"
+	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
 )
 
 // A firstOrder is a plain order to a shop that the trial knows nothing of yet.
 type firstOrder struct {
 	*bench
-	order *Order
+	order *shop.Order
 	wrote bool // it wrote the stock
 	later bool // and did so after its answer
 	other bool // the other instance wrote the stock
@@ -53,7 +54,7 @@ var hints = []struct {
 	{func(f *firstOrder) bool { return len(f.end().Wires[0].Refused()) > 0 },
 		func(f *firstOrder) string { return strings.Join(f.end().Wires[0].Refused(), "; ") }},
 	{func(f *firstOrder) bool { return f.IsDown(f.order.At) || f.order.Op.Status >= 500 },
-		func(f *firstOrder) string { return f.said() + "; " + LastWords(f.end().In.Tail()) }},
+		func(f *firstOrder) string { return f.said() + "; " + shop.LastWords(f.end().In.Tail()) }},
 	{func(f *firstOrder) bool { return f.misses() || !f.end().Wires[0].Spoken() && !f.IsElsewhere() },
 		func(f *firstOrder) string { return f.whatItMisses() + "; " + f.said() }},
 	{func(f *firstOrder) bool { return f.order.Op.Outcome == history.Sold && !f.wrote && f.other },
@@ -68,7 +69,7 @@ var hints = []struct {
 }
 
 // problem returns why a plain order with these writes of the stock shows that the shop cannot be tried, nil if it can.
-func (b *bench) problem(o *Order, writes []wire.StockWrite) error {
+func (b *bench) problem(o *shop.Order, writes []wire.StockWrite) error {
 	f := &firstOrder{bench: b, order: o, wrote: b.IsElsewhere()}
 	f.see(b.ofShop(writes))
 	if o.Op.Outcome == history.Sold && f.wrote && !f.misses() && (o.Op.Status != http.StatusAccepted || !f.later) {
@@ -76,14 +77,14 @@ func (b *bench) problem(o *Order, writes []wire.StockWrite) error {
 	}
 	for _, hint := range hints {
 		if hint.applies(f) {
-			return fmt.Errorf("%w: %s", ErrShop, hint.says(f))
+			return fmt.Errorf("%w: %s", shop.ErrShop, hint.says(f))
 		}
 	}
 	text := "give the request by --order, and what a sale looks like by --sold"
 	if !b.IsElsewhere() {
 		text = cmp.Or(f.whatItTouched(), text)
 	}
-	return fmt.Errorf("%w: the first order did not sell: %s%s; %s", ErrShop, f.said(), f.hindrance(), text)
+	return fmt.Errorf("%w: the first order did not sell: %s%s; %s", shop.ErrShop, f.said(), f.hindrance(), text)
 }
 
 // see records which instances wrote the stock. A redirect with a write is a sale, and any other redirect may be one.
@@ -139,7 +140,8 @@ func (f *firstOrder) said() string {
 	case f.order.Page:
 		return fmt.Sprintf("%s was answered %d with an HTML page", text, f.order.Op.Status)
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s was answered %d %s", text, f.order.Op.Status, history.Clip(f.order.Op.Detail)))
+	op := &f.order.Op
+	return strings.TrimSpace(fmt.Sprintf("%s was answered %d %s", text, op.Status, history.Clip(op.Detail)))
 }
 
 // tell prints the order, and what it sent to the Redis and to the database.

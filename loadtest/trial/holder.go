@@ -7,6 +7,7 @@ import (
 
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/trial/sale"
+	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
 )
 
@@ -228,19 +229,19 @@ func (b *bench) shown() *holders {
 
 // tookFor returns when an instance first acquired the lock after an order was sent to it, [history.Never] if it has
 // not. If several orders are in flight at the instance, it may be any one's.
-func (b *bench) tookFor(o *Order) history.Instant {
+func (b *bench) tookFor(o *shop.Order) history.Instant {
 	return firstAfter(b.since(o.Sent), b.shown().when(o.At, sale.Acquired))
 }
 
 // releasedFor returns when an instance first released the lock after it had acquired it for an order: see
 // [bench.tookFor].
-func (b *bench) releasedFor(o *Order) history.Instant {
+func (b *bench) releasedFor(o *shop.Order) history.Instant {
 	return firstAfter(b.tookFor(o), b.shown().when(o.At, (*history.Command).Releases))
 }
 
 // hasWritten reports whether the instance of an order has written the stock when that order may have sent the command:
 // it was in flight and not blocked or, if none was in flight, it was the last one. Another order may have sent it, too.
-func (b *bench) hasWritten(o *Order) bool {
+func (b *bench) hasWritten(o *shop.Order) bool {
 	return len(b.shown().when(o.At, func(c *history.Command) bool {
 		if !c.WritesStock() {
 			return false
@@ -260,7 +261,7 @@ func firstAfter(then history.Instant, all []history.Instant) history.Instant {
 
 // workedUntil returns when an order ended: at its answer or, if its customer had left, when its instance last released
 // the lock.
-func (b *bench) workedUntil(o *Order) (end time.Time) {
+func (b *bench) workedUntil(o *shop.Order) (end time.Time) {
 	end = o.Over
 	if !o.Left {
 		return end

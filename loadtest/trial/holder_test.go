@@ -9,6 +9,7 @@ import (
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/trial/sale"
+	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
 )
 
@@ -44,53 +45,53 @@ func TestHolders(t *testing.T) {
 		return s
 	}
 	type sights = []*wire.Sight
-	anna := names(sight(AtA, 10, acquired), nil, []string{"anna"})
-	bert := names(sight(AtB, 20, beside), []string{"anna"}, []string{"anna", "bert"})
-	annaLeaves := names(sight(AtA, 40, released), []string{"anna", "bert"}, []string{"bert"})
+	anna := names(sight(atA, 10, acquired), nil, []string{"anna"})
+	bert := names(sight(atB, 20, beside), []string{"anna"}, []string{"anna", "bert"})
+	annaLeaves := names(sight(atA, 40, released), []string{"anna", "bert"}, []string{"bert"})
 	for _, one := range []struct {
 		what      string
 		seen      sights
 		atA, atB  int // 0: never
 		releasesB int // the first release at b; 0: none
 	}{
-		{"nobody", sights{see(AtA, 10, tried)}, 0, 0, 0},
-		{"before the cell", sights{sight(AtA, -10, acquired)}, 0, 0, 0},
-		{"an order", sights{sight(AtA, 10, acquired)}, 10, 0, 0},
-		{"it has released it", sights{sight(AtB, 10, acquired), sight(AtB, 20, released)}, 0, 0, 20},
-		{"the next has it", sights{sight(AtB, 10, acquired), sight(AtB, 20, released), sight(AtB, 30, acquired)}, 0, 30, 20},
-		{"one that has lost it, too", sights{sight(AtA, 10, acquired), sight(AtB, 20, acquired)}, 10, 20, 0},
-		{"another order of its instance has it", sights{sight(AtA, 10, acquired), sight(AtA, 50, acquired)}, 50, 0, 0},
-		{"one that another releases, too", sights{sight(AtA, 10, acquired), sight(AtB, 20, released)}, 10, 0, 20},
-		{"it is renewed", sights{sight(AtA, 10, acquired), sight(AtA, 20, history.EffectRenewed)}, 10, 0, 0},
-		{"it has several keys", sights{on(sight(AtA, 10, acquired), "one"), on(sight(AtA, 11, acquired), "two"),
-			on(sight(AtA, 12, released), "two")}, 10, 0, 0},
+		{"nobody", sights{see(atA, 10, tried)}, 0, 0, 0},
+		{"before the cell", sights{sight(atA, -10, acquired)}, 0, 0, 0},
+		{"an order", sights{sight(atA, 10, acquired)}, 10, 0, 0},
+		{"it has released it", sights{sight(atB, 10, acquired), sight(atB, 20, released)}, 0, 0, 20},
+		{"the next has it", sights{sight(atB, 10, acquired), sight(atB, 20, released), sight(atB, 30, acquired)}, 0, 30, 20},
+		{"one that has lost it, too", sights{sight(atA, 10, acquired), sight(atB, 20, acquired)}, 10, 20, 0},
+		{"another order of its instance has it", sights{sight(atA, 10, acquired), sight(atA, 50, acquired)}, 50, 0, 0},
+		{"one that another releases, too", sights{sight(atA, 10, acquired), sight(atB, 20, released)}, 10, 0, 20},
+		{"it is renewed", sights{sight(atA, 10, acquired), sight(atA, 20, history.EffectRenewed)}, 10, 0, 0},
+		{"it has several keys", sights{on(sight(atA, 10, acquired), "one"), on(sight(atA, 11, acquired), "two"),
+			on(sight(atA, 12, released), "two")}, 10, 0, 0},
 
-		{"an order undoes its failed step of a counter", sights{sight(AtA, 10, acquired), step(sight(AtB, 20, tried)),
-			step(sight(AtB, 21, released))}, 10, 0, 0},
-		{"an order undoes its step after the holder has gone", sights{sight(AtA, 10, acquired), step(sight(AtB, 20, tried)),
-			step(sight(AtA, 30, released)), sight(AtB, 31, released)}, 0, 0, 0},
-		{"a reentrant order steps back", sights{sight(AtB, 10, acquired), step(sight(AtB, 20, tried)),
-			step(sight(AtB, 21, released))}, 0, 10, 0},
-		{"a step was never undone, and the counter has expired", sights{step(sight(AtB, 20, tried)),
-			sight(AtB, 90, acquired), sight(AtB, 95, released)}, 0, 0, 95},
+		{"an order undoes its failed step of a counter", sights{sight(atA, 10, acquired), step(sight(atB, 20, tried)),
+			step(sight(atB, 21, released))}, 10, 0, 0},
+		{"an order undoes its step after the holder has gone", sights{sight(atA, 10, acquired), step(sight(atB, 20, tried)),
+			step(sight(atA, 30, released)), sight(atB, 31, released)}, 0, 0, 0},
+		{"a reentrant order steps back", sights{sight(atB, 10, acquired), step(sight(atB, 20, tried)),
+			step(sight(atB, 21, released))}, 0, 10, 0},
+		{"a step was never undone, and the counter has expired", sights{step(sight(atB, 20, tried)),
+			sight(atB, 90, acquired), sight(atB, 95, released)}, 0, 0, 95},
 
 		{"an order enters a queue", sights{anna, bert}, 10, 0, 0},
-		{"it looks behind others", sights{anna, bert, see(AtB, 30, tried, "anna", "bert")}, 10, 0, 0},
-		{"it reads the stock behind others", sights{anna, bert, see(AtB, 30, read, "anna", "bert")}, 10, 0, 0},
-		{"it writes the stock behind others", sights{anna, bert, see(AtB, 30, tried, "anna", "bert"),
-			see(AtB, 35, wrote, "anna", "bert")}, 10, 30, 0},
-		{"the stock refuses its write", sights{anna, bert, see(AtB, 35, history.EffectRefused, "anna", "bert")}, 10, 0, 0},
-		{"another order of its instance writes the stock", sights{names(sight(AtB, 10, acquired), nil, []string{"anna"}),
-			bert, see(AtB, 35, wrote, "anna", "bert")}, 0, 10, 0},
-		{"its turn comes", sights{anna, bert, annaLeaves, see(AtB, 50, tried, "bert")}, 0, 50, 0},
-		{"a message wakes it", sights{anna, bert, annaLeaves, see(AtB, 60, read, "bert")}, 0, 60, 0},
-		{"it leaves the queue", sights{anna, bert, names(sight(AtB, 70, released), []string{"anna", "bert"},
+		{"it looks behind others", sights{anna, bert, see(atB, 30, tried, "anna", "bert")}, 10, 0, 0},
+		{"it reads the stock behind others", sights{anna, bert, see(atB, 30, read, "anna", "bert")}, 10, 0, 0},
+		{"it writes the stock behind others", sights{anna, bert, see(atB, 30, tried, "anna", "bert"),
+			see(atB, 35, wrote, "anna", "bert")}, 10, 30, 0},
+		{"the stock refuses its write", sights{anna, bert, see(atB, 35, history.EffectRefused, "anna", "bert")}, 10, 0, 0},
+		{"another order of its instance writes the stock", sights{names(sight(atB, 10, acquired), nil, []string{"anna"}),
+			bert, see(atB, 35, wrote, "anna", "bert")}, 0, 10, 0},
+		{"its turn comes", sights{anna, bert, annaLeaves, see(atB, 50, tried, "bert")}, 0, 50, 0},
+		{"a message wakes it", sights{anna, bert, annaLeaves, see(atB, 60, read, "bert")}, 0, 60, 0},
+		{"it leaves the queue", sights{anna, bert, names(sight(atB, 70, released), []string{"anna", "bert"},
 			[]string{"anna"})}, 10, 0, 0},
-		{"it removes another's entry", sights{anna, bert, names(sight(AtB, 70, released), []string{"anna", "bert"},
-			[]string{"bert"}), see(AtB, 80, tried, "bert")}, 10, 80, 70},
+		{"it removes another's entry", sights{anna, bert, names(sight(atB, 70, released), []string{"anna", "bert"},
+			[]string{"bert"}), see(atB, 80, tried, "bert")}, 10, 80, 70},
 		{"the queue was gone, and it is the first of a new one", sights{anna, bert,
-			names(sight(AtB, 90, acquired), nil, []string{"carl"}), see(AtB, 95, tried, "carl")}, 10, 90, 0},
-		{"it adds a part", sights{sight(AtA, 10, acquired), sight(AtA, 20, beside), sight(AtA, 30, read)}, 10, 0, 0},
+			names(sight(atB, 90, acquired), nil, []string{"carl"}), see(atB, 95, tried, "carl")}, 10, 90, 0},
+		{"it adds a part", sights{sight(atA, 10, acquired), sight(atA, 20, beside), sight(atA, 30, read)}, 10, 0, 0},
 	} {
 		h := &holders{}
 		h.begin(time.Unix(1000, 0))
@@ -103,9 +104,9 @@ func TestHolders(t *testing.T) {
 			}
 			return history.Instant(ms) * history.Instant(time.Millisecond)
 		}
-		assert.Equal(t, want(one.atA), h.since(AtA), one.what)
-		assert.Equal(t, want(one.atB), h.since(AtB), one.what)
-		assert.Equal(t, want(one.releasesB), firstAfter(0, h.when(AtB, (*history.Command).Releases)), one.what)
+		assert.Equal(t, want(one.atA), h.since(atA), one.what)
+		assert.Equal(t, want(one.atB), h.since(atB), one.what)
+		assert.Equal(t, want(one.releasesB), firstAfter(0, h.when(atB, (*history.Command).Releases)), one.what)
 	}
 }
 
@@ -113,26 +114,26 @@ func TestHolders(t *testing.T) {
 func TestHoldersTry(t *testing.T) {
 	h := &holders{}
 	h.begin(time.Unix(1000, 0))
-	step, entry := sight(AtB, 20, history.EffectTried), sight(AtB, 30, history.EffectAcquired|history.Beside)
+	step, entry := sight(atB, 20, history.EffectTried), sight(atB, 30, history.EffectAcquired|history.Beside)
 	step.Stepped[0] = true
 	h.saw(step)
 	h.saw(entry)
-	assert.Len(t, h.when(AtB, (*history.Command).Acquires), 2)
-	assert.Empty(t, h.when(AtB, sale.Acquired))
+	assert.Len(t, h.when(atB, (*history.Command).Acquires), 2)
+	assert.Empty(t, h.when(atB, sale.Acquired))
 }
 
 // A wait for a command ends when its effect is seen, when it cannot come any more, or when its time is over.
 func TestAwaitEffect(t *testing.T) {
 	h := &holders{}
 	h.begin(time.Unix(1000, 0))
-	released := func() bool { return len(h.when(AtA, (*history.Command).Releases)) > 0 }
+	released := func() bool { return len(h.when(atA, (*history.Command).Releases)) > 0 }
 	none := make(chan struct{})
 	h.await(0, none, released)
 	assert.False(t, released())
 
 	go func() {
-		h.saw(sight(AtA, 10, history.EffectAcquired))
-		h.saw(sight(AtA, 20, history.EffectReleased))
+		h.saw(sight(atA, 10, history.EffectAcquired))
+		h.saw(sight(atA, 20, history.EffectReleased))
 	}()
 	h.await(time.Minute, none, released)
 	assert.True(t, released())
@@ -147,24 +148,24 @@ func TestAwaitEffect(t *testing.T) {
 func TestWhatAnInstanceDidForAnOrder(t *testing.T) {
 	f := forge()
 	f.holders.begin(f.cell.Start)
-	held := f.order("held", AtA, history.Sold, 0, 90)
-	held.Blocked = Span{f.after(15), f.after(45)}
-	beside := f.order("beside", AtA, history.Sold, 20, 200)
-	never := f.order("never", AtA, history.Sold, 210, 220)
-	other := f.order("other", AtB, history.Sold, 0, 200)
-	late := f.order("late", AtB, history.Sold, 300, 310)
+	held := f.order("held", atA, history.Sold, 0, 90)
+	held.Blocked = shop.Span{From: f.after(15), To: f.after(45)}
+	beside := f.order("beside", atA, history.Sold, 20, 200)
+	never := f.order("never", atA, history.Sold, 210, 220)
+	other := f.order("other", atB, history.Sold, 0, 200)
+	late := f.order("late", atB, history.Sold, 300, 310)
 	late.Left = true
 	for _, s := range []*wire.Sight{
-		sight(AtA, 10, history.EffectAcquired), sight(AtA, 50, history.EffectWrote), sight(AtA, 60, history.EffectReleased),
-		sight(AtA, 120, history.EffectAcquired), sight(AtA, 130, history.EffectReleased),
-		sight(AtB, 320, history.EffectAcquired), sight(AtB, 330, history.EffectWrote),
-		sight(AtB, 340, history.EffectReleased),
+		sight(atA, 10, history.EffectAcquired), sight(atA, 50, history.EffectWrote), sight(atA, 60, history.EffectReleased),
+		sight(atA, 120, history.EffectAcquired), sight(atA, 130, history.EffectReleased),
+		sight(atB, 320, history.EffectAcquired), sight(atB, 330, history.EffectWrote),
+		sight(atB, 340, history.EffectReleased),
 	} {
 		f.holders.saw(s)
 	}
 	at := func(ms int) history.Instant { return f.since(f.after(ms)) }
 	for _, one := range []struct {
-		of             *Order
+		of             *shop.Order
 		took, released history.Instant
 		wrote          bool
 		until          int

@@ -18,6 +18,7 @@ import (
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/trial/sale"
+	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
 )
 
@@ -69,8 +70,8 @@ func codeOf(err string) string {
 }
 
 // anna sends an order to a, and waits until a trap has caught it. It returns why the trap did not, "" if it did.
-func (b *bench) anna(t rig.Trap) (*Order, string) {
-	o := b.send("anna", AtA)
+func (b *bench) anna(t rig.Trap) (*shop.Order, string) {
+	o := b.send("anna", atA)
 	if rig.Catches(t, o.InFlight, b.passport.HTTPTime()+sale.Margin) { // any order is over by then
 		return o, ""
 	}
@@ -79,8 +80,8 @@ func (b *bench) anna(t rig.Trap) (*Order, string) {
 
 // annaAtWork sends an order to a, and waits until it is held at its work under the lock: see trapAtWork. It returns why
 // it is not, "" if it is. Call goOn.
-func (b *bench) annaAtWork() (o *Order, why string, goOn func()) {
-	t := b.trapAtWork(AtA)
+func (b *bench) annaAtWork() (o *shop.Order, why string, goOn func()) {
+	t := b.trapAtWork(atA)
 	o, why = b.anna(t)
 	if work, is := t.(*workTrap); is && why != "" && rig.HasCaught(work.reply) {
 		why = noRequest
@@ -103,7 +104,7 @@ const noRequest = "the order sent nothing to the database under its lock"
 
 // bertUntil sends a customer's orders to an instance, again when one is refused, until one sells, something has
 // happened, or the time is over. It returns the last order.
-func (b *bench) bertUntil(name string, at int, atMost time.Duration, happened <-chan struct{}) (o *Order) {
+func (b *bench) bertUntil(name string, at int, atMost time.Duration, happened <-chan struct{}) (o *shop.Order) {
 	begun, late := time.Now(), time.After(atMost)
 	_ = rig.Fresh(b.Context, atMost, func(number int) (over bool) {
 		if number > 1 && time.Since(begun) > atMost {
@@ -129,29 +130,15 @@ func (b *bench) nextOf(name string) string {
 			n++
 		}
 	}
-	return Nth(name, n)
+	return shop.Nth(name, n)
 }
 
-// Nth returns the name of a customer's nth order.
-func Nth(name string, n int) string {
-	if n == 1 {
-		return name
-	}
-	return fmt.Sprintf("%s-%d", name, n)
-}
-
-func (b *bench) send(name string, at int) *Order { return b.buy(name, at, history.Buy, b.Order, 0) }
-
-// Wait waits until an order has ended, for atMost.
-func Wait(o *Order, atMost time.Duration) {
-	select {
-	case <-o.Done():
-	case <-time.After(atMost):
-	}
+func (b *bench) send(name string, at int) *shop.Order {
+	return b.buy(name, at, history.Buy, b.Order, 0)
 }
 
 // note records a fault of an order, from since until now.
-func (b *bench) note(o *Order, since time.Time, f history.Fault) {
+func (b *bench) note(o *shop.Order, since time.Time, f history.Fault) {
 	o.Note(b.cell, f, since, time.Now())
 }
 
@@ -199,9 +186,9 @@ func crowdAt(instances int) func(*bench) string {
 // slowWork sends the shop's own slow order.
 func slowWork(b *bench) string {
 	work := b.passport.Lease() * 5 / 2
-	anna := b.buy("anna", AtA, history.Buy, *b.Slow, work)
+	anna := b.buy("anna", atA, history.Buy, *b.Slow, work)
 	time.Sleep(b.passport.Lease() / 4)
-	bert := b.send("bert", AtB)
+	bert := b.send("bert", atB)
 	<-anna.Done()
 	b.note(anna, anna.Sent, rig.WorkFault(work, b.passport.Lease()))
 	<-bert.Done()
@@ -243,14 +230,14 @@ func (b *bench) isStep(steps []sale.Step, k int) func(*wire.Command) bool {
 func errorReply(k int) func(*bench) string {
 	return func(b *bench) string {
 		answer := refusal(b.passport, &b.passport.Steps[k])
-		anna, why := b.anna(b.SetTrap(&rig.CommandTrap{At: AtA, Does: schedule.Refuse, Answer: answer,
+		anna, why := b.anna(b.SetTrap(&rig.CommandTrap{At: atA, Does: schedule.Refuse, Answer: answer,
 			Is: b.isStep(b.passport.Steps, k)}))
 		if why != "" {
 			return why
 		}
 		b.note(anna, time.Now(), rig.RefusedFault(k+1, codeOf(answer)))
 		<-anna.Done()
-		b.sellAt(AtB, "bert", history.Buy, b.workedUntil(anna))
+		b.sellAt(atB, "bert", history.Buy, b.workedUntil(anna))
 		return ""
 	}
 }
@@ -260,16 +247,16 @@ func renewalsLost(b *bench) string {
 	p := b.passport
 	isRenewal := func(cmd *wire.Command) bool {
 		shape := b.shape(&cmd.Seen) // a renewal may be the same command as the acquire
-		return p.Renewals[shape] && (!p.Acquires[shape] || b.shown().since(AtA).Known())
+		return p.Renewals[shape] && (!p.Acquires[shape] || b.shown().since(atA).Known())
 	}
-	lose := b.SetTrap(&rig.CommandTrap{At: AtA, Does: schedule.LostRequest, Always: true, Is: isRenewal})
+	lose := b.SetTrap(&rig.CommandTrap{At: atA, Does: schedule.LostRequest, Always: true, Is: isRenewal})
 	anna, why, goOn := b.annaAtWork()
 	defer goOn()
 	if why != "" {
 		return why
 	}
 	since := time.Now()
-	b.bertUntil("bert", AtB, p.LongestHold(), nil)
+	b.bertUntil("bert", atB, p.LongestHold(), nil)
 	if !rig.HasCaught(lose) {
 		return "no renewal came while Anna was at work"
 	}
@@ -278,7 +265,7 @@ func renewalsLost(b *bench) string {
 }
 
 // settle waits until the shop no longer works for a customer who has hung up: it may still sell to her.
-func (b *bench) settle(o *Order) {
+func (b *bench) settle(o *shop.Order) {
 	released := func() bool { return b.releasedFor(o).Known() }
 	b.holders.await(b.passport.Takes+sale.Margin, b.Ends[o.At].In.Exited(), released)
 }

@@ -11,6 +11,7 @@ import (
 	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/scenario"
+	"stockapi/loadtest/trial/shop"
 )
 
 // An exception is a cell in which a trial of a rung breaks other verdicts than the scenario of that name does.
@@ -59,7 +60,7 @@ func TestTrialsOfTheLadder(t *testing.T) {
 		t.Run(one.rung, func(t *testing.T) {
 			t.Parallel()
 			o := options(t, stockapi, "--redis-timeout", "4s", "--addr", "127.0.0.1:{port}", "--redis", "{redis}")
-			order, err := ParseRequest("POST /" + one.rung + "/decrease?product={product}&ttl=2s&wait=5s")
+			order, err := shop.ParseRequest("POST /" + one.rung + "/decrease?product={product}&ttl=2s&wait=5s")
 			require.NoError(t, err)
 			o.Order, o.Only = order, strings.Split(ofMatrix, ",")
 			p, cells := try(t, o)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/trial/sale"
+	"stockapi/loadtest/trial/shop"
 )
 
 // Some shops send a command of an order long after its answer, from a timer. It names no order, and may arrive while
@@ -24,7 +25,7 @@ func (b *bench) learnLate() error {
 	var before map[sale.Kind]sale.LateCommand
 	for i := range 3 {
 		b.begin(fault{})
-		o, err := b.plain("late-"+strconv.Itoa(i), AtA)
+		o, err := b.plain("late-"+strconv.Itoa(i), atA)
 		if err != nil {
 			return err
 		}
@@ -54,7 +55,7 @@ func isLike(x, y sale.LateCommand) bool {
 
 // lateOf returns the commands on data that came long after the answer to the only order so far, and were not sent by
 // then. One that came several times, or too late, has no time.
-func (b *bench) lateOf(o *Order) map[sale.Kind]sale.LateCommand {
+func (b *bench) lateOf(o *shop.Order) map[sale.Kind]sale.LateCommand {
 	late, early := map[sale.Kind]sale.LateCommand{}, map[sale.Kind]bool{}
 	end := o.Over
 	for _, c := range b.sentBy(o.At) {
@@ -100,7 +101,7 @@ func (b *bench) awaitLate() {
 
 // lateSender returns the order that has sent a command as long after its end as orders do, nil if none has, and whether
 // that is known: it names no order's token, and no order at work sends such commands.
-func (a *attribution) lateSender(c *observation) (of *Order, known bool) {
+func (a *attribution) lateSender(c *observation) (of *shop.Order, known bool) {
 	kind := sale.KindOf(&c.Seen)
 	late, known := a.passport.Late[kind]
 	if !known || a.namedBy(c) != nil {
@@ -127,12 +128,12 @@ func (a *attribution) lateSender(c *observation) (of *Order, known bool) {
 
 // mayBeLate reports whether an order has got as far as those that send late commands: it has acquired the lock, if
 // there is one.
-func (a *attribution) mayBeLate(o *Order) bool {
+func (a *attribution) mayBeLate(o *shop.Order) bool {
 	return len(a.passport.Locks) == 0 || !tookAt(a.record[o]).IsZero()
 }
 
 // endOf returns when an order ended: at its answer, or at the reply to its last command that was not late.
-func (a *attribution) endOf(o *Order) time.Time {
+func (a *attribution) endOf(o *shop.Order) time.Time {
 	end := o.Over
 	for _, c := range a.record[o] {
 		if !a.sentLate[o][sale.KindOf(&c.Seen)] || c.Came.Before(o.Over.Add(lateAfter)) {

@@ -16,6 +16,7 @@ import (
 
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/trial/sale"
+	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
 )
 
@@ -76,7 +77,7 @@ func (t *Trial) Learn(ctx context.Context) (p *sale.Passport, err error) {
 // unknownFirst prefixes an error of the shop with the command of its last orders that the server did not know: that is
 // the likely cause.
 func (b *bench) unknownFirst(err error) error {
-	if !errors.Is(err, ErrShop) {
+	if !errors.Is(err, shop.ErrShop) {
 		return err
 	}
 	name := ""
@@ -85,9 +86,9 @@ func (b *bench) unknownFirst(err error) error {
 		return err
 	}
 	version := b.Stores[0].Redis.InfoMap(b.Context, "server").Item("Server", "redis_version")
-	rest := strings.TrimPrefix(err.Error(), ErrShop.Error()+": ")
+	rest := strings.TrimPrefix(err.Error(), shop.ErrShop.Error()+": ")
 	return fmt.Errorf("%w: it sends %s, which the trial's Redis %s does not know: put a newer redis-server on the "+
-		"PATH; %s", ErrShop, history.Clip(name), version, rest)
+		"PATH; %s", shop.ErrShop, history.Clip(name), version, rest)
 }
 
 // firstSales buys one unit at each instance, and returns the written keys besides the stock. It fails if the shop
@@ -110,13 +111,13 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 				return nil, err
 			}
 		}
-		if b.Quiet(b.Context); at == AtA {
+		if b.Quiet(b.Context); at == atA {
 			(&firstOrder{bench: b, order: o}).tell()
 		}
 		if _, written, err = b.writesOf(o); err != nil {
 			return nil, err
 		}
-		if at == AtA {
+		if at == atA {
 			if err := b.checkCounted(countedWithin); err != nil {
 				return nil, err
 			}
@@ -131,8 +132,8 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 }
 
 // findStock moves the stock to another Redis database if the first order looked for it only there.
-func (b *bench) findStock(o *Order) (moved bool, err error) {
-	if b.Quiet(b.Context); o.At != AtA {
+func (b *bench) findStock(o *shop.Order) (moved bool, err error) {
+	if b.Quiet(b.Context); o.At != atA {
 		return false, nil
 	}
 	if _, _, err := b.Ledger.Writes(b.Context); err != nil {
@@ -154,14 +155,14 @@ func (b *bench) findStock(o *Order) (moved bool, err error) {
 }
 
 // firstAt sends the first order to an instance, again while it is answered 503: some shops warm up.
-func (b *bench) firstAt(at int) (*Order, error) {
+func (b *bench) firstAt(at int) (*shop.Order, error) {
 	for begun := time.Now(); ; time.Sleep(500 * time.Millisecond) {
 		o, err := b.plain("first-"+strconv.Itoa(at), at)
 		if err != nil {
 			return nil, err
 		}
 		<-o.Done()
-		over := time.Since(begun) > b.Within || IsClosed(b.Context.Done())
+		over := time.Since(begun) > b.Within || shop.IsClosed(b.Context.Done())
 		if over || o.Op.Status != http.StatusServiceUnavailable {
 			return o, nil
 		}
@@ -171,7 +172,7 @@ func (b *bench) firstAt(at int) (*Order, error) {
 
 // writesOf waits until a plain order is over, and returns the writes of the stock in the cell, and all written keys. It
 // fails if the order shows that the shop cannot be tried.
-func (b *bench) writesOf(o *Order) (writes []wire.StockWrite, keys map[wire.Key]time.Time, err error) {
+func (b *bench) writesOf(o *shop.Order) (writes []wire.StockWrite, keys map[wire.Key]time.Time, err error) {
 	<-o.Done()
 	b.Quiet(b.Context)
 	if writes, keys, err = b.Ledger.Writes(b.Context); err != nil {
@@ -197,7 +198,7 @@ func (b *bench) plainSales() (sales []*plainSale, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, at := range []int{AtA, AtB, AtA} {
+	for i, at := range []int{atA, atB, atA} {
 		b.becomesFree() // else the order would first wait for a lock that is kept for a while
 		o, err := b.plain("plain-"+strconv.Itoa(i), at)
 		if err != nil {
@@ -483,30 +484,30 @@ func (b *bench) holdOne(sure bool) (again bool, err error) {
 	if err := b.Put(b.UnitsFor(0)); err != nil {
 		return false, err
 	}
-	held := b.SetTrap(b.replyOf(AtA, hold, time.Now()))
+	held := b.SetTrap(b.replyOf(atA, hold, time.Now()))
 	anna, why := b.anna(held)
 	if why != "" {
 		return false, b.strayed(anna)
 	}
 	begun := time.Now()
-	if err := b.lookAtHeld(b.sentBy(AtA)); err != nil { // all are Anna's
+	if err := b.lookAtHeld(b.sentBy(atA)); err != nil { // all are Anna's
 		return false, err
 	}
-	bert := b.send("bert", AtB)
+	bert := b.send("bert", atB)
 	b.watchPatience(anna, held.Command(), begun)
 	let := time.Now()
 	held.GoOn()
 	<-anna.Done()
 	record := b.byOrder()
 	b.watchRenewals(held.Command(), record[anna])
-	b.checkEnd(bert, record, Span{begun, let})
-	b.watchBackground(slices.DeleteFunc(b.sentBy(AtA), func(c observation) bool { return !b.Ledger.OnData(c.Args) }),
+	b.checkEnd(bert, record, shop.Span{From: begun, To: let})
+	b.watchBackground(slices.DeleteFunc(b.sentBy(atA), func(c observation) bool { return !b.Ledger.OnData(c.Args) }),
 		begun, let)
 	b.watchWaiter(bert, record[bert])
 	<-bert.Done()
 	b.Quiet(b.Context)
 	worked := b.workedAt(bert, record[bert])
-	if !worked.IsZero() && b.wasLetIn(bert, worked, begun) && !removedIn(record, Span{begun, worked}) {
+	if !worked.IsZero() && b.wasLetIn(bert, worked, begun) && !removedIn(record, shop.Span{From: begun, To: worked}) {
 		if !sure {
 			return b.holdOne(true)
 		}
@@ -514,7 +515,7 @@ func (b *bench) holdOne(sure bool) (again bool, err error) {
 		p.Waiting = "were not observed"
 		return false, b.describeAnew()
 	}
-	if next := tookAt(record[bert]); !removedIn(record, Span{begun, next}) {
+	if next := tookAt(record[bert]); !removedIn(record, shop.Span{From: begun, To: next}) {
 		b.learnStart(tookAt(record[anna]), next, let)
 	}
 	known := len(p.Scripts)
@@ -525,7 +526,7 @@ func (b *bench) holdOne(sure bool) (again bool, err error) {
 
 // checkEnd drops a lease that something beside the lock named, if nothing ended it while its order was held for longer,
 // although another one waited.
-func (b *bench) checkEnd(bert *Order, record map[*Order][]observation, held Span) {
+func (b *bench) checkEnd(bert *shop.Order, record map[*shop.Order][]observation, held shop.Span) {
 	p := b.passport
 	over := held.To.Sub(held.From) > p.InValue && bert.IsOpen(held.From.Add(p.InValue+b.soon()))
 	next := tookAt(record[bert])
@@ -535,7 +536,7 @@ func (b *bench) checkEnd(bert *Order, record map[*Order][]observation, held Span
 }
 
 // watchPatience learns how long the client of a held order waits for the reply.
-func (b *bench) watchPatience(anna *Order, held *wire.Command, begun time.Time) {
+func (b *bench) watchPatience(anna *shop.Order, held *wire.Command, begun time.Time) {
 	p := b.passport
 	limit := min(p.Lease(), 10*time.Second) + time.Second
 	for time.Since(begun) < limit && !anna.HasEnded() && !b.sentAgain(held) {
@@ -561,7 +562,7 @@ func (b *bench) learnStart(took, next, let time.Time) {
 }
 
 // removedIn reports whether a command removed the lock in a span. Then the lock did not let an order in.
-func removedIn(record map[*Order][]observation, in Span) bool {
+func removedIn(record map[*shop.Order][]observation, in shop.Span) bool {
 	for _, commands := range record {
 		for _, c := range commands {
 			if in.Has(c.Sent) && c.did((*history.Command).Releases) {
@@ -573,16 +574,16 @@ func removedIn(record map[*Order][]observation, in Span) bool {
 }
 
 // strayed returns why an order did not reach the command that the plain orders before it sent.
-func (b *bench) strayed(o *Order) error {
+func (b *bench) strayed(o *shop.Order) error {
 	if o.Op.Outcome != history.Sold {
 		return b.problem(o, nil)
 	}
-	return fmt.Errorf("%w: an order sent different commands from the one before", ErrShop)
+	return fmt.Errorf("%w: an order sent different commands from the one before", shop.ErrShop)
 }
 
 // workedAt returns when an order first wrote the stock or, if writes are not observed, when it had sold; zero if it did
 // not.
-func (b *bench) workedAt(o *Order, commands []observation) time.Time {
+func (b *bench) workedAt(o *shop.Order, commands []observation) time.Time {
 	if b.IsElsewhere() {
 		if b.hasSold(o) {
 			return o.Over
@@ -597,7 +598,7 @@ func (b *bench) workedAt(o *Order, commands []observation) time.Time {
 
 // hasWorked reports whether an order has written the stock, while no other one at its instance could, or has sold if
 // writes are not observed.
-func (b *bench) hasWorked(o *Order) bool {
+func (b *bench) hasWorked(o *shop.Order) bool {
 	if b.IsElsewhere() {
 		return b.hasSold(o)
 	}
@@ -606,7 +607,7 @@ func (b *bench) hasWorked(o *Order) bool {
 
 // wasLetIn reports whether an order wrote the stock at once although another one held the supposed lock, which then is
 // no lock.
-func (b *bench) wasLetIn(o *Order, wrote, held time.Time) bool {
+func (b *bench) wasLetIn(o *shop.Order, wrote, held time.Time) bool {
 	return wrote.Sub(o.Sent) < b.soon() && wrote.Sub(held) < b.passport.Lease()
 }
 
@@ -670,7 +671,7 @@ func (b *bench) watchSlow() {
 	if b.begin(fault{}); b.Put(b.UnitsFor(0)) != nil {
 		return
 	}
-	slow := b.buy("slow", AtA, history.Buy, *b.Slow, p.Lease()*3/2)
+	slow := b.buy("slow", atA, history.Buy, *b.Slow, p.Lease()*3/2)
 	<-slow.Done()
 	b.Quiet(b.Context)
 	b.notePeriod(slow)
@@ -678,7 +679,7 @@ func (b *bench) watchSlow() {
 
 // notePeriod records the period in which the lock of an order at work was renewed. An immediate renewal belongs to the
 // acquire.
-func (b *bench) notePeriod(o *Order) {
+func (b *bench) notePeriod(o *shop.Order) {
 	p := b.passport
 	commands := b.byOrder()[o]
 	took := tookAt(commands)
@@ -729,7 +730,7 @@ func (b *bench) watchRenewals(held *wire.Command, commands []observation) {
 }
 
 // watchWaiter learns how an order that found the lock taken waited.
-func (b *bench) watchWaiter(o *Order, commands []observation) {
+func (b *bench) watchWaiter(o *shop.Order, commands []observation) {
 	p := b.passport
 	blocks := ""
 	tries, shape := b.tries(commands)

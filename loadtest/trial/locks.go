@@ -12,6 +12,7 @@ import (
 
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/trial/sale"
+	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
 )
 
@@ -43,7 +44,7 @@ func (b *bench) learnLocks() (err error) {
 	}
 	for _, key := range keys {
 		if !sales[0].letsExpire(&key) && sales[1].waitedFor(&key) && sales[2].waitedFor(&key) {
-			return fmt.Errorf("%w: it never releases %s: each order waits for the expiry of the one before", ErrShop,
+			return fmt.Errorf("%w: it never releases %s: each order waits for the expiry of the one before", shop.ErrShop,
 				key.String())
 		}
 	}
@@ -52,7 +53,7 @@ func (b *bench) learnLocks() (err error) {
 	p.LetsExpire = slices.ContainsFunc(p.Keys, func(l wire.Lock) bool { return sales[0].letsExpire(&l) })
 	if i := slices.IndexFunc(keys, func(l wire.Lock) bool { return l.Rest.Opaque }); i >= 0 && len(p.Keys) == 0 {
 		return fmt.Errorf("%w: %s has more than 64 KB, or is a stream, and a lock in it would not be seen: start the shop "+
-			"with a smaller one", ErrShop, keys[i].String())
+			"with a smaller one", shop.ErrShop, keys[i].String())
 	}
 	if err := b.describeAnew(); err != nil {
 		return err
@@ -142,9 +143,9 @@ func (b *bench) learnSharing() error {
 	if len(p.Locks) > 0 || p.Early {
 		return nil
 	}
-	one, err := b.besideHeld(AtB)
+	one, err := b.besideHeld(atB)
 	if err == nil && one.kept {
-		one, err = b.besideHeld(AtB)
+		one, err = b.besideHeld(atB)
 	}
 	switch {
 	case err != nil || !one.tested:
@@ -163,7 +164,7 @@ func (b *bench) learnOwn(one encounter) (err error) {
 	lost := one.lost || p.Elsewhere // there Anna is held before she reads the stock, and the cells show what is lost
 	switch {
 	case p.Own == "instance" && lost:
-		if one, err = b.besideHeld(AtA); err == nil && one.kept {
+		if one, err = b.besideHeld(atA); err == nil && one.kept {
 			p.Apart = p.Own
 		}
 	case p.Own != "order" || !p.Claims:
@@ -198,7 +199,7 @@ func (b *bench) besideHeld(at int) (e encounter, err error) {
 	e.tested = true
 	if e.lease, err = b.longestTTL(); err == nil {
 		bert := b.send("bert", at)
-		Wait(bert, b.soon())
+		shop.Wait(bert, b.soon())
 		e.kept = !b.hasWorked(bert)
 		goOn()
 		<-bert.Done()
@@ -218,15 +219,15 @@ func (b *bench) besideHeld(at int) (e encounter, err error) {
 
 // holdAtWork sends Anna's order to a, and holds it before its write, or at its first request to the database. It
 // returns nil if that is impossible.
-func (b *bench) holdAtWork() (anna *Order, goOn func()) {
+func (b *bench) holdAtWork() (anna *shop.Order, goOn func()) {
 	p := b.passport
 	if p.Elsewhere {
 		if len(p.ToDatabase.Under) == 0 {
 			return nil, nil
 		}
-		d := b.Ends[AtA].Database
+		d := b.Ends[atA].Database
 		t := d.Trap(d.NextOrder(), p.ToDatabase.Under[0], false)
-		anna = b.send("anna", AtA)
+		anna = b.send("anna", atA)
 		select {
 		case <-t.Caught():
 		case <-anna.Done():
@@ -428,11 +429,11 @@ func (b *bench) dropsIdle() (dropped bool, err error) {
 		return false, nil
 	}
 	b.begin(fault{})
-	trap := b.SetTrap(b.replyOf(AtA, hold, time.Now()))
+	trap := b.SetTrap(b.replyOf(atA, hold, time.Now()))
 	anna, why := b.anna(trap)
 	var took time.Time
 	if why == "" {
-		commands := b.sentBy(AtA) // all are Anna's
+		commands := b.sentBy(atA) // all are Anna's
 		took, err = tookAt(commands), b.lookAtHeld(commands)
 	}
 	trap.GoOn()
@@ -636,8 +637,8 @@ func (b *bench) meets(locks []wire.Lock) (kept, changed bool) {
 		return false, false
 	}
 	before := b.Looker.Load().Look()
-	bert := b.send("bert", AtB)
-	Wait(bert, b.soon())
+	bert := b.send("bert", atB)
+	shop.Wait(bert, b.soon())
 	kept = !b.hasWorked(bert)
 	after := b.Looker.Load().Look()
 	for key := range held {

@@ -10,6 +10,7 @@ import (
 	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
+	"stockapi/loadtest/trial/shop"
 )
 
 // play plays a cell: the fault, then a fresh order at each instance that is up.
@@ -54,7 +55,7 @@ func (b *bench) heal() {
 }
 
 // endOf returns when an order ended: at its answer or, if its customer had left, when its instance released the lock.
-func endOf(o *Order, commands []observation) (end time.Time) {
+func endOf(o *shop.Order, commands []observation) (end time.Time) {
 	end = o.Over
 	for _, d := range effectsOf(commands) {
 		if o.Left && d.Releases() {
@@ -66,14 +67,14 @@ func endOf(o *Order, commands []observation) (end time.Time) {
 
 // fresh sends orders to each instance that is up, until one sells. It returns those of an instance where none got
 // through in time, or all. It restocks before, so that an order that gets through sells.
-func (b *bench) fresh() (probes []*Order, err error) {
+func (b *bench) fresh() (probes []*shop.Order, err error) {
 	over := time.Now()
 	if o := b.hit(); o != nil {
 		if over = o.Over; o.Left {
 			over = endOf(o, b.byOrder()[o])
 		}
 	}
-	probes = eachInTurn(over, func(at int, since time.Time) (own []*Order, stuck bool) {
+	probes = eachInTurn(over, func(at int, since time.Time) (own []*shop.Order, stuck bool) {
 		err = errors.Join(err, b.Put(b.UnitsFor(0)))
 		return b.freshAt(at, since)
 	})
@@ -83,8 +84,10 @@ func (b *bench) fresh() (probes []*Order, err error) {
 // eachInTurn sends fresh orders to b, and then to a. Both count: a had the fault, and may have left something that only
 // its own orders get past. The time of b runs from the end of the fault, that of a from the sale at b. It returns the
 // orders of an instance that is stuck, or all.
-func eachInTurn(since time.Time, ask func(at int, since time.Time) (own []*Order, stuck bool)) (probes []*Order) {
-	for _, at := range []int{AtB, AtA} {
+func eachInTurn(
+	since time.Time, ask func(at int, since time.Time) (own []*shop.Order, stuck bool),
+) (probes []*shop.Order) {
+	for _, at := range []int{atB, atA} {
 		own, stuck := ask(at, since)
 		if stuck {
 			return own
@@ -100,8 +103,8 @@ func eachInTurn(since time.Time, ask func(at int, since time.Time) (own []*Order
 // freshAt returns the orders that show whether one gets through at an instance after a time: fresh ones, and those of
 // Bert's that were refused after it. The instance is stuck if it is up and none gets through in time. There are no
 // orders if it is down.
-func (b *bench) freshAt(at int, since time.Time) (own []*Order, stuck bool) {
-	var record map[*Order][]observation
+func (b *bench) freshAt(at int, since time.Time) (own []*shop.Order, stuck bool) {
+	var record map[*shop.Order][]observation
 	isFree := b.since(since.Add(b.passport.Limit()))
 	if firstAfter(isFree, b.shown().when(at, (*history.Command).Acquires)).Known() { // by an order, or by a fresh one
 		record = b.byOrder()
@@ -121,8 +124,8 @@ func (b *bench) freshAt(at int, since time.Time) (own []*Order, stuck bool) {
 // alreadyAt returns the orders that an instance has refused after a time, and when the last sale was, from which the
 // time of the next order runs. The instance is stuck if an earlier order still found the lock taken when it should have
 // been free.
-func (b *bench) alreadyAt(at int, since time.Time, record map[*Order][]observation) (
-	own []*Order, turn time.Time, stuck bool,
+func (b *bench) alreadyAt(at int, since time.Time, record map[*shop.Order][]observation) (
+	own []*shop.Order, turn time.Time, stuck bool,
 ) {
 	stillTaken := func(d effect) bool {
 		return d.Acquires() && !d.took() && d.Sent.After(since.Add(b.passport.Limit()))
@@ -133,7 +136,7 @@ func (b *bench) alreadyAt(at int, since time.Time, record map[*Order][]observati
 		switch sold := b.hasSold(o); {
 		case o.Op.Phase != history.Buy:
 		case sold && o.At == at && o.Sent.Before(since) && slices.ContainsFunc(effectsOf(record[o]), stillTaken):
-			return []*Order{o}, turn, true
+			return []*shop.Order{o}, turn, true
 		case sold && o.Over.After(turn):
 			turn, own = o.Over, nil
 		case soldOut: // it had to be refused
@@ -146,15 +149,15 @@ func (b *bench) alreadyAt(at int, since time.Time, record map[*Order][]observati
 
 // sellAt sends orders to an instance, one after the other, until one sells, the time of a fresh order is over, or the
 // instance has exited.
-func (b *bench) sellAt(at int, name string, phase history.Phase, since time.Time) (own []*Order, through bool) {
+func (b *bench) sellAt(at int, name string, phase history.Phase, since time.Time) (own []*shop.Order, through bool) {
 	_ = rig.Fresh(b.Context, b.passport.Limit(), func(number int) (over bool) {
 		left := b.passport.Limit() - time.Since(since)
 		if left < 0 || b.IsDown(at) || b.Context.Err() != nil {
 			return true
 		}
-		o := b.buy(Nth(name, number), at, phase, b.Order, 0)
+		o := b.buy(shop.Nth(name, number), at, phase, b.Order, 0)
 		own = append(own, o)
-		Wait(o, left+500*time.Millisecond)
+		shop.Wait(o, left+500*time.Millisecond)
 		if through = b.hasSold(o); !through {
 			o.HangUp()
 		}

@@ -16,36 +16,37 @@ import (
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/trial/sale"
+	"stockapi/loadtest/trial/shop"
 )
 
 // Fresh orders are sent to each instance that is up. After a sale at b, the time of those to a runs from that sale.
 func TestFreshOrdersAtEachInstance(t *testing.T) {
 	f := forge()
 	fault := f.after(100)
-	at := func(at, ms int) *Order { return &Order{InFlight: rig.NewInFlight("", at), Over: f.after(ms)} }
+	at := func(at, ms int) *shop.Order { return &shop.Order{InFlight: rig.NewInFlight("", at), Over: f.after(ms)} }
 	for _, one := range []struct {
 		what  string
-		a, b  *Order // nil: it is down
-		stuck int    // -1: none is
+		a, b  *shop.Order // nil: it is down
+		stuck int         // -1: none is
 		since []time.Time
 		want  int
 	}{
-		{"both sell", at(AtA, 300), at(AtB, 200), -1, []time.Time{fault, f.after(200)}, 2},
-		{"b is stuck", at(AtA, 300), at(AtB, 200), AtB, []time.Time{fault}, 1},
-		{"a is stuck", at(AtA, 300), at(AtB, 200), AtA, []time.Time{fault, f.after(200)}, 1},
-		{"b is down", at(AtA, 300), nil, -1, []time.Time{fault, fault}, 1},
-		{"a is down", nil, at(AtB, 200), -1, []time.Time{fault, f.after(200)}, 1},
+		{"both sell", at(atA, 300), at(atB, 200), -1, []time.Time{fault, f.after(200)}, 2},
+		{"b is stuck", at(atA, 300), at(atB, 200), atB, []time.Time{fault}, 1},
+		{"a is stuck", at(atA, 300), at(atB, 200), atA, []time.Time{fault, f.after(200)}, 1},
+		{"b is down", at(atA, 300), nil, -1, []time.Time{fault, fault}, 1},
+		{"a is down", nil, at(atB, 200), -1, []time.Time{fault, f.after(200)}, 1},
 	} {
 		var asked []int
 		var since []time.Time
-		probes := eachInTurn(fault, func(at int, then time.Time) (own []*Order, stuck bool) {
+		probes := eachInTurn(fault, func(at int, then time.Time) (own []*shop.Order, stuck bool) {
 			asked, since = append(asked, at), append(since, then)
-			if o := [2]*Order{one.a, one.b}[at]; o != nil {
+			if o := [2]*shop.Order{one.a, one.b}[at]; o != nil {
 				own = append(own, o)
 			}
 			return own, at == one.stuck
 		})
-		assert.Equal(t, []int{AtB, AtA}[:len(one.since)], asked, one.what)
+		assert.Equal(t, []int{atB, atA}[:len(one.since)], asked, one.what)
 		assert.Equal(t, one.since, since, one.what)
 		assert.Len(t, probes, one.want, one.what)
 		for _, o := range probes {
@@ -65,34 +66,34 @@ func TestOrdersBeforeFreshOnes(t *testing.T) {
 		stuck bool
 	}{
 		{"nobody came", func(*forgery) {}, 0, 1000, false},
-		{"Bert sold before", func(f *forgery) { f.order("bert", AtB, history.Sold, 10, 900) }, 0, 1000, false},
+		{"Bert sold before", func(f *forgery) { f.order("bert", atB, history.Sold, 10, 900) }, 0, 1000, false},
 		{"Bert sold since", func(f *forgery) {
-			f.order("bert", AtB, history.Busy, 1010, 1500)
-			f.order("bert-2", AtB, history.Sold, 1550, 2000)
+			f.order("bert", atB, history.Busy, 1010, 1500)
+			f.order("bert-2", atB, history.Sold, 1550, 2000)
 		}, 0, 2000, false},
 		{"Bert was refused", func(f *forgery) {
-			f.order("bert", AtB, history.Busy, 1010, 4000)
-			f.order("bert-2", AtB, history.Unknown, 4050, 0)
+			f.order("bert", atB, history.Busy, 1010, 4000)
+			f.order("bert-2", atB, history.Unknown, 4050, 0)
 		}, 2, 1000, false},
 		{"Bert found an empty shelf", func(f *forgery) {
-			f.order("bert", AtB, history.Busy, 1010, 4000)
+			f.order("bert", atB, history.Busy, 1010, 4000)
 			f.cell.Left = new(int64(0))
 		}, 0, 1000, false},
-		{"Bert ordered at a", func(f *forgery) { f.order("bert", AtA, history.Busy, 1010, 4000) }, 0, 1000, false},
+		{"Bert ordered at a", func(f *forgery) { f.order("bert", atA, history.Busy, 1010, 4000) }, 0, 1000, false},
 		{"Bert waited for a lock that should have expired", func(f *forgery) {
-			f.order("bert", AtB, history.Sold, 10, 6500, f.tried(20), f.tried(5500), f.acquire(6000))
+			f.order("bert", atB, history.Sold, 10, 6500, f.tried(20), f.tried(5500), f.acquire(6000))
 		}, 1, 1000, true},
 		{"Bert slept", func(f *forgery) {
-			f.order("bert", AtB, history.Sold, 10, 6500, f.tried(20), f.acquire(6000))
+			f.order("bert", atB, history.Sold, 10, 6500, f.tried(20), f.acquire(6000))
 		}, 0, 6500, false},
 	} {
 		f := forge()
-		f.order("anna", AtA, history.Sold, 0, 1000)
+		f.order("anna", atA, history.Sold, 0, 1000)
 		one.berts(f)
 		for _, o := range f.orders {
 			o.Over = o.Ended
 		}
-		own, turn, stuck := f.alreadyAt(AtB, f.after(1000), f.record)
+		own, turn, stuck := f.alreadyAt(atB, f.after(1000), f.record)
 		assert.Len(t, own, one.own, one.what)
 		assert.Equal(t, f.after(one.turn), turn, one.what)
 		assert.Equal(t, one.stuck, stuck, one.what)
@@ -103,7 +104,7 @@ func TestOrdersBeforeFreshOnes(t *testing.T) {
 func TestEndOfOrder(t *testing.T) {
 	f := forge()
 	commands := []observation{f.acquire(10), f.release(150)}
-	anna := f.order("anna", AtA, history.Sold, 0, 90, commands...)
+	anna := f.order("anna", atA, history.Sold, 0, 90, commands...)
 	anna.Over = anna.Ended
 	assert.Equal(t, f.after(90), endOf(anna, commands))
 	anna.Left = true

@@ -15,6 +15,7 @@ import (
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/trial/sale"
+	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
 )
 
@@ -23,7 +24,7 @@ import (
 type playedLine struct {
 	*bench
 	player   *rig.Player
-	taken    Span      // when the trial itself took the lock; zero: it has not
+	taken    shop.Span // when the trial itself took the lock; zero: it has not
 	letLocks func()    // ends the renewals of that lock
 	lapsed   bool      // a lease has passed
 	lost     time.Time // since when orders that were held under their locks may have lost these
@@ -67,8 +68,8 @@ func newPlayedLine(b *bench) *playedLine {
 }
 
 // orderOf returns the trial's order of one in flight.
-func (b *bench) orderOf(of *rig.InFlight) *Order {
-	i := slices.IndexFunc(b.orders, func(o *Order) bool { return o.InFlight == of })
+func (b *bench) orderOf(of *rig.InFlight) *shop.Order {
+	i := slices.IndexFunc(b.orders, func(o *shop.Order) bool { return o.InFlight == of })
 	if i < 0 {
 		return nil
 	}
@@ -100,7 +101,7 @@ func (p *playedLine) Sell(_ context.Context, m schedule.Move, s rig.Scene) *rig.
 	atMost := p.passport.Deadline(m, around)
 	late := time.Now().Add(atMost)
 	if o := p.orderOf(s.Order); o != nil {
-		if Wait(o, atMost); !o.HasEnded() || p.hasSold(o) {
+		if shop.Wait(o, atMost); !o.HasEnded() || p.hasSold(o) {
 			return s.Order
 		}
 	}
@@ -108,7 +109,7 @@ func (p *playedLine) Sell(_ context.Context, m schedule.Move, s rig.Scene) *rig.
 	defer close(over)
 	waits := p.waitsForDatabase(m.At, over)
 	o := p.bertUntil(nameOf(m.Who), m.At, time.Until(late), waits)
-	if p.cell.Count != nil && waits != nil && IsClosed(waits) && !o.HasEnded() {
+	if p.cell.Count != nil && waits != nil && shop.IsClosed(waits) && !o.HasEnded() {
 		p.cell.Count.Kept = true
 	}
 	return o.InFlight
@@ -313,7 +314,7 @@ func (p *playedLine) Pass(ctx context.Context, m schedule.Move) error {
 		return p.removeLock()
 	case "take":
 		stop, err := p.keepLocks(p.passport.Held)
-		p.taken, p.letLocks = Span{now, time.Now()}, stop
+		p.taken, p.letLocks = shop.Span{From: now, To: time.Now()}, stop
 		return err
 	}
 	p.Note(p.holder(), nil, rig.RestartFault(), now)
@@ -426,7 +427,7 @@ func (p *playedLine) holder() (at int) {
 }
 
 // orderAt returns the order in flight at an instance, or else its last one, or else one that was not sent.
-func (b *bench) orderAt(at int) (last *Order) {
+func (b *bench) orderAt(at int) (last *shop.Order) {
 	for _, o := range b.orders {
 		if o.At == at && (last == nil || last.HasEnded()) {
 			last = o
@@ -481,7 +482,7 @@ func (p *playedLine) giveBack() error {
 		}
 	}
 	since, taken, freed := p.since(p.taken.From), p.since(p.taken.To), time.Now()
-	p.taken = Span{}
+	p.taken = shop.Span{}
 	p.letLocks()
 	if err := cmp.Or(p.remove(), kept); err != nil {
 		return err
@@ -498,7 +499,7 @@ func (p *playedLine) giveBack() error {
 				End: p.since(time.Now()), Source: history.Looked, Effect: history.EffectReleased})
 	}
 	p.extra = append(p.extra, ours)
-	at := AtA
+	at := atA
 	if len(p.orders) > 0 {
 		at = p.orders[0].At
 	}
@@ -522,7 +523,7 @@ func (p *playedLine) endLongLeases() {
 		s := state[l.Key]
 		return l.Held(s) && !s.Ends.IsZero()
 	})
-	if p.passport.Lease() > sale.MostLease && ends && slices.ContainsFunc([]int{AtA, AtB}, p.IsDown) {
+	if p.passport.Lease() > sale.MostLease && ends && slices.ContainsFunc([]int{atA, atB}, p.IsDown) {
 		p.noteEnds(time.Now(), history.LeaseOver)
 		_ = p.remove()
 	}

@@ -14,11 +14,12 @@ import (
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/trial/sale"
+	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
 )
 
 // hit returns the order that the first fault hit, nil if there is none.
-func (b *bench) hit() *Order {
+func (b *bench) hit() *shop.Order {
 	for _, f := range b.cell.Faults {
 		for _, o := range b.orders {
 			if o.Op.Order == f.Order {
@@ -134,8 +135,8 @@ func asExecuted(commands []observation) []observation {
 
 // byOrder returns the commands of each order: those that its instance sent while it was open, or after it, before the
 // next order. Under nil are those that several orders may have sent: they prove nothing about any.
-func (b *bench) byOrder() map[*Order][]observation {
-	record := map[*Order][]observation{}
+func (b *bench) byOrder() map[*shop.Order][]observation {
+	record := map[*shop.Order][]observation{}
 	for at := range b.Ends {
 		b.attribute(at, b.sentBy(at), record)
 	}
@@ -222,9 +223,9 @@ func resolve(commands []observation) {
 
 // attribute adds the commands of an instance to those of their orders. Of those that no order sent it keeps, under nil,
 // the ones that changed a lock or the stock.
-func (b *bench) attribute(at int, commands []observation, record map[*Order][]observation) {
-	a := &attribution{bench: b, at: at, record: record, tokens: map[string]*Order{}, values: map[string]bool{},
-		alone: map[*Order]bool{}, sentLate: map[*Order]map[sale.Kind]bool{}}
+func (b *bench) attribute(at int, commands []observation, record map[*shop.Order][]observation) {
+	a := &attribution{bench: b, at: at, record: record, tokens: map[string]*shop.Order{}, values: map[string]bool{},
+		alone: map[*shop.Order]bool{}, sentLate: map[*shop.Order]map[sale.Kind]bool{}}
 	for _, c := range commands {
 		o, sent := a.orderOf(&c)
 		if !sent && !c.did(changes) {
@@ -245,7 +246,7 @@ func (b *bench) attribute(at int, commands []observation, record map[*Order][]ob
 
 // moveReleases moves a release that an order seems to have sent before it wrote the stock to an open order of its
 // instance that had written, and seems to have sent none: it names the token of another, since they share a variable.
-func (b *bench) moveReleases(at int, record map[*Order][]observation) {
+func (b *bench) moveReleases(at int, record map[*shop.Order][]observation) {
 	releases := func(c observation) bool { return c.did((*history.Command).Releases) && !writesStock(c) }
 	for _, to := range b.orders {
 		wrote := slices.IndexFunc(record[to], writesStock)
@@ -280,19 +281,19 @@ func isHolders(c *history.Command) bool {
 type attribution struct {
 	*bench
 	at     int
-	record map[*Order][]observation // of the orders so far
-	tokens map[string]*Order        // of the orders that have acquired the lock
-	values map[string]bool          // digests of the lock's values that they set
-	holder *Order                   // the last to acquire the lock, if it was not released
-	last   *Order                   // the last to acquire the lock
-	alone  map[*Order]bool
+	record map[*shop.Order][]observation // of the orders so far
+	tokens map[string]*shop.Order        // of the orders that have acquired the lock
+	values map[string]bool               // digests of the lock's values that they set
+	holder *shop.Order                   // the last to acquire the lock, if it was not released
+	last   *shop.Order                   // the last to acquire the lock
+	alone  map[*shop.Order]bool
 
-	sentLate map[*Order]map[sale.Kind]bool // the kinds of late commands that they have sent
+	sentLate map[*shop.Order]map[sale.Kind]bool // the kinds of late commands that they have sent
 }
 
 // orderOf returns the order that a command belongs to, nil if that is unknown, and whether an order sent it rather than
 // a background thread. The first rule that applies decides.
-func (a *attribution) orderOf(c *observation) (o *Order, sent bool) {
+func (a *attribution) orderOf(c *observation) (o *shop.Order, sent bool) {
 	p, shape := a.passport, a.shape(&c.Seen)
 	last, free, named := a.lastAt(c.Came), a.onlyFree(a.at, c.Came), a.namedBy(c)
 	renews := p.Renewals[shape]
@@ -322,7 +323,7 @@ func (a *attribution) orderOf(c *observation) (o *Order, sent bool) {
 // oneOf returns which of several free orders sent a command. One acquires after the other, so an acquire is that of the
 // order without a lock so far that ended first, of those that sold if there are any. What is no acquire is the
 // holder's. Anything else is the last order's.
-func (a *attribution) oneOf(free []*Order, last *Order, c *observation) *Order {
+func (a *attribution) oneOf(free []*shop.Order, last *shop.Order, c *observation) *shop.Order {
 	if len(free) < 2 {
 		return last
 	}
@@ -332,17 +333,17 @@ func (a *attribution) oneOf(free []*Order, last *Order, c *observation) *Order {
 		}
 		return last
 	}
-	free = slices.DeleteFunc(free, func(o *Order) bool { return !o.HasEnded() || !tookAt(a.record[o]).IsZero() })
+	free = slices.DeleteFunc(free, func(o *shop.Order) bool { return !o.HasEnded() || !tookAt(a.record[o]).IsZero() })
 	if len(free) == 0 {
 		return last
 	}
-	return slices.MinFunc(free, func(x, y *Order) int {
+	return slices.MinFunc(free, func(x, y *shop.Order) int {
 		return cmp.Or(cmp.Compare(rank(x), rank(y)), x.Over.Compare(y.Over))
 	})
 }
 
 // lastAt returns the last order that was sent to the instance by then or, once that is over, the only one still open.
-func (a *attribution) lastAt(then time.Time) *Order {
+func (a *attribution) lastAt(then time.Time) *shop.Order {
 	last := a.openAt(a.at, then)
 	if last == nil || last.IsOpen(then) || !isOver(last, a.record[last], then) {
 		return last
@@ -356,7 +357,7 @@ func (a *attribution) lastAt(then time.Time) *Order {
 // isOfNone reports whether a command that names no order's token is a background thread's rather than this order's: the
 // shop sends such commands while no order is at work; or it has such threads, and no sale has sent such a release; or
 // the release names the value that it removes, which no order of its instance has set, and this one holds nothing.
-func (a *attribution) isOfNone(c *observation, o *Order) bool {
+func (a *attribution) isOfNone(c *observation, o *shop.Order) bool {
 	p, shape := a.passport, a.shape(&c.Seen)
 	switch {
 	case p.Background[shape]:
@@ -397,7 +398,7 @@ func (b *bench) watchBackground(commands []observation, from, to time.Time) {
 }
 
 // isAlone reports whether, when an order was sent, its instance no longer worked for a customer who had left.
-func (a *attribution) isAlone(o *Order) bool {
+func (a *attribution) isAlone(o *shop.Order) bool {
 	if _, known := a.alone[o]; !known {
 		a.alone[o] = a.bench.isAlone(o, a.record)
 	}
@@ -405,7 +406,7 @@ func (a *attribution) isAlone(o *Order) bool {
 }
 
 // namedBy returns the order whose token a command names, nil if none. An acquire may name any value.
-func (a *attribution) namedBy(c *observation) *Order {
+func (a *attribution) namedBy(c *observation) *shop.Order {
 	if c.did((*history.Command).Acquires) || a.passport.Name {
 		return nil
 	}
@@ -418,7 +419,7 @@ func (a *attribution) namedBy(c *observation) *Order {
 }
 
 // follow records that an order has acquired the lock, or that it was released.
-func (a *attribution) follow(c *observation, o *Order) {
+func (a *attribution) follow(c *observation, o *shop.Order) {
 	if c.did((*history.Command).Releases) {
 		a.holder = nil
 	}
@@ -443,11 +444,8 @@ func (a *attribution) follow(c *observation, o *Order) {
 	}
 }
 
-// IsOpen reports whether an order had not ended by then.
-func (o *Order) IsOpen(then time.Time) bool { return !o.HasEnded() || !o.Over.Before(then) }
-
 // openAt returns the last order that was sent to an instance by then, nil if none was.
-func (b *bench) openAt(at int, then time.Time) (last *Order) {
+func (b *bench) openAt(at int, then time.Time) (last *shop.Order) {
 	for _, o := range b.orders {
 		if o.At == at && !o.Sent.After(then) {
 			last = o
@@ -458,7 +456,7 @@ func (b *bench) openAt(at int, then time.Time) (last *Order) {
 
 // onlyFree returns the only order that can have sent a command at a time, since the others at its instance were
 // blocked. It is nil if none was blocked, or several can have sent it.
-func (b *bench) onlyFree(at int, then time.Time) *Order {
+func (b *bench) onlyFree(at int, then time.Time) *shop.Order {
 	free, blocked := b.inFlight(at, then)
 	if len(blocked) == 0 || len(free) != 1 {
 		return nil
@@ -468,7 +466,7 @@ func (b *bench) onlyFree(at int, then time.Time) *Order {
 
 // inFlight returns the orders that were in flight at an instance at a time: those that could send commands, and those
 // that were blocked.
-func (b *bench) inFlight(at int, then time.Time) (free, blocked []*Order) {
+func (b *bench) inFlight(at int, then time.Time) (free, blocked []*shop.Order) {
 	for _, o := range b.orders {
 		switch {
 		case o.At != at || o.Sent.After(then) || !o.IsOpen(then):
@@ -482,8 +480,8 @@ func (b *bench) inFlight(at int, then time.Time) (free, blocked []*Order) {
 }
 
 // isAlone reports whether, when an order was sent, its instance no longer worked for a customer who had left.
-func (b *bench) isAlone(o *Order, record map[*Order][]observation) bool {
-	return !slices.ContainsFunc(b.orders, func(other *Order) bool {
+func (b *bench) isAlone(o *shop.Order, record map[*shop.Order][]observation) bool {
+	return !slices.ContainsFunc(b.orders, func(other *shop.Order) bool {
 		return other != o && other.At == o.At && other.Sent.Before(o.Sent) && other.HasEnded() && other.Left &&
 			!isOver(other, record[other], o.Sent)
 	})
@@ -491,7 +489,7 @@ func (b *bench) isAlone(o *Order, record map[*Order][]observation) bool {
 
 // isOver reports whether an instance no longer worked at a time for an order whose customer had left: it had released
 // the lock, or had never acquired it and sent nothing for the margin.
-func isOver(o *Order, commands []observation, then time.Time) bool {
+func isOver(o *shop.Order, commands []observation, then time.Time) bool {
 	last, took, released := o.Over, false, false
 	for _, c := range commands {
 		if c.Delivered.IsZero() || c.Delivered.After(then) {
@@ -545,7 +543,7 @@ func (b *bench) complete(crowd bool) (*history.Timeline, error) {
 		return nil, err
 	}
 	b.Quiet(b.Context)
-	var record map[*Order][]observation
+	var record map[*shop.Order][]observation
 	if !crowd {
 		record = b.byOrder()
 		if err := b.Looker.Load().Err(); err != nil {
@@ -561,7 +559,7 @@ func (b *bench) complete(crowd bool) (*history.Timeline, error) {
 		}
 	}
 	own := b.ofShop(writes[b.before:])
-	var units map[*Order][]int64
+	var units map[*shop.Order][]int64
 	if crowd {
 		units = b.unitsOfCrowd(own)
 	} else {
@@ -597,7 +595,7 @@ func (b *bench) complete(crowd bool) (*history.Timeline, error) {
 // addOps adds the orders to a cell. If a command that may be several orders', or none's, wrote the stock before the
 // fresh orders, it is unknown which order has sold.
 func (b *bench) addOps(
-	c *history.Cell, record map[*Order][]observation, units map[*Order][]int64, looked bool, fresh time.Time,
+	c *history.Cell, record map[*shop.Order][]observation, units map[*shop.Order][]int64, looked bool, fresh time.Time,
 ) {
 	unsure := slices.ContainsFunc(record[nil], func(c observation) bool { return writesStock(c) && c.Came.Before(fresh) })
 	for _, o := range b.orders {
@@ -611,7 +609,7 @@ func (b *bench) addOps(
 }
 
 // op returns an order's record. Its writes decide whether an order without an answer has sold.
-func (b *bench) op(o *Order, commands []observation, units []int64, looked bool) history.Op {
+func (b *bench) op(o *shop.Order, commands []observation, units []int64, looked bool) history.Op {
 	op := o.Op
 	op.Instance, op.Sent, op.Done = b.Ends[o.At].Name, b.since(o.Sent), history.Never
 	op.Due = op.Sent
@@ -648,7 +646,7 @@ func (b *bench) op(o *Order, commands []observation, units []int64, looked bool)
 }
 
 // judgeByWrites refuses the orders that took no unit, although their answers look like sales.
-func (b *bench) judgeByWrites(units map[*Order][]int64) {
+func (b *bench) judgeByWrites(units map[*shop.Order][]int64) {
 	for _, o := range b.orders {
 		took := len(units[o]) > 0
 		if o.Fresh {
@@ -694,8 +692,8 @@ func (b *bench) ofShop(writes []wire.StockWrite) (all []written) {
 // unitsOf returns the units that each order took, by the writes of the stock as the Redis executed them: one that
 // leaves n units took unit n+1. An order that writes the same number again has taken nothing more, and one that puts
 // back what it took has taken nothing.
-func (b *bench) unitsOf(writes []written, record map[*Order][]observation) map[*Order][]int64 {
-	units := map[*Order][]int64{}
+func (b *bench) unitsOf(writes []written, record map[*shop.Order][]observation) map[*shop.Order][]int64 {
+	units := map[*shop.Order][]int64{}
 	for _, w := range writes {
 		o := b.writerOf(w, record)
 		if o == nil {
@@ -716,8 +714,8 @@ func (b *bench) unitsOf(writes []written, record map[*Order][]observation) map[*
 // unitsOfCrowd does the same for a crowd. A write belongs to an order of its instance that was open at the time and
 // sold; of several, to the one answered first. If the stock never grew, a write may have taken several units, for
 // several orders. One that took more units than there are orders is no batch of sales, and counts as one.
-func (b *bench) unitsOfCrowd(writes []written) map[*Order][]int64 {
-	units := map[*Order][]int64{}
+func (b *bench) unitsOfCrowd(writes []written) map[*shop.Order][]int64 {
+	units := map[*shop.Order][]int64{}
 	var takes [2][]unitTaken
 	batches := !slices.ContainsFunc(writes, func(w written) bool { return w.After > w.Before })
 	for _, w := range writes {
@@ -744,7 +742,7 @@ func (b *bench) unitsOfCrowd(writes []written) map[*Order][]int64 {
 func (w *written) isBack() bool { return w.Counts && w.After > w.Before }
 
 // writerOf returns the order that a write of the stock belongs to: the one whose command was in flight then.
-func (b *bench) writerOf(w written, record map[*Order][]observation) *Order {
+func (b *bench) writerOf(w written, record map[*shop.Order][]observation) *shop.Order {
 	for _, o := range b.orders {
 		for _, c := range record[o] {
 			if o.At == w.at && writesStock(c) && !w.At.Before(c.Sent.Add(-time.Millisecond)) &&
@@ -757,14 +755,14 @@ func (b *bench) writerOf(w written, record map[*Order][]observation) *Order {
 }
 
 // match assigns the units that an instance's crowd took to its orders.
-func (b *bench) match(takes []unitTaken, at int, units map[*Order][]int64) {
-	var orders []*Order
+func (b *bench) match(takes []unitTaken, at int, units map[*shop.Order][]int64) {
+	var orders []*shop.Order
 	for _, o := range b.orders {
 		if o.At == at && o.Op.Outcome != history.Busy && o.Op.Outcome != history.NotSold {
 			orders = append(orders, o)
 		}
 	}
-	slices.SortStableFunc(orders, func(x, y *Order) int {
+	slices.SortStableFunc(orders, func(x, y *shop.Order) int {
 		return cmp.Or(cmp.Compare(rank(x), rank(y)), x.Ended.Compare(y.Ended))
 	})
 	for _, one := range takes {
@@ -780,7 +778,7 @@ func (b *bench) match(takes []unitTaken, at int, units map[*Order][]int64) {
 }
 
 // rank orders those that sold before those with an unknown outcome.
-func rank(o *Order) int {
+func rank(o *shop.Order) int {
 	if o.Op.Outcome == history.Sold {
 		return 0
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/internal/backend/backendtest"
+	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
 )
 
@@ -320,7 +321,7 @@ func TestShopsSell(t *testing.T) {
 	for _, s := range shops {
 		t.Run(s.String(), func(t *testing.T) {
 			require.NoError(t, rdb.FlushAll(t.Context()).Err())
-			stock := shelf{rdb, (&Shop{ShopOptions: s.options(t).ShopOptions}).Shelf()}
+			stock := shelf{rdb, (&shop.Shop{Options: s.options(t).Options}).Shelf()}
 			stock.put(t, 3)
 			url := s.start(t, server.URL)
 			for range 3 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
 )
 
@@ -19,8 +20,8 @@ func (b *bench) learnSoldOut() error {
 	if err := errors.Join(b.remove(), b.Put(0)); err != nil { // an earlier order may have lost its lock
 		return err
 	}
-	o := b.send("empty", AtA)
-	Wait(o, b.passport.Limit())
+	o := b.send("empty", atA)
+	shop.Wait(o, b.passport.Limit())
 	o.HangUp()
 	b.Quiet(b.Context)
 	took, err := b.tookFromEmpty()
@@ -68,7 +69,7 @@ func take(writes []written) bool { return len(writes) > 0 && !writes[len(writes)
 
 // answerOfEmpty returns the sold-out answer, nil if it may mean something else: that the lock is taken, or that the
 // rate is limited.
-func (b *bench) answerOfEmpty(o *Order, took bool, commands []observation) (*history.Answer, error) {
+func (b *bench) answerOfEmpty(o *shop.Order, took bool, commands []observation) (*history.Answer, error) {
 	asked := false
 	for _, d := range effectsOf(commands) {
 		asked = asked || d.Acquires()
@@ -79,7 +80,7 @@ func (b *bench) answerOfEmpty(o *Order, took bool, commands []observation) (*his
 		return nil, nil
 	case o.Op.Outcome == history.Sold && !took:
 		return nil, fmt.Errorf("%w: an order for an empty shelf was answered %d %s, like a sale: give what the body of a "+
-			"sale matches: --sold; if no answer shows it, judge the lock alone: --set ': {n}', without --left", ErrShop,
+			"sale matches: --sold; if no answer shows it, judge the lock alone: --set ': {n}', without --left", shop.ErrShop,
 			o.Op.Status, o.Op.Detail)
 	case o.Op.Outcome != history.Busy, o.Op.Status == http.StatusTooManyRequests, asked && tookAt(commands).IsZero():
 		return nil, nil

@@ -10,6 +10,7 @@ import (
 
 	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
 )
 
@@ -33,14 +34,14 @@ func TestAnswerOfEmptyShelf(t *testing.T) {
 		{"refused by a rate limit", history.Busy, 429, nil, nil, false, false},
 		{"failed", history.Unknown, 500, nil, nil, false, false},
 		{"oversold", history.Sold, 200,
-			func(f *forgery) []written { return []written{f.wrote(30, AtA, 0, -1, true)} }, nil, false, false},
+			func(f *forgery) []written { return []written{f.wrote(30, atA, 0, -1, true)} }, nil, false, false},
 		{"answered like a sale", history.Sold, 200, nil, nil, false, true},
 		{"put back, and answered like a sale", history.Sold, 200, func(f *forgery) []written {
-			return []written{f.wrote(30, AtA, 0, -1, true), f.wrote(31, AtA, -1, 0, true)}
+			return []written{f.wrote(30, atA, 0, -1, true), f.wrote(31, atA, -1, 0, true)}
 		}, nil, false, true},
 	} {
 		f := forge()
-		o := f.order("empty", AtA, one.outcome, 0, 40)
+		o := f.order("empty", atA, one.outcome, 0, 40)
 		o.Op.Status, o.Op.Detail = one.status, `{"ok":0}`
 		var writes []written
 		var commands []observation
@@ -59,7 +60,7 @@ func TestAnswerOfEmptyShelf(t *testing.T) {
 	}
 	f := forge()
 	f.Left = "count"
-	o := f.order("empty", AtA, history.Sold, 0, 40)
+	o := f.order("empty", atA, history.Sold, 0, 40)
 	o.Op.Status, o.Op.Detail = 200, `{"ok":0}`
 	_, err := f.answerOfEmpty(o, false, nil)
 	assert.ErrorContains(t, err, `an order for an empty shelf was answered 200 {"ok":0}, like a sale: give what the body `+
@@ -70,10 +71,10 @@ func TestAnswerOfEmptyShelf(t *testing.T) {
 func TestOrdersAreJudgedByTheirWrites(t *testing.T) {
 	f := forge()
 	f.passport.ByWrites = true
-	sold := f.order("anna", AtA, history.Sold, 0, 40)
-	refused := f.order("bert", AtB, history.Sold, 0, 40)
-	failed := f.order("clara", AtB, history.Unknown, 0, 40)
-	f.judgeByWrites(map[*Order][]int64{sold: {10}})
+	sold := f.order("anna", atA, history.Sold, 0, 40)
+	refused := f.order("bert", atB, history.Sold, 0, 40)
+	failed := f.order("clara", atB, history.Unknown, 0, 40)
+	f.judgeByWrites(map[*shop.Order][]int64{sold: {10}})
 	assert.Equal(t, history.Sold, sold.Op.Outcome)
 	assert.Equal(t, history.Busy, refused.Op.Outcome)
 	assert.Equal(t, history.Unknown, failed.Op.Outcome)

@@ -17,11 +17,12 @@ import (
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/trial/sale"
+	"stockapi/loadtest/trial/shop"
 )
 
 // Options are those of a trial.
 type Options struct {
-	ShopOptions
+	shop.Options
 	Selection
 }
 
@@ -35,7 +36,7 @@ type Selection struct {
 
 // A Trial is the trial of one shop.
 type Trial struct {
-	*Shop
+	*shop.Shop
 	Selection
 	passport *sale.Passport
 	stalls   *load.StallMeter
@@ -49,14 +50,14 @@ type Trial struct {
 
 // New starts a trial. The returned context is cancelled when one of its servers dies. Close it.
 func New(ctx context.Context, o Options) (*Trial, context.Context, error) {
-	if err := errors.Join(o.ShopOptions.Check(), checkOnly(o.Only), checkLines(o.Play)); err != nil {
+	if err := errors.Join(o.Check(), checkOnly(o.Only), checkLines(o.Play)); err != nil {
 		return nil, ctx, err
 	}
 	bed, ctx, err := rig.OpenForeign(ctx, o.Say)
 	if err != nil {
 		return nil, ctx, err
 	}
-	return &Trial{Shop: NewShop(o.ShopOptions, bed), Selection: o.Selection, stalls: load.NewStallMeter()}, ctx, nil
+	return &Trial{Shop: shop.New(o.Options, bed), Selection: o.Selection, stalls: load.NewStallMeter()}, ctx, nil
 }
 
 // Close stops everything that the trial has started.
@@ -294,12 +295,12 @@ func (t *Trial) idleBench(ctx context.Context) (*bench, error) {
 // notAsNew returns why a bench is not fit for a cell: its last plain order did not sell, or left the lock.
 func (b *bench) notAsNew() error {
 	if len(b.orders) == 0 {
-		return fmt.Errorf("%w: an instance exited", ErrShop)
+		return fmt.Errorf("%w: an instance exited", shop.ErrShop)
 	}
 	o := b.orders[len(b.orders)-1]
 	if b.hasSold(o) {
-		return fmt.Errorf("%w: a plain order sold, and left the lock", ErrShop)
+		return fmt.Errorf("%w: a plain order sold, and left the lock", shop.ErrShop)
 	}
 	f := &firstOrder{bench: b, order: o}
-	return fmt.Errorf("%w: a plain order did not sell: %s", ErrShop, f.said())
+	return fmt.Errorf("%w: a plain order did not sell: %s", shop.ErrShop, f.said())
 }

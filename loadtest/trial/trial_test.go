@@ -18,14 +18,15 @@ import (
 	"stockapi/loadtest/report/terminal"
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/trial/sale"
+	"stockapi/loadtest/trial/shop"
 )
 
 // options are those of a trial of that command line, as a user has them by default.
 func options(t *testing.T, argv ...string) Options {
 	t.Helper()
-	order, err := ParseRequest("POST /decrease")
+	order, err := shop.ParseRequest("POST /decrease")
 	require.NoError(t, err)
-	return Options{ShopOptions: ShopOptions{Argv: argv, Order: order, Product: "10000", Within: time.Minute,
+	return Options{Options: shop.Options{Argv: argv, Order: order, Product: "10000", Within: time.Minute,
 		Stock: []string{"SET", "ProductStock_{product}", "{n}"}, Say: func(string) {}},
 		Selection: Selection{Quick: true, AtOnce: 2}}
 }
@@ -269,7 +270,7 @@ func TestCommandUnknownToServer(t *testing.T) {
 	trial, ctx, err := New(t.Context(), options(t, planted{file: inPython, kind: "newer"}.command(t)...))
 	require.NoError(t, err)
 	_, err = trial.Learn(ctx)
-	require.ErrorIs(t, err, ErrShop)
+	require.ErrorIs(t, err, shop.ErrShop)
 	assert.Regexp(t, `^the shop cannot be tried: it sends DELMINE, which the trial's Redis [\d.]+ does not know: `+
 		`put a newer redis-server on the PATH; POST /decrease was answered 500 `, err.Error())
 	assert.NoError(t, trial.Close())
@@ -379,7 +380,7 @@ func TestVoidCellsArePlayedAgainAlone(t *testing.T) {
 
 // An unknown name of a cell is an error that lists the cells.
 func TestCellsByName(t *testing.T) {
-	trial := &Trial{Shop: &Shop{}, passport: forge().passport}
+	trial := &Trial{Shop: &shop.Shop{}, passport: forge().passport}
 	for _, one := range []struct {
 		quick bool
 		only  []string

@@ -1,4 +1,4 @@
-package trial
+package shop
 
 import (
 	"os"
@@ -10,15 +10,6 @@ import (
 
 	"stockapi/loadtest/rig"
 )
-
-// withShell returns a shop that runs shell commands.
-func withShell(t *testing.T) *Shop {
-	t.Helper()
-	bed, _, err := rig.OpenForeign(t.Context(), nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, bed.Close()) })
-	return &Shop{Bed: bed}
-}
 
 func TestNumberFromShell(t *testing.T) {
 	t.Parallel()
@@ -45,4 +36,13 @@ func TestNumberSettles(t *testing.T) {
 		"read n <"+file+"; n=$((n+1)); echo $n >"+file+"; [ $n -gt 3 ] && n=3; echo $n")
 	require.NoError(t, err)
 	assert.EqualValues(t, 3, n)
+}
+
+// withShell returns a shop that runs shell commands.
+func withShell(t *testing.T) *Shop {
+	t.Helper()
+	bed, _, err := rig.OpenForeign(t.Context(), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, bed.Close()) })
+	return &Shop{Bed: bed}
 }

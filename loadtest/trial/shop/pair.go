@@ -1,9 +1,10 @@
-package trial
+package shop
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -20,7 +21,10 @@ import (
 )
 
 // The numbers of the instances.
-const AtA, AtB = 0, 1
+const (
+	AtA = iota
+	AtB
+)
 
 // A Pair is two instances of a shop on a rig, each with a proxy to their own Redis.
 type Pair struct {
@@ -40,42 +44,6 @@ type Pair struct {
 
 // IsDown reports whether an instance has exited.
 func (p *Pair) IsDown(at int) bool { return IsClosed(p.Ends[at].In.Exited()) }
-
-func IsClosed(done <-chan struct{}) bool {
-	select {
-	case <-done:
-		return true
-	default:
-		return false
-	}
-}
-
-// Open starts the Redis, the proxies and the instances of a pair. It calls saw with each command whose effects are
-// known; isRelease reports whether a command releases the lock. Close the pair.
-func (s *Shop) Open(ctx context.Context, saw func(*wire.Sight), isRelease func(*wire.Command) bool) (*Pair, error) {
-	p := &Pair{Shop: s, saw: saw, isRelease: isRelease, Client: &http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
-	p.Context, p.cancel = context.WithCancel(ctx)
-	r, err := s.Bed.Start(ctx, rig.Plan{Gate: wire.NewGate(nil), Servers: []string{"redis"}, Apart: true, Ends: 2,
-		Foreign: &cluster.ForeignOptions{Name: "the shop", Argv: s.Argv, Within: s.Within, Database: s.Database},
-		Wired: func(r *rig.Rig) error {
-			p.Rig = r
-			return p.watch(ctx)
-		}})
-	if p.Rig == nil { // there are no proxies; else the gate is open by now
-		p.Rig = r
-	}
-	if err == nil {
-		err = p.Put(s.UnitsFor(0)) // an instance may have put its own stock at start
-	}
-	if err != nil {
-		p.Shut()
-		return nil, err
-	}
-	return p, nil
-}
 
 // watch observes the effects of each command from now on, and passes it unless a trap catches it.
 func (p *Pair) watch(ctx context.Context) (err error) {
@@ -100,7 +68,7 @@ func (p *Pair) watch(ctx context.Context) (err error) {
 
 // Shut stops everything of a pair.
 func (p *Pair) Shut() {
-	p.Rig.Close()
+	p.Close()
 	p.cancel()
 	p.Tasks.Wait()
 	if p.Ledger != nil {
@@ -190,4 +158,80 @@ func (p *Pair) UnitsLeft() (n int64, err error) {
 		return err
 	})
 	return max(n, 0), err
+}
+
+// filled fills in a shell command.
+func (p *Pair) filled(line string, n int64) string {
+	host, port, _ := net.SplitHostPort(p.Stores[0].Host)
+	return strings.NewReplacer("{product}", p.Shop.Product, "{n}", strconv.FormatInt(n, 10),
+		"{redis}", "redis://"+p.Stores[0].Host, "{redis_host}", host, "{redis_port}", port).Replace(line)
+}
+
+// putElsewhere puts n units by --set; without --set it leaves the stock as it is.
+func (p *Pair) putElsewhere(n int64) error {
+	if p.Shop.Set == "" {
+		return nil
+	}
+	switch _, err := p.Shop.shell(p.Context, p.filled(p.Shop.Set, n), false); {
+	case errors.Is(err, errSlow):
+		return fmt.Errorf("--set: %w: is it slow, or does a transaction of the shop still hold the row?", err)
+	case err != nil:
+		return fmt.Errorf("--set: %w", err)
+	}
+	return nil
+}
+
+// CountLeft returns how many units are left, nil without --left.
+func (p *Pair) CountLeft() (*int64, error) { return p.counted("--left", p.Shop.Left) }
+
+// CountSales returns how many sales the shop has recorded, nil without --sales.
+func (p *Pair) CountSales() (*int64, error) { return p.counted("--sales", p.Shop.Sales) }
+
+// counted returns the number that the command of a flag prints, once it has settled; nil without a command.
+func (p *Pair) counted(flag, line string) (*int64, error) {
+	if line == "" {
+		return nil, nil
+	}
+	n, err := p.Shop.settledNumber(p.Context, p.filled(line, 0))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	return &n, nil
+}
+
+// IsClosed reports whether a channel is closed.
+func IsClosed(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Open starts the Redis, the proxies and the instances of a pair. It calls saw with each command whose effects are
+// known; isRelease reports whether a command releases the lock. Close the pair.
+func (s *Shop) Open(ctx context.Context, saw func(*wire.Sight), isRelease func(*wire.Command) bool) (*Pair, error) {
+	p := &Pair{Shop: s, saw: saw, isRelease: isRelease, Client: &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	p.Context, p.cancel = context.WithCancel(ctx)
+	r, err := s.Bed.Start(ctx, rig.Plan{Gate: wire.NewGate(nil), Servers: []string{"redis"}, Apart: true, Ends: 2,
+		Foreign: &cluster.ForeignOptions{Name: "the shop", Argv: s.Argv, Within: s.Within, Database: s.Database},
+		Wired: func(r *rig.Rig) error {
+			p.Rig = r
+			return p.watch(ctx)
+		}})
+	if p.Rig == nil { // there are no proxies; else the gate is open by now
+		p.Rig = r
+	}
+	if err == nil {
+		err = p.Put(s.UnitsFor(0)) // an instance may have put its own stock at start
+	}
+	if err != nil {
+		p.Shut()
+		return nil, err
+	}
+	return p, nil
 }

@@ -1,4 +1,4 @@
-package trial
+package shop
 
 import (
 	"context"
@@ -40,16 +40,16 @@ func TestCheckStock(t *testing.T) {
 		"": false, "SET s": false, "SET {n} s": false, "SET s 100": false, "INCRBY s {n}": false, "HSET s {n}": false,
 		"SET s {n} EX 100": true, "SET s f {n}": false, "{n}": false,
 	} {
-		err := (&ShopOptions{Stock: strings.Fields(text)}).Check()
+		err := (&Options{Stock: strings.Fields(text)}).Check()
 		assert.Equal(t, good, err == nil, "%q: %v", text, err)
 	}
-	trial := &Shop{ShopOptions: ShopOptions{Stock: []string{"HSET", "stock:{product}", "n", "{n}"}, Product: "7"}}
+	trial := &Shop{Options: Options{Stock: []string{"HSET", "stock:{product}", "n", "{n}"}, Product: "7"}}
 	assert.Equal(t, "stock:7 n", trial.Shelf().Key+" "+trial.Shelf().Field)
 }
 
 // Some shops sell only once to a customer: no two orders of a trial are the same customer's.
 func TestOrdersAreUniqueInTrial(t *testing.T) {
-	shop := &Shop{ShopOptions: ShopOptions{Product: "7"}, Begun: time.UnixMilli(1_000_000_042)}
+	shop := &Shop{Options: Options{Product: "7"}, Begun: time.UnixMilli(1_000_000_042)}
 	seen := map[string]bool{}
 	for range 3 {
 		text := shop.fill("anna", 40*time.Millisecond).Replace(`/{product}?work={ms}&i={i} {"user":"{order}","n":{i}}`)
@@ -82,7 +82,7 @@ func TestHeadersOfOrders(t *testing.T) {
 	var got *http.Request
 	shop := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
 	defer shop.Close()
-	trial := &Shop{Begun: time.UnixMilli(7), ShopOptions: ShopOptions{Headers: []Header{{"authorization", "Bearer t"},
+	trial := &Shop{Begun: time.UnixMilli(7), Options: Options{Headers: []Header{{"authorization", "Bearer t"},
 		{"Idempotency-Key", "{order}"}, {"Content-Type", "text/plain"}, {"X-Twice", "1"}, {"X-Twice", "2"},
 		{"Host", "shop.example"}}}}
 	for i := 1; i <= 2; i++ {
@@ -105,15 +105,15 @@ func TestCustomersOfTrial(t *testing.T) {
 	} {
 		order, err := ParseRequest(text)
 		require.NoError(t, err)
-		assert.Equal(t, differ, (&Shop{ShopOptions: ShopOptions{Order: order}}).CustomersDiffer(), text)
+		assert.Equal(t, differ, (&Shop{Options: Options{Order: order}}).CustomersDiffer(), text)
 	}
-	assert.True(t, (&Shop{ShopOptions: ShopOptions{Headers: []Header{{"X-User", "{i}"}}}}).CustomersDiffer())
+	assert.True(t, (&Shop{Options: Options{Headers: []Header{{"X-User", "{i}"}}}}).CustomersDiffer())
 }
 
 // A cell has --units units. By default it has enough for its orders, except for those of a crowd.
 func TestUnitsOfCell(t *testing.T) {
 	for _, one := range []struct{ asked, cell, crowd, crowds int64 }{{0, 100, 15, 30}, {1, 1, 1, 1}} {
-		trial := &Shop{ShopOptions: ShopOptions{Units: one.asked}}
+		trial := &Shop{Options: Options{Units: one.asked}}
 		for crowd, want := range []int64{one.cell, one.crowd, one.crowds} {
 			assert.Equal(t, want, trial.UnitsFor(crowd), "%d of %d instances", one.asked, crowd)
 		}

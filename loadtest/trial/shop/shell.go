@@ -1,4 +1,4 @@
-package trial
+package shop
 
 import (
 	"context"
@@ -82,8 +82,6 @@ func LastWords(lines []string) string {
 	return "last output: " + history.Clip(strings.TrimSpace(said))
 }
 
-// A stock outside Redis is put and read by the user's shell commands, and counted: its writes are not observed.
-
 // Prepare runs the command that prepares the database, and returns an error if the database cannot be reached.
 func (s *Shop) Prepare(ctx context.Context) error {
 	if s.Setup != "" {
@@ -99,43 +97,4 @@ func (s *Shop) Prepare(ctx context.Context) error {
 		return fmt.Errorf("--db: %w: start the database, or correct the address", err)
 	}
 	return conn.Close()
-}
-
-// filled fills in a shell command.
-func (p *Pair) filled(line string, n int64) string {
-	host, port, _ := net.SplitHostPort(p.Stores[0].Host)
-	return strings.NewReplacer("{product}", p.Shop.Product, "{n}", strconv.FormatInt(n, 10),
-		"{redis}", "redis://"+p.Stores[0].Host, "{redis_host}", host, "{redis_port}", port).Replace(line)
-}
-
-// putElsewhere puts n units by --set; without --set it leaves the stock as it is.
-func (p *Pair) putElsewhere(n int64) error {
-	if p.Shop.Set == "" {
-		return nil
-	}
-	switch _, err := p.Shop.shell(p.Context, p.filled(p.Shop.Set, n), false); {
-	case errors.Is(err, errSlow):
-		return fmt.Errorf("--set: %w: is it slow, or does a transaction of the shop still hold the row?", err)
-	case err != nil:
-		return fmt.Errorf("--set: %w", err)
-	}
-	return nil
-}
-
-// CountLeft returns how many units are left, nil without --left.
-func (p *Pair) CountLeft() (*int64, error) { return p.counted("--left", p.Shop.Left) }
-
-// CountSales returns how many sales the shop has recorded, nil without --sales.
-func (p *Pair) CountSales() (*int64, error) { return p.counted("--sales", p.Shop.Sales) }
-
-// counted returns the number that the command of a flag prints, once it has settled; nil without a command.
-func (p *Pair) counted(flag, line string) (*int64, error) {
-	if line == "" {
-		return nil, nil
-	}
-	n, err := p.Shop.settledNumber(p.Context, p.filled(line, 0))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", flag, err)
-	}
-	return &n, nil
 }

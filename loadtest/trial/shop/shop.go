@@ -1,4 +1,4 @@
-package trial
+package shop
 
 import (
 	"cmp"
@@ -19,8 +19,8 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// ShopOptions say how a shop is started, how a unit is ordered there, and where its stock is.
-type ShopOptions struct {
+// Options say how a shop is started, how a unit is ordered there, and where its stock is.
+type Options struct {
 	Argv    []string // the command line of the shop
 	Order   Request  // orders a unit
 	Slow    *Request // orders a unit with work of {ms}; nil: there is none
@@ -42,7 +42,7 @@ type ShopOptions struct {
 
 // A Shop is a service on trial: how it is started, how a unit is ordered there, and where its stock is.
 type Shop struct {
-	ShopOptions
+	Options
 	Bed   *rig.Testbed
 	Sent  atomic.Int64 // the number of the last order
 	Begun time.Time
@@ -50,6 +50,7 @@ type Shop struct {
 }
 
 const (
+	// OnShelf is how many units are put for a cell without a crowd.
 	OnShelf = 100
 	// crowdShelf is how many units are put for each instance at which a crowd buys.
 	crowdShelf = 15
@@ -58,15 +59,15 @@ const (
 // ErrShop is wrapped by errors of the shop, which cannot be tried.
 var ErrShop = errors.New("the shop cannot be tried")
 
-// NewShop returns a shop on a testbed. What it says hides its headers.
-func NewShop(o ShopOptions, bed *rig.Testbed) *Shop {
+// New returns a shop on a testbed. What it says hides its headers.
+func New(o Options, bed *rig.Testbed) *Shop {
 	say := o.Say
 	o.Say = func(text string) { say(NewMask(o.Headers).Text(text)) }
-	return &Shop{ShopOptions: o, Bed: bed, Begun: time.Now()}
+	return &Shop{Options: o, Bed: bed, Begun: time.Now()}
 }
 
 // Check returns an error if the stock cannot be put by its command, and read.
-func (o *ShopOptions) Check() error {
+func (o *Options) Check() error {
 	command := o.Stock
 	text := strings.Join(command, " ")
 	at := slices.Index(command, "{n}")
@@ -79,7 +80,7 @@ func (o *ShopOptions) Check() error {
 }
 
 // IsElsewhere reports whether the stock is not in Redis.
-func (o *ShopOptions) IsElsewhere() bool { return o.Set != "" || o.Left != "" || o.Database != "" }
+func (o *Options) IsElsewhere() bool { return o.Set != "" || o.Left != "" || o.Database != "" }
 
 // Shelf returns where the stock is.
 func (s *Shop) Shelf() wire.Shelf {
@@ -113,14 +114,6 @@ func (s *Shop) Name() string {
 		}
 	}
 	return history.Clip(path.Base(name))
-}
-
-// NewOrder returns an order that has not been sent.
-func (s *Shop) NewOrder(name string, at int, phase history.Phase) *Order {
-	id := s.Product + "-" + name
-	o := &Order{InFlight: rig.NewInFlight(id, at), Name: name}
-	o.Op = history.Op{Order: id, Phase: phase, Quantity: 1}
-	return o
 }
 
 // fill returns a replacer that fills in a request. No {i} or {order} is repeated in the whole trial: some shops sell
