@@ -162,8 +162,9 @@ func (c *conn) message(v value, raw []byte) {
 	defer c.wire.gate.finish(cmd)
 	switch c.wire.gate.Wait(cmd, c.gone) {
 	case schedule.Pass:
+		now := time.Now()
 		c.besides(raw)
-		c.wire.gate.deliver(cmd)
+		c.wire.gate.deliver(cmd, now)
 	case schedule.TooLate, schedule.Fail:
 		c.close()
 	}

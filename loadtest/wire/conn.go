@@ -532,11 +532,11 @@ func (c *conn) deliver() {
 	if len(all) == 0 {
 		return
 	}
-	gone := isClosed(c.gone) // read first: a client may go as soon as it has its reply
+	gone, now := isClosed(c.gone), time.Now() // read first: a client may go as soon as it has its reply
 	c.client.put(all)
 	for _, cmd := range done {
 		if !gone {
-			c.wire.gate.deliver(cmd)
+			c.wire.gate.deliver(cmd, now)
 		}
 	}
 }

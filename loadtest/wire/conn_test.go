@@ -127,11 +127,13 @@ func TestPipelineIsGatedOneByOne(t *testing.T) {
 	assert.Zero(t, p.gate.Log()[0].Delivered, "the commands before it have no reply")
 	p.server.sends("+OK", "$1", "1")
 	p.client.gets("+OK", ":1", "$1", "1")
+	heard := time.Now()
 	for i, name := range []string{"expire", "set", "get"} {
 		one := p.seen(t, name, func(s Seen) bool { return !s.Delivered.IsZero() })
 		assert.Equal(t, one, p.gate.Log()[i])
 		assert.False(t, one.Sent.Before(one.Came))
 		assert.False(t, one.Delivered.Before(one.Answered))
+		assert.False(t, one.Delivered.After(heard), "what the client does with the reply comes later")
 	}
 }
 

@@ -226,10 +226,11 @@ func (g *Gate) noteReply(cmd *Command, reply value) {
 	g.change(cmd, func() { cmd.State, cmd.Answered, cmd.Reply, cmd.Failed = Done, time.Now(), text, failed })
 }
 
-// deliver records that a reply was delivered.
-func (g *Gate) deliver(cmd *Command) {
+// deliver records that a reply was delivered. The time is that before it was sent, so that what the client does with it
+// comes later.
+func (g *Gate) deliver(cmd *Command, at time.Time) {
 	g.Change(func() {
-		cmd.Delivered = time.Now()
+		cmd.Delivered = at
 		close(cmd.heard)
 	})
 }
