@@ -19,7 +19,7 @@ const atA, atB = shop.AtA, shop.AtB
 // A bench is a pair of instances, and the cell that is played on it.
 type bench struct {
 	*Trial
-	*shop.Pair
+	pair *shop.Pair
 
 	cell   *history.Cell // the one being played
 	orders []*shop.Order
@@ -33,7 +33,7 @@ type bench struct {
 // open starts a pair. Close it.
 func (t *Trial) open(ctx context.Context) (b *bench, err error) {
 	b = &bench{Trial: t}
-	b.Pair, err = t.Open(ctx, b.holders.saw, func(cmd *wire.Command) bool {
+	b.pair, err = t.Open(ctx, b.holders.saw, func(cmd *wire.Command) bool {
 		return t.passport.Releases[b.shape(&cmd.Seen)]
 	})
 	if err != nil {
@@ -44,11 +44,11 @@ func (t *Trial) open(ctx context.Context) (b *bench, err error) {
 
 // noteDeaths records which instances have exited on their own.
 func (b *bench) noteDeaths() {
-	for at, e := range b.Ends {
+	for at, e := range b.pair.Ends {
 		killed := slices.ContainsFunc(b.cell.Faults, func(f history.Fault) bool {
 			return f.Instance == e.Name && f.Kind == history.FaultKill
 		})
-		if now := b.since(time.Now()); b.IsDown(at) && !killed {
+		if now := b.since(time.Now()); b.pair.IsDown(at) && !killed {
 			f := rig.DiedFault(shop.LastWords(e.In.Tail()))
 			f.Instance, f.At, f.End = e.Name, now, now
 			b.cell.Faults = append(b.cell.Faults, f)
@@ -64,7 +64,7 @@ func (b *bench) readStock() error {
 	if b.IsElsewhere() {
 		return b.endCount()
 	}
-	left, err := b.UnitsLeft()
+	left, err := b.pair.UnitsLeft()
 	b.cell.Left = &left
 	return err
 }
@@ -72,10 +72,10 @@ func (b *bench) readStock() error {
 // isFit reports whether the bench is fit for another cell after one: the fresh orders of the cell have sold at both
 // instances, or else others do now, and the lock is free.
 func (b *bench) isFit() bool {
-	if !b.soldAfresh() || b.IsDown(atA) || b.IsDown(atB) {
+	if !b.soldAfresh() || b.pair.IsDown(atA) || b.pair.IsDown(atB) {
 		return b.isAsNew()
 	}
-	b.Quiet(b.Context)
+	b.pair.Quiet(b.pair.Context)
 	return b.becomesFree()
 }
 
@@ -93,8 +93,8 @@ func (b *bench) soldAfresh() bool {
 // isAsNew reports whether an order at each instance sells, and leaves no lock.
 func (b *bench) isAsNew() bool {
 	b.begin(fault{})
-	for at := range b.Ends {
-		if b.IsDown(at) {
+	for at := range b.pair.Ends {
+		if b.pair.IsDown(at) {
 			return false
 		}
 		o, err := b.plain("warm-"+strconv.Itoa(at), at)
@@ -105,7 +105,7 @@ func (b *bench) isAsNew() bool {
 			return false
 		}
 	}
-	b.Quiet(b.Context) // a release may come after the answer
+	b.pair.Quiet(b.pair.Context) // a release may come after the answer
 	return b.becomesFree()
 }
 
@@ -124,7 +124,7 @@ func (b *bench) heldFor(
 	atMost time.Duration, isHeld func(*wire.Lock, wire.KeyState) bool, isWorth func(wire.KeyState) bool,
 ) (held, known bool) {
 	for late := time.Now().Add(atMost); ; time.Sleep(10 * time.Millisecond) { // no command tells of an expiry
-		states, waits := b.Looker.Load().Look(), true
+		states, waits := b.pair.Looker.Load().Look(), true
 		held = false
 		for i := range b.passport.Keys {
 			l := &b.passport.Keys[i]
@@ -132,7 +132,7 @@ func (b *bench) heldFor(
 				held, waits = true, waits && isWorth(s)
 			}
 		}
-		if !held || !waits || time.Now().After(late) || b.Context.Err() != nil {
+		if !held || !waits || time.Now().After(late) || b.pair.Context.Err() != nil {
 			return held, states != nil
 		}
 	}
@@ -144,11 +144,11 @@ func (b *bench) begin(f fault) {
 	b.cell, b.orders, b.extra, b.ends = b.newCell(f), nil, nil, nil
 	b.cell.Start = time.Now()
 	b.holders.begin(b.cell.Start)
-	for _, e := range b.Ends {
+	for _, e := range b.pair.Ends {
 		b.cell.Instances = append(b.cell.Instances, history.Instance{Name: e.Name, URL: e.In.URL})
 	}
-	b.Gate.Begin()
-	writes, _, err := b.Ledger.Writes(b.Context)
+	b.pair.Gate.Begin()
+	writes, _, err := b.pair.Ledger.Writes(b.pair.Context)
 	if err == nil {
 		b.before = len(writes)
 	}

@@ -71,7 +71,7 @@ func opened(t *testing.T, kind string) *bench {
 	require.NoError(t, trial.Prepare(ctx))
 	b, err := trial.open(ctx)
 	require.NoError(t, err)
-	t.Cleanup(b.Shut)
+	t.Cleanup(b.pair.Shut)
 	trial.passport = &sale.Passport{}
 	require.NoError(t, b.learnLocks())
 	return b
@@ -101,7 +101,7 @@ func TestShopThatDiesEndsItsCell(t *testing.T) {
 	dead := func(which ...int) fault {
 		return fault{name: "reply-lost 2", play: func(b *bench) string {
 			for _, at := range which {
-				assert.NoError(t, b.Kill(b.Ends[at])) // not recorded as a fault
+				assert.NoError(t, b.pair.Kill(b.pair.Ends[at])) // not recorded as a fault
 			}
 			return sell(b)
 		}}
@@ -181,8 +181,8 @@ func TestInterruptedCellEnds(t *testing.T) {
 	trial, ctx := learned(ctx, t)
 	b, err := trial.idleBench(ctx)
 	require.NoError(t, err)
-	defer b.Shut()
-	held := b.SetTrap(b.replyOf(atA, trial.passport.BeforeWrite(), time.Now()))
+	defer b.pair.Shut()
+	held := b.pair.SetTrap(b.replyOf(atA, trial.passport.BeforeWrite(), time.Now()))
 	_, err = b.play(fault{name: "slow-work", play: func(b *bench) string {
 		anna, why := b.anna(held)
 		cancel()

@@ -18,7 +18,7 @@ func (b *bench) follow() (stable bool, err error) {
 	var sales [2][]int
 	for range rig.MostSales {
 		stable = true
-		for at, e := range b.Ends {
+		for at, e := range b.pair.Ends {
 			o, err := b.plainAt(at)
 			if err != nil {
 				return false, err
@@ -42,9 +42,9 @@ func (b *bench) plainAt(at int) (*shop.Order, error) {
 		return nil, err
 	}
 	<-o.Done()
-	b.Quiet(b.Context)
+	b.pair.Quiet(b.pair.Context)
 	time.Sleep(50 * time.Millisecond) // a rollback may come after the answer
-	b.Ends[at].Database.EndOrder()
+	b.pair.Ends[at].Database.EndOrder()
 	if o.Op.Outcome != history.Sold {
 		return o, b.problem(o, nil)
 	}
@@ -72,7 +72,7 @@ func (b *bench) learnRequests() error {
 	if err != nil {
 		return err
 	}
-	classifyRequests(of, b.Ends[atA].Database.Since(o.Sent), o.InDatabase, b.underLock(o))
+	classifyRequests(of, b.pair.Ends[atA].Database.Since(o.Sent), o.InDatabase, b.underLock(o))
 	b.passport.Requests = &history.Requests{Before: of.Before, Under: of.Under, After: of.After}
 	return nil
 }
@@ -121,7 +121,7 @@ func (b *bench) underLock(o *shop.Order) shop.Span {
 // sentNothing reports whether an order is known to have sent nothing to the database, as no other was in flight at its
 // instance.
 func (b *bench) sentNothing(o *shop.Order) bool {
-	d := b.Ends[o.At].Database
+	d := b.pair.Ends[o.At].Database
 	if d == nil || slices.ContainsFunc(b.orders, func(other *shop.Order) bool {
 		return other != o && other.At == o.At && other.Sent.Before(o.Over) && o.Sent.Before(other.Over)
 	}) {
@@ -132,7 +132,7 @@ func (b *bench) sentNothing(o *shop.Order) bool {
 
 // requestsToDatabase returns what the orders of the cell have sent to the database, in order of arrival.
 func (b *bench) requestsToDatabase(record map[*shop.Order][]observation) (all []history.Request) {
-	for at, e := range b.Ends {
+	for at, e := range b.pair.Ends {
 		if e.Database != nil {
 			all = append(all, b.requestsAt(at, e.Database.Since(b.cell.Start), record)...)
 		}
@@ -155,7 +155,7 @@ func (b *bench) requestsAt(at int, pieces []rig.Piece, record map[*shop.Order][]
 		if p.Reply {
 			continue
 		}
-		r := history.Request{Instance: b.Ends[at].Name, Came: b.since(p.Began), Sent: b.since(p.PassedOn),
+		r := history.Request{Instance: b.pair.Ends[at].Name, Came: b.since(p.Began), Sent: b.since(p.PassedOn),
 			Answered: history.Never, Heard: history.Never}
 		o := b.senderOf(at, p.Began, record)
 		if o != nil {
@@ -189,12 +189,12 @@ func (b *bench) senderOf(at int, then time.Time, record map[*shop.Order][]observ
 // reply to its acquire is held, a client does not renew.
 func (b *bench) watchAtWork() {
 	p := b.passport
-	if len(p.Locks) == 0 || p.Every > 0 || b.Ends[atA].Database == nil || p.Lease() > sale.MostLease {
+	if len(p.Locks) == 0 || p.Every > 0 || b.pair.Ends[atA].Database == nil || p.Lease() > sale.MostLease {
 		return
 	}
 	b.Say("checking whether the lock is renewed…")
 	b.begin(fault{})
-	if b.Put(b.UnitsFor(0)) != nil {
+	if b.pair.Put(b.UnitsFor(0)) != nil {
 		return
 	}
 	if b.remove() != nil { // an order whose client gave up on its acquire may have left it
@@ -209,7 +209,7 @@ func (b *bench) watchAtWork() {
 	b.notePeriod(anna)
 	goOn()
 	<-anna.Done()
-	b.Quiet(b.Context)
+	b.pair.Quiet(b.pair.Context)
 }
 
 // requestsOf returns the requests among pieces.

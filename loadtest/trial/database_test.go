@@ -155,14 +155,14 @@ func TestRequestsAreMomentsOfFaults(t *testing.T) {
 // An order whose acquire is answered goes on until its next request to the database.
 func TestOrderIsHeldAtItsWork(t *testing.T) {
 	f := forge()
-	f.Context, f.Gate = t.Context(), wire.NewGate(nil)
+	f.pair.Context, f.pair.Gate = t.Context(), wire.NewGate(nil)
 	server, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer server.Close()
 	d, err := rig.NewDatabase(server.Addr().String())
 	require.NoError(t, err)
 	defer d.Close()
-	f.Ends[atA].Database = d
+	f.pair.Ends[atA].Database = d
 	for _, asks := range []bool{true, false} {
 		w := f.setWorkTrap(&rig.CommandTrap{Reply: true})
 		d.BeginOrder()
@@ -214,13 +214,13 @@ func TestMomentsOfACrash(t *testing.T) {
 func TestRequestsWithoutALock(t *testing.T) {
 	f := forge()
 	p := newPlayedLine(f.bench)
-	p.passport.Elsewhere, p.passport.ToDatabase = true, sale.Requests{All: 2, Under: []int{1, 2}}
-	p.passport.Locks = nil
+	p.bench.passport.Elsewhere, p.bench.passport.ToDatabase = true, sale.Requests{All: 2, Under: []int{1, 2}}
+	p.bench.passport.Locks = nil
 	f.order("anna", atA, history.Sold, 0, 90)
 	assert.Empty(t, p.misplaced(schedule.Move{Who: atA, At: atA, Mark: "db2"}))
-	assert.Empty(t, aWindow(p.passport))
-	p.passport.ToDatabase = sale.Requests{Why: "no pattern"}
-	assert.Equal(t, "no pattern", aWindow(p.passport))
+	assert.Empty(t, aWindow(p.bench.passport))
+	p.bench.passport.ToDatabase = sale.Requests{Why: "no pattern"}
+	assert.Equal(t, "no pattern", aWindow(p.bench.passport))
 }
 
 // A sale that opens a connection sends more requests, so that a number that plain sales send after the lock falls under
@@ -244,7 +244,7 @@ func TestRequestsTooEarly(t *testing.T) {
 func TestOrderThatDoesNotReachARequest(t *testing.T) {
 	backendtest.Require(t)
 	b := newDrawer(t).counting()
-	for _, e := range b.Ends {
+	for _, e := range b.pair.Ends {
 		var err error
 		e.Database, err = rig.NewDatabase("127.0.0.1:1")
 		require.NoError(t, err)

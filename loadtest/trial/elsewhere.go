@@ -20,22 +20,22 @@ func (b *bench) beginCount() (err error) {
 	}
 	b.cell.Count = &history.Count{Unbalanced: b.unbalanced}
 	if b.Set == "" && b.Left != "" {
-		left, err := b.CountLeft()
+		left, err := b.pair.CountLeft()
 		if err != nil {
 			return err
 		}
 		b.cell.Initial = *left
 	}
-	b.recordedBefore, err = b.CountSales()
+	b.recordedBefore, err = b.pair.CountSales()
 	return err
 }
 
 // endCount reads what is left, and how many sales were recorded since beginCount.
 func (b *bench) endCount() (err error) {
-	if b.cell.Left, err = b.CountLeft(); err != nil {
+	if b.cell.Left, err = b.pair.CountLeft(); err != nil {
 		return err
 	}
-	now, err := b.CountSales()
+	now, err := b.pair.CountSales()
 	if err == nil && now != nil {
 		b.cell.Count.Sales = new(*now - *b.recordedBefore)
 	}
@@ -77,7 +77,7 @@ func soldAtOnce(c *history.Cell) bool {
 
 // checkShelf returns an error if --left does not print what --set has put.
 func (b *bench) checkShelf(n int64) error {
-	left, err := b.CountLeft()
+	left, err := b.pair.CountLeft()
 	if err == nil && left != nil && b.Set != "" && *left != n {
 		err = fmt.Errorf("%w: --set should put %d units, but --left prints %d", shop.ErrShop, n, *left)
 	}
@@ -93,11 +93,11 @@ func (b *bench) checkCounted(within time.Duration) error {
 		return nil
 	}
 	for begun := time.Now(); ; time.Sleep(shop.SettledAfter) {
-		left, err := b.CountLeft()
+		left, err := b.pair.CountLeft()
 		if err != nil {
 			return err
 		}
-		sales, err := b.CountSales()
+		sales, err := b.pair.CountSales()
 		if err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (b *bench) checkCounted(within time.Duration) error {
 		default:
 			return nil
 		}
-		if time.Since(begun) >= within || b.Context.Err() != nil {
+		if time.Since(begun) >= within || b.pair.Context.Err() != nil {
 			return fmt.Errorf("%w: the first order sold, but %s", shop.ErrShop, why)
 		}
 	}
@@ -123,21 +123,21 @@ func (b *bench) checkCounted(within time.Duration) error {
 func (b *bench) balance(wait time.Duration) error {
 	b.begin(fault{})
 	b.cell.Initial = shop.OnShelf // whatever --units are: that it sells too many is for the cells to show
-	if err := b.Put(shop.OnShelf); err != nil {
+	if err := b.pair.Put(shop.OnShelf); err != nil {
 		return err
 	}
 	if err := b.beginCount(); err != nil {
 		return err
 	}
-	for at := range b.Ends {
+	for at := range b.pair.Ends {
 		o := b.buy("plain-"+strconv.Itoa(at), at, history.Buy, b.Order, 0)
 		<-o.Done()
 		b.cell.Ops = append(b.cell.Ops, o.Op)
 	}
 	select {
 	case <-time.After(wait):
-	case <-b.Context.Done():
-		return context.Cause(b.Context)
+	case <-b.pair.Context.Done():
+		return context.Cause(b.pair.Context)
 	}
 	if err := b.endCount(); err != nil {
 		return err
@@ -158,10 +158,10 @@ func (t *Trial) control(ctx context.Context, wait time.Duration) error {
 		return err
 	}
 	if err := b.balance(wait); err != nil {
-		b.Shut()
+		b.pair.Shut()
 		return err
 	}
-	for at := range b.Ends { // a pool may have closed its connections, and an order that opens one sends more
+	for at := range b.pair.Ends { // a pool may have closed its connections, and an order that opens one sends more
 		<-b.buy("warm-"+strconv.Itoa(at), at, history.Buy, b.Order, 0).Done()
 	}
 	t.giveBack(b)

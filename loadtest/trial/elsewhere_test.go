@@ -70,15 +70,15 @@ func (d *drawer) counting() *bench {
 	server := httptest.NewServer(d)
 	d.t.Cleanup(server.Close)
 	f := forge()
-	f.Context, f.Client, f.Gate = d.t.Context(), server.Client(), wire.NewGate(nil)
-	f.Stores = []*wire.Store{store}
+	f.pair.Context, f.pair.Client, f.pair.Gate = d.t.Context(), server.Client(), wire.NewGate(nil)
+	f.pair.Stores = []*wire.Store{store}
 	f.Set, f.Left, f.Product = "echo {n} > "+d.stock, "cat "+d.stock, "10000"
-	for _, e := range f.Ends {
+	for _, e := range f.pair.Ends {
 		e.In = &cluster.Instance{URL: server.URL}
 	}
-	f.Ledger, err = wire.NewLedger(d.t.Context(), store.Redis, f.Shelf())
+	f.pair.Ledger, err = wire.NewLedger(d.t.Context(), store.Redis, f.Shelf())
 	require.NoError(d.t, err)
-	d.t.Cleanup(f.Ledger.Close)
+	d.t.Cleanup(f.pair.Ledger.Close)
 	f.idle, f.Bed = []*bench{f.bench}, testbed(d.t)
 	return f.bench
 }
@@ -141,7 +141,7 @@ func TestFirstSaleThatIsNotCounted(t *testing.T) {
 			d := newDrawer(t)
 			b := d.counting()
 			c.bend(d, b)
-			require.NoError(t, b.Put(shop.OnShelf))
+			require.NoError(t, b.pair.Put(shop.OnShelf))
 			b.begin(fault{})
 			b.cell.Initial = shop.OnShelf
 			require.NoError(t, b.beginCount())

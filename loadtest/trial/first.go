@@ -21,7 +21,7 @@ import (
 
 // A firstOrder is a plain order to a shop that the trial knows nothing of yet.
 type firstOrder struct {
-	*bench
+	bench *bench
 	order *shop.Order
 	wrote bool // it wrote the stock
 	later bool // and did so after its answer
@@ -53,18 +53,18 @@ var hints = []struct {
 		}},
 	{func(f *firstOrder) bool { return len(f.end().Wires[0].Refused()) > 0 },
 		func(f *firstOrder) string { return strings.Join(f.end().Wires[0].Refused(), "; ") }},
-	{func(f *firstOrder) bool { return f.IsDown(f.order.At) || f.order.Op.Status >= 500 },
+	{func(f *firstOrder) bool { return f.bench.pair.IsDown(f.order.At) || f.order.Op.Status >= 500 },
 		func(f *firstOrder) string { return f.said() + "; " + shop.LastWords(f.end().In.Tail()) }},
-	{func(f *firstOrder) bool { return f.misses() || !f.end().Wires[0].Spoken() && !f.IsElsewhere() },
+	{func(f *firstOrder) bool { return f.misses() || !f.end().Wires[0].Spoken() && !f.bench.IsElsewhere() },
 		func(f *firstOrder) string { return f.whatItMisses() + "; " + f.said() }},
 	{func(f *firstOrder) bool { return f.order.Op.Outcome == history.Sold && !f.wrote && f.other },
 		func(f *firstOrder) string {
 			return fmt.Sprintf("the other instance wrote %s: %s; a trial needs an instance to carry out its own orders: give "+
-				"each one a queue of its own", f.Shelf().Key, f.said())
+				"each one a queue of its own", f.bench.Shelf().Key, f.said())
 		}},
 	{func(f *firstOrder) bool { return f.order.Op.Outcome == history.Sold && !f.wrote },
 		func(f *firstOrder) string {
-			return fmt.Sprintf("it sold without writing %s: %s; %s", f.Shelf().Key, f.said(), f.whereTheStockIs())
+			return fmt.Sprintf("it sold without writing %s: %s; %s", f.bench.Shelf().Key, f.said(), f.whereTheStockIs())
 		}},
 }
 
@@ -94,22 +94,22 @@ func (f *firstOrder) see(writes []written) {
 			f.wrote, f.later = true, f.later || w.At.After(f.order.Over)
 		}
 	}
-	if f.wrote && !f.IsElsewhere() && f.Sold == nil && f.order.Op.Status/100 == 3 {
-		f.Sold, f.passport.ByWrites, f.order.Op.Outcome = regexp.MustCompile(""), true, history.Sold
+	if f.wrote && !f.bench.IsElsewhere() && f.bench.Sold == nil && f.order.Op.Status/100 == 3 {
+		f.bench.Sold, f.bench.passport.ByWrites, f.order.Op.Outcome = regexp.MustCompile(""), true, history.Sold
 	}
 }
 
 // whichHeader asks for a header, or names those that were sent. Their values may be secrets.
 func (f *firstOrder) whichHeader() string {
-	if len(f.Headers) == 0 {
+	if len(f.bench.Headers) == 0 {
 		return ": does it need a header? --header 'Authorization: Bearer …'"
 	}
-	sent, numbered := make([]string, len(f.Headers)), false
-	for i, h := range f.Headers {
+	sent, numbered := make([]string, len(f.bench.Headers)), false
+	for i, h := range f.bench.Headers {
 		sent[i], numbered = h.Name, numbered || strings.Contains(h.Value, "{i}")
 	}
 	return fmt.Sprintf(": it was sent with %s%s: is the value right?", strings.Join(sent, ", "),
-		either(numbered, fmt.Sprintf(" ({i} was %d)", f.Sent.Load()), ""))
+		either(numbered, fmt.Sprintf(" ({i} was %d)", f.bench.Sent.Load()), ""))
 }
 
 // misses reports whether the order sold, and sent nothing to the proxied database.
@@ -127,13 +127,13 @@ func (f *firstOrder) whatItMisses() string {
 }
 
 // end returns the instance that received the order.
-func (f *firstOrder) end() *rig.End { return f.Ends[f.order.At] }
+func (f *firstOrder) end() *rig.End { return f.bench.pair.Ends[f.order.At] }
 
 func (f *firstOrder) has(status ...int) bool { return slices.Contains(status, f.order.Op.Status) }
 
 // said returns the request and its answer.
 func (f *firstOrder) said() string {
-	text := f.Order.Method + " " + f.Order.Path
+	text := f.bench.Order.Method + " " + f.bench.Order.Path
 	switch {
 	case f.order.Op.Status == 0:
 		return text + " got " + f.order.Op.Detail
@@ -147,16 +147,16 @@ func (f *firstOrder) said() string {
 // tell prints the order, and what it sent to the Redis and to the database.
 func (f *firstOrder) tell() {
 	var verbs []string
-	for _, c := range f.sentBy(f.order.At) {
+	for _, c := range f.bench.sentBy(f.order.At) {
 		verbs = append(verbs, strings.ToUpper(c.Name))
 	}
 	text := "the first order: " + f.said() + "; to the Redis: " + cmp.Or(strings.Join(verbs, ", "), "nothing")
 	if d := f.end().Database; d != nil {
 		text += fmt.Sprintf("; to the database: %d requests", len(requestsOf(d.Since(f.order.Sent))))
 	}
-	f.Say(text)
-	if f.IsElsewhere() && !f.end().Wires[0].Spoken() {
-		f.Say("nothing arrived at the Redis at {redis}: if the shop's lock is in a Redis, it is another one" +
+	f.bench.Say(text)
+	if f.bench.IsElsewhere() && !f.end().Wires[0].Spoken() {
+		f.bench.Say("nothing arrived at the Redis at {redis}: if the shop's lock is in a Redis, it is another one" +
 			redisOfEnvironment())
 	}
 }
@@ -176,21 +176,21 @@ func redisOfEnvironment() string {
 
 // whereTheStockIs returns a hint at where the stock may be: at a number that decreased, or not in this Redis.
 func (f *firstOrder) whereTheStockIs() string {
-	now, err := wire.Snapshot(f.Context, f.Stores[0].Redis)
+	now, err := wire.Snapshot(f.bench.pair.Context, f.bench.pair.Stores[0].Redis)
 	var found []string
 	for key, state := range now {
-		before := f.passport.Before[key]
+		before := f.bench.passport.Before[key]
 		for field, text := range state.Parts {
 			n, isNumber := strconv.ParseInt(text, 10, 64)
 			was, wasNumber := strconv.ParseInt(before.Parts[field], 10, 64)
-			if err != nil || isNumber != nil || wasNumber != nil || n >= was || was-n > int64(len(f.orders)) {
+			if err != nil || isNumber != nil || wasNumber != nil || n >= was || was-n > int64(len(f.bench.orders)) {
 				continue
 			}
 			command := "SET " + key.Name + " {n}"
 			if state.Kind == "hash" {
 				command = "HSET " + key.Name + " " + field + " {n}"
 			}
-			found = append(found, strings.ReplaceAll(command, f.Product, "{product}"))
+			found = append(found, strings.ReplaceAll(command, f.bench.Product, "{product}"))
 		}
 	}
 	if len(found) == 1 {
@@ -200,27 +200,27 @@ func (f *firstOrder) whereTheStockIs() string {
 		return touched
 	}
 	text := "the stock did not change in this Redis: give its key by --stock, or, if it is in a database, --set and --left"
-	return text + either(f.Sold == nil, "; if this was no sale, give what the body of a sale matches: --sold", "")
+	return text + either(f.bench.Sold == nil, "; if this was no sale, give what the body of a sale matches: --sold", "")
 }
 
 // whatItTouched returns a hint from what the order touched in the Redis, if that was not the stock: a number that it
 // read, or only keys that are gone again. It is "" if there is none.
 func (f *firstOrder) whatItTouched() string {
-	commands := f.sentBy(f.order.At)
-	if slices.ContainsFunc(commands, func(c observation) bool { return slices.Contains(c.Args, f.Shelf().Key) }) {
+	commands := f.bench.sentBy(f.order.At)
+	if slices.ContainsFunc(commands, func(c observation) bool { return slices.Contains(c.Args, f.bench.Shelf().Key) }) {
 		return ""
 	}
 	if found := f.stocksRead(commands); len(found) > 0 {
 		return fmt.Sprintf("it read another key: try --stock '%s'", strings.Join(found, "', or '"))
 	}
-	_, written, err := f.Ledger.Writes(f.Context)
-	now, err2 := wire.Snapshot(f.Context, f.Stores[0].Redis)
+	_, written, err := f.bench.pair.Ledger.Writes(f.bench.pair.Context)
+	now, err2 := wire.Snapshot(f.bench.pair.Context, f.bench.pair.Stores[0].Redis)
 	var gone []string
 	for key := range written {
-		if _, is := now[key]; is && key.Name != f.Shelf().Key || err != nil || err2 != nil {
+		if _, is := now[key]; is && key.Name != f.bench.Shelf().Key || err != nil || err2 != nil {
 			return ""
 		}
-		if key.Name != f.Shelf().Key {
+		if key.Name != f.bench.Shelf().Key {
 			gone = append(gone, key.String())
 		}
 	}
@@ -252,12 +252,13 @@ func (f *firstOrder) stocksRead(commands []observation) (found []string) {
 			}
 		}
 	}
-	named := slices.DeleteFunc(slices.Clone(found), func(one string) bool { return !strings.Contains(one, f.Product) })
+	isOther := func(one string) bool { return !strings.Contains(one, f.bench.Product) }
+	named := slices.DeleteFunc(slices.Clone(found), isOther)
 	if len(named) > 0 {
 		found = named
 	}
 	for i := range found {
-		found[i] = strings.ReplaceAll(found[i], f.Product, "{product}")
+		found[i] = strings.ReplaceAll(found[i], f.bench.Product, "{product}")
 	}
 	return found
 }
@@ -272,18 +273,18 @@ func (f *firstOrder) isCreated(commands []observation, key string) bool {
 
 // hindrance returns what may have kept a plain order from selling, such as a lock left by the order before.
 func (f *firstOrder) hindrance() (text string) {
-	if f.IsElsewhere() {
-		text = either(f.Set == "", "; no units were put: give --set", "")
+	if f.bench.IsElsewhere() {
+		text = either(f.bench.Set == "", "; no units were put: give --set", "")
 	} else {
-		text = fmt.Sprintf("; the stock is in %s of database %d", f.Shelf().Key, f.DB)
+		text = fmt.Sprintf("; the stock is in %s of database %d", f.bench.Shelf().Key, f.bench.DB)
 	}
 	var left []string
-	_ = f.Alone(func(to *redis.Client) (err error) {
-		left, err = to.Keys(f.Context, "*").Result()
+	_ = f.bench.pair.Alone(func(to *redis.Client) (err error) {
+		left, err = to.Keys(f.bench.pair.Context, "*").Result()
 		return err
 	})
-	left = slices.DeleteFunc(left, func(key string) bool { return key == f.Shelf().Key })
-	if len(f.orders) > 1 && len(left) > 0 && len(left) <= 3 {
+	left = slices.DeleteFunc(left, func(key string) bool { return key == f.bench.Shelf().Key })
+	if len(f.bench.orders) > 1 && len(left) > 0 && len(left) <= 3 {
 		slices.Sort(left)
 		text += "; the order before it left " + sale.Quoted(left)
 	}

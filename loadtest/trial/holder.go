@@ -221,7 +221,7 @@ func (h *holder) release(s *wire.Sight, e *history.Command) {
 
 // shown returns the holders, once the effects of all answered commands are known.
 func (b *bench) shown() *holders {
-	if looker := b.Looker.Load(); looker != nil {
+	if looker := b.pair.Looker.Load(); looker != nil {
 		looker.AwaitTurn()
 	}
 	return &b.holders

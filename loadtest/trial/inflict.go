@@ -44,7 +44,7 @@ func (b *bench) replyOf(at int, s *sale.Step, then time.Time) (t *rig.CommandTra
 			return came > ahead
 		},
 		Did: func(cmd *wire.Command) bool {
-			return len(s.Effects) == 0 || anyOf(b.Looker.Load().Traced(cmd), func(c *history.Command) bool {
+			return len(s.Effects) == 0 || anyOf(b.pair.Looker.Load().Traced(cmd), func(c *history.Command) bool {
 				return anyOf(s.Effects, func(e *history.Command) bool { return c.Effect == e.Effect })
 			})
 		}}
@@ -93,10 +93,10 @@ func (b *bench) annaAtWork() (o *shop.Order, why string, goOn func()) {
 // next request to that.
 func (b *bench) trapAtWork(at int) rig.Trap {
 	reply := b.replyOf(at, b.passport.BeforeWrite(), time.Now())
-	if b.Ends[at].Database != nil {
+	if b.pair.Ends[at].Database != nil {
 		return b.setWorkTrap(reply)
 	}
-	return b.SetTrap(reply)
+	return b.pair.SetTrap(reply)
 }
 
 // noRequest is why an order is not held at a request to the database.
@@ -106,7 +106,7 @@ const noRequest = "the order sent nothing to the database under its lock"
 // happened, or the time is over. It returns the last order.
 func (b *bench) bertUntil(name string, at int, atMost time.Duration, happened <-chan struct{}) (o *shop.Order) {
 	begun, late := time.Now(), time.After(atMost)
-	_ = rig.Fresh(b.Context, atMost, func(number int) (over bool) {
+	_ = rig.Fresh(b.pair.Context, atMost, func(number int) (over bool) {
 		if number > 1 && time.Since(begun) > atMost {
 			return true
 		}
@@ -158,10 +158,10 @@ const (
 // stock has to be read back after a write.
 func crowdAt(instances int) func(*bench) string {
 	return func(b *bench) string {
-		b.Blind.Store(!b.passport.ReadBack)
-		defer b.Blind.Store(false)
-		b.Gate.OpenAll()
-		ctx, cancel := context.WithTimeout(b.Context, crowdPatient)
+		b.pair.Blind.Store(!b.passport.ReadBack)
+		defer b.pair.Blind.Store(false)
+		b.pair.Gate.OpenAll()
+		ctx, cancel := context.WithTimeout(b.pair.Context, crowdPatient)
 		defer cancel()
 		var all sync.WaitGroup
 		var mu sync.Mutex
@@ -169,7 +169,7 @@ func crowdAt(instances int) func(*bench) string {
 			plan := load.Plan{Requests: crowdOrders, Concurrency: crowdAtOnce,
 				Send: func(_ context.Context, _, _ time.Time, i int) history.Op {
 					mu.Lock()
-					o := b.send(fmt.Sprintf("%s-%d", b.Ends[at].Name, i+1), at)
+					o := b.send(fmt.Sprintf("%s-%d", b.pair.Ends[at].Name, i+1), at)
 					mu.Unlock()
 					<-o.Done()
 					return o.Op
@@ -177,8 +177,8 @@ func crowdAt(instances int) func(*bench) string {
 			all.Go(func() { _, _ = load.Run(ctx, plan) }) // a cell is judged by its orders, not by what load measures
 		}
 		all.Wait()
-		b.Quiet(b.Context)
-		b.Gate.Close()
+		b.pair.Quiet(b.pair.Context)
+		b.pair.Gate.Close()
 		return ""
 	}
 }
@@ -230,7 +230,7 @@ func (b *bench) isStep(steps []sale.Step, k int) func(*wire.Command) bool {
 func errorReply(k int) func(*bench) string {
 	return func(b *bench) string {
 		answer := refusal(b.passport, &b.passport.Steps[k])
-		anna, why := b.anna(b.SetTrap(&rig.CommandTrap{At: atA, Does: schedule.Refuse, Answer: answer,
+		anna, why := b.anna(b.pair.SetTrap(&rig.CommandTrap{At: atA, Does: schedule.Refuse, Answer: answer,
 			Is: b.isStep(b.passport.Steps, k)}))
 		if why != "" {
 			return why
@@ -249,7 +249,7 @@ func renewalsLost(b *bench) string {
 		shape := b.shape(&cmd.Seen) // a renewal may be the same command as the acquire
 		return p.Renewals[shape] && (!p.Acquires[shape] || b.shown().since(atA).Known())
 	}
-	lose := b.SetTrap(&rig.CommandTrap{At: atA, Does: schedule.LostRequest, Always: true, Is: isRenewal})
+	lose := b.pair.SetTrap(&rig.CommandTrap{At: atA, Does: schedule.LostRequest, Always: true, Is: isRenewal})
 	anna, why, goOn := b.annaAtWork()
 	defer goOn()
 	if why != "" {
@@ -267,7 +267,7 @@ func renewalsLost(b *bench) string {
 // settle waits until the shop no longer works for a customer who has hung up: it may still sell to her.
 func (b *bench) settle(o *shop.Order) {
 	released := func() bool { return b.releasedFor(o).Known() }
-	b.holders.await(b.passport.Takes+sale.Margin, b.Ends[o.At].In.Exited(), released)
+	b.holders.await(b.passport.Takes+sale.Margin, b.pair.Ends[o.At].In.Exited(), released)
 }
 
 // remove removes the lock: it puts its keys into their states at rest.
@@ -275,13 +275,13 @@ func (b *bench) remove() error { return b.putLocks(nil) }
 
 // putLocks puts the keys of the lock into those states, and the others into their states at rest.
 func (b *bench) putLocks(held map[wire.Key]wire.KeyState) error {
-	return b.Alone(func(to *redis.Client) (err error) {
+	return b.pair.Alone(func(to *redis.Client) (err error) {
 		for _, lock := range b.passport.Keys {
 			state, is := held[lock.Key]
 			if !is {
 				state = lock.Rest
 			}
-			err = errors.Join(err, lock.Put(b.Context, to, state))
+			err = errors.Join(err, lock.Put(b.pair.Context, to, state))
 		}
 		return err
 	})
@@ -305,13 +305,13 @@ func (b *bench) keepLocks(held map[wire.Key]wire.KeyState) (stop func(), err err
 	if err := b.putLocks(kept); err != nil || least == 0 {
 		return func() {}, err
 	}
-	ctx, cancel := context.WithCancel(b.Context)
+	ctx, cancel := context.WithCancel(b.pair.Context)
 	var renewer sync.WaitGroup
 	renewer.Go(func() {
 		for every := time.NewTicker(least / 4); ; {
 			select {
 			case <-every.C:
-				_ = b.Alone(func(to *redis.Client) (err error) {
+				_ = b.pair.Alone(func(to *redis.Client) (err error) {
 					for _, lock := range b.passport.Keys {
 						err = errors.Join(err, lock.Prolong(ctx, to, kept[lock.Key]))
 					}
@@ -343,19 +343,19 @@ func whyNotKept(p *sale.Passport) string {
 
 // restart has the effect of a restart that keeps the stock, and the keys from before the first order.
 func (b *bench) restart() error {
-	err := b.Alone(func(to *redis.Client) error {
-		now, err := wire.Snapshot(b.Context, to)
+	err := b.pair.Alone(func(to *redis.Client) error {
+		now, err := wire.Snapshot(b.pair.Context, to)
 		for key := range now {
 			if before, was := b.passport.Before[key]; key.Name != b.Shelf().Key && err == nil {
 				if !was {
 					before = wire.KeyState{Kind: "none"}
 				}
-				err = wire.PutState(b.Context, to, key, before)
+				err = wire.PutState(b.pair.Context, to, key, before)
 			}
 		}
-		return errors.Join(err, to.ScriptFlush(b.Context).Err())
+		return errors.Join(err, to.ScriptFlush(b.pair.Context).Err())
 	})
-	for _, e := range b.Ends {
+	for _, e := range b.pair.Ends {
 		e.Wires[0].Break()
 	}
 	return err

@@ -62,7 +62,7 @@ func (b *bench) lateOf(o *shop.Order) map[sale.Kind]sale.LateCommand {
 		kind := sale.KindOf(&c.Seen)
 		after := c.Came.Sub(end)
 		switch _, again := late[kind]; {
-		case !b.Ledger.OnData(c.Args):
+		case !b.pair.Ledger.OnData(c.Args):
 		case after < lateAfter:
 			early[kind], end = true, later(end, c.Delivered)
 		case again || after > lateWithin:
@@ -78,7 +78,7 @@ func (b *bench) lateOf(o *shop.Order) map[sale.Kind]sale.LateCommand {
 func (b *bench) sleepUntil(then time.Time) {
 	select {
 	case <-time.After(time.Until(then)):
-	case <-b.Context.Done():
+	case <-b.pair.Context.Done():
 	}
 }
 
@@ -96,19 +96,19 @@ func (b *bench) awaitLate() {
 			b.sleepUntil(o.Over.Add(most + lateAfter))
 		}
 	}
-	b.Quiet(b.Context)
+	b.pair.Quiet(b.pair.Context)
 }
 
 // lateSender returns the order that has sent a command as long after its end as orders do, nil if none has, and whether
 // that is known: it names no order's token, and no order at work sends such commands.
 func (a *attribution) lateSender(c *observation) (of *shop.Order, known bool) {
 	kind := sale.KindOf(&c.Seen)
-	late, known := a.passport.Late[kind]
+	late, known := a.bench.passport.Late[kind]
 	if !known || a.namedBy(c) != nil {
 		return nil, false
 	}
 	nearest := mostBusy
-	for _, o := range a.orders {
+	for _, o := range a.bench.orders {
 		if o.At != a.at || o.IsOpen(c.Came) || a.sentLate[o][kind] || !a.mayBeLate(o) {
 			continue
 		}
@@ -129,7 +129,7 @@ func (a *attribution) lateSender(c *observation) (of *shop.Order, known bool) {
 // mayBeLate reports whether an order has got as far as those that send late commands: it has acquired the lock, if
 // there is one.
 func (a *attribution) mayBeLate(o *shop.Order) bool {
-	return len(a.passport.Locks) == 0 || !tookAt(a.record[o]).IsZero()
+	return len(a.bench.passport.Locks) == 0 || !tookAt(a.record[o]).IsZero()
 }
 
 // endOf returns when an order ended: at its answer, or at the reply to its last command that was not late.

@@ -36,7 +36,7 @@ func (t *Trial) Learn(ctx context.Context) (p *sale.Passport, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer b.Shut()
+	defer b.pair.Shut()
 	if t.IsElsewhere() {
 		if err := b.checkShelf(t.UnitsFor(0)); err != nil {
 			return nil, err
@@ -67,7 +67,7 @@ func (t *Trial) Learn(ctx context.Context) (p *sale.Passport, err error) {
 	if b, err = t.idleBench(ctx); err != nil { // a shop that lost its lock may be down
 		return p, err
 	}
-	defer b.Shut()
+	defer b.pair.Shut()
 	if _, err = b.holdOne(false); err != nil {
 		return p, err
 	}
@@ -81,11 +81,11 @@ func (b *bench) unknownFirst(err error) error {
 		return err
 	}
 	name := ""
-	b.Gate.Each(func(cmd *wire.Command) { name = cmp.Or(name, b.Ledger.Unknown(&cmd.Seen)) })
+	b.pair.Gate.Each(func(cmd *wire.Command) { name = cmp.Or(name, b.pair.Ledger.Unknown(&cmd.Seen)) })
 	if name == "" {
 		return err
 	}
-	version := b.Stores[0].Redis.InfoMap(b.Context, "server").Item("Server", "redis_version")
+	version := b.pair.Stores[0].Redis.InfoMap(b.pair.Context, "server").Item("Server", "redis_version")
 	rest := strings.TrimPrefix(err.Error(), shop.ErrShop.Error()+": ")
 	return fmt.Errorf("%w: it sends %s, which the trial's Redis %s does not know: put a newer redis-server on the "+
 		"PATH; %s", shop.ErrShop, history.Clip(name), version, rest)
@@ -99,7 +99,7 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 	if err := b.beginCount(); err != nil {
 		return nil, err
 	}
-	for at := range b.Ends {
+	for at := range b.pair.Ends {
 		o, err := b.firstAt(at)
 		if err != nil {
 			return nil, err
@@ -111,7 +111,7 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 				return nil, err
 			}
 		}
-		if b.Quiet(b.Context); at == atA {
+		if b.pair.Quiet(b.pair.Context); at == atA {
 			(&firstOrder{bench: b, order: o}).tell()
 		}
 		if _, written, err = b.writesOf(o); err != nil {
@@ -124,7 +124,7 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 		}
 		b.passport.Takes = o.Over.Sub(o.Sent) // an upper bound: a first order may have to connect
 	}
-	b.passport.Scripts = b.Ledger.Scripts()
+	b.passport.Scripts = b.pair.Ledger.Scripts()
 	if b.Shelf().Field == "" {
 		delete(written, wire.Key{DB: b.DB, Name: b.Shelf().Key})
 	}
@@ -133,23 +133,24 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 
 // findStock moves the stock to another Redis database if the first order looked for it only there.
 func (b *bench) findStock(o *shop.Order) (moved bool, err error) {
-	if b.Quiet(b.Context); o.At != atA {
+	if b.pair.Quiet(b.pair.Context); o.At != atA {
 		return false, nil
 	}
-	if _, _, err := b.Ledger.Writes(b.Context); err != nil {
+	if _, _, err := b.pair.Ledger.Writes(b.pair.Context); err != nil {
 		return false, err
 	}
-	found := b.Ledger.Databases(b.Ends[o.At].Wires[0].Owns)
+	found := b.pair.Ledger.Databases(b.pair.Ends[o.At].Wires[0].Owns)
 	if len(found) != 1 || found[0] == b.DB {
 		return false, nil
 	}
-	if err := b.Alone(func(to *redis.Client) error { return b.AtShelf(to, "DEL", b.Shelf().Key).Err() }); err != nil {
+	err = b.pair.Alone(func(to *redis.Client) error { return b.pair.AtShelf(to, "DEL", b.Shelf().Key).Err() })
+	if err != nil {
 		return false, err
 	}
 	b.DB = found[0]
 	b.Say(fmt.Sprintf("moving the stock to database %d, where the shop looks for it…", b.DB))
-	b.Ledger.Follow(b.DB)
-	b.LookAt(nil)
+	b.pair.Ledger.Follow(b.DB)
+	b.pair.LookAt(nil)
 	b.begin(fault{})
 	return true, nil
 }
@@ -162,7 +163,7 @@ func (b *bench) firstAt(at int) (*shop.Order, error) {
 			return nil, err
 		}
 		<-o.Done()
-		over := time.Since(begun) > b.Within || shop.IsClosed(b.Context.Done())
+		over := time.Since(begun) > b.Within || shop.IsClosed(b.pair.Context.Done())
 		if over || o.Op.Status != http.StatusServiceUnavailable {
 			return o, nil
 		}
@@ -174,8 +175,8 @@ func (b *bench) firstAt(at int) (*shop.Order, error) {
 // fails if the order shows that the shop cannot be tried.
 func (b *bench) writesOf(o *shop.Order) (writes []wire.StockWrite, keys map[wire.Key]time.Time, err error) {
 	<-o.Done()
-	b.Quiet(b.Context)
-	if writes, keys, err = b.Ledger.Writes(b.Context); err != nil {
+	b.pair.Quiet(b.pair.Context)
+	if writes, keys, err = b.pair.Ledger.Writes(b.pair.Context); err != nil {
 		return nil, nil, err
 	}
 	writes = writes[b.before:]
@@ -194,7 +195,7 @@ type plainSale struct {
 func (b *bench) plainSales() (sales []*plainSale, err error) {
 	b.begin(fault{})
 	p := b.passport
-	_, known, err := b.Ledger.Writes(b.Context)
+	_, known, err := b.pair.Ledger.Writes(b.pair.Context)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +211,7 @@ func (b *bench) plainSales() (sales []*plainSale, err error) {
 		}
 		b.awaitLate()
 		p.Takes = min(p.Takes, o.Over.Sub(o.Sent))
-		s := &plainSale{commands: asExecuted(b.byOrder()[o]), looker: b.Looker.Load()}
+		s := &plainSale{commands: asExecuted(b.byOrder()[o]), looker: b.pair.Looker.Load()}
 		for _, w := range writes {
 			p.LockFree, p.ReadBack = p.LockFree || w.Counts, p.ReadBack || w.ReadBack
 		}
@@ -226,7 +227,7 @@ func (b *bench) plainSales() (sales []*plainSale, err error) {
 		}
 	}
 	b.keepScripts()
-	return sales, b.Looker.Load().Err()
+	return sales, b.pair.Looker.Load().Err()
 }
 
 // knowScripts records which scripts several of the sales have sent. The text of any other contains a value
@@ -481,10 +482,10 @@ func (b *bench) holdOne(sure bool) (again bool, err error) {
 		return false, nil
 	}
 	b.begin(fault{})
-	if err := b.Put(b.UnitsFor(0)); err != nil {
+	if err := b.pair.Put(b.UnitsFor(0)); err != nil {
 		return false, err
 	}
-	held := b.SetTrap(b.replyOf(atA, hold, time.Now()))
+	held := b.pair.SetTrap(b.replyOf(atA, hold, time.Now()))
 	anna, why := b.anna(held)
 	if why != "" {
 		return false, b.strayed(anna)
@@ -501,11 +502,11 @@ func (b *bench) holdOne(sure bool) (again bool, err error) {
 	record := b.byOrder()
 	b.watchRenewals(held.Command(), record[anna])
 	b.checkEnd(bert, record, shop.Span{From: begun, To: let})
-	b.watchBackground(slices.DeleteFunc(b.sentBy(atA), func(c observation) bool { return !b.Ledger.OnData(c.Args) }),
+	b.watchBackground(slices.DeleteFunc(b.sentBy(atA), func(c observation) bool { return !b.pair.Ledger.OnData(c.Args) }),
 		begun, let)
 	b.watchWaiter(bert, record[bert])
 	<-bert.Done()
-	b.Quiet(b.Context)
+	b.pair.Quiet(b.pair.Context)
 	worked := b.workedAt(bert, record[bert])
 	if !worked.IsZero() && b.wasLetIn(bert, worked, begun) && !removedIn(record, shop.Span{From: begun, To: worked}) {
 		if !sure {
@@ -521,7 +522,7 @@ func (b *bench) holdOne(sure bool) (again bool, err error) {
 	known := len(p.Scripts)
 	again = b.keepScripts() > known && p.Every == 0
 	b.watchSlow()
-	return again, b.Looker.Load().Err()
+	return again, b.pair.Looker.Load().Err()
 }
 
 // checkEnd drops a lease that something beside the lock named, if nothing ended it while its order was held for longer,
@@ -614,8 +615,8 @@ func (b *bench) wasLetIn(o *shop.Order, wrote, held time.Time) bool {
 // lookAtHeld records the state and the lease of the lock while an order holds it.
 func (b *bench) lookAtHeld(commands []observation) error {
 	p := b.passport
-	p.Held = b.Looker.Load().Look()
-	_ = b.Alone(func(*redis.Client) error { // the looker reads them for each command
+	p.Held = b.pair.Looker.Load().Look()
+	_ = b.pair.Alone(func(*redis.Client) error { // the looker reads them for each command
 		for i := range p.Keys {
 			if l, state := &p.Keys[i], p.Held[p.Keys[i].Key]; len(l.Parts) == 1 {
 				l.Steps = l.Step(&state, l.Parts[0])
@@ -639,7 +640,7 @@ func (b *bench) lookAtHeld(commands []observation) error {
 			p.TTL = state.Ends.Sub(d.Sent).Round(10 * time.Millisecond)
 		}
 	}
-	return b.Looker.Load().Err()
+	return b.pair.Looker.Load().Err()
 }
 
 // ttlOf returns the TTL that a SET gives its key, 0 if none.
@@ -656,8 +657,8 @@ func ttlOf(args []string) time.Duration {
 
 // keepScripts records the scripts that orders have sent in full, and returns how many there are.
 func (b *bench) keepScripts() int {
-	if _, _, err := b.Ledger.Writes(b.Context); err == nil { // the ledger is up to date then
-		b.passport.Scripts = b.Ledger.Scripts()
+	if _, _, err := b.pair.Ledger.Writes(b.pair.Context); err == nil { // the ledger is up to date then
+		b.passport.Scripts = b.pair.Ledger.Scripts()
 	}
 	return len(b.passport.Scripts)
 }
@@ -668,12 +669,12 @@ func (b *bench) watchSlow() {
 	if p.Slow = b.Slow != nil; !p.Slow || p.Every > 0 {
 		return
 	}
-	if b.begin(fault{}); b.Put(b.UnitsFor(0)) != nil {
+	if b.begin(fault{}); b.pair.Put(b.UnitsFor(0)) != nil {
 		return
 	}
 	slow := b.buy("slow", atA, history.Buy, *b.Slow, p.Lease()*3/2)
 	<-slow.Done()
-	b.Quiet(b.Context)
+	b.pair.Quiet(b.pair.Context)
 	b.notePeriod(slow)
 }
 
@@ -693,7 +694,7 @@ func (b *bench) notePeriod(o *shop.Order) {
 
 // sentAgain reports whether the client of a held command has sent it again, on another connection.
 func (b *bench) sentAgain(held *wire.Command) (again bool) {
-	b.Gate.Each(func(cmd *wire.Command) {
+	b.pair.Gate.Each(func(cmd *wire.Command) {
 		again = again || cmd != held && cmd.Client == held.Client && cmd.Came.After(held.Sent) &&
 			cmd.Conn != held.Conn && slices.Equal(cmd.Args, held.Args)
 	})
@@ -737,7 +738,7 @@ func (b *bench) watchWaiter(o *shop.Order, commands []observation) {
 	p.Tries = sale.Shapes{shape: len(tries) > 0}
 	for _, c := range commands {
 		p.Messages = p.Messages || c.Subscribes || c.Message
-		if b.Looker.Load().Blocks(c.Args) {
+		if b.pair.Looker.Load().Blocks(c.Args) {
 			blocks = strings.ToUpper(c.Args[0])
 		}
 	}
@@ -746,7 +747,7 @@ func (b *bench) watchWaiter(o *shop.Order, commands []observation) {
 		p.Waiting = "are woken by a message"
 	case blocks != "":
 		p.Waiting = "block in " + blocks
-	case wokenBetween(tries, b.Ends[o.At].Wires[0].Invalidations()):
+	case wokenBetween(tries, b.pair.Ends[o.At].Wires[0].Invalidations()):
 		p.Waiting = "are woken by an invalidation (client tracking)"
 	case len(tries) > 2:
 		var gaps []time.Duration

@@ -23,7 +23,7 @@ import (
 // learnLocks learns which keys form the lock, and how it is acquired and released.
 func (b *bench) learnLocks() (err error) {
 	p := b.passport
-	if p.Before, err = wire.Snapshot(b.Context, b.Stores[0].Redis); err != nil {
+	if p.Before, err = wire.Snapshot(b.pair.Context, b.pair.Stores[0].Redis); err != nil {
 		return err
 	}
 	written, err := b.firstSales()
@@ -37,7 +37,7 @@ func (b *bench) learnLocks() (err error) {
 	if err != nil {
 		return err
 	}
-	b.LookAt(keys)
+	b.pair.LookAt(keys)
 	sales, err := b.plainSales()
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (b *bench) narrowLocks(sales []*plainSale, keys []wire.Lock) error {
 
 // describeAnew describes the current lock from three more sales.
 func (b *bench) describeAnew() error {
-	b.LookAt(b.passport.Keys)
+	b.pair.LookAt(b.passport.Keys)
 	sales, err := b.plainSales()
 	if err == nil {
 		b.describe(sales)
@@ -87,7 +87,7 @@ func (b *bench) describeAnew() error {
 // atRest returns the written keys, with their states while no order is in flight. A key that waits for its TTL is
 // absent at rest.
 func (b *bench) atRest(written map[wire.Key]time.Time) (keys []wire.Lock, err error) {
-	now, err := wire.Snapshot(b.Context, b.Stores[0].Redis)
+	now, err := wire.Snapshot(b.pair.Context, b.pair.Stores[0].Redis)
 	for key := range written {
 		rest, is := now[key]
 		if _, was := b.passport.Before[key]; !is || !was && !rest.Ends.IsZero() {
@@ -132,7 +132,7 @@ func (b *bench) findOwn(sales []*plainSale, ofInstance bool) {
 	case ofInstance:
 		p.Own = "instance"
 	case len(sales[0].own) > 0 && len(sales[1].own) > 0 && len(sales[2].own) > 0:
-		p.Own, p.Claims = "order", slices.ContainsFunc(sales[2].own, b.Ledger.Claimed)
+		p.Own, p.Claims = "order", slices.ContainsFunc(sales[2].own, b.pair.Ledger.Claimed)
 	}
 }
 
@@ -188,14 +188,14 @@ type encounter struct {
 func (b *bench) besideHeld(at int) (e encounter, err error) {
 	p := b.passport
 	b.begin(fault{})
-	if err := b.Put(b.UnitsFor(0)); err != nil {
+	if err := b.pair.Put(b.UnitsFor(0)); err != nil {
 		return e, err
 	}
 	anna, goOn := b.holdAtWork()
 	if anna == nil {
 		return e, nil
 	}
-	defer b.Quiet(b.Context)
+	defer b.pair.Quiet(b.pair.Context)
 	e.tested = true
 	if e.lease, err = b.longestTTL(); err == nil {
 		bert := b.send("bert", at)
@@ -204,10 +204,10 @@ func (b *bench) besideHeld(at int) (e encounter, err error) {
 		goOn()
 		<-bert.Done()
 		<-anna.Done()
-		b.Quiet(b.Context)
+		b.pair.Quiet(b.pair.Context)
 		if !p.Elsewhere && err == nil {
 			var left int64
-			left, err = b.UnitsLeft()
+			left, err = b.pair.UnitsLeft()
 			e.lost = b.hasSold(anna) && b.hasSold(bert) && left == b.UnitsFor(0)-1
 		}
 		return e, err
@@ -225,7 +225,7 @@ func (b *bench) holdAtWork() (anna *shop.Order, goOn func()) {
 		if len(p.ToDatabase.Under) == 0 {
 			return nil, nil
 		}
-		d := b.Ends[atA].Database
+		d := b.pair.Ends[atA].Database
 		t := d.Trap(d.NextOrder(), p.ToDatabase.Under[0], false)
 		anna = b.send("anna", atA)
 		select {
@@ -249,11 +249,11 @@ func (b *bench) holdAtWork() (anna *shop.Order, goOn func()) {
 // longestTTL returns the longest TTL of the keys that the orders of the cell have created. Those of a session or a
 // cache are longer than a lease.
 func (b *bench) longestTTL() (longest time.Duration, err error) {
-	_, keys, err := b.Ledger.Writes(b.Context)
+	_, keys, err := b.pair.Ledger.Writes(b.pair.Context)
 	if err != nil {
 		return 0, err
 	}
-	now, err := wire.Snapshot(b.Context, b.Stores[0].Redis)
+	now, err := wire.Snapshot(b.pair.Context, b.pair.Stores[0].Redis)
 	for key, state := range now {
 		ttl := state.Ends.Sub(keys[key]).Round(10 * time.Millisecond)
 		if !state.Ends.IsZero() && keys[key].After(b.cell.Start) && ttl <= sale.MostLease {
@@ -312,7 +312,7 @@ func common(x, y []string) []string {
 func (b *bench) madeAndRemoved(
 	known, keys map[wire.Key]time.Time, writes []wire.StockWrite,
 ) (own []wire.Key, err error) {
-	now, err := wire.Snapshot(b.Context, b.Stores[0].Redis)
+	now, err := wire.Snapshot(b.pair.Context, b.pair.Stores[0].Redis)
 	if err != nil {
 		return nil, err
 	}
@@ -429,7 +429,7 @@ func (b *bench) dropsIdle() (dropped bool, err error) {
 		return false, nil
 	}
 	b.begin(fault{})
-	trap := b.SetTrap(b.replyOf(atA, hold, time.Now()))
+	trap := b.pair.SetTrap(b.replyOf(atA, hold, time.Now()))
 	anna, why := b.anna(trap)
 	var took time.Time
 	if why == "" {
@@ -548,7 +548,7 @@ func (s *plainSale) names(key *wire.Lock) (names []string) {
 // work: a release that compares them takes the lock for another order's.
 func (b *bench) comparesName(key *wire.Lock) (compares bool, err error) {
 	b.begin(fault{})
-	if err := b.Put(b.UnitsFor(0)); err != nil {
+	if err := b.pair.Put(b.UnitsFor(0)); err != nil {
 		return false, err
 	}
 	anna, why, goOn := b.annaAtWork()
@@ -560,9 +560,9 @@ func (b *bench) comparesName(key *wire.Lock) (compares bool, err error) {
 	undo, err := b.rename(key)
 	goOn()
 	<-anna.Done()
-	b.Quiet(b.Context)
+	b.pair.Quiet(b.pair.Context)
 	lock := b.passport.Keys[0]
-	compares = err == nil && lock.Held(b.Looker.Load().Look()[lock.Key])
+	compares = err == nil && lock.Held(b.pair.Looker.Load().Look()[lock.Key])
 	return compares, errors.Join(err, undo(), b.remove())
 }
 
@@ -571,14 +571,14 @@ func (b *bench) comparesName(key *wire.Lock) (compares bool, err error) {
 func (b *bench) rename(key *wire.Lock) (undo func() error, err error) {
 	var was, renamed wire.KeyState
 	put := func(change func(*wire.KeyState)) error {
-		return b.Alone(func(to *redis.Client) error {
-			now, err := wire.Snapshot(b.Context, to)
+		return b.pair.Alone(func(to *redis.Client) error {
+			now, err := wire.Snapshot(b.pair.Context, to)
 			state, is := now[key.Key]
 			if err != nil || !is {
 				return err
 			}
 			change(&state)
-			return wire.PutState(b.Context, to, key.Key, state)
+			return wire.PutState(b.pair.Context, to, key.Key, state)
 		})
 	}
 	err = put(func(s *wire.KeyState) {
@@ -629,18 +629,18 @@ func (b *bench) meets(locks []wire.Lock) (kept, changed bool) {
 		held[l.Key] = b.passport.Held[l.Key]
 	}
 	b.begin(fault{})
-	if b.Put(b.UnitsFor(0)) != nil {
+	if b.pair.Put(b.UnitsFor(0)) != nil {
 		return false, false
 	}
 	letGo, err := b.keepLocks(held)
 	if err != nil {
 		return false, false
 	}
-	before := b.Looker.Load().Look()
+	before := b.pair.Looker.Load().Look()
 	bert := b.send("bert", atB)
 	shop.Wait(bert, b.soon())
 	kept = !b.hasWorked(bert)
-	after := b.Looker.Load().Look()
+	after := b.pair.Looker.Load().Look()
 	for key := range held {
 		was, is := before[key], after[key]
 		changed = changed || len(was.Differences(&is)) > 0
@@ -649,7 +649,7 @@ func (b *bench) meets(locks []wire.Lock) (kept, changed bool) {
 		return false, false
 	}
 	<-bert.Done()
-	b.Quiet(b.Context)
+	b.pair.Quiet(b.pair.Context)
 	return kept, changed
 }
 

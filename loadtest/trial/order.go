@@ -16,7 +16,7 @@ func (b *bench) hasSold(o *shop.Order) bool {
 
 // plain puts the stock, and sends a plain order.
 func (b *bench) plain(name string, at int) (*shop.Order, error) {
-	if err := b.Put(b.UnitsFor(0)); err != nil {
+	if err := b.pair.Put(b.UnitsFor(0)); err != nil {
 		return nil, err
 	}
 	return b.buy(name, at, history.Buy, b.Order, 0), nil
@@ -24,7 +24,7 @@ func (b *bench) plain(name string, at int) (*shop.Order, error) {
 
 // buy sends an order.
 func (b *bench) buy(name string, at int, phase history.Phase, how shop.Request, work time.Duration) *shop.Order {
-	o := b.Buy(name, at, phase, how, work, b.passport.HTTPTime())
+	o := b.pair.Buy(name, at, phase, how, work, b.passport.HTTPTime())
 	b.orders = append(b.orders, o)
 	return o
 }

@@ -99,8 +99,8 @@ func TestWaiterThatLooks(t *testing.T) {
 	}
 
 	bert := f.order("bert", atB, history.Unknown, 0, 0, look(0, "get"), look(50, "get"), look(100, "get"))
-	f.Ends[atB].Wires = []*wire.Wire{{}}
-	f.Looker.Store(&wire.Looker{})
+	f.pair.Ends[atB].Wires = []*wire.Wire{{}}
+	f.pair.Looker.Store(&wire.Looker{})
 	f.watchWaiter(bert, f.record[bert])
 	assert.Equal(t, "poll every 50ms", f.passport.Waiting)
 	p, s := newPlayedLine(f.bench), rig.Scene{}

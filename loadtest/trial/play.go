@@ -18,7 +18,7 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 	b.begin(f)
 	crowd := f.parsed().Crowd()
 	b.cell.Initial = cmp.Or(f.units, b.UnitsFor(crowd))
-	if err := errors.Join(b.Put(b.cell.Initial), b.beginCount()); err != nil {
+	if err := errors.Join(b.pair.Put(b.cell.Initial), b.beginCount()); err != nil {
 		return nil, err
 	}
 	if f.play == nil {
@@ -26,13 +26,13 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 	}
 	why := f.play(b)
 	b.heal()
-	if b.Context.Err() != nil {
-		return nil, context.Cause(b.Context)
+	if b.pair.Context.Err() != nil {
+		return nil, context.Cause(b.pair.Context)
 	}
 	for _, o := range b.orders {
 		<-o.Done()
 	}
-	b.Quiet(b.Context)
+	b.pair.Quiet(b.pair.Context)
 	line, err := b.complete(crowd > 0)
 	if err != nil {
 		return nil, err
@@ -47,10 +47,10 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 
 // heal clears all faults.
 func (b *bench) heal() {
-	b.GoOnAll()
-	for at := range b.Ends {
-		b.Rejoin(b.Ends[at])
-		_ = b.Ends[at].In.Continue()
+	b.pair.GoOnAll()
+	for at := range b.pair.Ends {
+		b.pair.Rejoin(b.pair.Ends[at])
+		_ = b.pair.Ends[at].In.Continue()
 	}
 }
 
@@ -75,10 +75,10 @@ func (b *bench) fresh() (probes []*shop.Order, err error) {
 		}
 	}
 	probes = eachInTurn(over, func(at int, since time.Time) (own []*shop.Order, stuck bool) {
-		err = errors.Join(err, b.Put(b.UnitsFor(0)))
+		err = errors.Join(err, b.pair.Put(b.UnitsFor(0)))
 		return b.freshAt(at, since)
 	})
-	return probes, errors.Join(err, context.Cause(b.Context))
+	return probes, errors.Join(err, context.Cause(b.pair.Context))
 }
 
 // eachInTurn sends fresh orders to b, and then to a. Both count: a had the fault, and may have left something that only
@@ -114,8 +114,8 @@ func (b *bench) freshAt(at int, since time.Time) (own []*shop.Order, stuck bool)
 		return own, true
 	}
 	turn = later(turn, time.Now().Add(-b.passport.Lease())) // an order sent now has at least the margin
-	fresh, through := b.sellAt(at, "fresh-"+b.Ends[at].Name, history.Probe, turn)
-	if b.IsDown(at) {
+	fresh, through := b.sellAt(at, "fresh-"+b.pair.Ends[at].Name, history.Probe, turn)
+	if b.pair.IsDown(at) {
 		return nil, false
 	}
 	return append(own, fresh...), !through
@@ -150,9 +150,9 @@ func (b *bench) alreadyAt(at int, since time.Time, record map[*shop.Order][]obse
 // sellAt sends orders to an instance, one after the other, until one sells, the time of a fresh order is over, or the
 // instance has exited.
 func (b *bench) sellAt(at int, name string, phase history.Phase, since time.Time) (own []*shop.Order, through bool) {
-	_ = rig.Fresh(b.Context, b.passport.Limit(), func(number int) (over bool) {
+	_ = rig.Fresh(b.pair.Context, b.passport.Limit(), func(number int) (over bool) {
 		left := b.passport.Limit() - time.Since(since)
-		if left < 0 || b.IsDown(at) || b.Context.Err() != nil {
+		if left < 0 || b.pair.IsDown(at) || b.pair.Context.Err() != nil {
 			return true
 		}
 		o := b.buy(shop.Nth(name, number), at, phase, b.Order, 0)

@@ -22,7 +22,7 @@ import (
 // A playedLine is a line that is played on a bench: it tells the rig's player what the marks and the words of a line
 // mean for this shop. docs/explore.md has the notation.
 type playedLine struct {
-	*bench
+	bench    *bench
 	player   *rig.Player
 	taken    shop.Span // when the trial itself took the lock; zero: it has not
 	letLocks func()    // ends the renewals of that lock
@@ -45,9 +45,9 @@ func playLine(line schedule.Line) func(*bench) string {
 		var err error
 		for i := 0; i < len(line) && err == nil; i++ {
 			since := time.Now()
-			err = p.player.Move(b.Context, line[i])
+			err = p.player.Move(b.pair.Context, line[i])
 			if line[i].Verb == "" {
-				p.block(p.player.Scene(line[i].Who).Held, since)
+				p.bench.block(p.player.Scene(line[i].Who).Held, since)
 			}
 		}
 		if over := p.player.Finish(); err == nil {
@@ -63,7 +63,7 @@ func playLine(line schedule.Line) func(*bench) string {
 
 func newPlayedLine(b *bench) *playedLine {
 	p := &playedLine{bench: b}
-	p.player = &rig.Player{Rig: b.Rig, User: p, Marks: p}
+	p.player = &rig.Player{Rig: b.pair.Rig, User: p, Marks: p}
 	return p
 }
 
@@ -79,38 +79,38 @@ func (b *bench) orderOf(of *rig.InFlight) *shop.Order {
 // Send implements [rig.User].
 func (p *playedLine) Send(_ context.Context, m schedule.Move, s rig.Scene, reached <-chan struct{}) *rig.InFlight {
 	switch {
-	case s.Order != nil && p.hasSold(p.orderOf(s.Order)):
+	case s.Order != nil && p.bench.hasSold(p.bench.orderOf(s.Order)):
 		return s.Order
 	case s.Open && reached != nil:
-		return p.bertUntil(nameOf(m.Who), m.At, p.AtMost(m, s), reached).InFlight
+		return p.bench.bertUntil(nameOf(m.Who), m.At, p.AtMost(m, s), reached).InFlight
 	}
-	return p.bench.send(p.nextOf(nameOf(m.Who)), m.At).InFlight
+	return p.bench.send(p.bench.nextOf(nameOf(m.Who)), m.At).InFlight
 }
 
 // Sell implements [rig.Marks]. If another order is held, all calls together take at most a lease and the margin. If the
 // database makes an order wait for the held one, it gives up: a count that balances then proves nothing.
 func (p *playedLine) Sell(_ context.Context, m schedule.Move, s rig.Scene) *rig.InFlight {
 	if !s.Open && s.Came == 0 {
-		if own, _ := p.sellAt(m.At, nameOf(m.Who), history.Buy, p.lastEnd()); len(own) > 0 {
+		if own, _ := p.bench.sellAt(m.At, nameOf(m.Who), history.Buy, p.lastEnd()); len(own) > 0 {
 			return own[len(own)-1].InFlight
 		}
 		return nil
 	}
 	around := p.scene(s)
 	around.Again = true
-	atMost := p.passport.Deadline(m, around)
+	atMost := p.bench.passport.Deadline(m, around)
 	late := time.Now().Add(atMost)
-	if o := p.orderOf(s.Order); o != nil {
-		if shop.Wait(o, atMost); !o.HasEnded() || p.hasSold(o) {
+	if o := p.bench.orderOf(s.Order); o != nil {
+		if shop.Wait(o, atMost); !o.HasEnded() || p.bench.hasSold(o) {
 			return s.Order
 		}
 	}
 	over := make(chan struct{})
 	defer close(over)
 	waits := p.waitsForDatabase(m.At, over)
-	o := p.bertUntil(nameOf(m.Who), m.At, time.Until(late), waits)
-	if p.cell.Count != nil && waits != nil && shop.IsClosed(waits) && !o.HasEnded() {
-		p.cell.Count.Kept = true
+	o := p.bench.bertUntil(nameOf(m.Who), m.At, time.Until(late), waits)
+	if p.bench.cell.Count != nil && waits != nil && shop.IsClosed(waits) && !o.HasEnded() {
+		p.bench.cell.Count.Kept = true
 	}
 	return o.InFlight
 }
@@ -119,55 +119,55 @@ func (p *playedLine) Sell(_ context.Context, m schedule.Move, s rig.Scene) *rig.
 func (p *playedLine) Catch(m schedule.Move, s rig.Scene) rig.Trap {
 	m = p.atWork(m)
 	if m.Request() > 0 {
-		d := p.Ends[m.At].Database
+		d := p.bench.pair.Ends[m.At].Database
 		if d == nil {
 			return nil
 		}
 		order := d.NextOrder()
 		if s.Order != nil {
-			order = p.orderOf(s.Order).InDatabase
+			order = p.bench.orderOf(s.Order).InDatabase
 		}
 		return d.Trap(order, m.Request(), m.Reply)
 	}
 	t := p.trapAt(m, s)
-	if m.Mark == schedule.Read && p.Ends[m.At].Database != nil {
-		return p.setWorkTrap(t)
+	if m.Mark == schedule.Read && p.bench.pair.Ends[m.At].Database != nil {
+		return p.bench.setWorkTrap(t)
 	}
-	return p.SetTrap(t)
+	return p.bench.pair.SetTrap(t)
 }
 
 // trapAt returns the trap for a command at a mark.
 func (p *playedLine) trapAt(m schedule.Move, s rig.Scene) *rig.CommandTrap {
-	of := p.passport
+	of := p.bench.passport
 	t := &rig.CommandTrap{}
 	switch m.Mark {
 	case schedule.Acquire, schedule.Acquired:
-		t.Is = p.hasShape(of.Acquires)
+		t.Is = p.bench.hasShape(of.Acquires)
 		if m.Mark == schedule.Acquire && p.scene(s).Under { // an order that looks first sends no acquire then
-			t.Is = p.hasShape(of.Acquires, of.Tries)
+			t.Is = p.bench.hasShape(of.Acquires, of.Tries)
 		}
 		if m.Mark == schedule.Acquired {
-			t.Did = p.did(sale.Acquired)
+			t.Did = p.bench.did(sale.Acquired)
 		}
 	case schedule.Read:
 		since := time.Now()
 		if s.Bound {
 			since = s.Order.Sent
 		}
-		t = p.replyOf(m.At, of.BeforeWrite(), since)
+		t = p.bench.replyOf(m.At, of.BeforeWrite(), since)
 	case schedule.Write:
-		t.Is = p.hasShape(of.Writes) // a script of this shape may only read
-		t.Did = p.did(func(c *history.Command) bool { return c.WritesStock() && !c.Refused() })
+		t.Is = p.bench.hasShape(of.Writes) // a script of this shape may only read
+		t.Did = p.bench.did(func(c *history.Command) bool { return c.WritesStock() && !c.Refused() })
 	case schedule.Release, schedule.Release2:
 		number := strings.Count(m.Mark, "2")
-		t.Is = p.afterWrite(p.isStep(of.AfterWrite(), number))
+		t.Is = p.bench.afterWrite(p.bench.isStep(of.AfterWrite(), number))
 	case schedule.Subscribe:
 		t.Is = func(cmd *wire.Command) bool { return cmd.Subscribes }
 	case schedule.Next:
-		t.Is = p.isNext()
+		t.Is = p.bench.isNext()
 	default:
 		k, _ := strconv.Atoi(m.Mark)
-		t.Is = p.isStep(of.Steps, k-1)
+		t.Is = p.bench.isStep(of.Steps, k-1)
 	}
 	t.At, t.Reply = m.At, m.Reply
 	return t
@@ -187,7 +187,7 @@ func (b *bench) isNext() func(*wire.Command) bool {
 		case cmd.Message:
 			return true
 		case cmd.On() == "" && len(cmd.Queued) == 0, slices.Contains(setup, cmd.Name), b.passport.Background[shape],
-			b.passport.Renewals[shape] && !b.passport.Acquires[shape], b.Looker.Load().Blocks(cmd.Args):
+			b.passport.Renewals[shape] && !b.passport.Acquires[shape], b.pair.Looker.Load().Blocks(cmd.Args):
 			return false
 		}
 		return !b.isResent(cmd)
@@ -200,7 +200,7 @@ func (b *bench) isResent(cmd *wire.Command) bool {
 		return false
 	}
 	resent := false
-	b.Gate.Each(func(before *wire.Command) {
+	b.pair.Gate.Each(func(before *wire.Command) {
 		if before.Client == cmd.Client && before.Failed && strings.HasPrefix(before.Reply, "NOSCRIPT") &&
 			sale.Digest(before.Args) == sale.Digest(cmd.Args) {
 			resent = true
@@ -211,12 +211,12 @@ func (b *bench) isResent(cmd *wire.Command) bool {
 
 // did returns a match for commands that were carried out with such an effect.
 func (b *bench) did(what func(*history.Command) bool) func(*wire.Command) bool {
-	return func(cmd *wire.Command) bool { return anyOf(b.Looker.Load().Traced(cmd), what) }
+	return func(cmd *wire.Command) bool { return anyOf(b.pair.Looker.Load().Traced(cmd), what) }
 }
 
 // Name implements [rig.Marks].
 func (p *playedLine) Name(m schedule.Move, t rig.Trap) (name string, reply bool) {
-	of := &p.passport.ToDatabase
+	of := &p.bench.passport.ToDatabase
 	switch m = p.atWork(m); {
 	case m.Request() > 0:
 		return fmt.Sprintf("request %d of %d to the database", m.Request(), max(m.Request(), of.All)), m.Reply
@@ -238,12 +238,12 @@ func (p *playedLine) Name(m schedule.Move, t rig.Trap) (name string, reply bool)
 
 // nameOfStep returns what a fault calls a command.
 func (p *playedLine) nameOfStep(cmd *wire.Command) string {
-	switch shape := p.shape(&cmd.Seen); {
-	case p.passport.Writes[shape]:
+	switch shape := p.bench.shape(&cmd.Seen); {
+	case p.bench.passport.Writes[shape]:
 		return schedule.Write
-	case p.passport.Acquires[shape]:
+	case p.bench.passport.Acquires[shape]:
 		return schedule.Acquire
-	case p.passport.Releases[shape]:
+	case p.bench.passport.Releases[shape]:
 		return schedule.Release
 	}
 	return strings.ToUpper(cmd.Name)
@@ -251,13 +251,13 @@ func (p *playedLine) nameOfStep(cmd *wire.Command) string {
 
 // AtMost implements [rig.Marks].
 func (p *playedLine) AtMost(m schedule.Move, s rig.Scene) time.Duration {
-	return p.passport.Deadline(p.atWork(m), p.scene(s))
+	return p.bench.passport.Deadline(p.atWork(m), p.scene(s))
 }
 
 // Rest implements [rig.Marks].
 func (p *playedLine) Rest(_ context.Context, of *rig.InFlight) {
-	if o := p.orderOf(of); o.HasEnded() && o.Left {
-		p.settle(o)
+	if o := p.bench.orderOf(of); o.HasEnded() && o.Left {
+		p.bench.settle(o)
 	}
 }
 
@@ -273,7 +273,7 @@ func (p *playedLine) Stuck(m schedule.Move, s rig.Scene, t rig.Trap) error {
 		ended := s.Order != nil && s.Order.HasEnded()
 		why = people[m.Who] + " sent no further command" + either(ended, ": the order is over", "")
 	case t == nil:
-		why = p.passport.ToDatabase.Why
+		why = p.bench.passport.ToDatabase.Why
 	case rig.HasCaught(t):
 		why = p.misplaced(m)
 	default:
@@ -298,7 +298,7 @@ func (p *playedLine) unreached(m schedule.Move, s rig.Scene, t rig.Trap) string 
 	case !s.Open:
 		return "the order ended without sending the command at which the fault was due"
 	case m.Mark == schedule.Read && !around.Under:
-		why := whyKept(p.passport, m.At == p.holder())
+		why := whyKept(p.bench.passport, m.At == p.holder())
 		return fmt.Sprintf("%s did not acquire the lock while another order was held: %s", who, why)
 	}
 	return fmt.Sprintf("%s did not reach the %s while another order was held", who, name)
@@ -313,30 +313,30 @@ func (p *playedLine) Pass(ctx context.Context, m schedule.Move) error {
 	case "remove":
 		return p.removeLock()
 	case "take":
-		stop, err := p.keepLocks(p.passport.Held)
+		stop, err := p.bench.keepLocks(p.bench.passport.Held)
 		p.taken, p.letLocks = shop.Span{From: now, To: time.Now()}, stop
 		return err
 	}
 	p.Note(p.holder(), nil, rig.RestartFault(), now)
-	p.noteEnds(now, history.LocksLost)
+	p.bench.noteEnds(now, history.LocksLost)
 	p.lost = time.Now()
-	return p.restart()
+	return p.bench.restart()
 }
 
 // Note implements [rig.User]. Only one fault is told of an order that was held: any other one, and further holds of the
 // same order, which lengthen it.
 func (p *playedLine) Note(at int, of *rig.InFlight, f history.Fault, since time.Time) {
-	faults := p.cell.Faults
+	faults := p.bench.cell.Faults
 	if of == nil {
-		of = p.orderAt(at).InFlight
+		of = p.bench.orderAt(at).InFlight
 	}
 	if f.Kind == history.FaultHeld && len(faults) > 0 {
 		if first := &faults[0]; len(faults) == 1 && first.Kind == history.FaultHeld && first.Order == of.Op.Order {
-			first.Text, first.End = first.Text+", "+f.Text, p.since(time.Now())
+			first.Text, first.End = first.Text+", "+f.Text, p.bench.since(time.Now())
 		}
 		return
 	}
-	of.Note(p.cell, f, since, time.Now())
+	of.Note(p.bench.cell, f, since, time.Now())
 }
 
 // hasShape returns a match for commands of these shapes.
@@ -370,9 +370,9 @@ func (p *playedLine) scene(s rig.Scene) sale.Scene {
 	for _, h := range s.Held {
 		around.Under = around.Under || isUnder(h) && !h.Since.Before(p.lost) && !h.Order.HasEnded()
 		if isAwaited(h) && p.player.Works(h.Order.At) {
-			most := p.passport.LongestHold()
+			most := p.bench.passport.LongestHold()
 			if h.Name == schedule.Acquire {
-				most = p.passport.LongestAcquireHold()
+				most = p.bench.passport.LongestAcquireHold()
 			}
 			around.Left = min(around.Left, most-time.Since(h.Since))
 		}
@@ -407,7 +407,7 @@ func (b *bench) block(held []*rig.Held, since time.Time) {
 // lastEnd returns when the last order ended, or now if there was none.
 func (p *playedLine) lastEnd() (end time.Time) {
 	for _, of := range p.player.Orders() {
-		end = later(end, p.workedUntil(p.orderOf(of)))
+		end = later(end, p.bench.workedUntil(p.bench.orderOf(of)))
 	}
 	if end.IsZero() {
 		return time.Now()
@@ -444,17 +444,17 @@ func (b *bench) orderAt(at int) (last *shop.Order) {
 func (p *playedLine) expire(ctx context.Context) (err error) {
 	waits := true
 	for _, h := range p.held() {
-		if why := aLongReply(p.passport); why != "" && p.player.Works(h.Order.At) && isCommand(h) {
+		if why := aLongReply(p.bench.passport); why != "" && p.player.Works(h.Order.At) && isCommand(h) {
 			if waits = false; h.Name != schedule.Release {
 				err = errors.New(why)
 			}
 		}
 	}
 	if p.lapsed = waits; waits {
-		p.player.Sleep(ctx, p.passport.Expiry(p.player.Scene(-1).Late > 0))
+		p.player.Sleep(ctx, p.bench.passport.Expiry(p.player.Scene(-1).Late > 0))
 	} else if err == nil {
-		p.noteEnds(time.Now(), history.LeaseOver)
-		err = p.remove()
+		p.bench.noteEnds(time.Now(), history.LeaseOver)
+		err = p.bench.remove()
 	}
 	p.lost = time.Now()
 	return err
@@ -466,8 +466,8 @@ func (p *playedLine) removeLock() error {
 		return p.giveBack()
 	}
 	since := time.Now()
-	p.noteEnds(since, history.LockRemoved)
-	err := p.remove()
+	p.bench.noteEnds(since, history.LockRemoved)
+	err := p.bench.remove()
 	p.Note(p.holder(), nil, rig.LockFault(), since)
 	p.lost = time.Now()
 	return err
@@ -476,34 +476,34 @@ func (p *playedLine) removeLock() error {
 // giveBack releases the trial's own lock, and records its tenure. No order may have acquired the lock.
 func (p *playedLine) giveBack() error {
 	var kept error
-	for _, o := range p.orders {
-		if p.tookFor(o).Known() {
-			kept = errors.New(whyNotKept(p.passport))
+	for _, o := range p.bench.orders {
+		if p.bench.tookFor(o).Known() {
+			kept = errors.New(whyNotKept(p.bench.passport))
 		}
 	}
-	since, taken, freed := p.since(p.taken.From), p.since(p.taken.To), time.Now()
+	since, taken, freed := p.bench.since(p.taken.From), p.bench.since(p.taken.To), time.Now()
 	p.taken = shop.Span{}
 	p.letLocks()
-	if err := cmp.Or(p.remove(), kept); err != nil {
+	if err := cmp.Or(p.bench.remove(), kept); err != nil {
 		return err
 	}
-	ours := history.Op{Order: p.Product + "-" + history.OfTrial, Phase: history.Buy, Instance: cause.Us,
+	ours := history.Op{Order: p.bench.Product + "-" + history.OfTrial, Phase: history.Buy, Instance: cause.Us,
 		Outcome: history.NotSold,
-		Detail:  "the trial itself, which kept the lock", Sent: since, Done: p.since(freed),
-		Lease: &history.Lease{AcquiredAt: taken, ReleasedAt: p.since(freed)}}
-	for _, key := range p.passport.Locks {
+		Detail:  "the trial itself, which kept the lock", Sent: since, Done: p.bench.since(freed),
+		Lease: &history.Lease{AcquiredAt: taken, ReleasedAt: p.bench.since(freed)}}
+	for _, key := range p.bench.passport.Locks {
 		ours.Trace = append(ours.Trace,
-			history.Command{Node: p.Stores[0].Host, Cmd: "restore", Key: key, Reply: "OK", At: since, End: taken,
+			history.Command{Node: p.bench.pair.Stores[0].Host, Cmd: "restore", Key: key, Reply: "OK", At: since, End: taken,
 				Source: history.Looked, Effect: history.EffectAcquired | history.Endless},
-			history.Command{Node: p.Stores[0].Host, Cmd: "del", Key: key, Reply: "1", At: p.since(freed),
-				End: p.since(time.Now()), Source: history.Looked, Effect: history.EffectReleased})
+			history.Command{Node: p.bench.pair.Stores[0].Host, Cmd: "del", Key: key, Reply: "1", At: p.bench.since(freed),
+				End: p.bench.since(time.Now()), Source: history.Looked, Effect: history.EffectReleased})
 	}
-	p.extra = append(p.extra, ours)
+	p.bench.extra = append(p.bench.extra, ours)
 	at := atA
-	if len(p.orders) > 0 {
-		at = p.orders[0].At
+	if len(p.bench.orders) > 0 {
+		at = p.bench.orders[0].At
 	}
-	p.Note(at, nil, rig.TakenFault(), p.cell.Start.Add(time.Duration(taken)))
+	p.Note(at, nil, rig.TakenFault(), p.bench.cell.Start.Add(time.Duration(taken)))
 	return nil
 }
 
@@ -511,21 +511,21 @@ func (p *playedLine) giveBack() error {
 func (p *playedLine) finish() {
 	if !p.taken.From.IsZero() {
 		p.letLocks()
-		_ = p.remove()
+		_ = p.bench.remove()
 	}
 	p.endLongLeases()
 }
 
 // endLongLeases expires the leases of a killed instance that are too long to wait for.
 func (p *playedLine) endLongLeases() {
-	state := p.Looker.Load().Look()
-	ends := slices.ContainsFunc(p.passport.Keys, func(l wire.Lock) bool {
+	state := p.bench.pair.Looker.Load().Look()
+	ends := slices.ContainsFunc(p.bench.passport.Keys, func(l wire.Lock) bool {
 		s := state[l.Key]
 		return l.Held(s) && !s.Ends.IsZero()
 	})
-	if p.passport.Lease() > sale.MostLease && ends && slices.ContainsFunc([]int{atA, atB}, p.IsDown) {
-		p.noteEnds(time.Now(), history.LeaseOver)
-		_ = p.remove()
+	if p.bench.passport.Lease() > sale.MostLease && ends && slices.ContainsFunc([]int{atA, atB}, p.bench.pair.IsDown) {
+		p.bench.noteEnds(time.Now(), history.LeaseOver)
+		_ = p.bench.remove()
 	}
 }
 

@@ -85,9 +85,9 @@ func (b *bench) since(t time.Time) history.Instant { return history.At(b.cell.St
 
 // sentBy returns the commands that an instance has sent since the cell began, in order of arrival.
 func (b *bench) sentBy(at int) (all []observation) {
-	looker := b.Looker.Load()
+	looker := b.pair.Looker.Load()
 	var commands []*wire.Command
-	b.Gate.Each(func(cmd *wire.Command) {
+	b.pair.Gate.Each(func(cmd *wire.Command) {
 		if cmd.Client.Index == at && !cmd.Sent.IsZero() && !cmd.Came.Before(b.cell.Start) {
 			commands = append(commands, cmd)
 			all = append(all, observation{Seen: cmd.Seen, cmd: cmd})
@@ -137,7 +137,7 @@ func asExecuted(commands []observation) []observation {
 // next order. Under nil are those that several orders may have sent: they prove nothing about any.
 func (b *bench) byOrder() map[*shop.Order][]observation {
 	record := map[*shop.Order][]observation{}
-	for at := range b.Ends {
+	for at := range b.pair.Ends {
 		b.attribute(at, b.sentBy(at), record)
 	}
 	for o := range record {
@@ -279,7 +279,7 @@ func isHolders(c *history.Command) bool {
 
 // An attribution assigns the commands of an instance to orders, one after the other.
 type attribution struct {
-	*bench
+	bench  *bench
 	at     int
 	record map[*shop.Order][]observation // of the orders so far
 	tokens map[string]*shop.Order        // of the orders that have acquired the lock
@@ -294,8 +294,8 @@ type attribution struct {
 // orderOf returns the order that a command belongs to, nil if that is unknown, and whether an order sent it rather than
 // a background thread. The first rule that applies decides.
 func (a *attribution) orderOf(c *observation) (o *shop.Order, sent bool) {
-	p, shape := a.passport, a.shape(&c.Seen)
-	last, free, named := a.lastAt(c.Came), a.onlyFree(a.at, c.Came), a.namedBy(c)
+	p, shape := a.bench.passport, a.bench.shape(&c.Seen)
+	last, free, named := a.lastAt(c.Came), a.bench.onlyFree(a.at, c.Came), a.namedBy(c)
 	renews := p.Renewals[shape]
 	late, known := a.lateSender(c)
 	switch {
@@ -316,7 +316,7 @@ func (a *attribution) orderOf(c *observation) (o *shop.Order, sent bool) {
 	case !a.isAlone(last):
 		return nil, true
 	}
-	unblocked, _ := a.inFlight(a.at, c.Came)
+	unblocked, _ := a.bench.inFlight(a.at, c.Came)
 	return a.oneOf(unblocked, last, c), true
 }
 
@@ -344,11 +344,11 @@ func (a *attribution) oneOf(free []*shop.Order, last *shop.Order, c *observation
 
 // lastAt returns the last order that was sent to the instance by then or, once that is over, the only one still open.
 func (a *attribution) lastAt(then time.Time) *shop.Order {
-	last := a.openAt(a.at, then)
+	last := a.bench.openAt(a.at, then)
 	if last == nil || last.IsOpen(then) || !isOver(last, a.record[last], then) {
 		return last
 	}
-	if open := slices.Concat(a.inFlight(a.at, then)); len(open) == 1 {
+	if open := slices.Concat(a.bench.inFlight(a.at, then)); len(open) == 1 {
 		return open[0]
 	}
 	return last
@@ -358,7 +358,7 @@ func (a *attribution) lastAt(then time.Time) *shop.Order {
 // shop sends such commands while no order is at work; or it has such threads, and no sale has sent such a release; or
 // the release names the value that it removes, which no order of its instance has set, and this one holds nothing.
 func (a *attribution) isOfNone(c *observation, o *shop.Order) bool {
-	p, shape := a.passport, a.shape(&c.Seen)
+	p, shape := a.bench.passport, a.bench.shape(&c.Seen)
 	switch {
 	case p.Background[shape]:
 		return true
@@ -407,7 +407,7 @@ func (a *attribution) isAlone(o *shop.Order) bool {
 
 // namedBy returns the order whose token a command names, nil if none. An acquire may name any value.
 func (a *attribution) namedBy(c *observation) *shop.Order {
-	if c.did((*history.Command).Acquires) || a.passport.Name {
+	if c.did((*history.Command).Acquires) || a.bench.passport.Name {
 		return nil
 	}
 	for _, arg := range c.Args {
@@ -437,8 +437,9 @@ func (a *attribution) follow(c *observation, o *shop.Order) {
 			a.values[e.Gives()] = true
 		}
 	}
+	p := a.bench.passport
 	for _, arg := range c.values() {
-		if len(arg) >= leastToken && arg != a.Shelf().Key && !a.passport.OnLock(arg) && !a.passport.IsPart(arg) {
+		if len(arg) >= leastToken && arg != a.bench.Shelf().Key && !p.OnLock(arg) && !p.IsPart(arg) {
 			a.tokens[arg] = o
 		}
 	}
@@ -533,7 +534,7 @@ func (b *bench) complete(crowd bool) (*history.Timeline, error) {
 	if err := b.readStock(); err != nil {
 		return nil, fmt.Errorf("read the stock: %w", err)
 	}
-	writes, _, err := b.Ledger.Writes(b.Context)
+	writes, _, err := b.pair.Ledger.Writes(b.pair.Context)
 	if err != nil {
 		return nil, err
 	}
@@ -542,11 +543,11 @@ func (b *bench) complete(crowd bool) (*history.Timeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.Quiet(b.Context)
+	b.pair.Quiet(b.pair.Context)
 	var record map[*shop.Order][]observation
 	if !crowd {
 		record = b.byOrder()
-		if err := b.Looker.Load().Err(); err != nil {
+		if err := b.pair.Looker.Load().Err(); err != nil {
 			return nil, err
 		}
 	}
@@ -611,7 +612,7 @@ func (b *bench) addOps(
 // op returns an order's record. Its writes decide whether an order without an answer has sold.
 func (b *bench) op(o *shop.Order, commands []observation, units []int64, looked bool) history.Op {
 	op := o.Op
-	op.Instance, op.Sent, op.Done = b.Ends[o.At].Name, b.since(o.Sent), history.Never
+	op.Instance, op.Sent, op.Done = b.pair.Ends[o.At].Name, b.since(o.Sent), history.Never
 	op.Due = op.Sent
 	if o.Op.Phase == history.Probe {
 		op.Quantity = 0
@@ -682,7 +683,7 @@ type written struct {
 // ofShop returns the writes by the shop's instances, without the trial's own.
 func (b *bench) ofShop(writes []wire.StockWrite) (all []written) {
 	for _, w := range writes {
-		if at := slices.IndexFunc(b.Ends, func(e *rig.End) bool { return e.Wires[0].Owns(w.From) }); at >= 0 {
+		if at := slices.IndexFunc(b.pair.Ends, func(e *rig.End) bool { return e.Wires[0].Owns(w.From) }); at >= 0 {
 			all = append(all, written{w, at})
 		}
 	}

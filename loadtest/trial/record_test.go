@@ -36,10 +36,10 @@ func forge() *forgery {
 		Writes: shapesOf("set stock"), Acquires: shapesOf("set lock"), Releases: sale.Shapes{}, Renewals: sale.Shapes{}}
 	s := &shop.Shop{Options: shop.Options{Argv: []string{"shop"}, Product: "10000",
 		Stock: []string{"SET", "ProductStock_{product}", "{n}"}}}
-	b := &bench{Trial: &Trial{Shop: s, passport: p}, Pair: &shop.Pair{Shop: s, Rig: &rig.Rig{}},
+	b := &bench{Trial: &Trial{Shop: s, passport: p}, pair: &shop.Pair{Shop: s, Rig: &rig.Rig{}},
 		cell: &history.Cell{Start: time.Unix(1000, 0)}}
 	for i := range 2 {
-		b.Ends = append(b.Ends, &rig.End{Client: schedule.Client{Index: i, Name: schedule.ClientName(i)}})
+		b.pair.Ends = append(b.pair.Ends, &rig.End{Client: schedule.Client{Index: i, Name: schedule.ClientName(i)}})
 	}
 	return &forgery{b, map[*shop.Order][]observation{}}
 }

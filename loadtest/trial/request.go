@@ -15,7 +15,7 @@ import (
 // atWork returns the move to the start of an order's work under the lock: the last command before the write, or the
 // first request to the database.
 func (p *playedLine) atWork(m schedule.Move) schedule.Move {
-	if under := p.passport.ToDatabase.Under; m.Mark == schedule.Read && len(under) > 0 {
+	if under := p.bench.passport.ToDatabase.Under; m.Mark == schedule.Read && len(under) > 0 {
 		m.Mark, m.Reply = fmt.Sprintf("db%d", under[0]), false
 	}
 	return m
@@ -34,14 +34,14 @@ type workTrap struct {
 
 // setWorkTrap sets a trap that first catches that reply.
 func (b *bench) setWorkTrap(reply *rig.CommandTrap) *workTrap {
-	t := &workTrap{reply: b.SetTrap(reply), caught: make(chan struct{}), over: make(chan struct{})}
-	b.Tasks.Go(func() {
+	t := &workTrap{reply: b.pair.SetTrap(reply), caught: make(chan struct{}), over: make(chan struct{})}
+	b.pair.Tasks.Go(func() {
 		select {
 		case <-reply.Caught():
 		case <-t.over:
 			return
 		}
-		if !t.goToRequest(b.Ends[reply.At].Database) {
+		if !t.goToRequest(b.pair.Ends[reply.At].Database) {
 			return
 		}
 		select {
@@ -89,15 +89,17 @@ func (t *workTrap) end(how func(rig.Trap)) {
 // misplaced returns why the request at which an order is held is not the one of that number in plain sales, "" if it
 // may be: an order that opens a connection sends more requests, with other numbers. Only a lock shows that.
 func (p *playedLine) misplaced(m schedule.Move) string {
-	o := p.orderOf(p.player.Scene(m.Who).Order)
-	if m.Request() == 0 || len(p.passport.Locks) == 0 {
+	o := p.bench.orderOf(p.player.Scene(m.Who).Order)
+	if m.Request() == 0 || len(p.bench.passport.Locks) == 0 {
 		return ""
 	}
-	of, number := &p.passport.ToDatabase, m.Request()
-	tooEarly := func() string { return comesTooEarly(of, number, p.tookFor(o).Known(), p.releasedFor(o).Known()) }
+	of, number := &p.bench.passport.ToDatabase, m.Request()
+	tooEarly := func() string {
+		return comesTooEarly(of, number, p.bench.tookFor(o).Known(), p.bench.releasedFor(o).Known())
+	}
 	came := tooEarly()
 	if came != "" { // an asynchronous release may be in flight
-		p.Quiet(p.Context)
+		p.bench.pair.Quiet(p.bench.pair.Context)
 		came = tooEarly()
 	}
 	if came == "" {
@@ -124,12 +126,12 @@ const aRequest = 300 * time.Millisecond
 
 // waitsForDatabase returns a channel that is closed once a request of an instance waits for another transaction.
 func (p *playedLine) waitsForDatabase(at int, done <-chan struct{}) <-chan struct{} {
-	d, waits := p.Ends[at].Database, make(chan struct{})
+	d, waits := p.bench.pair.Ends[at].Database, make(chan struct{})
 	if d == nil {
 		return nil
 	}
-	p.Tasks.Go(func() {
-		for !shop.IsClosed(done) && p.Context.Err() == nil {
+	p.bench.pair.Tasks.Go(func() {
+		for !shop.IsClosed(done) && p.bench.pair.Context.Err() == nil {
 			if d.Waiting(aRequest) {
 				close(waits)
 				return

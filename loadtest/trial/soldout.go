@@ -17,13 +17,13 @@ import (
 // some shops remember that they are sold out.
 func (b *bench) learnSoldOut() error {
 	b.begin(fault{})
-	if err := errors.Join(b.remove(), b.Put(0)); err != nil { // an earlier order may have lost its lock
+	if err := errors.Join(b.remove(), b.pair.Put(0)); err != nil { // an earlier order may have lost its lock
 		return err
 	}
 	o := b.send("empty", atA)
 	shop.Wait(o, b.passport.Limit())
 	o.HangUp()
-	b.Quiet(b.Context)
+	b.pair.Quiet(b.pair.Context)
 	took, err := b.tookFromEmpty()
 	if err != nil {
 		return err
@@ -54,10 +54,10 @@ func (b *bench) staysHeld() bool {
 // tookFromEmpty reports whether the order for an empty shelf took a unit, or may have.
 func (b *bench) tookFromEmpty() (bool, error) {
 	if b.IsElsewhere() {
-		left, err := b.CountLeft()
+		left, err := b.pair.CountLeft()
 		return b.Set == "" || left == nil || *left != 0, err
 	}
-	writes, _, err := b.Ledger.Writes(b.Context)
+	writes, _, err := b.pair.Ledger.Writes(b.pair.Context)
 	if err != nil {
 		return false, err
 	}

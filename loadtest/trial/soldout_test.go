@@ -86,13 +86,13 @@ func TestLockThatStaysHeld(t *testing.T) {
 	f := forge()
 	rdb, ok := backendtest.Client(t, backendtest.StartRedis(t)).(*redis.Client)
 	require.True(t, ok)
-	f.Context, f.passport.TTL = t.Context(), 200*time.Millisecond
+	f.pair.Context, f.passport.TTL = t.Context(), 200*time.Millisecond
 	var err error
-	f.Ledger, err = wire.NewLedger(t.Context(), rdb, f.Shelf())
+	f.pair.Ledger, err = wire.NewLedger(t.Context(), rdb, f.Shelf())
 	require.NoError(t, err)
-	t.Cleanup(f.Ledger.Close)
+	t.Cleanup(f.pair.Ledger.Close)
 	f.passport.Keys[0].Rest = wire.KeyState{Kind: "none"}
-	f.LookAt(f.passport.Keys)
+	f.pair.LookAt(f.passport.Keys)
 	assert.False(t, f.staysHeld(), "it is free")
 	assert.True(t, f.becomesFree())
 	f.passport.Keys[0].Steps = 1

@@ -63,7 +63,7 @@ func New(ctx context.Context, o Options) (*Trial, context.Context, error) {
 // Close stops everything that the trial has started.
 func (t *Trial) Close() error {
 	for _, b := range t.idle {
-		b.Shut()
+		b.pair.Shut()
 	}
 	t.stalls.Close()
 	return t.Bed.Close()
@@ -246,7 +246,7 @@ func (t *Trial) once(ctx context.Context, f fault) (*history.Cell, error) {
 	}
 	r, err := b.play(f)
 	if err != nil || !b.isFit() {
-		b.Shut()
+		b.pair.Shut()
 		return r, err
 	}
 	t.giveBack(b)
@@ -274,11 +274,11 @@ func (t *Trial) idleBench(ctx context.Context) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.LookAt(t.passport.Keys)
+	b.pair.LookAt(t.passport.Keys)
 	for _, script := range t.passport.Scripts { // else a first renewal could get a NOSCRIPT, behind a held command
-		err = errors.Join(err, b.Stores[0].Redis.ScriptLoad(ctx, script).Err())
+		err = errors.Join(err, b.pair.Stores[0].Redis.ScriptLoad(ctx, script).Err())
 	}
-	for at := range b.Ends {
+	for at := range b.pair.Ends {
 		_, first := b.firstAt(at)
 		err = errors.Join(err, first)
 	}
@@ -288,7 +288,7 @@ func (t *Trial) idleBench(ctx context.Context) (*bench, error) {
 		}
 	}
 	err = cmp.Or(err, b.notAsNew())
-	b.Shut()
+	b.pair.Shut()
 	return nil, err
 }
 
