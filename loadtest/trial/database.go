@@ -109,7 +109,7 @@ func (b *bench) underLock(o *shop.Order) shop.Span {
 	held := shop.Span{From: o.Sent, To: time.Now()}
 	for _, d := range effectsOf(b.byOrder()[o]) {
 		switch {
-		case d.took():
+		case d.acquired():
 			held.From = d.Delivered
 		case d.Releases():
 			held.To = d.observation.Came

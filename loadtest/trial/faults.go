@@ -43,7 +43,7 @@ var (
 	needMessage   = requirement{"messages to waiters", aMessage}
 	needLongReply = requirement{"a client that waits longer than a lease for a reply", aLongReply}
 	needLongHold  = requirement{"a client that waits until a renewal for a reply", aLongHold}
-	needHold      = requirement{"a client that waits long enough for a reply, or --slow", aHold}
+	needSlowOrder = requirement{"a client that waits long enough for a reply, or --slow", aSlowOrder}
 )
 
 // faultsFor lists the faults. Those that lose or refuse a command, or delay its reply, exist for each command of a
@@ -52,7 +52,7 @@ func faultsFor(p *sale.Passport) []fault {
 	faults := []fault{
 		{name: "one-instance", quick: true, line: "crowd-a"},
 		{name: "two-instances", quick: true, line: "crowd-ab"},
-		{name: "slow-work", quick: true, needs: []requirement{needWindow, needLease, needHold}, line: p.SlowLine()},
+		{name: "slow-work", quick: true, needs: []requirement{needWindow, needLease, needSlowOrder}, line: p.SlowLine()},
 		{name: "pause", quick: true, needs: []requirement{needWindow}, line: "a<read.stop-a.expiry.b>end.continue-a.a>end"},
 		{name: "late", quick: true, line: "a>write.late-a.expiry.b>end.arrive-a"},
 		{name: "crash 1", quick: true, line: "a<acquired.crash-a"},
@@ -267,8 +267,8 @@ func aLongReply(p *sale.Passport) string {
 		"lease or a longer Redis timeout", p.Patience.Round(100*time.Millisecond), p.Lease())
 }
 
-// aHold requires a way to make an order slow.
-func aHold(p *sale.Passport) string {
+// aSlowOrder requires a way to make an order slow.
+func aSlowOrder(p *sale.Passport) string {
 	switch {
 	case p.Slow:
 	case !p.CanBeSlow():

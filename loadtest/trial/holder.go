@@ -153,11 +153,11 @@ func (h *holder) acquire(s *wire.Sight, e *history.Command) {
 	h.drop(func(other *stake) bool { return other.key == e.Key }) // it was gone
 	delete(h.steps, e.Key)
 	h.stakes = append(h.stakes, one)
-	h.take(one, e.At)
+	h.begins(one, e.At)
 }
 
-// take records that a stake holds the lock since then.
-func (h *holder) take(one *stake, since history.Instant) {
+// begins records that a stake holds the lock since then.
+func (h *holder) begins(one *stake, since history.Instant) {
 	one.since = since
 	h.note(history.EffectAcquired, one.key, since)
 }
@@ -181,7 +181,7 @@ func (h *holder) look(s *wire.Sight, e *history.Command) {
 		switch {
 		case one.since.Known() || !e.ReadsStock() && one.key != e.Key:
 		case !one.isBehind(s.Before[one.key]):
-			h.take(one, e.At)
+			h.begins(one, e.At)
 		case !e.ReadsStock():
 			one.last = e.At
 		}
@@ -193,7 +193,7 @@ func (h *holder) write(e *history.Command) {
 	h.events = append(h.events, *e)
 	for _, one := range h.stakes {
 		if e.Wrote() && !one.since.Known() && !h.holds(one.key) {
-			h.take(one, one.last)
+			h.begins(one, one.last)
 		}
 	}
 }

@@ -129,7 +129,7 @@ func (a *attribution) lateSender(c *observation) (of *shop.Order, known bool) {
 // mayBeLate reports whether an order has got as far as those that send late commands: it has acquired the lock, if
 // there is one.
 func (a *attribution) mayBeLate(o *shop.Order) bool {
-	return len(a.bench.passport.Locks) == 0 || !tookAt(a.record[o]).IsZero()
+	return len(a.bench.passport.Locks) == 0 || !acquiredAt(a.record[o]).IsZero()
 }
 
 // endOf returns when an order ended: at its answer, or at the reply to its last command that was not late.

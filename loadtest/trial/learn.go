@@ -473,11 +473,11 @@ func grows(sales []*plainSale, p *sale.Passport) bool {
 // it asks again before it is sure that there is no lock.
 func (b *bench) holdOne(sure bool) (again bool, err error) {
 	p := b.passport
-	hold := p.BeforeWrite()
+	last := p.BeforeWrite()
 	if p.Early {
-		hold = &p.Steps[slices.IndexFunc(p.Steps, func(s sale.Step) bool { return p.Acquires[s.Shape] })]
+		last = &p.Steps[slices.IndexFunc(p.Steps, func(s sale.Step) bool { return p.Acquires[s.Shape] })]
 	}
-	if len(p.Locks) == 0 || hold == nil {
+	if len(p.Locks) == 0 || last == nil {
 		p.Waiting = "were not observed"
 		return false, nil
 	}
@@ -485,7 +485,7 @@ func (b *bench) holdOne(sure bool) (again bool, err error) {
 	if err := b.pair.Put(b.UnitsFor(0)); err != nil {
 		return false, err
 	}
-	held := b.pair.SetTrap(b.replyOf(atA, hold, time.Now()))
+	held := b.pair.SetTrap(b.replyOf(atA, last, time.Now()))
 	anna, why := b.anna(held)
 	if why != "" {
 		return false, b.strayed(anna)
@@ -516,8 +516,8 @@ func (b *bench) holdOne(sure bool) (again bool, err error) {
 		p.Waiting = "were not observed"
 		return false, b.describeAnew()
 	}
-	if next := tookAt(record[bert]); !removedIn(record, shop.Span{From: begun, To: next}) {
-		b.learnStart(tookAt(record[anna]), next, let)
+	if next := acquiredAt(record[bert]); !removedIn(record, shop.Span{From: begun, To: next}) {
+		b.learnStart(acquiredAt(record[anna]), next, let)
 	}
 	known := len(p.Scripts)
 	again = b.keepScripts() > known && p.Every == 0
@@ -530,7 +530,7 @@ func (b *bench) holdOne(sure bool) (again bool, err error) {
 func (b *bench) checkEnd(bert *shop.Order, record map[*shop.Order][]observation, held shop.Span) {
 	p := b.passport
 	over := held.To.Sub(held.From) > p.InValue && bert.IsOpen(held.From.Add(p.InValue+b.soon()))
-	next := tookAt(record[bert])
+	next := acquiredAt(record[bert])
 	if p.EndsIn != "" && over && !removedIn(record, held) && (next.IsZero() || next.After(held.To)) {
 		p.InValue, p.EndsIn = 0, ""
 	}
@@ -631,7 +631,7 @@ func (b *bench) lookAtHeld(commands []observation) error {
 	ends := p.Keys[0].Deadline(&state)
 	for _, d := range effectsOf(commands) {
 		switch {
-		case !d.took(), d.Key != p.Keys[0].String():
+		case !d.acquired(), d.Key != p.Keys[0].String():
 		case !ends.IsZero() && (state.Ends.IsZero() || state.Ends.Sub(ends) > b.soon()):
 			p.TTL, p.InValue = 0, ends.Sub(d.Sent).Round(10*time.Millisecond) // a later TTL only cleans up
 		case p.Kind == "none" || !state.Ends.IsZero() && state.Ends.Sub(d.Sent) < 10*time.Millisecond:
@@ -683,7 +683,7 @@ func (b *bench) watchSlow() {
 func (b *bench) notePeriod(o *shop.Order) {
 	p := b.passport
 	commands := b.byOrder()[o]
-	took := tookAt(commands)
+	took := acquiredAt(commands)
 	for _, d := range effectsOf(commands) {
 		if d.Prolongs() && d.Sent.Sub(took) > p.Lease()/10 && p.Every == 0 {
 			p.Renewals[b.shape(&d.Seen)] = true

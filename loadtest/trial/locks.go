@@ -423,18 +423,18 @@ func (s *plainSale) waitedFor(key *wire.Lock) bool {
 // and so does one of several nested locks.
 func (b *bench) dropsIdle() (dropped bool, err error) {
 	p := b.passport
-	hold := p.BeforeWrite()
+	last := p.BeforeWrite()
 	several := len(p.Keys) > 1 || slices.ContainsFunc(p.Keys, func(l wire.Lock) bool { return len(l.Parts) > 1 })
-	if !several || hold == nil {
+	if !several || last == nil {
 		return false, nil
 	}
 	b.begin(fault{})
-	trap := b.pair.SetTrap(b.replyOf(atA, hold, time.Now()))
+	trap := b.pair.SetTrap(b.replyOf(atA, last, time.Now()))
 	anna, why := b.anna(trap)
 	var took time.Time
 	if why == "" {
 		commands := b.sentBy(atA) // all are Anna's
-		took, err = tookAt(commands), b.lookAtHeld(commands)
+		took, err = acquiredAt(commands), b.lookAtHeld(commands)
 	}
 	trap.GoOn()
 	<-anna.Done()

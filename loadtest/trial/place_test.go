@@ -59,7 +59,7 @@ func TestPlacesInQueue(t *testing.T) {
 	woken := []observation{entry, stock(f.read(40), "own"), stock(f.write(41), "own")}
 	woken[0].effects = slices.Clone(entry.effects)
 	resolve(woken)
-	assert.Equal(t, f.after(40), tookAt(woken), "a message woke it: it acquires by its read of the stock")
+	assert.Equal(t, f.after(40), acquiredAt(woken), "a message woke it: it acquires by its read of the stock")
 }
 
 // One that waits behind the holder, at the same instance, does not write the stock for the holder.

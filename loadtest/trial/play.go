@@ -128,7 +128,7 @@ func (b *bench) alreadyAt(at int, since time.Time, record map[*shop.Order][]obse
 	own []*shop.Order, turn time.Time, stuck bool,
 ) {
 	stillTaken := func(d effect) bool {
-		return d.Acquires() && !d.took() && d.Sent.After(since.Add(b.passport.Limit()))
+		return d.Acquires() && !d.acquired() && d.Sent.After(since.Add(b.passport.Limit()))
 	}
 	turn = since
 	soldOut := b.cell.Left != nil && *b.cell.Left == 0

@@ -298,7 +298,7 @@ func (p *playedLine) unreached(m schedule.Move, s rig.Scene, t rig.Trap) string 
 	case !s.Open:
 		return "the order ended without sending the command at which the fault was due"
 	case m.Mark == schedule.Read && !around.Under:
-		why := whyKept(p.bench.passport, m.At == p.holder())
+		why := whyKept(p.bench.passport, m.At == p.instanceOfHeld())
 		return fmt.Sprintf("%s did not acquire the lock while another order was held: %s", who, why)
 	}
 	return fmt.Sprintf("%s did not reach the %s while another order was held", who, name)
@@ -317,7 +317,7 @@ func (p *playedLine) Pass(ctx context.Context, m schedule.Move) error {
 		p.taken, p.letLocks = shop.Span{From: now, To: time.Now()}, stop
 		return err
 	}
-	p.Note(p.holder(), nil, rig.RestartFault(), now)
+	p.Note(p.instanceOfHeld(), nil, rig.RestartFault(), now)
 	p.bench.noteEnds(now, history.LocksLost)
 	p.lost = time.Now()
 	return p.bench.restart()
@@ -418,8 +418,8 @@ func (p *playedLine) lastEnd() (end time.Time) {
 // held returns what is held of all orders.
 func (p *playedLine) held() []*rig.Held { return p.player.Scene(-1).Held }
 
-// holder returns the instance of a held order, or else a.
-func (p *playedLine) holder() (at int) {
+// instanceOfHeld returns the instance of a held order, or else a.
+func (p *playedLine) instanceOfHeld() (at int) {
 	for _, h := range p.held() {
 		at = h.Order.At
 	}
@@ -468,7 +468,7 @@ func (p *playedLine) removeLock() error {
 	since := time.Now()
 	p.bench.noteEnds(since, history.LockRemoved)
 	err := p.bench.remove()
-	p.Note(p.holder(), nil, rig.LockFault(), since)
+	p.Note(p.instanceOfHeld(), nil, rig.LockFault(), since)
 	p.lost = time.Now()
 	return err
 }

@@ -45,12 +45,12 @@ func effectsOf(commands []observation) (all []effect) {
 	return all
 }
 
-func (d *effect) took() bool { return sale.Acquired(&d.Command) }
+func (d *effect) acquired() bool { return sale.Acquired(&d.Command) }
 
-// tookAt returns when an order first took the lock.
-func tookAt(commands []observation) time.Time {
+// acquiredAt returns when an order first took the lock.
+func acquiredAt(commands []observation) time.Time {
 	for _, d := range effectsOf(commands) {
-		if d.took() {
+		if d.acquired() {
 			return d.Sent
 		}
 	}
@@ -333,7 +333,7 @@ func (a *attribution) oneOf(free []*shop.Order, last *shop.Order, c *observation
 		}
 		return last
 	}
-	free = slices.DeleteFunc(free, func(o *shop.Order) bool { return !o.HasEnded() || !tookAt(a.record[o]).IsZero() })
+	free = slices.DeleteFunc(free, func(o *shop.Order) bool { return !o.HasEnded() || !acquiredAt(a.record[o]).IsZero() })
 	if len(free) == 0 {
 		return last
 	}
@@ -668,8 +668,8 @@ func later(x, y time.Time) time.Time {
 	return y
 }
 
-// A unitTaken is a unit that a write took.
-type unitTaken struct {
+// A soldUnit is a unit that a write took.
+type soldUnit struct {
 	at   time.Time
 	unit int64
 }
@@ -717,7 +717,7 @@ func (b *bench) unitsOf(writes []written, record map[*shop.Order][]observation) 
 // several orders. One that took more units than there are orders is no batch of sales, and counts as one.
 func (b *bench) unitsOfCrowd(writes []written) map[*shop.Order][]int64 {
 	units := map[*shop.Order][]int64{}
-	var takes [2][]unitTaken
+	var takes [2][]soldUnit
 	batches := !slices.ContainsFunc(writes, func(w written) bool { return w.After > w.Before })
 	for _, w := range writes {
 		own := takes[w.at]
@@ -730,7 +730,7 @@ func (b *bench) unitsOfCrowd(writes []written) map[*shop.Order][]int64 {
 			took = uint64(w.Before - w.After)
 		}
 		for i := range took {
-			takes[w.at] = append(takes[w.at], unitTaken{at: w.At, unit: w.After + 1 + int64(i)})
+			takes[w.at] = append(takes[w.at], soldUnit{at: w.At, unit: w.After + 1 + int64(i)})
 		}
 	}
 	for at := range takes {
@@ -756,7 +756,7 @@ func (b *bench) writerOf(w written, record map[*shop.Order][]observation) *shop.
 }
 
 // match assigns the units that an instance's crowd took to its orders.
-func (b *bench) match(takes []unitTaken, at int, units map[*shop.Order][]int64) {
+func (b *bench) match(takes []soldUnit, at int, units map[*shop.Order][]int64) {
 	var orders []*shop.Order
 	for _, o := range b.orders {
 		if o.At == at && o.Op.Outcome != history.Busy && o.Op.Outcome != history.NotSold {

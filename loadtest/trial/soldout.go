@@ -30,7 +30,7 @@ func (b *bench) learnSoldOut() error {
 	}
 	commands := b.byOrder()[o]
 	refused := !o.Ended.IsZero() && o.Op.Outcome != history.Sold
-	b.passport.KeptSoldOut = refused && !tookAt(commands).IsZero() && b.staysHeld()
+	b.passport.KeptSoldOut = refused && !acquiredAt(commands).IsZero() && b.staysHeld()
 	b.passport.FreedTwice = slices.ContainsFunc(commands, func(c observation) bool {
 		return c.did((*history.Command).GivesTooMuch)
 	})
@@ -61,11 +61,11 @@ func (b *bench) tookFromEmpty() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return take(b.ofShop(writes[b.before:])), nil
+	return takesUnit(b.ofShop(writes[b.before:])), nil
 }
 
-// take reports whether writes of the stock take a unit, and do not put it back.
-func take(writes []written) bool { return len(writes) > 0 && !writes[len(writes)-1].isBack() }
+// takesUnit reports whether writes of the stock take a unit, and do not put it back.
+func takesUnit(writes []written) bool { return len(writes) > 0 && !writes[len(writes)-1].isBack() }
 
 // answerOfEmpty returns the sold-out answer, nil if it may mean something else: that the lock is taken, or that the
 // rate is limited.
@@ -82,7 +82,7 @@ func (b *bench) answerOfEmpty(o *shop.Order, took bool, commands []observation) 
 		return nil, fmt.Errorf("%w: an order for an empty shelf was answered %d %s, like a sale: give what the body of a "+
 			"sale matches: --sold; if no answer shows it, judge the lock alone: --set ': {n}', without --left", shop.ErrShop,
 			o.Op.Status, o.Op.Detail)
-	case o.Op.Outcome != history.Busy, o.Op.Status == http.StatusTooManyRequests, asked && tookAt(commands).IsZero():
+	case o.Op.Outcome != history.Busy, o.Op.Status == http.StatusTooManyRequests, asked && acquiredAt(commands).IsZero():
 		return nil, nil
 	}
 	return &history.Answer{Status: o.Op.Status, Body: o.Op.Detail}, nil

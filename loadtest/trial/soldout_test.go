@@ -51,7 +51,7 @@ func TestAnswerOfEmptyShelf(t *testing.T) {
 		if one.commands != nil {
 			commands = one.commands(f)
 		}
-		answer, err := f.answerOfEmpty(o, take(writes), commands)
+		answer, err := f.answerOfEmpty(o, takesUnit(writes), commands)
 		if assert.Equal(t, one.known, answer != nil, one.what); answer != nil {
 			assert.Equal(t, history.Answer{Status: one.status, Body: `{"ok":0}`}, *answer)
 		}
