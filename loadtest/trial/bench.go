@@ -92,7 +92,7 @@ func (b *bench) soldAfresh() bool {
 
 // isAsNew reports whether an order at each instance sells, and leaves no lock.
 func (b *bench) isAsNew() bool {
-	b.begin(fault{})
+	b.begin("", "")
 	for at := range b.pair.Ends {
 		if b.pair.IsDown(at) {
 			return false
@@ -138,10 +138,10 @@ func (b *bench) heldFor(
 	}
 }
 
-// begin begins the cell of a fault, or of none while the trial learns.
-func (b *bench) begin(f fault) {
+// begin begins a cell with the name and the line of a fault; both are "" while the trial learns.
+func (b *bench) begin(name, line string) {
 	b.awaitLate()
-	b.cell, b.orders, b.extra, b.ends = b.newCell(f), nil, nil, nil
+	b.cell, b.orders, b.extra, b.ends = b.newCell(name, line), nil, nil, nil
 	b.cell.Start = time.Now()
 	b.holders.begin(b.cell.Start)
 	for _, e := range b.pair.Ends {

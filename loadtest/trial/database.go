@@ -14,7 +14,7 @@ import (
 // follow sends plain orders to both instances until their requests to the database have one pattern, and follows that.
 // Both instances are idle then.
 func (b *bench) follow() (stable bool, err error) {
-	b.begin(fault{})
+	b.begin("", "")
 	var sales [2][]int
 	for range rig.MostSales {
 		stable = true
@@ -67,7 +67,7 @@ func (b *bench) learnRequests() error {
 		of.Why = "plain sales show no fixed pattern of requests to the database"
 		return nil
 	}
-	b.begin(fault{})
+	b.begin("", "")
 	o, err := b.plainAt(atA)
 	if err != nil {
 		return err
@@ -193,7 +193,7 @@ func (b *bench) watchAtWork() {
 		return
 	}
 	b.Say("checking whether the lock is renewed…")
-	b.begin(fault{})
+	b.begin("", "")
 	if b.pair.Put(b.UnitsFor(0)) != nil {
 		return
 	}

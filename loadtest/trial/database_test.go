@@ -250,7 +250,7 @@ func TestOrderThatDoesNotReachARequest(t *testing.T) {
 		require.NoError(t, err)
 		t.Cleanup(e.Database.Close)
 	}
-	b.begin(fault{})
+	b.begin("", "")
 	line, err := schedule.ParseLine("b@a>db1")
 	require.NoError(t, err)
 	p, s := newPlayedLine(b), rig.Scene{Open: true}

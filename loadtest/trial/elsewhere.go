@@ -18,7 +18,7 @@ func (b *bench) beginCount() (err error) {
 	if !b.IsElsewhere() {
 		return nil
 	}
-	b.cell.Count = &history.Count{Unbalanced: b.unbalanced}
+	b.cell.Count = &history.Count{}
 	if b.Set == "" && b.Left != "" {
 		left, err := b.pair.CountLeft()
 		if err != nil {
@@ -121,7 +121,7 @@ func (b *bench) checkCounted(within time.Duration) error {
 // balance sells a unit at each instance without a fault, and waits. If sales and stock then disagree, it records that
 // the count proves nothing: reservations expire, a job restocks, or nothing is deducted.
 func (b *bench) balance(wait time.Duration) error {
-	b.begin(fault{})
+	b.begin("", "")
 	b.cell.Initial = shop.OnShelf // whatever --units are: that it sells too many is for the cells to show
 	if err := b.pair.Put(shop.OnShelf); err != nil {
 		return err

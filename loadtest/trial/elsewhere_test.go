@@ -142,7 +142,7 @@ func TestFirstSaleThatIsNotCounted(t *testing.T) {
 			b := d.counting()
 			c.bend(d, b)
 			require.NoError(t, b.pair.Put(shop.OnShelf))
-			b.begin(fault{})
+			b.begin("", "")
 			b.cell.Initial = shop.OnShelf
 			require.NoError(t, b.beginCount())
 			_, err := b.firstAt(atA)

@@ -24,7 +24,7 @@ const (
 func (b *bench) learnLate() error {
 	var before map[sale.Kind]sale.LateCommand
 	for i := range 3 {
-		b.begin(fault{})
+		b.begin("", "")
 		o, err := b.plain("late-"+strconv.Itoa(i), atA)
 		if err != nil {
 			return err

@@ -94,7 +94,7 @@ func (b *bench) unknownFirst(err error) error {
 // firstSales buys one unit at each instance, and returns the written keys besides the stock. It fails if the shop
 // cannot be tried.
 func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
-	b.begin(fault{})
+	b.begin("", "")
 	b.cell.Initial = b.UnitsFor(0) // they were put when the instances were up: --set may remove recorded sales
 	if err := b.beginCount(); err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func (b *bench) findStock(o *shop.Order) (moved bool, err error) {
 	b.Say(fmt.Sprintf("moving the stock to database %d, where the shop looks for it…", b.DB))
 	b.pair.Ledger.Follow(b.DB)
 	b.pair.LookAt(nil)
-	b.begin(fault{})
+	b.begin("", "")
 	return true, nil
 }
 
@@ -193,7 +193,7 @@ type plainSale struct {
 
 // plainSales buys one unit at a, one at b, and another at a.
 func (b *bench) plainSales() (sales []*plainSale, err error) {
-	b.begin(fault{})
+	b.begin("", "")
 	p := b.passport
 	_, known, err := b.pair.Ledger.Writes(b.pair.Context)
 	if err != nil {
@@ -481,7 +481,7 @@ func (b *bench) holdOne(sure bool) (again bool, err error) {
 		p.Waiting = "were not observed"
 		return false, nil
 	}
-	b.begin(fault{})
+	b.begin("", "")
 	if err := b.pair.Put(b.UnitsFor(0)); err != nil {
 		return false, err
 	}
@@ -669,7 +669,7 @@ func (b *bench) watchSlow() {
 	if p.Slow = b.Slow != nil; !p.Slow || p.Every > 0 {
 		return
 	}
-	if b.begin(fault{}); b.pair.Put(b.UnitsFor(0)) != nil {
+	if b.begin("", ""); b.pair.Put(b.UnitsFor(0)) != nil {
 		return
 	}
 	slow := b.buy("slow", atA, history.Buy, *b.Slow, p.Lease()*3/2)

@@ -187,7 +187,7 @@ type encounter struct {
 // besideHeld sends an order to an instance while Anna's, at a, is held before its write.
 func (b *bench) besideHeld(at int) (e encounter, err error) {
 	p := b.passport
-	b.begin(fault{})
+	b.begin("", "")
 	if err := b.pair.Put(b.UnitsFor(0)); err != nil {
 		return e, err
 	}
@@ -428,7 +428,7 @@ func (b *bench) dropsIdle() (dropped bool, err error) {
 	if !several || last == nil {
 		return false, nil
 	}
-	b.begin(fault{})
+	b.begin("", "")
 	trap := b.pair.SetTrap(b.replyOf(atA, last, time.Now()))
 	anna, why := b.anna(trap)
 	var took time.Time
@@ -547,7 +547,7 @@ func (s *plainSale) names(key *wire.Lock) (names []string) {
 // comparesName reports whether an order keeps the lock if those parts of a key were given other values while it was at
 // work: a release that compares them takes the lock for another order's.
 func (b *bench) comparesName(key *wire.Lock) (compares bool, err error) {
-	b.begin(fault{})
+	b.begin("", "")
 	if err := b.pair.Put(b.UnitsFor(0)); err != nil {
 		return false, err
 	}
@@ -628,7 +628,7 @@ func (b *bench) meets(locks []wire.Lock) (kept, changed bool) {
 	for _, l := range locks {
 		held[l.Key] = b.passport.Held[l.Key]
 	}
-	b.begin(fault{})
+	b.begin("", "")
 	if b.pair.Put(b.UnitsFor(0)) != nil {
 		return false, false
 	}

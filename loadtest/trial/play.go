@@ -15,11 +15,14 @@ import (
 
 // play plays a cell: the fault, then a fresh order at each instance that is up.
 func (b *bench) play(f fault) (*history.Cell, error) {
-	b.begin(f)
+	b.begin(f.name, f.line)
 	crowd := f.parsed().Crowd()
 	b.cell.Initial = cmp.Or(f.units, b.UnitsFor(crowd))
 	if err := errors.Join(b.pair.Put(b.cell.Initial), b.beginCount()); err != nil {
 		return nil, err
+	}
+	if b.cell.Count != nil {
+		b.cell.Count.Unbalanced = b.unbalanced
 	}
 	if f.play == nil {
 		f.play = playLine(f.parsed())

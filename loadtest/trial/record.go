@@ -520,8 +520,8 @@ func (c *observation) values() []string {
 // leastToken is the least length of a token, so that no other argument equals one by chance.
 const leastToken = 8
 
-func (t *Trial) newCell(f fault) *history.Cell {
-	return &history.Cell{Kind: history.Trial, Scenario: f.name, Line: f.line, Rung: t.Name(), Product: t.Product,
+func (t *Trial) newCell(name, line string) *history.Cell {
+	return &history.Cell{Kind: history.Trial, Scenario: name, Line: line, Rung: t.Name(), Product: t.Product,
 		Repetition: 1, TTL: cmp.Or(t.passport.TTL, t.passport.InValue), Limit: t.passport.Limit(),
 		Facts: &t.passport.Facts}
 }

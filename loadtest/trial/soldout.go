@@ -16,7 +16,7 @@ import (
 // fails if the answer is like that of a sale, and the writes of the stock are not observed. Close the bench afterwards:
 // some shops remember that they are sold out.
 func (b *bench) learnSoldOut() error {
-	b.begin(fault{})
+	b.begin("", "")
 	if err := errors.Join(b.remove(), b.pair.Put(0)); err != nil { // an earlier order may have lost its lock
 		return err
 	}

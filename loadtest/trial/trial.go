@@ -233,7 +233,7 @@ func (t *Trial) one(ctx context.Context, f fault) (*history.Cell, error) {
 
 // notTested returns a cell that was not played.
 func (t *Trial) notTested(f fault, why string) *history.Cell {
-	c := t.newCell(f)
+	c := t.newCell(f.name, f.line)
 	c.NotTested = &history.NotTested{Reason: why}
 	return c
 }
