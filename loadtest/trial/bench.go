@@ -18,13 +18,17 @@ const atA, atB = shop.AtA, shop.AtB
 
 // A bench is a pair of instances, and the cell that is played on it.
 type bench struct {
-	*Trial
-	pair *shop.Pair
+	trial    *Trial
+	shop     *shop.Shop
+	pair     *shop.Pair
+	passport *sale.Passport
 
 	cell   *history.Cell // the one being played
 	orders []*shop.Order
 	extra  []history.Op // of the trial itself
 	before int          // writes of the stock by earlier cells
+	// recordedBefore are the sales recorded before the cell; only one cell is played at a time then.
+	recordedBefore *int64
 
 	holders holders
 	ends    []lockEnd
@@ -32,9 +36,9 @@ type bench struct {
 
 // open starts a pair. Close it.
 func (t *Trial) open(ctx context.Context) (b *bench, err error) {
-	b = &bench{Trial: t}
-	b.pair, err = t.Open(ctx, b.holders.saw, func(cmd *wire.Command) bool {
-		return t.passport.Releases[b.shape(&cmd.Seen)]
+	b = &bench{trial: t, shop: t.shop, passport: t.passport}
+	b.pair, err = t.shop.Open(ctx, b.holders.saw, func(cmd *wire.Command) bool {
+		return b.passport.Releases[b.shape(&cmd.Seen)]
 	})
 	if err != nil {
 		return nil, err
@@ -57,11 +61,11 @@ func (b *bench) noteDeaths() {
 }
 
 // shape returns the shape of a command.
-func (t *Trial) shape(s *wire.Seen) sale.Shape { return t.passport.ShapeOf(s, t.Shelf()) }
+func (b *bench) shape(s *wire.Seen) sale.Shape { return b.passport.ShapeOf(s, b.shop.Shelf()) }
 
 // readStock records the stock left at the end of a cell.
 func (b *bench) readStock() error {
-	if b.IsElsewhere() {
+	if b.shop.IsElsewhere() {
 		return b.endCount()
 	}
 	left, err := b.pair.UnitsLeft()
@@ -141,7 +145,7 @@ func (b *bench) heldFor(
 // begin begins a cell with the name and the line of a fault; both are "" while the trial learns.
 func (b *bench) begin(name, line string) {
 	b.awaitLate()
-	b.cell, b.orders, b.extra, b.ends = b.newCell(name, line), nil, nil, nil
+	b.cell, b.orders, b.extra, b.ends = b.trial.newCell(name, line), nil, nil, nil
 	b.cell.Start = time.Now()
 	b.holders.begin(b.cell.Start)
 	for _, e := range b.pair.Ends {

@@ -23,7 +23,7 @@ import (
 // A plain order that leaves a bench unfit for a cell is named with its answer.
 func TestWhyBenchIsNotAsNew(t *testing.T) {
 	f := forge()
-	f.Order = shop.Request{Method: "POST", Path: "/buy"}
+	f.shop.Order = shop.Request{Method: "POST", Path: "/buy"}
 	require.ErrorContains(t, f.notAsNew(), "an instance exited")
 	o := f.order("warm-0", atA, history.Unknown, 0, 10)
 	o.Op.Status, o.Op.Detail = 503, "no worker is free"
@@ -68,11 +68,11 @@ func opened(t *testing.T, kind string) *bench {
 	trial, ctx, err := New(t.Context(), planted{file: inPython, kind: kind}.options(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, trial.Close()) })
-	require.NoError(t, trial.Prepare(ctx))
+	require.NoError(t, trial.shop.Prepare(ctx))
+	trial.passport = &sale.Passport{}
 	b, err := trial.open(ctx)
 	require.NoError(t, err)
 	t.Cleanup(b.pair.Shut)
-	trial.passport = &sale.Passport{}
 	require.NoError(t, b.learnLocks())
 	return b
 }
@@ -127,7 +127,7 @@ func TestShopThatDiesEndsItsCell(t *testing.T) {
 func TestCellThatCannotBePlayed(t *testing.T) {
 	t.Parallel()
 	trial, ctx := learned(t.Context(), t)
-	trial.Argv, trial.Only = []string{"no-such-shop"}, []string{"crash 2", "check-delete-gap"}
+	trial.shop.Argv, trial.Only = []string{"no-such-shop"}, []string{"crash 2", "check-delete-gap"}
 	cells, err := trial.Run(ctx, func(*history.Cell) {})
 	require.NoError(t, err)
 	require.Len(t, cells, 2)

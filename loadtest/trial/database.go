@@ -54,11 +54,11 @@ func (b *bench) plainAt(at int) (*shop.Order, error) {
 // learnRequests learns what a plain sale sends to the database, and which of it under its lock.
 func (b *bench) learnRequests() error {
 	of := &b.passport.ToDatabase
-	if b.Database == "" {
+	if b.shop.Database == "" {
 		of.Why = "the shop's database is not proxied: give --db"
 		return nil
 	}
-	b.Say("learning what a sale sends to the database…")
+	b.shop.Say("learning what a sale sends to the database…")
 	stable, err := b.follow()
 	if err != nil {
 		return err
@@ -192,9 +192,9 @@ func (b *bench) watchAtWork() {
 	if len(p.Locks) == 0 || p.Every > 0 || b.pair.Ends[atA].Database == nil || p.Lease() > sale.MostLease {
 		return
 	}
-	b.Say("checking whether the lock is renewed…")
+	b.shop.Say("checking whether the lock is renewed…")
 	b.begin("", "")
-	if b.pair.Put(b.UnitsFor(0)) != nil {
+	if b.pair.Put(b.shop.UnitsFor(0)) != nil {
 		return
 	}
 	if b.remove() != nil { // an order whose client gave up on its acquire may have left it

@@ -63,7 +63,7 @@ func TestRowTakesMostTellingCell(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			f := fault{name: "late", lines: linesAt("a>db%d.b>end.a>end", []int{3, 5, 7}[:len(c.cells)])}
 			var played []*history.Cell
-			trial := &Trial{Shop: &shop.Shop{Options: shop.Options{Left: c.left}}, Selection: Selection{Quick: c.quick}}
+			trial := &Trial{shop: &shop.Shop{Options: shop.Options{Left: c.left}}, Selection: Selection{Quick: c.quick}}
 			told, err := trial.each(f, func(one fault) (*history.Cell, error) {
 				assert.Equal(t, f.lines[len(played)], one.line)
 				assert.Empty(t, one.lines)
@@ -81,7 +81,7 @@ func TestRowTakesMostTellingCell(t *testing.T) {
 }
 
 func TestRowWithoutMoments(t *testing.T) {
-	trial := forge().Trial
+	trial := forge().trial
 	played := func(fault) (*history.Cell, error) { return nil, errors.New("no Redis") }
 	for _, c := range []struct{ fault, whyNone, want string }{
 		{fault: "after-release", want: "a sale sends nothing after its release"},
@@ -186,7 +186,7 @@ func TestOrderIsHeldAtItsWork(t *testing.T) {
 
 // A line of a row is played as a cell of that row: a crash at a request is no late write.
 func TestLineOfARowHasItsName(t *testing.T) {
-	trial := forge().Trial
+	trial := forge().trial
 	trial.passport.Elsewhere, trial.passport.ToDatabase = true, sale.Requests{All: 2, Answered: 2, Under: []int{1, 2}}
 	trial.Play = []string{"a>db2.crash-a", "a>db2.b>end.a>end", "a>db2.crash-b"}
 	chosen, err := trial.chosen()

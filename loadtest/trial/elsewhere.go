@@ -15,11 +15,11 @@ import (
 
 // beginCount records the units and sales before the cell: the units that were put, or, without --set, that are left.
 func (b *bench) beginCount() (err error) {
-	if !b.IsElsewhere() {
+	if !b.shop.IsElsewhere() {
 		return nil
 	}
 	b.cell.Count = &history.Count{}
-	if b.Set == "" && b.Left != "" {
+	if b.shop.Set == "" && b.shop.Left != "" {
 		left, err := b.pair.CountLeft()
 		if err != nil {
 			return err
@@ -45,7 +45,7 @@ func (b *bench) endCount() (err error) {
 // scarce returns how many units a cell is to be played with once more, 0 if it is not: one fewer than it sold, if two
 // orders sold at once. A shop that decides first, and then subtracts, sells too many only then.
 func (t *Trial) scarce(c *history.Cell) int64 {
-	if c == nil || c.Count == nil || t.Set == "" || c.NotTested != nil || c.Defect != nil ||
+	if c == nil || c.Count == nil || t.shop.Set == "" || c.NotTested != nil || c.Defect != nil ||
 		c.Finding(history.Stock).Result != history.OK || !soldAtOnce(c) {
 		return 0
 	}
@@ -78,7 +78,7 @@ func soldAtOnce(c *history.Cell) bool {
 // checkShelf returns an error if --left does not print what --set has put.
 func (b *bench) checkShelf(n int64) error {
 	left, err := b.pair.CountLeft()
-	if err == nil && left != nil && b.Set != "" && *left != n {
+	if err == nil && left != nil && b.shop.Set != "" && *left != n {
 		err = fmt.Errorf("%w: --set should put %d units, but --left prints %d", shop.ErrShop, n, *left)
 	}
 	return err
@@ -89,7 +89,7 @@ const countedWithin = 10 * time.Second
 
 // checkCounted returns an error if a sale since beginCount does not show in the numbers that --left and --sales print.
 func (b *bench) checkCounted(within time.Duration) error {
-	if !b.IsElsewhere() {
+	if !b.shop.IsElsewhere() {
 		return nil
 	}
 	for begun := time.Now(); ; time.Sleep(shop.SettledAfter) {
@@ -130,7 +130,7 @@ func (b *bench) balance(wait time.Duration) error {
 		return err
 	}
 	for at := range b.pair.Ends {
-		o := b.buy("plain-"+strconv.Itoa(at), at, history.Buy, b.Order, 0)
+		o := b.buy("plain-"+strconv.Itoa(at), at, history.Buy, b.shop.Order, 0)
 		<-o.Done()
 		b.cell.Ops = append(b.cell.Ops, o.Op)
 	}
@@ -143,14 +143,15 @@ func (b *bench) balance(wait time.Duration) error {
 		return err
 	}
 	if f := audit.Stock(b.cell); f.Result == history.Broken {
-		b.unbalanced = fmt.Sprintf("the count does not balance without a fault either: %s within %s", f.Because, round(wait))
+		b.trial.unbalanced = fmt.Sprintf("the count does not balance without a fault either: %s within %s", f.Because,
+			round(wait))
 	}
 	return nil
 }
 
 // control checks on an idle bench that the count balances.
 func (t *Trial) control(ctx context.Context, wait time.Duration) error {
-	if t.Left == "" || t.unbalanced != "" {
+	if t.shop.Left == "" || t.unbalanced != "" {
 		return nil
 	}
 	b, err := t.idleBench(ctx)
@@ -162,7 +163,7 @@ func (t *Trial) control(ctx context.Context, wait time.Duration) error {
 		return err
 	}
 	for at := range b.pair.Ends { // a pool may have closed its connections, and an order that opens one sends more
-		<-b.buy("warm-"+strconv.Itoa(at), at, history.Buy, b.Order, 0).Done()
+		<-b.buy("warm-"+strconv.Itoa(at), at, history.Buy, b.shop.Order, 0).Done()
 	}
 	t.giveBack(b)
 	return nil

@@ -72,14 +72,14 @@ func (d *drawer) counting() *bench {
 	f := forge()
 	f.pair.Context, f.pair.Client, f.pair.Gate = d.t.Context(), server.Client(), wire.NewGate(nil)
 	f.pair.Stores = []*wire.Store{store}
-	f.Set, f.Left, f.Product = "echo {n} > "+d.stock, "cat "+d.stock, "10000"
+	f.shop.Set, f.shop.Left, f.shop.Product = "echo {n} > "+d.stock, "cat "+d.stock, "10000"
 	for _, e := range f.pair.Ends {
 		e.In = &cluster.Instance{URL: server.URL}
 	}
-	f.pair.Ledger, err = wire.NewLedger(d.t.Context(), store.Redis, f.Shelf())
+	f.pair.Ledger, err = wire.NewLedger(d.t.Context(), store.Redis, f.shop.Shelf())
 	require.NoError(d.t, err)
 	d.t.Cleanup(f.pair.Ledger.Close)
-	f.idle, f.Bed = []*bench{f.bench}, testbed(d.t)
+	f.trial.idle, f.shop.Bed = []*bench{f.bench}, testbed(d.t)
 	return f.bench
 }
 
@@ -90,21 +90,21 @@ func TestCountThatDoesNotBalance(t *testing.T) {
 		want string
 	}{
 		"a unit for each sale":  {bend: func(*drawer, *bench) {}},
-		"no way to put a stock": {bend: func(_ *drawer, b *bench) { b.Set = "" }},
-		"nothing is deducted": {func(_ *drawer, b *bench) { b.Left = "echo 100" },
+		"no way to put a stock": {bend: func(_ *drawer, b *bench) { b.shop.Set = "" }},
+		"nothing is deducted": {func(_ *drawer, b *bench) { b.shop.Left = "echo 100" },
 			"2 sold, but the stock went from 100 to 100, by count within 1.3s"},
-		"a stock that falls by itself": {func(_ *drawer, b *bench) { b.Left += "; echo 97 > " + b.Left[len("cat "):] },
+		"a stock that falls by itself": {func(d *drawer, b *bench) { b.shop.Left += "; echo 97 > " + d.stock },
 			"2 sold, but the stock went from 100 to 97, by count within 1.3s"},
 		"a reservation ends": {func(d *drawer, _ *bench) { d.back = time.Second },
 			"2 sold, but the stock went from 100 to 100, by count within 1.3s"},
 		"errors after the commit": {func(d *drawer, _ *bench) { d.answers = http.StatusInternalServerError }, ""},
 		"sales that are recorded": {func(d *drawer, b *bench) {
-			d.answers, b.Sales = http.StatusInternalServerError, "cat "+d.sales
+			d.answers, b.shop.Sales = http.StatusInternalServerError, "cat "+d.sales
 		}, ""},
 		"sales that are refused": {func(d *drawer, b *bench) {
-			d.answers, b.Sales = http.StatusConflict, "cat "+d.sales
+			d.answers, b.shop.Sales = http.StatusConflict, "cat "+d.sales
 		}, "2 recorded as sold, but 0 according to the answers, by count within 1.3s"},
-		"sales that are not recorded": {func(_ *drawer, b *bench) { b.Sales = "echo 7" },
+		"sales that are not recorded": {func(_ *drawer, b *bench) { b.shop.Sales = "echo 7" },
 			"0 recorded as sold, but the stock went from 100 to 98, by count within 1.3s"},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -113,9 +113,10 @@ func TestCountThatDoesNotBalance(t *testing.T) {
 			d := newDrawer(t)
 			b := d.counting()
 			c.bend(d, b)
-			require.NoError(t, b.control(t.Context(), 1300*time.Millisecond))
-			assert.Equal(t, c.want, strings.TrimPrefix(b.unbalanced, "the count does not balance without a fault either: "))
-			assert.Len(t, b.idle, 1, "the bench is kept")
+			require.NoError(t, b.trial.control(t.Context(), 1300*time.Millisecond))
+			_, why, _ := strings.Cut(b.trial.unbalanced, "the count does not balance without a fault either: ")
+			assert.Equal(t, c.want, why)
+			assert.Len(t, b.trial.idle, 1, "the bench is kept")
 			last := b.orders[len(b.orders)-1]
 			assert.Equal(t, "warm-1", last.Name, "a pool may have closed its connections")
 			assert.Greater(t, last.Sent.Sub(b.orders[0].Sent), 1300*time.Millisecond)
@@ -129,11 +130,13 @@ func TestFirstSaleThatIsNotCounted(t *testing.T) {
 		bend func(*drawer, *bench)
 		want string
 	}{
-		"counted":                  {bend: func(d *drawer, b *bench) { b.Sales = "cat " + d.sales }},
-		"counted without --set":    {bend: func(_ *drawer, b *bench) { b.Set = "" }},
-		"nothing is counted":       {bend: func(_ *drawer, b *bench) { b.Left = "" }},
-		"the unit is never taken":  {func(_ *drawer, b *bench) { b.Left = "echo 100" }, "0s later --left still prints 100"},
-		"the sale is not recorded": {func(_ *drawer, b *bench) { b.Sales = "echo 7" }, "0s later --sales still prints 7"},
+		"counted":               {bend: func(d *drawer, b *bench) { b.shop.Sales = "cat " + d.sales }},
+		"counted without --set": {bend: func(_ *drawer, b *bench) { b.shop.Set = "" }},
+		"nothing is counted":    {bend: func(_ *drawer, b *bench) { b.shop.Left = "" }},
+		"the unit is never taken": {func(_ *drawer, b *bench) { b.shop.Left = "echo 100" },
+			"0s later --left still prints 100"},
+		"the sale is not recorded": {func(_ *drawer, b *bench) { b.shop.Sales = "echo 7" },
+			"0s later --sales still prints 7"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -160,9 +163,9 @@ func TestFirstSaleThatIsNotCounted(t *testing.T) {
 
 // The count is not checked without --left, nor again once it is known to prove nothing.
 func TestCountNotChecked(t *testing.T) {
-	trial := &Trial{Shop: &shop.Shop{}}
+	trial := &Trial{shop: &shop.Shop{}}
 	require.NoError(t, trial.control(t.Context(), time.Hour))
-	trial.Left, trial.unbalanced = "echo 7", "it is refilled"
+	trial.shop.Left, trial.unbalanced = "echo 7", "it is refilled"
 	require.NoError(t, trial.control(t.Context(), time.Hour))
 }
 
@@ -171,11 +174,12 @@ func TestFailedCommandNamesItsFlag(t *testing.T) {
 		bend func(*bench)
 		want string
 	}{
-		{func(b *bench) { b.Set = "echo no such table >&2; exit 3" }, "--set: exit status 3; last output: no such table"},
-		{func(b *bench) { b.Set = "sleep 30" }, "--set: it did not end within 5s: is it slow, or does a transaction of " +
-			"the shop still hold the row?"},
-		{func(b *bench) { b.Left = "echo" }, `--left: it printed "", not a number`},
-		{func(b *bench) { b.Sales = "exit 1" }, "--sales: exit status 1"},
+		{func(b *bench) { b.shop.Set = "echo no such table >&2; exit 3" },
+			"--set: exit status 3; last output: no such table"},
+		{func(b *bench) { b.shop.Set = "sleep 30" },
+			"--set: it did not end within 5s: is it slow, or does a transaction of the shop still hold the row?"},
+		{func(b *bench) { b.shop.Left = "echo" }, `--left: it printed "", not a number`},
+		{func(b *bench) { b.shop.Sales = "exit 1" }, "--sales: exit status 1"},
 	} {
 		t.Run(c.want, func(t *testing.T) {
 			t.Parallel()
@@ -183,7 +187,7 @@ func TestFailedCommandNamesItsFlag(t *testing.T) {
 			b := newDrawer(t).counting()
 			c.bend(b)
 			assert.ErrorContains(t, b.balance(0), c.want)
-			assert.Empty(t, b.unbalanced)
+			assert.Empty(t, b.trial.unbalanced)
 		})
 	}
 	trial := &shop.Shop{Bed: testbed(t)}
@@ -208,7 +212,7 @@ func TestCellsAreCountedAgain(t *testing.T) {
 	}
 	cells := []*history.Cell{nil, broken(), broken()}
 	cells[2].NotTested = &history.NotTested{Reason: "Bert slept"}
-	trial := &Trial{Shop: &shop.Shop{}}
+	trial := &Trial{shop: &shop.Shop{}}
 	trial.recount(cells)
 	assert.NotNil(t, cells[1].Defect, "it balances")
 	trial.unbalanced = "it is refilled"
@@ -265,8 +269,8 @@ func TestCellsWithTooFewUnits(t *testing.T) {
 		"units were few already":            {few, 0},
 		"the writes are observed":           {observed, 0},
 	} {
-		assert.Equal(t, c.units, (&Trial{Shop: &shop.Shop{Options: shop.Options{Set: "put {n}"}}}).scarce(c.cell), what)
-		assert.Zero(t, (&Trial{Shop: &shop.Shop{}}).scarce(c.cell), what)
+		assert.Equal(t, c.units, (&Trial{shop: &shop.Shop{Options: shop.Options{Set: "put {n}"}}}).scarce(c.cell), what)
+		assert.Zero(t, (&Trial{shop: &shop.Shop{}}).scarce(c.cell), what)
 	}
 }
 

@@ -29,10 +29,10 @@ var valueOfRequest = regexp.MustCompile(`[=:]\s*"?([^\s"&,{}\[\]]+)`)
 // fixedValue returns the value of every order that the name of a key contains, besides the product; "" if there is
 // none.
 func (t *Trial) fixedValue(key string) string {
-	for _, text := range []string{t.Order.Path, t.Order.Body} {
+	for _, text := range []string{t.shop.Order.Path, t.shop.Order.Body} {
 		for _, m := range valueOfRequest.FindAllStringSubmatch(text, -1) {
 			value, err := url.QueryUnescape(m[1])
-			if err != nil || value == t.Product {
+			if err != nil || value == t.shop.Product {
 				continue
 			}
 			word := regexp.MustCompile(`(^|[^\pL\pN])` + regexp.QuoteMeta(value) + `($|[^\pL\pN])`)

@@ -197,7 +197,7 @@ func TestFixedValueInKey(t *testing.T) {
 		{"/buy", `{"sku": "10000", "n": 1}`, "lock:10000", ""},
 		{"/buy?user=u{i}", "", "lock:u1", ""},
 	} {
-		trial := &Trial{Shop: &shop.Shop{Options: shop.Options{Product: "10000",
+		trial := &Trial{shop: &shop.Shop{Options: shop.Options{Product: "10000",
 			Order: shop.Request{Path: one.path, Body: one.body}}}}
 		assert.Equal(t, one.want, trial.fixedValue(one.key), one)
 	}

@@ -134,7 +134,7 @@ func (b *bench) nextOf(name string) string {
 }
 
 func (b *bench) send(name string, at int) *shop.Order {
-	return b.buy(name, at, history.Buy, b.Order, 0)
+	return b.buy(name, at, history.Buy, b.shop.Order, 0)
 }
 
 // note records a fault of an order, from since until now.
@@ -186,7 +186,7 @@ func crowdAt(instances int) func(*bench) string {
 // slowWork sends the shop's own slow order.
 func slowWork(b *bench) string {
 	work := b.passport.Lease() * 5 / 2
-	anna := b.buy("anna", atA, history.Buy, *b.Slow, work)
+	anna := b.buy("anna", atA, history.Buy, *b.shop.Slow, work)
 	time.Sleep(b.passport.Lease() / 4)
 	bert := b.send("bert", atB)
 	<-anna.Done()
@@ -346,7 +346,7 @@ func (b *bench) restart() error {
 	err := b.pair.Alone(func(to *redis.Client) error {
 		now, err := wire.Snapshot(b.pair.Context, to)
 		for key := range now {
-			if before, was := b.passport.Before[key]; key.Name != b.Shelf().Key && err == nil {
+			if before, was := b.passport.Before[key]; key.Name != b.shop.Shelf().Key && err == nil {
 				if !was {
 					before = wire.KeyState{Kind: "none"}
 				}

@@ -28,23 +28,23 @@ func (t *Trial) Learn(ctx context.Context) (p *sale.Passport, err error) {
 			err = context.Cause(ctx)
 		}
 	}()
-	if err := t.Prepare(ctx); err != nil {
+	if err := t.shop.Prepare(ctx); err != nil {
 		return nil, err
 	}
-	t.Say("starting two instances of the shop…")
+	t.shop.Say("starting two instances of the shop…")
+	p = &sale.Passport{Facts: history.Facts{Elsewhere: t.shop.IsElsewhere()}, Late: map[sale.Kind]sale.LateCommand{}}
+	t.passport = p
 	b, err := t.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer b.pair.Shut()
-	if t.IsElsewhere() {
-		if err := b.checkShelf(t.UnitsFor(0)); err != nil {
+	if t.shop.IsElsewhere() {
+		if err := b.checkShelf(t.shop.UnitsFor(0)); err != nil {
 			return nil, err
 		}
 	}
-	t.Say("learning what the lock is…")
-	p = &sale.Passport{Facts: history.Facts{Elsewhere: t.IsElsewhere()}, Late: map[sale.Kind]sale.LateCommand{}}
-	t.passport = p
+	t.shop.Say("learning what the lock is…")
 	if err := b.learnLocks(); err != nil {
 		return nil, b.unknownFirst(err)
 	}
@@ -95,7 +95,7 @@ func (b *bench) unknownFirst(err error) error {
 // cannot be tried.
 func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 	b.begin("", "")
-	b.cell.Initial = b.UnitsFor(0) // they were put when the instances were up: --set may remove recorded sales
+	b.cell.Initial = b.shop.UnitsFor(0) // they were put when the instances were up: --set may remove recorded sales
 	if err := b.beginCount(); err != nil {
 		return nil, err
 	}
@@ -125,8 +125,8 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 		b.passport.Takes = o.Over.Sub(o.Sent) // an upper bound: a first order may have to connect
 	}
 	b.passport.Scripts = b.pair.Ledger.Scripts()
-	if b.Shelf().Field == "" {
-		delete(written, wire.Key{DB: b.DB, Name: b.Shelf().Key})
+	if b.shop.Shelf().Field == "" {
+		delete(written, wire.Key{DB: b.shop.DB, Name: b.shop.Shelf().Key})
 	}
 	return written, nil
 }
@@ -140,16 +140,16 @@ func (b *bench) findStock(o *shop.Order) (moved bool, err error) {
 		return false, err
 	}
 	found := b.pair.Ledger.Databases(b.pair.Ends[o.At].Wires[0].Owns)
-	if len(found) != 1 || found[0] == b.DB {
+	if len(found) != 1 || found[0] == b.shop.DB {
 		return false, nil
 	}
-	err = b.pair.Alone(func(to *redis.Client) error { return b.pair.AtShelf(to, "DEL", b.Shelf().Key).Err() })
+	err = b.pair.Alone(func(to *redis.Client) error { return b.pair.AtShelf(to, "DEL", b.shop.Shelf().Key).Err() })
 	if err != nil {
 		return false, err
 	}
-	b.DB = found[0]
-	b.Say(fmt.Sprintf("moving the stock to database %d, where the shop looks for it…", b.DB))
-	b.pair.Ledger.Follow(b.DB)
+	b.shop.DB = found[0]
+	b.shop.Say(fmt.Sprintf("moving the stock to database %d, where the shop looks for it…", b.shop.DB))
+	b.pair.Ledger.Follow(b.shop.DB)
 	b.pair.LookAt(nil)
 	b.begin("", "")
 	return true, nil
@@ -163,11 +163,11 @@ func (b *bench) firstAt(at int) (*shop.Order, error) {
 			return nil, err
 		}
 		<-o.Done()
-		over := time.Since(begun) > b.Within || shop.IsClosed(b.pair.Context.Done())
+		over := time.Since(begun) > b.shop.Within || shop.IsClosed(b.pair.Context.Done())
 		if over || o.Op.Status != http.StatusServiceUnavailable {
 			return o, nil
 		}
-		b.Say(fmt.Sprintf("503: retrying for up to %s…", b.Within))
+		b.shop.Say(fmt.Sprintf("503: retrying for up to %s…", b.shop.Within))
 	}
 }
 
@@ -274,7 +274,7 @@ func (b *bench) describe(sales []*plainSale) {
 	for _, lock := range p.Keys {
 		others := slices.DeleteFunc(slices.Clone(p.Keys), func(l wire.Lock) bool { return l.Key == lock.Key })
 		if !slices.ContainsFunc(others, lock.IsLike) { // the numbers of a majority's keys are their own
-			p.Fixed = cmp.Or(p.Fixed, b.fixedValue(lock.Name))
+			p.Fixed = cmp.Or(p.Fixed, b.trial.fixedValue(lock.Name))
 		}
 	}
 	p.Watches = slices.ContainsFunc(p.Steps, func(s sale.Step) bool { return s.Shape.Verb == "watch" })
@@ -482,7 +482,7 @@ func (b *bench) holdOne(sure bool) (again bool, err error) {
 		return false, nil
 	}
 	b.begin("", "")
-	if err := b.pair.Put(b.UnitsFor(0)); err != nil {
+	if err := b.pair.Put(b.shop.UnitsFor(0)); err != nil {
 		return false, err
 	}
 	held := b.pair.SetTrap(b.replyOf(atA, last, time.Now()))
@@ -585,7 +585,7 @@ func (b *bench) strayed(o *shop.Order) error {
 // workedAt returns when an order first wrote the stock or, if writes are not observed, when it had sold; zero if it did
 // not.
 func (b *bench) workedAt(o *shop.Order, commands []observation) time.Time {
-	if b.IsElsewhere() {
+	if b.shop.IsElsewhere() {
 		if b.hasSold(o) {
 			return o.Over
 		}
@@ -600,7 +600,7 @@ func (b *bench) workedAt(o *shop.Order, commands []observation) time.Time {
 // hasWorked reports whether an order has written the stock, while no other one at its instance could, or has sold if
 // writes are not observed.
 func (b *bench) hasWorked(o *shop.Order) bool {
-	if b.IsElsewhere() {
+	if b.shop.IsElsewhere() {
 		return b.hasSold(o)
 	}
 	return b.hasWritten(o)
@@ -666,13 +666,13 @@ func (b *bench) keepScripts() int {
 // watchSlow learns from a slow order whether the lock is renewed, if no held order has shown that.
 func (b *bench) watchSlow() {
 	p := b.passport
-	if p.Slow = b.Slow != nil; !p.Slow || p.Every > 0 {
+	if p.Slow = b.shop.Slow != nil; !p.Slow || p.Every > 0 {
 		return
 	}
-	if b.begin("", ""); b.pair.Put(b.UnitsFor(0)) != nil {
+	if b.begin("", ""); b.pair.Put(b.shop.UnitsFor(0)) != nil {
 		return
 	}
-	slow := b.buy("slow", atA, history.Buy, *b.Slow, p.Lease()*3/2)
+	slow := b.buy("slow", atA, history.Buy, *b.shop.Slow, p.Lease()*3/2)
 	<-slow.Done()
 	b.pair.Quiet(b.pair.Context)
 	b.notePeriod(slow)
@@ -725,7 +725,8 @@ func (b *bench) watchRenewals(held *wire.Command, commands []observation) {
 		return
 	}
 	every := times[n-1].Sub(times[n-2])
-	if every > p.Lease()/10 || b.Slow == nil { // else it belongs to the acquire, and later ones are held: see watchSlow
+	// Else it belongs to the acquire, and later ones are held: see watchSlow.
+	if every > p.Lease()/10 || b.shop.Slow == nil {
 		p.Every = every
 	}
 }

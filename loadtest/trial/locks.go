@@ -168,7 +168,7 @@ func (b *bench) learnOwn(one encounter) (err error) {
 			p.Apart = p.Own
 		}
 	case p.Own != "order" || !p.Claims:
-	case b.CustomersDiffer():
+	case b.shop.CustomersDiffer():
 		p.PerCustomer, p.Lost = true, one.lost
 	case lost:
 		p.Apart = p.Own
@@ -188,7 +188,7 @@ type encounter struct {
 func (b *bench) besideHeld(at int) (e encounter, err error) {
 	p := b.passport
 	b.begin("", "")
-	if err := b.pair.Put(b.UnitsFor(0)); err != nil {
+	if err := b.pair.Put(b.shop.UnitsFor(0)); err != nil {
 		return e, err
 	}
 	anna, goOn := b.holdAtWork()
@@ -208,7 +208,7 @@ func (b *bench) besideHeld(at int) (e encounter, err error) {
 		if !p.Elsewhere && err == nil {
 			var left int64
 			left, err = b.pair.UnitsLeft()
-			e.lost = b.hasSold(anna) && b.hasSold(bert) && left == b.UnitsFor(0)-1
+			e.lost = b.hasSold(anna) && b.hasSold(bert) && left == b.shop.UnitsFor(0)-1
 		}
 		return e, err
 	}
@@ -322,7 +322,7 @@ func (b *bench) madeAndRemoved(
 		}
 		known[key] = at
 		_, is := now[key]
-		before := b.IsElsewhere() || len(writes) > 0 && at.Before(writes[len(writes)-1].At)
+		before := b.shop.IsElsewhere() || len(writes) > 0 && at.Before(writes[len(writes)-1].At)
 		if !is && before {
 			own = append(own, key)
 		}
@@ -548,7 +548,7 @@ func (s *plainSale) names(key *wire.Lock) (names []string) {
 // work: a release that compares them takes the lock for another order's.
 func (b *bench) comparesName(key *wire.Lock) (compares bool, err error) {
 	b.begin("", "")
-	if err := b.pair.Put(b.UnitsFor(0)); err != nil {
+	if err := b.pair.Put(b.shop.UnitsFor(0)); err != nil {
 		return false, err
 	}
 	anna, why, goOn := b.annaAtWork()
@@ -629,7 +629,7 @@ func (b *bench) meets(locks []wire.Lock) (kept, changed bool) {
 		held[l.Key] = b.passport.Held[l.Key]
 	}
 	b.begin("", "")
-	if b.pair.Put(b.UnitsFor(0)) != nil {
+	if b.pair.Put(b.shop.UnitsFor(0)) != nil {
 		return false, false
 	}
 	letGo, err := b.keepLocks(held)

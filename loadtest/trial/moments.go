@@ -51,7 +51,7 @@ func (t *Trial) each(f fault, play func(fault) (*history.Cell, error)) (*history
 // tellsAll reports whether no other moment of a fault can tell more than a cell: it has a defect, or the stock is
 // broken, if it is judged at all. Before an order has read the stock, a lost lock breaks nothing else.
 func (t *Trial) tellsAll(c *history.Cell) bool {
-	isJudged := t.Left != "" && t.unbalanced == ""
+	isJudged := t.shop.Left != "" && t.unbalanced == ""
 	return c.Defect != nil || c.NotTested == nil && hasBroken(c) &&
 		(!isJudged || c.Finding(history.Stock).Result == history.Broken)
 }

@@ -112,6 +112,6 @@ func TestWaiterThatLooks(t *testing.T) {
 	assert.True(t, catches(f.acquire(0)))
 	assert.False(t, catches(look(0, "get")), "nothing keeps it from its acquire")
 	s.Held = []*rig.Held{{Trap: &rig.CommandTrap{}, Reply: true, Since: time.Now(),
-		Order: f.NewOrder("bert", atB, history.Buy).InFlight}}
+		Order: f.shop.NewOrder("bert", atB, history.Buy).InFlight}}
 	assert.True(t, catches(look(0, "get")))
 }

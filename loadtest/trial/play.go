@@ -17,12 +17,12 @@ import (
 func (b *bench) play(f fault) (*history.Cell, error) {
 	b.begin(f.name, f.line)
 	crowd := f.parsed().Crowd()
-	b.cell.Initial = cmp.Or(f.units, b.UnitsFor(crowd))
+	b.cell.Initial = cmp.Or(f.units, b.shop.UnitsFor(crowd))
 	if err := errors.Join(b.pair.Put(b.cell.Initial), b.beginCount()); err != nil {
 		return nil, err
 	}
 	if b.cell.Count != nil {
-		b.cell.Count.Unbalanced = b.unbalanced
+		b.cell.Count.Unbalanced = b.trial.unbalanced
 	}
 	if f.play == nil {
 		f.play = playLine(f.parsed())
@@ -78,7 +78,7 @@ func (b *bench) fresh() (probes []*shop.Order, err error) {
 		}
 	}
 	probes = eachInTurn(over, func(at int, since time.Time) (own []*shop.Order, stuck bool) {
-		err = errors.Join(err, b.pair.Put(b.UnitsFor(0)))
+		err = errors.Join(err, b.pair.Put(b.shop.UnitsFor(0)))
 		return b.freshAt(at, since)
 	})
 	return probes, errors.Join(err, context.Cause(b.pair.Context))
@@ -158,7 +158,7 @@ func (b *bench) sellAt(at int, name string, phase history.Phase, since time.Time
 		if left < 0 || b.pair.IsDown(at) || b.pair.Context.Err() != nil {
 			return true
 		}
-		o := b.buy(shop.Nth(name, number), at, phase, b.Order, 0)
+		o := b.buy(shop.Nth(name, number), at, phase, b.shop.Order, 0)
 		own = append(own, o)
 		shop.Wait(o, left+500*time.Millisecond)
 		if through = b.hasSold(o); !through {

@@ -434,7 +434,7 @@ func (b *bench) orderAt(at int) (last *shop.Order) {
 		}
 	}
 	if last == nil {
-		return b.NewOrder("", at, history.Buy)
+		return b.shop.NewOrder("", at, history.Buy)
 	}
 	return last
 }
@@ -487,7 +487,7 @@ func (p *playedLine) giveBack() error {
 	if err := cmp.Or(p.bench.remove(), kept); err != nil {
 		return err
 	}
-	ours := history.Op{Order: p.bench.Product + "-" + history.OfTrial, Phase: history.Buy, Instance: cause.Us,
+	ours := history.Op{Order: p.bench.shop.Product + "-" + history.OfTrial, Phase: history.Buy, Instance: cause.Us,
 		Outcome: history.NotSold,
 		Detail:  "the trial itself, which kept the lock", Sent: since, Done: p.bench.since(freed),
 		Lease: &history.Lease{AcquiredAt: taken, ReleasedAt: p.bench.since(freed)}}

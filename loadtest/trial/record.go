@@ -439,7 +439,7 @@ func (a *attribution) follow(c *observation, o *shop.Order) {
 	}
 	p := a.bench.passport
 	for _, arg := range c.values() {
-		if len(arg) >= leastToken && arg != a.bench.Shelf().Key && !p.OnLock(arg) && !p.IsPart(arg) {
+		if len(arg) >= leastToken && arg != a.bench.shop.Shelf().Key && !p.OnLock(arg) && !p.IsPart(arg) {
 			a.tokens[arg] = o
 		}
 	}
@@ -521,7 +521,7 @@ func (c *observation) values() []string {
 const leastToken = 8
 
 func (t *Trial) newCell(name, line string) *history.Cell {
-	return &history.Cell{Kind: history.Trial, Scenario: name, Line: line, Rung: t.Name(), Product: t.Product,
+	return &history.Cell{Kind: history.Trial, Scenario: name, Line: line, Rung: t.shop.Name(), Product: t.shop.Product,
 		Repetition: 1, TTL: cmp.Or(t.passport.TTL, t.passport.InValue), Limit: t.passport.Limit(),
 		Facts: &t.passport.Facts}
 }
@@ -587,7 +587,7 @@ func (b *bench) complete(crowd bool) (*history.Timeline, error) {
 	if !crowd {
 		c.Requests = b.requestsToDatabase(record)
 	}
-	away, longest := b.stalls.Since(c.Start)
+	away, longest := b.trial.stalls.Since(c.Start)
 	c.Client = &history.Client{Asked: len(c.Ops), Delivered: len(c.Ops), Loop: "closed", Away: away, Longest: longest}
 	c.Findings, c.Coverage = audit.Judge(c, line)
 	return line, nil
@@ -635,7 +635,7 @@ func (b *bench) op(o *shop.Order, commands []observation, units []int64, looked 
 	wrote := anyOf(op.Trace, func(c *history.Command) bool { return c.WritesStock() && c.Wrote() })
 	switch {
 	case op.Outcome != history.Unknown:
-	case looked && !wrote && !b.IsElsewhere():
+	case looked && !wrote && !b.shop.IsElsewhere():
 		op.Outcome, op.Detail = history.NotSold, "no write of the stock was sent; "+op.Detail
 	case b.sentNothing(o):
 		op.Outcome, op.Detail = history.NotSold, "nothing was sent to the database; "+op.Detail

@@ -36,7 +36,7 @@ func forge() *forgery {
 		Writes: shapesOf("set stock"), Acquires: shapesOf("set lock"), Releases: sale.Shapes{}, Renewals: sale.Shapes{}}
 	s := &shop.Shop{Options: shop.Options{Argv: []string{"shop"}, Product: "10000",
 		Stock: []string{"SET", "ProductStock_{product}", "{n}"}}}
-	b := &bench{Trial: &Trial{Shop: s, passport: p}, pair: &shop.Pair{Shop: s, Rig: &rig.Rig{}},
+	b := &bench{trial: &Trial{shop: s, passport: p}, shop: s, passport: p, pair: &shop.Pair{Shop: s, Rig: &rig.Rig{}},
 		cell: &history.Cell{Start: time.Unix(1000, 0)}}
 	for i := range 2 {
 		b.pair.Ends = append(b.pair.Ends, &rig.End{Client: schedule.Client{Index: i, Name: schedule.ClientName(i)}})
@@ -74,7 +74,7 @@ func (f *forgery) after(ms int) time.Time {
 func (f *forgery) order(
 	name string, at int, outcome history.Outcome, from, to int, commands ...observation,
 ) *shop.Order {
-	o := f.NewOrder(name, at, history.Buy)
+	o := f.shop.NewOrder(name, at, history.Buy)
 	o.Op.Outcome = outcome
 	o.Send(context.Background(), func(context.Context) history.Op { return o.Op })
 	<-o.Done()

@@ -36,7 +36,7 @@ func (b *bench) learnSoldOut() error {
 	})
 	b.passport.SoldOut, err = b.answerOfEmpty(o, took, commands)
 	if err == nil && b.passport.ByWrites {
-		b.Say("every answer looks like a sale: the writes of the stock decide")
+		b.shop.Say("every answer looks like a sale: the writes of the stock decide")
 	}
 	return err
 }
@@ -53,9 +53,9 @@ func (b *bench) staysHeld() bool {
 
 // tookFromEmpty reports whether the order for an empty shelf took a unit, or may have.
 func (b *bench) tookFromEmpty() (bool, error) {
-	if b.IsElsewhere() {
+	if b.shop.IsElsewhere() {
 		left, err := b.pair.CountLeft()
-		return b.Set == "" || left == nil || *left != 0, err
+		return b.shop.Set == "" || left == nil || *left != 0, err
 	}
 	writes, _, err := b.pair.Ledger.Writes(b.pair.Context)
 	if err != nil {
@@ -75,7 +75,7 @@ func (b *bench) answerOfEmpty(o *shop.Order, took bool, commands []observation) 
 		asked = asked || d.Acquires()
 	}
 	switch {
-	case o.Op.Outcome == history.Sold && !took && !b.IsElsewhere():
+	case o.Op.Outcome == history.Sold && !took && !b.shop.IsElsewhere():
 		b.passport.ByWrites = true
 		return nil, nil
 	case o.Op.Outcome == history.Sold && !took:

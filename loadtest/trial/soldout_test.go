@@ -59,7 +59,7 @@ func TestAnswerOfEmptyShelf(t *testing.T) {
 		assert.Equal(t, one.decide, f.passport.ByWrites, one.what)
 	}
 	f := forge()
-	f.Left = "count"
+	f.shop.Left = "count"
 	o := f.order("empty", atA, history.Sold, 0, 40)
 	o.Op.Status, o.Op.Detail = 200, `{"ok":0}`
 	_, err := f.answerOfEmpty(o, false, nil)
@@ -88,7 +88,7 @@ func TestLockThatStaysHeld(t *testing.T) {
 	require.True(t, ok)
 	f.pair.Context, f.passport.TTL = t.Context(), 200*time.Millisecond
 	var err error
-	f.pair.Ledger, err = wire.NewLedger(t.Context(), rdb, f.Shelf())
+	f.pair.Ledger, err = wire.NewLedger(t.Context(), rdb, f.shop.Shelf())
 	require.NoError(t, err)
 	t.Cleanup(f.pair.Ledger.Close)
 	f.passport.Keys[0].Rest = wire.KeyState{Kind: "none"}

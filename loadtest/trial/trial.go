@@ -36,7 +36,7 @@ type Selection struct {
 
 // A Trial is the trial of one shop.
 type Trial struct {
-	*shop.Shop
+	shop *shop.Shop
 	Selection
 	passport *sale.Passport
 	stalls   *load.StallMeter
@@ -44,8 +44,7 @@ type Trial struct {
 	mu   sync.Mutex
 	idle []*bench
 
-	unbalanced     string // why the count proves nothing; "" if it balances
-	recordedBefore *int64 // the sales before the cell; only one cell is played at a time
+	unbalanced string // why the count proves nothing; "" if it balances
 }
 
 // New starts a trial. The returned context is cancelled when one of its servers dies. Close it.
@@ -57,7 +56,7 @@ func New(ctx context.Context, o Options) (*Trial, context.Context, error) {
 	if err != nil {
 		return nil, ctx, err
 	}
-	return &Trial{Shop: shop.New(o.Options, bed), Selection: o.Selection, stalls: load.NewStallMeter()}, ctx, nil
+	return &Trial{shop: shop.New(o.Options, bed), Selection: o.Selection, stalls: load.NewStallMeter()}, ctx, nil
 }
 
 // Close stops everything that the trial has started.
@@ -66,7 +65,7 @@ func (t *Trial) Close() error {
 		b.pair.Shut()
 	}
 	t.stalls.Close()
-	return t.Bed.Close()
+	return t.shop.Bed.Close()
 }
 
 // Run plays the cells side by side, and then again, one at a time, those that a busy machine decided. It returns them
@@ -85,7 +84,7 @@ func (t *Trial) Run(ctx context.Context, finished func(*history.Cell)) ([]*histo
 		return c
 	}
 	atOnce := t.AtOnce
-	if t.IsElsewhere() { // all cells share one stock
+	if t.shop.IsElsewhere() { // all cells share one stock
 		atOnce = 1
 	}
 	if err := t.control(ctx, t.passport.Limit()); err != nil {
