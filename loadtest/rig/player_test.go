@@ -166,6 +166,20 @@ func TestOrderIsHeldAtAMark(t *testing.T) {
 	}
 }
 
+// A scene has what is held of other clients, and tells whether the client's own order is held.
+func TestScene(t *testing.T) {
+	p, h := newHouse(t)
+	require.NoError(t, h.plays(p, "a>write"))
+	own, other := p.Scene(0), p.Scene(1)
+	assert.Empty(t, own.Held)
+	assert.True(t, own.Bound && own.First && !own.Open)
+	assert.Len(t, other.Held, 1)
+	assert.True(t, !other.Bound && !other.First && other.Open)
+	require.NoError(t, p.Finish())
+	<-h.orders[0].Done()
+	assert.False(t, p.Scene(1).Open)
+}
+
 // A held command is lost, or its reply is, or it arrives after its client has given up.
 func TestHeldCommandIsLostOrLate(t *testing.T) {
 	for line, want := range map[string]struct{ stock, fault string }{

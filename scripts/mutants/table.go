@@ -1031,8 +1031,8 @@ var table = []section{
 			edits{{"loadtest/trial/learn.go", "found[0] == b.shop.DB {", "true {"}}},
 		{"a crash under a long lease is waited for", by{test("./loadtest/trial TestLongLeaseAfterCrash")},
 			edits{{"loadtest/trial/played.go", "\tp.endLongLeases()\n", ""}}},
-		{"slow work ends before a lease that is longer than the client's patience",
-			by{test("./loadtest/trial TestLeaseLongerThan")},
+		{"what is held of an order shortens its own moves",
+			by{test("./loadtest/rig TestScene")},
 			edits{{"loadtest/rig/player.go", "\t\tif s.Order, s.Bound = ", "\t\ts.Held = append(s.Held, c.held...)\n" +
 				"\t\tif s.Order, s.Bound = "}}},
 		{"an order takes its time while another one's client waits", by{test("./loadtest/trial/sale TestDeadlines")},
