@@ -323,8 +323,8 @@ func (p *playedLine) Pass(ctx context.Context, m schedule.Move) error {
 	return p.bench.restart()
 }
 
-// Note implements [rig.User]. Only one fault is told of an order that was held: any other one, and further holds of the
-// same order, which lengthen it.
+// Note implements [rig.User]. That an order was held is a fault only if there is no other one so far; a further hold of
+// the same order lengthens the first.
 func (p *playedLine) Note(at int, of *rig.InFlight, f history.Fault, since time.Time) {
 	faults := p.bench.cell.Faults
 	if of == nil {
