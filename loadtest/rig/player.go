@@ -292,9 +292,7 @@ func (p *Player) step(ctx context.Context, m schedule.Move, c *client) error {
 		p.send(ctx, m, s, nil)
 	}
 	if len(c.held) == 0 && !p.awaitNext(m, c, p.AtMost(m, s)) {
-		err := p.Stuck(m, p.Scene(m.Who), c.next)
-		p.letGo(c)
-		return err
+		return p.sendsNothing(m, c)
 	}
 	now := c.held[len(c.held)-1].command()
 	next := p.Catch(m, s).(*CommandTrap)
@@ -314,6 +312,17 @@ func (p *Player) awaitNext(m schedule.Move, c *client, atMost time.Duration) boo
 	p.hold(schedule.Move{Who: m.Who, At: m.At, Mark: schedule.Next}, c, c.next)
 	c.next = nil
 	return true
+}
+
+// sendsNothing ends the steps of an order that sends no further command, and returns why a move could not be taken.
+func (p *Player) sendsNothing(m schedule.Move, c *client) error {
+	var next Trap // a nil pointer in an interface is no nil
+	if c.next != nil {
+		next = c.next
+	}
+	err := p.Stuck(m, p.Scene(m.Who), next)
+	p.letGo(c)
+	return err
 }
 
 // letGo resumes a held order, and records what time has passed for as held.
@@ -359,9 +368,7 @@ func (c *client) doing() string {
 // toHeld loses the command at which an order is held, or the reply to it, or puts it in flight.
 func (p *Player) toHeld(ctx context.Context, m schedule.Move, c *client) error {
 	if s := p.Scene(m.Who); len(c.held) == 0 && !p.awaitNext(m, c, p.AtMost(m, s)) {
-		err := p.Stuck(m, p.Scene(m.Who), c.next)
-		p.letGo(c)
-		return err
+		return p.sendsNothing(m, c)
 	}
 	i := len(c.held) - 1
 	h := c.held[i]
