@@ -83,13 +83,12 @@ func (p *Pair) Buy(name string, at int, phase history.Phase, how Request, work, 
 	fill := p.Shop.fill(name, work)
 	o.headers = p.Shop.headers(fill)
 	url := p.Ends[at].In.URL + fill.Replace(how.Path)
-	p.Tasks.Add(1)
 	o.Send(p.Context, func(ctx context.Context) history.Op {
-		defer p.Tasks.Done()
 		ctx, cancel := context.WithTimeout(ctx, atMost)
 		defer cancel()
 		return o.ask(ctx, p.Client, url, how.Method, fill.Replace(how.Body), p.Shop.Sold)
 	})
+	p.Tasks.Go(func() { <-o.Done() })
 	return o
 }
 
