@@ -64,7 +64,7 @@ func (t *CommandTrap) end(d schedule.Decision) {
 			r.Ends[t.At].Wires[t.cmd.Server.Index].Break()
 		}
 		close(t.cmd.Deliver)
-	case t.cmd.Arrive != nil && !isClosed(t.cmd.Arrive):
+	case t.cmd.Arrive != nil && !wire.IsClosed(t.cmd.Arrive):
 		close(t.cmd.Arrive)
 	default:
 		r.Gate.Decide(t.cmd, d)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// aMoment is how long a test waits before it concludes that nothing happens.
+// aMoment is the time after which a test concludes that nothing happens.
 const aMoment = 50 * time.Millisecond
 
 // A shop is a Database between a client and a server whose every byte the test sends.

@@ -112,15 +112,15 @@ func ServerFault(what string) history.Fault {
 	return history.Fault{On: "locks", Text: "whose lock server " + what}
 }
 
-// HeldFault returns the fault of an order of which what bears that name was held for that long, such as its write, or
-// the reply to it.
+// HeldFault returns the fault of an order whose command or request of that name, such as its write, or the reply to it,
+// was held for that long.
 func HeldFault(name string, reply bool, lasted time.Duration) history.Fault {
-	return ofCommand(history.FaultHeld, name, fmt.Sprintf("%s held for %s", its(name, reply), shortly(lasted)))
+	return ofCommand(history.FaultHeld, name, fmt.Sprintf("%s held for %s", its(name, reply), Shortly(lasted)))
 }
 
 // LateFault returns the fault of an order whose command of that name was in flight for that long.
 func LateFault(name string, lasted time.Duration) history.Fault {
-	return ofCommand(history.FaultLate, name, fmt.Sprintf("%s in flight for %s", its(name, false), shortly(lasted)))
+	return ofCommand(history.FaultLate, name, fmt.Sprintf("%s in flight for %s", its(name, false), Shortly(lasted)))
 }
 
 // LostFault returns the fault of an order whose command of that name, or the reply to it, was lost.
@@ -130,7 +130,7 @@ func LostFault(name string, reply bool) history.Fault {
 
 // LostRenewalsFault returns the fault of an order whose renewals were lost for that long.
 func LostRenewalsFault(lasted time.Duration) history.Fault {
-	return ofCommand(history.FaultLost, schedule.Renewal, "its renewals lost for "+shortly(lasted))
+	return ofCommand(history.FaultLost, schedule.Renewal, "its renewals lost for "+Shortly(lasted))
 }
 
 // RefusedFault returns the fault of an order of which a server has refused a command with that error.
@@ -143,7 +143,7 @@ func HangUpFault(doing string) history.Fault { return history.Fault{Text: "hung 
 
 // PartitionFault returns the fault of an order whose instance was cut off from the only Redis for that long.
 func PartitionFault(lasted time.Duration) history.Fault {
-	return history.Fault{Kind: history.FaultCut, Text: "cut off from the Redis for " + shortly(lasted)}
+	return history.Fault{Kind: history.FaultCut, Text: "cut off from the Redis for " + Shortly(lasted)}
 }
 
 // RestartFault returns the fault of an order whose Redis has restarted, and lost what it kept.
@@ -178,8 +178,8 @@ func its(name string, reply bool) string {
 	return "its " + name
 }
 
-// shortly formats a duration for the stories of a trial.
-func shortly(d time.Duration) string { return d.Round(10 * time.Millisecond).String() }
+// Shortly formats a duration for the stories of a trial.
+func Shortly(d time.Duration) string { return d.Round(10 * time.Millisecond).String() }
 
 // Seconds formats a duration for stories.
 func Seconds(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/wire"
 )
 
 // An InFlight is an order on its way to an instance.
@@ -38,12 +39,13 @@ func (o *InFlight) Send(ctx context.Context, buy func(context.Context) history.O
 func (o *InFlight) Done() <-chan struct{} { return o.done }
 
 // HasEnded reports whether the order has ended.
-func (o *InFlight) HasEnded() bool {
+func (o *InFlight) HasEnded() bool { return wire.IsClosed(o.done) }
+
+// WaitFor waits until the order has ended, for atMost.
+func (o *InFlight) WaitFor(atMost time.Duration) {
 	select {
 	case <-o.done:
-		return true
-	default:
-		return false
+	case <-time.After(atMost):
 	}
 }
 

@@ -25,7 +25,7 @@ type Player struct {
 	reply        map[int]chan struct{} // by client: closed when its caller has gone: see giveUp
 }
 
-// A User is what a player leaves to replay, a trial or the stage.
+// A User sends the orders of a player, makes time pass, and records its faults: replay, a trial, or the stage.
 type User interface {
 	// Send sends an order of a client to an instance, unless its last one has sold. If other orders are in flight, and the
 	// move leads to a mark, it may send another one whenever one is refused, until the mark is reached or the time of the
@@ -38,7 +38,7 @@ type User interface {
 	Note(at int, order *InFlight, f history.Fault, since time.Time)
 }
 
-// Marks is what a player of lines leaves to its user.
+// Marks tells a player of lines what their marks mean for a service, and how long each move may take.
 type Marks interface {
 	// Catch sets a trap for what the mark of a move names. It returns nil if there is no such thing.
 	Catch(m schedule.Move, s Scene) Trap
@@ -80,7 +80,7 @@ func (h *Held) command() *wire.Command {
 	return nil
 }
 
-// A Scene is what surrounds a move of a client.
+// A Scene is the state of the other clients, and of a client's own order, at its move.
 type Scene struct {
 	Order *InFlight     // its last order; nil: none yet
 	Bound bool          // that is held
@@ -91,7 +91,7 @@ type Scene struct {
 	Came  time.Duration // since the first of its several orders was sent; 0: none was
 }
 
-// Scene returns what surrounds a move of a client; -1 is none of them.
+// Scene returns the scene of a client; -1 is none of them.
 func (p *Player) Scene(who int) Scene {
 	s := Scene{First: p.first == 0 || p.first == who+1}
 	for i := range p.clients {
@@ -210,7 +210,7 @@ func (p *Player) hold(m schedule.Move, c *client, t Trap) {
 	c.held = append(c.held, h)
 }
 
-// afterAnswer is how long after its answer an order may still send commands.
+// afterAnswer bounds the time after its answer in which an order may still send commands.
 const afterAnswer = 400 * time.Millisecond
 
 // Catches waits until a trap has caught something, an order is over, or the time is. It reports whether the trap has.
@@ -225,14 +225,6 @@ func Catches(t Trap, o *InFlight, atMost time.Duration) bool {
 	case <-time.After(atMost):
 	}
 	return HasCaught(t)
-}
-
-// wait waits until an order has ended, for atMost.
-func wait(o *InFlight, atMost time.Duration) {
-	select {
-	case <-o.Done():
-	case <-time.After(atMost):
-	}
 }
 
 // end runs an order until it is answered, or for as long as the move may take. It sends the order if there is none and,
@@ -254,7 +246,7 @@ func (p *Player) end(ctx context.Context, m schedule.Move, c *client) {
 		c.order = p.Sell(ctx, m, s)
 		return
 	}
-	wait(c.order, p.AtMost(m, s))
+	c.order.WaitFor(p.AtMost(m, s))
 	p.Rest(ctx, c.order)
 }
 
@@ -264,7 +256,7 @@ func (p *Player) waits(ctx context.Context, m schedule.Move, c *client) error {
 	if p.letGo(c); c.order == nil {
 		p.send(ctx, m, s, nil)
 	}
-	wait(c.order, p.AtMost(m, s))
+	c.order.WaitFor(p.AtMost(m, s))
 	return p.Stuck(m, p.Scene(m.Who), nil)
 }
 
@@ -277,7 +269,7 @@ func (p *Player) poll(ctx context.Context, m schedule.Move, c *client) {
 	}
 	s := p.Scene(m.Who)
 	p.send(ctx, m, s, nil)
-	wait(c.order, p.AtMost(m, s))
+	c.order.WaitFor(p.AtMost(m, s))
 }
 
 // step carries out the next command of an order, and holds the one after it. A client that was refused orders again. An
@@ -325,7 +317,7 @@ func (p *Player) sendsNothing(m schedule.Move, c *client) error {
 	return err
 }
 
-// letGo resumes a held order, and records what time has passed for as held.
+// letGo resumes a held order. A hold during which time has passed is recorded as a fault.
 func (p *Player) letGo(c *client) {
 	if c.next != nil {
 		c.next.GoOn()
@@ -463,7 +455,7 @@ func (p *Player) crash(at int) error {
 	return nil
 }
 
-// unstoppable is how long after its stop an instance may seem to send a command that it had sent before.
+// unstoppable bounds the time after its stop in which commands of an instance may arrive that it had sent before.
 const unstoppable = 500 * time.Millisecond
 
 // hasSent reports whether an instance has sent a command after a time.

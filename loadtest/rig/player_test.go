@@ -100,7 +100,7 @@ func (h *house) Send(ctx context.Context, m schedule.Move, s Scene, _ <-chan str
 
 func (h *house) Sell(ctx context.Context, m schedule.Move, s Scene) *InFlight {
 	o := h.Send(ctx, m, s, nil)
-	wait(o, h.most)
+	o.WaitFor(h.most)
 	return o
 }
 

@@ -1,5 +1,7 @@
 package rig
 
+import "stockapi/loadtest/wire"
+
 // A Trap catches one thing of an order: a command at the gate, the reply to one, or a request to its database or the
 // reply to that. What comes later on the same connection waits behind it.
 type Trap interface {
@@ -12,13 +14,4 @@ type Trap interface {
 }
 
 // HasCaught reports whether a trap has caught something.
-func HasCaught(t Trap) bool { return isClosed(t.Caught()) }
-
-func isClosed(done <-chan struct{}) bool {
-	select {
-	case <-done:
-		return true
-	default:
-		return false
-	}
-}
+func HasCaught(t Trap) bool { return wire.IsClosed(t.Caught()) }

@@ -105,7 +105,7 @@ func (b *bench) isAsNew() bool {
 		if err != nil {
 			return false
 		}
-		if shop.Wait(o, b.passport.Limit()); !b.hasSold(o) {
+		if o.WaitFor(b.passport.Limit()); !b.hasSold(o) {
 			return false
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"stockapi/loadtest/audit"
 	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/trial/shop"
 )
 
@@ -144,7 +145,7 @@ func (b *bench) balance(wait time.Duration) error {
 	}
 	if f := audit.Stock(b.cell); f.Result == history.Broken {
 		b.trial.unbalanced = fmt.Sprintf("the count does not balance without a fault either: %s within %s", f.Because,
-			round(wait))
+			rig.Shortly(wait))
 	}
 	return nil
 }

@@ -360,5 +360,3 @@ func (b *bench) restart() error {
 	}
 	return err
 }
-
-func round(d time.Duration) time.Duration { return d.Round(10 * time.Millisecond) }

@@ -163,7 +163,7 @@ func (b *bench) firstAt(at int) (*shop.Order, error) {
 			return nil, err
 		}
 		<-o.Done()
-		over := time.Since(begun) > b.shop.Within || shop.IsClosed(b.pair.Context.Done())
+		over := time.Since(begun) > b.shop.Within || wire.IsClosed(b.pair.Context.Done())
 		if over || o.Op.Status != http.StatusServiceUnavailable {
 			return o, nil
 		}

@@ -199,7 +199,7 @@ func (b *bench) besideHeld(at int) (e encounter, err error) {
 	e.tested = true
 	if e.lease, err = b.longestTTL(); err == nil {
 		bert := b.send("bert", at)
-		shop.Wait(bert, b.soon())
+		bert.WaitFor(b.soon())
 		e.kept = !b.hasWorked(bert)
 		goOn()
 		<-bert.Done()
@@ -638,7 +638,7 @@ func (b *bench) meets(locks []wire.Lock) (kept, changed bool) {
 	}
 	before := b.pair.Looker.Load().Look()
 	bert := b.send("bert", atB)
-	shop.Wait(bert, b.soon())
+	bert.WaitFor(b.soon())
 	kept = !b.hasWorked(bert)
 	after := b.pair.Looker.Load().Look()
 	for key := range held {

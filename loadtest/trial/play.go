@@ -160,7 +160,7 @@ func (b *bench) sellAt(at int, name string, phase history.Phase, since time.Time
 		}
 		o := b.buy(shop.Nth(name, number), at, phase, b.shop.Order, 0)
 		own = append(own, o)
-		shop.Wait(o, left+500*time.Millisecond)
+		o.WaitFor(left + 500*time.Millisecond)
 		if through = b.hasSold(o); !through {
 			o.HangUp()
 		}

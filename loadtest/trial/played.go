@@ -101,7 +101,7 @@ func (p *playedLine) Sell(_ context.Context, m schedule.Move, s rig.Scene) *rig.
 	atMost := p.bench.passport.Deadline(m, around)
 	late := time.Now().Add(atMost)
 	if o := p.bench.orderOf(s.Order); o != nil {
-		if shop.Wait(o, atMost); !o.HasEnded() || p.bench.hasSold(o) {
+		if o.WaitFor(atMost); !o.HasEnded() || p.bench.hasSold(o) {
 			return s.Order
 		}
 	}
@@ -109,7 +109,7 @@ func (p *playedLine) Sell(_ context.Context, m schedule.Move, s rig.Scene) *rig.
 	defer close(over)
 	waits := p.waitsForDatabase(m.At, over)
 	o := p.bench.bertUntil(nameOf(m.Who), m.At, time.Until(late), waits)
-	if p.bench.cell.Count != nil && waits != nil && shop.IsClosed(waits) && !o.HasEnded() {
+	if p.bench.cell.Count != nil && waits != nil && wire.IsClosed(waits) && !o.HasEnded() {
 		p.bench.cell.Count.Kept = true
 	}
 	return o.InFlight

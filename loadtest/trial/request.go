@@ -9,7 +9,7 @@ import (
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/trial/sale"
-	"stockapi/loadtest/trial/shop"
+	"stockapi/loadtest/wire"
 )
 
 // atWork returns the move to the start of an order's work under the lock: the last command before the write, or the
@@ -57,7 +57,7 @@ func (b *bench) setWorkTrap(reply *rig.CommandTrap) *workTrap {
 func (t *workTrap) goToRequest(d *rig.Database) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if shop.IsClosed(t.over) {
+	if wire.IsClosed(t.over) {
 		return false
 	}
 	t.request = d.Trap(d.NextOrder()-1, 0, false)
@@ -77,7 +77,7 @@ func (t *workTrap) Lose() { t.end(rig.Trap.Lose) }
 func (t *workTrap) end(how func(rig.Trap)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if shop.IsClosed(t.over) {
+	if wire.IsClosed(t.over) {
 		return
 	}
 	close(t.over)
@@ -131,7 +131,7 @@ func (p *playedLine) waitsForDatabase(at int, done <-chan struct{}) <-chan struc
 		return nil
 	}
 	p.bench.pair.Tasks.Go(func() {
-		for !shop.IsClosed(done) && p.bench.pair.Context.Err() == nil {
+		for !wire.IsClosed(done) && p.bench.pair.Context.Err() == nil {
 			if d.Waiting(aRequest) {
 				close(waits)
 				return

@@ -21,7 +21,7 @@ func (b *bench) learnSoldOut() error {
 		return err
 	}
 	o := b.send("empty", atA)
-	shop.Wait(o, b.passport.Limit())
+	o.WaitFor(b.passport.Limit())
 	o.HangUp()
 	b.pair.Quiet(b.pair.Context)
 	took, err := b.tookFromEmpty()

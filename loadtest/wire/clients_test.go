@@ -108,7 +108,7 @@ func (b *clientBench) schedule() (end func()) {
 	stop, over := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(over)
-		for lost := false; !isClosed(stop); time.Sleep(time.Millisecond) {
+		for lost := false; !IsClosed(stop); time.Sleep(time.Millisecond) {
 			for _, cmd := range b.gate.Of(b.sender) {
 				switch {
 				case cmd.Name == "set" && cmd.On() == "stock" && !b.hasBeenHeld(cmd):
@@ -241,7 +241,7 @@ func sellByGoRedis(t *testing.T, url string, protocol int) {
 		assert.NoError(t, releaseScript.Run(ctx, rdb, lock, "two").Err())
 	})
 	both.Go(func() {
-		for !isClosed(written) {
+		for !IsClosed(written) {
 			assert.Equal(t, int64(1), renewScript.Run(ctx, rdb, lock, "one").Val())
 			time.Sleep(100 * time.Millisecond)
 		}

@@ -104,7 +104,8 @@ func (c *conn) notify() {
 	}
 }
 
-func isClosed(done <-chan struct{}) bool {
+// IsClosed reports whether a channel is closed.
+func IsClosed(done <-chan struct{}) bool {
 	select {
 	case <-done:
 		return true
@@ -132,7 +133,7 @@ func (c *conn) read() {
 		if err == nil || unreadable {
 			c.wire.spoken.Store(true)
 		}
-		if err != nil || isClosed(c.ended) {
+		if err != nil || IsClosed(c.ended) {
 			return
 		}
 		if !c.enqueue(request{raw: r.raw, args: args}.withUser()) {
@@ -197,7 +198,7 @@ func (c *conn) add(e *exchange) bool {
 
 // send sends on each command as soon as it may pass.
 func (c *conn) send() {
-	for !isClosed(c.ended) {
+	for !IsClosed(c.ended) {
 		ready := c.choose()
 		for _, e := range ready {
 			c.pass(e)
@@ -220,10 +221,10 @@ func (c *conn) send() {
 func (c *conn) choose() (ready []*exchange) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	gone := isClosed(c.gone)
+	gone := IsClosed(c.gone)
 	may := make([]bool, len(c.pending))
 	for i, e := range slices.Backward(c.pending) {
-		may[i] = e.until == nil || isClosed(e.until) || gone && !e.late
+		may[i] = e.until == nil || IsClosed(e.until) || gone && !e.late
 	}
 	var left []*exchange
 	stop := blocked(c.sent)
@@ -245,7 +246,7 @@ func (c *conn) choose() (ready []*exchange) {
 func (c *conn) isOver() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return isClosed(c.gone) && (len(c.pending)+len(c.sent) == 0 || len(c.sent) == 1 && blocked(c.sent))
+	return IsClosed(c.gone) && (len(c.pending)+len(c.sent) == 0 || len(c.sent) == 1 && blocked(c.sent))
 }
 
 // blocked reports whether the last command sent on may block at the server.
@@ -532,7 +533,7 @@ func (c *conn) deliver() {
 	if len(all) == 0 {
 		return
 	}
-	gone, now := isClosed(c.gone), time.Now() // read first: a client may go as soon as it has its reply
+	gone, now := IsClosed(c.gone), time.Now() // read first: a client may go as soon as it has its reply
 	c.client.put(all)
 	for _, cmd := range done {
 		if !gone {

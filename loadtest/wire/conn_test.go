@@ -537,7 +537,7 @@ func TestCommandsAreLookedAtInTurn(t *testing.T) {
 		carryOut()
 		if cmd.Name == "blpop" {
 			time.Sleep(10 * time.Millisecond)
-			assert.False(t, isClosed(cmd.Done()), "not done before the look")
+			assert.False(t, IsClosed(cmd.Done()), "not done before the look")
 		}
 		looked <- "after " + cmd.Name + ": " + cmd.Reply
 	}

@@ -259,7 +259,7 @@ var table = []section{
 		{"an order that is given up says something", by{test("./loadtest/cause TestTimedOutOrder")},
 			edits{{"loadtest/cause/tested.go", "&& op.GaveUp == history.TimedOut {", "&& false {"}}},
 		{"Bert may wait for as long as an order may take", by{test("./loadtest/trial TestTrialsOfShops/shop.py_renews-on")},
-			edits{{"loadtest/trial/play.go", "shop.Wait(o, left+500*time.Millisecond)", "shop.Wait(o, b.passport.HTTPTime())"}}},
+			edits{{"loadtest/trial/play.go", "o.WaitFor(left + 500*time.Millisecond)", "o.WaitFor(b.passport.HTTPTime())"}}},
 		{"an instance works for nobody who has left", by{test("./loadtest/trial TestCommandAttribution")},
 			edits{{"loadtest/trial/record.go", "&& other.Left &&", "&& false &&"}}},
 		{"a trial does not hear of a waiter that prolongs", by{test("./loadtest/cause TestCauses")},

@@ -121,14 +121,6 @@ func outcomeOf(answer *http.Response, text []byte, sold *regexp.Regexp) history.
 	return history.Unknown
 }
 
-// Wait waits until an order has ended, for atMost.
-func Wait(o *Order, atMost time.Duration) {
-	select {
-	case <-o.Done():
-	case <-time.After(atMost):
-	}
-}
-
 // Nth returns the name of a customer's nth order.
 func Nth(name string, n int) string {
 	if n == 1 {

@@ -43,7 +43,7 @@ type Pair struct {
 }
 
 // IsDown reports whether an instance has exited.
-func (p *Pair) IsDown(at int) bool { return IsClosed(p.Ends[at].In.Exited()) }
+func (p *Pair) IsDown(at int) bool { return wire.IsClosed(p.Ends[at].In.Exited()) }
 
 // watch observes the effects of each command from now on, and passes it unless a trap catches it.
 func (p *Pair) watch(ctx context.Context) (err error) {
@@ -196,16 +196,6 @@ func (p *Pair) counted(flag, line string) (*int64, error) {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	return &n, nil
-}
-
-// IsClosed reports whether a channel is closed.
-func IsClosed(done <-chan struct{}) bool {
-	select {
-	case <-done:
-		return true
-	default:
-		return false
-	}
 }
 
 // Open starts the Redis, the proxies and the instances of a pair. It calls saw with each command whose effects are
