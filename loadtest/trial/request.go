@@ -40,6 +40,8 @@ func (b *bench) setWorkTrap(reply *rig.CommandTrap) *workTrap {
 		case <-reply.Caught():
 		case <-t.over:
 			return
+		case <-b.pair.Context.Done():
+			return
 		}
 		if !t.goToRequest(b.pair.Ends[reply.At].Database) {
 			return
@@ -48,6 +50,7 @@ func (b *bench) setWorkTrap(reply *rig.CommandTrap) *workTrap {
 		case <-t.request.Caught():
 			close(t.caught)
 		case <-t.over:
+		case <-b.pair.Context.Done():
 		}
 	})
 	return t
