@@ -187,7 +187,7 @@ func crowdAt(instances int) func(*bench) string {
 func slowWork(b *bench) string {
 	work := b.passport.Lease() * 5 / 2
 	anna := b.buy("anna", atA, history.Buy, *b.shop.Slow, work)
-	time.Sleep(b.passport.Lease() / 4)
+	time.Sleep(b.passport.Lease() / 4) // so that Anna holds the lock when Bert comes
 	bert := b.send("bert", atB)
 	<-anna.Done()
 	b.note(anna, anna.Sent, rig.WorkFault(work, b.passport.Lease()))
