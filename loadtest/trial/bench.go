@@ -18,7 +18,6 @@ const atA, atB = shop.AtA, shop.AtB
 
 // A bench is a pair of instances, and the cell that is played on it.
 type bench struct {
-	trial    *Trial
 	shop     *shop.Shop
 	pair     *shop.Pair
 	passport *sale.Passport
@@ -34,10 +33,10 @@ type bench struct {
 	ends    []lockEnd
 }
 
-// open starts a pair. Close it.
-func (t *Trial) open(ctx context.Context) (b *bench, err error) {
-	b = &bench{trial: t, shop: t.shop, passport: t.passport}
-	b.pair, err = t.shop.Open(ctx, b.holders.saw, func(cmd *wire.Command) bool {
+// openBench starts a pair. Shut it.
+func openBench(ctx context.Context, s *shop.Shop, p *sale.Passport) (b *bench, err error) {
+	b = &bench{shop: s, passport: p}
+	b.pair, err = s.Open(ctx, b.holders.saw, func(cmd *wire.Command) bool {
 		return b.passport.Releases[b.shape(&cmd.Seen)]
 	})
 	if err != nil {
@@ -145,7 +144,7 @@ func (b *bench) heldFor(
 // begin begins a cell with the name and the line of a fault; both are "" while the trial learns.
 func (b *bench) begin(name, line string) {
 	b.awaitLate()
-	b.cell, b.orders, b.extra, b.ends = b.trial.newCell(name, line), nil, nil, nil
+	b.cell, b.orders, b.extra, b.ends = newCell(b.shop, b.passport, name, line), nil, nil, nil
 	b.cell.Start = time.Now()
 	b.holders.begin(b.cell.Start)
 	for _, e := range b.pair.Ends {

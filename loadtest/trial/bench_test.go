@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +16,6 @@ import (
 
 	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
 )
@@ -61,29 +61,17 @@ func learned(ctx context.Context, t *testing.T) (*Trial, context.Context) {
 	return trial, ctx
 }
 
-// opened returns a bench of a planted shop that has learned which keys are its lock. It ends with the test.
-func opened(t *testing.T, kind string) *bench {
-	t.Helper()
-	backendtest.Require(t)
-	trial, ctx, err := New(t.Context(), planted{file: inPython, kind: kind}.options(t))
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, trial.Close()) })
-	require.NoError(t, trial.shop.Prepare(ctx))
-	trial.passport = &sale.Passport{}
-	b, err := trial.open(ctx)
-	require.NoError(t, err)
-	t.Cleanup(b.pair.Shut)
-	require.NoError(t, b.learnLocks())
-	return b
-}
-
 // Of several keys only those that keep no order out are dropped. Each of a majority's keys looks like one of them.
 func TestKeysOfLock(t *testing.T) {
 	t.Parallel()
+	backendtest.Require(t)
 	for _, kind := range []string{"majority", "gauge-set", "line", "nested", "fills-cache", "pair"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			p := opened(t, kind).passport
+			trial, ctx, err := New(t.Context(), planted{file: inPython, kind: kind}.options(t))
+			require.NoError(t, err)
+			p, err := trial.Learn(ctx)
+			require.NoError(t, errors.Join(err, trial.Close()))
 			assert.Equal(t, planted{kind: kind}.locks(), p.Locks)
 			assert.False(t, p.Name, "one value per instance")
 		})
@@ -183,7 +171,7 @@ func TestInterruptedCellEnds(t *testing.T) {
 	require.NoError(t, err)
 	defer b.pair.Shut()
 	held := b.pair.SetTrap(b.replyOf(atA, trial.passport.BeforeWrite(), time.Now()))
-	_, err = b.play(fault{name: "slow-work", play: func(b *bench) string {
+	_, err = trial.play(b, fault{name: "slow-work", play: func(b *bench) string {
 		anna, why := b.anna(held)
 		cancel()
 		<-anna.Done()

@@ -81,7 +81,8 @@ func TestRowTakesMostTellingCell(t *testing.T) {
 }
 
 func TestRowWithoutMoments(t *testing.T) {
-	trial := forge().trial
+	f := forge()
+	trial := &Trial{shop: f.shop, passport: f.passport}
 	played := func(fault) (*history.Cell, error) { return nil, errors.New("no Redis") }
 	for _, c := range []struct{ fault, whyNone, want string }{
 		{fault: "after-release", want: "a sale sends nothing after its release"},
@@ -186,7 +187,8 @@ func TestOrderIsHeldAtItsWork(t *testing.T) {
 
 // A line of a row is played as a cell of that row: a crash at a request is no late write.
 func TestLineOfARowHasItsName(t *testing.T) {
-	trial := forge().trial
+	f := forge()
+	trial := &Trial{shop: f.shop, passport: f.passport}
 	trial.passport.Elsewhere, trial.passport.ToDatabase = true, sale.Requests{All: 2, Answered: 2, Under: []int{1, 2}}
 	trial.Play = []string{"a>db2.crash-a", "a>db2.b>end.a>end", "a>db2.crash-b"}
 	chosen, err := trial.chosen()

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -119,16 +120,13 @@ func (b *bench) checkCounted(within time.Duration) error {
 	}
 }
 
-// balance sells a unit at each instance without a fault, and waits. If sales and stock then disagree, it records that
+// balance sells a unit at each instance without a fault, and waits. If sales and stock then disagree, it returns why
 // the count proves nothing: reservations expire, a job restocks, or nothing is deducted.
-func (b *bench) balance(wait time.Duration) error {
+func (b *bench) balance(wait time.Duration) (unbalanced string, err error) {
 	b.begin("", "")
 	b.cell.Initial = shop.OnShelf // whatever --units are: that it sells too many is for the cells to show
-	if err := b.pair.Put(shop.OnShelf); err != nil {
-		return err
-	}
-	if err := b.beginCount(); err != nil {
-		return err
+	if err := errors.Join(b.pair.Put(shop.OnShelf), b.beginCount()); err != nil {
+		return "", err
 	}
 	for at := range b.pair.Ends {
 		o := b.buy("plain-"+strconv.Itoa(at), at, history.Buy, b.shop.Order, 0)
@@ -138,16 +136,16 @@ func (b *bench) balance(wait time.Duration) error {
 	select {
 	case <-time.After(wait):
 	case <-b.pair.Context.Done():
-		return context.Cause(b.pair.Context)
+		return "", context.Cause(b.pair.Context)
 	}
 	if err := b.endCount(); err != nil {
-		return err
+		return "", err
 	}
 	if f := audit.Stock(b.cell); f.Result == history.Broken {
-		b.trial.unbalanced = fmt.Sprintf("the count does not balance without a fault either: %s within %s", f.Because,
+		unbalanced = fmt.Sprintf("the count does not balance without a fault either: %s within %s", f.Because,
 			rig.Shortly(wait))
 	}
-	return nil
+	return unbalanced, nil
 }
 
 // control checks on an idle bench that the count balances.
@@ -159,7 +157,7 @@ func (t *Trial) control(ctx context.Context, wait time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if err := b.balance(wait); err != nil {
+	if t.unbalanced, err = b.balance(wait); err != nil {
 		b.pair.Shut()
 		return err
 	}

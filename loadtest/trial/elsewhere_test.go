@@ -79,7 +79,7 @@ func (d *drawer) counting() *bench {
 	f.pair.Ledger, err = wire.NewLedger(d.t.Context(), store.Redis, f.shop.Shelf())
 	require.NoError(d.t, err)
 	d.t.Cleanup(f.pair.Ledger.Close)
-	f.trial.idle, f.shop.Bed = []*bench{f.bench}, testbed(d.t)
+	f.shop.Bed = testbed(d.t)
 	return f.bench
 }
 
@@ -113,10 +113,11 @@ func TestCountThatDoesNotBalance(t *testing.T) {
 			d := newDrawer(t)
 			b := d.counting()
 			c.bend(d, b)
-			require.NoError(t, b.trial.control(t.Context(), 1300*time.Millisecond))
-			_, why, _ := strings.Cut(b.trial.unbalanced, "the count does not balance without a fault either: ")
+			trial := &Trial{shop: b.shop, passport: b.passport, idle: []*bench{b}}
+			require.NoError(t, trial.control(t.Context(), 1300*time.Millisecond))
+			_, why, _ := strings.Cut(trial.unbalanced, "the count does not balance without a fault either: ")
 			assert.Equal(t, c.want, why)
-			assert.Len(t, b.trial.idle, 1, "the bench is kept")
+			assert.Len(t, trial.idle, 1, "the bench is kept")
 			last := b.orders[len(b.orders)-1]
 			assert.Equal(t, "warm-1", last.Name, "a pool may have closed its connections")
 			assert.Greater(t, last.Sent.Sub(b.orders[0].Sent), 1300*time.Millisecond)
@@ -186,8 +187,9 @@ func TestFailedCommandNamesItsFlag(t *testing.T) {
 			backendtest.Require(t)
 			b := newDrawer(t).counting()
 			c.bend(b)
-			assert.ErrorContains(t, b.balance(0), c.want)
-			assert.Empty(t, b.trial.unbalanced)
+			unbalanced, err := b.balance(0)
+			assert.ErrorContains(t, err, c.want)
+			assert.Empty(t, unbalanced)
 		})
 	}
 	trial := &shop.Shop{Bed: testbed(t)}

@@ -1,15 +1,251 @@
 package trial
 
 import (
+	"cmp"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/trial/sale"
+	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
 )
+
+// described returns a passport with what three plain sales show: what each command of a sale does, and how the lock is
+// acquired and released. It sends nothing: the keys of the lock, and what held orders have shown, stay as they are.
+func described(p sale.Passport, sales []*plainSale, of *shop.Shop) sale.Passport {
+	steps := make([][]sale.Step, len(sales))
+	for i, s := range sales {
+		steps[i] = s.steps(&p, of.Shelf())
+		for _, w := range s.writes {
+			p.LockFree, p.ReadBack = p.LockFree || w.Counts, p.ReadBack || w.ReadBack
+		}
+	}
+	p.Steps = steps[2]
+	p.Acquire, p.AcquireArgs, p.ReleaseVerbs, p.Compares, p.Early, p.TTLLater = "", nil, nil, false, false, false
+	p.Acquires, p.Releases, p.Renewals, p.Writes = sale.Shapes{}, sale.Shapes{}, sale.Shapes{}, sale.Shapes{}
+	for _, one := range slices.Concat(steps...) {
+		classify(&p, &one)
+	}
+	p.Granted = granted(steps)
+	tellTaken(&p)
+	if len(p.Keys) > 0 && p.BeforeWrite() == nil {
+		tellLease(&p, sales[2])
+	}
+	tellReleased(&p)
+	tellReading(&p)
+	p.Overwrites = overwrites(&p)
+	p.Fixed = ""
+	for _, lock := range p.Keys {
+		others := slices.DeleteFunc(slices.Clone(p.Keys), func(l wire.Lock) bool { return l.Key == lock.Key })
+		if !slices.ContainsFunc(others, lock.IsLike) { // the numbers of a majority's keys are their own
+			p.Fixed = cmp.Or(p.Fixed, fixedValue(of.Order, of.Product, lock.Name))
+		}
+	}
+	p.Watches = slices.ContainsFunc(p.Steps, func(s sale.Step) bool { return s.Shape.Verb == "watch" })
+	p.Fence = grows(steps, &p)
+	p.Token = !maps.Equal(values(steps[0]), values(steps[2]))
+	p.Name = !p.Token && !maps.Equal(values(steps[0]), values(steps[1]))
+	return p
+}
+
+// steps returns the commands of a sale as its steps.
+func (s *plainSale) steps(p *sale.Passport, shelf wire.Shelf) (steps []sale.Step) {
+	for _, c := range s.commands {
+		steps = append(steps, sale.Step{Shape: p.ShapeOf(&c.Seen, shelf), Effects: c.effects, Args: c.Args,
+			Queued: c.Queued})
+	}
+	return steps
+}
+
+// values returns the digests of the values that a sale gave the lock by its acquires, or beside it, by key. Keys that
+// are acquired at once come in any order.
+func values(steps []sale.Step) map[string]string {
+	values := map[string]string{}
+	for _, one := range steps {
+		for i := range one.Effects {
+			if e := &one.Effects[i]; (sale.Acquired(e) || e.Names()) && e.Gives() != "" {
+				values[e.Key] = e.Gives()
+			}
+		}
+	}
+	return values
+}
+
+// granted returns the replies to acquires that succeeded, by shape, "" where they differ.
+func granted(sales [][]sale.Step) map[sale.Shape]string {
+	replies := map[sale.Shape]string{}
+	for _, s := range slices.Concat(sales...) {
+		for i := range s.Effects {
+			e := &s.Effects[i]
+			if last, known := replies[s.Shape]; sale.Acquired(e) {
+				replies[s.Shape] = either(!known || last == e.Reply, e.Reply, "")
+			}
+		}
+	}
+	return replies
+}
+
+// tellTaken records from the steps of one sale how the lock is acquired.
+func tellTaken(p *sale.Passport) {
+	endless := false
+	for _, one := range p.Steps {
+		endless = endless || one.Has(sale.Acquired) && one.Has((*history.Command).Endless)
+		switch {
+		case one.Has((*history.Command).WritesStock):
+			return
+		case one.Has(sale.Acquired) && p.Acquire == "":
+			if p.AcquireArgs = one.Args; one.Shape.Verb == "exec" {
+				p.AcquireArgs = nil
+			}
+			p.Acquire = acquireText(p.AcquireArgs)
+		case one.Has((*history.Command).Prolongs) && endless:
+			p.TTLLater = true
+		}
+	}
+}
+
+// tellLease records the kind and the TTL of a lock that no order can be held under, since one command acquires it and
+// writes the stock.
+func tellLease(p *sale.Passport, s *plainSale) {
+	for _, c := range s.commands {
+		if _, after, looked := s.looker.States(c.cmd, p.Keys[0].Key); looked && c.did(sale.Acquired) {
+			p.Kind, p.TTL = after.Kind, after.TTL().Round(10*time.Millisecond)
+			if p.AcquireArgs = c.Args; c.Name == "exec" {
+				p.AcquireArgs = nil
+			}
+			p.Acquire = acquireText(p.AcquireArgs)
+			return
+		}
+	}
+}
+
+// tellReleased records from the steps of one sale how the lock is released.
+func tellReleased(p *sale.Passport) {
+	wrote, released := false, false
+	for _, one := range p.Steps {
+		wrote = wrote || one.Has((*history.Command).WritesStock)
+		releases := one.Has((*history.Command).Releases)
+		if releases {
+			released, p.Early = true, p.Early || !wrote
+		}
+		looks := wrote && !released && one.Shape.IsOnLock() && !one.Has((*history.Command).Prolongs)
+		if (releases || looks) && !p.Writes[one.Shape] {
+			addRelease(p, &one)
+		}
+		wrote = wrote || p.Elsewhere && one.Has(sale.Acquired) // the work follows the acquire
+	}
+	p.Joint = released && len(p.ReleaseVerbs) == 0
+	if p.ReleaseVerbs = slices.Compact(p.ReleaseVerbs); !released {
+		p.ReleaseVerbs = nil
+	}
+	p.Release = releaseText(p)
+}
+
+// classify records what commands of a step's shape do.
+func classify(p *sale.Passport, s *sale.Step) {
+	if s.Has((*history.Command).WritesStock) {
+		p.Writes[s.Shape] = true
+		p.LockFree = p.LockFree || s.Shape.Verb == "exec" || sale.IsScript(s.Shape.Verb)
+		return
+	}
+	if s.Has(sale.Acquired) {
+		p.Acquires[s.Shape] = true
+	}
+	if s.Has((*history.Command).Releases) {
+		p.Releases[s.Shape] = true
+	}
+}
+
+// acquireText describes the command that acquires the lock, without its value; nil is a transaction. Clients send the
+// options of a SET in any order; the text has the condition before the TTL.
+func acquireText(args []string) string {
+	if len(args) == 0 {
+		return "in a transaction"
+	}
+	verb := strings.ToUpper(args[0])
+	if sale.IsScript(verb) {
+		return "by a script"
+	}
+	if verb != "SET" && verb != "SETNX" {
+		return "by " + verb
+	}
+	text := []string{verb}
+	var ttl []string
+	for i := 3; i < len(args); i++ {
+		switch option := strings.ToUpper(args[i]); option {
+		case "NX", "XX", "GET":
+			text = append(text, option)
+		case wire.Condition(args):
+			text = append(text, option)
+			i++ // a value
+		default:
+			ttl = append(ttl, option)
+		}
+	}
+	return strings.Join(append(text, ttl...), " ")
+}
+
+// addRelease adds a step to those that release the lock.
+func addRelease(p *sale.Passport, s *sale.Step) {
+	verb := strings.ToLower(s.Args[0] + " " + wire.Condition(s.Args))
+	p.ReleaseVerbs = append(p.ReleaseVerbs, strings.TrimSpace(verb))
+	p.Compares = p.Compares || s.Has(comparesLock)
+}
+
+// comparesLock reports whether a command compares the lock with its value, and releases it, in one step.
+func comparesLock(c *history.Command) bool { return c.Releases() && c.Wire != nil && c.Wire.Compared }
+
+// releaseText describes how the lock is released, "" if it is not.
+func releaseText(p *sale.Passport) string {
+	switch {
+	case p.Joint:
+		return withWrite
+	case len(p.ReleaseVerbs) == 0 && p.LetsExpire:
+		return "a shorter TTL"
+	}
+	how := make([]string, len(p.ReleaseVerbs))
+	for i, verb := range p.ReleaseVerbs {
+		how[i] = either(sale.IsScript(verb), "a script", strings.ToUpper(verb))
+	}
+	return strings.Join(slices.Compact(how), ", ")
+}
+
+// grows reports whether the writes of the stock contain a number that grew with every sale.
+func grows(sales [][]sale.Step, p *sale.Passport) bool {
+	var sent [][]string
+	for _, steps := range sales {
+		for _, one := range steps {
+			if p.Writes[one.Shape] {
+				sent = append(sent, one.Args)
+				break
+			}
+		}
+	}
+	if len(sent) != 3 {
+		return false
+	}
+	for i := range sent[0] {
+		before, grew := int64(0), true
+		for _, args := range sent {
+			if i >= len(args) {
+				return false
+			}
+			n, err := strconv.ParseInt(args[i], 10, 64)
+			grew = grew && err == nil && n > before
+			before = n
+		}
+		if grew {
+			return true
+		}
+	}
+	return false
+}
 
 // tellReading records whether a plain sale reads the stock under its lock, before its acquire, or never.
 func tellReading(p *sale.Passport) {
@@ -28,11 +264,11 @@ var valueOfRequest = regexp.MustCompile(`[=:]\s*"?([^\s"&,{}\[\]]+)`)
 
 // fixedValue returns the value of every order that the name of a key contains, besides the product; "" if there is
 // none.
-func (t *Trial) fixedValue(key string) string {
-	for _, text := range []string{t.shop.Order.Path, t.shop.Order.Body} {
+func fixedValue(order shop.Request, product, key string) string {
+	for _, text := range []string{order.Path, order.Body} {
 		for _, m := range valueOfRequest.FindAllStringSubmatch(text, -1) {
 			value, err := url.QueryUnescape(m[1])
-			if err != nil || value == t.shop.Product {
+			if err != nil || value == product {
 				continue
 			}
 			word := regexp.MustCompile(`(^|[^\pL\pN])` + regexp.QuoteMeta(value) + `($|[^\pL\pN])`)

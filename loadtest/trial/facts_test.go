@@ -164,16 +164,16 @@ func TestLeaseThatStartsInValue(t *testing.T) {
 
 // Keys that are acquired at once come in any order. What differs is their values.
 func TestValuesOfAcquires(t *testing.T) {
-	of := func(pairs ...string) *plainSale {
-		s := &plainSale{}
+	of := func(pairs ...string) map[string]string {
+		var steps []sale.Step
 		for i := 0; i < len(pairs); i += 2 {
-			s.steps = append(s.steps, sale.Step{Shape: shapeOf("set lock"), Effects: []history.Command{{Source: history.Looked,
+			steps = append(steps, sale.Step{Shape: shapeOf("set lock"), Effects: []history.Command{{Source: history.Looked,
 				Effect: history.EffectAcquired, Key: pairs[i], Wire: &history.Carried{Is: pairs[i+1]}}}})
 		}
-		return s
+		return values(steps)
 	}
-	assert.Equal(t, of("red", "1", "blue", "2").values(), of("blue", "2", "red", "1").values())
-	assert.NotEqual(t, of("red", "1", "blue", "2").values(), of("red", "2", "blue", "1").values())
+	assert.Equal(t, of("red", "1", "blue", "2"), of("blue", "2", "red", "1"))
+	assert.NotEqual(t, of("red", "1", "blue", "2"), of("red", "2", "blue", "1"))
 }
 
 // An order that comes in after a command has removed the lock shows no missing lock.
@@ -197,9 +197,8 @@ func TestFixedValueInKey(t *testing.T) {
 		{"/buy", `{"sku": "10000", "n": 1}`, "lock:10000", ""},
 		{"/buy?user=u{i}", "", "lock:u1", ""},
 	} {
-		trial := &Trial{shop: &shop.Shop{Options: shop.Options{Product: "10000",
-			Order: shop.Request{Path: one.path, Body: one.body}}}}
-		assert.Equal(t, one.want, trial.fixedValue(one.key), one)
+		order := shop.Request{Path: one.path, Body: one.body}
+		assert.Equal(t, one.want, fixedValue(order, "10000", one.key), one)
 	}
 	p := &sale.Passport{Facts: history.Facts{Locks: []string{"lock:u7"}}, Fixed: "u7"}
 	assert.Contains(t, p.String(), "; its key contains a value of the order, `u7`: orders with another do not compete")
@@ -283,20 +282,19 @@ func TestWakersOfWaiters(t *testing.T) {
 
 // An acquire that succeeds has a reply by which it is known, unless each has another, such as a token.
 func TestRepliesOfAcquires(t *testing.T) {
-	of := func(replies ...string) *plainSale {
-		s := &plainSale{}
+	of := func(replies ...string) (steps []sale.Step) {
 		for i, reply := range replies {
 			effects := []history.Command{{Source: history.Looked, Effect: history.EffectAcquired, Reply: reply}}
 			if reply == "0" {
 				effects[0].Effect = history.EffectTried
 			}
 			shape := shapeOf([]string{"set lock", "eval lock", "incr lock"}[i])
-			s.steps = append(s.steps, sale.Step{Shape: shape, Effects: effects})
+			steps = append(steps, sale.Step{Shape: shape, Effects: effects})
 		}
-		return s
+		return steps
 	}
 	assert.Equal(t, map[sale.Shape]string{shapeOf("set lock"): "OK", shapeOf("eval lock"): "", shapeOf("incr lock"): "1"},
-		granted([]*plainSale{of("OK", "token 1", "1"), of("OK", "token 2", "0"), of("OK", "token 3", "1")}))
+		granted([][]sale.Step{of("OK", "token 1", "1"), of("OK", "token 2", "0"), of("OK", "token 3", "1")}))
 }
 
 // A lease may end at a time that stands beside its lock, unless the lock outlives that while another order waits.

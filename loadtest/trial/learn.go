@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -20,31 +19,31 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// Learn learns the lock of the shop from plain sales, from one that is held before its write, and from one that finds
-// the lock taken. It learns the sold-out answer from an order for an empty shelf.
-func (t *Trial) Learn(ctx context.Context) (p *sale.Passport, err error) {
+// learnPassport learns the lock of a shop from plain sales, from one that is held before its write, and from one that
+// finds the lock taken. It learns the sold-out answer from an order for an empty shelf. A passport beside an error says
+// what was learned until then.
+func learnPassport(ctx context.Context, s *shop.Shop) (p *sale.Passport, err error) {
 	defer func() {
 		if err != nil && ctx.Err() != nil { // such as a dead server
 			err = context.Cause(ctx)
 		}
 	}()
-	if err := t.shop.Prepare(ctx); err != nil {
+	if err := s.Prepare(ctx); err != nil {
 		return nil, err
 	}
-	t.shop.Say("starting two instances of the shop…")
-	p = &sale.Passport{Facts: history.Facts{Elsewhere: t.shop.IsElsewhere()}, Late: map[sale.Kind]sale.LateCommand{}}
-	t.passport = p
-	b, err := t.open(ctx)
+	s.Say("starting two instances of the shop…")
+	p = &sale.Passport{Facts: history.Facts{Elsewhere: s.IsElsewhere()}, Late: map[sale.Kind]sale.LateCommand{}}
+	b, err := openBench(ctx, s, p)
 	if err != nil {
 		return nil, err
 	}
 	defer b.pair.Shut()
-	if t.shop.IsElsewhere() {
-		if err := b.checkShelf(t.shop.UnitsFor(0)); err != nil {
+	if s.IsElsewhere() {
+		if err := b.checkShelf(s.UnitsFor(0)); err != nil {
 			return nil, err
 		}
 	}
-	t.shop.Say("learning what the lock is…")
+	s.Say("learning what the lock is…")
 	if err := b.learnLocks(); err != nil {
 		return nil, b.unknownFirst(err)
 	}
@@ -64,7 +63,7 @@ func (t *Trial) Learn(ctx context.Context) (p *sale.Passport, err error) {
 	case !again:
 		return p, b.learnSoldOut()
 	}
-	if b, err = t.idleBench(ctx); err != nil { // a shop that lost its lock may be down
+	if b, err = openWarm(ctx, s, p); err != nil { // a shop that lost its lock may be down
 		return p, err
 	}
 	defer b.pair.Shut()
@@ -185,8 +184,8 @@ func (b *bench) writesOf(o *shop.Order) (writes []wire.StockWrite, keys map[wire
 
 // A plainSale is what a plain order did.
 type plainSale struct {
-	steps    []sale.Step
 	commands []observation
+	writes   []wire.StockWrite
 	looker   *wire.Looker
 	own      []wire.Key // the keys that it created and removed, and that no other order has named
 }
@@ -211,21 +210,13 @@ func (b *bench) plainSales() (sales []*plainSale, err error) {
 		}
 		b.awaitLate()
 		p.Takes = min(p.Takes, o.Over.Sub(o.Sent))
-		s := &plainSale{commands: asExecuted(b.byOrder()[o]), looker: b.pair.Looker.Load()}
-		for _, w := range writes {
-			p.LockFree, p.ReadBack = p.LockFree || w.Counts, p.ReadBack || w.ReadBack
-		}
+		s := &plainSale{commands: asExecuted(b.byOrder()[o]), writes: writes, looker: b.pair.Looker.Load()}
 		if s.own, err = b.madeAndRemoved(known, keys, writes); err != nil {
 			return nil, err
 		}
 		sales = append(sales, s)
 	}
 	knowScripts(p, sales)
-	for _, s := range sales {
-		for _, c := range s.commands {
-			s.steps = append(s.steps, sale.Step{Shape: b.shape(&c.Seen), Effects: c.effects, Args: c.Args, Queued: c.Queued})
-		}
-	}
 	b.keepScripts()
 	return sales, b.pair.Looker.Load().Err()
 }
@@ -249,223 +240,6 @@ func knowScripts(p *sale.Passport, sales []*plainSale) {
 			p.Ours[of] = p.Ours[of] || first[of] != s
 		}
 	}
-}
-
-// describe learns from plain sales how the lock is acquired and released.
-func (b *bench) describe(sales []*plainSale) {
-	p := b.passport
-	p.Steps = sales[2].steps
-	p.Acquire, p.AcquireArgs, p.ReleaseVerbs, p.Compares, p.Early, p.TTLLater = "", nil, nil, false, false, false
-	p.Acquires, p.Releases, p.Renewals, p.Writes = sale.Shapes{}, sale.Shapes{}, sale.Shapes{}, sale.Shapes{}
-	for _, s := range sales {
-		for i := range s.steps {
-			classify(p, &s.steps[i])
-		}
-	}
-	p.Granted = granted(sales)
-	tellTaken(p)
-	if len(p.Keys) > 0 && p.BeforeWrite() == nil {
-		tellLease(p, sales[2])
-	}
-	tellReleased(p)
-	tellReading(p)
-	p.Overwrites = overwrites(p)
-	p.Fixed = ""
-	for _, lock := range p.Keys {
-		others := slices.DeleteFunc(slices.Clone(p.Keys), func(l wire.Lock) bool { return l.Key == lock.Key })
-		if !slices.ContainsFunc(others, lock.IsLike) { // the numbers of a majority's keys are their own
-			p.Fixed = cmp.Or(p.Fixed, b.trial.fixedValue(lock.Name))
-		}
-	}
-	p.Watches = slices.ContainsFunc(p.Steps, func(s sale.Step) bool { return s.Shape.Verb == "watch" })
-	p.Fence = grows(sales, p)
-	p.Token = !maps.Equal(sales[0].values(), sales[2].values())
-	p.Name = !p.Token && !maps.Equal(sales[0].values(), sales[1].values())
-}
-
-// values returns the digests of the values that a sale gave the lock by its acquires, or beside it, by key. Keys that
-// are acquired at once come in any order.
-func (s *plainSale) values() map[string]string {
-	values := map[string]string{}
-	for _, one := range s.steps {
-		for i := range one.Effects {
-			if e := &one.Effects[i]; (sale.Acquired(e) || e.Names()) && e.Gives() != "" {
-				values[e.Key] = e.Gives()
-			}
-		}
-	}
-	return values
-}
-
-// granted returns the replies to acquires that succeeded, by shape, "" where they differ.
-func granted(sales []*plainSale) map[sale.Shape]string {
-	replies := map[sale.Shape]string{}
-	for _, s := range sales {
-		for i := range s.steps {
-			for _, e := range s.steps[i].Effects {
-				if last, known := replies[s.steps[i].Shape]; sale.Acquired(&e) {
-					replies[s.steps[i].Shape] = either(!known || last == e.Reply, e.Reply, "")
-				}
-			}
-		}
-	}
-	return replies
-}
-
-// tellTaken records from the steps of one sale how the lock is acquired.
-func tellTaken(p *sale.Passport) {
-	endless := false
-	for _, one := range p.Steps {
-		endless = endless || one.Has(sale.Acquired) && one.Has((*history.Command).Endless)
-		switch {
-		case one.Has((*history.Command).WritesStock):
-			return
-		case one.Has(sale.Acquired) && p.Acquire == "":
-			if p.AcquireArgs = one.Args; one.Shape.Verb == "exec" {
-				p.AcquireArgs = nil
-			}
-			p.Acquire = acquireText(p.AcquireArgs)
-		case one.Has((*history.Command).Prolongs) && endless:
-			p.TTLLater = true
-		}
-	}
-}
-
-// tellLease records the kind and the TTL of a lock that no order can be held under, since one command acquires it and
-// writes the stock.
-func tellLease(p *sale.Passport, s *plainSale) {
-	for _, c := range s.commands {
-		if _, after, looked := s.looker.States(c.cmd, p.Keys[0].Key); looked && c.did(sale.Acquired) {
-			p.Kind, p.TTL = after.Kind, after.TTL().Round(10*time.Millisecond)
-			if p.AcquireArgs = c.Args; c.Name == "exec" {
-				p.AcquireArgs = nil
-			}
-			p.Acquire = acquireText(p.AcquireArgs)
-			return
-		}
-	}
-}
-
-// tellReleased records from the steps of one sale how the lock is released.
-func tellReleased(p *sale.Passport) {
-	wrote, released := false, false
-	for _, one := range p.Steps {
-		wrote = wrote || one.Has((*history.Command).WritesStock)
-		releases := one.Has((*history.Command).Releases)
-		if releases {
-			released, p.Early = true, p.Early || !wrote
-		}
-		looks := wrote && !released && one.Shape.IsOnLock() && !one.Has((*history.Command).Prolongs)
-		if (releases || looks) && !p.Writes[one.Shape] {
-			addRelease(p, &one)
-		}
-		wrote = wrote || p.Elsewhere && one.Has(sale.Acquired) // the work follows the acquire
-	}
-	p.Joint = released && len(p.ReleaseVerbs) == 0
-	if p.ReleaseVerbs = slices.Compact(p.ReleaseVerbs); !released {
-		p.ReleaseVerbs = nil
-	}
-	p.Release = releaseText(p)
-}
-
-// classify records what commands of a step's shape do.
-func classify(p *sale.Passport, s *sale.Step) {
-	if s.Has((*history.Command).WritesStock) {
-		p.Writes[s.Shape] = true
-		p.LockFree = p.LockFree || s.Shape.Verb == "exec" || sale.IsScript(s.Shape.Verb)
-		return
-	}
-	if s.Has(sale.Acquired) {
-		p.Acquires[s.Shape] = true
-	}
-	if s.Has((*history.Command).Releases) {
-		p.Releases[s.Shape] = true
-	}
-}
-
-// acquireText describes the command that acquires the lock, without its value; nil is a transaction. Clients send the
-// options of a SET in any order; the text has the condition before the TTL.
-func acquireText(args []string) string {
-	if len(args) == 0 {
-		return "in a transaction"
-	}
-	verb := strings.ToUpper(args[0])
-	if sale.IsScript(verb) {
-		return "by a script"
-	}
-	if verb != "SET" && verb != "SETNX" {
-		return "by " + verb
-	}
-	text := []string{verb}
-	var ttl []string
-	for i := 3; i < len(args); i++ {
-		switch option := strings.ToUpper(args[i]); option {
-		case "NX", "XX", "GET":
-			text = append(text, option)
-		case wire.Condition(args):
-			text = append(text, option)
-			i++ // a value
-		default:
-			ttl = append(ttl, option)
-		}
-	}
-	return strings.Join(append(text, ttl...), " ")
-}
-
-// addRelease adds a step to those that release the lock.
-func addRelease(p *sale.Passport, s *sale.Step) {
-	verb := strings.ToLower(s.Args[0] + " " + wire.Condition(s.Args))
-	p.ReleaseVerbs = append(p.ReleaseVerbs, strings.TrimSpace(verb))
-	p.Compares = p.Compares || s.Has(comparesLock)
-}
-
-// comparesLock reports whether a command compares the lock with its value, and releases it, in one step.
-func comparesLock(c *history.Command) bool { return c.Releases() && c.Wire != nil && c.Wire.Compared }
-
-// releaseText describes how the lock is released, "" if it is not.
-func releaseText(p *sale.Passport) string {
-	switch {
-	case p.Joint:
-		return withWrite
-	case len(p.ReleaseVerbs) == 0 && p.LetsExpire:
-		return "a shorter TTL"
-	}
-	how := make([]string, len(p.ReleaseVerbs))
-	for i, verb := range p.ReleaseVerbs {
-		how[i] = either(sale.IsScript(verb), "a script", strings.ToUpper(verb))
-	}
-	return strings.Join(slices.Compact(how), ", ")
-}
-
-// grows reports whether the writes of the stock contain a number that grew with every sale.
-func grows(sales []*plainSale, p *sale.Passport) bool {
-	var sent [][]string
-	for _, s := range sales {
-		for _, one := range s.steps {
-			if p.Writes[one.Shape] {
-				sent = append(sent, one.Args)
-				break
-			}
-		}
-	}
-	if len(sent) != 3 {
-		return false
-	}
-	for i := range sent[0] {
-		before, grew := int64(0), true
-		for _, args := range sent {
-			if i >= len(args) {
-				return false
-			}
-			n, err := strconv.ParseInt(args[i], 10, 64)
-			grew = grew && err == nil && n > before
-			before = n
-		}
-		if grew {
-			return true
-		}
-	}
-	return false
 }
 
 // holdOne holds a sale at a before its write, while another order comes to b. It has to be repeated if orders sent

@@ -79,7 +79,7 @@ func (b *bench) describeAnew() error {
 	b.pair.LookAt(b.passport.Keys)
 	sales, err := b.plainSales()
 	if err == nil {
-		b.describe(sales)
+		*b.passport = described(*b.passport, sales, b.shop)
 	}
 	return err
 }

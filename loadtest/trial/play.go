@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"stockapi/loadtest/audit"
 	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
@@ -14,7 +15,7 @@ import (
 )
 
 // play plays a cell: the fault, then a fresh order at each instance that is up.
-func (b *bench) play(f fault) (*history.Cell, error) {
+func (t *Trial) play(b *bench, f fault) (*history.Cell, error) {
 	b.begin(f.name, f.line)
 	crowd := f.parsed().Crowd()
 	b.cell.Initial = cmp.Or(f.units, b.shop.UnitsFor(crowd))
@@ -22,7 +23,7 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 		return nil, err
 	}
 	if b.cell.Count != nil {
-		b.cell.Count.Unbalanced = b.trial.unbalanced
+		b.cell.Count.Unbalanced = t.unbalanced
 	}
 	if f.play == nil {
 		f.play = playLine(f.parsed())
@@ -36,11 +37,15 @@ func (b *bench) play(f fault) (*history.Cell, error) {
 		<-o.Done()
 	}
 	b.pair.Quiet(b.pair.Context)
-	line, err := b.complete(crowd > 0)
+	line, err := b.complete(crowd > 0, b.fresh)
 	if err != nil {
 		return nil, err
 	}
 	cell := b.cell
+	away, longest := t.stalls.Since(cell.Start)
+	cell.Client = &history.Client{Asked: len(cell.Ops), Delivered: len(cell.Ops), Loop: "closed", Away: away,
+		Longest: longest}
+	cell.Findings, cell.Coverage = audit.Judge(cell, line)
 	if cell.Aborted = why; why == "" && cell.Count != nil && cell.Count.Kept {
 		cell.Aborted = history.KeptByDatabase
 	}

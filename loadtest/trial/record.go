@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"stockapi/loadtest/audit"
 	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
@@ -520,15 +519,16 @@ func (c *observation) values() []string {
 // leastToken is the least length of a token, so that no other argument equals one by chance.
 const leastToken = 8
 
-func (t *Trial) newCell(name, line string) *history.Cell {
-	return &history.Cell{Kind: history.Trial, Scenario: name, Line: line, Rung: t.shop.Name(), Product: t.shop.Product,
-		Repetition: 1, TTL: cmp.Or(t.passport.TTL, t.passport.InValue), Limit: t.passport.Limit(),
-		Facts: &t.passport.Facts}
+// newCell returns a cell of that name and line.
+func newCell(s *shop.Shop, p *sale.Passport, name, line string) *history.Cell {
+	return &history.Cell{Kind: history.Trial, Scenario: name, Line: line, Rung: s.Name(), Product: s.Product,
+		Repetition: 1, TTL: cmp.Or(p.TTL, p.InValue), Limit: p.Limit(), Facts: &p.Facts}
 }
 
-// complete sends fresh orders, adds the recorded orders to the cell, and judges it. Fresh orders buy from a new stock,
-// and take no units of the cell's. It returns the timeline by which it judged the cell.
-func (b *bench) complete(crowd bool) (*history.Timeline, error) {
+// complete adds to the cell what its orders have left of the stock, then what ask has sent, its fresh orders, and then
+// all recorded orders. Fresh orders buy from a new stock, and take no units of the cell's. The effects of a crowd's
+// commands are not known. It returns the timeline of the cell.
+func (b *bench) complete(crowd bool, ask func() (fresh []*shop.Order, err error)) (*history.Timeline, error) {
 	c := b.cell
 	c.Elapsed = time.Since(c.Start)
 	if err := b.readStock(); err != nil {
@@ -539,7 +539,7 @@ func (b *bench) complete(crowd bool) (*history.Timeline, error) {
 		return nil, err
 	}
 	bought, over := slices.Clone(b.orders), time.Now()
-	fresh, err := b.fresh()
+	fresh, err := ask()
 	if err != nil {
 		return nil, err
 	}
@@ -587,9 +587,6 @@ func (b *bench) complete(crowd bool) (*history.Timeline, error) {
 	if !crowd {
 		c.Requests = b.requestsToDatabase(record)
 	}
-	away, longest := b.trial.stalls.Since(c.Start)
-	c.Client = &history.Client{Asked: len(c.Ops), Delivered: len(c.Ops), Loop: "closed", Away: away, Longest: longest}
-	c.Findings, c.Coverage = audit.Judge(c, line)
 	return line, nil
 }
 

@@ -36,7 +36,7 @@ func forge() *forgery {
 		Writes: shapesOf("set stock"), Acquires: shapesOf("set lock"), Releases: sale.Shapes{}, Renewals: sale.Shapes{}}
 	s := &shop.Shop{Options: shop.Options{Argv: []string{"shop"}, Product: "10000",
 		Stock: []string{"SET", "ProductStock_{product}", "{n}"}}}
-	b := &bench{trial: &Trial{shop: s, passport: p}, shop: s, passport: p, pair: &shop.Pair{Shop: s, Rig: &rig.Rig{}},
+	b := &bench{shop: s, passport: p, pair: &shop.Pair{Shop: s, Rig: &rig.Rig{}},
 		cell: &history.Cell{Start: time.Unix(1000, 0)}}
 	for i := range 2 {
 		b.pair.Ends = append(b.pair.Ends, &rig.End{Client: schedule.Client{Index: i, Name: schedule.ClientName(i)}})

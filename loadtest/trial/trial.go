@@ -59,6 +59,12 @@ func New(ctx context.Context, o Options) (*Trial, context.Context, error) {
 	return &Trial{shop: shop.New(o.Options, bed), Selection: o.Selection, stalls: load.NewStallMeter()}, ctx, nil
 }
 
+// Learn learns what the lock of the shop is: see [learnPassport].
+func (t *Trial) Learn(ctx context.Context) (p *sale.Passport, err error) {
+	t.passport, err = learnPassport(ctx, t.shop)
+	return t.passport, err
+}
+
 // Close stops everything that the trial has started.
 func (t *Trial) Close() error {
 	for _, b := range t.idle {
@@ -232,7 +238,7 @@ func (t *Trial) one(ctx context.Context, f fault) (*history.Cell, error) {
 
 // notTested returns a cell that was not played.
 func (t *Trial) notTested(f fault, why string) *history.Cell {
-	c := t.newCell(f.name, f.line)
+	c := newCell(t.shop, t.passport, f.name, f.line)
 	c.NotTested = &history.NotTested{Reason: why}
 	return c
 }
@@ -243,7 +249,7 @@ func (t *Trial) once(ctx context.Context, f fault) (*history.Cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := b.play(f)
+	r, err := t.play(b, f)
 	if err != nil || !b.isFit() {
 		b.pair.Shut()
 		return r, err
@@ -269,12 +275,17 @@ func (t *Trial) idleBench(ctx context.Context) (*bench, error) {
 		return b, nil
 	}
 	t.mu.Unlock()
-	b, err := t.open(ctx)
+	return openWarm(ctx, t.shop, t.passport)
+}
+
+// openWarm starts a pair that has sold at both instances, and is fit for a cell. Shut it.
+func openWarm(ctx context.Context, s *shop.Shop, p *sale.Passport) (*bench, error) {
+	b, err := openBench(ctx, s, p)
 	if err != nil {
 		return nil, err
 	}
-	b.pair.LookAt(t.passport.Keys)
-	for _, script := range t.passport.Scripts { // else a first renewal could get a NOSCRIPT, behind a held command
+	b.pair.LookAt(p.Keys)
+	for _, script := range p.Scripts { // else a first renewal could get a NOSCRIPT, behind a held command
 		err = errors.Join(err, b.pair.Stores[0].Redis.ScriptLoad(ctx, script).Err())
 	}
 	for at := range b.pair.Ends {
