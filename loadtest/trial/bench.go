@@ -74,8 +74,8 @@ func (b *bench) readStock() error {
 
 // isFit reports whether the bench is fit for another cell after one: the fresh orders of the cell have sold at both
 // instances, or else others do now, and the lock is free.
-func (b *bench) isFit() bool {
-	if !b.soldAfresh() || b.pair.IsDown(atA) || b.pair.IsDown(atB) {
+func isFit(b *bench) bool {
+	if !soldAfresh(b) || b.pair.IsDown(atA) || b.pair.IsDown(atB) {
 		return b.isAsNew()
 	}
 	b.pair.Quiet(b.pair.Context)
@@ -83,7 +83,7 @@ func (b *bench) isFit() bool {
 }
 
 // soldAfresh reports whether the last fresh order at each instance has sold.
-func (b *bench) soldAfresh() bool {
+func soldAfresh(b *bench) bool {
 	var sold [2]bool
 	for _, o := range b.orders {
 		if o.Fresh {

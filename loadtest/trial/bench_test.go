@@ -24,26 +24,26 @@ import (
 func TestWhyBenchIsNotAsNew(t *testing.T) {
 	f := forge()
 	f.shop.Order = shop.Request{Method: "POST", Path: "/buy"}
-	require.ErrorContains(t, f.notAsNew(), "an instance exited")
+	require.ErrorContains(t, notAsNew(f.bench), "an instance exited")
 	o := f.order("warm-0", atA, history.Unknown, 0, 10)
 	o.Op.Status, o.Op.Detail = 503, "no worker is free"
-	require.ErrorContains(t, f.notAsNew(), "did not sell: POST /buy was answered 503 no worker is free")
+	require.ErrorContains(t, notAsNew(f.bench), "did not sell: POST /buy was answered 503 no worker is free")
 	f.order("warm-1", atB, history.Sold, 10, 20)
-	require.ErrorContains(t, f.notAsNew(), "sold, and left the lock")
+	require.ErrorContains(t, notAsNew(f.bench), "sold, and left the lock")
 }
 
 // The fresh orders of a cell show that its bench is fit for another one: the last at each instance has to have sold.
 func TestFreshOrdersShowThatBenchIsFit(t *testing.T) {
 	f := forge()
-	assert.False(t, f.soldAfresh())
+	assert.False(t, soldAfresh(f.bench))
 	f.order("anna", atA, history.Sold, 0, 10)
 	f.order("fresh-b", atB, history.Sold, 20, 30).Fresh = true
-	assert.False(t, f.soldAfresh(), "Anna's order is none")
+	assert.False(t, soldAfresh(f.bench), "Anna's order is none")
 	again := f.order("fresh-a", atA, history.Sold, 40, 50)
 	again.Fresh = true
-	assert.True(t, f.soldAfresh())
+	assert.True(t, soldAfresh(f.bench))
 	f.order("fresh-a-2", atA, history.Busy, 60, 70).Fresh = true
-	assert.False(t, f.soldAfresh())
+	assert.False(t, soldAfresh(f.bench))
 }
 
 // learned returns a trial of the correct shop in Go that has learned its lock. It ends with the test.
@@ -224,7 +224,7 @@ func TestReleaseComesAfterTheWork(t *testing.T) {
 	f := forge()
 	command := func(c observation) *wire.Command { return &wire.Command{Seen: c.Seen} }
 	matches := func(commands ...observation) (all []bool) {
-		is := f.afterWrite(f.hasShape(shapesOf("del lock")))
+		is := afterWrite(f.bench, hasShape(f.bench, shapesOf("del lock")))
 		for _, c := range commands {
 			all = append(all, is(command(c)))
 		}

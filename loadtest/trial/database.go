@@ -13,13 +13,13 @@ import (
 
 // follow sends plain orders to both instances until their requests to the database have one pattern, and follows that.
 // Both instances are idle then.
-func (b *bench) follow() (stable bool, err error) {
+func follow(b *bench) (stable bool, err error) {
 	b.begin("", "")
 	var sales [2][]int
 	for range rig.MostSales {
 		stable = true
 		for at, e := range b.pair.Ends {
-			o, err := b.plainAt(at)
+			o, err := plainAt(b, at)
 			if err != nil {
 				return false, err
 			}
@@ -36,7 +36,7 @@ func (b *bench) follow() (stable bool, err error) {
 }
 
 // plainAt sends a plain order to an instance, and waits until the instance is idle.
-func (b *bench) plainAt(at int) (*shop.Order, error) {
+func plainAt(b *bench, at int) (*shop.Order, error) {
 	o, err := b.plain("plain", at)
 	if err != nil {
 		return nil, err
@@ -46,20 +46,20 @@ func (b *bench) plainAt(at int) (*shop.Order, error) {
 	time.Sleep(50 * time.Millisecond) // a rollback may come after the answer
 	b.pair.Ends[at].Database.EndOrder()
 	if o.Op.Outcome != history.Sold {
-		return o, b.problem(o, nil)
+		return o, problem(b, o, nil)
 	}
 	return o, nil
 }
 
 // learnRequests learns what a plain sale sends to the database, and which of it under its lock.
-func (b *bench) learnRequests() error {
+func learnRequests(b *bench) error {
 	of := &b.passport.ToDatabase
 	if b.shop.Database == "" {
 		of.Why = "the shop's database is not proxied: give --db"
 		return nil
 	}
 	b.shop.Say("learning what a sale sends to the database…")
-	stable, err := b.follow()
+	stable, err := follow(b)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (b *bench) learnRequests() error {
 		return nil
 	}
 	b.begin("", "")
-	o, err := b.plainAt(atA)
+	o, err := plainAt(b, atA)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (b *bench) senderOf(at int, then time.Time, record map[*shop.Order][]observ
 
 // watchAtWork learns whether the lock is renewed while an order is held at a request to the database: as long as the
 // reply to its acquire is held, a client does not renew.
-func (b *bench) watchAtWork() {
+func watchAtWork(b *bench) {
 	p := b.passport
 	if len(p.Locks) == 0 || p.Every > 0 || b.pair.Ends[atA].Database == nil || p.Lease() > sale.MostLease {
 		return
@@ -206,7 +206,7 @@ func (b *bench) watchAtWork() {
 		ofAcquire := took + history.Instant(p.Lease()/10)
 		return took.Known() && firstAfter(ofAcquire, b.shown().when(atA, (*history.Command).Prolongs)).Known()
 	})
-	b.notePeriod(anna)
+	notePeriod(b, anna)
 	goOn()
 	<-anna.Done()
 	b.pair.Quiet(b.pair.Context)

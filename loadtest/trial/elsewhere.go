@@ -78,7 +78,7 @@ func soldAtOnce(c *history.Cell) bool {
 }
 
 // checkShelf returns an error if --left does not print what --set has put.
-func (b *bench) checkShelf(n int64) error {
+func checkShelf(b *bench, n int64) error {
 	left, err := b.pair.CountLeft()
 	if err == nil && left != nil && b.shop.Set != "" && *left != n {
 		err = fmt.Errorf("%w: --set should put %d units, but --left prints %d", shop.ErrShop, n, *left)
@@ -90,7 +90,7 @@ func (b *bench) checkShelf(n int64) error {
 const countedWithin = 10 * time.Second
 
 // checkCounted returns an error if a sale since beginCount does not show in the numbers that --left and --sales print.
-func (b *bench) checkCounted(within time.Duration) error {
+func checkCounted(b *bench, within time.Duration) error {
 	if !b.shop.IsElsewhere() {
 		return nil
 	}
@@ -122,7 +122,7 @@ func (b *bench) checkCounted(within time.Duration) error {
 
 // balance sells a unit at each instance without a fault, and waits. If sales and stock then disagree, it returns why
 // the count proves nothing: reservations expire, a job restocks, or nothing is deducted.
-func (b *bench) balance(wait time.Duration) (unbalanced string, err error) {
+func balance(b *bench, wait time.Duration) (unbalanced string, err error) {
 	b.begin("", "")
 	b.cell.Initial = shop.OnShelf // whatever --units are: that it sells too many is for the cells to show
 	if err := errors.Join(b.pair.Put(shop.OnShelf), b.beginCount()); err != nil {
@@ -157,7 +157,7 @@ func (t *Trial) control(ctx context.Context, wait time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if t.unbalanced, err = b.balance(wait); err != nil {
+	if t.unbalanced, err = balance(b, wait); err != nil {
 		b.pair.Shut()
 		return err
 	}

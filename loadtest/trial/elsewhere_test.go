@@ -149,9 +149,9 @@ func TestFirstSaleThatIsNotCounted(t *testing.T) {
 			b.begin("", "")
 			b.cell.Initial = shop.OnShelf
 			require.NoError(t, b.beginCount())
-			_, err := b.firstAt(atA)
+			_, err := firstAt(b, atA)
 			require.NoError(t, err)
-			err = b.checkCounted(0)
+			err = checkCounted(b, 0)
 			if c.want == "" {
 				assert.NoError(t, err)
 				return
@@ -187,7 +187,7 @@ func TestFailedCommandNamesItsFlag(t *testing.T) {
 			backendtest.Require(t)
 			b := newDrawer(t).counting()
 			c.bend(b)
-			unbalanced, err := b.balance(0)
+			unbalanced, err := balance(b, 0)
 			assert.ErrorContains(t, err, c.want)
 			assert.Empty(t, unbalanced)
 		})

@@ -156,7 +156,7 @@ func TestLeaseThatStartsInValue(t *testing.T) {
 		f.passport.TTL = time.Duration(one.ttl) * time.Millisecond
 		f.passport.Held = map[wire.Key]wire.KeyState{{Name: lockKey}: {At: now, Kind: "string",
 			Parts: map[string]string{"": one.score}}}
-		f.learnStart(f.after(0), f.after(one.next), f.after(2500))
+		learnStart(f.bench, f.after(0), f.after(one.next), f.after(2500))
 		assert.Equal(t, one.wantTTL, f.passport.TTL, one.what)
 		assert.Equal(t, one.wantValue, f.passport.InValue, one.what)
 	}
@@ -239,7 +239,7 @@ func TestPeriodOfRenewalsOfSeveralKeys(t *testing.T) {
 			commands = append(commands, renewal)
 		}
 	}
-	f.watchRenewals(&wire.Command{Seen: f.read(5).Seen}, commands)
+	watchRenewals(f.bench, &wire.Command{Seen: f.read(5).Seen}, commands)
 	assert.Equal(t, time.Second, f.passport.Every)
 }
 
@@ -329,7 +329,7 @@ func TestEndBesideTheLock(t *testing.T) {
 		if one.took > 0 {
 			record[bert] = append(record[bert], f.acquire(one.took))
 		}
-		f.checkEnd(bert, record, shop.Span{From: f.after(5), To: f.after(3000)})
+		checkEnd(f.bench, bert, record, shop.Span{From: f.after(5), To: f.after(3000)})
 		assert.Equal(t, one.lease, p.InValue, one.what)
 		assert.Equal(t, one.lease > 0, p.Where() == "`ends`", one.what)
 	}

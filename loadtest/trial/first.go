@@ -71,7 +71,7 @@ var hints = []struct {
 }
 
 // problem returns why a plain order with these writes of the stock shows that the shop cannot be tried, nil if it can.
-func (b *bench) problem(o *shop.Order, writes []wire.StockWrite) error {
+func problem(b *bench, o *shop.Order, writes []wire.StockWrite) error {
 	f := &firstOrder{bench: b, order: o, wrote: b.shop.IsElsewhere()}
 	f.see(b.ofShop(writes))
 	if o.Op.Outcome == history.Sold && f.wrote && !f.misses() && (o.Op.Status != http.StatusAccepted || !f.later) {

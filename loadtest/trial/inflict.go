@@ -210,7 +210,7 @@ func whyKept(p *sale.Passport, atSame bool) string {
 }
 
 // isStep returns a match for command number k of these steps of a sale.
-func (b *bench) isStep(steps []sale.Step, k int) func(*wire.Command) bool {
+func isStep(b *bench, steps []sale.Step, k int) func(*wire.Command) bool {
 	nth := 0
 	for _, s := range steps[:k] {
 		if s.Shape == steps[k].Shape {
@@ -231,13 +231,13 @@ func errorReply(k int) func(*bench) string {
 	return func(b *bench) string {
 		answer := refusal(b.passport, &b.passport.Steps[k])
 		anna, why := b.anna(b.pair.SetTrap(&rig.CommandTrap{At: atA, Does: schedule.Refuse, Answer: answer,
-			Is: b.isStep(b.passport.Steps, k)}))
+			Is: isStep(b, b.passport.Steps, k)}))
 		if why != "" {
 			return why
 		}
 		b.note(anna, time.Now(), rig.RefusedFault(k+1, codeOf(answer)))
 		<-anna.Done()
-		b.sellAt(atB, "bert", history.Buy, b.workedUntil(anna))
+		sellAt(b, atB, "bert", history.Buy, b.workedUntil(anna))
 		return ""
 	}
 }
@@ -265,7 +265,7 @@ func renewalsLost(b *bench) string {
 }
 
 // settle waits until the shop no longer works for a customer who has hung up: it may still sell to her.
-func (b *bench) settle(o *shop.Order) {
+func settle(b *bench, o *shop.Order) {
 	released := func() bool { return b.releasedFor(o).Known() }
 	b.holders.await(b.passport.Takes+sale.Margin, b.pair.Ends[o.At].In.Exited(), released)
 }
@@ -342,7 +342,7 @@ func whyNotKept(p *sale.Passport) string {
 }
 
 // restart has the effect of a restart that keeps the stock, and the keys from before the first order.
-func (b *bench) restart() error {
+func restart(b *bench) error {
 	err := b.pair.Alone(func(to *redis.Client) error {
 		now, err := wire.Snapshot(b.pair.Context, to)
 		for key := range now {

@@ -21,7 +21,7 @@ const (
 
 // learnLate learns which commands each order sends long after its answer: those that come once after an order, after
 // about the same time for two of three orders. What comes again is a thread's that works for none.
-func (b *bench) learnLate() error {
+func learnLate(b *bench) error {
 	var before map[sale.Kind]sale.LateCommand
 	for i := range 3 {
 		b.begin("", "")
@@ -31,11 +31,11 @@ func (b *bench) learnLate() error {
 		}
 		<-o.Done()
 		b.sleepUntil(o.Over.Add(lateWithin))
-		if len(b.lateOf(o)) == 0 {
+		if len(lateOf(b, o)) == 0 {
 			return nil
 		}
 		b.sleepUntil(o.Over.Add(2 * lateWithin))
-		late := b.lateOf(o)
+		late := lateOf(b, o)
 		for kind, now := range late {
 			if was := before[kind]; isLike(now, was) {
 				b.passport.Late[kind] = sale.LateCommand{After: min(now.After, was.After), Only: now.Only && was.Only}
@@ -55,7 +55,7 @@ func isLike(x, y sale.LateCommand) bool {
 
 // lateOf returns the commands on data that came long after the answer to the only order so far, and were not sent by
 // then. One that came several times, or too late, has no time.
-func (b *bench) lateOf(o *shop.Order) map[sale.Kind]sale.LateCommand {
+func lateOf(b *bench, o *shop.Order) map[sale.Kind]sale.LateCommand {
 	late, early := map[sale.Kind]sale.LateCommand{}, map[sale.Kind]bool{}
 	end := o.Over
 	for _, c := range b.sentBy(o.At) {

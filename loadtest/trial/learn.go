@@ -39,43 +39,43 @@ func learnPassport(ctx context.Context, s *shop.Shop) (p *sale.Passport, err err
 	}
 	defer b.pair.Shut()
 	if s.IsElsewhere() {
-		if err := b.checkShelf(s.UnitsFor(0)); err != nil {
+		if err := checkShelf(b, s.UnitsFor(0)); err != nil {
 			return nil, err
 		}
 	}
 	s.Say("learning what the lock is…")
-	if err := b.learnLocks(); err != nil {
-		return nil, b.unknownFirst(err)
+	if err := learnLocks(b); err != nil {
+		return nil, unknownFirst(b, err)
 	}
-	if err := b.learnRequests(); err != nil {
+	if err := learnRequests(b); err != nil {
 		return nil, err
 	}
-	if err := b.learnSharing(); err != nil {
+	if err := learnSharing(b); err != nil {
 		return nil, err
 	}
-	again, err := b.holdOne(false)
+	again, err := holdOne(b, false)
 	if err == nil {
-		b.watchAtWork()
+		watchAtWork(b)
 	}
 	switch {
 	case err != nil:
-		return p, b.unknownFirst(err)
+		return p, unknownFirst(b, err)
 	case !again:
-		return p, b.learnSoldOut()
+		return p, learnSoldOut(b)
 	}
 	if b, err = openWarm(ctx, s, p); err != nil { // a shop that lost its lock may be down
 		return p, err
 	}
 	defer b.pair.Shut()
-	if _, err = b.holdOne(false); err != nil {
+	if _, err = holdOne(b, false); err != nil {
 		return p, err
 	}
-	return p, b.learnSoldOut()
+	return p, learnSoldOut(b)
 }
 
 // unknownFirst prefixes an error of the shop with the command of its last orders that the server did not know: that is
 // the likely cause.
-func (b *bench) unknownFirst(err error) error {
+func unknownFirst(b *bench, err error) error {
 	if !errors.Is(err, shop.ErrShop) {
 		return err
 	}
@@ -92,32 +92,32 @@ func (b *bench) unknownFirst(err error) error {
 
 // firstSales buys one unit at each instance, and returns the written keys besides the stock. It fails if the shop
 // cannot be tried.
-func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
+func firstSales(b *bench) (written map[wire.Key]time.Time, err error) {
 	b.begin("", "")
 	b.cell.Initial = b.shop.UnitsFor(0) // they were put when the instances were up: --set may remove recorded sales
 	if err := b.beginCount(); err != nil {
 		return nil, err
 	}
 	for at := range b.pair.Ends {
-		o, err := b.firstAt(at)
+		o, err := firstAt(b, at)
 		if err != nil {
 			return nil, err
 		}
-		if moved, err := b.findStock(o); err != nil {
+		if moved, err := findStock(b, o); err != nil {
 			return nil, err
 		} else if moved {
-			if o, err = b.firstAt(at); err != nil {
+			if o, err = firstAt(b, at); err != nil {
 				return nil, err
 			}
 		}
 		if b.pair.Quiet(b.pair.Context); at == atA {
 			(&firstOrder{bench: b, order: o}).tell()
 		}
-		if _, written, err = b.writesOf(o); err != nil {
+		if _, written, err = writesOf(b, o); err != nil {
 			return nil, err
 		}
 		if at == atA {
-			if err := b.checkCounted(countedWithin); err != nil {
+			if err := checkCounted(b, countedWithin); err != nil {
 				return nil, err
 			}
 		}
@@ -131,7 +131,7 @@ func (b *bench) firstSales() (written map[wire.Key]time.Time, err error) {
 }
 
 // findStock moves the stock to another Redis database if the first order looked for it only there.
-func (b *bench) findStock(o *shop.Order) (moved bool, err error) {
+func findStock(b *bench, o *shop.Order) (moved bool, err error) {
 	if b.pair.Quiet(b.pair.Context); o.At != atA {
 		return false, nil
 	}
@@ -155,7 +155,7 @@ func (b *bench) findStock(o *shop.Order) (moved bool, err error) {
 }
 
 // firstAt sends the first order to an instance, again while it is answered 503: some shops warm up.
-func (b *bench) firstAt(at int) (*shop.Order, error) {
+func firstAt(b *bench, at int) (*shop.Order, error) {
 	for begun := time.Now(); ; time.Sleep(500 * time.Millisecond) {
 		o, err := b.plain("first-"+strconv.Itoa(at), at)
 		if err != nil {
@@ -172,14 +172,14 @@ func (b *bench) firstAt(at int) (*shop.Order, error) {
 
 // writesOf waits until a plain order is over, and returns the writes of the stock in the cell, and all written keys. It
 // fails if the order shows that the shop cannot be tried.
-func (b *bench) writesOf(o *shop.Order) (writes []wire.StockWrite, keys map[wire.Key]time.Time, err error) {
+func writesOf(b *bench, o *shop.Order) (writes []wire.StockWrite, keys map[wire.Key]time.Time, err error) {
 	<-o.Done()
 	b.pair.Quiet(b.pair.Context)
 	if writes, keys, err = b.pair.Ledger.Writes(b.pair.Context); err != nil {
 		return nil, nil, err
 	}
 	writes = writes[b.before:]
-	return writes, keys, b.problem(o, writes)
+	return writes, keys, problem(b, o, writes)
 }
 
 // A plainSale is what a plain order did.
@@ -191,7 +191,7 @@ type plainSale struct {
 }
 
 // plainSales buys one unit at a, one at b, and another at a.
-func (b *bench) plainSales() (sales []*plainSale, err error) {
+func plainSales(b *bench) (sales []*plainSale, err error) {
 	b.begin("", "")
 	p := b.passport
 	_, known, err := b.pair.Ledger.Writes(b.pair.Context)
@@ -204,20 +204,20 @@ func (b *bench) plainSales() (sales []*plainSale, err error) {
 		if err != nil {
 			return nil, err
 		}
-		writes, keys, err := b.writesOf(o)
+		writes, keys, err := writesOf(b, o)
 		if err != nil {
 			return nil, err
 		}
 		b.awaitLate()
 		p.Takes = min(p.Takes, o.Over.Sub(o.Sent))
 		s := &plainSale{commands: asExecuted(b.byOrder()[o]), writes: writes, looker: b.pair.Looker.Load()}
-		if s.own, err = b.madeAndRemoved(known, keys, writes); err != nil {
+		if s.own, err = madeAndRemoved(b, known, keys, writes); err != nil {
 			return nil, err
 		}
 		sales = append(sales, s)
 	}
 	knowScripts(p, sales)
-	b.keepScripts()
+	keepScripts(b)
 	return sales, b.pair.Looker.Load().Err()
 }
 
@@ -245,7 +245,7 @@ func knowScripts(p *sale.Passport, sales []*plainSale) {
 // holdOne holds a sale at a before its write, while another order comes to b. It has to be repeated if orders sent
 // scripts that the server did not have: a renewal may have queued behind the held reply. If the other order is let in,
 // it asks again before it is sure that there is no lock.
-func (b *bench) holdOne(sure bool) (again bool, err error) {
+func holdOne(b *bench, sure bool) (again bool, err error) {
 	p := b.passport
 	last := p.BeforeWrite()
 	if p.Early {
@@ -262,48 +262,48 @@ func (b *bench) holdOne(sure bool) (again bool, err error) {
 	held := b.pair.SetTrap(b.replyOf(atA, last, time.Now()))
 	anna, why := b.anna(held)
 	if why != "" {
-		return false, b.strayed(anna)
+		return false, strayed(b, anna)
 	}
 	begun := time.Now()
-	if err := b.lookAtHeld(b.sentBy(atA)); err != nil { // all are Anna's
+	if err := lookAtHeld(b, b.sentBy(atA)); err != nil { // all are Anna's
 		return false, err
 	}
 	bert := b.send("bert", atB)
-	b.watchPatience(anna, held.Command(), begun)
+	watchPatience(b, anna, held.Command(), begun)
 	let := time.Now()
 	held.GoOn()
 	<-anna.Done()
 	record := b.byOrder()
-	b.watchRenewals(held.Command(), record[anna])
-	b.checkEnd(bert, record, shop.Span{From: begun, To: let})
-	b.watchBackground(slices.DeleteFunc(b.sentBy(atA), func(c observation) bool { return !b.pair.Ledger.OnData(c.Args) }),
+	watchRenewals(b, held.Command(), record[anna])
+	checkEnd(b, bert, record, shop.Span{From: begun, To: let})
+	watchBackground(b, slices.DeleteFunc(b.sentBy(atA), func(c observation) bool { return !b.pair.Ledger.OnData(c.Args) }),
 		begun, let)
-	b.watchWaiter(bert, record[bert])
+	watchWaiter(b, bert, record[bert])
 	<-bert.Done()
 	b.pair.Quiet(b.pair.Context)
-	worked := b.workedAt(bert, record[bert])
-	if !worked.IsZero() && b.wasLetIn(bert, worked, begun) && !removedIn(record, shop.Span{From: begun, To: worked}) {
+	worked := workedAt(b, bert, record[bert])
+	if !worked.IsZero() && wasLetIn(b, bert, worked, begun) && !removedIn(record, shop.Span{From: begun, To: worked}) {
 		if !sure {
-			return b.holdOne(true)
+			return holdOne(b, true)
 		}
 		p.SetKeys(nil)
 		p.Waiting = "were not observed"
-		return false, b.describeAnew()
+		return false, describeAnew(b)
 	}
 	if next := acquiredAt(record[bert]); !removedIn(record, shop.Span{From: begun, To: next}) {
-		b.learnStart(acquiredAt(record[anna]), next, let)
+		learnStart(b, acquiredAt(record[anna]), next, let)
 	}
 	known := len(p.Scripts)
-	again = b.keepScripts() > known && p.Every == 0
-	b.watchSlow()
+	again = keepScripts(b) > known && p.Every == 0
+	watchSlow(b)
 	return again, b.pair.Looker.Load().Err()
 }
 
 // checkEnd drops a lease that something beside the lock named, if nothing ended it while its order was held for longer,
 // although another one waited.
-func (b *bench) checkEnd(bert *shop.Order, record map[*shop.Order][]observation, held shop.Span) {
+func checkEnd(b *bench, bert *shop.Order, record map[*shop.Order][]observation, held shop.Span) {
 	p := b.passport
-	over := held.To.Sub(held.From) > p.InValue && bert.IsOpen(held.From.Add(p.InValue+b.soon()))
+	over := held.To.Sub(held.From) > p.InValue && bert.IsOpen(held.From.Add(p.InValue+soon(b)))
 	next := acquiredAt(record[bert])
 	if p.EndsIn != "" && over && !removedIn(record, held) && (next.IsZero() || next.After(held.To)) {
 		p.InValue, p.EndsIn = 0, ""
@@ -311,20 +311,20 @@ func (b *bench) checkEnd(bert *shop.Order, record map[*shop.Order][]observation,
 }
 
 // watchPatience learns how long the client of a held order waits for the reply.
-func (b *bench) watchPatience(anna *shop.Order, held *wire.Command, begun time.Time) {
+func watchPatience(b *bench, anna *shop.Order, held *wire.Command, begun time.Time) {
 	p := b.passport
 	limit := min(p.Lease(), 10*time.Second) + time.Second
-	for time.Since(begun) < limit && !anna.HasEnded() && !b.sentAgain(held) {
+	for time.Since(begun) < limit && !anna.HasEnded() && !sentAgain(b, held) {
 		time.Sleep(10 * time.Millisecond) // a client gives up without a word
 	}
 	if took := time.Since(begun); took < limit {
-		p.Patience, p.Resends = took, b.sentAgain(held)
+		p.Patience, p.Resends = took, sentAgain(b, held)
 	}
 }
 
 // learnStart learns a lease that began at the time in the lock's value or score. The waiters know how long it is: one
 // acquires the lock while its holder is held, before any TTL has expired.
-func (b *bench) learnStart(took, next, let time.Time) {
+func learnStart(b *bench, took, next, let time.Time) {
 	p := b.passport
 	started := slices.ContainsFunc(p.Keys, func(l wire.Lock) bool {
 		state := p.Held[l.Key]
@@ -349,16 +349,16 @@ func removedIn(record map[*shop.Order][]observation, in shop.Span) bool {
 }
 
 // strayed returns why an order did not reach the command that the plain orders before it sent.
-func (b *bench) strayed(o *shop.Order) error {
+func strayed(b *bench, o *shop.Order) error {
 	if o.Op.Outcome != history.Sold {
-		return b.problem(o, nil)
+		return problem(b, o, nil)
 	}
 	return fmt.Errorf("%w: an order sent different commands from the one before", shop.ErrShop)
 }
 
 // workedAt returns when an order first wrote the stock or, if writes are not observed, when it had sold; zero if it did
 // not.
-func (b *bench) workedAt(o *shop.Order, commands []observation) time.Time {
+func workedAt(b *bench, o *shop.Order, commands []observation) time.Time {
 	if b.shop.IsElsewhere() {
 		if b.hasSold(o) {
 			return o.Over
@@ -373,7 +373,7 @@ func (b *bench) workedAt(o *shop.Order, commands []observation) time.Time {
 
 // hasWorked reports whether an order has written the stock, while no other one at its instance could, or has sold if
 // writes are not observed.
-func (b *bench) hasWorked(o *shop.Order) bool {
+func hasWorked(b *bench, o *shop.Order) bool {
 	if b.shop.IsElsewhere() {
 		return b.hasSold(o)
 	}
@@ -382,12 +382,12 @@ func (b *bench) hasWorked(o *shop.Order) bool {
 
 // wasLetIn reports whether an order wrote the stock at once although another one held the supposed lock, which then is
 // no lock.
-func (b *bench) wasLetIn(o *shop.Order, wrote, held time.Time) bool {
-	return wrote.Sub(o.Sent) < b.soon() && wrote.Sub(held) < b.passport.Lease()
+func wasLetIn(b *bench, o *shop.Order, wrote, held time.Time) bool {
+	return wrote.Sub(o.Sent) < soon(b) && wrote.Sub(held) < b.passport.Lease()
 }
 
 // lookAtHeld records the state and the lease of the lock while an order holds it.
-func (b *bench) lookAtHeld(commands []observation) error {
+func lookAtHeld(b *bench, commands []observation) error {
 	p := b.passport
 	p.Held = b.pair.Looker.Load().Look()
 	_ = b.pair.Alone(func(*redis.Client) error { // the looker reads them for each command
@@ -406,7 +406,7 @@ func (b *bench) lookAtHeld(commands []observation) error {
 	for _, d := range effectsOf(commands) {
 		switch {
 		case !d.acquired(), d.Key != p.Keys[0].String():
-		case !ends.IsZero() && (state.Ends.IsZero() || state.Ends.Sub(ends) > b.soon()):
+		case !ends.IsZero() && (state.Ends.IsZero() || state.Ends.Sub(ends) > soon(b)):
 			p.TTL, p.InValue = 0, ends.Sub(d.Sent).Round(10*time.Millisecond) // a later TTL only cleans up
 		case p.Kind == "none" || !state.Ends.IsZero() && state.Ends.Sub(d.Sent) < 10*time.Millisecond:
 			p.Kind, p.TTL = "string", ttlOf(d.Args) // it has expired, or is about to
@@ -430,7 +430,7 @@ func ttlOf(args []string) time.Duration {
 }
 
 // keepScripts records the scripts that orders have sent in full, and returns how many there are.
-func (b *bench) keepScripts() int {
+func keepScripts(b *bench) int {
 	if _, _, err := b.pair.Ledger.Writes(b.pair.Context); err == nil { // the ledger is up to date then
 		b.passport.Scripts = b.pair.Ledger.Scripts()
 	}
@@ -438,7 +438,7 @@ func (b *bench) keepScripts() int {
 }
 
 // watchSlow learns from a slow order whether the lock is renewed, if no held order has shown that.
-func (b *bench) watchSlow() {
+func watchSlow(b *bench) {
 	p := b.passport
 	if p.Slow = b.shop.Slow != nil; !p.Slow || p.Every > 0 {
 		return
@@ -449,12 +449,12 @@ func (b *bench) watchSlow() {
 	slow := b.buy("slow", atA, history.Buy, *b.shop.Slow, p.Lease()*3/2)
 	<-slow.Done()
 	b.pair.Quiet(b.pair.Context)
-	b.notePeriod(slow)
+	notePeriod(b, slow)
 }
 
 // notePeriod records the period in which the lock of an order at work was renewed. An immediate renewal belongs to the
 // acquire.
-func (b *bench) notePeriod(o *shop.Order) {
+func notePeriod(b *bench, o *shop.Order) {
 	p := b.passport
 	commands := b.byOrder()[o]
 	took := acquiredAt(commands)
@@ -467,7 +467,7 @@ func (b *bench) notePeriod(o *shop.Order) {
 }
 
 // sentAgain reports whether the client of a held command has sent it again, on another connection.
-func (b *bench) sentAgain(held *wire.Command) (again bool) {
+func sentAgain(b *bench, held *wire.Command) (again bool) {
 	b.pair.Gate.Each(func(cmd *wire.Command) {
 		again = again || cmd != held && cmd.Client == held.Client && cmd.Came.After(held.Sent) &&
 			cmd.Conn != held.Conn && slices.Equal(cmd.Args, held.Args)
@@ -477,7 +477,7 @@ func (b *bench) sentAgain(held *wire.Command) (again bool) {
 
 // watchRenewals learns how the lock was renewed while its order was held at that command. The period is that of one
 // key, since keys of one lock are renewed together, or each by a timer of its own. Simultaneous renewals count as one.
-func (b *bench) watchRenewals(held *wire.Command, commands []observation) {
+func watchRenewals(b *bench, held *wire.Command, commands []observation) {
 	p := b.passport
 	times, key := []time.Time{held.Sent}, ""
 	for _, d := range effectsOf(commands) {
@@ -506,10 +506,10 @@ func (b *bench) watchRenewals(held *wire.Command, commands []observation) {
 }
 
 // watchWaiter learns how an order that found the lock taken waited.
-func (b *bench) watchWaiter(o *shop.Order, commands []observation) {
+func watchWaiter(b *bench, o *shop.Order, commands []observation) {
 	p := b.passport
 	blocks := ""
-	tries, shape := b.tries(commands)
+	tries, shape := triesOf(b, commands)
 	p.Tries = sale.Shapes{shape: len(tries) > 0}
 	for _, c := range commands {
 		p.Messages = p.Messages || c.Subscribes || c.Message
@@ -538,9 +538,9 @@ func (b *bench) watchWaiter(o *shop.Order, commands []observation) {
 	}
 }
 
-// tries returns when an order tried to acquire the lock's key that it tried first: when it sent those of its tries, or
+// triesOf returns when an order tried to acquire the lock's key that it tried first: when it sent those of its tries, or
 // looks, that it sent most often, and their shape. It may look by one command, and acquire by another.
-func (b *bench) tries(commands []observation) (tries []time.Time, most sale.Shape) {
+func triesOf(b *bench, commands []observation) (tries []time.Time, most sale.Shape) {
 	key, times := "", map[sale.Shape][]time.Time{}
 	for _, d := range effectsOf(commands) {
 		shape := b.shape(&d.Seen)

@@ -21,24 +21,24 @@ import (
 // gauge of orders in flight, which keeps no order out.
 
 // learnLocks learns which keys form the lock, and how it is acquired and released.
-func (b *bench) learnLocks() (err error) {
+func learnLocks(b *bench) (err error) {
 	p := b.passport
 	if p.Before, err = wire.Snapshot(b.pair.Context, b.pair.Stores[0].Redis); err != nil {
 		return err
 	}
-	written, err := b.firstSales()
+	written, err := firstSales(b)
 	if err != nil {
 		return err
 	}
-	if err := b.learnLate(); err != nil {
+	if err := learnLate(b); err != nil {
 		return err
 	}
-	keys, err := b.atRest(written)
+	keys, err := atRest(b, written)
 	if err != nil {
 		return err
 	}
 	b.pair.LookAt(keys)
-	sales, err := b.plainSales()
+	sales, err := plainSales(b)
 	if err != nil {
 		return err
 	}
@@ -48,36 +48,36 @@ func (b *bench) learnLocks() (err error) {
 				key.String())
 		}
 	}
-	b.findLocks(sales, keys)
-	b.findShortLease(sales, keys)
+	findLocks(b, sales, keys)
+	findShortLease(b, sales, keys)
 	p.LetsExpire = slices.ContainsFunc(p.Keys, func(l wire.Lock) bool { return sales[0].letsExpire(&l) })
 	if i := slices.IndexFunc(keys, func(l wire.Lock) bool { return l.Rest.Opaque }); i >= 0 && len(p.Keys) == 0 {
 		return fmt.Errorf("%w: %s has more than 64 KB, or is a stream, and a lock in it would not be seen: start the shop "+
 			"with a smaller one", shop.ErrShop, keys[i].String())
 	}
-	if err := b.describeAnew(); err != nil {
+	if err := describeAnew(b); err != nil {
 		return err
 	}
-	return b.narrowLocks(sales, keys)
+	return narrowLocks(b, sales, keys)
 }
 
 // narrowLocks drops what keeps no order out, and finds what names the holder.
-func (b *bench) narrowLocks(sales []*plainSale, keys []wire.Lock) error {
-	idle, err := b.dropsIdle()
+func narrowLocks(b *bench, sales []*plainSale, keys []wire.Lock) error {
+	idle, err := dropsIdle(b)
 	if err != nil {
 		return err
 	}
-	beside, err := b.findCompanions(sales, keys)
+	beside, err := findCompanions(b, sales, keys)
 	if err != nil || !idle && !beside {
 		return err
 	}
-	return b.describeAnew()
+	return describeAnew(b)
 }
 
 // describeAnew describes the current lock from three more sales.
-func (b *bench) describeAnew() error {
+func describeAnew(b *bench) error {
 	b.pair.LookAt(b.passport.Keys)
-	sales, err := b.plainSales()
+	sales, err := plainSales(b)
 	if err == nil {
 		*b.passport = described(*b.passport, sales, b.shop)
 	}
@@ -86,7 +86,7 @@ func (b *bench) describeAnew() error {
 
 // atRest returns the written keys, with their states while no order is in flight. A key that waits for its TTL is
 // absent at rest.
-func (b *bench) atRest(written map[wire.Key]time.Time) (keys []wire.Lock, err error) {
+func atRest(b *bench, written map[wire.Key]time.Time) (keys []wire.Lock, err error) {
 	now, err := wire.Snapshot(b.pair.Context, b.pair.Stores[0].Redis)
 	for key := range written {
 		rest, is := now[key]
@@ -100,7 +100,7 @@ func (b *bench) atRest(written map[wire.Key]time.Time) (keys []wire.Lock, err er
 }
 
 // findLocks finds the keys, or parts of keys, that each sale changed before it wrote the stock, and changed back.
-func (b *bench) findLocks(sales []*plainSale, keys []wire.Lock) {
+func findLocks(b *bench, sales []*plainSale, keys []wire.Lock) {
 	p := b.passport
 	var locks []wire.Lock
 	ofOther, again := false, false // the sale at b has such a key; both sales at a have one that the sale at b lacks
@@ -121,12 +121,12 @@ func (b *bench) findLocks(sales []*plainSale, keys []wire.Lock) {
 	}
 	p.SetKeys(locks)
 	if len(locks) == 0 {
-		b.findOwn(sales, again && ofOther)
+		findOwn(b, sales, again && ofOther)
 	}
 }
 
 // findOwn learns whether each instance, or else each order, has keys of its own.
-func (b *bench) findOwn(sales []*plainSale, ofInstance bool) {
+func findOwn(b *bench, sales []*plainSale, ofInstance bool) {
 	p := b.passport
 	switch {
 	case ofInstance:
@@ -138,14 +138,14 @@ func (b *bench) findOwn(sales []*plainSale, ofInstance bool) {
 
 // learnSharing learns, if no lock was found, whether two orders share one all the same: an order that does not reach
 // the stock while another one is held before its write, twice, is kept out by a lock, whatever its form.
-func (b *bench) learnSharing() error {
+func learnSharing(b *bench) error {
 	p := b.passport
 	if len(p.Locks) > 0 || p.Early {
 		return nil
 	}
-	one, err := b.besideHeld(atB)
+	one, err := besideHeld(b, atB)
 	if err == nil && one.kept {
-		one, err = b.besideHeld(atB)
+		one, err = besideHeld(b, atB)
 	}
 	switch {
 	case err != nil || !one.tested:
@@ -154,17 +154,17 @@ func (b *bench) learnSharing() error {
 		p.Unseen, p.TTL = true, one.lease
 		return nil
 	}
-	return b.learnOwn(one)
+	return learnOwn(b, one)
 }
 
 // learnOwn learns whether keys of an order's or an instance's own are locks of its own: they are used like locks, and
 // two orders that met took one unit.
-func (b *bench) learnOwn(one encounter) (err error) {
+func learnOwn(b *bench, one encounter) (err error) {
 	p := b.passport
 	lost := one.lost || p.Elsewhere // there Anna is held before she reads the stock, and the cells show what is lost
 	switch {
 	case p.Own == "instance" && lost:
-		if one, err = b.besideHeld(atA); err == nil && one.kept {
+		if one, err = besideHeld(b, atA); err == nil && one.kept {
 			p.Apart = p.Own
 		}
 	case p.Own != "order" || !p.Claims:
@@ -185,22 +185,22 @@ type encounter struct {
 }
 
 // besideHeld sends an order to an instance while Anna's, at a, is held before its write.
-func (b *bench) besideHeld(at int) (e encounter, err error) {
+func besideHeld(b *bench, at int) (e encounter, err error) {
 	p := b.passport
 	b.begin("", "")
 	if err := b.pair.Put(b.shop.UnitsFor(0)); err != nil {
 		return e, err
 	}
-	anna, goOn := b.holdAtWork()
+	anna, goOn := holdAtWork(b)
 	if anna == nil {
 		return e, nil
 	}
 	defer b.pair.Quiet(b.pair.Context)
 	e.tested = true
-	if e.lease, err = b.longestTTL(); err == nil {
+	if e.lease, err = longestTTL(b); err == nil {
 		bert := b.send("bert", at)
-		bert.WaitFor(b.soon())
-		e.kept = !b.hasWorked(bert)
+		bert.WaitFor(soon(b))
+		e.kept = !hasWorked(b, bert)
 		goOn()
 		<-bert.Done()
 		<-anna.Done()
@@ -219,7 +219,7 @@ func (b *bench) besideHeld(at int) (e encounter, err error) {
 
 // holdAtWork sends Anna's order to a, and holds it before its write, or at its first request to the database. It
 // returns nil if that is impossible.
-func (b *bench) holdAtWork() (anna *shop.Order, goOn func()) {
+func holdAtWork(b *bench) (anna *shop.Order, goOn func()) {
 	p := b.passport
 	if p.Elsewhere {
 		if len(p.ToDatabase.Under) == 0 {
@@ -248,7 +248,7 @@ func (b *bench) holdAtWork() (anna *shop.Order, goOn func()) {
 
 // longestTTL returns the longest TTL of the keys that the orders of the cell have created. Those of a session or a
 // cache are longer than a lease.
-func (b *bench) longestTTL() (longest time.Duration, err error) {
+func longestTTL(b *bench) (longest time.Duration, err error) {
 	_, keys, err := b.pair.Ledger.Writes(b.pair.Context)
 	if err != nil {
 		return 0, err
@@ -265,7 +265,7 @@ func (b *bench) longestTTL() (longest time.Duration, err error) {
 
 // findShortLease finds a lock whose lease expires during a plain sale, so that no sale changes it back: a key that each
 // sale created before it wrote the stock, and that keeps another order out. A cache keeps none out.
-func (b *bench) findShortLease(sales []*plainSale, keys []wire.Lock) {
+func findShortLease(b *bench, sales []*plainSale, keys []wire.Lock) {
 	p := b.passport
 	if len(p.Keys) > 0 || p.Own == "instance" {
 		return
@@ -282,7 +282,7 @@ func (b *bench) findShortLease(sales []*plainSale, keys []wire.Lock) {
 			key.Parts = []string{""}
 		}
 		p.Held = map[wire.Key]wire.KeyState{key.Key: *made[2]}
-		if p.SetKeys([]wire.Lock{key}); b.keepsOut(p.Keys) {
+		if p.SetKeys([]wire.Lock{key}); keepsOut(b, p.Keys) {
 			return
 		}
 		p.SetKeys(nil)
@@ -309,7 +309,7 @@ func common(x, y []string) []string {
 
 // madeAndRemoved returns which of these keys an order created before its last write of the stock, and removed, and were
 // not known before. It adds all the keys to known.
-func (b *bench) madeAndRemoved(
+func madeAndRemoved(b *bench,
 	known, keys map[wire.Key]time.Time, writes []wire.StockWrite,
 ) (own []wire.Key, err error) {
 	now, err := wire.Snapshot(b.pair.Context, b.pair.Stores[0].Redis)
@@ -421,7 +421,7 @@ func (s *plainSale) waitedFor(key *wire.Lock) bool {
 // held, an order at b does not reach the stock. Gauges of orders in flight, queues of waiters, and what is changed back
 // before the write are such keys. A key that is like another one stays, since a majority of several keys may be enough,
 // and so does one of several nested locks.
-func (b *bench) dropsIdle() (dropped bool, err error) {
+func dropsIdle(b *bench) (dropped bool, err error) {
 	p := b.passport
 	last := p.BeforeWrite()
 	several := len(p.Keys) > 1 || slices.ContainsFunc(p.Keys, func(l wire.Lock) bool { return len(l.Parts) > 1 })
@@ -434,29 +434,29 @@ func (b *bench) dropsIdle() (dropped bool, err error) {
 	var took time.Time
 	if why == "" {
 		commands := b.sentBy(atA) // all are Anna's
-		took, err = acquiredAt(commands), b.lookAtHeld(commands)
+		took, err = acquiredAt(commands), lookAtHeld(b, commands)
 	}
 	trap.GoOn()
 	<-anna.Done()
-	if err != nil || why != "" || !b.keepsOut(p.Keys) { // the expiry may be in the value
+	if err != nil || why != "" || !keepsOut(b, p.Keys) { // the expiry may be in the value
 		return false, err
 	}
 	for _, idle := range slices.Clone(p.Keys) {
 		others := slices.DeleteFunc(slices.Clone(p.Keys), func(l wire.Lock) bool { return l.Key == idle.Key })
-		if len(others) > 0 && !slices.ContainsFunc(others, idle.IsLike) && b.keepsOut(others) && !b.isLock(idle) {
+		if len(others) > 0 && !slices.ContainsFunc(others, idle.IsLike) && keepsOut(b, others) && !isLock(b, idle) {
 			p.SetKeys(others)
 			dropped = true
 			keepEnd(p, idle, took)
 		}
 	}
 	for i := range p.Keys {
-		dropped = b.dropsIdleParts(i, took) || dropped
+		dropped = dropsIdleParts(b, i, took) || dropped
 	}
 	return dropped, nil
 }
 
 // dropsIdleParts does the same for the parts of a key. The places of a list are not separate parts.
-func (b *bench) dropsIdleParts(of int, took time.Time) (dropped bool) {
+func dropsIdleParts(b *bench, of int, took time.Time) (dropped bool) {
 	p := b.passport
 	for _, idle := range slices.Clone(p.Keys[of].Parts) {
 		before := p.Keys
@@ -467,7 +467,7 @@ func (b *bench) dropsIdleParts(of int, took time.Time) (dropped bool) {
 		}
 		lock.Parts = slices.DeleteFunc(slices.Clone(lock.Parts), func(part string) bool { return part == idle })
 		p.SetKeys(fewer)
-		if !b.keepsOut(fewer) {
+		if !keepsOut(b, fewer) {
 			p.SetKeys(before)
 			continue
 		}
@@ -491,7 +491,7 @@ func keepEnd(p *sale.Passport, beside wire.Lock, took time.Time) {
 
 // findCompanions finds the keys, or parts of keys, that name the holder of the lock: each sale sets them before it
 // writes the stock and looks at them again, and an order that finds another name there does not release the lock.
-func (b *bench) findCompanions(sales []*plainSale, keys []wire.Lock) (found bool, err error) {
+func findCompanions(b *bench, sales []*plainSale, keys []wire.Lock) (found bool, err error) {
 	p := b.passport
 	if len(p.Keys) != 1 || p.BeforeWrite() == nil {
 		return false, nil
@@ -507,7 +507,7 @@ func (b *bench) findCompanions(sales []*plainSale, keys []wire.Lock) (found bool
 		if len(key.Parts) == 0 {
 			continue
 		}
-		compares, err := b.comparesName(&key)
+		compares, err := comparesName(b, &key)
 		if err != nil {
 			return found, err
 		}
@@ -546,7 +546,7 @@ func (s *plainSale) names(key *wire.Lock) (names []string) {
 
 // comparesName reports whether an order keeps the lock if those parts of a key were given other values while it was at
 // work: a release that compares them takes the lock for another order's.
-func (b *bench) comparesName(key *wire.Lock) (compares bool, err error) {
+func comparesName(b *bench, key *wire.Lock) (compares bool, err error) {
 	b.begin("", "")
 	if err := b.pair.Put(b.shop.UnitsFor(0)); err != nil {
 		return false, err
@@ -557,7 +557,7 @@ func (b *bench) comparesName(key *wire.Lock) (compares bool, err error) {
 		<-anna.Done()
 		return false, nil
 	}
-	undo, err := b.rename(key)
+	undo, err := rename(b, key)
 	goOn()
 	<-anna.Done()
 	b.pair.Quiet(b.pair.Context)
@@ -568,7 +568,7 @@ func (b *bench) comparesName(key *wire.Lock) (compares bool, err error) {
 
 // rename gives parts of a key other values, and returns what undoes that: where an order has changed them meanwhile,
 // they are at rest again.
-func (b *bench) rename(key *wire.Lock) (undo func() error, err error) {
+func rename(b *bench, key *wire.Lock) (undo func() error, err error) {
 	var was, renamed wire.KeyState
 	put := func(change func(*wire.KeyState)) error {
 		return b.pair.Alone(func(to *redis.Client) error {
@@ -606,10 +606,10 @@ func (b *bench) rename(key *wire.Lock) (undo func() error, err error) {
 
 // isLock reports whether a key is a lock on its own: held, it keeps an order out, twice, since an order may be slow. A
 // queue of waiters is none: an order that waits joins it.
-func (b *bench) isLock(key wire.Lock) bool {
+func isLock(b *bench, key wire.Lock) bool {
 	is := key.Held(b.passport.Held[key.Key])
 	for i := 0; i < 2 && is; i++ {
-		kept, changed := b.meets([]wire.Lock{key})
+		kept, changed := meets(b, []wire.Lock{key})
 		is = kept && !changed
 	}
 	return is
@@ -617,13 +617,13 @@ func (b *bench) isLock(key wire.Lock) bool {
 
 // keepsOut reports whether an order at b does not reach the stock while these keys of the lock are held, and the others
 // at rest.
-func (b *bench) keepsOut(locks []wire.Lock) bool {
-	kept, _ := b.meets(locks)
+func keepsOut(b *bench, locks []wire.Lock) bool {
+	kept, _ := meets(b, locks)
 	return kept
 }
 
 // meets reports whether these keys of the lock, held, keep an order at b from the stock, and whether it changed them.
-func (b *bench) meets(locks []wire.Lock) (kept, changed bool) {
+func meets(b *bench, locks []wire.Lock) (kept, changed bool) {
 	held := map[wire.Key]wire.KeyState{}
 	for _, l := range locks {
 		held[l.Key] = b.passport.Held[l.Key]
@@ -638,8 +638,8 @@ func (b *bench) meets(locks []wire.Lock) (kept, changed bool) {
 	}
 	before := b.pair.Looker.Load().Look()
 	bert := b.send("bert", atB)
-	bert.WaitFor(b.soon())
-	kept = !b.hasWorked(bert)
+	bert.WaitFor(soon(b))
+	kept = !hasWorked(b, bert)
 	after := b.pair.Looker.Load().Look()
 	for key := range held {
 		was, is := before[key], after[key]
@@ -654,4 +654,4 @@ func (b *bench) meets(locks []wire.Lock) (kept, changed bool) {
 }
 
 // soon is enough time for a plain order to reach the stock, unless something keeps it out.
-func (b *bench) soon() time.Duration { return 3*b.passport.Takes + 200*time.Millisecond }
+func soon(b *bench) time.Duration { return 3*b.passport.Takes + 200*time.Millisecond }

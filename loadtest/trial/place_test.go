@@ -93,7 +93,7 @@ func TestWaiterThatLooks(t *testing.T) {
 			"set lock", 3},
 		{"never looks", []observation{f.read(0)}, "", 0},
 	} {
-		tries, shape := f.tries(one.commands)
+		tries, shape := triesOf(f.bench, one.commands)
 		assert.Len(t, tries, one.tries, one.what)
 		assert.Equal(t, shapeOf(one.shape), shape, one.what)
 	}
@@ -101,7 +101,7 @@ func TestWaiterThatLooks(t *testing.T) {
 	bert := f.order("bert", atB, history.Unknown, 0, 0, look(0, "get"), look(50, "get"), look(100, "get"))
 	f.pair.Ends[atB].Wires = []*wire.Wire{{}}
 	f.pair.Looker.Store(&wire.Looker{})
-	f.watchWaiter(bert, f.record[bert])
+	watchWaiter(f.bench, bert, f.record[bert])
 	assert.Equal(t, "poll every 50ms", f.passport.Waiting)
 	p, s := newPlayedLine(f.bench), rig.Scene{}
 	line, err := schedule.ParseLine("a>acquire")

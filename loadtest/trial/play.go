@@ -29,7 +29,7 @@ func (t *Trial) play(b *bench, f fault) (*history.Cell, error) {
 		f.play = playLine(f.parsed())
 	}
 	why := f.play(b)
-	b.heal()
+	heal(b)
 	if b.pair.Context.Err() != nil {
 		return nil, context.Cause(b.pair.Context)
 	}
@@ -37,7 +37,7 @@ func (t *Trial) play(b *bench, f fault) (*history.Cell, error) {
 		<-o.Done()
 	}
 	b.pair.Quiet(b.pair.Context)
-	line, err := b.complete(crowd > 0, b.fresh)
+	line, err := b.complete(crowd > 0, func() ([]*shop.Order, error) { return fresh(b) })
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (t *Trial) play(b *bench, f fault) (*history.Cell, error) {
 }
 
 // heal clears all faults.
-func (b *bench) heal() {
+func heal(b *bench) {
 	b.pair.GoOnAll()
 	for at := range b.pair.Ends {
 		b.pair.Rejoin(b.pair.Ends[at])
@@ -75,7 +75,7 @@ func endOf(o *shop.Order, commands []observation) (end time.Time) {
 
 // fresh sends orders to each instance that is up, until one sells. It returns those of an instance where none got
 // through in time, or all. It restocks before, so that an order that gets through sells.
-func (b *bench) fresh() (probes []*shop.Order, err error) {
+func fresh(b *bench) (probes []*shop.Order, err error) {
 	over := time.Now()
 	if o := b.hit(); o != nil {
 		if over = o.Over; o.Left {
@@ -84,7 +84,7 @@ func (b *bench) fresh() (probes []*shop.Order, err error) {
 	}
 	probes = eachInTurn(over, func(at int, since time.Time) (own []*shop.Order, stuck bool) {
 		err = errors.Join(err, b.pair.Put(b.shop.UnitsFor(0)))
-		return b.freshAt(at, since)
+		return freshAt(b, at, since)
 	})
 	return probes, errors.Join(err, context.Cause(b.pair.Context))
 }
@@ -111,18 +111,18 @@ func eachInTurn(
 // freshAt returns the orders that show whether one gets through at an instance after a time: fresh ones, and those of
 // Bert's that were refused after it. The instance is stuck if it is up and none gets through in time. There are no
 // orders if it is down.
-func (b *bench) freshAt(at int, since time.Time) (own []*shop.Order, stuck bool) {
+func freshAt(b *bench, at int, since time.Time) (own []*shop.Order, stuck bool) {
 	var record map[*shop.Order][]observation
 	isFree := b.since(since.Add(b.passport.Limit()))
 	if firstAfter(isFree, b.shown().when(at, (*history.Command).Acquires)).Known() { // by an order, or by a fresh one
 		record = b.byOrder()
 	}
-	own, turn, stuck := b.alreadyAt(at, since, record)
+	own, turn, stuck := alreadyAt(b, at, since, record)
 	if stuck {
 		return own, true
 	}
 	turn = later(turn, time.Now().Add(-b.passport.Lease())) // an order sent now has at least the margin
-	fresh, through := b.sellAt(at, "fresh-"+b.pair.Ends[at].Name, history.Probe, turn)
+	fresh, through := sellAt(b, at, "fresh-"+b.pair.Ends[at].Name, history.Probe, turn)
 	if b.pair.IsDown(at) {
 		return nil, false
 	}
@@ -132,7 +132,7 @@ func (b *bench) freshAt(at int, since time.Time) (own []*shop.Order, stuck bool)
 // alreadyAt returns the orders that an instance has refused after a time, and when the last sale was, from which the
 // time of the next order runs. The instance is stuck if an earlier order still found the lock taken when it should have
 // been free.
-func (b *bench) alreadyAt(at int, since time.Time, record map[*shop.Order][]observation) (
+func alreadyAt(b *bench, at int, since time.Time, record map[*shop.Order][]observation) (
 	own []*shop.Order, turn time.Time, stuck bool,
 ) {
 	stillTaken := func(d effect) bool {
@@ -157,7 +157,7 @@ func (b *bench) alreadyAt(at int, since time.Time, record map[*shop.Order][]obse
 
 // sellAt sends orders to an instance, one after the other, until one sells, the time of a fresh order is over, or the
 // instance has exited.
-func (b *bench) sellAt(at int, name string, phase history.Phase, since time.Time) (own []*shop.Order, through bool) {
+func sellAt(b *bench, at int, name string, phase history.Phase, since time.Time) (own []*shop.Order, through bool) {
 	_ = rig.Fresh(b.pair.Context, b.passport.Limit(), func(number int) (over bool) {
 		left := b.passport.Limit() - time.Since(since)
 		if left < 0 || b.pair.IsDown(at) || b.pair.Context.Err() != nil {

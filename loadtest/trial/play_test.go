@@ -93,7 +93,7 @@ func TestOrdersBeforeFreshOnes(t *testing.T) {
 		for _, o := range f.orders {
 			o.Over = o.Ended
 		}
-		own, turn, stuck := f.alreadyAt(atB, f.after(1000), f.record)
+		own, turn, stuck := alreadyAt(f.bench, atB, f.after(1000), f.record)
 		assert.Len(t, own, one.own, one.what)
 		assert.Equal(t, f.after(one.turn), turn, one.what)
 		assert.Equal(t, one.stuck, stuck, one.what)

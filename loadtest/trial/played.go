@@ -47,7 +47,7 @@ func playLine(line schedule.Line) func(*bench) string {
 			since := time.Now()
 			err = p.player.Move(b.pair.Context, line[i])
 			if line[i].Verb == "" {
-				p.bench.block(p.player.Scene(line[i].Who).Held, since)
+				block(p.bench, p.player.Scene(line[i].Who).Held, since)
 			}
 		}
 		if over := p.player.Finish(); err == nil {
@@ -91,7 +91,7 @@ func (p *playedLine) Send(_ context.Context, m schedule.Move, s rig.Scene, reach
 // database makes an order wait for the held one, it gives up: a count that balances then proves nothing.
 func (p *playedLine) Sell(_ context.Context, m schedule.Move, s rig.Scene) *rig.InFlight {
 	if !s.Open && s.Came == 0 {
-		if own, _ := p.bench.sellAt(m.At, nameOf(m.Who), history.Buy, p.lastEnd()); len(own) > 0 {
+		if own, _ := sellAt(p.bench, m.At, nameOf(m.Who), history.Buy, p.lastEnd()); len(own) > 0 {
 			return own[len(own)-1].InFlight
 		}
 		return nil
@@ -142,12 +142,12 @@ func (p *playedLine) trapAt(m schedule.Move, s rig.Scene) *rig.CommandTrap {
 	t := &rig.CommandTrap{}
 	switch m.Mark {
 	case schedule.Acquire, schedule.Acquired:
-		t.Is = p.bench.hasShape(of.Acquires)
+		t.Is = hasShape(p.bench, of.Acquires)
 		if m.Mark == schedule.Acquire && p.scene(s).Under { // an order that looks first sends no acquire then
-			t.Is = p.bench.hasShape(of.Acquires, of.Tries)
+			t.Is = hasShape(p.bench, of.Acquires, of.Tries)
 		}
 		if m.Mark == schedule.Acquired {
-			t.Did = p.bench.did(sale.Acquired)
+			t.Did = did(p.bench, sale.Acquired)
 		}
 	case schedule.Read:
 		since := time.Now()
@@ -156,18 +156,18 @@ func (p *playedLine) trapAt(m schedule.Move, s rig.Scene) *rig.CommandTrap {
 		}
 		t = p.bench.replyOf(m.At, of.BeforeWrite(), since)
 	case schedule.Write:
-		t.Is = p.bench.hasShape(of.Writes) // a script of this shape may only read
-		t.Did = p.bench.did(func(c *history.Command) bool { return c.WritesStock() && !c.Refused() })
+		t.Is = hasShape(p.bench, of.Writes) // a script of this shape may only read
+		t.Did = did(p.bench, func(c *history.Command) bool { return c.WritesStock() && !c.Refused() })
 	case schedule.Release, schedule.Release2:
 		number := strings.Count(m.Mark, "2")
-		t.Is = p.bench.afterWrite(p.bench.isStep(of.AfterWrite(), number))
+		t.Is = afterWrite(p.bench, isStep(p.bench, of.AfterWrite(), number))
 	case schedule.Subscribe:
 		t.Is = func(cmd *wire.Command) bool { return cmd.Subscribes }
 	case schedule.Next:
-		t.Is = p.bench.isNext()
+		t.Is = isNext(p.bench)
 	default:
 		k, _ := strconv.Atoi(m.Mark)
-		t.Is = p.bench.isStep(of.Steps, k-1)
+		t.Is = isStep(p.bench, of.Steps, k-1)
 	}
 	t.At, t.Reply = m.At, m.Reply
 	return t
@@ -180,7 +180,7 @@ var setup = []string{"hello", "auth", "select", "client", "ping", "script", "com
 // isNext returns a match for the commands of an order that are its steps. The others pass: those without a key, what
 // the shop sends in the background, renewals, the second try of a script that the server did not know, and what may
 // block at the server. A message to a waiter is a step.
-func (b *bench) isNext() func(*wire.Command) bool {
+func isNext(b *bench) func(*wire.Command) bool {
 	return func(cmd *wire.Command) bool {
 		shape := b.shape(&cmd.Seen)
 		switch {
@@ -190,12 +190,12 @@ func (b *bench) isNext() func(*wire.Command) bool {
 			b.passport.Renewals[shape] && !b.passport.Acquires[shape], b.pair.Looker.Load().Blocks(cmd.Args):
 			return false
 		}
-		return !b.isResent(cmd)
+		return !isResent(b, cmd)
 	}
 }
 
 // isResent reports whether a command is a script in full, since the server did not know its digest.
-func (b *bench) isResent(cmd *wire.Command) bool {
+func isResent(b *bench, cmd *wire.Command) bool {
 	if len(cmd.Args) < 2 || !strings.EqualFold(cmd.Args[0], "eval") {
 		return false
 	}
@@ -210,7 +210,7 @@ func (b *bench) isResent(cmd *wire.Command) bool {
 }
 
 // did returns a match for commands that were carried out with such an effect.
-func (b *bench) did(what func(*history.Command) bool) func(*wire.Command) bool {
+func did(b *bench, what func(*history.Command) bool) func(*wire.Command) bool {
 	return func(cmd *wire.Command) bool { return anyOf(b.pair.Looker.Load().Traced(cmd), what) }
 }
 
@@ -257,7 +257,7 @@ func (p *playedLine) AtMost(m schedule.Move, s rig.Scene) time.Duration {
 // Rest implements [rig.Marks].
 func (p *playedLine) Rest(_ context.Context, of *rig.InFlight) {
 	if o := p.bench.orderOf(of); o.HasEnded() && o.Left {
-		p.bench.settle(o)
+		settle(p.bench, o)
 	}
 }
 
@@ -320,7 +320,7 @@ func (p *playedLine) Pass(ctx context.Context, m schedule.Move) error {
 	p.Note(p.instanceOfHeld(), nil, rig.RestartFault(), now)
 	p.bench.noteEnds(now, history.LocksLost)
 	p.lost = time.Now()
-	return p.bench.restart()
+	return restart(p.bench)
 }
 
 // Note implements [rig.User]. That an order was held is a fault only if there is no other one so far; a further hold of
@@ -340,7 +340,7 @@ func (p *playedLine) Note(at int, of *rig.InFlight, f history.Fault, since time.
 }
 
 // hasShape returns a match for commands of these shapes.
-func (b *bench) hasShape(of ...sale.Shapes) func(*wire.Command) bool {
+func hasShape(b *bench, of ...sale.Shapes) func(*wire.Command) bool {
 	return func(cmd *wire.Command) bool {
 		shape := b.shape(&cmd.Seen)
 		return slices.ContainsFunc(of, func(one sale.Shapes) bool { return one[shape] })
@@ -349,7 +349,7 @@ func (b *bench) hasShape(of ...sale.Shapes) func(*wire.Command) bool {
 
 // afterWrite returns a match for such commands after a write of the stock, or after an acquire if writes are not
 // observed.
-func (b *bench) afterWrite(is func(*wire.Command) bool) func(*wire.Command) bool {
+func afterWrite(b *bench, is func(*wire.Command) bool) func(*wire.Command) bool {
 	works := b.passport.Writes
 	if b.passport.Elsewhere {
 		works = b.passport.Acquires
@@ -393,7 +393,7 @@ func isCommand(h *rig.Held) bool {
 func isAwaited(h *rig.Held) bool { return isCommand(h) && (h.Name != schedule.Release || h.Reply) }
 
 // block records that held orders have sent nothing since a time, unless they were held before a command.
-func (b *bench) block(held []*rig.Held, since time.Time) {
+func block(b *bench, held []*rig.Held, since time.Time) {
 	for _, h := range held {
 		if o := b.orderOf(h.Order); isUnder(h) {
 			if o.Blocked.From.IsZero() {

@@ -374,7 +374,7 @@ func (a *attribution) isOfNone(c *observation, o *shop.Order) bool {
 // watchBackground learns from the commands of an instance which it sends in the background: those that came between
 // two times, while its only order waited for a held reply, more often than in a plain sale, which may contain one by
 // chance. Renewals are the order's, and so are reads of a lock that is renewed.
-func (b *bench) watchBackground(commands []observation, from, to time.Time) {
+func watchBackground(b *bench, commands []observation, from, to time.Time) {
 	p := b.passport
 	if p.Background == nil {
 		p.Background = sale.Shapes{}

@@ -401,10 +401,10 @@ func TestBackgroundCommands(t *testing.T) {
 	commands := []observation{f.unseen(5, "keys", "*"), f.command(10, history.EffectRenewed, "pexpire", lockKey),
 		f.unseen(20, "incr", "orders"), f.unseen(30, "scan", "0"), f.unseen(35, "ttl", lockKey), f.write(40),
 		f.unseen(50, "zrangebyscore", "ends"), f.unseen(60, "zrangebyscore", "ends"), f.unseen(99, "exists", "alive")}
-	f.watchBackground(commands, f.after(8), f.after(90))
+	watchBackground(f.bench, commands, f.after(8), f.after(90))
 	assert.Equal(t, shapesOf("scan", "ttl lock", "zrangebyscore"), p.Background)
 	p.Background, p.Every = nil, time.Second
-	f.watchBackground(commands, f.after(8), f.after(90))
+	watchBackground(f.bench, commands, f.after(8), f.after(90))
 	assert.Equal(t, shapesOf("scan", "zrangebyscore"), p.Background, "a renewal may read the lock first")
 }
 
@@ -588,8 +588,8 @@ func TestHeldOrdersAreBlocked(t *testing.T) {
 	anna, bert := f.order("anna", atA, history.Unknown, 0, 0), f.order("bert", atA, history.Unknown, 0, 0)
 	held := []*rig.Held{{Trap: &rig.CommandTrap{}, Order: anna.InFlight, Reply: true},
 		{Trap: &rig.CommandTrap{}, Order: bert.InFlight}}
-	f.block(held, f.after(10))
-	f.block(held, f.after(20))
+	block(f.bench, held, f.after(10))
+	block(f.bench, held, f.after(20))
 	assert.True(t, anna.Blocked.Has(f.after(15)))
 	assert.False(t, anna.Blocked.Has(f.after(5)))
 	assert.Zero(t, bert.Blocked, "its command waits, and it may send another")

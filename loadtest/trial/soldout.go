@@ -15,7 +15,7 @@ import (
 // learnSoldOut sends an order for an empty shelf to a, and records how it is refused, and whether it keeps its lock. It
 // fails if the answer is like that of a sale, and the writes of the stock are not observed. Close the bench afterwards:
 // some shops remember that they are sold out.
-func (b *bench) learnSoldOut() error {
+func learnSoldOut(b *bench) error {
 	b.begin("", "")
 	if err := errors.Join(b.remove(), b.pair.Put(0)); err != nil { // an earlier order may have lost its lock
 		return err
@@ -24,17 +24,17 @@ func (b *bench) learnSoldOut() error {
 	o.WaitFor(b.passport.Limit())
 	o.HangUp()
 	b.pair.Quiet(b.pair.Context)
-	took, err := b.tookFromEmpty()
+	took, err := tookFromEmpty(b)
 	if err != nil {
 		return err
 	}
 	commands := b.byOrder()[o]
 	refused := !o.Ended.IsZero() && o.Op.Outcome != history.Sold
-	b.passport.KeptSoldOut = refused && !acquiredAt(commands).IsZero() && b.staysHeld()
+	b.passport.KeptSoldOut = refused && !acquiredAt(commands).IsZero() && staysHeld(b)
 	b.passport.FreedTwice = slices.ContainsFunc(commands, func(c observation) bool {
 		return c.did((*history.Command).GivesTooMuch)
 	})
-	b.passport.SoldOut, err = b.answerOfEmpty(o, took, commands)
+	b.passport.SoldOut, err = answerOfEmpty(b, o, took, commands)
 	if err == nil && b.passport.ByWrites {
 		b.shop.Say("every answer looks like a sale: the writes of the stock decide")
 	}
@@ -45,14 +45,14 @@ func (b *bench) learnSoldOut() error {
 const soonFree = time.Second
 
 // staysHeld reports whether the lock, or a key of it, stays held for that time, or half its lease if that is shorter.
-func (b *bench) staysHeld() bool {
+func staysHeld(b *bench) bool {
 	held, known := b.heldFor(min(soonFree, b.passport.Lease()/2), (*wire.Lock).Held,
 		func(wire.KeyState) bool { return true })
 	return known && held
 }
 
 // tookFromEmpty reports whether the order for an empty shelf took a unit, or may have.
-func (b *bench) tookFromEmpty() (bool, error) {
+func tookFromEmpty(b *bench) (bool, error) {
 	if b.shop.IsElsewhere() {
 		left, err := b.pair.CountLeft()
 		return b.shop.Set == "" || left == nil || *left != 0, err
@@ -69,7 +69,7 @@ func takesUnit(writes []written) bool { return len(writes) > 0 && !writes[len(wr
 
 // answerOfEmpty returns the sold-out answer, nil if it may mean something else: that the lock is taken, or that the
 // rate is limited.
-func (b *bench) answerOfEmpty(o *shop.Order, took bool, commands []observation) (*history.Answer, error) {
+func answerOfEmpty(b *bench, o *shop.Order, took bool, commands []observation) (*history.Answer, error) {
 	asked := false
 	for _, d := range effectsOf(commands) {
 		asked = asked || d.Acquires()

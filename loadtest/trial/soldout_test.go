@@ -51,7 +51,7 @@ func TestAnswerOfEmptyShelf(t *testing.T) {
 		if one.commands != nil {
 			commands = one.commands(f)
 		}
-		answer, err := f.answerOfEmpty(o, takesUnit(writes), commands)
+		answer, err := answerOfEmpty(f.bench, o, takesUnit(writes), commands)
 		if assert.Equal(t, one.known, answer != nil, one.what); answer != nil {
 			assert.Equal(t, history.Answer{Status: one.status, Body: `{"ok":0}`}, *answer)
 		}
@@ -62,7 +62,7 @@ func TestAnswerOfEmptyShelf(t *testing.T) {
 	f.shop.Left = "count"
 	o := f.order("empty", atA, history.Sold, 0, 40)
 	o.Op.Status, o.Op.Detail = 200, `{"ok":0}`
-	_, err := f.answerOfEmpty(o, false, nil)
+	_, err := answerOfEmpty(f.bench, o, false, nil)
 	assert.ErrorContains(t, err, `an order for an empty shelf was answered 200 {"ok":0}, like a sale: give what the body `+
 		"of a sale matches: --sold; if no answer shows it, judge the lock alone: --set ': {n}', without --left")
 }
@@ -93,15 +93,15 @@ func TestLockThatStaysHeld(t *testing.T) {
 	t.Cleanup(f.pair.Ledger.Close)
 	f.passport.Keys[0].Rest = wire.KeyState{Kind: "none"}
 	f.pair.LookAt(f.passport.Keys)
-	assert.False(t, f.staysHeld(), "it is free")
+	assert.False(t, staysHeld(f.bench), "it is free")
 	assert.True(t, f.becomesFree())
 	f.passport.Keys[0].Steps = 1
 	require.NoError(t, rdb.Set(t.Context(), lockKey, -1, 0).Err())
-	assert.False(t, f.staysHeld(), "it is free")
+	assert.False(t, staysHeld(f.bench), "it is free")
 	assert.False(t, f.becomesFree(), "and not at rest")
 	f.passport.Keys[0].Steps = 0
 	require.NoError(t, rdb.Set(t.Context(), lockKey, "a token", 0).Err())
-	assert.True(t, f.staysHeld())
+	assert.True(t, staysHeld(f.bench))
 	assert.NotContains(t, f.passport.String(), "kept by")
 	f.passport.KeptSoldOut = true
 	assert.Contains(t, f.passport.String(), "; released by a script, but kept by an order that is refused as sold out; ")

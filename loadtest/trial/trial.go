@@ -250,7 +250,7 @@ func (t *Trial) once(ctx context.Context, f fault) (*history.Cell, error) {
 		return nil, err
 	}
 	r, err := t.play(b, f)
-	if err != nil || !b.isFit() {
+	if err != nil || !isFit(b) {
 		b.pair.Shut()
 		return r, err
 	}
@@ -289,7 +289,7 @@ func openWarm(ctx context.Context, s *shop.Shop, p *sale.Passport) (*bench, erro
 		err = errors.Join(err, b.pair.Stores[0].Redis.ScriptLoad(ctx, script).Err())
 	}
 	for at := range b.pair.Ends {
-		_, first := b.firstAt(at)
+		_, first := firstAt(b, at)
 		err = errors.Join(err, first)
 	}
 	for range 3 { // the first order of an instance also connects, and loads scripts
@@ -297,13 +297,13 @@ func openWarm(ctx context.Context, s *shop.Shop, p *sale.Passport) (*bench, erro
 			return b, nil
 		}
 	}
-	err = cmp.Or(err, b.notAsNew())
+	err = cmp.Or(err, notAsNew(b))
 	b.pair.Shut()
 	return nil, err
 }
 
 // notAsNew returns why a bench is not fit for a cell: its last plain order did not sell, or left the lock.
-func (b *bench) notAsNew() error {
+func notAsNew(b *bench) error {
 	if len(b.orders) == 0 {
 		return fmt.Errorf("%w: an instance exited", shop.ErrShop)
 	}
