@@ -13,12 +13,8 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// The numbers of the instances.
-const atA, atB = shop.AtA, shop.AtB
-
 // A bench is a pair of instances, and the cell that is played on it.
 type bench struct {
-	shop     *shop.Shop
 	pair     *shop.Pair
 	passport *sale.Passport
 
@@ -33,11 +29,11 @@ type bench struct {
 	ends    []lockEnd
 }
 
-// openBench starts a pair. Shut it.
+// openBench starts a pair of a shop whose lock is described by a passport, which may be filled in later. Close the pair.
 func openBench(ctx context.Context, s *shop.Shop, p *sale.Passport) (b *bench, err error) {
-	b = &bench{shop: s, passport: p}
+	b = &bench{passport: p}
 	b.pair, err = s.Open(ctx, b.holders.saw, func(cmd *wire.Command) bool {
-		return b.passport.Releases[b.shape(&cmd.Seen)]
+		return p.Releases[p.ShapeOf(&cmd.Seen, s.Shelf())]
 	})
 	if err != nil {
 		return nil, err
@@ -60,11 +56,11 @@ func (b *bench) noteDeaths() {
 }
 
 // shape returns the shape of a command.
-func (b *bench) shape(s *wire.Seen) sale.Shape { return b.passport.ShapeOf(s, b.shop.Shelf()) }
+func (b *bench) shape(s *wire.Seen) sale.Shape { return b.passport.ShapeOf(s, b.pair.Shop.Shelf()) }
 
 // readStock records the stock left at the end of a cell.
 func (b *bench) readStock() error {
-	if b.shop.IsElsewhere() {
+	if b.pair.Shop.IsElsewhere() {
 		return b.endCount()
 	}
 	left, err := b.pair.UnitsLeft()
@@ -75,7 +71,7 @@ func (b *bench) readStock() error {
 // isFit reports whether the bench is fit for another cell after one: the fresh orders of the cell have sold at both
 // instances, or else others do now, and the lock is free.
 func isFit(b *bench) bool {
-	if !soldAfresh(b) || b.pair.IsDown(atA) || b.pair.IsDown(atB) {
+	if !soldAfresh(b) || b.pair.IsDown(shop.AtA) || b.pair.IsDown(shop.AtB) {
 		return b.isAsNew()
 	}
 	b.pair.Quiet(b.pair.Context)
@@ -90,7 +86,7 @@ func soldAfresh(b *bench) bool {
 			sold[o.At] = b.hasSold(o)
 		}
 	}
-	return sold[atA] && sold[atB]
+	return sold[shop.AtA] && sold[shop.AtB]
 }
 
 // isAsNew reports whether an order at each instance sells, and leaves no lock.
@@ -144,7 +140,7 @@ func (b *bench) heldFor(
 // begin begins a cell with the name and the line of a fault; both are "" while the trial learns.
 func (b *bench) begin(name, line string) {
 	b.awaitLate()
-	b.cell, b.orders, b.extra, b.ends = newCell(b.shop, b.passport, name, line), nil, nil, nil
+	b.cell, b.orders, b.extra, b.ends = newCell(b.pair.Shop, b.passport, name, line), nil, nil, nil
 	b.cell.Start = time.Now()
 	b.holders.begin(b.cell.Start)
 	for _, e := range b.pair.Ends {

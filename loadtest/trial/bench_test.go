@@ -23,12 +23,12 @@ import (
 // A plain order that leaves a bench unfit for a cell is named with its answer.
 func TestWhyBenchIsNotAsNew(t *testing.T) {
 	f := forge()
-	f.shop.Order = shop.Request{Method: "POST", Path: "/buy"}
+	f.pair.Shop.Order = shop.Request{Method: "POST", Path: "/buy"}
 	require.ErrorContains(t, notAsNew(f.bench), "an instance exited")
-	o := f.order("warm-0", atA, history.Unknown, 0, 10)
+	o := f.order("warm-0", shop.AtA, history.Unknown, 0, 10)
 	o.Op.Status, o.Op.Detail = 503, "no worker is free"
 	require.ErrorContains(t, notAsNew(f.bench), "did not sell: POST /buy was answered 503 no worker is free")
-	f.order("warm-1", atB, history.Sold, 10, 20)
+	f.order("warm-1", shop.AtB, history.Sold, 10, 20)
 	require.ErrorContains(t, notAsNew(f.bench), "sold, and left the lock")
 }
 
@@ -36,13 +36,13 @@ func TestWhyBenchIsNotAsNew(t *testing.T) {
 func TestFreshOrdersShowThatBenchIsFit(t *testing.T) {
 	f := forge()
 	assert.False(t, soldAfresh(f.bench))
-	f.order("anna", atA, history.Sold, 0, 10)
-	f.order("fresh-b", atB, history.Sold, 20, 30).Fresh = true
+	f.order("anna", shop.AtA, history.Sold, 0, 10)
+	f.order("fresh-b", shop.AtB, history.Sold, 20, 30).Fresh = true
 	assert.False(t, soldAfresh(f.bench), "Anna's order is none")
-	again := f.order("fresh-a", atA, history.Sold, 40, 50)
+	again := f.order("fresh-a", shop.AtA, history.Sold, 40, 50)
 	again.Fresh = true
 	assert.True(t, soldAfresh(f.bench))
-	f.order("fresh-a-2", atA, history.Busy, 60, 70).Fresh = true
+	f.order("fresh-a-2", shop.AtA, history.Busy, 60, 70).Fresh = true
 	assert.False(t, soldAfresh(f.bench))
 }
 
@@ -83,7 +83,7 @@ func TestShopThatDiesEndsItsCell(t *testing.T) {
 	t.Parallel()
 	trial, ctx := learned(t.Context(), t)
 	sell := func(b *bench) string {
-		<-b.send("anna", atA).Done()
+		<-b.send("anna", shop.AtA).Done()
 		return ""
 	}
 	dead := func(which ...int) fault {
@@ -94,7 +94,7 @@ func TestShopThatDiesEndsItsCell(t *testing.T) {
 			return sell(b)
 		}}
 	}
-	for _, which := range [][]int{{atB}, {atA, atB}} {
+	for _, which := range [][]int{{shop.AtB}, {shop.AtA, shop.AtB}} {
 		c, err := trial.one(ctx, dead(which...))
 		require.NoError(t, err)
 		require.NotNil(t, c.Defect)
@@ -169,8 +169,8 @@ func TestInterruptedCellEnds(t *testing.T) {
 	trial, ctx := learned(ctx, t)
 	b, err := trial.idleBench(ctx)
 	require.NoError(t, err)
-	defer b.pair.Shut()
-	held := b.pair.SetTrap(b.replyOf(atA, trial.passport.BeforeWrite(), time.Now()))
+	defer b.pair.Close()
+	held := b.pair.SetTrap(b.replyOf(shop.AtA, trial.passport.BeforeWrite(), time.Now()))
 	_, err = trial.play(b, fault{name: "slow-work", play: func(b *bench) string {
 		anna, why := b.anna(held)
 		cancel()

@@ -54,11 +54,11 @@ func plainAt(b *bench, at int) (*shop.Order, error) {
 // learnRequests learns what a plain sale sends to the database, and which of it under its lock.
 func learnRequests(b *bench) error {
 	of := &b.passport.ToDatabase
-	if b.shop.Database == "" {
+	if b.pair.Shop.Database == "" {
 		of.Why = "the shop's database is not proxied: give --db"
 		return nil
 	}
-	b.shop.Say("learning what a sale sends to the database…")
+	b.pair.Shop.Say("learning what a sale sends to the database…")
 	stable, err := follow(b)
 	if err != nil {
 		return err
@@ -68,11 +68,11 @@ func learnRequests(b *bench) error {
 		return nil
 	}
 	b.begin("", "")
-	o, err := plainAt(b, atA)
+	o, err := plainAt(b, shop.AtA)
 	if err != nil {
 		return err
 	}
-	classifyRequests(of, b.pair.Ends[atA].Database.Since(o.Sent), o.InDatabase, b.underLock(o))
+	classifyRequests(of, b.pair.Ends[shop.AtA].Database.Since(o.Sent), o.InDatabase, b.underLock(o))
 	b.passport.Requests = &history.Requests{Before: of.Before, Under: of.Under, After: of.After}
 	return nil
 }
@@ -189,22 +189,22 @@ func (b *bench) senderOf(at int, then time.Time, record map[*shop.Order][]observ
 // reply to its acquire is held, a client does not renew.
 func watchAtWork(b *bench) {
 	p := b.passport
-	if len(p.Locks) == 0 || p.Every > 0 || b.pair.Ends[atA].Database == nil || p.Lease() > sale.MostLease {
+	if len(p.Locks) == 0 || p.Every > 0 || b.pair.Ends[shop.AtA].Database == nil || p.Lease() > sale.MostLease {
 		return
 	}
-	b.shop.Say("checking whether the lock is renewed…")
+	b.pair.Shop.Say("checking whether the lock is renewed…")
 	b.begin("", "")
-	if b.pair.Put(b.shop.UnitsFor(0)) != nil {
+	if b.pair.Put(b.pair.Shop.UnitsFor(0)) != nil {
 		return
 	}
 	if b.remove() != nil { // an order whose client gave up on its acquire may have left it
 		return
 	}
 	anna, _, goOn := b.annaAtWork()
-	b.holders.await(p.Lease(), anna.Done(), func() bool {
+	b.shown().await(p.Lease(), anna.Done(), func() bool {
 		took := b.tookFor(anna)
 		ofAcquire := took + history.Instant(p.Lease()/10)
-		return took.Known() && firstAfter(ofAcquire, b.shown().when(atA, (*history.Command).Prolongs)).Known()
+		return took.Known() && firstAfter(ofAcquire, b.shown().when(shop.AtA, (*history.Command).Prolongs)).Known()
 	})
 	notePeriod(b, anna)
 	goOn()

@@ -82,7 +82,7 @@ func TestRowTakesMostTellingCell(t *testing.T) {
 
 func TestRowWithoutMoments(t *testing.T) {
 	f := forge()
-	trial := &Trial{shop: f.shop, passport: f.passport}
+	trial := &Trial{shop: f.pair.Shop, passport: f.passport}
 	played := func(fault) (*history.Cell, error) { return nil, errors.New("no Redis") }
 	for _, c := range []struct{ fault, whyNone, want string }{
 		{fault: "after-release", want: "a sale sends nothing after its release"},
@@ -163,7 +163,7 @@ func TestOrderIsHeldAtItsWork(t *testing.T) {
 	d, err := rig.NewDatabase(server.Addr().String())
 	require.NoError(t, err)
 	defer d.Close()
-	f.pair.Ends[atA].Database = d
+	f.pair.Ends[shop.AtA].Database = d
 	for _, asks := range []bool{true, false} {
 		w := f.setWorkTrap(&rig.CommandTrap{Reply: true})
 		d.BeginOrder()
@@ -188,7 +188,7 @@ func TestOrderIsHeldAtItsWork(t *testing.T) {
 // A line of a row is played as a cell of that row: a crash at a request is no late write.
 func TestLineOfARowHasItsName(t *testing.T) {
 	f := forge()
-	trial := &Trial{shop: f.shop, passport: f.passport}
+	trial := &Trial{shop: f.pair.Shop, passport: f.passport}
 	trial.passport.Elsewhere, trial.passport.ToDatabase = true, sale.Requests{All: 2, Answered: 2, Under: []int{1, 2}}
 	trial.Play = []string{"a>db2.crash-a", "a>db2.b>end.a>end", "a>db2.crash-b"}
 	chosen, err := trial.chosen()
@@ -218,8 +218,8 @@ func TestRequestsWithoutALock(t *testing.T) {
 	p := newPlayedLine(f.bench)
 	p.bench.passport.Elsewhere, p.bench.passport.ToDatabase = true, sale.Requests{All: 2, Under: []int{1, 2}}
 	p.bench.passport.Locks = nil
-	f.order("anna", atA, history.Sold, 0, 90)
-	assert.Empty(t, p.misplaced(schedule.Move{Who: atA, At: atA, Mark: "db2"}))
+	f.order("anna", shop.AtA, history.Sold, 0, 90)
+	assert.Empty(t, p.misplaced(schedule.Move{Who: shop.AtA, At: shop.AtA, Mark: "db2"}))
 	assert.Empty(t, aWindow(p.bench.passport))
 	p.bench.passport.ToDatabase = sale.Requests{Why: "no pattern"}
 	assert.Equal(t, "no pattern", aWindow(p.bench.passport))
@@ -266,7 +266,7 @@ func TestOrderThatDoesNotReachARequest(t *testing.T) {
 // ones have no number; and while neither is blocked, any may be either's.
 func TestRequestsAreThoseOfOrders(t *testing.T) {
 	f := forge()
-	anna, bert := f.order("anna", atA, history.Sold, 0, 500), f.order("bert", atA, history.Sold, 100, 600)
+	anna, bert := f.order("anna", shop.AtA, history.Sold, 0, 500), f.order("bert", shop.AtA, history.Sold, 100, 600)
 	anna.InDatabase, bert.InDatabase = 1, 2
 	anna.Blocked = shop.Span{From: f.after(90), To: f.after(200)}
 	piece := func(ms, conn, order, number int, reply bool) rig.Piece {
@@ -275,7 +275,7 @@ func TestRequestsAreThoseOfOrders(t *testing.T) {
 	}
 	held := piece(80, 1, 1, 2, false)
 	held.PassedOn = f.after(400)
-	requests := f.requestsAt(atA, []rig.Piece{piece(10, 1, 1, 1, false), piece(11, 1, 1, 1, true), held,
+	requests := f.requestsAt(shop.AtA, []rig.Piece{piece(10, 1, 1, 1, false), piece(11, 1, 1, 1, true), held,
 		piece(120, 2, 2, 1, false), piece(121, 2, 2, 1, true), piece(130, 3, 2, 0, false), piece(250, 4, 2, 2, false),
 		piece(402, 1, 1, 2, true), piece(550, 2, 2, 3, false)}, f.record)
 	var got []string

@@ -17,11 +17,11 @@ import (
 
 // beginCount records the units and sales before the cell: the units that were put, or, without --set, that are left.
 func (b *bench) beginCount() (err error) {
-	if !b.shop.IsElsewhere() {
+	if !b.pair.Shop.IsElsewhere() {
 		return nil
 	}
 	b.cell.Count = &history.Count{}
-	if b.shop.Set == "" && b.shop.Left != "" {
+	if b.pair.Shop.Set == "" && b.pair.Shop.Left != "" {
 		left, err := b.pair.CountLeft()
 		if err != nil {
 			return err
@@ -80,7 +80,7 @@ func soldAtOnce(c *history.Cell) bool {
 // checkShelf returns an error if --left does not print what --set has put.
 func checkShelf(b *bench, n int64) error {
 	left, err := b.pair.CountLeft()
-	if err == nil && left != nil && b.shop.Set != "" && *left != n {
+	if err == nil && left != nil && b.pair.Shop.Set != "" && *left != n {
 		err = fmt.Errorf("%w: --set should put %d units, but --left prints %d", shop.ErrShop, n, *left)
 	}
 	return err
@@ -91,7 +91,7 @@ const countedWithin = 10 * time.Second
 
 // checkCounted returns an error if a sale since beginCount does not show in the numbers that --left and --sales print.
 func checkCounted(b *bench, within time.Duration) error {
-	if !b.shop.IsElsewhere() {
+	if !b.pair.Shop.IsElsewhere() {
 		return nil
 	}
 	for begun := time.Now(); ; time.Sleep(shop.SettledAfter) {
@@ -129,7 +129,7 @@ func balance(b *bench, wait time.Duration) (unbalanced string, err error) {
 		return "", err
 	}
 	for at := range b.pair.Ends {
-		o := b.buy("plain-"+strconv.Itoa(at), at, history.Buy, b.shop.Order, 0)
+		o := b.buy("plain-"+strconv.Itoa(at), at, history.Buy, b.pair.Shop.Order, 0)
 		<-o.Done()
 		b.cell.Ops = append(b.cell.Ops, o.Op)
 	}
@@ -158,11 +158,11 @@ func (t *Trial) control(ctx context.Context, wait time.Duration) error {
 		return err
 	}
 	if t.unbalanced, err = balance(b, wait); err != nil {
-		b.pair.Shut()
+		b.pair.Close()
 		return err
 	}
 	for at := range b.pair.Ends { // a pool may have closed its connections, and an order that opens one sends more
-		<-b.buy("warm-"+strconv.Itoa(at), at, history.Buy, b.shop.Order, 0).Done()
+		<-b.buy("warm-"+strconv.Itoa(at), at, history.Buy, b.pair.Shop.Order, 0).Done()
 	}
 	t.giveBack(b)
 	return nil

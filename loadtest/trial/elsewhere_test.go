@@ -72,14 +72,14 @@ func (d *drawer) counting() *bench {
 	f := forge()
 	f.pair.Context, f.pair.Client, f.pair.Gate = d.t.Context(), server.Client(), wire.NewGate(nil)
 	f.pair.Stores = []*wire.Store{store}
-	f.shop.Set, f.shop.Left, f.shop.Product = "echo {n} > "+d.stock, "cat "+d.stock, "10000"
+	f.pair.Shop.Set, f.pair.Shop.Left, f.pair.Shop.Product = "echo {n} > "+d.stock, "cat "+d.stock, "10000"
 	for _, e := range f.pair.Ends {
 		e.In = &cluster.Instance{URL: server.URL}
 	}
-	f.pair.Ledger, err = wire.NewLedger(d.t.Context(), store.Redis, f.shop.Shelf())
+	f.pair.Ledger, err = wire.NewLedger(d.t.Context(), store.Redis, f.pair.Shop.Shelf())
 	require.NoError(d.t, err)
 	d.t.Cleanup(f.pair.Ledger.Close)
-	f.shop.Bed = testbed(d.t)
+	f.pair.Shop.Bed = testbed(d.t)
 	return f.bench
 }
 
@@ -90,21 +90,21 @@ func TestCountThatDoesNotBalance(t *testing.T) {
 		want string
 	}{
 		"a unit for each sale":  {bend: func(*drawer, *bench) {}},
-		"no way to put a stock": {bend: func(_ *drawer, b *bench) { b.shop.Set = "" }},
-		"nothing is deducted": {func(_ *drawer, b *bench) { b.shop.Left = "echo 100" },
+		"no way to put a stock": {bend: func(_ *drawer, b *bench) { b.pair.Shop.Set = "" }},
+		"nothing is deducted": {func(_ *drawer, b *bench) { b.pair.Shop.Left = "echo 100" },
 			"2 sold, but the stock went from 100 to 100, by count within 1.3s"},
-		"a stock that falls by itself": {func(d *drawer, b *bench) { b.shop.Left += "; echo 97 > " + d.stock },
+		"a stock that falls by itself": {func(d *drawer, b *bench) { b.pair.Shop.Left += "; echo 97 > " + d.stock },
 			"2 sold, but the stock went from 100 to 97, by count within 1.3s"},
 		"a reservation ends": {func(d *drawer, _ *bench) { d.back = time.Second },
 			"2 sold, but the stock went from 100 to 100, by count within 1.3s"},
 		"errors after the commit": {func(d *drawer, _ *bench) { d.answers = http.StatusInternalServerError }, ""},
 		"sales that are recorded": {func(d *drawer, b *bench) {
-			d.answers, b.shop.Sales = http.StatusInternalServerError, "cat "+d.sales
+			d.answers, b.pair.Shop.Sales = http.StatusInternalServerError, "cat "+d.sales
 		}, ""},
 		"sales that are refused": {func(d *drawer, b *bench) {
-			d.answers, b.shop.Sales = http.StatusConflict, "cat "+d.sales
+			d.answers, b.pair.Shop.Sales = http.StatusConflict, "cat "+d.sales
 		}, "2 recorded as sold, but 0 according to the answers, by count within 1.3s"},
-		"sales that are not recorded": {func(_ *drawer, b *bench) { b.shop.Sales = "echo 7" },
+		"sales that are not recorded": {func(_ *drawer, b *bench) { b.pair.Shop.Sales = "echo 7" },
 			"0 recorded as sold, but the stock went from 100 to 98, by count within 1.3s"},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestCountThatDoesNotBalance(t *testing.T) {
 			d := newDrawer(t)
 			b := d.counting()
 			c.bend(d, b)
-			trial := &Trial{shop: b.shop, passport: b.passport, idle: []*bench{b}}
+			trial := &Trial{shop: b.pair.Shop, passport: b.passport, idle: []*bench{b}}
 			require.NoError(t, trial.control(t.Context(), 1300*time.Millisecond))
 			_, why, _ := strings.Cut(trial.unbalanced, "the count does not balance without a fault either: ")
 			assert.Equal(t, c.want, why)
@@ -131,12 +131,12 @@ func TestFirstSaleThatIsNotCounted(t *testing.T) {
 		bend func(*drawer, *bench)
 		want string
 	}{
-		"counted":               {bend: func(d *drawer, b *bench) { b.shop.Sales = "cat " + d.sales }},
-		"counted without --set": {bend: func(_ *drawer, b *bench) { b.shop.Set = "" }},
-		"nothing is counted":    {bend: func(_ *drawer, b *bench) { b.shop.Left = "" }},
-		"the unit is never taken": {func(_ *drawer, b *bench) { b.shop.Left = "echo 100" },
+		"counted":               {bend: func(d *drawer, b *bench) { b.pair.Shop.Sales = "cat " + d.sales }},
+		"counted without --set": {bend: func(_ *drawer, b *bench) { b.pair.Shop.Set = "" }},
+		"nothing is counted":    {bend: func(_ *drawer, b *bench) { b.pair.Shop.Left = "" }},
+		"the unit is never taken": {func(_ *drawer, b *bench) { b.pair.Shop.Left = "echo 100" },
 			"0s later --left still prints 100"},
-		"the sale is not recorded": {func(_ *drawer, b *bench) { b.shop.Sales = "echo 7" },
+		"the sale is not recorded": {func(_ *drawer, b *bench) { b.pair.Shop.Sales = "echo 7" },
 			"0s later --sales still prints 7"},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestFirstSaleThatIsNotCounted(t *testing.T) {
 			b.begin("", "")
 			b.cell.Initial = shop.OnShelf
 			require.NoError(t, b.beginCount())
-			_, err := firstAt(b, atA)
+			_, err := firstAt(b, shop.AtA)
 			require.NoError(t, err)
 			err = checkCounted(b, 0)
 			if c.want == "" {
@@ -175,12 +175,12 @@ func TestFailedCommandNamesItsFlag(t *testing.T) {
 		bend func(*bench)
 		want string
 	}{
-		{func(b *bench) { b.shop.Set = "echo no such table >&2; exit 3" },
+		{func(b *bench) { b.pair.Shop.Set = "echo no such table >&2; exit 3" },
 			"--set: exit status 3; last output: no such table"},
-		{func(b *bench) { b.shop.Set = "sleep 30" },
+		{func(b *bench) { b.pair.Shop.Set = "sleep 30" },
 			"--set: it did not end within 5s: is it slow, or does a transaction of the shop still hold the row?"},
-		{func(b *bench) { b.shop.Left = "echo" }, `--left: it printed "", not a number`},
-		{func(b *bench) { b.shop.Sales = "exit 1" }, "--sales: exit status 1"},
+		{func(b *bench) { b.pair.Shop.Left = "echo" }, `--left: it printed "", not a number`},
+		{func(b *bench) { b.pair.Shop.Sales = "exit 1" }, "--sales: exit status 1"},
 	} {
 		t.Run(c.want, func(t *testing.T) {
 			t.Parallel()

@@ -84,7 +84,7 @@ func granted(sales [][]sale.Step) map[sale.Shape]string {
 		for i := range s.Effects {
 			e := &s.Effects[i]
 			if last, known := replies[s.Shape]; sale.Acquired(e) {
-				replies[s.Shape] = either(!known || last == e.Reply, e.Reply, "")
+				replies[s.Shape] = sale.Either(!known || last == e.Reply, e.Reply, "")
 			}
 		}
 	}
@@ -211,7 +211,7 @@ func releaseText(p *sale.Passport) string {
 	}
 	how := make([]string, len(p.ReleaseVerbs))
 	for i, verb := range p.ReleaseVerbs {
-		how[i] = either(sale.IsScript(verb), "a script", strings.ToUpper(verb))
+		how[i] = sale.Either(sale.IsScript(verb), "a script", strings.ToUpper(verb))
 	}
 	return strings.Join(slices.Compact(how), ", ")
 }
@@ -292,11 +292,4 @@ func overwrites(p *sale.Passport) bool {
 	return !slices.ContainsFunc(p.AcquireArgs[min(3, len(p.AcquireArgs)):], func(arg string) bool {
 		return strings.EqualFold(arg, "nx")
 	})
-}
-
-func either(yes bool, one, other string) string {
-	if yes {
-		return one
-	}
-	return other
 }

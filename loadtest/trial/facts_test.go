@@ -321,7 +321,7 @@ func TestEndBesideTheLock(t *testing.T) {
 		p.Held = map[wire.Key]wire.KeyState{ends.Key: {At: f.after(1), Kind: "zset",
 			Parts: map[string]string{"10000": strconv.FormatInt(f.after(2000).UnixMilli(), 10)}}}
 		keepEnd(p, ends, f.after(0))
-		bert := f.order("bert", atB, history.Refused, 10, one.bertUntil)
+		bert := f.order("bert", shop.AtB, history.Refused, 10, one.bertUntil)
 		record := map[*shop.Order][]observation{}
 		if one.reaped > 0 {
 			record[nil] = append(record[nil], f.del(one.reaped))

@@ -221,21 +221,21 @@ func aTTL(p *sale.Passport) string {
 
 func aWindow(p *sale.Passport) string {
 	if p.Elsewhere && len(p.Locks) == 0 { // an order works from its first request on
-		return cmp.Or(p.ToDatabase.Why, either(len(p.ToDatabase.Under) > 0, "", p.ToDatabase.String()))
+		return cmp.Or(p.ToDatabase.Why, sale.Either(len(p.ToDatabase.Under) > 0, "", p.ToDatabase.String()))
 	}
-	return either(p.BeforeWrite() != nil, "", "the first command of a sale writes the stock")
+	return sale.Either(p.BeforeWrite() != nil, "", "the first command of a sale writes the stock")
 }
 
 func aWrite(p *sale.Passport) string {
-	return either(p.Elsewhere, "the stock is not in this Redis, so its writes are not observed", "")
+	return sale.Either(p.Elsewhere, "the stock is not in this Redis, so its writes are not observed", "")
 }
 
 func aRelease(p *sale.Passport) string {
-	return either(len(p.AfterWrite()) > 0, "", "no separate command releases the lock after the write")
+	return sale.Either(len(p.AfterWrite()) > 0, "", "no separate command releases the lock after the write")
 }
 
 func twoReleases(p *sale.Passport) string {
-	return either(len(p.AfterWrite()) > 1, "", "the lock is released by one command")
+	return sale.Either(len(p.AfterWrite()) > 1, "", "the lock is released by one command")
 }
 
 func aRenewal(p *sale.Passport) string {
@@ -250,13 +250,15 @@ func aRenewal(p *sale.Passport) string {
 
 // aLongHold requires a client that waits for a reply until its lock is renewed.
 func aLongHold(p *sale.Passport) string {
-	return either(p.LongestHold() >= p.Every*3/2, "", "your client gives up on a reply before its lock is renewed")
+	return sale.Either(p.LongestHold() >= p.Every*3/2, "", "your client gives up on a reply before its lock is renewed")
 }
 
-func aMessage(p *sale.Passport) string { return either(p.Messages, "", "waiters receive no messages") }
+func aMessage(p *sale.Passport) string {
+	return sale.Either(p.Messages, "", "waiters receive no messages")
+}
 
 // aLease requires a lock, if there is one, to expire.
-func aLease(p *sale.Passport) string { return either(len(p.Locks) == 0, "", aTTL(p)) }
+func aLease(p *sale.Passport) string { return sale.Either(len(p.Locks) == 0, "", aTTL(p)) }
 
 // aLongReply requires a client that waits for a reply for longer than a lease.
 func aLongReply(p *sale.Passport) string {

@@ -56,24 +56,24 @@ var hints = []struct {
 	{func(f *firstOrder) bool { return f.bench.pair.IsDown(f.order.At) || f.order.Op.Status >= 500 },
 		func(f *firstOrder) string { return f.said() + "; " + shop.LastWords(f.end().In.Tail()) }},
 	{func(f *firstOrder) bool {
-		return f.misses() || !f.end().Wires[0].Spoken() && !f.bench.shop.IsElsewhere()
+		return f.misses() || !f.end().Wires[0].Spoken() && !f.bench.pair.Shop.IsElsewhere()
 	},
 		func(f *firstOrder) string { return f.whatItMisses() + "; " + f.said() }},
 	{func(f *firstOrder) bool { return f.order.Op.Outcome == history.Sold && !f.wrote && f.other },
 		func(f *firstOrder) string {
 			return fmt.Sprintf("the other instance wrote %s: %s; a trial needs an instance to carry out its own orders: give "+
-				"each one a queue of its own", f.bench.shop.Shelf().Key, f.said())
+				"each one a queue of its own", f.bench.pair.Shop.Shelf().Key, f.said())
 		}},
 	{func(f *firstOrder) bool { return f.order.Op.Outcome == history.Sold && !f.wrote },
 		func(f *firstOrder) string {
-			return fmt.Sprintf("it sold without writing %s: %s; %s", f.bench.shop.Shelf().Key, f.said(), f.whereTheStockIs())
+			return fmt.Sprintf("it sold without writing %s: %s; %s", f.bench.pair.Shop.Shelf().Key, f.said(), f.whereTheStockIs())
 		}},
 }
 
 // problem returns why a plain order with these writes of the stock shows that the shop cannot be tried, nil if it can.
-func problem(b *bench, o *shop.Order, writes []wire.StockWrite) error {
-	f := &firstOrder{bench: b, order: o, wrote: b.shop.IsElsewhere()}
-	f.see(b.ofShop(writes))
+func problem(b *bench, o *shop.Order, writes []written) error {
+	f := &firstOrder{bench: b, order: o, wrote: b.pair.Shop.IsElsewhere()}
+	f.see(writes)
 	if o.Op.Outcome == history.Sold && f.wrote && !f.misses() && (o.Op.Status != http.StatusAccepted || !f.later) {
 		return nil
 	}
@@ -83,7 +83,7 @@ func problem(b *bench, o *shop.Order, writes []wire.StockWrite) error {
 		}
 	}
 	text := "give the request by --order, and what a sale looks like by --sold"
-	if !b.shop.IsElsewhere() {
+	if !b.pair.Shop.IsElsewhere() {
 		text = cmp.Or(f.whatItTouched(), text)
 	}
 	return fmt.Errorf("%w: the first order did not sell: %s%s; %s", shop.ErrShop, f.said(), f.hindrance(), text)
@@ -96,22 +96,22 @@ func (f *firstOrder) see(writes []written) {
 			f.wrote, f.later = true, f.later || w.At.After(f.order.Over)
 		}
 	}
-	if f.wrote && !f.bench.shop.IsElsewhere() && f.bench.shop.Sold == nil && f.order.Op.Status/100 == 3 {
-		f.bench.shop.Sold, f.bench.passport.ByWrites, f.order.Op.Outcome = regexp.MustCompile(""), true, history.Sold
+	if f.wrote && !f.bench.pair.Shop.IsElsewhere() && f.bench.pair.Shop.Sold == nil && f.order.Op.Status/100 == 3 {
+		f.bench.pair.Shop.Sold, f.bench.passport.ByWrites, f.order.Op.Outcome = regexp.MustCompile(""), true, history.Sold
 	}
 }
 
 // whichHeader asks for a header, or names those that were sent. Their values may be secrets.
 func (f *firstOrder) whichHeader() string {
-	if len(f.bench.shop.Headers) == 0 {
+	if len(f.bench.pair.Shop.Headers) == 0 {
 		return ": does it need a header? --header 'Authorization: Bearer …'"
 	}
-	sent, numbered := make([]string, len(f.bench.shop.Headers)), false
-	for i, h := range f.bench.shop.Headers {
+	sent, numbered := make([]string, len(f.bench.pair.Shop.Headers)), false
+	for i, h := range f.bench.pair.Shop.Headers {
 		sent[i], numbered = h.Name, numbered || strings.Contains(h.Value, "{i}")
 	}
 	return fmt.Sprintf(": it was sent with %s%s: is the value right?", strings.Join(sent, ", "),
-		either(numbered, fmt.Sprintf(" ({i} was %d)", f.bench.shop.Sent.Load()), ""))
+		sale.Either(numbered, fmt.Sprintf(" ({i} was %d)", f.bench.pair.Shop.Sent.Load()), ""))
 }
 
 // misses reports whether the order sold, and sent nothing to the proxied database.
@@ -135,7 +135,7 @@ func (f *firstOrder) has(status ...int) bool { return slices.Contains(status, f.
 
 // said returns the request and its answer.
 func (f *firstOrder) said() string {
-	text := f.bench.shop.Order.Method + " " + f.bench.shop.Order.Path
+	text := f.bench.pair.Shop.Order.Method + " " + f.bench.pair.Shop.Order.Path
 	switch {
 	case f.order.Op.Status == 0:
 		return text + " got " + f.order.Op.Detail
@@ -156,9 +156,9 @@ func (f *firstOrder) tell() {
 	if d := f.end().Database; d != nil {
 		text += fmt.Sprintf("; to the database: %d requests", len(requestsOf(d.Since(f.order.Sent))))
 	}
-	f.bench.shop.Say(text)
-	if f.bench.shop.IsElsewhere() && !f.end().Wires[0].Spoken() {
-		f.bench.shop.Say("nothing arrived at the Redis at {redis}: if the shop's lock is in a Redis, it is another one" +
+	f.bench.pair.Shop.Say(text)
+	if f.bench.pair.Shop.IsElsewhere() && !f.end().Wires[0].Spoken() {
+		f.bench.pair.Shop.Say("nothing arrived at the Redis at {redis}: if the shop's lock is in a Redis, it is another one" +
 			redisOfEnvironment())
 	}
 }
@@ -192,7 +192,7 @@ func (f *firstOrder) whereTheStockIs() string {
 			if state.Kind == "hash" {
 				command = "HSET " + key.Name + " " + field + " {n}"
 			}
-			found = append(found, strings.ReplaceAll(command, f.bench.shop.Product, "{product}"))
+			found = append(found, strings.ReplaceAll(command, f.bench.pair.Shop.Product, "{product}"))
 		}
 	}
 	if len(found) == 1 {
@@ -202,15 +202,15 @@ func (f *firstOrder) whereTheStockIs() string {
 		return touched
 	}
 	text := "the stock did not change in this Redis: give its key by --stock, or, if it is in a database, --set and --left"
-	noSale := f.bench.shop.Sold == nil
-	return text + either(noSale, "; if this was no sale, give what the body of a sale matches: --sold", "")
+	noSale := f.bench.pair.Shop.Sold == nil
+	return text + sale.Either(noSale, "; if this was no sale, give what the body of a sale matches: --sold", "")
 }
 
 // whatItTouched returns a hint from what the order touched in the Redis, if that was not the stock: a number that it
 // read, or only keys that are gone again. It is "" if there is none.
 func (f *firstOrder) whatItTouched() string {
 	commands := f.bench.sentBy(f.order.At)
-	shelf := f.bench.shop.Shelf().Key
+	shelf := f.bench.pair.Shop.Shelf().Key
 	if slices.ContainsFunc(commands, func(c observation) bool { return slices.Contains(c.Args, shelf) }) {
 		return ""
 	}
@@ -221,10 +221,10 @@ func (f *firstOrder) whatItTouched() string {
 	now, err2 := wire.Snapshot(f.bench.pair.Context, f.bench.pair.Stores[0].Redis)
 	var gone []string
 	for key := range written {
-		if _, is := now[key]; is && key.Name != f.bench.shop.Shelf().Key || err != nil || err2 != nil {
+		if _, is := now[key]; is && key.Name != f.bench.pair.Shop.Shelf().Key || err != nil || err2 != nil {
 			return ""
 		}
-		if key.Name != f.bench.shop.Shelf().Key {
+		if key.Name != f.bench.pair.Shop.Shelf().Key {
 			gone = append(gone, key.String())
 		}
 	}
@@ -256,13 +256,13 @@ func (f *firstOrder) stocksRead(commands []observation) (found []string) {
 			}
 		}
 	}
-	isOther := func(one string) bool { return !strings.Contains(one, f.bench.shop.Product) }
+	isOther := func(one string) bool { return !strings.Contains(one, f.bench.pair.Shop.Product) }
 	named := slices.DeleteFunc(slices.Clone(found), isOther)
 	if len(named) > 0 {
 		found = named
 	}
 	for i := range found {
-		found[i] = strings.ReplaceAll(found[i], f.bench.shop.Product, "{product}")
+		found[i] = strings.ReplaceAll(found[i], f.bench.pair.Shop.Product, "{product}")
 	}
 	return found
 }
@@ -277,17 +277,17 @@ func (f *firstOrder) isCreated(commands []observation, key string) bool {
 
 // hindrance returns what may have kept a plain order from selling, such as a lock left by the order before.
 func (f *firstOrder) hindrance() (text string) {
-	if f.bench.shop.IsElsewhere() {
-		text = either(f.bench.shop.Set == "", "; no units were put: give --set", "")
+	if f.bench.pair.Shop.IsElsewhere() {
+		text = sale.Either(f.bench.pair.Shop.Set == "", "; no units were put: give --set", "")
 	} else {
-		text = fmt.Sprintf("; the stock is in %s of database %d", f.bench.shop.Shelf().Key, f.bench.shop.DB)
+		text = fmt.Sprintf("; the stock is in %s of database %d", f.bench.pair.Shop.Shelf().Key, f.bench.pair.Shop.DB)
 	}
 	var left []string
 	_ = f.bench.pair.Alone(func(to *redis.Client) (err error) {
 		left, err = to.Keys(f.bench.pair.Context, "*").Result()
 		return err
 	})
-	left = slices.DeleteFunc(left, func(key string) bool { return key == f.bench.shop.Shelf().Key })
+	left = slices.DeleteFunc(left, func(key string) bool { return key == f.bench.pair.Shop.Shelf().Key })
 	if len(f.bench.orders) > 1 && len(left) > 0 && len(left) <= 3 {
 		slices.Sort(left)
 		text += "; the order before it left " + sale.Quoted(left)

@@ -71,7 +71,7 @@ func codeOf(err string) string {
 
 // anna sends an order to a, and waits until a trap has caught it. It returns why the trap did not, "" if it did.
 func (b *bench) anna(t rig.Trap) (*shop.Order, string) {
-	o := b.send("anna", atA)
+	o := b.send("anna", shop.AtA)
 	if rig.Catches(t, o.InFlight, b.passport.HTTPTime()+sale.Margin) { // any order is over by then
 		return o, ""
 	}
@@ -81,7 +81,7 @@ func (b *bench) anna(t rig.Trap) (*shop.Order, string) {
 // annaAtWork sends an order to a, and waits until it is held at its work under the lock: see trapAtWork. It returns why
 // it is not, "" if it is. Call goOn.
 func (b *bench) annaAtWork() (o *shop.Order, why string, goOn func()) {
-	t := b.trapAtWork(atA)
+	t := b.trapAtWork(shop.AtA)
 	o, why = b.anna(t)
 	if work, is := t.(*workTrap); is && why != "" && rig.HasCaught(work.reply) {
 		why = noRequest
@@ -134,7 +134,7 @@ func (b *bench) nextOf(name string) string {
 }
 
 func (b *bench) send(name string, at int) *shop.Order {
-	return b.buy(name, at, history.Buy, b.shop.Order, 0)
+	return b.buy(name, at, history.Buy, b.pair.Shop.Order, 0)
 }
 
 // note records a fault of an order, from since until now.
@@ -186,9 +186,9 @@ func crowdAt(instances int) func(*bench) string {
 // slowWork sends the shop's own slow order.
 func slowWork(b *bench) string {
 	work := b.passport.Lease() * 5 / 2
-	anna := b.buy("anna", atA, history.Buy, *b.shop.Slow, work)
+	anna := b.buy("anna", shop.AtA, history.Buy, *b.pair.Shop.Slow, work)
 	time.Sleep(b.passport.Lease() / 4) // so that Anna holds the lock when Bert comes
-	bert := b.send("bert", atB)
+	bert := b.send("bert", shop.AtB)
 	<-anna.Done()
 	b.note(anna, anna.Sent, rig.WorkFault(work, b.passport.Lease()))
 	<-bert.Done()
@@ -230,14 +230,14 @@ func isStep(b *bench, steps []sale.Step, k int) func(*wire.Command) bool {
 func errorReply(k int) func(*bench) string {
 	return func(b *bench) string {
 		answer := refusal(b.passport, &b.passport.Steps[k])
-		anna, why := b.anna(b.pair.SetTrap(&rig.CommandTrap{At: atA, Does: schedule.Refuse, Answer: answer,
+		anna, why := b.anna(b.pair.SetTrap(&rig.CommandTrap{At: shop.AtA, Does: schedule.Refuse, Answer: answer,
 			Is: isStep(b, b.passport.Steps, k)}))
 		if why != "" {
 			return why
 		}
 		b.note(anna, time.Now(), rig.RefusedFault(k+1, codeOf(answer)))
 		<-anna.Done()
-		sellAt(b, atB, "bert", history.Buy, b.workedUntil(anna))
+		sellAt(b, shop.AtB, "bert", history.Buy, b.workedUntil(anna))
 		return ""
 	}
 }
@@ -247,16 +247,16 @@ func renewalsLost(b *bench) string {
 	p := b.passport
 	isRenewal := func(cmd *wire.Command) bool {
 		shape := b.shape(&cmd.Seen) // a renewal may be the same command as the acquire
-		return p.Renewals[shape] && (!p.Acquires[shape] || b.shown().since(atA).Known())
+		return p.Renewals[shape] && (!p.Acquires[shape] || b.shown().since(shop.AtA).Known())
 	}
-	lose := b.pair.SetTrap(&rig.CommandTrap{At: atA, Does: schedule.LostRequest, Always: true, Is: isRenewal})
+	lose := b.pair.SetTrap(&rig.CommandTrap{At: shop.AtA, Does: schedule.LostRequest, Always: true, Is: isRenewal})
 	anna, why, goOn := b.annaAtWork()
 	defer goOn()
 	if why != "" {
 		return why
 	}
 	since := time.Now()
-	b.bertUntil("bert", atB, p.LongestHold(), nil)
+	b.bertUntil("bert", shop.AtB, p.LongestHold(), nil)
 	if !rig.HasCaught(lose) {
 		return "no renewal came while Anna was at work"
 	}
@@ -267,7 +267,7 @@ func renewalsLost(b *bench) string {
 // settle waits until the shop no longer works for a customer who has hung up: it may still sell to her.
 func settle(b *bench, o *shop.Order) {
 	released := func() bool { return b.releasedFor(o).Known() }
-	b.holders.await(b.passport.Takes+sale.Margin, b.pair.Ends[o.At].In.Exited(), released)
+	b.shown().await(b.passport.Takes+sale.Margin, b.pair.Ends[o.At].In.Exited(), released)
 }
 
 // remove removes the lock: it puts its keys into their states at rest.
@@ -346,7 +346,7 @@ func restart(b *bench) error {
 	err := b.pair.Alone(func(to *redis.Client) error {
 		now, err := wire.Snapshot(b.pair.Context, to)
 		for key := range now {
-			if before, was := b.passport.Before[key]; key.Name != b.shop.Shelf().Key && err == nil {
+			if before, was := b.passport.Before[key]; key.Name != b.pair.Shop.Shelf().Key && err == nil {
 				if !was {
 					before = wire.KeyState{Kind: "none"}
 				}

@@ -25,7 +25,7 @@ func learnLate(b *bench) error {
 	var before map[sale.Kind]sale.LateCommand
 	for i := range 3 {
 		b.begin("", "")
-		o, err := b.plain("late-"+strconv.Itoa(i), atA)
+		o, err := b.plain("late-"+strconv.Itoa(i), shop.AtA)
 		if err != nil {
 			return err
 		}

@@ -16,11 +16,11 @@ func TestLateCommandsAreThoseOfEarlierOrders(t *testing.T) {
 	f := forge()
 	timed := f.del(0)
 	f.passport.Late = map[sale.Kind]sale.LateCommand{sale.KindOf(&timed.Seen): {After: 200 * time.Millisecond, Only: true}}
-	anna := f.order("anna", atA, history.Sold, 0, 100)
-	refused := f.order("refused", atA, history.Busy, 50, 90)
-	bert := f.order("bert", atA, history.Sold, 250, 600)
+	anna := f.order("anna", shop.AtA, history.Sold, 0, 100)
+	refused := f.order("refused", shop.AtA, history.Busy, 50, 90)
+	bert := f.order("bert", shop.AtA, history.Sold, 250, 600)
 	record := map[*shop.Order][]observation{}
-	f.attribute(atA, []observation{f.acquire(10), f.release(95), f.tried(60), f.acquire(260), f.del(305), f.write(500),
+	f.attribute(shop.AtA, []observation{f.acquire(10), f.release(95), f.tried(60), f.acquire(260), f.del(305), f.write(500),
 		f.release(590), f.del(870), f.del(3000)}, record)
 	came := map[*shop.Order][]time.Time{}
 	for o, commands := range record {

@@ -37,7 +37,7 @@ func learnPassport(ctx context.Context, s *shop.Shop) (p *sale.Passport, err err
 	if err != nil {
 		return nil, err
 	}
-	defer b.pair.Shut()
+	defer b.pair.Close()
 	if s.IsElsewhere() {
 		if err := checkShelf(b, s.UnitsFor(0)); err != nil {
 			return nil, err
@@ -66,7 +66,7 @@ func learnPassport(ctx context.Context, s *shop.Shop) (p *sale.Passport, err err
 	if b, err = openWarm(ctx, s, p); err != nil { // a shop that lost its lock may be down
 		return p, err
 	}
-	defer b.pair.Shut()
+	defer b.pair.Close()
 	if _, err = holdOne(b, false); err != nil {
 		return p, err
 	}
@@ -94,7 +94,7 @@ func unknownFirst(b *bench, err error) error {
 // cannot be tried.
 func firstSales(b *bench) (written map[wire.Key]time.Time, err error) {
 	b.begin("", "")
-	b.cell.Initial = b.shop.UnitsFor(0) // they were put when the instances were up: --set may remove recorded sales
+	b.cell.Initial = b.pair.Shop.UnitsFor(0) // they were put when the instances were up: --set may remove recorded sales
 	if err := b.beginCount(); err != nil {
 		return nil, err
 	}
@@ -110,13 +110,13 @@ func firstSales(b *bench) (written map[wire.Key]time.Time, err error) {
 				return nil, err
 			}
 		}
-		if b.pair.Quiet(b.pair.Context); at == atA {
+		if b.pair.Quiet(b.pair.Context); at == shop.AtA {
 			(&firstOrder{bench: b, order: o}).tell()
 		}
 		if _, written, err = writesOf(b, o); err != nil {
 			return nil, err
 		}
-		if at == atA {
+		if at == shop.AtA {
 			if err := checkCounted(b, countedWithin); err != nil {
 				return nil, err
 			}
@@ -124,31 +124,31 @@ func firstSales(b *bench) (written map[wire.Key]time.Time, err error) {
 		b.passport.Takes = o.Over.Sub(o.Sent) // an upper bound: a first order may have to connect
 	}
 	b.passport.Scripts = b.pair.Ledger.Scripts()
-	if b.shop.Shelf().Field == "" {
-		delete(written, wire.Key{DB: b.shop.DB, Name: b.shop.Shelf().Key})
+	if b.pair.Shop.Shelf().Field == "" {
+		delete(written, wire.Key{DB: b.pair.Shop.DB, Name: b.pair.Shop.Shelf().Key})
 	}
 	return written, nil
 }
 
 // findStock moves the stock to another Redis database if the first order looked for it only there.
 func findStock(b *bench, o *shop.Order) (moved bool, err error) {
-	if b.pair.Quiet(b.pair.Context); o.At != atA {
+	if b.pair.Quiet(b.pair.Context); o.At != shop.AtA {
 		return false, nil
 	}
 	if _, _, err := b.pair.Ledger.Writes(b.pair.Context); err != nil {
 		return false, err
 	}
 	found := b.pair.Ledger.Databases(b.pair.Ends[o.At].Wires[0].Owns)
-	if len(found) != 1 || found[0] == b.shop.DB {
+	if len(found) != 1 || found[0] == b.pair.Shop.DB {
 		return false, nil
 	}
-	err = b.pair.Alone(func(to *redis.Client) error { return b.pair.AtShelf(to, "DEL", b.shop.Shelf().Key).Err() })
+	err = b.pair.Alone(func(to *redis.Client) error { return b.pair.AtShelf(to, "DEL", b.pair.Shop.Shelf().Key).Err() })
 	if err != nil {
 		return false, err
 	}
-	b.shop.DB = found[0]
-	b.shop.Say(fmt.Sprintf("moving the stock to database %d, where the shop looks for it…", b.shop.DB))
-	b.pair.Ledger.Follow(b.shop.DB)
+	b.pair.Shop.DB = found[0]
+	b.pair.Shop.Say(fmt.Sprintf("moving the stock to database %d, where the shop looks for it…", b.pair.Shop.DB))
+	b.pair.Ledger.Follow(b.pair.Shop.DB)
 	b.pair.LookAt(nil)
 	b.begin("", "")
 	return true, nil
@@ -162,30 +162,29 @@ func firstAt(b *bench, at int) (*shop.Order, error) {
 			return nil, err
 		}
 		<-o.Done()
-		over := time.Since(begun) > b.shop.Within || wire.IsClosed(b.pair.Context.Done())
+		over := time.Since(begun) > b.pair.Shop.Within || wire.IsClosed(b.pair.Context.Done())
 		if over || o.Op.Status != http.StatusServiceUnavailable {
 			return o, nil
 		}
-		b.shop.Say(fmt.Sprintf("503: retrying for up to %s…", b.shop.Within))
+		b.pair.Shop.Say(fmt.Sprintf("503: retrying for up to %s…", b.pair.Shop.Within))
 	}
 }
 
 // writesOf waits until a plain order is over, and returns the writes of the stock in the cell, and all written keys. It
 // fails if the order shows that the shop cannot be tried.
-func writesOf(b *bench, o *shop.Order) (writes []wire.StockWrite, keys map[wire.Key]time.Time, err error) {
+func writesOf(b *bench, o *shop.Order) (writes []written, keys map[wire.Key]time.Time, err error) {
 	<-o.Done()
 	b.pair.Quiet(b.pair.Context)
-	if writes, keys, err = b.pair.Ledger.Writes(b.pair.Context); err != nil {
+	if writes, keys, err = b.writes(); err != nil {
 		return nil, nil, err
 	}
-	writes = writes[b.before:]
 	return writes, keys, problem(b, o, writes)
 }
 
 // A plainSale is what a plain order did.
 type plainSale struct {
 	commands []observation
-	writes   []wire.StockWrite
+	writes   []written
 	looker   *wire.Looker
 	own      []wire.Key // the keys that it created and removed, and that no other order has named
 }
@@ -198,7 +197,7 @@ func plainSales(b *bench) (sales []*plainSale, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, at := range []int{atA, atB, atA} {
+	for i, at := range []int{shop.AtA, shop.AtB, shop.AtA} {
 		b.becomesFree() // else the order would first wait for a lock that is kept for a while
 		o, err := b.plain("plain-"+strconv.Itoa(i), at)
 		if err != nil {
@@ -256,19 +255,19 @@ func holdOne(b *bench, sure bool) (again bool, err error) {
 		return false, nil
 	}
 	b.begin("", "")
-	if err := b.pair.Put(b.shop.UnitsFor(0)); err != nil {
+	if err := b.pair.Put(b.pair.Shop.UnitsFor(0)); err != nil {
 		return false, err
 	}
-	held := b.pair.SetTrap(b.replyOf(atA, last, time.Now()))
+	held := b.pair.SetTrap(b.replyOf(shop.AtA, last, time.Now()))
 	anna, why := b.anna(held)
 	if why != "" {
 		return false, strayed(b, anna)
 	}
 	begun := time.Now()
-	if err := lookAtHeld(b, b.sentBy(atA)); err != nil { // all are Anna's
+	if err := lookAtHeld(b, b.sentBy(shop.AtA)); err != nil { // all are Anna's
 		return false, err
 	}
-	bert := b.send("bert", atB)
+	bert := b.send("bert", shop.AtB)
 	watchPatience(b, anna, held.Command(), begun)
 	let := time.Now()
 	held.GoOn()
@@ -276,7 +275,7 @@ func holdOne(b *bench, sure bool) (again bool, err error) {
 	record := b.byOrder()
 	watchRenewals(b, held.Command(), record[anna])
 	checkEnd(b, bert, record, shop.Span{From: begun, To: let})
-	watchBackground(b, slices.DeleteFunc(b.sentBy(atA), func(c observation) bool { return !b.pair.Ledger.OnData(c.Args) }),
+	watchBackground(b, slices.DeleteFunc(b.sentBy(shop.AtA), func(c observation) bool { return !b.pair.Ledger.OnData(c.Args) }),
 		begun, let)
 	watchWaiter(b, bert, record[bert])
 	<-bert.Done()
@@ -359,7 +358,7 @@ func strayed(b *bench, o *shop.Order) error {
 // workedAt returns when an order first wrote the stock or, if writes are not observed, when it had sold; zero if it did
 // not.
 func workedAt(b *bench, o *shop.Order, commands []observation) time.Time {
-	if b.shop.IsElsewhere() {
+	if b.pair.Shop.IsElsewhere() {
 		if b.hasSold(o) {
 			return o.Over
 		}
@@ -374,7 +373,7 @@ func workedAt(b *bench, o *shop.Order, commands []observation) time.Time {
 // hasWorked reports whether an order has written the stock, while no other one at its instance could, or has sold if
 // writes are not observed.
 func hasWorked(b *bench, o *shop.Order) bool {
-	if b.shop.IsElsewhere() {
+	if b.pair.Shop.IsElsewhere() {
 		return b.hasSold(o)
 	}
 	return b.hasWritten(o)
@@ -440,13 +439,13 @@ func keepScripts(b *bench) int {
 // watchSlow learns from a slow order whether the lock is renewed, if no held order has shown that.
 func watchSlow(b *bench) {
 	p := b.passport
-	if p.Slow = b.shop.Slow != nil; !p.Slow || p.Every > 0 {
+	if p.Slow = b.pair.Shop.Slow != nil; !p.Slow || p.Every > 0 {
 		return
 	}
-	if b.begin("", ""); b.pair.Put(b.shop.UnitsFor(0)) != nil {
+	if b.begin("", ""); b.pair.Put(b.pair.Shop.UnitsFor(0)) != nil {
 		return
 	}
-	slow := b.buy("slow", atA, history.Buy, *b.shop.Slow, p.Lease()*3/2)
+	slow := b.buy("slow", shop.AtA, history.Buy, *b.pair.Shop.Slow, p.Lease()*3/2)
 	<-slow.Done()
 	b.pair.Quiet(b.pair.Context)
 	notePeriod(b, slow)
@@ -500,7 +499,7 @@ func watchRenewals(b *bench, held *wire.Command, commands []observation) {
 	}
 	every := times[n-1].Sub(times[n-2])
 	// Else it belongs to the acquire, and later ones are held: see watchSlow.
-	if every > p.Lease()/10 || b.shop.Slow == nil {
+	if every > p.Lease()/10 || b.pair.Shop.Slow == nil {
 		p.Every = every
 	}
 }

@@ -79,7 +79,7 @@ func describeAnew(b *bench) error {
 	b.pair.LookAt(b.passport.Keys)
 	sales, err := plainSales(b)
 	if err == nil {
-		*b.passport = described(*b.passport, sales, b.shop)
+		*b.passport = described(*b.passport, sales, b.pair.Shop)
 	}
 	return err
 }
@@ -143,9 +143,9 @@ func learnSharing(b *bench) error {
 	if len(p.Locks) > 0 || p.Early {
 		return nil
 	}
-	one, err := besideHeld(b, atB)
+	one, err := besideHeld(b, shop.AtB)
 	if err == nil && one.kept {
-		one, err = besideHeld(b, atB)
+		one, err = besideHeld(b, shop.AtB)
 	}
 	switch {
 	case err != nil || !one.tested:
@@ -164,11 +164,11 @@ func learnOwn(b *bench, one encounter) (err error) {
 	lost := one.lost || p.Elsewhere // there Anna is held before she reads the stock, and the cells show what is lost
 	switch {
 	case p.Own == "instance" && lost:
-		if one, err = besideHeld(b, atA); err == nil && one.kept {
+		if one, err = besideHeld(b, shop.AtA); err == nil && one.kept {
 			p.Apart = p.Own
 		}
 	case p.Own != "order" || !p.Claims:
-	case b.shop.CustomersDiffer():
+	case b.pair.Shop.CustomersDiffer():
 		p.PerCustomer, p.Lost = true, one.lost
 	case lost:
 		p.Apart = p.Own
@@ -188,7 +188,7 @@ type encounter struct {
 func besideHeld(b *bench, at int) (e encounter, err error) {
 	p := b.passport
 	b.begin("", "")
-	if err := b.pair.Put(b.shop.UnitsFor(0)); err != nil {
+	if err := b.pair.Put(b.pair.Shop.UnitsFor(0)); err != nil {
 		return e, err
 	}
 	anna, goOn := holdAtWork(b)
@@ -208,7 +208,7 @@ func besideHeld(b *bench, at int) (e encounter, err error) {
 		if !p.Elsewhere && err == nil {
 			var left int64
 			left, err = b.pair.UnitsLeft()
-			e.lost = b.hasSold(anna) && b.hasSold(bert) && left == b.shop.UnitsFor(0)-1
+			e.lost = b.hasSold(anna) && b.hasSold(bert) && left == b.pair.Shop.UnitsFor(0)-1
 		}
 		return e, err
 	}
@@ -225,9 +225,9 @@ func holdAtWork(b *bench) (anna *shop.Order, goOn func()) {
 		if len(p.ToDatabase.Under) == 0 {
 			return nil, nil
 		}
-		d := b.pair.Ends[atA].Database
+		d := b.pair.Ends[shop.AtA].Database
 		t := d.Trap(d.NextOrder(), p.ToDatabase.Under[0], false)
-		anna = b.send("anna", atA)
+		anna = b.send("anna", shop.AtA)
 		select {
 		case <-t.Caught():
 		case <-anna.Done():
@@ -309,8 +309,8 @@ func common(x, y []string) []string {
 
 // madeAndRemoved returns which of these keys an order created before its last write of the stock, and removed, and were
 // not known before. It adds all the keys to known.
-func madeAndRemoved(b *bench,
-	known, keys map[wire.Key]time.Time, writes []wire.StockWrite,
+func madeAndRemoved(
+	b *bench, known, keys map[wire.Key]time.Time, writes []written,
 ) (own []wire.Key, err error) {
 	now, err := wire.Snapshot(b.pair.Context, b.pair.Stores[0].Redis)
 	if err != nil {
@@ -322,7 +322,7 @@ func madeAndRemoved(b *bench,
 		}
 		known[key] = at
 		_, is := now[key]
-		before := b.shop.IsElsewhere() || len(writes) > 0 && at.Before(writes[len(writes)-1].At)
+		before := b.pair.Shop.IsElsewhere() || len(writes) > 0 && at.Before(writes[len(writes)-1].At)
 		if !is && before {
 			own = append(own, key)
 		}
@@ -429,11 +429,11 @@ func dropsIdle(b *bench) (dropped bool, err error) {
 		return false, nil
 	}
 	b.begin("", "")
-	trap := b.pair.SetTrap(b.replyOf(atA, last, time.Now()))
+	trap := b.pair.SetTrap(b.replyOf(shop.AtA, last, time.Now()))
 	anna, why := b.anna(trap)
 	var took time.Time
 	if why == "" {
-		commands := b.sentBy(atA) // all are Anna's
+		commands := b.sentBy(shop.AtA) // all are Anna's
 		took, err = acquiredAt(commands), lookAtHeld(b, commands)
 	}
 	trap.GoOn()
@@ -548,7 +548,7 @@ func (s *plainSale) names(key *wire.Lock) (names []string) {
 // work: a release that compares them takes the lock for another order's.
 func comparesName(b *bench, key *wire.Lock) (compares bool, err error) {
 	b.begin("", "")
-	if err := b.pair.Put(b.shop.UnitsFor(0)); err != nil {
+	if err := b.pair.Put(b.pair.Shop.UnitsFor(0)); err != nil {
 		return false, err
 	}
 	anna, why, goOn := b.annaAtWork()
@@ -629,7 +629,7 @@ func meets(b *bench, locks []wire.Lock) (kept, changed bool) {
 		held[l.Key] = b.passport.Held[l.Key]
 	}
 	b.begin("", "")
-	if b.pair.Put(b.shop.UnitsFor(0)) != nil {
+	if b.pair.Put(b.pair.Shop.UnitsFor(0)) != nil {
 		return false, false
 	}
 	letGo, err := b.keepLocks(held)
@@ -637,7 +637,7 @@ func meets(b *bench, locks []wire.Lock) (kept, changed bool) {
 		return false, false
 	}
 	before := b.pair.Looker.Load().Look()
-	bert := b.send("bert", atB)
+	bert := b.send("bert", shop.AtB)
 	bert.WaitFor(soon(b))
 	kept = !hasWorked(b, bert)
 	after := b.pair.Looker.Load().Look()

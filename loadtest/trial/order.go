@@ -16,10 +16,10 @@ func (b *bench) hasSold(o *shop.Order) bool {
 
 // plain puts the stock, and sends a plain order.
 func (b *bench) plain(name string, at int) (*shop.Order, error) {
-	if err := b.pair.Put(b.shop.UnitsFor(0)); err != nil {
+	if err := b.pair.Put(b.pair.Shop.UnitsFor(0)); err != nil {
 		return nil, err
 	}
-	return b.buy(name, at, history.Buy, b.shop.Order, 0), nil
+	return b.buy(name, at, history.Buy, b.pair.Shop.Order, 0), nil
 }
 
 // buy sends an order.

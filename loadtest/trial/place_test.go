@@ -65,11 +65,11 @@ func TestPlacesInQueue(t *testing.T) {
 // One that waits behind the holder, at the same instance, does not write the stock for the holder.
 func TestEntryInQueueIsNoHolder(t *testing.T) {
 	f := forge()
-	anna := f.order("anna", atA, history.Sold, 0, 90)
-	bert := f.order("bert", atA, history.Sold, 20, 200)
+	anna := f.order("anna", shop.AtA, history.Sold, 0, 90)
+	bert := f.order("bert", shop.AtA, history.Sold, 20, 200)
 	record := map[*shop.Order][]observation{}
 	beside := f.command(30, history.EffectAcquired|history.Beside, "zadd", lockKey, "1", "Bert's token")
-	f.attribute(atA, []observation{f.acquire(10), beside, f.write(40)}, record)
+	f.attribute(shop.AtA, []observation{f.acquire(10), beside, f.write(40)}, record)
 	assert.Len(t, record[anna], 2)
 	assert.Len(t, record[bert], 1)
 }
@@ -98,8 +98,8 @@ func TestWaiterThatLooks(t *testing.T) {
 		assert.Equal(t, shapeOf(one.shape), shape, one.what)
 	}
 
-	bert := f.order("bert", atB, history.Unknown, 0, 0, look(0, "get"), look(50, "get"), look(100, "get"))
-	f.pair.Ends[atB].Wires = []*wire.Wire{{}}
+	bert := f.order("bert", shop.AtB, history.Unknown, 0, 0, look(0, "get"), look(50, "get"), look(100, "get"))
+	f.pair.Ends[shop.AtB].Wires = []*wire.Wire{{}}
 	f.pair.Looker.Store(&wire.Looker{})
 	watchWaiter(f.bench, bert, f.record[bert])
 	assert.Equal(t, "poll every 50ms", f.passport.Waiting)
@@ -112,6 +112,6 @@ func TestWaiterThatLooks(t *testing.T) {
 	assert.True(t, catches(f.acquire(0)))
 	assert.False(t, catches(look(0, "get")), "nothing keeps it from its acquire")
 	s.Held = []*rig.Held{{Trap: &rig.CommandTrap{}, Reply: true, Since: time.Now(),
-		Order: f.shop.NewOrder("bert", atB, history.Buy).InFlight}}
+		Order: f.pair.Shop.NewOrder("bert", shop.AtB, history.Buy).InFlight}}
 	assert.True(t, catches(look(0, "get")))
 }

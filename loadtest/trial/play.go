@@ -18,7 +18,7 @@ import (
 func (t *Trial) play(b *bench, f fault) (*history.Cell, error) {
 	b.begin(f.name, f.line)
 	crowd := f.parsed().Crowd()
-	b.cell.Initial = cmp.Or(f.units, b.shop.UnitsFor(crowd))
+	b.cell.Initial = cmp.Or(f.units, b.pair.Shop.UnitsFor(crowd))
 	if err := errors.Join(b.pair.Put(b.cell.Initial), b.beginCount()); err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func fresh(b *bench) (probes []*shop.Order, err error) {
 		}
 	}
 	probes = eachInTurn(over, func(at int, since time.Time) (own []*shop.Order, stuck bool) {
-		err = errors.Join(err, b.pair.Put(b.shop.UnitsFor(0)))
+		err = errors.Join(err, b.pair.Put(b.pair.Shop.UnitsFor(0)))
 		return freshAt(b, at, since)
 	})
 	return probes, errors.Join(err, context.Cause(b.pair.Context))
@@ -95,7 +95,7 @@ func fresh(b *bench) (probes []*shop.Order, err error) {
 func eachInTurn(
 	since time.Time, ask func(at int, since time.Time) (own []*shop.Order, stuck bool),
 ) (probes []*shop.Order) {
-	for _, at := range []int{atB, atA} {
+	for _, at := range []int{shop.AtB, shop.AtA} {
 		own, stuck := ask(at, since)
 		if stuck {
 			return own
@@ -163,7 +163,7 @@ func sellAt(b *bench, at int, name string, phase history.Phase, since time.Time)
 		if left < 0 || b.pair.IsDown(at) || b.pair.Context.Err() != nil {
 			return true
 		}
-		o := b.buy(shop.Nth(name, number), at, phase, b.shop.Order, 0)
+		o := b.buy(shop.Nth(name, number), at, phase, b.pair.Shop.Order, 0)
 		own = append(own, o)
 		o.WaitFor(left + 500*time.Millisecond)
 		if through = b.hasSold(o); !through {

@@ -31,11 +31,11 @@ func TestFreshOrdersAtEachInstance(t *testing.T) {
 		since []time.Time
 		want  int
 	}{
-		{"both sell", at(atA, 300), at(atB, 200), -1, []time.Time{fault, f.after(200)}, 2},
-		{"b is stuck", at(atA, 300), at(atB, 200), atB, []time.Time{fault}, 1},
-		{"a is stuck", at(atA, 300), at(atB, 200), atA, []time.Time{fault, f.after(200)}, 1},
-		{"b is down", at(atA, 300), nil, -1, []time.Time{fault, fault}, 1},
-		{"a is down", nil, at(atB, 200), -1, []time.Time{fault, f.after(200)}, 1},
+		{"both sell", at(shop.AtA, 300), at(shop.AtB, 200), -1, []time.Time{fault, f.after(200)}, 2},
+		{"b is stuck", at(shop.AtA, 300), at(shop.AtB, 200), shop.AtB, []time.Time{fault}, 1},
+		{"a is stuck", at(shop.AtA, 300), at(shop.AtB, 200), shop.AtA, []time.Time{fault, f.after(200)}, 1},
+		{"b is down", at(shop.AtA, 300), nil, -1, []time.Time{fault, fault}, 1},
+		{"a is down", nil, at(shop.AtB, 200), -1, []time.Time{fault, f.after(200)}, 1},
 	} {
 		var asked []int
 		var since []time.Time
@@ -46,7 +46,7 @@ func TestFreshOrdersAtEachInstance(t *testing.T) {
 			}
 			return own, at == one.stuck
 		})
-		assert.Equal(t, []int{atB, atA}[:len(one.since)], asked, one.what)
+		assert.Equal(t, []int{shop.AtB, shop.AtA}[:len(one.since)], asked, one.what)
 		assert.Equal(t, one.since, since, one.what)
 		assert.Len(t, probes, one.want, one.what)
 		for _, o := range probes {
@@ -66,34 +66,34 @@ func TestOrdersBeforeFreshOnes(t *testing.T) {
 		stuck bool
 	}{
 		{"nobody came", func(*forgery) {}, 0, 1000, false},
-		{"Bert sold before", func(f *forgery) { f.order("bert", atB, history.Sold, 10, 900) }, 0, 1000, false},
+		{"Bert sold before", func(f *forgery) { f.order("bert", shop.AtB, history.Sold, 10, 900) }, 0, 1000, false},
 		{"Bert sold since", func(f *forgery) {
-			f.order("bert", atB, history.Busy, 1010, 1500)
-			f.order("bert-2", atB, history.Sold, 1550, 2000)
+			f.order("bert", shop.AtB, history.Busy, 1010, 1500)
+			f.order("bert-2", shop.AtB, history.Sold, 1550, 2000)
 		}, 0, 2000, false},
 		{"Bert was refused", func(f *forgery) {
-			f.order("bert", atB, history.Busy, 1010, 4000)
-			f.order("bert-2", atB, history.Unknown, 4050, 0)
+			f.order("bert", shop.AtB, history.Busy, 1010, 4000)
+			f.order("bert-2", shop.AtB, history.Unknown, 4050, 0)
 		}, 2, 1000, false},
 		{"Bert found an empty shelf", func(f *forgery) {
-			f.order("bert", atB, history.Busy, 1010, 4000)
+			f.order("bert", shop.AtB, history.Busy, 1010, 4000)
 			f.cell.Left = new(int64(0))
 		}, 0, 1000, false},
-		{"Bert ordered at a", func(f *forgery) { f.order("bert", atA, history.Busy, 1010, 4000) }, 0, 1000, false},
+		{"Bert ordered at a", func(f *forgery) { f.order("bert", shop.AtA, history.Busy, 1010, 4000) }, 0, 1000, false},
 		{"Bert waited for a lock that should have expired", func(f *forgery) {
-			f.order("bert", atB, history.Sold, 10, 6500, f.tried(20), f.tried(5500), f.acquire(6000))
+			f.order("bert", shop.AtB, history.Sold, 10, 6500, f.tried(20), f.tried(5500), f.acquire(6000))
 		}, 1, 1000, true},
 		{"Bert slept", func(f *forgery) {
-			f.order("bert", atB, history.Sold, 10, 6500, f.tried(20), f.acquire(6000))
+			f.order("bert", shop.AtB, history.Sold, 10, 6500, f.tried(20), f.acquire(6000))
 		}, 0, 6500, false},
 	} {
 		f := forge()
-		f.order("anna", atA, history.Sold, 0, 1000)
+		f.order("anna", shop.AtA, history.Sold, 0, 1000)
 		one.berts(f)
 		for _, o := range f.orders {
 			o.Over = o.Ended
 		}
-		own, turn, stuck := alreadyAt(f.bench, atB, f.after(1000), f.record)
+		own, turn, stuck := alreadyAt(f.bench, shop.AtB, f.after(1000), f.record)
 		assert.Len(t, own, one.own, one.what)
 		assert.Equal(t, f.after(one.turn), turn, one.what)
 		assert.Equal(t, one.stuck, stuck, one.what)
@@ -104,7 +104,7 @@ func TestOrdersBeforeFreshOnes(t *testing.T) {
 func TestEndOfOrder(t *testing.T) {
 	f := forge()
 	commands := []observation{f.acquire(10), f.release(150)}
-	anna := f.order("anna", atA, history.Sold, 0, 90, commands...)
+	anna := f.order("anna", shop.AtA, history.Sold, 0, 90, commands...)
 	anna.Over = anna.Ended
 	assert.Equal(t, f.after(90), endOf(anna, commands))
 	anna.Left = true

@@ -266,12 +266,12 @@ func (p *playedLine) Stuck(m schedule.Move, s rig.Scene, t rig.Trap) error {
 	var why string
 	switch m = p.atWork(m); {
 	case m.Verb == "drop":
-		why = either(rig.HasCaught(t), "", "no order waited for a message")
+		why = sale.Either(rig.HasCaught(t), "", "no order waited for a message")
 	case m.Mark == schedule.Waits:
-		why = either(s.Order.HasEnded(), people[m.Who]+" was answered at once: orders do not wait", "")
+		why = sale.Either(s.Order.HasEnded(), people[m.Who]+" was answered at once: orders do not wait", "")
 	case m.Mark == schedule.Next, m.Verb != "":
 		ended := s.Order != nil && s.Order.HasEnded()
-		why = people[m.Who] + " sent no further command" + either(ended, ": the order is over", "")
+		why = people[m.Who] + " sent no further command" + sale.Either(ended, ": the order is over", "")
 	case t == nil:
 		why = p.bench.passport.ToDatabase.Why
 	case rig.HasCaught(t):
@@ -434,7 +434,7 @@ func (b *bench) orderAt(at int) (last *shop.Order) {
 		}
 	}
 	if last == nil {
-		return b.shop.NewOrder("", at, history.Buy)
+		return b.pair.Shop.NewOrder("", at, history.Buy)
 	}
 	return last
 }
@@ -487,7 +487,7 @@ func (p *playedLine) giveBack() error {
 	if err := cmp.Or(p.bench.remove(), kept); err != nil {
 		return err
 	}
-	ours := history.Op{Order: p.bench.shop.Product + "-" + history.OfTrial, Phase: history.Buy, Instance: cause.Us,
+	ours := history.Op{Order: p.bench.pair.Shop.Product + "-" + history.OfTrial, Phase: history.Buy, Instance: cause.Us,
 		Outcome: history.NotSold,
 		Detail:  "the trial itself, which kept the lock", Sent: since, Done: p.bench.since(freed),
 		Lease: &history.Lease{AcquiredAt: taken, ReleasedAt: p.bench.since(freed)}}
@@ -499,7 +499,7 @@ func (p *playedLine) giveBack() error {
 				End: p.bench.since(time.Now()), Source: history.Looked, Effect: history.EffectReleased})
 	}
 	p.bench.extra = append(p.bench.extra, ours)
-	at := atA
+	at := shop.AtA
 	if len(p.bench.orders) > 0 {
 		at = p.bench.orders[0].At
 	}
@@ -523,7 +523,7 @@ func (p *playedLine) endLongLeases() {
 		s := state[l.Key]
 		return l.Held(s) && !s.Ends.IsZero()
 	})
-	if p.bench.passport.Lease() > sale.MostLease && ends && slices.ContainsFunc([]int{atA, atB}, p.bench.pair.IsDown) {
+	if p.bench.passport.Lease() > sale.MostLease && ends && slices.ContainsFunc([]int{shop.AtA, shop.AtB}, p.bench.pair.IsDown) {
 		p.bench.noteEnds(time.Now(), history.LeaseOver)
 		_ = p.bench.remove()
 	}
@@ -534,11 +534,11 @@ func needsOf(line schedule.Line) (needs []requirement) {
 	for _, m := range line {
 		if n := m.Request(); n > 0 {
 			needs = append(needs, requirement{why: func(p *sale.Passport) string {
-				return cmp.Or(p.ToDatabase.Why, either(n <= p.ToDatabase.All, "", p.ToDatabase.String()))
+				return cmp.Or(p.ToDatabase.Why, sale.Either(n <= p.ToDatabase.All, "", p.ToDatabase.String()))
 			}})
 		} else if n, err := strconv.Atoi(m.Mark); err == nil {
 			needs = append(needs, requirement{why: func(p *sale.Passport) string {
-				return either(n <= len(p.Steps), "", fmt.Sprintf("a sale has %d commands", len(p.Steps)))
+				return sale.Either(n <= len(p.Steps), "", fmt.Sprintf("a sale has %d commands", len(p.Steps)))
 			}})
 		} else if need, known := needsOfWords[m.Mark+m.Verb]; known {
 			needs = append(needs, need)

@@ -438,7 +438,7 @@ func (a *attribution) follow(c *observation, o *shop.Order) {
 	}
 	p := a.bench.passport
 	for _, arg := range c.values() {
-		if len(arg) >= leastToken && arg != a.bench.shop.Shelf().Key && !p.OnLock(arg) && !p.IsPart(arg) {
+		if len(arg) >= leastToken && arg != a.bench.pair.Shop.Shelf().Key && !p.OnLock(arg) && !p.IsPart(arg) {
 			a.tokens[arg] = o
 		}
 	}
@@ -534,7 +534,7 @@ func (b *bench) complete(crowd bool, ask func() (fresh []*shop.Order, err error)
 	if err := b.readStock(); err != nil {
 		return nil, fmt.Errorf("read the stock: %w", err)
 	}
-	writes, _, err := b.pair.Ledger.Writes(b.pair.Context)
+	writes, _, err := b.writes()
 	if err != nil {
 		return nil, err
 	}
@@ -559,12 +559,11 @@ func (b *bench) complete(crowd bool, ask func() (fresh []*shop.Order, err error)
 			b.orders = append(b.orders, o)
 		}
 	}
-	own := b.ofShop(writes[b.before:])
 	var units map[*shop.Order][]int64
 	if crowd {
-		units = b.unitsOfCrowd(own)
+		units = b.unitsOfCrowd(writes)
 	} else {
-		units = b.unitsOf(own, record)
+		units = b.unitsOf(writes, record)
 	}
 	if b.passport.ByWrites {
 		b.judgeByWrites(units)
@@ -632,7 +631,7 @@ func (b *bench) op(o *shop.Order, commands []observation, units []int64, looked 
 	wrote := anyOf(op.Trace, func(c *history.Command) bool { return c.WritesStock() && c.Wrote() })
 	switch {
 	case op.Outcome != history.Unknown:
-	case looked && !wrote && !b.shop.IsElsewhere():
+	case looked && !wrote && !b.pair.Shop.IsElsewhere():
 		op.Outcome, op.Detail = history.NotSold, "no write of the stock was sent; "+op.Detail
 	case b.sentNothing(o):
 		op.Outcome, op.Detail = history.NotSold, "nothing was sent to the database; "+op.Detail
@@ -677,14 +676,19 @@ type written struct {
 	at int // the number of the instance
 }
 
-// ofShop returns the writes by the shop's instances, without the trial's own.
-func (b *bench) ofShop(writes []wire.StockWrite) (all []written) {
-	for _, w := range writes {
+// writes returns the writes of the stock in the cell, without the trial's own, and all written keys, each with the time
+// of its first write.
+func (b *bench) writes() (own []written, keys map[wire.Key]time.Time, err error) {
+	all, keys, err := b.pair.Ledger.Writes(b.pair.Context)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, w := range all[b.before:] {
 		if at := slices.IndexFunc(b.pair.Ends, func(e *rig.End) bool { return e.Wires[0].Owns(w.From) }); at >= 0 {
-			all = append(all, written{w, at})
+			own = append(own, written{w, at})
 		}
 	}
-	return all
+	return own, keys, nil
 }
 
 // unitsOf returns the units that each order took, by the writes of the stock as the Redis executed them: one that

@@ -36,7 +36,7 @@ func forge() *forgery {
 		Writes: shapesOf("set stock"), Acquires: shapesOf("set lock"), Releases: sale.Shapes{}, Renewals: sale.Shapes{}}
 	s := &shop.Shop{Options: shop.Options{Argv: []string{"shop"}, Product: "10000",
 		Stock: []string{"SET", "ProductStock_{product}", "{n}"}}}
-	b := &bench{shop: s, passport: p, pair: &shop.Pair{Shop: s, Rig: &rig.Rig{}},
+	b := &bench{passport: p, pair: &shop.Pair{Shop: s, Rig: &rig.Rig{}},
 		cell: &history.Cell{Start: time.Unix(1000, 0)}}
 	for i := range 2 {
 		b.pair.Ends = append(b.pair.Ends, &rig.End{Client: schedule.Client{Index: i, Name: schedule.ClientName(i)}})
@@ -74,7 +74,7 @@ func (f *forgery) after(ms int) time.Time {
 func (f *forgery) order(
 	name string, at int, outcome history.Outcome, from, to int, commands ...observation,
 ) *shop.Order {
-	o := f.shop.NewOrder(name, at, history.Buy)
+	o := f.pair.Shop.NewOrder(name, at, history.Buy)
 	o.Op.Outcome = outcome
 	o.Send(context.Background(), func(context.Context) history.Op { return o.Op })
 	<-o.Done()
@@ -185,7 +185,7 @@ func TestUnitsAreThoseTaken(t *testing.T) {
 		}, nil},
 	} {
 		f := forge()
-		anna := f.order("anna", atA, history.Sold, 0, 40, f.acquire(1), f.read(5), f.write(10), f.release(20))
+		anna := f.order("anna", shop.AtA, history.Sold, 0, 40, f.acquire(1), f.read(5), f.write(10), f.release(20))
 		assert.Equal(t, one.want, append([]int64(nil), f.unitsOf(one.writes(f), f.record)[anna]...), one.what)
 	}
 }
@@ -193,8 +193,8 @@ func TestUnitsAreThoseTaken(t *testing.T) {
 // Two orders that wrote the same number have sold the same unit.
 func TestTwoOrdersSellOneUnit(t *testing.T) {
 	f := forge()
-	anna := f.order("anna", atA, history.Sold, 0, 90, f.read(5), f.write(80))
-	bert := f.order("bert", atB, history.Sold, 10, 60, f.read(20), f.write(50))
+	anna := f.order("anna", shop.AtA, history.Sold, 0, 90, f.read(5), f.write(80))
+	bert := f.order("bert", shop.AtB, history.Sold, 10, 60, f.read(20), f.write(50))
 	units := f.unitsOf([]written{f.wrote(50, 1, 10, 9, false), f.wrote(80, 0, 9, 9, false)}, f.record)
 	assert.Equal(t, []int64{10}, units[anna])
 	assert.Equal(t, []int64{10}, units[bert])
@@ -204,12 +204,12 @@ func TestTwoOrdersSellOneUnit(t *testing.T) {
 // one of unknown outcome, and the one answered first.
 func TestCrowdWritesBelongToOpenOrders(t *testing.T) {
 	f := forge()
-	over := f.order("a-0", atA, history.Sold, 0, 5)
-	early := f.order("a-1", atA, history.Sold, 0, 20)
-	unknown := f.order("a-2", atA, history.Unknown, 0, 0)
-	refused := f.order("a-3", atA, history.Busy, 0, 100)
-	sold := f.order("a-4", atA, history.Sold, 0, 100)
-	elsewhere := f.order("b-1", atB, history.Sold, 0, 100)
+	over := f.order("a-0", shop.AtA, history.Sold, 0, 5)
+	early := f.order("a-1", shop.AtA, history.Sold, 0, 20)
+	unknown := f.order("a-2", shop.AtA, history.Unknown, 0, 0)
+	refused := f.order("a-3", shop.AtA, history.Busy, 0, 100)
+	sold := f.order("a-4", shop.AtA, history.Sold, 0, 100)
+	elsewhere := f.order("b-1", shop.AtB, history.Sold, 0, 100)
 	units := f.unitsOfCrowd([]written{
 		f.wrote(10, 0, 10, 9, true), f.wrote(50, 0, 9, 8, true), f.wrote(60, 0, 8, 7, true), f.wrote(70, 0, 7, 6, true),
 	})
@@ -222,7 +222,7 @@ func TestCrowdWritesBelongToOpenOrders(t *testing.T) {
 // An order that was answered 202 may take its unit later.
 func TestCrowdWritesBelongToAcceptedOrders(t *testing.T) {
 	f := forge()
-	accepted := f.order("a-1", atA, history.Sold, 0, 5)
+	accepted := f.order("a-1", shop.AtA, history.Sold, 0, 5)
 	accepted.Op.Status = 202
 	assert.Equal(t, map[*shop.Order][]int64{accepted: {10}}, f.unitsOfCrowd([]written{f.wrote(10, 0, 10, 9, true)}))
 }
@@ -230,7 +230,7 @@ func TestCrowdWritesBelongToAcceptedOrders(t *testing.T) {
 // A unit that an order of a crowd puts back is the last one taken.
 func TestCrowdPutsUnitsBack(t *testing.T) {
 	f := forge()
-	sold := f.order("a-1", atA, history.Sold, 0, 100)
+	sold := f.order("a-1", shop.AtA, history.Sold, 0, 100)
 	writes := []written{f.wrote(10, 0, 1, 0, true), f.wrote(20, 0, 0, -1, true), f.wrote(30, 0, -1, 0, true)}
 	units := f.unitsOfCrowd(writes)
 	assert.Equal(t, map[*shop.Order][]int64{sold: {1}}, units)
@@ -240,7 +240,7 @@ func TestCrowdPutsUnitsBack(t *testing.T) {
 func TestUnansweredOrderIsJudgedByItsWrites(t *testing.T) {
 	f := forge()
 	commands := []observation{f.acquire(10), f.read(20)}
-	anna := f.order("anna", atA, history.Unknown, 0, 0, commands...)
+	anna := f.order("anna", shop.AtA, history.Unknown, 0, 0, commands...)
 	op := f.op(anna, commands, nil, true)
 	assert.Equal(t, history.NotSold, op.Outcome)
 	assert.Equal(t, "10000-anna", op.Order)
@@ -303,14 +303,14 @@ func TestCommandAttribution(t *testing.T) {
 	} {
 		f := forge()
 		f.passport.Name = one.named
-		anna := f.order("anna", atA, history.Sold, 0, 90)
-		bert := f.order("bert", atA, history.Sold, one.next, one.next+90)
+		anna := f.order("anna", shop.AtA, history.Sold, 0, 90)
+		bert := f.order("bert", shop.AtA, history.Sold, one.next, one.next+90)
 		anna.Over = anna.Ended
 		if one.left {
 			anna.Ended, anna.Left, anna.Op.Outcome = time.Time{}, true, history.Unknown
 		}
 		record := map[*shop.Order][]observation{}
-		f.attribute(atA, one.commands(f), record)
+		f.attribute(shop.AtA, one.commands(f), record)
 		assert.Equal(t, []int{one.anna, one.bert, one.nobody}, []int{len(record[anna]), len(record[bert]), len(record[nil])},
 			one.what)
 	}
@@ -320,10 +320,10 @@ func TestCommandAttribution(t *testing.T) {
 func TestAttributionToTheOpenOrder(t *testing.T) {
 	f := forge()
 	f.passport.Background = sale.Shapes{}
-	anna := f.order("anna", atA, history.Sold, 0, 300)
-	clara := f.order("clara", atA, history.Sold, 100, 190)
+	anna := f.order("anna", shop.AtA, history.Sold, 0, 300)
+	clara := f.order("clara", shop.AtA, history.Sold, 100, 190)
 	record := map[*shop.Order][]observation{}
-	f.attribute(atA, []observation{f.acquire(110), f.del(150), f.read(200)}, record)
+	f.attribute(shop.AtA, []observation{f.acquire(110), f.del(150), f.read(200)}, record)
 	assert.Len(t, record[clara], 2)
 	assert.Len(t, record[anna], 1)
 }
@@ -382,10 +382,10 @@ func TestBackgroundAttribution(t *testing.T) {
 		if f.passport.Background = (sale.Shapes{}); one.background != "" {
 			f.passport.Background[shapeOf(one.background)] = true
 		}
-		anna := f.order("anna", atA, history.Sold, 0, 90)
-		bert := f.order("bert", atA, history.Sold, 100, 190)
+		anna := f.order("anna", shop.AtA, history.Sold, 0, 90)
+		bert := f.order("bert", shop.AtA, history.Sold, 100, 190)
 		record := map[*shop.Order][]observation{}
-		f.attribute(atA, one.commands(f), record)
+		f.attribute(shop.AtA, one.commands(f), record)
 		assert.Equal(t, []int{one.anna, one.bert, one.nobody}, []int{len(record[anna]), len(record[bert]), len(record[nil])},
 			one.what)
 	}
@@ -412,14 +412,14 @@ func TestBackgroundCommands(t *testing.T) {
 // one.
 func TestReleaseBySharedValue(t *testing.T) {
 	f := forge()
-	anna := f.order("anna", atA, history.Sold, 0, 90)
-	bert := f.order("bert", atA, history.Sold, 20, 200)
+	anna := f.order("anna", shop.AtA, history.Sold, 0, 90)
+	bert := f.order("bert", shop.AtA, history.Sold, 20, 200)
 	berts := f.command(60, history.EffectReleased, "eval", "script", "1", lockKey, "a token of Bert's")
 	again := f.command(150, history.EffectNothing, "eval", "script", "1", lockKey, "a token of Bert's")
 	take := f.command(50, history.EffectAcquired, "set", lockKey, "a token of Bert's", "nx", "px", "2000")
 	sent := func(more ...observation) map[*shop.Order][]observation {
 		record := map[*shop.Order][]observation{}
-		f.attribute(atA, append([]observation{f.acquire(10), f.write(15), take, berts}, more...), record)
+		f.attribute(shop.AtA, append([]observation{f.acquire(10), f.write(15), take, berts}, more...), record)
 		return record
 	}
 	record := sent(f.read(100), f.leave(110, 8), again)
@@ -435,11 +435,11 @@ func TestReleaseBySharedValue(t *testing.T) {
 func TestHolderAttribution(t *testing.T) {
 	f := forge()
 	f.passport.Name = true
-	anna := f.order("anna", atA, history.Sold, 0, 90)
-	bert := f.order("bert", atA, history.Sold, 20, 200)
+	anna := f.order("anna", shop.AtA, history.Sold, 0, 90)
+	bert := f.order("bert", shop.AtA, history.Sold, 20, 200)
 	anna.Over = anna.Ended
 	record := map[*shop.Order][]observation{}
-	f.attribute(atA, []observation{
+	f.attribute(shop.AtA, []observation{
 		f.acquire(10), f.tried(30), f.write(40), f.write(50), f.release(60), f.acquire(100), f.write(110), f.release(120),
 	}, record)
 	assert.Len(t, record[anna], 4)
@@ -450,17 +450,17 @@ func TestHolderAttribution(t *testing.T) {
 // and reads of the stock are the holder's.
 func TestAttributionToPollingOrders(t *testing.T) {
 	f := forge()
-	clara := f.order("clara", atA, history.Sold, 0, 90)
-	bert := f.order("bert", atA, history.Sold, 20, 200)
+	clara := f.order("clara", shop.AtA, history.Sold, 0, 90)
+	bert := f.order("bert", shop.AtA, history.Sold, 20, 200)
 	clara.Over, bert.Over = clara.Ended, bert.Ended
 	record := map[*shop.Order][]observation{}
-	f.attribute(atA, []observation{f.acquire(40), f.tried(45), f.read(50), f.write(60), f.release(70), f.acquire(100),
+	f.attribute(shop.AtA, []observation{f.acquire(40), f.tried(45), f.read(50), f.write(60), f.release(70), f.acquire(100),
 		f.read(110), f.write(120), f.release(130)}, record)
 	assert.Len(t, record[clara], 4)
 	assert.Len(t, record[bert], 5, "the poll is not the holder's")
 	clara.Over, bert.Over = clara.Over.Add(200*time.Millisecond), clara.Over
 	record = map[*shop.Order][]observation{}
-	f.attribute(atA, []observation{f.acquire(40), f.write(60), f.release(70), f.acquire(100), f.write(110)}, record)
+	f.attribute(shop.AtA, []observation{f.acquire(40), f.write(60), f.release(70), f.acquire(100), f.write(110)}, record)
 	assert.Len(t, record[bert], 3, "which was answered first")
 	assert.Len(t, record[clara], 2)
 }
@@ -469,11 +469,11 @@ func TestAttributionToPollingOrders(t *testing.T) {
 func TestHolderAttributionWhileAnotherIsHeld(t *testing.T) {
 	f := forge()
 	f.passport.Name = true
-	anna := f.order("anna", atA, history.Sold, 0, 300, f.acquire(10))
+	anna := f.order("anna", shop.AtA, history.Sold, 0, 300, f.acquire(10))
 	anna.Over, anna.Blocked = anna.Ended, shop.Span{From: f.after(30), To: f.after(90)}
-	bert := f.order("bert", atA, history.Sold, 40, 200)
+	bert := f.order("bert", shop.AtA, history.Sold, 40, 200)
 	record := map[*shop.Order][]observation{}
-	f.attribute(atA, []observation{f.acquire(10), f.acquire(50), f.write(100), f.release(110)}, record)
+	f.attribute(shop.AtA, []observation{f.acquire(10), f.acquire(50), f.write(100), f.release(110)}, record)
 	assert.Len(t, record[anna], 1)
 	assert.Len(t, record[bert], 3)
 }
@@ -481,9 +481,9 @@ func TestHolderAttributionWhileAnotherIsHeld(t *testing.T) {
 // Which order sold is unknown if one of several wrote the stock, and no unit is missing.
 func TestUnattributedWritesLeaveOutcomesUnknown(t *testing.T) {
 	f := forge()
-	anna := f.order("anna", atA, history.Unknown, 0, 0, f.tried(10))
+	anna := f.order("anna", shop.AtA, history.Unknown, 0, 0, f.tried(10))
 	anna.Left = true
-	f.order("bert", atA, history.Sold, 100, 190)
+	f.order("bert", shop.AtA, history.Sold, 100, 190)
 	f.record[nil] = []observation{f.acquire(110), f.write(130), f.del(140)}
 	c := &history.Cell{}
 	f.addOps(c, f.record, nil, true, f.after(60000))
@@ -509,7 +509,7 @@ func TestNameOfShop(t *testing.T) {
 func TestCrowdWriteMayTakeSeveralUnits(t *testing.T) {
 	f := forge()
 	for _, name := range []string{"a-1", "a-2", "a-3"} {
-		f.order(name, atA, history.Sold, 0, 100)
+		f.order(name, shop.AtA, history.Sold, 0, 100)
 	}
 	units := f.unitsOfCrowd([]written{f.wrote(10, 0, 10, 7, false)})
 	assert.Equal(t, map[*shop.Order][]int64{f.orders[0]: {8}, f.orders[1]: {9}, f.orders[2]: {10}}, units)
@@ -520,12 +520,12 @@ func TestCrowdWriteOfTooManyUnitsIsOne(t *testing.T) {
 	const most, least = math.MaxInt64, math.MinInt64
 	for _, w := range [][2]int64{{most, 7}, {most, least}, {10, -10}, {most, most - 2}} {
 		f := forge()
-		sold := f.order("a-1", atA, history.Sold, 0, 100)
+		sold := f.order("a-1", shop.AtA, history.Sold, 0, 100)
 		units := f.unitsOfCrowd([]written{f.wrote(10, 0, w[0], w[1], false)})
 		assert.Equal(t, map[*shop.Order][]int64{sold: {w[1] + 1}}, units, w)
 	}
 	f := forge()
-	sold := f.order("a-1", atA, history.Sold, 0, 100)
+	sold := f.order("a-1", shop.AtA, history.Sold, 0, 100)
 	assert.Equal(t, map[*shop.Order][]int64{sold: {most}}, f.unitsOfCrowd([]written{f.wrote(10, 0, most, most-1, false)}))
 }
 
@@ -585,7 +585,7 @@ func resolved(commands []observation) (effects []history.Effect) {
 // An order that waits for a held reply sends nothing until that arrives.
 func TestHeldOrdersAreBlocked(t *testing.T) {
 	f := forge()
-	anna, bert := f.order("anna", atA, history.Unknown, 0, 0), f.order("bert", atA, history.Unknown, 0, 0)
+	anna, bert := f.order("anna", shop.AtA, history.Unknown, 0, 0), f.order("bert", shop.AtA, history.Unknown, 0, 0)
 	held := []*rig.Held{{Trap: &rig.CommandTrap{}, Order: anna.InFlight, Reply: true},
 		{Trap: &rig.CommandTrap{}, Order: bert.InFlight}}
 	block(f.bench, held, f.after(10))
@@ -598,13 +598,13 @@ func TestHeldOrdersAreBlocked(t *testing.T) {
 // While the others at an instance wait for a held reply, only one order can send commands, whatever value they name.
 func TestOnlyFreeOrder(t *testing.T) {
 	f := forge()
-	anna := f.order("anna", atA, history.Sold, 0, 90, f.acquire(10), f.write(30))
-	bert := f.order("bert", atA, history.Sold, 40, 200)
+	anna := f.order("anna", shop.AtA, history.Sold, 0, 90, f.acquire(10), f.write(30))
+	bert := f.order("bert", shop.AtA, history.Sold, 40, 200)
 	bert.Blocked = shop.Span{From: f.after(50), To: f.after(80)}
-	assert.Nil(t, f.onlyFree(atA, f.after(45)), "both may have sent it")
-	assert.Same(t, anna, f.onlyFree(atA, f.after(60)))
-	assert.Nil(t, f.onlyFree(atB, f.after(60)))
-	assert.Nil(t, f.onlyFree(atA, f.after(85)))
+	assert.Nil(t, f.onlyFree(shop.AtA, f.after(45)), "both may have sent it")
+	assert.Same(t, anna, f.onlyFree(shop.AtA, f.after(60)))
+	assert.Nil(t, f.onlyFree(shop.AtB, f.after(60)))
+	assert.Nil(t, f.onlyFree(shop.AtA, f.after(85)))
 }
 
 // The end of a lock is noted in the trace of the order that held it then, whatever its record shows of the time after.
@@ -612,9 +612,9 @@ func TestEndsBelongToHolders(t *testing.T) {
 	f := forge()
 	inFlight := f.acquire(60)
 	inFlight.effects[0].At = history.At(f.cell.Start, f.after(49))
-	f.order("anna", atA, history.Sold, 0, 200, f.acquire(10), f.write(70))
-	f.order("bert", atB, history.Sold, 20, 200, f.tried(30), inFlight, f.write(80), f.release(150))
-	f.order("clara", atB, history.Sold, 20, 200, f.acquire(120))
+	f.order("anna", shop.AtA, history.Sold, 0, 200, f.acquire(10), f.write(70))
+	f.order("bert", shop.AtB, history.Sold, 20, 200, f.tried(30), inFlight, f.write(80), f.release(150))
+	f.order("clara", shop.AtB, history.Sold, 20, 200, f.acquire(120))
 	for _, end := range []struct {
 		ms  int
 		why string

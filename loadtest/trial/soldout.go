@@ -20,7 +20,7 @@ func learnSoldOut(b *bench) error {
 	if err := errors.Join(b.remove(), b.pair.Put(0)); err != nil { // an earlier order may have lost its lock
 		return err
 	}
-	o := b.send("empty", atA)
+	o := b.send("empty", shop.AtA)
 	o.WaitFor(b.passport.Limit())
 	o.HangUp()
 	b.pair.Quiet(b.pair.Context)
@@ -36,7 +36,7 @@ func learnSoldOut(b *bench) error {
 	})
 	b.passport.SoldOut, err = answerOfEmpty(b, o, took, commands)
 	if err == nil && b.passport.ByWrites {
-		b.shop.Say("every answer looks like a sale: the writes of the stock decide")
+		b.pair.Shop.Say("every answer looks like a sale: the writes of the stock decide")
 	}
 	return err
 }
@@ -53,15 +53,12 @@ func staysHeld(b *bench) bool {
 
 // tookFromEmpty reports whether the order for an empty shelf took a unit, or may have.
 func tookFromEmpty(b *bench) (bool, error) {
-	if b.shop.IsElsewhere() {
+	if b.pair.Shop.IsElsewhere() {
 		left, err := b.pair.CountLeft()
-		return b.shop.Set == "" || left == nil || *left != 0, err
+		return b.pair.Shop.Set == "" || left == nil || *left != 0, err
 	}
-	writes, _, err := b.pair.Ledger.Writes(b.pair.Context)
-	if err != nil {
-		return false, err
-	}
-	return takesUnit(b.ofShop(writes[b.before:])), nil
+	writes, _, err := b.writes()
+	return takesUnit(writes), err
 }
 
 // takesUnit reports whether writes of the stock take a unit, and do not put it back.
@@ -75,7 +72,7 @@ func answerOfEmpty(b *bench, o *shop.Order, took bool, commands []observation) (
 		asked = asked || d.Acquires()
 	}
 	switch {
-	case o.Op.Outcome == history.Sold && !took && !b.shop.IsElsewhere():
+	case o.Op.Outcome == history.Sold && !took && !b.pair.Shop.IsElsewhere():
 		b.passport.ByWrites = true
 		return nil, nil
 	case o.Op.Outcome == history.Sold && !took:

@@ -34,14 +34,14 @@ func TestAnswerOfEmptyShelf(t *testing.T) {
 		{"refused by a rate limit", history.Busy, 429, nil, nil, false, false},
 		{"failed", history.Unknown, 500, nil, nil, false, false},
 		{"oversold", history.Sold, 200,
-			func(f *forgery) []written { return []written{f.wrote(30, atA, 0, -1, true)} }, nil, false, false},
+			func(f *forgery) []written { return []written{f.wrote(30, shop.AtA, 0, -1, true)} }, nil, false, false},
 		{"answered like a sale", history.Sold, 200, nil, nil, false, true},
 		{"put back, and answered like a sale", history.Sold, 200, func(f *forgery) []written {
-			return []written{f.wrote(30, atA, 0, -1, true), f.wrote(31, atA, -1, 0, true)}
+			return []written{f.wrote(30, shop.AtA, 0, -1, true), f.wrote(31, shop.AtA, -1, 0, true)}
 		}, nil, false, true},
 	} {
 		f := forge()
-		o := f.order("empty", atA, one.outcome, 0, 40)
+		o := f.order("empty", shop.AtA, one.outcome, 0, 40)
 		o.Op.Status, o.Op.Detail = one.status, `{"ok":0}`
 		var writes []written
 		var commands []observation
@@ -59,8 +59,8 @@ func TestAnswerOfEmptyShelf(t *testing.T) {
 		assert.Equal(t, one.decide, f.passport.ByWrites, one.what)
 	}
 	f := forge()
-	f.shop.Left = "count"
-	o := f.order("empty", atA, history.Sold, 0, 40)
+	f.pair.Shop.Left = "count"
+	o := f.order("empty", shop.AtA, history.Sold, 0, 40)
 	o.Op.Status, o.Op.Detail = 200, `{"ok":0}`
 	_, err := answerOfEmpty(f.bench, o, false, nil)
 	assert.ErrorContains(t, err, `an order for an empty shelf was answered 200 {"ok":0}, like a sale: give what the body `+
@@ -71,9 +71,9 @@ func TestAnswerOfEmptyShelf(t *testing.T) {
 func TestOrdersAreJudgedByTheirWrites(t *testing.T) {
 	f := forge()
 	f.passport.ByWrites = true
-	sold := f.order("anna", atA, history.Sold, 0, 40)
-	refused := f.order("bert", atB, history.Sold, 0, 40)
-	failed := f.order("clara", atB, history.Unknown, 0, 40)
+	sold := f.order("anna", shop.AtA, history.Sold, 0, 40)
+	refused := f.order("bert", shop.AtB, history.Sold, 0, 40)
+	failed := f.order("clara", shop.AtB, history.Unknown, 0, 40)
 	f.judgeByWrites(map[*shop.Order][]int64{sold: {10}})
 	assert.Equal(t, history.Sold, sold.Op.Outcome)
 	assert.Equal(t, history.Busy, refused.Op.Outcome)
@@ -88,7 +88,7 @@ func TestLockThatStaysHeld(t *testing.T) {
 	require.True(t, ok)
 	f.pair.Context, f.passport.TTL = t.Context(), 200*time.Millisecond
 	var err error
-	f.pair.Ledger, err = wire.NewLedger(t.Context(), rdb, f.shop.Shelf())
+	f.pair.Ledger, err = wire.NewLedger(t.Context(), rdb, f.pair.Shop.Shelf())
 	require.NoError(t, err)
 	t.Cleanup(f.pair.Ledger.Close)
 	f.passport.Keys[0].Rest = wire.KeyState{Kind: "none"}

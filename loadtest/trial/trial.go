@@ -68,7 +68,7 @@ func (t *Trial) Learn(ctx context.Context) (p *sale.Passport, err error) {
 // Close stops everything that the trial has started.
 func (t *Trial) Close() error {
 	for _, b := range t.idle {
-		b.pair.Shut()
+		b.pair.Close()
 	}
 	t.stalls.Close()
 	return t.shop.Bed.Close()
@@ -251,7 +251,7 @@ func (t *Trial) once(ctx context.Context, f fault) (*history.Cell, error) {
 	}
 	r, err := t.play(b, f)
 	if err != nil || !isFit(b) {
-		b.pair.Shut()
+		b.pair.Close()
 		return r, err
 	}
 	t.giveBack(b)
@@ -298,7 +298,7 @@ func openWarm(ctx context.Context, s *shop.Shop, p *sale.Passport) (*bench, erro
 		}
 	}
 	err = cmp.Or(err, notAsNew(b))
-	b.pair.Shut()
+	b.pair.Close()
 	return nil, err
 }
 

@@ -94,7 +94,7 @@ func TestTrialsOfShops(t *testing.T) {
 			}
 			if s.code == 0 && len(p.Locks) == 0 {
 				assert.Equal(t, s.kind == "ticket", p.Unseen, p.String())
-				assert.Equal(t, either(p.Unseen, "v4", "v17"), p.Closest(), p.String())
+				assert.Equal(t, sale.Either(p.Unseen, "v4", "v17"), p.Closest(), p.String())
 			}
 			if s.code == 0 && len(p.Locks) > 0 {
 				ttl, inValue := 2.0, 0.0

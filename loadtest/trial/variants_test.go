@@ -12,6 +12,7 @@ import (
 	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/trial/sale"
 )
 
 // variantsOf returns lines with the same fault: with the instances and the orders swapped, with a third order at b
@@ -20,7 +21,7 @@ func variantsOf(line string) (all []string) {
 	if line == "" || strings.HasPrefix(line, "crowd-") {
 		return nil
 	}
-	all = append(all, letter.ReplaceAllStringFunc(line, func(one string) string { return either(one == "a", "b", "a") }))
+	all = append(all, letter.ReplaceAllStringFunc(line, func(one string) string { return sale.Either(one == "a", "b", "a") }))
 	words := strings.Split(line, ".")
 	third := slices.IndexFunc(words, func(word string) bool { return strings.HasPrefix(word, "c@") })
 	switch {

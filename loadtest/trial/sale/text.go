@@ -58,34 +58,34 @@ func (p *Passport) partsOfLock() []string {
 	case p.TTL == 0:
 		parts = append(parts, "no TTL")
 	default:
-		parts = append(parts, "lease "+p.TTL.String()+either(p.TTL < p.Takes, ", shorter than a sale takes", ""))
+		parts = append(parts, "lease "+p.TTL.String()+Either(p.TTL < p.Takes, ", shorter than a sale takes", ""))
 	}
 	beside := p.companions()
 	names := make([]string, len(beside))
 	for i := range beside {
-		names[i] = either(beside[i].Key == p.Keys[0].Key, strings.Join(beside[i].Parts, ", "), beside[i].Key.String())
+		names[i] = Either(beside[i].Key == p.Keys[0].Key, strings.Join(beside[i].Parts, ", "), beside[i].Key.String())
 	}
-	parts = append(parts, either(p.Token, "a new value each time (a token)",
-		either(p.Name, "one value per instance", "the same value each time (no token)"))+
-		either(len(names) > 0, ", kept in "+Quoted(names), ""))
+	parts = append(parts, Either(p.Token, "a new value each time (a token)",
+		Either(p.Name, "one value per instance", "the same value each time (no token)"))+
+		Either(len(names) > 0, ", kept in "+Quoted(names), ""))
 	if p.Release == "" {
 		parts = append(parts, "not released")
 	} else {
-		parts = append(parts, "released by "+p.Release+either(p.Early, ", before the stock is written", "")+
-			either(p.KeptSoldOut, ", but kept by an order that is refused as sold out", "")+
-			either(p.FreedTwice, ", twice by an order that is refused as sold out", ""))
+		parts = append(parts, "released by "+p.Release+Either(p.Early, ", before the stock is written", "")+
+			Either(p.KeptSoldOut, ", but kept by an order that is refused as sold out", "")+
+			Either(p.FreedTwice, ", twice by an order that is refused as sold out", ""))
 	}
 	if p.Every > 0 {
 		parts = append(parts, "renewed every "+rounded(p.Every)+
-			either(p.Shared, ", on the sale's connection", ""))
+			Either(p.Shared, ", on the sale's connection", ""))
 	} else {
-		parts = append(parts, "not renewed"+either(p.Patience > 0 && !p.Slow && p.Patience < p.TTL,
+		parts = append(parts, "not renewed"+Either(p.Patience > 0 && !p.Slow && p.Patience < p.TTL,
 			" for as long as the trial could hold it", ""))
 	}
-	parts = append(parts, "waiters "+p.Waiting, "fence: "+either(p.Fence, "a growing number in the write", "none"))
+	parts = append(parts, "waiters "+p.Waiting, "fence: "+Either(p.Fence, "a growing number in the write", "none"))
 	if p.Patience > 0 {
 		parts = append(parts, "your client gives up on a reply after "+p.Patience.Round(100*time.Millisecond).String()+
-			either(p.Resends, ", and retries the command", ""))
+			Either(p.Resends, ", and retries the command", ""))
 	} else {
 		parts = append(parts, "your client waits for a reply for longer than a lease")
 	}
@@ -104,12 +104,12 @@ func (p *Passport) Where() string {
 	if p.EndsIn != "" {
 		return Quoted([]string{p.EndsIn})
 	}
-	return either(p.Kind == "zset", "score", "value")
+	return Either(p.Kind == "zset", "score", "value")
 }
 
 // NeverMeet is why locks of different customers prove nothing. If their orders lose units, it is a defect.
 func (p *Passport) NeverMeet() string {
-	return either(p.Lost, "the lock's key contains a value of the order: customers do not compete for it, and the stock "+
+	return Either(p.Lost, "the lock's key contains a value of the order: customers do not compete for it, and the stock "+
 		"is for all; leave the customer out of the key",
 		"orders of different customers do not compete: use a fixed customer and --units 1")
 }
@@ -131,7 +131,8 @@ func Quoted(keys []string) string {
 	return strings.Join(all, ", ")
 }
 
-func either(yes bool, one, other string) string {
+// Either returns one text or the other one.
+func Either(yes bool, one, other string) string {
 	if yes {
 		return one
 	}

@@ -66,9 +66,9 @@ func (p *Pair) watch(ctx context.Context) (err error) {
 	return nil
 }
 
-// Shut stops everything of a pair.
-func (p *Pair) Shut() {
-	p.Close()
+// Close stops everything of a pair.
+func (p *Pair) Close() {
+	p.Rig.Close()
 	p.cancel()
 	p.Tasks.Wait()
 	if p.Ledger != nil {
@@ -219,7 +219,7 @@ func (s *Shop) Open(ctx context.Context, saw func(*wire.Sight), isRelease func(*
 		err = p.Put(s.UnitsFor(0)) // an instance may have put its own stock at start
 	}
 	if err != nil {
-		p.Shut()
+		p.Close()
 		return nil, err
 	}
 	return p, nil
