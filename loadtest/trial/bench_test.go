@@ -22,28 +22,28 @@ import (
 
 // A plain order that leaves a bench unfit for a cell is named with its answer.
 func TestWhyBenchIsNotAsNew(t *testing.T) {
-	f := forge()
-	f.pair.Shop.Order = shop.Request{Method: "POST", Path: "/buy"}
-	require.ErrorContains(t, notAsNew(f.bench), "an instance exited")
-	o := f.order("warm-0", shop.AtA, history.Unknown, 0, 10)
+	f := Begin()
+	f.Pair.Shop.Order = shop.Request{Method: "POST", Path: "/buy"}
+	require.ErrorContains(t, notAsNew(f.Bench), "an instance exited")
+	o := f.Order("warm-0", shop.AtA, history.Unknown, 0, 10)
 	o.Op.Status, o.Op.Detail = 503, "no worker is free"
-	require.ErrorContains(t, notAsNew(f.bench), "did not sell: POST /buy was answered 503 no worker is free")
-	f.order("warm-1", shop.AtB, history.Sold, 10, 20)
-	require.ErrorContains(t, notAsNew(f.bench), "sold, and left the lock")
+	require.ErrorContains(t, notAsNew(f.Bench), "did not sell: POST /buy was answered 503 no worker is free")
+	f.Order("warm-1", shop.AtB, history.Sold, 10, 20)
+	require.ErrorContains(t, notAsNew(f.Bench), "sold, and left the lock")
 }
 
 // The fresh orders of a cell show that its bench is fit for another one: the last at each instance has to have sold.
 func TestFreshOrdersShowThatBenchIsFit(t *testing.T) {
-	f := forge()
-	assert.False(t, soldAfresh(f.bench))
-	f.order("anna", shop.AtA, history.Sold, 0, 10)
-	f.order("fresh-b", shop.AtB, history.Sold, 20, 30).Fresh = true
-	assert.False(t, soldAfresh(f.bench), "Anna's order is none")
-	again := f.order("fresh-a", shop.AtA, history.Sold, 40, 50)
+	f := Begin()
+	assert.False(t, soldAfresh(f.Bench))
+	f.Order("anna", shop.AtA, history.Sold, 0, 10)
+	f.Order("fresh-b", shop.AtB, history.Sold, 20, 30).Fresh = true
+	assert.False(t, soldAfresh(f.Bench), "Anna's order is none")
+	again := f.Order("fresh-a", shop.AtA, history.Sold, 40, 50)
 	again.Fresh = true
-	assert.True(t, soldAfresh(f.bench))
-	f.order("fresh-a-2", shop.AtA, history.Busy, 60, 70).Fresh = true
-	assert.False(t, soldAfresh(f.bench))
+	assert.True(t, soldAfresh(f.Bench))
+	f.Order("fresh-a-2", shop.AtA, history.Busy, 60, 70).Fresh = true
+	assert.False(t, soldAfresh(f.Bench))
 }
 
 // learned returns a trial of the correct shop in Go that has learned its lock. It ends with the test.
@@ -82,14 +82,14 @@ func TestKeysOfLock(t *testing.T) {
 func TestShopThatDiesEndsItsCell(t *testing.T) {
 	t.Parallel()
 	trial, ctx := learned(t.Context(), t)
-	sell := func(b *bench) string {
-		<-b.send("anna", shop.AtA).Done()
+	sell := func(b *Bench) string {
+		<-b.Send("anna", shop.AtA).Done()
 		return ""
 	}
 	dead := func(which ...int) fault {
-		return fault{name: "reply-lost 2", play: func(b *bench) string {
+		return fault{name: "reply-lost 2", play: func(b *Bench) string {
 			for _, at := range which {
-				assert.NoError(t, b.pair.Kill(b.pair.Ends[at])) // not recorded as a fault
+				assert.NoError(t, b.Pair.Kill(b.Pair.Ends[at])) // not recorded as a fault
 			}
 			return sell(b)
 		}}
@@ -169,16 +169,16 @@ func TestInterruptedCellEnds(t *testing.T) {
 	trial, ctx := learned(ctx, t)
 	b, err := trial.idleBench(ctx)
 	require.NoError(t, err)
-	defer b.pair.Close()
-	held := b.pair.SetTrap(b.replyOf(shop.AtA, trial.passport.BeforeWrite(), time.Now()))
-	_, err = trial.play(b, fault{name: "slow-work", play: func(b *bench) string {
-		anna, why := b.anna(held)
+	defer b.Pair.Close()
+	held := b.Pair.SetTrap(b.ReplyOf(shop.AtA, trial.passport.BeforeWrite(), time.Now()))
+	_, err = trial.play(b, fault{name: "slow-work", play: func(b *Bench) string {
+		anna, why := b.Anna(held)
 		cancel()
 		<-anna.Done()
 		return why
 	}})
 	require.ErrorIs(t, err, context.Canceled)
-	for _, o := range b.orders {
+	for _, o := range b.Orders {
 		assert.Equal(t, history.Buy, o.Op.Phase, o.Name)
 	}
 	_, err = trial.Run(ctx, func(c *history.Cell) { assert.NotEmpty(t, c.WhyNot(), "the cell was played") })
@@ -221,16 +221,16 @@ func TestLateWriteArrives(t *testing.T) {
 
 // The held release is one after the write of the stock, or after the acquire if writes are not observed.
 func TestReleaseComesAfterTheWork(t *testing.T) {
-	f := forge()
-	command := func(c observation) *wire.Command { return &wire.Command{Seen: c.Seen} }
-	matches := func(commands ...observation) (all []bool) {
-		is := afterWrite(f.bench, hasShape(f.bench, shapesOf("del lock")))
+	f := Begin()
+	command := func(c Observation) *wire.Command { return &wire.Command{Seen: c.Seen} }
+	matches := func(commands ...Observation) (all []bool) {
+		is := afterWrite(f.Bench, hasShape(f.Bench, Shapes("del lock")))
 		for _, c := range commands {
 			all = append(all, is(command(c)))
 		}
 		return all
 	}
-	assert.Equal(t, []bool{false, false, false, true}, matches(f.acquire(10), f.del(11), f.write(12), f.del(13)))
-	f.passport.Elsewhere = true
-	assert.Equal(t, []bool{false, false, true}, matches(f.del(9), f.acquire(10), f.del(11)))
+	assert.Equal(t, []bool{false, false, false, true}, matches(f.Acquire(10), f.Del(11), f.Write(12), f.Del(13)))
+	f.Passport.Elsewhere = true
+	assert.Equal(t, []bool{false, false, true}, matches(f.Del(9), f.Acquire(10), f.Del(11)))
 }

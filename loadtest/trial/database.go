@@ -13,18 +13,18 @@ import (
 
 // follow sends plain orders to both instances until their requests to the database have one pattern, and follows that.
 // Both instances are idle then.
-func follow(b *bench) (stable bool, err error) {
-	b.begin("", "")
+func follow(b *Bench) (stable bool, err error) {
+	b.Begin("", "")
 	var sales [2][]int
 	for range rig.MostSales {
 		stable = true
-		for at, e := range b.pair.Ends {
+		for at, e := range b.Pair.Ends {
 			o, err := plainAt(b, at)
 			if err != nil {
 				return false, err
 			}
 			sales[at] = append(sales[at], o.InDatabase)
-			p, known := rig.Learn(e.Database.Since(b.cell.Start), sales[at])
+			p, known := rig.Learn(e.Database.Since(b.Cell.Start), sales[at])
 			e.Database.Follow(p)
 			stable = stable && known
 		}
@@ -36,15 +36,15 @@ func follow(b *bench) (stable bool, err error) {
 }
 
 // plainAt sends a plain order to an instance, and waits until the instance is idle.
-func plainAt(b *bench, at int) (*shop.Order, error) {
-	o, err := b.plain("plain", at)
+func plainAt(b *Bench, at int) (*shop.Order, error) {
+	o, err := b.Plain("plain", at)
 	if err != nil {
 		return nil, err
 	}
 	<-o.Done()
-	b.pair.Quiet(b.pair.Context)
+	b.Pair.Quiet(b.Pair.Context)
 	time.Sleep(50 * time.Millisecond) // a rollback may come after the answer
-	b.pair.Ends[at].Database.EndOrder()
+	b.Pair.Ends[at].Database.EndOrder()
 	if o.Op.Outcome != history.Sold {
 		return o, problem(b, o, nil)
 	}
@@ -52,13 +52,13 @@ func plainAt(b *bench, at int) (*shop.Order, error) {
 }
 
 // learnRequests learns what a plain sale sends to the database, and which of it under its lock.
-func learnRequests(b *bench) error {
-	of := &b.passport.ToDatabase
-	if b.pair.Shop.Database == "" {
+func learnRequests(b *Bench) error {
+	of := &b.Passport.ToDatabase
+	if b.Pair.Shop.Database == "" {
 		of.Why = "the shop's database is not proxied: give --db"
 		return nil
 	}
-	b.pair.Shop.Say("learning what a sale sends to the database…")
+	b.Pair.Shop.Say("learning what a sale sends to the database…")
 	stable, err := follow(b)
 	if err != nil {
 		return err
@@ -67,13 +67,13 @@ func learnRequests(b *bench) error {
 		of.Why = "plain sales show no fixed pattern of requests to the database"
 		return nil
 	}
-	b.begin("", "")
+	b.Begin("", "")
 	o, err := plainAt(b, shop.AtA)
 	if err != nil {
 		return err
 	}
-	classifyRequests(of, b.pair.Ends[shop.AtA].Database.Since(o.Sent), o.InDatabase, b.underLock(o))
-	b.passport.Requests = &history.Requests{Before: of.Before, Under: of.Under, After: of.After}
+	classifyRequests(of, b.Pair.Ends[shop.AtA].Database.Since(o.Sent), o.InDatabase, b.UnderLock(o))
+	b.Passport.Requests = &history.Requests{Before: of.Before, Under: of.Under, After: of.After}
 	return nil
 }
 
@@ -104,15 +104,15 @@ func classifyRequests(r *sale.Requests, pieces []rig.Piece, order int, held shop
 	}
 }
 
-// underLock returns the span in which an order held its lock, or that of the whole order if there is no lock.
-func (b *bench) underLock(o *shop.Order) shop.Span {
+// UnderLock returns the span in which an order held its lock, or that of the whole order if there is no lock.
+func (b *Bench) UnderLock(o *shop.Order) shop.Span {
 	held := shop.Span{From: o.Sent, To: time.Now()}
-	for _, d := range effectsOf(b.byOrder()[o]) {
+	for _, d := range EffectsOf(b.ByOrder()[o]) {
 		switch {
-		case d.acquired():
+		case d.Acquired():
 			held.From = d.Delivered
 		case d.Releases():
-			held.To = d.observation.Came
+			held.To = d.Observation.Came
 		}
 	}
 	return held
@@ -120,9 +120,9 @@ func (b *bench) underLock(o *shop.Order) shop.Span {
 
 // sentNothing reports whether an order is known to have sent nothing to the database, as no other was in flight at its
 // instance.
-func (b *bench) sentNothing(o *shop.Order) bool {
-	d := b.pair.Ends[o.At].Database
-	if d == nil || slices.ContainsFunc(b.orders, func(other *shop.Order) bool {
+func (b *Bench) sentNothing(o *shop.Order) bool {
+	d := b.Pair.Ends[o.At].Database
+	if d == nil || slices.ContainsFunc(b.Orders, func(other *shop.Order) bool {
 		return other != o && other.At == o.At && other.Sent.Before(o.Over) && o.Sent.Before(other.Over)
 	}) {
 		return false
@@ -131,10 +131,10 @@ func (b *bench) sentNothing(o *shop.Order) bool {
 }
 
 // requestsToDatabase returns what the orders of the cell have sent to the database, in order of arrival.
-func (b *bench) requestsToDatabase(record map[*shop.Order][]observation) (all []history.Request) {
-	for at, e := range b.pair.Ends {
+func (b *Bench) requestsToDatabase(record map[*shop.Order][]Observation) (all []history.Request) {
+	for at, e := range b.Pair.Ends {
 		if e.Database != nil {
-			all = append(all, b.requestsAt(at, e.Database.Since(b.cell.Start), record)...)
+			all = append(all, b.requestsAt(at, e.Database.Since(b.Cell.Start), record)...)
 		}
 	}
 	slices.SortStableFunc(all, func(x, y history.Request) int { return cmp.Compare(x.Came, y.Came) })
@@ -142,7 +142,7 @@ func (b *bench) requestsToDatabase(record map[*shop.Order][]observation) (all []
 }
 
 // requestsAt returns the numbered requests among the pieces at an instance's link.
-func (b *bench) requestsAt(at int, pieces []rig.Piece, record map[*shop.Order][]observation) (all []history.Request) {
+func (b *Bench) requestsAt(at int, pieces []rig.Piece, record map[*shop.Order][]Observation) (all []history.Request) {
 	last := map[int]int{}   // on each connection
 	mixed := map[int]bool{} // the orders at the link whose numbers may count those of others
 	for _, p := range pieces {
@@ -150,12 +150,12 @@ func (b *bench) requestsAt(at int, pieces []rig.Piece, record map[*shop.Order][]
 			continue
 		}
 		if i, known := last[p.Conn]; p.Reply && known {
-			all[i].Answered, all[i].Heard = b.since(p.Began), b.since(p.PassedOn)
+			all[i].Answered, all[i].Heard = b.Since(p.Began), b.Since(p.PassedOn)
 		}
 		if p.Reply {
 			continue
 		}
-		r := history.Request{Instance: b.pair.Ends[at].Name, Came: b.since(p.Began), Sent: b.since(p.PassedOn),
+		r := history.Request{Instance: b.Pair.Ends[at].Name, Came: b.Since(p.Began), Sent: b.Since(p.PassedOn),
 			Answered: history.Never, Heard: history.Never}
 		o := b.senderOf(at, p.Began, record)
 		if o != nil {
@@ -172,7 +172,7 @@ func (b *bench) requestsAt(at int, pieces []rig.Piece, record map[*shop.Order][]
 
 // senderOf returns the order for which an instance sent a request at a time: the one in flight that was not blocked or,
 // if all were over, the last. It is nil if it may be one of several.
-func (b *bench) senderOf(at int, then time.Time, record map[*shop.Order][]observation) *shop.Order {
+func (b *Bench) senderOf(at int, then time.Time, record map[*shop.Order][]Observation) *shop.Order {
 	sender := b.openAt(at, then)
 	if free, _ := b.inFlight(at, then); len(free) == 1 {
 		sender = free[0]
@@ -187,29 +187,29 @@ func (b *bench) senderOf(at int, then time.Time, record map[*shop.Order][]observ
 
 // watchAtWork learns whether the lock is renewed while an order is held at a request to the database: as long as the
 // reply to its acquire is held, a client does not renew.
-func watchAtWork(b *bench) {
-	p := b.passport
-	if len(p.Locks) == 0 || p.Every > 0 || b.pair.Ends[shop.AtA].Database == nil || p.Lease() > sale.MostLease {
+func watchAtWork(b *Bench) {
+	p := b.Passport
+	if len(p.Locks) == 0 || p.Every > 0 || b.Pair.Ends[shop.AtA].Database == nil || p.Lease() > sale.MostLease {
 		return
 	}
-	b.pair.Shop.Say("checking whether the lock is renewed…")
-	b.begin("", "")
-	if b.pair.Put(b.pair.Shop.UnitsFor(0)) != nil {
+	b.Pair.Shop.Say("checking whether the lock is renewed…")
+	b.Begin("", "")
+	if b.Pair.Put(b.Pair.Shop.UnitsFor(0)) != nil {
 		return
 	}
-	if b.remove() != nil { // an order whose client gave up on its acquire may have left it
+	if b.Remove() != nil { // an order whose client gave up on its acquire may have left it
 		return
 	}
-	anna, _, goOn := b.annaAtWork()
-	b.shown().await(p.Lease(), anna.Done(), func() bool {
-		took := b.tookFor(anna)
+	anna, _, goOn := b.AnnaAtWork()
+	b.Shown().Await(p.Lease(), anna.Done(), func() bool {
+		took := b.TookFor(anna)
 		ofAcquire := took + history.Instant(p.Lease()/10)
-		return took.Known() && firstAfter(ofAcquire, b.shown().when(shop.AtA, (*history.Command).Prolongs)).Known()
+		return took.Known() && FirstAfter(ofAcquire, b.Shown().When(shop.AtA, (*history.Command).Prolongs)).Known()
 	})
 	notePeriod(b, anna)
 	goOn()
 	<-anna.Done()
-	b.pair.Quiet(b.pair.Context)
+	b.Pair.Quiet(b.Pair.Context)
 }
 
 // requestsOf returns the requests among pieces.

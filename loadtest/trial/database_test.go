@@ -81,8 +81,8 @@ func TestRowTakesMostTellingCell(t *testing.T) {
 }
 
 func TestRowWithoutMoments(t *testing.T) {
-	f := forge()
-	trial := &Trial{shop: f.pair.Shop, passport: f.passport}
+	f := Begin()
+	trial := &Trial{shop: f.Pair.Shop, passport: f.Passport}
 	played := func(fault) (*history.Cell, error) { return nil, errors.New("no Redis") }
 	for _, c := range []struct{ fault, whyNone, want string }{
 		{fault: "after-release", want: "a sale sends nothing after its release"},
@@ -102,10 +102,10 @@ func TestRowWithoutMoments(t *testing.T) {
 // Requests are classified by when they began. One without a reply, such as the close of a connection, is no moment: it
 // may reach the database's link after the release has reached the Redis'.
 func TestRequestsOfSale(t *testing.T) {
-	f := forge()
+	f := Begin()
 	var pieces []rig.Piece
 	piece := func(ms, order, number int, reply bool) {
-		pieces = append(pieces, rig.Piece{Order: order, Number: number, Reply: reply, Began: f.after(ms)})
+		pieces = append(pieces, rig.Piece{Order: order, Number: number, Reply: reply, Began: f.After(ms)})
 	}
 	for k := range 6 { // one begins each 20 ms, and is answered 10 ms later
 		piece(20*k, 3, k+1, false)
@@ -116,11 +116,11 @@ func TestRequestsOfSale(t *testing.T) {
 	piece(130, 4, 8, false) // of the next order
 	var r sale.Requests
 	// Requests 2 to 5, and the replies to 2 to 4.
-	classifyRequests(&r, pieces, 3, shop.Span{From: f.after(15), To: f.after(85)})
+	classifyRequests(&r, pieces, 3, shop.Span{From: f.After(15), To: f.After(85)})
 	assert.Equal(t, sale.Requests{All: 7, Answered: 6, Before: []int{1}, Under: []int{2, 3, 4, 5}, Replies: []int{2, 3, 4},
 		After: []int{6}}, r)
 	r = sale.Requests{}
-	classifyRequests(&r, pieces, 3, shop.Span{From: f.after(15), To: f.after(115)})
+	classifyRequests(&r, pieces, 3, shop.Span{From: f.After(15), To: f.After(115)})
 	assert.Empty(t, r.After)
 }
 
@@ -155,17 +155,17 @@ func TestRequestsAreMomentsOfFaults(t *testing.T) {
 
 // An order whose acquire is answered goes on until its next request to the database.
 func TestOrderIsHeldAtItsWork(t *testing.T) {
-	f := forge()
-	f.pair.Context, f.pair.Gate = t.Context(), wire.NewGate(nil)
+	f := Begin()
+	f.Pair.Context, f.Pair.Gate = t.Context(), wire.NewGate(nil)
 	server, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer server.Close()
 	d, err := rig.NewDatabase(server.Addr().String())
 	require.NoError(t, err)
 	defer d.Close()
-	f.pair.Ends[shop.AtA].Database = d
+	f.Pair.Ends[shop.AtA].Database = d
 	for _, asks := range []bool{true, false} {
-		w := f.setWorkTrap(&rig.CommandTrap{Reply: true})
+		w := f.SetWorkTrap(&rig.CommandTrap{Reply: true})
 		d.BeginOrder()
 		c, err := net.Dial("tcp", d.Addr())
 		require.NoError(t, err)
@@ -173,10 +173,7 @@ func TestOrderIsHeldAtItsWork(t *testing.T) {
 		if asks {
 			_, err = c.Write([]byte("BEGIN"))
 			require.NoError(t, err)
-			<-w.request.Caught()
-			name, reply := newPlayedLine(f.bench).Name(schedule.Move{Mark: schedule.Read, Reply: true}, w)
-			assert.Equal(t, "request 1 to the database", name)
-			assert.False(t, reply)
+			<-w.Request.Caught()
 		}
 		w.GoOn()
 		w.GoOn()
@@ -185,10 +182,35 @@ func TestOrderIsHeldAtItsWork(t *testing.T) {
 	}
 }
 
+// An order at its work is held at a request or, before that, at the reply to its acquire.
+func TestNameOfWork(t *testing.T) {
+	of, work := schedule.Move{Mark: schedule.Read, Reply: true}, &WorkTrap{}
+	name, reply := newPlayedLine(Begin().Bench).Name(of, work)
+	assert.Equal(t, schedule.Read, name)
+	assert.True(t, reply)
+
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer server.Close()
+	d, err := rig.NewDatabase(server.Addr().String())
+	require.NoError(t, err)
+	defer d.Close()
+	work.Request = d.Trap(d.BeginOrder(), 1, false)
+	c, err := net.Dial("tcp", d.Addr())
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = c.Write([]byte("BEGIN"))
+	require.NoError(t, err)
+	<-work.Request.Caught()
+	name, reply = newPlayedLine(Begin().Bench).Name(of, work)
+	assert.Equal(t, "request 1 to the database", name)
+	assert.False(t, reply)
+}
+
 // A line of a row is played as a cell of that row: a crash at a request is no late write.
 func TestLineOfARowHasItsName(t *testing.T) {
-	f := forge()
-	trial := &Trial{shop: f.pair.Shop, passport: f.passport}
+	f := Begin()
+	trial := &Trial{shop: f.Pair.Shop, passport: f.Passport}
 	trial.passport.Elsewhere, trial.passport.ToDatabase = true, sale.Requests{All: 2, Answered: 2, Under: []int{1, 2}}
 	trial.Play = []string{"a>db2.crash-a", "a>db2.b>end.a>end", "a>db2.crash-b"}
 	chosen, err := trial.chosen()
@@ -214,15 +236,15 @@ func TestMomentsOfACrash(t *testing.T) {
 
 // Without a lock an order is at work from its first request on.
 func TestRequestsWithoutALock(t *testing.T) {
-	f := forge()
-	p := newPlayedLine(f.bench)
-	p.bench.passport.Elsewhere, p.bench.passport.ToDatabase = true, sale.Requests{All: 2, Under: []int{1, 2}}
-	p.bench.passport.Locks = nil
-	f.order("anna", shop.AtA, history.Sold, 0, 90)
+	f := Begin()
+	p := newPlayedLine(f.Bench)
+	p.bench.Passport.Elsewhere, p.bench.Passport.ToDatabase = true, sale.Requests{All: 2, Under: []int{1, 2}}
+	p.bench.Passport.Locks = nil
+	f.Order("anna", shop.AtA, history.Sold, 0, 90)
 	assert.Empty(t, p.misplaced(schedule.Move{Who: shop.AtA, At: shop.AtA, Mark: "db2"}))
-	assert.Empty(t, aWindow(p.bench.passport))
-	p.bench.passport.ToDatabase = sale.Requests{Why: "no pattern"}
-	assert.Equal(t, "no pattern", aWindow(p.bench.passport))
+	assert.Empty(t, aWindow(p.bench.Passport))
+	p.bench.Passport.ToDatabase = sale.Requests{Why: "no pattern"}
+	assert.Equal(t, "no pattern", aWindow(p.bench.Passport))
 }
 
 // A sale that opens a connection sends more requests, so that a number that plain sales send after the lock falls under
@@ -245,39 +267,39 @@ func TestRequestsTooEarly(t *testing.T) {
 // what each of them sent.
 func TestOrderThatDoesNotReachARequest(t *testing.T) {
 	backendtest.Require(t)
-	b := newDrawer(t).counting()
-	for _, e := range b.pair.Ends {
+	b := NewDrawer(t).Counting()
+	for _, e := range b.Pair.Ends {
 		var err error
 		e.Database, err = rig.NewDatabase("127.0.0.1:1")
 		require.NoError(t, err)
 		t.Cleanup(e.Database.Close)
 	}
-	b.begin("", "")
+	b.Begin("", "")
 	line, err := schedule.ParseLine("b@a>db1")
 	require.NoError(t, err)
 	p, s := newPlayedLine(b), rig.Scene{Open: true}
 	trap := p.Catch(line[0], s)
 	p.Send(t.Context(), line[0], s, trap.Caught())
 	require.EqualError(t, p.Stuck(line[0], s, trap), "Bert did not reach request 1 to the database")
-	assert.Len(t, b.orders, 1, "one order of Bert's")
+	assert.Len(t, b.Orders, 1, "one order of Bert's")
 }
 
 // Each request has its order. After Bert has ordered at Anna's instance, the link counts her requests as his, so later
 // ones have no number; and while neither is blocked, any may be either's.
 func TestRequestsAreThoseOfOrders(t *testing.T) {
-	f := forge()
-	anna, bert := f.order("anna", shop.AtA, history.Sold, 0, 500), f.order("bert", shop.AtA, history.Sold, 100, 600)
+	f := Begin()
+	anna, bert := f.Order("anna", shop.AtA, history.Sold, 0, 500), f.Order("bert", shop.AtA, history.Sold, 100, 600)
 	anna.InDatabase, bert.InDatabase = 1, 2
-	anna.Blocked = shop.Span{From: f.after(90), To: f.after(200)}
+	anna.Blocked = shop.Span{From: f.After(90), To: f.After(200)}
 	piece := func(ms, conn, order, number int, reply bool) rig.Piece {
 		return rig.Piece{Conn: conn, Order: order, Number: number, Reply: reply,
-			Began: f.after(ms), PassedOn: f.after(ms + 1)}
+			Began: f.After(ms), PassedOn: f.After(ms + 1)}
 	}
 	held := piece(80, 1, 1, 2, false)
-	held.PassedOn = f.after(400)
+	held.PassedOn = f.After(400)
 	requests := f.requestsAt(shop.AtA, []rig.Piece{piece(10, 1, 1, 1, false), piece(11, 1, 1, 1, true), held,
 		piece(120, 2, 2, 1, false), piece(121, 2, 2, 1, true), piece(130, 3, 2, 0, false), piece(250, 4, 2, 2, false),
-		piece(402, 1, 1, 2, true), piece(550, 2, 2, 3, false)}, f.record)
+		piece(402, 1, 1, 2, true), piece(550, 2, 2, 3, false)}, f.Record)
 	var got []string
 	for _, r := range requests {
 		got = append(got, fmt.Sprintf("%s %d %s %s %s", r.Order, r.Number, r.Came, r.Sent, r.Answered))

@@ -15,31 +15,31 @@ import (
 	"stockapi/loadtest/trial/shop"
 )
 
-// beginCount records the units and sales before the cell: the units that were put, or, without --set, that are left.
-func (b *bench) beginCount() (err error) {
-	if !b.pair.Shop.IsElsewhere() {
+// BeginCount records the units and sales before the cell: the units that were put, or, without --set, that are left.
+func (b *Bench) BeginCount() (err error) {
+	if !b.Pair.Shop.IsElsewhere() {
 		return nil
 	}
-	b.cell.Count = &history.Count{}
-	if b.pair.Shop.Set == "" && b.pair.Shop.Left != "" {
-		left, err := b.pair.CountLeft()
+	b.Cell.Count = &history.Count{}
+	if b.Pair.Shop.Set == "" && b.Pair.Shop.Left != "" {
+		left, err := b.Pair.CountLeft()
 		if err != nil {
 			return err
 		}
-		b.cell.Initial = *left
+		b.Cell.Initial = *left
 	}
-	b.recordedBefore, err = b.pair.CountSales()
+	b.SalesBefore, err = b.Pair.CountSales()
 	return err
 }
 
-// endCount reads what is left, and how many sales were recorded since beginCount.
-func (b *bench) endCount() (err error) {
-	if b.cell.Left, err = b.pair.CountLeft(); err != nil {
+// EndCount reads what is left, and how many sales were recorded since beginCount.
+func (b *Bench) EndCount() (err error) {
+	if b.Cell.Left, err = b.Pair.CountLeft(); err != nil {
 		return err
 	}
-	now, err := b.pair.CountSales()
+	now, err := b.Pair.CountSales()
 	if err == nil && now != nil {
-		b.cell.Count.Sales = new(*now - *b.recordedBefore)
+		b.Cell.Count.Sales = new(*now - *b.SalesBefore)
 	}
 	return err
 }
@@ -78,9 +78,9 @@ func soldAtOnce(c *history.Cell) bool {
 }
 
 // checkShelf returns an error if --left does not print what --set has put.
-func checkShelf(b *bench, n int64) error {
-	left, err := b.pair.CountLeft()
-	if err == nil && left != nil && b.pair.Shop.Set != "" && *left != n {
+func checkShelf(b *Bench, n int64) error {
+	left, err := b.Pair.CountLeft()
+	if err == nil && left != nil && b.Pair.Shop.Set != "" && *left != n {
 		err = fmt.Errorf("%w: --set should put %d units, but --left prints %d", shop.ErrShop, n, *left)
 	}
 	return err
@@ -90,31 +90,31 @@ func checkShelf(b *bench, n int64) error {
 const countedWithin = 10 * time.Second
 
 // checkCounted returns an error if a sale since beginCount does not show in the numbers that --left and --sales print.
-func checkCounted(b *bench, within time.Duration) error {
-	if !b.pair.Shop.IsElsewhere() {
+func checkCounted(b *Bench, within time.Duration) error {
+	if !b.Pair.Shop.IsElsewhere() {
 		return nil
 	}
 	for begun := time.Now(); ; time.Sleep(shop.SettledAfter) {
-		left, err := b.pair.CountLeft()
+		left, err := b.Pair.CountLeft()
 		if err != nil {
 			return err
 		}
-		sales, err := b.pair.CountSales()
+		sales, err := b.Pair.CountSales()
 		if err != nil {
 			return err
 		}
 		var why string
 		switch {
-		case left != nil && *left >= b.cell.Initial:
+		case left != nil && *left >= b.Cell.Initial:
 			why = fmt.Sprintf("%s later --left still prints %d: if it counts the right product, the shop takes no unit, or "+
 				"takes it later; without --left only the lock is judged", within, *left)
-		case sales != nil && *sales <= *b.recordedBefore:
+		case sales != nil && *sales <= *b.SalesBefore:
 			why = fmt.Sprintf("%s later --sales still prints %d: if it counts the right sales, the shop records none, or "+
 				"records it later; without --sales the answers count", within, *sales)
 		default:
 			return nil
 		}
-		if time.Since(begun) >= within || b.pair.Context.Err() != nil {
+		if time.Since(begun) >= within || b.Pair.Context.Err() != nil {
 			return fmt.Errorf("%w: the first order sold, but %s", shop.ErrShop, why)
 		}
 	}
@@ -122,26 +122,26 @@ func checkCounted(b *bench, within time.Duration) error {
 
 // balance sells a unit at each instance without a fault, and waits. If sales and stock then disagree, it returns why
 // the count proves nothing: reservations expire, a job restocks, or nothing is deducted.
-func balance(b *bench, wait time.Duration) (unbalanced string, err error) {
-	b.begin("", "")
-	b.cell.Initial = shop.OnShelf // whatever --units are: that it sells too many is for the cells to show
-	if err := errors.Join(b.pair.Put(shop.OnShelf), b.beginCount()); err != nil {
+func balance(b *Bench, wait time.Duration) (unbalanced string, err error) {
+	b.Begin("", "")
+	b.Cell.Initial = shop.OnShelf // whatever --units are: that it sells too many is for the cells to show
+	if err := errors.Join(b.Pair.Put(shop.OnShelf), b.BeginCount()); err != nil {
 		return "", err
 	}
-	for at := range b.pair.Ends {
-		o := b.buy("plain-"+strconv.Itoa(at), at, history.Buy, b.pair.Shop.Order, 0)
+	for at := range b.Pair.Ends {
+		o := b.Buy("plain-"+strconv.Itoa(at), at, history.Buy, b.Pair.Shop.Order, 0)
 		<-o.Done()
-		b.cell.Ops = append(b.cell.Ops, o.Op)
+		b.Cell.Ops = append(b.Cell.Ops, o.Op)
 	}
 	select {
 	case <-time.After(wait):
-	case <-b.pair.Context.Done():
-		return "", context.Cause(b.pair.Context)
+	case <-b.Pair.Context.Done():
+		return "", context.Cause(b.Pair.Context)
 	}
-	if err := b.endCount(); err != nil {
+	if err := b.EndCount(); err != nil {
 		return "", err
 	}
-	if f := audit.Stock(b.cell); f.Result == history.Broken {
+	if f := audit.Stock(b.Cell); f.Result == history.Broken {
 		unbalanced = fmt.Sprintf("the count does not balance without a fault either: %s within %s", f.Because,
 			rig.Shortly(wait))
 	}
@@ -158,11 +158,11 @@ func (t *Trial) control(ctx context.Context, wait time.Duration) error {
 		return err
 	}
 	if t.unbalanced, err = balance(b, wait); err != nil {
-		b.pair.Close()
+		b.Pair.Close()
 		return err
 	}
-	for at := range b.pair.Ends { // a pool may have closed its connections, and an order that opens one sends more
-		<-b.buy("warm-"+strconv.Itoa(at), at, history.Buy, b.pair.Shop.Order, 0).Done()
+	for at := range b.Pair.Ends { // a pool may have closed its connections, and an order that opens one sends more
+		<-b.Buy("warm-"+strconv.Itoa(at), at, history.Buy, b.Pair.Shop.Order, 0).Done()
 	}
 	t.giveBack(b)
 	return nil

@@ -23,26 +23,26 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// A drawer holds the stock in one file, and the sales in another; its shop takes a unit for each order.
-type drawer struct {
+// A Drawer holds the stock in one file, and the sales in another; its shop takes a unit for each order.
+type Drawer struct {
 	t            *testing.T
 	mu           sync.Mutex
-	stock, sales string        // paths
-	answers      int           // status of a sale
-	back         time.Duration // after which a unit is put back; 0: never
+	Stock, Sales string        // paths
+	Answers      int           // status of a sale
+	Back         time.Duration // after which a unit is put back; 0: never
 	backs        sync.WaitGroup
 }
 
-func newDrawer(t *testing.T) *drawer {
-	d := &drawer{t: t, answers: http.StatusOK}
-	d.stock, d.sales = filepath.Join(t.TempDir(), "stock"), filepath.Join(t.TempDir(), "sales")
+func NewDrawer(t *testing.T) *Drawer {
+	d := &Drawer{t: t, Answers: http.StatusOK}
+	d.Stock, d.Sales = filepath.Join(t.TempDir(), "stock"), filepath.Join(t.TempDir(), "sales")
 	t.Cleanup(d.backs.Wait)
-	d.add(d.stock, 40)
-	d.add(d.sales, 5)
+	d.add(d.Stock, 40)
+	d.add(d.Sales, 5)
 	return d
 }
 
-func (d *drawer) add(path string, n int) {
+func (d *Drawer) add(path string, n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	text, _ := os.ReadFile(path)
@@ -50,77 +50,77 @@ func (d *drawer) add(path string, n int) {
 	assert.NoError(d.t, os.WriteFile(path, []byte(strconv.Itoa(had+n)), 0o600))
 }
 
-func (d *drawer) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
-	d.add(d.stock, -1)
-	d.add(d.sales, 1)
-	if d.back > 0 {
+func (d *Drawer) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	d.add(d.Stock, -1)
+	d.add(d.Sales, 1)
+	if d.Back > 0 {
 		d.backs.Go(func() {
-			time.Sleep(d.back)
-			d.add(d.stock, 1)
+			time.Sleep(d.Back)
+			d.add(d.Stock, 1)
 		})
 	}
-	w.WriteHeader(d.answers)
+	w.WriteHeader(d.Answers)
 }
 
-// counting returns a bench of a shop that sells from the drawer, with no lock in its Redis.
-func (d *drawer) counting() *bench {
+// Counting returns a bench of a shop that sells from the drawer, with no lock in its Redis.
+func (d *Drawer) Counting() *Bench {
 	store, err := wire.NewStore(0, "redis", backendtest.StartRedis(d.t).URL)
 	require.NoError(d.t, err)
 	d.t.Cleanup(func() { _ = store.Redis.Close() })
 	server := httptest.NewServer(d)
 	d.t.Cleanup(server.Close)
-	f := forge()
-	f.pair.Context, f.pair.Client, f.pair.Gate = d.t.Context(), server.Client(), wire.NewGate(nil)
-	f.pair.Stores = []*wire.Store{store}
-	f.pair.Shop.Set, f.pair.Shop.Left, f.pair.Shop.Product = "echo {n} > "+d.stock, "cat "+d.stock, "10000"
-	for _, e := range f.pair.Ends {
+	f := Begin()
+	f.Pair.Context, f.Pair.Client, f.Pair.Gate = d.t.Context(), server.Client(), wire.NewGate(nil)
+	f.Pair.Stores = []*wire.Store{store}
+	f.Pair.Shop.Set, f.Pair.Shop.Left, f.Pair.Shop.Product = "echo {n} > "+d.Stock, "cat "+d.Stock, "10000"
+	for _, e := range f.Pair.Ends {
 		e.In = &cluster.Instance{URL: server.URL}
 	}
-	f.pair.Ledger, err = wire.NewLedger(d.t.Context(), store.Redis, f.pair.Shop.Shelf())
+	f.Pair.Ledger, err = wire.NewLedger(d.t.Context(), store.Redis, f.Pair.Shop.Shelf())
 	require.NoError(d.t, err)
-	d.t.Cleanup(f.pair.Ledger.Close)
-	f.pair.Shop.Bed = testbed(d.t)
-	return f.bench
+	d.t.Cleanup(f.Pair.Ledger.Close)
+	f.Pair.Shop.Bed = Testbed(d.t)
+	return f.Bench
 }
 
 // The count proves nothing if stock and sales disagree even without a fault.
 func TestCountThatDoesNotBalance(t *testing.T) {
 	for what, c := range map[string]struct {
-		bend func(*drawer, *bench)
+		bend func(*Drawer, *Bench)
 		want string
 	}{
-		"a unit for each sale":  {bend: func(*drawer, *bench) {}},
-		"no way to put a stock": {bend: func(_ *drawer, b *bench) { b.pair.Shop.Set = "" }},
-		"nothing is deducted": {func(_ *drawer, b *bench) { b.pair.Shop.Left = "echo 100" },
+		"a unit for each sale":  {bend: func(*Drawer, *Bench) {}},
+		"no way to put a stock": {bend: func(_ *Drawer, b *Bench) { b.Pair.Shop.Set = "" }},
+		"nothing is deducted": {func(_ *Drawer, b *Bench) { b.Pair.Shop.Left = "echo 100" },
 			"2 sold, but the stock went from 100 to 100, by count within 1.3s"},
-		"a stock that falls by itself": {func(d *drawer, b *bench) { b.pair.Shop.Left += "; echo 97 > " + d.stock },
+		"a stock that falls by itself": {func(d *Drawer, b *Bench) { b.Pair.Shop.Left += "; echo 97 > " + d.Stock },
 			"2 sold, but the stock went from 100 to 97, by count within 1.3s"},
-		"a reservation ends": {func(d *drawer, _ *bench) { d.back = time.Second },
+		"a reservation ends": {func(d *Drawer, _ *Bench) { d.Back = time.Second },
 			"2 sold, but the stock went from 100 to 100, by count within 1.3s"},
-		"errors after the commit": {func(d *drawer, _ *bench) { d.answers = http.StatusInternalServerError }, ""},
-		"sales that are recorded": {func(d *drawer, b *bench) {
-			d.answers, b.pair.Shop.Sales = http.StatusInternalServerError, "cat "+d.sales
+		"errors after the commit": {func(d *Drawer, _ *Bench) { d.Answers = http.StatusInternalServerError }, ""},
+		"sales that are recorded": {func(d *Drawer, b *Bench) {
+			d.Answers, b.Pair.Shop.Sales = http.StatusInternalServerError, "cat "+d.Sales
 		}, ""},
-		"sales that are refused": {func(d *drawer, b *bench) {
-			d.answers, b.pair.Shop.Sales = http.StatusConflict, "cat "+d.sales
+		"sales that are refused": {func(d *Drawer, b *Bench) {
+			d.Answers, b.Pair.Shop.Sales = http.StatusConflict, "cat "+d.Sales
 		}, "2 recorded as sold, but 0 according to the answers, by count within 1.3s"},
-		"sales that are not recorded": {func(_ *drawer, b *bench) { b.pair.Shop.Sales = "echo 7" },
+		"sales that are not recorded": {func(_ *Drawer, b *Bench) { b.Pair.Shop.Sales = "echo 7" },
 			"0 recorded as sold, but the stock went from 100 to 98, by count within 1.3s"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			backendtest.Require(t)
-			d := newDrawer(t)
-			b := d.counting()
+			d := NewDrawer(t)
+			b := d.Counting()
 			c.bend(d, b)
-			trial := &Trial{shop: b.pair.Shop, passport: b.passport, idle: []*bench{b}}
+			trial := &Trial{shop: b.Pair.Shop, passport: b.Passport, idle: []*Bench{b}}
 			require.NoError(t, trial.control(t.Context(), 1300*time.Millisecond))
 			_, why, _ := strings.Cut(trial.unbalanced, "the count does not balance without a fault either: ")
 			assert.Equal(t, c.want, why)
 			assert.Len(t, trial.idle, 1, "the bench is kept")
-			last := b.orders[len(b.orders)-1]
+			last := b.Orders[len(b.Orders)-1]
 			assert.Equal(t, "warm-1", last.Name, "a pool may have closed its connections")
-			assert.Greater(t, last.Sent.Sub(b.orders[0].Sent), 1300*time.Millisecond)
+			assert.Greater(t, last.Sent.Sub(b.Orders[0].Sent), 1300*time.Millisecond)
 		})
 	}
 }
@@ -128,27 +128,27 @@ func TestCountThatDoesNotBalance(t *testing.T) {
 // A sale that the counts do not show is found at the first order.
 func TestFirstSaleThatIsNotCounted(t *testing.T) {
 	for what, c := range map[string]struct {
-		bend func(*drawer, *bench)
+		bend func(*Drawer, *Bench)
 		want string
 	}{
-		"counted":               {bend: func(d *drawer, b *bench) { b.pair.Shop.Sales = "cat " + d.sales }},
-		"counted without --set": {bend: func(_ *drawer, b *bench) { b.pair.Shop.Set = "" }},
-		"nothing is counted":    {bend: func(_ *drawer, b *bench) { b.pair.Shop.Left = "" }},
-		"the unit is never taken": {func(_ *drawer, b *bench) { b.pair.Shop.Left = "echo 100" },
+		"counted":               {bend: func(d *Drawer, b *Bench) { b.Pair.Shop.Sales = "cat " + d.Sales }},
+		"counted without --set": {bend: func(_ *Drawer, b *Bench) { b.Pair.Shop.Set = "" }},
+		"nothing is counted":    {bend: func(_ *Drawer, b *Bench) { b.Pair.Shop.Left = "" }},
+		"the unit is never taken": {func(_ *Drawer, b *Bench) { b.Pair.Shop.Left = "echo 100" },
 			"0s later --left still prints 100"},
-		"the sale is not recorded": {func(_ *drawer, b *bench) { b.pair.Shop.Sales = "echo 7" },
+		"the sale is not recorded": {func(_ *Drawer, b *Bench) { b.Pair.Shop.Sales = "echo 7" },
 			"0s later --sales still prints 7"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			backendtest.Require(t)
-			d := newDrawer(t)
-			b := d.counting()
+			d := NewDrawer(t)
+			b := d.Counting()
 			c.bend(d, b)
-			require.NoError(t, b.pair.Put(shop.OnShelf))
-			b.begin("", "")
-			b.cell.Initial = shop.OnShelf
-			require.NoError(t, b.beginCount())
+			require.NoError(t, b.Pair.Put(shop.OnShelf))
+			b.Begin("", "")
+			b.Cell.Initial = shop.OnShelf
+			require.NoError(t, b.BeginCount())
 			_, err := firstAt(b, shop.AtA)
 			require.NoError(t, err)
 			err = checkCounted(b, 0)
@@ -172,27 +172,27 @@ func TestCountNotChecked(t *testing.T) {
 
 func TestFailedCommandNamesItsFlag(t *testing.T) {
 	for _, c := range []struct {
-		bend func(*bench)
+		bend func(*Bench)
 		want string
 	}{
-		{func(b *bench) { b.pair.Shop.Set = "echo no such table >&2; exit 3" },
+		{func(b *Bench) { b.Pair.Shop.Set = "echo no such table >&2; exit 3" },
 			"--set: exit status 3; last output: no such table"},
-		{func(b *bench) { b.pair.Shop.Set = "sleep 30" },
+		{func(b *Bench) { b.Pair.Shop.Set = "sleep 30" },
 			"--set: it did not end within 5s: is it slow, or does a transaction of the shop still hold the row?"},
-		{func(b *bench) { b.pair.Shop.Left = "echo" }, `--left: it printed "", not a number`},
-		{func(b *bench) { b.pair.Shop.Sales = "exit 1" }, "--sales: exit status 1"},
+		{func(b *Bench) { b.Pair.Shop.Left = "echo" }, `--left: it printed "", not a number`},
+		{func(b *Bench) { b.Pair.Shop.Sales = "exit 1" }, "--sales: exit status 1"},
 	} {
 		t.Run(c.want, func(t *testing.T) {
 			t.Parallel()
 			backendtest.Require(t)
-			b := newDrawer(t).counting()
+			b := NewDrawer(t).Counting()
 			c.bend(b)
 			unbalanced, err := balance(b, 0)
 			assert.ErrorContains(t, err, c.want)
 			assert.Empty(t, unbalanced)
 		})
 	}
-	trial := &shop.Shop{Bed: testbed(t)}
+	trial := &shop.Shop{Bed: Testbed(t)}
 	trial.Setup = "exit 2"
 	assert.ErrorContains(t, trial.Prepare(t.Context()), "--setup: exit status 2")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -276,8 +276,8 @@ func TestCellsWithTooFewUnits(t *testing.T) {
 	}
 }
 
-// testbed returns a testbed that runs shell commands.
-func testbed(t *testing.T) *rig.Testbed {
+// Testbed returns a testbed that runs shell commands.
+func Testbed(t *testing.T) *rig.Testbed {
 	t.Helper()
 	bed, _, err := rig.OpenForeign(t.Context(), nil)
 	require.NoError(t, err)

@@ -57,7 +57,7 @@ func described(p sale.Passport, sales []*plainSale, of *shop.Shop) sale.Passport
 // steps returns the commands of a sale as its steps.
 func (s *plainSale) steps(p *sale.Passport, shelf wire.Shelf) (steps []sale.Step) {
 	for _, c := range s.commands {
-		steps = append(steps, sale.Step{Shape: p.ShapeOf(&c.Seen, shelf), Effects: c.effects, Args: c.Args,
+		steps = append(steps, sale.Step{Shape: p.ShapeOf(&c.Seen, shelf), Effects: c.Effects, Args: c.Args,
 			Queued: c.Queued})
 	}
 	return steps
@@ -114,7 +114,7 @@ func tellTaken(p *sale.Passport) {
 // writes the stock.
 func tellLease(p *sale.Passport, s *plainSale) {
 	for _, c := range s.commands {
-		if _, after, looked := s.looker.States(c.cmd, p.Keys[0].Key); looked && c.did(sale.Acquired) {
+		if _, after, looked := s.looker.States(c.Cmd, p.Keys[0].Key); looked && c.Did(sale.Acquired) {
 			p.Kind, p.TTL = after.Kind, after.TTL().Round(10*time.Millisecond)
 			if p.AcquireArgs = c.Args; c.Name == "exec" {
 				p.AcquireArgs = nil

@@ -18,7 +18,7 @@ import (
 // A passport follows from the steps of a plain sale.
 func TestPassportOfSale(t *testing.T) {
 	one := func(shape string, effects ...history.Effect) sale.Step {
-		s := sale.Step{Shape: shapeOf(shape), Args: strings.Fields(shape)}
+		s := sale.Step{Shape: Shape(shape), Args: strings.Fields(shape)}
 		for _, e := range effects {
 			s.Effects = append(s.Effects, history.Command{Source: history.Looked, Effect: e})
 		}
@@ -29,7 +29,7 @@ func TestPassportOfSale(t *testing.T) {
 		s.Args, s.Effects[0].Wire = strings.Fields(sent), &history.Carried{Compared: true}
 		return s
 	}
-	take := sale.Step{Shape: shapeOf("set lock"), Args: []string{"SET", "lock", "token", "NX", "PX", "2000"},
+	take := sale.Step{Shape: Shape("set lock"), Args: []string{"SET", "lock", "token", "NX", "PX", "2000"},
 		Effects: []history.Command{{Source: history.Looked, Effect: history.EffectAcquired}}}
 	read, write := one("get stock", history.EffectRead), one("set stock", history.EffectWrote)
 	free, atOnce := one("eval lock", history.EffectReleased), one("exec", history.EffectWrote, history.EffectReleased)
@@ -151,14 +151,14 @@ func TestLeaseThatStartsInValue(t *testing.T) {
 		{"no time in the value: the lock was overwritten", "a token", 4000, 1500, 4 * time.Second, 0},
 		{"a deadline", "1700000002000", 4000, 2040, 4 * time.Second, 0},
 	} {
-		f := forge()
+		f := Begin()
 		now := time.UnixMilli(1_700_000_000_000)
-		f.passport.TTL = time.Duration(one.ttl) * time.Millisecond
-		f.passport.Held = map[wire.Key]wire.KeyState{{Name: lockKey}: {At: now, Kind: "string",
+		f.Passport.TTL = time.Duration(one.ttl) * time.Millisecond
+		f.Passport.Held = map[wire.Key]wire.KeyState{{Name: LockKey}: {At: now, Kind: "string",
 			Parts: map[string]string{"": one.score}}}
-		learnStart(f.bench, f.after(0), f.after(one.next), f.after(2500))
-		assert.Equal(t, one.wantTTL, f.passport.TTL, one.what)
-		assert.Equal(t, one.wantValue, f.passport.InValue, one.what)
+		learnStart(f.Bench, f.After(0), f.After(one.next), f.After(2500))
+		assert.Equal(t, one.wantTTL, f.Passport.TTL, one.what)
+		assert.Equal(t, one.wantValue, f.Passport.InValue, one.what)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestValuesOfAcquires(t *testing.T) {
 	of := func(pairs ...string) map[string]string {
 		var steps []sale.Step
 		for i := 0; i < len(pairs); i += 2 {
-			steps = append(steps, sale.Step{Shape: shapeOf("set lock"), Effects: []history.Command{{Source: history.Looked,
+			steps = append(steps, sale.Step{Shape: Shape("set lock"), Effects: []history.Command{{Source: history.Looked,
 				Effect: history.EffectAcquired, Key: pairs[i], Wire: &history.Carried{Is: pairs[i+1]}}}})
 		}
 		return values(steps)
@@ -178,12 +178,12 @@ func TestValuesOfAcquires(t *testing.T) {
 
 // An order that comes in after a command has removed the lock shows no missing lock.
 func TestRemovalWhileHeld(t *testing.T) {
-	f := forge()
-	record := map[*shop.Order][]observation{nil: {f.del(50)}}
-	assert.True(t, removedIn(record, shop.Span{From: f.after(10), To: f.after(90)}))
-	assert.False(t, removedIn(record, shop.Span{From: f.after(60), To: f.after(90)}))
-	none := map[*shop.Order][]observation{nil: {f.acquire(50)}}
-	assert.False(t, removedIn(none, shop.Span{From: f.after(10), To: f.after(90)}))
+	f := Begin()
+	record := map[*shop.Order][]Observation{nil: {f.Del(50)}}
+	assert.True(t, removedIn(record, shop.Span{From: f.After(10), To: f.After(90)}))
+	assert.False(t, removedIn(record, shop.Span{From: f.After(60), To: f.After(90)}))
+	none := map[*shop.Order][]Observation{nil: {f.Acquire(50)}}
+	assert.False(t, removedIn(none, shop.Span{From: f.After(10), To: f.After(90)}))
 }
 
 // A lock's key may contain a value that the user has fixed for all orders.
@@ -230,26 +230,26 @@ func TestLongLeaseIsNotWaitedFor(t *testing.T) {
 
 // The period of renewals is that of one key: the keys of a majority are renewed together.
 func TestPeriodOfRenewalsOfSeveralKeys(t *testing.T) {
-	f := forge()
-	var commands []observation
+	f := Begin()
+	var commands []Observation
 	for _, ms := range []int{5, 1000, 1001, 2000} { // the first comes with the acquire
 		for i, key := range []string{"lock:0", "lock:1", "lock:2"} {
-			renewal := f.command(ms+i, history.EffectRenewed, "eval", "renew", "1", key, "a token of its own")
-			renewal.effects[0].Key = key
+			renewal := f.Command(ms+i, history.EffectRenewed, "eval", "renew", "1", key, "a token of its own")
+			renewal.Effects[0].Key = key
 			commands = append(commands, renewal)
 		}
 	}
-	watchRenewals(f.bench, &wire.Command{Seen: f.read(5).Seen}, commands)
-	assert.Equal(t, time.Second, f.passport.Every)
+	watchRenewals(f.Bench, &wire.Command{Seen: f.Read(5).Seen}, commands)
+	assert.Equal(t, time.Second, f.Passport.Every)
 }
 
 // The error with which a Redis refuses a command depends on what the command does.
 func TestErrorsOfRedis(t *testing.T) {
-	p := &sale.Passport{Acquires: shapesOf("set lock"), Writes: shapesOf("set stock")}
+	p := &sale.Passport{Acquires: Shapes("set lock"), Writes: Shapes("set stock")}
 	for shape, code := range map[string]string{
 		"set lock": "READONLY", "set stock": "OOM", "get stock": "LOADING", "eval lock": "LOADING",
 	} {
-		assert.Equal(t, code, codeOf(refusal(p, &sale.Step{Shape: shapeOf(shape)})), shape)
+		assert.Equal(t, code, codeOf(refusal(p, &sale.Step{Shape: Shape(shape)})), shape)
 	}
 }
 
@@ -268,10 +268,10 @@ func TestReasonWhyLockIsKept(t *testing.T) {
 
 // Waiters are woken if something happened between each try and the next.
 func TestWakersOfWaiters(t *testing.T) {
-	f := forge()
+	f := Begin()
 	at := func(ms ...int) (all []time.Time) {
 		for _, one := range ms {
-			all = append(all, f.after(one))
+			all = append(all, f.After(one))
 		}
 		return all
 	}
@@ -288,12 +288,12 @@ func TestRepliesOfAcquires(t *testing.T) {
 			if reply == "0" {
 				effects[0].Effect = history.EffectTried
 			}
-			shape := shapeOf([]string{"set lock", "eval lock", "incr lock"}[i])
+			shape := Shape([]string{"set lock", "eval lock", "incr lock"}[i])
 			steps = append(steps, sale.Step{Shape: shape, Effects: effects})
 		}
 		return steps
 	}
-	assert.Equal(t, map[sale.Shape]string{shapeOf("set lock"): "OK", shapeOf("eval lock"): "", shapeOf("incr lock"): "1"},
+	assert.Equal(t, map[sale.Shape]string{Shape("set lock"): "OK", Shape("eval lock"): "", Shape("incr lock"): "1"},
 		granted([][]sale.Step{of("OK", "token 1", "1"), of("OK", "token 2", "0"), of("OK", "token 3", "1")}))
 }
 
@@ -314,22 +314,22 @@ func TestEndBesideTheLock(t *testing.T) {
 		{"it is taken after its release", 0, 3100, 0, 3050, 0},
 		{"it has a TTL", time.Second, 3100, 2050, 0, 0},
 	} {
-		f := forge()
-		f.cell.Start = time.UnixMilli(1_700_000_000_000)
-		p := f.passport
+		f := Begin()
+		f.Cell.Start = time.UnixMilli(1_700_000_000_000)
+		p := f.Passport
 		p.TTL = one.ttl
-		p.Held = map[wire.Key]wire.KeyState{ends.Key: {At: f.after(1), Kind: "zset",
-			Parts: map[string]string{"10000": strconv.FormatInt(f.after(2000).UnixMilli(), 10)}}}
-		keepEnd(p, ends, f.after(0))
-		bert := f.order("bert", shop.AtB, history.Refused, 10, one.bertUntil)
-		record := map[*shop.Order][]observation{}
+		p.Held = map[wire.Key]wire.KeyState{ends.Key: {At: f.After(1), Kind: "zset",
+			Parts: map[string]string{"10000": strconv.FormatInt(f.After(2000).UnixMilli(), 10)}}}
+		keepEnd(p, ends, f.After(0))
+		bert := f.Order("bert", shop.AtB, history.Refused, 10, one.bertUntil)
+		record := map[*shop.Order][]Observation{}
 		if one.reaped > 0 {
-			record[nil] = append(record[nil], f.del(one.reaped))
+			record[nil] = append(record[nil], f.Del(one.reaped))
 		}
 		if one.took > 0 {
-			record[bert] = append(record[bert], f.acquire(one.took))
+			record[bert] = append(record[bert], f.Acquire(one.took))
 		}
-		checkEnd(f.bench, bert, record, shop.Span{From: f.after(5), To: f.after(3000)})
+		checkEnd(f.Bench, bert, record, shop.Span{From: f.After(5), To: f.After(3000)})
 		assert.Equal(t, one.lease, p.InValue, one.what)
 		assert.Equal(t, one.lease > 0, p.Where() == "`ends`", one.what)
 	}

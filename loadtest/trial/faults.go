@@ -20,7 +20,7 @@ type fault struct {
 	needs []requirement       // besides those of its line
 	line  string              // "" if there is none
 	lines []string            // one for each moment of the fault, played one after the other: see [Trial.each]
-	play  func(*bench) string // nil if there is a line; returns why the fault did not happen, "" if it did
+	play  func(*Bench) string // nil if there is a line; returns why the fault did not happen, "" if it did
 	units int64               // that are put; 0: the usual number
 }
 

@@ -21,7 +21,7 @@ import (
 
 // A firstOrder is a plain order to a shop that the trial knows nothing of yet.
 type firstOrder struct {
-	bench *bench
+	bench *Bench
 	order *shop.Order
 	wrote bool // it wrote the stock
 	later bool // and did so after its answer
@@ -53,26 +53,26 @@ var hints = []struct {
 		}},
 	{func(f *firstOrder) bool { return len(f.end().Wires[0].Refused()) > 0 },
 		func(f *firstOrder) string { return strings.Join(f.end().Wires[0].Refused(), "; ") }},
-	{func(f *firstOrder) bool { return f.bench.pair.IsDown(f.order.At) || f.order.Op.Status >= 500 },
+	{func(f *firstOrder) bool { return f.bench.Pair.IsDown(f.order.At) || f.order.Op.Status >= 500 },
 		func(f *firstOrder) string { return f.said() + "; " + shop.LastWords(f.end().In.Tail()) }},
 	{func(f *firstOrder) bool {
-		return f.misses() || !f.end().Wires[0].Spoken() && !f.bench.pair.Shop.IsElsewhere()
+		return f.misses() || !f.end().Wires[0].Spoken() && !f.bench.Pair.Shop.IsElsewhere()
 	},
 		func(f *firstOrder) string { return f.whatItMisses() + "; " + f.said() }},
 	{func(f *firstOrder) bool { return f.order.Op.Outcome == history.Sold && !f.wrote && f.other },
 		func(f *firstOrder) string {
 			return fmt.Sprintf("the other instance wrote %s: %s; a trial needs an instance to carry out its own orders: give "+
-				"each one a queue of its own", f.bench.pair.Shop.Shelf().Key, f.said())
+				"each one a queue of its own", f.bench.Pair.Shop.Shelf().Key, f.said())
 		}},
 	{func(f *firstOrder) bool { return f.order.Op.Outcome == history.Sold && !f.wrote },
 		func(f *firstOrder) string {
-			return fmt.Sprintf("it sold without writing %s: %s; %s", f.bench.pair.Shop.Shelf().Key, f.said(), f.whereTheStockIs())
+			return fmt.Sprintf("it sold without writing %s: %s; %s", f.bench.Pair.Shop.Shelf().Key, f.said(), f.whereTheStockIs())
 		}},
 }
 
 // problem returns why a plain order with these writes of the stock shows that the shop cannot be tried, nil if it can.
-func problem(b *bench, o *shop.Order, writes []written) error {
-	f := &firstOrder{bench: b, order: o, wrote: b.pair.Shop.IsElsewhere()}
+func problem(b *Bench, o *shop.Order, writes []Written) error {
+	f := &firstOrder{bench: b, order: o, wrote: b.Pair.Shop.IsElsewhere()}
 	f.see(writes)
 	if o.Op.Outcome == history.Sold && f.wrote && !f.misses() && (o.Op.Status != http.StatusAccepted || !f.later) {
 		return nil
@@ -83,35 +83,35 @@ func problem(b *bench, o *shop.Order, writes []written) error {
 		}
 	}
 	text := "give the request by --order, and what a sale looks like by --sold"
-	if !b.pair.Shop.IsElsewhere() {
+	if !b.Pair.Shop.IsElsewhere() {
 		text = cmp.Or(f.whatItTouched(), text)
 	}
 	return fmt.Errorf("%w: the first order did not sell: %s%s; %s", shop.ErrShop, f.said(), f.hindrance(), text)
 }
 
 // see records which instances wrote the stock. A redirect with a write is a sale, and any other redirect may be one.
-func (f *firstOrder) see(writes []written) {
+func (f *firstOrder) see(writes []Written) {
 	for _, w := range writes {
-		if f.other = f.other || w.at != f.order.At; w.at == f.order.At {
+		if f.other = f.other || w.Instance != f.order.At; w.Instance == f.order.At {
 			f.wrote, f.later = true, f.later || w.At.After(f.order.Over)
 		}
 	}
-	if f.wrote && !f.bench.pair.Shop.IsElsewhere() && f.bench.pair.Shop.Sold == nil && f.order.Op.Status/100 == 3 {
-		f.bench.pair.Shop.Sold, f.bench.passport.ByWrites, f.order.Op.Outcome = regexp.MustCompile(""), true, history.Sold
+	if f.wrote && !f.bench.Pair.Shop.IsElsewhere() && f.bench.Pair.Shop.Sold == nil && f.order.Op.Status/100 == 3 {
+		f.bench.Pair.Shop.Sold, f.bench.Passport.ByWrites, f.order.Op.Outcome = regexp.MustCompile(""), true, history.Sold
 	}
 }
 
 // whichHeader asks for a header, or names those that were sent. Their values may be secrets.
 func (f *firstOrder) whichHeader() string {
-	if len(f.bench.pair.Shop.Headers) == 0 {
+	if len(f.bench.Pair.Shop.Headers) == 0 {
 		return ": does it need a header? --header 'Authorization: Bearer …'"
 	}
-	sent, numbered := make([]string, len(f.bench.pair.Shop.Headers)), false
-	for i, h := range f.bench.pair.Shop.Headers {
+	sent, numbered := make([]string, len(f.bench.Pair.Shop.Headers)), false
+	for i, h := range f.bench.Pair.Shop.Headers {
 		sent[i], numbered = h.Name, numbered || strings.Contains(h.Value, "{i}")
 	}
 	return fmt.Sprintf(": it was sent with %s%s: is the value right?", strings.Join(sent, ", "),
-		sale.Either(numbered, fmt.Sprintf(" ({i} was %d)", f.bench.pair.Shop.Sent.Load()), ""))
+		sale.Either(numbered, fmt.Sprintf(" ({i} was %d)", f.bench.Pair.Shop.Sent.Load()), ""))
 }
 
 // misses reports whether the order sold, and sent nothing to the proxied database.
@@ -129,13 +129,13 @@ func (f *firstOrder) whatItMisses() string {
 }
 
 // end returns the instance that received the order.
-func (f *firstOrder) end() *rig.End { return f.bench.pair.Ends[f.order.At] }
+func (f *firstOrder) end() *rig.End { return f.bench.Pair.Ends[f.order.At] }
 
 func (f *firstOrder) has(status ...int) bool { return slices.Contains(status, f.order.Op.Status) }
 
 // said returns the request and its answer.
 func (f *firstOrder) said() string {
-	text := f.bench.pair.Shop.Order.Method + " " + f.bench.pair.Shop.Order.Path
+	text := f.bench.Pair.Shop.Order.Method + " " + f.bench.Pair.Shop.Order.Path
 	switch {
 	case f.order.Op.Status == 0:
 		return text + " got " + f.order.Op.Detail
@@ -149,16 +149,16 @@ func (f *firstOrder) said() string {
 // tell prints the order, and what it sent to the Redis and to the database.
 func (f *firstOrder) tell() {
 	var verbs []string
-	for _, c := range f.bench.sentBy(f.order.At) {
+	for _, c := range f.bench.SentBy(f.order.At) {
 		verbs = append(verbs, strings.ToUpper(c.Name))
 	}
 	text := "the first order: " + f.said() + "; to the Redis: " + cmp.Or(strings.Join(verbs, ", "), "nothing")
 	if d := f.end().Database; d != nil {
 		text += fmt.Sprintf("; to the database: %d requests", len(requestsOf(d.Since(f.order.Sent))))
 	}
-	f.bench.pair.Shop.Say(text)
-	if f.bench.pair.Shop.IsElsewhere() && !f.end().Wires[0].Spoken() {
-		f.bench.pair.Shop.Say("nothing arrived at the Redis at {redis}: if the shop's lock is in a Redis, it is another one" +
+	f.bench.Pair.Shop.Say(text)
+	if f.bench.Pair.Shop.IsElsewhere() && !f.end().Wires[0].Spoken() {
+		f.bench.Pair.Shop.Say("nothing arrived at the Redis at {redis}: if the shop's lock is in a Redis, it is another one" +
 			redisOfEnvironment())
 	}
 }
@@ -178,21 +178,21 @@ func redisOfEnvironment() string {
 
 // whereTheStockIs returns a hint at where the stock may be: at a number that decreased, or not in this Redis.
 func (f *firstOrder) whereTheStockIs() string {
-	now, err := wire.Snapshot(f.bench.pair.Context, f.bench.pair.Stores[0].Redis)
+	now, err := wire.Snapshot(f.bench.Pair.Context, f.bench.Pair.Stores[0].Redis)
 	var found []string
 	for key, state := range now {
-		before := f.bench.passport.Before[key]
+		before := f.bench.Passport.Before[key]
 		for field, text := range state.Parts {
 			n, isNumber := strconv.ParseInt(text, 10, 64)
 			was, wasNumber := strconv.ParseInt(before.Parts[field], 10, 64)
-			if err != nil || isNumber != nil || wasNumber != nil || n >= was || was-n > int64(len(f.bench.orders)) {
+			if err != nil || isNumber != nil || wasNumber != nil || n >= was || was-n > int64(len(f.bench.Orders)) {
 				continue
 			}
 			command := "SET " + key.Name + " {n}"
 			if state.Kind == "hash" {
 				command = "HSET " + key.Name + " " + field + " {n}"
 			}
-			found = append(found, strings.ReplaceAll(command, f.bench.pair.Shop.Product, "{product}"))
+			found = append(found, strings.ReplaceAll(command, f.bench.Pair.Shop.Product, "{product}"))
 		}
 	}
 	if len(found) == 1 {
@@ -202,29 +202,29 @@ func (f *firstOrder) whereTheStockIs() string {
 		return touched
 	}
 	text := "the stock did not change in this Redis: give its key by --stock, or, if it is in a database, --set and --left"
-	noSale := f.bench.pair.Shop.Sold == nil
+	noSale := f.bench.Pair.Shop.Sold == nil
 	return text + sale.Either(noSale, "; if this was no sale, give what the body of a sale matches: --sold", "")
 }
 
 // whatItTouched returns a hint from what the order touched in the Redis, if that was not the stock: a number that it
 // read, or only keys that are gone again. It is "" if there is none.
 func (f *firstOrder) whatItTouched() string {
-	commands := f.bench.sentBy(f.order.At)
-	shelf := f.bench.pair.Shop.Shelf().Key
-	if slices.ContainsFunc(commands, func(c observation) bool { return slices.Contains(c.Args, shelf) }) {
+	commands := f.bench.SentBy(f.order.At)
+	shelf := f.bench.Pair.Shop.Shelf().Key
+	if slices.ContainsFunc(commands, func(c Observation) bool { return slices.Contains(c.Args, shelf) }) {
 		return ""
 	}
 	if found := f.stocksRead(commands); len(found) > 0 {
 		return fmt.Sprintf("it read another key: try --stock '%s'", strings.Join(found, "', or '"))
 	}
-	_, written, err := f.bench.pair.Ledger.Writes(f.bench.pair.Context)
-	now, err2 := wire.Snapshot(f.bench.pair.Context, f.bench.pair.Stores[0].Redis)
+	_, written, err := f.bench.Pair.Ledger.Writes(f.bench.Pair.Context)
+	now, err2 := wire.Snapshot(f.bench.Pair.Context, f.bench.Pair.Stores[0].Redis)
 	var gone []string
 	for key := range written {
-		if _, is := now[key]; is && key.Name != f.bench.pair.Shop.Shelf().Key || err != nil || err2 != nil {
+		if _, is := now[key]; is && key.Name != f.bench.Pair.Shop.Shelf().Key || err != nil || err2 != nil {
 			return ""
 		}
-		if key.Name != f.bench.pair.Shop.Shelf().Key {
+		if key.Name != f.bench.Pair.Shop.Shelf().Key {
 			gone = append(gone, key.String())
 		}
 	}
@@ -237,7 +237,7 @@ func (f *firstOrder) whatItTouched() string {
 
 // stocksRead returns the values of --stock for the numbers that these commands read or counted: those that name the
 // product if any do.
-func (f *firstOrder) stocksRead(commands []observation) (found []string) {
+func (f *firstOrder) stocksRead(commands []Observation) (found []string) {
 	for _, c := range commands {
 		for _, args := range append(slices.Clone(c.Queued), c.Args) {
 			text, n := strings.Trim(c.Reply, `"`), len(args)
@@ -256,20 +256,20 @@ func (f *firstOrder) stocksRead(commands []observation) (found []string) {
 			}
 		}
 	}
-	isOther := func(one string) bool { return !strings.Contains(one, f.bench.pair.Shop.Product) }
+	isOther := func(one string) bool { return !strings.Contains(one, f.bench.Pair.Shop.Product) }
 	named := slices.DeleteFunc(slices.Clone(found), isOther)
 	if len(named) > 0 {
 		found = named
 	}
 	for i := range found {
-		found[i] = strings.ReplaceAll(found[i], f.bench.pair.Shop.Product, "{product}")
+		found[i] = strings.ReplaceAll(found[i], f.bench.Pair.Shop.Product, "{product}")
 	}
 	return found
 }
 
 // isCreated reports whether one of these commands sets or removes a key, as a lock.
-func (f *firstOrder) isCreated(commands []observation, key string) bool {
-	return slices.ContainsFunc(commands, func(c observation) bool {
+func (f *firstOrder) isCreated(commands []Observation, key string) bool {
+	return slices.ContainsFunc(commands, func(c Observation) bool {
 		reads := []string{"get", "hget", "decr", "decrby", "incrby", "hincrby", "watch"}
 		return !slices.Contains(reads, strings.ToLower(c.Args[0])) && slices.Contains(c.Args[1:], key)
 	})
@@ -277,18 +277,18 @@ func (f *firstOrder) isCreated(commands []observation, key string) bool {
 
 // hindrance returns what may have kept a plain order from selling, such as a lock left by the order before.
 func (f *firstOrder) hindrance() (text string) {
-	if f.bench.pair.Shop.IsElsewhere() {
-		text = sale.Either(f.bench.pair.Shop.Set == "", "; no units were put: give --set", "")
+	if f.bench.Pair.Shop.IsElsewhere() {
+		text = sale.Either(f.bench.Pair.Shop.Set == "", "; no units were put: give --set", "")
 	} else {
-		text = fmt.Sprintf("; the stock is in %s of database %d", f.bench.pair.Shop.Shelf().Key, f.bench.pair.Shop.DB)
+		text = fmt.Sprintf("; the stock is in %s of database %d", f.bench.Pair.Shop.Shelf().Key, f.bench.Pair.Shop.DB)
 	}
 	var left []string
-	_ = f.bench.pair.Alone(func(to *redis.Client) (err error) {
-		left, err = to.Keys(f.bench.pair.Context, "*").Result()
+	_ = f.bench.Pair.Alone(func(to *redis.Client) (err error) {
+		left, err = to.Keys(f.bench.Pair.Context, "*").Result()
 		return err
 	})
-	left = slices.DeleteFunc(left, func(key string) bool { return key == f.bench.pair.Shop.Shelf().Key })
-	if len(f.bench.orders) > 1 && len(left) > 0 && len(left) <= 3 {
+	left = slices.DeleteFunc(left, func(key string) bool { return key == f.bench.Pair.Shop.Shelf().Key })
+	if len(f.bench.Orders) > 1 && len(left) > 0 && len(left) <= 3 {
 		slices.Sort(left)
 		text += "; the order before it left " + sale.Quoted(left)
 	}

@@ -13,7 +13,7 @@ import (
 
 // Holders are what the commands of a cell have shown so far: since when orders of each instance hold the lock, and what
 // they did to it and to the stock. They do not show which order it was: that takes the record, made at the end.
-type holders struct {
+type Holders struct {
 	mu      sync.Mutex
 	start   time.Time // of the cell
 	at      [2]holder
@@ -36,14 +36,14 @@ type stake struct {
 }
 
 // begin begins a cell. What arrived before is no part of it.
-func (h *holders) begin(start time.Time) {
+func (h *Holders) begin(start time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.start, h.at = start, [2]holder{}
 }
 
 // saw follows a command.
-func (h *holders) saw(s *wire.Sight) {
+func (h *Holders) saw(s *wire.Sight) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if s.Came.Before(h.start) {
@@ -61,9 +61,9 @@ func (h *holders) saw(s *wire.Sight) {
 	}
 }
 
-// since returns when an order of an instance last acquired a lock that none of its orders has released since, [Never]
+// Since returns when an order of an instance last acquired a lock that none of its orders has released since, [Never]
 // if none did. The lock may have been lost.
-func (h *holders) since(at int) history.Instant {
+func (h *Holders) Since(at int) history.Instant {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	since := history.Never
@@ -75,8 +75,8 @@ func (h *holders) since(at int) history.Instant {
 	return since
 }
 
-// when returns when an instance sent the commands with such an effect, in the order of their execution.
-func (h *holders) when(at int, is func(*history.Command) bool) (all []history.Instant) {
+// When returns when an instance sent the commands with such an effect, in the order of their execution.
+func (h *Holders) When(at int, is func(*history.Command) bool) (all []history.Instant) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := range h.at[at].events {
@@ -87,8 +87,8 @@ func (h *holders) when(at int, is func(*history.Command) bool) (all []history.In
 	return all
 }
 
-// await waits until the commands have shown something, or stop is closed, for atMost.
-func (h *holders) await(atMost time.Duration, stop <-chan struct{}, shown func() bool) {
+// Await waits until the commands have shown something, or stop is closed, for atMost.
+func (h *Holders) Await(atMost time.Duration, stop <-chan struct{}, shown func() bool) {
 	late := time.After(atMost)
 	for {
 		changed := h.change()
@@ -106,7 +106,7 @@ func (h *holders) await(atMost time.Duration, stop <-chan struct{}, shown func()
 }
 
 // change returns a channel that is closed at the next change.
-func (h *holders) change() <-chan struct{} {
+func (h *Holders) change() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.changed == nil {
@@ -219,55 +219,55 @@ func (h *holder) release(s *wire.Sight, e *history.Command) {
 	}
 }
 
-// shown returns the holders, once the effects of all answered commands are known.
-func (b *bench) shown() *holders {
-	if looker := b.pair.Looker.Load(); looker != nil {
+// Shown returns the holders, once the effects of all answered commands are known.
+func (b *Bench) Shown() *Holders {
+	if looker := b.Pair.Looker.Load(); looker != nil {
 		looker.AwaitTurn()
 	}
 	return &b.holders
 }
 
-// tookFor returns when an instance first acquired the lock after an order was sent to it, [history.Never] if it has
+// TookFor returns when an instance first acquired the lock after an order was sent to it, [history.Never] if it has
 // not. If several orders are in flight at the instance, it may be any one's.
-func (b *bench) tookFor(o *shop.Order) history.Instant {
-	return firstAfter(b.since(o.Sent), b.shown().when(o.At, sale.Acquired))
+func (b *Bench) TookFor(o *shop.Order) history.Instant {
+	return FirstAfter(b.Since(o.Sent), b.Shown().When(o.At, sale.Acquired))
 }
 
-// releasedFor returns when an instance first released the lock after it had acquired it for an order: see
+// ReleasedFor returns when an instance first released the lock after it had acquired it for an order: see
 // [bench.tookFor].
-func (b *bench) releasedFor(o *shop.Order) history.Instant {
-	return firstAfter(b.tookFor(o), b.shown().when(o.At, (*history.Command).Releases))
+func (b *Bench) ReleasedFor(o *shop.Order) history.Instant {
+	return FirstAfter(b.TookFor(o), b.Shown().When(o.At, (*history.Command).Releases))
 }
 
-// hasWritten reports whether the instance of an order has written the stock when that order may have sent the command:
+// HasWritten reports whether the instance of an order has written the stock when that order may have sent the command:
 // it was in flight and not blocked or, if none was in flight, it was the last one. Another order may have sent it, too.
-func (b *bench) hasWritten(o *shop.Order) bool {
-	return len(b.shown().when(o.At, func(c *history.Command) bool {
+func (b *Bench) HasWritten(o *shop.Order) bool {
+	return len(b.Shown().When(o.At, func(c *history.Command) bool {
 		if !c.WritesStock() {
 			return false
 		}
-		then := b.cell.Start.Add(time.Duration(c.At))
+		then := b.Cell.Start.Add(time.Duration(c.At))
 		free, _ := b.inFlight(o.At, then)
 		return slices.Contains(free, o) || len(free) == 0 && b.openAt(o.At, then) == o
 	})) > 0
 }
 
-func firstAfter(then history.Instant, all []history.Instant) history.Instant {
+func FirstAfter(then history.Instant, all []history.Instant) history.Instant {
 	if i := slices.IndexFunc(all, func(at history.Instant) bool { return at > then }); i >= 0 {
 		return all[i]
 	}
 	return history.Never
 }
 
-// workedUntil returns when an order ended: at its answer or, if its customer had left, when its instance last released
+// WorkedUntil returns when an order ended: at its answer or, if its customer had left, when its instance last released
 // the lock.
-func (b *bench) workedUntil(o *shop.Order) (end time.Time) {
+func (b *Bench) WorkedUntil(o *shop.Order) (end time.Time) {
 	end = o.Over
 	if !o.Left {
 		return end
 	}
-	for _, then := range b.shown().when(o.At, (*history.Command).Releases) {
-		end = later(end, b.cell.Start.Add(time.Duration(then)))
+	for _, then := range b.Shown().When(o.At, (*history.Command).Releases) {
+		end = Later(end, b.Cell.Start.Add(time.Duration(then)))
 	}
 	return end
 }

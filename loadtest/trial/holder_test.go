@@ -15,9 +15,9 @@ import (
 
 // A sight of a command on the lock, or on the stock.
 func sight(at, ms int, effect history.Effect) *wire.Sight {
-	start, key := time.Unix(1000, 0), lockKey
+	start, key := time.Unix(1000, 0), LockKey
 	if c := (&history.Command{Source: history.Looked, Effect: effect}); c.ReadsStock() || c.WritesStock() {
-		key = stockKey
+		key = StockKey
 	}
 	came := start.Add(time.Duration(ms) * time.Millisecond)
 	return &wire.Sight{Command: &wire.Command{Seen: wire.Seen{Came: came, Sent: came,
@@ -34,7 +34,7 @@ func TestHolders(t *testing.T) {
 		return s
 	}
 	names := func(s *wire.Sight, before, after []string) *wire.Sight {
-		s.Before, s.After = map[string][]string{lockKey: before}, map[string][]string{lockKey: after}
+		s.Before, s.After = map[string][]string{LockKey: before}, map[string][]string{LockKey: after}
 		return s
 	}
 	see := func(at, ms int, effect history.Effect, entries ...string) *wire.Sight {
@@ -93,7 +93,7 @@ func TestHolders(t *testing.T) {
 			names(sight(shop.AtB, 90, acquired), nil, []string{"carl"}), see(shop.AtB, 95, tried, "carl")}, 10, 90, 0},
 		{"it adds a part", sights{sight(shop.AtA, 10, acquired), sight(shop.AtA, 20, beside), sight(shop.AtA, 30, read)}, 10, 0, 0},
 	} {
-		h := &holders{}
+		h := &Holders{}
 		h.begin(time.Unix(1000, 0))
 		for _, s := range one.seen {
 			h.saw(s)
@@ -104,56 +104,56 @@ func TestHolders(t *testing.T) {
 			}
 			return history.Instant(ms) * history.Instant(time.Millisecond)
 		}
-		assert.Equal(t, want(one.atA), h.since(shop.AtA), one.what)
-		assert.Equal(t, want(one.atB), h.since(shop.AtB), one.what)
-		assert.Equal(t, want(one.releasesB), firstAfter(0, h.when(shop.AtB, (*history.Command).Releases)), one.what)
+		assert.Equal(t, want(one.atA), h.Since(shop.AtA), one.what)
+		assert.Equal(t, want(one.atB), h.Since(shop.AtB), one.what)
+		assert.Equal(t, want(one.releasesB), FirstAfter(0, h.When(shop.AtB, (*history.Command).Releases)), one.what)
 	}
 }
 
 // An entry in a queue and a failed step of a counter are tries.
 func TestHoldersTry(t *testing.T) {
-	h := &holders{}
+	h := &Holders{}
 	h.begin(time.Unix(1000, 0))
 	step, entry := sight(shop.AtB, 20, history.EffectTried), sight(shop.AtB, 30, history.EffectAcquired|history.Beside)
 	step.Stepped[0] = true
 	h.saw(step)
 	h.saw(entry)
-	assert.Len(t, h.when(shop.AtB, (*history.Command).Acquires), 2)
-	assert.Empty(t, h.when(shop.AtB, sale.Acquired))
+	assert.Len(t, h.When(shop.AtB, (*history.Command).Acquires), 2)
+	assert.Empty(t, h.When(shop.AtB, sale.Acquired))
 }
 
 // A wait for a command ends when its effect is seen, when it cannot come any more, or when its time is over.
 func TestAwaitEffect(t *testing.T) {
-	h := &holders{}
+	h := &Holders{}
 	h.begin(time.Unix(1000, 0))
-	released := func() bool { return len(h.when(shop.AtA, (*history.Command).Releases)) > 0 }
+	released := func() bool { return len(h.When(shop.AtA, (*history.Command).Releases)) > 0 }
 	none := make(chan struct{})
-	h.await(0, none, released)
+	h.Await(0, none, released)
 	assert.False(t, released())
 
 	go func() {
 		h.saw(sight(shop.AtA, 10, history.EffectAcquired))
 		h.saw(sight(shop.AtA, 20, history.EffectReleased))
 	}()
-	h.await(time.Minute, none, released)
+	h.Await(time.Minute, none, released)
 	assert.True(t, released())
 
 	h.begin(time.Unix(1000, 0))
 	close(none)
-	h.await(time.Minute, none, released)
+	h.Await(time.Minute, none, released)
 	assert.False(t, released())
 }
 
 // What an instance did counts for an order that was sent to it before, and can have sent the command.
 func TestWhatAnInstanceDidForAnOrder(t *testing.T) {
-	f := forge()
-	f.holders.begin(f.cell.Start)
-	held := f.order("held", shop.AtA, history.Sold, 0, 90)
-	held.Blocked = shop.Span{From: f.after(15), To: f.after(45)}
-	beside := f.order("beside", shop.AtA, history.Sold, 20, 200)
-	never := f.order("never", shop.AtA, history.Sold, 210, 220)
-	other := f.order("other", shop.AtB, history.Sold, 0, 200)
-	late := f.order("late", shop.AtB, history.Sold, 300, 310)
+	f := Begin()
+	f.holders.begin(f.Cell.Start)
+	held := f.Order("held", shop.AtA, history.Sold, 0, 90)
+	held.Blocked = shop.Span{From: f.After(15), To: f.After(45)}
+	beside := f.Order("beside", shop.AtA, history.Sold, 20, 200)
+	never := f.Order("never", shop.AtA, history.Sold, 210, 220)
+	other := f.Order("other", shop.AtB, history.Sold, 0, 200)
+	late := f.Order("late", shop.AtB, history.Sold, 300, 310)
 	late.Left = true
 	for _, s := range []*wire.Sight{
 		sight(shop.AtA, 10, history.EffectAcquired), sight(shop.AtA, 50, history.EffectWrote), sight(shop.AtA, 60, history.EffectReleased),
@@ -163,7 +163,7 @@ func TestWhatAnInstanceDidForAnOrder(t *testing.T) {
 	} {
 		f.holders.saw(s)
 	}
-	at := func(ms int) history.Instant { return f.since(f.after(ms)) }
+	at := func(ms int) history.Instant { return f.Since(f.After(ms)) }
 	for _, one := range []struct {
 		of             *shop.Order
 		took, released history.Instant
@@ -176,11 +176,11 @@ func TestWhatAnInstanceDidForAnOrder(t *testing.T) {
 		{other, at(320), at(340), false, 200},
 		{late, at(320), at(340), true, 340},
 	} {
-		assert.Equal(t, one.took, f.tookFor(one.of), one.of.Name)
-		assert.Equal(t, one.released, f.releasedFor(one.of), one.of.Name)
-		assert.Equal(t, one.wrote, f.hasWritten(one.of), one.of.Name)
-		assert.Equal(t, f.after(one.until), f.workedUntil(one.of), one.of.Name)
+		assert.Equal(t, one.took, f.TookFor(one.of), one.of.Name)
+		assert.Equal(t, one.released, f.ReleasedFor(one.of), one.of.Name)
+		assert.Equal(t, one.wrote, f.HasWritten(one.of), one.of.Name)
+		assert.Equal(t, f.After(one.until), f.WorkedUntil(one.of), one.of.Name)
 	}
-	held.Blocked.To = f.after(70)
-	assert.False(t, f.hasWritten(held), "another order wrote while this one was blocked")
+	held.Blocked.To = f.After(70)
+	assert.False(t, f.HasWritten(held), "another order wrote while this one was blocked")
 }

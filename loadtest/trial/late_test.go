@@ -13,15 +13,15 @@ import (
 
 // A late command belongs to the order that ended as long before as orders do, whichever is at work.
 func TestLateCommandsAreThoseOfEarlierOrders(t *testing.T) {
-	f := forge()
-	timed := f.del(0)
-	f.passport.Late = map[sale.Kind]sale.LateCommand{sale.KindOf(&timed.Seen): {After: 200 * time.Millisecond, Only: true}}
-	anna := f.order("anna", shop.AtA, history.Sold, 0, 100)
-	refused := f.order("refused", shop.AtA, history.Busy, 50, 90)
-	bert := f.order("bert", shop.AtA, history.Sold, 250, 600)
-	record := map[*shop.Order][]observation{}
-	f.attribute(shop.AtA, []observation{f.acquire(10), f.release(95), f.tried(60), f.acquire(260), f.del(305), f.write(500),
-		f.release(590), f.del(870), f.del(3000)}, record)
+	f := Begin()
+	timed := f.Del(0)
+	f.Passport.Late = map[sale.Kind]sale.LateCommand{sale.KindOf(&timed.Seen): {After: 200 * time.Millisecond, Only: true}}
+	anna := f.Order("anna", shop.AtA, history.Sold, 0, 100)
+	refused := f.Order("refused", shop.AtA, history.Busy, 50, 90)
+	bert := f.Order("bert", shop.AtA, history.Sold, 250, 600)
+	record := map[*shop.Order][]Observation{}
+	f.attribute(shop.AtA, []Observation{f.Acquire(10), f.Release(95), f.Tried(60), f.Acquire(260), f.Del(305), f.Write(500),
+		f.Release(590), f.Del(870), f.Del(3000)}, record)
 	came := map[*shop.Order][]time.Time{}
 	for o, commands := range record {
 		for _, c := range commands {
@@ -30,10 +30,10 @@ func TestLateCommandsAreThoseOfEarlierOrders(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, []time.Time{f.after(305)}, came[anna])
+	assert.Equal(t, []time.Time{f.After(305)}, came[anna])
 	assert.Empty(t, came[refused])
-	assert.Equal(t, []time.Time{f.after(870)}, came[bert], "a timer is late on a busy machine")
-	assert.Equal(t, []time.Time{f.after(3000)}, came[nil], "of an order of another cell")
+	assert.Equal(t, []time.Time{f.After(870)}, came[bert], "a timer is late on a busy machine")
+	assert.Equal(t, []time.Time{f.After(3000)}, came[nil], "of an order of another cell")
 }
 
 // Commands are late commands if they came once after each order, after about the same time.

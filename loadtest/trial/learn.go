@@ -33,11 +33,11 @@ func learnPassport(ctx context.Context, s *shop.Shop) (p *sale.Passport, err err
 	}
 	s.Say("starting two instances of the shop…")
 	p = &sale.Passport{Facts: history.Facts{Elsewhere: s.IsElsewhere()}, Late: map[sale.Kind]sale.LateCommand{}}
-	b, err := openBench(ctx, s, p)
+	b, err := Open(ctx, s, p)
 	if err != nil {
 		return nil, err
 	}
-	defer b.pair.Close()
+	defer b.Pair.Close()
 	if s.IsElsewhere() {
 		if err := checkShelf(b, s.UnitsFor(0)); err != nil {
 			return nil, err
@@ -66,7 +66,7 @@ func learnPassport(ctx context.Context, s *shop.Shop) (p *sale.Passport, err err
 	if b, err = openWarm(ctx, s, p); err != nil { // a shop that lost its lock may be down
 		return p, err
 	}
-	defer b.pair.Close()
+	defer b.Pair.Close()
 	if _, err = holdOne(b, false); err != nil {
 		return p, err
 	}
@@ -75,16 +75,16 @@ func learnPassport(ctx context.Context, s *shop.Shop) (p *sale.Passport, err err
 
 // unknownFirst prefixes an error of the shop with the command of its last orders that the server did not know: that is
 // the likely cause.
-func unknownFirst(b *bench, err error) error {
+func unknownFirst(b *Bench, err error) error {
 	if !errors.Is(err, shop.ErrShop) {
 		return err
 	}
 	name := ""
-	b.pair.Gate.Each(func(cmd *wire.Command) { name = cmp.Or(name, b.pair.Ledger.Unknown(&cmd.Seen)) })
+	b.Pair.Gate.Each(func(cmd *wire.Command) { name = cmp.Or(name, b.Pair.Ledger.Unknown(&cmd.Seen)) })
 	if name == "" {
 		return err
 	}
-	version := b.pair.Stores[0].Redis.InfoMap(b.pair.Context, "server").Item("Server", "redis_version")
+	version := b.Pair.Stores[0].Redis.InfoMap(b.Pair.Context, "server").Item("Server", "redis_version")
 	rest := strings.TrimPrefix(err.Error(), shop.ErrShop.Error()+": ")
 	return fmt.Errorf("%w: it sends %s, which the trial's Redis %s does not know: put a newer redis-server on the "+
 		"PATH; %s", shop.ErrShop, history.Clip(name), version, rest)
@@ -92,13 +92,13 @@ func unknownFirst(b *bench, err error) error {
 
 // firstSales buys one unit at each instance, and returns the written keys besides the stock. It fails if the shop
 // cannot be tried.
-func firstSales(b *bench) (written map[wire.Key]time.Time, err error) {
-	b.begin("", "")
-	b.cell.Initial = b.pair.Shop.UnitsFor(0) // they were put when the instances were up: --set may remove recorded sales
-	if err := b.beginCount(); err != nil {
+func firstSales(b *Bench) (written map[wire.Key]time.Time, err error) {
+	b.Begin("", "")
+	b.Cell.Initial = b.Pair.Shop.UnitsFor(0) // they were put when the instances were up: --set may remove recorded sales
+	if err := b.BeginCount(); err != nil {
 		return nil, err
 	}
-	for at := range b.pair.Ends {
+	for at := range b.Pair.Ends {
 		o, err := firstAt(b, at)
 		if err != nil {
 			return nil, err
@@ -110,7 +110,7 @@ func firstSales(b *bench) (written map[wire.Key]time.Time, err error) {
 				return nil, err
 			}
 		}
-		if b.pair.Quiet(b.pair.Context); at == shop.AtA {
+		if b.Pair.Quiet(b.Pair.Context); at == shop.AtA {
 			(&firstOrder{bench: b, order: o}).tell()
 		}
 		if _, written, err = writesOf(b, o); err != nil {
@@ -121,61 +121,61 @@ func firstSales(b *bench) (written map[wire.Key]time.Time, err error) {
 				return nil, err
 			}
 		}
-		b.passport.Takes = o.Over.Sub(o.Sent) // an upper bound: a first order may have to connect
+		b.Passport.Takes = o.Over.Sub(o.Sent) // an upper bound: a first order may have to connect
 	}
-	b.passport.Scripts = b.pair.Ledger.Scripts()
-	if b.pair.Shop.Shelf().Field == "" {
-		delete(written, wire.Key{DB: b.pair.Shop.DB, Name: b.pair.Shop.Shelf().Key})
+	b.Passport.Scripts = b.Pair.Ledger.Scripts()
+	if b.Pair.Shop.Shelf().Field == "" {
+		delete(written, wire.Key{DB: b.Pair.Shop.DB, Name: b.Pair.Shop.Shelf().Key})
 	}
 	return written, nil
 }
 
 // findStock moves the stock to another Redis database if the first order looked for it only there.
-func findStock(b *bench, o *shop.Order) (moved bool, err error) {
-	if b.pair.Quiet(b.pair.Context); o.At != shop.AtA {
+func findStock(b *Bench, o *shop.Order) (moved bool, err error) {
+	if b.Pair.Quiet(b.Pair.Context); o.At != shop.AtA {
 		return false, nil
 	}
-	if _, _, err := b.pair.Ledger.Writes(b.pair.Context); err != nil {
+	if _, _, err := b.Pair.Ledger.Writes(b.Pair.Context); err != nil {
 		return false, err
 	}
-	found := b.pair.Ledger.Databases(b.pair.Ends[o.At].Wires[0].Owns)
-	if len(found) != 1 || found[0] == b.pair.Shop.DB {
+	found := b.Pair.Ledger.Databases(b.Pair.Ends[o.At].Wires[0].Owns)
+	if len(found) != 1 || found[0] == b.Pair.Shop.DB {
 		return false, nil
 	}
-	err = b.pair.Alone(func(to *redis.Client) error { return b.pair.AtShelf(to, "DEL", b.pair.Shop.Shelf().Key).Err() })
+	err = b.Pair.Alone(func(to *redis.Client) error { return b.Pair.AtShelf(to, "DEL", b.Pair.Shop.Shelf().Key).Err() })
 	if err != nil {
 		return false, err
 	}
-	b.pair.Shop.DB = found[0]
-	b.pair.Shop.Say(fmt.Sprintf("moving the stock to database %d, where the shop looks for it…", b.pair.Shop.DB))
-	b.pair.Ledger.Follow(b.pair.Shop.DB)
-	b.pair.LookAt(nil)
-	b.begin("", "")
+	b.Pair.Shop.DB = found[0]
+	b.Pair.Shop.Say(fmt.Sprintf("moving the stock to database %d, where the shop looks for it…", b.Pair.Shop.DB))
+	b.Pair.Ledger.Follow(b.Pair.Shop.DB)
+	b.Pair.LookAt(nil)
+	b.Begin("", "")
 	return true, nil
 }
 
 // firstAt sends the first order to an instance, again while it is answered 503: some shops warm up.
-func firstAt(b *bench, at int) (*shop.Order, error) {
+func firstAt(b *Bench, at int) (*shop.Order, error) {
 	for begun := time.Now(); ; time.Sleep(500 * time.Millisecond) {
-		o, err := b.plain("first-"+strconv.Itoa(at), at)
+		o, err := b.Plain("first-"+strconv.Itoa(at), at)
 		if err != nil {
 			return nil, err
 		}
 		<-o.Done()
-		over := time.Since(begun) > b.pair.Shop.Within || wire.IsClosed(b.pair.Context.Done())
+		over := time.Since(begun) > b.Pair.Shop.Within || wire.IsClosed(b.Pair.Context.Done())
 		if over || o.Op.Status != http.StatusServiceUnavailable {
 			return o, nil
 		}
-		b.pair.Shop.Say(fmt.Sprintf("503: retrying for up to %s…", b.pair.Shop.Within))
+		b.Pair.Shop.Say(fmt.Sprintf("503: retrying for up to %s…", b.Pair.Shop.Within))
 	}
 }
 
 // writesOf waits until a plain order is over, and returns the writes of the stock in the cell, and all written keys. It
 // fails if the order shows that the shop cannot be tried.
-func writesOf(b *bench, o *shop.Order) (writes []written, keys map[wire.Key]time.Time, err error) {
+func writesOf(b *Bench, o *shop.Order) (writes []Written, keys map[wire.Key]time.Time, err error) {
 	<-o.Done()
-	b.pair.Quiet(b.pair.Context)
-	if writes, keys, err = b.writes(); err != nil {
+	b.Pair.Quiet(b.Pair.Context)
+	if writes, keys, err = b.Writes(); err != nil {
 		return nil, nil, err
 	}
 	return writes, keys, problem(b, o, writes)
@@ -183,23 +183,23 @@ func writesOf(b *bench, o *shop.Order) (writes []written, keys map[wire.Key]time
 
 // A plainSale is what a plain order did.
 type plainSale struct {
-	commands []observation
-	writes   []written
+	commands []Observation
+	writes   []Written
 	looker   *wire.Looker
 	own      []wire.Key // the keys that it created and removed, and that no other order has named
 }
 
 // plainSales buys one unit at a, one at b, and another at a.
-func plainSales(b *bench) (sales []*plainSale, err error) {
-	b.begin("", "")
-	p := b.passport
-	_, known, err := b.pair.Ledger.Writes(b.pair.Context)
+func plainSales(b *Bench) (sales []*plainSale, err error) {
+	b.Begin("", "")
+	p := b.Passport
+	_, known, err := b.Pair.Ledger.Writes(b.Pair.Context)
 	if err != nil {
 		return nil, err
 	}
 	for i, at := range []int{shop.AtA, shop.AtB, shop.AtA} {
-		b.becomesFree() // else the order would first wait for a lock that is kept for a while
-		o, err := b.plain("plain-"+strconv.Itoa(i), at)
+		b.BecomesFree() // else the order would first wait for a lock that is kept for a while
+		o, err := b.Plain("plain-"+strconv.Itoa(i), at)
 		if err != nil {
 			return nil, err
 		}
@@ -207,9 +207,9 @@ func plainSales(b *bench) (sales []*plainSale, err error) {
 		if err != nil {
 			return nil, err
 		}
-		b.awaitLate()
+		b.AwaitLate()
 		p.Takes = min(p.Takes, o.Over.Sub(o.Sent))
-		s := &plainSale{commands: asExecuted(b.byOrder()[o]), writes: writes, looker: b.pair.Looker.Load()}
+		s := &plainSale{commands: AsExecuted(b.ByOrder()[o]), writes: writes, looker: b.Pair.Looker.Load()}
 		if s.own, err = madeAndRemoved(b, known, keys, writes); err != nil {
 			return nil, err
 		}
@@ -217,7 +217,7 @@ func plainSales(b *bench) (sales []*plainSale, err error) {
 	}
 	knowScripts(p, sales)
 	keepScripts(b)
-	return sales, b.pair.Looker.Load().Err()
+	return sales, b.Pair.Looker.Load().Err()
 }
 
 // knowScripts records which scripts several of the sales have sent. The text of any other contains a value
@@ -244,8 +244,8 @@ func knowScripts(p *sale.Passport, sales []*plainSale) {
 // holdOne holds a sale at a before its write, while another order comes to b. It has to be repeated if orders sent
 // scripts that the server did not have: a renewal may have queued behind the held reply. If the other order is let in,
 // it asks again before it is sure that there is no lock.
-func holdOne(b *bench, sure bool) (again bool, err error) {
-	p := b.passport
+func holdOne(b *Bench, sure bool) (again bool, err error) {
+	p := b.Passport
 	last := p.BeforeWrite()
 	if p.Early {
 		last = &p.Steps[slices.IndexFunc(p.Steps, func(s sale.Step) bool { return p.Acquires[s.Shape] })]
@@ -254,32 +254,32 @@ func holdOne(b *bench, sure bool) (again bool, err error) {
 		p.Waiting = "were not observed"
 		return false, nil
 	}
-	b.begin("", "")
-	if err := b.pair.Put(b.pair.Shop.UnitsFor(0)); err != nil {
+	b.Begin("", "")
+	if err := b.Pair.Put(b.Pair.Shop.UnitsFor(0)); err != nil {
 		return false, err
 	}
-	held := b.pair.SetTrap(b.replyOf(shop.AtA, last, time.Now()))
-	anna, why := b.anna(held)
+	held := b.Pair.SetTrap(b.ReplyOf(shop.AtA, last, time.Now()))
+	anna, why := b.Anna(held)
 	if why != "" {
 		return false, strayed(b, anna)
 	}
 	begun := time.Now()
-	if err := lookAtHeld(b, b.sentBy(shop.AtA)); err != nil { // all are Anna's
+	if err := lookAtHeld(b, b.SentBy(shop.AtA)); err != nil { // all are Anna's
 		return false, err
 	}
-	bert := b.send("bert", shop.AtB)
+	bert := b.Send("bert", shop.AtB)
 	watchPatience(b, anna, held.Command(), begun)
 	let := time.Now()
 	held.GoOn()
 	<-anna.Done()
-	record := b.byOrder()
+	record := b.ByOrder()
 	watchRenewals(b, held.Command(), record[anna])
 	checkEnd(b, bert, record, shop.Span{From: begun, To: let})
-	watchBackground(b, slices.DeleteFunc(b.sentBy(shop.AtA), func(c observation) bool { return !b.pair.Ledger.OnData(c.Args) }),
+	watchBackground(b, slices.DeleteFunc(b.SentBy(shop.AtA), func(c Observation) bool { return !b.Pair.Ledger.OnData(c.Args) }),
 		begun, let)
 	watchWaiter(b, bert, record[bert])
 	<-bert.Done()
-	b.pair.Quiet(b.pair.Context)
+	b.Pair.Quiet(b.Pair.Context)
 	worked := workedAt(b, bert, record[bert])
 	if !worked.IsZero() && wasLetIn(b, bert, worked, begun) && !removedIn(record, shop.Span{From: begun, To: worked}) {
 		if !sure {
@@ -289,29 +289,29 @@ func holdOne(b *bench, sure bool) (again bool, err error) {
 		p.Waiting = "were not observed"
 		return false, describeAnew(b)
 	}
-	if next := acquiredAt(record[bert]); !removedIn(record, shop.Span{From: begun, To: next}) {
-		learnStart(b, acquiredAt(record[anna]), next, let)
+	if next := AcquiredAt(record[bert]); !removedIn(record, shop.Span{From: begun, To: next}) {
+		learnStart(b, AcquiredAt(record[anna]), next, let)
 	}
 	known := len(p.Scripts)
 	again = keepScripts(b) > known && p.Every == 0
 	watchSlow(b)
-	return again, b.pair.Looker.Load().Err()
+	return again, b.Pair.Looker.Load().Err()
 }
 
 // checkEnd drops a lease that something beside the lock named, if nothing ended it while its order was held for longer,
 // although another one waited.
-func checkEnd(b *bench, bert *shop.Order, record map[*shop.Order][]observation, held shop.Span) {
-	p := b.passport
+func checkEnd(b *Bench, bert *shop.Order, record map[*shop.Order][]Observation, held shop.Span) {
+	p := b.Passport
 	over := held.To.Sub(held.From) > p.InValue && bert.IsOpen(held.From.Add(p.InValue+soon(b)))
-	next := acquiredAt(record[bert])
+	next := AcquiredAt(record[bert])
 	if p.EndsIn != "" && over && !removedIn(record, held) && (next.IsZero() || next.After(held.To)) {
 		p.InValue, p.EndsIn = 0, ""
 	}
 }
 
 // watchPatience learns how long the client of a held order waits for the reply.
-func watchPatience(b *bench, anna *shop.Order, held *wire.Command, begun time.Time) {
-	p := b.passport
+func watchPatience(b *Bench, anna *shop.Order, held *wire.Command, begun time.Time) {
+	p := b.Passport
 	limit := min(p.Lease(), 10*time.Second) + time.Second
 	for time.Since(begun) < limit && !anna.HasEnded() && !sentAgain(b, held) {
 		time.Sleep(10 * time.Millisecond) // a client gives up without a word
@@ -323,8 +323,8 @@ func watchPatience(b *bench, anna *shop.Order, held *wire.Command, begun time.Ti
 
 // learnStart learns a lease that began at the time in the lock's value or score. The waiters know how long it is: one
 // acquires the lock while its holder is held, before any TTL has expired.
-func learnStart(b *bench, took, next, let time.Time) {
-	p := b.passport
+func learnStart(b *Bench, took, next, let time.Time) {
+	p := b.Passport
 	started := slices.ContainsFunc(p.Keys, func(l wire.Lock) bool {
 		state := p.Held[l.Key]
 		return !l.Start(&state).IsZero() && l.Deadline(&state).IsZero()
@@ -336,10 +336,10 @@ func learnStart(b *bench, took, next, let time.Time) {
 }
 
 // removedIn reports whether a command removed the lock in a span. Then the lock did not let an order in.
-func removedIn(record map[*shop.Order][]observation, in shop.Span) bool {
+func removedIn(record map[*shop.Order][]Observation, in shop.Span) bool {
 	for _, commands := range record {
 		for _, c := range commands {
-			if in.Has(c.Sent) && c.did((*history.Command).Releases) {
+			if in.Has(c.Sent) && c.Did((*history.Command).Releases) {
 				return true
 			}
 		}
@@ -348,7 +348,7 @@ func removedIn(record map[*shop.Order][]observation, in shop.Span) bool {
 }
 
 // strayed returns why an order did not reach the command that the plain orders before it sent.
-func strayed(b *bench, o *shop.Order) error {
+func strayed(b *Bench, o *shop.Order) error {
 	if o.Op.Outcome != history.Sold {
 		return problem(b, o, nil)
 	}
@@ -357,14 +357,14 @@ func strayed(b *bench, o *shop.Order) error {
 
 // workedAt returns when an order first wrote the stock or, if writes are not observed, when it had sold; zero if it did
 // not.
-func workedAt(b *bench, o *shop.Order, commands []observation) time.Time {
-	if b.pair.Shop.IsElsewhere() {
-		if b.hasSold(o) {
+func workedAt(b *Bench, o *shop.Order, commands []Observation) time.Time {
+	if b.Pair.Shop.IsElsewhere() {
+		if b.HasSold(o) {
 			return o.Over
 		}
 		return time.Time{}
 	}
-	if i := slices.IndexFunc(commands, writesStock); i >= 0 {
+	if i := slices.IndexFunc(commands, WritesStock); i >= 0 {
 		return commands[i].Sent
 	}
 	return time.Time{}
@@ -372,24 +372,24 @@ func workedAt(b *bench, o *shop.Order, commands []observation) time.Time {
 
 // hasWorked reports whether an order has written the stock, while no other one at its instance could, or has sold if
 // writes are not observed.
-func hasWorked(b *bench, o *shop.Order) bool {
-	if b.pair.Shop.IsElsewhere() {
-		return b.hasSold(o)
+func hasWorked(b *Bench, o *shop.Order) bool {
+	if b.Pair.Shop.IsElsewhere() {
+		return b.HasSold(o)
 	}
-	return b.hasWritten(o)
+	return b.HasWritten(o)
 }
 
 // wasLetIn reports whether an order wrote the stock at once although another one held the supposed lock, which then is
 // no lock.
-func wasLetIn(b *bench, o *shop.Order, wrote, held time.Time) bool {
-	return wrote.Sub(o.Sent) < soon(b) && wrote.Sub(held) < b.passport.Lease()
+func wasLetIn(b *Bench, o *shop.Order, wrote, held time.Time) bool {
+	return wrote.Sub(o.Sent) < soon(b) && wrote.Sub(held) < b.Passport.Lease()
 }
 
 // lookAtHeld records the state and the lease of the lock while an order holds it.
-func lookAtHeld(b *bench, commands []observation) error {
-	p := b.passport
-	p.Held = b.pair.Looker.Load().Look()
-	_ = b.pair.Alone(func(*redis.Client) error { // the looker reads them for each command
+func lookAtHeld(b *Bench, commands []Observation) error {
+	p := b.Passport
+	p.Held = b.Pair.Looker.Load().Look()
+	_ = b.Pair.Alone(func(*redis.Client) error { // the looker reads them for each command
 		for i := range p.Keys {
 			if l, state := &p.Keys[i], p.Held[p.Keys[i].Key]; len(l.Parts) == 1 {
 				l.Steps = l.Step(&state, l.Parts[0])
@@ -402,9 +402,9 @@ func lookAtHeld(b *bench, commands []observation) error {
 		p.Kind = p.Keys[0].Rest.Kind
 	}
 	ends := p.Keys[0].Deadline(&state)
-	for _, d := range effectsOf(commands) {
+	for _, d := range EffectsOf(commands) {
 		switch {
-		case !d.acquired(), d.Key != p.Keys[0].String():
+		case !d.Acquired(), d.Key != p.Keys[0].String():
 		case !ends.IsZero() && (state.Ends.IsZero() || state.Ends.Sub(ends) > soon(b)):
 			p.TTL, p.InValue = 0, ends.Sub(d.Sent).Round(10*time.Millisecond) // a later TTL only cleans up
 		case p.Kind == "none" || !state.Ends.IsZero() && state.Ends.Sub(d.Sent) < 10*time.Millisecond:
@@ -413,7 +413,7 @@ func lookAtHeld(b *bench, commands []observation) error {
 			p.TTL = state.Ends.Sub(d.Sent).Round(10 * time.Millisecond)
 		}
 	}
-	return b.pair.Looker.Load().Err()
+	return b.Pair.Looker.Load().Err()
 }
 
 // ttlOf returns the TTL that a SET gives its key, 0 if none.
@@ -429,45 +429,45 @@ func ttlOf(args []string) time.Duration {
 }
 
 // keepScripts records the scripts that orders have sent in full, and returns how many there are.
-func keepScripts(b *bench) int {
-	if _, _, err := b.pair.Ledger.Writes(b.pair.Context); err == nil { // the ledger is up to date then
-		b.passport.Scripts = b.pair.Ledger.Scripts()
+func keepScripts(b *Bench) int {
+	if _, _, err := b.Pair.Ledger.Writes(b.Pair.Context); err == nil { // the ledger is up to date then
+		b.Passport.Scripts = b.Pair.Ledger.Scripts()
 	}
-	return len(b.passport.Scripts)
+	return len(b.Passport.Scripts)
 }
 
 // watchSlow learns from a slow order whether the lock is renewed, if no held order has shown that.
-func watchSlow(b *bench) {
-	p := b.passport
-	if p.Slow = b.pair.Shop.Slow != nil; !p.Slow || p.Every > 0 {
+func watchSlow(b *Bench) {
+	p := b.Passport
+	if p.Slow = b.Pair.Shop.Slow != nil; !p.Slow || p.Every > 0 {
 		return
 	}
-	if b.begin("", ""); b.pair.Put(b.pair.Shop.UnitsFor(0)) != nil {
+	if b.Begin("", ""); b.Pair.Put(b.Pair.Shop.UnitsFor(0)) != nil {
 		return
 	}
-	slow := b.buy("slow", shop.AtA, history.Buy, *b.pair.Shop.Slow, p.Lease()*3/2)
+	slow := b.Buy("slow", shop.AtA, history.Buy, *b.Pair.Shop.Slow, p.Lease()*3/2)
 	<-slow.Done()
-	b.pair.Quiet(b.pair.Context)
+	b.Pair.Quiet(b.Pair.Context)
 	notePeriod(b, slow)
 }
 
 // notePeriod records the period in which the lock of an order at work was renewed. An immediate renewal belongs to the
 // acquire.
-func notePeriod(b *bench, o *shop.Order) {
-	p := b.passport
-	commands := b.byOrder()[o]
-	took := acquiredAt(commands)
-	for _, d := range effectsOf(commands) {
+func notePeriod(b *Bench, o *shop.Order) {
+	p := b.Passport
+	commands := b.ByOrder()[o]
+	took := AcquiredAt(commands)
+	for _, d := range EffectsOf(commands) {
 		if d.Prolongs() && d.Sent.Sub(took) > p.Lease()/10 && p.Every == 0 {
-			p.Renewals[b.shape(&d.Seen)] = true
+			p.Renewals[b.Shape(&d.Seen)] = true
 			p.Every = d.Sent.Sub(took)
 		}
 	}
 }
 
 // sentAgain reports whether the client of a held command has sent it again, on another connection.
-func sentAgain(b *bench, held *wire.Command) (again bool) {
-	b.pair.Gate.Each(func(cmd *wire.Command) {
+func sentAgain(b *Bench, held *wire.Command) (again bool) {
+	b.Pair.Gate.Each(func(cmd *wire.Command) {
 		again = again || cmd != held && cmd.Client == held.Client && cmd.Came.After(held.Sent) &&
 			cmd.Conn != held.Conn && slices.Equal(cmd.Args, held.Args)
 	})
@@ -476,12 +476,12 @@ func sentAgain(b *bench, held *wire.Command) (again bool) {
 
 // watchRenewals learns how the lock was renewed while its order was held at that command. The period is that of one
 // key, since keys of one lock are renewed together, or each by a timer of its own. Simultaneous renewals count as one.
-func watchRenewals(b *bench, held *wire.Command, commands []observation) {
-	p := b.passport
+func watchRenewals(b *Bench, held *wire.Command, commands []Observation) {
+	p := b.Passport
 	times, key := []time.Time{held.Sent}, ""
-	for _, d := range effectsOf(commands) {
-		shape := b.shape(&d.Seen)
-		if writesStock(d.observation) { // a later one may shorten the lease, to let the lock expire
+	for _, d := range EffectsOf(commands) {
+		shape := b.Shape(&d.Seen)
+		if WritesStock(d.Observation) { // a later one may shorten the lease, to let the lock expire
 			break
 		}
 		if !d.Prolongs() || d.Sent.Before(held.Answered) || p.Writes[shape] {
@@ -499,20 +499,20 @@ func watchRenewals(b *bench, held *wire.Command, commands []observation) {
 	}
 	every := times[n-1].Sub(times[n-2])
 	// Else it belongs to the acquire, and later ones are held: see watchSlow.
-	if every > p.Lease()/10 || b.pair.Shop.Slow == nil {
+	if every > p.Lease()/10 || b.Pair.Shop.Slow == nil {
 		p.Every = every
 	}
 }
 
 // watchWaiter learns how an order that found the lock taken waited.
-func watchWaiter(b *bench, o *shop.Order, commands []observation) {
-	p := b.passport
+func watchWaiter(b *Bench, o *shop.Order, commands []Observation) {
+	p := b.Passport
 	blocks := ""
 	tries, shape := triesOf(b, commands)
 	p.Tries = sale.Shapes{shape: len(tries) > 0}
 	for _, c := range commands {
 		p.Messages = p.Messages || c.Subscribes || c.Message
-		if b.pair.Looker.Load().Blocks(c.Args) {
+		if b.Pair.Looker.Load().Blocks(c.Args) {
 			blocks = strings.ToUpper(c.Args[0])
 		}
 	}
@@ -521,7 +521,7 @@ func watchWaiter(b *bench, o *shop.Order, commands []observation) {
 		p.Waiting = "are woken by a message"
 	case blocks != "":
 		p.Waiting = "block in " + blocks
-	case wokenBetween(tries, b.pair.Ends[o.At].Wires[0].Invalidations()):
+	case wokenBetween(tries, b.Pair.Ends[o.At].Wires[0].Invalidations()):
 		p.Waiting = "are woken by an invalidation (client tracking)"
 	case len(tries) > 2:
 		var gaps []time.Duration
@@ -539,12 +539,12 @@ func watchWaiter(b *bench, o *shop.Order, commands []observation) {
 
 // triesOf returns when an order tried to acquire the lock's key that it tried first: when it sent those of its tries, or
 // looks, that it sent most often, and their shape. It may look by one command, and acquire by another.
-func triesOf(b *bench, commands []observation) (tries []time.Time, most sale.Shape) {
+func triesOf(b *Bench, commands []Observation) (tries []time.Time, most sale.Shape) {
 	key, times := "", map[sale.Shape][]time.Time{}
-	for _, d := range effectsOf(commands) {
-		shape := b.shape(&d.Seen)
-		renews := b.passport.Renewals[shape] && !b.passport.Acquires[shape]
-		if !d.Acquires() || renews || !slices.Contains(b.passport.Locks, d.Key) {
+	for _, d := range EffectsOf(commands) {
+		shape := b.Shape(&d.Seen)
+		renews := b.Passport.Renewals[shape] && !b.Passport.Acquires[shape]
+		if !d.Acquires() || renews || !slices.Contains(b.Passport.Locks, d.Key) {
 			continue
 		}
 		if key = cmp.Or(key, d.Key); d.Key != key {

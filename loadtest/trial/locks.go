@@ -21,9 +21,9 @@ import (
 // gauge of orders in flight, which keeps no order out.
 
 // learnLocks learns which keys form the lock, and how it is acquired and released.
-func learnLocks(b *bench) (err error) {
-	p := b.passport
-	if p.Before, err = wire.Snapshot(b.pair.Context, b.pair.Stores[0].Redis); err != nil {
+func learnLocks(b *Bench) (err error) {
+	p := b.Passport
+	if p.Before, err = wire.Snapshot(b.Pair.Context, b.Pair.Stores[0].Redis); err != nil {
 		return err
 	}
 	written, err := firstSales(b)
@@ -37,7 +37,7 @@ func learnLocks(b *bench) (err error) {
 	if err != nil {
 		return err
 	}
-	b.pair.LookAt(keys)
+	b.Pair.LookAt(keys)
 	sales, err := plainSales(b)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func learnLocks(b *bench) (err error) {
 }
 
 // narrowLocks drops what keeps no order out, and finds what names the holder.
-func narrowLocks(b *bench, sales []*plainSale, keys []wire.Lock) error {
+func narrowLocks(b *Bench, sales []*plainSale, keys []wire.Lock) error {
 	idle, err := dropsIdle(b)
 	if err != nil {
 		return err
@@ -75,22 +75,22 @@ func narrowLocks(b *bench, sales []*plainSale, keys []wire.Lock) error {
 }
 
 // describeAnew describes the current lock from three more sales.
-func describeAnew(b *bench) error {
-	b.pair.LookAt(b.passport.Keys)
+func describeAnew(b *Bench) error {
+	b.Pair.LookAt(b.Passport.Keys)
 	sales, err := plainSales(b)
 	if err == nil {
-		*b.passport = described(*b.passport, sales, b.pair.Shop)
+		*b.Passport = described(*b.Passport, sales, b.Pair.Shop)
 	}
 	return err
 }
 
 // atRest returns the written keys, with their states while no order is in flight. A key that waits for its TTL is
 // absent at rest.
-func atRest(b *bench, written map[wire.Key]time.Time) (keys []wire.Lock, err error) {
-	now, err := wire.Snapshot(b.pair.Context, b.pair.Stores[0].Redis)
+func atRest(b *Bench, written map[wire.Key]time.Time) (keys []wire.Lock, err error) {
+	now, err := wire.Snapshot(b.Pair.Context, b.Pair.Stores[0].Redis)
 	for key := range written {
 		rest, is := now[key]
-		if _, was := b.passport.Before[key]; !is || !was && !rest.Ends.IsZero() {
+		if _, was := b.Passport.Before[key]; !is || !was && !rest.Ends.IsZero() {
 			rest = wire.KeyState{Kind: "none"}
 		}
 		keys = append(keys, wire.Lock{Key: key, Rest: rest})
@@ -100,8 +100,8 @@ func atRest(b *bench, written map[wire.Key]time.Time) (keys []wire.Lock, err err
 }
 
 // findLocks finds the keys, or parts of keys, that each sale changed before it wrote the stock, and changed back.
-func findLocks(b *bench, sales []*plainSale, keys []wire.Lock) {
-	p := b.passport
+func findLocks(b *Bench, sales []*plainSale, keys []wire.Lock) {
+	p := b.Passport
 	var locks []wire.Lock
 	ofOther, again := false, false // the sale at b has such a key; both sales at a have one that the sale at b lacks
 	for _, key := range keys {
@@ -126,20 +126,20 @@ func findLocks(b *bench, sales []*plainSale, keys []wire.Lock) {
 }
 
 // findOwn learns whether each instance, or else each order, has keys of its own.
-func findOwn(b *bench, sales []*plainSale, ofInstance bool) {
-	p := b.passport
+func findOwn(b *Bench, sales []*plainSale, ofInstance bool) {
+	p := b.Passport
 	switch {
 	case ofInstance:
 		p.Own = "instance"
 	case len(sales[0].own) > 0 && len(sales[1].own) > 0 && len(sales[2].own) > 0:
-		p.Own, p.Claims = "order", slices.ContainsFunc(sales[2].own, b.pair.Ledger.Claimed)
+		p.Own, p.Claims = "order", slices.ContainsFunc(sales[2].own, b.Pair.Ledger.Claimed)
 	}
 }
 
 // learnSharing learns, if no lock was found, whether two orders share one all the same: an order that does not reach
 // the stock while another one is held before its write, twice, is kept out by a lock, whatever its form.
-func learnSharing(b *bench) error {
-	p := b.passport
+func learnSharing(b *Bench) error {
+	p := b.Passport
 	if len(p.Locks) > 0 || p.Early {
 		return nil
 	}
@@ -159,8 +159,8 @@ func learnSharing(b *bench) error {
 
 // learnOwn learns whether keys of an order's or an instance's own are locks of its own: they are used like locks, and
 // two orders that met took one unit.
-func learnOwn(b *bench, one encounter) (err error) {
-	p := b.passport
+func learnOwn(b *Bench, one encounter) (err error) {
+	p := b.Passport
 	lost := one.lost || p.Elsewhere // there Anna is held before she reads the stock, and the cells show what is lost
 	switch {
 	case p.Own == "instance" && lost:
@@ -168,7 +168,7 @@ func learnOwn(b *bench, one encounter) (err error) {
 			p.Apart = p.Own
 		}
 	case p.Own != "order" || !p.Claims:
-	case b.pair.Shop.CustomersDiffer():
+	case b.Pair.Shop.CustomersDiffer():
 		p.PerCustomer, p.Lost = true, one.lost
 	case lost:
 		p.Apart = p.Own
@@ -185,30 +185,30 @@ type encounter struct {
 }
 
 // besideHeld sends an order to an instance while Anna's, at a, is held before its write.
-func besideHeld(b *bench, at int) (e encounter, err error) {
-	p := b.passport
-	b.begin("", "")
-	if err := b.pair.Put(b.pair.Shop.UnitsFor(0)); err != nil {
+func besideHeld(b *Bench, at int) (e encounter, err error) {
+	p := b.Passport
+	b.Begin("", "")
+	if err := b.Pair.Put(b.Pair.Shop.UnitsFor(0)); err != nil {
 		return e, err
 	}
 	anna, goOn := holdAtWork(b)
 	if anna == nil {
 		return e, nil
 	}
-	defer b.pair.Quiet(b.pair.Context)
+	defer b.Pair.Quiet(b.Pair.Context)
 	e.tested = true
 	if e.lease, err = longestTTL(b); err == nil {
-		bert := b.send("bert", at)
+		bert := b.Send("bert", at)
 		bert.WaitFor(soon(b))
 		e.kept = !hasWorked(b, bert)
 		goOn()
 		<-bert.Done()
 		<-anna.Done()
-		b.pair.Quiet(b.pair.Context)
+		b.Pair.Quiet(b.Pair.Context)
 		if !p.Elsewhere && err == nil {
 			var left int64
-			left, err = b.pair.UnitsLeft()
-			e.lost = b.hasSold(anna) && b.hasSold(bert) && left == b.pair.Shop.UnitsFor(0)-1
+			left, err = b.Pair.UnitsLeft()
+			e.lost = b.HasSold(anna) && b.HasSold(bert) && left == b.Pair.Shop.UnitsFor(0)-1
 		}
 		return e, err
 	}
@@ -219,15 +219,15 @@ func besideHeld(b *bench, at int) (e encounter, err error) {
 
 // holdAtWork sends Anna's order to a, and holds it before its write, or at its first request to the database. It
 // returns nil if that is impossible.
-func holdAtWork(b *bench) (anna *shop.Order, goOn func()) {
-	p := b.passport
+func holdAtWork(b *Bench) (anna *shop.Order, goOn func()) {
+	p := b.Passport
 	if p.Elsewhere {
 		if len(p.ToDatabase.Under) == 0 {
 			return nil, nil
 		}
-		d := b.pair.Ends[shop.AtA].Database
+		d := b.Pair.Ends[shop.AtA].Database
 		t := d.Trap(d.NextOrder(), p.ToDatabase.Under[0], false)
-		anna = b.send("anna", shop.AtA)
+		anna = b.Send("anna", shop.AtA)
 		select {
 		case <-t.Caught():
 		case <-anna.Done():
@@ -237,7 +237,7 @@ func holdAtWork(b *bench) (anna *shop.Order, goOn func()) {
 	if p.BeforeWrite() == nil {
 		return nil, nil
 	}
-	anna, why, goOn := b.annaAtWork()
+	anna, why, goOn := b.AnnaAtWork()
 	if why != "" {
 		goOn()
 		<-anna.Done()
@@ -248,15 +248,15 @@ func holdAtWork(b *bench) (anna *shop.Order, goOn func()) {
 
 // longestTTL returns the longest TTL of the keys that the orders of the cell have created. Those of a session or a
 // cache are longer than a lease.
-func longestTTL(b *bench) (longest time.Duration, err error) {
-	_, keys, err := b.pair.Ledger.Writes(b.pair.Context)
+func longestTTL(b *Bench) (longest time.Duration, err error) {
+	_, keys, err := b.Pair.Ledger.Writes(b.Pair.Context)
 	if err != nil {
 		return 0, err
 	}
-	now, err := wire.Snapshot(b.pair.Context, b.pair.Stores[0].Redis)
+	now, err := wire.Snapshot(b.Pair.Context, b.Pair.Stores[0].Redis)
 	for key, state := range now {
 		ttl := state.Ends.Sub(keys[key]).Round(10 * time.Millisecond)
-		if !state.Ends.IsZero() && keys[key].After(b.cell.Start) && ttl <= sale.MostLease {
+		if !state.Ends.IsZero() && keys[key].After(b.Cell.Start) && ttl <= sale.MostLease {
 			longest = max(longest, ttl)
 		}
 	}
@@ -265,8 +265,8 @@ func longestTTL(b *bench) (longest time.Duration, err error) {
 
 // findShortLease finds a lock whose lease expires during a plain sale, so that no sale changes it back: a key that each
 // sale created before it wrote the stock, and that keeps another order out. A cache keeps none out.
-func findShortLease(b *bench, sales []*plainSale, keys []wire.Lock) {
-	p := b.passport
+func findShortLease(b *Bench, sales []*plainSale, keys []wire.Lock) {
+	p := b.Passport
 	if len(p.Keys) > 0 || p.Own == "instance" {
 		return
 	}
@@ -292,11 +292,11 @@ func findShortLease(b *bench, sales []*plainSale, keys []wire.Lock) {
 // makes returns the state of a key that a sale created with a TTL before it wrote the stock, nil if it did not.
 func (s *plainSale) makes(key *wire.Lock) *wire.KeyState {
 	for _, c := range s.commands {
-		before, after, looked := s.looker.States(c.cmd, key.Key)
+		before, after, looked := s.looker.States(c.Cmd, key.Key)
 		switch {
 		case looked && !before.Exists() && after.Exists() && !after.Ends.IsZero():
 			return &after
-		case writesStock(c):
+		case WritesStock(c):
 			return nil
 		}
 	}
@@ -310,9 +310,9 @@ func common(x, y []string) []string {
 // madeAndRemoved returns which of these keys an order created before its last write of the stock, and removed, and were
 // not known before. It adds all the keys to known.
 func madeAndRemoved(
-	b *bench, known, keys map[wire.Key]time.Time, writes []written,
+	b *Bench, known, keys map[wire.Key]time.Time, writes []Written,
 ) (own []wire.Key, err error) {
-	now, err := wire.Snapshot(b.pair.Context, b.pair.Stores[0].Redis)
+	now, err := wire.Snapshot(b.Pair.Context, b.Pair.Stores[0].Redis)
 	if err != nil {
 		return nil, err
 	}
@@ -322,7 +322,7 @@ func madeAndRemoved(
 		}
 		known[key] = at
 		_, is := now[key]
-		before := b.pair.Shop.IsElsewhere() || len(writes) > 0 && at.Before(writes[len(writes)-1].At)
+		before := b.Pair.Shop.IsElsewhere() || len(writes) > 0 && at.Before(writes[len(writes)-1].At)
 		if !is && before {
 			own = append(own, key)
 		}
@@ -342,7 +342,7 @@ func (s *plainSale) changes(key *wire.Lock) (names []string) {
 	c := &keyCourse{rest: &key.Rest, moved: map[string]bool{}, back: map[string]bool{}}
 	blocked := false // a blocking command is not observed: its effect shows after the next one
 	for _, one := range s.commands {
-		before, after, looked := s.looker.States(one.cmd, key.Key)
+		before, after, looked := s.looker.States(one.Cmd, key.Key)
 		if looked {
 			switch {
 			case blocked && c.last == nil:
@@ -355,7 +355,7 @@ func (s *plainSale) changes(key *wire.Lock) (names []string) {
 			c.see(&before, &after)
 		}
 		blocked = !looked && (blocked || s.looker.Blocks(one.Args))
-		c.wrote = c.wrote || writesStock(one)
+		c.wrote = c.wrote || WritesStock(one)
 	}
 	for name := range c.back {
 		if c.last.Same(c.rest, name) {
@@ -383,20 +383,20 @@ func (c *keyCourse) see(from, to *wire.KeyState) {
 func (s *plainSale) letsExpire(key *wire.Lock) bool {
 	wrote := false
 	for _, c := range s.commands {
-		before, after, looked := s.looker.States(c.cmd, key.Key)
+		before, after, looked := s.looker.States(c.Cmd, key.Key)
 		ends := looked && !before.Ends.IsZero() && !after.Ends.IsZero()
 		if wrote && ends && before.Ends.Sub(after.Ends) > 10*time.Millisecond {
 			return true
 		}
-		wrote = wrote || writesStock(c)
+		wrote = wrote || WritesStock(c)
 	}
 	return false
 }
 
 // queues reports whether a key, which is absent at rest, was a list during a sale.
 func (s *plainSale) queues(key *wire.Lock) bool {
-	return !key.Rest.Exists() && slices.ContainsFunc(s.commands, func(c observation) bool {
-		_, after, looked := s.looker.States(c.cmd, key.Key)
+	return !key.Rest.Exists() && slices.ContainsFunc(s.commands, func(c Observation) bool {
+		_, after, looked := s.looker.States(c.Cmd, key.Key)
 		return looked && after.Kind == "list"
 	})
 }
@@ -405,7 +405,7 @@ func (s *plainSale) queues(key *wire.Lock) bool {
 func (s *plainSale) waitedFor(key *wire.Lock) bool {
 	tried := false
 	for _, c := range s.commands {
-		before, after, looked := s.looker.States(c.cmd, key.Key)
+		before, after, looked := s.looker.States(c.Cmd, key.Key)
 		switch {
 		case !looked || key.Rest.Exists():
 		case before.Exists() && after.Exists():
@@ -421,20 +421,20 @@ func (s *plainSale) waitedFor(key *wire.Lock) bool {
 // held, an order at b does not reach the stock. Gauges of orders in flight, queues of waiters, and what is changed back
 // before the write are such keys. A key that is like another one stays, since a majority of several keys may be enough,
 // and so does one of several nested locks.
-func dropsIdle(b *bench) (dropped bool, err error) {
-	p := b.passport
+func dropsIdle(b *Bench) (dropped bool, err error) {
+	p := b.Passport
 	last := p.BeforeWrite()
 	several := len(p.Keys) > 1 || slices.ContainsFunc(p.Keys, func(l wire.Lock) bool { return len(l.Parts) > 1 })
 	if !several || last == nil {
 		return false, nil
 	}
-	b.begin("", "")
-	trap := b.pair.SetTrap(b.replyOf(shop.AtA, last, time.Now()))
-	anna, why := b.anna(trap)
+	b.Begin("", "")
+	trap := b.Pair.SetTrap(b.ReplyOf(shop.AtA, last, time.Now()))
+	anna, why := b.Anna(trap)
 	var took time.Time
 	if why == "" {
-		commands := b.sentBy(shop.AtA) // all are Anna's
-		took, err = acquiredAt(commands), lookAtHeld(b, commands)
+		commands := b.SentBy(shop.AtA) // all are Anna's
+		took, err = AcquiredAt(commands), lookAtHeld(b, commands)
 	}
 	trap.GoOn()
 	<-anna.Done()
@@ -456,8 +456,8 @@ func dropsIdle(b *bench) (dropped bool, err error) {
 }
 
 // dropsIdleParts does the same for the parts of a key. The places of a list are not separate parts.
-func dropsIdleParts(b *bench, of int, took time.Time) (dropped bool) {
-	p := b.passport
+func dropsIdleParts(b *Bench, of int, took time.Time) (dropped bool) {
+	p := b.Passport
 	for _, idle := range slices.Clone(p.Keys[of].Parts) {
 		before := p.Keys
 		fewer := slices.Clone(before) // a looker still uses the slice before
@@ -491,8 +491,8 @@ func keepEnd(p *sale.Passport, beside wire.Lock, took time.Time) {
 
 // findCompanions finds the keys, or parts of keys, that name the holder of the lock: each sale sets them before it
 // writes the stock and looks at them again, and an order that finds another name there does not release the lock.
-func findCompanions(b *bench, sales []*plainSale, keys []wire.Lock) (found bool, err error) {
-	p := b.passport
+func findCompanions(b *Bench, sales []*plainSale, keys []wire.Lock) (found bool, err error) {
+	p := b.Passport
 	if len(p.Keys) != 1 || p.BeforeWrite() == nil {
 		return false, nil
 	}
@@ -525,15 +525,15 @@ func findCompanions(b *bench, sales []*plainSale, keys []wire.Lock) (found bool,
 func (s *plainSale) names(key *wire.Lock) (names []string) {
 	wrote := false
 	for _, c := range s.commands {
-		for i := range c.effects {
-			e := &c.effects[i]
+		for i := range c.Effects {
+			e := &c.Effects[i]
 			looks := e.Effect == history.EffectNothing || e.Wire != nil && e.Wire.Compared
 			if looks && e.Key == key.Key.String() && len(names) > 0 {
 				return names
 			}
 		}
-		before, after, looked := s.looker.States(c.cmd, key.Key)
-		if wrote = wrote || writesStock(c); looked && !wrote {
+		before, after, looked := s.looker.States(c.Cmd, key.Key)
+		if wrote = wrote || WritesStock(c); looked && !wrote {
 			for _, name := range before.Differences(&after) {
 				if _, is := after.Parts[name]; is && !slices.Contains(names, name) {
 					names = append(names, name)
@@ -546,12 +546,12 @@ func (s *plainSale) names(key *wire.Lock) (names []string) {
 
 // comparesName reports whether an order keeps the lock if those parts of a key were given other values while it was at
 // work: a release that compares them takes the lock for another order's.
-func comparesName(b *bench, key *wire.Lock) (compares bool, err error) {
-	b.begin("", "")
-	if err := b.pair.Put(b.pair.Shop.UnitsFor(0)); err != nil {
+func comparesName(b *Bench, key *wire.Lock) (compares bool, err error) {
+	b.Begin("", "")
+	if err := b.Pair.Put(b.Pair.Shop.UnitsFor(0)); err != nil {
 		return false, err
 	}
-	anna, why, goOn := b.annaAtWork()
+	anna, why, goOn := b.AnnaAtWork()
 	if why != "" {
 		goOn()
 		<-anna.Done()
@@ -560,25 +560,25 @@ func comparesName(b *bench, key *wire.Lock) (compares bool, err error) {
 	undo, err := rename(b, key)
 	goOn()
 	<-anna.Done()
-	b.pair.Quiet(b.pair.Context)
-	lock := b.passport.Keys[0]
-	compares = err == nil && lock.Held(b.pair.Looker.Load().Look()[lock.Key])
-	return compares, errors.Join(err, undo(), b.remove())
+	b.Pair.Quiet(b.Pair.Context)
+	lock := b.Passport.Keys[0]
+	compares = err == nil && lock.Held(b.Pair.Looker.Load().Look()[lock.Key])
+	return compares, errors.Join(err, undo(), b.Remove())
 }
 
 // rename gives parts of a key other values, and returns what undoes that: where an order has changed them meanwhile,
 // they are at rest again.
-func rename(b *bench, key *wire.Lock) (undo func() error, err error) {
+func rename(b *Bench, key *wire.Lock) (undo func() error, err error) {
 	var was, renamed wire.KeyState
 	put := func(change func(*wire.KeyState)) error {
-		return b.pair.Alone(func(to *redis.Client) error {
-			now, err := wire.Snapshot(b.pair.Context, to)
+		return b.Pair.Alone(func(to *redis.Client) error {
+			now, err := wire.Snapshot(b.Pair.Context, to)
 			state, is := now[key.Key]
 			if err != nil || !is {
 				return err
 			}
 			change(&state)
-			return wire.PutState(b.pair.Context, to, key.Key, state)
+			return wire.PutState(b.Pair.Context, to, key.Key, state)
 		})
 	}
 	err = put(func(s *wire.KeyState) {
@@ -606,8 +606,8 @@ func rename(b *bench, key *wire.Lock) (undo func() error, err error) {
 
 // isLock reports whether a key is a lock on its own: held, it keeps an order out, twice, since an order may be slow. A
 // queue of waiters is none: an order that waits joins it.
-func isLock(b *bench, key wire.Lock) bool {
-	is := key.Held(b.passport.Held[key.Key])
+func isLock(b *Bench, key wire.Lock) bool {
+	is := key.Held(b.Passport.Held[key.Key])
 	for i := 0; i < 2 && is; i++ {
 		kept, changed := meets(b, []wire.Lock{key})
 		is = kept && !changed
@@ -617,41 +617,41 @@ func isLock(b *bench, key wire.Lock) bool {
 
 // keepsOut reports whether an order at b does not reach the stock while these keys of the lock are held, and the others
 // at rest.
-func keepsOut(b *bench, locks []wire.Lock) bool {
+func keepsOut(b *Bench, locks []wire.Lock) bool {
 	kept, _ := meets(b, locks)
 	return kept
 }
 
 // meets reports whether these keys of the lock, held, keep an order at b from the stock, and whether it changed them.
-func meets(b *bench, locks []wire.Lock) (kept, changed bool) {
+func meets(b *Bench, locks []wire.Lock) (kept, changed bool) {
 	held := map[wire.Key]wire.KeyState{}
 	for _, l := range locks {
-		held[l.Key] = b.passport.Held[l.Key]
+		held[l.Key] = b.Passport.Held[l.Key]
 	}
-	b.begin("", "")
-	if b.pair.Put(b.pair.Shop.UnitsFor(0)) != nil {
+	b.Begin("", "")
+	if b.Pair.Put(b.Pair.Shop.UnitsFor(0)) != nil {
 		return false, false
 	}
-	letGo, err := b.keepLocks(held)
+	letGo, err := b.KeepLocks(held)
 	if err != nil {
 		return false, false
 	}
-	before := b.pair.Looker.Load().Look()
-	bert := b.send("bert", shop.AtB)
+	before := b.Pair.Looker.Load().Look()
+	bert := b.Send("bert", shop.AtB)
 	bert.WaitFor(soon(b))
 	kept = !hasWorked(b, bert)
-	after := b.pair.Looker.Load().Look()
+	after := b.Pair.Looker.Load().Look()
 	for key := range held {
 		was, is := before[key], after[key]
 		changed = changed || len(was.Differences(&is)) > 0
 	}
-	if letGo(); b.remove() != nil {
+	if letGo(); b.Remove() != nil {
 		return false, false
 	}
 	<-bert.Done()
-	b.pair.Quiet(b.pair.Context)
+	b.Pair.Quiet(b.Pair.Context)
 	return kept, changed
 }
 
 // soon is enough time for a plain order to reach the stock, unless something keeps it out.
-func soon(b *bench) time.Duration { return 3*b.passport.Takes + 200*time.Millisecond }
+func soon(b *Bench) time.Duration { return 3*b.Passport.Takes + 200*time.Millisecond }

@@ -7,24 +7,24 @@ import (
 	"stockapi/loadtest/trial/shop"
 )
 
-// hasSold reports whether an order has ended with a sale as its answer. If every answer looks like one, its writes of
+// HasSold reports whether an order has ended with a sale as its answer. If every answer looks like one, its writes of
 // the stock decide.
-func (b *bench) hasSold(o *shop.Order) bool {
+func (b *Bench) HasSold(o *shop.Order) bool {
 	return o.HasEnded() && o.Op.Outcome == history.Sold &&
-		(!b.passport.ByWrites || b.hasWritten(o))
+		(!b.Passport.ByWrites || b.HasWritten(o))
 }
 
-// plain puts the stock, and sends a plain order.
-func (b *bench) plain(name string, at int) (*shop.Order, error) {
-	if err := b.pair.Put(b.pair.Shop.UnitsFor(0)); err != nil {
+// Plain puts the stock, and sends a plain order.
+func (b *Bench) Plain(name string, at int) (*shop.Order, error) {
+	if err := b.Pair.Put(b.Pair.Shop.UnitsFor(0)); err != nil {
 		return nil, err
 	}
-	return b.buy(name, at, history.Buy, b.pair.Shop.Order, 0), nil
+	return b.Buy(name, at, history.Buy, b.Pair.Shop.Order, 0), nil
 }
 
-// buy sends an order.
-func (b *bench) buy(name string, at int, phase history.Phase, how shop.Request, work time.Duration) *shop.Order {
-	o := b.pair.Buy(name, at, phase, how, work, b.passport.HTTPTime())
-	b.orders = append(b.orders, o)
+// Buy sends an order.
+func (b *Bench) Buy(name string, at int, phase history.Phase, how shop.Request, work time.Duration) *shop.Order {
+	o := b.Pair.Buy(name, at, phase, how, work, b.Passport.HTTPTime())
+	b.Orders = append(b.Orders, o)
 	return o
 }

@@ -15,33 +15,33 @@ import (
 )
 
 // play plays a cell: the fault, then a fresh order at each instance that is up.
-func (t *Trial) play(b *bench, f fault) (*history.Cell, error) {
-	b.begin(f.name, f.line)
+func (t *Trial) play(b *Bench, f fault) (*history.Cell, error) {
+	b.Begin(f.name, f.line)
 	crowd := f.parsed().Crowd()
-	b.cell.Initial = cmp.Or(f.units, b.pair.Shop.UnitsFor(crowd))
-	if err := errors.Join(b.pair.Put(b.cell.Initial), b.beginCount()); err != nil {
+	b.Cell.Initial = cmp.Or(f.units, b.Pair.Shop.UnitsFor(crowd))
+	if err := errors.Join(b.Pair.Put(b.Cell.Initial), b.BeginCount()); err != nil {
 		return nil, err
 	}
-	if b.cell.Count != nil {
-		b.cell.Count.Unbalanced = t.unbalanced
+	if b.Cell.Count != nil {
+		b.Cell.Count.Unbalanced = t.unbalanced
 	}
 	if f.play == nil {
 		f.play = playLine(f.parsed())
 	}
 	why := f.play(b)
 	heal(b)
-	if b.pair.Context.Err() != nil {
-		return nil, context.Cause(b.pair.Context)
+	if b.Pair.Context.Err() != nil {
+		return nil, context.Cause(b.Pair.Context)
 	}
-	for _, o := range b.orders {
+	for _, o := range b.Orders {
 		<-o.Done()
 	}
-	b.pair.Quiet(b.pair.Context)
-	line, err := b.complete(crowd > 0, func() ([]*shop.Order, error) { return fresh(b) })
+	b.Pair.Quiet(b.Pair.Context)
+	line, err := b.Complete(crowd > 0, func() ([]*shop.Order, error) { return fresh(b) })
 	if err != nil {
 		return nil, err
 	}
-	cell := b.cell
+	cell := b.Cell
 	away, longest := t.stalls.Since(cell.Start)
 	cell.Client = &history.Client{Asked: len(cell.Ops), Delivered: len(cell.Ops), Loop: "closed", Away: away,
 		Longest: longest}
@@ -54,20 +54,20 @@ func (t *Trial) play(b *bench, f fault) (*history.Cell, error) {
 }
 
 // heal clears all faults.
-func heal(b *bench) {
-	b.pair.GoOnAll()
-	for at := range b.pair.Ends {
-		b.pair.Rejoin(b.pair.Ends[at])
-		_ = b.pair.Ends[at].In.Continue()
+func heal(b *Bench) {
+	b.Pair.GoOnAll()
+	for at := range b.Pair.Ends {
+		b.Pair.Rejoin(b.Pair.Ends[at])
+		_ = b.Pair.Ends[at].In.Continue()
 	}
 }
 
 // endOf returns when an order ended: at its answer or, if its customer had left, when its instance released the lock.
-func endOf(o *shop.Order, commands []observation) (end time.Time) {
+func endOf(o *shop.Order, commands []Observation) (end time.Time) {
 	end = o.Over
-	for _, d := range effectsOf(commands) {
+	for _, d := range EffectsOf(commands) {
 		if o.Left && d.Releases() {
-			end = later(end, d.Sent)
+			end = Later(end, d.Sent)
 		}
 	}
 	return end
@@ -75,18 +75,18 @@ func endOf(o *shop.Order, commands []observation) (end time.Time) {
 
 // fresh sends orders to each instance that is up, until one sells. It returns those of an instance where none got
 // through in time, or all. It restocks before, so that an order that gets through sells.
-func fresh(b *bench) (probes []*shop.Order, err error) {
+func fresh(b *Bench) (probes []*shop.Order, err error) {
 	over := time.Now()
-	if o := b.hit(); o != nil {
+	if o := b.Hit(); o != nil {
 		if over = o.Over; o.Left {
-			over = endOf(o, b.byOrder()[o])
+			over = endOf(o, b.ByOrder()[o])
 		}
 	}
 	probes = eachInTurn(over, func(at int, since time.Time) (own []*shop.Order, stuck bool) {
-		err = errors.Join(err, b.pair.Put(b.pair.Shop.UnitsFor(0)))
+		err = errors.Join(err, b.Pair.Put(b.Pair.Shop.UnitsFor(0)))
 		return freshAt(b, at, since)
 	})
-	return probes, errors.Join(err, context.Cause(b.pair.Context))
+	return probes, errors.Join(err, context.Cause(b.Pair.Context))
 }
 
 // eachInTurn sends fresh orders to b, and then to a. Both count: a had the fault, and may have left something that only
@@ -111,19 +111,19 @@ func eachInTurn(
 // freshAt returns the orders that show whether one gets through at an instance after a time: fresh ones, and those of
 // Bert's that were refused after it. The instance is stuck if it is up and none gets through in time. There are no
 // orders if it is down.
-func freshAt(b *bench, at int, since time.Time) (own []*shop.Order, stuck bool) {
-	var record map[*shop.Order][]observation
-	isFree := b.since(since.Add(b.passport.Limit()))
-	if firstAfter(isFree, b.shown().when(at, (*history.Command).Acquires)).Known() { // by an order, or by a fresh one
-		record = b.byOrder()
+func freshAt(b *Bench, at int, since time.Time) (own []*shop.Order, stuck bool) {
+	var record map[*shop.Order][]Observation
+	isFree := b.Since(since.Add(b.Passport.Limit()))
+	if FirstAfter(isFree, b.Shown().When(at, (*history.Command).Acquires)).Known() { // by an order, or by a fresh one
+		record = b.ByOrder()
 	}
 	own, turn, stuck := alreadyAt(b, at, since, record)
 	if stuck {
 		return own, true
 	}
-	turn = later(turn, time.Now().Add(-b.passport.Lease())) // an order sent now has at least the margin
-	fresh, through := sellAt(b, at, "fresh-"+b.pair.Ends[at].Name, history.Probe, turn)
-	if b.pair.IsDown(at) {
+	turn = Later(turn, time.Now().Add(-b.Passport.Lease())) // an order sent now has at least the margin
+	fresh, through := sellAt(b, at, "fresh-"+b.Pair.Ends[at].Name, history.Probe, turn)
+	if b.Pair.IsDown(at) {
 		return nil, false
 	}
 	return append(own, fresh...), !through
@@ -132,18 +132,18 @@ func freshAt(b *bench, at int, since time.Time) (own []*shop.Order, stuck bool) 
 // alreadyAt returns the orders that an instance has refused after a time, and when the last sale was, from which the
 // time of the next order runs. The instance is stuck if an earlier order still found the lock taken when it should have
 // been free.
-func alreadyAt(b *bench, at int, since time.Time, record map[*shop.Order][]observation) (
+func alreadyAt(b *Bench, at int, since time.Time, record map[*shop.Order][]Observation) (
 	own []*shop.Order, turn time.Time, stuck bool,
 ) {
-	stillTaken := func(d effect) bool {
-		return d.Acquires() && !d.acquired() && d.Sent.After(since.Add(b.passport.Limit()))
+	stillTaken := func(d Effect) bool {
+		return d.Acquires() && !d.Acquired() && d.Sent.After(since.Add(b.Passport.Limit()))
 	}
 	turn = since
-	soldOut := b.cell.Left != nil && *b.cell.Left == 0
-	for _, o := range b.orders {
-		switch sold := b.hasSold(o); {
+	soldOut := b.Cell.Left != nil && *b.Cell.Left == 0
+	for _, o := range b.Orders {
+		switch sold := b.HasSold(o); {
 		case o.Op.Phase != history.Buy:
-		case sold && o.At == at && o.Sent.Before(since) && slices.ContainsFunc(effectsOf(record[o]), stillTaken):
+		case sold && o.At == at && o.Sent.Before(since) && slices.ContainsFunc(EffectsOf(record[o]), stillTaken):
 			return []*shop.Order{o}, turn, true
 		case sold && o.Over.After(turn):
 			turn, own = o.Over, nil
@@ -157,16 +157,16 @@ func alreadyAt(b *bench, at int, since time.Time, record map[*shop.Order][]obser
 
 // sellAt sends orders to an instance, one after the other, until one sells, the time of a fresh order is over, or the
 // instance has exited.
-func sellAt(b *bench, at int, name string, phase history.Phase, since time.Time) (own []*shop.Order, through bool) {
-	_ = rig.Fresh(b.pair.Context, b.passport.Limit(), func(number int) (over bool) {
-		left := b.passport.Limit() - time.Since(since)
-		if left < 0 || b.pair.IsDown(at) || b.pair.Context.Err() != nil {
+func sellAt(b *Bench, at int, name string, phase history.Phase, since time.Time) (own []*shop.Order, through bool) {
+	_ = rig.Fresh(b.Pair.Context, b.Passport.Limit(), func(number int) (over bool) {
+		left := b.Passport.Limit() - time.Since(since)
+		if left < 0 || b.Pair.IsDown(at) || b.Pair.Context.Err() != nil {
 			return true
 		}
-		o := b.buy(shop.Nth(name, number), at, phase, b.pair.Shop.Order, 0)
+		o := b.Buy(shop.Nth(name, number), at, phase, b.Pair.Shop.Order, 0)
 		own = append(own, o)
 		o.WaitFor(left + 500*time.Millisecond)
-		if through = b.hasSold(o); !through {
+		if through = b.HasSold(o); !through {
 			o.HangUp()
 		}
 		return through

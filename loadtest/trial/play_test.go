@@ -21,9 +21,9 @@ import (
 
 // Fresh orders are sent to each instance that is up. After a sale at b, the time of those to a runs from that sale.
 func TestFreshOrdersAtEachInstance(t *testing.T) {
-	f := forge()
-	fault := f.after(100)
-	at := func(at, ms int) *shop.Order { return &shop.Order{InFlight: rig.NewInFlight("", at), Over: f.after(ms)} }
+	f := Begin()
+	fault := f.After(100)
+	at := func(at, ms int) *shop.Order { return &shop.Order{InFlight: rig.NewInFlight("", at), Over: f.After(ms)} }
 	for _, one := range []struct {
 		what  string
 		a, b  *shop.Order // nil: it is down
@@ -31,11 +31,11 @@ func TestFreshOrdersAtEachInstance(t *testing.T) {
 		since []time.Time
 		want  int
 	}{
-		{"both sell", at(shop.AtA, 300), at(shop.AtB, 200), -1, []time.Time{fault, f.after(200)}, 2},
+		{"both sell", at(shop.AtA, 300), at(shop.AtB, 200), -1, []time.Time{fault, f.After(200)}, 2},
 		{"b is stuck", at(shop.AtA, 300), at(shop.AtB, 200), shop.AtB, []time.Time{fault}, 1},
-		{"a is stuck", at(shop.AtA, 300), at(shop.AtB, 200), shop.AtA, []time.Time{fault, f.after(200)}, 1},
+		{"a is stuck", at(shop.AtA, 300), at(shop.AtB, 200), shop.AtA, []time.Time{fault, f.After(200)}, 1},
 		{"b is down", at(shop.AtA, 300), nil, -1, []time.Time{fault, fault}, 1},
-		{"a is down", nil, at(shop.AtB, 200), -1, []time.Time{fault, f.after(200)}, 1},
+		{"a is down", nil, at(shop.AtB, 200), -1, []time.Time{fault, f.After(200)}, 1},
 	} {
 		var asked []int
 		var since []time.Time
@@ -60,56 +60,56 @@ func TestFreshOrdersAtEachInstance(t *testing.T) {
 func TestOrdersBeforeFreshOnes(t *testing.T) {
 	for _, one := range []struct {
 		what  string
-		berts func(*forgery)
+		berts func(*Forgery)
 		own   int
 		turn  int // in ms
 		stuck bool
 	}{
-		{"nobody came", func(*forgery) {}, 0, 1000, false},
-		{"Bert sold before", func(f *forgery) { f.order("bert", shop.AtB, history.Sold, 10, 900) }, 0, 1000, false},
-		{"Bert sold since", func(f *forgery) {
-			f.order("bert", shop.AtB, history.Busy, 1010, 1500)
-			f.order("bert-2", shop.AtB, history.Sold, 1550, 2000)
+		{"nobody came", func(*Forgery) {}, 0, 1000, false},
+		{"Bert sold before", func(f *Forgery) { f.Order("bert", shop.AtB, history.Sold, 10, 900) }, 0, 1000, false},
+		{"Bert sold since", func(f *Forgery) {
+			f.Order("bert", shop.AtB, history.Busy, 1010, 1500)
+			f.Order("bert-2", shop.AtB, history.Sold, 1550, 2000)
 		}, 0, 2000, false},
-		{"Bert was refused", func(f *forgery) {
-			f.order("bert", shop.AtB, history.Busy, 1010, 4000)
-			f.order("bert-2", shop.AtB, history.Unknown, 4050, 0)
+		{"Bert was refused", func(f *Forgery) {
+			f.Order("bert", shop.AtB, history.Busy, 1010, 4000)
+			f.Order("bert-2", shop.AtB, history.Unknown, 4050, 0)
 		}, 2, 1000, false},
-		{"Bert found an empty shelf", func(f *forgery) {
-			f.order("bert", shop.AtB, history.Busy, 1010, 4000)
-			f.cell.Left = new(int64(0))
+		{"Bert found an empty shelf", func(f *Forgery) {
+			f.Order("bert", shop.AtB, history.Busy, 1010, 4000)
+			f.Cell.Left = new(int64(0))
 		}, 0, 1000, false},
-		{"Bert ordered at a", func(f *forgery) { f.order("bert", shop.AtA, history.Busy, 1010, 4000) }, 0, 1000, false},
-		{"Bert waited for a lock that should have expired", func(f *forgery) {
-			f.order("bert", shop.AtB, history.Sold, 10, 6500, f.tried(20), f.tried(5500), f.acquire(6000))
+		{"Bert ordered at a", func(f *Forgery) { f.Order("bert", shop.AtA, history.Busy, 1010, 4000) }, 0, 1000, false},
+		{"Bert waited for a lock that should have expired", func(f *Forgery) {
+			f.Order("bert", shop.AtB, history.Sold, 10, 6500, f.Tried(20), f.Tried(5500), f.Acquire(6000))
 		}, 1, 1000, true},
-		{"Bert slept", func(f *forgery) {
-			f.order("bert", shop.AtB, history.Sold, 10, 6500, f.tried(20), f.acquire(6000))
+		{"Bert slept", func(f *Forgery) {
+			f.Order("bert", shop.AtB, history.Sold, 10, 6500, f.Tried(20), f.Acquire(6000))
 		}, 0, 6500, false},
 	} {
-		f := forge()
-		f.order("anna", shop.AtA, history.Sold, 0, 1000)
+		f := Begin()
+		f.Order("anna", shop.AtA, history.Sold, 0, 1000)
 		one.berts(f)
-		for _, o := range f.orders {
+		for _, o := range f.Orders {
 			o.Over = o.Ended
 		}
-		own, turn, stuck := alreadyAt(f.bench, shop.AtB, f.after(1000), f.record)
+		own, turn, stuck := alreadyAt(f.Bench, shop.AtB, f.After(1000), f.Record)
 		assert.Len(t, own, one.own, one.what)
-		assert.Equal(t, f.after(one.turn), turn, one.what)
+		assert.Equal(t, f.After(one.turn), turn, one.what)
 		assert.Equal(t, one.stuck, stuck, one.what)
 	}
 }
 
 // An order ends with its answer, or, if its customer had left, with its release.
 func TestEndOfOrder(t *testing.T) {
-	f := forge()
-	commands := []observation{f.acquire(10), f.release(150)}
-	anna := f.order("anna", shop.AtA, history.Sold, 0, 90, commands...)
+	f := Begin()
+	commands := []Observation{f.Acquire(10), f.Release(150)}
+	anna := f.Order("anna", shop.AtA, history.Sold, 0, 90, commands...)
 	anna.Over = anna.Ended
-	assert.Equal(t, f.after(90), endOf(anna, commands))
+	assert.Equal(t, f.After(90), endOf(anna, commands))
 	anna.Left = true
-	assert.Equal(t, f.after(150), endOf(anna, commands))
-	assert.Equal(t, f.after(90), endOf(anna, nil))
+	assert.Equal(t, f.After(150), endOf(anna, commands))
+	assert.Equal(t, f.After(90), endOf(anna, nil))
 }
 
 // Package cause judges by the kinds of faults and by courses: none of its literals is the name of a cell.

@@ -22,7 +22,7 @@ import (
 // A playedLine is a line that is played on a bench: it tells the rig's player what the marks and the words of a line
 // mean for this shop. docs/explore.md has the notation.
 type playedLine struct {
-	bench    *bench
+	bench    *Bench
 	player   *rig.Player
 	taken    shop.Span // when the trial itself took the lock; zero: it has not
 	letLocks func()    // ends the renewals of that lock
@@ -36,16 +36,16 @@ var people = [...]string{"Anna", "Bert", "Clara"}
 func nameOf(who int) string { return strings.ToLower(people[who]) }
 
 // playLine returns the function that plays a line. It returns why the fault did not happen, "" if it did.
-func playLine(line schedule.Line) func(*bench) string {
+func playLine(line schedule.Line) func(*Bench) string {
 	if n := line.Crowd(); n > 0 {
 		return crowdAt(n)
 	}
-	return func(b *bench) string {
+	return func(b *Bench) string {
 		p := newPlayedLine(b)
 		var err error
 		for i := 0; i < len(line) && err == nil; i++ {
 			since := time.Now()
-			err = p.player.Move(b.pair.Context, line[i])
+			err = p.player.Move(b.Pair.Context, line[i])
 			if line[i].Verb == "" {
 				block(p.bench, p.player.Scene(line[i].Who).Held, since)
 			}
@@ -61,30 +61,30 @@ func playLine(line schedule.Line) func(*bench) string {
 	}
 }
 
-func newPlayedLine(b *bench) *playedLine {
+func newPlayedLine(b *Bench) *playedLine {
 	p := &playedLine{bench: b}
-	p.player = &rig.Player{Rig: b.pair.Rig, User: p, Marks: p}
+	p.player = &rig.Player{Rig: b.Pair.Rig, User: p, Marks: p}
 	return p
 }
 
-// orderOf returns the trial's order of one in flight.
-func (b *bench) orderOf(of *rig.InFlight) *shop.Order {
-	i := slices.IndexFunc(b.orders, func(o *shop.Order) bool { return o.InFlight == of })
+// OrderOf returns the trial's order of one in flight.
+func (b *Bench) OrderOf(of *rig.InFlight) *shop.Order {
+	i := slices.IndexFunc(b.Orders, func(o *shop.Order) bool { return o.InFlight == of })
 	if i < 0 {
 		return nil
 	}
-	return b.orders[i]
+	return b.Orders[i]
 }
 
 // Send implements [rig.User].
 func (p *playedLine) Send(_ context.Context, m schedule.Move, s rig.Scene, reached <-chan struct{}) *rig.InFlight {
 	switch {
-	case s.Order != nil && p.bench.hasSold(p.bench.orderOf(s.Order)):
+	case s.Order != nil && p.bench.HasSold(p.bench.OrderOf(s.Order)):
 		return s.Order
 	case s.Open && reached != nil:
-		return p.bench.bertUntil(nameOf(m.Who), m.At, p.AtMost(m, s), reached).InFlight
+		return p.bench.BertUntil(nameOf(m.Who), m.At, p.AtMost(m, s), reached).InFlight
 	}
-	return p.bench.send(p.bench.nextOf(nameOf(m.Who)), m.At).InFlight
+	return p.bench.Send(p.bench.NextOf(nameOf(m.Who)), m.At).InFlight
 }
 
 // Sell implements [rig.Marks]. If another order is held, all calls together take at most a lease and the margin. If the
@@ -98,19 +98,19 @@ func (p *playedLine) Sell(_ context.Context, m schedule.Move, s rig.Scene) *rig.
 	}
 	around := p.scene(s)
 	around.Again = true
-	atMost := p.bench.passport.Deadline(m, around)
+	atMost := p.bench.Passport.Deadline(m, around)
 	late := time.Now().Add(atMost)
-	if o := p.bench.orderOf(s.Order); o != nil {
-		if o.WaitFor(atMost); !o.HasEnded() || p.bench.hasSold(o) {
+	if o := p.bench.OrderOf(s.Order); o != nil {
+		if o.WaitFor(atMost); !o.HasEnded() || p.bench.HasSold(o) {
 			return s.Order
 		}
 	}
 	over := make(chan struct{})
 	defer close(over)
 	waits := p.waitsForDatabase(m.At, over)
-	o := p.bench.bertUntil(nameOf(m.Who), m.At, time.Until(late), waits)
-	if p.bench.cell.Count != nil && waits != nil && wire.IsClosed(waits) && !o.HasEnded() {
-		p.bench.cell.Count.Kept = true
+	o := p.bench.BertUntil(nameOf(m.Who), m.At, time.Until(late), waits)
+	if p.bench.Cell.Count != nil && waits != nil && wire.IsClosed(waits) && !o.HasEnded() {
+		p.bench.Cell.Count.Kept = true
 	}
 	return o.InFlight
 }
@@ -119,26 +119,26 @@ func (p *playedLine) Sell(_ context.Context, m schedule.Move, s rig.Scene) *rig.
 func (p *playedLine) Catch(m schedule.Move, s rig.Scene) rig.Trap {
 	m = p.atWork(m)
 	if m.Request() > 0 {
-		d := p.bench.pair.Ends[m.At].Database
+		d := p.bench.Pair.Ends[m.At].Database
 		if d == nil {
 			return nil
 		}
 		order := d.NextOrder()
 		if s.Order != nil {
-			order = p.bench.orderOf(s.Order).InDatabase
+			order = p.bench.OrderOf(s.Order).InDatabase
 		}
 		return d.Trap(order, m.Request(), m.Reply)
 	}
 	t := p.trapAt(m, s)
-	if m.Mark == schedule.Read && p.bench.pair.Ends[m.At].Database != nil {
-		return p.bench.setWorkTrap(t)
+	if m.Mark == schedule.Read && p.bench.Pair.Ends[m.At].Database != nil {
+		return p.bench.SetWorkTrap(t)
 	}
-	return p.bench.pair.SetTrap(t)
+	return p.bench.Pair.SetTrap(t)
 }
 
 // trapAt returns the trap for a command at a mark.
 func (p *playedLine) trapAt(m schedule.Move, s rig.Scene) *rig.CommandTrap {
-	of := p.bench.passport
+	of := p.bench.Passport
 	t := &rig.CommandTrap{}
 	switch m.Mark {
 	case schedule.Acquire, schedule.Acquired:
@@ -154,7 +154,7 @@ func (p *playedLine) trapAt(m schedule.Move, s rig.Scene) *rig.CommandTrap {
 		if s.Bound {
 			since = s.Order.Sent
 		}
-		t = p.bench.replyOf(m.At, of.BeforeWrite(), since)
+		t = p.bench.ReplyOf(m.At, of.BeforeWrite(), since)
 	case schedule.Write:
 		t.Is = hasShape(p.bench, of.Writes) // a script of this shape may only read
 		t.Did = did(p.bench, func(c *history.Command) bool { return c.WritesStock() && !c.Refused() })
@@ -180,14 +180,14 @@ var setup = []string{"hello", "auth", "select", "client", "ping", "script", "com
 // isNext returns a match for the commands of an order that are its steps. The others pass: those without a key, what
 // the shop sends in the background, renewals, the second try of a script that the server did not know, and what may
 // block at the server. A message to a waiter is a step.
-func isNext(b *bench) func(*wire.Command) bool {
+func isNext(b *Bench) func(*wire.Command) bool {
 	return func(cmd *wire.Command) bool {
-		shape := b.shape(&cmd.Seen)
+		shape := b.Shape(&cmd.Seen)
 		switch {
 		case cmd.Message:
 			return true
-		case cmd.On() == "" && len(cmd.Queued) == 0, slices.Contains(setup, cmd.Name), b.passport.Background[shape],
-			b.passport.Renewals[shape] && !b.passport.Acquires[shape], b.pair.Looker.Load().Blocks(cmd.Args):
+		case cmd.On() == "" && len(cmd.Queued) == 0, slices.Contains(setup, cmd.Name), b.Passport.Background[shape],
+			b.Passport.Renewals[shape] && !b.Passport.Acquires[shape], b.Pair.Looker.Load().Blocks(cmd.Args):
 			return false
 		}
 		return !isResent(b, cmd)
@@ -195,12 +195,12 @@ func isNext(b *bench) func(*wire.Command) bool {
 }
 
 // isResent reports whether a command is a script in full, since the server did not know its digest.
-func isResent(b *bench, cmd *wire.Command) bool {
+func isResent(b *Bench, cmd *wire.Command) bool {
 	if len(cmd.Args) < 2 || !strings.EqualFold(cmd.Args[0], "eval") {
 		return false
 	}
 	resent := false
-	b.pair.Gate.Each(func(before *wire.Command) {
+	b.Pair.Gate.Each(func(before *wire.Command) {
 		if before.Client == cmd.Client && before.Failed && strings.HasPrefix(before.Reply, "NOSCRIPT") &&
 			sale.Digest(before.Args) == sale.Digest(cmd.Args) {
 			resent = true
@@ -210,13 +210,13 @@ func isResent(b *bench, cmd *wire.Command) bool {
 }
 
 // did returns a match for commands that were carried out with such an effect.
-func did(b *bench, what func(*history.Command) bool) func(*wire.Command) bool {
-	return func(cmd *wire.Command) bool { return anyOf(b.pair.Looker.Load().Traced(cmd), what) }
+func did(b *Bench, what func(*history.Command) bool) func(*wire.Command) bool {
+	return func(cmd *wire.Command) bool { return AnyOf(b.Pair.Looker.Load().Traced(cmd), what) }
 }
 
 // Name implements [rig.Marks].
 func (p *playedLine) Name(m schedule.Move, t rig.Trap) (name string, reply bool) {
-	of := &p.bench.passport.ToDatabase
+	of := &p.bench.Passport.ToDatabase
 	switch m = p.atWork(m); {
 	case m.Request() > 0:
 		return fmt.Sprintf("request %d of %d to the database", m.Request(), max(m.Request(), of.All)), m.Reply
@@ -227,8 +227,8 @@ func (p *playedLine) Name(m schedule.Move, t rig.Trap) (name string, reply bool)
 	case m.Mark == schedule.Release2:
 		return schedule.Release, m.Reply
 	}
-	if work, is := t.(*workTrap); is && work.request != nil {
-		return fmt.Sprintf("request %d to the database", work.request.Number()), false
+	if work, is := t.(*WorkTrap); is && work.Request != nil {
+		return fmt.Sprintf("request %d to the database", work.Request.Number()), false
 	}
 	if k, err := strconv.Atoi(m.Mark); err == nil {
 		return fmt.Sprintf("command %d", k), m.Reply
@@ -238,12 +238,12 @@ func (p *playedLine) Name(m schedule.Move, t rig.Trap) (name string, reply bool)
 
 // nameOfStep returns what a fault calls a command.
 func (p *playedLine) nameOfStep(cmd *wire.Command) string {
-	switch shape := p.bench.shape(&cmd.Seen); {
-	case p.bench.passport.Writes[shape]:
+	switch shape := p.bench.Shape(&cmd.Seen); {
+	case p.bench.Passport.Writes[shape]:
 		return schedule.Write
-	case p.bench.passport.Acquires[shape]:
+	case p.bench.Passport.Acquires[shape]:
 		return schedule.Acquire
-	case p.bench.passport.Releases[shape]:
+	case p.bench.Passport.Releases[shape]:
 		return schedule.Release
 	}
 	return strings.ToUpper(cmd.Name)
@@ -251,12 +251,12 @@ func (p *playedLine) nameOfStep(cmd *wire.Command) string {
 
 // AtMost implements [rig.Marks].
 func (p *playedLine) AtMost(m schedule.Move, s rig.Scene) time.Duration {
-	return p.bench.passport.Deadline(p.atWork(m), p.scene(s))
+	return p.bench.Passport.Deadline(p.atWork(m), p.scene(s))
 }
 
 // Rest implements [rig.Marks].
 func (p *playedLine) Rest(_ context.Context, of *rig.InFlight) {
-	if o := p.bench.orderOf(of); o.HasEnded() && o.Left {
+	if o := p.bench.OrderOf(of); o.HasEnded() && o.Left {
 		settle(p.bench, o)
 	}
 }
@@ -273,7 +273,7 @@ func (p *playedLine) Stuck(m schedule.Move, s rig.Scene, t rig.Trap) error {
 		ended := s.Order != nil && s.Order.HasEnded()
 		why = people[m.Who] + " sent no further command" + sale.Either(ended, ": the order is over", "")
 	case t == nil:
-		why = p.bench.passport.ToDatabase.Why
+		why = p.bench.Passport.ToDatabase.Why
 	case rig.HasCaught(t):
 		why = p.misplaced(m)
 	default:
@@ -288,17 +288,17 @@ func (p *playedLine) Stuck(m schedule.Move, s rig.Scene, t rig.Trap) error {
 // unreached returns why an order did not reach a mark.
 func (p *playedLine) unreached(m schedule.Move, s rig.Scene, t rig.Trap) string {
 	who := people[m.Who]
-	work, atWork := t.(*workTrap)
+	work, atWork := t.(*WorkTrap)
 	name, _ := p.Name(m, t)
 	switch around := p.scene(s); {
 	case m.Request() > 0:
 		return fmt.Sprintf("%s did not reach request %d to the database", who, m.Request())
-	case atWork && rig.HasCaught(work.reply):
-		return noRequest
+	case atWork && rig.HasCaught(work.Reply):
+		return NoRequest
 	case !s.Open:
 		return "the order ended without sending the command at which the fault was due"
 	case m.Mark == schedule.Read && !around.Under:
-		why := whyKept(p.bench.passport, m.At == p.instanceOfHeld())
+		why := whyKept(p.bench.Passport, m.At == p.instanceOfHeld())
 		return fmt.Sprintf("%s did not acquire the lock while another order was held: %s", who, why)
 	}
 	return fmt.Sprintf("%s did not reach the %s while another order was held", who, name)
@@ -313,12 +313,12 @@ func (p *playedLine) Pass(ctx context.Context, m schedule.Move) error {
 	case "remove":
 		return p.removeLock()
 	case "take":
-		stop, err := p.bench.keepLocks(p.bench.passport.Held)
+		stop, err := p.bench.KeepLocks(p.bench.Passport.Held)
 		p.taken, p.letLocks = shop.Span{From: now, To: time.Now()}, stop
 		return err
 	}
 	p.Note(p.instanceOfHeld(), nil, rig.RestartFault(), now)
-	p.bench.noteEnds(now, history.LocksLost)
+	p.bench.NoteEnds(now, history.LocksLost)
 	p.lost = time.Now()
 	return restart(p.bench)
 }
@@ -326,40 +326,40 @@ func (p *playedLine) Pass(ctx context.Context, m schedule.Move) error {
 // Note implements [rig.User]. That an order was held is a fault only if there is no other one so far; a further hold of
 // the same order lengthens the first.
 func (p *playedLine) Note(at int, of *rig.InFlight, f history.Fault, since time.Time) {
-	faults := p.bench.cell.Faults
+	faults := p.bench.Cell.Faults
 	if of == nil {
-		of = p.bench.orderAt(at).InFlight
+		of = p.bench.OrderAt(at).InFlight
 	}
 	if f.Kind == history.FaultHeld && len(faults) > 0 {
 		if first := &faults[0]; len(faults) == 1 && first.Kind == history.FaultHeld && first.Order == of.Op.Order {
-			first.Text, first.End = first.Text+", "+f.Text, p.bench.since(time.Now())
+			first.Text, first.End = first.Text+", "+f.Text, p.bench.Since(time.Now())
 		}
 		return
 	}
-	of.Note(p.bench.cell, f, since, time.Now())
+	of.Note(p.bench.Cell, f, since, time.Now())
 }
 
 // hasShape returns a match for commands of these shapes.
-func hasShape(b *bench, of ...sale.Shapes) func(*wire.Command) bool {
+func hasShape(b *Bench, of ...sale.Shapes) func(*wire.Command) bool {
 	return func(cmd *wire.Command) bool {
-		shape := b.shape(&cmd.Seen)
+		shape := b.Shape(&cmd.Seen)
 		return slices.ContainsFunc(of, func(one sale.Shapes) bool { return one[shape] })
 	}
 }
 
 // afterWrite returns a match for such commands after a write of the stock, or after an acquire if writes are not
 // observed.
-func afterWrite(b *bench, is func(*wire.Command) bool) func(*wire.Command) bool {
-	works := b.passport.Writes
-	if b.passport.Elsewhere {
-		works = b.passport.Acquires
+func afterWrite(b *Bench, is func(*wire.Command) bool) func(*wire.Command) bool {
+	works := b.Passport.Writes
+	if b.Passport.Elsewhere {
+		works = b.Passport.Acquires
 	}
 	wrote := false
 	return func(cmd *wire.Command) bool {
 		if wrote {
 			return is(cmd)
 		}
-		wrote = works[b.shape(&cmd.Seen)]
+		wrote = works[b.Shape(&cmd.Seen)]
 		return false
 	}
 }
@@ -370,9 +370,9 @@ func (p *playedLine) scene(s rig.Scene) sale.Scene {
 	for _, h := range s.Held {
 		around.Under = around.Under || isUnder(h) && !h.Since.Before(p.lost) && !h.Order.HasEnded()
 		if isAwaited(h) && p.player.Works(h.Order.At) {
-			most := p.bench.passport.LongestHold()
+			most := p.bench.Passport.LongestHold()
 			if h.Name == schedule.Acquire {
-				most = p.bench.passport.LongestAcquireHold()
+				most = p.bench.Passport.LongestAcquireHold()
 			}
 			around.Left = min(around.Left, most-time.Since(h.Since))
 		}
@@ -393,9 +393,9 @@ func isCommand(h *rig.Held) bool {
 func isAwaited(h *rig.Held) bool { return isCommand(h) && (h.Name != schedule.Release || h.Reply) }
 
 // block records that held orders have sent nothing since a time, unless they were held before a command.
-func block(b *bench, held []*rig.Held, since time.Time) {
+func block(b *Bench, held []*rig.Held, since time.Time) {
 	for _, h := range held {
-		if o := b.orderOf(h.Order); isUnder(h) {
+		if o := b.OrderOf(h.Order); isUnder(h) {
 			if o.Blocked.From.IsZero() {
 				o.Blocked.From = since
 			}
@@ -407,7 +407,7 @@ func block(b *bench, held []*rig.Held, since time.Time) {
 // lastEnd returns when the last order ended, or now if there was none.
 func (p *playedLine) lastEnd() (end time.Time) {
 	for _, of := range p.player.Orders() {
-		end = later(end, p.bench.workedUntil(p.bench.orderOf(of)))
+		end = Later(end, p.bench.WorkedUntil(p.bench.OrderOf(of)))
 	}
 	if end.IsZero() {
 		return time.Now()
@@ -426,15 +426,15 @@ func (p *playedLine) instanceOfHeld() (at int) {
 	return at
 }
 
-// orderAt returns the order in flight at an instance, or else its last one, or else one that was not sent.
-func (b *bench) orderAt(at int) (last *shop.Order) {
-	for _, o := range b.orders {
+// OrderAt returns the order in flight at an instance, or else its last one, or else one that was not sent.
+func (b *Bench) OrderAt(at int) (last *shop.Order) {
+	for _, o := range b.Orders {
 		if o.At == at && (last == nil || last.HasEnded()) {
 			last = o
 		}
 	}
 	if last == nil {
-		return b.pair.Shop.NewOrder("", at, history.Buy)
+		return b.Pair.Shop.NewOrder("", at, history.Buy)
 	}
 	return last
 }
@@ -444,17 +444,17 @@ func (b *bench) orderAt(at int) (last *shop.Order) {
 func (p *playedLine) expire(ctx context.Context) (err error) {
 	waits := true
 	for _, h := range p.held() {
-		if why := aLongReply(p.bench.passport); why != "" && p.player.Works(h.Order.At) && isCommand(h) {
+		if why := aLongReply(p.bench.Passport); why != "" && p.player.Works(h.Order.At) && isCommand(h) {
 			if waits = false; h.Name != schedule.Release {
 				err = errors.New(why)
 			}
 		}
 	}
 	if p.lapsed = waits; waits {
-		p.player.Sleep(ctx, p.bench.passport.Expiry(p.player.Scene(-1).Late > 0))
+		p.player.Sleep(ctx, p.bench.Passport.Expiry(p.player.Scene(-1).Late > 0))
 	} else if err == nil {
-		p.bench.noteEnds(time.Now(), history.LeaseOver)
-		err = p.bench.remove()
+		p.bench.NoteEnds(time.Now(), history.LeaseOver)
+		err = p.bench.Remove()
 	}
 	p.lost = time.Now()
 	return err
@@ -466,8 +466,8 @@ func (p *playedLine) removeLock() error {
 		return p.giveBack()
 	}
 	since := time.Now()
-	p.bench.noteEnds(since, history.LockRemoved)
-	err := p.bench.remove()
+	p.bench.NoteEnds(since, history.LockRemoved)
+	err := p.bench.Remove()
 	p.Note(p.instanceOfHeld(), nil, rig.LockFault(), since)
 	p.lost = time.Now()
 	return err
@@ -476,34 +476,34 @@ func (p *playedLine) removeLock() error {
 // giveBack releases the trial's own lock, and records its tenure. No order may have acquired the lock.
 func (p *playedLine) giveBack() error {
 	var kept error
-	for _, o := range p.bench.orders {
-		if p.bench.tookFor(o).Known() {
-			kept = errors.New(whyNotKept(p.bench.passport))
+	for _, o := range p.bench.Orders {
+		if p.bench.TookFor(o).Known() {
+			kept = errors.New(whyNotKept(p.bench.Passport))
 		}
 	}
-	since, taken, freed := p.bench.since(p.taken.From), p.bench.since(p.taken.To), time.Now()
+	since, taken, freed := p.bench.Since(p.taken.From), p.bench.Since(p.taken.To), time.Now()
 	p.taken = shop.Span{}
 	p.letLocks()
-	if err := cmp.Or(p.bench.remove(), kept); err != nil {
+	if err := cmp.Or(p.bench.Remove(), kept); err != nil {
 		return err
 	}
-	ours := history.Op{Order: p.bench.pair.Shop.Product + "-" + history.OfTrial, Phase: history.Buy, Instance: cause.Us,
+	ours := history.Op{Order: p.bench.Pair.Shop.Product + "-" + history.OfTrial, Phase: history.Buy, Instance: cause.Us,
 		Outcome: history.NotSold,
-		Detail:  "the trial itself, which kept the lock", Sent: since, Done: p.bench.since(freed),
-		Lease: &history.Lease{AcquiredAt: taken, ReleasedAt: p.bench.since(freed)}}
-	for _, key := range p.bench.passport.Locks {
+		Detail:  "the trial itself, which kept the lock", Sent: since, Done: p.bench.Since(freed),
+		Lease: &history.Lease{AcquiredAt: taken, ReleasedAt: p.bench.Since(freed)}}
+	for _, key := range p.bench.Passport.Locks {
 		ours.Trace = append(ours.Trace,
-			history.Command{Node: p.bench.pair.Stores[0].Host, Cmd: "restore", Key: key, Reply: "OK", At: since, End: taken,
+			history.Command{Node: p.bench.Pair.Stores[0].Host, Cmd: "restore", Key: key, Reply: "OK", At: since, End: taken,
 				Source: history.Looked, Effect: history.EffectAcquired | history.Endless},
-			history.Command{Node: p.bench.pair.Stores[0].Host, Cmd: "del", Key: key, Reply: "1", At: p.bench.since(freed),
-				End: p.bench.since(time.Now()), Source: history.Looked, Effect: history.EffectReleased})
+			history.Command{Node: p.bench.Pair.Stores[0].Host, Cmd: "del", Key: key, Reply: "1", At: p.bench.Since(freed),
+				End: p.bench.Since(time.Now()), Source: history.Looked, Effect: history.EffectReleased})
 	}
-	p.bench.extra = append(p.bench.extra, ours)
+	p.bench.Extra = append(p.bench.Extra, ours)
 	at := shop.AtA
-	if len(p.bench.orders) > 0 {
-		at = p.bench.orders[0].At
+	if len(p.bench.Orders) > 0 {
+		at = p.bench.Orders[0].At
 	}
-	p.Note(at, nil, rig.TakenFault(), p.bench.cell.Start.Add(time.Duration(taken)))
+	p.Note(at, nil, rig.TakenFault(), p.bench.Cell.Start.Add(time.Duration(taken)))
 	return nil
 }
 
@@ -511,21 +511,21 @@ func (p *playedLine) giveBack() error {
 func (p *playedLine) finish() {
 	if !p.taken.From.IsZero() {
 		p.letLocks()
-		_ = p.bench.remove()
+		_ = p.bench.Remove()
 	}
 	p.endLongLeases()
 }
 
 // endLongLeases expires the leases of a killed instance that are too long to wait for.
 func (p *playedLine) endLongLeases() {
-	state := p.bench.pair.Looker.Load().Look()
-	ends := slices.ContainsFunc(p.bench.passport.Keys, func(l wire.Lock) bool {
+	state := p.bench.Pair.Looker.Load().Look()
+	ends := slices.ContainsFunc(p.bench.Passport.Keys, func(l wire.Lock) bool {
 		s := state[l.Key]
 		return l.Held(s) && !s.Ends.IsZero()
 	})
-	if p.bench.passport.Lease() > sale.MostLease && ends && slices.ContainsFunc([]int{shop.AtA, shop.AtB}, p.bench.pair.IsDown) {
-		p.bench.noteEnds(time.Now(), history.LeaseOver)
-		_ = p.bench.remove()
+	if p.bench.Passport.Lease() > sale.MostLease && ends && slices.ContainsFunc([]int{shop.AtA, shop.AtB}, p.bench.Pair.IsDown) {
+		p.bench.NoteEnds(time.Now(), history.LeaseOver)
+		_ = p.bench.Remove()
 	}
 }
 

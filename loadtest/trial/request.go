@@ -15,94 +15,94 @@ import (
 // atWork returns the move to the start of an order's work under the lock: the last command before the write, or the
 // first request to the database.
 func (p *playedLine) atWork(m schedule.Move) schedule.Move {
-	if under := p.bench.passport.ToDatabase.Under; m.Mark == schedule.Read && len(under) > 0 {
+	if under := p.bench.Passport.ToDatabase.Under; m.Mark == schedule.Read && len(under) > 0 {
 		m.Mark, m.Reply = fmt.Sprintf("db%d", under[0]), false
 	}
 	return m
 }
 
-// A workTrap holds an order at its next request to the database once it has the reply to its acquire: only then does
+// A WorkTrap holds an order at its next request to the database once it has the reply to its acquire: only then does
 // it know that it holds the lock. Plain sales have no fixed pattern, or the mark would be a request: see atWork.
-type workTrap struct {
-	reply  *rig.CommandTrap
+type WorkTrap struct {
+	Reply  *rig.CommandTrap
 	caught chan struct{}
 
 	mu      sync.Mutex
 	over    chan struct{}    // closed when the trap is removed
-	request *rig.RequestTrap // nil until the reply has arrived
+	Request *rig.RequestTrap // nil until the reply has arrived
 }
 
-// setWorkTrap sets a trap that first catches that reply.
-func (b *bench) setWorkTrap(reply *rig.CommandTrap) *workTrap {
-	t := &workTrap{reply: b.pair.SetTrap(reply), caught: make(chan struct{}), over: make(chan struct{})}
-	b.pair.Tasks.Go(func() {
+// SetWorkTrap sets a trap that first catches that reply.
+func (b *Bench) SetWorkTrap(reply *rig.CommandTrap) *WorkTrap {
+	t := &WorkTrap{Reply: b.Pair.SetTrap(reply), caught: make(chan struct{}), over: make(chan struct{})}
+	b.Pair.Tasks.Go(func() {
 		select {
 		case <-reply.Caught():
 		case <-t.over:
 			return
-		case <-b.pair.Context.Done():
+		case <-b.Pair.Context.Done():
 			return
 		}
-		if !t.goToRequest(b.pair.Ends[reply.At].Database) {
+		if !t.goToRequest(b.Pair.Ends[reply.At].Database) {
 			return
 		}
 		select {
-		case <-t.request.Caught():
+		case <-t.Request.Caught():
 			close(t.caught)
 		case <-t.over:
-		case <-b.pair.Context.Done():
+		case <-b.Pair.Context.Done():
 		}
 	})
 	return t
 }
 
 // goToRequest passes on the reply, and catches the next request. It reports whether the trap was still set.
-func (t *workTrap) goToRequest(d *rig.Database) bool {
+func (t *WorkTrap) goToRequest(d *rig.Database) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if wire.IsClosed(t.over) {
 		return false
 	}
-	t.request = d.Trap(d.NextOrder()-1, 0, false)
-	t.reply.GoOn()
+	t.Request = d.Trap(d.NextOrder()-1, 0, false)
+	t.Reply.GoOn()
 	return true
 }
 
 // Caught implements [rig.Trap].
-func (t *workTrap) Caught() <-chan struct{} { return t.caught }
+func (t *WorkTrap) Caught() <-chan struct{} { return t.caught }
 
 // GoOn implements [rig.Trap].
-func (t *workTrap) GoOn() { t.end(rig.Trap.GoOn) }
+func (t *WorkTrap) GoOn() { t.end(rig.Trap.GoOn) }
 
 // Lose implements [rig.Trap].
-func (t *workTrap) Lose() { t.end(rig.Trap.Lose) }
+func (t *WorkTrap) Lose() { t.end(rig.Trap.Lose) }
 
-func (t *workTrap) end(how func(rig.Trap)) {
+func (t *WorkTrap) end(how func(rig.Trap)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if wire.IsClosed(t.over) {
 		return
 	}
 	close(t.over)
-	if how(t.reply); t.request != nil {
-		how(t.request)
+	if how(t.Reply); t.Request != nil {
+		how(t.Request)
 	}
 }
 
 // misplaced returns why the request at which an order is held is not the one of that number in plain sales, "" if it
 // may be: an order that opens a connection sends more requests, with other numbers. Only a lock shows that.
 func (p *playedLine) misplaced(m schedule.Move) string {
-	o := p.bench.orderOf(p.player.Scene(m.Who).Order)
-	if m.Request() == 0 || len(p.bench.passport.Locks) == 0 {
+	o := p.bench.OrderOf(p.player.Scene(m.Who).Order)
+	if m.Request() == 0 || len(p.bench.Passport.Locks) == 0 {
 		return ""
 	}
-	of, number := &p.bench.passport.ToDatabase, m.Request()
+	of, number := &p.bench.Passport.ToDatabase, m.Request()
 	tooEarly := func() string {
-		return comesTooEarly(of, number, p.bench.tookFor(o).Known(), p.bench.releasedFor(o).Known())
+		return comesTooEarly(of, number, p.bench.TookFor(o).Known(), p.bench.ReleasedFor(o).Known())
 	}
 	came := tooEarly()
 	if came != "" { // an asynchronous release may be in flight
-		p.bench.pair.Quiet(p.bench.pair.Context)
+		p.bench.Pair.Quiet(p.bench.Pair.Context)
 		came = tooEarly()
 	}
 	if came == "" {
@@ -129,12 +129,12 @@ const aRequest = 300 * time.Millisecond
 
 // waitsForDatabase returns a channel that is closed once a request of an instance waits for another transaction.
 func (p *playedLine) waitsForDatabase(at int, done <-chan struct{}) <-chan struct{} {
-	d, waits := p.bench.pair.Ends[at].Database, make(chan struct{})
+	d, waits := p.bench.Pair.Ends[at].Database, make(chan struct{})
 	if d == nil {
 		return nil
 	}
-	p.bench.pair.Tasks.Go(func() {
-		for !wire.IsClosed(done) && p.bench.pair.Context.Err() == nil {
+	p.bench.Pair.Tasks.Go(func() {
+		for !wire.IsClosed(done) && p.bench.Pair.Context.Err() == nil {
 			if d.Waiting(aRequest) {
 				close(waits)
 				return

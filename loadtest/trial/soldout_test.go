@@ -21,59 +21,59 @@ func TestAnswerOfEmptyShelf(t *testing.T) {
 		what     string
 		outcome  history.Outcome
 		status   int
-		writes   func(f *forgery) []written
-		commands func(f *forgery) []observation
+		writes   func(f *Forgery) []Written
+		commands func(f *Forgery) []Observation
 		known    bool
 		decide   bool // the writes of the stock decide
 	}{
 		{"refused", history.Busy, 409, nil, nil, true, false},
 		{"refused under the lock", history.Busy, 409, nil,
-			func(f *forgery) []observation { return []observation{f.tried(5), f.acquire(10), f.read(20)} }, true, false},
+			func(f *Forgery) []Observation { return []Observation{f.Tried(5), f.Acquire(10), f.Read(20)} }, true, false},
 		{"refused because the lock is taken", history.Busy, 409, nil,
-			func(f *forgery) []observation { return []observation{f.tried(10)} }, false, false},
+			func(f *Forgery) []Observation { return []Observation{f.Tried(10)} }, false, false},
 		{"refused by a rate limit", history.Busy, 429, nil, nil, false, false},
 		{"failed", history.Unknown, 500, nil, nil, false, false},
 		{"oversold", history.Sold, 200,
-			func(f *forgery) []written { return []written{f.wrote(30, shop.AtA, 0, -1, true)} }, nil, false, false},
+			func(f *Forgery) []Written { return []Written{f.Wrote(30, shop.AtA, 0, -1, true)} }, nil, false, false},
 		{"answered like a sale", history.Sold, 200, nil, nil, false, true},
-		{"put back, and answered like a sale", history.Sold, 200, func(f *forgery) []written {
-			return []written{f.wrote(30, shop.AtA, 0, -1, true), f.wrote(31, shop.AtA, -1, 0, true)}
+		{"put back, and answered like a sale", history.Sold, 200, func(f *Forgery) []Written {
+			return []Written{f.Wrote(30, shop.AtA, 0, -1, true), f.Wrote(31, shop.AtA, -1, 0, true)}
 		}, nil, false, true},
 	} {
-		f := forge()
-		o := f.order("empty", shop.AtA, one.outcome, 0, 40)
+		f := Begin()
+		o := f.Order("empty", shop.AtA, one.outcome, 0, 40)
 		o.Op.Status, o.Op.Detail = one.status, `{"ok":0}`
-		var writes []written
-		var commands []observation
+		var writes []Written
+		var commands []Observation
 		if one.writes != nil {
 			writes = one.writes(f)
 		}
 		if one.commands != nil {
 			commands = one.commands(f)
 		}
-		answer, err := answerOfEmpty(f.bench, o, takesUnit(writes), commands)
+		answer, err := answerOfEmpty(f.Bench, o, takesUnit(writes), commands)
 		if assert.Equal(t, one.known, answer != nil, one.what); answer != nil {
 			assert.Equal(t, history.Answer{Status: one.status, Body: `{"ok":0}`}, *answer)
 		}
 		assert.NoError(t, err, one.what)
-		assert.Equal(t, one.decide, f.passport.ByWrites, one.what)
+		assert.Equal(t, one.decide, f.Passport.ByWrites, one.what)
 	}
-	f := forge()
-	f.pair.Shop.Left = "count"
-	o := f.order("empty", shop.AtA, history.Sold, 0, 40)
+	f := Begin()
+	f.Pair.Shop.Left = "count"
+	o := f.Order("empty", shop.AtA, history.Sold, 0, 40)
 	o.Op.Status, o.Op.Detail = 200, `{"ok":0}`
-	_, err := answerOfEmpty(f.bench, o, false, nil)
+	_, err := answerOfEmpty(f.Bench, o, false, nil)
 	assert.ErrorContains(t, err, `an order for an empty shelf was answered 200 {"ok":0}, like a sale: give what the body `+
 		"of a sale matches: --sold; if no answer shows it, judge the lock alone: --set ': {n}', without --left")
 }
 
 // If every answer looks like a sale, an order has sold if it wrote the stock.
 func TestOrdersAreJudgedByTheirWrites(t *testing.T) {
-	f := forge()
-	f.passport.ByWrites = true
-	sold := f.order("anna", shop.AtA, history.Sold, 0, 40)
-	refused := f.order("bert", shop.AtB, history.Sold, 0, 40)
-	failed := f.order("clara", shop.AtB, history.Unknown, 0, 40)
+	f := Begin()
+	f.Passport.ByWrites = true
+	sold := f.Order("anna", shop.AtA, history.Sold, 0, 40)
+	refused := f.Order("bert", shop.AtB, history.Sold, 0, 40)
+	failed := f.Order("clara", shop.AtB, history.Unknown, 0, 40)
 	f.judgeByWrites(map[*shop.Order][]int64{sold: {10}})
 	assert.Equal(t, history.Sold, sold.Op.Outcome)
 	assert.Equal(t, history.Busy, refused.Op.Outcome)
@@ -83,26 +83,26 @@ func TestOrdersAreJudgedByTheirWrites(t *testing.T) {
 // The passport says that a refused order leaves its lock held after its answer.
 func TestLockThatStaysHeld(t *testing.T) {
 	backendtest.Require(t)
-	f := forge()
+	f := Begin()
 	rdb, ok := backendtest.Client(t, backendtest.StartRedis(t)).(*redis.Client)
 	require.True(t, ok)
-	f.pair.Context, f.passport.TTL = t.Context(), 200*time.Millisecond
+	f.Pair.Context, f.Passport.TTL = t.Context(), 200*time.Millisecond
 	var err error
-	f.pair.Ledger, err = wire.NewLedger(t.Context(), rdb, f.pair.Shop.Shelf())
+	f.Pair.Ledger, err = wire.NewLedger(t.Context(), rdb, f.Pair.Shop.Shelf())
 	require.NoError(t, err)
-	t.Cleanup(f.pair.Ledger.Close)
-	f.passport.Keys[0].Rest = wire.KeyState{Kind: "none"}
-	f.pair.LookAt(f.passport.Keys)
-	assert.False(t, staysHeld(f.bench), "it is free")
-	assert.True(t, f.becomesFree())
-	f.passport.Keys[0].Steps = 1
-	require.NoError(t, rdb.Set(t.Context(), lockKey, -1, 0).Err())
-	assert.False(t, staysHeld(f.bench), "it is free")
-	assert.False(t, f.becomesFree(), "and not at rest")
-	f.passport.Keys[0].Steps = 0
-	require.NoError(t, rdb.Set(t.Context(), lockKey, "a token", 0).Err())
-	assert.True(t, staysHeld(f.bench))
-	assert.NotContains(t, f.passport.String(), "kept by")
-	f.passport.KeptSoldOut = true
-	assert.Contains(t, f.passport.String(), "; released by a script, but kept by an order that is refused as sold out; ")
+	t.Cleanup(f.Pair.Ledger.Close)
+	f.Passport.Keys[0].Rest = wire.KeyState{Kind: "none"}
+	f.Pair.LookAt(f.Passport.Keys)
+	assert.False(t, staysHeld(f.Bench), "it is free")
+	assert.True(t, f.BecomesFree())
+	f.Passport.Keys[0].Steps = 1
+	require.NoError(t, rdb.Set(t.Context(), LockKey, -1, 0).Err())
+	assert.False(t, staysHeld(f.Bench), "it is free")
+	assert.False(t, f.BecomesFree(), "and not at rest")
+	f.Passport.Keys[0].Steps = 0
+	require.NoError(t, rdb.Set(t.Context(), LockKey, "a token", 0).Err())
+	assert.True(t, staysHeld(f.Bench))
+	assert.NotContains(t, f.Passport.String(), "kept by")
+	f.Passport.KeptSoldOut = true
+	assert.Contains(t, f.Passport.String(), "; released by a script, but kept by an order that is refused as sold out; ")
 }

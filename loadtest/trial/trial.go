@@ -42,7 +42,7 @@ type Trial struct {
 	stalls   *load.StallMeter
 
 	mu   sync.Mutex
-	idle []*bench
+	idle []*Bench
 
 	unbalanced string // why the count proves nothing; "" if it balances
 }
@@ -68,7 +68,7 @@ func (t *Trial) Learn(ctx context.Context) (p *sale.Passport, err error) {
 // Close stops everything that the trial has started.
 func (t *Trial) Close() error {
 	for _, b := range t.idle {
-		b.pair.Close()
+		b.Pair.Close()
 	}
 	t.stalls.Close()
 	return t.shop.Bed.Close()
@@ -238,7 +238,7 @@ func (t *Trial) one(ctx context.Context, f fault) (*history.Cell, error) {
 
 // notTested returns a cell that was not played.
 func (t *Trial) notTested(f fault, why string) *history.Cell {
-	c := newCell(t.shop, t.passport, f.name, f.line)
+	c := NewCell(t.shop, t.passport, f.name, f.line)
 	c.NotTested = &history.NotTested{Reason: why}
 	return c
 }
@@ -251,7 +251,7 @@ func (t *Trial) once(ctx context.Context, f fault) (*history.Cell, error) {
 	}
 	r, err := t.play(b, f)
 	if err != nil || !isFit(b) {
-		b.pair.Close()
+		b.Pair.Close()
 		return r, err
 	}
 	t.giveBack(b)
@@ -259,14 +259,14 @@ func (t *Trial) once(ctx context.Context, f fault) (*history.Cell, error) {
 }
 
 // giveBack keeps a bench for another cell.
-func (t *Trial) giveBack(b *bench) {
+func (t *Trial) giveBack(b *Bench) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.idle = append(t.idle, b)
 }
 
 // idleBench returns a bench on which no cell is played.
-func (t *Trial) idleBench(ctx context.Context) (*bench, error) {
+func (t *Trial) idleBench(ctx context.Context) (*Bench, error) {
 	t.mu.Lock()
 	if n := len(t.idle); n > 0 {
 		b := t.idle[n-1]
@@ -279,36 +279,36 @@ func (t *Trial) idleBench(ctx context.Context) (*bench, error) {
 }
 
 // openWarm starts a pair that has sold at both instances, and is fit for a cell. Shut it.
-func openWarm(ctx context.Context, s *shop.Shop, p *sale.Passport) (*bench, error) {
-	b, err := openBench(ctx, s, p)
+func openWarm(ctx context.Context, s *shop.Shop, p *sale.Passport) (*Bench, error) {
+	b, err := Open(ctx, s, p)
 	if err != nil {
 		return nil, err
 	}
-	b.pair.LookAt(p.Keys)
+	b.Pair.LookAt(p.Keys)
 	for _, script := range p.Scripts { // else a first renewal could get a NOSCRIPT, behind a held command
-		err = errors.Join(err, b.pair.Stores[0].Redis.ScriptLoad(ctx, script).Err())
+		err = errors.Join(err, b.Pair.Stores[0].Redis.ScriptLoad(ctx, script).Err())
 	}
-	for at := range b.pair.Ends {
+	for at := range b.Pair.Ends {
 		_, first := firstAt(b, at)
 		err = errors.Join(err, first)
 	}
 	for range 3 { // the first order of an instance also connects, and loads scripts
-		if err == nil && b.isAsNew() {
+		if err == nil && b.IsAsNew() {
 			return b, nil
 		}
 	}
 	err = cmp.Or(err, notAsNew(b))
-	b.pair.Close()
+	b.Pair.Close()
 	return nil, err
 }
 
 // notAsNew returns why a bench is not fit for a cell: its last plain order did not sell, or left the lock.
-func notAsNew(b *bench) error {
-	if len(b.orders) == 0 {
+func notAsNew(b *Bench) error {
+	if len(b.Orders) == 0 {
 		return fmt.Errorf("%w: an instance exited", shop.ErrShop)
 	}
-	o := b.orders[len(b.orders)-1]
-	if b.hasSold(o) {
+	o := b.Orders[len(b.Orders)-1]
+	if b.HasSold(o) {
 		return fmt.Errorf("%w: a plain order sold, and left the lock", shop.ErrShop)
 	}
 	f := &firstOrder{bench: b, order: o}

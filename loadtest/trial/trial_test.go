@@ -380,7 +380,7 @@ func TestVoidCellsArePlayedAgainAlone(t *testing.T) {
 
 // An unknown name of a cell is an error that lists the cells.
 func TestCellsByName(t *testing.T) {
-	trial := &Trial{shop: &shop.Shop{}, passport: forge().passport}
+	trial := &Trial{shop: &shop.Shop{}, passport: Begin().Passport}
 	for _, one := range []struct {
 		quick bool
 		only  []string
