@@ -1,76 +1,13 @@
 package trial
 
 import (
-	"context"
-	"slices"
-	"strconv"
-	"time"
-
-	"stockapi/loadtest/history"
-	"stockapi/loadtest/rig"
-	"stockapi/loadtest/trial/sale"
+	"stockapi/loadtest/trial/record"
 	"stockapi/loadtest/trial/shop"
-	"stockapi/loadtest/wire"
 )
-
-// A Bench is a pair of instances, and the cell that is played on it.
-type Bench struct {
-	Pair     *shop.Pair
-	Passport *sale.Passport
-
-	Cell   *history.Cell // the one being played
-	Orders []*shop.Order
-	Extra  []history.Op // of the trial itself
-	before int          // writes of the stock by earlier cells
-	// recordedBefore are the sales recorded before the cell; only one cell is played at a time then.
-	SalesBefore *int64
-
-	holders Holders
-	ends    []lockEnd
-}
-
-// Open starts a pair of a shop whose lock is described by a passport, which may be filled in later. Close the pair.
-func Open(ctx context.Context, s *shop.Shop, p *sale.Passport) (b *Bench, err error) {
-	b = &Bench{Passport: p}
-	b.Pair, err = s.Open(ctx, b.holders.saw, func(cmd *wire.Command) bool {
-		return p.Releases[p.ShapeOf(&cmd.Seen, s.Shelf())]
-	})
-	if err != nil {
-		return nil, err
-	}
-	return b, nil
-}
-
-// noteDeaths records which instances have exited on their own.
-func (b *Bench) noteDeaths() {
-	for at, e := range b.Pair.Ends {
-		killed := slices.ContainsFunc(b.Cell.Faults, func(f history.Fault) bool {
-			return f.Instance == e.Name && f.Kind == history.FaultKill
-		})
-		if now := b.Since(time.Now()); b.Pair.IsDown(at) && !killed {
-			f := rig.DiedFault(shop.LastWords(e.In.Tail()))
-			f.Instance, f.At, f.End = e.Name, now, now
-			b.Cell.Faults = append(b.Cell.Faults, f)
-		}
-	}
-}
-
-// Shape returns the shape of a command.
-func (b *Bench) Shape(s *wire.Seen) sale.Shape { return b.Passport.ShapeOf(s, b.Pair.Shop.Shelf()) }
-
-// readStock records the stock left at the end of a cell.
-func (b *Bench) readStock() error {
-	if b.Pair.Shop.IsElsewhere() {
-		return b.EndCount()
-	}
-	left, err := b.Pair.UnitsLeft()
-	b.Cell.Left = &left
-	return err
-}
 
 // isFit reports whether the bench is fit for another cell after one: the fresh orders of the cell have sold at both
 // instances, or else others do now, and the lock is free.
-func isFit(b *Bench) bool {
+func isFit(b *record.Bench) bool {
 	if !soldAfresh(b) || b.Pair.IsDown(shop.AtA) || b.Pair.IsDown(shop.AtB) {
 		return b.IsAsNew()
 	}
@@ -79,7 +16,7 @@ func isFit(b *Bench) bool {
 }
 
 // soldAfresh reports whether the last fresh order at each instance has sold.
-func soldAfresh(b *Bench) bool {
+func soldAfresh(b *record.Bench) bool {
 	var sold [2]bool
 	for _, o := range b.Orders {
 		if o.Fresh {
@@ -87,68 +24,4 @@ func soldAfresh(b *Bench) bool {
 		}
 	}
 	return sold[shop.AtA] && sold[shop.AtB]
-}
-
-// IsAsNew reports whether an order at each instance sells, and leaves no lock.
-func (b *Bench) IsAsNew() bool {
-	b.Begin("", "")
-	for at := range b.Pair.Ends {
-		if b.Pair.IsDown(at) {
-			return false
-		}
-		o, err := b.Plain("warm-"+strconv.Itoa(at), at)
-		if err != nil {
-			return false
-		}
-		if o.WaitFor(b.Passport.Limit()); !b.HasSold(o) {
-			return false
-		}
-	}
-	b.Pair.Quiet(b.Pair.Context) // a release may come after the answer
-	return b.BecomesFree()
-}
-
-// BecomesFree reports whether the lock is at rest, or expires within a lease: some locks are kept for a while on
-// purpose.
-func (b *Bench) BecomesFree() bool {
-	taken := func(l *wire.Lock, s wire.KeyState) bool { return !l.AtRest(s) }
-	expires := func(s wire.KeyState) bool { return s.TTL() > 0 }
-	held, known := b.HeldFor(min(b.Passport.Lease(), sale.MostLease), taken, expires)
-	return known && !held
-}
-
-// HeldFor reports whether the lock, or a key of it, stays held for that time, and whether that is known. It does not
-// wait for a held key that is not worth it.
-func (b *Bench) HeldFor(
-	atMost time.Duration, isHeld func(*wire.Lock, wire.KeyState) bool, isWorth func(wire.KeyState) bool,
-) (held, known bool) {
-	for late := time.Now().Add(atMost); ; time.Sleep(10 * time.Millisecond) { // no command tells of an expiry
-		states, waits := b.Pair.Looker.Load().Look(), true
-		held = false
-		for i := range b.Passport.Keys {
-			l := &b.Passport.Keys[i]
-			if s := states[l.Key]; isHeld(l, s) {
-				held, waits = true, waits && isWorth(s)
-			}
-		}
-		if !held || !waits || time.Now().After(late) || b.Pair.Context.Err() != nil {
-			return held, states != nil
-		}
-	}
-}
-
-// Begin begins a cell with the name and the line of a fault; both are "" while the trial learns.
-func (b *Bench) Begin(name, line string) {
-	b.AwaitLate()
-	b.Cell, b.Orders, b.Extra, b.ends = NewCell(b.Pair.Shop, b.Passport, name, line), nil, nil, nil
-	b.Cell.Start = time.Now()
-	b.holders.begin(b.Cell.Start)
-	for _, e := range b.Pair.Ends {
-		b.Cell.Instances = append(b.Cell.Instances, history.Instance{Name: e.Name, URL: e.In.URL})
-	}
-	b.Pair.Gate.Begin()
-	writes, _, err := b.Pair.Ledger.Writes(b.Pair.Context)
-	if err == nil {
-		b.before = len(writes)
-	}
 }

@@ -16,13 +16,15 @@ import (
 
 	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/trial/forge"
+	"stockapi/loadtest/trial/record"
 	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
 )
 
 // A plain order that leaves a bench unfit for a cell is named with its answer.
 func TestWhyBenchIsNotAsNew(t *testing.T) {
-	f := Begin()
+	f := forge.Begin()
 	f.Pair.Shop.Order = shop.Request{Method: "POST", Path: "/buy"}
 	require.ErrorContains(t, notAsNew(f.Bench), "an instance exited")
 	o := f.Order("warm-0", shop.AtA, history.Unknown, 0, 10)
@@ -34,7 +36,7 @@ func TestWhyBenchIsNotAsNew(t *testing.T) {
 
 // The fresh orders of a cell show that its bench is fit for another one: the last at each instance has to have sold.
 func TestFreshOrdersShowThatBenchIsFit(t *testing.T) {
-	f := Begin()
+	f := forge.Begin()
 	assert.False(t, soldAfresh(f.Bench))
 	f.Order("anna", shop.AtA, history.Sold, 0, 10)
 	f.Order("fresh-b", shop.AtB, history.Sold, 20, 30).Fresh = true
@@ -82,12 +84,12 @@ func TestKeysOfLock(t *testing.T) {
 func TestShopThatDiesEndsItsCell(t *testing.T) {
 	t.Parallel()
 	trial, ctx := learned(t.Context(), t)
-	sell := func(b *Bench) string {
+	sell := func(b *record.Bench) string {
 		<-b.Send("anna", shop.AtA).Done()
 		return ""
 	}
 	dead := func(which ...int) fault {
-		return fault{name: "reply-lost 2", play: func(b *Bench) string {
+		return fault{name: "reply-lost 2", play: func(b *record.Bench) string {
 			for _, at := range which {
 				assert.NoError(t, b.Pair.Kill(b.Pair.Ends[at])) // not recorded as a fault
 			}
@@ -171,7 +173,7 @@ func TestInterruptedCellEnds(t *testing.T) {
 	require.NoError(t, err)
 	defer b.Pair.Close()
 	held := b.Pair.SetTrap(b.ReplyOf(shop.AtA, trial.passport.BeforeWrite(), time.Now()))
-	_, err = trial.play(b, fault{name: "slow-work", play: func(b *Bench) string {
+	_, err = trial.play(b, fault{name: "slow-work", play: func(b *record.Bench) string {
 		anna, why := b.Anna(held)
 		cancel()
 		<-anna.Done()
@@ -221,10 +223,10 @@ func TestLateWriteArrives(t *testing.T) {
 
 // The held release is one after the write of the stock, or after the acquire if writes are not observed.
 func TestReleaseComesAfterTheWork(t *testing.T) {
-	f := Begin()
-	command := func(c Observation) *wire.Command { return &wire.Command{Seen: c.Seen} }
-	matches := func(commands ...Observation) (all []bool) {
-		is := afterWrite(f.Bench, hasShape(f.Bench, Shapes("del lock")))
+	f := forge.Begin()
+	command := func(c record.Observation) *wire.Command { return &wire.Command{Seen: c.Seen} }
+	matches := func(commands ...record.Observation) (all []bool) {
+		is := afterWrite(f.Bench, hasShape(f.Bench, forge.Shapes("del lock")))
 		for _, c := range commands {
 			all = append(all, is(command(c)))
 		}

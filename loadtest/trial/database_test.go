@@ -2,7 +2,6 @@ package trial
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"testing"
 
@@ -13,9 +12,10 @@ import (
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/trial/forge"
+	"stockapi/loadtest/trial/record"
 	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/trial/shop"
-	"stockapi/loadtest/wire"
 )
 
 // The most telling cell of a row: one with a defect, a broken stock, another broken verdict, one to be played again,
@@ -81,7 +81,7 @@ func TestRowTakesMostTellingCell(t *testing.T) {
 }
 
 func TestRowWithoutMoments(t *testing.T) {
-	f := Begin()
+	f := forge.Begin()
 	trial := &Trial{shop: f.Pair.Shop, passport: f.Passport}
 	played := func(fault) (*history.Cell, error) { return nil, errors.New("no Redis") }
 	for _, c := range []struct{ fault, whyNone, want string }{
@@ -102,7 +102,7 @@ func TestRowWithoutMoments(t *testing.T) {
 // Requests are classified by when they began. One without a reply, such as the close of a connection, is no moment: it
 // may reach the database's link after the release has reached the Redis'.
 func TestRequestsOfSale(t *testing.T) {
-	f := Begin()
+	f := forge.Begin()
 	var pieces []rig.Piece
 	piece := func(ms, order, number int, reply bool) {
 		pieces = append(pieces, rig.Piece{Order: order, Number: number, Reply: reply, Began: f.After(ms)})
@@ -153,39 +153,10 @@ func TestRequestsAreMomentsOfFaults(t *testing.T) {
 	assert.Equal(t, []string{"a>db16.b>end.a>end"}, lines["after-release"])
 }
 
-// An order whose acquire is answered goes on until its next request to the database.
-func TestOrderIsHeldAtItsWork(t *testing.T) {
-	f := Begin()
-	f.Pair.Context, f.Pair.Gate = t.Context(), wire.NewGate(nil)
-	server, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer server.Close()
-	d, err := rig.NewDatabase(server.Addr().String())
-	require.NoError(t, err)
-	defer d.Close()
-	f.Pair.Ends[shop.AtA].Database = d
-	for _, asks := range []bool{true, false} {
-		w := f.SetWorkTrap(&rig.CommandTrap{Reply: true})
-		d.BeginOrder()
-		c, err := net.Dial("tcp", d.Addr())
-		require.NoError(t, err)
-		assert.True(t, w.goToRequest(d))
-		if asks {
-			_, err = c.Write([]byte("BEGIN"))
-			require.NoError(t, err)
-			<-w.Request.Caught()
-		}
-		w.GoOn()
-		w.GoOn()
-		assert.False(t, w.goToRequest(d), "it was removed")
-		assert.NoError(t, c.Close())
-	}
-}
-
 // An order at its work is held at a request or, before that, at the reply to its acquire.
 func TestNameOfWork(t *testing.T) {
-	of, work := schedule.Move{Mark: schedule.Read, Reply: true}, &WorkTrap{}
-	name, reply := newPlayedLine(Begin().Bench).Name(of, work)
+	of, work := schedule.Move{Mark: schedule.Read, Reply: true}, &record.WorkTrap{}
+	name, reply := newPlayedLine(forge.Begin().Bench).Name(of, work)
 	assert.Equal(t, schedule.Read, name)
 	assert.True(t, reply)
 
@@ -202,14 +173,14 @@ func TestNameOfWork(t *testing.T) {
 	_, err = c.Write([]byte("BEGIN"))
 	require.NoError(t, err)
 	<-work.Request.Caught()
-	name, reply = newPlayedLine(Begin().Bench).Name(of, work)
+	name, reply = newPlayedLine(forge.Begin().Bench).Name(of, work)
 	assert.Equal(t, "request 1 to the database", name)
 	assert.False(t, reply)
 }
 
 // A line of a row is played as a cell of that row: a crash at a request is no late write.
 func TestLineOfARowHasItsName(t *testing.T) {
-	f := Begin()
+	f := forge.Begin()
 	trial := &Trial{shop: f.Pair.Shop, passport: f.Passport}
 	trial.passport.Elsewhere, trial.passport.ToDatabase = true, sale.Requests{All: 2, Answered: 2, Under: []int{1, 2}}
 	trial.Play = []string{"a>db2.crash-a", "a>db2.b>end.a>end", "a>db2.crash-b"}
@@ -236,7 +207,7 @@ func TestMomentsOfACrash(t *testing.T) {
 
 // Without a lock an order is at work from its first request on.
 func TestRequestsWithoutALock(t *testing.T) {
-	f := Begin()
+	f := forge.Begin()
 	p := newPlayedLine(f.Bench)
 	p.bench.Passport.Elsewhere, p.bench.Passport.ToDatabase = true, sale.Requests{All: 2, Under: []int{1, 2}}
 	p.bench.Passport.Locks = nil
@@ -267,7 +238,7 @@ func TestRequestsTooEarly(t *testing.T) {
 // what each of them sent.
 func TestOrderThatDoesNotReachARequest(t *testing.T) {
 	backendtest.Require(t)
-	b := NewDrawer(t).Counting()
+	b := forge.NewDrawer(t).Counting()
 	for _, e := range b.Pair.Ends {
 		var err error
 		e.Database, err = rig.NewDatabase("127.0.0.1:1")
@@ -282,28 +253,4 @@ func TestOrderThatDoesNotReachARequest(t *testing.T) {
 	p.Send(t.Context(), line[0], s, trap.Caught())
 	require.EqualError(t, p.Stuck(line[0], s, trap), "Bert did not reach request 1 to the database")
 	assert.Len(t, b.Orders, 1, "one order of Bert's")
-}
-
-// Each request has its order. After Bert has ordered at Anna's instance, the link counts her requests as his, so later
-// ones have no number; and while neither is blocked, any may be either's.
-func TestRequestsAreThoseOfOrders(t *testing.T) {
-	f := Begin()
-	anna, bert := f.Order("anna", shop.AtA, history.Sold, 0, 500), f.Order("bert", shop.AtA, history.Sold, 100, 600)
-	anna.InDatabase, bert.InDatabase = 1, 2
-	anna.Blocked = shop.Span{From: f.After(90), To: f.After(200)}
-	piece := func(ms, conn, order, number int, reply bool) rig.Piece {
-		return rig.Piece{Conn: conn, Order: order, Number: number, Reply: reply,
-			Began: f.After(ms), PassedOn: f.After(ms + 1)}
-	}
-	held := piece(80, 1, 1, 2, false)
-	held.PassedOn = f.After(400)
-	requests := f.requestsAt(shop.AtA, []rig.Piece{piece(10, 1, 1, 1, false), piece(11, 1, 1, 1, true), held,
-		piece(120, 2, 2, 1, false), piece(121, 2, 2, 1, true), piece(130, 3, 2, 0, false), piece(250, 4, 2, 2, false),
-		piece(402, 1, 1, 2, true), piece(550, 2, 2, 3, false)}, f.Record)
-	var got []string
-	for _, r := range requests {
-		got = append(got, fmt.Sprintf("%s %d %s %s %s", r.Order, r.Number, r.Came, r.Sent, r.Answered))
-	}
-	assert.Equal(t, []string{"10000-anna 1 +0.010 s +0.011 s +0.011 s", "10000-anna 2 +0.080 s +0.400 s +0.402 s",
-		"10000-bert 1 +0.120 s +0.121 s +0.121 s", " 0 +0.250 s +0.251 s never", "10000-bert 0 +0.550 s +0.551 s never"}, got)
 }

@@ -12,37 +12,9 @@ import (
 	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
+	"stockapi/loadtest/trial/record"
 	"stockapi/loadtest/trial/shop"
 )
-
-// BeginCount records the units and sales before the cell: the units that were put, or, without --set, that are left.
-func (b *Bench) BeginCount() (err error) {
-	if !b.Pair.Shop.IsElsewhere() {
-		return nil
-	}
-	b.Cell.Count = &history.Count{}
-	if b.Pair.Shop.Set == "" && b.Pair.Shop.Left != "" {
-		left, err := b.Pair.CountLeft()
-		if err != nil {
-			return err
-		}
-		b.Cell.Initial = *left
-	}
-	b.SalesBefore, err = b.Pair.CountSales()
-	return err
-}
-
-// EndCount reads what is left, and how many sales were recorded since beginCount.
-func (b *Bench) EndCount() (err error) {
-	if b.Cell.Left, err = b.Pair.CountLeft(); err != nil {
-		return err
-	}
-	now, err := b.Pair.CountSales()
-	if err == nil && now != nil {
-		b.Cell.Count.Sales = new(*now - *b.SalesBefore)
-	}
-	return err
-}
 
 // scarce returns how many units a cell is to be played with once more, 0 if it is not: one fewer than it sold, if two
 // orders sold at once. A shop that decides first, and then subtracts, sells too many only then.
@@ -78,7 +50,7 @@ func soldAtOnce(c *history.Cell) bool {
 }
 
 // checkShelf returns an error if --left does not print what --set has put.
-func checkShelf(b *Bench, n int64) error {
+func checkShelf(b *record.Bench, n int64) error {
 	left, err := b.Pair.CountLeft()
 	if err == nil && left != nil && b.Pair.Shop.Set != "" && *left != n {
 		err = fmt.Errorf("%w: --set should put %d units, but --left prints %d", shop.ErrShop, n, *left)
@@ -90,7 +62,7 @@ func checkShelf(b *Bench, n int64) error {
 const countedWithin = 10 * time.Second
 
 // checkCounted returns an error if a sale since beginCount does not show in the numbers that --left and --sales print.
-func checkCounted(b *Bench, within time.Duration) error {
+func checkCounted(b *record.Bench, within time.Duration) error {
 	if !b.Pair.Shop.IsElsewhere() {
 		return nil
 	}
@@ -122,7 +94,7 @@ func checkCounted(b *Bench, within time.Duration) error {
 
 // balance sells a unit at each instance without a fault, and waits. If sales and stock then disagree, it returns why
 // the count proves nothing: reservations expire, a job restocks, or nothing is deducted.
-func balance(b *Bench, wait time.Duration) (unbalanced string, err error) {
+func balance(b *record.Bench, wait time.Duration) (unbalanced string, err error) {
 	b.Begin("", "")
 	b.Cell.Initial = shop.OnShelf // whatever --units are: that it sells too many is for the cells to show
 	if err := errors.Join(b.Pair.Put(shop.OnShelf), b.BeginCount()); err != nil {

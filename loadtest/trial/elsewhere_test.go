@@ -3,12 +3,8 @@ package trial
 import (
 	"net"
 	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,104 +12,43 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/internal/backend/backendtest"
-	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/rig"
+	"stockapi/loadtest/trial/forge"
+	"stockapi/loadtest/trial/record"
 	"stockapi/loadtest/trial/shop"
-	"stockapi/loadtest/wire"
 )
-
-// A Drawer holds the stock in one file, and the sales in another; its shop takes a unit for each order.
-type Drawer struct {
-	t            *testing.T
-	mu           sync.Mutex
-	Stock, Sales string        // paths
-	Answers      int           // status of a sale
-	Back         time.Duration // after which a unit is put back; 0: never
-	backs        sync.WaitGroup
-}
-
-func NewDrawer(t *testing.T) *Drawer {
-	d := &Drawer{t: t, Answers: http.StatusOK}
-	d.Stock, d.Sales = filepath.Join(t.TempDir(), "stock"), filepath.Join(t.TempDir(), "sales")
-	t.Cleanup(d.backs.Wait)
-	d.add(d.Stock, 40)
-	d.add(d.Sales, 5)
-	return d
-}
-
-func (d *Drawer) add(path string, n int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	text, _ := os.ReadFile(path)
-	had, _ := strconv.Atoi(strings.TrimSpace(string(text)))
-	assert.NoError(d.t, os.WriteFile(path, []byte(strconv.Itoa(had+n)), 0o600))
-}
-
-func (d *Drawer) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
-	d.add(d.Stock, -1)
-	d.add(d.Sales, 1)
-	if d.Back > 0 {
-		d.backs.Go(func() {
-			time.Sleep(d.Back)
-			d.add(d.Stock, 1)
-		})
-	}
-	w.WriteHeader(d.Answers)
-}
-
-// Counting returns a bench of a shop that sells from the drawer, with no lock in its Redis.
-func (d *Drawer) Counting() *Bench {
-	store, err := wire.NewStore(0, "redis", backendtest.StartRedis(d.t).URL)
-	require.NoError(d.t, err)
-	d.t.Cleanup(func() { _ = store.Redis.Close() })
-	server := httptest.NewServer(d)
-	d.t.Cleanup(server.Close)
-	f := Begin()
-	f.Pair.Context, f.Pair.Client, f.Pair.Gate = d.t.Context(), server.Client(), wire.NewGate(nil)
-	f.Pair.Stores = []*wire.Store{store}
-	f.Pair.Shop.Set, f.Pair.Shop.Left, f.Pair.Shop.Product = "echo {n} > "+d.Stock, "cat "+d.Stock, "10000"
-	for _, e := range f.Pair.Ends {
-		e.In = &cluster.Instance{URL: server.URL}
-	}
-	f.Pair.Ledger, err = wire.NewLedger(d.t.Context(), store.Redis, f.Pair.Shop.Shelf())
-	require.NoError(d.t, err)
-	d.t.Cleanup(f.Pair.Ledger.Close)
-	f.Pair.Shop.Bed = Testbed(d.t)
-	return f.Bench
-}
 
 // The count proves nothing if stock and sales disagree even without a fault.
 func TestCountThatDoesNotBalance(t *testing.T) {
 	for what, c := range map[string]struct {
-		bend func(*Drawer, *Bench)
+		bend func(*forge.Drawer, *record.Bench)
 		want string
 	}{
-		"a unit for each sale":  {bend: func(*Drawer, *Bench) {}},
-		"no way to put a stock": {bend: func(_ *Drawer, b *Bench) { b.Pair.Shop.Set = "" }},
-		"nothing is deducted": {func(_ *Drawer, b *Bench) { b.Pair.Shop.Left = "echo 100" },
+		"a unit for each sale":  {bend: func(*forge.Drawer, *record.Bench) {}},
+		"no way to put a stock": {bend: func(_ *forge.Drawer, b *record.Bench) { b.Pair.Shop.Set = "" }},
+		"nothing is deducted": {func(_ *forge.Drawer, b *record.Bench) { b.Pair.Shop.Left = "echo 100" },
 			"2 sold, but the stock went from 100 to 100, by count within 1.3s"},
-		"a stock that falls by itself": {func(d *Drawer, b *Bench) { b.Pair.Shop.Left += "; echo 97 > " + d.Stock },
+		"a stock that falls by itself": {func(d *forge.Drawer, b *record.Bench) { b.Pair.Shop.Left += "; echo 97 > " + d.Stock },
 			"2 sold, but the stock went from 100 to 97, by count within 1.3s"},
-		"a reservation ends": {func(d *Drawer, _ *Bench) { d.Back = time.Second },
+		"a reservation ends": {func(d *forge.Drawer, _ *record.Bench) { d.Back = time.Second },
 			"2 sold, but the stock went from 100 to 100, by count within 1.3s"},
-		"errors after the commit": {func(d *Drawer, _ *Bench) { d.Answers = http.StatusInternalServerError }, ""},
-		"sales that are recorded": {func(d *Drawer, b *Bench) {
+		"errors after the commit": {func(d *forge.Drawer, _ *record.Bench) { d.Answers = http.StatusInternalServerError }, ""},
+		"sales that are recorded": {func(d *forge.Drawer, b *record.Bench) {
 			d.Answers, b.Pair.Shop.Sales = http.StatusInternalServerError, "cat "+d.Sales
 		}, ""},
-		"sales that are refused": {func(d *Drawer, b *Bench) {
+		"sales that are refused": {func(d *forge.Drawer, b *record.Bench) {
 			d.Answers, b.Pair.Shop.Sales = http.StatusConflict, "cat "+d.Sales
 		}, "2 recorded as sold, but 0 according to the answers, by count within 1.3s"},
-		"sales that are not recorded": {func(_ *Drawer, b *Bench) { b.Pair.Shop.Sales = "echo 7" },
+		"sales that are not recorded": {func(_ *forge.Drawer, b *record.Bench) { b.Pair.Shop.Sales = "echo 7" },
 			"0 recorded as sold, but the stock went from 100 to 98, by count within 1.3s"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			backendtest.Require(t)
-			d := NewDrawer(t)
+			d := forge.NewDrawer(t)
 			b := d.Counting()
 			c.bend(d, b)
-			trial := &Trial{shop: b.Pair.Shop, passport: b.Passport, idle: []*Bench{b}}
+			trial := &Trial{shop: b.Pair.Shop, passport: b.Passport, idle: []*record.Bench{b}}
 			require.NoError(t, trial.control(t.Context(), 1300*time.Millisecond))
 			_, why, _ := strings.Cut(trial.unbalanced, "the count does not balance without a fault either: ")
 			assert.Equal(t, c.want, why)
@@ -128,21 +63,21 @@ func TestCountThatDoesNotBalance(t *testing.T) {
 // A sale that the counts do not show is found at the first order.
 func TestFirstSaleThatIsNotCounted(t *testing.T) {
 	for what, c := range map[string]struct {
-		bend func(*Drawer, *Bench)
+		bend func(*forge.Drawer, *record.Bench)
 		want string
 	}{
-		"counted":               {bend: func(d *Drawer, b *Bench) { b.Pair.Shop.Sales = "cat " + d.Sales }},
-		"counted without --set": {bend: func(_ *Drawer, b *Bench) { b.Pair.Shop.Set = "" }},
-		"nothing is counted":    {bend: func(_ *Drawer, b *Bench) { b.Pair.Shop.Left = "" }},
-		"the unit is never taken": {func(_ *Drawer, b *Bench) { b.Pair.Shop.Left = "echo 100" },
+		"counted":               {bend: func(d *forge.Drawer, b *record.Bench) { b.Pair.Shop.Sales = "cat " + d.Sales }},
+		"counted without --set": {bend: func(_ *forge.Drawer, b *record.Bench) { b.Pair.Shop.Set = "" }},
+		"nothing is counted":    {bend: func(_ *forge.Drawer, b *record.Bench) { b.Pair.Shop.Left = "" }},
+		"the unit is never taken": {func(_ *forge.Drawer, b *record.Bench) { b.Pair.Shop.Left = "echo 100" },
 			"0s later --left still prints 100"},
-		"the sale is not recorded": {func(_ *Drawer, b *Bench) { b.Pair.Shop.Sales = "echo 7" },
+		"the sale is not recorded": {func(_ *forge.Drawer, b *record.Bench) { b.Pair.Shop.Sales = "echo 7" },
 			"0s later --sales still prints 7"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			backendtest.Require(t)
-			d := NewDrawer(t)
+			d := forge.NewDrawer(t)
 			b := d.Counting()
 			c.bend(d, b)
 			require.NoError(t, b.Pair.Put(shop.OnShelf))
@@ -172,27 +107,27 @@ func TestCountNotChecked(t *testing.T) {
 
 func TestFailedCommandNamesItsFlag(t *testing.T) {
 	for _, c := range []struct {
-		bend func(*Bench)
+		bend func(*record.Bench)
 		want string
 	}{
-		{func(b *Bench) { b.Pair.Shop.Set = "echo no such table >&2; exit 3" },
+		{func(b *record.Bench) { b.Pair.Shop.Set = "echo no such table >&2; exit 3" },
 			"--set: exit status 3; last output: no such table"},
-		{func(b *Bench) { b.Pair.Shop.Set = "sleep 30" },
+		{func(b *record.Bench) { b.Pair.Shop.Set = "sleep 30" },
 			"--set: it did not end within 5s: is it slow, or does a transaction of the shop still hold the row?"},
-		{func(b *Bench) { b.Pair.Shop.Left = "echo" }, `--left: it printed "", not a number`},
-		{func(b *Bench) { b.Pair.Shop.Sales = "exit 1" }, "--sales: exit status 1"},
+		{func(b *record.Bench) { b.Pair.Shop.Left = "echo" }, `--left: it printed "", not a number`},
+		{func(b *record.Bench) { b.Pair.Shop.Sales = "exit 1" }, "--sales: exit status 1"},
 	} {
 		t.Run(c.want, func(t *testing.T) {
 			t.Parallel()
 			backendtest.Require(t)
-			b := NewDrawer(t).Counting()
+			b := forge.NewDrawer(t).Counting()
 			c.bend(b)
 			unbalanced, err := balance(b, 0)
 			assert.ErrorContains(t, err, c.want)
 			assert.Empty(t, unbalanced)
 		})
 	}
-	trial := &shop.Shop{Bed: Testbed(t)}
+	trial := &shop.Shop{Bed: forge.Testbed(t)}
 	trial.Setup = "exit 2"
 	assert.ErrorContains(t, trial.Prepare(t.Context()), "--setup: exit status 2")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -274,13 +209,4 @@ func TestCellsWithTooFewUnits(t *testing.T) {
 		assert.Equal(t, c.units, (&Trial{shop: &shop.Shop{Options: shop.Options{Set: "put {n}"}}}).scarce(c.cell), what)
 		assert.Zero(t, (&Trial{shop: &shop.Shop{}}).scarce(c.cell), what)
 	}
-}
-
-// Testbed returns a testbed that runs shell commands.
-func Testbed(t *testing.T) *rig.Testbed {
-	t.Helper()
-	bed, _, err := rig.OpenForeign(t.Context(), nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, bed.Close()) })
-	return bed
 }

@@ -10,6 +10,8 @@ import (
 
 	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/trial/forge"
+	"stockapi/loadtest/trial/record"
 	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
@@ -18,7 +20,7 @@ import (
 // A passport follows from the steps of a plain sale.
 func TestPassportOfSale(t *testing.T) {
 	one := func(shape string, effects ...history.Effect) sale.Step {
-		s := sale.Step{Shape: Shape(shape), Args: strings.Fields(shape)}
+		s := sale.Step{Shape: forge.Shape(shape), Args: strings.Fields(shape)}
 		for _, e := range effects {
 			s.Effects = append(s.Effects, history.Command{Source: history.Looked, Effect: e})
 		}
@@ -29,7 +31,7 @@ func TestPassportOfSale(t *testing.T) {
 		s.Args, s.Effects[0].Wire = strings.Fields(sent), &history.Carried{Compared: true}
 		return s
 	}
-	take := sale.Step{Shape: Shape("set lock"), Args: []string{"SET", "lock", "token", "NX", "PX", "2000"},
+	take := sale.Step{Shape: forge.Shape("set lock"), Args: []string{"SET", "lock", "token", "NX", "PX", "2000"},
 		Effects: []history.Command{{Source: history.Looked, Effect: history.EffectAcquired}}}
 	read, write := one("get stock", history.EffectRead), one("set stock", history.EffectWrote)
 	free, atOnce := one("eval lock", history.EffectReleased), one("exec", history.EffectWrote, history.EffectReleased)
@@ -151,10 +153,10 @@ func TestLeaseThatStartsInValue(t *testing.T) {
 		{"no time in the value: the lock was overwritten", "a token", 4000, 1500, 4 * time.Second, 0},
 		{"a deadline", "1700000002000", 4000, 2040, 4 * time.Second, 0},
 	} {
-		f := Begin()
+		f := forge.Begin()
 		now := time.UnixMilli(1_700_000_000_000)
 		f.Passport.TTL = time.Duration(one.ttl) * time.Millisecond
-		f.Passport.Held = map[wire.Key]wire.KeyState{{Name: LockKey}: {At: now, Kind: "string",
+		f.Passport.Held = map[wire.Key]wire.KeyState{{Name: forge.LockKey}: {At: now, Kind: "string",
 			Parts: map[string]string{"": one.score}}}
 		learnStart(f.Bench, f.After(0), f.After(one.next), f.After(2500))
 		assert.Equal(t, one.wantTTL, f.Passport.TTL, one.what)
@@ -167,7 +169,7 @@ func TestValuesOfAcquires(t *testing.T) {
 	of := func(pairs ...string) map[string]string {
 		var steps []sale.Step
 		for i := 0; i < len(pairs); i += 2 {
-			steps = append(steps, sale.Step{Shape: Shape("set lock"), Effects: []history.Command{{Source: history.Looked,
+			steps = append(steps, sale.Step{Shape: forge.Shape("set lock"), Effects: []history.Command{{Source: history.Looked,
 				Effect: history.EffectAcquired, Key: pairs[i], Wire: &history.Carried{Is: pairs[i+1]}}}})
 		}
 		return values(steps)
@@ -178,11 +180,11 @@ func TestValuesOfAcquires(t *testing.T) {
 
 // An order that comes in after a command has removed the lock shows no missing lock.
 func TestRemovalWhileHeld(t *testing.T) {
-	f := Begin()
-	record := map[*shop.Order][]Observation{nil: {f.Del(50)}}
-	assert.True(t, removedIn(record, shop.Span{From: f.After(10), To: f.After(90)}))
-	assert.False(t, removedIn(record, shop.Span{From: f.After(60), To: f.After(90)}))
-	none := map[*shop.Order][]Observation{nil: {f.Acquire(50)}}
+	f := forge.Begin()
+	byOrder := map[*shop.Order][]record.Observation{nil: {f.Del(50)}}
+	assert.True(t, removedIn(byOrder, shop.Span{From: f.After(10), To: f.After(90)}))
+	assert.False(t, removedIn(byOrder, shop.Span{From: f.After(60), To: f.After(90)}))
+	none := map[*shop.Order][]record.Observation{nil: {f.Acquire(50)}}
 	assert.False(t, removedIn(none, shop.Span{From: f.After(10), To: f.After(90)}))
 }
 
@@ -230,8 +232,8 @@ func TestLongLeaseIsNotWaitedFor(t *testing.T) {
 
 // The period of renewals is that of one key: the keys of a majority are renewed together.
 func TestPeriodOfRenewalsOfSeveralKeys(t *testing.T) {
-	f := Begin()
-	var commands []Observation
+	f := forge.Begin()
+	var commands []record.Observation
 	for _, ms := range []int{5, 1000, 1001, 2000} { // the first comes with the acquire
 		for i, key := range []string{"lock:0", "lock:1", "lock:2"} {
 			renewal := f.Command(ms+i, history.EffectRenewed, "eval", "renew", "1", key, "a token of its own")
@@ -245,11 +247,11 @@ func TestPeriodOfRenewalsOfSeveralKeys(t *testing.T) {
 
 // The error with which a Redis refuses a command depends on what the command does.
 func TestErrorsOfRedis(t *testing.T) {
-	p := &sale.Passport{Acquires: Shapes("set lock"), Writes: Shapes("set stock")}
+	p := &sale.Passport{Acquires: forge.Shapes("set lock"), Writes: forge.Shapes("set stock")}
 	for shape, code := range map[string]string{
 		"set lock": "READONLY", "set stock": "OOM", "get stock": "LOADING", "eval lock": "LOADING",
 	} {
-		assert.Equal(t, code, codeOf(refusal(p, &sale.Step{Shape: Shape(shape)})), shape)
+		assert.Equal(t, code, codeOf(refusal(p, &sale.Step{Shape: forge.Shape(shape)})), shape)
 	}
 }
 
@@ -268,7 +270,7 @@ func TestReasonWhyLockIsKept(t *testing.T) {
 
 // Waiters are woken if something happened between each try and the next.
 func TestWakersOfWaiters(t *testing.T) {
-	f := Begin()
+	f := forge.Begin()
 	at := func(ms ...int) (all []time.Time) {
 		for _, one := range ms {
 			all = append(all, f.After(one))
@@ -288,12 +290,12 @@ func TestRepliesOfAcquires(t *testing.T) {
 			if reply == "0" {
 				effects[0].Effect = history.EffectTried
 			}
-			shape := Shape([]string{"set lock", "eval lock", "incr lock"}[i])
+			shape := forge.Shape([]string{"set lock", "eval lock", "incr lock"}[i])
 			steps = append(steps, sale.Step{Shape: shape, Effects: effects})
 		}
 		return steps
 	}
-	assert.Equal(t, map[sale.Shape]string{Shape("set lock"): "OK", Shape("eval lock"): "", Shape("incr lock"): "1"},
+	assert.Equal(t, map[sale.Shape]string{forge.Shape("set lock"): "OK", forge.Shape("eval lock"): "", forge.Shape("incr lock"): "1"},
 		granted([][]sale.Step{of("OK", "token 1", "1"), of("OK", "token 2", "0"), of("OK", "token 3", "1")}))
 }
 
@@ -314,7 +316,7 @@ func TestEndBesideTheLock(t *testing.T) {
 		{"it is taken after its release", 0, 3100, 0, 3050, 0},
 		{"it has a TTL", time.Second, 3100, 2050, 0, 0},
 	} {
-		f := Begin()
+		f := forge.Begin()
 		f.Cell.Start = time.UnixMilli(1_700_000_000_000)
 		p := f.Passport
 		p.TTL = one.ttl
@@ -322,14 +324,14 @@ func TestEndBesideTheLock(t *testing.T) {
 			Parts: map[string]string{"10000": strconv.FormatInt(f.After(2000).UnixMilli(), 10)}}}
 		keepEnd(p, ends, f.After(0))
 		bert := f.Order("bert", shop.AtB, history.Refused, 10, one.bertUntil)
-		record := map[*shop.Order][]Observation{}
+		byOrder := map[*shop.Order][]record.Observation{}
 		if one.reaped > 0 {
-			record[nil] = append(record[nil], f.Del(one.reaped))
+			byOrder[nil] = append(byOrder[nil], f.Del(one.reaped))
 		}
 		if one.took > 0 {
-			record[bert] = append(record[bert], f.Acquire(one.took))
+			byOrder[bert] = append(byOrder[bert], f.Acquire(one.took))
 		}
-		checkEnd(f.Bench, bert, record, shop.Span{From: f.After(5), To: f.After(3000)})
+		checkEnd(f.Bench, bert, byOrder, shop.Span{From: f.After(5), To: f.After(3000)})
 		assert.Equal(t, one.lease, p.InValue, one.what)
 		assert.Equal(t, one.lease > 0, p.Where() == "`ends`", one.what)
 	}

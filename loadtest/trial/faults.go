@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/trial/record"
 	"stockapi/loadtest/trial/sale"
 )
 
@@ -16,12 +17,12 @@ import (
 type fault struct {
 	name  string
 	quick bool
-	some  string              // of a fault at each command: those that --quick plays; else ""
-	needs []requirement       // besides those of its line
-	line  string              // "" if there is none
-	lines []string            // one for each moment of the fault, played one after the other: see [Trial.each]
-	play  func(*Bench) string // nil if there is a line; returns why the fault did not happen, "" if it did
-	units int64               // that are put; 0: the usual number
+	some  string                     // of a fault at each command: those that --quick plays; else ""
+	needs []requirement              // besides those of its line
+	line  string                     // "" if there is none
+	lines []string                   // one for each moment of the fault, played one after the other: see [Trial.each]
+	play  func(*record.Bench) string // nil if there is a line; returns why the fault did not happen, "" if it did
+	units int64                      // that are put; 0: the usual number
 }
 
 // A requirement is what a fault needs of a shop.

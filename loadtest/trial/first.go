@@ -14,6 +14,7 @@ import (
 
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
+	"stockapi/loadtest/trial/record"
 	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
@@ -21,7 +22,7 @@ import (
 
 // A firstOrder is a plain order to a shop that the trial knows nothing of yet.
 type firstOrder struct {
-	bench *Bench
+	bench *record.Bench
 	order *shop.Order
 	wrote bool // it wrote the stock
 	later bool // and did so after its answer
@@ -71,7 +72,7 @@ var hints = []struct {
 }
 
 // problem returns why a plain order with these writes of the stock shows that the shop cannot be tried, nil if it can.
-func problem(b *Bench, o *shop.Order, writes []Written) error {
+func problem(b *record.Bench, o *shop.Order, writes []record.Written) error {
 	f := &firstOrder{bench: b, order: o, wrote: b.Pair.Shop.IsElsewhere()}
 	f.see(writes)
 	if o.Op.Outcome == history.Sold && f.wrote && !f.misses() && (o.Op.Status != http.StatusAccepted || !f.later) {
@@ -90,7 +91,7 @@ func problem(b *Bench, o *shop.Order, writes []Written) error {
 }
 
 // see records which instances wrote the stock. A redirect with a write is a sale, and any other redirect may be one.
-func (f *firstOrder) see(writes []Written) {
+func (f *firstOrder) see(writes []record.Written) {
 	for _, w := range writes {
 		if f.other = f.other || w.Instance != f.order.At; w.Instance == f.order.At {
 			f.wrote, f.later = true, f.later || w.At.After(f.order.Over)
@@ -211,7 +212,7 @@ func (f *firstOrder) whereTheStockIs() string {
 func (f *firstOrder) whatItTouched() string {
 	commands := f.bench.SentBy(f.order.At)
 	shelf := f.bench.Pair.Shop.Shelf().Key
-	if slices.ContainsFunc(commands, func(c Observation) bool { return slices.Contains(c.Args, shelf) }) {
+	if slices.ContainsFunc(commands, func(c record.Observation) bool { return slices.Contains(c.Args, shelf) }) {
 		return ""
 	}
 	if found := f.stocksRead(commands); len(found) > 0 {
@@ -237,7 +238,7 @@ func (f *firstOrder) whatItTouched() string {
 
 // stocksRead returns the values of --stock for the numbers that these commands read or counted: those that name the
 // product if any do.
-func (f *firstOrder) stocksRead(commands []Observation) (found []string) {
+func (f *firstOrder) stocksRead(commands []record.Observation) (found []string) {
 	for _, c := range commands {
 		for _, args := range append(slices.Clone(c.Queued), c.Args) {
 			text, n := strings.Trim(c.Reply, `"`), len(args)
@@ -268,8 +269,8 @@ func (f *firstOrder) stocksRead(commands []Observation) (found []string) {
 }
 
 // isCreated reports whether one of these commands sets or removes a key, as a lock.
-func (f *firstOrder) isCreated(commands []Observation, key string) bool {
-	return slices.ContainsFunc(commands, func(c Observation) bool {
+func (f *firstOrder) isCreated(commands []record.Observation, key string) bool {
+	return slices.ContainsFunc(commands, func(c record.Observation) bool {
 		reads := []string{"get", "hget", "decr", "decrby", "incrby", "hincrby", "watch"}
 		return !slices.Contains(reads, strings.ToLower(c.Args[0])) && slices.Contains(c.Args[1:], key)
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/trial/record"
 	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
@@ -33,7 +34,7 @@ func learnPassport(ctx context.Context, s *shop.Shop) (p *sale.Passport, err err
 	}
 	s.Say("starting two instances of the shop…")
 	p = &sale.Passport{Facts: history.Facts{Elsewhere: s.IsElsewhere()}, Late: map[sale.Kind]sale.LateCommand{}}
-	b, err := Open(ctx, s, p)
+	b, err := record.Open(ctx, s, p)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +76,7 @@ func learnPassport(ctx context.Context, s *shop.Shop) (p *sale.Passport, err err
 
 // unknownFirst prefixes an error of the shop with the command of its last orders that the server did not know: that is
 // the likely cause.
-func unknownFirst(b *Bench, err error) error {
+func unknownFirst(b *record.Bench, err error) error {
 	if !errors.Is(err, shop.ErrShop) {
 		return err
 	}
@@ -92,7 +93,7 @@ func unknownFirst(b *Bench, err error) error {
 
 // firstSales buys one unit at each instance, and returns the written keys besides the stock. It fails if the shop
 // cannot be tried.
-func firstSales(b *Bench) (written map[wire.Key]time.Time, err error) {
+func firstSales(b *record.Bench) (written map[wire.Key]time.Time, err error) {
 	b.Begin("", "")
 	b.Cell.Initial = b.Pair.Shop.UnitsFor(0) // they were put when the instances were up: --set may remove recorded sales
 	if err := b.BeginCount(); err != nil {
@@ -131,7 +132,7 @@ func firstSales(b *Bench) (written map[wire.Key]time.Time, err error) {
 }
 
 // findStock moves the stock to another Redis database if the first order looked for it only there.
-func findStock(b *Bench, o *shop.Order) (moved bool, err error) {
+func findStock(b *record.Bench, o *shop.Order) (moved bool, err error) {
 	if b.Pair.Quiet(b.Pair.Context); o.At != shop.AtA {
 		return false, nil
 	}
@@ -155,7 +156,7 @@ func findStock(b *Bench, o *shop.Order) (moved bool, err error) {
 }
 
 // firstAt sends the first order to an instance, again while it is answered 503: some shops warm up.
-func firstAt(b *Bench, at int) (*shop.Order, error) {
+func firstAt(b *record.Bench, at int) (*shop.Order, error) {
 	for begun := time.Now(); ; time.Sleep(500 * time.Millisecond) {
 		o, err := b.Plain("first-"+strconv.Itoa(at), at)
 		if err != nil {
@@ -172,7 +173,7 @@ func firstAt(b *Bench, at int) (*shop.Order, error) {
 
 // writesOf waits until a plain order is over, and returns the writes of the stock in the cell, and all written keys. It
 // fails if the order shows that the shop cannot be tried.
-func writesOf(b *Bench, o *shop.Order) (writes []Written, keys map[wire.Key]time.Time, err error) {
+func writesOf(b *record.Bench, o *shop.Order) (writes []record.Written, keys map[wire.Key]time.Time, err error) {
 	<-o.Done()
 	b.Pair.Quiet(b.Pair.Context)
 	if writes, keys, err = b.Writes(); err != nil {
@@ -183,14 +184,14 @@ func writesOf(b *Bench, o *shop.Order) (writes []Written, keys map[wire.Key]time
 
 // A plainSale is what a plain order did.
 type plainSale struct {
-	commands []Observation
-	writes   []Written
+	commands []record.Observation
+	writes   []record.Written
 	looker   *wire.Looker
 	own      []wire.Key // the keys that it created and removed, and that no other order has named
 }
 
 // plainSales buys one unit at a, one at b, and another at a.
-func plainSales(b *Bench) (sales []*plainSale, err error) {
+func plainSales(b *record.Bench) (sales []*plainSale, err error) {
 	b.Begin("", "")
 	p := b.Passport
 	_, known, err := b.Pair.Ledger.Writes(b.Pair.Context)
@@ -209,7 +210,7 @@ func plainSales(b *Bench) (sales []*plainSale, err error) {
 		}
 		b.AwaitLate()
 		p.Takes = min(p.Takes, o.Over.Sub(o.Sent))
-		s := &plainSale{commands: AsExecuted(b.ByOrder()[o]), writes: writes, looker: b.Pair.Looker.Load()}
+		s := &plainSale{commands: record.AsExecuted(b.ByOrder()[o]), writes: writes, looker: b.Pair.Looker.Load()}
 		if s.own, err = madeAndRemoved(b, known, keys, writes); err != nil {
 			return nil, err
 		}
@@ -244,7 +245,7 @@ func knowScripts(p *sale.Passport, sales []*plainSale) {
 // holdOne holds a sale at a before its write, while another order comes to b. It has to be repeated if orders sent
 // scripts that the server did not have: a renewal may have queued behind the held reply. If the other order is let in,
 // it asks again before it is sure that there is no lock.
-func holdOne(b *Bench, sure bool) (again bool, err error) {
+func holdOne(b *record.Bench, sure bool) (again bool, err error) {
 	p := b.Passport
 	last := p.BeforeWrite()
 	if p.Early {
@@ -272,16 +273,16 @@ func holdOne(b *Bench, sure bool) (again bool, err error) {
 	let := time.Now()
 	held.GoOn()
 	<-anna.Done()
-	record := b.ByOrder()
-	watchRenewals(b, held.Command(), record[anna])
-	checkEnd(b, bert, record, shop.Span{From: begun, To: let})
-	watchBackground(b, slices.DeleteFunc(b.SentBy(shop.AtA), func(c Observation) bool { return !b.Pair.Ledger.OnData(c.Args) }),
+	byOrder := b.ByOrder()
+	watchRenewals(b, held.Command(), byOrder[anna])
+	checkEnd(b, bert, byOrder, shop.Span{From: begun, To: let})
+	watchBackground(b, slices.DeleteFunc(b.SentBy(shop.AtA), func(c record.Observation) bool { return !b.Pair.Ledger.OnData(c.Args) }),
 		begun, let)
-	watchWaiter(b, bert, record[bert])
+	watchWaiter(b, bert, byOrder[bert])
 	<-bert.Done()
 	b.Pair.Quiet(b.Pair.Context)
-	worked := workedAt(b, bert, record[bert])
-	if !worked.IsZero() && wasLetIn(b, bert, worked, begun) && !removedIn(record, shop.Span{From: begun, To: worked}) {
+	worked := workedAt(b, bert, byOrder[bert])
+	if !worked.IsZero() && wasLetIn(b, bert, worked, begun) && !removedIn(byOrder, shop.Span{From: begun, To: worked}) {
 		if !sure {
 			return holdOne(b, true)
 		}
@@ -289,8 +290,8 @@ func holdOne(b *Bench, sure bool) (again bool, err error) {
 		p.Waiting = "were not observed"
 		return false, describeAnew(b)
 	}
-	if next := AcquiredAt(record[bert]); !removedIn(record, shop.Span{From: begun, To: next}) {
-		learnStart(b, AcquiredAt(record[anna]), next, let)
+	if next := record.AcquiredAt(byOrder[bert]); !removedIn(byOrder, shop.Span{From: begun, To: next}) {
+		learnStart(b, record.AcquiredAt(byOrder[anna]), next, let)
 	}
 	known := len(p.Scripts)
 	again = keepScripts(b) > known && p.Every == 0
@@ -300,17 +301,17 @@ func holdOne(b *Bench, sure bool) (again bool, err error) {
 
 // checkEnd drops a lease that something beside the lock named, if nothing ended it while its order was held for longer,
 // although another one waited.
-func checkEnd(b *Bench, bert *shop.Order, record map[*shop.Order][]Observation, held shop.Span) {
+func checkEnd(b *record.Bench, bert *shop.Order, byOrder map[*shop.Order][]record.Observation, held shop.Span) {
 	p := b.Passport
 	over := held.To.Sub(held.From) > p.InValue && bert.IsOpen(held.From.Add(p.InValue+soon(b)))
-	next := AcquiredAt(record[bert])
-	if p.EndsIn != "" && over && !removedIn(record, held) && (next.IsZero() || next.After(held.To)) {
+	next := record.AcquiredAt(byOrder[bert])
+	if p.EndsIn != "" && over && !removedIn(byOrder, held) && (next.IsZero() || next.After(held.To)) {
 		p.InValue, p.EndsIn = 0, ""
 	}
 }
 
 // watchPatience learns how long the client of a held order waits for the reply.
-func watchPatience(b *Bench, anna *shop.Order, held *wire.Command, begun time.Time) {
+func watchPatience(b *record.Bench, anna *shop.Order, held *wire.Command, begun time.Time) {
 	p := b.Passport
 	limit := min(p.Lease(), 10*time.Second) + time.Second
 	for time.Since(begun) < limit && !anna.HasEnded() && !sentAgain(b, held) {
@@ -323,7 +324,7 @@ func watchPatience(b *Bench, anna *shop.Order, held *wire.Command, begun time.Ti
 
 // learnStart learns a lease that began at the time in the lock's value or score. The waiters know how long it is: one
 // acquires the lock while its holder is held, before any TTL has expired.
-func learnStart(b *Bench, took, next, let time.Time) {
+func learnStart(b *record.Bench, took, next, let time.Time) {
 	p := b.Passport
 	started := slices.ContainsFunc(p.Keys, func(l wire.Lock) bool {
 		state := p.Held[l.Key]
@@ -336,8 +337,8 @@ func learnStart(b *Bench, took, next, let time.Time) {
 }
 
 // removedIn reports whether a command removed the lock in a span. Then the lock did not let an order in.
-func removedIn(record map[*shop.Order][]Observation, in shop.Span) bool {
-	for _, commands := range record {
+func removedIn(byOrder map[*shop.Order][]record.Observation, in shop.Span) bool {
+	for _, commands := range byOrder {
 		for _, c := range commands {
 			if in.Has(c.Sent) && c.Did((*history.Command).Releases) {
 				return true
@@ -348,7 +349,7 @@ func removedIn(record map[*shop.Order][]Observation, in shop.Span) bool {
 }
 
 // strayed returns why an order did not reach the command that the plain orders before it sent.
-func strayed(b *Bench, o *shop.Order) error {
+func strayed(b *record.Bench, o *shop.Order) error {
 	if o.Op.Outcome != history.Sold {
 		return problem(b, o, nil)
 	}
@@ -357,14 +358,14 @@ func strayed(b *Bench, o *shop.Order) error {
 
 // workedAt returns when an order first wrote the stock or, if writes are not observed, when it had sold; zero if it did
 // not.
-func workedAt(b *Bench, o *shop.Order, commands []Observation) time.Time {
+func workedAt(b *record.Bench, o *shop.Order, commands []record.Observation) time.Time {
 	if b.Pair.Shop.IsElsewhere() {
 		if b.HasSold(o) {
 			return o.Over
 		}
 		return time.Time{}
 	}
-	if i := slices.IndexFunc(commands, WritesStock); i >= 0 {
+	if i := slices.IndexFunc(commands, record.WritesStock); i >= 0 {
 		return commands[i].Sent
 	}
 	return time.Time{}
@@ -372,7 +373,7 @@ func workedAt(b *Bench, o *shop.Order, commands []Observation) time.Time {
 
 // hasWorked reports whether an order has written the stock, while no other one at its instance could, or has sold if
 // writes are not observed.
-func hasWorked(b *Bench, o *shop.Order) bool {
+func hasWorked(b *record.Bench, o *shop.Order) bool {
 	if b.Pair.Shop.IsElsewhere() {
 		return b.HasSold(o)
 	}
@@ -381,12 +382,12 @@ func hasWorked(b *Bench, o *shop.Order) bool {
 
 // wasLetIn reports whether an order wrote the stock at once although another one held the supposed lock, which then is
 // no lock.
-func wasLetIn(b *Bench, o *shop.Order, wrote, held time.Time) bool {
+func wasLetIn(b *record.Bench, o *shop.Order, wrote, held time.Time) bool {
 	return wrote.Sub(o.Sent) < soon(b) && wrote.Sub(held) < b.Passport.Lease()
 }
 
 // lookAtHeld records the state and the lease of the lock while an order holds it.
-func lookAtHeld(b *Bench, commands []Observation) error {
+func lookAtHeld(b *record.Bench, commands []record.Observation) error {
 	p := b.Passport
 	p.Held = b.Pair.Looker.Load().Look()
 	_ = b.Pair.Alone(func(*redis.Client) error { // the looker reads them for each command
@@ -402,7 +403,7 @@ func lookAtHeld(b *Bench, commands []Observation) error {
 		p.Kind = p.Keys[0].Rest.Kind
 	}
 	ends := p.Keys[0].Deadline(&state)
-	for _, d := range EffectsOf(commands) {
+	for _, d := range record.EffectsOf(commands) {
 		switch {
 		case !d.Acquired(), d.Key != p.Keys[0].String():
 		case !ends.IsZero() && (state.Ends.IsZero() || state.Ends.Sub(ends) > soon(b)):
@@ -429,7 +430,7 @@ func ttlOf(args []string) time.Duration {
 }
 
 // keepScripts records the scripts that orders have sent in full, and returns how many there are.
-func keepScripts(b *Bench) int {
+func keepScripts(b *record.Bench) int {
 	if _, _, err := b.Pair.Ledger.Writes(b.Pair.Context); err == nil { // the ledger is up to date then
 		b.Passport.Scripts = b.Pair.Ledger.Scripts()
 	}
@@ -437,7 +438,7 @@ func keepScripts(b *Bench) int {
 }
 
 // watchSlow learns from a slow order whether the lock is renewed, if no held order has shown that.
-func watchSlow(b *Bench) {
+func watchSlow(b *record.Bench) {
 	p := b.Passport
 	if p.Slow = b.Pair.Shop.Slow != nil; !p.Slow || p.Every > 0 {
 		return
@@ -453,11 +454,11 @@ func watchSlow(b *Bench) {
 
 // notePeriod records the period in which the lock of an order at work was renewed. An immediate renewal belongs to the
 // acquire.
-func notePeriod(b *Bench, o *shop.Order) {
+func notePeriod(b *record.Bench, o *shop.Order) {
 	p := b.Passport
 	commands := b.ByOrder()[o]
-	took := AcquiredAt(commands)
-	for _, d := range EffectsOf(commands) {
+	took := record.AcquiredAt(commands)
+	for _, d := range record.EffectsOf(commands) {
 		if d.Prolongs() && d.Sent.Sub(took) > p.Lease()/10 && p.Every == 0 {
 			p.Renewals[b.Shape(&d.Seen)] = true
 			p.Every = d.Sent.Sub(took)
@@ -466,7 +467,7 @@ func notePeriod(b *Bench, o *shop.Order) {
 }
 
 // sentAgain reports whether the client of a held command has sent it again, on another connection.
-func sentAgain(b *Bench, held *wire.Command) (again bool) {
+func sentAgain(b *record.Bench, held *wire.Command) (again bool) {
 	b.Pair.Gate.Each(func(cmd *wire.Command) {
 		again = again || cmd != held && cmd.Client == held.Client && cmd.Came.After(held.Sent) &&
 			cmd.Conn != held.Conn && slices.Equal(cmd.Args, held.Args)
@@ -476,12 +477,12 @@ func sentAgain(b *Bench, held *wire.Command) (again bool) {
 
 // watchRenewals learns how the lock was renewed while its order was held at that command. The period is that of one
 // key, since keys of one lock are renewed together, or each by a timer of its own. Simultaneous renewals count as one.
-func watchRenewals(b *Bench, held *wire.Command, commands []Observation) {
+func watchRenewals(b *record.Bench, held *wire.Command, commands []record.Observation) {
 	p := b.Passport
 	times, key := []time.Time{held.Sent}, ""
-	for _, d := range EffectsOf(commands) {
+	for _, d := range record.EffectsOf(commands) {
 		shape := b.Shape(&d.Seen)
-		if WritesStock(d.Observation) { // a later one may shorten the lease, to let the lock expire
+		if record.WritesStock(d.Observation) { // a later one may shorten the lease, to let the lock expire
 			break
 		}
 		if !d.Prolongs() || d.Sent.Before(held.Answered) || p.Writes[shape] {
@@ -505,7 +506,7 @@ func watchRenewals(b *Bench, held *wire.Command, commands []Observation) {
 }
 
 // watchWaiter learns how an order that found the lock taken waited.
-func watchWaiter(b *Bench, o *shop.Order, commands []Observation) {
+func watchWaiter(b *record.Bench, o *shop.Order, commands []record.Observation) {
 	p := b.Passport
 	blocks := ""
 	tries, shape := triesOf(b, commands)
@@ -539,9 +540,9 @@ func watchWaiter(b *Bench, o *shop.Order, commands []Observation) {
 
 // triesOf returns when an order tried to acquire the lock's key that it tried first: when it sent those of its tries, or
 // looks, that it sent most often, and their shape. It may look by one command, and acquire by another.
-func triesOf(b *Bench, commands []Observation) (tries []time.Time, most sale.Shape) {
+func triesOf(b *record.Bench, commands []record.Observation) (tries []time.Time, most sale.Shape) {
 	key, times := "", map[sale.Shape][]time.Time{}
-	for _, d := range EffectsOf(commands) {
+	for _, d := range record.EffectsOf(commands) {
 		shape := b.Shape(&d.Seen)
 		renews := b.Passport.Renewals[shape] && !b.Passport.Acquires[shape]
 		if !d.Acquires() || renews || !slices.Contains(b.Passport.Locks, d.Key) {

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/trial/record"
 	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
@@ -21,7 +22,7 @@ import (
 // gauge of orders in flight, which keeps no order out.
 
 // learnLocks learns which keys form the lock, and how it is acquired and released.
-func learnLocks(b *Bench) (err error) {
+func learnLocks(b *record.Bench) (err error) {
 	p := b.Passport
 	if p.Before, err = wire.Snapshot(b.Pair.Context, b.Pair.Stores[0].Redis); err != nil {
 		return err
@@ -62,7 +63,7 @@ func learnLocks(b *Bench) (err error) {
 }
 
 // narrowLocks drops what keeps no order out, and finds what names the holder.
-func narrowLocks(b *Bench, sales []*plainSale, keys []wire.Lock) error {
+func narrowLocks(b *record.Bench, sales []*plainSale, keys []wire.Lock) error {
 	idle, err := dropsIdle(b)
 	if err != nil {
 		return err
@@ -75,7 +76,7 @@ func narrowLocks(b *Bench, sales []*plainSale, keys []wire.Lock) error {
 }
 
 // describeAnew describes the current lock from three more sales.
-func describeAnew(b *Bench) error {
+func describeAnew(b *record.Bench) error {
 	b.Pair.LookAt(b.Passport.Keys)
 	sales, err := plainSales(b)
 	if err == nil {
@@ -86,7 +87,7 @@ func describeAnew(b *Bench) error {
 
 // atRest returns the written keys, with their states while no order is in flight. A key that waits for its TTL is
 // absent at rest.
-func atRest(b *Bench, written map[wire.Key]time.Time) (keys []wire.Lock, err error) {
+func atRest(b *record.Bench, written map[wire.Key]time.Time) (keys []wire.Lock, err error) {
 	now, err := wire.Snapshot(b.Pair.Context, b.Pair.Stores[0].Redis)
 	for key := range written {
 		rest, is := now[key]
@@ -100,7 +101,7 @@ func atRest(b *Bench, written map[wire.Key]time.Time) (keys []wire.Lock, err err
 }
 
 // findLocks finds the keys, or parts of keys, that each sale changed before it wrote the stock, and changed back.
-func findLocks(b *Bench, sales []*plainSale, keys []wire.Lock) {
+func findLocks(b *record.Bench, sales []*plainSale, keys []wire.Lock) {
 	p := b.Passport
 	var locks []wire.Lock
 	ofOther, again := false, false // the sale at b has such a key; both sales at a have one that the sale at b lacks
@@ -126,7 +127,7 @@ func findLocks(b *Bench, sales []*plainSale, keys []wire.Lock) {
 }
 
 // findOwn learns whether each instance, or else each order, has keys of its own.
-func findOwn(b *Bench, sales []*plainSale, ofInstance bool) {
+func findOwn(b *record.Bench, sales []*plainSale, ofInstance bool) {
 	p := b.Passport
 	switch {
 	case ofInstance:
@@ -138,7 +139,7 @@ func findOwn(b *Bench, sales []*plainSale, ofInstance bool) {
 
 // learnSharing learns, if no lock was found, whether two orders share one all the same: an order that does not reach
 // the stock while another one is held before its write, twice, is kept out by a lock, whatever its form.
-func learnSharing(b *Bench) error {
+func learnSharing(b *record.Bench) error {
 	p := b.Passport
 	if len(p.Locks) > 0 || p.Early {
 		return nil
@@ -159,7 +160,7 @@ func learnSharing(b *Bench) error {
 
 // learnOwn learns whether keys of an order's or an instance's own are locks of its own: they are used like locks, and
 // two orders that met took one unit.
-func learnOwn(b *Bench, one encounter) (err error) {
+func learnOwn(b *record.Bench, one encounter) (err error) {
 	p := b.Passport
 	lost := one.lost || p.Elsewhere // there Anna is held before she reads the stock, and the cells show what is lost
 	switch {
@@ -185,7 +186,7 @@ type encounter struct {
 }
 
 // besideHeld sends an order to an instance while Anna's, at a, is held before its write.
-func besideHeld(b *Bench, at int) (e encounter, err error) {
+func besideHeld(b *record.Bench, at int) (e encounter, err error) {
 	p := b.Passport
 	b.Begin("", "")
 	if err := b.Pair.Put(b.Pair.Shop.UnitsFor(0)); err != nil {
@@ -219,7 +220,7 @@ func besideHeld(b *Bench, at int) (e encounter, err error) {
 
 // holdAtWork sends Anna's order to a, and holds it before its write, or at its first request to the database. It
 // returns nil if that is impossible.
-func holdAtWork(b *Bench) (anna *shop.Order, goOn func()) {
+func holdAtWork(b *record.Bench) (anna *shop.Order, goOn func()) {
 	p := b.Passport
 	if p.Elsewhere {
 		if len(p.ToDatabase.Under) == 0 {
@@ -248,7 +249,7 @@ func holdAtWork(b *Bench) (anna *shop.Order, goOn func()) {
 
 // longestTTL returns the longest TTL of the keys that the orders of the cell have created. Those of a session or a
 // cache are longer than a lease.
-func longestTTL(b *Bench) (longest time.Duration, err error) {
+func longestTTL(b *record.Bench) (longest time.Duration, err error) {
 	_, keys, err := b.Pair.Ledger.Writes(b.Pair.Context)
 	if err != nil {
 		return 0, err
@@ -265,7 +266,7 @@ func longestTTL(b *Bench) (longest time.Duration, err error) {
 
 // findShortLease finds a lock whose lease expires during a plain sale, so that no sale changes it back: a key that each
 // sale created before it wrote the stock, and that keeps another order out. A cache keeps none out.
-func findShortLease(b *Bench, sales []*plainSale, keys []wire.Lock) {
+func findShortLease(b *record.Bench, sales []*plainSale, keys []wire.Lock) {
 	p := b.Passport
 	if len(p.Keys) > 0 || p.Own == "instance" {
 		return
@@ -296,7 +297,7 @@ func (s *plainSale) makes(key *wire.Lock) *wire.KeyState {
 		switch {
 		case looked && !before.Exists() && after.Exists() && !after.Ends.IsZero():
 			return &after
-		case WritesStock(c):
+		case record.WritesStock(c):
 			return nil
 		}
 	}
@@ -310,7 +311,7 @@ func common(x, y []string) []string {
 // madeAndRemoved returns which of these keys an order created before its last write of the stock, and removed, and were
 // not known before. It adds all the keys to known.
 func madeAndRemoved(
-	b *Bench, known, keys map[wire.Key]time.Time, writes []Written,
+	b *record.Bench, known, keys map[wire.Key]time.Time, writes []record.Written,
 ) (own []wire.Key, err error) {
 	now, err := wire.Snapshot(b.Pair.Context, b.Pair.Stores[0].Redis)
 	if err != nil {
@@ -355,7 +356,7 @@ func (s *plainSale) changes(key *wire.Lock) (names []string) {
 			c.see(&before, &after)
 		}
 		blocked = !looked && (blocked || s.looker.Blocks(one.Args))
-		c.wrote = c.wrote || WritesStock(one)
+		c.wrote = c.wrote || record.WritesStock(one)
 	}
 	for name := range c.back {
 		if c.last.Same(c.rest, name) {
@@ -388,14 +389,14 @@ func (s *plainSale) letsExpire(key *wire.Lock) bool {
 		if wrote && ends && before.Ends.Sub(after.Ends) > 10*time.Millisecond {
 			return true
 		}
-		wrote = wrote || WritesStock(c)
+		wrote = wrote || record.WritesStock(c)
 	}
 	return false
 }
 
 // queues reports whether a key, which is absent at rest, was a list during a sale.
 func (s *plainSale) queues(key *wire.Lock) bool {
-	return !key.Rest.Exists() && slices.ContainsFunc(s.commands, func(c Observation) bool {
+	return !key.Rest.Exists() && slices.ContainsFunc(s.commands, func(c record.Observation) bool {
 		_, after, looked := s.looker.States(c.Cmd, key.Key)
 		return looked && after.Kind == "list"
 	})
@@ -421,7 +422,7 @@ func (s *plainSale) waitedFor(key *wire.Lock) bool {
 // held, an order at b does not reach the stock. Gauges of orders in flight, queues of waiters, and what is changed back
 // before the write are such keys. A key that is like another one stays, since a majority of several keys may be enough,
 // and so does one of several nested locks.
-func dropsIdle(b *Bench) (dropped bool, err error) {
+func dropsIdle(b *record.Bench) (dropped bool, err error) {
 	p := b.Passport
 	last := p.BeforeWrite()
 	several := len(p.Keys) > 1 || slices.ContainsFunc(p.Keys, func(l wire.Lock) bool { return len(l.Parts) > 1 })
@@ -434,7 +435,7 @@ func dropsIdle(b *Bench) (dropped bool, err error) {
 	var took time.Time
 	if why == "" {
 		commands := b.SentBy(shop.AtA) // all are Anna's
-		took, err = AcquiredAt(commands), lookAtHeld(b, commands)
+		took, err = record.AcquiredAt(commands), lookAtHeld(b, commands)
 	}
 	trap.GoOn()
 	<-anna.Done()
@@ -456,7 +457,7 @@ func dropsIdle(b *Bench) (dropped bool, err error) {
 }
 
 // dropsIdleParts does the same for the parts of a key. The places of a list are not separate parts.
-func dropsIdleParts(b *Bench, of int, took time.Time) (dropped bool) {
+func dropsIdleParts(b *record.Bench, of int, took time.Time) (dropped bool) {
 	p := b.Passport
 	for _, idle := range slices.Clone(p.Keys[of].Parts) {
 		before := p.Keys
@@ -491,7 +492,7 @@ func keepEnd(p *sale.Passport, beside wire.Lock, took time.Time) {
 
 // findCompanions finds the keys, or parts of keys, that name the holder of the lock: each sale sets them before it
 // writes the stock and looks at them again, and an order that finds another name there does not release the lock.
-func findCompanions(b *Bench, sales []*plainSale, keys []wire.Lock) (found bool, err error) {
+func findCompanions(b *record.Bench, sales []*plainSale, keys []wire.Lock) (found bool, err error) {
 	p := b.Passport
 	if len(p.Keys) != 1 || p.BeforeWrite() == nil {
 		return false, nil
@@ -533,7 +534,7 @@ func (s *plainSale) names(key *wire.Lock) (names []string) {
 			}
 		}
 		before, after, looked := s.looker.States(c.Cmd, key.Key)
-		if wrote = wrote || WritesStock(c); looked && !wrote {
+		if wrote = wrote || record.WritesStock(c); looked && !wrote {
 			for _, name := range before.Differences(&after) {
 				if _, is := after.Parts[name]; is && !slices.Contains(names, name) {
 					names = append(names, name)
@@ -546,7 +547,7 @@ func (s *plainSale) names(key *wire.Lock) (names []string) {
 
 // comparesName reports whether an order keeps the lock if those parts of a key were given other values while it was at
 // work: a release that compares them takes the lock for another order's.
-func comparesName(b *Bench, key *wire.Lock) (compares bool, err error) {
+func comparesName(b *record.Bench, key *wire.Lock) (compares bool, err error) {
 	b.Begin("", "")
 	if err := b.Pair.Put(b.Pair.Shop.UnitsFor(0)); err != nil {
 		return false, err
@@ -568,7 +569,7 @@ func comparesName(b *Bench, key *wire.Lock) (compares bool, err error) {
 
 // rename gives parts of a key other values, and returns what undoes that: where an order has changed them meanwhile,
 // they are at rest again.
-func rename(b *Bench, key *wire.Lock) (undo func() error, err error) {
+func rename(b *record.Bench, key *wire.Lock) (undo func() error, err error) {
 	var was, renamed wire.KeyState
 	put := func(change func(*wire.KeyState)) error {
 		return b.Pair.Alone(func(to *redis.Client) error {
@@ -606,7 +607,7 @@ func rename(b *Bench, key *wire.Lock) (undo func() error, err error) {
 
 // isLock reports whether a key is a lock on its own: held, it keeps an order out, twice, since an order may be slow. A
 // queue of waiters is none: an order that waits joins it.
-func isLock(b *Bench, key wire.Lock) bool {
+func isLock(b *record.Bench, key wire.Lock) bool {
 	is := key.Held(b.Passport.Held[key.Key])
 	for i := 0; i < 2 && is; i++ {
 		kept, changed := meets(b, []wire.Lock{key})
@@ -617,13 +618,13 @@ func isLock(b *Bench, key wire.Lock) bool {
 
 // keepsOut reports whether an order at b does not reach the stock while these keys of the lock are held, and the others
 // at rest.
-func keepsOut(b *Bench, locks []wire.Lock) bool {
+func keepsOut(b *record.Bench, locks []wire.Lock) bool {
 	kept, _ := meets(b, locks)
 	return kept
 }
 
 // meets reports whether these keys of the lock, held, keep an order at b from the stock, and whether it changed them.
-func meets(b *Bench, locks []wire.Lock) (kept, changed bool) {
+func meets(b *record.Bench, locks []wire.Lock) (kept, changed bool) {
 	held := map[wire.Key]wire.KeyState{}
 	for _, l := range locks {
 		held[l.Key] = b.Passport.Held[l.Key]
@@ -654,4 +655,4 @@ func meets(b *Bench, locks []wire.Lock) (kept, changed bool) {
 }
 
 // soon is enough time for a plain order to reach the stock, unless something keeps it out.
-func soon(b *Bench) time.Duration { return 3*b.Passport.Takes + 200*time.Millisecond }
+func soon(b *record.Bench) time.Duration { return 3*b.Passport.Takes + 200*time.Millisecond }

@@ -11,11 +11,12 @@ import (
 	"stockapi/loadtest/cause"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
+	"stockapi/loadtest/trial/record"
 	"stockapi/loadtest/trial/shop"
 )
 
 // play plays a cell: the fault, then a fresh order at each instance that is up.
-func (t *Trial) play(b *Bench, f fault) (*history.Cell, error) {
+func (t *Trial) play(b *record.Bench, f fault) (*history.Cell, error) {
 	b.Begin(f.name, f.line)
 	crowd := f.parsed().Crowd()
 	b.Cell.Initial = cmp.Or(f.units, b.Pair.Shop.UnitsFor(crowd))
@@ -54,7 +55,7 @@ func (t *Trial) play(b *Bench, f fault) (*history.Cell, error) {
 }
 
 // heal clears all faults.
-func heal(b *Bench) {
+func heal(b *record.Bench) {
 	b.Pair.GoOnAll()
 	for at := range b.Pair.Ends {
 		b.Pair.Rejoin(b.Pair.Ends[at])
@@ -63,11 +64,11 @@ func heal(b *Bench) {
 }
 
 // endOf returns when an order ended: at its answer or, if its customer had left, when its instance released the lock.
-func endOf(o *shop.Order, commands []Observation) (end time.Time) {
+func endOf(o *shop.Order, commands []record.Observation) (end time.Time) {
 	end = o.Over
-	for _, d := range EffectsOf(commands) {
+	for _, d := range record.EffectsOf(commands) {
 		if o.Left && d.Releases() {
-			end = Later(end, d.Sent)
+			end = record.Later(end, d.Sent)
 		}
 	}
 	return end
@@ -75,7 +76,7 @@ func endOf(o *shop.Order, commands []Observation) (end time.Time) {
 
 // fresh sends orders to each instance that is up, until one sells. It returns those of an instance where none got
 // through in time, or all. It restocks before, so that an order that gets through sells.
-func fresh(b *Bench) (probes []*shop.Order, err error) {
+func fresh(b *record.Bench) (probes []*shop.Order, err error) {
 	over := time.Now()
 	if o := b.Hit(); o != nil {
 		if over = o.Over; o.Left {
@@ -111,17 +112,17 @@ func eachInTurn(
 // freshAt returns the orders that show whether one gets through at an instance after a time: fresh ones, and those of
 // Bert's that were refused after it. The instance is stuck if it is up and none gets through in time. There are no
 // orders if it is down.
-func freshAt(b *Bench, at int, since time.Time) (own []*shop.Order, stuck bool) {
-	var record map[*shop.Order][]Observation
+func freshAt(b *record.Bench, at int, since time.Time) (own []*shop.Order, stuck bool) {
+	var byOrder map[*shop.Order][]record.Observation
 	isFree := b.Since(since.Add(b.Passport.Limit()))
-	if FirstAfter(isFree, b.Shown().When(at, (*history.Command).Acquires)).Known() { // by an order, or by a fresh one
-		record = b.ByOrder()
+	if record.FirstAfter(isFree, b.Shown().When(at, (*history.Command).Acquires)).Known() { // by an order, or by a fresh one
+		byOrder = b.ByOrder()
 	}
-	own, turn, stuck := alreadyAt(b, at, since, record)
+	own, turn, stuck := alreadyAt(b, at, since, byOrder)
 	if stuck {
 		return own, true
 	}
-	turn = Later(turn, time.Now().Add(-b.Passport.Lease())) // an order sent now has at least the margin
+	turn = record.Later(turn, time.Now().Add(-b.Passport.Lease())) // an order sent now has at least the margin
 	fresh, through := sellAt(b, at, "fresh-"+b.Pair.Ends[at].Name, history.Probe, turn)
 	if b.Pair.IsDown(at) {
 		return nil, false
@@ -132,10 +133,10 @@ func freshAt(b *Bench, at int, since time.Time) (own []*shop.Order, stuck bool) 
 // alreadyAt returns the orders that an instance has refused after a time, and when the last sale was, from which the
 // time of the next order runs. The instance is stuck if an earlier order still found the lock taken when it should have
 // been free.
-func alreadyAt(b *Bench, at int, since time.Time, record map[*shop.Order][]Observation) (
+func alreadyAt(b *record.Bench, at int, since time.Time, byOrder map[*shop.Order][]record.Observation) (
 	own []*shop.Order, turn time.Time, stuck bool,
 ) {
-	stillTaken := func(d Effect) bool {
+	stillTaken := func(d record.Effect) bool {
 		return d.Acquires() && !d.Acquired() && d.Sent.After(since.Add(b.Passport.Limit()))
 	}
 	turn = since
@@ -143,7 +144,7 @@ func alreadyAt(b *Bench, at int, since time.Time, record map[*shop.Order][]Obser
 	for _, o := range b.Orders {
 		switch sold := b.HasSold(o); {
 		case o.Op.Phase != history.Buy:
-		case sold && o.At == at && o.Sent.Before(since) && slices.ContainsFunc(EffectsOf(record[o]), stillTaken):
+		case sold && o.At == at && o.Sent.Before(since) && slices.ContainsFunc(record.EffectsOf(byOrder[o]), stillTaken):
 			return []*shop.Order{o}, turn, true
 		case sold && o.Over.After(turn):
 			turn, own = o.Over, nil
@@ -157,7 +158,7 @@ func alreadyAt(b *Bench, at int, since time.Time, record map[*shop.Order][]Obser
 
 // sellAt sends orders to an instance, one after the other, until one sells, the time of a fresh order is over, or the
 // instance has exited.
-func sellAt(b *Bench, at int, name string, phase history.Phase, since time.Time) (own []*shop.Order, through bool) {
+func sellAt(b *record.Bench, at int, name string, phase history.Phase, since time.Time) (own []*shop.Order, through bool) {
 	_ = rig.Fresh(b.Pair.Context, b.Passport.Limit(), func(number int) (over bool) {
 		left := b.Passport.Limit() - time.Since(since)
 		if left < 0 || b.Pair.IsDown(at) || b.Pair.Context.Err() != nil {

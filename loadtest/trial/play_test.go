@@ -15,13 +15,15 @@ import (
 
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
+	"stockapi/loadtest/trial/forge"
+	"stockapi/loadtest/trial/record"
 	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/trial/shop"
 )
 
 // Fresh orders are sent to each instance that is up. After a sale at b, the time of those to a runs from that sale.
 func TestFreshOrdersAtEachInstance(t *testing.T) {
-	f := Begin()
+	f := forge.Begin()
 	fault := f.After(100)
 	at := func(at, ms int) *shop.Order { return &shop.Order{InFlight: rig.NewInFlight("", at), Over: f.After(ms)} }
 	for _, one := range []struct {
@@ -60,34 +62,34 @@ func TestFreshOrdersAtEachInstance(t *testing.T) {
 func TestOrdersBeforeFreshOnes(t *testing.T) {
 	for _, one := range []struct {
 		what  string
-		berts func(*Forgery)
+		berts func(*forge.Forgery)
 		own   int
 		turn  int // in ms
 		stuck bool
 	}{
-		{"nobody came", func(*Forgery) {}, 0, 1000, false},
-		{"Bert sold before", func(f *Forgery) { f.Order("bert", shop.AtB, history.Sold, 10, 900) }, 0, 1000, false},
-		{"Bert sold since", func(f *Forgery) {
+		{"nobody came", func(*forge.Forgery) {}, 0, 1000, false},
+		{"Bert sold before", func(f *forge.Forgery) { f.Order("bert", shop.AtB, history.Sold, 10, 900) }, 0, 1000, false},
+		{"Bert sold since", func(f *forge.Forgery) {
 			f.Order("bert", shop.AtB, history.Busy, 1010, 1500)
 			f.Order("bert-2", shop.AtB, history.Sold, 1550, 2000)
 		}, 0, 2000, false},
-		{"Bert was refused", func(f *Forgery) {
+		{"Bert was refused", func(f *forge.Forgery) {
 			f.Order("bert", shop.AtB, history.Busy, 1010, 4000)
 			f.Order("bert-2", shop.AtB, history.Unknown, 4050, 0)
 		}, 2, 1000, false},
-		{"Bert found an empty shelf", func(f *Forgery) {
+		{"Bert found an empty shelf", func(f *forge.Forgery) {
 			f.Order("bert", shop.AtB, history.Busy, 1010, 4000)
 			f.Cell.Left = new(int64(0))
 		}, 0, 1000, false},
-		{"Bert ordered at a", func(f *Forgery) { f.Order("bert", shop.AtA, history.Busy, 1010, 4000) }, 0, 1000, false},
-		{"Bert waited for a lock that should have expired", func(f *Forgery) {
+		{"Bert ordered at a", func(f *forge.Forgery) { f.Order("bert", shop.AtA, history.Busy, 1010, 4000) }, 0, 1000, false},
+		{"Bert waited for a lock that should have expired", func(f *forge.Forgery) {
 			f.Order("bert", shop.AtB, history.Sold, 10, 6500, f.Tried(20), f.Tried(5500), f.Acquire(6000))
 		}, 1, 1000, true},
-		{"Bert slept", func(f *Forgery) {
+		{"Bert slept", func(f *forge.Forgery) {
 			f.Order("bert", shop.AtB, history.Sold, 10, 6500, f.Tried(20), f.Acquire(6000))
 		}, 0, 6500, false},
 	} {
-		f := Begin()
+		f := forge.Begin()
 		f.Order("anna", shop.AtA, history.Sold, 0, 1000)
 		one.berts(f)
 		for _, o := range f.Orders {
@@ -102,8 +104,8 @@ func TestOrdersBeforeFreshOnes(t *testing.T) {
 
 // An order ends with its answer, or, if its customer had left, with its release.
 func TestEndOfOrder(t *testing.T) {
-	f := Begin()
-	commands := []Observation{f.Acquire(10), f.Release(150)}
+	f := forge.Begin()
+	commands := []record.Observation{f.Acquire(10), f.Release(150)}
 	anna := f.Order("anna", shop.AtA, history.Sold, 0, 90, commands...)
 	anna.Over = anna.Ended
 	assert.Equal(t, f.After(90), endOf(anna, commands))

@@ -14,6 +14,7 @@ import (
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/trial/record"
 	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
@@ -22,7 +23,7 @@ import (
 // A playedLine is a line that is played on a bench: it tells the rig's player what the marks and the words of a line
 // mean for this shop. docs/explore.md has the notation.
 type playedLine struct {
-	bench    *Bench
+	bench    *record.Bench
 	player   *rig.Player
 	taken    shop.Span // when the trial itself took the lock; zero: it has not
 	letLocks func()    // ends the renewals of that lock
@@ -36,11 +37,11 @@ var people = [...]string{"Anna", "Bert", "Clara"}
 func nameOf(who int) string { return strings.ToLower(people[who]) }
 
 // playLine returns the function that plays a line. It returns why the fault did not happen, "" if it did.
-func playLine(line schedule.Line) func(*Bench) string {
+func playLine(line schedule.Line) func(*record.Bench) string {
 	if n := line.Crowd(); n > 0 {
 		return crowdAt(n)
 	}
-	return func(b *Bench) string {
+	return func(b *record.Bench) string {
 		p := newPlayedLine(b)
 		var err error
 		for i := 0; i < len(line) && err == nil; i++ {
@@ -61,19 +62,10 @@ func playLine(line schedule.Line) func(*Bench) string {
 	}
 }
 
-func newPlayedLine(b *Bench) *playedLine {
+func newPlayedLine(b *record.Bench) *playedLine {
 	p := &playedLine{bench: b}
 	p.player = &rig.Player{Rig: b.Pair.Rig, User: p, Marks: p}
 	return p
-}
-
-// OrderOf returns the trial's order of one in flight.
-func (b *Bench) OrderOf(of *rig.InFlight) *shop.Order {
-	i := slices.IndexFunc(b.Orders, func(o *shop.Order) bool { return o.InFlight == of })
-	if i < 0 {
-		return nil
-	}
-	return b.Orders[i]
 }
 
 // Send implements [rig.User].
@@ -180,7 +172,7 @@ var setup = []string{"hello", "auth", "select", "client", "ping", "script", "com
 // isNext returns a match for the commands of an order that are its steps. The others pass: those without a key, what
 // the shop sends in the background, renewals, the second try of a script that the server did not know, and what may
 // block at the server. A message to a waiter is a step.
-func isNext(b *Bench) func(*wire.Command) bool {
+func isNext(b *record.Bench) func(*wire.Command) bool {
 	return func(cmd *wire.Command) bool {
 		shape := b.Shape(&cmd.Seen)
 		switch {
@@ -195,7 +187,7 @@ func isNext(b *Bench) func(*wire.Command) bool {
 }
 
 // isResent reports whether a command is a script in full, since the server did not know its digest.
-func isResent(b *Bench, cmd *wire.Command) bool {
+func isResent(b *record.Bench, cmd *wire.Command) bool {
 	if len(cmd.Args) < 2 || !strings.EqualFold(cmd.Args[0], "eval") {
 		return false
 	}
@@ -210,8 +202,8 @@ func isResent(b *Bench, cmd *wire.Command) bool {
 }
 
 // did returns a match for commands that were carried out with such an effect.
-func did(b *Bench, what func(*history.Command) bool) func(*wire.Command) bool {
-	return func(cmd *wire.Command) bool { return AnyOf(b.Pair.Looker.Load().Traced(cmd), what) }
+func did(b *record.Bench, what func(*history.Command) bool) func(*wire.Command) bool {
+	return func(cmd *wire.Command) bool { return record.AnyOf(b.Pair.Looker.Load().Traced(cmd), what) }
 }
 
 // Name implements [rig.Marks].
@@ -227,7 +219,7 @@ func (p *playedLine) Name(m schedule.Move, t rig.Trap) (name string, reply bool)
 	case m.Mark == schedule.Release2:
 		return schedule.Release, m.Reply
 	}
-	if work, is := t.(*WorkTrap); is && work.Request != nil {
+	if work, is := t.(*record.WorkTrap); is && work.Request != nil {
 		return fmt.Sprintf("request %d to the database", work.Request.Number()), false
 	}
 	if k, err := strconv.Atoi(m.Mark); err == nil {
@@ -288,13 +280,13 @@ func (p *playedLine) Stuck(m schedule.Move, s rig.Scene, t rig.Trap) error {
 // unreached returns why an order did not reach a mark.
 func (p *playedLine) unreached(m schedule.Move, s rig.Scene, t rig.Trap) string {
 	who := people[m.Who]
-	work, atWork := t.(*WorkTrap)
+	work, atWork := t.(*record.WorkTrap)
 	name, _ := p.Name(m, t)
 	switch around := p.scene(s); {
 	case m.Request() > 0:
 		return fmt.Sprintf("%s did not reach request %d to the database", who, m.Request())
 	case atWork && rig.HasCaught(work.Reply):
-		return NoRequest
+		return record.NoRequest
 	case !s.Open:
 		return "the order ended without sending the command at which the fault was due"
 	case m.Mark == schedule.Read && !around.Under:
@@ -340,7 +332,7 @@ func (p *playedLine) Note(at int, of *rig.InFlight, f history.Fault, since time.
 }
 
 // hasShape returns a match for commands of these shapes.
-func hasShape(b *Bench, of ...sale.Shapes) func(*wire.Command) bool {
+func hasShape(b *record.Bench, of ...sale.Shapes) func(*wire.Command) bool {
 	return func(cmd *wire.Command) bool {
 		shape := b.Shape(&cmd.Seen)
 		return slices.ContainsFunc(of, func(one sale.Shapes) bool { return one[shape] })
@@ -349,7 +341,7 @@ func hasShape(b *Bench, of ...sale.Shapes) func(*wire.Command) bool {
 
 // afterWrite returns a match for such commands after a write of the stock, or after an acquire if writes are not
 // observed.
-func afterWrite(b *Bench, is func(*wire.Command) bool) func(*wire.Command) bool {
+func afterWrite(b *record.Bench, is func(*wire.Command) bool) func(*wire.Command) bool {
 	works := b.Passport.Writes
 	if b.Passport.Elsewhere {
 		works = b.Passport.Acquires
@@ -393,7 +385,7 @@ func isCommand(h *rig.Held) bool {
 func isAwaited(h *rig.Held) bool { return isCommand(h) && (h.Name != schedule.Release || h.Reply) }
 
 // block records that held orders have sent nothing since a time, unless they were held before a command.
-func block(b *Bench, held []*rig.Held, since time.Time) {
+func block(b *record.Bench, held []*rig.Held, since time.Time) {
 	for _, h := range held {
 		if o := b.OrderOf(h.Order); isUnder(h) {
 			if o.Blocked.From.IsZero() {
@@ -407,7 +399,7 @@ func block(b *Bench, held []*rig.Held, since time.Time) {
 // lastEnd returns when the last order ended, or now if there was none.
 func (p *playedLine) lastEnd() (end time.Time) {
 	for _, of := range p.player.Orders() {
-		end = Later(end, p.bench.WorkedUntil(p.bench.OrderOf(of)))
+		end = record.Later(end, p.bench.WorkedUntil(p.bench.OrderOf(of)))
 	}
 	if end.IsZero() {
 		return time.Now()
@@ -424,19 +416,6 @@ func (p *playedLine) instanceOfHeld() (at int) {
 		at = h.Order.At
 	}
 	return at
-}
-
-// OrderAt returns the order in flight at an instance, or else its last one, or else one that was not sent.
-func (b *Bench) OrderAt(at int) (last *shop.Order) {
-	for _, o := range b.Orders {
-		if o.At == at && (last == nil || last.HasEnded()) {
-			last = o
-		}
-	}
-	if last == nil {
-		return b.Pair.Shop.NewOrder("", at, history.Buy)
-	}
-	return last
 }
 
 // expire waits until the lease of a held order expires. If its client would give up on a release first, the trial

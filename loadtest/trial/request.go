@@ -3,10 +3,8 @@ package trial
 import (
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
-	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/wire"
@@ -19,74 +17,6 @@ func (p *playedLine) atWork(m schedule.Move) schedule.Move {
 		m.Mark, m.Reply = fmt.Sprintf("db%d", under[0]), false
 	}
 	return m
-}
-
-// A WorkTrap holds an order at its next request to the database once it has the reply to its acquire: only then does
-// it know that it holds the lock. Plain sales have no fixed pattern, or the mark would be a request: see atWork.
-type WorkTrap struct {
-	Reply  *rig.CommandTrap
-	caught chan struct{}
-
-	mu      sync.Mutex
-	over    chan struct{}    // closed when the trap is removed
-	Request *rig.RequestTrap // nil until the reply has arrived
-}
-
-// SetWorkTrap sets a trap that first catches that reply.
-func (b *Bench) SetWorkTrap(reply *rig.CommandTrap) *WorkTrap {
-	t := &WorkTrap{Reply: b.Pair.SetTrap(reply), caught: make(chan struct{}), over: make(chan struct{})}
-	b.Pair.Tasks.Go(func() {
-		select {
-		case <-reply.Caught():
-		case <-t.over:
-			return
-		case <-b.Pair.Context.Done():
-			return
-		}
-		if !t.goToRequest(b.Pair.Ends[reply.At].Database) {
-			return
-		}
-		select {
-		case <-t.Request.Caught():
-			close(t.caught)
-		case <-t.over:
-		case <-b.Pair.Context.Done():
-		}
-	})
-	return t
-}
-
-// goToRequest passes on the reply, and catches the next request. It reports whether the trap was still set.
-func (t *WorkTrap) goToRequest(d *rig.Database) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if wire.IsClosed(t.over) {
-		return false
-	}
-	t.Request = d.Trap(d.NextOrder()-1, 0, false)
-	t.Reply.GoOn()
-	return true
-}
-
-// Caught implements [rig.Trap].
-func (t *WorkTrap) Caught() <-chan struct{} { return t.caught }
-
-// GoOn implements [rig.Trap].
-func (t *WorkTrap) GoOn() { t.end(rig.Trap.GoOn) }
-
-// Lose implements [rig.Trap].
-func (t *WorkTrap) Lose() { t.end(rig.Trap.Lose) }
-
-func (t *WorkTrap) end(how func(rig.Trap)) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if wire.IsClosed(t.over) {
-		return
-	}
-	close(t.over)
-	if how(t.Reply); t.Request != nil {
-		how(t.Request)
-	}
 }
 
 // misplaced returns why the request at which an order is held is not the one of that number in plain sales, "" if it

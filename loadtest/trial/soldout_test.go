@@ -10,6 +10,8 @@ import (
 
 	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/trial/forge"
+	"stockapi/loadtest/trial/record"
 	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
 )
@@ -21,30 +23,32 @@ func TestAnswerOfEmptyShelf(t *testing.T) {
 		what     string
 		outcome  history.Outcome
 		status   int
-		writes   func(f *Forgery) []Written
-		commands func(f *Forgery) []Observation
+		writes   func(f *forge.Forgery) []record.Written
+		commands func(f *forge.Forgery) []record.Observation
 		known    bool
 		decide   bool // the writes of the stock decide
 	}{
 		{"refused", history.Busy, 409, nil, nil, true, false},
 		{"refused under the lock", history.Busy, 409, nil,
-			func(f *Forgery) []Observation { return []Observation{f.Tried(5), f.Acquire(10), f.Read(20)} }, true, false},
+			func(f *forge.Forgery) []record.Observation {
+				return []record.Observation{f.Tried(5), f.Acquire(10), f.Read(20)}
+			}, true, false},
 		{"refused because the lock is taken", history.Busy, 409, nil,
-			func(f *Forgery) []Observation { return []Observation{f.Tried(10)} }, false, false},
+			func(f *forge.Forgery) []record.Observation { return []record.Observation{f.Tried(10)} }, false, false},
 		{"refused by a rate limit", history.Busy, 429, nil, nil, false, false},
 		{"failed", history.Unknown, 500, nil, nil, false, false},
 		{"oversold", history.Sold, 200,
-			func(f *Forgery) []Written { return []Written{f.Wrote(30, shop.AtA, 0, -1, true)} }, nil, false, false},
+			func(f *forge.Forgery) []record.Written { return []record.Written{f.Wrote(30, shop.AtA, 0, -1, true)} }, nil, false, false},
 		{"answered like a sale", history.Sold, 200, nil, nil, false, true},
-		{"put back, and answered like a sale", history.Sold, 200, func(f *Forgery) []Written {
-			return []Written{f.Wrote(30, shop.AtA, 0, -1, true), f.Wrote(31, shop.AtA, -1, 0, true)}
+		{"put back, and answered like a sale", history.Sold, 200, func(f *forge.Forgery) []record.Written {
+			return []record.Written{f.Wrote(30, shop.AtA, 0, -1, true), f.Wrote(31, shop.AtA, -1, 0, true)}
 		}, nil, false, true},
 	} {
-		f := Begin()
+		f := forge.Begin()
 		o := f.Order("empty", shop.AtA, one.outcome, 0, 40)
 		o.Op.Status, o.Op.Detail = one.status, `{"ok":0}`
-		var writes []Written
-		var commands []Observation
+		var writes []record.Written
+		var commands []record.Observation
 		if one.writes != nil {
 			writes = one.writes(f)
 		}
@@ -58,7 +62,7 @@ func TestAnswerOfEmptyShelf(t *testing.T) {
 		assert.NoError(t, err, one.what)
 		assert.Equal(t, one.decide, f.Passport.ByWrites, one.what)
 	}
-	f := Begin()
+	f := forge.Begin()
 	f.Pair.Shop.Left = "count"
 	o := f.Order("empty", shop.AtA, history.Sold, 0, 40)
 	o.Op.Status, o.Op.Detail = 200, `{"ok":0}`
@@ -67,23 +71,10 @@ func TestAnswerOfEmptyShelf(t *testing.T) {
 		"of a sale matches: --sold; if no answer shows it, judge the lock alone: --set ': {n}', without --left")
 }
 
-// If every answer looks like a sale, an order has sold if it wrote the stock.
-func TestOrdersAreJudgedByTheirWrites(t *testing.T) {
-	f := Begin()
-	f.Passport.ByWrites = true
-	sold := f.Order("anna", shop.AtA, history.Sold, 0, 40)
-	refused := f.Order("bert", shop.AtB, history.Sold, 0, 40)
-	failed := f.Order("clara", shop.AtB, history.Unknown, 0, 40)
-	f.judgeByWrites(map[*shop.Order][]int64{sold: {10}})
-	assert.Equal(t, history.Sold, sold.Op.Outcome)
-	assert.Equal(t, history.Busy, refused.Op.Outcome)
-	assert.Equal(t, history.Unknown, failed.Op.Outcome)
-}
-
 // The passport says that a refused order leaves its lock held after its answer.
 func TestLockThatStaysHeld(t *testing.T) {
 	backendtest.Require(t)
-	f := Begin()
+	f := forge.Begin()
 	rdb, ok := backendtest.Client(t, backendtest.StartRedis(t)).(*redis.Client)
 	require.True(t, ok)
 	f.Pair.Context, f.Passport.TTL = t.Context(), 200*time.Millisecond
@@ -96,11 +87,11 @@ func TestLockThatStaysHeld(t *testing.T) {
 	assert.False(t, staysHeld(f.Bench), "it is free")
 	assert.True(t, f.BecomesFree())
 	f.Passport.Keys[0].Steps = 1
-	require.NoError(t, rdb.Set(t.Context(), LockKey, -1, 0).Err())
+	require.NoError(t, rdb.Set(t.Context(), forge.LockKey, -1, 0).Err())
 	assert.False(t, staysHeld(f.Bench), "it is free")
 	assert.False(t, f.BecomesFree(), "and not at rest")
 	f.Passport.Keys[0].Steps = 0
-	require.NoError(t, rdb.Set(t.Context(), LockKey, "a token", 0).Err())
+	require.NoError(t, rdb.Set(t.Context(), forge.LockKey, "a token", 0).Err())
 	assert.True(t, staysHeld(f.Bench))
 	assert.NotContains(t, f.Passport.String(), "kept by")
 	f.Passport.KeptSoldOut = true

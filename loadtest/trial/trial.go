@@ -16,6 +16,7 @@ import (
 	"stockapi/loadtest/load"
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/trial/record"
 	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/trial/shop"
 )
@@ -42,7 +43,7 @@ type Trial struct {
 	stalls   *load.StallMeter
 
 	mu   sync.Mutex
-	idle []*Bench
+	idle []*record.Bench
 
 	unbalanced string // why the count proves nothing; "" if it balances
 }
@@ -238,7 +239,7 @@ func (t *Trial) one(ctx context.Context, f fault) (*history.Cell, error) {
 
 // notTested returns a cell that was not played.
 func (t *Trial) notTested(f fault, why string) *history.Cell {
-	c := NewCell(t.shop, t.passport, f.name, f.line)
+	c := record.NewCell(t.shop, t.passport, f.name, f.line)
 	c.NotTested = &history.NotTested{Reason: why}
 	return c
 }
@@ -259,14 +260,14 @@ func (t *Trial) once(ctx context.Context, f fault) (*history.Cell, error) {
 }
 
 // giveBack keeps a bench for another cell.
-func (t *Trial) giveBack(b *Bench) {
+func (t *Trial) giveBack(b *record.Bench) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.idle = append(t.idle, b)
 }
 
 // idleBench returns a bench on which no cell is played.
-func (t *Trial) idleBench(ctx context.Context) (*Bench, error) {
+func (t *Trial) idleBench(ctx context.Context) (*record.Bench, error) {
 	t.mu.Lock()
 	if n := len(t.idle); n > 0 {
 		b := t.idle[n-1]
@@ -279,8 +280,8 @@ func (t *Trial) idleBench(ctx context.Context) (*Bench, error) {
 }
 
 // openWarm starts a pair that has sold at both instances, and is fit for a cell. Shut it.
-func openWarm(ctx context.Context, s *shop.Shop, p *sale.Passport) (*Bench, error) {
-	b, err := Open(ctx, s, p)
+func openWarm(ctx context.Context, s *shop.Shop, p *sale.Passport) (*record.Bench, error) {
+	b, err := record.Open(ctx, s, p)
 	if err != nil {
 		return nil, err
 	}
@@ -303,7 +304,7 @@ func openWarm(ctx context.Context, s *shop.Shop, p *sale.Passport) (*Bench, erro
 }
 
 // notAsNew returns why a bench is not fit for a cell: its last plain order did not sell, or left the lock.
-func notAsNew(b *Bench) error {
+func notAsNew(b *record.Bench) error {
 	if len(b.Orders) == 0 {
 		return fmt.Errorf("%w: an instance exited", shop.ErrShop)
 	}

@@ -17,6 +17,7 @@ import (
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/terminal"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/trial/forge"
 	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/trial/shop"
 )
@@ -380,7 +381,7 @@ func TestVoidCellsArePlayedAgainAlone(t *testing.T) {
 
 // An unknown name of a cell is an error that lists the cells.
 func TestCellsByName(t *testing.T) {
-	trial := &Trial{shop: &shop.Shop{}, passport: Begin().Passport}
+	trial := &Trial{shop: &shop.Shop{}, passport: forge.Begin().Passport}
 	for _, one := range []struct {
 		quick bool
 		only  []string

@@ -1,4 +1,4 @@
-package trial
+package record_test
 
 import (
 	"testing"
@@ -8,6 +8,8 @@ import (
 
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/trial/forge"
+	"stockapi/loadtest/trial/record"
 	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
@@ -15,9 +17,9 @@ import (
 
 // A sight of a command on the lock, or on the stock.
 func sight(at, ms int, effect history.Effect) *wire.Sight {
-	start, key := time.Unix(1000, 0), LockKey
+	start, key := time.Unix(1000, 0), forge.LockKey
 	if c := (&history.Command{Source: history.Looked, Effect: effect}); c.ReadsStock() || c.WritesStock() {
-		key = StockKey
+		key = forge.StockKey
 	}
 	came := start.Add(time.Duration(ms) * time.Millisecond)
 	return &wire.Sight{Command: &wire.Command{Seen: wire.Seen{Came: came, Sent: came,
@@ -34,7 +36,7 @@ func TestHolders(t *testing.T) {
 		return s
 	}
 	names := func(s *wire.Sight, before, after []string) *wire.Sight {
-		s.Before, s.After = map[string][]string{LockKey: before}, map[string][]string{LockKey: after}
+		s.Before, s.After = map[string][]string{forge.LockKey: before}, map[string][]string{forge.LockKey: after}
 		return s
 	}
 	see := func(at, ms int, effect history.Effect, entries ...string) *wire.Sight {
@@ -93,10 +95,10 @@ func TestHolders(t *testing.T) {
 			names(sight(shop.AtB, 90, acquired), nil, []string{"carl"}), see(shop.AtB, 95, tried, "carl")}, 10, 90, 0},
 		{"it adds a part", sights{sight(shop.AtA, 10, acquired), sight(shop.AtA, 20, beside), sight(shop.AtA, 30, read)}, 10, 0, 0},
 	} {
-		h := &Holders{}
-		h.begin(time.Unix(1000, 0))
+		h := &record.Holders{}
+		h.Begin(time.Unix(1000, 0))
 		for _, s := range one.seen {
-			h.saw(s)
+			h.Saw(s)
 		}
 		want := func(ms int) history.Instant {
 			if ms == 0 {
@@ -106,39 +108,39 @@ func TestHolders(t *testing.T) {
 		}
 		assert.Equal(t, want(one.atA), h.Since(shop.AtA), one.what)
 		assert.Equal(t, want(one.atB), h.Since(shop.AtB), one.what)
-		assert.Equal(t, want(one.releasesB), FirstAfter(0, h.When(shop.AtB, (*history.Command).Releases)), one.what)
+		assert.Equal(t, want(one.releasesB), record.FirstAfter(0, h.When(shop.AtB, (*history.Command).Releases)), one.what)
 	}
 }
 
 // An entry in a queue and a failed step of a counter are tries.
 func TestHoldersTry(t *testing.T) {
-	h := &Holders{}
-	h.begin(time.Unix(1000, 0))
+	h := &record.Holders{}
+	h.Begin(time.Unix(1000, 0))
 	step, entry := sight(shop.AtB, 20, history.EffectTried), sight(shop.AtB, 30, history.EffectAcquired|history.Beside)
 	step.Stepped[0] = true
-	h.saw(step)
-	h.saw(entry)
+	h.Saw(step)
+	h.Saw(entry)
 	assert.Len(t, h.When(shop.AtB, (*history.Command).Acquires), 2)
 	assert.Empty(t, h.When(shop.AtB, sale.Acquired))
 }
 
 // A wait for a command ends when its effect is seen, when it cannot come any more, or when its time is over.
 func TestAwaitEffect(t *testing.T) {
-	h := &Holders{}
-	h.begin(time.Unix(1000, 0))
+	h := &record.Holders{}
+	h.Begin(time.Unix(1000, 0))
 	released := func() bool { return len(h.When(shop.AtA, (*history.Command).Releases)) > 0 }
 	none := make(chan struct{})
 	h.Await(0, none, released)
 	assert.False(t, released())
 
 	go func() {
-		h.saw(sight(shop.AtA, 10, history.EffectAcquired))
-		h.saw(sight(shop.AtA, 20, history.EffectReleased))
+		h.Saw(sight(shop.AtA, 10, history.EffectAcquired))
+		h.Saw(sight(shop.AtA, 20, history.EffectReleased))
 	}()
 	h.Await(time.Minute, none, released)
 	assert.True(t, released())
 
-	h.begin(time.Unix(1000, 0))
+	h.Begin(time.Unix(1000, 0))
 	close(none)
 	h.Await(time.Minute, none, released)
 	assert.False(t, released())
@@ -146,8 +148,8 @@ func TestAwaitEffect(t *testing.T) {
 
 // What an instance did counts for an order that was sent to it before, and can have sent the command.
 func TestWhatAnInstanceDidForAnOrder(t *testing.T) {
-	f := Begin()
-	f.holders.begin(f.Cell.Start)
+	f := forge.Begin()
+	f.Holders().Begin(f.Cell.Start)
 	held := f.Order("held", shop.AtA, history.Sold, 0, 90)
 	held.Blocked = shop.Span{From: f.After(15), To: f.After(45)}
 	beside := f.Order("beside", shop.AtA, history.Sold, 20, 200)
@@ -161,7 +163,7 @@ func TestWhatAnInstanceDidForAnOrder(t *testing.T) {
 		sight(shop.AtB, 320, history.EffectAcquired), sight(shop.AtB, 330, history.EffectWrote),
 		sight(shop.AtB, 340, history.EffectReleased),
 	} {
-		f.holders.saw(s)
+		f.Holders().Saw(s)
 	}
 	at := func(ms int) history.Instant { return f.Since(f.After(ms)) }
 	for _, one := range []struct {
