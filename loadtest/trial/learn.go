@@ -20,10 +20,10 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// learnPassport learns the lock of a shop from plain sales, from one that is held before its write, and from one that
+// Passport learns the lock of a shop from plain sales, from one that is held before its write, and from one that
 // finds the lock taken. It learns the sold-out answer from an order for an empty shelf. A passport beside an error says
 // what was learned until then.
-func learnPassport(ctx context.Context, s *shop.Shop) (p *sale.Passport, err error) {
+func Passport(ctx context.Context, s *shop.Shop) (p *sale.Passport, err error) {
 	defer func() {
 		if err != nil && ctx.Err() != nil { // such as a dead server
 			err = context.Cause(ctx)
@@ -64,7 +64,7 @@ func learnPassport(ctx context.Context, s *shop.Shop) (p *sale.Passport, err err
 	case !again:
 		return p, learnSoldOut(b)
 	}
-	if b, err = openWarm(ctx, s, p); err != nil { // a shop that lost its lock may be down
+	if b, err = Warm(ctx, s, p); err != nil { // a shop that lost its lock may be down
 		return p, err
 	}
 	defer b.Pair.Close()

@@ -62,7 +62,7 @@ func New(ctx context.Context, o Options) (*Trial, context.Context, error) {
 
 // Learn learns what the lock of the shop is: see [learnPassport].
 func (t *Trial) Learn(ctx context.Context) (p *sale.Passport, err error) {
-	t.passport, err = learnPassport(ctx, t.shop)
+	t.passport, err = Passport(ctx, t.shop)
 	return t.passport, err
 }
 
@@ -276,11 +276,11 @@ func (t *Trial) idleBench(ctx context.Context) (*record.Bench, error) {
 		return b, nil
 	}
 	t.mu.Unlock()
-	return openWarm(ctx, t.shop, t.passport)
+	return Warm(ctx, t.shop, t.passport)
 }
 
-// openWarm starts a pair that has sold at both instances, and is fit for a cell. Shut it.
-func openWarm(ctx context.Context, s *shop.Shop, p *sale.Passport) (*record.Bench, error) {
+// Warm starts a pair that has sold at both instances, and is fit for a cell. Shut it.
+func Warm(ctx context.Context, s *shop.Shop, p *sale.Passport) (*record.Bench, error) {
 	b, err := record.Open(ctx, s, p)
 	if err != nil {
 		return nil, err
