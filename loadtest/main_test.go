@@ -30,9 +30,8 @@ import (
 // TestMain lets this test binary act as loadtest, too: runs start it as their guardian, and tests start and kill it.
 func TestMain(m *testing.M) {
 	defaultOut = ""
+	cluster.GuardMain()
 	switch {
-	case len(os.Args) == 2 && os.Args[1] == "guardian":
-		cluster.Guard(os.Stdin)
 	case os.Getenv("LOADTEST_TEST_MAIN") != "":
 		os.Exit(withoutLeaks(execute(context.Background(), os.Args[1:], os.Stdout, os.Stderr)))
 	default:

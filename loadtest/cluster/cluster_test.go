@@ -17,13 +17,8 @@ import (
 
 // TestMain makes this test binary its own guardian and its own children.
 func TestMain(m *testing.M) {
-	role := os.Getenv("FLEET_TEST")
-	if len(os.Args) == 2 && os.Args[1] == "guardian" {
-		role = "guardian"
-	}
-	switch role {
-	case "guardian":
-		Guard(os.Stdin)
+	GuardMain()
+	switch os.Getenv("FLEET_TEST") {
 	case "shop":
 		shop()
 	case "owner":

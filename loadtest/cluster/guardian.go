@@ -61,6 +61,15 @@ func (g *guardian) dismiss() {
 	_ = g.cmd.Wait()
 }
 
+// GuardMain ends a process that was started as a guardian, after [Guard]; in any other one it does nothing. Tests that
+// start a cluster call it in TestMain: their binary is their guardian.
+func GuardMain() {
+	if os.Getenv(guardianMark) != "" {
+		Guard(os.Stdin)
+		os.Exit(0)
+	}
+}
+
 // Guard is the main function of the guardian. It reads which processes and directories exist ("pid 12", "quits 13",
 // "mark x", "dir /tmp/x") and which have gone ("gone 12", "gone x"). When the pipe closes it removes those that are
 // left.

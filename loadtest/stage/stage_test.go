@@ -31,10 +31,7 @@ import (
 
 // TestMain makes this test binary its own guardian, which a class starts.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == "guardian" {
-		cluster.Guard(os.Stdin)
-		return
-	}
+	cluster.GuardMain()
 	flag.Parse()
 	chosen := false
 	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })

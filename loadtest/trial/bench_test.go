@@ -22,18 +22,6 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// A plain order that leaves a bench unfit for a cell is named with its answer.
-func TestWhyBenchIsNotAsNew(t *testing.T) {
-	f := forge.Begin()
-	f.Pair.Shop.Order = shop.Request{Method: "POST", Path: "/buy"}
-	require.ErrorContains(t, notAsNew(f.Bench), "an instance exited")
-	o := f.Order("warm-0", shop.AtA, history.Unknown, 0, 10)
-	o.Op.Status, o.Op.Detail = 503, "no worker is free"
-	require.ErrorContains(t, notAsNew(f.Bench), "did not sell: POST /buy was answered 503 no worker is free")
-	f.Order("warm-1", shop.AtB, history.Sold, 10, 20)
-	require.ErrorContains(t, notAsNew(f.Bench), "sold, and left the lock")
-}
-
 // The fresh orders of a cell show that its bench is fit for another one: the last at each instance has to have sold.
 func TestFreshOrdersShowThatBenchIsFit(t *testing.T) {
 	f := forge.Begin()

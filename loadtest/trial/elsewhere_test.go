@@ -60,43 +60,6 @@ func TestCountThatDoesNotBalance(t *testing.T) {
 	}
 }
 
-// A sale that the counts do not show is found at the first order.
-func TestFirstSaleThatIsNotCounted(t *testing.T) {
-	for what, c := range map[string]struct {
-		bend func(*forge.Drawer, *record.Bench)
-		want string
-	}{
-		"counted":               {bend: func(d *forge.Drawer, b *record.Bench) { b.Pair.Shop.Sales = "cat " + d.Sales }},
-		"counted without --set": {bend: func(_ *forge.Drawer, b *record.Bench) { b.Pair.Shop.Set = "" }},
-		"nothing is counted":    {bend: func(_ *forge.Drawer, b *record.Bench) { b.Pair.Shop.Left = "" }},
-		"the unit is never taken": {func(_ *forge.Drawer, b *record.Bench) { b.Pair.Shop.Left = "echo 100" },
-			"0s later --left still prints 100"},
-		"the sale is not recorded": {func(_ *forge.Drawer, b *record.Bench) { b.Pair.Shop.Sales = "echo 7" },
-			"0s later --sales still prints 7"},
-	} {
-		t.Run(what, func(t *testing.T) {
-			t.Parallel()
-			backendtest.Require(t)
-			d := forge.NewDrawer(t)
-			b := d.Counting()
-			c.bend(d, b)
-			require.NoError(t, b.Pair.Put(shop.OnShelf))
-			b.Begin("", "")
-			b.Cell.Initial = shop.OnShelf
-			require.NoError(t, b.BeginCount())
-			_, err := firstAt(b, shop.AtA)
-			require.NoError(t, err)
-			err = checkCounted(b, 0)
-			if c.want == "" {
-				assert.NoError(t, err)
-				return
-			}
-			assert.ErrorIs(t, err, shop.ErrShop)
-			assert.ErrorContains(t, err, c.want)
-		})
-	}
-}
-
 // The count is not checked without --left, nor again once it is known to prove nothing.
 func TestCountNotChecked(t *testing.T) {
 	trial := &Trial{shop: &shop.Shop{}}

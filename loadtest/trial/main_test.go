@@ -17,10 +17,7 @@ import (
 // TestMain makes this test binary its own guardian, which a trial starts. A trial mostly waits for leases to expire, so
 // four run at a time on two processors.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == "guardian" {
-		cluster.Guard(os.Stdin)
-		return
-	}
+	cluster.GuardMain()
 	flag.Parse()
 	chosen := false
 	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })

@@ -2,34 +2,14 @@ package trial
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/trial/forge"
-	"stockapi/loadtest/trial/record"
-	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/trial/shop"
 )
-
-// What an instance sends while its only order waits for a held reply is sent in the background, unless it renews the
-// lock, or sales send it as often.
-func TestBackgroundCommands(t *testing.T) {
-	f := forge.Begin()
-	p := f.Passport
-	// a reaper's command may come during a sale
-	p.Steps = []sale.Step{{Shape: forge.Shape("incr")}, {Shape: forge.Shape("zrangebyscore")}}
-	commands := []record.Observation{f.Unseen(5, "keys", "*"), f.Command(10, history.EffectRenewed, "pexpire", forge.LockKey),
-		f.Unseen(20, "incr", "orders"), f.Unseen(30, "scan", "0"), f.Unseen(35, "ttl", forge.LockKey), f.Write(40),
-		f.Unseen(50, "zrangebyscore", "ends"), f.Unseen(60, "zrangebyscore", "ends"), f.Unseen(99, "exists", "alive")}
-	watchBackground(f.Bench, commands, f.After(8), f.After(90))
-	assert.Equal(t, forge.Shapes("scan", "ttl lock", "zrangebyscore"), p.Background)
-	p.Background, p.Every = nil, time.Second
-	watchBackground(f.Bench, commands, f.After(8), f.After(90))
-	assert.Equal(t, forge.Shapes("scan", "zrangebyscore"), p.Background, "a renewal may read the lock first")
-}
 
 // A shop is named after its own file, if the command line has one, and not after its interpreter.
 func TestNameOfShop(t *testing.T) {

@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"stockapi/loadtest/load"
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/trial/learn"
 	"stockapi/loadtest/trial/record"
 	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/trial/shop"
@@ -62,7 +62,7 @@ func New(ctx context.Context, o Options) (*Trial, context.Context, error) {
 
 // Learn learns what the lock of the shop is: see [learnPassport].
 func (t *Trial) Learn(ctx context.Context) (p *sale.Passport, err error) {
-	t.passport, err = Passport(ctx, t.shop)
+	t.passport, err = learn.Passport(ctx, t.shop)
 	return t.passport, err
 }
 
@@ -276,42 +276,5 @@ func (t *Trial) idleBench(ctx context.Context) (*record.Bench, error) {
 		return b, nil
 	}
 	t.mu.Unlock()
-	return Warm(ctx, t.shop, t.passport)
-}
-
-// Warm starts a pair that has sold at both instances, and is fit for a cell. Shut it.
-func Warm(ctx context.Context, s *shop.Shop, p *sale.Passport) (*record.Bench, error) {
-	b, err := record.Open(ctx, s, p)
-	if err != nil {
-		return nil, err
-	}
-	b.Pair.LookAt(p.Keys)
-	for _, script := range p.Scripts { // else a first renewal could get a NOSCRIPT, behind a held command
-		err = errors.Join(err, b.Pair.Stores[0].Redis.ScriptLoad(ctx, script).Err())
-	}
-	for at := range b.Pair.Ends {
-		_, first := firstAt(b, at)
-		err = errors.Join(err, first)
-	}
-	for range 3 { // the first order of an instance also connects, and loads scripts
-		if err == nil && b.IsAsNew() {
-			return b, nil
-		}
-	}
-	err = cmp.Or(err, notAsNew(b))
-	b.Pair.Close()
-	return nil, err
-}
-
-// notAsNew returns why a bench is not fit for a cell: its last plain order did not sell, or left the lock.
-func notAsNew(b *record.Bench) error {
-	if len(b.Orders) == 0 {
-		return fmt.Errorf("%w: an instance exited", shop.ErrShop)
-	}
-	o := b.Orders[len(b.Orders)-1]
-	if b.HasSold(o) {
-		return fmt.Errorf("%w: a plain order sold, and left the lock", shop.ErrShop)
-	}
-	f := &firstOrder{bench: b, order: o}
-	return fmt.Errorf("%w: a plain order did not sell: %s", shop.ErrShop, f.said())
+	return learn.Warm(ctx, t.shop, t.passport)
 }

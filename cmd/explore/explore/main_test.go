@@ -12,10 +12,7 @@ import (
 // TestMain makes this test binary its own guardian, which a replay starts. A schedule keeps little memory, but
 // allocates a lot: with the default heap a quarter of the work would be garbage collection.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == "guardian" {
-		cluster.Guard(os.Stdin)
-		return
-	}
+	cluster.GuardMain()
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(800)
 	}

@@ -1,4 +1,4 @@
-package trial
+package learn
 
 import (
 	"strconv"
@@ -7,9 +7,6 @@ import (
 	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/trial/shop"
 )
-
-// Some shops send a command of an order long after its answer, from a timer. It names no order, and may arrive while
-// another one is at work, so the trial learns how long after its order it comes.
 
 // learnLate learns which commands each order sends long after its answer: those that come once after an order, after
 // about the same time for two of three orders. What comes again is a thread's that works for none.

@@ -1,4 +1,4 @@
-package trial
+package learn
 
 import (
 	"cmp"
@@ -69,25 +69,6 @@ var hints = []struct {
 		func(f *firstOrder) string {
 			return fmt.Sprintf("it sold without writing %s: %s; %s", f.bench.Pair.Shop.Shelf().Key, f.said(), f.whereTheStockIs())
 		}},
-}
-
-// problem returns why a plain order with these writes of the stock shows that the shop cannot be tried, nil if it can.
-func problem(b *record.Bench, o *shop.Order, writes []record.Written) error {
-	f := &firstOrder{bench: b, order: o, wrote: b.Pair.Shop.IsElsewhere()}
-	f.see(writes)
-	if o.Op.Outcome == history.Sold && f.wrote && !f.misses() && (o.Op.Status != http.StatusAccepted || !f.later) {
-		return nil
-	}
-	for _, hint := range hints {
-		if hint.applies(f) {
-			return fmt.Errorf("%w: %s", shop.ErrShop, hint.says(f))
-		}
-	}
-	text := "give the request by --order, and what a sale looks like by --sold"
-	if !b.Pair.Shop.IsElsewhere() {
-		text = cmp.Or(f.whatItTouched(), text)
-	}
-	return fmt.Errorf("%w: the first order did not sell: %s%s; %s", shop.ErrShop, f.said(), f.hindrance(), text)
 }
 
 // see records which instances wrote the stock. A redirect with a write is a sale, and any other redirect may be one.
@@ -162,19 +143,6 @@ func (f *firstOrder) tell() {
 		f.bench.Pair.Shop.Say("nothing arrived at the Redis at {redis}: if the shop's lock is in a Redis, it is another one" +
 			redisOfEnvironment())
 	}
-}
-
-// redisOfEnvironment returns a hint if a variable of the environment leads the shop to another Redis, "" if none does.
-func redisOfEnvironment() string {
-	for _, pair := range os.Environ() {
-		name, value, _ := strings.Cut(pair, "=")
-		scheme, _, isURL := strings.Cut(value, "://")
-		if isURL && name != "REDIS_URL" && (scheme == "redis" || scheme == "rediss") {
-			return fmt.Sprintf("; your environment has %s=%s://…: put env %s={redis} before the command line", name, scheme,
-				name)
-		}
-	}
-	return ""
 }
 
 // whereTheStockIs returns a hint at where the stock may be: at a number that decreased, or not in this Redis.
@@ -294,4 +262,17 @@ func (f *firstOrder) hindrance() (text string) {
 		text += "; the order before it left " + sale.Quoted(left)
 	}
 	return text
+}
+
+// redisOfEnvironment returns a hint if a variable of the environment leads the shop to another Redis, "" if none does.
+func redisOfEnvironment() string {
+	for _, pair := range os.Environ() {
+		name, value, _ := strings.Cut(pair, "=")
+		scheme, _, isURL := strings.Cut(value, "://")
+		if isURL && name != "REDIS_URL" && (scheme == "redis" || scheme == "rediss") {
+			return fmt.Sprintf("; your environment has %s=%s://…: put env %s={redis} before the command line", name, scheme,
+				name)
+		}
+	}
+	return ""
 }
