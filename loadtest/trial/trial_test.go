@@ -480,3 +480,15 @@ func TestStepsOfAnOrder(t *testing.T) {
 		})
 	}
 }
+
+// A shop is named after its own file, if the command line has one, and not after its interpreter.
+func TestNameOfShop(t *testing.T) {
+	for want, argv := range map[string][]string{
+		"shop.py":  {"/usr/bin/python3", "-u", inPython, "right"},
+		"shop.js":  {"env", "NODE_PATH=testdata", "node", inNode},
+		"shop":     {"/opt/shop", "--port={port}", "testdata"},
+		"stockapi": {"stockapi"},
+	} {
+		assert.Equal(t, want, (&shop.Shop{Options: shop.Options{Argv: argv}}).Name())
+	}
+}

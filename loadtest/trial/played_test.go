@@ -33,3 +33,16 @@ func TestMarkOfAWaiterThatLooks(t *testing.T) {
 		Order: f.Pair.Shop.NewOrder("bert", shop.AtB, history.Buy).InFlight}}
 	assert.True(t, catches(look))
 }
+
+// An order that waits for a held reply sends nothing until that arrives.
+func TestHeldOrdersAreBlocked(t *testing.T) {
+	f := forge.Begin()
+	anna, bert := f.Order("anna", shop.AtA, history.Unknown, 0, 0), f.Order("bert", shop.AtA, history.Unknown, 0, 0)
+	held := []*rig.Held{{Trap: &rig.CommandTrap{}, Order: anna.InFlight, Reply: true},
+		{Trap: &rig.CommandTrap{}, Order: bert.InFlight}}
+	block(f.Bench, held, f.After(10))
+	block(f.Bench, held, f.After(20))
+	assert.True(t, anna.Blocked.Has(f.After(15)))
+	assert.False(t, anna.Blocked.Has(f.After(5)))
+	assert.Zero(t, bert.Blocked, "its command waits, and it may send another")
+}
