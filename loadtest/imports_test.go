@@ -24,7 +24,13 @@ func TestImports(t *testing.T) {
 	assert.Equal(t, sale, all["loadtest/trial/sale"], "nothing of a trial")
 	shop := []string{"loadtest/cluster", "loadtest/history", "loadtest/rig", "loadtest/wire"}
 	assert.Equal(t, shop, all["loadtest/trial/shop"], "nothing of a lock")
+	rooms := []string{"loadtest/trial/sale", "loadtest/trial/shop"}
+	record := append([]string{"loadtest/cause", "loadtest/history", "loadtest/rig"}, append(rooms, "loadtest/wire")...)
+	assert.Equal(t, record, all["loadtest/trial/record"], "nothing of how a lock is learned")
+	learn := []string{"loadtest/history", "loadtest/rig", "loadtest/trial/record"}
+	assert.Equal(t, append(learn, append(rooms, "loadtest/wire")...), all["loadtest/trial/learn"], "no cell")
 	for pkg, imports := range all {
+		assert.NotContains(t, imports, "loadtest/trial/forge", "%s is no test", pkg)
 		for _, imported := range imports {
 			assert.True(t, isExplorer(pkg) || isLoadTest(pkg) == isLoadTest(imported) && !isExplorer(imported),
 				"%s imports %s", pkg, imported)
@@ -62,7 +68,7 @@ func TestTimelineIsMadeOnce(t *testing.T) {
 		}
 	}
 	assert.ElementsMatch(t, []string{"main judgeAnswers", "main rejudge", "scenario Play", "stage judgeSoFar",
-		"trial complete", "trial recount", "trial assignEnds", "drawing Of", "explore noteEnds"}, makers)
+		"record Complete", "record assignEnds", "trial recount", "drawing Of", "explore noteEnds"}, makers)
 }
 
 func isExplorer(pkg string) bool { return strings.HasSuffix(pkg, "/explore") }

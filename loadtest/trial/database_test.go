@@ -213,7 +213,7 @@ func TestRequestsTooEarly(t *testing.T) {
 // what each of them sent.
 func TestOrderThatDoesNotReachARequest(t *testing.T) {
 	backendtest.Require(t)
-	b := forge.NewDrawer(t).Counting()
+	b := forge.NewDrawer(t).Counting(backendtest.StartRedis(t).URL)
 	for _, e := range b.Pair.Ends {
 		var err error
 		e.Database, err = rig.NewDatabase("127.0.0.1:1")

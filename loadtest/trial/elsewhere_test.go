@@ -28,11 +28,15 @@ func TestCountThatDoesNotBalance(t *testing.T) {
 		"no way to put a stock": {bend: func(_ *forge.Drawer, b *record.Bench) { b.Pair.Shop.Set = "" }},
 		"nothing is deducted": {func(_ *forge.Drawer, b *record.Bench) { b.Pair.Shop.Left = "echo 100" },
 			"2 sold, but the stock went from 100 to 100, by count within 1.3s"},
-		"a stock that falls by itself": {func(d *forge.Drawer, b *record.Bench) { b.Pair.Shop.Left += "; echo 97 > " + d.Stock },
+		"a stock that falls by itself": {func(d *forge.Drawer, b *record.Bench) {
+			b.Pair.Shop.Left += "; echo 97 > " + d.Stock
+		},
 			"2 sold, but the stock went from 100 to 97, by count within 1.3s"},
 		"a reservation ends": {func(d *forge.Drawer, _ *record.Bench) { d.Back = time.Second },
 			"2 sold, but the stock went from 100 to 100, by count within 1.3s"},
-		"errors after the commit": {func(d *forge.Drawer, _ *record.Bench) { d.Answers = http.StatusInternalServerError }, ""},
+		"errors after the commit": {func(d *forge.Drawer, _ *record.Bench) {
+			d.Answers = http.StatusInternalServerError
+		}, ""},
 		"sales that are recorded": {func(d *forge.Drawer, b *record.Bench) {
 			d.Answers, b.Pair.Shop.Sales = http.StatusInternalServerError, "cat "+d.Sales
 		}, ""},
@@ -46,7 +50,7 @@ func TestCountThatDoesNotBalance(t *testing.T) {
 			t.Parallel()
 			backendtest.Require(t)
 			d := forge.NewDrawer(t)
-			b := d.Counting()
+			b := d.Counting(backendtest.StartRedis(t).URL)
 			c.bend(d, b)
 			trial := &Trial{shop: b.Pair.Shop, passport: b.Passport, idle: []*record.Bench{b}}
 			require.NoError(t, trial.control(t.Context(), 1300*time.Millisecond))
@@ -83,7 +87,7 @@ func TestFailedCommandNamesItsFlag(t *testing.T) {
 		t.Run(c.want, func(t *testing.T) {
 			t.Parallel()
 			backendtest.Require(t)
-			b := forge.NewDrawer(t).Counting()
+			b := forge.NewDrawer(t).Counting(backendtest.StartRedis(t).URL)
 			c.bend(b)
 			unbalanced, err := balance(b, 0)
 			assert.ErrorContains(t, err, c.want)

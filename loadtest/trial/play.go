@@ -115,7 +115,8 @@ func eachInTurn(
 func freshAt(b *record.Bench, at int, since time.Time) (own []*shop.Order, stuck bool) {
 	var byOrder map[*shop.Order][]record.Observation
 	isFree := b.Since(since.Add(b.Passport.Limit()))
-	if record.FirstAfter(isFree, b.Shown().When(at, (*history.Command).Acquires)).Known() { // by an order, or by a fresh one
+	tried := b.Shown().When(at, (*history.Command).Acquires) // by an order, or by a fresh one
+	if record.FirstAfter(isFree, tried).Known() {
 		byOrder = b.ByOrder()
 	}
 	own, turn, stuck := alreadyAt(b, at, since, byOrder)
@@ -158,7 +159,9 @@ func alreadyAt(b *record.Bench, at int, since time.Time, byOrder map[*shop.Order
 
 // sellAt sends orders to an instance, one after the other, until one sells, the time of a fresh order is over, or the
 // instance has exited.
-func sellAt(b *record.Bench, at int, name string, phase history.Phase, since time.Time) (own []*shop.Order, through bool) {
+func sellAt(
+	b *record.Bench, at int, name string, phase history.Phase, since time.Time,
+) (own []*shop.Order, through bool) {
 	_ = rig.Fresh(b.Pair.Context, b.Passport.Limit(), func(number int) (over bool) {
 		left := b.Passport.Limit() - time.Since(since)
 		if left < 0 || b.Pair.IsDown(at) || b.Pair.Context.Err() != nil {

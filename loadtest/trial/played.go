@@ -502,7 +502,8 @@ func (p *playedLine) endLongLeases() {
 		s := state[l.Key]
 		return l.Held(s) && !s.Ends.IsZero()
 	})
-	if p.bench.Passport.Lease() > sale.MostLease && ends && slices.ContainsFunc([]int{shop.AtA, shop.AtB}, p.bench.Pair.IsDown) {
+	down := p.bench.Pair.IsDown(shop.AtA) || p.bench.Pair.IsDown(shop.AtB)
+	if p.bench.Passport.Lease() > sale.MostLease && ends && down {
 		p.bench.NoteEnds(time.Now(), history.LeaseOver)
 		_ = p.bench.Remove()
 	}

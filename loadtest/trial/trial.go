@@ -60,7 +60,7 @@ func New(ctx context.Context, o Options) (*Trial, context.Context, error) {
 	return &Trial{shop: shop.New(o.Options, bed), Selection: o.Selection, stalls: load.NewStallMeter()}, ctx, nil
 }
 
-// Learn learns what the lock of the shop is: see [learnPassport].
+// Learn learns what the lock of the shop is: see [learn.Passport].
 func (t *Trial) Learn(ctx context.Context) (p *sale.Passport, err error) {
 	t.passport, err = learn.Passport(ctx, t.shop)
 	return t.passport, err

@@ -21,7 +21,8 @@ func variantsOf(line string) (all []string) {
 	if line == "" || strings.HasPrefix(line, "crowd-") {
 		return nil
 	}
-	all = append(all, letter.ReplaceAllStringFunc(line, func(one string) string { return sale.Either(one == "a", "b", "a") }))
+	swap := func(one string) string { return sale.Either(one == "a", "b", "a") }
+	all = append(all, letter.ReplaceAllStringFunc(line, swap))
 	words := strings.Split(line, ".")
 	third := slices.IndexFunc(words, func(word string) bool { return strings.HasPrefix(word, "c@") })
 	switch {

@@ -1,3 +1,4 @@
+// Package forge builds cells of forged orders and commands, for tests: no process is started.
 package forge
 
 import (
@@ -15,7 +16,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
@@ -26,8 +26,11 @@ import (
 	"stockapi/loadtest/wire"
 )
 
-// LockKey is the lock of forged records; stockKey is the stock.
-const LockKey, StockKey = "lock:10000", "ProductStock_10000"
+// The keys of forged records.
+const (
+	LockKey  = "lock:10000"
+	StockKey = "ProductStock_10000"
+)
 
 // A Forgery is a cell of forged orders and commands: no process is started.
 type Forgery struct {
@@ -64,6 +67,7 @@ func Shape(text string) (s sale.Shape) {
 	return s
 }
 
+// Shapes returns the shapes of texts.
 func Shapes(texts ...string) sale.Shapes {
 	all := sale.Shapes{}
 	for _, text := range texts {
@@ -112,14 +116,17 @@ func (f *Forgery) Unseen(ms int, args ...string) record.Observation {
 		Came: f.After(ms), Sent: f.After(ms), Answered: f.After(ms + 1), Delivered: f.After(ms + 1)}}
 }
 
+// Acquire returns a command that acquires the lock.
 func (f *Forgery) Acquire(ms int) record.Observation {
 	return f.Command(ms, history.EffectAcquired, "set", LockKey, "a token of its own", "nx", "px", "2000")
 }
 
+// Tried returns one that finds the lock taken.
 func (f *Forgery) Tried(ms int) record.Observation {
 	return f.Command(ms, history.EffectTried, "set", LockKey, "another token", "nx", "px", "2000")
 }
 
+// Read returns a read of the stock.
 func (f *Forgery) Read(ms int) record.Observation {
 	return f.Command(ms, history.EffectRead, "get", StockKey)
 }
@@ -127,21 +134,25 @@ func (f *Forgery) Read(ms int) record.Observation {
 // Write returns a write that leaves 9 units of ten.
 func (f *Forgery) Write(ms int) record.Observation { return f.Leave(ms, 9) }
 
+// Leave returns a write that leaves so many units.
 func (f *Forgery) Leave(ms, left int) record.Observation {
 	return f.Command(ms, history.EffectWrote, "set", StockKey, strconv.Itoa(left))
 }
 
+// Release returns a release that names the token.
 func (f *Forgery) Release(ms int) record.Observation {
 	return f.Command(ms, history.EffectReleased, "eval", "script", "1", LockKey, "a token of its own")
 }
 
+// Del returns a release that does not.
 func (f *Forgery) Del(ms int) record.Observation {
 	return f.Command(ms, history.EffectReleased, "del", LockKey)
 }
 
 // Wrote returns the ledger's record of a write.
 func (f *Forgery) Wrote(ms, at int, before, after int64, counts bool) record.Written {
-	return record.Written{StockWrite: wire.StockWrite{At: f.After(ms), Before: before, After: after, Counts: counts}, Instance: at}
+	w := wire.StockWrite{At: f.After(ms), Before: before, After: after, Counts: counts}
+	return record.Written{StockWrite: w, Instance: at}
 }
 
 // Unheard makes the reply of a command undelivered.
@@ -160,6 +171,7 @@ type Drawer struct {
 	backs        sync.WaitGroup
 }
 
+// NewDrawer returns a drawer with 40 units, and 5 sales. It ends with the test.
 func NewDrawer(t *testing.T) *Drawer {
 	d := &Drawer{t: t, Answers: http.StatusOK}
 	d.Stock, d.Sales = filepath.Join(t.TempDir(), "stock"), filepath.Join(t.TempDir(), "sales")
@@ -189,9 +201,9 @@ func (d *Drawer) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(d.Answers)
 }
 
-// Counting returns a bench of a shop that sells from the drawer, with no lock in its Redis.
-func (d *Drawer) Counting() *record.Bench {
-	store, err := wire.NewStore(0, "redis", backendtest.StartRedis(d.t).URL)
+// Counting returns a bench of a shop that sells from the drawer, with no lock in that Redis.
+func (d *Drawer) Counting(redisURL string) *record.Bench {
+	store, err := wire.NewStore(0, "redis", redisURL)
 	require.NoError(d.t, err)
 	d.t.Cleanup(func() { _ = store.Redis.Close() })
 	server := httptest.NewServer(d)

@@ -20,7 +20,7 @@ func checkShelf(b *record.Bench, n int64) error {
 // countedWithin is how long the first sale may take to be counted.
 const countedWithin = 10 * time.Second
 
-// checkCounted returns an error if a sale since beginCount does not show in the numbers that --left and --sales print.
+// checkCounted returns an error if a sale since BeginCount does not show in the numbers that --left and --sales print.
 func checkCounted(b *record.Bench, within time.Duration) error {
 	if !b.Pair.Shop.IsElsewhere() {
 		return nil

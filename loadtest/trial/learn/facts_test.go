@@ -141,6 +141,8 @@ func TestRepliesOfAcquires(t *testing.T) {
 		}
 		return steps
 	}
-	assert.Equal(t, map[sale.Shape]string{forge.Shape("set lock"): "OK", forge.Shape("eval lock"): "", forge.Shape("incr lock"): "1"},
+	want := map[sale.Shape]string{forge.Shape("set lock"): "OK", forge.Shape("eval lock"): "",
+		forge.Shape("incr lock"): "1"}
+	assert.Equal(t, want,
 		granted([][]sale.Step{of("OK", "token 1", "1"), of("OK", "token 2", "0"), of("OK", "token 3", "1")}))
 }

@@ -67,7 +67,8 @@ var hints = []struct {
 		}},
 	{func(f *firstOrder) bool { return f.order.Op.Outcome == history.Sold && !f.wrote },
 		func(f *firstOrder) string {
-			return fmt.Sprintf("it sold without writing %s: %s; %s", f.bench.Pair.Shop.Shelf().Key, f.said(), f.whereTheStockIs())
+			return fmt.Sprintf("it sold without writing %s: %s; %s", f.bench.Pair.Shop.Shelf().Key, f.said(),
+				f.whereTheStockIs())
 		}},
 }
 

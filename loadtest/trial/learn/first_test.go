@@ -32,7 +32,8 @@ func TestStocksThatTheFirstOrderRead(t *testing.T) {
 		{"a field", []record.Observation{lock, sent("(nil)", "HGET", "inventory", "10000")},
 			[]string{"HSET inventory {product} {n}"}},
 		{"a key", []record.Observation{sent(`"5"`, "get", "stock:10000")}, []string{"SET stock:{product} {n}"}},
-		{"a counter", []record.Observation{sent("-1", "HINCRBY", "shelf", "10000", "-1")}, []string{"HSET shelf {product} {n}"}},
+		{"a counter", []record.Observation{sent("-1", "HINCRBY", "shelf", "10000", "-1")},
+			[]string{"HSET shelf {product} {n}"}},
 		{"in a transaction", []record.Observation{transaction}, []string{"SET units:{product} {n}"}},
 		{"that of the product", []record.Observation{sent("(nil)", "GET", "limit"), sent("(nil)", "GET", "units:10000")},
 			[]string{"SET units:{product} {n}"}},
@@ -76,7 +77,7 @@ func TestFirstSaleThatIsNotCounted(t *testing.T) {
 			t.Parallel()
 			backendtest.Require(t)
 			d := forge.NewDrawer(t)
-			b := d.Counting()
+			b := d.Counting(backendtest.StartRedis(t).URL)
 			c.bend(d, b)
 			require.NoError(t, b.Pair.Put(shop.OnShelf))
 			b.Begin("", "")

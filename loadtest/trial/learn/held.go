@@ -51,8 +51,10 @@ func holdOne(b *record.Bench, sure bool) (again bool, err error) {
 	byOrder := b.ByOrder()
 	watchRenewals(b, held.Command(), byOrder[anna])
 	checkEnd(b, bert, byOrder, shop.Span{From: begun, To: let})
-	watchBackground(b, slices.DeleteFunc(b.SentBy(shop.AtA), func(c record.Observation) bool { return !b.Pair.Ledger.OnData(c.Args) }),
-		begun, let)
+	onData := slices.DeleteFunc(b.SentBy(shop.AtA), func(c record.Observation) bool {
+		return !b.Pair.Ledger.OnData(c.Args)
+	})
+	watchBackground(b, onData, begun, let)
 	watchWaiter(b, bert, byOrder[bert])
 	<-bert.Done()
 	b.Pair.Quiet(b.Pair.Context)

@@ -118,8 +118,9 @@ func TestBackgroundCommands(t *testing.T) {
 	p := f.Passport
 	// a reaper's command may come during a sale
 	p.Steps = []sale.Step{{Shape: forge.Shape("incr")}, {Shape: forge.Shape("zrangebyscore")}}
-	commands := []record.Observation{f.Unseen(5, "keys", "*"), f.Command(10, history.EffectRenewed, "pexpire", forge.LockKey),
-		f.Unseen(20, "incr", "orders"), f.Unseen(30, "scan", "0"), f.Unseen(35, "ttl", forge.LockKey), f.Write(40),
+	commands := []record.Observation{f.Unseen(5, "keys", "*"),
+		f.Command(10, history.EffectRenewed, "pexpire", forge.LockKey), f.Unseen(20, "incr", "orders"),
+		f.Unseen(30, "scan", "0"), f.Unseen(35, "ttl", forge.LockKey), f.Write(40),
 		f.Unseen(50, "zrangebyscore", "ends"), f.Unseen(60, "zrangebyscore", "ends"), f.Unseen(99, "exists", "alive")}
 	watchBackground(f.Bench, commands, f.After(8), f.After(90))
 	assert.Equal(t, forge.Shapes("scan", "ttl lock", "zrangebyscore"), p.Background)

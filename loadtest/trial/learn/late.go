@@ -2,11 +2,18 @@ package learn
 
 import (
 	"strconv"
+	"time"
 
 	"stockapi/loadtest/trial/record"
 	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/trial/shop"
 )
+
+// Some shops send a command of an order long after its answer, from a timer. It names no order, and may arrive while
+// another one is at work, so the trial learns how long after its order it comes.
+
+// lateWithin bounds how late a timer may be.
+const lateWithin = time.Second
 
 // learnLate learns which commands each order sends long after its answer: those that come once after an order, after
 // about the same time for two of three orders. What comes again is a thread's that works for none.
@@ -19,11 +26,11 @@ func learnLate(b *record.Bench) error {
 			return err
 		}
 		<-o.Done()
-		b.SleepUntil(o.Over.Add(record.LateWithin))
+		b.SleepUntil(o.Over.Add(lateWithin))
 		if len(lateOf(b, o)) == 0 {
 			return nil
 		}
-		b.SleepUntil(o.Over.Add(2 * record.LateWithin))
+		b.SleepUntil(o.Over.Add(2 * lateWithin))
 		late := lateOf(b, o)
 		for kind, now := range late {
 			if was := before[kind]; isLike(now, was) {
@@ -54,7 +61,7 @@ func lateOf(b *record.Bench, o *shop.Order) map[sale.Kind]sale.LateCommand {
 		case !b.Pair.Ledger.OnData(c.Args):
 		case after < record.LateAfter:
 			early[kind], end = true, record.Later(end, c.Delivered)
-		case again || after > record.LateWithin:
+		case again || after > lateWithin:
 			late[kind] = sale.LateCommand{}
 		default:
 			late[kind] = sale.LateCommand{After: after, Only: !early[kind]}

@@ -82,7 +82,8 @@ func answerOfEmpty(b *record.Bench, o *shop.Order, took bool, commands []record.
 		return nil, fmt.Errorf("%w: an order for an empty shelf was answered %d %s, like a sale: give what the body of a "+
 			"sale matches: --sold; if no answer shows it, judge the lock alone: --set ': {n}', without --left", shop.ErrShop,
 			o.Op.Status, o.Op.Detail)
-	case o.Op.Outcome != history.Busy, o.Op.Status == http.StatusTooManyRequests, asked && record.AcquiredAt(commands).IsZero():
+	case o.Op.Outcome != history.Busy, o.Op.Status == http.StatusTooManyRequests,
+		asked && record.AcquiredAt(commands).IsZero():
 		return nil, nil
 	}
 	return &history.Answer{Status: o.Op.Status, Body: o.Op.Detail}, nil

@@ -38,7 +38,9 @@ func TestAnswerOfEmptyShelf(t *testing.T) {
 		{"refused by a rate limit", history.Busy, 429, nil, nil, false, false},
 		{"failed", history.Unknown, 500, nil, nil, false, false},
 		{"oversold", history.Sold, 200,
-			func(f *forge.Forgery) []record.Written { return []record.Written{f.Wrote(30, shop.AtA, 0, -1, true)} }, nil, false, false},
+			func(f *forge.Forgery) []record.Written {
+				return []record.Written{f.Wrote(30, shop.AtA, 0, -1, true)}
+			}, nil, false, false},
 		{"answered like a sale", history.Sold, 200, nil, nil, false, true},
 		{"put back, and answered like a sale", history.Sold, 200, func(f *forge.Forgery) []record.Written {
 			return []record.Written{f.Wrote(30, shop.AtA, 0, -1, true), f.Wrote(31, shop.AtA, -1, 0, true)}

@@ -44,8 +44,8 @@ func watchWaiter(b *record.Bench, o *shop.Order, commands []record.Observation) 
 	}
 }
 
-// triesOf returns when an order tried to acquire the lock's key that it tried first: when it sent those of its tries, or
-// looks, that it sent most often, and their shape. It may look by one command, and acquire by another.
+// triesOf returns when an order tried to acquire the lock's key that it tried first: when it sent those of its tries,
+// or looks, that it sent most often, and their shape. It may look by one command, and acquire by another.
 func triesOf(b *record.Bench, commands []record.Observation) (tries []time.Time, most sale.Shape) {
 	key, times := "", map[sale.Shape][]time.Time{}
 	for _, d := range record.EffectsOf(commands) {

@@ -25,12 +25,13 @@ func TestWaiterThatLooks(t *testing.T) {
 		shape    string
 		tries    int
 	}{
-		{"polls by GET", []record.Observation{look(0, "get"), look(50, "get"), look(100, "get"), f.Acquire(150)}, "get lock", 3},
+		{"polls by GET", []record.Observation{look(0, "get"), look(50, "get"), look(100, "get"), f.Acquire(150)},
+			"get lock", 3},
 		{"watches, and looks", []record.Observation{look(0, "watch"), look(1, "get"), look(50, "watch"), look(51, "get")},
 			"watch lock", 2},
 		{"enters a queue, and looks", []record.Observation{f.Tried(0), look(1, "zrank"), look(50, "zrank")}, "zrank lock", 2},
-		{"asks for the TTL, too", []record.Observation{f.Tried(0), look(1, "pttl"), f.Tried(50), look(51, "pttl"), f.Acquire(99)},
-			"set lock", 3},
+		{"asks for the TTL, too", []record.Observation{f.Tried(0), look(1, "pttl"), f.Tried(50), look(51, "pttl"),
+			f.Acquire(99)}, "set lock", 3},
 		{"never looks", []record.Observation{f.Read(0)}, "", 0},
 	} {
 		tries, shape := triesOf(f.Bench, one.commands)

@@ -23,7 +23,7 @@ type Bench struct {
 	Orders []*shop.Order
 	Extra  []history.Op // of the trial itself
 	before int          // writes of the stock by earlier cells
-	// recordedBefore are the sales recorded before the cell; only one cell is played at a time then.
+	// SalesBefore are the sales recorded before the cell; only one cell is played at a time then.
 	SalesBefore *int64
 
 	holders Holders
@@ -132,7 +132,7 @@ func (b *Bench) BeginCount() (err error) {
 	return err
 }
 
-// EndCount reads what is left, and how many sales were recorded since beginCount.
+// EndCount reads what is left, and how many sales were recorded since BeginCount.
 func (b *Bench) EndCount() (err error) {
 	if b.Cell.Left, err = b.Pair.CountLeft(); err != nil {
 		return err

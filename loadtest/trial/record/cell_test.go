@@ -19,8 +19,8 @@ import (
 // An order without an answer has not sold if it sent no write, unless commands were not observed.
 func TestUnansweredOrderIsJudgedByItsWrites(t *testing.T) {
 	f := forge.Begin()
-	commands := []record.Observation{f.Acquire(10), f.Read(20)}
-	anna := f.Order("anna", shop.AtA, history.Unknown, 0, 0, commands...)
+	commands := observed{f.Acquire(10), f.Read(20)}
+	anna := f.Order("anna", atA, history.Unknown, 0, 0, commands...)
 	op := record.Op(f.Bench, anna, commands, nil, true)
 	assert.Equal(t, history.NotSold, op.Outcome)
 	assert.Equal(t, "10000-anna", op.Order)
@@ -36,10 +36,10 @@ func TestUnansweredOrderIsJudgedByItsWrites(t *testing.T) {
 // Which order sold is unknown if one of several wrote the stock, and no unit is missing.
 func TestUnattributedWritesLeaveOutcomesUnknown(t *testing.T) {
 	f := forge.Begin()
-	anna := f.Order("anna", shop.AtA, history.Unknown, 0, 0, f.Tried(10))
+	anna := f.Order("anna", atA, history.Unknown, 0, 0, f.Tried(10))
 	anna.Left = true
-	f.Order("bert", shop.AtA, history.Sold, 100, 190)
-	f.Record[nil] = []record.Observation{f.Acquire(110), f.Write(130), f.Del(140)}
+	f.Order("bert", atA, history.Sold, 100, 190)
+	f.Record[nil] = observed{f.Acquire(110), f.Write(130), f.Del(140)}
 	c := &history.Cell{}
 	record.AddOps(f.Bench, c, f.Record, nil, true, f.After(60000))
 	for _, op := range c.Ops {
@@ -53,9 +53,9 @@ func TestEndsBelongToHolders(t *testing.T) {
 	f := forge.Begin()
 	inFlight := f.Acquire(60)
 	inFlight.Effects[0].At = history.At(f.Cell.Start, f.After(49))
-	f.Order("anna", shop.AtA, history.Sold, 0, 200, f.Acquire(10), f.Write(70))
-	f.Order("bert", shop.AtB, history.Sold, 20, 200, f.Tried(30), inFlight, f.Write(80), f.Release(150))
-	f.Order("clara", shop.AtB, history.Sold, 20, 200, f.Acquire(120))
+	f.Order("anna", atA, history.Sold, 0, 200, f.Acquire(10), f.Write(70))
+	f.Order("bert", atB, history.Sold, 20, 200, f.Tried(30), inFlight, f.Write(80), f.Release(150))
+	f.Order("clara", atB, history.Sold, 20, 200, f.Acquire(120))
 	for _, end := range []struct {
 		ms  int
 		why string
@@ -82,9 +82,9 @@ func TestEndsBelongToHolders(t *testing.T) {
 func TestOrdersAreJudgedByTheirWrites(t *testing.T) {
 	f := forge.Begin()
 	f.Passport.ByWrites = true
-	sold := f.Order("anna", shop.AtA, history.Sold, 0, 40)
-	refused := f.Order("bert", shop.AtB, history.Sold, 0, 40)
-	failed := f.Order("clara", shop.AtB, history.Unknown, 0, 40)
+	sold := f.Order("anna", atA, history.Sold, 0, 40)
+	refused := f.Order("bert", atB, history.Sold, 0, 40)
+	failed := f.Order("clara", atB, history.Unknown, 0, 40)
 	record.JudgeByWrites(f.Bench, map[*shop.Order][]int64{sold: {10}})
 	assert.Equal(t, history.Sold, sold.Op.Outcome)
 	assert.Equal(t, history.Busy, refused.Op.Outcome)
@@ -95,7 +95,7 @@ func TestOrdersAreJudgedByTheirWrites(t *testing.T) {
 // ones have no number; and while neither is blocked, any may be either's.
 func TestRequestsAreThoseOfOrders(t *testing.T) {
 	f := forge.Begin()
-	anna, bert := f.Order("anna", shop.AtA, history.Sold, 0, 500), f.Order("bert", shop.AtA, history.Sold, 100, 600)
+	anna, bert := f.Order("anna", atA, history.Sold, 0, 500), f.Order("bert", atA, history.Sold, 100, 600)
 	anna.InDatabase, bert.InDatabase = 1, 2
 	anna.Blocked = shop.Span{From: f.After(90), To: f.After(200)}
 	piece := func(ms, conn, order, number int, reply bool) rig.Piece {
@@ -104,7 +104,7 @@ func TestRequestsAreThoseOfOrders(t *testing.T) {
 	}
 	held := piece(80, 1, 1, 2, false)
 	held.PassedOn = f.After(400)
-	requests := record.RequestsAt(f.Bench, shop.AtA, []rig.Piece{piece(10, 1, 1, 1, false), piece(11, 1, 1, 1, true), held,
+	requests := record.RequestsAt(f.Bench, atA, []rig.Piece{piece(10, 1, 1, 1, false), piece(11, 1, 1, 1, true), held,
 		piece(120, 2, 2, 1, false), piece(121, 2, 2, 1, true), piece(130, 3, 2, 0, false), piece(250, 4, 2, 2, false),
 		piece(402, 1, 1, 2, true), piece(550, 2, 2, 3, false)}, f.Record)
 	var got []string
@@ -125,7 +125,7 @@ func TestOrderIsHeldAtItsWork(t *testing.T) {
 	d, err := rig.NewDatabase(server.Addr().String())
 	require.NoError(t, err)
 	defer d.Close()
-	f.Pair.Ends[shop.AtA].Database = d
+	f.Pair.Ends[atA].Database = d
 	for _, asks := range []bool{true, false} {
 		w := f.SetWorkTrap(&rig.CommandTrap{Reply: true})
 		d.BeginOrder()

@@ -18,6 +18,7 @@ type Effect struct {
 	history.Command
 }
 
+// EffectsOf returns the effects of commands, in their order.
 func EffectsOf(commands []Observation) (all []Effect) {
 	for _, c := range commands {
 		for _, e := range c.Effects {
@@ -27,6 +28,7 @@ func EffectsOf(commands []Observation) (all []Effect) {
 	return all
 }
 
+// Acquired reports whether the command acquired the lock.
 func (d *Effect) Acquired() bool { return sale.Acquired(&d.Command) }
 
 // AcquiredAt returns when an order first took the lock.
@@ -45,7 +47,7 @@ type Observation struct {
 	Effects []history.Command // one for each key; none if they were not observed
 	Unseen  []history.Command // the command itself, if its effects were not observed
 	Stepped bool              // it changed the count of a lock that was held before and after
-	// before and after are the names of the holders, by lock, if they have names of their own.
+	// Before and After are the names of the holders, by lock, if they have names of their own.
 	Before, After map[string][]string
 	Cmd           *wire.Command
 }
@@ -60,6 +62,7 @@ func AnyOf(effects []history.Command, is func(*history.Command) bool) bool {
 	return false
 }
 
+// Did reports whether the command had such an effect.
 func (c *Observation) Did(what func(*history.Command) bool) bool { return AnyOf(c.Effects, what) }
 
 // SentBy returns the commands that an instance has sent since the cell began, in order of arrival.
@@ -166,6 +169,7 @@ func isHolders(c *history.Command) bool {
 	return c.WritesStock() || c.Prolongs() || c.Releases() || c.Names()
 }
 
+// WritesStock reports whether a command writes the stock, or tried to.
 func WritesStock(c Observation) bool { return c.Did((*history.Command).WritesStock) }
 
 // values returns the arguments after the key of a command, or after the keys of a script.

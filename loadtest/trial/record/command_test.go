@@ -19,7 +19,7 @@ func TestTimeOfExecution(t *testing.T) {
 	f := forge.Begin()
 	first, second, lost := f.Del(10), f.Del(20), f.Del(30)
 	first.Sent, first.Answered, lost.Answered = f.After(25), f.After(26), time.Time{}
-	assert.Equal(t, []record.Observation{second, first, lost}, record.AsExecuted([]record.Observation{first, second, lost}))
+	assert.Equal(t, observed{second, first, lost}, record.AsExecuted(observed{first, second, lost}))
 }
 
 // A script may be sent with any number as that of its keys.
@@ -45,25 +45,25 @@ func TestStepsOfCounter(t *testing.T) {
 	const nothing = history.EffectNothing
 	for _, one := range []struct {
 		what     string
-		commands []record.Observation
+		commands observed
 		want     []history.Effect
 	}{
-		{"a waiter steps back", []record.Observation{incr, decr}, []history.Effect{history.EffectTried, nothing}},
-		{"a waiter steps back to zero", []record.Observation{incr, last}, []history.Effect{history.EffectTried, nothing}},
-		{"the holder steps back beside a waiter", []record.Observation{f.Acquire(10), decr},
+		{"a waiter steps back", observed{incr, decr}, []history.Effect{history.EffectTried, nothing}},
+		{"a waiter steps back to zero", observed{incr, last}, []history.Effect{history.EffectTried, nothing}},
+		{"the holder steps back beside a waiter", observed{f.Acquire(10), decr},
 			[]history.Effect{history.EffectAcquired, history.EffectReleased}},
-		{"a waiter acquires the lock", []record.Observation{incr, decr, f.Acquire(35), last},
+		{"a waiter acquires the lock", observed{incr, decr, f.Acquire(35), last},
 			[]history.Effect{history.EffectTried, nothing, history.EffectAcquired, history.EffectReleased}},
-		{"a waiter reads", []record.Observation{look}, []history.Effect{history.EffectTried}},
-		{"the holder reads", []record.Observation{f.Acquire(10), look}, []history.Effect{history.EffectAcquired, nothing}},
-		{"an order reads after its write", []record.Observation{f.Write(10), look}, []history.Effect{history.EffectWrote, nothing}},
+		{"a waiter reads", observed{look}, []history.Effect{history.EffectTried}},
+		{"the holder reads", observed{f.Acquire(10), look}, []history.Effect{history.EffectAcquired, nothing}},
+		{"an order reads after its write", observed{f.Write(10), look}, []history.Effect{history.EffectWrote, nothing}},
 	} {
 		assert.Equal(t, one.want, resolved(one.commands), one.what)
 	}
 }
 
 // resolved returns the first effect of each command once they are resolved.
-func resolved(commands []record.Observation) (effects []history.Effect) {
+func resolved(commands observed) (effects []history.Effect) {
 	copies := slices.Clone(commands)
 	for i := range copies {
 		copies[i].Effects = slices.Clone(copies[i].Effects)
@@ -96,27 +96,27 @@ func TestPlacesInQueue(t *testing.T) {
 	release := on(50, history.EffectReleased, "zrem", []string{"anna", "own"}, []string{"own"})
 	for _, one := range []struct {
 		what     string
-		commands []record.Observation
+		commands observed
 		want     []history.Effect
 	}{
-		{"the queue is empty", []record.Observation{first, look(20, "own"), leave},
+		{"the queue is empty", observed{first, look(20, "own"), leave},
 			[]history.Effect{acquired, nothing, history.EffectReleased}},
-		{"its turn comes", []record.Observation{entry, behind, isFirst, leave},
+		{"its turn comes", observed{entry, behind, isFirst, leave},
 			[]history.Effect{tried, tried, acquired | history.Endless, history.EffectReleased}},
-		{"it gives up", []record.Observation{entry, behind, on(90, history.EffectReleased, "zrem", []string{"anna", "own"},
+		{"it gives up", observed{entry, behind, on(90, history.EffectReleased, "zrem", []string{"anna", "own"},
 			[]string{"anna"})}, []history.Effect{tried, tried, nothing}},
-		{"it has only entered", []record.Observation{entry}, []history.Effect{tried}},
-		{"it removes another's entry", []record.Observation{entry, release}, []history.Effect{tried, history.EffectReleased}},
-		{"it sells behind others", []record.Observation{entry, behind, stock(f.Write(40), "anna", "own")},
+		{"it has only entered", observed{entry}, []history.Effect{tried}},
+		{"it removes another's entry", observed{entry, release}, []history.Effect{tried, history.EffectReleased}},
+		{"it sells behind others", observed{entry, behind, stock(f.Write(40), "anna", "own")},
 			[]history.Effect{tried, acquired | history.Beside | history.Endless, history.EffectWrote}},
-		{"it looks at the stock while it waits", []record.Observation{entry, stock(f.Read(15), "anna", "own"), isFirst},
+		{"it looks at the stock while it waits", observed{entry, stock(f.Read(15), "anna", "own"), isFirst},
 			[]history.Effect{tried, history.EffectRead, acquired | history.Endless}},
-		{"a holder adds a second part", []record.Observation{first, entry}, []history.Effect{acquired, entry.Effects[0].Effect}},
+		{"a holder adds a second part", observed{first, entry}, []history.Effect{acquired, entry.Effects[0].Effect}},
 	} {
 		assert.Equal(t, one.want, resolved(one.commands), one.what)
 	}
 
-	woken := []record.Observation{entry, stock(f.Read(40), "own"), stock(f.Write(41), "own")}
+	woken := observed{entry, stock(f.Read(40), "own"), stock(f.Write(41), "own")}
 	woken[0].Effects = slices.Clone(entry.Effects)
 	record.Resolve(woken)
 	assert.Equal(t, f.After(40), record.AcquiredAt(woken), "a message woke it: it acquires by its read of the stock")

@@ -14,7 +14,7 @@ type lockEnd struct {
 }
 
 // NoteEnds notes that the trial, or the server, ends the lock of each order that holds it at a time: see
-// [bench.assignEnds].
+// [Bench.assignEnds].
 func (b *Bench) NoteEnds(then time.Time, why string) {
 	b.ends = append(b.ends, lockEnd{b.Since(then), why})
 }

@@ -73,7 +73,7 @@ func (b *Bench) trapAtWork(at int) rig.Trap {
 const NoRequest = "the order sent nothing to the database under its lock"
 
 // A WorkTrap holds an order at its next request to the database once it has the reply to its acquire: only then does
-// it know that it holds the lock. Plain sales have no fixed pattern, or the mark would be a request: see atWork.
+// it know that it holds the lock. Plain sales have no fixed pattern, or the mark would be a request.
 type WorkTrap struct {
 	Reply  *rig.CommandTrap
 	caught chan struct{}

@@ -234,7 +234,7 @@ func (b *Bench) TookFor(o *shop.Order) history.Instant {
 }
 
 // ReleasedFor returns when an instance first released the lock after it had acquired it for an order: see
-// [bench.tookFor].
+// [Bench.TookFor].
 func (b *Bench) ReleasedFor(o *shop.Order) history.Instant {
 	return FirstAfter(b.TookFor(o), b.Shown().When(o.At, (*history.Command).Releases))
 }
@@ -252,6 +252,7 @@ func (b *Bench) HasWritten(o *shop.Order) bool {
 	})) > 0
 }
 
+// FirstAfter returns the first time after another one, [history.Never] if there is none.
 func FirstAfter(then history.Instant, all []history.Instant) history.Instant {
 	if i := slices.IndexFunc(all, func(at history.Instant) bool { return at > then }); i >= 0 {
 		return all[i]

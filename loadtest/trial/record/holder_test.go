@@ -47,53 +47,53 @@ func TestHolders(t *testing.T) {
 		return s
 	}
 	type sights = []*wire.Sight
-	anna := names(sight(shop.AtA, 10, acquired), nil, []string{"anna"})
-	bert := names(sight(shop.AtB, 20, beside), []string{"anna"}, []string{"anna", "bert"})
-	annaLeaves := names(sight(shop.AtA, 40, released), []string{"anna", "bert"}, []string{"bert"})
+	anna := names(sight(atA, 10, acquired), nil, []string{"anna"})
+	bert := names(sight(atB, 20, beside), []string{"anna"}, []string{"anna", "bert"})
+	annaLeaves := names(sight(atA, 40, released), []string{"anna", "bert"}, []string{"bert"})
 	for _, one := range []struct {
 		what      string
 		seen      sights
 		atA, atB  int // 0: never
 		releasesB int // the first release at b; 0: none
 	}{
-		{"nobody", sights{see(shop.AtA, 10, tried)}, 0, 0, 0},
-		{"before the cell", sights{sight(shop.AtA, -10, acquired)}, 0, 0, 0},
-		{"an order", sights{sight(shop.AtA, 10, acquired)}, 10, 0, 0},
-		{"it has released it", sights{sight(shop.AtB, 10, acquired), sight(shop.AtB, 20, released)}, 0, 0, 20},
-		{"the next has it", sights{sight(shop.AtB, 10, acquired), sight(shop.AtB, 20, released), sight(shop.AtB, 30, acquired)}, 0, 30, 20},
-		{"one that has lost it, too", sights{sight(shop.AtA, 10, acquired), sight(shop.AtB, 20, acquired)}, 10, 20, 0},
-		{"another order of its instance has it", sights{sight(shop.AtA, 10, acquired), sight(shop.AtA, 50, acquired)}, 50, 0, 0},
-		{"one that another releases, too", sights{sight(shop.AtA, 10, acquired), sight(shop.AtB, 20, released)}, 10, 0, 20},
-		{"it is renewed", sights{sight(shop.AtA, 10, acquired), sight(shop.AtA, 20, history.EffectRenewed)}, 10, 0, 0},
-		{"it has several keys", sights{on(sight(shop.AtA, 10, acquired), "one"), on(sight(shop.AtA, 11, acquired), "two"),
-			on(sight(shop.AtA, 12, released), "two")}, 10, 0, 0},
+		{"nobody", sights{see(atA, 10, tried)}, 0, 0, 0},
+		{"before the cell", sights{sight(atA, -10, acquired)}, 0, 0, 0},
+		{"an order", sights{sight(atA, 10, acquired)}, 10, 0, 0},
+		{"it has released it", sights{sight(atB, 10, acquired), sight(atB, 20, released)}, 0, 0, 20},
+		{"the next has it", sights{sight(atB, 10, acquired), sight(atB, 20, released), sight(atB, 30, acquired)}, 0, 30, 20},
+		{"one that has lost it, too", sights{sight(atA, 10, acquired), sight(atB, 20, acquired)}, 10, 20, 0},
+		{"another order of its instance has it", sights{sight(atA, 10, acquired), sight(atA, 50, acquired)}, 50, 0, 0},
+		{"one that another releases, too", sights{sight(atA, 10, acquired), sight(atB, 20, released)}, 10, 0, 20},
+		{"it is renewed", sights{sight(atA, 10, acquired), sight(atA, 20, history.EffectRenewed)}, 10, 0, 0},
+		{"it has several keys", sights{on(sight(atA, 10, acquired), "one"), on(sight(atA, 11, acquired), "two"),
+			on(sight(atA, 12, released), "two")}, 10, 0, 0},
 
-		{"an order undoes its failed step of a counter", sights{sight(shop.AtA, 10, acquired), step(sight(shop.AtB, 20, tried)),
-			step(sight(shop.AtB, 21, released))}, 10, 0, 0},
-		{"an order undoes its step after the holder has gone", sights{sight(shop.AtA, 10, acquired), step(sight(shop.AtB, 20, tried)),
-			step(sight(shop.AtA, 30, released)), sight(shop.AtB, 31, released)}, 0, 0, 0},
-		{"a reentrant order steps back", sights{sight(shop.AtB, 10, acquired), step(sight(shop.AtB, 20, tried)),
-			step(sight(shop.AtB, 21, released))}, 0, 10, 0},
-		{"a step was never undone, and the counter has expired", sights{step(sight(shop.AtB, 20, tried)),
-			sight(shop.AtB, 90, acquired), sight(shop.AtB, 95, released)}, 0, 0, 95},
+		{"an order undoes its failed step of a counter", sights{sight(atA, 10, acquired), step(sight(atB, 20, tried)),
+			step(sight(atB, 21, released))}, 10, 0, 0},
+		{"an order undoes its step after the holder has gone", sights{sight(atA, 10, acquired), step(sight(atB, 20, tried)),
+			step(sight(atA, 30, released)), sight(atB, 31, released)}, 0, 0, 0},
+		{"a reentrant order steps back", sights{sight(atB, 10, acquired), step(sight(atB, 20, tried)),
+			step(sight(atB, 21, released))}, 0, 10, 0},
+		{"a step was never undone, and the counter has expired", sights{step(sight(atB, 20, tried)),
+			sight(atB, 90, acquired), sight(atB, 95, released)}, 0, 0, 95},
 
 		{"an order enters a queue", sights{anna, bert}, 10, 0, 0},
-		{"it looks behind others", sights{anna, bert, see(shop.AtB, 30, tried, "anna", "bert")}, 10, 0, 0},
-		{"it reads the stock behind others", sights{anna, bert, see(shop.AtB, 30, read, "anna", "bert")}, 10, 0, 0},
-		{"it writes the stock behind others", sights{anna, bert, see(shop.AtB, 30, tried, "anna", "bert"),
-			see(shop.AtB, 35, wrote, "anna", "bert")}, 10, 30, 0},
-		{"the stock refuses its write", sights{anna, bert, see(shop.AtB, 35, history.EffectRefused, "anna", "bert")}, 10, 0, 0},
-		{"another order of its instance writes the stock", sights{names(sight(shop.AtB, 10, acquired), nil, []string{"anna"}),
-			bert, see(shop.AtB, 35, wrote, "anna", "bert")}, 0, 10, 0},
-		{"its turn comes", sights{anna, bert, annaLeaves, see(shop.AtB, 50, tried, "bert")}, 0, 50, 0},
-		{"a message wakes it", sights{anna, bert, annaLeaves, see(shop.AtB, 60, read, "bert")}, 0, 60, 0},
-		{"it leaves the queue", sights{anna, bert, names(sight(shop.AtB, 70, released), []string{"anna", "bert"},
+		{"it looks behind others", sights{anna, bert, see(atB, 30, tried, "anna", "bert")}, 10, 0, 0},
+		{"it reads the stock behind others", sights{anna, bert, see(atB, 30, read, "anna", "bert")}, 10, 0, 0},
+		{"it writes the stock behind others", sights{anna, bert, see(atB, 30, tried, "anna", "bert"),
+			see(atB, 35, wrote, "anna", "bert")}, 10, 30, 0},
+		{"the stock refuses its write", sights{anna, bert, see(atB, 35, history.EffectRefused, "anna", "bert")}, 10, 0, 0},
+		{"another order of its instance writes the stock", sights{names(sight(atB, 10, acquired), nil, []string{"anna"}),
+			bert, see(atB, 35, wrote, "anna", "bert")}, 0, 10, 0},
+		{"its turn comes", sights{anna, bert, annaLeaves, see(atB, 50, tried, "bert")}, 0, 50, 0},
+		{"a message wakes it", sights{anna, bert, annaLeaves, see(atB, 60, read, "bert")}, 0, 60, 0},
+		{"it leaves the queue", sights{anna, bert, names(sight(atB, 70, released), []string{"anna", "bert"},
 			[]string{"anna"})}, 10, 0, 0},
-		{"it removes another's entry", sights{anna, bert, names(sight(shop.AtB, 70, released), []string{"anna", "bert"},
-			[]string{"bert"}), see(shop.AtB, 80, tried, "bert")}, 10, 80, 70},
+		{"it removes another's entry", sights{anna, bert, names(sight(atB, 70, released), []string{"anna", "bert"},
+			[]string{"bert"}), see(atB, 80, tried, "bert")}, 10, 80, 70},
 		{"the queue was gone, and it is the first of a new one", sights{anna, bert,
-			names(sight(shop.AtB, 90, acquired), nil, []string{"carl"}), see(shop.AtB, 95, tried, "carl")}, 10, 90, 0},
-		{"it adds a part", sights{sight(shop.AtA, 10, acquired), sight(shop.AtA, 20, beside), sight(shop.AtA, 30, read)}, 10, 0, 0},
+			names(sight(atB, 90, acquired), nil, []string{"carl"}), see(atB, 95, tried, "carl")}, 10, 90, 0},
+		{"it adds a part", sights{sight(atA, 10, acquired), sight(atA, 20, beside), sight(atA, 30, read)}, 10, 0, 0},
 	} {
 		h := &record.Holders{}
 		h.Begin(time.Unix(1000, 0))
@@ -106,9 +106,9 @@ func TestHolders(t *testing.T) {
 			}
 			return history.Instant(ms) * history.Instant(time.Millisecond)
 		}
-		assert.Equal(t, want(one.atA), h.Since(shop.AtA), one.what)
-		assert.Equal(t, want(one.atB), h.Since(shop.AtB), one.what)
-		assert.Equal(t, want(one.releasesB), record.FirstAfter(0, h.When(shop.AtB, (*history.Command).Releases)), one.what)
+		assert.Equal(t, want(one.atA), h.Since(atA), one.what)
+		assert.Equal(t, want(one.atB), h.Since(atB), one.what)
+		assert.Equal(t, want(one.releasesB), record.FirstAfter(0, h.When(atB, (*history.Command).Releases)), one.what)
 	}
 }
 
@@ -116,26 +116,26 @@ func TestHolders(t *testing.T) {
 func TestHoldersTry(t *testing.T) {
 	h := &record.Holders{}
 	h.Begin(time.Unix(1000, 0))
-	step, entry := sight(shop.AtB, 20, history.EffectTried), sight(shop.AtB, 30, history.EffectAcquired|history.Beside)
+	step, entry := sight(atB, 20, history.EffectTried), sight(atB, 30, history.EffectAcquired|history.Beside)
 	step.Stepped[0] = true
 	h.Saw(step)
 	h.Saw(entry)
-	assert.Len(t, h.When(shop.AtB, (*history.Command).Acquires), 2)
-	assert.Empty(t, h.When(shop.AtB, sale.Acquired))
+	assert.Len(t, h.When(atB, (*history.Command).Acquires), 2)
+	assert.Empty(t, h.When(atB, sale.Acquired))
 }
 
 // A wait for a command ends when its effect is seen, when it cannot come any more, or when its time is over.
 func TestAwaitEffect(t *testing.T) {
 	h := &record.Holders{}
 	h.Begin(time.Unix(1000, 0))
-	released := func() bool { return len(h.When(shop.AtA, (*history.Command).Releases)) > 0 }
+	released := func() bool { return len(h.When(atA, (*history.Command).Releases)) > 0 }
 	none := make(chan struct{})
 	h.Await(0, none, released)
 	assert.False(t, released())
 
 	go func() {
-		h.Saw(sight(shop.AtA, 10, history.EffectAcquired))
-		h.Saw(sight(shop.AtA, 20, history.EffectReleased))
+		h.Saw(sight(atA, 10, history.EffectAcquired))
+		h.Saw(sight(atA, 20, history.EffectReleased))
 	}()
 	h.Await(time.Minute, none, released)
 	assert.True(t, released())
@@ -150,18 +150,18 @@ func TestAwaitEffect(t *testing.T) {
 func TestWhatAnInstanceDidForAnOrder(t *testing.T) {
 	f := forge.Begin()
 	f.Holders().Begin(f.Cell.Start)
-	held := f.Order("held", shop.AtA, history.Sold, 0, 90)
+	held := f.Order("held", atA, history.Sold, 0, 90)
 	held.Blocked = shop.Span{From: f.After(15), To: f.After(45)}
-	beside := f.Order("beside", shop.AtA, history.Sold, 20, 200)
-	never := f.Order("never", shop.AtA, history.Sold, 210, 220)
-	other := f.Order("other", shop.AtB, history.Sold, 0, 200)
-	late := f.Order("late", shop.AtB, history.Sold, 300, 310)
+	beside := f.Order("beside", atA, history.Sold, 20, 200)
+	never := f.Order("never", atA, history.Sold, 210, 220)
+	other := f.Order("other", atB, history.Sold, 0, 200)
+	late := f.Order("late", atB, history.Sold, 300, 310)
 	late.Left = true
 	for _, s := range []*wire.Sight{
-		sight(shop.AtA, 10, history.EffectAcquired), sight(shop.AtA, 50, history.EffectWrote), sight(shop.AtA, 60, history.EffectReleased),
-		sight(shop.AtA, 120, history.EffectAcquired), sight(shop.AtA, 130, history.EffectReleased),
-		sight(shop.AtB, 320, history.EffectAcquired), sight(shop.AtB, 330, history.EffectWrote),
-		sight(shop.AtB, 340, history.EffectReleased),
+		sight(atA, 10, history.EffectAcquired), sight(atA, 50, history.EffectWrote), sight(atA, 60, history.EffectReleased),
+		sight(atA, 120, history.EffectAcquired), sight(atA, 130, history.EffectReleased),
+		sight(atB, 320, history.EffectAcquired), sight(atB, 330, history.EffectWrote),
+		sight(atB, 340, history.EffectReleased),
 	} {
 		f.Holders().Saw(s)
 	}

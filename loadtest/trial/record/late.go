@@ -9,10 +9,12 @@ import (
 )
 
 const (
-	// LateAfter is later than an order goes on after its answer, and lateWithin bounds how late its timers may be.
-	LateAfter, LateWithin = 100 * time.Millisecond, time.Second
-	// AboutTheSame is how much timers of two orders differ, and mostBusy how late one is on a busy machine.
-	AboutTheSame, mostBusy = 80 * time.Millisecond, 300 * time.Millisecond
+	// LateAfter is later than an order goes on after its answer: what comes then is sent by a timer.
+	LateAfter = 100 * time.Millisecond
+	// AboutTheSame is how much timers of two orders differ.
+	AboutTheSame = 80 * time.Millisecond
+	// mostBusy is how late a timer is on a busy machine.
+	mostBusy = 300 * time.Millisecond
 )
 
 // SleepUntil waits until a time.

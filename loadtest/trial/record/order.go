@@ -32,6 +32,7 @@ func (b *Bench) Buy(name string, at int, phase history.Phase, how shop.Request, 
 	return o
 }
 
+// Send sends a customer's order.
 func (b *Bench) Send(name string, at int) *shop.Order {
 	return b.Buy(name, at, history.Buy, b.Pair.Shop.Order, 0)
 }
@@ -89,6 +90,7 @@ func (b *Bench) OrderAt(at int) (last *shop.Order) {
 	return last
 }
 
+// Later returns the later of two times.
 func Later(x, y time.Time) time.Time {
 	if x.After(y) {
 		return x
