@@ -70,16 +70,16 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 	if err != nil {
 		return o, err
 	}
-	o.Options = shop.Options{Argv: argv, Stock: strings.Fields(f.Stock), Product: "10000", Within: f.Within,
+	o.Shop = shop.Options{Argv: argv, Stock: strings.Fields(f.Stock), Product: "10000", Within: f.Within,
 		Setup: f.Setup, Set: f.Set, Left: f.Left, Sales: f.Sales, Database: f.DB, Say: say}
 	o.Selection = trial.Selection{Quick: f.Quick, Only: f.Only, Play: f.Play, AtOnce: max(1, f.AtOnce)}
 	if f.Units != nil {
-		o.Units = *f.Units
-		if err := within("--units", o.Units, 1, 1_000_000_000); err != nil {
+		o.Shop.Units = *f.Units
+		if err := within("--units", o.Shop.Units, 1, 1_000_000_000); err != nil {
 			return o, err
 		}
 	}
-	if o.Order, err = shop.ParseRequest(f.Order); err != nil {
+	if o.Shop.Order, err = shop.ParseRequest(f.Order); err != nil {
 		return o, fmt.Errorf("--order: %w", err)
 	}
 	if err := f.checkDatabase(); err != nil {
@@ -90,17 +90,17 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 		if err != nil {
 			return o, fmt.Errorf("--slow: %w", err)
 		}
-		o.Slow = &slow
+		o.Shop.Slow = &slow
 	}
 	for _, text := range f.Header {
 		h, err := shop.ParseHeader(text)
 		if err != nil {
 			return o, fmt.Errorf("--header: %w", err)
 		}
-		o.Headers = append(o.Headers, h)
+		o.Shop.Headers = append(o.Shop.Headers, h)
 	}
 	if f.Sold != "" {
-		if o.Sold, err = regexp.Compile(f.Sold); err != nil {
+		if o.Shop.Sold, err = regexp.Compile(f.Sold); err != nil {
 			return o, fmt.Errorf("--sold: %w", err)
 		}
 	}
@@ -174,12 +174,13 @@ func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 		}
 	}
 	run := &history.Run{ID: "try", Started: time.Now(), Loadtest: thisBuild(), Machine: history.ThisMachine(),
-		Backend: history.Backend{Kind: "redis-server", Text: "redis-server, its own", Stockapi: strings.Join(o.Argv, " ")},
+		Backend: history.Backend{Kind: "redis-server", Text: "redis-server, its own",
+			Stockapi: strings.Join(o.Shop.Argv, " ")},
 		Load:    history.Load{Repeat: 1}}
 	shown.Say("not covered: Redis Cluster, Sentinel, TLS, a lock in the database itself")
 	passport, results, err := f.measure(ctx, o, shown)
 	shown.Clear()
-	mask := shop.NewMask(o.Headers)
+	mask := shop.NewMask(o.Shop.Headers)
 	if err = mask.Err(err); ctx.Err() != nil {
 		err = errInterrupted
 	}
@@ -207,7 +208,7 @@ func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 
 // shopOf returns the record of the shop, without a passport if the trial learned nothing.
 func (f *tryFlags) shopOf(o trial.Options, p *sale.Passport) *history.Shop {
-	s := &history.Shop{Flags: f.masked(), Argv: o.Argv}
+	s := &history.Shop{Flags: f.masked(), Argv: o.Shop.Argv}
 	if p != nil {
 		s.Passport, s.Closest = p.Parts()
 		s.Uncounted = p.Elsewhere && f.Left == ""
@@ -255,7 +256,7 @@ func (f *tryFlags) measure(
 	}
 	shown.Count(planned)
 	results, err = t.Run(ctx, func(c *history.Cell) { shown.Row(terminal.RowOf(c)) })
-	trial.MaskPassport(shop.NewMask(o.Headers), p)
+	trial.MaskPassport(shop.NewMask(o.Shop.Headers), p)
 	return p, results, err
 }
 

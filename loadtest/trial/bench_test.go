@@ -79,7 +79,7 @@ func TestShopThatDiesEndsItsCell(t *testing.T) {
 	dead := func(which ...int) fault {
 		return fault{name: "reply-lost 2", play: func(b *record.Bench) string {
 			for _, at := range which {
-				assert.NoError(t, b.Pair.Kill(b.Pair.Ends[at])) // not recorded as a fault
+				assert.NoError(t, b.Pair.Rig.Kill(b.Pair.Rig.Ends[at])) // not recorded as a fault
 			}
 			return sell(b)
 		}}
@@ -160,7 +160,7 @@ func TestInterruptedCellEnds(t *testing.T) {
 	b, err := trial.idleBench(ctx)
 	require.NoError(t, err)
 	defer b.Pair.Close()
-	held := b.Pair.SetTrap(b.ReplyOf(shop.AtA, trial.passport.BeforeWrite(), time.Now()))
+	held := b.Pair.Rig.SetTrap(b.ReplyOf(shop.AtA, trial.passport.BeforeWrite(), time.Now()))
 	_, err = trial.play(b, fault{name: "slow-work", play: func(b *record.Bench) string {
 		anna, why := b.Anna(held)
 		cancel()

@@ -214,7 +214,7 @@ func TestRequestsTooEarly(t *testing.T) {
 func TestOrderThatDoesNotReachARequest(t *testing.T) {
 	backendtest.Require(t)
 	b := forge.NewDrawer(t).Counting(backendtest.StartRedis(t).URL)
-	for _, e := range b.Pair.Ends {
+	for _, e := range b.Pair.Rig.Ends {
 		var err error
 		e.Database, err = rig.NewDatabase("127.0.0.1:1")
 		require.NoError(t, err)

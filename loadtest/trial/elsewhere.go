@@ -57,7 +57,7 @@ func balance(b *record.Bench, wait time.Duration) (unbalanced string, err error)
 	if err := errors.Join(b.Pair.Put(shop.OnShelf), b.BeginCount()); err != nil {
 		return "", err
 	}
-	for at := range b.Pair.Ends {
+	for at := range b.Pair.Rig.Ends {
 		o := b.Buy("plain-"+strconv.Itoa(at), at, history.Buy, b.Pair.Shop.Order, 0)
 		<-o.Done()
 		b.Cell.Ops = append(b.Cell.Ops, o.Op)
@@ -90,7 +90,7 @@ func (t *Trial) control(ctx context.Context, wait time.Duration) error {
 		b.Pair.Close()
 		return err
 	}
-	for at := range b.Pair.Ends { // a pool may have closed its connections, and an order that opens one sends more
+	for at := range b.Pair.Rig.Ends { // a pool may have closed its connections, and an order that opens one sends more
 		<-b.Buy("warm-"+strconv.Itoa(at), at, history.Buy, b.Pair.Shop.Order, 0).Done()
 	}
 	t.giveBack(b)

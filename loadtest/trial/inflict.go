@@ -53,7 +53,7 @@ func crowdAt(instances int) func(*record.Bench) string {
 	return func(b *record.Bench) string {
 		b.Pair.Blind.Store(!b.Passport.ReadBack)
 		defer b.Pair.Blind.Store(false)
-		b.Pair.Gate.OpenAll()
+		b.Pair.Rig.Gate.OpenAll()
 		ctx, cancel := context.WithTimeout(b.Pair.Context, crowdPatient)
 		defer cancel()
 		var all sync.WaitGroup
@@ -62,7 +62,7 @@ func crowdAt(instances int) func(*record.Bench) string {
 			plan := load.Plan{Requests: crowdOrders, Concurrency: crowdAtOnce,
 				Send: func(_ context.Context, _, _ time.Time, i int) history.Op {
 					mu.Lock()
-					o := b.Send(fmt.Sprintf("%s-%d", b.Pair.Ends[at].Name, i+1), at)
+					o := b.Send(fmt.Sprintf("%s-%d", b.Pair.Rig.Ends[at].Name, i+1), at)
 					mu.Unlock()
 					<-o.Done()
 					return o.Op
@@ -70,8 +70,8 @@ func crowdAt(instances int) func(*record.Bench) string {
 			all.Go(func() { _, _ = load.Run(ctx, plan) }) // a cell is judged by its orders, not by what load measures
 		}
 		all.Wait()
-		b.Pair.Quiet(b.Pair.Context)
-		b.Pair.Gate.Close()
+		b.Pair.Rig.Quiet(b.Pair.Context)
+		b.Pair.Rig.Gate.Close()
 		return ""
 	}
 }
@@ -123,7 +123,7 @@ func isStep(b *record.Bench, steps []sale.Step, k int) func(*wire.Command) bool 
 func errorReply(k int) func(*record.Bench) string {
 	return func(b *record.Bench) string {
 		answer := refusal(b.Passport, &b.Passport.Steps[k])
-		anna, why := b.Anna(b.Pair.SetTrap(&rig.CommandTrap{At: shop.AtA, Does: schedule.Refuse, Answer: answer,
+		anna, why := b.Anna(b.Pair.Rig.SetTrap(&rig.CommandTrap{At: shop.AtA, Does: schedule.Refuse, Answer: answer,
 			Is: isStep(b, b.Passport.Steps, k)}))
 		if why != "" {
 			return why
@@ -142,7 +142,7 @@ func renewalsLost(b *record.Bench) string {
 		shape := b.Shape(&cmd.Seen) // a renewal may be the same command as the acquire
 		return p.Renewals[shape] && (!p.Acquires[shape] || b.Shown().Since(shop.AtA).Known())
 	}
-	lose := b.Pair.SetTrap(&rig.CommandTrap{At: shop.AtA, Does: schedule.LostRequest, Always: true, Is: isRenewal})
+	lose := b.Pair.Rig.SetTrap(&rig.CommandTrap{At: shop.AtA, Does: schedule.LostRequest, Always: true, Is: isRenewal})
 	anna, why, goOn := b.AnnaAtWork()
 	defer goOn()
 	if why != "" {
@@ -160,7 +160,7 @@ func renewalsLost(b *record.Bench) string {
 // settle waits until the shop no longer works for a customer who has hung up: it may still sell to her.
 func settle(b *record.Bench, o *shop.Order) {
 	released := func() bool { return b.ReleasedFor(o).Known() }
-	b.Shown().Await(b.Passport.Takes+sale.Margin, b.Pair.Ends[o.At].In.Exited(), released)
+	b.Shown().Await(b.Passport.Takes+sale.Margin, b.Pair.Rig.Ends[o.At].In.Exited(), released)
 }
 
 // whyNotKept returns why an order acquires the lock although the trial has put it into the state in which an order held
@@ -189,7 +189,7 @@ func restart(b *record.Bench) error {
 		}
 		return errors.Join(err, to.ScriptFlush(b.Pair.Context).Err())
 	})
-	for _, e := range b.Pair.Ends {
+	for _, e := range b.Pair.Rig.Ends {
 		e.Wires[0].Break()
 	}
 	return err

@@ -62,7 +62,7 @@ func TestTrialsOfTheLadder(t *testing.T) {
 			o := options(t, stockapi, "--redis-timeout", "4s", "--addr", "127.0.0.1:{port}", "--redis", "{redis}")
 			order, err := shop.ParseRequest("POST /" + one.rung + "/decrease?product={product}&ttl=2s&wait=5s")
 			require.NoError(t, err)
-			o.Order, o.Only = order, strings.Split(ofMatrix, ",")
+			o.Shop.Order, o.Only = order, strings.Split(ofMatrix, ",")
 			p, cells := try(t, o)
 			assert.Equal(t, one.closest, p.Closest(), p.String())
 			asked := 0

@@ -37,7 +37,7 @@ func (t *Trial) play(b *record.Bench, f fault) (*history.Cell, error) {
 	for _, o := range b.Orders {
 		<-o.Done()
 	}
-	b.Pair.Quiet(b.Pair.Context)
+	b.Pair.Rig.Quiet(b.Pair.Context)
 	line, err := b.Complete(crowd > 0, func() ([]*shop.Order, error) { return fresh(b) })
 	if err != nil {
 		return nil, err
@@ -56,10 +56,10 @@ func (t *Trial) play(b *record.Bench, f fault) (*history.Cell, error) {
 
 // heal clears all faults.
 func heal(b *record.Bench) {
-	b.Pair.GoOnAll()
-	for at := range b.Pair.Ends {
-		b.Pair.Rejoin(b.Pair.Ends[at])
-		_ = b.Pair.Ends[at].In.Continue()
+	b.Pair.Rig.GoOnAll()
+	for at := range b.Pair.Rig.Ends {
+		b.Pair.Rig.Rejoin(b.Pair.Rig.Ends[at])
+		_ = b.Pair.Rig.Ends[at].In.Continue()
 	}
 }
 
@@ -124,7 +124,7 @@ func freshAt(b *record.Bench, at int, since time.Time) (own []*shop.Order, stuck
 		return own, true
 	}
 	turn = record.Later(turn, time.Now().Add(-b.Passport.Lease())) // an order sent now has at least the margin
-	fresh, through := sellAt(b, at, "fresh-"+b.Pair.Ends[at].Name, history.Probe, turn)
+	fresh, through := sellAt(b, at, "fresh-"+b.Pair.Rig.Ends[at].Name, history.Probe, turn)
 	if b.Pair.IsDown(at) {
 		return nil, false
 	}
@@ -184,7 +184,7 @@ func isFit(b *record.Bench) bool {
 	if !soldAfresh(b) || b.Pair.IsDown(shop.AtA) || b.Pair.IsDown(shop.AtB) {
 		return b.IsAsNew()
 	}
-	b.Pair.Quiet(b.Pair.Context)
+	b.Pair.Rig.Quiet(b.Pair.Context)
 	return b.BecomesFree()
 }
 

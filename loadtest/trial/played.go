@@ -111,7 +111,7 @@ func (p *playedLine) Sell(_ context.Context, m schedule.Move, s rig.Scene) *rig.
 func (p *playedLine) Catch(m schedule.Move, s rig.Scene) rig.Trap {
 	m = p.atWork(m)
 	if m.Request() > 0 {
-		d := p.bench.Pair.Ends[m.At].Database
+		d := p.bench.Pair.Rig.Ends[m.At].Database
 		if d == nil {
 			return nil
 		}
@@ -122,10 +122,10 @@ func (p *playedLine) Catch(m schedule.Move, s rig.Scene) rig.Trap {
 		return d.Trap(order, m.Request(), m.Reply)
 	}
 	t := p.trapAt(m, s)
-	if m.Mark == schedule.Read && p.bench.Pair.Ends[m.At].Database != nil {
+	if m.Mark == schedule.Read && p.bench.Pair.Rig.Ends[m.At].Database != nil {
 		return p.bench.SetWorkTrap(t)
 	}
-	return p.bench.Pair.SetTrap(t)
+	return p.bench.Pair.Rig.SetTrap(t)
 }
 
 // trapAt returns the trap for a command at a mark.
@@ -192,7 +192,7 @@ func isResent(b *record.Bench, cmd *wire.Command) bool {
 		return false
 	}
 	resent := false
-	b.Pair.Gate.Each(func(before *wire.Command) {
+	b.Pair.Rig.Gate.Each(func(before *wire.Command) {
 		if before.Client == cmd.Client && before.Failed && strings.HasPrefix(before.Reply, "NOSCRIPT") &&
 			sale.Digest(before.Args) == sale.Digest(cmd.Args) {
 			resent = true
@@ -472,9 +472,9 @@ func (p *playedLine) giveBack() error {
 		Lease: &history.Lease{AcquiredAt: taken, ReleasedAt: p.bench.Since(freed)}}
 	for _, key := range p.bench.Passport.Locks {
 		ours.Trace = append(ours.Trace,
-			history.Command{Node: p.bench.Pair.Stores[0].Host, Cmd: "restore", Key: key, Reply: "OK", At: since, End: taken,
+			history.Command{Node: p.bench.Pair.Rig.Stores[0].Host, Cmd: "restore", Key: key, Reply: "OK", At: since, End: taken,
 				Source: history.Looked, Effect: history.EffectAcquired | history.Endless},
-			history.Command{Node: p.bench.Pair.Stores[0].Host, Cmd: "del", Key: key, Reply: "1", At: p.bench.Since(freed),
+			history.Command{Node: p.bench.Pair.Rig.Stores[0].Host, Cmd: "del", Key: key, Reply: "1", At: p.bench.Since(freed),
 				End: p.bench.Since(time.Now()), Source: history.Looked, Effect: history.EffectReleased})
 	}
 	p.bench.Extra = append(p.bench.Extra, ours)

@@ -32,7 +32,7 @@ func (p *playedLine) misplaced(m schedule.Move) string {
 	}
 	came := tooEarly()
 	if came != "" { // an asynchronous release may be in flight
-		p.bench.Pair.Quiet(p.bench.Pair.Context)
+		p.bench.Pair.Rig.Quiet(p.bench.Pair.Context)
 		came = tooEarly()
 	}
 	if came == "" {
@@ -59,7 +59,7 @@ const aRequest = 300 * time.Millisecond
 
 // waitsForDatabase returns a channel that is closed once a request of an instance waits for another transaction.
 func (p *playedLine) waitsForDatabase(at int, done <-chan struct{}) <-chan struct{} {
-	d, waits := p.bench.Pair.Ends[at].Database, make(chan struct{})
+	d, waits := p.bench.Pair.Rig.Ends[at].Database, make(chan struct{})
 	if d == nil {
 		return nil
 	}

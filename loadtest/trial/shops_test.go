@@ -161,7 +161,7 @@ func (s planted) options(t *testing.T) Options {
 	t.Helper()
 	o := options(t, s.command(t)...)
 	if s.kind == "beside-stock" {
-		o.Stock = []string{"HSET", "shelf", "{product}", "{n}"}
+		o.Shop.Stock = []string{"HSET", "shelf", "{product}", "{n}"}
 	}
 	if s.cell != "" {
 		for cell := range strings.SplitSeq(s.cell+","+plain, ",") {
@@ -301,7 +301,7 @@ func TestTrialOfLocksOfDifferentCustomers(t *testing.T) {
 	backendtest.Long(t)
 	t.Parallel()
 	o := planted{file: inPython, kind: "per-customer", cell: "two-instances"}.options(t)
-	o.Order.Path += "?customer={order}"
+	o.Shop.Order.Path += "?customer={order}"
 	p, cells := try(t, o)
 	assert.True(t, p.PerCustomer, p.String())
 	for _, c := range cells {
@@ -321,7 +321,7 @@ func TestShopsSell(t *testing.T) {
 	for _, s := range shops {
 		t.Run(s.String(), func(t *testing.T) {
 			require.NoError(t, rdb.FlushAll(t.Context()).Err())
-			stock := shelf{rdb, (&shop.Shop{Options: s.options(t).Options}).Shelf()}
+			stock := shelf{rdb, (&shop.Shop{Options: s.options(t).Shop}).Shelf()}
 			stock.put(t, 3)
 			url := s.start(t, server.URL)
 			for range 3 {

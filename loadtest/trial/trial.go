@@ -23,7 +23,7 @@ import (
 
 // Options are those of a trial.
 type Options struct {
-	shop.Options
+	Shop shop.Options
 	Selection
 }
 
@@ -50,14 +50,14 @@ type Trial struct {
 
 // New starts a trial. The returned context is cancelled when one of its servers dies. Close it.
 func New(ctx context.Context, o Options) (*Trial, context.Context, error) {
-	if err := errors.Join(o.Check(), checkOnly(o.Only), checkLines(o.Play)); err != nil {
+	if err := errors.Join(o.Shop.Check(), checkOnly(o.Only), checkLines(o.Play)); err != nil {
 		return nil, ctx, err
 	}
-	bed, ctx, err := rig.OpenForeign(ctx, o.Say)
+	bed, ctx, err := rig.OpenForeign(ctx, o.Shop.Say)
 	if err != nil {
 		return nil, ctx, err
 	}
-	return &Trial{shop: shop.New(o.Options, bed), Selection: o.Selection, stalls: load.NewStallMeter()}, ctx, nil
+	return &Trial{shop: shop.New(o.Shop, bed), Selection: o.Selection, stalls: load.NewStallMeter()}, ctx, nil
 }
 
 // Learn learns what the lock of the shop is: see [learn.Passport].

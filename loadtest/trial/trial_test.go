@@ -27,7 +27,7 @@ func options(t *testing.T, argv ...string) Options {
 	t.Helper()
 	order, err := shop.ParseRequest("POST /decrease")
 	require.NoError(t, err)
-	return Options{Options: shop.Options{Argv: argv, Order: order, Product: "10000", Within: time.Minute,
+	return Options{Shop: shop.Options{Argv: argv, Order: order, Product: "10000", Within: time.Minute,
 		Stock: []string{"SET", "ProductStock_{product}", "{n}"}, Say: func(string) {}},
 		Selection: Selection{Quick: true, AtOnce: 2}}
 }
@@ -444,8 +444,8 @@ func TestRenewalsUnderARequestToADatabase(t *testing.T) {
 	cli := need(t, "redis-cli", "redis-cli") + " -h {redis_host} -p {redis_port} "
 	o := options(t, append([]string{"env", "LEASE=9", "DATABASE={db_host}:{db_port}"},
 		planted{file: inPython, kind: "asks-a-database"}.command(t)...)...)
-	o.Database, o.Units = database.Addr().String(), 1
-	o.Set, o.Left = cli+"SET ProductStock_{product} {n}", cli+"GET ProductStock_{product}"
+	o.Shop.Database, o.Shop.Units = database.Addr().String(), 1
+	o.Shop.Set, o.Shop.Left = cli+"SET ProductStock_{product} {n}", cli+"GET ProductStock_{product}"
 	trial, ctx, err := New(t.Context(), o)
 	require.NoError(t, err)
 	p, err := trial.Learn(ctx)

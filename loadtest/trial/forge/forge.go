@@ -49,7 +49,7 @@ func Begin() *Forgery {
 	b := &record.Bench{Passport: p, Pair: &shop.Pair{Shop: s, Rig: &rig.Rig{}},
 		Cell: &history.Cell{Start: time.Unix(1000, 0)}}
 	for i := range 2 {
-		b.Pair.Ends = append(b.Pair.Ends, &rig.End{Client: schedule.Client{Index: i, Name: schedule.ClientName(i)}})
+		b.Pair.Rig.Ends = append(b.Pair.Rig.Ends, &rig.End{Client: schedule.Client{Index: i, Name: schedule.ClientName(i)}})
 	}
 	return &Forgery{b, map[*shop.Order][]record.Observation{}}
 }
@@ -209,10 +209,10 @@ func (d *Drawer) Counting(redisURL string) *record.Bench {
 	server := httptest.NewServer(d)
 	d.t.Cleanup(server.Close)
 	f := Begin()
-	f.Pair.Context, f.Pair.Client, f.Pair.Gate = d.t.Context(), server.Client(), wire.NewGate(nil)
-	f.Pair.Stores = []*wire.Store{store}
+	f.Pair.Context, f.Pair.Client, f.Pair.Rig.Gate = d.t.Context(), server.Client(), wire.NewGate(nil)
+	f.Pair.Rig.Stores = []*wire.Store{store}
 	f.Pair.Shop.Set, f.Pair.Shop.Left, f.Pair.Shop.Product = "echo {n} > "+d.Stock, "cat "+d.Stock, "10000"
-	for _, e := range f.Pair.Ends {
+	for _, e := range f.Pair.Rig.Ends {
 		e.In = &cluster.Instance{URL: server.URL}
 	}
 	f.Pair.Ledger, err = wire.NewLedger(d.t.Context(), store.Redis, f.Pair.Shop.Shelf())

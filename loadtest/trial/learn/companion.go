@@ -83,7 +83,7 @@ func comparesName(b *record.Bench, key *wire.Lock) (compares bool, err error) {
 	undo, err := rename(b, key)
 	goOn()
 	<-anna.Done()
-	b.Pair.Quiet(b.Pair.Context)
+	b.Pair.Rig.Quiet(b.Pair.Context)
 	lock := b.Passport.Keys[0]
 	compares = err == nil && lock.Held(b.Pair.Looker.Load().Look()[lock.Key])
 	return compares, errors.Join(err, undo(), b.Remove())

@@ -112,7 +112,7 @@ func (f *firstOrder) whatItMisses() string {
 }
 
 // end returns the instance that received the order.
-func (f *firstOrder) end() *rig.End { return f.bench.Pair.Ends[f.order.At] }
+func (f *firstOrder) end() *rig.End { return f.bench.Pair.Rig.Ends[f.order.At] }
 
 func (f *firstOrder) has(status ...int) bool { return slices.Contains(status, f.order.Op.Status) }
 
@@ -148,7 +148,7 @@ func (f *firstOrder) tell() {
 
 // whereTheStockIs returns a hint at where the stock may be: at a number that decreased, or not in this Redis.
 func (f *firstOrder) whereTheStockIs() string {
-	now, err := wire.Snapshot(f.bench.Pair.Context, f.bench.Pair.Stores[0].Redis)
+	now, err := wire.Snapshot(f.bench.Pair.Context, f.bench.Pair.Rig.Stores[0].Redis)
 	var found []string
 	for key, state := range now {
 		before := f.bench.Passport.Before[key]
@@ -188,7 +188,7 @@ func (f *firstOrder) whatItTouched() string {
 		return fmt.Sprintf("it read another key: try --stock '%s'", strings.Join(found, "', or '"))
 	}
 	_, written, err := f.bench.Pair.Ledger.Writes(f.bench.Pair.Context)
-	now, err2 := wire.Snapshot(f.bench.Pair.Context, f.bench.Pair.Stores[0].Redis)
+	now, err2 := wire.Snapshot(f.bench.Pair.Context, f.bench.Pair.Rig.Stores[0].Redis)
 	var gone []string
 	for key := range written {
 		if _, is := now[key]; is && key.Name != f.bench.Pair.Shop.Shelf().Key || err != nil || err2 != nil {

@@ -34,7 +34,7 @@ func holdOne(b *record.Bench, sure bool) (again bool, err error) {
 	if err := b.Pair.Put(b.Pair.Shop.UnitsFor(0)); err != nil {
 		return false, err
 	}
-	held := b.Pair.SetTrap(b.ReplyOf(shop.AtA, last, time.Now()))
+	held := b.Pair.Rig.SetTrap(b.ReplyOf(shop.AtA, last, time.Now()))
 	anna, why := b.Anna(held)
 	if why != "" {
 		return false, strayed(b, anna)
@@ -57,7 +57,7 @@ func holdOne(b *record.Bench, sure bool) (again bool, err error) {
 	watchBackground(b, onData, begun, let)
 	watchWaiter(b, bert, byOrder[bert])
 	<-bert.Done()
-	b.Pair.Quiet(b.Pair.Context)
+	b.Pair.Rig.Quiet(b.Pair.Context)
 	worked := workedAt(b, bert, byOrder[bert])
 	if !worked.IsZero() && wasLetIn(b, bert, worked, begun) && !removedIn(byOrder, shop.Span{From: begun, To: worked}) {
 		if !sure {
@@ -217,7 +217,7 @@ func watchSlow(b *record.Bench) {
 	}
 	slow := b.Buy("slow", shop.AtA, history.Buy, *b.Pair.Shop.Slow, p.Lease()*3/2)
 	<-slow.Done()
-	b.Pair.Quiet(b.Pair.Context)
+	b.Pair.Rig.Quiet(b.Pair.Context)
 	notePeriod(b, slow)
 }
 
@@ -237,7 +237,7 @@ func notePeriod(b *record.Bench, o *shop.Order) {
 
 // sentAgain reports whether the client of a held command has sent it again, on another connection.
 func sentAgain(b *record.Bench, held *wire.Command) (again bool) {
-	b.Pair.Gate.Each(func(cmd *wire.Command) {
+	b.Pair.Rig.Gate.Each(func(cmd *wire.Command) {
 		again = again || cmd != held && cmd.Client == held.Client && cmd.Came.After(held.Sent) &&
 			cmd.Conn != held.Conn && slices.Equal(cmd.Args, held.Args)
 	})

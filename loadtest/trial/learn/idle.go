@@ -22,7 +22,7 @@ func dropsIdle(b *record.Bench) (dropped bool, err error) {
 		return false, nil
 	}
 	b.Begin("", "")
-	trap := b.Pair.SetTrap(b.ReplyOf(shop.AtA, last, time.Now()))
+	trap := b.Pair.Rig.SetTrap(b.ReplyOf(shop.AtA, last, time.Now()))
 	anna, why := b.Anna(trap)
 	var took time.Time
 	if why == "" {
@@ -127,7 +127,7 @@ func meets(b *record.Bench, locks []wire.Lock) (kept, changed bool) {
 		return false, false
 	}
 	<-bert.Done()
-	b.Pair.Quiet(b.Pair.Context)
+	b.Pair.Rig.Quiet(b.Pair.Context)
 	return kept, changed
 }
 

@@ -76,11 +76,11 @@ func unknownFirst(b *record.Bench, err error) error {
 		return err
 	}
 	name := ""
-	b.Pair.Gate.Each(func(cmd *wire.Command) { name = cmp.Or(name, b.Pair.Ledger.Unknown(&cmd.Seen)) })
+	b.Pair.Rig.Gate.Each(func(cmd *wire.Command) { name = cmp.Or(name, b.Pair.Ledger.Unknown(&cmd.Seen)) })
 	if name == "" {
 		return err
 	}
-	version := b.Pair.Stores[0].Redis.InfoMap(b.Pair.Context, "server").Item("Server", "redis_version")
+	version := b.Pair.Rig.Stores[0].Redis.InfoMap(b.Pair.Context, "server").Item("Server", "redis_version")
 	rest := strings.TrimPrefix(err.Error(), shop.ErrShop.Error()+": ")
 	return fmt.Errorf("%w: it sends %s, which the trial's Redis %s does not know: put a newer redis-server on the "+
 		"PATH; %s", shop.ErrShop, history.Clip(name), version, rest)
@@ -94,9 +94,9 @@ func Warm(ctx context.Context, s *shop.Shop, p *sale.Passport) (*record.Bench, e
 	}
 	b.Pair.LookAt(p.Keys)
 	for _, script := range p.Scripts { // else a first renewal could get a NOSCRIPT, behind a held command
-		err = errors.Join(err, b.Pair.Stores[0].Redis.ScriptLoad(ctx, script).Err())
+		err = errors.Join(err, b.Pair.Rig.Stores[0].Redis.ScriptLoad(ctx, script).Err())
 	}
-	for at := range b.Pair.Ends {
+	for at := range b.Pair.Rig.Ends {
 		_, first := firstAt(b, at)
 		err = errors.Join(err, first)
 	}

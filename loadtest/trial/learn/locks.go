@@ -14,7 +14,7 @@ import (
 // learnLocks learns which keys form the lock, and how it is acquired and released.
 func learnLocks(b *record.Bench) (err error) {
 	p := b.Passport
-	if p.Before, err = wire.Snapshot(b.Pair.Context, b.Pair.Stores[0].Redis); err != nil {
+	if p.Before, err = wire.Snapshot(b.Pair.Context, b.Pair.Rig.Stores[0].Redis); err != nil {
 		return err
 	}
 	written, err := firstSales(b)
@@ -78,7 +78,7 @@ func describeAnew(b *record.Bench) error {
 // atRest returns the written keys, with their states while no order is in flight. A key that waits for its TTL is
 // absent at rest.
 func atRest(b *record.Bench, written map[wire.Key]time.Time) (keys []wire.Lock, err error) {
-	now, err := wire.Snapshot(b.Pair.Context, b.Pair.Stores[0].Redis)
+	now, err := wire.Snapshot(b.Pair.Context, b.Pair.Rig.Stores[0].Redis)
 	for key := range written {
 		rest, is := now[key]
 		if _, was := b.Passport.Before[key]; !is || !was && !rest.Ends.IsZero() {

@@ -22,7 +22,7 @@ func firstSales(b *record.Bench) (written map[wire.Key]time.Time, err error) {
 	if err := b.BeginCount(); err != nil {
 		return nil, err
 	}
-	for at := range b.Pair.Ends {
+	for at := range b.Pair.Rig.Ends {
 		o, err := firstAt(b, at)
 		if err != nil {
 			return nil, err
@@ -34,7 +34,7 @@ func firstSales(b *record.Bench) (written map[wire.Key]time.Time, err error) {
 				return nil, err
 			}
 		}
-		if b.Pair.Quiet(b.Pair.Context); at == shop.AtA {
+		if b.Pair.Rig.Quiet(b.Pair.Context); at == shop.AtA {
 			(&firstOrder{bench: b, order: o}).tell()
 		}
 		if _, written, err = writesOf(b, o); err != nil {
@@ -56,13 +56,13 @@ func firstSales(b *record.Bench) (written map[wire.Key]time.Time, err error) {
 
 // findStock moves the stock to another Redis database if the first order looked for it only there.
 func findStock(b *record.Bench, o *shop.Order) (moved bool, err error) {
-	if b.Pair.Quiet(b.Pair.Context); o.At != shop.AtA {
+	if b.Pair.Rig.Quiet(b.Pair.Context); o.At != shop.AtA {
 		return false, nil
 	}
 	if _, _, err := b.Pair.Ledger.Writes(b.Pair.Context); err != nil {
 		return false, err
 	}
-	found := b.Pair.Ledger.Databases(b.Pair.Ends[o.At].Wires[0].Owns)
+	found := b.Pair.Ledger.Databases(b.Pair.Rig.Ends[o.At].Wires[0].Owns)
 	if len(found) != 1 || found[0] == b.Pair.Shop.DB {
 		return false, nil
 	}
@@ -98,7 +98,7 @@ func firstAt(b *record.Bench, at int) (*shop.Order, error) {
 // fails if the order shows that the shop cannot be tried.
 func writesOf(b *record.Bench, o *shop.Order) (writes []record.Written, keys map[wire.Key]time.Time, err error) {
 	<-o.Done()
-	b.Pair.Quiet(b.Pair.Context)
+	b.Pair.Rig.Quiet(b.Pair.Context)
 	if writes, keys, err = b.Writes(); err != nil {
 		return nil, nil, err
 	}
@@ -178,7 +178,7 @@ func keepScripts(b *record.Bench) int {
 func madeAndRemoved(
 	b *record.Bench, known, keys map[wire.Key]time.Time, writes []record.Written,
 ) (own []wire.Key, err error) {
-	now, err := wire.Snapshot(b.Pair.Context, b.Pair.Stores[0].Redis)
+	now, err := wire.Snapshot(b.Pair.Context, b.Pair.Rig.Stores[0].Redis)
 	if err != nil {
 		return nil, err
 	}

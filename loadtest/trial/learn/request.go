@@ -18,7 +18,7 @@ func follow(b *record.Bench) (stable bool, err error) {
 	var sales [2][]int
 	for range rig.MostSales {
 		stable = true
-		for at, e := range b.Pair.Ends {
+		for at, e := range b.Pair.Rig.Ends {
 			o, err := plainAt(b, at)
 			if err != nil {
 				return false, err
@@ -42,9 +42,9 @@ func plainAt(b *record.Bench, at int) (*shop.Order, error) {
 		return nil, err
 	}
 	<-o.Done()
-	b.Pair.Quiet(b.Pair.Context)
+	b.Pair.Rig.Quiet(b.Pair.Context)
 	time.Sleep(50 * time.Millisecond) // a rollback may come after the answer
-	b.Pair.Ends[at].Database.EndOrder()
+	b.Pair.Rig.Ends[at].Database.EndOrder()
 	if o.Op.Outcome != history.Sold {
 		return o, problem(b, o, nil)
 	}
@@ -72,7 +72,7 @@ func learnRequests(b *record.Bench) error {
 	if err != nil {
 		return err
 	}
-	classifyRequests(of, b.Pair.Ends[shop.AtA].Database.Since(o.Sent), o.InDatabase, b.UnderLock(o))
+	classifyRequests(of, b.Pair.Rig.Ends[shop.AtA].Database.Since(o.Sent), o.InDatabase, b.UnderLock(o))
 	b.Passport.Requests = &history.Requests{Before: of.Before, Under: of.Under, After: of.After}
 	return nil
 }
@@ -108,7 +108,7 @@ func classifyRequests(r *sale.Requests, pieces []rig.Piece, order int, held shop
 // reply to its acquire is held, a client does not renew.
 func watchAtWork(b *record.Bench) {
 	p := b.Passport
-	if len(p.Locks) == 0 || p.Every > 0 || b.Pair.Ends[shop.AtA].Database == nil || p.Lease() > sale.MostLease {
+	if len(p.Locks) == 0 || p.Every > 0 || b.Pair.Rig.Ends[shop.AtA].Database == nil || p.Lease() > sale.MostLease {
 		return
 	}
 	b.Pair.Shop.Say("checking whether the lock is renewed…")
@@ -128,7 +128,7 @@ func watchAtWork(b *record.Bench) {
 	notePeriod(b, anna)
 	goOn()
 	<-anna.Done()
-	b.Pair.Quiet(b.Pair.Context)
+	b.Pair.Rig.Quiet(b.Pair.Context)
 }
 
 // requestsOf returns the requests among pieces.

@@ -68,7 +68,7 @@ func besideHeld(b *record.Bench, at int) (e encounter, err error) {
 	if anna == nil {
 		return e, nil
 	}
-	defer b.Pair.Quiet(b.Pair.Context)
+	defer b.Pair.Rig.Quiet(b.Pair.Context)
 	e.tested = true
 	if e.lease, err = longestTTL(b); err == nil {
 		bert := b.Send("bert", at)
@@ -77,7 +77,7 @@ func besideHeld(b *record.Bench, at int) (e encounter, err error) {
 		goOn()
 		<-bert.Done()
 		<-anna.Done()
-		b.Pair.Quiet(b.Pair.Context)
+		b.Pair.Rig.Quiet(b.Pair.Context)
 		if !p.Elsewhere && err == nil {
 			var left int64
 			left, err = b.Pair.UnitsLeft()
@@ -98,7 +98,7 @@ func holdAtWork(b *record.Bench) (anna *shop.Order, goOn func()) {
 		if len(p.ToDatabase.Under) == 0 {
 			return nil, nil
 		}
-		d := b.Pair.Ends[shop.AtA].Database
+		d := b.Pair.Rig.Ends[shop.AtA].Database
 		t := d.Trap(d.NextOrder(), p.ToDatabase.Under[0], false)
 		anna = b.Send("anna", shop.AtA)
 		select {
@@ -126,7 +126,7 @@ func longestTTL(b *record.Bench) (longest time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	now, err := wire.Snapshot(b.Pair.Context, b.Pair.Stores[0].Redis)
+	now, err := wire.Snapshot(b.Pair.Context, b.Pair.Rig.Stores[0].Redis)
 	for key, state := range now {
 		ttl := state.Ends.Sub(keys[key]).Round(10 * time.Millisecond)
 		if !state.Ends.IsZero() && keys[key].After(b.Cell.Start) && ttl <= sale.MostLease {

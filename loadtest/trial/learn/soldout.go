@@ -24,7 +24,7 @@ func learnSoldOut(b *record.Bench) error {
 	o := b.Send("empty", shop.AtA)
 	o.WaitFor(b.Passport.Limit())
 	o.HangUp()
-	b.Pair.Quiet(b.Pair.Context)
+	b.Pair.Rig.Quiet(b.Pair.Context)
 	took, err := tookFromEmpty(b)
 	if err != nil {
 		return err

@@ -28,7 +28,7 @@ func watchWaiter(b *record.Bench, o *shop.Order, commands []record.Observation) 
 		p.Waiting = "are woken by a message"
 	case blocks != "":
 		p.Waiting = "block in " + blocks
-	case wokenBetween(tries, b.Pair.Ends[o.At].Wires[0].Invalidations()):
+	case wokenBetween(tries, b.Pair.Rig.Ends[o.At].Wires[0].Invalidations()):
 		p.Waiting = "are woken by an invalidation (client tracking)"
 	case len(tries) > 2:
 		var gaps []time.Duration

@@ -40,7 +40,7 @@ func TestWaiterThatLooks(t *testing.T) {
 	}
 
 	bert := f.Order("bert", shop.AtB, history.Unknown, 0, 0, look(0, "get"), look(50, "get"), look(100, "get"))
-	f.Pair.Ends[shop.AtB].Wires = []*wire.Wire{{}}
+	f.Pair.Rig.Ends[shop.AtB].Wires = []*wire.Wire{{}}
 	f.Pair.Looker.Store(&wire.Looker{})
 	watchWaiter(f.Bench, bert, f.Record[bert])
 	assert.Equal(t, "poll every 50ms", f.Passport.Waiting)

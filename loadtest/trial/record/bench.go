@@ -51,10 +51,10 @@ func (b *Bench) Begin(name, line string) {
 	b.Cell, b.Orders, b.Extra, b.ends = NewCell(b.Pair.Shop, b.Passport, name, line), nil, nil, nil
 	b.Cell.Start = time.Now()
 	b.holders.begin(b.Cell.Start)
-	for _, e := range b.Pair.Ends {
+	for _, e := range b.Pair.Rig.Ends {
 		b.Cell.Instances = append(b.Cell.Instances, history.Instance{Name: e.Name, URL: e.In.URL})
 	}
-	b.Pair.Gate.Begin()
+	b.Pair.Rig.Gate.Begin()
 	writes, _, err := b.Pair.Ledger.Writes(b.Pair.Context)
 	if err == nil {
 		b.before = len(writes)
@@ -70,7 +70,7 @@ func NewCell(s *shop.Shop, p *sale.Passport, name, line string) *history.Cell {
 // IsAsNew reports whether an order at each instance sells, and leaves no lock.
 func (b *Bench) IsAsNew() bool {
 	b.Begin("", "")
-	for at := range b.Pair.Ends {
+	for at := range b.Pair.Rig.Ends {
 		if b.Pair.IsDown(at) {
 			return false
 		}
@@ -82,7 +82,7 @@ func (b *Bench) IsAsNew() bool {
 			return false
 		}
 	}
-	b.Pair.Quiet(b.Pair.Context) // a release may come after the answer
+	b.Pair.Rig.Quiet(b.Pair.Context) // a release may come after the answer
 	return b.BecomesFree()
 }
 
@@ -162,7 +162,7 @@ func (b *Bench) Writes() (own []Written, keys map[wire.Key]time.Time, err error)
 		return nil, nil, err
 	}
 	for _, w := range all[b.before:] {
-		if at := slices.IndexFunc(b.Pair.Ends, func(e *rig.End) bool { return e.Wires[0].Owns(w.From) }); at >= 0 {
+		if at := slices.IndexFunc(b.Pair.Rig.Ends, func(e *rig.End) bool { return e.Wires[0].Owns(w.From) }); at >= 0 {
 			own = append(own, Written{w, at})
 		}
 	}

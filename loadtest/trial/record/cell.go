@@ -29,7 +29,7 @@ func (b *Bench) Complete(crowd bool, ask func() (fresh []*shop.Order, err error)
 	if err != nil {
 		return nil, err
 	}
-	b.Pair.Quiet(b.Pair.Context)
+	b.Pair.Rig.Quiet(b.Pair.Context)
 	var record map[*shop.Order][]Observation
 	if !crowd {
 		record = b.ByOrder()
@@ -77,7 +77,7 @@ func (b *Bench) Complete(crowd bool, ask func() (fresh []*shop.Order, err error)
 
 // noteDeaths records which instances have exited on their own.
 func (b *Bench) noteDeaths() {
-	for at, e := range b.Pair.Ends {
+	for at, e := range b.Pair.Rig.Ends {
 		killed := slices.ContainsFunc(b.Cell.Faults, func(f history.Fault) bool {
 			return f.Instance == e.Name && f.Kind == history.FaultKill
 		})
@@ -108,7 +108,7 @@ func (b *Bench) addOps(
 // op returns an order's record. Its writes decide whether an order without an answer has sold.
 func (b *Bench) op(o *shop.Order, commands []Observation, units []int64, looked bool) history.Op {
 	op := o.Op
-	op.Instance, op.Sent, op.Done = b.Pair.Ends[o.At].Name, b.Since(o.Sent), history.Never
+	op.Instance, op.Sent, op.Done = b.Pair.Rig.Ends[o.At].Name, b.Since(o.Sent), history.Never
 	op.Due = op.Sent
 	if o.Op.Phase == history.Probe {
 		op.Quantity = 0

@@ -118,14 +118,14 @@ func TestRequestsAreThoseOfOrders(t *testing.T) {
 // An order whose acquire is answered goes on until its next request to the database.
 func TestOrderIsHeldAtItsWork(t *testing.T) {
 	f := forge.Begin()
-	f.Pair.Context, f.Pair.Gate = t.Context(), wire.NewGate(nil)
+	f.Pair.Context, f.Pair.Rig.Gate = t.Context(), wire.NewGate(nil)
 	server, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer server.Close()
 	d, err := rig.NewDatabase(server.Addr().String())
 	require.NoError(t, err)
 	defer d.Close()
-	f.Pair.Ends[atA].Database = d
+	f.Pair.Rig.Ends[atA].Database = d
 	for _, asks := range []bool{true, false} {
 		w := f.SetWorkTrap(&rig.CommandTrap{Reply: true})
 		d.BeginOrder()

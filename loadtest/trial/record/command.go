@@ -69,7 +69,7 @@ func (c *Observation) Did(what func(*history.Command) bool) bool { return AnyOf(
 func (b *Bench) SentBy(at int) (all []Observation) {
 	looker := b.Pair.Looker.Load()
 	var commands []*wire.Command
-	b.Pair.Gate.Each(func(cmd *wire.Command) {
+	b.Pair.Rig.Gate.Each(func(cmd *wire.Command) {
 		if cmd.Client.Index == at && !cmd.Sent.IsZero() && !cmd.Came.Before(b.Cell.Start) {
 			commands = append(commands, cmd)
 			all = append(all, Observation{Seen: cmd.Seen, Cmd: cmd})
@@ -119,7 +119,7 @@ func AsExecuted(commands []Observation) []Observation {
 // next order. Under nil are those that several orders may have sent: they prove nothing about any.
 func (b *Bench) ByOrder() map[*shop.Order][]Observation {
 	record := map[*shop.Order][]Observation{}
-	for at := range b.Pair.Ends {
+	for at := range b.Pair.Rig.Ends {
 		b.attribute(at, b.SentBy(at), record)
 	}
 	for o := range record {

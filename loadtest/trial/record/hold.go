@@ -63,10 +63,10 @@ func (b *Bench) AnnaAtWork() (o *shop.Order, why string, goOn func()) {
 // next request to that.
 func (b *Bench) trapAtWork(at int) rig.Trap {
 	reply := b.ReplyOf(at, b.Passport.BeforeWrite(), time.Now())
-	if b.Pair.Ends[at].Database != nil {
+	if b.Pair.Rig.Ends[at].Database != nil {
 		return b.SetWorkTrap(reply)
 	}
-	return b.Pair.SetTrap(reply)
+	return b.Pair.Rig.SetTrap(reply)
 }
 
 // NoRequest is why an order is not held at a request to the database.
@@ -85,7 +85,7 @@ type WorkTrap struct {
 
 // SetWorkTrap sets a trap that first catches that reply.
 func (b *Bench) SetWorkTrap(reply *rig.CommandTrap) *WorkTrap {
-	t := &WorkTrap{Reply: b.Pair.SetTrap(reply), caught: make(chan struct{}), over: make(chan struct{})}
+	t := &WorkTrap{Reply: b.Pair.Rig.SetTrap(reply), caught: make(chan struct{}), over: make(chan struct{})}
 	b.Pair.Tasks.Go(func() {
 		select {
 		case <-reply.Caught():
@@ -94,7 +94,7 @@ func (b *Bench) SetWorkTrap(reply *rig.CommandTrap) *WorkTrap {
 		case <-b.Pair.Context.Done():
 			return
 		}
-		if !t.goToRequest(b.Pair.Ends[reply.At].Database) {
+		if !t.goToRequest(b.Pair.Rig.Ends[reply.At].Database) {
 			return
 		}
 		select {

@@ -39,7 +39,7 @@ func (b *Bench) AwaitLate() {
 			b.SleepUntil(o.Over.Add(most + LateAfter))
 		}
 	}
-	b.Pair.Quiet(b.Pair.Context)
+	b.Pair.Rig.Quiet(b.Pair.Context)
 }
 
 // lateSender returns the order that has sent a command as long after its end as orders do, nil if none has, and whether

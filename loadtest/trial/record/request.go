@@ -27,7 +27,7 @@ func (b *Bench) UnderLock(o *shop.Order) shop.Span {
 // sentNothing reports whether an order is known to have sent nothing to the database, as no other was in flight at its
 // instance.
 func (b *Bench) sentNothing(o *shop.Order) bool {
-	d := b.Pair.Ends[o.At].Database
+	d := b.Pair.Rig.Ends[o.At].Database
 	if d == nil || slices.ContainsFunc(b.Orders, func(other *shop.Order) bool {
 		return other != o && other.At == o.At && other.Sent.Before(o.Over) && o.Sent.Before(other.Over)
 	}) {
@@ -38,7 +38,7 @@ func (b *Bench) sentNothing(o *shop.Order) bool {
 
 // requestsToDatabase returns what the orders of the cell have sent to the database, in order of arrival.
 func (b *Bench) requestsToDatabase(record map[*shop.Order][]Observation) (all []history.Request) {
-	for at, e := range b.Pair.Ends {
+	for at, e := range b.Pair.Rig.Ends {
 		if e.Database != nil {
 			all = append(all, b.requestsAt(at, e.Database.Since(b.Cell.Start), record)...)
 		}
@@ -61,7 +61,7 @@ func (b *Bench) requestsAt(at int, pieces []rig.Piece, record map[*shop.Order][]
 		if p.Reply {
 			continue
 		}
-		r := history.Request{Instance: b.Pair.Ends[at].Name, Came: b.Since(p.Began), Sent: b.Since(p.PassedOn),
+		r := history.Request{Instance: b.Pair.Rig.Ends[at].Name, Came: b.Since(p.Began), Sent: b.Since(p.PassedOn),
 			Answered: history.Never, Heard: history.Never}
 		o := b.senderOf(at, p.Began, record)
 		if o != nil {

@@ -28,8 +28,8 @@ const (
 
 // A Pair is two instances of a shop on a rig, each with a proxy to their own Redis.
 type Pair struct {
-	Shop *Shop
-	*rig.Rig
+	Shop    *Shop
+	Rig     *rig.Rig
 	Context context.Context
 	cancel  context.CancelFunc
 	Client  *http.Client
@@ -43,26 +43,26 @@ type Pair struct {
 }
 
 // IsDown reports whether an instance has exited.
-func (p *Pair) IsDown(at int) bool { return wire.IsClosed(p.Ends[at].In.Exited()) }
+func (p *Pair) IsDown(at int) bool { return wire.IsClosed(p.Rig.Ends[at].In.Exited()) }
 
 // watch observes the effects of each command from now on, and passes it unless a trap catches it.
 func (p *Pair) watch(ctx context.Context) (err error) {
-	if p.Ledger, err = wire.NewLedger(ctx, p.Stores[0].Redis, p.Shop.Shelf()); err != nil {
+	if p.Ledger, err = wire.NewLedger(ctx, p.Rig.Stores[0].Redis, p.Shop.Shelf()); err != nil {
 		return err
 	}
 	p.LookAt(nil) // to read back the stock after an order
 	if err = p.Put(p.Shop.UnitsFor(0)); err != nil {
 		return err
 	}
-	p.Gate.Look = func(cmd *wire.Command, carryOut func()) {
+	p.Rig.Gate.Look = func(cmd *wire.Command, carryOut func()) {
 		if !p.Blind.Load() {
 			p.Looker.Load().Around(cmd, carryOut)
 			return
 		}
 		carryOut()
 	}
-	p.Gate.Begin()
-	p.Tasks.Go(func() { p.LetThrough(p.Context, p.isRelease) })
+	p.Rig.Gate.Begin()
+	p.Tasks.Go(func() { p.Rig.LetThrough(p.Context, p.isRelease) })
 	return nil
 }
 
@@ -82,7 +82,7 @@ func (p *Pair) Buy(name string, at int, phase history.Phase, how Request, work, 
 	o.InDatabase = p.openAtDatabase(at)
 	fill := p.Shop.fill(name, work)
 	o.headers = p.Shop.headers(fill)
-	url := p.Ends[at].In.URL + fill.Replace(how.Path)
+	url := p.Rig.Ends[at].In.URL + fill.Replace(how.Path)
 	o.Send(p.Context, func(ctx context.Context) history.Op {
 		ctx, cancel := context.WithTimeout(ctx, atMost)
 		defer cancel()
@@ -94,10 +94,10 @@ func (p *Pair) Buy(name string, at int, phase history.Phase, how Request, work, 
 
 // openAtDatabase opens an order at an instance's link to the database, if there is one, and returns its number.
 func (p *Pair) openAtDatabase(at int) (number int) {
-	if p.Ends[at].Database == nil {
+	if p.Rig.Ends[at].Database == nil {
 		return 0
 	}
-	return p.Ends[at].Database.BeginOrder()
+	return p.Rig.Ends[at].Database.BeginOrder()
 }
 
 // LookAt observes the stock and these locks from now on.
@@ -109,7 +109,7 @@ func (p *Pair) LookAt(locks []wire.Lock) {
 
 // Alone calls do while no command is in flight.
 func (p *Pair) Alone(do func(*redis.Client) error) (err error) {
-	p.Looker.Load().Alone(func() { err = do(p.Stores[0].Redis) })
+	p.Looker.Load().Alone(func() { err = do(p.Rig.Stores[0].Redis) })
 	return err
 }
 
@@ -161,9 +161,9 @@ func (p *Pair) UnitsLeft() (n int64, err error) {
 
 // filled fills in a shell command.
 func (p *Pair) filled(line string, n int64) string {
-	host, port, _ := net.SplitHostPort(p.Stores[0].Host)
+	host, port, _ := net.SplitHostPort(p.Rig.Stores[0].Host)
 	return strings.NewReplacer("{product}", p.Shop.Product, "{n}", strconv.FormatInt(n, 10),
-		"{redis}", "redis://"+p.Stores[0].Host, "{redis_host}", host, "{redis_port}", port).Replace(line)
+		"{redis}", "redis://"+p.Rig.Stores[0].Host, "{redis_host}", host, "{redis_port}", port).Replace(line)
 }
 
 // putElsewhere puts n units by --set; without --set it leaves the stock as it is.
