@@ -176,7 +176,7 @@ func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 	run := &history.Run{ID: "try", Started: time.Now(), Loadtest: thisBuild(), Machine: history.ThisMachine(),
 		Backend: history.Backend{Kind: "redis-server", Text: "redis-server, its own",
 			Stockapi: strings.Join(o.Shop.Argv, " ")},
-		Load:    history.Load{Repeat: 1}}
+		Load: history.Load{Repeat: 1}}
 	shown.Say("not covered: Redis Cluster, Sentinel, TLS, a lock in the database itself")
 	passport, results, err := f.measure(ctx, o, shown)
 	shown.Clear()
