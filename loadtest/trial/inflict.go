@@ -119,16 +119,17 @@ func isStep(b *record.Bench, steps []sale.Step, k int) func(*wire.Command) bool 
 	}
 }
 
-// errorReply has the Redis refuse command number k of Anna's sale with an error. Then Bert orders.
-func errorReply(k int) func(*record.Bench) string {
+// errorReply has the Redis refuse a command of Anna's sale with an error. Then Bert orders.
+func errorReply(number int) func(*record.Bench) string {
 	return func(b *record.Bench) string {
+		k := b.Passport.Ahead + number - 1
 		answer := refusal(b.Passport, &b.Passport.Steps[k])
 		anna, why := b.Anna(b.Pair.Rig.SetTrap(&rig.CommandTrap{At: shop.AtA, Does: schedule.Refuse, Answer: answer,
 			Is: isStep(b, b.Passport.Steps, k)}))
 		if why != "" {
 			return why
 		}
-		b.Note(anna, time.Now(), rig.RefusedFault(k+1, codeOf(answer)))
+		b.Note(anna, time.Now(), rig.RefusedFault(number, codeOf(answer)))
 		<-anna.Done()
 		sellAt(b, shop.AtB, "bert", history.Buy, b.WorkedUntil(anna))
 		return ""
