@@ -185,7 +185,6 @@ func (p *Player) send(ctx context.Context, m schedule.Move, s Scene, reached <-c
 // goTo runs an order until it is held at a mark. It sends the order if there is none yet.
 func (p *Player) goTo(ctx context.Context, m schedule.Move, c *client) error {
 	s := p.Scene(m.Who)
-	atMost := p.AtMost(m, s) // for orders that are refused, and for the last one again
 	t := p.Catch(m, s)
 	if t == nil {
 		return p.Stuck(m, s, nil)
@@ -193,7 +192,7 @@ func (p *Player) goTo(ctx context.Context, m schedule.Move, c *client) error {
 	if p.letGo(c); c.order == nil {
 		p.send(ctx, m, s, t.Caught())
 	}
-	Catches(t, c.order, atMost)
+	Catches(t, c.order, p.AtMost(m, s)) // less by now, if it is what the client of a held order still waits
 	if err := p.Stuck(m, s, t); err != nil {
 		t.GoOn()
 		return err
