@@ -23,6 +23,7 @@ func passer() {
 			defer from.Close()
 			to, err := net.Dial("tcp", os.Getenv("FLEET_DIAL"))
 			if err != nil {
+				_, _ = io.ReadAll(from) // closing a connection with unread bytes resets it
 				_, _ = io.WriteString(from, err.Error())
 				return
 			}
