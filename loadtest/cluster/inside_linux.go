@@ -110,7 +110,7 @@ func (todo inside) setAddresses() error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(s)
+	defer func() { _ = unix.Close(s) }()
 	up, err := unix.NewIfreq("lo")
 	if err != nil {
 		return err

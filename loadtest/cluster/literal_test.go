@@ -50,7 +50,7 @@ func TestLiteralThatCannotBe(t *testing.T) {
 	} {
 		require.EqualError(t, l.Check(), want)
 	}
-	for _, l := range []Literal{{}, {Port: 1}, {Redis: "127.0.0.1:1", Database: "10.0.0.1:1"}, {"[::1]:1", "127.0.0.1:2", 3}} {
+	for _, l := range []Literal{{}, {Port: 1}, {"127.0.0.1:1", "10.0.0.1:1", 0}, {"[::1]:1", "127.0.0.1:2", 3}} {
 		require.NoError(t, l.Check())
 	}
 }

@@ -71,7 +71,10 @@ func (c *Cluster) newNetwork(p *child, port int, o *ForeignOptions) (n *network,
 	for _, d := range n.doors {
 		todo.At = append(todo.At, d.at)
 	}
-	return n, n.wrap(p.cmd, todo)
+	if p.cmd.Err == nil { // else there is no such program
+		err = n.wrap(p.cmd, todo)
+	}
+	return n, err
 }
 
 // unixConn returns the connection of a file, which it closes.
@@ -87,9 +90,6 @@ func unixConn(f *os.File) (*net.UnixConn, error) {
 // wrap makes a command start as this executable, in namespaces of its own. Its user is the same there: the user
 // namespace is what lets anybody have a network, and root keeps all users, to become one of them.
 func (n *network) wrap(cmd *exec.Cmd, todo inside) error {
-	if cmd.Err != nil { // there is no such program
-		return nil
-	}
 	self, err := os.Executable()
 	if err != nil {
 		return err
