@@ -223,6 +223,7 @@ func remedy() string {
 		root                     bool // it holds for root, too
 	}{
 		{"user.max_user_namespaces", "0", "10000", true},
+		{"user.max_net_namespaces", "0", "10000", true},
 		{"kernel.unprivileged_userns_clone", "0", "1", false},
 		{"kernel.apparmor_restrict_unprivileged_userns", "1", "0", false},
 	} {
