@@ -29,6 +29,7 @@ import (
 type tryFlags struct {
 	Argv    []string      `arg:"" optional:"" passthrough:"" name:"command" help:"Command line of the shop, after --."`
 	Order   string        `default:"POST /decrease" placeholder:"REQUEST" help:"${order_help} ${default}."`
+	Run     string        `name:"order-run" placeholder:"SHELL" help:"${order_run_help}"`
 	Slow    string        `placeholder:"REQUEST" help:"The same, with work of {ms}: POST /decrease?work={ms}."`
 	Header  []string      `sep:"none" placeholder:"'NAME: VALUE'" help:"Send this header with every order. Repeatable."`
 	Stock   string        `default:"SET ProductStock_{product} {n}" placeholder:"COMMAND" help:"${stock_help} ${default}."`
@@ -88,8 +89,8 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 			return o, err
 		}
 	}
-	if o.Shop.Order, err = shop.ParseRequest(f.Order); err != nil {
-		return o, fmt.Errorf("--order: %w", err)
+	if o.Shop.Order, err = f.order(); err != nil {
+		return o, err
 	}
 	if err := f.checkDatabase(); err != nil {
 		return o, err
@@ -125,7 +126,36 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 	return o, nil
 }
 
-// databaseName matches the placeholders for the shop's database in its command line.
+// gave reports whether the user gave a flag, which may have a default.
+func (f *tryFlags) gave(name string) bool {
+	return slices.ContainsFunc(f.given[:max(0, len(f.given)-len(f.Argv))], func(word string) bool {
+		return word == name || strings.HasPrefix(word, name+"=")
+	})
+}
+
+// order returns what orders a unit.
+func (f *tryFlags) order() (r shop.Request, err error) {
+	if !f.gave("--order-run") {
+		if r, err = shop.ParseRequest(f.Order); err != nil {
+			err = fmt.Errorf("--order: %w", err)
+		}
+		return r, err
+	}
+	for _, other := range []string{"--order", "--slow", "--header"} {
+		if f.gave(other) {
+			return r, fmt.Errorf("%s is for a request, and --order-run sends its own: leave one of them out", other)
+		}
+	}
+	if strings.TrimSpace(f.Run) == "" {
+		return r, errors.New("--order-run: write a command that orders a unit, such as: curl -fsS -d '' {url}/decrease")
+	}
+	if name := databaseName.FindString(f.Run); name != "" && f.DB == "" {
+		return r, fmt.Errorf("%s in --order-run needs --db HOST:PORT", name)
+	}
+	return shop.Request{Program: f.Run}, nil
+}
+
+// databaseName matches the placeholders for the shop's database.
 var databaseName = regexp.MustCompile(`\{db_(host|port)\}`)
 
 // checkDatabase returns an error if the flags of a stock in a database cannot work.
@@ -134,11 +164,8 @@ func (f *tryFlags) checkDatabase() error {
 	if n, wrong := strconv.ParseUint(port, 10, 16); err == nil && (wrong != nil || n == 0) {
 		err = fmt.Errorf("%q is no port", port)
 	}
-	hasStock := slices.ContainsFunc(f.given[:max(0, len(f.given)-len(f.Argv))], func(word string) bool {
-		return word == "--stock" || strings.HasPrefix(word, "--stock=")
-	})
 	switch {
-	case hasStock && f.DB+f.Set+f.Left != "":
+	case f.gave("--stock") && f.DB+f.Set+f.Left != "":
 		return errors.New("--stock names a stock in this Redis, --db, --set and --left one elsewhere: leave one of them out")
 	case f.DB != "" && err != nil:
 		return fmt.Errorf("--db: %w: write HOST:PORT", err)
@@ -294,7 +321,11 @@ func (f *tryFlags) print(stdout io.Writer, p *sale.Passport, t *terminal.Trial) 
 	if f.Verbose {
 		table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 		for _, c := range p.Commands() {
-			fmt.Fprintf(table, "%d\t%s\t%s\t%s\n", c.Number, c.Mark, c.Command, c.Does)
+			number := ""
+			if c.Number > 0 {
+				number = strconv.Itoa(c.Number)
+			}
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", number, c.Mark, c.Command, c.Does)
 		}
 		fmt.Fprintln(table)
 		_ = table.Flush()

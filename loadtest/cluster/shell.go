@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"time"
 )
 
@@ -16,10 +17,11 @@ const (
 	drainTime = time.Second
 )
 
-// Shell runs a shell command to its end, and returns what it printed, and the last lines of its errors. What it leaves
-// running is killed when it ends or, if lasting is true, with the cluster.
+// Shell runs a shell command to its end, and returns the end of what it printed, and the last lines of its errors. What
+// it leaves running is killed when it ends or, if lasting is true, with the cluster. If it fails, the error is an
+// [exec.ExitError]; if ctx ends, it is killed.
 func (c *Cluster) Shell(ctx context.Context, line string, lasting bool) (out string, errs []string, err error) {
-	kept := &beginning{}
+	kept := &ending{}
 	p := &child{name: "the command", cmd: exec.Command("/bin/sh", "-c", line), mark: rand.Text(), lasting: lasting}
 	p.cmd.Env = append(os.Environ(), shopMark+"="+p.mark)
 	p.cmd.Stdout, p.cmd.WaitDelay = kept, drainTime
@@ -40,10 +42,11 @@ func (c *Cluster) Shell(ctx context.Context, line string, lasting bool) (out str
 	return string(kept.text), p.Tail(), err
 }
 
-// A beginning keeps the beginning of what is written to it.
-type beginning struct{ text []byte }
+// An ending keeps the end of what is written to it.
+type ending struct{ text []byte }
 
-func (b *beginning) Write(text []byte) (int, error) {
-	b.text = append(b.text, text[:min(len(text), mostOutput-len(b.text))]...)
+func (e *ending) Write(text []byte) (int, error) {
+	e.text = append(e.text, text[max(0, len(text)-mostOutput):]...)
+	e.text = slices.Delete(e.text, 0, max(0, len(e.text)-mostOutput))
 	return len(text), nil
 }

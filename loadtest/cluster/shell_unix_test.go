@@ -93,7 +93,7 @@ func TestShellThatLasts(t *testing.T) {
 	assert.Empty(t, left(t, file))
 }
 
-// Only the beginning of its output is kept.
+// Only the end of its output is kept.
 func TestShellPrintsMuch(t *testing.T) {
 	needs(t, "yes", "head")
 	c, ctx := newCluster(t)

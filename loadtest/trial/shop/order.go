@@ -9,7 +9,9 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,9 +55,9 @@ func (s Span) Has(t time.Time) bool { return t.After(s.From) && t.Before(s.To) }
 // IsOpen reports whether an order had not ended by then.
 func (o *Order) IsOpen(then time.Time) bool { return !o.HasEnded() || !o.Over.Before(then) }
 
-// ask sends the request, and records when it ended, and whether the customer had left.
-func (o *Order) ask(ctx context.Context, with *http.Client, url, method, body string, sold *regexp.Regexp) history.Op {
-	o.send(ctx, with, url, method, body, sold)
+// begin sends the order, and records when it ended, and whether the customer had left.
+func (o *Order) begin(ctx context.Context, send func(context.Context)) history.Op {
+	send(ctx)
 	o.Over = time.Now()
 	o.Left = o.Ended.IsZero() && ctx.Err() != nil
 	o.Waited = o.Left && errors.Is(ctx.Err(), context.DeadlineExceeded)
@@ -107,6 +109,42 @@ func (o *Order) send(ctx context.Context, with *http.Client, url, method, body s
 		op.Detail, o.Page = history.Clip("to "+location), false // its body is for old browsers
 	}
 	op.Outcome = outcomeOf(answer, text, sold)
+}
+
+// run runs a shell command that orders a unit, and records the outcome by its exit code: 0 is an answer, a sale if what
+// it printed matches sold, or if that is nil; 1 is a refusal, and what any other code means is unknown.
+func (o *Order) run(
+	ctx context.Context, shell func(context.Context, string, bool) (string, []string, error), line string,
+	sold *regexp.Regexp,
+) {
+	op := &o.Op
+	op.Outcome = history.Unknown
+	out, errs, err := shell(ctx, line, false)
+	failed, code := (*exec.ExitError)(nil), 0
+	if errors.As(err, &failed) {
+		code = failed.ExitCode()
+	} else if err != nil {
+		op.Detail = "no answer: " + err.Error()
+		return
+	}
+	op.Detail = history.Clip(strings.TrimSuffix(fmt.Sprintf("exit %d: %s", code, lastLine(out, errs)), ": "))
+	if code > 1 || code < 0 {
+		return
+	}
+	o.Ended, op.Outcome = time.Now(), history.Busy
+	if code == 0 && (sold == nil || sold.MatchString(out)) {
+		op.Outcome = history.Sold
+	}
+}
+
+// lastLine returns the last line of an output that says something, or else of the errors.
+func lastLine(out string, errs []string) string {
+	for _, line := range slices.Backward(append(slices.Clone(errs), strings.Split(out, "\n")...)) {
+		if line = strings.TrimSpace(line); line != "" {
+			return line
+		}
+	}
+	return ""
 }
 
 // outcomeOf returns the outcome of an answer with that body.

@@ -18,11 +18,11 @@ import (
 
 func TestParseRequest(t *testing.T) {
 	for text, want := range map[string]Request{
-		"POST /decrease":                        {"POST", "/decrease", ""},
-		`POST /buy {"sku":"{product}", "n": 1}`: {"POST", "/buy", `{"sku":"{product}", "n": 1}`},
-		"PUT /a/{product}?order={order}&ttl=2s": {"PUT", "/a/{product}?order={order}&ttl=2s", ""},
-		"POST /buy sku={product}&n=1":           {"POST", "/buy", "sku={product}&n=1"},
-		"GET /":                                 {"GET", "/", ""},
+		"POST /decrease":                        {Method: "POST", Path: "/decrease"},
+		`POST /buy {"sku":"{product}", "n": 1}`: {Method: "POST", Path: "/buy", Body: `{"sku":"{product}", "n": 1}`},
+		"PUT /a/{product}?order={order}&ttl=2s": {Method: "PUT", Path: "/a/{product}?order={order}&ttl=2s"},
+		"POST /buy sku={product}&n=1":           {Method: "POST", Path: "/buy", Body: "sku={product}&n=1"},
+		"GET /":                                 {Method: "GET", Path: "/"},
 	} {
 		got, err := ParseRequest(text)
 		require.NoError(t, err, text)
@@ -194,7 +194,9 @@ func TestOrdersOfCustomersWhoLeave(t *testing.T) {
 	defer shop.Close()
 	send := func(ctx context.Context) *Order {
 		o := (&Shop{}).NewOrder("", AtA, history.Buy)
-		o.Send(ctx, func(ctx context.Context) history.Op { return o.ask(ctx, shop.Client(), shop.URL, "POST", "", nil) })
+		o.Send(ctx, func(ctx context.Context) history.Op {
+			return o.begin(ctx, func(ctx context.Context) { o.send(ctx, shop.Client(), shop.URL, "POST", "", nil) })
+		})
 		<-asked
 		return o
 	}

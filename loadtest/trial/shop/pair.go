@@ -83,10 +83,15 @@ func (p *Pair) Buy(name string, at int, phase history.Phase, how Request, work, 
 	fill := p.Shop.fill(name, work)
 	o.headers = p.Shop.headers(fill)
 	url := p.Rig.Ends[at].In.URL + fill.Replace(how.Path)
+	send := func(ctx context.Context) { o.send(ctx, p.Client, url, how.Method, fill.Replace(how.Body), p.Shop.Sold) }
+	if how.Program != "" {
+		line := fill.Replace(p.filled(p.addresses(at).Replace(how.Program), 0))
+		send = func(ctx context.Context) { o.run(ctx, p.Shop.Bed.Shell, line, p.Shop.Sold) }
+	}
 	o.Send(p.Context, func(ctx context.Context) history.Op {
 		ctx, cancel := context.WithTimeout(ctx, atMost)
 		defer cancel()
-		return o.ask(ctx, p.Client, url, how.Method, fill.Replace(how.Body), p.Shop.Sold)
+		return o.begin(ctx, send)
 	})
 	p.Tasks.Go(func() { <-o.Done() })
 	return o
@@ -157,6 +162,14 @@ func (p *Pair) UnitsLeft() (n int64, err error) {
 		return err
 	})
 	return max(n, 0), err
+}
+
+// addresses fills in the addresses of an instance, and that of the database itself, in a program that orders.
+func (p *Pair) addresses(at int) *strings.Replacer {
+	url := p.Rig.Ends[at].In.URL
+	host, port, _ := net.SplitHostPort(p.Shop.Database)
+	return strings.NewReplacer("{url}", url, "{port}", url[strings.LastIndex(url, ":")+1:], "{db_host}", host,
+		"{db_port}", port)
 }
 
 // filled fills in a shell command.

@@ -6,8 +6,17 @@ import (
 )
 
 // A Request orders a unit: POST /buy {"sku":"{product}"}. In its path and body {product} is the product, {i} a number
-// from 1 on and {order} a name that differ in every order, and {ms} how long its work takes.
-type Request struct{ Method, Path, Body string }
+// from 1 on and {order} a name that differ in every order, and {ms} how long its work takes. Instead, a shell command
+// may order it: see [Order.run].
+type Request struct{ Method, Path, Body, Program string }
+
+// String returns what sends an order, such as POST /buy.
+func (r *Request) String() string {
+	if r.Program != "" {
+		return "the order's program"
+	}
+	return r.Method + " " + r.Path
+}
 
 var requestLine = regexp.MustCompile(`^([A-Z]+) (/\S*)(?: (.+))?$`)
 
@@ -17,7 +26,7 @@ func ParseRequest(text string) (r Request, err error) {
 	if m == nil {
 		return r, fmt.Errorf("%q is not a request such as POST /decrease, or POST /buy {\"sku\":\"{product}\"}", text)
 	}
-	return Request{m[1], m[2], m[3]}, nil
+	return Request{Method: m[1], Path: m[2], Body: m[3]}, nil
 }
 
 // A Header is sent with every order. Its value may have the placeholders of a [Request].

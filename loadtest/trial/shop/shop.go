@@ -140,6 +140,6 @@ func (s *Shop) headers(fill *strings.Replacer) http.Header {
 // CustomersDiffer reports whether each order may be another customer's, since its request differs.
 func (s *Shop) CustomersDiffer() bool {
 	isNew := func(text string) bool { return strings.Contains(text, "{i}") || strings.Contains(text, "{order}") }
-	return isNew(s.Order.Path) || isNew(s.Order.Body) ||
+	return isNew(s.Order.Path) || isNew(s.Order.Body) || isNew(s.Order.Program) ||
 		slices.ContainsFunc(s.Headers, func(h Header) bool { return isNew(h.Value) })
 }
