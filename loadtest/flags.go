@@ -28,8 +28,6 @@ type commands struct {
 	Try     tryFlags         `cmd:"" help:"Put your own shop on trial: inject faults, and judge each: docs/try.md."`
 	Stage   stageFlags       `cmd:"" help:"Teach a class on a projector and phones: docs/teaching.md."`
 	Version kong.VersionFlag `help:"Print version, commit, Go and platform, and exit."`
-
-	Guardian guardian `cmd:"" hidden:"" help:"Wait until standard input ends, then end what it listed."`
 }
 
 const description = `Sells the same product to more buyers than there is stock, through every rung of stockapi's

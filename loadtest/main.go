@@ -14,6 +14,7 @@ import (
 )
 
 func main() {
+	cluster.GuardMain()       // does not return in a process that a run has started
 	log.SetOutput(io.Discard) // net/http logs unsolicited responses
 	os.Exit(execute(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -44,13 +45,6 @@ func do(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	// guardian cleans up. A Ctrl-C also ends the reader of a pipe, such as tee: writing to it must not end the program.
 	context.AfterFunc(ctx, func() { signal.Ignore(syscall.SIGPIPE); time.AfterFunc(time.Second, stop) })
 	return chosen.run(ctx, stdout, stderr)
-}
-
-type guardian struct{}
-
-func (guardian) run(context.Context, io.Writer, io.Writer) int {
-	cluster.Guard(os.Stdin)
-	return asExpected
 }
 
 // untilEnd does the work of a command, and returns its exit code. If ctx ends it does not wait for the work, which must

@@ -15,6 +15,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report"
 	"stockapi/loadtest/report/terminal"
@@ -37,6 +38,9 @@ type tryFlags struct {
 	Sales   string        `placeholder:"SHELL" help:"Command that prints how many sales are recorded."`
 	Setup   string        `placeholder:"SHELL" help:"Command that prepares the database, once."`
 	DB      string        `name:"db" placeholder:"HOST:PORT" help:"Proxy the shop's database at {db_host} and {db_port}."`
+	RedisAt string        `name:"redis-at" placeholder:"IP:PORT" help:"Address of the Redis in the shop's code (Linux)."`
+	DBAt    string        `name:"db-at" placeholder:"IP:PORT" help:"Address of its database there (Linux)."`
+	PortAt  *int64        `name:"port-at" placeholder:"N" help:"Port it listens on by its code (Linux)."`
 	Units   *int64        `placeholder:"N" help:"Units per cell. Default: 100; for a crowd 15 per instance."`
 	Sold    string        `placeholder:"REGEXP" help:"Pattern of a sale in the body, or in a redirect's Location."`
 	Within  time.Duration `default:"60s" help:"How long an instance may take to start."`
@@ -61,6 +65,10 @@ func (*tryFlags) Help() string {
 For a stock in a database use --db, --set and --left. Sales and stock are then compared by count, and the commands of
 --set, --left, --sales and --setup run in a shell. They and the orders write to the database: name a scratch one.
 
+If a shop has addresses in its code, name them: --redis-at 127.0.0.1:6379 --db-at 127.0.0.1:5432 --port-at 8080. Each
+instance then runs in a network of its own, where they lead to the trial's Redis and to --db, and from where nothing
+else can be reached.
+
 A cell that a busy machine decided is played again at the end, alone. The exit code is 2 if a cell is still not
 measured, unless there is a defect. Details: docs/try.md.`
 }
@@ -72,7 +80,8 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 		return o, err
 	}
 	o.Shop = shop.Options{Argv: argv, Stock: strings.Fields(f.Stock), Product: "10000", Within: f.Within,
-		Setup: f.Setup, Set: f.Set, Left: f.Left, Sales: f.Sales, Database: f.DB, Say: say}
+		Setup: f.Setup, Set: f.Set, Left: f.Left, Sales: f.Sales, Database: f.DB, Say: say,
+		Literal: cluster.Literal{Redis: f.RedisAt, Database: f.DBAt}}
 	o.Selection = trial.Selection{Quick: f.Quick, Only: f.Only, Play: f.Play, AtOnce: max(1, f.AtOnce)}
 	if f.Units != nil {
 		o.Shop.Units = *f.Units
@@ -84,6 +93,15 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 		return o, err
 	}
 	if err := f.checkDatabase(); err != nil {
+		return o, err
+	}
+	if f.PortAt != nil {
+		if err := within("--port-at", *f.PortAt, 1, 65535); err != nil {
+			return o, err
+		}
+		o.Shop.Literal.Port = int(*f.PortAt)
+	}
+	if err := o.Shop.Literal.Check(); err != nil {
 		return o, err
 	}
 	if f.Slow != "" {

@@ -23,6 +23,8 @@ func TestMain(m *testing.M) {
 		shop()
 	case "owner":
 		own()
+	case "passer":
+		passer()
 	case "ready":
 		os.Stdout.WriteString("ready http://here\n")
 		bufio.NewReader(os.Stdin).ReadString('\n') // until loadtest ends

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +23,8 @@ type ForeignOptions struct {
 	RedisAddr string
 	// Database is the host:port of its database, for {db_host} and {db_port}; "" if it has none.
 	Database string
+	// Literal has the addresses in its code, where it has any.
+	Literal Literal
 	// Name names it in messages.
 	Name string
 	// Within bounds the time until it accepts connections; 0 means two minutes.
@@ -31,7 +34,12 @@ type ForeignOptions struct {
 // A Foreign is a running service that is a black box but for its command line. It may have several processes.
 type Foreign struct {
 	*Instance
-	port int
+	port    int
+	literal int      // the port in its code, or 0
+	network *network // nil unless it has one of its own
+
+	ended    chan struct{} // of one with a network: closed when that has ended, and outlived is set
+	outlived error
 }
 
 // shopMark is the environment variable that marks the processes of a foreign service. Each service has its own value.
@@ -61,7 +69,7 @@ func (c *Cluster) StartForeign(ctx context.Context, o ForeignOptions) (*Foreign,
 	if err != nil {
 		return nil, err
 	}
-	number, url := strconv.Itoa(port), "redis://"+o.RedisAddr
+	number, url := strconv.Itoa(cmp.Or(o.Literal.Port, port)), "redis://"+o.RedisAddr
 	replaced := []string{"{port}", number, "{redis}", url, "{redis_host}", host, "{redis_port}", redisPort}
 	if host, port, err := net.SplitHostPort(o.Database); err == nil {
 		replaced = append(replaced, "{db_host}", host, "{db_port}", port)
@@ -71,10 +79,10 @@ func (c *Cluster) StartForeign(ctx context.Context, o ForeignOptions) (*Foreign,
 	for _, arg := range o.Argv {
 		argv = append(argv, replace.Replace(arg))
 	}
-	f := &Foreign{port: port, Instance: &Instance{Name: o.Name,
+	f := &Foreign{port: port, literal: o.Literal.Port, Instance: &Instance{Name: o.Name,
 		child: &child{name: o.Name, cmd: exec.Command(argv[0], argv[1:]...), mark: rand.Text()}}}
 	f.cmd.Env = append(os.Environ(), "PORT="+number, "REDIS_URL="+url, shopMark+"="+f.mark)
-	if err := f.spawn(c, never, nil); err != nil {
+	if err := f.begin(ctx, c, &o); err != nil {
 		return nil, err
 	}
 	addr, err := f.listens(ctx, cmp.Or(o.Within, readyWithin))
@@ -85,12 +93,38 @@ func (c *Cluster) StartForeign(ctx context.Context, o ForeignOptions) (*Foreign,
 	return f, nil
 }
 
+// begin starts the process, in a network of its own if there are literal addresses.
+func (f *Foreign) begin(ctx context.Context, c *Cluster, o *ForeignOptions) (err error) {
+	if o.Literal == (Literal{}) {
+		return f.spawn(c, never, nil)
+	}
+	if f.network, err = c.newNetwork(f.child, f.port, o); err != nil {
+		return err
+	}
+	started := f.spawn(c, never, nil)
+	if err := f.network.enter(ctx, started); err != nil {
+		if started == nil {
+			f.child.Kill()
+		}
+		f.network.close()
+		return err
+	}
+	f.ended = make(chan struct{})
+	go func() {
+		defer close(f.ended)
+		<-f.exited
+		f.outlived = f.falls()
+		f.network.close()
+	}()
+	return nil
+}
+
 // listens waits until the service accepts connections on the port, and returns the address.
 func (f *Foreign) listens(ctx context.Context, within time.Duration) (addr string, err error) {
 	late := time.NewTimer(within)
 	defer late.Stop()
 	for {
-		if addr := listener(ctx, f.port); addr != "" && !f.exitsWithin(0) {
+		if addr := f.listener(ctx); addr != "" && !f.exitsWithin(0) {
 			return addr, nil
 		}
 		select {
@@ -98,12 +132,26 @@ func (f *Foreign) listens(ctx context.Context, within time.Duration) (addr strin
 		case <-f.exited:
 			return "", fmt.Errorf("%s died at start (%s)%s", f.name, f.cmd.ProcessState, f.lastLines())
 		case <-late.C:
-			return "", fmt.Errorf("%s does not listen on port %d, which is $PORT and {port}, within %s%s", f.name, f.port,
-				within, f.lastLines())
+			where := fmt.Sprintf("%d, which is $PORT and {port}", f.port)
+			if f.literal != 0 {
+				where = fmt.Sprintf("%d of --port-at", f.literal)
+			}
+			return "", fmt.Errorf("%s does not listen on port %s, within %s%s", f.name, where, within, f.lastLines())
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		}
 	}
+}
+
+// listener returns the address of the service, or "" if it does not listen.
+func (f *Foreign) listener(ctx context.Context) string {
+	if f.network == nil {
+		return listener(ctx, f.port)
+	}
+	if host, _ := listensIn(f.network.table, cmp.Or(f.literal, f.port)); host == "" {
+		return ""
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(f.port))
 }
 
 // listener returns the address of this machine at which the port accepts connections, or "". Node's localhost may be
@@ -128,10 +176,13 @@ func listener(ctx context.Context, port int) (found string) {
 
 // listens returns the host on which something listens on the port, "" if nothing does, and whether the system reports
 // that. It makes no connection: some servers crash on one without a request.
-func listens(port int) (host string, known bool) {
+func listens(port int) (host string, known bool) { return listensIn("/proc/net", port) }
+
+// listensIn is listens for a network, given the directory of its tables.
+func listensIn(network string, port int) (host string, known bool) {
 	const state, listening = 3, "0A"
-	for _, table := range []string{"/proc/net/tcp6", "/proc/net/tcp"} { // 127.0.0.1 before ::1
-		text, err := os.ReadFile(table)
+	for _, table := range []string{"tcp6", "tcp"} { // 127.0.0.1 before ::1
+		text, err := os.ReadFile(filepath.Join(network, table))
 		known = known || err == nil
 		for line := range strings.Lines(string(text)) {
 			fields := strings.Fields(line)
@@ -157,7 +208,16 @@ func listens(port int) (host string, known bool) {
 // process was not found and still listens.
 func (f *Foreign) Kill() error {
 	f.child.Kill()
-	for begun := time.Now(); listener(context.Background(), f.port) != ""; time.Sleep(10 * time.Millisecond) {
+	if f.ended != nil {
+		<-f.ended
+		return f.outlived
+	}
+	return f.falls()
+}
+
+// falls waits until nothing listens on the port of the service, which was killed or has died.
+func (f *Foreign) falls() error {
+	for begun := time.Now(); f.listener(context.Background()) != ""; time.Sleep(10 * time.Millisecond) {
 		if time.Since(begun) > silentWithin {
 			return fmt.Errorf("%s outlived the process that was started; start it in the foreground", f.name)
 		}

@@ -37,7 +37,9 @@ const (
 func foreign(script string, args ...string) ForeignOptions {
 	_ = os.Setenv("FLEET_SELF", os.Args[0])
 	script = "PATH=$PATH:/usr/bin:/bin; " + script
-	return ForeignOptions{Argv: append([]string{"/bin/sh", "-c", script}, args...), RedisAddr: "127.0.0.1:6379", Name: "a"}
+	port, _ := strconv.Atoi(os.Getenv("FLEET_LITERAL")) // of a service in a network, or 0
+	return ForeignOptions{Argv: append([]string{"/bin/sh", "-c", script}, args...), RedisAddr: "127.0.0.1:6379", Name: "a",
+		Literal: Literal{Port: port}}
 }
 
 // own is a program that starts a foreign service, prints its output and waits.

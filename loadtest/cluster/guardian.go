@@ -61,9 +61,11 @@ func (g *guardian) dismiss() {
 	_ = g.cmd.Wait()
 }
 
-// GuardMain ends a process that was started as a guardian, after [Guard]; in any other one it does nothing. Tests that
-// start a cluster call it in TestMain: their binary is their guardian.
+// GuardMain does the work of a process that was started as a guardian, or in a service's network, and ends it; in any
+// other one it does nothing. Each program that starts a cluster calls it first, and tests in TestMain: their binary is
+// their guardian.
 func GuardMain() {
+	networkMain()
 	if os.Getenv(guardianMark) != "" {
 		Guard(os.Stdin)
 		os.Exit(0)

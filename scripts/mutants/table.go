@@ -1045,7 +1045,7 @@ var table = []section{
 			edits{{"loadtest/schedule/line.go", "At: who, Mark: Next}", "At: who, Mark: End}"}}},
 		{"a service that outlives its process goes unnoticed",
 			by{test("./loadtest/cluster TestForeignThatOutlivesItsProcessIsReported")},
-			edits{{"loadtest/cluster/foreign.go", `listener(context.Background(), f.port) != ""`, "false"}}},
+			edits{{"loadtest/cluster/foreign.go", `f.listener(context.Background()) != ""`, "false"}}},
 		{"the children of a service that has died live on", by{test("./loadtest/cluster TestForeignDiesWithItsChildren")},
 			edits{{"loadtest/cluster/child.go", "_ = killGroup(p.cmd.Process.Pid)", ""}}},
 		{"an interrupted run does not say so", by{test("./loadtest/report/terminal TestSummary")},

@@ -220,7 +220,8 @@ func (s *Shop) Open(ctx context.Context, saw func(*wire.Sight), isRelease func(*
 	}}
 	p.Context, p.cancel = context.WithCancel(ctx)
 	r, err := s.Bed.Start(ctx, rig.Plan{Gate: wire.NewGate(nil), Servers: []string{"redis"}, Apart: true, Ends: 2,
-		Foreign: &cluster.ForeignOptions{Name: "the shop", Argv: s.Argv, Within: s.Within, Database: s.Database},
+		Foreign: &cluster.ForeignOptions{Name: "the shop", Argv: s.Argv, Within: s.Within, Database: s.Database,
+			Literal: s.Literal},
 		Wired: func(r *rig.Rig) error {
 			p.Rig = r
 			return p.watch(ctx)

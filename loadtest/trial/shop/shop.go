@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"stockapi/loadtest/cluster"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/wire"
@@ -32,6 +33,8 @@ type Options struct {
 	// how many sales are recorded; "" if there is none. Setup prepares the database once.
 	Setup, Set, Left, Sales string
 	Database                string // the host:port of the shop's database, "" if it is not proxied
+
+	Literal cluster.Literal // the addresses in the shop's code, if it has any
 
 	Units  int64          // for each cell; 0: as many as the cell needs
 	Sold   *regexp.Regexp // matches the body of a sale, or the Location of a 3xx; nil: the status decides
