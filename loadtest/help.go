@@ -14,7 +14,7 @@ var longHelp = kong.Vars{
 	"out_help":       "Write results.jsonl.gz, matrix.txt and report.html to DIR, in place of the last run. Default: out.",
 	"order_help": "Request that orders a unit, such as POST /buy {\"sku\":\"{product}\"}; {i}, a number, and {order}, a " +
 		"word, differ in every order. Default:",
-	"order_run_help": "Shell command that orders a unit instead, at {url}: exit code 0 is a sale (or what --sold matches), 1 a " +
-		"refusal. It may contain {port}, {redis_port}, {db_host}, {db_port}, {product}, {i} and {order}.",
+	"order_run_help": "Shell command that orders a unit instead, at {url}: exit code 0 is a sale (or what --sold " +
+		"matches), 1 a refusal. It may contain {port}, {redis_port}, {db_host}, {db_port}, {product}, {i} and {order}.",
 	"stock_help": "Redis command that sets the stock to {n}: SET KEY {n}, or HSET KEY FIELD {n}. Default:",
 }

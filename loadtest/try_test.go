@@ -120,7 +120,7 @@ func TestTryFlagErrors(t *testing.T) {
 		{[]string{"--"}, `name the command line of the shop after --`},
 		{[]string{"--order", "buy", "--", "shop"}, `--order: "buy" is not a request such as POST /decrease`},
 		{[]string{"--slow", "buy", "--", "shop"}, `--slow: "buy" is not a request`},
-		{[]string{"--order-run", "buy", "--order", "POST /", "--", "shop"}, `^try: --order is for a request, and --order-run`},
+		{[]string{"--order-run", "buy", "--order", "POST /", "--", "shop"}, `^try: --order is for a request, and `},
 		{[]string{"--order-run=buy", "--slow=POST /", "--", "shop"}, `^try: --slow is for a request, .*: leave one of them`},
 		{[]string{"--order-run", "buy", "--header", "A: b", "--", "shop"}, `^try: --header is for a request, `},
 		{[]string{"--order-run", " ", "--", "shop"}, `--order-run: write a command that orders a unit, such as: curl `},

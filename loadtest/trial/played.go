@@ -385,7 +385,8 @@ func afterWrite(b *record.Bench, is func(*wire.Command) bool) func(*wire.Command
 
 // scene returns what decides how long a move may take.
 func (p *playedLine) scene(s rig.Scene) sale.Scene {
-	around := sale.Scene{Sent: s.Order != nil && !s.Order.HasEnded(), Open: s.Open, Lapsed: p.lapsed, Left: sale.Forever, Held: len(s.Held) + s.Late, Came: s.Came}
+	around := sale.Scene{Sent: s.Order != nil && !s.Order.HasEnded(), Open: s.Open, Lapsed: p.lapsed,
+		Left: sale.Forever, Held: len(s.Held) + s.Late, Came: s.Came}
 	for _, h := range s.Held {
 		around.Under = around.Under || isUnder(h) && !h.Since.Before(p.lost) && !h.Order.HasEnded()
 		if isAwaited(h) && p.player.Works(h.Order.At) {

@@ -142,7 +142,8 @@ func plainSales(b *record.Bench) (sales []*plainSale, err error) {
 		}
 		b.AwaitLate()
 		p.Takes = min(p.Takes, o.Over.Sub(o.Sent))
-		s := &plainSale{sent: o.Sent, commands: record.AsExecuted(b.ByOrder()[o]), writes: writes, looker: b.Pair.Looker.Load()}
+		s := &plainSale{sent: o.Sent, commands: record.AsExecuted(b.ByOrder()[o]), writes: writes,
+			looker: b.Pair.Looker.Load()}
 		if s.own, err = madeAndRemoved(b, known, keys, writes); err != nil {
 			return nil, err
 		}

@@ -40,13 +40,10 @@ type Scene struct {
 	Came   time.Duration // since the first of those was sent; 0: none was
 }
 
-// Deadline returns how long a move may take at most. What is a share of a lease counts from the order's first attempt to
-// acquire the lock.
+// Deadline returns how long a move may take at most. What is a share of a lease counts from the order's first attempt
+// to acquire the lock.
 func (p *Passport) Deadline(m schedule.Move, s Scene) time.Duration {
-	lead := p.Lead
-	if s.Sent {
-		lead = 0
-	}
+	lead := p.leadOf(s)
 	switch {
 	case m.Verb == "time" && s.Held > 1: // the clients of both wait
 		return min(AMoment, p.Moment())
@@ -66,6 +63,14 @@ func (p *Passport) Deadline(m schedule.Move, s Scene) time.Duration {
 		return lead + p.turn(s)
 	}
 	return p.HTTPTime()
+}
+
+// leadOf returns how long an order takes from now until it first tries to acquire the lock.
+func (p *Passport) leadOf(s Scene) time.Duration {
+	if s.Sent {
+		return 0
+	}
+	return p.Lead
 }
 
 // Moment returns how long another order may take while one is held under its lock: a share of the lease and of what its
