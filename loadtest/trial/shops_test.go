@@ -143,7 +143,7 @@ var elsewhere = map[string][]string{
 	"no-lock-session": nil, "no-lock-beside": nil, "ticket": nil,
 	"per-customer": nil, "per-instance": nil, "shared-watch": nil,
 	"nested": {"lock:10000", "outer:10000"}, "nested-longer": {"customer:7", "lock:10000"},
-	"pair": {"pair:10000:blue", "pair:10000:red"},
+	"pair":      {"pair:10000:blue", "pair:10000:red"},
 	"majority":  {"lock:10000:0", "lock:10000:1", "lock:10000:2"},
 	"too-few":   {"lock:10000:0", "lock:10000:1", "lock:10000:2", "lock:10000:3"},
 	"database1": {"lock:10000 of database 1"}, "shared-hash": {"locks[10000]"}, "gauge-field": {"locks[10000]"},
