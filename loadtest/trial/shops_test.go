@@ -67,6 +67,7 @@ var shops = []planted{
 	{file: inPython, kind: "buyers", cell: "two-instances"},
 	{file: inPython, kind: "lock-free-gauge", cell: "two-instances"},
 	{file: inPython, kind: "fills-cache", cell: telling},
+	{file: inPython, kind: "beside", cell: telling},
 	{file: inPython, kind: "takes-both", cell: "two-instances,crash 2"},
 	{file: inPython, kind: "makes-tables", cell: "two-instances"},
 	{file: inPython, kind: "ticket", cell: "two-instances,pause"},
@@ -77,6 +78,7 @@ var shops = []planted{
 	{"../../examples/tokenless_shop.py", "", 1, "it releases the lock without comparing its value", "delayed-release 1"},
 	{inPython, "del-without-look", 1, "it releases the lock without comparing its value", "delayed-release 1"},
 	{inPython, "nested", 1, "it releases the lock without comparing its value", "delayed-release 1"},
+	{inPython, "nested-longer", 1, "it releases the lock without comparing its value", "delayed-release 1"},
 	{inPython, "look-then-del", 1, "it compares and deletes in two commands", "check-delete-gap"},
 	{inPython, "look-beside", 1, "it compares and deletes in two commands", "check-delete-gap"},
 	{inPython, "releases-twice", 1, "it releases the lock twice", "check-delete-gap"},
@@ -125,6 +127,7 @@ var shops = []planted{
 	{inPython, "no-lock", 1, "no lock: it reads the stock and writes it in two steps", "two-instances"},
 	{inPython, "no-lock-copies", 1, "no lock", "two-instances"},
 	{inPython, "no-lock-session", 1, "no lock: it reads the stock and writes it in two steps", "two-instances"},
+	{inPython, "no-lock-beside", 1, "no lock: it reads the stock and writes it in two steps", "two-instances"},
 }
 
 // releaseLost loses the release of an order whose lock is renewed: a slow machine may put a renewal before it, so that
@@ -137,8 +140,10 @@ const plain = "request-lost 1"
 // elsewhere are the locks of the planted shops that have another than lock:10000.
 var elsewhere = map[string][]string{
 	"lock-free": nil, "buyers": nil, "lock-free-gauge": nil, "no-lock": nil, "no-lock-copies": nil,
-	"no-lock-session": nil, "ticket": nil, "per-customer": nil, "per-instance": nil, "shared-watch": nil,
-	"nested": {"lock:10000", "outer:10000"}, "pair": {"pair:10000:blue", "pair:10000:red"},
+	"no-lock-session": nil, "no-lock-beside": nil, "ticket": nil,
+	"per-customer": nil, "per-instance": nil, "shared-watch": nil,
+	"nested": {"lock:10000", "outer:10000"}, "nested-longer": {"customer:7", "lock:10000"},
+	"pair":      {"pair:10000:blue", "pair:10000:red"},
 	"majority":  {"lock:10000:0", "lock:10000:1", "lock:10000:2"},
 	"too-few":   {"lock:10000:0", "lock:10000:1", "lock:10000:2", "lock:10000:3"},
 	"database1": {"lock:10000 of database 1"}, "shared-hash": {"locks[10000]"}, "gauge-field": {"locks[10000]"},
@@ -146,7 +151,7 @@ var elsewhere = map[string][]string{
 }
 
 // breaks are the letters of planted shops in the cell that tells, where the defect would be named without them, too.
-var breaks = map[string]string{"sells-anyway": "SE"}
+var breaks = map[string]string{"sells-anyway": "SE", "nested-longer": "R"}
 
 // locks returns what the passport of a planted shop names.
 func (s planted) locks() []string {

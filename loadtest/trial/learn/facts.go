@@ -314,13 +314,17 @@ func fixedValue(order shop.Request, product, key string) string {
 			if err != nil || value == product {
 				continue
 			}
-			word := regexp.MustCompile(`(^|[^\pL\pN])` + regexp.QuoteMeta(value) + `($|[^\pL\pN])`)
-			if word.MatchString(key) {
+			if hasWord(key, value) {
 				return value
 			}
 		}
 	}
 	return ""
+}
+
+// hasWord reports whether the name of a key contains a value, as a word of its own.
+func hasWord(key, value string) bool {
+	return regexp.MustCompile(`(^|[^\pL\pN])` + regexp.QuoteMeta(value) + `($|[^\pL\pN])`).MatchString(key)
 }
 
 // withWrite describes a release by the command that writes the stock.

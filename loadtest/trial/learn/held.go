@@ -65,7 +65,10 @@ func holdOne(b *record.Bench, sure bool) (again bool, err error) {
 		}
 		p.SetKeys(nil)
 		p.Waiting = "were not observed"
-		return false, describeAnew(b)
+		if err := describeAnew(b); err != nil {
+			return false, err
+		}
+		return false, learnSharing(b)
 	}
 	if next := record.AcquiredAt(byOrder[bert]); !removedIn(byOrder, shop.Span{From: begun, To: next}) {
 		learnStart(b, record.AcquiredAt(byOrder[anna]), next, let)
@@ -191,7 +194,28 @@ func lookAtHeld(b *record.Bench, commands []record.Observation) error {
 			p.TTL = state.Ends.Sub(d.Sent).Round(10 * time.Millisecond)
 		}
 	}
+	for i := range p.Keys[1:] {
+		tellLonger(p, &p.Keys[i+1], commands)
+	}
 	return b.Pair.Looker.Load().Err()
+}
+
+// tellLonger records the TTL of another key of the lock if it is longer: only then is the whole lock lost. With a key
+// that has none it never is.
+func tellLonger(p *sale.Passport, l *wire.Lock, commands []record.Observation) {
+	state := p.Held[l.Key]
+	if p.TTL == 0 || !l.Held(state) || !l.Deadline(&state).IsZero() {
+		return
+	}
+	for _, d := range record.EffectsOf(commands) {
+		switch {
+		case !d.Acquired() || d.Key != l.String():
+		case state.Ends.IsZero():
+			p.TTL = 0
+		default:
+			p.TTL = max(p.TTL, state.Ends.Sub(d.Sent).Round(10*time.Millisecond))
+		}
+	}
 }
 
 // ttlOf returns the TTL that a SET gives its key, 0 if none.

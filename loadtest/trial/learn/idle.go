@@ -31,8 +31,11 @@ func dropsIdle(b *record.Bench) (dropped bool, err error) {
 	}
 	trap.GoOn()
 	<-anna.Done()
-	if err != nil || why != "" || !keepsOut(b, p.Keys) { // the expiry may be in the value
+	if err != nil || why != "" {
 		return false, err
+	}
+	if !keepsOut(b, p.Keys) {
+		return dropsHeld(p), nil
 	}
 	for _, idle := range slices.Clone(p.Keys) {
 		others := slices.DeleteFunc(slices.Clone(p.Keys), func(l wire.Lock) bool { return l.Key == idle.Key })
@@ -46,6 +49,20 @@ func dropsIdle(b *record.Bench) (dropped bool, err error) {
 		dropped = dropsIdleParts(b, i, took) || dropped
 	}
 	return dropped, nil
+}
+
+// dropsHeld drops the keys that together have kept no order out, although they were held. The expiry may be in the
+// value of another one.
+func dropsHeld(p *sale.Passport) (dropped bool) {
+	left := slices.DeleteFunc(slices.Clone(p.Keys), func(l wire.Lock) bool {
+		state := p.Held[l.Key]
+		return l.Held(state) && l.Deadline(&state).IsZero() && l.Start(&state).IsZero()
+	})
+	if len(left) == len(p.Keys) {
+		return false
+	}
+	p.SetKeys(left)
+	return true
 }
 
 // dropsIdleParts does the same for the parts of a key. The places of a list are not separate parts.

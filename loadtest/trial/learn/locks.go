@@ -3,9 +3,11 @@ package learn
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
+	"stockapi/loadtest/history"
 	"stockapi/loadtest/trial/record"
 	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
@@ -57,6 +59,9 @@ func narrowLocks(b *record.Bench, sales []*plainSale, keys []wire.Lock) error {
 	idle, err := dropsIdle(b)
 	if err != nil {
 		return err
+	}
+	if len(b.Passport.Keys) == 0 {
+		findShortLease(b, sales, keys)
 	}
 	beside, err := findCompanions(b, sales, keys)
 	if err != nil || !idle && !beside {
@@ -111,19 +116,22 @@ func findLocks(b *record.Bench, sales []*plainSale, keys []wire.Lock) {
 		}
 	}
 	p.SetKeys(locks)
-	if len(locks) == 0 {
-		findOwn(b, sales, again && ofOther)
-	}
+	findOwn(b, sales, again && ofOther && len(locks) == 0)
 }
 
-// findOwn learns whether each instance, or else each order, has keys of its own.
+// findOwn learns whether each instance, or else each order, has keys of its own. That matters if no key is a lock.
 func findOwn(b *record.Bench, sales []*plainSale, ofInstance bool) {
 	p := b.Passport
 	switch {
 	case ofInstance:
 		p.Own = "instance"
 	case len(sales[0].own) > 0 && len(sales[1].own) > 0 && len(sales[2].own) > 0:
-		p.Own, p.Claims = "order", slices.ContainsFunc(sales[2].own, b.Pair.Ledger.Claimed)
+		p.Own = "order"
+		for _, key := range slices.DeleteFunc(slices.Clone(sales[2].own), func(key wire.Key) bool {
+			return !b.Pair.Ledger.Claimed(key)
+		}) {
+			p.Claims, p.ClaimsProduct = true, p.ClaimsProduct || hasWord(key.Name, b.Pair.Shop.Product)
+		}
 	}
 }
 
@@ -153,15 +161,19 @@ func findShortLease(b *record.Bench, sales []*plainSale, keys []wire.Lock) {
 	}
 }
 
-// makes returns the state of a key that a sale created with a TTL before it wrote the stock, nil if it did not.
-func (s *plainSale) makes(key *wire.Lock) *wire.KeyState {
+// makes returns the state of a key that a sale created with a TTL before it wrote the stock, nil if it did not, or
+// removed the key before that.
+func (s *plainSale) makes(key *wire.Lock) (made *wire.KeyState) {
 	for _, c := range s.commands {
 		before, after, looked := s.looker.States(c.Cmd, key.Key)
 		switch {
 		case looked && !before.Exists() && after.Exists() && !after.Ends.IsZero():
-			return &after
-		case record.WritesStock(c):
+			made = cmp.Or(made, &after)
+		case looked && before.Exists() && !after.Exists() && made != nil:
 			return nil
+		}
+		if record.WritesStock(c) {
+			return made
 		}
 	}
 	return nil
@@ -175,15 +187,18 @@ func common(x, y []string) []string {
 type keyCourse struct {
 	rest, last  *wire.KeyState
 	moved, back map[string]bool // names of the parts changed before the write of the stock, and of those changed back
+	read, used  map[string]bool // of those changed at the last read of the stock, and at that or at its write
 	wrote       bool            // the stock
 }
 
-// changes returns the names of the parts of a key that a sale changed before it wrote the stock, and changed back.
+// changes returns the names of the parts of a key that a sale changed before it wrote the stock, and changed back: what
+// it held when it last read the stock before the write, or wrote it. If the stock is elsewhere, that is unknown.
 func (s *plainSale) changes(key *wire.Lock) (names []string) {
-	c := &keyCourse{rest: &key.Rest, moved: map[string]bool{}, back: map[string]bool{}}
+	c := &keyCourse{rest: &key.Rest, moved: map[string]bool{}, back: map[string]bool{}, used: map[string]bool{}}
 	blocked := false // a blocking command is not observed: its effect shows after the next one
 	for _, one := range s.commands {
 		before, after, looked := s.looker.States(one.Cmd, key.Key)
+		held := c.held()
 		if looked {
 			switch {
 			case blocked && c.last == nil:
@@ -196,15 +211,38 @@ func (s *plainSale) changes(key *wire.Lock) (names []string) {
 			c.see(&before, &after)
 		}
 		blocked = !looked && (blocked || s.looker.Blocks(one.Args))
-		c.wrote = c.wrote || record.WritesStock(one)
+		maps.Copy(held, c.held()) // one command may take the lock and read, or write and release
+		c.use(&one, held)
 	}
 	for name := range c.back {
-		if c.last.Same(c.rest, name) {
+		if c.last.Same(c.rest, name) && (c.used[name] || !c.wrote) {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
 	return names
+}
+
+// held returns the names of the parts that are changed, and not yet changed back.
+func (c *keyCourse) held() map[string]bool {
+	held := map[string]bool{}
+	for name := range c.moved {
+		held[name] = c.last == nil || !c.last.Same(c.rest, name)
+	}
+	maps.DeleteFunc(held, func(_ string, is bool) bool { return !is })
+	return held
+}
+
+// use adds what a command used the stock for, while those parts were held.
+func (c *keyCourse) use(one *record.Observation, held map[string]bool) {
+	switch {
+	case record.WritesStock(*one) && !c.wrote:
+		maps.Copy(c.used, c.read)
+		maps.Copy(c.used, held)
+		c.wrote = true
+	case one.Did((*history.Command).ReadsStock):
+		c.read = held
+	}
 }
 
 // see adds the change that a command made.

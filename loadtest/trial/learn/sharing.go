@@ -40,10 +40,10 @@ func learnOwn(b *record.Bench, one encounter) (err error) {
 		if one, err = besideHeld(b, shop.AtA); err == nil && one.kept {
 			p.Apart = p.Own
 		}
-	case p.Own != "order" || !p.Claims:
+	case p.Own != "order" || !p.Claims, one.lost && !p.ClaimsProduct:
 	case b.Pair.Shop.CustomersDiffer():
 		p.PerCustomer, p.Lost = true, one.lost
-	case lost:
+	case lost && p.ClaimsProduct:
 		p.Apart = p.Own
 	}
 	return err

@@ -30,8 +30,10 @@ type Passport struct {
 
 	Own    string // "order" or "instance": each creates and removes a key of its own; "" if none does
 	Claims bool   // that key has to be absent, like a lock
-	Lost   bool   // two customers' orders took one unit
-	Fixed  string // a value of every order that is in the name of a key of the lock
+	// ClaimsProduct means that such a key names the product, like a lock of the stock.
+	ClaimsProduct bool
+	Lost          bool   // two customers' orders took one unit
+	Fixed         string // a value of every order that is in the name of a key of the lock
 
 	Steps                        []Step // of a plain sale
 	Ahead                        int    // how many of them an order's program sends before the lock: these have no numbers

@@ -3,10 +3,12 @@ package sale
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/wire"
 )
 
 // SharesUnseen describes a lock whose keys are unknown.
@@ -96,7 +98,56 @@ func (p *Passport) partsOfLock() []string {
 		parts = append(parts, fmt.Sprintf("its key contains a value of the order, `%s`: orders with another do not compete",
 			history.Clip(p.Fixed)))
 	}
-	return parts
+	return append(parts, p.nesting()...)
+}
+
+// nesting returns what each of several nested locks guards: what a sale does between its acquire and its release.
+func (p *Passport) nesting() (texts []string) {
+	nested := false
+	for i := range p.Keys {
+		inner, stock := p.guarded(&p.Keys[i])
+		nested = nested || len(inner) > 0
+		what := Quoted(inner) + Either(len(inner) > 0 && stock, " and ", "") + Either(stock, "the stock", "")
+		if what != "" {
+			texts = append(texts, fmt.Sprintf("`%s` guards %s", history.Clip(p.Locks[i]), what))
+		}
+	}
+	if !nested {
+		return nil
+	}
+	return texts
+}
+
+// guarded returns the other locks that a sale acquires and releases while it holds one, and whether it uses the stock
+// meanwhile. Keys that are alike are one lock.
+func (p *Passport) guarded(outer *wire.Lock) (inner []string, stock bool) {
+	held, taken := false, map[string]bool{}
+	var effects []history.Command
+	for i := range p.Steps {
+		effects = append(effects, p.Steps[i].Effects...)
+	}
+	for i := range effects {
+		switch e := &effects[i]; {
+		case e.ReadsStock(), e.WritesStock():
+			stock = stock || held
+		case e.Key == outer.String() && e.Releases():
+			return inner, stock
+		case e.Key == outer.String():
+			held = held || Acquired(e)
+		case !held:
+		case Acquired(e):
+			taken[e.Key] = true
+		case e.Releases() && taken[e.Key] && !p.isLike(e.Key, outer):
+			inner = append(inner, e.Key)
+			taken[e.Key] = false
+		}
+	}
+	return inner, stock
+}
+
+// isLike reports whether the key of that name and another one are one lock.
+func (p *Passport) isLike(name string, other *wire.Lock) bool {
+	return slices.ContainsFunc(p.Keys, func(l wire.Lock) bool { return l.String() == name && l.IsLike(*other) })
 }
 
 // Where returns the part of the lock that contains the expiry, for a lease that is no TTL, or what does beside it.

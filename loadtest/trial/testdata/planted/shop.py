@@ -341,6 +341,25 @@ class FillsCache(Right):
         try: return super().order()
         finally: redis.delete(PRICE)
 
+class Beside(Right):
+    """Beside its lock it has a session, a limit of the rate, a key of the order, a cart, and a cache that it empties."""
+    def order(self):
+        redis.hset("sessions", self.token, self.customer)
+        redis.pipeline().incr("rate").expire("rate", 60).execute()
+        redis.set(self.token, 1, nx=True, ex=60)
+        redis.hset("cart", "10000", 1)
+        try: return super().order()
+        finally:
+            redis.hdel("sessions", self.token)
+            redis.delete(self.token, "cart")
+
+    def sell(self):
+        while not redis.get(PRICE):
+            if not redis.set(FILL, 1, nx=True, px=1000): time.sleep(POLL)
+            else: redis.pipeline().set(PRICE, 3, ex=60).delete(FILL).execute()
+        try: return super().sell()
+        finally: redis.delete(PRICE)
+
 class MakesTables(Right):
     """It creates its tables when it starts, which no two can do at once."""
     def start():
@@ -369,6 +388,10 @@ class Nested(DelWithoutLook):  # a right lock around it, of all its customers, h
     def release(self):
         super().release()
         DELETE([self.outer], [self.token])
+
+class NestedLonger(Nested):  # its lease outlives that of the lock around it
+    outer = "customer:7"
+    def acquire(self): return redis.set(self.key, self.token, nx=True, px=2 * LEASE * 1000)
 
 class Pair(Right):  # two keys with one value, taken by one command, and each deleted by a thread of its own
     def acquire(self): return redis.msetnx({key: "held" for key in PAIR})
@@ -668,6 +691,8 @@ class NoLockSession(NoLock):  # a session for each order keeps no other out
         redis.hset(self.token, "customer", self.customer)
         try: return self.sell()
         finally: redis.delete(self.token)
+
+class NoLockBeside(Beside, NoLock): """What else an order has in Redis keeps no other out."""
 
 class NoLockCopies(Copies, NoLock): """Read, write beside the stock, copy."""
 
