@@ -151,7 +151,7 @@ func (f *firstOrder) whereTheStockIs() string {
 	now, err := wire.Snapshot(f.bench.Pair.Context, f.bench.Pair.Rig.Stores[0].Redis)
 	var found []string
 	for key, state := range now {
-		before := f.bench.Passport.Before[key]
+		before := f.bench.AtFirst[key]
 		for field, text := range state.Parts {
 			n, isNumber := strconv.ParseInt(text, 10, 64)
 			was, wasNumber := strconv.ParseInt(before.Parts[field], 10, 64)

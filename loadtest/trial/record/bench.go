@@ -18,6 +18,7 @@ import (
 type Bench struct {
 	Pair     *shop.Pair
 	Passport *sale.Passport
+	AtFirst  map[wire.Key]wire.KeyState // all keys of the Redis before the first order
 
 	Cell   *history.Cell // the one being played
 	Orders []*shop.Order
@@ -37,6 +38,10 @@ func Open(ctx context.Context, s *shop.Shop, p *sale.Passport) (b *Bench, err er
 		return p.Releases[p.ShapeOf(&cmd.Seen, s.Shelf())]
 	})
 	if err != nil {
+		return nil, err
+	}
+	if b.AtFirst, err = wire.Snapshot(ctx, b.Pair.Rig.Stores[0].Redis); err != nil {
+		b.Pair.Close()
 		return nil, err
 	}
 	return b, nil
