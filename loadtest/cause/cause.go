@@ -2,6 +2,7 @@ package cause
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -289,6 +290,9 @@ func (r *record) remarks() (all []string) {
 	}
 	if text := r.blocks(); text != "" {
 		all = append(all, text)
+	}
+	if r.Client != nil && r.Client.Overlapped != nil {
+		all = append(all, fmt.Sprintf("%d of its programs overlapped", *r.Client.Overlapped))
 	}
 	for _, f := range r.deaths() {
 		if r.hadToDie(f.Instance) {

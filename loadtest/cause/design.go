@@ -181,7 +181,7 @@ func (r *record) expiry(x *history.Course, h *history.Tenure) string {
 	switch {
 	case h.Note == history.LockSwept && r.renewalsFaulted(x.Op): // its signs of life had stopped
 		return overtaken
-	case h.How != history.Expired || r.isShort():
+	case h.How != history.Expired || r.facts.ExpiresInASale():
 		return ""
 	case r.facts.Every == 0:
 		return unrenewed

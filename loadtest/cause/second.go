@@ -61,11 +61,8 @@ func (m *moment) loss() *history.Tenure {
 	return nil
 }
 
-// isShort reports whether the lease is shorter than a plain sale.
-func (r *record) isShort() bool { return r.facts.TTL > 0 && r.facts.TTL < r.facts.Takes }
-
 func sellsAfterExpiry(m *moment) string {
-	if !m.sold() || !m.isShort() {
+	if !m.sold() || !m.facts.ExpiresInASale() {
 		return ""
 	}
 	if h := m.loss(); h == nil || h.How != history.Expired || h.Note != "" {

@@ -22,7 +22,7 @@ func refusesTaken(m *moment) string {
 	if !m.isEnd() || m.op.Outcome != history.Busy || m.op.Last.Write == nil {
 		return ""
 	}
-	return m.name() + " was answered " + strconv.Itoa(m.op.Status) + " after its write"
+	return m.name() + " was answered " + m.op.Answer() + " after its write"
 }
 
 // refusesRecorded is about the only refused order, if more sales were recorded than answered.
@@ -39,7 +39,7 @@ func refusesRecorded(m *moment) string {
 	if *m.Count.Sales <= answered {
 		return ""
 	}
-	return m.name() + " was answered " + strconv.Itoa(m.op.Status)
+	return m.name() + " was answered " + m.op.Answer()
 }
 
 // sendsUnprotected is about an order that was hit by its fault at a request that its lock does not protect.

@@ -192,7 +192,7 @@ var plainSales = []plainSale{
 	{fenceLate, "S", func(f *history.Facts) bool { return f.Fence }},
 	{readEarly, "S", func(f *history.Facts) bool { return f.ReadsEarly }},
 	{wroteUnread, "S", func(f *history.Facts) bool { return f.ReadsNever && !f.LockFree }},
-	{shortLease, "SE", func(f *history.Facts) bool { return f.TTL > 0 && f.TTL < f.Takes }},
+	{shortLease, "SE", (*history.Facts).ExpiresInASale},
 	{tookLater, "SE", func(f *history.Facts) bool { return f.Overwrites }},
 	{oneForInstance, "SE", func(f *history.Facts) bool { return f.Name }},
 	{tooFewKeys, "SE", func(f *history.Facts) bool { return len(f.Locks) > 1 }},

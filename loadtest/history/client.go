@@ -25,6 +25,9 @@ type Client struct {
 	Longest time.Duration `json:"longest"`
 	// Start is the time from the barrier until the first requests of all workers had been sent.
 	Start time.Duration `json:"start,omitempty"`
+	// Overlapped counts the orders of a crowd of programs that were at work at the same time as another one; nil: the
+	// crowd sent requests.
+	Overlapped *int `json:"overlapped,omitempty"`
 	// FromSent is the latency of the buyers, counted from when each request was sent. [Cell.Latency] counts from Due.
 	FromSent Latency `json:"from_sent"`
 }

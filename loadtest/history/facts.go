@@ -40,6 +40,7 @@ type Facts struct {
 	FreedTwice bool `json:"freed_twice,omitempty"`
 
 	Takes      time.Duration `json:"takes"`                 // a plain sale
+	UnderLock  time.Duration `json:"under_lock,omitempty"`  // that part of it
 	Elsewhere  bool          `json:"elsewhere,omitempty"`   // the stock is in no Redis, and its writes are not observed
 	Requests   *Requests     `json:"requests,omitempty"`    // of a plain sale to the shop's database; nil: unknown
 	LockFree   bool          `json:"lock_free,omitempty"`   // the write depends on the current stock
@@ -56,6 +57,9 @@ type Answer struct {
 	Status int    `json:"status"`
 	Body   string `json:"body,omitempty"`
 }
+
+// ExpiresInASale reports whether the lease is shorter than a plain sale holds the lock.
+func (f *Facts) ExpiresInASale() bool { return f.TTL > 0 && f.TTL < cmp.Or(f.UnderLock, f.Takes) }
 
 // HasLock reports whether orders take a lock, be it shared or not.
 func (f *Facts) HasLock() bool { return len(f.Locks) > 0 || f.Apart != "" || f.Unseen }

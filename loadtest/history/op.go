@@ -2,6 +2,8 @@ package history
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -86,6 +88,15 @@ func (o *Op) Over() Instant {
 		return o.Done
 	}
 	return o.Due + Instant(o.Latency)
+}
+
+// Answer returns the status of the order's answer or, if a program sent the order, how that ended: 409, exit 1.
+func (o *Op) Answer() string {
+	if o.Status == 0 {
+		end, _, _ := strings.Cut(o.Detail, ":")
+		return end
+	}
+	return strconv.Itoa(o.Status)
 }
 
 // KilledBeforeWrite sets an unknown outcome to NotSold, since the process was killed before it sent the order's write

@@ -135,8 +135,7 @@ func (p *Player) Move(ctx context.Context, m schedule.Move) error {
 	case m.Verb != "":
 		return p.do(ctx, m, c)
 	case m.Mark == "":
-		p.poll(ctx, m, c)
-		return nil
+		return p.poll(ctx, m, c)
 	case m.Mark == schedule.Next:
 		return p.step(ctx, m, c)
 	case m.Mark == schedule.End:
@@ -261,15 +260,16 @@ func (p *Player) waits(ctx context.Context, m schedule.Move, c *client) error {
 }
 
 // poll sends a new order, and waits for a moment, unless another one is at work at its instance.
-func (p *Player) poll(ctx context.Context, m schedule.Move, c *client) {
+func (p *Player) poll(ctx context.Context, m schedule.Move, c *client) error {
 	for i := range p.clients {
 		if o := &p.clients[i]; o.order != nil && o.order.At == m.At && !o.order.HasEnded() && len(o.held) == 0 {
-			return
+			return nil
 		}
 	}
 	s := p.Scene(m.Who)
 	p.send(ctx, m, s, nil)
 	c.order.WaitFor(p.AtMost(m, s))
+	return p.Stuck(m, p.Scene(m.Who), nil)
 }
 
 // step carries out the next command of an order, and holds the one after it. A client that was refused orders again. An

@@ -134,7 +134,7 @@ func (h *house) AtMost(schedule.Move, Scene) time.Duration { return h.most }
 func (h *house) Rest(context.Context, *InFlight)           {}
 
 func (h *house) Stuck(m schedule.Move, _ Scene, t Trap) error {
-	if t != nil && HasCaught(t) {
+	if t != nil && HasCaught(t) || m.Mark+m.Verb == "" {
 		return nil
 	}
 	return fmt.Errorf("stuck at %s%s", m.Mark, m.Verb)

@@ -74,7 +74,7 @@ func faultsFor(p *sale.Passport) []fault {
 		faults = atRequests(faults, p)
 	}
 	const begins, frames = "it acquires", "it acquires or releases"
-	for k, s := range p.Steps {
+	for k, s := range p.Numbered() {
 		number, takes := strconv.Itoa(k+1), p.Acquires[s.Shape]
 		quick := takes || p.Releases[s.Shape]
 		faults = append(faults,
@@ -84,7 +84,7 @@ func faultsFor(p *sale.Passport) []fault {
 				line: "a>" + number + ".lose-reply-a.a>end.b>end"},
 			fault{name: "delayed-reply " + number, quick: takes, some: begins,
 				line: "a<" + number + ".time.a>end.b>end"},
-			fault{name: "error-reply " + number, quick: takes, some: begins, play: errorReply(k)})
+			fault{name: "error-reply " + number, quick: takes, some: begins, play: errorReply(k + 1)})
 	}
 	held, again := "a<read.remove.b<read", ""
 	if aRenewal(p) == "" {
@@ -158,7 +158,7 @@ func afterRelease(p *sale.Passport) []string {
 	}
 	var after []int
 	for k := released[len(released)-1] + 1; k < len(p.Steps); k++ {
-		after = append(after, k+1)
+		after = append(after, k+1-p.Ahead)
 	}
 	return linesAt(heldAfter, after)
 }

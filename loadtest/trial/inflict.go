@@ -45,21 +45,29 @@ const (
 	crowdOrders  = 20 // at each instance
 	crowdAtOnce  = 8  // of them
 	crowdPatient = 10 * time.Second
+
+	programs       = 10 // the same, if a program sends each order
+	programsAtOnce = 4
 )
 
 // crowdAt has crowds buy at that many instances, at full speed: the effects of commands are not observed, unless the
 // stock has to be read back after a write.
 func crowdAt(instances int) func(*record.Bench) string {
 	return func(b *record.Bench) string {
+		orders, atOnce, atMost := crowdOrders, crowdAtOnce, crowdPatient
+		if b.Pair.Shop.Order.Program != "" {
+			orders, atOnce = programs, programsAtOnce
+			atMost += time.Duration(orders*instances) * b.Passport.Takes // one may come after the other
+		}
 		b.Pair.Blind.Store(!b.Passport.ReadBack)
 		defer b.Pair.Blind.Store(false)
 		b.Pair.Rig.Gate.OpenAll()
-		ctx, cancel := context.WithTimeout(b.Pair.Context, crowdPatient)
+		ctx, cancel := context.WithTimeout(b.Pair.Context, atMost)
 		defer cancel()
 		var all sync.WaitGroup
 		var mu sync.Mutex
 		for at := range instances {
-			plan := load.Plan{Requests: crowdOrders, Concurrency: crowdAtOnce,
+			plan := load.Plan{Requests: orders, Concurrency: atOnce,
 				Send: func(_ context.Context, _, _ time.Time, i int) history.Op {
 					mu.Lock()
 					o := b.Send(fmt.Sprintf("%s-%d", b.Pair.Rig.Ends[at].Name, i+1), at)
@@ -119,16 +127,17 @@ func isStep(b *record.Bench, steps []sale.Step, k int) func(*wire.Command) bool 
 	}
 }
 
-// errorReply has the Redis refuse command number k of Anna's sale with an error. Then Bert orders.
-func errorReply(k int) func(*record.Bench) string {
+// errorReply has the Redis refuse a command of Anna's sale with an error. Then Bert orders.
+func errorReply(number int) func(*record.Bench) string {
 	return func(b *record.Bench) string {
+		k := b.Passport.Ahead + number - 1
 		answer := refusal(b.Passport, &b.Passport.Steps[k])
 		anna, why := b.Anna(b.Pair.Rig.SetTrap(&rig.CommandTrap{At: shop.AtA, Does: schedule.Refuse, Answer: answer,
 			Is: isStep(b, b.Passport.Steps, k)}))
 		if why != "" {
 			return why
 		}
-		b.Note(anna, time.Now(), rig.RefusedFault(k+1, codeOf(answer)))
+		b.Note(anna, time.Now(), rig.RefusedFault(number, codeOf(answer)))
 		<-anna.Done()
 		sellAt(b, shop.AtB, "bert", history.Buy, b.WorkedUntil(anna))
 		return ""

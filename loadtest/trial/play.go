@@ -12,6 +12,7 @@ import (
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/trial/record"
+	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/trial/shop"
 )
 
@@ -46,12 +47,31 @@ func (t *Trial) play(b *record.Bench, f fault) (*history.Cell, error) {
 	away, longest := t.stalls.Since(cell.Start)
 	cell.Client = &history.Client{Asked: len(cell.Ops), Delivered: len(cell.Ops), Loop: "closed", Away: away,
 		Longest: longest}
+	if crowd > 0 && b.Pair.Shop.Order.Program != "" {
+		n := overlapped(b.Orders, b.Passport.Lead)
+		cell.Client.Overlapped, why = &n, cmp.Or(why, sale.Either(n == 0, "no two of the programs overlapped", ""))
+	}
 	cell.Findings, cell.Coverage = audit.Judge(cell, line)
 	if cell.Aborted = why; why == "" && cell.Count != nil && cell.Count.Kept {
 		cell.Aborted = history.KeptByDatabase
 	}
 	cause.Explain(cell, line)
 	return cell, nil
+}
+
+// overlapped counts the orders of a crowd that were in flight at the same time as another one, after the time that an
+// order takes before it asks for the lock.
+func overlapped(orders []*shop.Order, lead time.Duration) (n int) {
+	works := func(o *shop.Order) shop.Span { return shop.Span{From: o.Sent.Add(lead), To: o.Over} }
+	for _, o := range orders {
+		if o.Op.Phase == history.Buy && slices.ContainsFunc(orders, func(other *shop.Order) bool {
+			own, its := works(o), works(other)
+			return other != o && other.Op.Phase == history.Buy && own.From.Before(its.To) && its.From.Before(own.To)
+		}) {
+			n++
+		}
+	}
+	return n
 }
 
 // heal clears all faults.

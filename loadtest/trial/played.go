@@ -159,7 +159,7 @@ func (p *playedLine) trapAt(m schedule.Move, s rig.Scene) *rig.CommandTrap {
 		t.Is = isNext(p.bench)
 	default:
 		k, _ := strconv.Atoi(m.Mark)
-		t.Is = isStep(p.bench, of.Steps, k-1)
+		t.Is = isStep(p.bench, of.Steps, of.Ahead+k-1)
 	}
 	t.At, t.Reply = m.At, m.Reply
 	return t
@@ -259,6 +259,8 @@ func (p *playedLine) Stuck(m schedule.Move, s rig.Scene, t rig.Trap) error {
 	switch m = p.atWork(m); {
 	case m.Verb == "drop":
 		why = sale.Either(rig.HasCaught(t), "", "no order waited for a message")
+	case m.Mark+m.Verb == "":
+		why = p.absent(m, s)
 	case m.Mark == schedule.Waits:
 		why = sale.Either(s.Order.HasEnded(), people[m.Who]+" was answered at once: orders do not wait", "")
 	case m.Mark == schedule.Next, m.Verb != "":
@@ -275,6 +277,19 @@ func (p *playedLine) Stuck(m schedule.Move, s rig.Scene, t rig.Trap) error {
 		return nil
 	}
 	return errors.New(why)
+}
+
+// absent returns why a customer who should have found the lock taken did not come, "" if one may have: an order may be
+// kept waiting within its instance, but one that takes its time before it asks for the lock has not done so yet.
+func (p *playedLine) absent(m schedule.Move, s rig.Scene) string {
+	of := p.bench.Passport
+	tried := p.bench.Shown().When(m.At, (*history.Command).Acquires)
+	if len(of.Locks) == 0 || of.Lead < of.Moment() || s.Order.HasEnded() ||
+		record.FirstAfter(p.bench.Since(s.Order.Sent), tried).Known() {
+		return ""
+	}
+	return fmt.Sprintf("%s did not try to acquire the lock within %s: orders take %s until then", people[m.Who],
+		rig.Shortly(p.AtMost(m, s)), rig.Shortly(of.Lead))
 }
 
 // unreached returns why an order did not reach a mark.
@@ -358,7 +373,7 @@ func afterWrite(b *record.Bench, is func(*wire.Command) bool) func(*wire.Command
 
 // scene returns what decides how long a move may take.
 func (p *playedLine) scene(s rig.Scene) sale.Scene {
-	around := sale.Scene{Open: s.Open, Lapsed: p.lapsed, Left: sale.Forever, Held: len(s.Held) + s.Late, Came: s.Came}
+	around := sale.Scene{Sent: s.Order != nil && !s.Order.HasEnded(), Open: s.Open, Lapsed: p.lapsed, Left: sale.Forever, Held: len(s.Held) + s.Late, Came: s.Came}
 	for _, h := range s.Held {
 		around.Under = around.Under || isUnder(h) && !h.Since.Before(p.lost) && !h.Order.HasEnded()
 		if isAwaited(h) && p.player.Works(h.Order.At) {
@@ -518,7 +533,7 @@ func needsOf(line schedule.Line) (needs []requirement) {
 			}})
 		} else if n, err := strconv.Atoi(m.Mark); err == nil {
 			needs = append(needs, requirement{why: func(p *sale.Passport) string {
-				return sale.Either(n <= len(p.Steps), "", fmt.Sprintf("a sale has %d commands", len(p.Steps)))
+				return sale.Either(n <= len(p.Numbered()), "", fmt.Sprintf("a sale has %d commands", len(p.Numbered())))
 			}})
 		} else if need, known := needsOfWords[m.Mark+m.Verb]; known {
 			needs = append(needs, need)

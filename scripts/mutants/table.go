@@ -261,7 +261,7 @@ var table = []section{
 		{"an order that is given up says something", by{test("./loadtest/cause TestTimedOutOrder")},
 			edits{{"loadtest/cause/tested.go", "&& op.GaveUp == history.TimedOut {", "&& false {"}}},
 		{"Bert may wait for as long as an order may take", by{test("./loadtest/trial TestTrialsOfShops/shop.py_renews-on")},
-			edits{{"loadtest/trial/play.go", "o.WaitFor(left + 500*time.Millisecond)", "o.WaitFor(b.passport.HTTPTime())"}}},
+			edits{{"loadtest/trial/play.go", "o.WaitFor(left + 500*time.Millisecond)", "o.WaitFor(b.Passport.HTTPTime())"}}},
 		{"an instance works for nobody who has left", by{test("./loadtest/trial/record TestCommandAttribution")},
 			edits{{"loadtest/trial/record/owner.go", "&& other.Left &&", "&& false &&"}}},
 		{"a trial does not hear of a waiter that prolongs", by{test("./loadtest/cause TestCauses")},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/trial/record"
 	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
@@ -26,7 +27,11 @@ func described(p sale.Passport, sales []*plainSale, of *shop.Shop) sale.Passport
 			p.LockFree, p.ReadBack = p.LockFree || w.Counts, p.ReadBack || w.ReadBack
 		}
 	}
-	p.Steps = steps[2]
+	p.Steps, p.Ahead = steps[2], 0
+	if of.Order.Program != "" {
+		p.Ahead = firstOf(&p, p.Steps)
+	}
+	tellTimes(&p, sales, steps)
 	p.Acquire, p.AcquireArgs, p.ReleaseVerbs, p.Compares, p.Early, p.TTLLater = "", nil, nil, false, false, false
 	p.Acquires, p.Releases, p.Renewals, p.Writes = sale.Shapes{}, sale.Shapes{}, sale.Shapes{}, sale.Shapes{}
 	for _, one := range slices.Concat(steps...) {
@@ -61,6 +66,44 @@ func (s *plainSale) steps(p *sale.Passport, shelf wire.Shelf) (steps []sale.Step
 			Queued: c.Queued})
 	}
 	return steps
+}
+
+// firstOf returns the index of the step by which a sale first tries to acquire the lock or, if there is none, first
+// accesses the stock. It is 0 if there is no such step.
+func firstOf(p *sale.Passport, steps []sale.Step) int {
+	return max(0, slices.IndexFunc(steps, func(s sale.Step) bool {
+		if len(p.Keys) > 0 {
+			return s.Shape.IsOnLock() || s.Has((*history.Command).Acquires)
+		}
+		return s.Has((*history.Command).ReadsStock) || s.Has((*history.Command).WritesStock)
+	}))
+}
+
+// tellTimes records how long an order takes before it tries to acquire the lock, at most, and how long it holds the
+// lock, at least: until it is released or, if its lease was too short for that, until the last command on it.
+func tellTimes(p *sale.Passport, sales []*plainSale, steps [][]sale.Step) {
+	p.Lead, p.UnderLock = 0, 0
+	for i, s := range sales {
+		first := firstOf(p, steps[i])
+		if first >= len(s.commands) {
+			continue
+		}
+		p.Lead = max(p.Lead, s.commands[first].Came.Sub(s.sent))
+		took := record.AcquiredAt(s.commands)
+		held := time.Duration(0)
+		for k := first; k < len(s.commands) && !took.IsZero(); k++ {
+			one := &steps[i][k]
+			if one.Shape.IsOnLock() || one.Has((*history.Command).Releases) || one.Has((*history.Command).WritesStock) {
+				held = s.commands[k].Sent.Sub(took)
+			}
+			if one.Has((*history.Command).Releases) {
+				break
+			}
+		}
+		if i == 0 || held < p.UnderLock {
+			p.UnderLock = held
+		}
+	}
 }
 
 // values returns the digests of the values that a sale gave the lock by its acquires, or beside it, by key. Keys that
@@ -265,7 +308,7 @@ var valueOfRequest = regexp.MustCompile(`[=:]\s*"?([^\s"&,{}\[\]]+)`)
 // fixedValue returns the value of every order that the name of a key contains, besides the product; "" if there is
 // none.
 func fixedValue(order shop.Request, product, key string) string {
-	for _, text := range []string{order.Path, order.Body} {
+	for _, text := range []string{order.Path, order.Body, order.Program} {
 		for _, m := range valueOfRequest.FindAllStringSubmatch(text, -1) {
 			value, err := url.QueryUnescape(m[1])
 			if err != nil || value == product {

@@ -118,8 +118,10 @@ func (f *firstOrder) has(status ...int) bool { return slices.Contains(status, f.
 
 // said returns the request and its answer.
 func (f *firstOrder) said() string {
-	text := f.bench.Pair.Shop.Order.Method + " " + f.bench.Pair.Shop.Order.Path
+	text := f.bench.Pair.Shop.Order.String()
 	switch {
+	case f.bench.Pair.Shop.Order.Program != "":
+		return text + " ended with " + f.order.Op.Detail
 	case f.order.Op.Status == 0:
 		return text + " got " + f.order.Op.Detail
 	case f.order.Page:

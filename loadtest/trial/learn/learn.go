@@ -136,6 +136,9 @@ func problem(b *record.Bench, o *shop.Order, writes []record.Written) error {
 		}
 	}
 	text := "give the request by --order, and what a sale looks like by --sold"
+	if b.Pair.Shop.Order.Program != "" {
+		text = "the program sells by exit code 0, and with --sold only if that matches what it printed"
+	}
 	if !b.Pair.Shop.IsElsewhere() {
 		text = cmp.Or(f.whatItTouched(), text)
 	}

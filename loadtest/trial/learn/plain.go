@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"stockapi/loadtest/history"
 	"stockapi/loadtest/trial/record"
 	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/trial/shop"
@@ -78,7 +79,8 @@ func findStock(b *record.Bench, o *shop.Order) (moved bool, err error) {
 	return true, nil
 }
 
-// firstAt sends the first order to an instance, again while it is answered 503: some shops warm up.
+// firstAt sends the first order to an instance, again while it is answered 503: some shops warm up. A program, whose
+// answer has no status, is run again until it sells.
 func firstAt(b *record.Bench, at int) (*shop.Order, error) {
 	for begun := time.Now(); ; time.Sleep(500 * time.Millisecond) {
 		o, err := b.Plain("first-"+strconv.Itoa(at), at)
@@ -87,10 +89,16 @@ func firstAt(b *record.Bench, at int) (*shop.Order, error) {
 		}
 		<-o.Done()
 		over := time.Since(begun) > b.Pair.Shop.Within || wire.IsClosed(b.Pair.Context.Done())
-		if over || o.Op.Status != http.StatusServiceUnavailable {
+		isProgram := b.Pair.Shop.Order.Program != ""
+		switch {
+		case over, isProgram && o.Op.Outcome == history.Sold,
+			!isProgram && o.Op.Status != http.StatusServiceUnavailable:
 			return o, nil
+		case isProgram:
+			b.Pair.Shop.Say(fmt.Sprintf("%s: retrying for up to %s…", o.Op.Detail, b.Pair.Shop.Within))
+		default:
+			b.Pair.Shop.Say(fmt.Sprintf("503: retrying for up to %s…", b.Pair.Shop.Within))
 		}
-		b.Pair.Shop.Say(fmt.Sprintf("503: retrying for up to %s…", b.Pair.Shop.Within))
 	}
 }
 
@@ -107,6 +115,7 @@ func writesOf(b *record.Bench, o *shop.Order) (writes []record.Written, keys map
 
 // A plainSale is what a plain order did.
 type plainSale struct {
+	sent     time.Time
 	commands []record.Observation
 	writes   []record.Written
 	looker   *wire.Looker
@@ -133,7 +142,7 @@ func plainSales(b *record.Bench) (sales []*plainSale, err error) {
 		}
 		b.AwaitLate()
 		p.Takes = min(p.Takes, o.Over.Sub(o.Sent))
-		s := &plainSale{commands: record.AsExecuted(b.ByOrder()[o]), writes: writes, looker: b.Pair.Looker.Load()}
+		s := &plainSale{sent: o.Sent, commands: record.AsExecuted(b.ByOrder()[o]), writes: writes, looker: b.Pair.Looker.Load()}
 		if s.own, err = madeAndRemoved(b, known, keys, writes); err != nil {
 			return nil, err
 		}

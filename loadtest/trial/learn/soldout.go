@@ -79,9 +79,13 @@ func answerOfEmpty(b *record.Bench, o *shop.Order, took bool, commands []record.
 		b.Passport.ByWrites = true
 		return nil, nil
 	case o.Op.Outcome == history.Sold && !took:
-		return nil, fmt.Errorf("%w: an order for an empty shelf was answered %d %s, like a sale: give what the body of a "+
+		said := o.Op.Detail // by a program, with how it ended
+		if o.Op.Status != 0 {
+			said = o.Op.Answer() + " " + said
+		}
+		return nil, fmt.Errorf("%w: an order for an empty shelf was answered %s, like a sale: give what the body of a "+
 			"sale matches: --sold; if no answer shows it, judge the lock alone: --set ': {n}', without --left", shop.ErrShop,
-			o.Op.Status, o.Op.Detail)
+			said)
 	case o.Op.Outcome != history.Busy, o.Op.Status == http.StatusTooManyRequests,
 		asked && record.AcquiredAt(commands).IsZero():
 		return nil, nil

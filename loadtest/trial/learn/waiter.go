@@ -37,7 +37,7 @@ func watchWaiter(b *record.Bench, o *shop.Order, commands []record.Observation) 
 		}
 		slices.Sort(gaps)
 		p.Waiting = "poll every " + gaps[len(gaps)/2].Round(time.Millisecond).String()
-	case o.HasEnded() && o.Ended.Sub(o.Sent) < 300*time.Millisecond:
+	case o.HasEnded() && o.Ended.Sub(o.Sent)-p.Lead < 300*time.Millisecond:
 		p.Waiting = "do not wait"
 	default:
 		p.Waiting = "wait without sending commands"

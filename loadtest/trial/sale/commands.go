@@ -11,8 +11,8 @@ import (
 
 // A Command is a command of a plain sale.
 type Command struct {
-	Number  int    `json:"number"` // as in reply-lost 3
-	Mark    string `json:"mark"`   // in a line
+	Number  int    `json:"number,omitempty"` // as in reply-lost 3; 0: it has none
+	Mark    string `json:"mark,omitempty"`   // in a line
 	Command string `json:"command"`
 	Does    string `json:"does,omitempty"` // to the lock and to the stock
 }
@@ -22,7 +22,12 @@ func (p *Passport) Commands() []Command {
 	all := make([]Command, len(p.Steps))
 	acquires, writes := false, false
 	for i := range p.Steps {
-		s, mark := &p.Steps[i], strconv.Itoa(i+1)
+		s, number := &p.Steps[i], max(0, i+1-p.Ahead)
+		if number == 0 {
+			all[i] = Command{Command: wire.CommandText(s.Args, s.Queued), Does: p.does(s)}
+			continue
+		}
+		mark := strconv.Itoa(number)
 		switch {
 		case p.Acquires[s.Shape] && !acquires:
 			mark, acquires = schedule.Acquire, true
@@ -31,7 +36,7 @@ func (p *Passport) Commands() []Command {
 		case s == p.BeforeWrite():
 			mark = schedule.Read
 		}
-		all[i] = Command{i + 1, "a>" + mark, wire.CommandText(s.Args, s.Queued), p.does(s)}
+		all[i] = Command{number, "a>" + mark, wire.CommandText(s.Args, s.Queued), p.does(s)}
 	}
 	for n, i := range p.ReleasedAt() {
 		if n < 2 {

@@ -30,6 +30,7 @@ const (
 
 // A Scene is what surrounds a move of an order.
 type Scene struct {
+	Sent   bool          // its own order is in flight
 	Open   bool          // another order is in flight
 	Under  bool          // one of those is held under a lock that it must keep
 	Lapsed bool          // a lease was let pass
@@ -39,8 +40,13 @@ type Scene struct {
 	Came   time.Duration // since the first of those was sent; 0: none was
 }
 
-// Deadline returns how long a move may take at most.
+// Deadline returns how long a move may take at most. What is a share of a lease counts from the order's first attempt to
+// acquire the lock.
 func (p *Passport) Deadline(m schedule.Move, s Scene) time.Duration {
+	lead := p.Lead
+	if s.Sent || s.Came > 0 {
+		lead = 0
+	}
 	switch {
 	case m.Verb == "time" && s.Held > 1: // the clients of both wait
 		return min(AMoment, p.Moment())
@@ -49,15 +55,15 @@ func (p *Passport) Deadline(m schedule.Move, s Scene) time.Duration {
 	case m.Mark == schedule.Renewal: // one is due within a period, and may come late
 		return min(p.Every*3/2, p.LongestHold())
 	case m.Mark == schedule.Waits:
-		return atOnce
+		return lead + atOnce
 	case m.Mark == "", m.Mark == schedule.End && s.Under && !s.Again: // it gets nowhere, and may poll
-		return p.Moment()
+		return lead + p.Moment()
 	case s.Under && m.Mark != schedule.End && m.Request() == 0: // it can reach no further than the lock, and must leave
-		return p.Lease() / 4 // the holder time to work
+		return lead + p.Lease()/4 // the holder time to work
 	case s.Again && s.Came > 0: // all its orders together
 		return min(p.turn(s), p.Lease()+Margin-s.Came)
 	case s.Open, s.Again:
-		return p.turn(s)
+		return lead + p.turn(s)
 	}
 	return p.HTTPTime()
 }

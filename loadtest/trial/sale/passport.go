@@ -21,6 +21,8 @@ type Passport struct {
 	Joint        bool     // the command that writes the stock releases the lock
 	Slow         bool     // there is a request for a slow order
 
+	Lead time.Duration // how long an order takes until it first tries to acquire the lock
+
 	ReadBack bool // the stock has to be read back after a write
 	ByWrites bool // every answer looks like a sale: the writes of the stock decide
 
@@ -32,6 +34,7 @@ type Passport struct {
 	Fixed  string // a value of every order that is in the name of a key of the lock
 
 	Steps                        []Step // of a plain sale
+	Ahead                        int    // how many of them an order's program sends before the lock: these have no numbers
 	Acquires, Releases, Renewals Shapes
 	Writes                       Shapes
 	Tries                        Shapes // of an order that waits: it may look before it acquires

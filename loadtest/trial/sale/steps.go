@@ -75,6 +75,9 @@ func (p *Passport) AheadOf(s *Step) (n int) {
 	return n
 }
 
+// Numbered returns the steps that have a number: the first is number 1.
+func (p *Passport) Numbered() []Step { return p.Steps[p.Ahead:] }
+
 // AfterWrite returns the steps on the lock after the last write of the stock, or after the acquire if the stock is
 // elsewhere: the release.
 func (p *Passport) AfterWrite() (release []Step) {

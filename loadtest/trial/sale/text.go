@@ -58,7 +58,7 @@ func (p *Passport) partsOfLock() []string {
 	case p.TTL == 0:
 		parts = append(parts, "no TTL")
 	default:
-		parts = append(parts, "lease "+p.TTL.String()+Either(p.TTL < p.Takes, ", shorter than a sale takes", ""))
+		parts = append(parts, "lease "+p.TTL.String()+Either(p.ExpiresInASale(), ", shorter than a sale takes", ""))
 	}
 	beside := p.companions()
 	names := make([]string, len(beside))

@@ -213,7 +213,9 @@ func TestOrdersOfCustomersWhoLeave(t *testing.T) {
 	defer shop.Close()
 	send := func(ctx context.Context) *Order {
 		o := (&Shop{}).NewOrder("", AtA, history.Buy)
-		o.Send(ctx, func(ctx context.Context) history.Op { return o.begin(ctx, func(ctx context.Context) { o.send(ctx, shop.Client(), shop.URL, "POST", "", nil) }) })
+		o.Send(ctx, func(ctx context.Context) history.Op {
+			return o.begin(ctx, func(ctx context.Context) { o.send(ctx, shop.Client(), shop.URL, "POST", "", nil) })
+		})
 		<-asked
 		return o
 	}
