@@ -27,6 +27,7 @@ type Bench struct {
 	// SalesBefore are the sales recorded before the cell; only one cell is played at a time then.
 	SalesBefore *int64
 
+	blocked []*wire.Command // that were blocked at the Redis when the cell began
 	holders Holders
 	ends    []lockEnd
 }
@@ -59,6 +60,7 @@ func (b *Bench) Begin(name, line string) {
 	for _, e := range b.Pair.Rig.Ends {
 		b.Cell.Instances = append(b.Cell.Instances, history.Instance{Name: e.Name, URL: e.In.URL})
 	}
+	b.keepBlocked()
 	b.Pair.Rig.Gate.Begin()
 	writes, _, err := b.Pair.Ledger.Writes(b.Pair.Context)
 	if err == nil {

@@ -63,6 +63,10 @@ func (b *Bench) Complete(crowd bool, ask func() (fresh []*shop.Order, err error)
 	b.addOps(c, record, units, !crowd, over)
 	b.assignEnds(c)
 	c.Ops = append(c.Ops, b.Extra...)
+	if writes, _, err = b.Writes(); err != nil {
+		return nil, err
+	}
+	c.JobOfOther = b.jobInCell(writes)
 	line := history.TimelineOf(c, history.TermsOnTrial(c))
 	if len(b.Passport.Locks) > 0 {
 		for i := range b.Orders {
