@@ -319,7 +319,11 @@ func (f *tryFlags) print(stdout io.Writer, p *sale.Passport, t *terminal.Trial) 
 	if f.Verbose {
 		table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 		for _, c := range p.Commands() {
-			fmt.Fprintf(table, "%d\t%s\t%s\t%s\n", c.Number, c.Mark, c.Command, c.Does)
+			number := ""
+			if c.Number > 0 {
+				number = strconv.Itoa(c.Number)
+			}
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", number, c.Mark, c.Command, c.Does)
 		}
 		fmt.Fprintln(table)
 		_ = table.Flush()

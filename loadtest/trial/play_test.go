@@ -138,3 +138,13 @@ func TestCausesNameNoCell(t *testing.T) {
 		})
 	}
 }
+
+// Programs of a crowd overlap if two are at work at once: the time before they ask for the lock does not count.
+func TestProgramsThatOverlap(t *testing.T) {
+	f := forge.Begin()
+	f.Order("a-1", shop.AtA, history.Sold, 0, 100)
+	f.Order("b-1", shop.AtB, history.Sold, 50, 200)
+	f.Order("a-2", shop.AtA, history.Sold, 300, 400)
+	assert.Equal(t, 2, overlapped(f.Orders, 0))
+	assert.Zero(t, overlapped(f.Orders, 60*time.Millisecond))
+}

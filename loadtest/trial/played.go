@@ -262,7 +262,7 @@ func (p *playedLine) Stuck(m schedule.Move, s rig.Scene, t rig.Trap) error {
 	case m.Mark+m.Verb == "":
 		why = p.absent(m, s)
 	case m.Mark == schedule.Waits:
-		why = sale.Either(s.Order.HasEnded(), people[m.Who]+" was answered at once: orders do not wait", "")
+		why = p.answeredAtOnce(m, s)
 	case m.Mark == schedule.Next, m.Verb != "":
 		ended := s.Order != nil && s.Order.HasEnded()
 		why = people[m.Who] + " sent no further command" + sale.Either(ended, ": the order is over", "")
@@ -277,6 +277,18 @@ func (p *playedLine) Stuck(m schedule.Move, s rig.Scene, t rig.Trap) error {
 		return nil
 	}
 	return errors.New(why)
+}
+
+// answeredAtOnce returns why an order that should wait for the lock has ended, "" if it has not.
+func (p *playedLine) answeredAtOnce(m schedule.Move, s rig.Scene) string {
+	switch of := p.bench.Passport; {
+	case !s.Order.HasEnded():
+		return ""
+	case of.Lead > of.Lease() && len(of.Locks) > 0:
+		return fmt.Sprintf("the lease was over before %s tried to acquire the lock: orders take %s until then",
+			people[m.Who], rig.Shortly(of.Lead))
+	}
+	return people[m.Who] + " was answered at once: orders do not wait"
 }
 
 // absent returns why a customer who should have found the lock taken did not come, "" if one may have: an order may be

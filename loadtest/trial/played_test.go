@@ -46,3 +46,18 @@ func TestHeldOrdersAreBlocked(t *testing.T) {
 	assert.False(t, anna.Blocked.Has(f.After(5)))
 	assert.Zero(t, bert.Blocked, "its command waits, and it may send another")
 }
+
+// A customer whose order takes longer to ask for the lock than a move lasts has not come. Others may be kept waiting
+// within their instance.
+func TestCustomerWhoDidNotCome(t *testing.T) {
+	f := forge.Begin()
+	p := newPlayedLine(f.Bench)
+	order := f.Pair.Shop.NewOrder("clara", shop.AtA, history.Buy)
+	order.Sent = f.After(10)
+	s, m := rig.Scene{Order: order.InFlight}, schedule.Move{Who: 2}
+	require.NoError(t, p.Stuck(m, s, nil))
+	f.Passport.Lead = 3 * time.Second
+	require.ErrorContains(t, p.Stuck(m, s, nil), "Clara did not try to acquire the lock within ")
+	f.Passport.Locks = nil
+	assert.NoError(t, p.Stuck(m, s, nil))
+}

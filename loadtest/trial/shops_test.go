@@ -312,6 +312,27 @@ func TestTrialOfLocksOfDifferentCustomers(t *testing.T) {
 	assert.Contains(t, p.String(), "leave the customer out of the key")
 }
 
+// A shop breaks the same verdicts whether its orders are requests or programs.
+func TestTrialsByProgram(t *testing.T) {
+	backendtest.Require(t)
+	backendtest.Long(t)
+	for kind, want := range map[string]string{"right": " ", "del-without-look": "SER"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			o := planted{file: inPython, kind: kind, cell: telling}.options(t)
+			o.Shop.Order = shop.Request{Program: python() + " testdata/planted/order.py {url}"}
+			_, cells := try(t, o)
+			for _, c := range cells {
+				assert.Empty(t, c.WhyNot(), c.Scenario)
+				if strings.HasPrefix(c.Scenario, "delayed-release") {
+					assert.Equal(t, strings.TrimSpace(want), broken(c), c.Scenario)
+				}
+				assert.Equal(t, c.Scenario == "two-instances", c.Client.Overlapped != nil, c.Scenario)
+			}
+		})
+	}
+}
+
 // Without a crowd and without a fault no shop shows a defect: only a trial triggers them.
 func TestShopsSell(t *testing.T) {
 	backendtest.Require(t)

@@ -9,8 +9,10 @@ import (
 
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/trial/forge"
+	"stockapi/loadtest/trial/record"
 	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/trial/shop"
+	"stockapi/loadtest/wire"
 )
 
 // A passport follows from the steps of a plain sale.
@@ -145,4 +147,43 @@ func TestRepliesOfAcquires(t *testing.T) {
 		forge.Shape("incr lock"): "1"}
 	assert.Equal(t, want,
 		granted([][]sale.Step{of("OK", "token 1", "1"), of("OK", "token 2", "0"), of("OK", "token 3", "1")}))
+}
+
+// A sale by a program begins with its first attempt to acquire the lock: what comes before has no number, but may read
+// the stock. The times of a sale are that until then, and from its acquire to its release.
+func TestSalesByProgram(t *testing.T) {
+	for _, one := range []struct {
+		what        string
+		program     string
+		locks       bool
+		ahead       int
+		lead, under time.Duration
+		early       bool
+	}{
+		{"a program", "buy {url}", true, 2, 100 * time.Millisecond, 30 * time.Millisecond, true},
+		{"a request", "", true, 0, 100 * time.Millisecond, 30 * time.Millisecond, true},
+		{"no lock", "buy {url}", false, 1, 50 * time.Millisecond, 0, false},
+	} {
+		f := forge.Begin()
+		f.Pair.Shop.Order.Program = one.program
+		commands := []record.Observation{f.Unseen(10, "set", "session:7", "x"), f.Read(50), f.Acquire(100),
+			f.Write(120), f.Release(130), f.Del(400), f.Unseen(500, "del", "session:7")}
+		if !one.locks {
+			f.Passport.SetKeys(nil)
+			commands = []record.Observation{commands[0], commands[1], commands[3]}
+		}
+		var sales []*plainSale
+		for range 3 {
+			sales = append(sales, &plainSale{sent: f.After(0), commands: commands, looker: &wire.Looker{}})
+		}
+		p := described(*f.Passport, sales, f.Pair.Shop)
+		assert.Equal(t, one.ahead, p.Ahead, one.what)
+		assert.Equal(t, one.lead, p.Lead, one.what)
+		assert.Equal(t, one.under, p.UnderLock, one.what)
+		assert.Equal(t, one.early, p.ReadsEarly, one.what)
+		assert.Len(t, p.Numbered(), len(commands)-one.ahead, one.what)
+		sale := p.Commands()
+		assert.Zero(t, sale[max(0, one.ahead-1)].Number*min(one.ahead, 1), one.what)
+		assert.Equal(t, 1, sale[one.ahead].Number, one.what)
+	}
 }

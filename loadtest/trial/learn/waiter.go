@@ -37,6 +37,8 @@ func watchWaiter(b *record.Bench, o *shop.Order, commands []record.Observation) 
 		}
 		slices.Sort(gaps)
 		p.Waiting = "poll every " + gaps[len(gaps)/2].Round(time.Millisecond).String()
+	case p.Lead > p.Lease(): // the lock was free when it came
+		p.Waiting = "were not observed"
 	case o.HasEnded() && o.Ended.Sub(o.Sent)-p.Lead < 300*time.Millisecond:
 		p.Waiting = "do not wait"
 	default:

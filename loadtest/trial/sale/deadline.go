@@ -44,7 +44,7 @@ type Scene struct {
 // acquire the lock.
 func (p *Passport) Deadline(m schedule.Move, s Scene) time.Duration {
 	lead := p.Lead
-	if s.Sent || s.Came > 0 {
+	if s.Sent {
 		lead = 0
 	}
 	switch {
@@ -61,7 +61,7 @@ func (p *Passport) Deadline(m schedule.Move, s Scene) time.Duration {
 	case s.Under && m.Mark != schedule.End && m.Request() == 0: // it can reach no further than the lock, and must leave
 		return lead + p.Lease()/4 // the holder time to work
 	case s.Again && s.Came > 0: // all its orders together
-		return min(p.turn(s), p.Lease()+Margin-s.Came)
+		return min(lead+p.turn(s), lead+p.Lease()+Margin-s.Came)
 	case s.Open, s.Again:
 		return lead + p.turn(s)
 	}
@@ -116,12 +116,12 @@ func (p *Passport) LongestAcquireHold() time.Duration {
 }
 
 // LongestHold returns how long a reply can be held: less than its client waits or, if that is longer than a lease, for
-// longer than that.
+// longer than that, so that another order comes meanwhile.
 func (p *Passport) LongestHold() time.Duration {
 	if p.Patience > 0 {
 		return p.Patience - 300*time.Millisecond
 	}
-	return p.Lease() + 800*time.Millisecond
+	return p.Lease() + p.Lead + 800*time.Millisecond
 }
 
 // OutlastsLease reports whether the client of an order waits for a reply for longer than a lease.

@@ -56,6 +56,21 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
+// Shares of a lease, and the wait for it, count from when an order first asks for the lock.
+func TestDeadlinesOfOrdersThatComeLate(t *testing.T) {
+	late := &Passport{Facts: history.Facts{TTL: 2 * time.Second}, Lead: 3 * time.Second}
+	for move, want := range map[string]time.Duration{"b>acquire": 3500 * time.Millisecond,
+		"b>end": 3500 * time.Millisecond, "c@b": 3500 * time.Millisecond, "b>waits": 3300 * time.Millisecond} {
+		line, err := schedule.ParseLine(move)
+		require.NoError(t, err)
+		s := Scene{Open: true, Under: true, Left: Forever}
+		assert.Equal(t, want, late.Deadline(line[0], s), move)
+		s.Sent = true
+		assert.Equal(t, want-late.Lead, late.Deadline(line[0], s), "%s, and the order was sent", move)
+	}
+	assert.Equal(t, 5800*time.Millisecond, late.LongestHold(), "another order comes meanwhile")
+}
+
 // An acquire's reply is held for less than a lease, less its renewal; others for as long as the client waits, or for
 // longer than a lease.
 func TestHowLongRepliesAreHeld(t *testing.T) {
