@@ -87,7 +87,8 @@ func TestTryShopErrors(t *testing.T) {
 			nil},
 		{"sells-out", []string{"--set", "true {n}"}, `was answered 409 {}; give the request by `, nil},
 		{"other-hash", nil, `it read another key: try --stock 'HSET inventory {product} {n}'$`, nil},
-		{"hands-over", nil, "answered 200 {}; the other instance sold: it took the order from `jobs:1`, and wrote ProductStock_10000; a trial ", nil},
+		{"hands-over", nil, "answered 200 {}; the other instance sold: it took the order from `jobs:1`, and wrote " +
+			"ProductStock_10000; a trial needs ", nil},
 		{"lock-only", nil, "it touched only `lock:10000`, which is gone again: .* --db, --set and --left$", nil},
 		{"html-200", nil, `POST /decrease was answered 200 with an HTML page: is the path right\? --order`, nil},
 		{"html-404", nil, `POST /decrease was answered 404 with an HTML page: is the path right\? --order`, nil},

@@ -63,10 +63,6 @@ func (b *Bench) Complete(crowd bool, ask func() (fresh []*shop.Order, err error)
 	b.addOps(c, record, units, !crowd, over)
 	b.assignEnds(c)
 	c.Ops = append(c.Ops, b.Extra...)
-	if writes, _, err = b.Writes(); err != nil {
-		return nil, err
-	}
-	c.JobOfOther = b.jobInCell(writes)
 	line := history.TimelineOf(c, history.TermsOnTrial(c))
 	if len(b.Passport.Locks) > 0 {
 		for i := range b.Orders {
@@ -76,7 +72,9 @@ func (b *Bench) Complete(crowd bool, ask func() (fresh []*shop.Order, err error)
 	if !crowd {
 		c.Requests = b.requestsToDatabase(record)
 	}
-	return line, nil
+	writes, _, err = b.Writes()
+	c.JobOfOther = b.jobInCell(writes)
+	return line, err
 }
 
 // noteDeaths records which instances have exited on their own.

@@ -43,15 +43,7 @@ func (b *Bench) JobOfOther(o *shop.Order) string {
 // did. Either more orders of an instance sold than it wrote, and the other one wrote before an order was sent there; or
 // an order sold without a write of its instance while it was open, and the other one took what it had put into a queue.
 func (b *Bench) jobInCell(writes []Written) string {
-	var lacks [2]int
-	for _, o := range b.Orders {
-		if o.Op.Outcome == history.Sold || o.Op.Outcome == history.Unknown {
-			lacks[o.At]++
-		}
-	}
-	for _, w := range writes {
-		lacks[w.Instance]--
-	}
+	lacks := b.lacking(writes)
 	for _, o := range b.Orders {
 		own := func(w Written) bool { return w.Instance == o.At && !w.At.Before(o.Sent) && o.IsOpen(w.At) }
 		stray := func(w Written) bool {
@@ -66,6 +58,19 @@ func (b *Bench) jobInCell(writes []Written) string {
 		}
 	}
 	return ""
+}
+
+// lacking returns how many orders of each instance may have sold beyond its writes of the stock.
+func (b *Bench) lacking(writes []Written) (lacks [2]int) {
+	for _, o := range b.Orders {
+		if o.Op.Outcome == history.Sold || o.Op.Outcome == history.Unknown {
+			lacks[o.At]++
+		}
+	}
+	for _, w := range writes {
+		lacks[w.Instance]--
+	}
+	return lacks
 }
 
 // queueOf returns the key, or the channel, by which the other instance got an order: that from which it first took what

@@ -58,8 +58,8 @@ func TestJobOfOtherInstance(t *testing.T) {
 		} else {
 			assert.Contains(t, record.JobInCell(f.Bench, writes), want, c.what)
 		}
-		own := append(writes, f.Wrote(30, shop.AtA, 10, 9, false))
-		assert.Empty(t, record.JobInCell(f.Bench, own), c.what+", and its own instance wrote")
+		writes = append(writes, f.Wrote(30, shop.AtA, 10, 9, false))
+		assert.Empty(t, record.JobInCell(f.Bench, writes), c.what+", and its own instance wrote")
 	}
 }
 
