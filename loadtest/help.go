@@ -16,5 +16,7 @@ var longHelp = kong.Vars{
 		"word, differ in every order. Default:",
 	"order_run_help": "Shell command that orders a unit instead, at {url}: exit code 0 is a sale (or what --sold " +
 		"matches), 1 a refusal. It may contain {port}, {redis_port}, {db_host}, {db_port}, {product}, {i} and {order}.",
+	"set_help": "Command that sets the stock of {product} to {n} before each cell. With --stock, what else an order " +
+		"needs: a token, seats.",
 	"stock_help": "Redis command that sets the stock to {n}: SET KEY {n}, or HSET KEY FIELD {n}. Default:",
 }

@@ -33,10 +33,10 @@ type tryFlags struct {
 	Slow    string        `placeholder:"REQUEST" help:"The same, with work of {ms}: POST /decrease?work={ms}."`
 	Header  []string      `sep:"none" placeholder:"'NAME: VALUE'" help:"Send this header with every order. Repeatable."`
 	Stock   string        `default:"SET ProductStock_{product} {n}" placeholder:"COMMAND" help:"${stock_help} ${default}."`
-	Set     string        `placeholder:"SHELL" help:"Command that sets the stock of {product} to {n} before each cell."`
+	Set     string        `placeholder:"SHELL" help:"${set_help}"`
 	Left    string        `placeholder:"SHELL" help:"Command that prints the units left."`
 	Sales   string        `placeholder:"SHELL" help:"Command that prints how many sales are recorded."`
-	Setup   string        `placeholder:"SHELL" help:"Command that prepares the database, once."`
+	Setup   string        `placeholder:"SHELL" help:"Command that prepares the database, once, or each {redis}."`
 	DB      string        `name:"db" placeholder:"HOST:PORT" help:"Proxy the shop's database at {db_host} and {db_port}."`
 	RedisAt string        `name:"redis-at" placeholder:"IP:PORT" help:"Address of the Redis in the shop's code (Linux)."`
 	DBAt    string        `name:"db-at" placeholder:"IP:PORT" help:"Address of its database there (Linux)."`
@@ -69,6 +69,9 @@ If a shop has addresses in its code, name them: --redis-at 127.0.0.1:6379 --db-a
 instance then runs in a network of its own, where they lead to the trial's Redis and to --db, and from where nothing
 else can be reached.
 
+--set beside --stock puts what else an order needs, such as a token. The Redis of a pair of instances is {redis}, or
+{redis_host} and {redis_port}, in all these commands. With one of them --setup runs for each Redis, before instance a.
+
 A cell that a busy machine decided is played again at the end, alone. The exit code is 2 if a cell is still not
 measured, unless there is a defect. Details: docs/try.md.`
 }
@@ -79,7 +82,7 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 	if err != nil {
 		return o, err
 	}
-	o.Shop = shop.Options{Argv: argv, Stock: strings.Fields(f.Stock), Product: "10000", Within: f.Within,
+	o.Shop = shop.Options{Argv: argv, Stock: f.stock(), Product: "10000", Within: f.Within,
 		Setup: f.Setup, Set: f.Set, Left: f.Left, Sales: f.Sales, Database: f.DB, Say: say,
 		Literal: cluster.Literal{Redis: f.RedisAt, Database: f.DBAt}}
 	o.Selection = trial.Selection{Quick: f.Quick, Only: f.Only, Play: f.Play, AtOnce: max(1, f.AtOnce)}
@@ -133,6 +136,15 @@ func (f *tryFlags) gave(name string) bool {
 	})
 }
 
+// stock returns the command that puts the stock, nil if the stock is not in Redis: --set, --left and --db name one
+// elsewhere, unless --stock is given.
+func (f *tryFlags) stock() []string {
+	if !f.gave("--stock") && f.DB+f.Set+f.Left != "" {
+		return nil
+	}
+	return strings.Fields(f.Stock)
+}
+
 // order returns what orders a unit.
 func (f *tryFlags) order() (r shop.Request, err error) {
 	if !f.gave("--order-run") {
@@ -165,14 +177,18 @@ func (f *tryFlags) checkDatabase() error {
 		err = fmt.Errorf("%q is no port", port)
 	}
 	switch {
-	case f.gave("--stock") && f.DB+f.Set+f.Left != "":
-		return errors.New("--stock names a stock in this Redis, --db, --set and --left one elsewhere: leave one of them out")
+	case f.gave("--stock") && strings.TrimSpace(f.Stock) == "":
+		return (&shop.Options{}).Check()
+	case f.gave("--stock") && f.DB+f.Left+f.Sales != "":
+		return errors.New("--stock names a stock in this Redis, --db, --left and --sales one elsewhere: leave one of them " +
+			"out; the shop may use a database without --db, too")
 	case f.DB != "" && err != nil:
 		return fmt.Errorf("--db: %w: write HOST:PORT", err)
 	case f.Sales != "" && f.Left == "":
 		return errors.New("--sales is compared with what --left prints: give --left, too")
-	case f.Set != "" && !strings.Contains(f.Set, "{n}"):
-		return errors.New("--set lacks {n}, the number of units to put")
+	case f.Set != "" && !f.gave("--stock") && !strings.Contains(f.Set, "{n}"):
+		return errors.New("--set lacks {n}, the number of units to put: add it, or give --stock, too, if the stock is in " +
+			"Redis, and --set puts something else")
 	}
 	return nil
 }

@@ -87,7 +87,8 @@ func TestTryShopErrors(t *testing.T) {
 			nil},
 		{"sells-out", []string{"--set", "true {n}"}, `was answered 409 {}; give the request by `, nil},
 		{"other-hash", nil, `it read another key: try --stock 'HSET inventory {product} {n}'$`, nil},
-		{"hands-over", nil, `the other instance wrote ProductStock_10000: .*; a trial needs an instance to carry`, nil},
+		{"hands-over", nil, "answered 200 {}; the other instance sold: it took the order from `jobs:1`, and wrote " +
+			"ProductStock_10000; a trial needs ", nil},
 		{"lock-only", nil, "it touched only `lock:10000`, which is gone again: .* --db, --set and --left$", nil},
 		{"html-200", nil, `POST /decrease was answered 200 with an HTML page: is the path right\? --order`, nil},
 		{"html-404", nil, `POST /decrease was answered 404 with an HTML page: is the path right\? --order`, nil},
@@ -131,13 +132,15 @@ func TestTryFlagErrors(t *testing.T) {
 		{[]string{"--play", "a>99999999999999999999", "--", "shop"}, `--play: .*: unknown mark "99999999999999999999": `},
 		{[]string{"--sold", "(", "--", "shop"}, `--sold: .*missing closing \)`},
 		{[]string{"--stock", "INCRBY s {n}", "--", "shop"}, `^--stock takes SET KEY {n} or HSET KEY FIELD {n}`},
-		{[]string{"--stock", "", "--", "shop"}, `^--stock takes SET KEY {n}`},
+		{[]string{"--stock", "", "--", "shop"}, `^try: --stock takes SET KEY {n}`},
 		{[]string{"--only", "bussy", "--", "shop"}, `^no cell "bussy": the cells are one-instance, `},
 		{[]string{"--only", "reply-lost x", "--", "shop"}, `^no cell "reply-lost x": .*, request-lost N, `},
 		{[]string{"--play", "a>wirte", "--", "shop"}, `--play: "a>wirte" is not a step of a fault: unknown mark "wirte"`},
 		{[]string{"--stock", "SET s {n}", "--db", "127.0.0.1:1", "--", "shop"}, `--stock names a stock in this Redis, `},
-		{[]string{"--stock=SET s {n}", "--left", "count", "--", "shop"}, `: leave one of them out$`},
-		{[]string{"--set", "put 100", "--", "shop"}, `--set lacks {n}, the number of units `},
+		{[]string{"--stock", "SET s {n}", "--sales", "count", "--", "shop"}, `--stock names a stock in this Redis, `},
+		{[]string{"--stock", "", "--set", "put 100", "--", "shop"}, `^try: --stock takes SET KEY {n}`},
+		{[]string{"--stock=SET s {n}", "--left", "count", "--", "shop"}, `: leave one of them out; the shop may use `},
+		{[]string{"--set", "put 100", "--", "shop"}, `--set lacks {n}, the number .*, or give --stock, too,`},
 		{[]string{"--db", "5432", "--", "shop"}, `--db: .* write HOST:PORT$`},
 		{[]string{"--db", "h:99999", "--", "shop"}, `--db: "99999" is no port: write HOST:PORT$`},
 		{[]string{"--db", "h:0", "--", "shop"}, `--db: "0" is no port: write HOST:PORT$`},
@@ -283,6 +286,20 @@ func TestTryOnBusyMachine(t *testing.T) {
 		require.NoError(t, (&tryFlags{}).print(&out, &sale.Passport{}, found))
 		assert.Regexp(t, `(?s)`+one.last+`\n$`, out.String(), one.what)
 		assert.Equal(t, one.code, found.ExitCode(), one.what)
+	}
+}
+
+// --set puts the stock, or something else beside the stock of --stock.
+func TestTryStockBesideSet(t *testing.T) {
+	for flags, elsewhere := range map[string]bool{
+		"": false, "--set=put{n}": true, "--left=count": true, "--db=h:1": true, "--stock HSET:s:f:{n} --set put": false,
+	} {
+		_, chosen, err := parse(append([]string{"try"}, append(strings.Fields(flags), "--", "shop")...), io.Discard,
+			io.Discard)
+		require.NoError(t, err)
+		o, err := chosen.(*tryFlags).options(nil)
+		require.NoError(t, err)
+		assert.Equal(t, elsewhere, o.Shop.IsElsewhere(), flags)
 	}
 }
 

@@ -91,6 +91,10 @@ func (r *record) visit(op *history.Course, step *history.Event) {
 // Explain records the causes of a judged cell's findings in it, and why it is inconclusive if it is. It takes the
 // timeline by which the cell was judged. A cell whose fault did not happen accuses only by what its commands show.
 func Explain(c *history.Cell, line *history.Timeline) {
+	if c.JobOfOther != "" { // what an order's instance did is not what the order did
+		c.Defect, c.Design, c.Remarks, c.NotTested = nil, "", nil, &history.NotTested{Reason: c.JobOfOther}
+		return
+	}
 	r := recordOf(c, line)
 	r.findCauses()
 	happened := c.Aborted == "" || c.Aborted == history.KeptByDatabase

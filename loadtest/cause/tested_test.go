@@ -374,6 +374,10 @@ func TestCellThatWasNotPlayedAccusesNobody(t *testing.T) {
 		{Key: "lock", Effect: history.EffectReleased, Source: history.Looked, At: 10, End: 11, Reply: "1"}}}}
 	newRecord(c).conclude("Bert did not reach request 1", false)
 	assert.NotNil(t, c.Defect)
+	c.JobOfOther = "b sold for Anna" // whatever they show
+	Explain(c, nil)
+	assert.Nil(t, c.Defect)
+	assert.Equal(t, "b sold for Anna", c.WhyNot())
 }
 
 // Of a shop without a lock, whose stock is in a database, only the answers show that Bert came in time.

@@ -36,6 +36,8 @@ type Cell struct {
 
 	// Aborted is why the scenario was not completed, "" if it was: its fault did not happen.
 	Aborted string `json:"cut_short,omitempty"`
+	// JobOfOther says that an instance carried out the other one's order, which then proves nothing; "" if none did.
+	JobOfOther string `json:"job_of_other,omitempty"`
 
 	// Astray lists the departures of a stage's round from its script.
 	Astray []string `json:"astray,omitempty"`

@@ -18,6 +18,7 @@ import (
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/trial/forge"
 	"stockapi/loadtest/trial/record"
+	"stockapi/loadtest/trial/sale"
 	"stockapi/loadtest/trial/shop"
 	"stockapi/loadtest/wire"
 )
@@ -49,6 +50,44 @@ func learned(ctx context.Context, t *testing.T) (*Trial, context.Context) {
 	_, err = trial.Learn(ctx)
 	require.NoError(t, err)
 	return trial, ctx
+}
+
+// Each pair's Redis is prepared before its instances start, --set puts what an order needs beside the stock, and a
+// restart puts back that pair's own data.
+func TestEachRedisHasItsOwnData(t *testing.T) {
+	t.Parallel()
+	backendtest.Require(t)
+	path, err := buildShop()
+	require.NoError(t, err)
+	cli := need(t, "redis-cli", "redis-cli") + " -h {redis_host} -p {redis_port} "
+	o := options(t, "sh", "-c", "test -n \"$("+cli+"GET session)\" && exec "+path)
+	o.Shop.Setup = cli + "SET session {redis_port}"
+	o.Shop.Set = cli + "DEL ProductStock_{product}; " + cli + "SET seats {n}; " + cli + "SET brief 1 EX 60"
+	trial, ctx, err := New(t.Context(), o)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, trial.Close()) })
+	for range 2 {
+		b, err := record.Open(ctx, trial.shop, &sale.Passport{})
+		require.NoError(t, err)
+		rdb := b.Pair.Rig.Stores[0].Redis
+		_, port, _ := strings.Cut(b.Pair.Rig.Stores[0].Host, ":")
+		value := func(key string) string { return rdb.Get(ctx, key).Val() }
+		require.NoError(t, b.Pair.Put(7))
+		left, err := b.Pair.UnitsLeft()
+		require.NoError(t, err)
+		assert.EqualValues(t, 7, left, "the stock is put last")
+		assert.Equal(t, "7", value("seats"))
+		for _, key := range []string{"session", "brief", "seats", "order:1"} {
+			require.NoError(t, rdb.Set(ctx, key, "of an order", 0).Err())
+		}
+		ago := b.AtFirst[wire.Key{Name: "brief"}] // --set has put it again since
+		ago.At, ago.Ends = ago.At.Add(-time.Hour), ago.Ends.Add(-time.Hour)
+		b.AtFirst[wire.Key{Name: "brief"}] = ago
+		require.NoError(t, restart(b))
+		assert.Equal(t, port+" 100 ", value("session")+" "+value("seats")+" "+value("order:1"))
+		assert.Positive(t, rdb.PTTL(ctx, "brief").Val())
+		b.Pair.Close()
+	}
 }
 
 // Of several keys only those that keep no order out are dropped. Each of a majority's keys looks like one of them.

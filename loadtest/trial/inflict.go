@@ -189,9 +189,14 @@ func restart(b *record.Bench) error {
 	err := b.Pair.Alone(func(to *redis.Client) error {
 		now, err := wire.Snapshot(b.Pair.Context, to)
 		for key := range now {
-			if before, was := b.Passport.Before[key]; key.Name != b.Pair.Shop.Shelf().Key && err == nil {
-				if !was {
+			if before, was := b.AtFirst[key]; key.Name != b.Pair.Shop.Shelf().Key && err == nil {
+				switch ttl := before.TTL(); {
+				case !was:
 					before = wire.KeyState{Kind: "none"}
+				case before.Opaque: // its data are unknown
+					continue
+				case ttl > 0: // it may have been put again since, for this cell
+					before.Ends = time.Now().Add(ttl)
 				}
 				err = wire.PutState(b.Pair.Context, to, key, before)
 			}

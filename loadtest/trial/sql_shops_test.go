@@ -26,7 +26,7 @@ func sqlOptions(t *testing.T, s *backendtest.SQLServer, kind ...string) Options 
 	python := need(t, "python3-"+driver, interpreter("-c", "import redis, "+driver, "python3", "/usr/bin/python3"))
 	dsn := strings.Replace(s.DSN, s.Address, "{db_host}:{db_port}", 1)
 	o := options(t, append([]string{"env", "DATABASE_URL=" + dsn, python, "../../examples/sql_shop.py"}, kind...)...)
-	o.Shop.Database = s.Address
+	o.Shop.Stock, o.Shop.Database = nil, s.Address
 	o.Shop.Setup = sql + " 'CREATE TABLE IF NOT EXISTS stock (product int PRIMARY KEY, units int);" +
 		" CREATE TABLE IF NOT EXISTS sales (product int)'"
 	o.Shop.Set = sql + " 'DELETE FROM sales; DELETE FROM stock; INSERT INTO stock VALUES ({product}, {n})'"

@@ -91,7 +91,7 @@ func (t *Trial) Run(ctx context.Context, finished func(*history.Cell)) ([]*histo
 		return c
 	}
 	atOnce := t.AtOnce
-	if t.shop.IsElsewhere() { // all cells share one stock
+	if t.shop.IsShared() {
 		atOnce = 1
 	}
 	if err := t.control(ctx, t.passport.Limit()); err != nil {

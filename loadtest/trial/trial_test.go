@@ -444,7 +444,7 @@ func TestRenewalsUnderARequestToADatabase(t *testing.T) {
 	cli := need(t, "redis-cli", "redis-cli") + " -h {redis_host} -p {redis_port} "
 	o := options(t, append([]string{"env", "LEASE=9", "DATABASE={db_host}:{db_port}"},
 		planted{file: inPython, kind: "asks-a-database"}.command(t)...)...)
-	o.Shop.Database, o.Shop.Units = database.Addr().String(), 1
+	o.Shop.Stock, o.Shop.Database, o.Shop.Units = nil, database.Addr().String(), 1
 	o.Shop.Set, o.Shop.Left = cli+"SET ProductStock_{product} {n}", cli+"GET ProductStock_{product}"
 	trial, ctx, err := New(t.Context(), o)
 	require.NoError(t, err)

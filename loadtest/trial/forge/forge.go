@@ -211,6 +211,7 @@ func (d *Drawer) Counting(redisURL string) *record.Bench {
 	f := Begin()
 	f.Pair.Context, f.Pair.Client, f.Pair.Rig.Gate = d.t.Context(), server.Client(), wire.NewGate(nil)
 	f.Pair.Rig.Stores = []*wire.Store{store}
+	f.Pair.Shop.Stock = nil
 	f.Pair.Shop.Set, f.Pair.Shop.Left, f.Pair.Shop.Product = "echo {n} > "+d.Stock, "cat "+d.Stock, "10000"
 	for _, e := range f.Pair.Rig.Ends {
 		e.In = &cluster.Instance{URL: server.URL}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -26,7 +27,8 @@ type firstOrder struct {
 	order *shop.Order
 	wrote bool // it wrote the stock
 	later bool // and did so after its answer
-	other bool // the other instance wrote the stock
+	other bool // the other instance wrote the stock since it was sent
+	late  bool // it wrote it when the trial no longer expected that
 }
 
 // hints are the remedies for a first order that is not a visible sale. The first that applies is printed.
@@ -48,6 +50,10 @@ var hints = []struct {
 		func(f *firstOrder) string {
 			return f.said() + ": it limits the rate of orders: start it with a higher limit"
 		}},
+	{func(f *firstOrder) bool {
+		return f.other && !f.wrote && f.order.Op.Outcome != history.Busy || f.misses() && f.otherAsks()
+	},
+		func(f *firstOrder) string { return f.said() + "; " + f.bench.JobOfOther(f.order) }},
 	{func(f *firstOrder) bool { return f.has(http.StatusAccepted) && (f.later || !f.wrote) },
 		func(f *firstOrder) string {
 			return f.said() + ": 202 means accepted, not sold, and it came before the sale: answer after the sale for a trial"
@@ -60,10 +66,9 @@ var hints = []struct {
 		return f.misses() || !f.end().Wires[0].Spoken() && !f.bench.Pair.Shop.IsElsewhere()
 	},
 		func(f *firstOrder) string { return f.whatItMisses() + "; " + f.said() }},
-	{func(f *firstOrder) bool { return f.order.Op.Outcome == history.Sold && !f.wrote && f.other },
+	{func(f *firstOrder) bool { return f.order.Op.Outcome == history.Sold && !f.wrote && f.late },
 		func(f *firstOrder) string {
-			return fmt.Sprintf("the other instance wrote %s: %s; a trial needs an instance to carry out its own orders: give "+
-				"each one a queue of its own", f.bench.Pair.Shop.Shelf().Key, f.said())
+			return f.said() + ", and a job sold only later: answer after the sale for a trial"
 		}},
 	{func(f *firstOrder) bool { return f.order.Op.Outcome == history.Sold && !f.wrote },
 		func(f *firstOrder) string {
@@ -72,10 +77,26 @@ var hints = []struct {
 		}},
 }
 
+// jobWithin bounds how long after its answer a plain order may be carried out by a job.
+const jobWithin = 3 * time.Second
+
+// awaitJob waits until a job has written the stock for an order that was answered like a sale, and has not written it.
+// The writes of that job are seen, but it is too late for a trial.
+func (f *firstOrder) awaitJob() {
+	expected := f.order.Op.Outcome == history.Sold && !f.wrote && !f.other
+	for begun := time.Now(); expected && time.Since(begun) < jobWithin; time.Sleep(shop.SettledAfter) {
+		writes, _, err := f.bench.Writes()
+		if f.late, f.other = record.WhoWrote(f.order, writes); err != nil || f.late || f.other {
+			return
+		}
+	}
+}
+
 // see records which instances wrote the stock. A redirect with a write is a sale, and any other redirect may be one.
 func (f *firstOrder) see(writes []record.Written) {
+	_, f.other = record.WhoWrote(f.order, writes)
 	for _, w := range writes {
-		if f.other = f.other || w.Instance != f.order.At; w.Instance == f.order.At {
+		if w.Instance == f.order.At && !w.At.Before(f.order.Sent) {
 			f.wrote, f.later = true, f.later || w.At.After(f.order.Over)
 		}
 	}
@@ -100,6 +121,12 @@ func (f *firstOrder) whichHeader() string {
 // misses reports whether the order sold, and sent nothing to the proxied database.
 func (f *firstOrder) misses() bool {
 	return f.order.Op.Outcome == history.Sold && f.end().Database != nil && !f.end().Database.Passed()
+}
+
+// otherAsks reports whether the other instance has sent something to the database since the order was sent.
+func (f *firstOrder) otherAsks() bool {
+	other := f.bench.Pair.Rig.Ends[1-f.order.At].Database
+	return other != nil && len(other.Since(f.order.Sent)) > 0
 }
 
 // whatItMisses returns which server the shop does not reach, and the remedy.
@@ -153,7 +180,7 @@ func (f *firstOrder) whereTheStockIs() string {
 	now, err := wire.Snapshot(f.bench.Pair.Context, f.bench.Pair.Rig.Stores[0].Redis)
 	var found []string
 	for key, state := range now {
-		before := f.bench.Passport.Before[key]
+		before := f.bench.AtFirst[key]
 		for field, text := range state.Parts {
 			n, isNumber := strconv.ParseInt(text, 10, 64)
 			was, wasNumber := strconv.ParseInt(before.Parts[field], 10, 64)

@@ -47,6 +47,26 @@ func TestStocksThatTheFirstOrderRead(t *testing.T) {
 	}
 }
 
+// Writes from before an order, such as those of the plain orders before it, are not its own.
+func TestWhoCarriedOutPlainOrder(t *testing.T) {
+	for _, c := range []struct {
+		own, other int // when the instances wrote
+		want       firstOrder
+	}{
+		{20, 5, firstOrder{wrote: true}},
+		{5, 20, firstOrder{other: true}},
+		{50, 5, firstOrder{wrote: true, later: true}},
+		{5, 5, firstOrder{}},
+	} {
+		f := forge.Begin()
+		o := f.Order("plain-2", shop.AtA, history.Sold, 10, 40)
+		got := firstOrder{bench: f.Bench, order: o}
+		got.see([]record.Written{f.Wrote(c.own, shop.AtA, 9, 8, false), f.Wrote(c.other, shop.AtB, 9, 8, false)})
+		c.want.bench, c.want.order = f.Bench, o
+		assert.Equal(t, c.want, got)
+	}
+}
+
 // A plain order that leaves a bench unfit for a cell is named with its answer.
 func TestWhyBenchIsNotAsNew(t *testing.T) {
 	f := forge.Begin()

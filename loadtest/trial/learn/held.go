@@ -130,8 +130,13 @@ func removedIn(byOrder map[*shop.Order][]record.Observation, in shop.Span) bool 
 
 // strayed returns why an order did not reach the command that the plain orders before it sent.
 func strayed(b *record.Bench, o *shop.Order) error {
-	if o.Op.Outcome != history.Sold {
-		return problem(b, o, nil)
+	b.Pair.Rig.Quiet(b.Pair.Context)
+	writes, _, err := b.Writes()
+	if err == nil {
+		err = problem(b, o, writes)
+	}
+	if err != nil {
+		return err
 	}
 	return fmt.Errorf("%w: an order sent different commands from the one before", shop.ErrShop)
 }

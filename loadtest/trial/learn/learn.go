@@ -130,6 +130,7 @@ func problem(b *record.Bench, o *shop.Order, writes []record.Written) error {
 	if o.Op.Outcome == history.Sold && f.wrote && !f.misses() && (o.Op.Status != http.StatusAccepted || !f.later) {
 		return nil
 	}
+	f.awaitJob()
 	for _, hint := range hints {
 		if hint.applies(f) {
 			return fmt.Errorf("%w: %s", shop.ErrShop, hint.says(f))

@@ -16,9 +16,6 @@ import (
 // learnLocks learns which keys form the lock, and how it is acquired and released.
 func learnLocks(b *record.Bench) (err error) {
 	p := b.Passport
-	if p.Before, err = wire.Snapshot(b.Pair.Context, b.Pair.Rig.Stores[0].Redis); err != nil {
-		return err
-	}
 	written, err := firstSales(b)
 	if err != nil {
 		return err
@@ -86,7 +83,7 @@ func atRest(b *record.Bench, written map[wire.Key]time.Time) (keys []wire.Lock, 
 	now, err := wire.Snapshot(b.Pair.Context, b.Pair.Rig.Stores[0].Redis)
 	for key := range written {
 		rest, is := now[key]
-		if _, was := b.Passport.Before[key]; !is || !was && !rest.Ends.IsZero() {
+		if _, was := b.AtFirst[key]; !is || !was && !rest.Ends.IsZero() {
 			rest = wire.KeyState{Kind: "none"}
 		}
 		keys = append(keys, wire.Lock{Key: key, Rest: rest})

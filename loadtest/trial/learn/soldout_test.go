@@ -65,7 +65,7 @@ func TestAnswerOfEmptyShelf(t *testing.T) {
 		assert.Equal(t, one.decide, f.Passport.ByWrites, one.what)
 	}
 	f := forge.Begin()
-	f.Pair.Shop.Left = "count"
+	f.Pair.Shop.Stock, f.Pair.Shop.Left = nil, "count"
 	o := f.Order("empty", shop.AtA, history.Sold, 0, 40)
 	o.Op.Status, o.Op.Detail = 200, `{"ok":0}`
 	_, err := answerOfEmpty(f.Bench, o, false, nil)

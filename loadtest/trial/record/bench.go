@@ -18,6 +18,7 @@ import (
 type Bench struct {
 	Pair     *shop.Pair
 	Passport *sale.Passport
+	AtFirst  map[wire.Key]wire.KeyState // all keys of the Redis before the first order
 
 	Cell   *history.Cell // the one being played
 	Orders []*shop.Order
@@ -26,6 +27,7 @@ type Bench struct {
 	// SalesBefore are the sales recorded before the cell; only one cell is played at a time then.
 	SalesBefore *int64
 
+	blocked []*wire.Command // that were blocked at the Redis when the cell began
 	holders Holders
 	ends    []lockEnd
 }
@@ -37,6 +39,10 @@ func Open(ctx context.Context, s *shop.Shop, p *sale.Passport) (b *Bench, err er
 		return p.Releases[p.ShapeOf(&cmd.Seen, s.Shelf())]
 	})
 	if err != nil {
+		return nil, err
+	}
+	if b.AtFirst, err = wire.Snapshot(ctx, b.Pair.Rig.Stores[0].Redis); err != nil {
+		b.Pair.Close()
 		return nil, err
 	}
 	return b, nil
@@ -54,6 +60,7 @@ func (b *Bench) Begin(name, line string) {
 	for _, e := range b.Pair.Rig.Ends {
 		b.Cell.Instances = append(b.Cell.Instances, history.Instance{Name: e.Name, URL: e.In.URL})
 	}
+	b.keepBlocked()
 	b.Pair.Rig.Gate.Begin()
 	writes, _, err := b.Pair.Ledger.Writes(b.Pair.Context)
 	if err == nil {

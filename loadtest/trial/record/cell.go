@@ -72,7 +72,9 @@ func (b *Bench) Complete(crowd bool, ask func() (fresh []*shop.Order, err error)
 	if !crowd {
 		c.Requests = b.requestsToDatabase(record)
 	}
-	return line, nil
+	writes, _, err = b.Writes()
+	c.JobOfOther = b.jobInCell(writes)
+	return line, err
 }
 
 // noteDeaths records which instances have exited on their own.

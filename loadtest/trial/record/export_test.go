@@ -16,6 +16,7 @@ var (
 	AddOps        = (*Bench).addOps
 	OnlyFree      = (*Bench).onlyFree
 	AssignEnds    = (*Bench).assignEnds
+	JobInCell     = (*Bench).jobInCell
 	JudgeByWrites = (*Bench).judgeByWrites
 	RequestsAt    = (*Bench).requestsAt
 	Resolve       = resolve
@@ -33,3 +34,6 @@ func (b *Bench) Holders() *Holders { return &b.holders }
 
 // GoToRequest is goToRequest.
 func (t *WorkTrap) GoToRequest(d *rig.Database) bool { return t.goToRequest(d) }
+
+// Block makes these the commands that were blocked when the cell began.
+func (b *Bench) Block(all ...*wire.Command) { b.blocked = all }

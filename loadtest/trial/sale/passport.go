@@ -48,7 +48,6 @@ type Passport struct {
 
 	Keys   []wire.Lock                // the keys of the lock
 	Held   map[wire.Key]wire.KeyState // the lock's keys while it is held
-	Before map[wire.Key]wire.KeyState // all keys before the first order
 	EndsIn string                     // what names the end of the lease beside the lock; "": the lock itself does
 }
 

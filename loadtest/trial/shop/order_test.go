@@ -47,6 +47,25 @@ func TestCheckStock(t *testing.T) {
 	assert.Equal(t, "stock:7 n", trial.Shelf().Key+" "+trial.Shelf().Field)
 }
 
+// Cells are played one at a time if they share what is put for them. A Redis is each pair's own.
+func TestWhatPairsShare(t *testing.T) {
+	stock := []string{"SET", "s", "{n}"}
+	for _, c := range []struct {
+		o                 Options
+		elsewhere, shared bool
+	}{
+		{Options{Stock: stock}, false, false},
+		{Options{Stock: stock, Set: "redis-cli -p {redis_port} SET token 1"}, false, false},
+		{Options{Stock: stock, Set: "psql -c 'DELETE FROM sales'"}, false, true},
+		{Options{Set: "redis-cli -u {redis} SET open {n}"}, true, true},
+		{Options{Left: "count"}, true, true},
+		{Options{Database: "127.0.0.1:5432"}, true, true},
+	} {
+		assert.NoError(t, c.o.Check())
+		assert.Equal(t, []bool{c.elsewhere, c.shared}, []bool{c.o.IsElsewhere(), c.o.IsShared()}, c.o)
+	}
+}
+
 // Some shops sell only once to a customer: no two orders of a trial are the same customer's.
 func TestOrdersAreUniqueInTrial(t *testing.T) {
 	shop := &Shop{Options: Options{Product: "7"}, Begun: time.UnixMilli(1_000_000_042)}

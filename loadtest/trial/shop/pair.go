@@ -118,10 +118,12 @@ func (p *Pair) Alone(do func(*redis.Client) error) (err error) {
 	return err
 }
 
-// Put sets the stock to n units.
+// Put sets the stock to n units, after --set has put what else an order needs: that may remove the stock.
 func (p *Pair) Put(n int64) error {
-	if p.Shop.IsElsewhere() {
-		return p.putElsewhere(n)
+	if p.Shop.IsElsewhere() || !namesRedis(p.Shop.Set) {
+		if err := p.runSet(n); err != nil || p.Shop.IsElsewhere() {
+			return err
+		}
 	}
 	fill := strings.NewReplacer("{product}", p.Shop.Product, "{n}", strconv.FormatInt(n, 10))
 	args := make([]any, len(p.Shop.Stock))
@@ -129,6 +131,11 @@ func (p *Pair) Put(n int64) error {
 		args[i] = fill.Replace(arg)
 	}
 	return p.Alone(func(to *redis.Client) error {
+		if namesRedis(p.Shop.Set) {
+			if err := p.runSet(n); err != nil {
+				return err
+			}
+		}
 		if err := p.AtShelf(to, args...).Err(); err != nil {
 			return fmt.Errorf("put the stock with %q: %w", strings.Join(p.Shop.Stock, " "), err)
 		}
@@ -172,6 +179,12 @@ func (p *Pair) addresses(at int) *strings.Replacer {
 		"{db_port}", port)
 }
 
+// namesRedis reports whether a shell command names the trial's Redis, of which each pair has its own.
+func namesRedis(line string) bool {
+	return strings.Contains(line, "{redis}") || strings.Contains(line, "{redis_host}") ||
+		strings.Contains(line, "{redis_port}")
+}
+
 // filled fills in a shell command.
 func (p *Pair) filled(line string, n int64) string {
 	host, port, _ := net.SplitHostPort(p.Rig.Stores[0].Host)
@@ -179,8 +192,8 @@ func (p *Pair) filled(line string, n int64) string {
 		"{redis}", "redis://"+p.Rig.Stores[0].Host, "{redis_host}", host, "{redis_port}", port).Replace(line)
 }
 
-// putElsewhere puts n units by --set; without --set it leaves the stock as it is.
-func (p *Pair) putElsewhere(n int64) error {
+// runSet runs --set for n units; without --set it leaves everything as it is.
+func (p *Pair) runSet(n int64) error {
 	if p.Shop.Set == "" {
 		return nil
 	}
@@ -224,6 +237,9 @@ func (s *Shop) Open(ctx context.Context, saw func(*wire.Sight), isRelease func(*
 			Literal: s.Literal},
 		Wired: func(r *rig.Rig) error {
 			p.Rig = r
+			if err := s.prepareRedis(p); err != nil {
+				return err
+			}
 			return p.watch(ctx)
 		}})
 	if p.Rig == nil { // there are no proxies; else the gate is open by now

@@ -82,11 +82,30 @@ func LastWords(lines []string) string {
 	return "last output: " + history.Clip(strings.TrimSpace(said))
 }
 
+// prepareRedis runs the command that prepares a pair's Redis, if it names that. Pairs take turns: two commands that
+// create a table at once may fail.
+func (s *Shop) prepareRedis(p *Pair) error {
+	if !namesRedis(s.Setup) {
+		return nil
+	}
+	s.preparing.Lock()
+	defer s.preparing.Unlock()
+	return s.setUp(p.Context, p.filled(s.Setup, s.UnitsFor(0)))
+}
+
+// setUp runs a command that prepares something.
+func (s *Shop) setUp(ctx context.Context, line string) error {
+	if _, err := s.shell(ctx, line, true); err != nil {
+		return fmt.Errorf("--setup: %w", err)
+	}
+	return nil
+}
+
 // Prepare runs the command that prepares the database, and returns an error if the database cannot be reached.
 func (s *Shop) Prepare(ctx context.Context) error {
-	if s.Setup != "" {
-		if _, err := s.shell(ctx, s.Setup, true); err != nil {
-			return fmt.Errorf("--setup: %w", err)
+	if s.Setup != "" && !namesRedis(s.Setup) {
+		if err := s.setUp(ctx, s.Setup); err != nil {
+			return err
 		}
 	}
 	if s.Database == "" {

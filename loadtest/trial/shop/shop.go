@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,11 +27,12 @@ type Options struct {
 	Order   Request  // orders a unit
 	Slow    *Request // orders a unit with work of {ms}; nil: there is none
 	Headers []Header // of every order
-	Stock   []string // the Redis command that puts {n} units of {product}
+	Stock   []string // the Redis command that puts {n} units of {product}; none if the stock is elsewhere
 	Product string
 
-	// If the stock is not in Redis, these are shell commands: Set puts {n} units, Left prints how many are left, and Sales
-	// how many sales are recorded; "" if there is none. Setup prepares the database once.
+	// Shell commands, "" if there is none: Set puts {n} units or, beside Stock, what else an order needs. If the stock is
+	// elsewhere, Left prints how many units are left, and Sales how many sales are recorded. Setup prepares the database
+	// once or, if it names the trial's Redis, each such Redis.
 	Setup, Set, Left, Sales string
 	Database                string // the host:port of the shop's database, "" if it is not proxied
 
@@ -50,6 +52,8 @@ type Shop struct {
 	Sent  atomic.Int64 // the number of the last order
 	Begun time.Time
 	DB    int // the number of the stock's Redis database, as the first order has shown
+
+	preparing sync.Mutex // held while a pair's Redis is prepared
 }
 
 const (
@@ -75,7 +79,8 @@ func (o *Options) Check() error {
 	text := strings.Join(command, " ")
 	at := slices.Index(command, "{n}")
 	switch {
-	case at == 2 && strings.EqualFold(command[0], "SET"),
+	case o.IsElsewhere() && o.Set+o.Left+o.Database != "",
+		at == 2 && strings.EqualFold(command[0], "SET"),
 		at == 3 && (strings.EqualFold(command[0], "HSET") || strings.EqualFold(command[0], "HMSET")):
 		return nil
 	}
@@ -83,7 +88,10 @@ func (o *Options) Check() error {
 }
 
 // IsElsewhere reports whether the stock is not in Redis.
-func (o *Options) IsElsewhere() bool { return o.Set != "" || o.Left != "" || o.Database != "" }
+func (o *Options) IsElsewhere() bool { return len(o.Stock) == 0 }
+
+// IsShared reports whether all pairs share what is put for a cell: the stock, or what --set puts beside it.
+func (o *Options) IsShared() bool { return o.IsElsewhere() || o.Set != "" && !namesRedis(o.Set) }
 
 // Shelf returns where the stock is.
 func (s *Shop) Shelf() wire.Shelf {
