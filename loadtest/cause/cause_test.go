@@ -540,6 +540,10 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			f.Facts.Locks, f.Facts.LockFree = nil, true
 			crowd(f)
 		}},
+		{"late", "S", refusedTaken, "", func(f *forgery) { // a script takes the unit
+			f.Facts.Locks, f.Facts.LockFree, f.Facts.ReadsNever = nil, true, true
+			f.order("anna", atA, history.Busy, 0, 90, writes(60))
+		}},
 		{"crash 2", "", answeredEarly, "", func(f *forgery) {
 			f.order("anna", atA, history.Sold, 0, 25, acquire(10), read(20))
 			f.killed(30)

@@ -187,7 +187,7 @@ var plainSales = []plainSale{
 	{lockPerOrder, "SERL", func(f *history.Facts) bool { return f.Apart == "order" }},
 	{lockPerInstance, "SERL", func(f *history.Facts) bool { return f.Apart != "" }},
 	{sharedWatch, "S", func(f *history.Facts) bool { return !f.HasLock() && f.Watches }},
-	{noLock, "S", func(f *history.Facts) bool { return !f.HasLock() }},
+	{noLock, "S", func(f *history.Facts) bool { return !f.HasLock() && !f.IsAtomic() }},
 	{releasedEarly, "SERL", func(f *history.Facts) bool { return f.Early }},
 	{fenceLate, "S", func(f *history.Facts) bool { return f.Fence }},
 	{readEarly, "S", func(f *history.Facts) bool { return f.ReadsEarly }},

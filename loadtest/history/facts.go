@@ -61,6 +61,9 @@ type Answer struct {
 // ExpiresInASale reports whether the lease is shorter than a plain sale holds the lock.
 func (f *Facts) ExpiresInASale() bool { return f.TTL > 0 && f.TTL < cmp.Or(f.UnderLock, f.Takes) }
 
+// IsAtomic reports whether one command reads and writes the stock: such a sale needs no lock.
+func (f *Facts) IsAtomic() bool { return f.LockFree && f.ReadsNever }
+
 // HasLock reports whether orders take a lock, be it shared or not.
 func (f *Facts) HasLock() bool { return len(f.Locks) > 0 || f.Apart != "" || f.Unseen }
 

@@ -298,9 +298,9 @@ func tellReading(p *sale.Passport) {
 	before := p.BeforeWrite()
 	isRead := func(s sale.Step) bool { return s.Has((*history.Command).ReadsStock) }
 	p.ReadsTwice = before != nil && isRead(*before) && p.ComesEarly(before)
-	unread := len(p.Locks) > 0 && before != nil && !isRead(*before)
-	p.ReadsEarly = unread && slices.ContainsFunc(p.Steps, isRead)
-	p.ReadsNever = unread && !p.ReadsEarly
+	unread, reads := before != nil && !isRead(*before), slices.ContainsFunc(p.Steps, isRead)
+	p.ReadsEarly = len(p.Locks) > 0 && unread && reads
+	p.ReadsNever = (len(p.Locks) == 0 || unread) && !reads
 }
 
 var valueOfRequest = regexp.MustCompile(`[=:]\s*"?([^\s"&,{}\[\]]+)`)

@@ -86,3 +86,10 @@ func TestLeaseOfSeveralKeys(t *testing.T) {
 		assert.Equal(t, want, p.TTL, lease)
 	}
 }
+
+// A lock in a key that is too large to be read would not be seen. A stream of orders is none.
+func TestKeysThatAreTooLarge(t *testing.T) {
+	assert.True(t, isTooLarge(wire.Lock{Rest: wire.KeyState{Kind: "hash", Opaque: true}}))
+	assert.False(t, isTooLarge(wire.Lock{Rest: wire.KeyState{Kind: "stream", Opaque: true}}))
+	assert.False(t, isTooLarge(wire.Lock{Rest: wire.KeyState{Kind: "hash"}}))
+}
