@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire/resp"
 )
 
 // channels holds a connection's subscriptions, and its other state that decides whether a value is a reply.
@@ -25,13 +26,13 @@ func (c *channels) count() (n int) {
 }
 
 // follow updates the connection's mode after the reply to a command.
-func (c *channels) follow(verb string, v value) {
+func (c *channels) follow(verb string, v resp.Value) {
 	switch {
-	case verb == "hello" && v.kind != '-':
-		c.resp3 = v.kind == '%'
-	case verb == "monitor" && v.kind == '+':
+	case verb == "hello" && v.Kind != '-':
+		c.resp3 = v.Kind == '%'
+	case verb == "monitor" && v.Kind == '+':
 		c.monitors = true
-	case verb == "reset" && v.kind == '+':
+	case verb == "reset" && v.Kind == '+':
 		c.resp3, c.monitors = false, false
 		clear(c.subscribed)
 	}
@@ -39,18 +40,18 @@ func (c *channels) follow(verb string, v value) {
 
 // news returns the kind of a push, such as message, subscribe or invalidate; "" for a reply. Before RESP3 a push looks
 // like a reply, but arrives only on connections with subscriptions.
-func (c *conn) news(v value, head *exchange) string {
+func (c *conn) news(v resp.Value, head *exchange) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case v.kind == '+' && c.monitors && isMonitored(v):
+	case v.Kind == '+' && c.monitors && isMonitored(v):
 		return "monitor"
-	case v.kind == '>' && len(v.all) > 0:
-		return v.all[0].text
-	case v.kind == '>':
+	case v.Kind == '>' && len(v.All) > 0:
+		return v.All[0].Text
+	case v.Kind == '>':
 		return "push"
-	case v.kind == '*' && len(v.all) > 0 && !c.resp3 && c.expects(head):
-		if name := v.all[0].text; strings.HasSuffix(name, "subscribe") || slices.Contains(messages, name) {
+	case v.Kind == '*' && len(v.All) > 0 && !c.resp3 && c.expects(head):
+		if name := v.All[0].Text; strings.HasSuffix(name, "subscribe") || slices.Contains(messages, name) {
 			return name
 		}
 	}
@@ -58,8 +59,8 @@ func (c *conn) news(v value, head *exchange) string {
 }
 
 // isMonitored reports whether a value is a line of MONITOR: those begin with a time.
-func isMonitored(v value) bool {
-	return v.text != "" && strings.IndexByte("0123456789", v.text[0]) >= 0
+func isMonitored(v resp.Value) bool {
+	return v.Text != "" && strings.IndexByte("0123456789", v.Text[0]) >= 0
 }
 
 // expects reports whether an array may be a push rather than a reply.
@@ -71,8 +72,8 @@ func (c *conn) expects(head *exchange) bool {
 const invalidations = "__redis__:invalidate"
 
 // tell forwards a push. A message waits at the gate, and holds back later messages and confirmations.
-func (c *conn) tell(news string, v value, raw []byte, head *exchange) {
-	tracks := news == "invalidate" || len(v.all) > 1 && v.all[1].text == invalidations
+func (c *conn) tell(news string, v resp.Value, raw []byte, head *exchange) {
+	tracks := news == "invalidate" || len(v.All) > 1 && v.All[1].Text == invalidations
 	switch {
 	case slices.Contains(messages, news) && !tracks:
 		c.inTurn(raw, func() { c.message(v, raw) })
@@ -105,7 +106,7 @@ func (c *conn) tell(news string, v value, raw []byte, head *exchange) {
 }
 
 // subscribe records a subscription or an unsubscription, and returns the number left of that kind.
-func (c *conn) subscribe(news string, v value) (left int) {
+func (c *conn) subscribe(news string, v resp.Value) (left int) {
 	kind, ends := strings.CutSuffix(strings.TrimSuffix(news, "subscribe"), "un")
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -113,11 +114,11 @@ func (c *conn) subscribe(news string, v value) (left int) {
 		c.subscribed[kind] = map[string]bool{}
 	}
 	switch {
-	case len(v.all) < 2:
+	case len(v.All) < 2:
 	case ends:
-		delete(c.subscribed[kind], v.all[1].text)
+		delete(c.subscribed[kind], v.All[1].Text)
 	default:
-		c.subscribed[kind][v.all[1].text] = true
+		c.subscribed[kind][v.All[1].Text] = true
 	}
 	return len(c.subscribed[kind])
 }
@@ -153,11 +154,11 @@ func (c *conn) takeTurns() {
 }
 
 // message forwards a message once the gate passes it.
-func (c *conn) message(v value, raw []byte) {
+func (c *conn) message(v resp.Value, raw []byte) {
 	cmd := &Command{done: make(chan struct{}), heard: make(chan struct{}), Seen: Seen{
 		Command: schedule.Command{Client: c.wire.sender, Server: c.wire.Server, Name: "message", Message: true}}}
-	for _, part := range v.all {
-		cmd.Args = append(cmd.Args, part.text)
+	for _, part := range v.All {
+		cmd.Args = append(cmd.Args, part.Text)
 	}
 	defer c.wire.gate.finish(cmd)
 	switch c.wire.gate.Wait(cmd, c.gone) {

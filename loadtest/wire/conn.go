@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire/resp"
 )
 
 const (
 	// maxKept bounds the bytes that one connection buffers: waiting commands, and the replies behind them. Exceeding it
 	// closes the connection.
-	maxKept = 4 * maxSize
+	maxKept = 4 * resp.MaxSize
 	// exchangeSize is the overhead counted for each command on top of its bytes.
 	exchangeSize = 1 << 10
 )
@@ -123,10 +124,10 @@ func (c *conn) isIdle() bool {
 // read reads the commands of the client.
 func (c *conn) read() {
 	defer c.depart()
-	r := newReader(c.client)
+	r := resp.NewReader(c.client)
 	for {
-		args, err := r.command()
-		unreadable := errors.Is(err, errProtocol) || errors.Is(err, errTooMuch) || errors.Is(err, errTLS)
+		args, err := r.Command()
+		unreadable := errors.Is(err, resp.ErrProtocol) || errors.Is(err, resp.ErrTooMuch) || errors.Is(err, resp.ErrTLS)
 		if unreadable {
 			c.add(c.refuse(&exchange{}, err.Error()))
 		}
@@ -136,8 +137,8 @@ func (c *conn) read() {
 		if err != nil || IsClosed(c.ended) {
 			return
 		}
-		if !c.enqueue(request{raw: r.raw, args: args}.withUser()) {
-			c.wire.note(errProtocol.Error())
+		if !c.enqueue(request{raw: r.Raw, args: args}.withUser()) {
+			c.wire.note(resp.ErrProtocol.Error())
 			c.close()
 			return
 		}
@@ -411,20 +412,20 @@ func (c *conn) drop() {
 // receive reads what the server sends.
 func (c *conn) receive() {
 	defer c.close()
-	r := newReader(c.server)
+	r := resp.NewReader(c.server)
 	for {
-		v, err := r.reply()
-		if errors.Is(err, errProtocol) || errors.Is(err, errTooMuch) {
+		v, err := r.Reply()
+		if errors.Is(err, resp.ErrProtocol) || errors.Is(err, resp.ErrTooMuch) {
 			c.wire.note(c.wire.Server.Name + ": " + err.Error())
 		}
-		if err != nil || !c.got(v, r.raw) {
+		if err != nil || !c.got(v, r.Raw) {
 			return
 		}
 	}
 }
 
 // got handles a reply or a push. It returns false for an unsolicited value, or if the connection buffers too much.
-func (c *conn) got(v value, raw []byte) bool {
+func (c *conn) got(v resp.Value, raw []byte) bool {
 	c.mu.Lock()
 	var head *exchange
 	if len(c.sent) > 0 {
@@ -434,7 +435,7 @@ func (c *conn) got(v value, raw []byte) bool {
 	c.mu.Unlock()
 	switch news := c.news(v, head); {
 	case tooMuch:
-		c.wire.note(c.wire.Server.Name + ": " + errProtocol.Error())
+		c.wire.note(c.wire.Server.Name + ": " + resp.ErrProtocol.Error())
 		return false
 	case news != "":
 		c.tell(news, v, raw, head)
@@ -444,7 +445,7 @@ func (c *conn) got(v value, raw []byte) bool {
 	case head.skipped > 0:
 		head.skipped--
 	default:
-		if v.isError("MOVED") || v.isError("ASK") {
+		if v.IsError("MOVED") || v.IsError("ASK") {
 			c.wire.note(noCluster)
 			raw = []byte("-ERR " + noCluster + "\r\n")
 		}
@@ -456,7 +457,7 @@ func (c *conn) got(v value, raw []byte) bool {
 }
 
 // pop removes a command from those awaiting replies.
-func (c *conn) pop(e *exchange, v value) {
+func (c *conn) pop(e *exchange, v resp.Value) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sent = c.sent[1:]
@@ -472,10 +473,10 @@ func (c *conn) keep(e *exchange, raw []byte) {
 }
 
 // complete records the reply to a command, and delivers it in order.
-func (c *conn) complete(e *exchange, v value) {
+func (c *conn) complete(e *exchange, v resp.Value) {
 	defer c.notify() // it may have been the last, or have blocked others
 	cmd := e.cmd
-	if cmd != nil && v.isError("NOSCRIPT") && !e.late && c.wire.remember(e.request, cmd) {
+	if cmd != nil && v.IsError("NOSCRIPT") && !e.late && c.wire.remember(e.request, cmd) {
 		cmd, e.cmd = nil, nil // the client resends it, and only then does it run
 	}
 	if cmd == nil {

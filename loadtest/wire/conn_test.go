@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire/resp"
 )
 
 // An end is one end of a connection: the test as client or as server.
@@ -198,9 +199,9 @@ func TestRefusedCommandsGetAReason(t *testing.T) {
 	p.client.sends("PING", "\x16\x03\x01")
 	p.server.gets("PING")
 	p.server.sends("+PONG")
-	p.client.gets("+PONG", "-ERR "+errTLS.Error())
+	p.client.gets("+PONG", "-ERR "+resp.ErrTLS.Error())
 	p.client.ends()
-	assert.Contains(t, p.Refused(), errTLS.Error())
+	assert.Contains(t, p.Refused(), resp.ErrTLS.Error())
 }
 
 // A client may wait for +OK before it sends the next command. Commands sent after a held transaction stay out of it.
@@ -470,7 +471,7 @@ func TestConnectionBufferIsBounded(t *testing.T) {
 		c.mu.Lock()
 		c.kept = maxKept + 1
 		c.mu.Unlock()
-		want := errProtocol.Error()
+		want := resp.ErrProtocol.Error()
 		if fromServer {
 			p.server.sends("$-1")
 			want = "stock: " + want

@@ -9,6 +9,7 @@ import (
 
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire/resp"
 )
 
 // A Gate holds the commands that arrive at the wires until they may pass.
@@ -221,8 +222,8 @@ func (g *Gate) arrive(cmd *Command) {
 }
 
 // noteReply records the server's reply.
-func (g *Gate) noteReply(cmd *Command, reply value) {
-	text, failed := reply.String(), reply.failed()
+func (g *Gate) noteReply(cmd *Command, reply resp.Value) {
+	text, failed := reply.String(), reply.Failed()
 	g.change(cmd, func() { cmd.State, cmd.Answered, cmd.Reply, cmd.Failed = Done, time.Now(), text, failed })
 }
 

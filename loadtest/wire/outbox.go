@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"stockapi/loadtest/wire/resp"
 )
 
 const (
@@ -14,7 +16,7 @@ const (
 	// lastly is how long the remaining bytes may take when a connection closes.
 	lastly = time.Second
 	// maxUnread bounds the bytes that wait for a client.
-	maxUnread = 4 * maxSize
+	maxUnread = 4 * resp.MaxSize
 )
 
 // An outbox sends to a client, and buffers what the client does not read. Servers do so too, as many clients send a

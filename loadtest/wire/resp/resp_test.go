@@ -1,4 +1,4 @@
-package wire
+package resp
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 
 func TestCommandsAreReadOneByOne(t *testing.T) {
 	const get = "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n"
-	r := newReader(strings.NewReader(get + "PING\r\n" + "\r\n*0\r\n*-1\r\n set k  v\n" + "*1\r\n$0\r\n\r\n" + get[:9]))
+	r := NewReader(strings.NewReader(get + "PING\r\n" + "\r\n*0\r\n*-1\r\n set k  v\n" + "*1\r\n$0\r\n\r\n" + get[:9]))
 	for _, want := range []struct {
 		raw  string
 		args []string
@@ -20,19 +20,19 @@ func TestCommandsAreReadOneByOne(t *testing.T) {
 		{get, []string{"GET", "k"}}, {"PING\r\n", []string{"PING"}}, {" set k  v\n", []string{"set", "k", "v"}},
 		{"*1\r\n$0\r\n\r\n", []string{""}},
 	} {
-		args, err := r.command()
+		args, err := r.Command()
 		require.NoError(t, err)
 		assert.Equal(t, want.args, args)
-		assert.Equal(t, want.raw, string(r.raw))
+		assert.Equal(t, want.raw, string(r.Raw))
 	}
-	_, err := r.command()
+	_, err := r.Command()
 	require.ErrorIs(t, err, io.EOF)
 	for text, want := range map[string]error{
-		"*x\r\n": errProtocol, "*1\r\n:1\r\n": errProtocol, "*1\r\n\r\n": errProtocol, "*1\r\n$x\r\n": errProtocol,
-		"*1\r\n$-1\r\n": errProtocol, "*1\r\n$1\r\nxyz": errProtocol, "*9999999\r\n": errProtocol,
-		"*1\r\n$99999999999\r\n": errTooMuch, strings.Repeat("x", maxInline+1): errProtocol, "\x16\x03\x01": errTLS,
+		"*x\r\n": ErrProtocol, "*1\r\n:1\r\n": ErrProtocol, "*1\r\n\r\n": ErrProtocol, "*1\r\n$x\r\n": ErrProtocol,
+		"*1\r\n$-1\r\n": ErrProtocol, "*1\r\n$1\r\nxyz": ErrProtocol, "*9999999\r\n": ErrProtocol,
+		"*1\r\n$99999999999\r\n": ErrTooMuch, strings.Repeat("x", maxInline+1): ErrProtocol, "\x16\x03\x01": ErrTLS,
 	} {
-		_, err := newReader(strings.NewReader(text)).command()
+		_, err := NewReader(strings.NewReader(text)).Command()
 		assert.ErrorIs(t, err, want, "%.20q", text)
 	}
 }
@@ -61,13 +61,13 @@ func TestRepliesOfAllTypesAreRead(t *testing.T) {
 		{"*2\r\n|1\r\n+ttl\r\n:3\r\n:1\r\n:2\r\n", "[1 2]"},
 		{"$70\r\n" + strings.Repeat("x", 70) + "\r\n", `"` + strings.Repeat("x", longestReply) + `…"`},
 	} {
-		r := newReader(strings.NewReader(one.raw + "+next\r\n"))
-		v, err := r.reply()
+		r := NewReader(strings.NewReader(one.raw + "+next\r\n"))
+		v, err := r.Reply()
 		require.NoError(t, err, "%q", one.raw)
-		assert.Equal(t, one.raw, string(r.raw))
+		assert.Equal(t, one.raw, string(r.Raw))
 		assert.Equal(t, one.text, v.String())
-		assert.Equal(t, strings.Contains(one.raw, "ERR"), v.failed())
-		next, err := r.reply()
+		assert.Equal(t, strings.Contains(one.raw, "ERR"), v.Failed())
+		next, err := r.Reply()
 		require.NoError(t, err)
 		assert.Equal(t, "next", next.String())
 	}
@@ -77,7 +77,7 @@ func TestRepliesOfAllTypesAreRead(t *testing.T) {
 		strings.Repeat("|0\r\n", maxDepth+2) + ":1\r\n", "*2000000\r\n" + strings.Repeat("_\r\n", 2000000),
 		"%99999999999999\r\n",
 	} {
-		_, err := newReader(bytes.NewReader([]byte(text))).reply()
-		assert.ErrorIs(t, err, errProtocol, "%.20q", text)
+		_, err := NewReader(bytes.NewReader([]byte(text))).Reply()
+		assert.ErrorIs(t, err, ErrProtocol, "%.20q", text)
 	}
 }
