@@ -11,6 +11,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"slices"
+	"stockapi/loadtest/cluster/netns"
 	"strings"
 	"syscall"
 	"time"
@@ -151,7 +152,7 @@ func family(group int, mark string) (its []process, err error) {
 // another user's process, of one that has overwritten it with a title, or outside Linux.
 func bears(pid int, mark string) bool {
 	environment, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	return slices.Contains(strings.Split(string(environment), "\x00"), shopMark+"="+mark)
+	return slices.Contains(strings.Split(string(environment), "\x00"), netns.ShopMark+"="+mark)
 }
 
 // A process is one entry of the process list. Its state is "T" if it is stopped.

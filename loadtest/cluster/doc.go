@@ -7,5 +7,5 @@
 // restarts), backend.go (where the stock and the locks are kept), redis.go, replicated.go, zookeeper.go, database*.go,
 // preflight.go (what this machine lacks), site.go (the servers of one cell), link.go (a network path that can fail),
 // instance.go (stockapi), find.go (which stockapi), foreign.go (any other service), literal.go (one with
-// addresses in its code), network_linux.go (its network, as we see it), inside_linux.go (what we do inside).
+// addresses in its code), package netns (its network).
 package cluster

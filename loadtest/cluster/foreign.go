@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"stockapi/loadtest/cluster/netns"
 	"strconv"
 	"strings"
 	"time"
@@ -35,15 +36,12 @@ type ForeignOptions struct {
 type Foreign struct {
 	*Instance
 	port    int
-	literal int      // the port in its code, or 0
-	network *network // nil unless it has one of its own
+	literal int            // the port in its code, or 0
+	network *netns.Network // nil unless it has one of its own
 
 	ended    chan struct{} // of one with a network: closed when that has ended, and outlived is set
 	outlived error
 }
-
-// shopMark is the environment variable that marks the processes of a foreign service. Each service has its own value.
-const shopMark = "LOADTEST_SHOP"
 
 // silentWithin bounds the wait until the port of a killed service refuses connections: its last process may still be
 // dying where marks cannot be read.
@@ -81,7 +79,7 @@ func (c *Cluster) StartForeign(ctx context.Context, o ForeignOptions) (*Foreign,
 	}
 	f := &Foreign{port: port, literal: o.Literal.Port, Instance: &Instance{Name: o.Name,
 		child: &child{name: o.Name, cmd: exec.Command(argv[0], argv[1:]...), mark: rand.Text()}}}
-	f.cmd.Env = append(os.Environ(), "PORT="+number, "REDIS_URL="+url, shopMark+"="+f.mark)
+	f.cmd.Env = append(os.Environ(), "PORT="+number, "REDIS_URL="+url, netns.ShopMark+"="+f.mark)
 	if err := f.begin(ctx, c, &o); err != nil {
 		return nil, err
 	}
@@ -98,15 +96,19 @@ func (f *Foreign) begin(ctx context.Context, c *Cluster, o *ForeignOptions) (err
 	if o.Literal == (Literal{}) {
 		return f.spawn(c, never, nil)
 	}
-	if f.network, err = c.newNetwork(f.child, f.port, o); err != nil {
+	doors, err := o.doors()
+	if err != nil {
+		return err
+	}
+	if f.network, err = netns.New(f.cmd, f.port, cmp.Or(f.literal, f.port), doors); err != nil {
 		return err
 	}
 	started := f.spawn(c, never, nil)
-	if err := f.network.enter(ctx, started); err != nil {
+	if err := f.network.Enter(ctx, started); err != nil {
 		if started == nil {
 			f.child.Kill()
 		}
-		f.network.close()
+		f.network.Close()
 		return err
 	}
 	f.ended = make(chan struct{})
@@ -114,7 +116,7 @@ func (f *Foreign) begin(ctx context.Context, c *Cluster, o *ForeignOptions) (err
 		defer close(f.ended)
 		<-f.exited
 		f.outlived = f.falls()
-		f.network.close()
+		f.network.Close()
 	}()
 	return nil
 }
@@ -148,7 +150,7 @@ func (f *Foreign) listener(ctx context.Context) string {
 	if f.network == nil {
 		return listener(ctx, f.port)
 	}
-	if host, _ := listensIn(f.network.table, cmp.Or(f.literal, f.port)); host == "" {
+	if host, _ := listensIn(f.network.Table, cmp.Or(f.literal, f.port)); host == "" {
 		return ""
 	}
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(f.port))

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"stockapi/loadtest/cluster/netns"
 	"strconv"
 	"strings"
 	"sync"
@@ -65,7 +66,7 @@ func (g *guardian) dismiss() {
 // other one it does nothing. Each program that starts a cluster calls it first, and tests in TestMain: their binary is
 // their guardian.
 func GuardMain() {
-	networkMain()
+	netns.Main()
 	if os.Getenv(guardianMark) != "" {
 		Guard(os.Stdin)
 		os.Exit(0)

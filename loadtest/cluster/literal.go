@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"stockapi/loadtest/cluster/netns"
 	"strconv"
 )
 
@@ -41,8 +42,6 @@ func (l Literal) Check() error {
 	return nil
 }
 
-var loopback = []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
-
 // addressesOf returns the addresses that a flag's host:port means; none for "". Those of this machine are also its
 // other ones: a client may take either for localhost.
 func addressesOf(flag, hostPort string) (all []netip.AddrPort, err error) {
@@ -57,13 +56,13 @@ func addressesOf(flag, hostPort string) (all []netip.AddrPort, err error) {
 	if err != nil || port == 0 {
 		return nil, fmt.Errorf("%s: %q is no port: write HOST:PORT", flag, number)
 	}
-	hosts := loopback
+	hosts := netns.Loopback
 	if host != "localhost" {
 		ip, err := netip.ParseAddr(host)
 		switch ip = ip.Unmap(); {
 		case err != nil:
 			return nil, fmt.Errorf("%s: %q is no IP address: write that of the shop's code, or localhost", flag, host)
-		case ip.IsUnspecified() || slices.Contains(loopback, ip):
+		case ip.IsUnspecified() || slices.Contains(netns.Loopback, ip):
 		case ip.Is6() || ip.IsMulticast():
 			return nil, fmt.Errorf("%s: %s cannot be had: only ::1 and IPv4 addresses can", flag, host)
 		default:
@@ -76,20 +75,14 @@ func addressesOf(flag, hostPort string) (all []netip.AddrPort, err error) {
 	return all, nil
 }
 
-// A door is an address in the network of a service, and the host:port on this machine that it leads to.
-type door struct {
-	at netip.AddrPort
-	to string
-}
-
 // doors returns those of a service's network: its servers are at their literal addresses, and where they really are.
-func (o *ForeignOptions) doors() (all []door, err error) {
+func (o *ForeignOptions) doors() (all []netns.Door, err error) {
 	add := func(flag, at, to string) {
 		addresses, wrong := addressesOf(flag, at)
 		err = errors.Join(err, wrong)
 		for _, a := range addresses {
-			if !slices.ContainsFunc(all, func(d door) bool { return d.at == a }) {
-				all = append(all, door{a, to})
+			if !slices.ContainsFunc(all, func(d netns.Door) bool { return d.At == a }) {
+				all = append(all, netns.Door{At: a, To: to})
 			}
 		}
 	}

@@ -10,8 +10,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"stockapi/internal/backend/backendtest"
 )
 
 // names is a server that answers each connection with its name, and what it was sent until the client has closed.
@@ -150,7 +148,7 @@ func TestNetworkOfAServiceThatDies(t *testing.T) {
 	<-f.ended
 	_, err = net.Dial("tcp", hostPort(f.URL))
 	require.ErrorContains(t, err, "refused")
-	_, err = os.Stat(f.network.table)
+	_, err = os.Stat(f.network.Table)
 	require.ErrorIs(t, err, os.ErrNotExist, "the porter has ended, and is no zombie")
 	require.NoError(t, f.Kill())
 }
@@ -182,10 +180,4 @@ func TestUserInANetwork(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, f.Kill())
 	assert.Equal(t, []string{strings.TrimSpace(string(want)), "0"}, f.Tail(), "it inherits no file of ours")
-}
-
-func TestNetworkThatIsForbidden(t *testing.T) {
-	backendtest.Long(t)
-	assert.Regexp(t, `^--redis-at, --db-at and --port-at need a network namespace, which the system refuses \(operation `+
-		`not permitted\): (as root, run sysctl -w |in a container, )`, forbidden("operation not permitted").Error())
 }

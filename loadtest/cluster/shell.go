@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"stockapi/loadtest/cluster/netns"
 	"time"
 )
 
@@ -23,7 +24,7 @@ const (
 func (c *Cluster) Shell(ctx context.Context, line string, lasting bool) (out string, errs []string, err error) {
 	kept := &ending{}
 	p := &child{name: "the command", cmd: exec.Command("/bin/sh", "-c", line), mark: rand.Text(), lasting: lasting}
-	p.cmd.Env = append(os.Environ(), shopMark+"="+p.mark)
+	p.cmd.Env = append(os.Environ(), netns.ShopMark+"="+p.mark)
 	p.cmd.Stdout, p.cmd.WaitDelay = kept, drainTime
 	if err := p.spawn(c, never, nil); err != nil {
 		return "", nil, err

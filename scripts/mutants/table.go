@@ -542,7 +542,7 @@ var table = []section{
 					"\t\ti := slices.IndexFunc(c.queue, func(e *exchange) bool { return e.ready })\n" +
 					"\t\tc.queue[0], c.queue[i] = c.queue[i], c.queue[0]\n\t\te := c.queue[0]"}}},
 		{"a script that is sent again is a second step", by{test("./loadtest/wire TestScriptIsOneStep")},
-			edits{{"loadtest/wire/conn.go", `if cmd != nil && v.isError("NOSCRIPT")`, "if false"}}},
+			edits{{"loadtest/wire/conn.go", `if cmd != nil && v.IsError("NOSCRIPT")`, "if false"}}},
 		{"a message is not held", by{test("./loadtest/wire TestMessageIsHeld")},
 			edits{{"loadtest/wire/channels.go", "switch c.wire.gate.Wait(cmd, c.gone) {", "switch schedule.Pass {"}}},
 		{"which came first says which command is meant", by{test("./loadtest/replay TestWaitingCommandsAreOrdered")},

@@ -1,4 +1,4 @@
-package cluster
+package netns
 
 import (
 	"encoding/json"
@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An inside is what a process of ours in a network has to do there.
-type inside struct {
+// A work is what a process of ours in a network has to do there.
+type work struct {
 	At   []netip.AddrPort // where it listens; none: it is the porter
 	Port int              // of the service
 }
@@ -39,13 +39,13 @@ const (
 	servedFD             // listens outside
 )
 
-// networkMain does the work of a process of ours in a network, if this is one, and ends it.
-func networkMain() {
+// Main does the work of a process of ours in a network, if this is one, and ends it.
+func Main() {
 	text := os.Getenv(networkMark)
 	if text == "" {
 		return
 	}
-	var todo inside
+	var todo work
 	err := json.Unmarshal([]byte(text), &todo)
 	switch {
 	case err != nil:
@@ -62,7 +62,7 @@ func networkMain() {
 }
 
 // begin makes the network, starts the porter, hands over the sockets, and becomes the service.
-func (todo inside) begin() error {
+func (todo work) begin() error {
 	runtime.LockOSThread() // exec keeps the capabilities of its thread
 	syscall.CloseOnExec(controlFD)
 	syscall.CloseOnExec(servedFD)
@@ -81,7 +81,7 @@ func (todo inside) begin() error {
 }
 
 // prepare returns what there is to report, and the sockets that go with it.
-func (todo inside) prepare() (is entered, fds []int, err error) {
+func (todo work) prepare() (is entered, fds []int, err error) {
 	if err := todo.setAddresses(); err != nil {
 		return is, nil, err
 	}
@@ -105,7 +105,7 @@ func (todo inside) prepare() (is entered, fds []int, err error) {
 }
 
 // setAddresses brings up the loopback interface, which has no addresses but 127.0.0.0/8 and ::1, and adds the others.
-func (todo inside) setAddresses() error {
+func (todo work) setAddresses() error {
 	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -138,8 +138,8 @@ func (todo inside) setAddresses() error {
 }
 
 // startPorter starts the porter, and returns its process id. Its parent is ours, so it is no process of the service.
-func (todo inside) startPorter() (pid int, err error) {
-	text, err := json.Marshal(inside{Port: todo.Port})
+func (todo work) startPorter() (pid int, err error) {
+	text, err := json.Marshal(work{Port: todo.Port})
 	if err != nil {
 		return 0, err
 	}
@@ -148,7 +148,7 @@ func (todo inside) startPorter() (pid int, err error) {
 		return 0, err
 	}
 	cmd := exec.Command(self, "porter")
-	cmd.Dir, cmd.Env = "/", append(without(networkMark, shopMark), networkMark+"="+string(text))
+	cmd.Dir, cmd.Env = "/", append(without(networkMark, ShopMark), networkMark+"="+string(text))
 	cmd.ExtraFiles = []*os.File{os.NewFile(controlFD, "control"), os.NewFile(servedFD, "served")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Cloneflags: syscall.CLONE_PARENT}
 	if err := cmd.Start(); err != nil {
@@ -159,7 +159,7 @@ func (todo inside) startPorter() (pid int, err error) {
 }
 
 // carry is the porter: it relays connections from outside to the service until the trial closes the network.
-func (todo inside) carry() error {
+func (todo work) carry() error {
 	l, err := net.FileListener(os.NewFile(servedFD, "served"))
 	if err != nil {
 		return err
@@ -167,7 +167,7 @@ func (todo inside) carry() error {
 	_ = os.NewFile(servedFD, "served").Close()
 	var all relays
 	all.serve(l, func() (conn net.Conn, err error) {
-		for _, host := range loopback {
+		for _, host := range Loopback {
 			at := netip.AddrPortFrom(host, uint16(todo.Port))
 			if conn, err = net.Dial("tcp", at.String()); err == nil {
 				break

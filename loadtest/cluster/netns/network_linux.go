@@ -1,4 +1,4 @@
-package cluster
+package netns
 
 import (
 	"context"
@@ -17,16 +17,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A network is that of a service with literal addresses: a namespace without any way out. This executable is started
-// there first; see [inside]. It listens at the literal addresses, hands us these sockets, which stay in that network
+// A Network is that of a service with literal addresses: a namespace without any way out. This executable is started
+// there first; see [work]. It listens at the literal addresses, hands us these sockets, which stay in that network
 // wherever they are used, and becomes the service. So the service is a process as it would be without a network, and
 // no relay of ours is stopped or killed with it.
 //
 // Into the network leads a process besides, the porter: only a process within it can connect there.
-type network struct {
-	table string // the directory of its list of sockets
+type Network struct {
+	Table string // the directory of its list of sockets
 
-	doors  []door
+	doors  []Door
 	ours   *net.UnixConn // its end is that of the porter
 	theirs []*os.File    // what the processes inside inherit
 	porter *os.Process
@@ -34,16 +34,13 @@ type network struct {
 	once   sync.Once
 }
 
-// newNetwork returns the network of a service, and makes the service's process, which has not been started, start
-// there. What comes to the port outside arrives at the port inside.
-func (c *Cluster) newNetwork(p *child, port int, o *ForeignOptions) (n *network, err error) {
-	n = &network{}
-	if n.doors, err = o.doors(); err != nil {
-		return nil, err
-	}
+// New returns the network of a service, and makes the service's command, which has not been started, start there. What
+// comes to the port outside arrives at the port inside. Close it.
+func New(cmd *exec.Cmd, outside, inside int, doors []Door) (n *Network, err error) {
+	n = &Network{doors: doors}
 	defer func() {
 		if err != nil {
-			n.close()
+			n.Close()
 		}
 	}()
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
@@ -54,7 +51,7 @@ func (c *Cluster) newNetwork(p *child, port int, o *ForeignOptions) (n *network,
 	if n.ours, err = unixConn(os.NewFile(uintptr(pair[0]), "ours")); err != nil {
 		return n, err
 	}
-	l, err := listenOn(port)
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", outside))
 	if err != nil {
 		return n, err
 	}
@@ -64,15 +61,12 @@ func (c *Cluster) newNetwork(p *child, port int, o *ForeignOptions) (n *network,
 		return n, err
 	}
 	n.theirs = append(n.theirs, served)
-	todo := inside{Port: port}
-	if o.Literal.Port != 0 {
-		todo.Port = o.Literal.Port
-	}
+	todo := work{Port: inside}
 	for _, d := range n.doors {
-		todo.At = append(todo.At, d.at)
+		todo.At = append(todo.At, d.At)
 	}
-	if p.cmd.Err == nil { // else there is no such program
-		err = n.wrap(p.cmd, todo)
+	if cmd.Err == nil { // else there is no such program
+		err = n.wrap(cmd, todo)
 	}
 	return n, err
 }
@@ -89,7 +83,7 @@ func unixConn(f *os.File) (*net.UnixConn, error) {
 
 // wrap makes a command start as this executable, in namespaces of its own. Its user is the same there: the user
 // namespace is what lets anybody have a network, and root keeps all users, to become one of them.
-func (n *network) wrap(cmd *exec.Cmd, todo inside) error {
+func (n *Network) wrap(cmd *exec.Cmd, todo work) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -129,9 +123,9 @@ func mapped(kind string, id int) (all []syscall.SysProcIDMap) {
 	return all
 }
 
-// enter waits until the service is being started in the network, and serves the sockets there. Call it after the
+// Enter waits until the service is being started in the network, and serves the sockets there. Call it after the
 // process was started, also if that failed.
-func (n *network) enter(ctx context.Context, started error) error {
+func (n *Network) Enter(ctx context.Context, started error) error {
 	n.closeTheirs()
 	for _, why := range []syscall.Errno{syscall.EPERM, syscall.EACCES, syscall.ENOSPC, syscall.EUSERS, syscall.EINVAL} {
 		if errors.Is(started, why) {
@@ -159,7 +153,7 @@ func (n *network) enter(ctx context.Context, started error) error {
 	if is.Refused != "" {
 		return forbidden(is.Refused)
 	}
-	n.table = fmt.Sprintf("/proc/%d/net", is.Porter)
+	n.Table = fmt.Sprintf("/proc/%d/net", is.Porter)
 	if n.porter, err = os.FindProcess(is.Porter); err != nil {
 		return err
 	}
@@ -167,7 +161,7 @@ func (n *network) enter(ctx context.Context, started error) error {
 }
 
 // serve relays from the sockets in a message to where they lead.
-func (n *network) serve(doors []int, rights []byte) error {
+func (n *Network) serve(doors []int, rights []byte) error {
 	messages, err := syscall.ParseSocketControlMessage(rights)
 	if err != nil || len(messages) != 1 {
 		return fmt.Errorf("no sockets came from the shop's network: %w", err)
@@ -183,14 +177,14 @@ func (n *network) serve(doors []int, rights []byte) error {
 		if err != nil {
 			return err
 		}
-		to := n.doors[doors[i]].to
+		to := n.doors[doors[i]].To
 		n.relays.serve(l, func() (net.Conn, error) { return net.Dial("tcp", to) })
 	}
 	return nil
 }
 
-// close ends the network of a service that has ended. What that has sent still arrives.
-func (n *network) close() {
+// Close ends the network of a service that has ended. What that has sent still arrives.
+func (n *Network) Close() {
 	n.once.Do(func() {
 		n.closeTheirs()
 		if n.ours != nil {
@@ -203,7 +197,7 @@ func (n *network) close() {
 	})
 }
 
-func (n *network) closeTheirs() {
+func (n *Network) closeTheirs() {
 	for _, f := range n.theirs {
 		_ = f.Close()
 	}
