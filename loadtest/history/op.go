@@ -153,7 +153,7 @@ type Command struct {
 	End   Instant `json:"end"`
 	Reply string  `json:"reply,omitempty"`
 	Err   string  `json:"err,omitempty"`
-	// Source is how its effect is known, and Effect the observed one, if any.
+	// Effect is the observed effect, if any, and Source the means by which it became known.
 	Source Source `json:"source,omitempty"`
 	Effect Effect `json:"effect,omitempty"`
 	// Wire is nil if no wire carried it.

@@ -25,7 +25,7 @@ type fault struct {
 	units int64                      // that are put; 0: the usual number
 }
 
-// A requirement is what a fault needs of a shop.
+// A requirement is a property that a shop needs for a fault.
 type requirement struct {
 	what string                      // "" if it depends on the line alone
 	why  func(*sale.Passport) string // returns why a fault does not apply to a lock, "" if it does

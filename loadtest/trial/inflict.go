@@ -55,7 +55,7 @@ const (
 func crowdAt(instances int) func(*record.Bench) string {
 	return func(b *record.Bench) string {
 		orders, atOnce, atMost := crowdOrders, crowdAtOnce, crowdPatient
-		if b.Pair.Shop.Order.Program != "" {
+		if b.Pair.Shop.Order.IsProgram() {
 			orders, atOnce = programs, programsAtOnce
 			atMost += time.Duration(orders*instances) * b.Passport.Takes // one may come after the other
 		}

@@ -47,7 +47,7 @@ func (t *Trial) play(b *record.Bench, f fault) (*history.Cell, error) {
 	away, longest := t.stalls.Since(cell.Start)
 	cell.Client = &history.Client{Asked: len(cell.Ops), Delivered: len(cell.Ops), Loop: "closed", Away: away,
 		Longest: longest}
-	if crowd > 0 && b.Pair.Shop.Order.Program != "" {
+	if crowd > 0 && b.Pair.Shop.Order.IsProgram() {
 		n := overlapped(b.Orders, b.Passport.Lead)
 		cell.Client.Overlapped, why = &n, cmp.Or(why, sale.Either(n == 0, "no two of the programs overlapped", ""))
 	}

@@ -17,13 +17,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A work is what a process of ours in a network has to do there.
+// A work has the addresses and the port that a process of ours serves in a network.
 type work struct {
 	At   []netip.AddrPort // where it listens; none: it is the porter
 	Port int              // of the service
 }
 
-// An entered is what the first process in a network reports.
+// An entered is the report of the first process in a network.
 type entered struct {
 	Doors   []int // those that the sockets beside the report belong to
 	Porter  int   // its process id

@@ -81,8 +81,8 @@ func unixConn(f *os.File) (*net.UnixConn, error) {
 	return c.(*net.UnixConn), nil
 }
 
-// wrap makes a command start as this executable, in namespaces of its own. Its user is the same there: the user
-// namespace is what lets anybody have a network, and root keeps all users, to become one of them.
+// wrap makes a command start as this executable, in namespaces of its own. Its user is the same there: a user
+// namespace lets any user make a network, and root keeps all users, to become one of them.
 func (n *Network) wrap(cmd *exec.Cmd, todo work) error {
 	self, err := os.Executable()
 	if err != nil {

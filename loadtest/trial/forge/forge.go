@@ -134,7 +134,7 @@ func (f *Forgery) Read(ms int) record.Observation {
 // Write returns a write that leaves 9 units of ten.
 func (f *Forgery) Write(ms int) record.Observation { return f.Leave(ms, 9) }
 
-// Leave returns a write that leaves so many units.
+// Leave returns a write of the stock, which then has that many units.
 func (f *Forgery) Leave(ms, left int) record.Observation {
 	return f.Command(ms, history.EffectWrote, "set", StockKey, strconv.Itoa(left))
 }

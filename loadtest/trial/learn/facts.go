@@ -28,7 +28,7 @@ func described(p sale.Passport, sales []*plainSale, of *shop.Shop) sale.Passport
 		}
 	}
 	p.Steps, p.Ahead = steps[2], 0
-	if of.Order.Program != "" {
+	if of.Order.IsProgram() {
 		p.Ahead = firstOf(&p, p.Steps)
 	}
 	tellTimes(&p, sales, steps)

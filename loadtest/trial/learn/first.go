@@ -147,7 +147,7 @@ func (f *firstOrder) has(status ...int) bool { return slices.Contains(status, f.
 func (f *firstOrder) said() string {
 	text := f.bench.Pair.Shop.Order.String()
 	switch {
-	case f.bench.Pair.Shop.Order.Program != "":
+	case f.bench.Pair.Shop.Order.IsProgram():
 		return text + " ended with " + f.order.Op.Detail
 	case f.order.Op.Status == 0:
 		return text + " got " + f.order.Op.Detail

@@ -86,7 +86,7 @@ func unknownFirst(b *record.Bench, err error) error {
 		"PATH; %s", shop.ErrShop, history.Clip(name), version, rest)
 }
 
-// Warm starts a pair that has sold at both instances, and is fit for a cell. Shut it.
+// Warm starts a pair that has sold at both instances, and is fit for a cell. Close it.
 func Warm(ctx context.Context, s *shop.Shop, p *sale.Passport) (*record.Bench, error) {
 	b, err := record.Open(ctx, s, p)
 	if err != nil {
@@ -137,7 +137,7 @@ func problem(b *record.Bench, o *shop.Order, writes []record.Written) error {
 		}
 	}
 	text := "give the request by --order, and what a sale looks like by --sold"
-	if b.Pair.Shop.Order.Program != "" {
+	if b.Pair.Shop.Order.IsProgram() {
 		text = "the program sells by exit code 0, and with --sold only if that matches what it printed"
 	}
 	if !b.Pair.Shop.IsElsewhere() {

@@ -89,16 +89,14 @@ func firstAt(b *record.Bench, at int) (*shop.Order, error) {
 		}
 		<-o.Done()
 		over := time.Since(begun) > b.Pair.Shop.Within || wire.IsClosed(b.Pair.Context.Done())
-		isProgram := b.Pair.Shop.Order.Program != ""
-		switch {
-		case over, isProgram && o.Op.Outcome == history.Sold,
-			!isProgram && o.Op.Status != http.StatusServiceUnavailable:
-			return o, nil
-		case isProgram:
-			b.Pair.Shop.Say(fmt.Sprintf("%s: retrying for up to %s…", o.Op.Detail, b.Pair.Shop.Within))
-		default:
-			b.Pair.Shop.Say(fmt.Sprintf("503: retrying for up to %s…", b.Pair.Shop.Within))
+		again, why := o.Op.Status == http.StatusServiceUnavailable, "503"
+		if b.Pair.Shop.Order.IsProgram() {
+			again, why = o.Op.Outcome != history.Sold, o.Op.Detail
 		}
+		if over || !again {
+			return o, nil
+		}
+		b.Pair.Shop.Say(fmt.Sprintf("%s: retrying for up to %s…", why, b.Pair.Shop.Within))
 	}
 }
 

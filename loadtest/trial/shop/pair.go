@@ -84,7 +84,7 @@ func (p *Pair) Buy(name string, at int, phase history.Phase, how Request, work, 
 	o.headers = p.Shop.headers(fill)
 	url := p.Rig.Ends[at].In.URL + fill.Replace(how.Path)
 	send := func(ctx context.Context) { o.send(ctx, p.Client, url, how.Method, fill.Replace(how.Body), p.Shop.Sold) }
-	if how.Program != "" {
+	if how.IsProgram() {
 		line := fill.Replace(p.filled(p.addresses(at).Replace(how.Program), 0))
 		send = func(ctx context.Context) { o.run(ctx, p.Shop.Bed.Shell, line, p.Shop.Sold) }
 	}

@@ -10,9 +10,12 @@ import (
 // may order it: see [Order.run].
 type Request struct{ Method, Path, Body, Program string }
 
+// IsProgram reports whether a shell command orders the unit.
+func (r *Request) IsProgram() bool { return r.Program != "" }
+
 // String returns what sends an order, such as POST /buy.
 func (r *Request) String() string {
-	if r.Program != "" {
+	if r.IsProgram() {
 		return "the order's program"
 	}
 	return r.Method + " " + r.Path
