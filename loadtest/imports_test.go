@@ -3,7 +3,9 @@ package main
 import (
 	"go/ast"
 	"maps"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -69,6 +71,38 @@ func TestTimelineIsMadeOnce(t *testing.T) {
 	}
 	assert.ElementsMatch(t, []string{"main judgeAnswers", "main rejudge", "scenario Play", "stage judgeSoFar",
 		"record Complete", "record assignEnds", "trial recount", "drawing Of", "explore noteEnds"}, makers)
+}
+
+// TestSizeOfPackages checks that a newcomer can read each package of the load test at a stretch. -v prints the sizes.
+func TestSizeOfPackages(t *testing.T) {
+	const most = 2800 // lines of code, without tests
+	for pkg := range importsOfTheModule(t) {
+		if isLoadTest(pkg) {
+			lines := linesOfCode(t, pkg)
+			t.Logf("%5d %s", lines, pkg)
+			assert.LessOrEqual(t, lines, most, pkg)
+		}
+	}
+}
+
+// linesOfCode counts the lines of a package that are neither empty nor all comment, for all systems, without tests.
+func linesOfCode(t *testing.T, pkg string) (lines int) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join("..", pkg, "*.go"))
+	require.NoError(t, err)
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for line := range strings.Lines(string(text)) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+				lines++
+			}
+		}
+	}
+	return lines
 }
 
 func isExplorer(pkg string) bool { return strings.HasSuffix(pkg, "/explore") }
