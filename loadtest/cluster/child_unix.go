@@ -11,10 +11,10 @@ import (
 	"os/user"
 	"path/filepath"
 	"slices"
-	"stockapi/loadtest/cluster/netns"
-	"strings"
 	"syscall"
 	"time"
+
+	"stockapi/loadtest/cluster/family"
 )
 
 // CanStop reports whether this system can stop and continue a process.
@@ -85,10 +85,10 @@ func killAll(pid int, mark string) error { return toAll(syscall.SIGKILL, pid, ma
 func killMarked(mark string) {
 	for begun, none := time.Now(), 0; none < 2 && time.Since(begun) < killTime; time.Sleep(time.Millisecond) {
 		none++
-		its, _ := family(noGroup, mark)
+		its, _ := family.Of(family.NoGroup, mark)
 		for _, p := range its {
 			none = 0
-			_ = syscall.Kill(p.pid, syscall.SIGKILL)
+			_ = syscall.Kill(p.PID, syscall.SIGKILL)
 		}
 	}
 }
@@ -104,14 +104,14 @@ func resume(pid int, mark string) error { return toAll(syscall.SIGCONT, pid, mar
 
 // toAll signals the group of a child, atomically, and then, if it has a mark, its family outside the group.
 func toAll(signal syscall.Signal, pid int, mark string) error {
-	var its []process
+	var its []family.Process
 	if mark != "" {
-		its, _ = family(pid, mark) // now: the children of a dead process have another parent
+		its, _ = family.Of(pid, mark) // now: the children of a dead process have another parent
 	}
 	err := syscall.Kill(-pid, signal)
 	for _, p := range its {
-		if p.group != pid {
-			_ = syscall.Kill(p.pid, signal)
+		if p.Group != pid {
+			_ = syscall.Kill(p.PID, signal)
 		}
 	}
 	return err
@@ -119,77 +119,9 @@ func toAll(signal syscall.Signal, pid int, mark string) error {
 
 // stopped reports whether a child and its family are stopped.
 func stopped(pid int, mark string) (bool, error) {
-	its, err := family(pid, mark)
+	its, err := family.Of(pid, mark)
 	if err == nil && len(its) == 0 {
 		err = os.ErrProcessDone
 	}
-	return err == nil && !slices.ContainsFunc(its, func(p process) bool { return p.state != "T" }), err
-}
-
-// noGroup matches no group.
-const noGroup = -1
-
-// family returns the processes of a child: those of its group, those with its mark, if any, and all descendants whose
-// parents still run.
-func family(group int, mark string) (its []process, err error) {
-	all, err := processes()
-	of := map[int]bool{}
-	for _, p := range all {
-		of[p.pid] = p.group == group || mark != "" && bears(p.pid, mark)
-	}
-	for grown := true; grown; {
-		grown = false
-		for _, p := range all {
-			if of[p.parent] && !of[p.pid] {
-				of[p.pid], grown = true, true
-			}
-		}
-	}
-	return slices.DeleteFunc(all, func(p process) bool { return !of[p.pid] }), err
-}
-
-// bears reports whether a process has a mark in its environment. It is false if the environment cannot be read: of
-// another user's process, of one that has overwritten it with a title, or outside Linux.
-func bears(pid int, mark string) bool {
-	environment, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	return slices.Contains(strings.Split(string(environment), "\x00"), netns.ShopMark+"="+mark)
-}
-
-// A process is one entry of the process list. Its state is "T" if it is stopped.
-type process struct {
-	pid, parent, group int
-	state              string
-}
-
-// processes reads the list of processes from the system. Waiting for state changes is not possible: a second wait would
-// steal the exit that os/exec waits for, and a child's children are not ours to wait for.
-func processes() (all []process, err error) {
-	add := func(pid, parent, group, state string) {
-		if p := (process{state: state[:1]}); p.state != "Z" && p.state != "X" {
-			_, err := fmt.Sscan(pid+" "+parent+" "+group, &p.pid, &p.parent, &p.group)
-			if err == nil {
-				all = append(all, p)
-			}
-		}
-	}
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, path := range stats {
-		stat, err := os.ReadFile(path)
-		if err != nil {
-			continue // it has ended
-		}
-		// The format is: pid (name) state parent group …, where the name may contain anything.
-		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-		add(filepath.Base(filepath.Dir(path)), fields[1], fields[2], fields[0])
-	}
-	if len(stats) > 0 {
-		return all, nil
-	}
-	listed, err := exec.Command("ps", "-A", "-o", "pid=", "-o", "ppid=", "-o", "pgid=", "-o", "state=").Output()
-	for line := range strings.Lines(string(listed)) {
-		if fields := strings.Fields(line); len(fields) == 4 {
-			add(fields[0], fields[1], fields[2], fields[3])
-		}
-	}
-	return all, err
+	return err == nil && !slices.ContainsFunc(its, func(p family.Process) bool { return p.State != "T" }), err
 }

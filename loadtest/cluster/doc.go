@@ -7,5 +7,6 @@
 // restarts), backend.go (where the stock and the locks are kept), redis.go, replicated.go, zookeeper.go, database*.go,
 // preflight.go (what this machine lacks), site.go (the servers of one cell), link.go (a network path that can fail),
 // instance.go (stockapi), find.go (which stockapi), foreign.go (any other service), literal.go (one with
-// addresses in its code), package netns (its network).
+// addresses in its code), package netns (its network), package
+// family (its processes).
 package cluster

@@ -23,13 +23,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stockapi/internal/backend/backendtest"
+	"stockapi/loadtest/cluster/family"
 )
 
 // isGone asserts that a group becomes empty, and kills the rest of it.
 func isGone(t *testing.T, group int) {
 	t.Helper()
 	if !assert.Eventually(t, func() bool {
-		its, err := family(group, "")
+		its, err := family.Of(group, "")
 		return err == nil && len(its) == 0
 	}, time.Minute, time.Millisecond) {
 		_ = syscall.Kill(-group, syscall.SIGKILL)
@@ -71,10 +72,10 @@ func TestForeignIsStoppedContinuedAndKilledAsAGroup(t *testing.T) {
 	group := f.cmd.Process.Pid
 	require.NoError(t, f.Stop())
 	states := func() (all []string) {
-		its, err := family(group, "")
+		its, err := family.Of(group, "")
 		require.NoError(t, err)
 		for _, p := range its {
-			all = append(all, p.state)
+			all = append(all, p.State)
 		}
 		return all
 	}

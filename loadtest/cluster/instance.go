@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"stockapi/loadtest/cluster/family"
 )
 
 // An Instance is one running stockapi, or a [Foreign].
@@ -145,6 +147,15 @@ func Kill(instances []*Instance) {
 
 // Pid returns its process id.
 func (in *Instance) Pid() int { return in.cmd.Process.Pid }
+
+// Family returns the ids of its processes, none if the system does not list them.
+func (in *Instance) Family() (pids []int) {
+	its, _ := family.Of(in.cmd.Process.Pid, in.mark)
+	for _, p := range its {
+		pids = append(pids, p.PID)
+	}
+	return pids
+}
 
 // ExpectExit announces that the instance will exit, so that its exit does not end the run. The returned channel is
 // closed when it has exited.

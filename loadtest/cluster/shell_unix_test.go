@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stockapi/loadtest/cluster/family"
 )
 
 // leaves starts processes in the background, in its group and outside it, that keep its output open, writes their pids
@@ -40,9 +42,9 @@ func left(t *testing.T, file string) (pids []int) {
 	for _, word := range strings.Fields(string(text)) {
 		pid, err := strconv.Atoi(word)
 		require.NoError(t, err)
-		all, err := processes() // without those that wait to be reaped
+		all, err := family.All() // without those that wait to be reaped
 		require.NoError(t, err)
-		if slices.ContainsFunc(all, func(p process) bool { return p.pid == pid }) {
+		if slices.ContainsFunc(all, func(p family.Process) bool { return p.PID == pid }) {
 			pids = append(pids, pid)
 		}
 	}

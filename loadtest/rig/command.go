@@ -21,28 +21,7 @@ var (
 	ErrUnanswered = fmt.Errorf("was not answered within %s", Patience)
 )
 
-// Await returns the command of an instance that a step names: one that waits at its wires, or for [schedule.Arrive] a
-// late one.
-func (r *Rig) Await(ctx context.Context, e *End, step schedule.Step) (*wire.Command, error) {
-	waiting := r.Gate.Of
-	if step.Kind == schedule.Arrive {
-		waiting = r.Gate.LateOf
-	}
-	for begun := time.Now(); ; time.Sleep(quietGap) {
-		r.Quiet(ctx)
-		if own := waiting(&e.Client); len(own) > step.Nth {
-			return own[step.Nth], nil
-		}
-		switch {
-		case ctx.Err() != nil:
-			return nil, context.Cause(ctx)
-		case time.Since(begun) > Patience:
-			return nil, fmt.Errorf("%s %w", e.Name, ErrNotSent)
-		}
-	}
-}
-
-// Take applies a step to a command that [Rig.Await] has returned. It returns once the server has answered or never
+// Take applies a step to a command that [Player.Await] has returned. It returns once the server has answered or never
 // will, or the command is late and on its way, or the client is dead.
 func (r *Rig) Take(ctx context.Context, step schedule.Kind, cmd *wire.Command) (err error) {
 	e, d := r.Ends[cmd.Client.Index], schedule.Pass

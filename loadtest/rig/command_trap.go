@@ -117,7 +117,9 @@ func (r *Rig) letThrough(cmd *wire.Command, behind func(*wire.Command) bool) {
 		return t.At == cmd.Client.Index && (t.cmd == nil || t.Always) && t.Is(cmd)
 	})
 	if i < 0 {
-		r.Gate.Decide(cmd, schedule.Pass)
+		if isStep := r.Ends[cmd.Client.Index].isStep; isStep == nil || !isStep(cmd) {
+			r.Gate.Decide(cmd, schedule.Pass)
+		}
 		return
 	}
 	t := r.traps[i]

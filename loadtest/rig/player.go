@@ -3,6 +3,7 @@ package rig
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -16,6 +17,7 @@ type Player struct {
 	*Rig
 	User
 	Marks        // nil if only traces are played
+	Turns        // nil if no line has letters
 	clients      [3]client
 	first        int                   // the number of the client that ordered first, plus 1; 0: none did
 	passed       time.Time             // when time last passed for held orders
@@ -54,13 +56,20 @@ type Marks interface {
 	Stuck(m schedule.Move, s Scene, t Trap) error
 }
 
+// Turns tells a player of lines with letters what the steps of an order are.
+type Turns interface {
+	// IsStep reports whether a command is a step of an order that goes step by step.
+	IsStep(cmd *wire.Command) bool
+	// Waits reports whether an order waits for the lock: its try was refused, or blocks at the server.
+	Waits(order *InFlight) bool
+}
+
 // A client is one of a player's.
 type client struct {
-	order *InFlight    // its last one; nil: none yet
-	held  []*Held      // of that order
-	late  []*Held      // its commands in flight
-	next  *CommandTrap // that will hold the next command of an order that goes step by step; nil: none
-	came  time.Time    // when the first of several orders was sent; zero: none was
+	order *InFlight // its last one; nil: none yet
+	held  []*Held   // of that order
+	late  []*Held   // its commands in flight
+	came  time.Time // when the first of several orders was sent; zero: none was
 }
 
 // A Held is a point at which an order is held.
@@ -125,7 +134,7 @@ func (p *Player) Works(at int) bool { return p.stopped[at].IsZero() && p.cut[at]
 // Move takes a move of a line.
 func (p *Player) Move(ctx context.Context, m schedule.Move) error {
 	if m.Who < 0 {
-		return p.toAll(ctx, m)
+		return p.rested(ctx, m, p.toAll(ctx, m))
 	}
 	c := &p.clients[m.Who]
 	if c.order != nil && m.Verb == "" {
@@ -133,7 +142,7 @@ func (p *Player) Move(ctx context.Context, m schedule.Move) error {
 	}
 	switch {
 	case m.Verb != "":
-		return p.do(ctx, m, c)
+		return p.rested(ctx, m, p.do(ctx, m, c))
 	case m.Mark == "":
 		return p.poll(ctx, m, c)
 	case m.Mark == schedule.Next:
@@ -148,6 +157,17 @@ func (p *Player) Move(ctx context.Context, m schedule.Move) error {
 		return nil
 	}
 	return p.goTo(ctx, m, c)
+}
+
+// rested waits until all orders are at rest after a move if any goes step by step. It returns err.
+func (p *Player) rested(ctx context.Context, m schedule.Move, err error) error {
+	for at, e := range p.Ends {
+		if err == nil && !e.Dead && p.TakesTurns(at) {
+			p.Settle(ctx, p.AtMost(schedule.Move{Who: max(0, m.Who), At: at}, p.Scene(m.Who)))
+			break
+		}
+	}
+	return err
 }
 
 // Sleep lets time pass for held orders.
@@ -271,64 +291,35 @@ func (p *Player) poll(ctx context.Context, m schedule.Move, c *client) error {
 	return p.Stuck(m, p.Scene(m.Who), nil)
 }
 
-// step carries out the next command of an order, and holds the one after it. A client that was refused orders again. An
-// order that sends nothing more for a moment sleeps, works, or blocks at the server: its next command is held when it
-// comes.
-func (p *Player) step(ctx context.Context, m schedule.Move, c *client) error {
-	s := p.Scene(m.Who)
-	if len(c.held) == 0 && c.next == nil {
-		c.next = p.Catch(m, s).(*CommandTrap)
-	}
-	if c.order == nil || c.order.HasEnded() {
-		p.send(ctx, m, s, nil)
-	}
-	if len(c.held) == 0 && !p.awaitNext(m, c, p.AtMost(m, s)) {
-		return p.sendsNothing(m, c)
-	}
-	now := c.held[len(c.held)-1].command()
-	next := p.Catch(m, s).(*CommandTrap)
-	p.letGo(c)
-	if c.next = next; now != nil {
-		<-now.Done()
-	}
-	p.awaitNext(m, c, p.AtMost(schedule.Move{Who: m.Who, At: m.At}, s))
-	return nil
-}
-
-// awaitNext waits for the next command of an order, and reports whether it is held.
-func (p *Player) awaitNext(m schedule.Move, c *client, atMost time.Duration) bool {
-	if c.next == nil || c.order == nil || !Catches(c.next, c.order, atMost) {
-		return false
-	}
-	p.hold(schedule.Move{Who: m.Who, At: m.At, Mark: schedule.Next}, c, c.next)
-	c.next = nil
-	return true
-}
-
 // sendsNothing ends the steps of an order that sends no further command, and returns why a move could not be taken.
 func (p *Player) sendsNothing(m schedule.Move, c *client) error {
-	var next Trap // a nil pointer in an interface is no nil
-	if c.next != nil {
-		next = c.next
-	}
-	err := p.Stuck(m, p.Scene(m.Who), next)
+	err := p.Stuck(m, p.Scene(m.Who), nil)
 	p.letGo(c)
 	return err
 }
 
-// letGo resumes a held order. A hold during which time has passed is recorded as a fault.
+// letGo resumes a held order, which no longer goes step by step.
 func (p *Player) letGo(c *client) {
-	if c.next != nil {
-		c.next.GoOn()
-		c.next = nil
+	if c.order != nil && p.TakesTurns(c.order.At) {
+		p.TakeTurns(c.order.At, nil)
 	}
+	p.goOnAll(c)
+}
+
+// goOnAll passes on what is held of an order.
+func (p *Player) goOnAll(c *client) {
 	for _, h := range c.held {
-		if h.Since.Before(p.passed) {
-			p.Note(h.Order.At, h.Order, HeldFault(h.Name, h.Reply, time.Since(h.Since)), h.Since)
-		}
+		p.noteHeld(h)
 		h.GoOn()
 	}
 	c.held = nil
+}
+
+// noteHeld records a hold during which time has passed as a fault.
+func (p *Player) noteHeld(h *Held) {
+	if h.Since.Before(p.passed) {
+		p.Note(h.Order.At, h.Order, HeldFault(h.Name, h.Reply, time.Since(h.Since)), h.Since)
+	}
 }
 
 // do takes a move that is a verb of an order or an instance.
@@ -337,7 +328,9 @@ func (p *Player) do(ctx context.Context, m schedule.Move, c *client) error {
 	case "give-up":
 		p.Note(c.order.At, c.order, HangUpFault(c.doing()), time.Now())
 		c.order.HangUp()
-		p.Quiet(ctx) // it must notice before it gets the reply
+		if !p.TakesTurns(c.order.At) {
+			p.Quiet(ctx) // it must notice before it gets the reply
+		}
 		return nil
 	case "lose-request", "lose-reply", "late":
 		return p.toHeld(ctx, m, c)
@@ -358,23 +351,30 @@ func (c *client) doing() string {
 
 // toHeld loses the command at which an order is held, or the reply to it, or puts it in flight.
 func (p *Player) toHeld(ctx context.Context, m schedule.Move, c *client) error {
-	if s := p.Scene(m.Who); len(c.held) == 0 && !p.awaitNext(m, c, p.AtMost(m, s)) {
+	if s := p.Scene(m.Who); len(c.held) == 0 && !p.awaitTurn(ctx, c, p.AtMost(m, s)) {
 		return p.sendsNothing(m, c)
 	}
-	i := len(c.held) - 1
+	i := min(m.Nth, len(c.held)-1)
 	h := c.held[i]
 	cmd, now := h.command(), time.Now()
 	if cmd == nil && m.Verb != "lose-request" {
 		return errors.New("only a command can be late, or lose its reply: a request to the database cannot")
 	}
-	c.held = c.held[:i]
-	switch m.Verb { // the client may have given up the command just before, which the record shows
-	case "late":
+	c.held = slices.Delete(c.held, i, i+1)
+	switch { // the client may have given up the command just before, which the record shows
+	case m.Verb == "late":
 		h.Since, c.late = now, append(c.late, h)
-		_ = p.Take(ctx, schedule.Late, cmd)
-	case "lose-reply":
+		if _ = p.Take(ctx, schedule.Late, cmd); p.TakesTurns(h.Order.At) { // its client does not wait for its own timeout
+			p.Ends[h.Order.At].Wires[0].BreakClients()
+			p.parted[h.Order.At] = time.Now()
+		}
+	case m.Verb == "lose-reply":
 		p.Note(h.Order.At, h.Order, LostFault(h.Name, true), now)
 		_ = p.Take(ctx, schedule.LoseReply, cmd)
+		h.GoOn()
+	case cmd != nil && cmd.Message:
+		p.Note(h.Order.At, h.Order, MessageFault(), now)
+		_ = p.Take(ctx, schedule.Drop, cmd)
 		h.GoOn()
 	default:
 		p.Note(h.Order.At, h.Order, LostFault(h.Name, false), now)
@@ -477,8 +477,11 @@ func (p *Player) goOn(ctx context.Context, at int) error {
 		if c.order == nil || c.order.At != at {
 			continue
 		}
+		if p.TakesTurns(at) && (len(c.held) == 0 || !c.held[0].Reply) {
+			continue // what waits for its turn arrives later
+		}
 		held := c.held
-		p.letGo(c)
+		p.goOnAll(c)
 		for _, h := range held {
 			if cmd := h.command(); cmd != nil {
 				_ = await(ctx, cmd, cmd.Heard())

@@ -50,7 +50,7 @@ func newHouse(t *testing.T) (*Player, *house) {
 		cancel()
 		<-over
 	})
-	return &Player{Rig: r, User: h, Marks: h}, h
+	return &Player{Rig: r, User: h, Marks: h, Turns: h}, h
 }
 
 // plays plays a line, and returns the error of its last move.
@@ -119,7 +119,7 @@ func (h *house) Note(at int, o *InFlight, f history.Fault, since time.Time) {
 func (h *house) Catch(m schedule.Move, _ Scene) Trap {
 	names := map[string]string{schedule.Read: "get", schedule.Write: "set", schedule.Release: "del", schedule.Renewal: "-"}
 	return h.SetTrap(&CommandTrap{At: m.At, Reply: m.Reply, Is: func(cmd *wire.Command) bool {
-		return m.Mark == schedule.Next || cmd.Name == names[m.Mark]
+		return cmd.Name == names[m.Mark]
 	}})
 }
 
@@ -129,6 +129,9 @@ func (h *house) Name(m schedule.Move, t Trap) (string, bool) {
 	}
 	return m.Mark, m.Reply
 }
+
+func (h *house) IsStep(*wire.Command) bool { return true }
+func (h *house) Waits(*InFlight) bool      { return false }
 
 func (h *house) AtMost(schedule.Move, Scene) time.Duration { return h.most }
 func (h *house) Rest(context.Context, *InFlight)           {}

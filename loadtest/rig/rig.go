@@ -112,7 +112,9 @@ type End struct {
 	Wires    []*wire.Wire
 	Database *Database // nil if the service has none
 
-	foreign *cluster.Foreign // the service behind In; nil for a stockapi
+	foreign *cluster.Foreign         // the service behind In; nil for a stockapi
+	pids    []int                    // its processes; nil: not asked yet
+	isStep  func(*wire.Command) bool // matches commands that wait for their turns; nil: none does
 }
 
 // Start starts the servers of a rig, then the wires and the instances. Close the rig, even after an error.

@@ -171,14 +171,14 @@ func TestStepWithoutItsCommand(t *testing.T) {
 	r := &Rig{Gate: wire.NewGate(nil)}
 	r.Gate.Begin()
 	begun := time.Now()
-	_, err := r.Await(t.Context(), e, schedule.Step{})
+	_, err := (&Player{Rig: r}).Await(t.Context(), e, schedule.Step{})
 	require.ErrorIs(t, err, ErrNotSent)
 	assert.GreaterOrEqual(t, time.Since(begun), Patience)
 	cmd := &wire.Command{Seen: wire.Seen{Command: schedule.Command{Client: &e.Client, Name: "get",
 		Server: &schedule.Server{Name: "stock"}}}}
 	gone := make(chan struct{})
 	go r.Gate.Wait(cmd, gone)
-	waiting, err := r.Await(t.Context(), e, schedule.Step{})
+	waiting, err := (&Player{Rig: r}).Await(t.Context(), e, schedule.Step{})
 	require.NoError(t, err)
 	assert.Same(t, cmd, waiting)
 	close(gone)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire"
 )
 
 // Step takes the ith of these steps of a trace, and returns what it did. The first step of a client sends its order.
@@ -51,8 +52,29 @@ func (p *Player) toCommand(ctx context.Context, s schedule.Step, givesUp bool) (
 		p.reply[s.Who] = cmd.Deliver
 	}
 	err = p.Take(ctx, s.Kind, cmd)
-	p.Quiet(ctx)
+	p.Settle(ctx, Patience)
 	return s.Text(text, ""), err
+}
+
+// Await returns the command of an instance that a step names: one that waits at its wires, or for [schedule.Arrive] a
+// late one.
+func (p *Player) Await(ctx context.Context, e *End, step schedule.Step) (*wire.Command, error) {
+	waiting := p.Gate.Of
+	if step.Kind == schedule.Arrive {
+		waiting = p.Gate.LateOf
+	}
+	for begun := time.Now(); ; p.pause(ctx) {
+		p.Settle(ctx, Patience)
+		if own := waiting(&e.Client); len(own) > step.Nth {
+			return own[step.Nth], nil
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case time.Since(begun) > Patience:
+			return nil, fmt.Errorf("%s %w", e.Name, ErrNotSent)
+		}
+	}
 }
 
 // givesUpNext reports whether this client gives up before any other step of its own, and before time passes.
@@ -81,11 +103,11 @@ func (p *Player) giveUp(ctx context.Context, s schedule.Step) error {
 	}
 	p.Note(order.At, order, StepFault(s, ""), time.Now())
 	order.HangUp()
-	p.Quiet(ctx)
+	p.Settle(ctx, Patience)
 	if reply != nil {
 		close(reply)
 		delete(p.reply, s.Who)
-		p.Quiet(ctx)
+		p.Settle(ctx, Patience)
 	}
 	return nil
 }
@@ -109,7 +131,7 @@ func (p *Player) toServer(ctx context.Context, s schedule.Step) (did string, err
 	default:
 		err = errors.New(schedule.Trace{Steps: []schedule.Step{s}}.VirtualOnly())
 	}
-	p.Quiet(ctx)
+	p.Settle(ctx, Patience)
 	return s.Text("", schedule.ServerName(s.Who, len(locks))), err
 }
 

@@ -20,6 +20,7 @@ type Move struct {
 	At    int    // the instance that gets the order, unless it is already under way
 	Mark  string // "": a new order polls for a moment
 	Reply bool   // it proceeds until the command at the mark has been carried out and its reply waits
+	Nth   int    // which of the order's waiting commands, from 0: with several connections there may be more than one
 }
 
 // Marks are points in a sale. Besides these, a number is a command of a plain sale, and db with a number is a request
@@ -38,7 +39,7 @@ const (
 )
 
 // Next is not written as a mark: a letter alone carries out the order's next command, and the order waits at the one
-// after it, or until it is answered.
+// after it, or until it is answered. After a digit it is that one of its waiting commands, and before < its reply waits.
 const Next = "next"
 
 var marks = []string{Acquire, Acquired, Read, Write, Release, Release2, Renewal, Waits, Subscribe, End}
@@ -63,14 +64,11 @@ var errAlone = errors.New("a crowd must be the only step")
 // ParseLine parses a line. Its error names what is wrong and what is valid, on one line.
 func ParseLine(text string) (line Line, err error) {
 	for word := range strings.SplitSeq(strings.TrimSpace(text), ".") {
-		if word != "" && strings.Trim(word, instances) == "" {
-			for i := range word {
-				who := strings.IndexByte(clientNames, word[i])
-				line = append(line, Move{Who: who, At: who, Mark: Next})
-			}
-			if line[0].Verb == "crowd" {
+		if letters, is := parseLetters(word); is {
+			if line.Crowd() > 0 {
 				return nil, fmt.Errorf("%q is not a step of a fault: %w", word, errAlone)
 			}
+			line = append(line, letters...)
 			continue
 		}
 		m, err := parseMove(word)
@@ -139,6 +137,21 @@ func (l Line) Crowd() int {
 		return 0
 	}
 	return l[0].Who + 1
+}
+
+// parseLetters parses letters of orders, each with an optional digit, as in a trace. The reply to the last command waits
+// if < follows.
+func parseLetters(word string) (moves []Move, ok bool) {
+	letters, reply := strings.CutSuffix(word, "<")
+	steps, ok := parseGrants(letters)
+	for _, s := range steps {
+		ok = ok && s.Who < len(instances)
+		moves = append(moves, Move{Who: s.Who, At: s.Who, Nth: s.Nth, Mark: Next})
+	}
+	if ok {
+		moves[len(moves)-1].Reply = reply
+	}
+	return moves, ok
 }
 
 // parseMove parses what is between two dots of a line.

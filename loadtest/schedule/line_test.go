@@ -9,15 +9,17 @@ import (
 
 func TestParseLine(t *testing.T) {
 	for text, want := range map[string]Line{
-		"a>write.late-a.expiry.b>end.arrive-a": {{"", 0, 0, Write, false}, {"late", 0, 0, "", false},
-			{"expiry", -1, 0, "", false}, {"", 1, 1, End, false}, {"arrive", 0, 0, "", false}},
-		"a>release2.b@a<read.c@b":    {{"", 0, 0, Release2, false}, {"", 1, 0, Read, true}, {"", 2, 1, "", false}},
-		"b<12.stop-b.continue-b":     {{"", 1, 1, "12", true}, {"stop", 1, 1, "", false}, {"continue", 1, 1, "", false}},
-		"a>3.a<renewal.lose-reply-a": {{"", 0, 0, "3", false}, {"", 0, 0, Renewal, true}, {"lose-reply", 0, 0, "", false}},
-		"take.a>end.remove":          {{"take", -1, 0, "", false}, {"", 0, 0, End, false}, {"remove", -1, 0, "", false}},
-		"crowd-ab":                   {{"crowd", 1, 0, "", false}},
-		"ab.lose-request-b":          {{"", 0, 0, Next, false}, {"", 1, 1, Next, false}, {"lose-request", 1, 1, "", false}},
-		"a<db2.b>end.b@a>db12":       {{"", 0, 0, "db2", true}, {"", 1, 1, End, false}, {"", 1, 0, "db12", false}},
+		"a>write.late-a.expiry.b>end.arrive-a": {{"", 0, 0, Write, false, 0}, {"late", 0, 0, "", false, 0},
+			{"expiry", -1, 0, "", false, 0}, {"", 1, 1, End, false, 0}, {"arrive", 0, 0, "", false, 0}},
+		"a>release2.b@a<read.c@b":    {{"", 0, 0, Release2, false, 0}, {"", 1, 0, Read, true, 0}, {"", 2, 1, "", false, 0}},
+		"b<12.stop-b.continue-b":     {{"", 1, 1, "12", true, 0}, {"stop", 1, 1, "", false, 0}, {"continue", 1, 1, "", false, 0}},
+		"a>3.a<renewal.lose-reply-a": {{"", 0, 0, "3", false, 0}, {"", 0, 0, Renewal, true, 0}, {"lose-reply", 0, 0, "", false, 0}},
+		"take.a>end.remove":          {{"take", -1, 0, "", false, 0}, {"", 0, 0, End, false, 0}, {"remove", -1, 0, "", false, 0}},
+		"crowd-ab":                   {{"crowd", 1, 0, "", false, 0}},
+		"ab.lose-request-b":          {{"", 0, 0, Next, false, 0}, {"", 1, 1, Next, false, 0}, {"lose-request", 1, 1, "", false, 0}},
+		"a2b<.expiry.a": {{"", 0, 0, Next, false, 1}, {"", 1, 1, Next, true, 0}, {"expiry", -1, 0, "", false, 0},
+			{"", 0, 0, Next, false, 0}},
+		"a<db2.b>end.b@a>db12": {{"", 0, 0, "db2", true, 0}, {"", 1, 1, End, false, 0}, {"", 1, 0, "db12", false, 0}},
 	} {
 		line, err := ParseLine(text)
 		require.NoError(t, err, text)
@@ -43,6 +45,8 @@ func TestInvalidLines(t *testing.T) {
 		"v4:a>write":       `"v4:a>write" is not a step of a fault: ` + words,
 		"c":                `"c" is not a step of a fault: ` + words,
 		"abc":              `"abc" is not a step of a fault: ` + words,
+		"a0":               `"a0" is not a step of a fault: ` + words,
+		"c<":               `the instances are a and b: c@a, c@b`,
 		"expiry-a":         `"expiry-a" is not a step of a fault: ` + words,
 		"a>wirte":          `unknown mark "wirte": use one of acquire acquired read write release release2 renewal waits `,
 		"a>0":              `unknown mark "0": `,

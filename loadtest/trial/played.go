@@ -64,7 +64,7 @@ func playLine(line schedule.Line) func(*record.Bench) string {
 
 func newPlayedLine(b *record.Bench) *playedLine {
 	p := &playedLine{bench: b}
-	p.player = &rig.Player{Rig: b.Pair.Rig, User: p, Marks: p}
+	p.player = &rig.Player{Rig: b.Pair.Rig, User: p, Marks: p, Turns: p}
 	return p
 }
 
@@ -155,8 +155,6 @@ func (p *playedLine) trapAt(m schedule.Move, s rig.Scene) *rig.CommandTrap {
 		t.Is = afterWrite(p.bench, isStep(p.bench, of.AfterWrite(), number))
 	case schedule.Subscribe:
 		t.Is = func(cmd *wire.Command) bool { return cmd.Subscribes }
-	case schedule.Next:
-		t.Is = isNext(p.bench)
 	default:
 		k, _ := strconv.Atoi(m.Mark)
 		t.Is = isStep(p.bench, of.Steps, of.Ahead+k-1)
@@ -169,22 +167,23 @@ func (p *playedLine) trapAt(m schedule.Move, s rig.Scene) *rig.CommandTrap {
 var setup = []string{"hello", "auth", "select", "client", "ping", "script", "command", "function", "info", "echo",
 	"quit"}
 
-// isNext returns a match for the commands of an order that are its steps. The others pass: those without a key, what
-// the shop sends in the background, renewals, the second try of a script that the server did not know, and what may
-// block at the server. A message to a waiter is a step.
-func isNext(b *record.Bench) func(*wire.Command) bool {
-	return func(cmd *wire.Command) bool {
-		shape := b.Shape(&cmd.Seen)
-		switch {
-		case cmd.Message:
-			return true
-		case cmd.On() == "" && len(cmd.Queued) == 0, slices.Contains(setup, cmd.Name), b.Passport.Background[shape],
-			b.Passport.Renewals[shape] && !b.Passport.Acquires[shape], b.Pair.Looker.Load().Blocks(cmd.Args):
-			return false
-		}
-		return !isResent(b, cmd)
+// IsStep implements [rig.Turns]. No steps are commands without a key, what the shop sends in the background, renewals,
+// the second try of a script that the server did not know, and what may block at the server. A message to a waiter is
+// a step.
+func (p *playedLine) IsStep(cmd *wire.Command) bool {
+	shape := p.bench.Shape(&cmd.Seen)
+	switch {
+	case cmd.Message:
+		return true
+	case cmd.On() == "" && len(cmd.Queued) == 0, slices.Contains(setup, cmd.Name), p.bench.Passport.Background[shape],
+		p.bench.Passport.Renewals[shape] && !p.bench.Passport.Acquires[shape], p.bench.Pair.Looker.Load().Blocks(cmd.Args):
+		return false
 	}
+	return !isResent(p.bench, cmd)
 }
+
+// Waits implements [rig.Turns].
+func (p *playedLine) Waits(of *rig.InFlight) bool { return p.bench.WaitsForLock(p.bench.OrderOf(of)) }
 
 // isResent reports whether a command is a script in full, since the server did not know its digest.
 func isResent(b *record.Bench, cmd *wire.Command) bool {

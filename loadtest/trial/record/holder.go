@@ -272,3 +272,28 @@ func (b *Bench) WorkedUntil(o *shop.Order) (end time.Time) {
 	}
 	return end
 }
+
+// WaitsForLock reports whether an order waits for the lock: the last that its instance did with that was a try that
+// was refused, and it does not hold the lock; or a command of its is blocked at the server.
+func (b *Bench) WaitsForLock(o *shop.Order) bool {
+	if b.isBlocked(o.At) {
+		return true
+	}
+	b.Shown()
+	b.holders.mu.Lock()
+	defer b.holders.mu.Unlock()
+	h := &b.holders.at[o.At]
+	n := len(h.events)
+	return n > 0 && h.events[n-1].Effect == history.EffectTried && h.events[n-1].At >= b.Since(o.Sent) &&
+		!slices.ContainsFunc(h.stakes, func(one *stake) bool { return one.since.Known() })
+}
+
+// isBlocked reports whether a command of an instance is blocked at the server.
+func (b *Bench) isBlocked(at int) (blocked bool) {
+	looker := b.Pair.Looker.Load()
+	b.Pair.Rig.Gate.Each(func(cmd *wire.Command) {
+		blocked = blocked || cmd.Client.Index == at && cmd.State == wire.Sent && !cmd.Came.Before(b.Cell.Start) &&
+			looker.Blocks(cmd.Args)
+	})
+	return blocked
+}

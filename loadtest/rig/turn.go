@@ -1,0 +1,201 @@
+package rig
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire"
+)
+
+// An instance whose orders go step by step sends no command on before its turn: all that are steps wait at its wires.
+
+const (
+	// restGap is how long nothing may come from instances whose threads all sleep, until they are at rest.
+	restGap = 3 * time.Millisecond
+	// silence is the same where the threads are unknown, or never sleep.
+	silence = 60 * time.Millisecond
+)
+
+// TakeTurns makes the commands of an instance that are steps wait for their turns, or passes them on from now on.
+func (r *Rig) TakeTurns(at int, isStep func(*wire.Command) bool) {
+	r.trapsMu.Lock()
+	r.Ends[at].isStep = isStep
+	r.trapsMu.Unlock()
+	r.Gate.Notice()
+}
+
+// TakesTurns reports whether the commands of an instance wait for their turns.
+func (r *Rig) TakesTurns(at int) bool {
+	r.trapsMu.Lock()
+	defer r.trapsMu.Unlock()
+	return r.Ends[at].isStep != nil
+}
+
+// seize returns a trap that has caught a command, or the reply to one whose Deliver is set. The command waits at the
+// gate.
+func (r *Rig) seize(at int, cmd *wire.Command, reply bool) *CommandTrap {
+	t := &CommandTrap{At: at, Reply: reply, of: r, caught: make(chan struct{}), cmd: cmd}
+	close(t.caught)
+	r.trapsMu.Lock()
+	defer r.trapsMu.Unlock()
+	r.traps = append(r.traps, t)
+	return t
+}
+
+// waiting returns the commands of an instance that wait for their turns, in the order in which a line counts them.
+func (r *Rig) waiting(at int) []*wire.Command {
+	r.trapsMu.Lock()
+	defer r.trapsMu.Unlock()
+	isStep := r.Ends[at].isStep
+	if isStep == nil {
+		return nil
+	}
+	return slices.DeleteFunc(r.Gate.Of(&r.Ends[at].Client), func(cmd *wire.Command) bool { return !isStep(cmd) })
+}
+
+// step carries out a command of an order that goes step by step, and returns once all orders are at rest. A client that
+// was refused orders again. If the move asks for the reply, that is held until the order's next step.
+func (p *Player) step(ctx context.Context, m schedule.Move, c *client) error {
+	s := p.Scene(m.Who)
+	p.TakeTurns(m.At, p.IsStep)
+	p.holdTurns()
+	if len(c.held) == 0 && (c.order == nil || c.order.HasEnded()) {
+		p.send(ctx, m, s, nil)
+	}
+	if !p.awaitTurn(ctx, c, p.AtMost(m, s)) {
+		return p.sendsNothing(m, c)
+	}
+	i := min(m.Nth, len(c.held)-1)
+	h := c.held[i]
+	c.held = slices.Delete(c.held, i, i+1)
+	p.noteHeld(h)
+	cmd := h.command()
+	if m.Reply {
+		cmd.Deliver = make(chan struct{})
+	}
+	h.GoOn()
+	_ = await(ctx, cmd, cmd.Done())
+	if m.Reply {
+		c.held = append(c.held, &Held{Trap: p.seize(m.At, cmd, true), Order: c.order, Name: h.Name, Reply: true,
+			Since: time.Now()})
+	}
+	p.Settle(ctx, p.AtMost(schedule.Move{Who: m.Who, At: m.At}, s))
+	return nil
+}
+
+// awaitTurn delivers the reply for which an order waits, waits until a command of its waits for its turn, and reports
+// whether one does.
+func (p *Player) awaitTurn(ctx context.Context, c *client, atMost time.Duration) bool {
+	if len(c.held) > 0 && c.held[0].Reply {
+		p.noteHeld(c.held[0])
+		c.held[0].GoOn()
+		c.held = nil
+	}
+	for begun := time.Now(); ; {
+		p.holdTurns()
+		switch {
+		case len(c.held) > 0:
+			return true
+		case ctx.Err() != nil, time.Since(begun) > atMost:
+			return false
+		case c.order.HasEnded() && p.Settle(ctx, atMost) == nil: // it may send more after its answer
+			p.holdTurns()
+			return len(c.held) > 0
+		}
+		p.pause(ctx)
+	}
+}
+
+// pause waits until something may have come.
+func (p *Player) pause(ctx context.Context) {
+	select {
+	case <-time.After(quietGap / 2):
+	case <-ctx.Done():
+	}
+}
+
+// holdTurns holds each order before the commands that wait for their turns.
+func (p *Player) holdTurns() {
+	for i := range p.clients {
+		c := &p.clients[i]
+		if c.order == nil || !p.TakesTurns(c.order.At) || len(c.held) > 0 && c.held[0].Reply {
+			continue
+		}
+		var turns []*Held
+		for _, cmd := range p.waiting(c.order.At) {
+			n := slices.IndexFunc(c.held, func(h *Held) bool { return h.command() == cmd })
+			if n >= 0 {
+				turns = append(turns, c.held[n])
+				continue
+			}
+			m := schedule.Move{Who: i, At: c.order.At, Mark: schedule.Next}
+			h := &Held{Trap: p.seize(m.At, cmd, false), Order: c.order, Since: cmd.Came}
+			h.Name, h.Reply = p.Name(m, h.Trap)
+			turns = append(turns, h)
+		}
+		for _, h := range c.held {
+			if !slices.Contains(turns, h) { // its client has closed the connection
+				h.GoOn()
+			}
+		}
+		c.held = turns
+	}
+}
+
+// Settle waits until all orders are at rest, and holds what waits for its turn. It returns nil, or an order that is not
+// at rest by then. An order is at rest if it is held, or has ended, or waits for the lock, and nothing has come for a
+// moment while all threads of the instances slept. If those are unknown, the moment is longer.
+func (p *Player) Settle(ctx context.Context, atMost time.Duration) *InFlight {
+	begun, since, happened := time.Now(), time.Now(), -1
+	for {
+		if now := p.Gate.Happened(); now != happened {
+			happened, since = now, time.Now()
+		}
+		p.holdTurns()
+		busy, quiet := p.busy(), time.Since(since)
+		if busy == nil && (quiet > silence || quiet > restGap && p.asleep()) || ctx.Err() != nil {
+			return nil
+		}
+		if time.Since(begun) > atMost {
+			return busy
+		}
+		p.pause(ctx)
+	}
+}
+
+// busy returns an order that is not known to be at rest, nil if there is none.
+func (p *Player) busy() *InFlight {
+	for i := range p.clients {
+		c := &p.clients[i]
+		o := c.order
+		if o == nil || o.HasEnded() || len(c.held) > 0 || p.Ends[o.At].Dead || !p.Works(o.At) {
+			continue
+		}
+		if p.Turns != nil && !p.Waits(o) {
+			return o
+		}
+	}
+	return nil
+}
+
+// asleep reports whether all threads of the running instances sleep. It is false if that is unknown.
+func (p *Player) asleep() bool {
+	var pids []int
+	for at, e := range p.Ends {
+		if !e.Dead && p.stopped[at].IsZero() {
+			pids = append(pids, e.family()...)
+		}
+	}
+	asleep, known := allSleep(pids)
+	return asleep && known
+}
+
+// family returns the processes of an instance, as they were when it was first asked.
+func (e *End) family() []int {
+	if e.pids == nil && e.In != nil {
+		e.pids = e.In.Family()
+	}
+	return e.pids
+}
