@@ -48,13 +48,17 @@ type tryFlags struct {
 	Only    []string      `placeholder:"CELL" help:"Play only these cells: 'reply-lost 1'."`
 	Cells   bool          `help:"Print the cells, and what each needs; no shop is started."`
 	Play    []string      `sep:"none" placeholder:"LINE" help:"Play a fault: 'a>write.late-a.expiry.b>end.arrive-a'."`
+	Every   bool          `help:"Play every order of the commands of two orders, without a fault and with one."`
+	Changes int           `default:"3" placeholder:"N" help:"Of --every: the turn changes at most that often. ${default}."`
+	For     time.Duration `default:"5m" help:"Of --every: at most that long. ${default}."`
 	AtOnce  int           `default:"4" help:"Play this many cells at once."`
 	Out     string        `default:"out" placeholder:"DIR" help:"${out_help}"`
 	NoOut   bool          `help:"Write no files."`
 	Verbose bool          `short:"v" help:"Print the commands of a plain sale, and the evidence of each broken cell."`
 	JSON    bool          `name:"json" help:"Print the result as JSON."`
 
-	given []string // the arguments of loadtest
+	given  []string        // the arguments of loadtest
+	search *history.Search // of --every
 }
 
 // Help returns the paragraphs that kong prints above the flags.
@@ -85,7 +89,11 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 	o.Shop = shop.Options{Argv: argv, Stock: f.stock(), Product: "10000", Within: f.Within,
 		Setup: f.Setup, Set: f.Set, Left: f.Left, Sales: f.Sales, Database: f.DB, Say: say,
 		Literal: cluster.Literal{Redis: f.RedisAt, Database: f.DBAt}}
-	o.Selection = trial.Selection{Quick: f.Quick, Only: f.Only, Play: f.Play, AtOnce: max(1, f.AtOnce)}
+	only := f.Only
+	if f.Every {
+		only = nil
+	}
+	o.Selection = trial.Selection{Quick: f.Quick, Only: only, Play: f.Play, AtOnce: max(1, f.AtOnce)}
 	if f.Units != nil {
 		o.Shop.Units = *f.Units
 		if err := within("--units", o.Shop.Units, 1, 1_000_000_000); err != nil {
@@ -269,7 +277,7 @@ func (f *tryFlags) run(ctx context.Context, stdout, stderr io.Writer) int {
 
 // shopOf returns the record of the shop, without a passport if the trial learned nothing.
 func (f *tryFlags) shopOf(o trial.Options, p *sale.Passport) *history.Shop {
-	s := &history.Shop{Flags: f.masked(), Argv: o.Shop.Argv}
+	s := &history.Shop{Flags: f.masked(), Argv: o.Shop.Argv, Search: f.search}
 	if p != nil {
 		s.Passport, s.Closest = p.Parts()
 		s.Uncounted = p.Elsewhere && f.Left == ""
@@ -315,6 +323,14 @@ func (f *tryFlags) measure(
 	if err != nil {
 		return nil, nil, err
 	}
+	if f.Every {
+		kinds, err := trial.KindsOf(f.Only)
+		if err != nil {
+			return nil, nil, err
+		}
+		f.search, results, err = t.Every(ctx, trial.Range{Changes: f.Changes, Kinds: kinds, For: f.For}, shown.Say)
+		return p, results, err
+	}
 	shown.Count(planned)
 	results, err = t.Run(ctx, func(c *history.Cell) { shown.Row(terminal.RowOf(c)) })
 	trial.MaskPassport(shop.NewMask(o.Shop.Headers), p)
@@ -330,8 +346,9 @@ func (f *tryFlags) print(stdout io.Writer, p *sale.Passport, t *terminal.Trial) 
 			Lock     string                `json:"lock"`
 			Closest  string                `json:"closest_rung"`
 			Sale     []sale.Command        `json:"sale"`
+			Search   *history.Search       `json:"search,omitempty"`
 			Cells    []*history.Cell       `json:"cells"`
-		}{history.DefectsOf(t.Cells), &p.Facts, p.String(), p.Closest(), p.Commands(), t.Cells})
+		}{history.DefectsOf(t.Cells), &p.Facts, p.String(), p.Closest(), p.Commands(), f.search, t.Cells})
 	}
 	fmt.Fprintf(stdout, "%s\n\n", history.Plain(p.String()))
 	if f.Verbose {

@@ -32,6 +32,8 @@ type Shop struct {
 	Closest  string   `json:"closest,omitempty"`
 	// Uncounted means that the stock is in no Redis and cannot be counted.
 	Uncounted bool `json:"uncounted,omitempty"`
+	// Search is how far every order of commands was played; nil if that was not asked for.
+	Search *Search `json:"search,omitempty"`
 }
 
 // MaskedValue stands for the value of a header in Flags.

@@ -23,6 +23,7 @@ type Player struct {
 	passed       time.Time             // when time last passed for held orders
 	stopped, cut [2]time.Time          // by instance: since when it is stopped, or cut off; zero: it is not
 	parted       [2]time.Time          // by instance: when it was last cut off
+	unsettled    *InFlight             // an order that was not at rest after the last move; nil: all were
 	unheard      *CommandTrap          // loses the messages to an instance
 	reply        map[int]chan struct{} // by client: closed when its caller has gone: see giveUp
 }
@@ -81,8 +82,8 @@ type Held struct {
 	Since time.Time
 }
 
-// command returns the held command, nil if it is a request to a database.
-func (h *Held) command() *wire.Command {
+// Command returns the held command, nil if it is a request to a database.
+func (h *Held) Command() *wire.Command {
 	if t, is := h.Trap.(*CommandTrap); is {
 		return t.Command()
 	}
@@ -163,7 +164,7 @@ func (p *Player) Move(ctx context.Context, m schedule.Move) error {
 func (p *Player) rested(ctx context.Context, m schedule.Move, err error) error {
 	for at, e := range p.Ends {
 		if err == nil && !e.Dead && p.TakesTurns(at) {
-			p.Settle(ctx, p.AtMost(schedule.Move{Who: max(0, m.Who), At: at}, p.Scene(m.Who)))
+			p.unsettled = p.Settle(ctx, p.AtMost(schedule.Move{Who: max(0, m.Who), At: at}, p.Scene(m.Who)))
 			break
 		}
 	}
@@ -356,7 +357,7 @@ func (p *Player) toHeld(ctx context.Context, m schedule.Move, c *client) error {
 	}
 	i := min(m.Nth, len(c.held)-1)
 	h := c.held[i]
-	cmd, now := h.command(), time.Now()
+	cmd, now := h.Command(), time.Now()
 	if cmd == nil && m.Verb != "lose-request" {
 		return errors.New("only a command can be late, or lose its reply: a request to the database cannot")
 	}
@@ -390,7 +391,7 @@ func (p *Player) arrive(ctx context.Context, c *client) {
 	c.late = c.late[:i]
 	at := h.Order.At
 	p.Note(at, h.Order, LateFault(h.Name, time.Since(h.Since)), h.Since)
-	_ = p.Take(ctx, schedule.Arrive, h.command())
+	_ = p.Take(ctx, schedule.Arrive, h.Command())
 	if h.GoOn(); !p.parted[at].After(h.Since) { // its caller has lost the connection
 		p.Ends[at].Wires[0].Break()
 	}
@@ -483,7 +484,7 @@ func (p *Player) goOn(ctx context.Context, at int) error {
 		held := c.held
 		p.goOnAll(c)
 		for _, h := range held {
-			if cmd := h.command(); cmd != nil {
+			if cmd := h.Command(); cmd != nil {
 				_ = await(ctx, cmd, cmd.Heard())
 			}
 		}

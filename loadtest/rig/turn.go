@@ -60,18 +60,22 @@ func (r *Rig) waiting(at int) []*wire.Command {
 func (p *Player) step(ctx context.Context, m schedule.Move, c *client) error {
 	s := p.Scene(m.Who)
 	p.TakeTurns(m.At, p.IsStep)
-	p.holdTurns()
+	p.HoldTurns()
 	if len(c.held) == 0 && (c.order == nil || c.order.HasEnded()) {
 		p.send(ctx, m, s, nil)
 	}
-	if !p.awaitTurn(ctx, c, p.AtMost(m, s)) {
+	replied := len(c.held) > 0 && c.held[0].Reply
+	switch came := p.awaitTurn(ctx, c, p.AtMost(m, s)); {
+	case !came && replied: // it was the last
+		return nil
+	case !came:
 		return p.sendsNothing(m, c)
 	}
 	i := min(m.Nth, len(c.held)-1)
 	h := c.held[i]
 	c.held = slices.Delete(c.held, i, i+1)
 	p.noteHeld(h)
-	cmd := h.command()
+	cmd := h.Command()
 	if m.Reply {
 		cmd.Deliver = make(chan struct{})
 	}
@@ -81,9 +85,18 @@ func (p *Player) step(ctx context.Context, m schedule.Move, c *client) error {
 		c.held = append(c.held, &Held{Trap: p.seize(m.At, cmd, true), Order: c.order, Name: h.Name, Reply: true,
 			Since: time.Now()})
 	}
-	p.Settle(ctx, p.AtMost(schedule.Move{Who: m.Who, At: m.At}, s))
+	p.unsettled = p.Settle(ctx, p.AtMost(schedule.Move{Who: m.Who, At: m.At}, s))
 	return nil
 }
+
+// Unsettled returns an order that was not at rest after the last move, nil if all were.
+func (p *Player) Unsettled() *InFlight { return p.unsettled }
+
+// LateOf returns the number of commands of a client's order that are in flight.
+func (p *Player) LateOf(who int) int { return len(p.clients[who].late) }
+
+// HeldOf returns what is held of a client's order: commands that wait for their turns, or one reply.
+func (p *Player) HeldOf(who int) []*Held { return p.clients[who].held }
 
 // awaitTurn delivers the reply for which an order waits, waits until a command of its waits for its turn, and reports
 // whether one does.
@@ -94,14 +107,14 @@ func (p *Player) awaitTurn(ctx context.Context, c *client, atMost time.Duration)
 		c.held = nil
 	}
 	for begun := time.Now(); ; {
-		p.holdTurns()
+		p.HoldTurns()
 		switch {
 		case len(c.held) > 0:
 			return true
 		case ctx.Err() != nil, time.Since(begun) > atMost:
 			return false
 		case c.order.HasEnded() && p.Settle(ctx, atMost) == nil: // it may send more after its answer
-			p.holdTurns()
+			p.HoldTurns()
 			return len(c.held) > 0
 		}
 		p.pause(ctx)
@@ -116,8 +129,8 @@ func (p *Player) pause(ctx context.Context) {
 	}
 }
 
-// holdTurns holds each order before the commands that wait for their turns.
-func (p *Player) holdTurns() {
+// HoldTurns holds each order before the commands that wait for their turns.
+func (p *Player) HoldTurns() {
 	for i := range p.clients {
 		c := &p.clients[i]
 		if c.order == nil || !p.TakesTurns(c.order.At) || len(c.held) > 0 && c.held[0].Reply {
@@ -125,7 +138,7 @@ func (p *Player) holdTurns() {
 		}
 		var turns []*Held
 		for _, cmd := range p.waiting(c.order.At) {
-			n := slices.IndexFunc(c.held, func(h *Held) bool { return h.command() == cmd })
+			n := slices.IndexFunc(c.held, func(h *Held) bool { return h.Command() == cmd })
 			if n >= 0 {
 				turns = append(turns, c.held[n])
 				continue
@@ -153,7 +166,7 @@ func (p *Player) Settle(ctx context.Context, atMost time.Duration) *InFlight {
 		if now := p.Gate.Happened(); now != happened {
 			happened, since = now, time.Now()
 		}
-		p.holdTurns()
+		p.HoldTurns()
 		busy, quiet := p.busy(), time.Since(since)
 		if busy == nil && (quiet > silence || quiet > restGap && p.asleep()) || ctx.Err() != nil {
 			return nil

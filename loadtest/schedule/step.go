@@ -28,6 +28,7 @@ const (
 	Late                    // a command is in flight until its client gets a timeout, and may still arrive
 	Drop                    // a message of a subscription is lost
 	GiveUp                  // the caller of an order has gone
+	Work                    // a command is carried out, and its reply waits while time passes
 	Arrive                  // a late command arrives: the end of a fault
 	NodeDown                // a lock server cannot be reached
 	NodeBack                // it is back, with its data: the end of a fault
@@ -35,7 +36,7 @@ const (
 	ClockJump               // a lock server's clock jumps by a TTL, so all its leases expire
 )
 
-// verbs name the kinds in a trace, except Grant. The subject follows: crash-a.
+// verbs name the kinds in a trace, except Grant, and Work, which no trace has. The subject follows: crash-a.
 var verbs = [...]string{
 	Time: "time", Expiry: "expiry", Hold: "hold", CrashBefore: "crash", CrashAfter: "crash-after",
 	LoseRequest: "lose-request", LoseReply: "lose-reply", Late: "late", Drop: "drop", GiveUp: "give-up", Arrive: "arrive",

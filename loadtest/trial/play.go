@@ -31,15 +31,30 @@ func (t *Trial) play(b *record.Bench, f fault) (*history.Cell, error) {
 		f.play = playLine(f.parsed())
 	}
 	why := f.play(b)
+	if err := end(b); err != nil {
+		return nil, err
+	}
+	return t.judge(b, why, crowd > 0, func() ([]*shop.Order, error) { return fresh(b) })
+}
+
+// end clears all faults, and waits until all orders have ended and the instances are quiet.
+func end(b *record.Bench) error {
 	heal(b)
 	if b.Pair.Context.Err() != nil {
-		return nil, context.Cause(b.Pair.Context)
+		return context.Cause(b.Pair.Context)
 	}
 	for _, o := range b.Orders {
 		<-o.Done()
 	}
 	b.Pair.Rig.Quiet(b.Pair.Context)
-	line, err := b.Complete(crowd > 0, func() ([]*shop.Order, error) { return fresh(b) })
+	return nil
+}
+
+// judge completes a cell whose orders have ended, and judges it. Why is why its fault did not happen, "" if it did; ask sends its fresh orders.
+func (t *Trial) judge(
+	b *record.Bench, why string, crowd bool, ask func() ([]*shop.Order, error),
+) (*history.Cell, error) {
+	line, err := b.Complete(crowd, ask)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +62,7 @@ func (t *Trial) play(b *record.Bench, f fault) (*history.Cell, error) {
 	away, longest := t.stalls.Since(cell.Start)
 	cell.Client = &history.Client{Asked: len(cell.Ops), Delivered: len(cell.Ops), Loop: "closed", Away: away,
 		Longest: longest}
-	if crowd > 0 && b.Pair.Shop.Order.IsProgram() {
+	if crowd && b.Pair.Shop.Order.IsProgram() {
 		n := overlapped(b.Orders, b.Passport.Lead)
 		cell.Client.Overlapped, why = &n, cmp.Or(why, sale.Either(n == 0, "no two of the programs overlapped", ""))
 	}

@@ -336,6 +336,22 @@ func (l *Lock) Prolong(ctx context.Context, to *redis.Client, s KeyState) error 
 	return err
 }
 
+// Expire has the server expire the lock's key now, if it has a TTL.
+func (l *Lock) Expire(ctx context.Context, to *redis.Client) error {
+	now, err := lookAt(ctx, to, []Key{l.Key})
+	if state := now[l.Key]; err != nil || state.TTL() == 0 {
+		return err
+	}
+	_, err = to.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		p.Do(ctx, "SELECT", l.DB)
+		p.PExpire(ctx, l.Name, time.Millisecond) // a time in the past would be a removal
+		p.Do(ctx, "SELECT", 0)
+		return nil
+	})
+	time.Sleep(2 * time.Millisecond)
+	return err
+}
+
 // PutState sets a key to a state.
 func PutState(ctx context.Context, to *redis.Client, key Key, s KeyState) error {
 	names := slices.Sorted(maps.Keys(s.Parts))

@@ -188,6 +188,8 @@ func (t *Trial) ExitCode() int {
 		return 2
 	case len(t.Defects()) > 0:
 		return 1
+	case t.Shop.Search != nil && !t.Shop.Search.IsEnough():
+		return 2
 	case tested == 0 || unmeasured > 0 || slices.ContainsFunc(t.Cells, t.isOpen):
 		return 2
 	}
@@ -213,6 +215,9 @@ func (t *Trial) Headline() string {
 		return "the trial was not finished"
 	case tested == unmeasured:
 		return "nothing was measured"
+	}
+	if s := t.Shop.Search; s != nil {
+		return "no defect in " + plural(s.All(), "order of commands", "orders of commands")
 	}
 	n, _ := t.untested()
 	return "no defect in " + plural(tested-unmeasured, "cell", "cells") + ifAny(n, "; %d not tested", n)
@@ -250,6 +255,7 @@ func (t *Trial) Limits() (all []string) {
 	if t.Shop.Uncounted {
 		all = append(all, "only the lock was judged: to judge the stock, give --left")
 	}
+	all = append(all, searched(t.Shop.Search)...)
 	tested, unmeasured := t.count()
 	if unmeasured == 0 {
 		return all
@@ -330,8 +336,11 @@ func (s *Said) printDefect(w io.Writer) {
 // selection returns the flag that plays a cell again. It names the cell, since a fix may move the commands that the
 // line numbers, unless the line is the user's own.
 func selection(c *history.Cell) []string {
-	if c.Scenario == c.Line {
+	switch c.Scenario {
+	case c.Line:
 		return []string{"--play", c.Line}
+	case c.Line + history.LastUnit:
+		return []string{"--units", "1", "--play", c.Line}
 	}
 	return []string{"--only", c.Scenario}
 }
@@ -347,11 +356,11 @@ func (t *Trial) Again(c *history.Cell) string {
 	words := slices.Concat([]string{"loadtest", "try"}, selection(c), []string{"--no-out"})
 	for i := 0; i < len(t.Shop.Flags); i++ {
 		switch name, _, isWhole := strings.Cut(t.Shop.Flags[i], "="); name {
-		case "--only", "--play", "--out":
+		case "--only", "--play", "--out", "--changes", "--for":
 			if !isWhole {
 				i++
 			}
-		case "--quick", "--no-out":
+		case "--quick", "--no-out", "--every":
 		default:
 			words = append(words, t.Shop.Flags[i])
 		}

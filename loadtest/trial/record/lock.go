@@ -15,6 +15,22 @@ import (
 // Remove removes the lock: it puts its keys into their states at rest.
 func (b *Bench) Remove() error { return b.putLocks(nil) }
 
+// CanExpire reports whether the server can expire the lock at any time as if its lease were over: the lease is the TTL
+// of its keys alone, and nobody renews it.
+func (b *Bench) CanExpire() bool {
+	return b.Passport.TTL > 0 && b.Passport.InValue == 0 && b.Passport.Every == 0
+}
+
+// Expire has the server expire the keys of the lock that have a TTL.
+func (b *Bench) Expire() error {
+	return b.Pair.Alone(func(to *redis.Client) (err error) {
+		for _, lock := range b.Passport.Keys {
+			err = errors.Join(err, lock.Expire(b.Pair.Context, to))
+		}
+		return err
+	})
+}
+
 // putLocks puts the keys of the lock into those states, and the others into their states at rest.
 func (b *Bench) putLocks(held map[wire.Key]wire.KeyState) error {
 	return b.Pair.Alone(func(to *redis.Client) (err error) {

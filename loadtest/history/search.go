@@ -1,0 +1,61 @@
+package history
+
+import "time"
+
+// LastUnit ends the name of a cell whose orders want the last unit.
+const LastUnit = " of the last unit"
+
+// A Search is how far a trial has played every order of the commands of two orders.
+type Search struct {
+	Levels      []Level       `json:"levels"`
+	Unmeasured  int           `json:"unmeasured"`    // schedules that did not count, however often they were played
+	Why         string        `json:"why,omitempty"` // one of them did not
+	Unconfirmed int           `json:"unconfirmed"`   // schedules that broke what broke in no replay
+	States      int           `json:"states"`        // distinct ones that were seen
+	Took        time.Duration `json:"took_ns"`
+	Within      time.Duration `json:"within_ns"` // the time that it had
+}
+
+// A Level is what was played of the schedules with that stock and so many faults.
+type Level struct {
+	Units    int64 `json:"units"`
+	Faults   int   `json:"faults"`
+	Whole    int   `json:"whole"`              // all with at most so many changes of turn were played; -1: not even those with none
+	Within   int   `json:"within"`             // the number of those
+	Played   int   `json:"played"`             // with these and the others
+	Left     int   `json:"left"`               // at least so many are left
+	Diverged int   `json:"diverged"`           // schedules that went another way than before
+	Oversold bool  `json:"oversold,omitempty"` // one of them sold a unit twice
+}
+
+// LeastChanges is how many changes of turn a search without a fault must at least have covered.
+const LeastChanges = 2
+
+// IsEnough reports whether a search has covered enough to conclude something from what it did not find.
+func (s *Search) IsEnough() bool {
+	for _, l := range s.Levels {
+		if l.Faults == 0 && l.Whole < LeastChanges || s.GoesAnotherWay() {
+			return false
+		}
+	}
+	return true
+}
+
+// GoesAnotherWay reports whether more than a twentieth of the schedules went another way than before.
+func (s *Search) GoesAnotherWay() bool {
+	diverged := 0
+	for _, l := range s.Levels {
+		if l.Faults == 0 { // both levels of a stock have the number of both
+			diverged += l.Diverged
+		}
+	}
+	return diverged*20 > s.All()+diverged
+}
+
+// All returns how many schedules were played.
+func (s *Search) All() (n int) {
+	for _, l := range s.Levels {
+		n += l.Played
+	}
+	return n
+}

@@ -1,0 +1,384 @@
+package trial
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/schedule/search"
+	"stockapi/loadtest/trial/record"
+	"stockapi/loadtest/trial/shop"
+)
+
+// A Range bounds what [Trial.Every] plays.
+type Range struct {
+	Changes int             // of turn, at most
+	Kinds   []schedule.Kind // of the one fault; none: no schedule has one
+	For     time.Duration   // at most
+}
+
+// everyFaults are the faults of a schedule, by the names that select them.
+var everyFaults = []struct {
+	name  string
+	kinds []schedule.Kind
+}{
+	{"lose-request", []schedule.Kind{schedule.LoseRequest}},
+	{"lose-reply", []schedule.Kind{schedule.LoseReply}},
+	{"late", []schedule.Kind{schedule.Late}},
+	{"drop", []schedule.Kind{schedule.Drop}},
+	{"expiry", []schedule.Kind{schedule.Expiry, schedule.Work}},
+	{"give-up", []schedule.Kind{schedule.GiveUp}},
+	{"crash", []schedule.Kind{schedule.CrashBefore}},
+	{"stop", []schedule.Kind{schedule.Hold}},
+}
+
+// NoFault selects no fault.
+const NoFault = "none"
+
+// KindsOf returns the kinds of the faults of these names, of all if there are no names.
+func KindsOf(names []string) (kinds []schedule.Kind, err error) {
+	known := []string{NoFault}
+	for _, f := range everyFaults {
+		known = append(known, f.name)
+		if len(names) == 0 || slices.Contains(names, f.name) {
+			kinds = append(kinds, f.kinds...)
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("no fault %q: the faults of --every are %s", name, strings.Join(known, ", "))
+		}
+	}
+	return kinds, nil
+}
+
+// A hunt is a search of every order of commands, in progress. Benches share what is left to be played.
+type hunt struct {
+	*Trial
+	Range
+	began time.Time
+	tell  func(string)
+
+	mu       sync.Mutex
+	searches [2]*search.Search // of two units, and of the last one
+	ends     map[string]bool   // the ends of which liveness was asked
+	states   map[string]bool
+	found    []*find
+	oversold [2][2]bool // by search, by number of faults
+	played   int
+	refitted int // benches that were fit for no further schedule although no instance had died
+	told     time.Time
+	err      error
+	report   history.Search
+}
+
+// A find is what some schedules break, and the first of them.
+type find struct {
+	key       string // see keyOf
+	line      string
+	units     int64
+	times     int  // it was seen so often
+	confirmed bool // it was seen without a lease that the server has ended early
+	tried     int  // it was played again so often, to confirm it
+}
+
+// Every plays every order of the commands of two orders, one at each instance: for two units, and for the last one;
+// first without a fault, then with one; those with few changes of turn first. It returns how far it came and, as cells,
+// the first schedule that breaks each thing, played once more. If none does, it is one that has no fault.
+func (t *Trial) Every(
+	ctx context.Context, within Range, tell func(string),
+) (*history.Search, []*history.Cell, error) {
+	h := &hunt{Trial: t, Range: within, began: time.Now(), told: time.Now(), ends: map[string]bool{},
+		states: map[string]bool{}, tell: tell}
+	for i := range h.searches {
+		h.searches[i] = search.New(search.Policy{FaultsFirst: true, Most: h.isWithin})
+	}
+	var all sync.WaitGroup
+	for range max(1, t.AtOnce) {
+		all.Go(func() {
+			if err := h.work(ctx); err != nil {
+				h.mu.Lock()
+				h.err = cmp.Or(h.err, err)
+				h.mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	if err := cmp.Or(context.Cause(ctx), h.err); err != nil {
+		return nil, nil, err
+	}
+	h.conclude()
+	cells, err := h.replay(ctx)
+	return &h.report, cells, err
+}
+
+// isWithin reports whether a level is within the range.
+func (h *hunt) isWithin(l search.Level) bool {
+	return l.Changes <= h.Changes && l.Faults <= h.mostFaults()
+}
+
+func (h *hunt) mostFaults() int { return min(1, len(h.Kinds)) }
+
+// unitsOf returns the stock of the schedules of a search.
+func unitsOf(of int) int64 { return int64(2 - of) }
+
+// work plays schedules on one bench after the other until none is left.
+func (h *hunt) work(ctx context.Context) error {
+	var b *record.Bench
+	defer func() {
+		if b != nil {
+			h.giveBack(b)
+		}
+	}()
+	doubt := false // whether the bench is fit
+	for n := 1; ; n++ {
+		one, of := h.next(ctx)
+		for tries := 1; one != nil; tries++ {
+			if b = h.fit(b, doubt || n%20 == 0); b == nil {
+				var err error
+				if b, err = h.idleBench(ctx); err != nil {
+					return err
+				}
+			}
+			w := h.world(b, unitsOf(of))
+			end, err := w.Play(one.Choose)
+			if err != nil {
+				return err
+			}
+			doubt = w.faults > 0 || w.why != "" || !end.Whole
+			if again := h.took(one, of, w, end, tries == mostTries); again != nil {
+				one = again
+				continue
+			}
+			if f := h.doubtful(w); f != nil {
+				if b = h.fit(b, doubt); b != nil {
+					if err := h.confirm(b, f, one.Steps()); err != nil {
+						return err
+					}
+				}
+			}
+			break
+		}
+		if one == nil {
+			return nil
+		}
+	}
+}
+
+// fit makes a bench fit for another schedule. It returns nil if it is not, and closes it.
+func (h *hunt) fit(b *record.Bench, doubt bool) *record.Bench {
+	if b == nil {
+		return nil
+	}
+	down := b.Pair.IsDown(shop.AtA) || b.Pair.IsDown(shop.AtB)
+	if !down && b.Remove() == nil && (!doubt || b.IsAsNew()) {
+		return b
+	}
+	if !down {
+		h.mu.Lock()
+		h.refitted++
+		h.mu.Unlock()
+	}
+	b.Pair.Close()
+	return nil
+}
+
+// next returns the next schedule, and to which search it belongs. It is nil if none is left, or the time is over.
+func (h *hunt) next(ctx context.Context) (*search.Schedule, int) {
+	for ; ; time.Sleep(time.Millisecond) { // another bench may leave more
+		h.mu.Lock()
+		best, empty, least := -1, true, search.Level{}
+		for of, s := range h.searches {
+			empty = empty && s.IsEmpty()
+			if l, is := s.Peek(); is && (best < 0 || l.Less(least)) {
+				best, least = of, l
+			}
+		}
+		over := empty || ctx.Err() != nil || h.err != nil || time.Since(h.began) > h.For
+		var one *search.Schedule
+		if !over && best >= 0 {
+			one = h.searches[best].Next()
+		}
+		h.mu.Unlock()
+		if over || one != nil {
+			return one, best
+		}
+	}
+}
+
+// mostTries is how often a schedule is played that does not count, and how often one that is to confirm another.
+const mostTries = 3
+
+// took takes back a schedule. It returns the one that is to be played in its place, nil if it counts, or is the last.
+func (h *hunt) took(
+	one *search.Schedule, of int, w *world, end search.End, last bool,
+) (again *search.Schedule) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.searches[of]
+	switch {
+	case w.why != "" && !last:
+		return s.Again(one)
+	case w.why != "":
+		s.GiveUp(one)
+		h.report.Unmeasured, h.report.Why = h.report.Unmeasured+1, w.why
+	default:
+		h.err = cmp.Or(h.err, s.Done(one, end), h.isLimited(w))
+		if _, sold := end.Broken[history.Stock]; sold {
+			h.oversold[of][w.faults] = true
+		}
+	}
+	for state := range w.states {
+		h.states[state] = true
+	}
+	if h.played++; time.Since(h.told) > 5*time.Second {
+		h.told = time.Now()
+		h.tell(fmt.Sprintf("%d schedules were played, at least %d are left", h.played,
+			h.searches[0].Left()+h.searches[1].Left()))
+	}
+	return nil
+}
+
+// isLimited returns why a search ends early: the shop no longer sells as it did.
+func (h *hunt) isLimited(w *world) error {
+	for _, o := range w.bench.Orders {
+		if o.Op.Status == http.StatusTooManyRequests {
+			return errors.New("--every: the shop answered 429: it limits how many orders it takes; lift the limit for the trial")
+		}
+	}
+	if h.refitted > 2*mostTries && h.refitted > h.played/2 {
+		return errors.New("--every: an order that sold no longer sells after a few: does the shop sell only once to a " +
+			"customer? Then name another one in each order, as by {i}")
+	}
+	return nil
+}
+
+// world returns a world on a bench, in which the server may end a lease early.
+func (h *hunt) world(b *record.Bench, units int64) *world {
+	return &world{trial: h.Trial, bench: b, units: units, kinds: h.Kinds, atOnce: true, states: map[string]bool{},
+		asks: func(end string) bool {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			asked := h.ends[end]
+			h.ends[end] = true
+			return !asked
+		}}
+}
+
+// doubtful records what a schedule breaks. It returns that if it is yet to be confirmed: a lease ended before its time.
+func (h *hunt) doubtful(w *world) *find {
+	key := keyOf(w.cell)
+	if key == "" || w.why != "" {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	i := slices.IndexFunc(h.found, func(f *find) bool { return f.key == key })
+	if i < 0 {
+		i, h.found = len(h.found), append(h.found, &find{key: key, line: w.shown(), units: w.units})
+	}
+	f := h.found[i]
+	f.times++
+	switch {
+	case f.confirmed, f.tried == mostTries:
+		return nil
+	case !w.early:
+		f.confirmed, f.line, f.units = true, w.shown(), w.units
+		return nil
+	}
+	f.tried++
+	return f
+}
+
+// confirm plays a schedule again, and waits for its leases.
+func (h *hunt) confirm(b *record.Bench, f *find, steps []search.Option) error {
+	w, i := h.world(b, f.units), 0
+	w.atOnce, w.asks = false, func(string) bool { return true }
+	_, err := w.Play(func(options []search.Option) int {
+		if i == len(steps) {
+			return -1
+		}
+		i++
+		return slices.IndexFunc(options, func(o search.Option) bool { return o.ID == steps[i-1].ID })
+	})
+	if err != nil || keyOf(w.cell) != f.key || w.why != "" {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f.confirmed, f.line, f.units = true, w.shown(), w.units
+	return nil
+}
+
+// keyOf identifies what a cell breaks, "" if nothing: its defect, or a verdict by design.
+func keyOf(c *history.Cell) string {
+	if c.Defect != nil {
+		return c.Defect.Cause
+	}
+	if broken := history.FirstBroken(c.Findings).Verdict; broken != "" {
+		return fmt.Sprintf("%s %s", broken, c.Design)
+	}
+	return ""
+}
+
+// replay plays the schedules that were found as cells, cut to their evidence if that shows the same.
+func (h *hunt) replay(ctx context.Context) (cells []*history.Cell, err error) {
+	for _, f := range h.found {
+		if f.confirmed {
+			for _, line := range []string{evidence(f.line), whole(f.line)} {
+				c, err := h.once(ctx, fault{name: nameOfSchedule(line, f.units), line: line, units: f.units})
+				if err != nil {
+					return nil, err
+				}
+				if keyOf(c) == f.key {
+					cells = append(cells, c)
+					f.times = 0
+					break
+				}
+			}
+		}
+		h.report.Unconfirmed += f.times
+	}
+	if len(cells) > 0 {
+		return cells, nil
+	}
+	const line = "abaa" // two orders, and one of them meets the other
+	c, err := h.once(ctx, fault{name: line, line: line})
+	return []*history.Cell{c}, err
+}
+
+// nameOfSchedule names a schedule.
+func nameOfSchedule(line string, units int64) string {
+	if units == 1 {
+		return line + history.LastUnit
+	}
+	return line
+}
+
+// conclude records how far the search came.
+func (h *hunt) conclude() {
+	r := &h.report
+	r.Took, r.States, r.Within = time.Since(h.began), len(h.states), h.For
+	for of, s := range h.searches {
+		for faults := range h.mostFaults() + 1 {
+			l := history.Level{Units: unitsOf(of), Faults: faults, Oversold: h.oversold[of][faults], Whole: -1, Diverged: s.Diverged,
+				Played: s.Played(search.Level{Faults: faults, Changes: math.MaxInt})}
+			for changes := range h.Changes + 1 {
+				if most := (search.Level{Faults: faults, Changes: changes}); s.IsWhole(most) {
+					l.Whole, l.Within = changes, s.Played(most)
+				}
+			}
+			l.Left = s.LeftWith(faults)
+			r.Levels = append(r.Levels, l)
+		}
+	}
+}

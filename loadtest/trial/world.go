@@ -1,0 +1,412 @@
+package trial
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/schedule/search"
+	"stockapi/loadtest/trial/record"
+	"stockapi/loadtest/trial/sale"
+	"stockapi/loadtest/trial/shop"
+	"stockapi/loadtest/wire"
+)
+
+// A world plays schedules of two orders on a bench, one order at each instance. It implements [search.World].
+//
+// A step is a move of a line, so that a schedule can be printed and played again. A try that was refused is a step too,
+// but the order's next try is none until the lock has changed, or the order has subscribed: else how many tries there
+// are would be a matter of time.
+type world struct {
+	trial  *Trial
+	bench  *record.Bench
+	units  int64
+	kinds  []schedule.Kind       // of the one fault
+	atOnce bool                  // the server expires a lock that it can, rather than that the lease is waited for
+	asks   func(end string) bool // whether liveness is asked of such an end
+
+	line    *playedLine
+	words   []string // the line so far
+	faults  int
+	lapses  bool              // a step lets a lease pass
+	early   bool              // the server ended one before its time
+	over    []history.Instant // when each step was
+	upTo    []int             // how many words there were then
+	refused [2]string         // by order: the lock as it was when its last try was refused; "": it was not
+	done    [2]string         // by order: what it has carried out
+	states  map[string]bool
+
+	cell *history.Cell // of the last schedule, judged
+	why  string        // why that does not count; "" if it does
+}
+
+// mostSteps bounds a schedule, for each command of a plain sale.
+const mostSteps = 6
+
+// Play implements [search.World].
+func (w *world) Play(choose func([]search.Option) int) (end search.End, err error) {
+	b := w.bench
+	b.Begin("", "")
+	b.Cell.Initial = w.units
+	if err := errors.Join(b.Pair.Put(w.units), b.BeginCount()); err != nil {
+		return end, err
+	}
+	w.line, w.words, w.over, w.upTo, w.faults = newPlayedLine(b), nil, nil, nil, 0
+	w.lapses, w.early, w.why = false, false, ""
+	w.refused, w.done = [2]string{}, [2]string{}
+	w.line.atOnce = w.atOnce
+	most := 20 + mostSteps*len(b.Passport.Steps)
+	for w.why == "" {
+		w.states[w.state()] = true
+		options := w.options()
+		if end.Whole = len(options) == 0; end.Whole {
+			break
+		}
+		n := choose(options)
+		if n < 0 {
+			break
+		}
+		if len(w.over) == most {
+			w.why = fmt.Sprintf("its orders were not over after %d steps", most)
+			break
+		}
+		w.take(options[n])
+		w.over, w.upTo = append(w.over, b.Since(time.Now())), append(w.upTo, len(w.words))
+	}
+	if !w.lapses && w.why == "" && time.Since(b.Cell.Start) > w.patience() {
+		w.why = "a lease, or what a client waits for a reply, was over before the schedule was"
+	}
+	if err := w.judge(); err != nil {
+		return end, err
+	}
+	end.Broken = map[history.Verdict]int{}
+	for _, f := range w.cell.Findings {
+		if f.Result == history.Broken {
+			end.Broken[f.Verdict] = w.shownAt(f)
+		}
+	}
+	return end, nil
+}
+
+// patience returns how long a schedule may take in which no step lets a lease pass.
+func (w *world) patience() time.Duration {
+	p := w.bench.Passport
+	least := sale.MostLease
+	for _, d := range []time.Duration{p.Lease(), p.Patience} {
+		if d > 0 {
+			least = min(least, d)
+		}
+	}
+	return least
+}
+
+// judge ends the schedule, and judges it.
+func (w *world) judge() (err error) {
+	b := w.bench
+	holder := w.holder()
+	if over := w.line.player.Finish(); over != nil && w.why == "" {
+		w.why = over.Error()
+	}
+	if w.line.finish(); w.isLeft(holder) {
+		w.lapses, w.early = true, true
+		b.NoteEnds(time.Now(), history.LeaseOver)
+		err = b.Expire()
+	}
+	if err = errors.Join(err, end(b)); err != nil {
+		return err
+	}
+	w.cell, err = w.trial.judge(b, "", false, func() ([]*shop.Order, error) {
+		if !w.asks(w.endState()) {
+			return nil, nil
+		}
+		return fresh(b)
+	})
+	if err != nil {
+		return err
+	}
+	w.cell.Line = lineOf(w.words)
+	return nil
+}
+
+// shownAt returns after how many steps the evidence of a finding is complete.
+func (w *world) shownAt(f history.Finding) int {
+	last := history.Instant(0)
+	for _, e := range f.Evidence {
+		for _, at := range e.At {
+			last = max(last, at)
+		}
+	}
+	for i, over := range w.over {
+		if over >= last {
+			return i + 1
+		}
+	}
+	return len(w.over)
+}
+
+// shown returns the line of the schedule up to the evidence of what it breaks, a space, and the whole line.
+func (w *world) shown() string {
+	n := w.shownAt(history.FirstBroken(w.cell.Findings))
+	return lineOf(w.words[:w.upTo[n-1]]) + " " + lineOf(w.words)
+}
+
+// evidence and whole return the line up to that word, and all of it.
+func evidence(shown string) string { return strings.Fields(shown)[0] }
+func whole(shown string) string    { return strings.Fields(shown)[1] }
+
+// isLeft reports whether an order has left a lock after a fault, which nothing but its lease ends.
+func (w *world) isLeft(holder int) bool {
+	if holder < 0 || w.faults == 0 || !w.atOnce || !w.bench.CanExpire() {
+		return false
+	}
+	order := w.line.player.Scene(holder).Order
+	return w.bench.Pair.IsDown(holder) || order != nil && order.HasEnded() && len(w.line.player.HeldOf(holder)) == 0
+}
+
+// lineOf returns the line of these words. Letters follow each other without a dot.
+func lineOf(words []string) string {
+	var line strings.Builder
+	for i, word := range words {
+		if i > 0 && (len(word) > 2 || len(words[i-1]) > 2 || strings.HasSuffix(words[i-1], "<") || strings.HasSuffix(word, "<")) {
+			line.WriteByte('.')
+		}
+		line.WriteString(word)
+	}
+	return line.String()
+}
+
+// options returns what may come next: the turns of orders, commands in flight that arrive, and then faults.
+func (w *world) options() (all []search.Option) {
+	w.awaitPolls()
+	for who := range w.refused {
+		all = append(all, w.turns(who)...)
+		if n := w.line.player.LateOf(who); n > 0 {
+			all = append(all, option(schedule.Arrive, who, 0, "its command"))
+		}
+	}
+	if len(all) > 0 && w.faults == 0 {
+		all = append(all, w.faultsNow()...)
+	}
+	return all
+}
+
+// awaitPolls waits for the next command of each order that waits for a lock which has changed since its last try: that
+// is due soon, unless the order sleeps until a message or the end of the lease.
+func (w *world) awaitPolls() {
+	player := w.line.player
+	for who := range w.refused {
+		order := player.Scene(who).Order
+		if order == nil || w.refused[who] == "" || !player.Works(who) {
+			continue
+		}
+		lock, late := w.lock(), time.Now().Add(mostPoll)
+		for w.refused[who] != lock && len(player.HeldOf(who)) == 0 && !order.HasEnded() && time.Now().Before(late) {
+			time.Sleep(time.Millisecond)
+			player.HoldTurns()
+		}
+	}
+}
+
+// mostPoll is longer than waiters sleep between two polls.
+const mostPoll = time.Second
+
+func option(kind schedule.Kind, who, nth int, what string) search.Option {
+	id := fmt.Sprintf("%s %d %d %s", schedule.ClientName(who), kind, nth, what)
+	return search.Option{Step: schedule.Step{Kind: kind, Who: who, Nth: nth}, ID: id}
+}
+
+// turns returns the options of an order: to begin, to go on, or to have a command carried out that waits.
+func (w *world) turns(who int) (all []search.Option) {
+	player := w.line.player
+	order := player.Scene(who).Order
+	switch held := player.HeldOf(who); {
+	case w.bench.Pair.IsDown(who) || player.Ends[who].Dead:
+	case order == nil:
+		all = append(all, option(schedule.Grant, who, 0, "begins"))
+	case !player.Works(who):
+		all = append(all, option(schedule.Grant, who, 0, "continues"))
+	case len(held) > 0 && held[0].Reply:
+		all = append(all, option(schedule.Grant, who, 0, "gets the reply"))
+	default:
+		lock := w.lock()
+		for n, h := range held {
+			if cmd := h.Command(); w.refused[who] != lock || !w.isTry(cmd) {
+				all = append(all, option(schedule.Grant, who, n, w.nameOf(cmd)))
+			}
+		}
+	}
+	return all
+}
+
+// isTry reports whether a command is of a kind that tries to acquire the lock, or looks whether it is free.
+func (w *world) isTry(cmd *wire.Command) bool {
+	shape := w.bench.Shape(&cmd.Seen)
+	return w.bench.Passport.Acquires[shape] || w.bench.Passport.Tries[shape]
+}
+
+// nameOf identifies a command in every schedule: by its shape and the role of its key, without values.
+func (w *world) nameOf(cmd *wire.Command) string {
+	if cmd.Message {
+		return "message"
+	}
+	s := w.bench.Shape(&cmd.Seen)
+	return fmt.Sprintf("%s %.8s %s %s", s.Verb, s.Script, s.Condition, s.On)
+}
+
+// faultsNow returns the faults that can hit an order now.
+func (w *world) faultsNow() (all []search.Option) {
+	p := w.bench.Passport
+	holder, lapses := w.holder(), p.Lease() > 0 && len(p.Keys) > 0
+	for who := range w.refused {
+		order, held := w.line.player.Scene(who).Order, w.line.player.HeldOf(who)
+		if order == nil || len(held) == 0 || held[0].Reply || w.bench.Pair.IsDown(who) {
+			continue
+		}
+		cmd := held[0].Command()
+		holds := holder == who || w.isTry(cmd)
+		for _, kind := range w.kinds {
+			can := !cmd.Message
+			switch kind {
+			case schedule.Drop:
+				can = cmd.Message
+			case schedule.Expiry:
+				can = false // below: it concerns both
+			case schedule.GiveUp:
+				can = !order.HasEnded()
+			case schedule.CrashBefore:
+				can = true
+			case schedule.Hold:
+				can = lapses && holder == who
+			case schedule.Work:
+				can = can && lapses && holds && p.Every == 0 && w.refused[who] == ""
+			}
+			if can {
+				all = append(all, option(kind, who, 0, w.nameOf(cmd)))
+			}
+		}
+	}
+	if holder >= 0 && lapses && p.Every == 0 && slices.Contains(w.kinds, schedule.Expiry) {
+		all = append(all, option(schedule.Expiry, 0, 0, ""))
+	}
+	return all
+}
+
+// holder returns the number of the instance that holds the lock, -1 if none is known to.
+func (w *world) holder() int {
+	shown := w.bench.Shown()
+	for at := range w.refused {
+		if shown.Since(at).Known() {
+			return at
+		}
+	}
+	return -1
+}
+
+// lock describes the lock as it is, without times.
+func (w *world) lock() string {
+	var text strings.Builder
+	states := w.bench.Pair.Looker.Load().Look()
+	for _, l := range w.bench.Passport.Keys {
+		s := states[l.Key]
+		fmt.Fprintf(&text, "%s %s %v;", l.Key, s.Kind, s.Parts) // a map is printed in the order of its keys
+	}
+	return text.String()
+}
+
+// state describes what the schedule has come to, without tokens and times.
+func (w *world) state() string {
+	return fmt.Sprintf("%d %s %q", w.holder(), w.endState(), w.done)
+}
+
+// endState describes the lock, the stock and the instances, without tokens and times.
+func (w *world) endState() string {
+	var text strings.Builder
+	p, states := w.bench.Pair, w.bench.Pair.Looker.Load().Look()
+	for _, l := range w.bench.Passport.Keys {
+		s := states[l.Key]
+		fmt.Fprintf(&text, "%s %d %t %t;", s.Kind, len(s.Parts), s.Ends.IsZero(), l.AtRest(s))
+	}
+	left, _ := p.UnitsLeft()
+	fmt.Fprintf(&text, "%d %t %t", left, p.IsDown(shop.AtA), p.IsDown(shop.AtB))
+	return text.String()
+}
+
+// take takes a step.
+func (w *world) take(o search.Option) {
+	if o.IsFault() {
+		w.faults++
+	}
+	letter := schedule.ClientName(o.Who)
+	switch o.Kind {
+	case schedule.Grant:
+		if player := w.line.player; player.Scene(o.Who).Order != nil && !player.Works(o.Who) {
+			w.move("continue-"+letter, schedule.Move{Verb: "continue", Who: o.Who, At: o.Who})
+		}
+		w.grant(o, false)
+	case schedule.Work:
+		w.grant(o, true)
+		w.expire()
+	case schedule.Expiry:
+		w.expire()
+	case schedule.Hold:
+		w.move("stop-"+letter, schedule.Move{Verb: "stop", Who: o.Who, At: o.Who})
+		w.expire()
+	default:
+		verb := o.Kind.Verb()
+		if o.Kind == schedule.Drop {
+			verb = "lose-request" // of a message: that one alone
+		}
+		w.move(verb+"-"+letter, schedule.Move{Verb: verb, Who: o.Who, At: o.Who})
+	}
+}
+
+// grant has the next command of an order carried out.
+func (w *world) grant(o search.Option, reply bool) {
+	var cmd *wire.Command
+	if held := w.line.player.HeldOf(o.Who); len(held) > 0 && !held[0].Reply {
+		cmd = held[o.Nth].Command()
+	}
+	letter := schedule.Step{Who: o.Who, Nth: o.Nth}.String()
+	w.move(letter+sale.Either(reply, "<", ""), schedule.Move{Who: o.Who, At: o.Who, Nth: o.Nth, Mark: schedule.Next,
+		Reply: reply})
+	w.done[o.Who] += " " + o.ID
+	switch order := w.line.player.Scene(o.Who).Order; {
+	case cmd != nil && cmd.Subscribes:
+		w.refused[o.Who] = ""
+	case order != nil && !order.HasEnded() && w.bench.WaitsForLock(w.bench.OrderOf(order)):
+		if cmd == nil || w.isTry(cmd) {
+			w.refused[o.Who] = w.lock()
+		}
+	default:
+		w.refused[o.Who] = ""
+	}
+}
+
+// expire lets the lease of the lock pass.
+func (w *world) expire() {
+	w.lapses, w.early = true, w.early || w.atOnce && w.bench.CanExpire()
+	w.move("expiry", schedule.Move{Verb: "expiry", Who: -1})
+}
+
+// move takes a move, and adds its word to the line.
+func (w *world) move(word string, m schedule.Move) {
+	if w.why != "" {
+		return
+	}
+	w.words = append(w.words, word)
+	if err := w.line.player.Move(w.bench.Pair.Context, m); err != nil {
+		w.why = err.Error()
+		return
+	}
+	busy := w.line.player.Unsettled()
+	if busy != nil {
+		busy = w.line.player.Settle(w.bench.Pair.Context, w.bench.Passport.Takes+sale.Margin)
+	}
+	if busy != nil {
+		w.why = people[busy.At] + " did not come to rest"
+	}
+}
