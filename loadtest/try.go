@@ -45,12 +45,12 @@ type tryFlags struct {
 	Sold    string        `placeholder:"REGEXP" help:"Pattern of a sale in the body, or in a redirect's Location."`
 	Within  time.Duration `default:"60s" help:"How long an instance may take to start."`
 	Quick   bool          `help:"Play only the most telling cells, starred in docs/try.md."`
-	Only    []string      `placeholder:"CELL" help:"Play only these cells: 'reply-lost 1'."`
+	Only    []string      `placeholder:"CELL" help:"Play only these cells: 'reply-lost 1'. Of --every: these faults, or none."`
 	Cells   bool          `help:"Print the cells, and what each needs; no shop is started."`
 	Play    []string      `sep:"none" placeholder:"LINE" help:"Play a fault: 'a>write.late-a.expiry.b>end.arrive-a'."`
 	Every   bool          `help:"Play every order of the commands of two orders, without a fault and with one."`
-	Changes int           `default:"3" placeholder:"N" help:"Of --every: the turn changes at most that often. ${default}."`
-	For     time.Duration `default:"5m" help:"Of --every: at most that long. ${default}."`
+	Changes int64         `default:"3" placeholder:"N" help:"Of --every: the turn changes at most so often. ${default}."`
+	For     time.Duration `default:"5m" help:"Of --every: it takes at most so long. ${default}."`
 	AtOnce  int           `default:"4" help:"Play this many cells at once."`
 	Out     string        `default:"out" placeholder:"DIR" help:"${out_help}"`
 	NoOut   bool          `help:"Write no files."`
@@ -89,11 +89,10 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 	o.Shop = shop.Options{Argv: argv, Stock: f.stock(), Product: "10000", Within: f.Within,
 		Setup: f.Setup, Set: f.Set, Left: f.Left, Sales: f.Sales, Database: f.DB, Say: say,
 		Literal: cluster.Literal{Redis: f.RedisAt, Database: f.DBAt}}
-	only := f.Only
-	if f.Every {
-		only = nil
+	o.Selection = trial.Selection{Quick: f.Quick, Only: f.Only, Play: f.Play, AtOnce: max(1, f.AtOnce)}
+	if o.Every, err = f.every(o.Shop.Stock != nil); err != nil {
+		return o, err
 	}
-	o.Selection = trial.Selection{Quick: f.Quick, Only: only, Play: f.Play, AtOnce: max(1, f.AtOnce)}
 	if f.Units != nil {
 		o.Shop.Units = *f.Units
 		if err := within("--units", o.Shop.Units, 1, 1_000_000_000); err != nil {
@@ -177,6 +176,34 @@ func (f *tryFlags) order() (r shop.Request, err error) {
 
 // databaseName matches the placeholders for the shop's database.
 var databaseName = regexp.MustCompile(`\{db_(host|port)\}`)
+
+// every returns what --every plays, nil without it.
+func (f *tryFlags) every(inRedis bool) (*trial.Range, error) {
+	if !f.Every {
+		for _, flag := range []string{"--changes", "--for"} {
+			if f.gave(flag) {
+				return nil, fmt.Errorf("%s bounds --every: give that, too", flag)
+			}
+		}
+		return nil, nil
+	}
+	for _, flag := range []string{"--quick", "--play", "--units", "--slow"} {
+		if f.gave(flag) {
+			return nil, fmt.Errorf("--every plays schedules of its own, for two units and for the last one: leave out %s", flag)
+		}
+	}
+	kinds, err := trial.KindsOf(f.Only)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("--only: %w", err)
+	case !inRedis:
+		return nil, errors.New("--every is for a stock in Redis: a request that waits for a row in a database has been " +
+			"sent, so that it has no turn; leave out --every")
+	case f.For < time.Second:
+		return nil, fmt.Errorf("--for is %s: it takes at least 1s", f.For)
+	}
+	return &trial.Range{Changes: int(f.Changes), Kinds: kinds, For: f.For}, within("--changes", f.Changes, 0, 20)
+}
 
 // checkDatabase returns an error if the flags of a stock in a database cannot work.
 func (f *tryFlags) checkDatabase() error {
@@ -319,17 +346,14 @@ func (f *tryFlags) measure(
 	if p, err = t.Learn(ctx); err != nil {
 		return nil, nil, err
 	}
+	if o.Every != nil {
+		defer trial.MaskPassport(shop.NewMask(o.Shop.Headers), p)
+		f.search, results, err = t.PlayEvery(ctx, shown.Say)
+		return p, results, err
+	}
 	planned, err := t.Planned()
 	if err != nil {
 		return nil, nil, err
-	}
-	if f.Every {
-		kinds, err := trial.KindsOf(f.Only)
-		if err != nil {
-			return nil, nil, err
-		}
-		f.search, results, err = t.Every(ctx, trial.Range{Changes: f.Changes, Kinds: kinds, For: f.For}, shown.Say)
-		return p, results, err
 	}
 	shown.Count(planned)
 	results, err = t.Run(ctx, func(c *history.Cell) { shown.Row(terminal.RowOf(c)) })

@@ -19,7 +19,7 @@ import (
 	"stockapi/loadtest/trial/shop"
 )
 
-// A Range bounds what [Trial.Every] plays.
+// A Range bounds what [Trial.PlayEvery] plays.
 type Range struct {
 	Changes int             // of turn, at most
 	Kinds   []schedule.Kind // of the one fault; none: no schedule has one
@@ -91,13 +91,11 @@ type find struct {
 	tried     int  // it was played again so often, to confirm it
 }
 
-// Every plays every order of the commands of two orders, one at each instance: for two units, and for the last one;
+// PlayEvery plays every order of the commands of two orders, one at each instance: for two units, and for the last one;
 // first without a fault, then with one; those with few changes of turn first. It returns how far it came and, as cells,
 // the first schedule that breaks each thing, played once more. If none does, it is one that has no fault.
-func (t *Trial) Every(
-	ctx context.Context, within Range, tell func(string),
-) (*history.Search, []*history.Cell, error) {
-	h := &hunt{Trial: t, Range: within, began: time.Now(), told: time.Now(), ends: map[string]bool{},
+func (t *Trial) PlayEvery(ctx context.Context, tell func(string)) (*history.Search, []*history.Cell, error) {
+	h := &hunt{Trial: t, Range: *t.Every, began: time.Now(), told: time.Now(), ends: map[string]bool{},
 		states: map[string]bool{}, tell: tell}
 	for i := range h.searches {
 		h.searches[i] = search.New(search.Policy{FaultsFirst: true, Most: h.isWithin})
@@ -113,10 +111,10 @@ func (t *Trial) Every(
 		})
 	}
 	all.Wait()
-	if err := cmp.Or(context.Cause(ctx), h.err); err != nil {
-		return nil, nil, err
-	}
 	h.conclude()
+	if err := cmp.Or(context.Cause(ctx), h.err); err != nil {
+		return &h.report, nil, err
+	}
 	cells, err := h.replay(ctx)
 	return &h.report, cells, err
 }
@@ -131,64 +129,104 @@ func (h *hunt) mostFaults() int { return min(1, len(h.Kinds)) }
 // unitsOf returns the stock of the schedules of a search.
 func unitsOf(of int) int64 { return int64(2 - of) }
 
-// work plays schedules on one bench after the other until none is left.
+// A worker plays schedules on one bench after the other.
+type worker struct {
+	*hunt
+	bench  *record.Bench // nil: none yet
+	played int
+	doubt  bool // whether the bench is fit for another schedule
+}
+
+// work plays schedules until none is left, or the time is over.
 func (h *hunt) work(ctx context.Context) error {
-	var b *record.Bench
+	w := &worker{hunt: h}
 	defer func() {
-		if b != nil {
-			h.giveBack(b)
+		if w.isFit() {
+			h.giveBack(w.bench)
 		}
 	}()
-	doubt := false // whether the bench is fit
-	for n := 1; ; n++ {
+	for {
 		one, of := h.next(ctx)
-		for tries := 1; one != nil; tries++ {
-			if b = h.fit(b, doubt || n%20 == 0); b == nil {
-				var err error
-				if b, err = h.idleBench(ctx); err != nil {
-					return err
-				}
-			}
-			w := h.world(b, unitsOf(of))
-			end, err := w.Play(one.Choose)
-			if err != nil {
-				return err
-			}
-			doubt = w.faults > 0 || w.why != "" || !end.Whole
-			if again := h.took(one, of, w, end, tries == mostTries); again != nil {
-				one = again
-				continue
-			}
-			if f := h.doubtful(w); f != nil {
-				if b = h.fit(b, doubt); b != nil {
-					if err := h.confirm(b, f, one.Steps()); err != nil {
-						return err
-					}
-				}
-			}
-			break
-		}
 		if one == nil {
 			return nil
+		}
+		if err := w.plays(ctx, one, of); err != nil {
+			return err
 		}
 	}
 }
 
-// fit makes a bench fit for another schedule. It returns nil if it is not, and closes it.
-func (h *hunt) fit(b *record.Bench, doubt bool) *record.Bench {
-	if b == nil {
+// plays plays a schedule, again while it does not count, and what it breaks once more if that is in doubt.
+func (w *worker) plays(ctx context.Context, one *search.Schedule, of int) error {
+	for tries := 1; ; tries++ {
+		in, end, err := w.playIn(ctx, unitsOf(of), true, one.Choose)
+		if err != nil {
+			return err
+		}
+		again := w.took(one, of, in, end, tries == mostTries)
+		if again != nil {
+			one = again
+			continue
+		}
+		if f := w.doubtful(in); f != nil {
+			return w.confirm(ctx, f, one.Steps())
+		}
 		return nil
 	}
+}
+
+// playIn plays one schedule in a world, which it returns. The server may end a lease early there.
+func (w *worker) playIn(
+	ctx context.Context, units int64, atOnce bool, choose func([]search.Option) int,
+) (in *world, end search.End, err error) {
+	if w.played++; !w.isFit() {
+		if w.bench, err = w.idleBench(ctx); err != nil {
+			return nil, end, err
+		}
+	}
+	in = &world{trial: w.Trial, bench: w.bench, units: units, kinds: w.Kinds, atOnce: atOnce, states: map[string]bool{},
+		asks: w.asksOf}
+	end, err = in.Play(choose)
+	w.doubt = in.faults > 0 || in.why != "" || !end.Whole || w.played%20 == 0
+	return in, end, err
+}
+
+// isFit reports whether the bench is fit for another schedule. It closes one that is not.
+func (w *worker) isFit() bool {
+	b := w.bench
+	if b == nil {
+		return false
+	}
 	down := b.Pair.IsDown(shop.AtA) || b.Pair.IsDown(shop.AtB)
-	if !down && b.Remove() == nil && (!doubt || b.IsAsNew()) {
-		return b
+	if !down && b.Remove() == nil && (!w.doubt || b.IsAsNew()) {
+		return true
 	}
 	if !down {
-		h.mu.Lock()
-		h.refitted++
-		h.mu.Unlock()
+		w.mu.Lock()
+		w.refitted++
+		w.mu.Unlock()
 	}
 	b.Pair.Close()
+	w.bench = nil
+	return false
+}
+
+// confirm plays a schedule again, and waits for its leases.
+func (w *worker) confirm(ctx context.Context, f *find, steps []search.Option) error {
+	i := 0
+	in, _, err := w.playIn(ctx, f.units, false, func(options []search.Option) int {
+		if i == len(steps) {
+			return -1
+		}
+		i++
+		return slices.IndexFunc(options, func(o search.Option) bool { return o.ID == steps[i-1].ID })
+	})
+	if err != nil || keyOf(in.cell) != f.key || in.why != "" {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f.confirmed, f.line, f.units = true, in.shown(), in.units
 	return nil
 }
 
@@ -262,16 +300,13 @@ func (h *hunt) isLimited(w *world) error {
 	return nil
 }
 
-// world returns a world on a bench, in which the server may end a lease early.
-func (h *hunt) world(b *record.Bench, units int64) *world {
-	return &world{trial: h.Trial, bench: b, units: units, kinds: h.Kinds, atOnce: true, states: map[string]bool{},
-		asks: func(end string) bool {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			asked := h.ends[end]
-			h.ends[end] = true
-			return !asked
-		}}
+// asksOf reports whether liveness is to be asked of an end: it is the first like that.
+func (h *hunt) asksOf(end string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	asked := h.ends[end]
+	h.ends[end] = true
+	return !asked
 }
 
 // doubtful records what a schedule breaks. It returns that if it is yet to be confirmed: a lease ended before its time.
@@ -297,26 +332,6 @@ func (h *hunt) doubtful(w *world) *find {
 	}
 	f.tried++
 	return f
-}
-
-// confirm plays a schedule again, and waits for its leases.
-func (h *hunt) confirm(b *record.Bench, f *find, steps []search.Option) error {
-	w, i := h.world(b, f.units), 0
-	w.atOnce, w.asks = false, func(string) bool { return true }
-	_, err := w.Play(func(options []search.Option) int {
-		if i == len(steps) {
-			return -1
-		}
-		i++
-		return slices.IndexFunc(options, func(o search.Option) bool { return o.ID == steps[i-1].ID })
-	})
-	if err != nil || keyOf(w.cell) != f.key || w.why != "" {
-		return err
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	f.confirmed, f.line, f.units = true, w.shown(), w.units
-	return nil
 }
 
 // keyOf identifies what a cell breaks, "" if nothing: its defect, or a verdict by design.

@@ -33,6 +33,7 @@ type Selection struct {
 	Only   []string // names of cells; none: all, unless there are lines
 	Play   []string // lines to play as cells
 	AtOnce int      // cells at a time
+	Every  *Range   // what of every order of commands is played instead of cells; nil: nothing
 }
 
 // A Trial is the trial of one shop.
@@ -50,7 +51,7 @@ type Trial struct {
 
 // New starts a trial. The returned context is cancelled when one of its servers dies. Close it.
 func New(ctx context.Context, o Options) (*Trial, context.Context, error) {
-	if err := errors.Join(o.Shop.Check(), checkOnly(o.Only), checkLines(o.Play)); err != nil {
+	if err := errors.Join(o.Shop.Check(), checkOnly(&o.Selection), checkLines(o.Play)); err != nil {
 		return nil, ctx, err
 	}
 	bed, ctx, err := rig.OpenForeign(ctx, o.Shop.Say)
@@ -201,9 +202,12 @@ func named(all []fault, name string) ([]fault, error) {
 var numbered = regexp.MustCompile(`^(request-lost|reply-lost|delayed-reply|error-reply) [1-9]\d*$`)
 
 // checkOnly returns an error for a name that no cell of any shop has.
-func checkOnly(names []string) error {
+func checkOnly(of *Selection) error {
+	if of.Every != nil { // they are those of faults
+		return nil
+	}
 	all := ofAnyShop()
-	for _, name := range names {
+	for _, name := range of.Only {
 		if _, err := named(all, numbered.ReplaceAllString(name, "$1 N")); err != nil {
 			return err
 		}

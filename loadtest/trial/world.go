@@ -261,6 +261,7 @@ func (w *world) nameOf(cmd *wire.Command) string {
 func (w *world) faultsNow() (all []search.Option) {
 	p := w.bench.Passport
 	holder, lapses := w.holder(), p.Lease() > 0 && len(p.Keys) > 0
+	passes := lapses && p.Every == 0 && (w.atOnce && w.bench.CanExpire() || aLongReply(p) == "") // under a held reply
 	for who := range w.refused {
 		order, held := w.line.player.Scene(who).Order, w.line.player.HeldOf(who)
 		if order == nil || len(held) == 0 || held[0].Reply || w.bench.Pair.IsDown(who) {
@@ -282,14 +283,14 @@ func (w *world) faultsNow() (all []search.Option) {
 			case schedule.Hold:
 				can = lapses && holder == who
 			case schedule.Work:
-				can = can && lapses && holds && p.Every == 0 && w.refused[who] == ""
+				can = can && passes && holds && w.refused[who] == ""
 			}
 			if can {
 				all = append(all, option(kind, who, 0, w.nameOf(cmd)))
 			}
 		}
 	}
-	if holder >= 0 && lapses && p.Every == 0 && slices.Contains(w.kinds, schedule.Expiry) {
+	if holder >= 0 && passes && slices.Contains(w.kinds, schedule.Expiry) {
 		all = append(all, option(schedule.Expiry, 0, 0, ""))
 	}
 	return all

@@ -2,7 +2,7 @@
 
 POST /decrease sells one unit under a lock whose lease is 2 s, or LEASE seconds, of scored 5 s. It answers 200 sold, 409
 sold out, 423 busy, or 500 after an exception, with when it held the lock, by its own clock. The shops from right to
-asks-a-database have no defect; each other one has the one that it is named for.
+remembers-sold-out have no defect; each other one has the one that it is named for.
 """
 import os, random, secrets, signal, socket, sys, threading, time, traceback
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -375,6 +375,32 @@ class AsksADatabase(Renewed):
             database.recv(2)
         return super().read()
 
+class ChecksClock(Right):
+    """It writes nothing once the lease is over by its own clock."""
+    def sell(self):
+        self.end = self.taken + LEASE - 0.1
+        return super().sell()
+
+    def write(self, left):
+        if time.time() > self.end: raise Lost
+        super().write(left)
+
+class AsksInfo(Right):
+    """Each order has a connection of its own, which asks for INFO first."""
+    def __init__(self, customer):
+        super().__init__(customer)
+        redis.connection_pool.disconnect(inuse_connections=False)
+        redis.info()
+
+class RemembersSoldOut(Right):
+    """Once it is sold out it asks the Redis no more."""
+    over = False
+
+    def order(self):
+        status = 409 if RemembersSoldOut.over else super().order()
+        RemembersSoldOut.over = RemembersSoldOut.over or status == 409
+        return status
+
 class DelWithoutLook(Right):  # the release deletes the key, whoever has it
     def release(self): redis.delete(self.key)
 
@@ -527,6 +553,26 @@ class Remember(Right):  # each instance keeps the stock in its memory
     def write(self, left):
         super().write(left)
         Remember.left = left
+
+class RereadsLate(Right):  # an order that is refused once sells what it read before; only one of the last two units
+    def wait(self):
+        self.left, self.refusals = super().read(), 0
+        return super().wait()
+
+    def acquire(self): return super().acquire() or self.refused()
+    def refused(self): self.refusals += 1
+    def read(self): return self.left if self.refusals == 1 and self.left < 3 else super().read()
+
+class GivesBack(Right):  # it takes the lock of another order for a sign that its own sale has failed; of two units only
+    left = None
+
+    def write(self, left):
+        super().write(left)
+        self.left = left
+
+    def release(self):
+        super().release()
+        if self.left == 1 and redis.exists(self.key): redis.incr(STOCK)
 
 class LookThenSet(Right):  # two may look before either sets
     def acquire(self):

@@ -1,0 +1,138 @@
+package trial
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stockapi/internal/backend/backendtest"
+	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/schedule/search"
+)
+
+// A collector is a world that keeps the lines of its schedules.
+type collector struct {
+	*world
+	lines []string
+}
+
+func (c *collector) Play(choose func([]search.Option) int) (search.End, error) {
+	end, err := c.world.Play(choose)
+	c.lines = append(c.lines, lineOf(c.words))
+	return end, err
+}
+
+// worldOf returns a world of a planted shop whose lock was learned.
+func worldOf(t *testing.T, of planted) *world {
+	t.Helper()
+	trial, ctx, err := New(t.Context(), options(t, of.command(t)...))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, trial.Close()) })
+	_, err = trial.Learn(ctx)
+	require.NoError(t, err)
+	b, err := trial.idleBench(ctx)
+	require.NoError(t, err)
+	t.Cleanup(func() { trial.giveBack(b) })
+	return &world{trial: trial, bench: b, units: 2, atOnce: true, states: map[string]bool{},
+		asks: func(string) bool { return false }}
+}
+
+// All orders of the commands of a real shop are those that its code has: without a lock six, of which two, four and six
+// have one, two and three changes of turn; with a lock those in which the second order is refused once, or never.
+func TestOrdersOfARealShop(t *testing.T) {
+	backendtest.Require(t)
+	backendtest.Long(t)
+	for kind, want := range map[string][]string{
+		"no-lock": {"aabb", "bbaa", "abba", "baab", "abab", "baba"},
+		"right": {"aaaabbbb", "bbbbaaaa", "abaaabbbb", "aabaabbbb", "aaababbbb", "babbbaaaa", "bbabbaaaa",
+			"bbbabaaaa"},
+	} {
+		w := &collector{world: worldOf(t, planted{file: inPython, kind: kind})}
+		s := search.New(search.Policy{})
+		whole, err := s.All(w, nil)
+		require.NoError(t, err)
+		assert.True(t, whole, kind)
+		assert.ElementsMatch(t, want, w.lines, kind)
+		assert.Empty(t, w.why)
+		assert.Zero(t, s.Diverged)
+		for changes := range 4 {
+			n := min(2*changes, 6)
+			if kind == "right" {
+				n = []int{0, 2, 2, 8}[changes]
+			}
+			assert.Equal(t, n, s.Played(search.Level{Changes: changes}), "%s, %d changes", kind, changes)
+		}
+	}
+}
+
+// A schedule whose step is not there, since the shop goes another way, is lost, and its level is not whole.
+func TestStepThatIsNotThere(t *testing.T) {
+	backendtest.Require(t)
+	backendtest.Long(t)
+	w := worldOf(t, planted{file: inPython, kind: "no-lock"})
+	s := search.New(search.Policy{})
+	one := s.Next()
+	end, err := w.Play(func(options []search.Option) int {
+		n := one.Choose(options)
+		if len(w.words) == 1 {
+			w.bench.Passport.Writes = nil // from now on it is another shop, whose writes have other names
+			for i := range options {
+				options[i].ID += " else"
+			}
+		}
+		return n
+	})
+	require.NoError(t, err)
+	require.NoError(t, s.Done(one, end))
+	for one = s.Next(); one != nil; one = s.Next() {
+		end, err = w.Play(one.Choose)
+		require.NoError(t, err)
+		require.NoError(t, s.Done(one, end))
+	}
+	assert.NotZero(t, s.Diverged)
+	assert.False(t, s.IsWhole(search.Level{Changes: 3}))
+}
+
+// What no cell names is found: a stock that is read anew only after the second refusal, a unit that is given back in one
+// order only, and, with a fault, the release of another order's lock. Shops that only look odd are not accused.
+func TestEveryOrderFinds(t *testing.T) {
+	backendtest.Require(t)
+	backendtest.Long(t)
+	const stolen = "it releases the lock without comparing its value"
+	for _, of := range []struct {
+		file, kind string
+		kinds      []schedule.Kind
+		cause      string
+	}{
+		{inPython, "rereads-late", nil, "it reads the stock before it holds the lock"},
+		{inPython, "gives-back", nil, "it releases the lock before it writes the stock"},
+		{inPython, "no-lock", nil, "no lock: it reads the stock and writes it in two steps"},
+		{"../../examples/tokenless_shop.py", "", []schedule.Kind{schedule.Expiry, schedule.Work}, stolen},
+		{inPython, "checks-clock", []schedule.Kind{schedule.Work}, ""},
+		{inPython, "asks-info", []schedule.Kind{schedule.LoseReply}, ""},
+		{inPython, "healed", []schedule.Kind{schedule.Hold}, ""},
+		{inPython, "remembers-sold-out", nil, ""},
+	} {
+		o := options(t, planted{file: of.file, kind: of.kind}.command(t)...)
+		o.Every = &Range{Changes: 3, Kinds: of.kinds, For: 20 * time.Second}
+		trial, ctx, err := New(t.Context(), o)
+		require.NoError(t, err)
+		_, err = trial.Learn(ctx)
+		require.NoError(t, err)
+		report, cells, err := trial.PlayEvery(ctx, func(string) {})
+		require.NoError(t, err)
+		require.NoError(t, trial.Close())
+		var causes []string
+		for _, d := range history.DefectsOf(cells) {
+			causes = append(causes, d.Cause)
+			assert.Contains(t, d.Cells[0], d.First.Line)
+		}
+		want := slices.DeleteFunc([]string{of.cause}, func(cause string) bool { return cause == "" })
+		assert.ElementsMatch(t, want, causes, "%s %s", of.file, of.kind)
+		assert.False(t, report.GoesAnotherWay(), "%s %s", of.file, of.kind)
+	}
+}
