@@ -20,6 +20,7 @@ func TestImports(t *testing.T) {
 	all := importsOfTheModule(t)
 	assert.Equal(t, []string{"loadtest/history"}, all["loadtest/audit"])
 	assert.Equal(t, []string{"loadtest/history"}, all["loadtest/cause"])
+	assert.Equal(t, []string{"loadtest/history", "loadtest/schedule"}, all["loadtest/schedule/search"])
 	rig := []string{"loadtest/cluster", "loadtest/history", "loadtest/schedule", "loadtest/wire"}
 	assert.Equal(t, rig, all["loadtest/rig"])
 	sale := []string{"loadtest/cause", "loadtest/history", "loadtest/schedule", "loadtest/wire"}
@@ -36,6 +37,17 @@ func TestImports(t *testing.T) {
 		for _, imported := range imports {
 			assert.True(t, isExplorer(pkg) || isLoadTest(pkg) == isLoadTest(imported) && !isExplorer(imported),
 				"%s imports %s", pkg, imported)
+		}
+	}
+}
+
+// TestImportsOfTheSearch checks that a search depends on nothing but what its world tells it.
+func TestImportsOfTheSearch(t *testing.T) {
+	for _, file := range filesOfTheModule(t) {
+		for _, imported := range file.Imports {
+			assert.False(t, file.Name.Name == "search" &&
+				slices.Contains([]string{`"time"`, `"sync"`, `"testing"`, `"math/rand/v2"`}, imported.Path.Value),
+				"search imports %s", imported.Path.Value)
 		}
 	}
 }

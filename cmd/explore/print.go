@@ -76,8 +76,8 @@ func (p printer) cell(one *task) {
 		found = p.paint(red, strings.Join(brokenVerdicts(c), ", ")+" BROKEN")
 	}
 	p.line(fmt.Sprintf("  %-12s %s: %s", column(c), coverage(c), found))
-	for i, found := range c.Found {
-		p.counterexample(found, one.stories[i])
+	for _, found := range c.Found {
+		p.counterexample(found)
 	}
 	if surprise := one.surprise(); surprise != "" {
 		p.line("    " + p.paint(yellow, "NOT AS EXPECTED: "+surprise))
@@ -116,11 +116,11 @@ func brokenVerdicts(c explore.Exploration) (names []string) {
 	return names
 }
 
-func (p printer) counterexample(found explore.Counterexample, s explore.Story) {
-	p.wrapped(fmt.Sprintf("    %-11s ", found.Verdict), s.Sentence(found.Violation))
+func (p printer) counterexample(found explore.Counterexample) {
+	p.wrapped(fmt.Sprintf("    %-11s ", found.Verdict), found.Story.Sentence(found.Violation))
 	p.line(fmt.Sprintf("    %11s %s: %s", "", length(found), p.paint(text.Colors{text.Bold}, found.Trace.String())))
 	if !p.brief {
-		p.steps(s)
+		p.steps(found.Story)
 		p.page("      ", found.Trace)
 	}
 }

@@ -25,8 +25,6 @@ type task struct {
 	cell   explore.Exploration
 	err    error
 	done   chan struct{}
-
-	stories []explore.Story // of the counterexamples
 }
 
 // run explores the cells, and prints the result of each as soon as it and all before it are done. It stops at once when
@@ -53,8 +51,8 @@ func (f *flags) run(ctx context.Context, t *testing.T, stdout, stderr io.Writer)
 		if r.interrupted {
 			break
 		}
-		if err := one.confirm(t); err != nil {
-			return complain(stderr, fmt.Errorf("%s under %s: %w", one.rung, explore.FaultNames(one.bounds), err))
+		if one.err != nil {
+			return complain(stderr, fmt.Errorf("%s under %s: %w", one.rung, explore.FaultNames(one.bounds), one.err))
 		}
 		if i == 0 || tasks[i-1].rung != one.rung {
 			p.rung(one.rung)
@@ -112,24 +110,6 @@ func (r *results) outcome() string {
 		return fmt.Sprintf("NOT as expected (%d of %d cells)", r.surprises, r.of)
 	}
 	return fmt.Sprintf("as expected (%d of %d cells)", r.of, r.of)
-}
-
-// confirm replays each counterexample. It returns an error if one does not break its verdict again.
-func (one *task) confirm(t *testing.T) error {
-	if one.err != nil {
-		return one.err
-	}
-	for _, found := range one.cell.Found {
-		story, err := explore.Replay(t, found.Trace, one.bounds)
-		if err != nil {
-			return err
-		}
-		if !story.Breaks(found.Verdict) {
-			return fmt.Errorf("%s broke %s, but does not break it when replayed", found.Trace, found.Verdict)
-		}
-		one.stories = append(one.stories, story.Until(len(found.Trace.Steps)))
-	}
-	return nil
 }
 
 // surprise returns how a cell differs from its expectation. Expectations are for the usual bounds.

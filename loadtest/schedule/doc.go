@@ -6,4 +6,6 @@
 //   - line.go: a fault for any shop, in terms of the phases of a sale.
 //   - text.go: what a step does, in words.
 //   - gate.go: holds each command until its step is taken. resp.go: parses a command.
+//
+// Package search, below it, tries all schedules of a world.
 package schedule

@@ -520,6 +520,24 @@ var table = []section{
 			edits{{"loadtest/wire/narrow.go", "seen.Succeeded() == one.Succeeded()", "true"}}},
 	}},
 
+	// All schedules of a world, and which of them were played.
+	{mutants: []mutant{
+		{"a search counts no changes of turn", by{test("./loadtest/schedule/search TestSearchPlaysEachScheduleOnce")},
+			edits{{"loadtest/schedule/search/schedule.go", "l.Changes++", "l.Changes += 0"}}},
+		{"a search forgets what it would try last", by{test("./loadtest/schedule/search TestSearchPlaysEachScheduleOnce")},
+			edits{{"loadtest/schedule/search/schedule.go", "if i > 0 {", "if i > 0 && i < len(awake)-1 {"}}},
+		{"what slept sleeps on", by{test("./loadtest/schedule/search TestIndependentOptions")},
+			edits{{"loadtest/schedule/search/schedule.go", " && independent(c, taken)", ""}}},
+		{"a level that lost a schedule is whole", by{test("./loadtest/schedule/search TestDivergence")},
+			edits{{"loadtest/schedule/search/search.go", "s.unplayed[one.path.Level] = true\n\t\tif d", "if d"}}},
+		{"a schedule in play was played", by{test("./loadtest/schedule/search TestScheduleInPlay")},
+			edits{{"loadtest/schedule/search/search.go", "return o.path.within(most)", "return false"}}},
+		{"a level beyond the bounds is whole", by{test("./loadtest/schedule/search TestBoundOfASearch")},
+			edits{{"loadtest/schedule/search/search.go", "s.unplayed[p.Level] = true", ""}}},
+		{"what breaks a verdict first is the shortest", by{test("./loadtest/schedule/search TestShortestIsFound")},
+			edits{{"loadtest/schedule/search/tally.go", "known && !p.IsShorter(best.Prefix)", "known"}}},
+	}},
+
 	// A trace on real processes: what a wire holds and loses, and what counts as broken.
 	{mutants: []mutant{
 		{"a wire holds nothing", by{test("./loadtest/wire TestWireHoldsACommandUntilItPasses")},

@@ -9,33 +9,36 @@ import (
 
 	"stockapi/internal/lock"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/schedule/search"
 )
 
 // A choice is a step that the scheduler may take next.
 type choice struct {
-	schedule.Step
+	search.Option
 	cmd    *command // that the step concerns, or nil
 	node   *store   // the one Redlock node that the step concerns
 	paused bool     // time passes while a command is ready
 }
 
-// A stepID identifies a step across states. A [schedule.Step] names a command by its place among the waiting ones,
-// which changes.
-type stepID struct {
-	kind   schedule.Kind
-	who    int
-	server string
-	name   string
-	key    string
-	nth    int
+// newChoice returns the choice of a step that concerns a command, or none. Its ID names the command, and not its place
+// among those that wait.
+func newChoice(step schedule.Step, cmd *command) choice {
+	named := step
+	named.Nth = 0
+	id := named.String()
+	if cmd != nil {
+		id += " " + cmd.ID() + " " + strconv.Itoa(cmd.Nth)
+	}
+	return choice{Option: search.Option{Step: step, ID: id}, cmd: cmd}
 }
 
-func (c choice) id() stepID {
-	id := stepID{kind: c.Kind, who: c.Who}
-	if c.cmd != nil {
-		id.server, id.name, id.key, id.nth = c.cmd.server.Name, c.cmd.Name, c.cmd.Key(), c.cmd.Nth
+// optionsOf returns what a search sees of choices.
+func optionsOf(choices []choice) []search.Option {
+	options := make([]search.Option, len(choices))
+	for i, c := range choices {
+		options[i] = c.Option
 	}
-	return id
+	return options
 }
 
 // reaches reports whether the step's command is carried out.
@@ -54,7 +57,7 @@ func (w *world) choices() []choice {
 	moving, ready := w.moving()
 	for _, c := range ready {
 		for n, cmd := range w.gate.of(c) {
-			list = append(list, choice{Step: schedule.Step{Kind: schedule.Grant, Who: c.Index, Nth: n}, cmd: cmd})
+			list = append(list, newChoice(schedule.Step{Kind: schedule.Grant, Who: c.Index, Nth: n}, cmd))
 		}
 	}
 	if w.isOver() {
@@ -63,14 +66,16 @@ func (w *world) choices() []choice {
 	switch {
 	case len(moving) > 0:
 	case len(ready) == 0:
-		list = append(list, choice{Step: schedule.Step{Kind: schedule.Time}})
+		list = append(list, newChoice(schedule.Step{Kind: schedule.Time}, nil))
 	case w.pauses < w.mostPauses() && w.isPending():
-		list = append(list, choice{Step: schedule.Step{Kind: schedule.Time}, paused: true})
+		pause := newChoice(schedule.Step{Kind: schedule.Time}, nil)
+		pause.paused = true
+		list = append(list, pause)
 	}
 	list = append(list, w.arrivals()...)
 	for i, node := range w.nodes {
 		if node.Down {
-			list = append(list, choice{Step: schedule.Step{Kind: schedule.NodeBack, Who: i}, node: w.redlockNode(i)})
+			list = append(list, w.nodeChoice(schedule.NodeBack, i))
 		}
 	}
 	if w.faults < w.bounds.Faults {
@@ -112,11 +117,11 @@ func (w *world) faultChoices(moving, ready []*client) (list []choice) {
 		switch kind {
 		case schedule.Expiry:
 			if len(moving) > 0 && w.isPending() {
-				list = append(list, choice{Step: schedule.Step{Kind: schedule.Expiry}})
+				list = append(list, newChoice(schedule.Step{Kind: schedule.Expiry}, nil))
 			}
 		case schedule.Hold: // while other clients move no time passes, so it can begin once they stop
 			if len(moving) == 1 && w.isPending() {
-				list = append(list, choice{Step: schedule.Step{Kind: schedule.Hold, Who: moving[0].Index}})
+				list = append(list, newChoice(schedule.Step{Kind: schedule.Hold, Who: moving[0].Index}, nil))
 			}
 		case schedule.CrashBefore, schedule.GiveUp:
 			list = append(list, w.clientFaults(kind, ready)...)
@@ -135,7 +140,7 @@ func (w *world) clientFaults(kind schedule.Kind, ready []*client) (list []choice
 		crashes := kind == schedule.CrashBefore && slices.Contains(ready, c)
 		leaves := kind == schedule.GiveUp && !c.Dead && !c.left && !c.isDone()
 		if c.started && (crashes || leaves) {
-			list = append(list, choice{Step: schedule.Step{Kind: kind, Who: c.Index}})
+			list = append(list, newChoice(schedule.Step{Kind: kind, Who: c.Index}, nil))
 		}
 	}
 	return list
@@ -146,7 +151,7 @@ func (w *world) commandFaults(kind schedule.Kind, ready []*client) (list []choic
 	for _, c := range ready {
 		for n, cmd := range w.gate.of(c) {
 			if cmd.Message == (kind == schedule.Drop) && (cmd.Name != "subscribe" || kind == schedule.LoseRequest) {
-				list = append(list, choice{Step: schedule.Step{Kind: kind, Who: c.Index, Nth: n}, cmd: cmd})
+				list = append(list, newChoice(schedule.Step{Kind: kind, Who: c.Index, Nth: n}, cmd))
 			}
 		}
 	}
@@ -160,10 +165,17 @@ func (w *world) serverFaults(kind schedule.Kind) (list []choice) {
 	}
 	for i, node := range w.nodes {
 		if kind == schedule.NodeDown && !node.Down || kind != schedule.NodeDown && !node.isFree() {
-			list = append(list, choice{Step: schedule.Step{Kind: kind, Who: i}, node: w.redlockNode(i)})
+			list = append(list, w.nodeChoice(kind, i))
 		}
 	}
 	return list
+}
+
+// nodeChoice returns the choice of a step of a lock server.
+func (w *world) nodeChoice(kind schedule.Kind, i int) choice {
+	c := newChoice(schedule.Step{Kind: kind, Who: i}, nil)
+	c.node = w.redlockNode(i)
+	return c
 }
 
 // redlockNode returns a node of Redlock, or nil on rungs with one lock server: a restart of that lets time pass.

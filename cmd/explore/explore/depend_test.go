@@ -6,11 +6,12 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/schedule/search"
 )
 
 // grant returns a step that carries out a command of a client.
 func grant(who int, cmd command) choice {
-	return choice{Step: schedule.Step{Kind: schedule.Grant, Who: who}, cmd: &cmd}
+	return choice{Option: search.Option{Step: schedule.Step{Kind: schedule.Grant, Who: who}}, cmd: &cmd}
 }
 
 func testServer(name string, index int) *store {
@@ -42,7 +43,7 @@ func TestIndependentSteps(t *testing.T) {
 	} {
 		assert.Equal(t, c.commute, independent(grant(0, c.a), grant(1, c.b)), c.why)
 		assert.Equal(t, c.commute, independent(grant(1, c.b), grant(0, c.a)), c.why)
-		time := choice{Step: schedule.Step{Kind: schedule.Time}}
+		time := newChoice(schedule.Step{Kind: schedule.Time}, nil)
 		assert.False(t, independent(time, grant(0, c.a)), "time concerns all clients")
 	}
 	lost := grant(0, acquire)

@@ -6,12 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
-	"stockapi/internal/lock"
 	"stockapi/loadtest/catalog"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/schedule/search"
 )
 
 // An Exploration is the result of searching one rung under one kind of fault.
@@ -46,193 +45,180 @@ func (c Exploration) Surprise() string {
 	return strings.Join(parts, "; ")
 }
 
-// Explore runs all schedules of a rung within the bounds. It returns an error if the rung cannot be explored, or if a
-// schedule was not repeatable.
+// A Counterexample is a schedule that breaks a verdict.
+type Counterexample struct {
+	Violation
+	Trace      schedule.Trace `json:"trace"`
+	Faults     int            `json:"faults"`
+	Switches   int            `json:"switches"`
+	FoundAfter int            `json:"after"` // runs until the verdict was first broken, maybe by a longer one
+	Story      Story          `json:"-"`
+}
+
+// Explore runs all schedules of a rung within the bounds, and replays the shortest that break a verdict. It returns an
+// error if the rung cannot be explored, or if a schedule was not repeatable.
 func Explore(t *testing.T, rung string, b Bounds) (Exploration, error) {
-	s, err := newSearch(t, rung, b)
+	p, err := newPlayer(t, rung, b)
 	if err != nil {
 		return Exploration{}, err
 	}
-	cell := Exploration{Rung: s.rung.Number, Situation: b.Situation, Fault: FaultNames(b)}
-	if b.Plain {
-		cell.Exhausted = s.all()
-	} else {
-		cell.Exhausted = (&reduction{search: s}).all()
+	cell := Exploration{Rung: p.rung.Number, Situation: b.Situation, Fault: FaultNames(b)}
+	searched, exhausted, err := p.all()
+	cell.Schedules, cell.Redundant, cell.Exhausted, cell.Shortest = searched.Complete, searched.Redundant, exhausted,
+		exhausted
+	if err != nil {
+		return cell, err
 	}
-	cell.Schedules, cell.Redundant, cell.Shortest = s.complete, s.redundant, cell.Exhausted
-	if s.diverged != nil {
-		return cell, s.diverged
-	}
-	found := s.best
-	if b.UntilSurprise && s.isSurprised() {
-		maps.DeleteFunc(found, func(v history.Verdict, _ Counterexample) bool { return s.isExpected(v) })
+	found := searched.Found
+	if p.isSurprised(searched) {
+		maps.DeleteFunc(found, func(v history.Verdict, _ search.Found) bool { return p.isExpected(v) })
 	}
 	if !b.Plain {
-		if found, err = s.shorten(t, &cell); err != nil {
+		if cell.Shortest, err = p.shorten(found); err != nil {
 			return cell, err
 		}
+		cell.Shortest = cell.Shortest && exhausted
 	}
 	for _, v := range Verdicts {
-		if c, ok := found[v]; ok {
-			c.FoundAfter = s.first[v]
+		if f, ok := found[v]; ok {
+			c, err := p.counterexample(v, f)
+			if err != nil {
+				return cell, err
+			}
 			cell.Found = append(cell.Found, c)
 		}
 	}
 	return cell, nil
 }
 
-func newSearch(t *testing.T, rung string, b Bounds) (*search, error) {
-	r, err := lock.Find(rung)
-	if err != nil {
-		return nil, err
+// all runs schedules until no other is left. It returns false if it stopped before.
+func (p *player) all() (*search.Tally, bool, error) {
+	if p.bounds.Plain {
+		return p.enumerate()
 	}
-	if !IsExplorable(r) {
-		return nil, fmt.Errorf("%s cannot be explored: its locks are not in Redis", r.Number)
-	}
-	if err := b.fits(r); err != nil {
-		return nil, err
-	}
-	servers, err := newServers(r)
-	if err != nil {
-		return nil, err
-	}
-	return &search{t: t, rung: r, bounds: b, servers: servers, best: map[history.Verdict]Counterexample{},
-		first: map[history.Verdict]int{}}, nil
+	r := &reduction{player: p}
+	exhausted, err := r.all()
+	return &r.Tally, exhausted, err
 }
 
-// IsExplorable reports whether a rung keeps its locks in Redis, or needs no server for them.
-func IsExplorable(r lock.Rung) bool {
-	return !slices.ContainsFunc(r.Needs, func(need string) bool {
-		return need != lock.NeedRedis && need != lock.NeedRedlock
-	})
+// enumerate is all without a reduction.
+func (p *player) enumerate() (*search.Tally, bool, error) {
+	s := search.New(p.policy())
+	exhausted, err := s.All(p, func() bool { return p.isCutShort(&s.Tally) || p.isSurprised(&s.Tally) })
+	return &s.Tally, exhausted, err
 }
 
-// all runs schedules until no path is left. It returns false if it stopped before.
-func (s *search) all() bool {
-	f := &frontier{hopeless: s.isHopeless}
-	f.add(path{})
-	for {
-		p, ok := f.next()
-		if !ok {
-			return true
-		}
-		if s.isCutShort() {
-			return false
-		}
-		s.run(p, f)
-		if s.diverged != nil || s.isSurprised() {
-			return false
-		}
-	}
-}
-
-// isSurprised reports whether the search may end because a verdict was broken that should hold.
-func (s *search) isSurprised() bool {
-	if !s.bounds.UntilSurprise || len(s.wanted) > 0 {
-		return false
-	}
-	for v := range s.best {
-		if !s.isExpected(v) {
-			return true
-		}
-	}
-	return false
-}
-
-func (s *search) isExpected(v history.Verdict) bool {
-	breaks, _, _ := catalog.ExpectSchedules(s.rung.Number, s.bounds.Situation, FaultNames(s.bounds))
-	return slices.Contains(breaks, v)
-}
-
-// shorten returns the shortest counterexample for each broken verdict. A search that skips orders of independent steps
+// shorten finds the shortest counterexample for each broken verdict. A search that skips orders of independent steps
 // finds whether a verdict can be broken, and by how many faults, but may skip the order with the fewest switches. So
-// all orders are tried here, those with few switches first.
-func (s *search) shorten(t *testing.T, cell *Exploration) (map[history.Verdict]Counterexample, error) {
-	shortest := map[history.Verdict]Counterexample{}
-	for faults := 0; faults <= s.bounds.Faults; faults++ {
-		var wanted []history.Verdict
-		for _, v := range Verdicts {
-			if c, ok := s.best[v]; ok && c.Faults == faults {
-				wanted = append(wanted, v)
-			}
-		}
-		if len(wanted) == 0 {
+// all orders are tried here, those with few switches first. It returns false if it stopped before there was no shorter
+// one.
+func (p *player) shorten(found map[history.Verdict]search.Found) (bool, error) {
+	all := true
+	for faults := 0; faults <= p.bounds.Faults; faults++ {
+		limits := maps.Clone(found)
+		maps.DeleteFunc(limits, func(_ history.Verdict, f search.Found) bool { return f.Faults != faults })
+		if len(limits) == 0 {
 			continue
 		}
-		b := s.bounds
-		b.Faults = faults
-		short := &search{t: t, rung: s.rung, bounds: b, servers: s.servers, best: map[history.Verdict]Counterexample{},
-			first: map[history.Verdict]int{}, wanted: wanted, limits: s.best}
-		for _, v := range wanted {
-			short.best[v] = s.best[v]
+		with := *p
+		with.bounds.Faults = faults
+		s := search.New(with.policy())
+		s.Found = maps.Clone(limits)
+		s.Hopeless = func(begun search.Prefix) bool { return isHopeless(begun, s.Found, limits) }
+		whole, err := s.All(&with, func() bool { return with.isCutShort(&s.Tally) })
+		if err != nil {
+			return false, err
 		}
-		whole := short.all()
-		if short.diverged != nil {
-			return nil, short.diverged
-		}
-		cell.Shortest = cell.Shortest && whole
-		for _, v := range wanted {
-			shortest[v] = short.best[v]
+		all = all && whole
+		for v := range limits {
+			found[v] = search.Found{Prefix: s.Found[v].Prefix, After: limits[v].After}
 		}
 	}
-	return shortest, nil
+	return all, nil
 }
 
-// isHopeless reports whether no schedule that begins with a path is shorter than the known ones. A counterexample of
-// the reduced search gives way to one of the same length: of those, the first in order is wanted. A search for all
-// verdicts has no hopeless paths.
-func (s *search) isHopeless(p path) bool {
-	if len(s.wanted) == 0 {
-		return false
-	}
-	for _, v := range s.wanted {
-		best := s.best[v]
-		steps := len(best.Trace.Steps)
-		if s.limits[v].Trace.String() == best.Trace.String() {
+// isHopeless reports whether no schedule that begins so is shorter than the shortest so far of each verdict that has a
+// limit. A counterexample of the reduced search, the limit, gives way to one of the same length: of those, the first in
+// order is wanted.
+func isHopeless(begun search.Prefix, best, limits map[history.Verdict]search.Found) bool {
+	for v, limit := range limits {
+		steps := len(best[v].Steps)
+		if !best[v].IsShorter(limit.Prefix) {
 			steps++
 		}
-		if p.switches < best.Switches || p.switches == best.Switches && len(p.steps) < steps {
+		if begun.Changes < best[v].Changes || begun.Changes == best[v].Changes && len(begun.Steps) < steps {
 			return false
 		}
 	}
 	return true
 }
 
+// counterexample replays a schedule that breaks a verdict. It returns an error if the verdict does not break again.
+func (p *player) counterexample(v history.Verdict, f search.Found) (Counterexample, error) {
+	trace := p.trace(f.Steps)
+	story, err := p.replay(trace)
+	if err != nil {
+		return Counterexample{}, err
+	}
+	i := slices.IndexFunc(story.Broken, func(one Violation) bool { return one.Verdict == v })
+	if i < 0 {
+		return Counterexample{}, fmt.Errorf("%s broke %s, but does not break it when replayed", trace, v)
+	}
+	return Counterexample{Violation: story.Broken[i], Trace: trace, Faults: f.Faults, Switches: f.Changes,
+		FoundAfter: f.After, Story: story.Until(len(trace.Steps))}, nil
+}
+
 // Replay runs the schedule of a trace, and continues it as far as possible without a fault. It returns the steps taken,
 // and what they broke.
 func Replay(t *testing.T, trace schedule.Trace, b Bounds) (Story, error) {
 	b.Situation, b.Clients = trace.Situation, max(b.Clients, trace.Clients())
-	s, err := newSearch(t, trace.Rung, b)
+	p, err := newPlayer(t, trace.Rung, b)
 	if err != nil {
 		return Story{}, err
 	}
-	s.bounds.Kinds = allKinds()
+	return p.replay(trace)
+}
+
+func (p *player) replay(trace schedule.Trace) (story Story, err error) {
+	with := *p
+	with.bounds.Kinds = allKinds()
 	for _, step := range trace.Steps {
 		if step.IsFault() {
-			s.bounds.Faults++
+			with.bounds.Faults++
 		}
 	}
-	var story Story
-	one := &run{search: s, path: path{steps: trace.Steps}, frontier: &frontier{hopeless: s.isHopeless}, last: -1}
-	synctest.Test(t, func(*testing.T) {
-		w := newWorld(s.rung, s.bounds, s.servers)
-		defer w.end()
+	one := &search.Schedule{}
+	with.inBubble(func(w *world) {
 		story.begin(w)
 		whole := w.run(func(choices []choice) int {
 			story.look(w)
-			n := one.choose(choices)
+			n := follow(trace, one, choices)
 			if n >= 0 {
+				one.Note(choices[n].Option)
 				story.add(w, choices[n])
 			}
 			return n
 		})
 		if !whole {
-			story.missing(one, w)
+			err = story.missing(trace.Steps[len(one.Steps())], w)
 			return
 		}
 		story.look(w)
 		w.finish()
 		story.end(w)
 	})
-	return story, story.err
+	return story, err
+}
+
+// follow returns the next step of a trace, -1 if it cannot be taken. After the trace it returns the preferred step.
+func follow(trace schedule.Trace, one *search.Schedule, choices []choice) (n int) {
+	if at := len(one.Steps()); at < len(trace.Steps) {
+		return slices.IndexFunc(choices, func(c choice) bool { return c.Step == trace.Steps[at] })
+	}
+	for i, c := range choices {
+		if one.Prefer(c.Option, choices[n].Option) < 0 {
+			n = i
+		}
+	}
+	return n
 }

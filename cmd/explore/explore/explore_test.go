@@ -2,7 +2,6 @@ package explore
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -50,24 +49,27 @@ func mustExplore(t *testing.T, rung string, b Bounds) Exploration {
 	return f.cell
 }
 
-// reduced runs the reduced search of a cell, without looking for shorter counterexamples. It also returns the steps
-// taken.
-func reduced(t *testing.T, rung string, b Bounds) (Exploration, map[stepID]bool) {
+// reduced runs the reduced search of a cell, without looking for shorter counterexamples. It also returns the IDs
+// of the steps taken.
+func reduced(t *testing.T, rung string, b Bounds) (Exploration, map[string]bool) {
 	t.Helper()
 	type found struct {
 		cell  Exploration
-		taken map[stepID]bool
+		taken map[string]bool
 		err   error
 	}
 	f := once("reduce", rung, b, func() found {
-		s, err := newSearch(t, rung, b)
+		p, err := newPlayer(t, rung, b)
 		if err != nil {
 			return found{err: err}
 		}
-		s.taken = map[stepID]bool{}
-		cell := Exploration{Rung: rung, Fault: FaultNames(b), Exhausted: (&reduction{search: s}).all()}
-		cell.Schedules, cell.Found = s.complete, slices.Collect(maps.Values(s.best))
-		return found{cell, s.taken, s.diverged}
+		p.taken = map[string]bool{}
+		tally, exhausted, err := p.all()
+		cell := Exploration{Rung: rung, Fault: FaultNames(b), Exhausted: exhausted, Schedules: tally.Complete}
+		for v := range tally.Found {
+			cell.Found = append(cell.Found, Counterexample{Violation: Violation{Verdict: v}})
+		}
+		return found{cell, p.taken, err}
 	})
 	require.NoError(t, f.err, rung)
 	return f.cell, f.taken

@@ -71,7 +71,7 @@ func (w *world) arrivals() (list []choice) {
 	nth := map[int]int{}
 	for _, cmd := range w.late {
 		who := cmd.client.Index
-		list = append(list, choice{Step: schedule.Step{Kind: schedule.Arrive, Who: who, Nth: nth[who]}, cmd: cmd})
+		list = append(list, newChoice(schedule.Step{Kind: schedule.Arrive, Who: who, Nth: nth[who]}, cmd))
 		nth[who]++
 	}
 	return list

@@ -2,25 +2,26 @@ package explore
 
 import (
 	"slices"
-	"testing"
-	"testing/synctest"
 
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/schedule/search"
 )
 
 // A reduction tries one order of commuting steps, and the other only where two steps that do not commute followed each
 // other: dynamic partial-order reduction with source sets (Abdulla, Aronis, Jonsson and Sagonas, POPL 2014). It works
 // depth first, and keeps the states of its current schedule.
 type reduction struct {
-	*search
+	*player
+	search.Tally
 	states []*state // one for each step of the schedule
+	err    error    // of a schedule that did not go the same way twice
 }
 
 // A state is a point of a schedule, with what was tried and is to be tried there.
 type state struct {
 	choices []choice
 	asleep  []choice // need not be tried: tried here before, or before this state and independent of the steps since
-	todo    []stepID // to be tried, in this order, unless they sleep
+	todo    []string // to be tried, in this order, unless they sleep
 	taken   choice
 	before  bits // the steps before it that the taken one depends on, directly or not
 }
@@ -38,17 +39,17 @@ func (b *bits) union(other bits) {
 }
 
 // all runs schedules until nothing is left to try. It returns false if it stopped before.
-func (r *reduction) all() bool {
+func (r *reduction) all() (bool, error) {
 	for prefix := 0; prefix >= 0; prefix = r.next() {
-		if r.isCutShort() {
-			return false
+		if r.isCutShort(&r.Tally) {
+			return false, nil
 		}
 		r.run(prefix)
-		if r.diverged != nil || r.isSurprised() {
-			return false
+		if r.err != nil || r.isSurprised(&r.Tally) {
+			return false, r.err
 		}
 	}
-	return true
+	return true, nil
 }
 
 // next returns to the last state where something is left to try, and takes that. It returns the number of steps up to
@@ -72,61 +73,53 @@ func (r *reduction) next() int {
 	return -1
 }
 
-func (s *state) find(id stepID) int {
-	return slices.IndexFunc(s.choices, func(c choice) bool { return c.id() == id })
+func (s *state) find(id string) int {
+	return slices.IndexFunc(s.choices, func(c choice) bool { return c.ID == id })
 }
 
 // run runs a schedule that begins with the steps that its states have taken.
 func (r *reduction) run(prefix int) {
-	one := &run{search: r.search, last: -1}
-	synctest.Test(r.t, func(*testing.T) {
-		w := newWorld(r.rung, r.bounds, r.servers)
-		defer w.end()
-		whole := w.run(func(choices []choice) int {
-			r.raceLast(one, prefix)
-			return r.choose(one, choices, prefix)
-		})
-		if whole {
-			r.raceLast(one, prefix)
-			w.finish()
-			r.complete++
-		} else {
-			r.redundant++
-		}
-		one.record(w)
+	one := &search.Schedule{}
+	end := r.play(func(choices []choice) int {
+		r.raceLast(one, prefix)
+		return r.choose(one, choices, prefix)
 	})
+	if end.Whole {
+		r.raceLast(one, prefix)
+	}
+	r.Count(one, end)
 }
 
 // choose is the scheduler. It repeats the prefix, whose last step is new, and then takes the preferred steps.
-func (r *reduction) choose(one *run, choices []choice, prefix int) int {
-	at := len(one.steps)
+func (r *reduction) choose(one *search.Schedule, choices []choice, prefix int) int {
+	at := len(one.Steps())
 	if at >= prefix && !r.arrive(one, choices) {
 		return -1
 	}
 	s := r.states[at]
-	n := slices.IndexFunc(choices, func(c choice) bool { return c.id() == s.taken.id() })
+	n := slices.IndexFunc(choices, func(c choice) bool { return c.ID == s.taken.ID })
 	if n < 0 {
-		r.diverged = one.divergence(s.taken.Step, choices)
+		r.err = r.divergence(one.Steps(), s.taken.Option, optionsOf(choices))
 		return -1
 	}
 	if at >= prefix-1 {
 		s.taken = choices[n]
 	}
-	one.note(choices[n])
+	one.Note(choices[n].Option)
 	return n
 }
 
 // arrive adds a new state with what is to be tried there: one command, and all faults and passing time, since a
 // schedule without those does not show their races. It returns false if everything that could be tried sleeps.
-func (r *reduction) arrive(one *run, choices []choice) bool {
+func (r *reduction) arrive(one *search.Schedule, choices []choice) bool {
 	s := &state{choices: choices, asleep: r.sleepers()}
 	var first *choice
 	for i, c := range choices {
 		switch {
-		case s.sleeps(c.id()):
+		case s.sleeps(c.ID):
 		case c.Kind != schedule.Grant:
-			s.todo = append(s.todo, c.id())
-		case first == nil || one.preference(c) < one.preference(*first):
+			s.todo = append(s.todo, c.ID)
+		case first == nil || one.Prefer(c.Option, first.Option) < 0:
 			first = &choices[i]
 		}
 	}
@@ -157,14 +150,14 @@ func (r *reduction) sleepers() (asleep []choice) {
 	return asleep
 }
 
-func (s *state) sleeps(id stepID) bool {
-	return slices.ContainsFunc(s.asleep, func(c choice) bool { return c.id() == id })
+func (s *state) sleeps(id string) bool {
+	return slices.ContainsFunc(s.asleep, func(c choice) bool { return c.ID == id })
 }
 
 // raceLast calls race for the last step, unless an earlier schedule had it too. The step has been taken, so it is known
 // whether its command has written anything.
-func (r *reduction) raceLast(one *run, prefix int) {
-	if at := len(one.steps) - 1; at >= 0 && at >= prefix-1 {
+func (r *reduction) raceLast(one *search.Schedule, prefix int) {
+	if at := len(one.Steps()) - 1; at >= 0 && at >= prefix-1 {
 		r.race(at)
 	}
 }
@@ -196,14 +189,14 @@ func (r *reduction) reverse(i, at int) {
 		}
 	}
 	free = append(free, at)
-	var begin []stepID
+	var begin []string
 	for _, k := range free {
 		if !slices.ContainsFunc(free, func(other int) bool { return other < k && r.dependsOn(k, other) }) {
-			begin = append(begin, r.states[k].taken.id())
+			begin = append(begin, r.states[k].taken.ID)
 		}
 	}
 	for _, id := range begin {
-		if id == s.taken.id() || slices.Contains(s.todo, id) || s.sleeps(id) {
+		if id == s.taken.ID || slices.Contains(s.todo, id) || s.sleeps(id) {
 			return // it is to be tried, or was
 		}
 	}
@@ -218,12 +211,12 @@ func (r *reduction) reverse(i, at int) {
 // withRivals returns a command, and the others of its client that do not commute with it. One may end another before it
 // is ever carried out, as a release ends a waiting renewal. Then no schedule shows a race with the other, so it is
 // tried wherever the first is.
-func (s *state) withRivals(c choice) []stepID {
-	ids := []stepID{c.id()}
+func (s *state) withRivals(c choice) []string {
+	ids := []string{c.ID}
 	tried := []choice{c}
 	for i := 0; i < len(tried); i++ {
 		for _, other := range s.choices {
-			id := other.id()
+			id := other.ID
 			if other.Kind == schedule.Grant && other.Who == c.Who && !independent(tried[i], other) &&
 				!slices.Contains(ids, id) && !slices.Contains(s.todo, id) && !s.sleeps(id) {
 				ids, tried = append(ids, id), append(tried, other)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stockapi/loadtest/history"
+	"stockapi/loadtest/schedule/search"
 )
 
 // sent returns what a server sends when a command is carried out.
@@ -55,17 +55,18 @@ func TestAScriptRunsAsInMiniredis(t *testing.T) {
 
 func TestResultsDoNotDependOnTheLuaState(t *testing.T) {
 	for _, rung := range []string{"v5-as-printed", "v7", "v8", "v10", "v11-two", "v15", "v17", "v18", "v19"} {
-		var found []map[history.Verdict]Counterexample
+		var found []search.Tally
 		for _, ours := range []bool{true, false} {
-			s, err := newSearch(t, rung, DefaultBounds())
+			p, err := newPlayer(t, rung, DefaultBounds())
 			require.NoError(t, err)
 			if !ours {
-				s.servers.stock.redis.Server().SetPreHook(nil)
-				s.servers.nodes[0].redis.Server().SetPreHook(nil)
+				p.servers.stock.redis.Server().SetPreHook(nil)
+				p.servers.nodes[0].redis.Server().SetPreHook(nil)
 			}
-			require.True(t, (&reduction{search: s}).all(), rung)
-			require.NoError(t, s.diverged)
-			found = append(found, s.best)
+			tally, exhausted, err := p.all()
+			require.NoError(t, err)
+			require.True(t, exhausted, rung)
+			found = append(found, *tally)
 		}
 		assert.Equal(t, found[1], found[0], rung)
 	}

@@ -12,6 +12,7 @@ import (
 	"stockapi/internal/stock"
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/schedule/search"
 )
 
 // A Story is a schedule as it happened.
@@ -23,7 +24,6 @@ type Story struct {
 	Broken []Violation
 	leases []lease // all
 	left   int64   // in stock at the end
-	err    error
 }
 
 // A Line is one step: what was done, by which client, and the holders afterwards.
@@ -112,10 +112,10 @@ func (s *Story) look(w *world) {
 	}
 }
 
-func (s *Story) missing(one *run, w *world) {
-	at := len(one.steps)
-	s.err = fmt.Errorf("step %d of the trace, %s, cannot be taken; possible steps: %s", at+1, one.path.steps[at],
-		stepNames(w.choices()))
+// missing returns the error of a step of the trace that cannot be taken.
+func (s *Story) missing(step schedule.Step, w *world) error {
+	return fmt.Errorf("step %d of the trace, %s, cannot be taken; possible steps: %s", len(s.Trace.Steps)+1, step,
+		stepNames(optionsOf(w.choices())))
 }
 
 // end notes the outcomes of the orders.
@@ -162,10 +162,10 @@ func (s Story) Breaks(v history.Verdict) bool {
 	return slices.ContainsFunc(s.Broken, func(one Violation) bool { return one.Verdict == v })
 }
 
-func stepNames(choices []choice) string {
-	names := make([]string, len(choices))
-	for i, c := range choices {
-		names[i] = c.String()
+func stepNames(options []search.Option) string {
+	names := make([]string, len(options))
+	for i, o := range options {
+		names[i] = o.String()
 	}
 	return strings.Join(names, " ")
 }

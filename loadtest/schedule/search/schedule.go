@@ -6,18 +6,16 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// noOne is the client of the last step of a schedule in which no client has taken one.
-const noOne = -1
-
-// A Schedule is one schedule of a search, while it is played.
+// A Schedule is one schedule, while it is played. The zero value belongs to no search: its steps are chosen elsewhere,
+// and noted by [Schedule.Note].
 type Schedule struct {
 	search   *Search
 	path     path
 	steps    []Option
 	levels   []Level // after each step
-	last     int     // the client of the last step by a client
 	asleep   []string
 	branches []path
+	stopped  bool // as others are as good
 	diverged *divergence
 }
 
@@ -48,14 +46,14 @@ func (o *Schedule) HasDiverged() bool { return o.diverged != nil }
 // can.
 func (o *Schedule) Choose(options []Option) int {
 	at := len(o.steps)
-	if at < len(o.path.steps) {
-		step := o.path.steps[at]
+	if at < len(o.path.Steps) {
+		step := o.path.Steps[at]
 		n := slices.IndexFunc(options, func(c Option) bool { return c.ID == step.ID })
 		if n < 0 {
 			o.diverged = &divergence{step, slices.Clone(options)}
 			return -1
 		}
-		if at == len(o.path.steps)-1 {
+		if at == len(o.path.Steps)-1 {
 			o.asleep = o.path.asleep
 		}
 		o.take(options, n)
@@ -67,10 +65,9 @@ func (o *Schedule) Choose(options []Option) int {
 			awake = append(awake, n)
 		}
 	}
-	if len(awake) == 0 {
-		return -1 // every continuation was tried in another order
-	}
-	if o.search.isHopeless(path{steps: o.steps, Level: o.Level()}) {
+	o.stopped = len(awake) == 0 || // every continuation was tried in another order
+		o.search.isHopeless(Prefix{o.Level(), o.steps})
+	if o.stopped {
 		return -1
 	}
 	slices.SortStableFunc(awake, func(a, b int) int { return o.Prefer(options[a], options[b]) })
@@ -83,10 +80,11 @@ func (o *Schedule) Choose(options []Option) int {
 func (o *Schedule) Prefer(a, b Option) int { return o.preference(a) - o.preference(b) }
 
 func (o *Schedule) preference(c Option) int {
+	last, moved := o.lastClient()
 	switch {
 	case c.IsFault():
 		return 3
-	case c.Kind == schedule.Grant && c.Who == o.last:
+	case c.Kind == schedule.Grant && moved && c.Who == last:
 		return 0
 	case c.Kind == schedule.Grant:
 		return 1
@@ -100,7 +98,7 @@ func (o *Schedule) branch(options []Option, awake []int) {
 	for i, n := range awake {
 		if i > 0 {
 			steps := append(slices.Clone(o.steps), options[n])
-			o.branches = append(o.branches, path{o.levelTo(options[n]), steps, slices.Clone(tried)})
+			o.branches = append(o.branches, path{Prefix{o.levelTo(options[n]), steps}, slices.Clone(tried)})
 		}
 		tried = append(tried, options[n].ID)
 	}
@@ -109,7 +107,7 @@ func (o *Schedule) branch(options []Option, awake []int) {
 // levelTo returns the level after a further step.
 func (o *Schedule) levelTo(c Option) Level {
 	l := o.Level()
-	if c.ByClient() && o.last != noOne && c.Who != o.last {
+	if last, moved := o.lastClient(); moved && c.ByClient() && c.Who != last {
 		l.Changes++
 	}
 	if c.IsFault() {
@@ -135,7 +133,14 @@ func (o *Schedule) take(options []Option, n int) {
 func (o *Schedule) Note(taken Option) {
 	o.levels = append(o.levels, o.levelTo(taken))
 	o.steps = append(o.steps, taken)
-	if taken.ByClient() {
-		o.last = taken.Who
+}
+
+// lastClient returns the client of the last step by a client, and whether there is one.
+func (o *Schedule) lastClient() (who int, moved bool) {
+	for _, step := range slices.Backward(o.steps) {
+		if step.ByClient() {
+			return step.Who, true
+		}
 	}
+	return 0, false
 }

@@ -4,16 +4,7 @@ import (
 	"slices"
 
 	"stockapi/loadtest/history"
-	"stockapi/loadtest/schedule"
 )
-
-// An Option is a step that may come next.
-type Option struct {
-	schedule.Step
-	// ID is the same for the same step in every state. The step itself names a command by its place among those that
-	// wait, which changes.
-	ID string
-}
 
 // A World plays schedules, each from its beginning.
 type World interface {
@@ -37,105 +28,98 @@ type Policy struct {
 	// Independent reports whether two options of one state may be taken in either order with the same result and as many
 	// changes of turn, so that one order is enough. Nil: no two are.
 	Independent func(a, b Option) bool
-	// Hopeless reports whether no schedule that begins with these steps is wanted. Nil: all are.
-	Hopeless func(steps []Option, level Level) bool
-	// Diverged returns the error that ends the search when a schedule cannot take a step that it took before. If Diverged
-	// is nil, or returns nil, only that schedule ends.
-	Diverged func(taken []Option, step Option, options []Option) error
+	// Hopeless reports whether no schedule that begins so is wanted, now and later. Nil: all are.
+	Hopeless func(Prefix) bool
+	// Divergence returns the error that ends the search when a schedule cannot take a step that it took before. If
+	// Divergence is nil, or returns nil, only that schedule ends.
+	Divergence func(taken []Option, step Option, options []Option) error
 }
 
 // A Search is a search in progress.
 type Search struct {
 	Policy
-
-	Complete  int // schedules that are whole
-	Redundant int // schedules that were stopped, since others are as good
-	Diverged  int // schedules that could not take a step that they took before
+	Tally
 
 	frontier frontier
 	inPlay   []*Schedule
-	played   map[Level]int // whole schedules, by what they had at their end
-	lost     []Level       // of schedules whose continuations are unknown
-	err      error
+	played   map[Level]int  // whole schedules, by what they had at their end
+	unplayed map[Level]bool // of prefixes beyond the bounds, and of those whose continuations are unknown
 }
 
 // New returns a search of all schedules of a world.
 func New(p Policy) *Search {
-	s := &Search{Policy: p, frontier: frontier{faultsFirst: p.FaultsFirst}, played: map[Level]int{}}
+	s := &Search{Policy: p, frontier: frontier{faultsFirst: p.FaultsFirst}, played: map[Level]int{},
+		unplayed: map[Level]bool{}}
 	s.add(path{})
 	return s
 }
 
-// All plays schedules until none is left, or until stop, unless nil, reports that the search may end. It reports whether
-// none was left.
+// All plays schedules until none is left, or until stop, unless nil, reports that the search may end. It reports
+// whether none was left.
 func (s *Search) All(w World, stop func() bool) (bool, error) {
-	for {
-		if s.IsEmpty() {
-			return true, s.err
-		}
+	for s.Left() > 0 {
 		if stop != nil && stop() {
-			return false, s.err
+			return false, nil
 		}
 		one := s.Next()
-		if one == nil {
-			return true, s.err
-		}
 		end, err := w.Play(one.Choose)
 		if err != nil {
 			return false, err
 		}
-		if s.Done(one, end); s.err != nil {
-			return false, s.err
+		if err := s.Done(one, end); err != nil {
+			return false, err
 		}
 	}
+	return true, nil
 }
 
 // IsEmpty reports whether no schedule is left to be played, and none is being played.
 func (s *Search) IsEmpty() bool { return s.Left() == 0 && len(s.inPlay) == 0 }
 
 // Left returns the number of paths that are left. Each is the beginning of at least one schedule.
-func (s *Search) Left() int { return s.frontier.Len() }
+func (s *Search) Left() int {
+	for s.frontier.Len() > 0 && s.isHopeless(s.frontier.paths[0].Prefix) {
+		s.frontier.next()
+	}
+	return s.frontier.Len()
+}
 
 // Next returns the next schedule to be played, nil if there is none at the moment: one in play may leave more. Hand it
-// back by [Search.Done], or by [Search.Again].
+// back by [Search.Done], [Search.Again] or [Search.GiveUp].
 func (s *Search) Next() *Schedule {
-	for s.frontier.Len() > 0 {
-		if p := s.frontier.next(); !s.isHopeless(p) {
-			one := &Schedule{search: s, path: p, last: noOne}
-			s.inPlay = append(s.inPlay, one)
-			return one
-		}
+	if s.Left() == 0 {
+		return nil
 	}
-	return nil
+	one := &Schedule{search: s, path: s.frontier.next()}
+	s.inPlay = append(s.inPlay, one)
+	return one
 }
 
 // Done takes back a schedule that was played. What it left to be tried is played later. It returns the error of
-// [Policy.Diverged].
-func (s *Search) Done(one *Schedule, end End) error {
+// [Policy.Divergence].
+func (s *Search) Done(one *Schedule, end End) (err error) {
 	s.remove(one)
+	s.Count(one, end)
 	switch {
-	case one.diverged != nil && s.Policy.Diverged != nil:
-		d := one.diverged
-		s.err = s.Policy.Diverged(one.steps, d.step, d.options)
-		fallthrough
 	case one.diverged != nil:
-		s.Diverged++
-		s.lost = append(s.lost, one.path.Level)
+		s.unplayed[one.path.Level] = true
+		if d := one.diverged; s.Divergence != nil {
+			err = s.Divergence(one.steps, d.step, d.options)
+		}
 	case end.Whole:
-		s.Complete++
 		s.played[one.Level()]++
-	default:
-		s.Redundant++
+	case !one.stopped: // its world has ended it
+		s.unplayed[one.path.Level] = true
 	}
 	for _, p := range one.branches {
 		s.add(p)
 	}
-	return s.err
+	return err
 }
 
 // Again returns a schedule that is to be played in place of another one, from the same path.
 func (s *Search) Again(one *Schedule) *Schedule {
-	again := &Schedule{search: s, path: one.path, last: noOne}
+	again := &Schedule{search: s, path: one.path}
 	s.inPlay[slices.Index(s.inPlay, one)] = again
 	return again
 }
@@ -143,7 +127,7 @@ func (s *Search) Again(one *Schedule) *Schedule {
 // GiveUp takes back a schedule that could not be played. Its continuations stay unknown.
 func (s *Search) GiveUp(one *Schedule) {
 	s.remove(one)
-	s.lost = append(s.lost, one.path.Level)
+	s.unplayed[one.path.Level] = true
 }
 
 func (s *Search) remove(one *Schedule) {
@@ -151,10 +135,15 @@ func (s *Search) remove(one *Schedule) {
 	s.inPlay = slices.Delete(s.inPlay, i, i+1)
 }
 
-// IsWhole reports whether all schedules within a level were played.
+// IsWhole reports whether all schedules within a level were played, but for those that the policy leaves out as
+// redundant or hopeless.
 func (s *Search) IsWhole(most Level) bool {
-	return !slices.ContainsFunc(s.lost, func(l Level) bool { return l.within(most) }) &&
-		!slices.ContainsFunc(s.inPlay, func(o *Schedule) bool { return o.path.within(most) }) &&
+	for l := range s.unplayed {
+		if l.within(most) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(s.inPlay, func(o *Schedule) bool { return o.path.within(most) }) &&
 		!slices.ContainsFunc(s.frontier.paths, func(p path) bool { return p.within(most) })
 }
 
@@ -169,9 +158,13 @@ func (s *Search) Played(most Level) (n int) {
 }
 
 func (s *Search) add(p path) {
-	if (s.Most == nil || s.Most(p.Level)) && !s.isHopeless(p) {
+	switch {
+	case s.isHopeless(p.Prefix):
+	case s.Most != nil && !s.Most(p.Level):
+		s.unplayed[p.Level] = true
+	default:
 		s.frontier.add(p)
 	}
 }
 
-func (s *Search) isHopeless(p path) bool { return s.Hopeless != nil && s.Hopeless(p.steps, p.Level) }
+func (s *Search) isHopeless(p Prefix) bool { return s.Hopeless != nil && s.Hopeless(p) }
