@@ -352,7 +352,11 @@ func (c *client) doing() string {
 
 // toHeld loses the command at which an order is held, or the reply to it, or puts it in flight.
 func (p *Player) toHeld(ctx context.Context, m schedule.Move, c *client) error {
-	if s := p.Scene(m.Who); len(c.held) == 0 && !p.awaitTurn(ctx, c, p.AtMost(m, s)) {
+	s := p.Scene(m.Who)
+	if c.order == nil {
+		p.begin(ctx, m, s)
+	}
+	if len(c.held) == 0 && !p.awaitTurn(ctx, c, p.AtMost(m, s)) {
 		return p.sendsNothing(m, c)
 	}
 	i := min(m.Nth, len(c.held)-1)

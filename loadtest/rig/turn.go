@@ -59,10 +59,10 @@ func (r *Rig) waiting(at int) []*wire.Command {
 // was refused orders again. If the move asks for the reply, that is held until the order's next step.
 func (p *Player) step(ctx context.Context, m schedule.Move, c *client) error {
 	s := p.Scene(m.Who)
-	p.TakeTurns(m.At, p.IsStep)
+	p.TakeTurns(m.At, p.IsStep) // also if it went to a mark before
 	p.HoldTurns()
 	if len(c.held) == 0 && (c.order == nil || c.order.HasEnded()) {
-		p.send(ctx, m, s, nil)
+		p.begin(ctx, m, s)
 	}
 	replied := len(c.held) > 0 && c.held[0].Reply
 	switch came := p.awaitTurn(ctx, c, p.AtMost(m, s)); {
@@ -97,6 +97,12 @@ func (p *Player) LateOf(who int) int { return len(p.clients[who].late) }
 
 // HeldOf returns what is held of a client's order: commands that wait for their turns, or one reply.
 func (p *Player) HeldOf(who int) []*Held { return p.clients[who].held }
+
+// begin sends an order that goes step by step.
+func (p *Player) begin(ctx context.Context, m schedule.Move, s Scene) {
+	p.TakeTurns(m.At, p.IsStep)
+	p.send(ctx, m, s, nil)
+}
 
 // awaitTurn delivers the reply for which an order waits, waits until a command of its waits for its turn, and reports
 // whether one does.

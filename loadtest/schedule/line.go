@@ -95,7 +95,7 @@ func (l Line) allows(m Move) error {
 	switch {
 	case m.Verb == "" && m.Mark == "" && last != nil:
 		return fmt.Errorf("%s has already ordered", letter)
-	case needs == ">" && !last.isAtWire():
+	case needs == ">" && !last.isAtWire() && last != nil: // of an order that is yet to be sent, its first command is hit
 		return fmt.Errorf("no command of %s is at the wire: put %s>write or another mark before it", letter, letter)
 	case needs == "." && last == nil:
 		return fmt.Errorf("%s has not ordered yet", letter)

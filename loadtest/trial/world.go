@@ -38,6 +38,7 @@ type world struct {
 	upTo    []int             // how many words there were then
 	refused [2]string         // by order: the lock as it was when its last try was refused; "": it was not
 	done    [2]string         // by order: what it has carried out
+	again   [2]int            // by order: how often it has carried out the same in a row, without a step of the other one
 	states  map[string]bool
 
 	cell *history.Cell // of the last schedule, judged
@@ -57,7 +58,7 @@ func (w *world) Play(choose func([]search.Option) int) (end search.End, err erro
 	}
 	w.line, w.words, w.over, w.upTo, w.faults = newPlayedLine(b), nil, nil, nil, 0
 	w.lapses, w.early, w.why = false, false, ""
-	w.refused, w.done = [2]string{}, [2]string{}
+	w.refused, w.done, w.again = [2]string{}, [2]string{}, [2]int{}
 	w.line.atOnce = w.atOnce
 	most := 20 + mostSteps*len(b.Passport.Steps)
 	for w.why == "" {
@@ -182,8 +183,11 @@ func lineOf(words []string) string {
 // options returns what may come next: the turns of orders, commands in flight that arrive, and then faults.
 func (w *world) options() (all []search.Option) {
 	w.awaitPolls()
-	for who := range w.refused {
-		all = append(all, w.turns(who)...)
+	turns := [2][]search.Option{w.turns(shop.AtA), w.turns(shop.AtB)}
+	for who := range turns {
+		if w.again[who] <= w.mostAgain() || len(turns[1-who]) == 0 {
+			all = append(all, turns[who]...)
+		}
 		if n := w.line.player.LateOf(who); n > 0 {
 			all = append(all, option(schedule.Arrive, who, 0, "its command"))
 		}
@@ -192,6 +196,20 @@ func (w *world) options() (all []search.Option) {
 		all = append(all, w.faultsNow()...)
 	}
 	return all
+}
+
+// mostAgain returns how often an order may carry out the same command in a row before the other one has a turn, if it
+// can take one: more often than a plain sale does, so that only an order is concerned that waits in a way of its own.
+// Otherwise it might have every turn (Musuvathi and Qadeer, PLDI 2008).
+func (w *world) mostAgain() int {
+	most, run := 1, 1
+	for i, s := range w.bench.Passport.Steps {
+		if run++; i == 0 || s.Shape != w.bench.Passport.Steps[i-1].Shape {
+			run = 1
+		}
+		most = max(most, run)
+	}
+	return most + 1
 }
 
 // awaitPolls waits for the next command of each order that waits for a lock which has changed since its last try: that
@@ -264,7 +282,11 @@ func (w *world) faultsNow() (all []search.Option) {
 	passes := lapses && p.Every == 0 && (w.atOnce && w.bench.CanExpire() || aLongReply(p) == "") // under a held reply
 	for who := range w.refused {
 		order, held := w.line.player.Scene(who).Order, w.line.player.HeldOf(who)
-		if order == nil || len(held) == 0 || held[0].Reply || w.bench.Pair.IsDown(who) {
+		if order == nil {
+			all = append(all, w.faultsAtFirst(who, passes)...)
+			continue
+		}
+		if len(held) == 0 || held[0].Reply || w.bench.Pair.IsDown(who) {
 			continue
 		}
 		cmd := held[0].Command()
@@ -292,6 +314,24 @@ func (w *world) faultsNow() (all []search.Option) {
 	}
 	if holder >= 0 && passes && slices.Contains(w.kinds, schedule.Expiry) {
 		all = append(all, option(schedule.Expiry, 0, 0, ""))
+	}
+	return all
+}
+
+// faultsAtFirst returns the faults that can hit the first command of an order that is yet to be sent.
+func (w *world) faultsAtFirst(who int, passes bool) (all []search.Option) {
+	first := w.bench.Passport.Steps[min(w.bench.Passport.Ahead, len(w.bench.Passport.Steps)-1)]
+	for _, kind := range w.kinds {
+		switch kind {
+		case schedule.LoseRequest, schedule.LoseReply, schedule.Late:
+		case schedule.Work:
+			if !passes || !w.bench.Passport.Acquires[first.Shape] {
+				continue
+			}
+		default:
+			continue
+		}
+		all = append(all, option(kind, who, 0, "begins"))
 	}
 	return all
 }
@@ -374,6 +414,10 @@ func (w *world) grant(o search.Option, reply bool) {
 	letter := schedule.Step{Who: o.Who, Nth: o.Nth}.String()
 	w.move(letter+sale.Either(reply, "<", ""), schedule.Move{Who: o.Who, At: o.Who, Nth: o.Nth, Mark: schedule.Next,
 		Reply: reply})
+	w.again[1-o.Who] = 0
+	if w.again[o.Who]++; !strings.HasSuffix(w.done[o.Who], o.ID) {
+		w.again[o.Who] = 1
+	}
 	w.done[o.Who] += " " + o.ID
 	switch order := w.line.player.Scene(o.Who).Order; {
 	case cmd != nil && cmd.Subscribes:

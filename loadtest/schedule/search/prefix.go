@@ -22,6 +22,11 @@ type Level struct {
 	Changes int `json:"changes"` // of turn: steps by another client than the step by a client before it
 }
 
+// Less reports whether a level has fewer faults than another one, or else fewer changes.
+func (l Level) Less(other Level) bool {
+	return l.Faults < other.Faults || l.Faults == other.Faults && l.Changes < other.Changes
+}
+
 // within reports whether a level has at most as many faults, and as many changes, as another.
 func (l Level) within(most Level) bool { return l.Faults <= most.Faults && l.Changes <= most.Changes }
 

@@ -84,6 +84,24 @@ func (s *Search) Left() int {
 	return s.frontier.Len()
 }
 
+// LeftWith returns the number of paths that are left with that many faults.
+func (s *Search) LeftWith(faults int) (n int) {
+	for _, p := range s.frontier.paths {
+		if p.Faults == faults {
+			n++
+		}
+	}
+	return n
+}
+
+// Peek returns the level of the path that is played next, false if none is left.
+func (s *Search) Peek() (Level, bool) {
+	if s.Left() == 0 {
+		return Level{}, false
+	}
+	return s.frontier.paths[0].Level, true
+}
+
 // Next returns the next schedule to be played, nil if there is none at the moment: one in play may leave more. Hand it
 // back by [Search.Done], [Search.Again] or [Search.GiveUp].
 func (s *Search) Next() *Schedule {
