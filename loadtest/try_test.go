@@ -153,6 +153,13 @@ func TestTryFlagErrors(t *testing.T) {
 		{[]string{"--quik", "--", "shop"}, `unknown flag --quik: see loadtest try --help`},
 		{[]string{"--", "shop", "--port={port}", "{db_port}"}, `^try: {db_port} in the command line .* needs --db HOST:`},
 		{[]string{"--play", "pause", "--", "shop"}, `--play: "pause" is not a step of a fault: use one of arrive-a `},
+		{[]string{"--every", "--quick", "--", "shop"}, `^try: --every plays schedules of its own, .*: leave out --quick$`},
+		{[]string{"--every", "--units=3", "--", "shop"}, `^try: --every plays schedules .*: leave out --units$`},
+		{[]string{"--every", "--only", "late,bussy", "--", "shop"}, `--only: no fault "bussy": .* are none, lose-request, `},
+		{[]string{"--every", "--left", "count", "--", "shop"}, `^try: --every is for a stock in Redis: .*leave out --every$`},
+		{[]string{"--every", "--for", "1ms", "--", "shop"}, `^try: --for is 1ms: it takes at least 1s$`},
+		{[]string{"--every", "--changes", "99", "--", "shop"}, `^try: --changes must lie between 0 and 20$`},
+		{[]string{"--changes", "2", "--", "shop"}, `^try: --changes bounds --every: give that, too$`},
 		{[]string{"--cells"}, `^try: --cells plays no cell: leave out --no-out$`},
 	} {
 		code, _, stderr := loadtest(t, append([]string{"try", "--no-out"}, one.args...)...)

@@ -5,8 +5,8 @@
 //   - order.go: an order in flight. fresh.go: fresh orders afterwards.
 //   - trap.go: what catches one thing of an order: command_trap.go a command or its reply, request_trap.go a request to
 //     a database or its reply.
-//   - player.go: plays lines, move by move. step.go: plays traces, step by step. command.go: one command. quiet.go:
-//     waits until instances are idle.
+//   - player.go: plays lines, move by move. turn.go: orders that go step by step, and when they are at rest. step.go:
+//     plays traces, step by step. command.go: one command. quiet.go: waits until instances are idle.
 //   - fault.go: faults of instances and servers, and their records.
 //   - database.go: the link of an instance to a database of any protocol. pattern.go: the requests and replies of a
 //     plain sale.

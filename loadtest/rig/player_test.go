@@ -26,6 +26,7 @@ type house struct {
 	orders []*InFlight
 	passed []string
 	most   time.Duration // that a move may take
+	waits  *InFlight     // that waits for the lock
 }
 
 // newHouse returns a player of lines in a house. All ends with the test.
@@ -131,7 +132,7 @@ func (h *house) Name(m schedule.Move, t Trap) (string, bool) {
 }
 
 func (h *house) IsStep(*wire.Command) bool { return true }
-func (h *house) Waits(*InFlight) bool      { return false }
+func (h *house) Waits(o *InFlight) bool    { return o == h.waits }
 
 func (h *house) AtMost(schedule.Move, Scene) time.Duration { return h.most }
 func (h *house) Rest(context.Context, *InFlight)           {}
@@ -194,6 +195,10 @@ func TestHeldCommandIsLostOrLate(t *testing.T) {
 		"a>write.give-up-a":                   {"", "a: hung up while it worked"},
 		"aa.b>end.a>end":                      {"b", "a: its del held"}, // the next command is held
 		"a.lose-request-a.a>end":              {"", "a: its set lost"},
+		"lose-request-a.a>end":                {"", "a: its get lost"}, // the order is sent, and its first command is hit
+		"a<.b>end.a.a>end":                    {"a", "a: the reply to its get held"},
+		"aa<.b>end.a":                         {"b", "a: the reply to its set held"},
+		"a.late-a.b>end.arrive-a":             {"a", "a: its set in flight, a: its del held"},
 	} {
 		p, h := newHouse(t)
 		require.NoError(t, h.plays(p, line), line)
@@ -201,6 +206,52 @@ func TestHeldCommandIsLostOrLate(t *testing.T) {
 		require.NoError(t, p.Finish())
 		assert.Equal(t, want.fault, strings.Join(h.faults(), ", "), line)
 	}
+}
+
+// Instances are at rest once every order is held, has ended, or waits for the lock, and nothing has come for a moment.
+func TestSettle(t *testing.T) {
+	p, h := newHouse(t)
+	require.NoError(t, h.plays(p, "a"))
+	assert.Nil(t, p.Unsettled())
+	assert.Len(t, p.HeldOf(0), 1, "it is held before its next command")
+	over := make(chan struct{})
+	bert := NewInFlight("b", 1)
+	bert.Send(t.Context(), func(context.Context) (op history.Op) {
+		<-over
+		return op
+	})
+	p.clients[1].order = bert
+	assert.Equal(t, bert, p.Settle(t.Context(), 100*time.Millisecond), "it works, and has sent nothing")
+	h.waits = bert
+	begun := time.Now()
+	assert.Nil(t, p.Settle(t.Context(), 10*time.Second))
+	assert.GreaterOrEqual(t, time.Since(begun), silence, "its threads are unknown")
+	h.waits = nil
+	close(over)
+	<-bert.Done()
+	assert.Nil(t, p.Settle(t.Context(), 10*time.Second))
+}
+
+// Of several waiting commands a line names one by a digit.
+func TestSecondOfTheWaitingCommands(t *testing.T) {
+	p, h := newHouse(t)
+	p.TakeTurns(0, h.IsStep)
+	rdb := dial(h.Ends[0])
+	both := NewInFlight("a", 0)
+	both.Send(t.Context(), func(ctx context.Context) (op history.Op) {
+		defer rdb.Close()
+		pipe := rdb.Pipeline()
+		pipe.Set(ctx, "first", 1, 0)
+		pipe.Set(ctx, "second", 1, 0)
+		_, _ = pipe.Exec(ctx)
+		return op
+	})
+	h.orders, p.clients[0].order = append(h.orders, both), both
+	require.Eventually(t, func() bool { return len(h.Gate.Of(&h.Ends[0].Client)) == 2 }, 10*time.Second, time.Millisecond)
+	require.NoError(t, h.plays(p, "a2"))
+	assert.Len(t, p.HeldOf(0), 1)
+	require.NoError(t, p.Finish())
+	<-both.Done()
 }
 
 // A move that cannot be taken ends a line: its user says why.

@@ -208,7 +208,7 @@ func (p *Player) asleep() bool {
 		}
 	}
 	asleep, known := allSleep(pids)
-	return asleep && known
+	return asleep && known && len(pids) > 0
 }
 
 // family returns the processes of an instance, as they were when it was first asked.

@@ -7,6 +7,6 @@
 // there), sale (what is known of a shop's sale), record (what orders sent, and a cell), learn (what the lock is), and
 // this package: trial.go (the whole), faults.go (the cells) with cells.go (their list), play.go (a cell, and its fresh
 // orders), played.go and request.go (what the words of a line mean for a shop; package rig plays it), inflict.go (what
-// is no line), moments.go (a fault at each request), elsewhere.go (a stock that is counted). Package cause explains the
-// cells.
+// is no line), moments.go (a fault at each request), elsewhere.go (a stock that is counted), every.go (every order of
+// commands) with world.go (one such order). Package cause explains the cells.
 package trial
