@@ -10,8 +10,11 @@ import (
 
 	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/schedule/search"
+	"stockapi/loadtest/trial/record"
+	"stockapi/loadtest/trial/shop"
 )
 
 // A collector is a world that keeps the lines of its schedules.
@@ -93,6 +96,69 @@ func TestStepThatIsNotThere(t *testing.T) {
 	}
 	assert.NotZero(t, s.Diverged)
 	assert.False(t, s.IsWhole(search.Level{Changes: 3}))
+}
+
+// forgedWorld returns a world whose schedule has a defect, at its second word. It let Redis expire the lock, or not.
+func forgedWorld(early bool) *world {
+	return &world{words: []string{"a", "b", "a"}, over: []history.Instant{1, 2, 3}, upTo: []int{1, 2, 3}, early: early,
+		units: 2, bench: &record.Bench{}, cell: &history.Cell{Defect: &history.Defect{Cause: "no lock"},
+			Findings: []history.Finding{{Verdict: history.Stock, Result: history.Broken,
+				Evidence: []history.Evidence{{At: []history.Instant{1, 2}}}}}}}
+}
+
+// What breaks when Redis has expired the lock is in doubt, until it breaks without that. It is played again three times
+// at most.
+func TestFindIsConfirmed(t *testing.T) {
+	h := &hunt{}
+	for range mostTries {
+		f := h.doubtful(forgedWorld(true))
+		require.NotNil(t, f)
+		assert.False(t, f.confirmed)
+	}
+	assert.Nil(t, h.doubtful(forgedWorld(true)), "it was played again often enough")
+	assert.False(t, h.found[0].confirmed)
+	h.found[0].tried = 0
+	assert.Nil(t, h.doubtful(forgedWorld(false)))
+	require.Len(t, h.found, 1)
+	assert.True(t, h.found[0].confirmed)
+	assert.Equal(t, "ab", evidence(h.found[0].line), "what follows the evidence is cut")
+	assert.Equal(t, "aba", whole(h.found[0].line))
+	assert.Nil(t, h.doubtful(&world{cell: &history.Cell{}}), "nothing broke")
+}
+
+// A search ends with a word if the shop no longer takes orders as it did.
+func TestLimitedShop(t *testing.T) {
+	h, w := &hunt{}, forgedWorld(false)
+	require.NoError(t, h.isLimited(w))
+	h.refitted, h.played = 7, 8
+	require.ErrorContains(t, h.isLimited(w), "does the shop sell only once to a customer?")
+	h.played = 100
+	require.NoError(t, h.isLimited(w))
+	w.bench.Orders = []*shop.Order{{InFlight: &rig.InFlight{Op: history.Op{Status: 429}}}}
+	require.ErrorContains(t, h.isLimited(w), "answered 429")
+}
+
+// Liveness is asked once of each end.
+func TestEndIsAskedOnce(t *testing.T) {
+	h := &hunt{ends: map[string]bool{}}
+	assert.Equal(t, []bool{true, false, true}, []bool{h.asksOf("free"), h.asksOf("free"), h.asksOf("held")})
+}
+
+func TestLineOfWords(t *testing.T) {
+	assert.Equal(t, "ab2a.late-a.b<.expiry.ab", lineOf([]string{"a", "b2", "a", "late-a", "b<", "expiry", "a", "b"}))
+	assert.Empty(t, lineOf(nil))
+}
+
+func TestKindsOfFaults(t *testing.T) {
+	kinds, err := KindsOf([]string{"late", "expiry"})
+	require.NoError(t, err)
+	assert.Equal(t, []schedule.Kind{schedule.Late, schedule.Expiry, schedule.Work}, kinds)
+	kinds, err = KindsOf([]string{NoFault})
+	require.NoError(t, err)
+	assert.Empty(t, kinds)
+	kinds, err = KindsOf(nil)
+	require.NoError(t, err)
+	assert.Len(t, kinds, 9)
 }
 
 // What no cell names is found: a stock that is read anew only after the second refusal, a unit that is given back in one

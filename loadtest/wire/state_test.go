@@ -100,7 +100,8 @@ func TestLockIsPut(t *testing.T) {
 	}
 }
 
-// A lock is put back with the TTL that it had, which is renewed. A key without a TTL, or with other parts, keeps none.
+// A lock is put back with the TTL that it had, which is renewed. A key without a TTL, or with other parts, keeps none. The server
+// expires one that has a TTL.
 func TestLockIsPutWithItsTTL(t *testing.T) {
 	rdb, ctx := newRedis(t), t.Context()
 	key := Key{3, "k"}
@@ -126,6 +127,13 @@ func TestLockIsPutWithItsTTL(t *testing.T) {
 	state = now()
 	assert.Equal(t, "string", state.Kind)
 	assert.Zero(t, state.TTL())
+	require.NoError(t, l.Expire(ctx, rdb))
+	state = now()
+	assert.True(t, state.Exists(), "it has no lease that could end")
+	require.NoError(t, l.Put(ctx, rdb, leased))
+	require.NoError(t, l.Expire(ctx, rdb))
+	state = now()
+	assert.False(t, state.Exists())
 	require.NoError(t, l.Put(ctx, rdb, l.Rest))
 	require.NoError(t, l.Prolong(ctx, rdb, leased))
 	state = now()

@@ -186,3 +186,29 @@ func TestWhatAnInstanceDidForAnOrder(t *testing.T) {
 	held.Blocked.To = f.After(70)
 	assert.False(t, f.HasWritten(held), "another order wrote while this one was blocked")
 }
+
+// An order waits for the lock if its instance was refused it last, since the order was sent, and does not hold it.
+func TestOrderThatWaits(t *testing.T) {
+	const tried, acquired = history.EffectTried, history.EffectAcquired
+	for _, one := range []struct {
+		what  string
+		seen  []*wire.Sight
+		waits bool
+	}{
+		{"nothing came", nil, false},
+		{"refused", []*wire.Sight{sight(atA, 20, tried)}, true},
+		{"refused before", []*wire.Sight{sight(atA, 5, tried)}, false},
+		{"the other instance", []*wire.Sight{sight(atB, 20, tried)}, false},
+		{"refused, then granted", []*wire.Sight{sight(atA, 20, tried), sight(atA, 30, acquired)}, false},
+		{"it looks at its own lock", []*wire.Sight{sight(atA, 20, acquired), sight(atA, 30, tried)}, false},
+	} {
+		f := forge.Begin()
+		f.Pair.Rig.Gate = wire.NewGate(nil)
+		f.Holders().Begin(f.Cell.Start)
+		o := f.Order("anna", atA, history.Unknown, 10, 500)
+		for _, s := range one.seen {
+			f.Holders().Saw(s)
+		}
+		assert.Equal(t, one.waits, f.WaitsForLock(o), one.what)
+	}
+}
