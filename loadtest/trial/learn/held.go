@@ -283,7 +283,8 @@ func watchRenewals(b *record.Bench, held *wire.Command, commands []record.Observ
 		if record.WritesStock(d.Observation) { // a later one may shorten the lease, to let the lock expire
 			break
 		}
-		if !d.Prolongs() || d.Sent.Before(held.Answered) || p.Writes[shape] {
+		again := slices.Equal(d.Args, held.Args) // by a client that gave up on the reply: a reentrant lock is prolonged
+		if !d.Prolongs() || d.Sent.Before(held.Answered) || p.Writes[shape] || again {
 			continue
 		}
 		p.Renewals[shape] = true

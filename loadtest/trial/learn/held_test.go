@@ -73,6 +73,16 @@ func TestPeriodOfRenewalsOfSeveralKeys(t *testing.T) {
 	assert.Equal(t, time.Second, f.Passport.Every)
 }
 
+// An acquire that a client sends again, since its reply is held, prolongs a lock that is reentrant: that is no renewal.
+func TestAcquireSentAgainIsNoRenewal(t *testing.T) {
+	f := forge.Begin()
+	acquire := []string{"eval", "acquire", "1", forge.LockKey, "a token of its own"}
+	held := f.Command(5, history.EffectAcquired, acquire...)
+	commands := []record.Observation{held, f.Command(4600, history.EffectRenewed, acquire...)}
+	watchRenewals(f.Bench, &wire.Command{Seen: held.Seen}, commands)
+	assert.Zero(t, f.Passport.Every)
+}
+
 // A lease may end at a time that stands beside its lock, unless the lock outlives that while another order waits.
 func TestEndBesideTheLock(t *testing.T) {
 	ends := wire.Lock{Key: wire.Key{Name: "ends"}, Parts: []string{"10000"}}
