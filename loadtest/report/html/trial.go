@@ -36,6 +36,7 @@ type trialPage struct {
 	Good        bool // no defect was found
 	Headline    string
 	Limits      []string
+	Searched    []string // how far every order of commands was played
 	See         string // where the lines of remedies are
 	Interrupted string
 	Defects     []trialSaid
@@ -99,7 +100,7 @@ func newTrialPage(run *history.Run, t *terminal.Trial) *trialPage {
 	p := &trialPage{
 		head: newHead(trialScript, trialStyle),
 		Shop: brief(t.Cells[0].Rung),
-		Good: len(t.Defects()) == 0, Headline: t.Headline(), Limits: t.Limits(), See: t.See(),
+		Good: len(t.Defects()) == 0, Headline: t.Headline(), Limits: t.Limits(), Searched: t.Searched(), See: t.See(),
 		Interrupted: shown(run.Interrupted),
 		ExitCode:    t.ExitCode(), Conditions: trialConditions(run), links: map[string]trialLink{},
 	}

@@ -8,8 +8,9 @@ import (
 	"stockapi/loadtest/history"
 )
 
-// searched returns sentences on how far every order of commands was played; none if that was not asked for.
-func searched(s *history.Search) (all []string) {
+// Searched returns sentences on how far every order of commands was played; none if that was not asked for.
+func (t *Trial) Searched() (all []string) {
+	s := t.Shop.Search
 	if s == nil {
 		return nil
 	}

@@ -46,9 +46,9 @@ func TestSearched(t *testing.T) {
 			"states in 9s; not confirmed: 1 schedule broke something that broke in no replay; not measured: 2 schedules, such " +
 			"as: Anna did not come to rest"},
 	} {
-		assert.Equal(t, one.want, strings.Join(searched(one.of), "; "))
 		trial := &Trial{Shop: history.Shop{Search: one.of}, Cells: []*history.Cell{{Scenario: "ab", Line: "ab"}}}
+		assert.Equal(t, one.want, strings.Join(trial.Searched(), "; "))
 		assert.Equal(t, map[bool]int{true: 0, false: 2}[one.enough], trial.ExitCode(), one.want)
 	}
-	assert.Empty(t, searched(nil))
+	assert.Empty(t, (&Trial{}).Searched())
 }

@@ -255,7 +255,6 @@ func (t *Trial) Limits() (all []string) {
 	if t.Shop.Uncounted {
 		all = append(all, "only the lock was judged: to judge the stock, give --left")
 	}
-	all = append(all, searched(t.Shop.Search)...)
 	tested, unmeasured := t.count()
 	if unmeasured == 0 {
 		return all
@@ -303,7 +302,7 @@ func (t *Trial) Print(w io.Writer, verbose bool) {
 		n, reasons := t.untested()
 		fmt.Fprintf(w, "\n%s%s\n", t.Headline(), ifAny(n, ": %s", strings.Join(reasons, "; ")))
 	}
-	for _, limit := range t.Limits() {
+	for _, limit := range slices.Concat(t.Searched(), t.Limits()) {
 		fmt.Fprintf(w, "\n%s\n", limit)
 	}
 }
