@@ -37,7 +37,7 @@ type trialPage struct {
 	Headline    string
 	Limits      []string
 	Searched    []string // how far every order of commands was played
-	See         string // where the lines of remedies are
+	See         string   // where the lines of remedies are
 	Interrupted string
 	Defects     []trialSaid
 	Passport    []string
