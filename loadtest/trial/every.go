@@ -76,7 +76,7 @@ type hunt struct {
 	oversold [2][2]bool // by search, by number of faults
 	line     string     // of a whole schedule without a fault
 	played   int
-	refitted int // benches that were fit for no further schedule although no instance had died
+	unfit    int // benches that were fit for no further schedule after one with a unit for each order, and no fault
 	told     time.Time
 	err      error
 	report   history.Search
@@ -136,6 +136,7 @@ type worker struct {
 	bench  *record.Bench // nil: none yet
 	played int
 	doubt  bool // whether the bench is fit for another schedule
+	plain  bool // its last schedule had a unit for each order, and no fault
 }
 
 // work plays schedules until none is left, or the time is over.
@@ -188,6 +189,7 @@ func (w *worker) playIn(
 	in = &world{trial: w.Trial, bench: w.bench, units: units, kinds: w.Kinds, atOnce: atOnce, states: map[string]bool{},
 		asks: w.asksOf}
 	end, err = in.Play(choose)
+	w.plain = in.faults == 0 && units > 1
 	w.doubt = in.faults > 0 || in.why != "" || !end.Whole || w.played%20 == 0
 	return in, end, err
 }
@@ -202,9 +204,9 @@ func (w *worker) isFit() bool {
 	if !down && b.Remove() == nil && (!w.doubt || b.IsAsNew()) {
 		return true
 	}
-	if !down {
+	if w.plain {
 		w.mu.Lock()
-		w.refitted++
+		w.unfit++
 		w.mu.Unlock()
 	}
 	b.Pair.Close()
@@ -297,7 +299,7 @@ func (h *hunt) isLimited(w *world) error {
 			return errors.New("--every: the shop answered 429: it limits how many orders it takes; lift the limit for the trial")
 		}
 	}
-	if h.refitted > 2*mostTries && h.refitted > h.played/2 {
+	if h.unfit > 2*mostTries && h.unfit > h.played/2 {
 		return errors.New("--every: an order that sold no longer sells after a few: does the shop sell only once to a " +
 			"customer? Then name another one in each order, as by {i}")
 	}

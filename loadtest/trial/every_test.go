@@ -129,7 +129,7 @@ func TestFindIsConfirmed(t *testing.T) {
 func TestLimitedShop(t *testing.T) {
 	h, w := &hunt{}, forgedWorld(false)
 	require.NoError(t, h.isLimited(w))
-	h.refitted, h.played = 7, 8
+	h.unfit, h.played = 7, 8
 	require.ErrorContains(t, h.isLimited(w), "does the shop sell only once to a customer?")
 	h.played = 100
 	require.NoError(t, h.isLimited(w))

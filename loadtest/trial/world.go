@@ -77,9 +77,9 @@ func (w *world) Play(choose func([]search.Option) int) (end search.End, err erro
 		}
 		w.take(options[n])
 		w.over, w.upTo = append(w.over, b.Since(time.Now())), append(w.upTo, len(w.words))
-	}
-	if !w.lapses && w.why == "" && time.Since(b.Cell.Start) > w.patience() {
-		w.why = "a lease, or what a client waits for a reply, was over before the schedule was"
+		if w.why == "" && w.isTooSlow() {
+			w.why = "a lease was over, or a client gave up on a reply, where no step says so"
+		}
 	}
 	if err := w.judge(); err != nil {
 		return end, err
@@ -93,26 +93,34 @@ func (w *world) Play(choose func([]search.Option) int) (end search.End, err erro
 	return end, nil
 }
 
-// patience returns how long a schedule may take in which no step lets a lease pass.
-func (w *world) patience() time.Duration {
-	p := w.bench.Passport
-	least := sale.MostLease
-	for _, d := range []time.Duration{p.Lease(), p.Patience} {
-		if d > 0 {
-			least = min(least, d)
+// isTooSlow reports whether a lease is over, or a client gives up on a reply, although no step says so.
+func (w *world) isTooSlow() bool {
+	p, now := w.bench.Passport, time.Now()
+	if w.lapses {
+		return false
+	}
+	for who := range w.refused {
+		if since := w.bench.Shown().Since(who); since.Known() && p.Lease() > 0 && p.Every == 0 &&
+			w.bench.Since(now)-since > history.Instant(p.Lease()) {
+			return true
+		}
+		for _, h := range w.line.player.HeldOf(who) {
+			if p.Patience > 0 && now.Sub(h.Since) > p.Patience {
+				return true
+			}
 		}
 	}
-	return least
+	return false
 }
 
 // judge ends the schedule, and judges it.
 func (w *world) judge() (err error) {
 	b := w.bench
-	holder := w.holder()
+	left := w.isLeft()
 	if over := w.line.player.Finish(); over != nil && w.why == "" {
 		w.why = over.Error()
 	}
-	if w.line.finish(); w.isLeft(holder) {
+	if w.line.finish(); left {
 		w.lapses, w.early = true, true
 		b.NoteEnds(time.Now(), history.LeaseOver)
 		err = b.Expire()
@@ -160,7 +168,8 @@ func evidence(shown string) string { return strings.Fields(shown)[0] }
 func whole(shown string) string    { return strings.Fields(shown)[1] }
 
 // isLeft reports whether an order has left a lock after a fault, which nothing but its lease ends.
-func (w *world) isLeft(holder int) bool {
+func (w *world) isLeft() bool {
+	holder := w.holder()
 	if holder < 0 || w.faults == 0 || !w.atOnce || !w.bench.CanExpire() {
 		return false
 	}
