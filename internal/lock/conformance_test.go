@@ -342,7 +342,7 @@ func isOutAfterRelease(t *testing.T, s attempt, r Rung) answer {
 }
 
 // survivesCancel: the acquire reaches Redis, its reply is lost, and the caller gives up. A clean-up under the ended
-// context would leave the key for its whole TTL (pitfall 1), and the caller would be blocked by itself (pitfall 2).
+// context would leave the key for its whole TTL, and the caller would be blocked by itself.
 func survivesCancel(t *testing.T, s attempt, r Rung) answer {
 	ctx, cancel := context.WithCancel(context.Background())
 	lost := commandsOfOneRound(s.shop, r)

@@ -24,13 +24,13 @@ import (
 	"stockapi/internal/backend/sqldb"
 )
 
-// Each pitfall is a defect of a widely used lock library, found in a public issue, with its number in the project's
-// list. A rung passes, or fails where it should. The conformance table asks about 1 and 2, and
-// TestSweepLateAcquire about 3.
+// Each test is of a defect of a widely used lock library, found in a public issue. A rung passes, or fails where it
+// should. The conformance table asks about two more, an acquire without a reply that is not undone and a caller that
+// blocks itself, and TestSweepLateAcquire about a third.
 
-// Pitfall 4: a dead node. One of three nodes accepts connections and never answers. It must cost an acquire and a
+// A dead node. One of three nodes accepts connections and never answers. It must cost an acquire and a
 // release the node timeout, not the client's timeout.
-func TestPitfall04DeadNode(t *testing.T) {
+func TestDeadNode(t *testing.T) {
 	t.Parallel()
 	onEmbedded(t, "v6", 2, func(t *testing.T, s *shop, r Rung) {
 		s.redlock = append(s.redlock, deadVirtual(silent))
@@ -43,9 +43,9 @@ func TestPitfall04DeadNode(t *testing.T) {
 	})
 }
 
-// Pitfall 5: extend after expiry. The lease expired, and another owner has held the lock. A renewal that creates the
+// Extend after expiry. The lease expired, and another owner has held the lock. A renewal that creates the
 // key again would revive the first lease.
-func TestPitfall05ExtendAfterExpiry(t *testing.T) {
+func TestExtendAfterExpiry(t *testing.T) {
 	t.Parallel()
 	revived := map[string]bool{"v5": false, "v5-as-printed": true, "v6": false}
 	onRungs(t, slices.Sorted(maps.Keys(revived)), 3, func(t *testing.T, s *shop, r Rung) {
@@ -75,10 +75,10 @@ func TestPitfall05ExtendAfterExpiry(t *testing.T) {
 	})
 }
 
-// Pitfall 7: renewal against release. A renewal in flight during a release must not create the lock again, and
+// Renewal against release. A renewal in flight during a release must not create the lock again, and
 // no renewal may follow the release. Every second lease is released just when its renewal is due, or a moment later: at
 // a half of its TTL on some rungs, at a third on others.
-func TestPitfall07RenewalAgainstRelease(t *testing.T) {
+func TestRenewalAgainstRelease(t *testing.T) {
 	t.Parallel()
 	onRungs(t, []string{"v5", "v6", "v7", "v8", "v11", "v12"}, 1, func(t *testing.T, s *shop, r Rung) {
 		rounds := 1000
@@ -122,9 +122,9 @@ func (i *instance) lockSoon(t *testing.T, key string, ttl time.Duration) *Lease 
 	return lease
 }
 
-// Pitfall 8: an indeterminate renewal. A renewal without an answer is neither a success nor a loss. It is retried, and
+// An indeterminate renewal. A renewal without an answer is neither a success nor a loss. It is retried, and
 // once the server answers, the lease goes on.
-func TestPitfall08RenewerAndAmbiguity(t *testing.T) {
+func TestRenewerAndAmbiguity(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var renewals int
@@ -171,9 +171,9 @@ func TestAtMostCountsSuccesses(t *testing.T) {
 	assert.ErrorIs(t, got, ErrExhausted)
 }
 
-// Pitfall 10: no renewal succeeds any more, because the server hangs or refuses. The lease ends at the start of the
+// No renewal succeeds any more, because the server hangs or refuses. The lease ends at the start of the
 // last successful renewal + TTL − drift at the latest.
-func TestPitfall10RenewalBlackout(t *testing.T) {
+func TestRenewalBlackout(t *testing.T) {
 	t.Parallel()
 	const lease = time.Second
 	hang := func(ctx context.Context) (bool, error) { <-ctx.Done(); return false, ctx.Err() }
@@ -202,9 +202,9 @@ func TestPitfall10RenewalBlackout(t *testing.T) {
 	}
 }
 
-// Pitfall 12: the lost wake-up. The release comes between a failed try and the wait after it. A waiter that polls is
+// The lost wake-up. The release comes between a failed try and the wait after it. A waiter that polls is
 // late by one delay at most, and tries once more when its max wait is over.
-func TestPitfall12LostWakeUp(t *testing.T) {
+func TestLostWakeUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -227,8 +227,8 @@ func TestPitfall12LostWakeUp(t *testing.T) {
 	})
 }
 
-// Pitfall 21: the TTL limits a wait by mistake, or several calls share its counters.
-func TestPitfall21WaitLimit(t *testing.T) {
+// The TTL limits a wait by mistake, or several calls share its counters.
+func TestWaitLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		busy := func(context.Context) (*Lease, error) { return nil, ErrBusy }
@@ -259,9 +259,9 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// Pitfall 22: constant tokens do not show the owner. v1 to v2 and v12-naive have them on purpose; from v3 on every
+// Constant tokens do not show the owner. v1 to v2 and v12-naive have them on purpose; from v3 on every
 // other lease has its own.
-func TestPitfall22ConstantTokens(t *testing.T) {
+func TestConstantTokens(t *testing.T) {
 	backendtest.Long(t)
 	t.Parallel()
 	constant := []string{"v0", "v0.5", "v1", "v1.5", "v2", "v12-naive", "v16", "v17"}

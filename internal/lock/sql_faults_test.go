@@ -18,7 +18,7 @@ import (
 	"stockapi/internal/backend/backendtest"
 )
 
-// Pitfall 20: SQL. Acquire and release use different pooled connections, a dead connection goes unnoticed, or a timeout
+// SQL. Acquire and release use different pooled connections, a dead connection goes unnoticed, or a timeout
 // hides an acquire that succeeded: the conformance table asks about that one.
 
 // eachSQLRung runs a test for both rungs on each server, with a holder behind a proxy, and the next holder.
@@ -41,7 +41,7 @@ func eachSQLRung(
 }
 
 // The holder's connections break, and new ones are refused. A row survives that, and a session does not.
-func TestPitfall20TheConnectionBreaks(t *testing.T) {
+func TestTheConnectionBreaks(t *testing.T) {
 	t.Parallel()
 	eachSQLRung(t, func(t *testing.T, r Rung, link *sqlLink, holder, next *instance) {
 		lease := holder.lock(t, key(t), slowTTL)
@@ -60,11 +60,11 @@ func TestPitfall20TheConnectionBreaks(t *testing.T) {
 
 // The holder's requests are lost, and neither end notices. A session has no TTL: its holder notices because a check has
 // a timeout.
-func TestPitfall20TheConnectionFallsSilent(t *testing.T) {
+func TestTheConnectionFallsSilent(t *testing.T) {
 	t.Parallel()
 	eachSQLRung(t, func(t *testing.T, r Rung, link *sqlLink, holder, _ *instance) {
 		if r.Number != "v12-session" {
-			return // TestPitfall10RenewalBlackout has the rungs with a TTL
+			return // TestRenewalBlackout has the rungs with a TTL
 		}
 		holder.SQL.Timeout = slowTTL / 2
 		lease := holder.lock(t, key(t), slowTTL)
@@ -77,7 +77,7 @@ func TestPitfall20TheConnectionFallsSilent(t *testing.T) {
 
 // A session's lock is released over its own connection, even if the pool is busy. A connection that goes back to the
 // pool holds no lock, and one that may hold a lock does not go back.
-func TestPitfall20OneConnection(t *testing.T) {
+func TestOneConnection(t *testing.T) {
 	t.Parallel()
 	eachSQLRung(t, func(t *testing.T, r Rung, _ *sqlLink, holder, next *instance) {
 		var crowd sync.WaitGroup

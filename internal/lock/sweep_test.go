@@ -56,7 +56,7 @@ func (l *later) letGo() {
 	l.doing.Wait()
 }
 
-// Pitfall 3: the acquire is carried out after the release that undoes it. The lock is free again long before its TTL is
+// The acquire is carried out after the release that undoes it. The lock is free again long before its TTL is
 // over.
 func TestSweepLateAcquire(t *testing.T) {
 	t.Parallel()

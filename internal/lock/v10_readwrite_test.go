@@ -39,9 +39,9 @@ func TestReadersShareAndWritersExclude(t *testing.T) {
 	})
 }
 
-// Pitfall 17: readers starve a writer. While a writer waits, no new reader gets in, and the writer is next. When it
+// Readers starve a writer. While a writer waits, no new reader gets in, and the writer is next. When it
 // gives up, it removes its mark.
-func TestPitfall17WaitingWriterIsNext(t *testing.T) {
+func TestWaitingWriterIsNext(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v10", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx := context.Background()
@@ -73,7 +73,7 @@ func TestPitfall17WaitingWriterIsNext(t *testing.T) {
 }
 
 // A writer tries several times before its mark expires, even if the delay for polling is long.
-func TestPitfall17MarkOutlastsDelay(t *testing.T) {
+func TestMarkOutlastsDelay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var last time.Time
@@ -112,9 +112,9 @@ func TestWriterThatDiesWaitingBlocksReadersBriefly(t *testing.T) {
 	})
 }
 
-// Pitfall 17: a renewal revives a dead reader's lease. Each reader has its own deadline: renewals of other readers do
+// A renewal revives a dead reader's lease. Each reader has its own deadline: renewals of other readers do
 // not extend it, and an expired lease cannot be renewed.
-func TestPitfall17DeadReaderExpires(t *testing.T) {
+func TestDeadReaderExpires(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v10", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx := context.Background()
@@ -142,8 +142,8 @@ func TestPitfall17DeadReaderExpires(t *testing.T) {
 	})
 }
 
-// Pitfall 17: an upgrade waits for itself. It is refused at once, even with a max wait. Another owner's acquire waits.
-func TestPitfall17UpgradeIsRefused(t *testing.T) {
+// An upgrade waits for itself. It is refused at once, even with a max wait. Another owner's acquire waits.
+func TestUpgradeIsRefused(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v10", func(t *testing.T, a, _ *instance, _ redis.UniversalClient) {
 		ctx, o := context.Background(), minuteFor("1")

@@ -32,9 +32,9 @@ func TestPermitsLimitHolders(t *testing.T) {
 	})
 }
 
-// Pitfall 18: a crash leaks a permit. The dead holder's permit is free after its TTL, even though another holder is
+// A crash leaks a permit. The dead holder's permit is free after its TTL, even though another holder is
 // alive and renews. The permit of the live holder is not free.
-func TestPitfall18PermitOfCrashedHolder(t *testing.T) {
+func TestPermitOfCrashedHolder(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v11", func(t *testing.T, a, b *instance, _ redis.UniversalClient) {
 		assert.True(t, askAgain(t, true, func(longer time.Duration) bool {
@@ -66,9 +66,9 @@ func onePermitReturns(t *testing.T, a, b *instance, ttl time.Duration) bool {
 	return errors.Is(err, ErrBusy) && alive.Context.Err() == nil
 }
 
-// Pitfall 18: an expired permit is returned twice, by its deadline and by its holder, or a renewal revives it. No other
+// An expired permit is returned twice, by its deadline and by its holder, or a renewal revives it. No other
 // acquire has dropped it in between.
-func TestPitfall18ExpiredPermitCannotBeReturned(t *testing.T) {
+func TestExpiredPermitCannotBeReturned(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v11", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx, two := context.Background(), permits(2, time.Minute)

@@ -28,8 +28,8 @@ func TestChannelsStayInSlot(t *testing.T) {
 	assert.Equal(t, "redisson_lock__channel:name{tag}", channelOf("name{tag}"))
 }
 
-// Pitfall 9: acquire and release at any depth. Only the outermost lease is renewed, and the last release ends it.
-func TestPitfall09CountAgainstRenewal(t *testing.T) {
+// Acquire and release at any depth. Only the outermost lease is renewed, and the last release ends it.
+func TestCountAgainstRenewal(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"v7", "v8"} {
 		t.Run(id, func(t *testing.T) {
@@ -66,7 +66,7 @@ func staysHeldAtAnyDepth(t *testing.T, r Rung, a, b *instance, ttl time.Duration
 	return held
 }
 
-// Pitfall 2: a nested acquire whose reply is lost is undone, whether it was carried out or not. The count is as before,
+// A nested acquire whose reply is lost is undone, whether it was carried out or not. The count is as before,
 // and the outer lease stays.
 func TestNestedAcquireIsUndone(t *testing.T) {
 	t.Parallel()

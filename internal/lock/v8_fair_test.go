@@ -18,8 +18,8 @@ func awaitQueue(t *testing.T, bare redis.UniversalClient, key string, waiters in
 	}, 5*time.Second, time.Millisecond, "%d in the queue", waiters)
 }
 
-// Pitfall 14: a dead waiter is skipped when its place has expired. A live one is never skipped, even if it waits long.
-func TestPitfall14FairSkipsDead(t *testing.T) {
+// A dead waiter is skipped when its place has expired. A live one is never skipped, even if it waits long.
+func TestFairSkipsDead(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx := context.Background()
@@ -39,7 +39,7 @@ func TestPitfall14FairSkipsDead(t *testing.T) {
 	})
 }
 
-func TestPitfall14FairNeverEvictsLiving(t *testing.T) {
+func TestFairNeverEvictsLiving(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		ctx := context.Background()
@@ -58,9 +58,9 @@ func TestPitfall14FairNeverEvictsLiving(t *testing.T) {
 	})
 }
 
-// Pitfall 14: a waiter that was paused for too long has lost its place, as a dead one has. When it asks again, it is
+// A waiter that was paused for too long has lost its place, as a dead one has. When it asks again, it is
 // behind those that stayed.
-func TestPitfall14LostPlaceComesLast(t *testing.T) {
+func TestLostPlaceComesLast(t *testing.T) {
 	t.Parallel()
 	onRungs(t, []string{"v8", "v18"}, 0, func(t *testing.T, s *shop, r Rung) {
 		a, b := s.instance(t, r), s.instance(t, r)
@@ -82,8 +82,8 @@ func TestPitfall14LostPlaceComesLast(t *testing.T) {
 	})
 }
 
-// Pitfall 15: a waiter that gives up leaves a gap. When it returns, it is behind those that stayed.
-func TestPitfall15FairPutsReturningWaiterLast(t *testing.T) {
+// A waiter that gives up leaves a gap. When it returns, it is behind those that stayed.
+func TestFairPutsReturningWaiterLast(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v8", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		lease := a.lock(t, "k", time.Minute)
@@ -103,7 +103,7 @@ func TestPitfall15FairPutsReturningWaiterLast(t *testing.T) {
 }
 
 // Nor does one whose wait is over keep its place.
-func TestPitfall15FairTimeoutLeavesQueue(t *testing.T) {
+func TestFairTimeoutLeavesQueue(t *testing.T) {
 	t.Parallel()
 	onEmbedded(t, "v8", 0, func(t *testing.T, s *shop, r Rung) {
 		a := s.instance(t, r)

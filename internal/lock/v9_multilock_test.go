@@ -27,9 +27,9 @@ func (i *instance) acquireAll(t testing.TB, id string, maxWait time.Duration, ke
 	})
 }
 
-// Pitfall 16: several locks. Two orders name two products in opposite orders, and neither goes on before both have sent
+// Several locks. Two orders name two products in opposite orders, and neither goes on before both have sent
 // their first command. On v9-naive each then holds the lock that the other waits for. On v9 both get through.
-func TestPitfall16OppositeOrders(t *testing.T) {
+func TestOppositeOrders(t *testing.T) {
 	t.Parallel()
 	both := map[string]bool{"v9": true, "v9-naive": false}
 	onRungs(t, slices.Sorted(maps.Keys(both)), 0, func(t *testing.T, s *shop, r Rung) {
@@ -66,7 +66,7 @@ func TestPitfall16OppositeOrders(t *testing.T) {
 }
 
 // The keys are taken in sorted order, and each once.
-func TestPitfall16SortedAndOnce(t *testing.T) {
+func TestSortedAndOnce(t *testing.T) {
 	t.Parallel()
 	onEmbedded(t, "v9", 0, func(t *testing.T, s *shop, r Rung) {
 		var taken []string
@@ -91,7 +91,7 @@ func TestPitfall16SortedAndOnce(t *testing.T) {
 }
 
 // If one of several is held, the others are released at once, and its holder keeps it.
-func TestPitfall16PartialAcquireIsUndone(t *testing.T) {
+func TestPartialAcquireIsUndone(t *testing.T) {
 	t.Parallel()
 	onEmbedded(t, "v9", 0, func(t *testing.T, s *shop, r Rung) {
 		a, b := s.instance(t, r), s.instance(t, r)
@@ -107,7 +107,7 @@ func TestPitfall16PartialAcquireIsUndone(t *testing.T) {
 }
 
 // The reply to the second acquire is lost, or comes after the first lease has expired. No key is left.
-func TestPitfall16AcquireThatFailsHalfWay(t *testing.T) {
+func TestAcquireThatFailsHalfWay(t *testing.T) {
 	t.Parallel()
 	const lease = 200 * time.Millisecond
 	for name, fail := range map[string]func() error{
@@ -134,7 +134,7 @@ func TestPitfall16AcquireThatFailsHalfWay(t *testing.T) {
 
 // All locks have one deadline and one renewal: when any of them is lost, the work is cancelled, and the others are
 // still released.
-func TestPitfall16LossOfOneIsLossOfAll(t *testing.T) {
+func TestLossOfOneIsLossOfAll(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []string{"k1", "k2", "k3"} {
 		t.Run(lost, func(t *testing.T) {

@@ -205,9 +205,9 @@ func TestSubscriptionEndsWithWaiters(t *testing.T) {
 	})
 }
 
-// Pitfall 12: a holder that dies publishes nothing. Waiters notice that the lock has ended, long before the end of the
+// A holder that dies publishes nothing. Waiters notice that the lock has ended, long before the end of the
 // lease that they saw.
-func TestPitfall12SilentEndIsNoticed(t *testing.T) {
+func TestSilentEndIsNoticed(t *testing.T) {
 	t.Parallel()
 	onEach(t, "v7", func(t *testing.T, a, b *instance, bare redis.UniversalClient) {
 		a.lock(t, "k", time.Hour)
@@ -262,8 +262,8 @@ func subscriptionWith(t *testing.T) (*subscription, func(attempt Attempt) (*Leas
 	}
 }
 
-// Pitfall 13: a waiter that was woken and whose try fails passes the message on.
-func TestPitfall13WakeUpSurvivesFailedTry(t *testing.T) {
+// A waiter that was woken and whose try fails passes the message on.
+func TestWakeUpSurvivesFailedTry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		sub, wait := subscriptionWith(t)
@@ -296,8 +296,8 @@ func TestPitfall13WakeUpSurvivesFailedTry(t *testing.T) {
 	})
 }
 
-// Pitfall 13: a waiter that gives up leaves the subscription, and so the message of the release, to those that stay.
-func TestPitfall13WakeUpSurvivesWaiter(t *testing.T) {
+// A waiter that gives up leaves the subscription, and so the message of the release, to those that stay.
+func TestWakeUpSurvivesWaiter(t *testing.T) {
 	t.Parallel()
 	onRungs(t, []string{"v7", "v8", "v18"}, 0, func(t *testing.T, s *shop, r Rung) {
 		a, b := s.instance(t, r), s.instance(t, r)
@@ -350,7 +350,7 @@ func TestWaitersNoticeSilentEarlyEnd(t *testing.T) {
 	})
 }
 
-// Waiters do not poll (pitfall 13). While the lock is held, one of those that share a subscription tries per tickTime,
+// Waiters do not poll. While the lock is held, one of those that share a subscription tries per tickTime,
 // however many they are. On v8 each also tries per heartbeat to renew its place, and on v18 the first of an instance.
 func TestWaitersSendFewCommands(t *testing.T) {
 	t.Parallel()

@@ -47,9 +47,9 @@ func (i *instance) locks(t *testing.T, key string) (n int) {
 	return n
 }
 
-// Pitfall 19: the create succeeds, and its reply is lost. The node is found by its own name, and no order queues
+// The create succeeds, and its reply is lost. The node is found by its own name, and no order queues
 // behind itself.
-func TestPitfall19OwnNodeIsRecognised(t *testing.T) {
+func TestOwnNodeIsRecognised(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		b := s.instance(t, r)
@@ -71,8 +71,8 @@ func TestPitfall19OwnNodeIsRecognised(t *testing.T) {
 	})
 }
 
-// Pitfall 19: a node that another session created is not ours, even with our name: it may end at any moment.
-func TestPitfall19NodeOfAnotherSession(t *testing.T) {
+// A node that another session created is not ours, even with our name: it may end at any moment.
+func TestNodeOfAnotherSession(t *testing.T) {
 	t.Parallel()
 	backendtest.RequireZooKeeper(t)
 	s := newShop(t, backendtest.StartEmbedded, 0)
@@ -88,8 +88,8 @@ func TestPitfall19NodeOfAnotherSession(t *testing.T) {
 	unlock(t, lease)
 }
 
-// Pitfall 19: sequence numbers have 32 bits and a sign. The lowest number follows the highest one.
-func TestPitfall19SequenceOverflows(t *testing.T) {
+// Sequence numbers have 32 bits and a sign. The lowest number follows the highest one.
+func TestSequenceOverflows(t *testing.T) {
 	t.Parallel()
 	const high, low = "_c_A-lock-2147483647", "_c_B-lock--2147483648"
 	names := []string{low, "_c_C-lock--2147483647", high, "_c_D-lock-2147483646", "lock", "stranger"}
@@ -193,8 +193,8 @@ func TestZooKeeperSessionEndsInWait(t *testing.T) {
 	assert.False(t, end.Load())
 }
 
-// Pitfall 19: a wait that was cancelled leaves no node.
-func TestPitfall19CancelledWaitLeavesNoNode(t *testing.T) {
+// A wait that was cancelled leaves no node.
+func TestCancelledWaitLeavesNoNode(t *testing.T) {
 	t.Parallel()
 	backendtest.RequireZooKeeper(t)
 	s, r := newShop(t, backendtest.StartEmbedded, 0), rung(t, "v14")
@@ -208,9 +208,9 @@ func TestPitfall19CancelledWaitLeavesNoNode(t *testing.T) {
 	assert.Equal(t, 1, b.locks(t, key(t)))
 }
 
-// Pitfall 19: a create that was under way when its connection broke is carried out after its client has looked for it.
+// A create that was under way when its connection broke is carried out after its client has looked for it.
 // The node is swept although the first look did not find it. The lock is free again, and no order queues behind itself.
-func TestPitfall19NodeCreatedAfterLook(t *testing.T) {
+func TestNodeCreatedAfterLook(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		b := s.instance(t, r)
@@ -248,9 +248,9 @@ func TestPitfall19NodeCreatedAfterLook(t *testing.T) {
 	})
 }
 
-// Pitfall 19: the create, the look-up and the first removals get no answer. The node is removed as soon as the server
+// The create, the look-up and the first removals get no answer. The node is removed as soon as the server
 // answers, although its session lives on.
-func TestPitfall19NodeIsSweptLater(t *testing.T) {
+func TestNodeIsSweptLater(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		b := s.instance(t, r)
@@ -407,9 +407,9 @@ func TestZooKeeperFencesGrow(t *testing.T) {
 	assert.Len(t, slices.Compact(fences), 5, "each is new")
 }
 
-// Pitfall 12 again: the release comes between the failed try and the watch. There is no node to watch any more, so the
+// The release comes between the failed try and the watch. There is no node to watch any more, so the
 // waiter tries again at once.
-func TestPitfall12LostWakeUpOnZooKeeper(t *testing.T) {
+func TestLostWakeUpOnZooKeeper(t *testing.T) {
 	t.Parallel()
 	onZooKeeper(t, func(t *testing.T, s *shop, r Rung) {
 		a, b := s.instance(t, r), s.instance(t, r)

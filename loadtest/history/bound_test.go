@@ -49,12 +49,12 @@ func TestGzipBombIsRefused(t *testing.T) {
 	const head = `{"format":"stockapi-history","version":`
 	endless := func(s string) string { return strings.Repeat(s, 1<<20/len(s)) }
 	for name, c := range map[string]struct{ begin, then, why string }{
-		"a text":            {head + `3,"cells":1,"run":{"id":"`, endless("x"), "a line of more than 16 MB"},
+		"a text":            {head + `4,"cells":1,"run":{"id":"`, endless("x"), "a line of more than 16 MB"},
 		"blanks":            {head, endless(" "), "a line of more than 16 MB"},
-		"an unknown member": {head + `3,"extra":[`, endless("[],"), "a line of more than 16 MB"},
-		"an order": {head + "3}\n" + `{"cell":{},"ops":1}` + "\n" + `{"units":[`, endless("1,"),
+		"an unknown member": {head + `4,"extra":[`, endless("[],"), "a line of more than 16 MB"},
+		"an order": {head + "4}\n" + `{"cell":{},"ops":1}` + "\n" + `{"units":[`, endless("1,"),
 			"a line of more than 16 MB"},
-		"cells": {head + "3}\n", endless(`{"cell":{}}` + "\n"), "more than 64 MB besides its orders"},
+		"cells": {head + "4}\n", endless(`{"cell":{}}` + "\n"), "more than 64 MB besides its orders"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "bomb.json")

@@ -20,7 +20,7 @@ type Cell struct {
 	Repetition int    `json:"repetition"`
 	Product    string `json:"product"`
 	// NotTested is nil if the cell was run. One that was not run, or was inconclusive, passes no verdict.
-	NotTested *NotTested `json:"not_asked,omitempty"`
+	NotTested *NotTested `json:"not_tested,omitempty"`
 
 	Start     time.Time  `json:"start"`
 	Instances []Instance `json:"instances,omitempty"`
@@ -35,7 +35,7 @@ type Cell struct {
 	Limit time.Duration `json:"limit"`
 
 	// Aborted is why the scenario was not completed, "" if it was: its fault did not happen.
-	Aborted string `json:"cut_short,omitempty"`
+	Aborted string `json:"aborted,omitempty"`
 	// JobOfOther says that an instance carried out the other one's order, which then proves nothing; "" if none did.
 	JobOfOther string `json:"job_of_other,omitempty"`
 

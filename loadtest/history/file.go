@@ -14,7 +14,7 @@ import (
 // field needs a new version.
 const (
 	Format  = "stockapi-history"
-	Version = 3
+	Version = 4
 )
 
 // ErrNotHistory is wrapped by every error of Open that is due to the file's content.

@@ -47,13 +47,13 @@ func TestFileRoundTrip(t *testing.T) {
 }
 
 func TestUnusableFilesAreRefusedWithTheReason(t *testing.T) {
-	const head = `{"format":"stockapi-history","version":3`
+	const head = `{"format":"stockapi-history","version":4`
 	for name, c := range map[string]struct{ content, reason string }{
 		"empty": {"", "cut short after 0 bytes"},
 		"older format": {`{"format":"stockapi-history","version":1,"cells":1,"run":{"cells":[` + "\n{}]}}\n",
 			"repeat the run"},
-		"the format before": {`{"format":"stockapi-history","version":2,"run":5}` + "\n", "an older loadtest wrote it"},
-		"later version":     {`{"format":"stockapi-history","version":4,"run":5}` + "\n", "version 4"},
+		"the format before": {`{"format":"stockapi-history","version":3,"run":5}` + "\n", "an older loadtest wrote it"},
+		"later version":     {`{"format":"stockapi-history","version":5,"run":5}` + "\n", "version 5"},
 		"other format":      {`{"format":"k6","version":1}` + "\n", `format is "k6"`},
 		"no JSON":           {"left: 0\n", "it is not JSON from byte 1 on"},
 		"an array":          {"[]\n", "it is an array, not an object"},

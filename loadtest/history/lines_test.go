@@ -87,7 +87,7 @@ func TestLinesAreJSONValues(t *testing.T) {
 	for _, line := range lines {
 		require.True(t, json.Valid([]byte(line)), line)
 	}
-	assert.Contains(t, lines[0], `{"format":"stockapi-history","version":3,"cells":3,"ops":102,"run":{"id":"1"`)
+	assert.Contains(t, lines[0], `{"format":"stockapi-history","version":4,"cells":3,"ops":102,"run":{"id":"1"`)
 	assert.JSONEq(t, `{"end":{"cells":3,"ops":102}}`, lines[len(lines)-1])
 }
 

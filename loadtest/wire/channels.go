@@ -14,7 +14,7 @@ type channels struct {
 	resp3      bool                       // pushes have a type of their own
 	monitors   bool                       // MONITOR is on
 	subscribed map[string]map[string]bool // by kind: "" for channels, p for patterns, s for shards
-	turns      []func()                   // run one by one, each once the message before it has passed the gate
+	pushes     []func()                   // run one by one, each once the message before it has passed the gate
 }
 
 // count returns the number of subscribed channels.
@@ -38,9 +38,9 @@ func (c *channels) follow(verb string, v resp.Value) {
 	}
 }
 
-// news returns the kind of a push, such as message, subscribe or invalidate; "" for a reply. Before RESP3 a push looks
+// pushOf returns the kind of a push, such as message, subscribe or invalidate; "" for a reply. Before RESP3 a push looks
 // like a reply, but arrives only on connections with subscriptions.
-func (c *conn) news(v resp.Value, head *exchange) string {
+func (c *conn) pushOf(v resp.Value, head *exchange) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -65,21 +65,21 @@ func isMonitored(v resp.Value) bool {
 
 // expects reports whether an array may be a push rather than a reply.
 func (c *conn) expects(head *exchange) bool {
-	return c.count() > 0 || len(c.turns) > 0 || head != nil && head.isAboutChannels()
+	return c.count() > 0 || len(c.pushes) > 0 || head != nil && head.isAboutChannels()
 }
 
 // invalidations is the channel of client tracking before RESP3.
 const invalidations = "__redis__:invalidate"
 
-// tell forwards a push. A message waits at the gate, and holds back later messages and confirmations.
-func (c *conn) tell(news string, v resp.Value, raw []byte, head *exchange) {
-	tracks := news == "invalidate" || len(v.All) > 1 && v.All[1].Text == invalidations
+// deliverPush forwards a push. A message waits at the gate, and holds back later messages and confirmations.
+func (c *conn) deliverPush(push string, v resp.Value, raw []byte, head *exchange) {
+	tracks := push == "invalidate" || len(v.All) > 1 && v.All[1].Text == invalidations
 	switch {
-	case slices.Contains(messages, news) && !tracks:
-		c.inTurn(raw, func() { c.message(v, raw) })
+	case slices.Contains(messages, push) && !tracks:
+		c.queuePush(raw, func() { c.message(v, raw) })
 		return
-	case !strings.HasSuffix(news, "subscribe"):
-		c.besides(raw)
+	case !strings.HasSuffix(push, "subscribe"):
+		c.deliverRaw(raw)
 		if tracks {
 			c.wire.mu.Lock()
 			c.wire.tracked = append(c.wire.tracked, time.Now())
@@ -87,9 +87,9 @@ func (c *conn) tell(news string, v resp.Value, raw []byte, head *exchange) {
 		}
 		return
 	}
-	left := c.subscribe(news, v)
-	if head == nil || head.verb() != news {
-		c.inTurn(raw, func() { c.besides(raw) })
+	left := c.subscribe(push, v)
+	if head == nil || head.verb() != push {
+		c.queuePush(raw, func() { c.deliverRaw(raw) })
 		return
 	}
 	head.want--
@@ -97,7 +97,7 @@ func (c *conn) tell(news string, v resp.Value, raw []byte, head *exchange) {
 	if !more {
 		c.pop(head, v)
 	}
-	c.inTurn(raw, func() {
+	c.queuePush(raw, func() {
 		c.keep(head, raw)
 		if !more {
 			c.complete(head, v)
@@ -106,8 +106,8 @@ func (c *conn) tell(news string, v resp.Value, raw []byte, head *exchange) {
 }
 
 // subscribe records a subscription or an unsubscription, and returns the number left of that kind.
-func (c *conn) subscribe(news string, v resp.Value) (left int) {
-	kind, ends := strings.CutSuffix(strings.TrimSuffix(news, "subscribe"), "un")
+func (c *conn) subscribe(push string, v resp.Value) (left int) {
+	kind, ends := strings.CutSuffix(strings.TrimSuffix(push, "subscribe"), "un")
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.subscribed[kind] == nil {
@@ -123,19 +123,19 @@ func (c *conn) subscribe(news string, v resp.Value) (left int) {
 	return len(c.subscribed[kind])
 }
 
-// inTurn runs do once the earlier messages have passed the gate.
-func (c *conn) inTurn(raw []byte, do func()) {
+// queuePush runs do once the earlier messages have passed the gate.
+func (c *conn) queuePush(raw []byte, do func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	size := exchangeSize + len(raw)
 	c.kept += size
-	c.turns = append(c.turns, func() {
+	c.pushes = append(c.pushes, func() {
 		do()
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.kept -= size
 	})
-	if len(c.turns) == 1 {
+	if len(c.pushes) == 1 {
 		c.wire.all.Go(c.takeTurns)
 	}
 }
@@ -143,12 +143,12 @@ func (c *conn) inTurn(raw []byte, do func()) {
 func (c *conn) takeTurns() {
 	for left := true; left; {
 		c.mu.Lock()
-		do := c.turns[0]
+		do := c.pushes[0]
 		c.mu.Unlock()
 		do()
 		c.mu.Lock()
-		c.turns = c.turns[1:]
-		left = len(c.turns) > 0
+		c.pushes = c.pushes[1:]
+		left = len(c.pushes) > 0
 		c.mu.Unlock()
 	}
 }
@@ -164,7 +164,7 @@ func (c *conn) message(v resp.Value, raw []byte) {
 	switch c.wire.gate.Wait(cmd, c.gone) {
 	case schedule.Pass:
 		now := time.Now()
-		c.besides(raw)
+		c.deliverRaw(raw)
 		c.wire.gate.deliver(cmd, now)
 	case schedule.TooLate, schedule.Fail:
 		c.close()

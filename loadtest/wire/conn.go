@@ -418,14 +418,14 @@ func (c *conn) receive() {
 		if errors.Is(err, resp.ErrProtocol) || errors.Is(err, resp.ErrTooMuch) {
 			c.wire.note(c.wire.Server.Name + ": " + err.Error())
 		}
-		if err != nil || !c.got(v, r.Raw) {
+		if err != nil || !c.handle(v, r.Raw) {
 			return
 		}
 	}
 }
 
-// got handles a reply or a push. It returns false for an unsolicited value, or if the connection buffers too much.
-func (c *conn) got(v resp.Value, raw []byte) bool {
+// handle passes on a reply or a push. It returns false for an unsolicited value, or if the connection buffers too much.
+func (c *conn) handle(v resp.Value, raw []byte) bool {
 	c.mu.Lock()
 	var head *exchange
 	if len(c.sent) > 0 {
@@ -433,14 +433,14 @@ func (c *conn) got(v resp.Value, raw []byte) bool {
 	}
 	tooMuch := c.kept > maxKept
 	c.mu.Unlock()
-	switch news := c.news(v, head); {
+	switch push := c.pushOf(v, head); {
 	case tooMuch:
 		c.wire.note(c.wire.Server.Name + ": " + resp.ErrProtocol.Error())
 		return false
-	case news != "":
-		c.tell(news, v, raw, head)
+	case push != "":
+		c.deliverPush(push, v, raw, head)
 	case head == nil: // such as the error of a server that refuses the connection
-		c.besides(raw)
+		c.deliverRaw(raw)
 		return false
 	case head.skipped > 0:
 		head.skipped--
@@ -543,8 +543,8 @@ func (c *conn) deliver() {
 	}
 }
 
-// besides forwards a push, without overtaking an earlier reply.
-func (c *conn) besides(raw []byte) {
+// deliverRaw forwards a push, without overtaking an earlier reply.
+func (c *conn) deliverRaw(raw []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range slices.Backward(c.queue) {
