@@ -177,7 +177,7 @@ func (p *playedLine) IsStep(cmd *wire.Command) bool {
 	case cmd.Message:
 		return true
 	case cmd.On() == "" && len(cmd.Queued) == 0, slices.Contains(setup, cmd.Name), p.bench.Passport.Background[shape],
-		p.bench.Passport.Renewals[shape] && !p.bench.Passport.Acquires[shape], p.bench.Pair.Looker.Load().Blocks(cmd.Args):
+		p.bench.Passport.Renewals[shape] && !p.bench.Passport.Acquires[shape], cmd.Blocks:
 		return false
 	}
 	return !isResent(p.bench, cmd)

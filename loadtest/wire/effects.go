@@ -435,9 +435,6 @@ func (t table) of(args []string) *redis.CommandInfo {
 	return t[strings.ToLower(args[0])]
 }
 
-// blocks reports whether a command may block at the server.
-func (t table) blocks(args []string) bool { return t.has(args, "blocking") }
-
 // keys returns the keys of a command, or all its arguments if the table does not show which are keys.
 func (t table) keys(args []string) []string {
 	info := t.of(args)

@@ -332,8 +332,6 @@ func TestEffectsOnTheStock(t *testing.T) {
 	} {
 		assert.Equal(t, one.want, effect(t, true, five, five, one.does, one.reply, ""), "%s: %s", one.does, one.reply)
 	}
-	assert.True(t, commands.blocks([]string{"BLPOP", "lock", "0"}))
-	assert.False(t, commands.blocks([]string{"LPOP", "lock"}))
 }
 
 // In a hash only a command that names the stock's field concerns the stock, or one that names none. The stock's field

@@ -65,6 +65,7 @@ type Seen struct {
 	ID         int // within the gate, from 1
 	Conn       int // within its wire, from 1
 	Subscribes bool
+	Blocks     bool       // it may block at the server
 	Args       []string   // in a transaction: those of its first command that is not connection setup
 	Queued     [][]string // the commands of a transaction
 
@@ -169,7 +170,8 @@ func (s *Seen) isSentOn() bool {
 func (g *Gate) newCommand(c *schedule.Client, s *schedule.Server, r request) *Command {
 	return &Command{late: make(chan struct{}), done: make(chan struct{}), heard: make(chan struct{}), Seen: Seen{
 		Command: schedule.Command{Client: c, Server: s, Name: r.describe(g.scripts)},
-		Args:    r.shown(), Queued: r.queued, Subscribes: r.subscribes()}}
+		Args:    r.shown(), Queued: r.queued, Subscribes: r.subscribes(),
+		Blocks: r.blocks()}}
 }
 
 // change changes the record of a command, and notifies the watcher.

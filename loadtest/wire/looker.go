@@ -76,7 +76,7 @@ func (l *Looker) Around(cmd *Command, carryOut func()) {
 	switch {
 	case cmd.Message || cmd.Subscribes:
 		carryOut()
-	case len(cmd.Args) > 0 && l.table.blocks(cmd.Args):
+	case cmd.Blocks:
 		l.aroundBlocking(cmd, carryOut)
 	default:
 		l.mu.Lock()
@@ -179,9 +179,6 @@ func (l *Looker) Traced(cmd *Command) []history.Command {
 	}
 	return l.withEffects(cmd, one)
 }
-
-// Blocks reports whether a command may block at the server.
-func (l *Looker) Blocks(args []string) bool { return len(args) > 0 && l.table.blocks(args) }
 
 // Stepped reports whether a command incremented or decremented a lock that was held before and after.
 func (l *Looker) Stepped(cmd *Command, lock string) bool {

@@ -211,7 +211,7 @@ func (s *plainSale) changes(key *wire.Lock) (names []string) {
 			}
 			c.see(&before, &after)
 		}
-		blocked = !looked && (blocked || s.looker.Blocks(one.Args))
+		blocked = !looked && (blocked || one.Blocks)
 		maps.Copy(held, c.held()) // one command may take the lock and read, or write and release
 		c.use(&one, held)
 	}

@@ -19,7 +19,7 @@ func watchWaiter(b *record.Bench, o *shop.Order, commands []record.Observation) 
 	p.Tries = sale.Shapes{shape: len(tries) > 0}
 	for _, c := range commands {
 		p.Messages = p.Messages || c.Subscribes || c.Message
-		if b.Pair.Looker.Load().Blocks(c.Args) {
+		if c.Blocks {
 			blocks = strings.ToUpper(c.Args[0])
 		}
 	}

@@ -290,10 +290,9 @@ func (b *Bench) WaitsForLock(o *shop.Order) bool {
 
 // isBlocked reports whether a command of an instance is blocked at the server.
 func (b *Bench) isBlocked(at int) (blocked bool) {
-	looker := b.Pair.Looker.Load()
 	b.Pair.Rig.Gate.Each(func(cmd *wire.Command) {
 		blocked = blocked || cmd.Client.Index == at && cmd.State == wire.Sent && !cmd.Came.Before(b.Cell.Start) &&
-			looker.Blocks(cmd.Args)
+			cmd.Blocks
 	})
 	return blocked
 }
