@@ -358,10 +358,11 @@ func missing(parts, others map[string]part) bool {
 
 // ofHolder returns the effect on a lock that had the same holders before and after.
 func (d *difference) ofHolder(had, has map[string]part) (e history.Effect, stepped bool) {
-	changed := false
+	changed, counted := false, false
 	fixed := d.lock.Parts != nil || d.after.Kind == "string" // the part's name does not identify its holder
 	for name, now := range has {
 		changed = changed || had[name] != now
+		counted = counted || d.after.Kind == "hash" && isStep(had[name], now) && !instants.MatchString(now.value)
 		if fixed && isStep(had[name], now) {
 			x, y := d.lock.Step(&d.before, name), d.lock.Step(&d.after, name)
 			return either(x*x > y*y, history.EffectReleased, history.EffectTried), true
@@ -371,7 +372,7 @@ func (d *difference) ofHolder(had, has map[string]part) (e history.Effect, stepp
 	case changed && fixed && d.after.Kind != "zset", d.again:
 		return d.withTTL(history.EffectAcquired), false
 	case changed, d.hasOtherEnd(), d.over:
-		return d.withTTL(history.EffectRenewed), false
+		return d.withTTL(history.EffectRenewed), counted // a reentrant lock counts how often its holder took it
 	}
 	return history.EffectTried, false
 }

@@ -232,6 +232,26 @@ func TestEffectsOnALock(t *testing.T) {
 	}
 }
 
+// The count of a reentrant lock steps when its holder takes it again, or gives back one of several; a time does not.
+func TestStepsOfReentrantLock(t *testing.T) {
+	lock := Lock{Key: Key{Name: "lock"}, Rest: none}
+	l := &Looker{locks: []Lock{lock}, table: commands}
+	const long = 10 * time.Second
+	for _, one := range []struct {
+		was, is string
+		want    bool
+	}{{"1", "2", true}, {"2", "1", true}, {"1", "1", false}, {"1700000000", "1700000001", false}} {
+		state := func(n string, lease time.Duration) map[Key]KeyState {
+			return map[Key]KeyState{lock.Key: counts(held("hash", lease, "me"), n)}
+		}
+		c := &execution{sent: []string{"eval", "return 1", "1", "lock"}, reply: "1", lines: []line{
+			{at: began.Add(time.Second), script: true, args: []string{"hset", "lock", "me", one.is}},
+			{at: began.Add(time.Second), script: true, args: []string{"pexpire", "lock", "20000"}}}}
+		want := []keyEffect{{key: "lock", effect: history.EffectRenewed, stepped: one.want}}
+		assert.Equal(t, want, l.effects(c, state(one.was, long), state(one.is, 2*long)), one.is)
+	}
+}
+
 // effect returns what a command did to the key called lock, or to the stock.
 func effect(t *testing.T, stock bool, before, after KeyState, does, reply, token string) history.Effect {
 	t.Helper()

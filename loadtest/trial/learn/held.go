@@ -257,12 +257,16 @@ func notePeriod(b *record.Bench, o *shop.Order) {
 	commands := b.ByOrder()[o]
 	took := record.AcquiredAt(commands)
 	for _, d := range record.EffectsOf(commands) {
-		if d.Prolongs() && d.Sent.Sub(took) > p.Lease()/10 && p.Every == 0 {
+		if renews(&d) && d.Sent.Sub(took) > p.Lease()/10 && p.Every == 0 {
 			p.Renewals[b.Shape(&d.Seen)] = true
 			p.Every = d.Sent.Sub(took)
 		}
 	}
 }
+
+// renews reports whether a command renewed the lock. An acquire of a reentrant lock by its holder prolongs it, and so
+// does the release that follows: they change its count.
+func renews(d *record.Effect) bool { return d.Prolongs() && !d.Stepped }
 
 // sentAgain reports whether the client of a held command has sent it again, on another connection.
 func sentAgain(b *record.Bench, held *wire.Command) (again bool) {
@@ -284,7 +288,7 @@ func watchRenewals(b *record.Bench, held *wire.Command, commands []record.Observ
 			break
 		}
 		again := slices.Equal(d.Args, held.Args) // by a client that gave up on the reply: a reentrant lock is prolonged
-		if !d.Prolongs() || d.Sent.Before(held.Answered) || p.Writes[shape] || again {
+		if !renews(&d) || d.Sent.Before(held.Answered) || p.Writes[shape] || again {
 			continue
 		}
 		p.Renewals[shape] = true

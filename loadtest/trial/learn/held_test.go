@@ -83,6 +83,16 @@ func TestAcquireSentAgainIsNoRenewal(t *testing.T) {
 	assert.Zero(t, f.Passport.Every)
 }
 
+// Nor is the release that follows: a lock that was taken twice stays, and is prolonged.
+func TestReleaseOfLockTakenTwiceIsNoRenewal(t *testing.T) {
+	f := forge.Begin()
+	release := f.Command(4600, history.EffectRenewed, "eval", "release", "1", forge.LockKey, "a token of its own")
+	release.Stepped = true
+	watchRenewals(f.Bench, &wire.Command{Seen: f.Read(5).Seen}, []record.Observation{release})
+	assert.Zero(t, f.Passport.Every)
+	assert.Empty(t, f.Passport.Renewals)
+}
+
 // A lease may end at a time that stands beside its lock, unless the lock outlives that while another order waits.
 func TestEndBesideTheLock(t *testing.T) {
 	ends := wire.Lock{Key: wire.Key{Name: "ends"}, Parts: []string{"10000"}}
