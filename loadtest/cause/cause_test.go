@@ -791,6 +791,18 @@ func TestBreaksByDesign(t *testing.T) {
 	}
 }
 
+// A client that loses its connection may send a write again. If the late one comes after another order's, the stock is
+// what it was, although no unit was sold twice.
+func TestLateWriteThatWasSentAgain(t *testing.T) {
+	f := forge()
+	f.order("anna", atA, history.Sold, 0, 60, acquire(10), read(20), heldUntil(2100, writes(30)), writes(40), release(50))
+	f.order("bert", atB, history.Sold, 70, 200, acquire(80), read(90), leaves(100, stock-2), release(110))
+	c := f.judge("late")
+	assert.Equal(t, "S", broken(c))
+	assert.Equal(t, inFlight, c.Design)
+	assert.Nil(t, c.Defect)
+}
+
 func TestCorrectOrdersHaveNoDefect(t *testing.T) {
 	f := forge()
 	f.order("anna", atA, history.Sold, 0, 90, acquire(10), read(20), writes(30), release(40))

@@ -66,6 +66,8 @@ func (r *record) designOf(f history.Finding) (why string) {
 			reason = r.lossTo(of.x, of.y)
 		case r.Count != nil:
 			reason = r.anyLoss()
+		case f.Verdict == history.Stock && r.anyLoss() == inFlight: // a write that was sent again, and came last
+			reason = inFlight
 		}
 		if reason == "" {
 			return ""

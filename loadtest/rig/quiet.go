@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,25 +50,31 @@ func (r *Rig) Quiet(ctx context.Context) {
 	}
 }
 
-// allSleep reports whether all threads of these processes sleep, and whether that is known. An ended process counts as
-// asleep.
+// allSleep reports whether all threads of these processes sleep at one instant, and whether that is known. An ended
+// process counts as asleep. Threads are read one after the other, while one may wake another and fall asleep itself: so
+// none must have run meanwhile.
 func allSleep(pids []int) (asleep, known bool) {
 	if _, err := os.Stat("/proc/self/task"); err != nil {
 		return false, false
 	}
-	for _, pid := range pids {
-		threads, _ := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*", "stat"))
-		for _, thread := range threads {
-			stat, err := os.ReadFile(thread)
-			if err != nil {
-				continue
-			}
-			// The format is: pid (name) state …, where the name may contain anything.
-			state := strings.TrimSpace(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-			if state != "" && !strings.ContainsRune("SITtZX", rune(state[0])) {
-				return false, true
-			}
+	before := ran(pids)
+	return !slices.ContainsFunc(pids, isAwake) && ran(pids) == before, true
+}
+
+// isAwake reports whether a thread of a process does not sleep.
+func isAwake(pid int) bool {
+	tasks := filepath.Join("/proc", strconv.Itoa(pid), "task")
+	threads, _ := os.ReadDir(tasks)
+	for _, thread := range threads {
+		stat, err := os.ReadFile(filepath.Join(tasks, thread.Name(), "stat"))
+		if err != nil {
+			continue
+		}
+		// The format is: pid (name) state …, where the name may contain anything.
+		state := strings.TrimSpace(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		if state != "" && !strings.ContainsRune("SITtZX", rune(state[0])) {
+			return true
 		}
 	}
-	return true, true
+	return false
 }

@@ -2,11 +2,13 @@ package rig
 
 import (
 	"os"
+	"os/exec"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"stockapi/loadtest/wire"
 )
@@ -36,4 +38,34 @@ func TestAllSleep(t *testing.T) {
 	asleep, _ = allSleep([]int{os.Getpid()})
 	assert.False(t, asleep, "this thread runs")
 	stop.Store(true)
+}
+
+// One of two processes that pass a byte to each other is always awake, even if each sleeps whenever it is read.
+func TestAllSleepAtOneInstant(t *testing.T) {
+	if _, known := allSleep(nil); !known {
+		t.Skip("the system does not report what a process does")
+	}
+	var pids []int
+	var ends [2][2]*os.File // what each reads, and where the other one writes to it
+	for i := range ends {
+		r, w, err := os.Pipe()
+		require.NoError(t, err)
+		ends[i] = [2]*os.File{r, w}
+	}
+	for i := range ends {
+		cat := exec.CommandContext(t.Context(), "cat")
+		cat.Stdin, cat.Stdout = ends[i][0], ends[1-i][1]
+		require.NoError(t, cat.Start())
+		t.Cleanup(func() { _ = cat.Wait() })
+		pids = append(pids, cat.Process.Pid)
+	}
+	for _, end := range ends {
+		defer func() { _, _ = end[0].Close(), end[1].Close() }()
+	}
+	_, err := ends[0][1].WriteString("x")
+	require.NoError(t, err)
+	for range 3000 {
+		asleep, _ := allSleep(pids)
+		require.False(t, asleep)
+	}
 }

@@ -14,8 +14,9 @@ import (
 const (
 	// restGap is how long nothing may come from instances whose threads all sleep, until they are at rest.
 	restGap = 3 * time.Millisecond
-	// silence is the same where the threads are unknown, or never sleep.
+	// silence is the same where the threads are unknown, and longest where they, or the wires, are never at rest.
 	silence = 60 * time.Millisecond
+	longest = 5 * silence
 )
 
 // TakeTurns makes the commands of an instance that are steps wait for their turns, or passes them on from now on.
@@ -165,7 +166,8 @@ func (p *Player) HoldTurns() {
 
 // Settle waits until all orders are at rest, and holds what waits for its turn. It returns nil, or an order that is not
 // at rest by then. An order is at rest if it is held, or has ended, or waits for the lock, and nothing has come for a
-// moment while all threads of the instances slept. If those are unknown, the moment is longer.
+// moment while all threads of the instances slept and nothing was on its way. If the threads are unknown, the moment is
+// longer.
 func (p *Player) Settle(ctx context.Context, atMost time.Duration) *InFlight {
 	begun, since, happened := time.Now(), time.Now(), -1
 	for {
@@ -174,7 +176,8 @@ func (p *Player) Settle(ctx context.Context, atMost time.Duration) *InFlight {
 		}
 		p.HoldTurns()
 		busy, quiet := p.busy(), time.Since(since)
-		if busy == nil && (quiet > silence || quiet > restGap && p.asleep()) || ctx.Err() != nil {
+		enough := busy == nil && p.isEnough(quiet)
+		if enough && p.Gate.Happened() == happened || ctx.Err() != nil { // what has come meanwhile is to be held
 			return nil
 		}
 		if time.Since(begun) > atMost {
@@ -199,16 +202,47 @@ func (p *Player) busy() *InFlight {
 	return nil
 }
 
-// asleep reports whether all threads of the running instances sleep. It is false if that is unknown.
-func (p *Player) asleep() bool {
+// isEnough reports whether the instances are at rest after so long a silence.
+func (p *Player) isEnough(quiet time.Duration) bool {
+	if quiet <= restGap {
+		return false
+	}
+	moving := p.isMoving() // asked again below: what arrives wakes a thread
+	asleep, known := p.asleep()
+	return asleep && known && !moving && !p.isMoving() || quiet > longest || !known && quiet > silence
+}
+
+// asleep reports whether all threads of the running instances sleep, and whether that is known.
+func (p *Player) asleep() (asleep, known bool) {
 	var pids []int
 	for at, e := range p.Ends {
 		if !e.Dead && p.stopped[at].IsZero() {
 			pids = append(pids, e.family()...)
 		}
 	}
-	asleep, known := allSleep(pids)
-	return asleep && known && len(pids) > 0
+	asleep, known = allSleep(pids)
+	return asleep, known && len(pids) > 0
+}
+
+// isMoving reports whether anything is on its way between the instances and their servers that does not wait.
+func (r *Rig) isMoving() bool {
+	r.trapsMu.Lock()
+	defer r.trapsMu.Unlock()
+	for _, e := range r.Ends {
+		if slices.ContainsFunc(e.Wires, (*wire.Wire).IsBusy) {
+			return true
+		}
+		if e.isStep != nil && slices.ContainsFunc(r.Gate.Of(&e.Client), r.passes) {
+			return true
+		}
+	}
+	return false
+}
+
+// passes reports whether a command at the gate is neither a step nor held. The caller holds trapsMu.
+func (r *Rig) passes(cmd *wire.Command) bool {
+	isHeld := func(t *CommandTrap) bool { return t.cmd == cmd }
+	return !r.Ends[cmd.Client.Index].isStep(cmd) && !slices.ContainsFunc(r.traps, isHeld)
 }
 
 // family returns the processes of an instance, as they were when it was first asked.

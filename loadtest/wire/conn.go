@@ -40,6 +40,8 @@ type conn struct {
 	pending []*exchange // in order of arrival; not yet sent on
 	sent    []*exchange // in the order sent; not yet answered
 	kept    int         // see maxKept
+	passing bool        // send is at work
+	handled [2]int64    // bytes of the client, and of the server
 	channels
 }
 
@@ -142,6 +144,7 @@ func (c *conn) read() {
 			c.close()
 			return
 		}
+		c.noteHandled(ofClient, r.Raw)
 	}
 }
 
@@ -207,6 +210,7 @@ func (c *conn) send() {
 		if c.out.Flush() != nil || c.isOver() {
 			return
 		}
+		c.passed()
 		if len(ready) > 0 {
 			continue // those that were refused or lost no longer hold others back
 		}
@@ -217,17 +221,30 @@ func (c *conn) send() {
 	}
 }
 
-// choose takes the commands that may be sent on, in order of arrival. A held command holds back only those that depend
-// on it. A blocking one holds back all, as it does at the server.
+// choose takes the commands that may be sent on, and notes that they are being passed.
 func (c *conn) choose() (ready []*exchange) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	ready, c.pending = c.split()
+	c.passing = len(ready) > 0
+	return ready
+}
+
+// passed notes that the commands taken by choose were passed.
+func (c *conn) passed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.passing = false
+}
+
+// split returns the pending commands that may be sent on, and those that are left, both in order of arrival. A held
+// command holds back only those that depend on it. A blocking one holds back all, as it does at the server.
+func (c *conn) split() (ready, left []*exchange) {
 	gone := IsClosed(c.gone)
 	may := make([]bool, len(c.pending))
 	for i, e := range slices.Backward(c.pending) {
 		may[i] = e.until == nil || IsClosed(e.until) || gone && !e.late
 	}
-	var left []*exchange
 	stop := blocked(c.sent)
 	for i, e := range c.pending {
 		stop = stop || len(left) > 0 && e.isOrdered() && !gone
@@ -238,8 +255,7 @@ func (c *conn) choose() (ready []*exchange) {
 		ready = append(ready, e)
 		stop = e.blocks()
 	}
-	c.pending = left
-	return ready
+	return ready, left
 }
 
 // isOver reports whether the client has gone and nothing is left to do. A blocking command is abandoned with its
@@ -421,7 +437,37 @@ func (c *conn) receive() {
 		if err != nil || !c.handle(v, r.Raw) {
 			return
 		}
+		c.noteHandled(ofServer, r.Raw)
 	}
+}
+
+// The sides of a connection.
+const (
+	ofClient = iota
+	ofServer
+)
+
+// noteHandled notes that bytes were handled that one side has sent.
+func (c *conn) noteHandled(side int, raw []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.handled[side] += int64(len(raw))
+}
+
+// isBusy reports whether anything is on its way to the client or the server that nothing holds, or has come and is yet
+// to be handled. A command that may block at the server is not on its way.
+func (c *conn) isBusy() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if ready, _ := c.split(); c.passing || len(ready) > 0 || len(c.sent) > 0 && !blocked(c.sent) || len(c.sent) > 1 {
+		return true
+	}
+	for side, end := range []net.Conn{ofClient: c.client.Conn, ofServer: c.server} {
+		if n, known := received(end); known && n > c.handled[side] {
+			return true
+		}
+	}
+	return false
 }
 
 // handle passes on a reply or a push. It returns false for an unsolicited value, or if the connection buffers too much.

@@ -512,6 +512,35 @@ func TestReplyIsWithheldUntilItMayBeDelivered(t *testing.T) {
 	p.client.gets("$-1", ":1")
 }
 
+// What waits at the gate, or blocks at the server, is not on its way; what the server has yet to answer is, and so are
+// bytes that have come and were not handled.
+func TestWireIsBusyWhileAnythingIsOnItsWay(t *testing.T) {
+	p := newPair(t)
+	busy := func(want bool) {
+		t.Helper()
+		require.Eventually(t, func() bool { return p.IsBusy() == want }, patience, time.Millisecond)
+	}
+	p.hold()
+	p.client.sends("GET k")
+	get := p.waits(t, "get")
+	busy(false)
+	p.gate.Decide(get, schedule.Pass)
+	p.server.gets("GET k")
+	busy(true)
+	p.server.sends("$-1")
+	p.client.gets("$-1")
+	busy(false)
+	p.gate.OpenAll()
+	p.client.sends("BLPOP k 0")
+	p.server.gets("BLPOP k 0")
+	busy(false)
+	if _, known := received(p.client.Conn); known { // the wire reads them at once
+		_, err := p.client.Write([]byte("GE"))
+		require.NoError(t, err)
+		busy(true)
+	}
+}
+
 // A script that is loaded because its server does not know it is one step too.
 func TestScriptThatIsLoadedIsOneStep(t *testing.T) {
 	p := newPair(t)

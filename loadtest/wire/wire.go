@@ -32,7 +32,8 @@ type Wire struct {
 	unknown map[string][]*Command // by their call: scripts unknown to the server, which the client will resend
 	refused []string
 	spoken  atomic.Bool
-	tracked []time.Time // when client-tracking invalidations arrived
+	opening atomic.Int64 // connections that were accepted and are not served yet
+	tracked []time.Time  // when client-tracking invalidations arrived
 }
 
 // New starts a wire on a port of its own. The duration lost is the client's timeout: a connection breaks that long
@@ -66,6 +67,7 @@ func (w *Wire) accept() {
 		if err != nil {
 			return
 		}
+		w.opening.Add(1)
 		w.all.Go(func() { w.serve(instance) })
 	}
 }
@@ -74,10 +76,16 @@ func (w *Wire) accept() {
 func (w *Wire) serve(instance net.Conn) {
 	upstream, err := (&net.Dialer{Timeout: 2 * time.Second}).DialContext(context.Background(), "tcp", w.Server.Host)
 	if err != nil {
+		w.opening.Add(-1)
 		_ = instance.Close()
 		return
 	}
 	w.connect(newConn(w, instance, upstream))
+}
+
+// IsBusy reports whether anything is on its way at the wire that nothing holds: a connection, a command or a reply.
+func (w *Wire) IsBusy() bool {
+	return isCalled(w.listener) || w.opening.Load() > 0 || slices.ContainsFunc(w.open(), (*conn).isBusy)
 }
 
 // connect serves a connection until it closes.
@@ -93,6 +101,7 @@ func (w *Wire) connect(c *conn) {
 func (w *Wire) add(c *conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.opening.Add(-1)
 	if !w.closed {
 		w.conns[c] = true
 		w.locals[c.server.LocalAddr().String()] = true
