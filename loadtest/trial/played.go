@@ -25,11 +25,12 @@ import (
 type playedLine struct {
 	bench    *record.Bench
 	player   *rig.Player
-	taken    shop.Span // when the trial itself took the lock; zero: it has not
-	letLocks func()    // ends the renewals of that lock
-	lapsed   bool      // a lease has passed
-	atOnce   bool      // the server expires a lock that it can, rather than that the lease is waited for
-	lost     time.Time // since when orders that were held under their locks may have lost these
+	taken    shop.Span              // when the trial itself took the lock; zero: it has not
+	letLocks func()                 // ends the renewals of that lock
+	lapsed   bool                   // a lease has passed
+	atOnce   bool                   // the server expires a lock that it can, rather than that the lease is waited for
+	sleeps   map[*rig.InFlight]bool // orders whose clients wait for timers of their own
+	lost     time.Time              // since when orders that were held under their locks may have lost these
 }
 
 // people holds the names of the customers, in the order of the letters of a line.
@@ -64,7 +65,7 @@ func playLine(line schedule.Line) func(*record.Bench) string {
 }
 
 func newPlayedLine(b *record.Bench) *playedLine {
-	p := &playedLine{bench: b}
+	p := &playedLine{bench: b, sleeps: map[*rig.InFlight]bool{}}
 	p.player = &rig.Player{Rig: b.Pair.Rig, User: p, Marks: p, Turns: p}
 	return p
 }
@@ -184,7 +185,9 @@ func (p *playedLine) IsStep(cmd *wire.Command) bool {
 }
 
 // Waits implements [rig.Turns].
-func (p *playedLine) Waits(of *rig.InFlight) bool { return p.bench.WaitsForLock(p.bench.OrderOf(of)) }
+func (p *playedLine) Waits(of *rig.InFlight) bool {
+	return p.sleeps[of] || p.bench.WaitsForLock(p.bench.OrderOf(of))
+}
 
 // isResent reports whether a command is a script in full, since the server did not know its digest.
 func isResent(b *record.Bench, cmd *wire.Command) bool {

@@ -190,7 +190,16 @@ func lineOf(words []string) string {
 }
 
 // options returns what may come next: the turns of orders, commands in flight that arrive, and then faults.
-func (w *world) options() (all []search.Option) {
+func (w *world) options() []search.Option {
+	all := w.optionsNow()
+	if len(all) == 0 && w.passTime() {
+		all = w.optionsNow()
+	}
+	return all
+}
+
+// optionsNow returns them without letting time pass.
+func (w *world) optionsNow() (all []search.Option) {
 	w.awaitPolls()
 	turns := [2][]search.Option{w.turns(shop.AtA), w.turns(shop.AtB)}
 	for who := range turns {
@@ -227,7 +236,7 @@ func (w *world) awaitPolls() {
 	player := w.line.player
 	for who := range w.refused {
 		order := player.Scene(who).Order
-		if order == nil || w.refused[who] == "" || !player.Works(who) {
+		if order == nil || w.refused[who] == "" || !player.Works(who) || w.line.sleeps[order] {
 			continue
 		}
 		lock, late := w.lock(), time.Now().Add(mostPoll)
@@ -456,11 +465,39 @@ func (w *world) move(word string, m schedule.Move) {
 		w.why = err.Error()
 		return
 	}
-	busy := w.line.player.Unsettled()
-	if busy != nil {
-		busy = w.line.player.Settle(w.bench.Pair.Context, w.bench.Passport.Takes+sale.Margin)
+	if w.line.player.Unsettled() != nil {
+		w.settle(w.bench.Passport.Takes + mostPause)
 	}
-	if busy != nil {
+}
+
+// mostPause is longer than a client takes that acts on a fault at once.
+const mostPause = 500 * time.Millisecond
+
+// settle waits until all orders are at rest. After a fault the client of an order may wait for a timer of its own, with
+// nothing that shows it: such an order sleeps until no other one has an option.
+func (w *world) settle(atMost time.Duration) {
+	for {
+		busy := w.line.player.Settle(w.bench.Pair.Context, atMost)
+		switch {
+		case busy == nil:
+			return
+		case w.faults == 0:
+			w.why = people[busy.At] + " did not come to rest"
+			return
+		}
+		w.line.sleeps[busy] = true
+	}
+}
+
+// passTime lets time pass until the orders that sleep are at rest. It reports whether there were any, and are.
+func (w *world) passTime() bool {
+	if len(w.line.sleeps) == 0 || w.why != "" {
+		return false
+	}
+	w.lapses = true
+	clear(w.line.sleeps)
+	if busy := w.line.player.Settle(w.bench.Pair.Context, w.bench.Passport.HTTPTime()+sale.Margin); busy != nil {
 		w.why = people[busy.At] + " did not come to rest"
 	}
+	return w.why == ""
 }
