@@ -10,6 +10,7 @@ import (
 
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/wire/resp"
+	"stockapi/loadtest/wire/socket"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 type conn struct {
 	wire   *Wire
 	number int // within its wire
-	client *outbox
+	client *socket.Outbox
 	server net.Conn
 	out    *bufio.Writer // to the server; only send uses it
 	begun  transaction   // the open one, until its EXEC; only read uses it
@@ -60,7 +61,7 @@ type exchange struct {
 }
 
 func newConn(w *Wire, client, server net.Conn) *conn {
-	return &conn{wire: w, client: &outbox{Conn: client, all: &w.all}, server: server, out: bufio.NewWriter(server),
+	return &conn{wire: w, client: &socket.Outbox{Conn: client, All: &w.all}, server: server, out: bufio.NewWriter(server),
 		gone: make(chan struct{}), ended: make(chan struct{}), wake: make(chan struct{}, 1),
 		channels: channels{subscribed: map[string]map[string]bool{}}}
 }
@@ -81,7 +82,7 @@ func (c *conn) close() {
 	c.once.Do(func() {
 		close(c.ended)
 		_ = c.server.Close()
-		c.client.shut()
+		c.client.Shut()
 		c.depart()
 	})
 }
@@ -95,7 +96,7 @@ func (c *conn) depart() {
 
 // reset breaks the connection to the client.
 func (c *conn) reset() {
-	c.client.reset()
+	c.client.Reset()
 	c.depart()
 }
 
@@ -307,7 +308,7 @@ func (c *conn) pass(e *exchange) {
 		}
 		c.reset()
 	case schedule.Fail:
-		c.client.shut()
+		c.client.Shut()
 		c.depart()
 	}
 }
@@ -463,7 +464,7 @@ func (c *conn) isBusy() bool {
 		return true
 	}
 	for side, end := range []net.Conn{ofClient: c.client.Conn, ofServer: c.server} {
-		if n, known := received(end); known && n > c.handled[side] {
+		if n, known := socket.Received(end); known && n > c.handled[side] {
 			return true
 		}
 	}
@@ -581,7 +582,7 @@ func (c *conn) deliver() {
 		return
 	}
 	gone, now := IsClosed(c.gone), time.Now() // read first: a client may go as soon as it has its reply
-	c.client.put(all)
+	c.client.Put(all)
 	for _, cmd := range done {
 		if !gone {
 			c.wire.gate.deliver(cmd, now)
@@ -600,5 +601,5 @@ func (c *conn) deliverRaw(raw []byte) {
 			return
 		}
 	}
-	c.client.put(raw)
+	c.client.Put(raw)
 }

@@ -15,6 +15,7 @@ import (
 
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/wire/resp"
+	"stockapi/loadtest/wire/socket"
 )
 
 // An end is one end of a connection: the test as client or as server.
@@ -534,7 +535,7 @@ func TestWireIsBusyWhileAnythingIsOnItsWay(t *testing.T) {
 	p.client.sends("BLPOP k 0")
 	p.server.gets("BLPOP k 0")
 	busy(false)
-	if _, known := received(p.client.Conn); known { // the wire reads them at once
+	if _, known := socket.Received(p.client.Conn); known { // the wire reads them at once
 		_, err := p.client.Write([]byte("GE"))
 		require.NoError(t, err)
 		busy(true)

@@ -4,7 +4,7 @@
 //
 //   - gate.go: a command as its wire sees it, and the gate at which it waits. Clients, servers and decisions come from
 //     loadtest/schedule.
-//   - wire.go, conn.go, channels.go, outbox.go: how commands, replies and messages are forwarded.
+//   - wire.go, conn.go, channels.go: how commands, replies and messages are forwarded, over package socket.
 //   - request.go: what a command means for its connection. Package resp reads the protocol.
 //   - narrow.go: which commands an order sent, and when they took effect.
 //   - state.go: the state of a key, and a lock as a difference of states. keys.lua and look.lua read a server's keys.

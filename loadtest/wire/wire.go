@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/schedule"
+	"stockapi/loadtest/wire/socket"
 )
 
 // A Wire proxies one server for one instance. It parses commands and replies, so that it can hold, lose or refuse a
@@ -85,7 +86,7 @@ func (w *Wire) serve(instance net.Conn) {
 
 // IsBusy reports whether anything is on its way at the wire that nothing holds: a connection, a command or a reply.
 func (w *Wire) IsBusy() bool {
-	return isCalled(w.listener) || w.opening.Load() > 0 || slices.ContainsFunc(w.open(), (*conn).isBusy)
+	return socket.IsCalled(w.listener) || w.opening.Load() > 0 || slices.ContainsFunc(w.open(), (*conn).isBusy)
 }
 
 // connect serves a connection until it closes.

@@ -1,4 +1,4 @@
-package wire
+package socket
 
 import (
 	"net"
@@ -13,13 +13,13 @@ func TestListenerIsCalled(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
-	assert.False(t, isCalled(l))
+	assert.False(t, IsCalled(l))
 	c, err := net.Dial("tcp", l.Addr().String())
 	require.NoError(t, err)
 	defer c.Close()
-	assert.True(t, isCalled(l))
+	assert.True(t, IsCalled(l))
 	accepted, err := l.Accept()
 	require.NoError(t, err)
 	defer accepted.Close()
-	assert.False(t, isCalled(l))
+	assert.False(t, IsCalled(l))
 }

@@ -1,4 +1,6 @@
-package wire
+// Package socket has what a wire needs of sockets: one that sends without waiting for its reader, and what the system
+// knows of one.
+package socket
 
 import (
 	"errors"
@@ -19,11 +21,11 @@ const (
 	maxUnread = 4 * resp.MaxSize
 )
 
-// An outbox sends to a client, and buffers what the client does not read. Servers do so too, as many clients send a
+// An Outbox sends to a client, and buffers what the client does not read. Servers do so too, as many clients send a
 // whole pipeline before they read.
-type outbox struct {
+type Outbox struct {
 	net.Conn
-	all *sync.WaitGroup // of its wire
+	All *sync.WaitGroup // has what it does in the background
 
 	mu     sync.Mutex
 	unread []byte
@@ -31,8 +33,8 @@ type outbox struct {
 	ended  bool
 }
 
-// put sends bytes.
-func (o *outbox) put(b []byte) {
+// Put sends bytes.
+func (o *Outbox) Put(b []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ended {
@@ -47,7 +49,7 @@ func (o *outbox) put(b []byte) {
 		}
 		_ = o.SetWriteDeadline(time.Time{})
 		o.drains = true
-		o.all.Go(o.drain)
+		o.All.Go(o.drain)
 	}
 	if len(o.unread)+len(b) > maxUnread {
 		_ = o.Close()
@@ -57,7 +59,7 @@ func (o *outbox) put(b []byte) {
 }
 
 // drain sends the buffered bytes.
-func (o *outbox) drain() {
+func (o *Outbox) drain() {
 	for {
 		o.mu.Lock()
 		b := o.unread
@@ -77,8 +79,8 @@ func (o *outbox) drain() {
 	}
 }
 
-// shut closes the connection once all is sent.
-func (o *outbox) shut() {
+// Shut closes the connection once all is sent.
+func (o *Outbox) Shut() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ended = true
@@ -90,8 +92,8 @@ func (o *outbox) shut() {
 	_ = o.Close()
 }
 
-// reset breaks the connection, as when the server is gone.
-func (o *outbox) reset() {
+// Reset breaks the connection, as when the server is gone.
+func (o *Outbox) Reset() {
 	if tcp, ok := o.Conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
 	}

@@ -1,4 +1,4 @@
-package wire
+package socket
 
 import (
 	"syscall"
@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// received returns how many bytes a connection has received, read or not, and whether that is known.
-func received(c any) (n int64, known bool) {
+// Received returns how many bytes a connection has received, read or not, and whether that is known.
+func Received(c any) (n int64, known bool) {
 	info := infoOf(c)
 	if info == nil {
 		return 0, false
@@ -15,8 +15,8 @@ func received(c any) (n int64, known bool) {
 	return int64(info.Bytes_received), true
 }
 
-// isCalled reports whether a connection waits to be accepted. It is false if that is unknown.
-func isCalled(listener any) bool {
+// IsCalled reports whether a connection waits to be accepted. It is false if that is unknown.
+func IsCalled(listener any) bool {
 	info := infoOf(listener)
 	return info != nil && info.Unacked > 0 // of a socket that listens: the length of its queue
 }
