@@ -85,11 +85,29 @@ type hunt struct {
 // A find is what some schedules break, and the first of them.
 type find struct {
 	key       string // see keyOf
-	line      string
-	units     int64
+	shortest  sight
 	times     int  // it was seen so often
 	confirmed bool // it was seen without a lease that the server has ended early
 	tried     int  // it was played again so often, to confirm it
+}
+
+// A sight is a schedule that breaks something.
+type sight struct {
+	search.Prefix // up to the evidence
+	line          string
+	units         int64
+}
+
+// isShorter reports whether a schedule is shorter than another one up to its evidence, or the same with more units.
+func (s sight) isShorter(than sight) bool {
+	return s.Prefix.IsShorter(than.Prefix) || s.units > than.units && !than.Prefix.IsShorter(s.Prefix)
+}
+
+// sawAgain records that the schedule breaks it without a lease that the server has ended early.
+func (f *find) sawAgain(s sight) {
+	if !f.confirmed || s.isShorter(f.shortest) {
+		f.confirmed, f.shortest = true, s
+	}
 }
 
 // PlayEvery plays every order of the commands of two orders, one at each instance: for two units, and for the last one;
@@ -171,7 +189,7 @@ func (w *worker) plays(ctx context.Context, one *search.Schedule, of int) error 
 			continue
 		}
 		if f := w.doubtful(in); f != nil {
-			return w.confirm(ctx, f, one.Steps())
+			return w.confirm(ctx, f, in.units, one.Steps())
 		}
 		return nil
 	}
@@ -187,7 +205,7 @@ func (w *worker) playIn(
 		}
 	}
 	in = &world{trial: w.Trial, bench: w.bench, units: units, kinds: w.Kinds, atOnce: atOnce, states: map[string]bool{},
-		asks: w.asksOf}
+		asks: w.asksOf(!atOnce)}
 	end, err = in.Play(choose)
 	w.plain = in.faults == 0 && units > 1
 	w.doubt = in.faults > 0 || in.why != "" || !end.Whole || w.played%20 == 0
@@ -215,9 +233,9 @@ func (w *worker) isFit() bool {
 }
 
 // confirm plays a schedule again, and waits for its leases.
-func (w *worker) confirm(ctx context.Context, f *find, steps []search.Option) error {
+func (w *worker) confirm(ctx context.Context, f *find, units int64, steps []search.Option) error {
 	i := 0
-	in, _, err := w.playIn(ctx, f.units, false, func(options []search.Option) int {
+	in, _, err := w.playIn(ctx, units, false, func(options []search.Option) int {
 		if i == len(steps) {
 			return -1
 		}
@@ -229,7 +247,7 @@ func (w *worker) confirm(ctx context.Context, f *find, steps []search.Option) er
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	f.confirmed, f.line, f.units = true, in.shown(), in.units
+	f.sawAgain(in.shown())
 	return nil
 }
 
@@ -306,13 +324,15 @@ func (h *hunt) isLimited(w *world) error {
 	return nil
 }
 
-// asksOf reports whether liveness is to be asked of an end: it is the first like that.
-func (h *hunt) asksOf(end string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	asked := h.ends[end]
-	h.ends[end] = true
-	return !asked
+// asksOf returns whether liveness is asked of an end: of each that is to be confirmed, and else of the first like it.
+func (h *hunt) asksOf(confirms bool) func(end string) bool {
+	return func(end string) bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		asked := h.ends[end]
+		h.ends[end] = true
+		return confirms || !asked
+	}
 }
 
 // doubtful records what a schedule breaks. It returns that if it is yet to be confirmed: a lease ended before its time.
@@ -325,15 +345,15 @@ func (h *hunt) doubtful(w *world) *find {
 	defer h.mu.Unlock()
 	i := slices.IndexFunc(h.found, func(f *find) bool { return f.key == key })
 	if i < 0 {
-		i, h.found = len(h.found), append(h.found, &find{key: key, line: w.shown(), units: w.units})
+		i, h.found = len(h.found), append(h.found, &find{key: key})
 	}
-	f := h.found[i]
+	f, s := h.found[i], w.shown()
 	f.times++
 	switch {
-	case f.confirmed, f.tried == mostTries:
-		return nil
 	case !w.early:
-		f.confirmed, f.line, f.units = true, w.shown(), w.units
+		f.sawAgain(s)
+		return nil
+	case f.tried == mostTries, f.confirmed && !s.isShorter(f.shortest):
 		return nil
 	}
 	f.tried++
@@ -355,8 +375,8 @@ func keyOf(c *history.Cell) string {
 func (h *hunt) replay(ctx context.Context) (cells []*history.Cell, err error) {
 	for _, f := range h.found {
 		if f.confirmed {
-			for _, line := range []string{evidence(f.line), whole(f.line)} {
-				c, err := h.once(ctx, fault{name: nameOfSchedule(line, f.units), line: line, units: f.units})
+			for _, line := range []string{evidence(f.shortest.line), whole(f.shortest.line)} {
+				c, err := h.once(ctx, fault{name: nameOfSchedule(line, f.shortest.units), line: line, units: f.shortest.units})
 				if err != nil {
 					return nil, err
 				}

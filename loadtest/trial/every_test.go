@@ -2,6 +2,7 @@ package trial
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -99,10 +100,14 @@ func TestStepThatIsNotThere(t *testing.T) {
 
 // forgedWorld returns a world whose schedule has a defect, at its second word. It let Redis expire the lock, or not.
 func forgedWorld(early bool) *world {
-	return &world{words: []string{"a", "b", "a"}, over: []history.Instant{1, 2, 3}, upTo: []int{1, 2, 3}, early: early,
+	w := &world{words: []string{"a", "b", "a"}, over: []history.Instant{1, 2, 3}, upTo: []int{1, 2, 3}, early: early,
 		units: 2, bench: &record.Bench{}, cell: &history.Cell{Defect: &history.Defect{Cause: "no lock"},
 			Findings: []history.Finding{{Verdict: history.Stock, Result: history.Broken,
 				Evidence: []history.Evidence{{At: []history.Instant{1, 2}}}}}}}
+	for who := range 3 {
+		w.steps.Note(option(schedule.Grant, who%2, 0, ""))
+	}
+	return w
 }
 
 // What breaks when Redis has expired the lock is in doubt, until it breaks without that. It is played again three times
@@ -120,8 +125,8 @@ func TestFindIsConfirmed(t *testing.T) {
 	assert.Nil(t, h.doubtful(forgedWorld(false)))
 	require.Len(t, h.found, 1)
 	assert.True(t, h.found[0].confirmed)
-	assert.Equal(t, "ab", evidence(h.found[0].line), "what follows the evidence is cut")
-	assert.Equal(t, "aba", whole(h.found[0].line))
+	assert.Equal(t, "ab", evidence(h.found[0].shortest.line), "what follows the evidence is cut")
+	assert.Equal(t, "aba", whole(h.found[0].shortest.line))
 	assert.Nil(t, h.doubtful(&world{cell: &history.Cell{}}), "nothing broke")
 }
 
@@ -137,10 +142,57 @@ func TestLimitedShop(t *testing.T) {
 	require.ErrorContains(t, h.isLimited(w), "answered 429")
 }
 
-// Liveness is asked once of each end.
+// Of all schedules with a defect the shortest is told, whichever is played first: benches play several at once.
+func TestShortestScheduleIsTold(t *testing.T) {
+	h := &hunt{}
+	for _, of := range []struct {
+		line  string
+		units int64
+		early bool
+		told  string
+	}{
+		{"bab", 2, false, "ba"},
+		{"aba", 1, false, "ab of the last unit"},
+		{"aba", 2, false, "ab"},
+		{"aab", 2, true, "ab"}, // in doubt
+		{"aab", 1, false, "aa of the last unit"},
+		{"abb", 2, false, "aa of the last unit"},
+	} {
+		w := forgedWorld(of.early)
+		w.units, w.words, w.steps = of.units, strings.Split(of.line, ""), search.Schedule{}
+		for _, word := range w.words {
+			w.steps.Note(option(schedule.Grant, int(word[0]-'a'), 0, ""))
+		}
+		f := h.doubtful(w)
+		assert.Equal(t, of.early, f != nil, of)
+		s := h.found[0].shortest
+		assert.Equal(t, of.told, nameOfSchedule(evidence(s.line), s.units), of)
+	}
+}
+
+// A schedule is cut to the evidence of what its defect explains.
+func TestReasonOfDefect(t *testing.T) {
+	c := &history.Cell{Findings: []history.Finding{
+		{Verdict: history.Exclusion, Result: history.Broken, Because: "both held it"},
+		{Verdict: history.OwnRelease, Result: history.Broken, Because: "a removed it"}}}
+	assert.Equal(t, history.Exclusion, reasonOf(c).Verdict)
+	c.Defect = &history.Defect{Shown: "a removed it"}
+	assert.Equal(t, history.OwnRelease, reasonOf(c).Verdict)
+	c.Defect.Shown = "a released it"
+	assert.Equal(t, history.Exclusion, reasonOf(c).Verdict)
+}
+
+// Liveness is asked once of each end of a schedule that counts, and whenever that is to be confirmed.
 func TestEndIsAskedOnce(t *testing.T) {
 	h := &hunt{ends: map[string]bool{}}
-	assert.Equal(t, []bool{true, false, true}, []bool{h.asksOf("free"), h.asksOf("free"), h.asksOf("held")})
+	asks := h.asksOf(false)
+	assert.Equal(t, []bool{true, false, true}, []bool{asks("free"), asks("free"), asks("held")})
+	assert.True(t, h.asksOf(true)("free"))
+	w := &world{why: "it does not count", asks: func(string) bool {
+		assert.Fail(t, "the end would not be asked again")
+		return true
+	}}
+	assert.False(t, w.isAsked())
 }
 
 func TestLineOfWords(t *testing.T) {

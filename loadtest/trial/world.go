@@ -30,7 +30,8 @@ type world struct {
 	asks   func(end string) bool // whether liveness is asked of such an end
 
 	line    *playedLine
-	words   []string // the line so far
+	steps   search.Schedule // so far
+	words   []string        // the line so far
 	faults  int
 	lapses  bool              // a step lets a lease pass
 	early   bool              // the server ended one before its time
@@ -56,7 +57,7 @@ func (w *world) Play(choose func([]search.Option) int) (end search.End, err erro
 	if err := errors.Join(b.Pair.Put(w.units), b.BeginCount()); err != nil {
 		return end, err
 	}
-	w.line, w.words, w.over, w.upTo, w.faults = newPlayedLine(b), nil, nil, nil, 0
+	w.line, w.steps, w.words, w.over, w.upTo, w.faults = newPlayedLine(b), search.Schedule{}, nil, nil, nil, 0
 	w.lapses, w.early, w.why = false, false, ""
 	w.refused, w.done, w.again = [2]string{}, [2]string{}, [2]int{}
 	w.line.atOnce = w.atOnce
@@ -76,6 +77,7 @@ func (w *world) Play(choose func([]search.Option) int) (end search.End, err erro
 			break
 		}
 		w.take(options[n])
+		w.steps.Note(options[n])
 		w.over, w.upTo = append(w.over, b.Since(time.Now())), append(w.upTo, len(w.words))
 		if w.why == "" && w.isTooSlow() {
 			w.why = "a lease was over, or a client gave up on a reply, where no step says so"
@@ -129,7 +131,7 @@ func (w *world) judge() (err error) {
 		return err
 	}
 	w.cell, err = w.trial.judge(b, "", false, func() ([]*shop.Order, error) {
-		if !w.asks(w.endState()) {
+		if !w.isAsked() {
 			return nil, nil
 		}
 		return fresh(b)
@@ -140,6 +142,9 @@ func (w *world) judge() (err error) {
 	w.cell.Line = lineOf(w.words)
 	return nil
 }
+
+// isAsked reports whether liveness is asked: if the schedule does not count, the next one with its end is asked.
+func (w *world) isAsked() bool { return w.why == "" && w.asks(w.endState()) }
 
 // shownAt returns after how many steps the evidence of a finding is complete.
 func (w *world) shownAt(f history.Finding) int {
@@ -157,10 +162,21 @@ func (w *world) shownAt(f history.Finding) int {
 	return len(w.over)
 }
 
-// shown returns the line of the schedule up to the evidence of what it breaks, a space, and the whole line.
-func (w *world) shown() string {
-	n := w.shownAt(history.FirstBroken(w.cell.Findings))
-	return lineOf(w.words[:w.upTo[n-1]]) + " " + lineOf(w.words)
+// shown returns the schedule up to the evidence of what it breaks. Its line is that, a space, and the whole one.
+func (w *world) shown() sight {
+	n := w.shownAt(reasonOf(w.cell))
+	return sight{search.Prefix{Level: w.steps.LevelAt(n), Steps: slices.Clone(w.steps.Steps()[:n])},
+		lineOf(w.words[:w.upTo[n-1]]) + " " + lineOf(w.words), w.units}
+}
+
+// reasonOf returns the finding that the defect of a cell explains, or else the first one that is broken.
+func reasonOf(c *history.Cell) history.Finding {
+	for _, f := range c.Findings {
+		if f.Result == history.Broken && c.Defect != nil && strings.Contains(c.Defect.Shown, f.Because) {
+			return f
+		}
+	}
+	return history.FirstBroken(c.Findings)
 }
 
 // evidence and whole return the line up to that word, and all of it.
