@@ -45,7 +45,7 @@ type tryFlags struct {
 	Sold    string        `placeholder:"REGEXP" help:"Pattern of a sale in the body, or in a redirect's Location."`
 	Within  time.Duration `default:"60s" help:"How long an instance may take to start."`
 	Quick   bool          `help:"Play only the most telling cells, starred in docs/try.md."`
-	Only    []string      `placeholder:"CELL" help:"Play only these cells: 'reply-lost 1'. Of --every: these faults, or none."`
+	Only    []string      `placeholder:"CELL" help:"Play only these cells: 'reply-lost 1'. With --every: faults."`
 	Cells   bool          `help:"Print the cells, and what each needs; no shop is started."`
 	Play    []string      `sep:"none" placeholder:"LINE" help:"Play a fault: 'a>write.late-a.expiry.b>end.arrive-a'."`
 	Every   bool          `help:"Play every order of the commands of two orders, without a fault and with one."`
@@ -114,19 +114,8 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 	if err := o.Shop.Literal.Check(); err != nil {
 		return o, err
 	}
-	if f.Slow != "" {
-		slow, err := shop.ParseRequest(f.Slow)
-		if err != nil {
-			return o, fmt.Errorf("--slow: %w", err)
-		}
-		o.Shop.Slow = &slow
-	}
-	for _, text := range f.Header {
-		h, err := shop.ParseHeader(text)
-		if err != nil {
-			return o, fmt.Errorf("--header: %w", err)
-		}
-		o.Shop.Headers = append(o.Shop.Headers, h)
+	if err := f.requests(&o.Shop); err != nil {
+		return o, err
 	}
 	if f.Sold != "" {
 		if o.Shop.Sold, err = regexp.Compile(f.Sold); err != nil {
@@ -134,6 +123,25 @@ func (f *tryFlags) options(say func(string)) (o trial.Options, err error) {
 		}
 	}
 	return o, nil
+}
+
+// requests adds what a slow order is, and the headers of all.
+func (f *tryFlags) requests(o *shop.Options) error {
+	if f.Slow != "" {
+		slow, err := shop.ParseRequest(f.Slow)
+		if err != nil {
+			return fmt.Errorf("--slow: %w", err)
+		}
+		o.Slow = &slow
+	}
+	for _, text := range f.Header {
+		h, err := shop.ParseHeader(text)
+		if err != nil {
+			return fmt.Errorf("--header: %w", err)
+		}
+		o.Headers = append(o.Headers, h)
+	}
+	return nil
 }
 
 // gave reports whether the user gave a flag, which may have a default.

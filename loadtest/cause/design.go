@@ -58,23 +58,28 @@ func (r *record) designOf(f history.Finding) (why string) {
 		return ""
 	}
 	for _, e := range f.Evidence {
-		of, reason := r.pair(f, e), ""
-		switch {
-		case r.facts.Unseen:
-			reason = r.unseenLoss(e)
-		case of.x != nil:
-			reason = r.lossTo(of.x, of.y)
-		case r.Count != nil:
-			reason = r.anyLoss()
-		case f.Verdict == history.Stock && r.anyLoss() == inFlight: // a write that was sent again, and came last
-			reason = inFlight
-		}
+		reason := r.designOfOne(f, e)
 		if reason == "" {
 			return ""
 		}
 		why = cmp.Or(why, reason)
 	}
 	return why
+}
+
+// designOfOne is designOf for one violation.
+func (r *record) designOfOne(f history.Finding, e history.Evidence) string {
+	switch of := r.pair(f, e); {
+	case r.facts.Unseen:
+		return r.unseenLoss(e)
+	case of.x != nil:
+		return r.lossTo(of.x, of.y)
+	case r.Count != nil:
+		return r.anyLoss()
+	case f.Verdict == history.Stock && r.anyLoss() == inFlight: // a write that was sent again, and came last
+		return inFlight
+	}
+	return ""
 }
 
 // sees reports whether there is a sighting of a cause.

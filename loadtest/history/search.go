@@ -20,7 +20,7 @@ type Search struct {
 type Level struct {
 	Units    int64 `json:"units"`
 	Faults   int   `json:"faults"`
-	Whole    int   `json:"whole"`              // all with at most so many changes of turn were played; -1: not even those with none
+	Whole    int   `json:"whole"`              // all with at most so many changes of turn were played; -1: of none
 	Within   int   `json:"within"`             // the number of those
 	Played   int   `json:"played"`             // with these and the others
 	Left     int   `json:"left"`               // at least so many are left

@@ -39,7 +39,7 @@ const (
 )
 
 // Next is not written as a mark: a letter alone carries out the order's next command, and the order waits at the one
-// after it, or until it is answered. After a digit it is that one of its waiting commands, and before < its reply waits.
+// after it, or until it is answered. With a digit it is that one of its waiting commands, and before < its reply waits.
 const Next = "next"
 
 var marks = []string{Acquire, Acquired, Read, Write, Release, Release2, Renewal, Waits, Subscribe, End}
@@ -95,7 +95,7 @@ func (l Line) allows(m Move) error {
 	switch {
 	case m.Verb == "" && m.Mark == "" && last != nil:
 		return fmt.Errorf("%s has already ordered", letter)
-	case needs == ">" && !last.isAtWire() && last != nil: // of an order that is yet to be sent, its first command is hit
+	case needs == ">" && !last.isAtWire():
 		return fmt.Errorf("no command of %s is at the wire: put %s>write or another mark before it", letter, letter)
 	case needs == "." && last == nil:
 		return fmt.Errorf("%s has not ordered yet", letter)
@@ -116,9 +116,10 @@ func (l Line) lastOf(who int) (last *Move) {
 	return last
 }
 
-// isAtWire reports whether a command waits at the wire after the move; m may be nil.
+// isAtWire reports whether a command waits at the wire after the move. M is nil for an order that is yet to be sent:
+// its first command will.
 func (m *Move) isAtWire() bool {
-	return m != nil && m.Verb == "" && !m.Reply && m.Mark != "" && m.Mark != End && m.Mark != Waits && m.Request() == 0
+	return m == nil || m.Verb == "" && !m.Reply && m.Mark != "" && m.Mark != End && m.Mark != Waits && m.Request() == 0
 }
 
 // Request returns the number of the database request that the mark names, 0 if it names none.
@@ -139,8 +140,8 @@ func (l Line) Crowd() int {
 	return l[0].Who + 1
 }
 
-// parseLetters parses letters of orders, each with an optional digit, as in a trace. The reply to the last command waits
-// if < follows.
+// parseLetters parses letters of orders, each with an optional digit, as in a trace. The reply to the last command
+// waits if < follows.
 func parseLetters(word string) (moves []Move, ok bool) {
 	letters, reply := strings.CutSuffix(word, "<")
 	steps, ok := parseGrants(letters)

@@ -100,7 +100,7 @@ type sight struct {
 
 // isShorter reports whether a schedule is shorter than another one up to its evidence, or the same with more units.
 func (s sight) isShorter(than sight) bool {
-	return s.Prefix.IsShorter(than.Prefix) || s.units > than.units && !than.Prefix.IsShorter(s.Prefix)
+	return s.IsShorter(than.Prefix) || s.units > than.units && !than.IsShorter(s.Prefix)
 }
 
 // sawAgain records that the schedule breaks it without a lease that the server has ended early.
@@ -410,8 +410,9 @@ func (h *hunt) conclude() {
 	r.Took, r.States, r.Within = time.Since(h.began), len(h.states), h.For
 	for of, s := range h.searches {
 		for faults := range h.mostFaults() + 1 {
-			l := history.Level{Units: unitsOf(of), Faults: faults, Oversold: h.oversold[of][faults], Whole: -1, Diverged: s.Diverged,
-				Played: s.Played(search.Level{Faults: faults, Changes: math.MaxInt})}
+			l := history.Level{Units: unitsOf(of), Faults: faults, Oversold: h.oversold[of][faults], Whole: -1,
+				Diverged: s.Diverged,
+				Played:   s.Played(search.Level{Faults: faults, Changes: math.MaxInt})}
 			for changes := range h.Changes + 1 {
 				if most := (search.Level{Faults: faults, Changes: changes}); s.IsWhole(most) {
 					l.Whole, l.Within = changes, s.Played(most)

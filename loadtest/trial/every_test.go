@@ -50,7 +50,8 @@ func worldOf(t *testing.T, of planted) *world {
 func TestOrdersOfARealShop(t *testing.T) {
 	backendtest.Require(t)
 	backendtest.Long(t)
-	locked := []string{"aaaabbbb", "bbbbaaaa", "abaaabbbb", "aabaabbbb", "aaababbbb", "babbbaaaa", "bbabbaaaa", "bbbabaaaa"}
+	locked := []string{"aaaabbbb", "bbbbaaaa", "abaaabbbb", "aabaabbbb", "aaababbbb", "babbbaaaa", "bbabbaaaa",
+		"bbbabaaaa"}
 	for kind, want := range map[string][]string{
 		"no-lock": {"aabb", "bbaa", "abba", "baab", "abab", "baba"}, "asks-again-at-once": locked,
 	} {
@@ -212,8 +213,8 @@ func TestKindsOfFaults(t *testing.T) {
 	assert.Len(t, kinds, 9)
 }
 
-// What no cell names is found: a stock that is read anew only after the second refusal, a unit that is given back in one
-// order only, and, with a fault, the release of another order's lock. Shops that only look odd are not accused.
+// What no cell names is found: a stock that is read anew only after the second refusal, a unit that is given back in
+// one order only, and, with a fault, the release of another order's lock. Shops that only look odd are not accused.
 func TestEveryOrderFinds(t *testing.T) {
 	backendtest.Require(t)
 	backendtest.Long(t)

@@ -50,7 +50,8 @@ func end(b *record.Bench) error {
 	return nil
 }
 
-// judge completes a cell whose orders have ended, and judges it. Why is why its fault did not happen, "" if it did; ask sends its fresh orders.
+// judge completes a cell whose orders have ended, and judges it. Why is why its fault did not happen, "" if it did; ask
+// sends its fresh orders.
 func (t *Trial) judge(
 	b *record.Bench, why string, crowd bool, ask func() ([]*shop.Order, error),
 ) (*history.Cell, error) {
@@ -122,6 +123,7 @@ func fresh(b *record.Bench) (probes []*shop.Order, err error) {
 		err = errors.Join(err, b.Pair.Put(b.Pair.Shop.UnitsFor(0)))
 		return freshAt(b, at, since)
 	})
+	b.Pair.Rig.Quiet(b.Pair.Context)
 	return probes, errors.Join(err, context.Cause(b.Pair.Context))
 }
 

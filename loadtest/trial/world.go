@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/schedule/search"
 	"stockapi/loadtest/trial/record"
@@ -197,13 +198,16 @@ func (w *world) isLeft() bool {
 func lineOf(words []string) string {
 	var line strings.Builder
 	for i, word := range words {
-		if i > 0 && (len(word) > 2 || len(words[i-1]) > 2 || strings.HasSuffix(words[i-1], "<") || strings.HasSuffix(word, "<")) {
+		if i > 0 && (isWord(words[i-1]) || isWord(word)) {
 			line.WriteByte('.')
 		}
 		line.WriteString(word)
 	}
 	return line.String()
 }
+
+// isWord reports whether a word of a line is no letter of an order that takes a step.
+func isWord(word string) bool { return len(word) > 2 || strings.HasSuffix(word, "<") }
 
 // options returns what may come next: the turns of orders, commands in flight that arrive, and then faults.
 func (w *world) options() []search.Option {
@@ -309,57 +313,68 @@ func (w *world) nameOf(cmd *wire.Command) string {
 	return fmt.Sprintf("%s %.8s %s %s", s.Verb, s.Script, s.Condition, s.On)
 }
 
+// A leaseNow is what decides which faults of the lease can hit an order now.
+type leaseNow struct {
+	holder int  // the number of the instance that holds the lock, -1: none
+	lapses bool // the lease of a stopped instance can pass
+	passes bool // it can while a reply is held
+}
+
 // faultsNow returns the faults that can hit an order now.
 func (w *world) faultsNow() (all []search.Option) {
 	p := w.bench.Passport
-	holder, lapses := w.holder(), p.Lease() > 0 && len(p.Keys) > 0
-	passes := lapses && p.Every == 0 && (w.atOnce && w.bench.CanExpire() || aLongReply(p) == "") // under a held reply
+	now := leaseNow{holder: w.holder(), lapses: p.Lease() > 0 && len(p.Keys) > 0}
+	now.passes = now.lapses && p.Every == 0 && (w.atOnce && w.bench.CanExpire() || aLongReply(p) == "")
 	for who := range w.refused {
 		order, held := w.line.player.Scene(who).Order, w.line.player.HeldOf(who)
-		if order == nil {
-			all = append(all, w.faultsAtFirst(who, passes)...)
-			continue
-		}
-		if len(held) == 0 || held[0].Reply || w.bench.Pair.IsDown(who) {
-			continue
-		}
-		cmd := held[0].Command()
-		holds := holder == who || w.isTry(cmd)
-		for _, kind := range w.kinds {
-			can := !cmd.Message
-			switch kind {
-			case schedule.Drop:
-				can = cmd.Message
-			case schedule.Expiry:
-				can = false // below: it concerns both
-			case schedule.GiveUp:
-				can = !order.HasEnded()
-			case schedule.CrashBefore:
-				can = true
-			case schedule.Hold:
-				can = lapses && holder == who
-			case schedule.Work:
-				can = can && passes && holds && w.refused[who] == ""
-			}
-			if can {
-				all = append(all, option(kind, who, 0, w.nameOf(cmd)))
-			}
+		switch {
+		case order == nil:
+			all = append(all, w.faultsAtFirst(who, now)...)
+		case len(held) == 0 || held[0].Reply || w.bench.Pair.IsDown(who):
+		default:
+			all = append(all, w.faultsAt(held[0], now)...)
 		}
 	}
-	if holder >= 0 && passes && slices.Contains(w.kinds, schedule.Expiry) {
+	if now.holder >= 0 && now.passes && slices.Contains(w.kinds, schedule.Expiry) {
 		all = append(all, option(schedule.Expiry, 0, 0, ""))
 	}
 	return all
 }
 
+// faultsAt returns the faults that can hit an order at the command that it waits with.
+func (w *world) faultsAt(h *rig.Held, now leaseNow) (all []search.Option) {
+	who, cmd := h.Order.At, h.Command()
+	for _, kind := range w.kinds {
+		can := !cmd.Message
+		switch kind {
+		case schedule.Drop:
+			can = cmd.Message
+		case schedule.Expiry: // it concerns both orders
+			can = false
+		case schedule.GiveUp:
+			can = !h.Order.HasEnded()
+		case schedule.CrashBefore:
+			can = true
+		case schedule.Hold:
+			can = now.lapses && now.holder == who
+		case schedule.Work:
+			can = can && now.passes && w.refused[who] == "" && (now.holder == who || w.isTry(cmd))
+		}
+		if can {
+			all = append(all, option(kind, who, 0, w.nameOf(cmd)))
+		}
+	}
+	return all
+}
+
 // faultsAtFirst returns the faults that can hit the first command of an order that is yet to be sent.
-func (w *world) faultsAtFirst(who int, passes bool) (all []search.Option) {
+func (w *world) faultsAtFirst(who int, now leaseNow) (all []search.Option) {
 	first := w.bench.Passport.Steps[min(w.bench.Passport.Ahead, len(w.bench.Passport.Steps)-1)]
 	for _, kind := range w.kinds {
 		switch kind {
 		case schedule.LoseRequest, schedule.LoseReply, schedule.Late:
 		case schedule.Work:
-			if !passes || !w.bench.Passport.Acquires[first.Shape] {
+			if !now.passes || !w.bench.Passport.Acquires[first.Shape] {
 				continue
 			}
 		default:

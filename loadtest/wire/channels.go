@@ -38,7 +38,7 @@ func (c *channels) follow(verb string, v resp.Value) {
 	}
 }
 
-// pushOf returns the kind of a push, such as message, subscribe or invalidate; "" for a reply. Before RESP3 a push looks
+// pushOf returns the kind of a push, such as message, subscribe or invalidate; "" for a reply. Before RESP3 it looks
 // like a reply, but arrives only on connections with subscriptions.
 func (c *conn) pushOf(v resp.Value, head *exchange) string {
 	c.mu.Lock()

@@ -100,8 +100,8 @@ func TestLockIsPut(t *testing.T) {
 	}
 }
 
-// A lock is put back with the TTL that it had, which is renewed. A key without a TTL, or with other parts, keeps none. The server
-// expires one that has a TTL.
+// A lock is put back with the TTL that it had, which is renewed. A key without a TTL, or with other parts, keeps none.
+// The server expires one that has a TTL.
 func TestLockIsPutWithItsTTL(t *testing.T) {
 	rdb, ctx := newRedis(t), t.Context()
 	key := Key{3, "k"}

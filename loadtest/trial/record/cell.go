@@ -29,9 +29,6 @@ func (b *Bench) Complete(crowd bool, ask func() (fresh []*shop.Order, err error)
 	if err != nil {
 		return nil, err
 	}
-	if len(fresh) > 0 {
-		b.Pair.Rig.Quiet(b.Pair.Context)
-	}
 	var record map[*shop.Order][]Observation
 	if !crowd {
 		record = b.ByOrder()
