@@ -195,7 +195,8 @@ func TestCauseKnownFromPlainSales(t *testing.T) {
 	}
 }
 
-// An order that was stopped, cut off or held did not wait meanwhile.
+// An order that was stopped, cut off or held did not wait meanwhile, nor one that may have waited for a reply that was
+// lost.
 func TestStoppedOrderDoesNotSleep(t *testing.T) {
 	for _, one := range []struct {
 		kind      history.FaultKind
@@ -207,6 +208,8 @@ func TestStoppedOrderDoesNotSleep(t *testing.T) {
 		{history.FaultStop, atB, 25, 4060, true}, {history.FaultKill, atB, 25, 4060, true},
 		{history.FaultStop, atA, 25, 2060, true}, {history.FaultStop, atA, 2095, 4060, false},
 		{history.FaultHeld, "10000-anna", 25, 4060, false}, {history.FaultHeld, "10000-bert", 25, 4060, true},
+		{history.FaultLost, "10000-anna", 25, 26, false}, {history.FaultLate, "10000-anna", 25, 26, false},
+		{history.FaultLost, "10000-anna", 15, 16, true}, {history.FaultLost, "10000-bert", 25, 26, true},
 	} {
 		f := forge()
 		f.order("anna", atA, history.Busy, 0, 4100, tried(10), tried(20))

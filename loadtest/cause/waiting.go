@@ -46,8 +46,11 @@ func (m *moment) idle(from, to history.Instant) history.Instant {
 		switch f.Kind {
 		case history.FaultStop, history.FaultCut:
 			keeps = f.Instance == m.op.Instance
-		case history.FaultHeld, history.FaultLate:
+		case history.FaultHeld:
 			keeps = f.Order == m.op.Order
+		case history.FaultLate, history.FaultLost: // its client may wait for the reply
+			keeps = f.Order == m.op.Order && f.Command != history.CommandRenewal
+			f.End = max(f.End, m.op.NextAfter(f.At))
 		}
 		if keeps {
 			idle -= max(0, min(f.End, to)-max(f.At, from))

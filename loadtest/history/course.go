@@ -289,6 +289,14 @@ func (c *Course) CameAfter(then Instant) bool {
 	return len(c.Events) > 0 && c.Events[len(c.Events)-1].Came() > then
 }
 
+// NextAfter returns when the order sent its first command after then, Never if it sent none.
+func (c *Course) NextAfter(then Instant) Instant {
+	if e := c.Find(func(s *Event) bool { return s.Came() > then }); e != nil {
+		return e.Came()
+	}
+	return Never
+}
+
 // Writes reports whether the order tried to write the stock.
 func (c *Course) Writes() bool {
 	_, last := c.Sale()
