@@ -356,7 +356,7 @@ func (p *Player) toHeld(ctx context.Context, m schedule.Move, c *client) error {
 	if c.order == nil {
 		p.begin(ctx, m, s)
 	}
-	if len(c.held) == 0 && !p.awaitTurn(ctx, c, p.AtMost(m, s)) {
+	if len(c.held) == 0 && !p.awaitTurn(ctx, c, p.AtMost(m, s), false) {
 		return p.sendsNothing(m, c)
 	}
 	i := min(m.Nth, len(c.held)-1)

@@ -27,6 +27,7 @@ type house struct {
 	passed []string
 	most   time.Duration // that a move may take
 	waits  *InFlight     // that waits for the lock
+	blocks chan struct{} // closed once orders no longer block before they send anything; nil: none does
 }
 
 // newHouse returns a player of lines in a house. All ends with the test.
@@ -86,6 +87,9 @@ func (h *house) Send(ctx context.Context, m schedule.Move, s Scene, _ <-chan str
 	o.Send(ctx, func(ctx context.Context) (op history.Op) {
 		defer rdb.Close()
 		op.Outcome = history.Sold
+		if h.blocks != nil {
+			<-h.blocks
+		}
 		err := rdb.Get(ctx, "stock").Err()
 		if err == nil || strings.Contains(err.Error(), "nil") {
 			err = errors.Join(rdb.Set(ctx, "stock", name, 0).Err(), rdb.Del(ctx, "lock").Err())
@@ -132,7 +136,9 @@ func (h *house) Name(m schedule.Move, t Trap) (string, bool) {
 }
 
 func (h *house) IsStep(*wire.Command) bool { return true }
-func (h *house) Waits(o *InFlight) bool    { return o == h.waits }
+func (h *house) Waits(o *InFlight) bool {
+	return o == h.waits || h.blocks != nil && !wire.IsClosed(h.blocks)
+}
 
 func (h *house) AtMost(schedule.Move, Scene) time.Duration { return h.most }
 func (h *house) Rest(context.Context, *InFlight)           {}
@@ -230,6 +236,22 @@ func TestSettle(t *testing.T) {
 	close(over)
 	<-bert.Done()
 	assert.Nil(t, p.Settle(t.Context(), 10*time.Second))
+}
+
+// An order that blocks before its first turn has begun, and is held once it goes on.
+func TestOrderThatBlocksAtFirst(t *testing.T) {
+	p, h := newHouse(t)
+	h.blocks = make(chan struct{})
+	require.NoError(t, h.plays(p, "b"))
+	assert.Empty(t, p.HeldOf(1))
+	assert.Nil(t, p.Unsettled())
+	close(h.blocks)
+	require.Eventually(t, func() bool {
+		p.HoldTurns()
+		return len(p.HeldOf(1)) == 1
+	}, 10*time.Second, time.Millisecond)
+	require.NoError(t, h.plays(p, "bbb"))
+	assert.Equal(t, "b", h.stock())
 }
 
 // Of several waiting commands a line names one by a digit.

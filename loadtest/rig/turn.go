@@ -62,12 +62,15 @@ func (p *Player) step(ctx context.Context, m schedule.Move, c *client) error {
 	s := p.Scene(m.Who)
 	p.TakeTurns(m.At, p.IsStep) // also if it went to a mark before
 	p.HoldTurns()
-	if len(c.held) == 0 && (c.order == nil || c.order.HasEnded()) {
+	begins := len(c.held) == 0 && (c.order == nil || c.order.HasEnded())
+	if begins {
 		p.begin(ctx, m, s)
 	}
 	replied := len(c.held) > 0 && c.held[0].Reply
-	switch came := p.awaitTurn(ctx, c, p.AtMost(m, s)); {
+	switch came := p.awaitTurn(ctx, c, p.AtMost(m, s), begins); {
 	case !came && replied: // it was the last
+		return nil
+	case !came && begins && !c.order.HasEnded() && p.Waits(c.order): // at the server, before its first turn
 		return nil
 	case !came:
 		return p.sendsNothing(m, c)
@@ -106,8 +109,8 @@ func (p *Player) begin(ctx context.Context, m schedule.Move, s Scene) {
 }
 
 // awaitTurn delivers the reply for which an order waits, waits until a command of its waits for its turn, and reports
-// whether one does.
-func (p *Player) awaitTurn(ctx context.Context, c *client, atMost time.Duration) bool {
+// whether one does. An order that begins may block at the server before it sends one.
+func (p *Player) awaitTurn(ctx context.Context, c *client, atMost time.Duration, begins bool) bool {
 	if len(c.held) > 0 && c.held[0].Reply {
 		p.noteHeld(c.held[0])
 		c.held[0].GoOn()
@@ -123,6 +126,8 @@ func (p *Player) awaitTurn(ctx context.Context, c *client, atMost time.Duration)
 		case c.order.HasEnded() && p.Settle(ctx, atMost) == nil: // it may send more after its answer
 			p.HoldTurns()
 			return len(c.held) > 0
+		case begins && p.Waits(c.order) && p.Settle(ctx, atMost) == nil && len(c.held) == 0 && p.Waits(c.order):
+			return false
 		}
 		p.pause(ctx)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/rig"
 	"stockapi/loadtest/schedule"
@@ -30,10 +32,12 @@ type world struct {
 	atOnce bool                  // the server expires a lock that it can, rather than that the lease is waited for
 	asks   func(end string) bool // whether liveness is asked of such an end
 
+	before  map[wire.Key]wire.KeyState // what was in Redis at first
 	line    *playedLine
 	steps   search.Schedule // so far
 	words   []string        // the line so far
 	faults  int
+	faultAt int               // how many steps there were with the fault; 0: there was none
 	lapses  bool              // a step lets a lease pass
 	early   bool              // the server ended one before its time
 	over    []history.Instant // when each step was
@@ -58,8 +62,9 @@ func (w *world) Play(choose func([]search.Option) int) (end search.End, err erro
 	if err := errors.Join(b.Pair.Put(w.units), b.BeginCount()); err != nil {
 		return end, err
 	}
-	w.line, w.steps, w.words, w.over, w.upTo, w.faults = newPlayedLine(b), search.Schedule{}, nil, nil, nil, 0
-	w.lapses, w.early, w.why = false, false, ""
+	w.line, w.steps, w.words, w.over, w.upTo = newPlayedLine(b), search.Schedule{}, nil, nil, nil
+	w.faults, w.faultAt = 0, 0
+	w.lapses, w.early, w.why, w.before = false, false, "", w.snapshot()
 	w.refused, w.done, w.again = [2]string{}, [2]string{}, [2]int{}
 	w.line.atOnce = w.atOnce
 	most := 20 + mostSteps*len(b.Passport.Steps)
@@ -145,15 +150,52 @@ func (w *world) judge() (err error) {
 }
 
 // isAsked reports whether liveness is asked: if the schedule does not count, the next one with its end is asked.
-func (w *world) isAsked() bool { return w.why == "" && w.asks(w.endState()) }
+func (w *world) isAsked() bool {
+	return w.why == "" && w.asks(w.endState()+leftovers(w.before, w.snapshot()))
+}
 
-// shownAt returns after how many steps the evidence of a finding is complete.
+// leftovers describes what the schedule has left in Redis, without names and values: a place in a queue may keep others
+// out.
+func leftovers(before, now map[wire.Key]wire.KeyState) string {
+	var all []string
+	for key := range now {
+		if kind := kindOf(now[key]); kind != kindOf(before[key]) {
+			all = append(all, kind)
+		}
+	}
+	for key := range before {
+		if _, is := now[key]; !is {
+			all = append(all, "no "+kindOf(before[key]))
+		}
+	}
+	slices.Sort(all)
+	return fmt.Sprint(all)
+}
+
+// kindOf describes a key without its values.
+func kindOf(s wire.KeyState) string {
+	return fmt.Sprintf("%s %d %t", s.Kind, len(s.Parts), s.Ends.IsZero())
+}
+
+// snapshot returns the states of all keys, none if they cannot be read.
+func (w *world) snapshot() (all map[wire.Key]wire.KeyState) {
+	_ = w.bench.Pair.Alone(func(to *redis.Client) (err error) {
+		all, err = wire.Snapshot(w.bench.Pair.Context, to)
+		return err
+	})
+	return all
+}
+
+// shownAt returns after how many steps the evidence of a finding is complete. One without a time is that of a fault.
 func (w *world) shownAt(f history.Finding) int {
 	last := history.Instant(0)
 	for _, e := range f.Evidence {
 		for _, at := range e.At {
 			last = max(last, at)
 		}
+	}
+	if last == 0 {
+		return max(1, w.faultAt)
 	}
 	for i, over := range w.over {
 		if over >= last {
@@ -290,7 +332,7 @@ func (w *world) turns(who int) (all []search.Option) {
 	default:
 		lock := w.lock()
 		for n, h := range held {
-			if cmd := h.Command(); w.refused[who] != lock || !w.isTry(cmd) {
+			if cmd := h.Command(); !w.isTry(cmd) || w.refused[who] != lock && w.again[who] <= w.mostAgain() {
 				all = append(all, option(schedule.Grant, who, n, w.nameOf(cmd)))
 			}
 		}
@@ -428,9 +470,12 @@ func (w *world) endState() string {
 // take takes a step.
 func (w *world) take(o search.Option) {
 	if o.IsFault() {
-		w.faults++
+		w.faults, w.faultAt = w.faults+1, len(w.over)+1
 	}
 	letter := schedule.ClientName(o.Who)
+	if o.Kind != schedule.Grant {
+		w.again = [2]int{}
+	}
 	switch o.Kind {
 	case schedule.Grant:
 		if player := w.line.player; player.Scene(o.Who).Order != nil && !player.Works(o.Who) {

@@ -1069,7 +1069,7 @@ var table = []section{
 		{"a reply that is to wait is delivered", by{test("./loadtest/schedule TestParseLine")},
 			edits{{"loadtest/schedule/line.go", "].Reply = reply", "].Reply = reply && ok && false"}}},
 		{"a refused order has the next turn", by{test("./loadtest/trial TestOrdersOfARealShop")},
-			edits{{"loadtest/trial/world.go", "w.refused[who] != lock || !w.isTry(cmd)", "w.refused[who] != lock || true"}}},
+			edits{{"loadtest/trial/world.go", "!w.isTry(cmd) || w.refused[who] != lock", "!w.isTry(cmd) || w.refused[who] != lock || true"}}},
 		{"what broke when a lease was cut short is told at once", by{test("./loadtest/trial TestFindIsConfirmed")},
 			edits{{"loadtest/trial/every.go", "case !w.early:", "default:"}}},
 		{"a shop that limits its customers is searched on", by{test("./loadtest/trial TestLimitedShop")},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"stockapi/loadtest/history"
 	"stockapi/loadtest/wire"
 )
 
@@ -16,9 +17,18 @@ import (
 func (b *Bench) Remove() error { return b.putLocks(nil) }
 
 // CanExpire reports whether the server can expire the lock at any time as if its lease were over: the lease is the TTL
-// of its keys alone, and nobody renews it.
+// of its keys alone, and nobody renews it, nor has in this cell.
 func (b *Bench) CanExpire() bool {
-	return b.Passport.TTL > 0 && b.Passport.InValue == 0 && b.Passport.Every == 0
+	p := b.Passport
+	if p.TTL == 0 || p.InValue > 0 || p.Every > 0 {
+		return false
+	}
+	for at := range b.Pair.Rig.Ends {
+		if !p.TTLLater && len(b.Shown().When(at, (*history.Command).Prolongs)) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // Expire has the server expire the keys of the lock that have a TTL.
