@@ -33,8 +33,8 @@ func TestSearched(t *testing.T) {
 		{all(level(2, 0, 3, 8, 8, 0)), true,
 			"2 units: every order in which the turn changes at most 3 times: 8, no unit sold twice; 7 distinct states in 9s"},
 		{over, true, "2 units: every order in which the turn changes at most 3 times: 8, no unit sold twice; with one " +
-			"fault: every order in which the turn changes at most once: 20, 111 with more changes, at least 73 left, 5m0s were " +
-			"over; 7 distinct states in 5m0s"},
+			"fault: every order in which the turn changes at most once: 20, 111 with more changes, at least 73 left, 5m0s " +
+			"were over; 7 distinct states in 5m0s"},
 		{oversold, true, "the last unit: every order in which the turn changes at most twice: 4, 1 with more changes, a " +
 			"unit sold twice; 7 distinct states in 9s"},
 		{all(level(2, 0, -1, 0, 3, 9)), false,
