@@ -16,14 +16,14 @@ type Search struct {
 	Within      time.Duration `json:"within_ns"` // the time that it had
 }
 
-// A Level is what was played of the schedules with that stock and so many faults.
+// A Level is the progress of a search among the schedules with one stock and one number of faults.
 type Level struct {
 	Units    int64 `json:"units"`
 	Faults   int   `json:"faults"`
-	Whole    int   `json:"whole"`              // all with at most so many changes of turn were played; -1: of none
-	Within   int   `json:"within"`             // the number of those
-	Played   int   `json:"played"`             // with these and the others
-	Left     int   `json:"left"`               // at least so many are left
+	Whole    int   `json:"whole"`              // the most changes of turn up to which all schedules were played; -1: none
+	Within   int   `json:"within"`             // schedules with at most that many changes
+	Played   int   `json:"played"`             // schedules with any number of changes
+	Left     int   `json:"left"`               // a lower bound of the schedules that were not played
 	Diverged int   `json:"diverged"`           // schedules that went another way than before
 	Oversold bool  `json:"oversold,omitempty"` // one of them sold a unit twice
 }

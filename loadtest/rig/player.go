@@ -354,7 +354,8 @@ func (c *client) doing() string {
 func (p *Player) toHeld(ctx context.Context, m schedule.Move, c *client) error {
 	s := p.Scene(m.Who)
 	if c.order == nil {
-		p.begin(ctx, m, s)
+		p.TakeTurns(m.At, p.IsStep)
+		p.send(ctx, m, s, nil)
 	}
 	if len(c.held) == 0 && !p.awaitTurn(ctx, c, p.AtMost(m, s), false) {
 		return p.sendsNothing(m, c)

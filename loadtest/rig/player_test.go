@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -242,10 +243,12 @@ func TestSettle(t *testing.T) {
 func TestOrderThatBlocksAtFirst(t *testing.T) {
 	p, h := newHouse(t)
 	h.blocks = make(chan struct{})
+	unblock := sync.OnceFunc(func() { close(h.blocks) })
+	t.Cleanup(unblock)
 	require.NoError(t, h.plays(p, "b"))
 	assert.Empty(t, p.HeldOf(1))
 	assert.Nil(t, p.Unsettled())
-	close(h.blocks)
+	unblock()
 	require.Eventually(t, func() bool {
 		p.HoldTurns()
 		return len(p.HeldOf(1)) == 1

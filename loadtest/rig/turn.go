@@ -64,7 +64,7 @@ func (p *Player) step(ctx context.Context, m schedule.Move, c *client) error {
 	p.HoldTurns()
 	begins := len(c.held) == 0 && (c.order == nil || c.order.HasEnded())
 	if begins {
-		p.begin(ctx, m, s)
+		p.send(ctx, m, s, nil)
 	}
 	replied := len(c.held) > 0 && c.held[0].Reply
 	switch came := p.awaitTurn(ctx, c, p.AtMost(m, s), begins); {
@@ -101,12 +101,6 @@ func (p *Player) LateOf(who int) int { return len(p.clients[who].late) }
 
 // HeldOf returns what is held of a client's order: commands that wait for their turns, or one reply.
 func (p *Player) HeldOf(who int) []*Held { return p.clients[who].held }
-
-// begin sends an order that goes step by step.
-func (p *Player) begin(ctx context.Context, m schedule.Move, s Scene) {
-	p.TakeTurns(m.At, p.IsStep)
-	p.send(ctx, m, s, nil)
-}
 
 // awaitTurn delivers the reply for which an order waits, waits until a command of its waits for its turn, and reports
 // whether one does. An order that begins may block at the server before it sends one.

@@ -93,8 +93,9 @@ type find struct {
 
 // A sight is a schedule that breaks something.
 type sight struct {
-	search.Prefix // up to the evidence
-	line          string
+	search.Prefix        // up to the evidence
+	evidence      string // the line of that
+	whole         string // the line of all of it
 	units         int64
 }
 
@@ -374,9 +375,9 @@ func keyOf(c *history.Cell) string {
 // replay plays the schedules that were found as cells, cut to their evidence if that shows the same.
 func (h *hunt) replay(ctx context.Context) (cells []*history.Cell, err error) {
 	for _, f := range h.found {
-		if f.confirmed {
-			for _, line := range []string{evidence(f.shortest.line), whole(f.shortest.line)} {
-				c, err := h.once(ctx, fault{name: nameOfSchedule(line, f.shortest.units), line: line, units: f.shortest.units})
+		if s := f.shortest; f.confirmed {
+			for _, line := range []string{s.evidence, s.whole} {
+				c, err := h.once(ctx, fault{name: nameOfSchedule(line, s.units), line: line, units: s.units})
 				if err != nil {
 					return nil, err
 				}

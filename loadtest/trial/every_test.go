@@ -126,8 +126,8 @@ func TestFindIsConfirmed(t *testing.T) {
 	assert.Nil(t, h.doubtful(forgedWorld(false)))
 	require.Len(t, h.found, 1)
 	assert.True(t, h.found[0].confirmed)
-	assert.Equal(t, "ab", evidence(h.found[0].shortest.line), "what follows the evidence is cut")
-	assert.Equal(t, "aba", whole(h.found[0].shortest.line))
+	assert.Equal(t, "ab", h.found[0].shortest.evidence, "what follows the evidence is cut")
+	assert.Equal(t, "aba", h.found[0].shortest.whole)
 	assert.Nil(t, h.doubtful(&world{cell: &history.Cell{}}), "nothing broke")
 }
 
@@ -167,7 +167,7 @@ func TestShortestScheduleIsTold(t *testing.T) {
 		f := h.doubtful(w)
 		assert.Equal(t, of.early, f != nil, of)
 		s := h.found[0].shortest
-		assert.Equal(t, of.told, nameOfSchedule(evidence(s.line), s.units), of)
+		assert.Equal(t, of.told, nameOfSchedule(s.evidence, s.units), of)
 	}
 }
 

@@ -205,11 +205,11 @@ func (w *world) shownAt(f history.Finding) int {
 	return len(w.over)
 }
 
-// shown returns the schedule up to the evidence of what it breaks. Its line is that, a space, and the whole one.
+// shown returns the schedule up to the evidence of what it breaks.
 func (w *world) shown() sight {
 	n := w.shownAt(reasonOf(w.cell))
 	return sight{search.Prefix{Level: w.steps.LevelAt(n), Steps: slices.Clone(w.steps.Steps()[:n])},
-		lineOf(w.words[:w.upTo[n-1]]) + " " + lineOf(w.words), w.units}
+		lineOf(w.words[:w.upTo[n-1]]), lineOf(w.words), w.units}
 }
 
 // reasonOf returns the finding that the defect of a cell explains, or else the first one that is broken.
@@ -221,10 +221,6 @@ func reasonOf(c *history.Cell) history.Finding {
 	}
 	return history.FirstBroken(c.Findings)
 }
-
-// evidence and whole return the line up to that word, and all of it.
-func evidence(shown string) string { return strings.Fields(shown)[0] }
-func whole(shown string) string    { return strings.Fields(shown)[1] }
 
 // isLeft reports whether an order has left a lock after a fault, which nothing but its lease ends.
 func (w *world) isLeft() bool {
