@@ -11,6 +11,7 @@ type Search struct {
 	Unmeasured  int           `json:"unmeasured"`    // schedules that did not count, however often they were played
 	Why         string        `json:"why,omitempty"` // one of them did not
 	Unconfirmed int           `json:"unconfirmed"`   // schedules that broke what broke in no replay
+	GaveWay     int           `json:"gave_way"`      // schedules in which an order that repeated a command had no further turn
 	States      int           `json:"states"`        // distinct ones that were seen
 	Took        time.Duration `json:"took_ns"`
 	Within      time.Duration `json:"within_ns"` // the time that it had

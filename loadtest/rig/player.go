@@ -63,6 +63,8 @@ type Turns interface {
 	IsStep(cmd *wire.Command) bool
 	// Waits reports whether an order waits for the lock: its try was refused, or blocks at the server.
 	Waits(order *InFlight) bool
+	// IsDue reports whether an order that has ended is due to send a command, from a timer of its instance.
+	IsDue(order *InFlight) bool
 }
 
 // A client is one of a player's.

@@ -137,6 +137,8 @@ func (h *house) Name(m schedule.Move, t Trap) (string, bool) {
 }
 
 func (h *house) IsStep(*wire.Command) bool { return true }
+func (h *house) IsDue(*InFlight) bool      { return false }
+
 func (h *house) Waits(o *InFlight) bool {
 	return o == h.waits || h.blocks != nil && !wire.IsClosed(h.blocks)
 }
@@ -257,7 +259,8 @@ func TestOrderThatBlocksAtFirst(t *testing.T) {
 	assert.Equal(t, "b", h.stock())
 }
 
-// Of several waiting commands a line names one by a digit.
+// Of several waiting commands a line names one by a digit. One behind another on the same connection does not count: its
+// turn is the next.
 func TestSecondOfTheWaitingCommands(t *testing.T) {
 	p, h := newHouse(t)
 	p.TakeTurns(0, h.IsStep)
@@ -265,16 +268,25 @@ func TestSecondOfTheWaitingCommands(t *testing.T) {
 	both := NewInFlight("a", 0)
 	both.Send(t.Context(), func(ctx context.Context) (op history.Op) {
 		defer rdb.Close()
+		var own sync.WaitGroup
+		own.Go(func() { rdb.Append(ctx, "other", "1") })
 		pipe := rdb.Pipeline()
-		pipe.Set(ctx, "first", 1, 0)
-		pipe.Set(ctx, "second", 1, 0)
+		pipe.Set(ctx, "key", 1, 0)
+		pipe.Del(ctx, "key")
 		_, _ = pipe.Exec(ctx)
+		own.Wait()
 		return op
 	})
 	h.orders, p.clients[0].order = append(h.orders, both), both
-	require.Eventually(t, func() bool { return len(h.Gate.Of(&h.Ends[0].Client)) == 2 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(h.Gate.Of(&h.Ends[0].Client)) == 3 }, 10*time.Second, time.Millisecond)
+	exists := func(key string) bool { return h.Stores[0].Redis.Exists(t.Context(), key).Val() == 1 }
 	require.NoError(t, h.plays(p, "a2"))
-	assert.Len(t, p.HeldOf(0), 1)
+	assert.True(t, exists("key"), "it comes after the other one by name, and DEL has to wait")
+	require.Len(t, p.HeldOf(0), 2)
+	require.NoError(t, h.plays(p, "a2"))
+	assert.False(t, exists("key"))
+	require.NoError(t, h.plays(p, "a"))
+	assert.True(t, exists("other"))
 	require.NoError(t, p.Finish())
 	<-both.Done()
 }

@@ -45,7 +45,8 @@ func (r *Rig) seize(at int, cmd *wire.Command, reply bool) *CommandTrap {
 	return t
 }
 
-// waiting returns the commands of an instance that wait for their turns, in the order in which a line counts them.
+// waiting returns the commands of an instance that wait for their turns, in the order in which a line counts them. One
+// that its client has sent behind another on the same connection has no turn before that: no server could get it.
 func (r *Rig) waiting(at int) []*wire.Command {
 	r.trapsMu.Lock()
 	defer r.trapsMu.Unlock()
@@ -53,7 +54,13 @@ func (r *Rig) waiting(at int) []*wire.Command {
 	if isStep == nil {
 		return nil
 	}
-	return slices.DeleteFunc(r.Gate.Of(&r.Ends[at].Client), func(cmd *wire.Command) bool { return !isStep(cmd) })
+	all := r.Gate.Of(&r.Ends[at].Client)
+	isBehind := func(cmd *wire.Command) bool {
+		return slices.ContainsFunc(all, func(o *wire.Command) bool {
+			return o.Server == cmd.Server && o.Conn == cmd.Conn && o.Message == cmd.Message && o.ID < cmd.ID
+		})
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(cmd *wire.Command) bool { return !isStep(cmd) || isBehind(cmd) })
 }
 
 // step carries out a command of an order that goes step by step, and returns once all orders are at rest. A client that
@@ -86,7 +93,7 @@ func (p *Player) step(ctx context.Context, m schedule.Move, c *client) error {
 	h.GoOn()
 	_ = await(ctx, cmd, cmd.Done())
 	if m.Reply {
-		c.held = append(c.held, &Held{Trap: p.seize(m.At, cmd, true), Order: c.order, Name: h.Name, Reply: true,
+		c.held = slices.Insert(c.held, 0, &Held{Trap: p.seize(m.At, cmd, true), Order: c.order, Name: h.Name, Reply: true,
 			Since: time.Now()})
 	}
 	p.unsettled = p.Settle(ctx, p.AtMost(schedule.Move{Who: m.Who, At: m.At}, s))
@@ -164,7 +171,7 @@ func (p *Player) HoldTurns() {
 }
 
 // Settle waits until all orders are at rest, and holds what waits for its turn. It returns nil, or an order that is not
-// at rest by then. An order is at rest if it is held, or has ended, or waits for the lock, and nothing has come for a
+// at rest by then. An order is at rest if it is held, or is over, or waits for the lock, and nothing has come for a
 // moment while all threads of the instances slept and nothing was on its way. If the threads are unknown, the moment is
 // longer.
 func (p *Player) Settle(ctx context.Context, atMost time.Duration) *InFlight {
@@ -191,10 +198,10 @@ func (p *Player) busy() *InFlight {
 	for i := range p.clients {
 		c := &p.clients[i]
 		o := c.order
-		if o == nil || o.HasEnded() || len(c.held) > 0 || p.Ends[o.At].Dead || !p.Works(o.At) {
+		if o == nil || p.Turns == nil || len(c.held) > 0 || p.Ends[o.At].Dead || !p.Works(o.At) {
 			continue
 		}
-		if p.Turns != nil && !p.Waits(o) {
+		if ended := o.HasEnded(); ended && p.IsDue(o) || !ended && !p.Waits(o) {
 			return o
 		}
 	}

@@ -165,11 +165,11 @@ func parseMove(word string) (m Move, err error) {
 	}
 	dash := strings.LastIndexByte(word, '-')
 	verb, subject := word[:max(0, dash)], word[dash+1:]
-	who := -1
-	if len(subject) == 1 {
-		who = strings.Index(clientNames, subject)
+	who, nth := -1, 0
+	if s, ok := parseGrants(subject); ok && len(s) == 1 && s[0].String() == subject {
+		who, nth = s[0].Who, s[0].Nth
 	}
-	_, ofOrder := orderVerbs[verb]
+	needs, ofOrder := orderVerbs[verb]
 	_, ofSite := siteVerbs[verb]
 	switch {
 	case verb == "crowd" && subject == "a", verb == "crowd" && subject == instances:
@@ -182,8 +182,10 @@ func parseMove(word string) (m Move, err error) {
 		return m, fmt.Errorf("it takes an order, such as %s-a", verb)
 	case ofSite && (who < 0 || who >= len(instances)):
 		return m, fmt.Errorf("it takes an instance: %s-a or %s-b", verb, verb)
+	case nth > 0 && needs != ">":
+		return m, fmt.Errorf("it concerns no single command: %s-%s", verb, ClientName(who))
 	}
-	return Move{Verb: verb, Who: who, At: who}, nil
+	return Move{Verb: verb, Who: who, At: who, Nth: nth}, nil
 }
 
 // parseOrder parses an order that proceeds to a mark, or that polls for a moment.

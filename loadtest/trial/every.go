@@ -296,6 +296,9 @@ func (h *hunt) took(
 		if end.Whole && w.faults == 0 && of == 0 {
 			h.line = cmp.Or(h.line, lineOf(w.words))
 		}
+		if w.gaveWay {
+			h.report.GaveWay++
+		}
 		if _, sold := end.Broken[history.Stock]; sold {
 			h.oversold[of][w.faults] = true
 		}

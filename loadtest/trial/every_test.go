@@ -73,6 +73,28 @@ func TestOrdersOfARealShop(t *testing.T) {
 	}
 }
 
+// An order that waits by commands of its own cannot have every turn: once it has repeated one, another order goes on. A
+// search tells in how many schedules that was so.
+func TestOrderThatRepeatsACommandGivesWay(t *testing.T) {
+	backendtest.Require(t)
+	backendtest.Long(t)
+	w := worldOf(t, planted{file: inPython, kind: "line"})
+	for first, gaveWay := range map[int]bool{1: true, 100: false} {
+		steps := 0
+		end, err := w.Play(func(options []search.Option) int {
+			next := shop.AtB // once Anna has taken so many steps, whenever he can
+			if steps++; steps <= first {
+				next = shop.AtA
+			}
+			return max(0, slices.IndexFunc(options, func(o search.Option) bool { return o.Who == next }))
+		})
+		require.NoError(t, err)
+		assert.True(t, end.Whole, w.words)
+		assert.Empty(t, w.why)
+		assert.Equal(t, gaveWay, w.gaveWay, w.words)
+	}
+}
+
 // A schedule whose step is not there, since the shop goes another way, is lost, and its level is not whole.
 func TestStepThatIsNotThere(t *testing.T) {
 	backendtest.Require(t)
@@ -232,6 +254,8 @@ func TestEveryOrderFinds(t *testing.T) {
 		{inPython, "asks-info", []schedule.Kind{schedule.LoseReply}, 0, ""},
 		{inPython, "healed", []schedule.Kind{schedule.Hold}, 0, ""},
 		{inPython, "remembers-sold-out", nil, 1, ""},
+		{inPython, "pipelines", nil, 2, ""},
+		{inPython, "tidies-up", nil, 2, "it releases the lock twice"},
 	} {
 		o := options(t, planted{file: of.file, kind: of.kind}.command(t)...)
 		o.AtOnce, o.Every = 4, &Range{Changes: of.changes, Kinds: of.kinds, For: 5 * time.Minute}

@@ -189,6 +189,11 @@ func (p *playedLine) Waits(of *rig.InFlight) bool {
 	return p.sleeps[of] || p.bench.WaitsForLock(p.bench.OrderOf(of))
 }
 
+// IsDue implements [rig.Turns].
+func (p *playedLine) IsDue(of *rig.InFlight) bool {
+	return time.Now().Before(p.bench.LastLate(p.bench.OrderOf(of)))
+}
+
 // isResent reports whether a command is a script in full, since the server did not know its digest.
 func isResent(b *record.Bench, cmd *wire.Command) bool {
 	if len(cmd.Args) < 2 || !strings.EqualFold(cmd.Args[0], "eval") {
@@ -534,16 +539,20 @@ func (p *playedLine) finish() {
 
 // endLongLeases expires the leases of a killed instance that are too long to wait for.
 func (p *playedLine) endLongLeases() {
-	state := p.bench.Pair.Looker.Load().Look()
-	ends := slices.ContainsFunc(p.bench.Passport.Keys, func(l wire.Lock) bool {
-		s := state[l.Key]
-		return l.Held(s) && !s.Ends.IsZero()
-	})
 	down := p.bench.Pair.IsDown(shop.AtA) || p.bench.Pair.IsDown(shop.AtB)
-	if p.bench.Passport.Lease() > sale.MostLease && ends && down {
+	if p.bench.Passport.Lease() > sale.MostLease && p.lockEnds() && down {
 		p.bench.NoteEnds(time.Now(), history.LeaseOver)
 		_ = p.bench.Remove()
 	}
+}
+
+// lockEnds reports whether the lock is held, and ends by itself.
+func (p *playedLine) lockEnds() bool {
+	state := p.bench.Pair.Looker.Load().Look()
+	return slices.ContainsFunc(p.bench.Passport.Keys, func(l wire.Lock) bool {
+		s := state[l.Key]
+		return l.Held(s) && !s.Ends.IsZero()
+	})
 }
 
 // needsOf returns the requirements of a line.

@@ -45,6 +45,7 @@ type world struct {
 	refused [2]string         // by order: the lock as it was when its last try was refused; "": it was not
 	done    [2]string         // by order: what it has carried out
 	again   [2]int            // by order: how often it has carried out the same in a row, without a step of the other one
+	gaveWay bool              // an order had no further turn since it had carried out the same too often
 	states  map[string]bool
 
 	cell *history.Cell // of the last schedule, judged
@@ -64,7 +65,7 @@ func (w *world) Play(choose func([]search.Option) int) (end search.End, err erro
 	}
 	w.line, w.steps, w.words, w.over, w.upTo = newPlayedLine(b), search.Schedule{}, nil, nil, nil
 	w.faults, w.faultAt = 0, 0
-	w.lapses, w.early, w.why, w.before = false, false, "", w.snapshot()
+	w.lapses, w.early, w.gaveWay, w.why, w.before = false, false, false, "", w.snapshot()
 	w.refused, w.done, w.again = [2]string{}, [2]string{}, [2]int{}
 	w.line.atOnce = w.atOnce
 	most := 20 + mostSteps*len(b.Passport.Steps)
@@ -253,7 +254,29 @@ func (w *world) options() []search.Option {
 	if len(all) == 0 && w.passTime() {
 		all = w.optionsNow()
 	}
+	if len(all) == 0 && w.leaseEnds() {
+		all = w.optionsNow()
+	}
 	return all
+}
+
+// leaseEnds lets the lease of a lock pass for which an order waits, and which no order releases. It reports whether it
+// did.
+func (w *world) leaseEnds() bool {
+	var waiting []int
+	for who := range w.refused {
+		if order := w.line.player.Scene(who).Order; order != nil && !order.HasEnded() && w.line.player.Works(who) {
+			waiting = append(waiting, who)
+		}
+	}
+	if len(waiting) == 0 || w.why != "" || !w.leaseNow().passes || !w.line.lockEnds() {
+		return false
+	}
+	w.expire()
+	for _, who := range waiting { // it may have a timer for the end of the lease
+		w.awaitCommand(who, w.bench.Passport.Limit())
+	}
+	return w.why == ""
 }
 
 // optionsNow returns them without letting time pass.
@@ -263,6 +286,8 @@ func (w *world) optionsNow() (all []search.Option) {
 	for who := range turns {
 		if w.again[who] <= w.mostAgain() || len(turns[1-who]) == 0 {
 			all = append(all, turns[who]...)
+		} else {
+			w.gaveWay = true
 		}
 		if n := w.line.player.LateOf(who); n > 0 {
 			all = append(all, option(schedule.Arrive, who, 0, "its command"))
@@ -297,11 +322,19 @@ func (w *world) awaitPolls() {
 		if order == nil || w.refused[who] == "" || !player.Works(who) || w.line.sleeps[order] {
 			continue
 		}
-		lock, late := w.lock(), time.Now().Add(mostPoll)
-		for w.refused[who] != lock && len(player.HeldOf(who)) == 0 && !order.HasEnded() && time.Now().Before(late) {
-			time.Sleep(time.Millisecond)
-			player.HoldTurns()
+		if w.refused[who] != w.lock() {
+			w.awaitCommand(who, mostPoll)
 		}
+	}
+}
+
+// awaitCommand waits until an order has sent a command, or ended.
+func (w *world) awaitCommand(who int, atMost time.Duration) {
+	player, late := w.line.player, time.Now().Add(atMost)
+	order := player.Scene(who).Order
+	for len(player.HeldOf(who)) == 0 && !order.HasEnded() && time.Now().Before(late) {
+		time.Sleep(time.Millisecond)
+		player.HoldTurns()
 	}
 }
 
@@ -328,12 +361,30 @@ func (w *world) turns(who int) (all []search.Option) {
 	default:
 		lock := w.lock()
 		for n, h := range held {
-			if cmd := h.Command(); !w.isTry(cmd) || w.refused[who] != lock && w.again[who] <= w.mostAgain() {
-				all = append(all, option(schedule.Grant, who, n, w.nameOf(cmd)))
+			switch cmd := h.Command(); {
+			case w.isTry(cmd) && w.refused[who] == lock:
+			case w.isTry(cmd) && w.again[who] > w.mostAgain():
+				w.gaveWay = true
+			default:
+				all = append(all, w.optionAt(schedule.Grant, held, n))
 			}
 		}
 	}
 	return all
+}
+
+// optionAt returns the option that concerns one of the commands that an order waits with. Several wait in any order, so
+// the ID counts only those of the same name.
+func (w *world) optionAt(kind schedule.Kind, held []*rig.Held, n int) search.Option {
+	name, same := w.nameOf(held[n].Command()), 0
+	for _, h := range held[:n] {
+		if w.nameOf(h.Command()) == name {
+			same++
+		}
+	}
+	o := option(kind, held[n].Order.At, same, name)
+	o.Nth = n
+	return o
 }
 
 // isTry reports whether a command is of a kind that tries to acquire the lock, or looks whether it is free.
@@ -358,11 +409,16 @@ type leaseNow struct {
 	passes bool // it can while a reply is held
 }
 
-// faultsNow returns the faults that can hit an order now.
-func (w *world) faultsNow() (all []search.Option) {
+func (w *world) leaseNow() leaseNow {
 	p := w.bench.Passport
 	now := leaseNow{holder: w.holder(), lapses: p.Lease() > 0 && len(p.Keys) > 0}
 	now.passes = now.lapses && p.Every == 0 && (w.atOnce && w.bench.CanExpire() || aLongReply(p) == "")
+	return now
+}
+
+// faultsNow returns the faults that can hit an order now.
+func (w *world) faultsNow() (all []search.Option) {
+	now := w.leaseNow()
 	for who := range w.refused {
 		order, held := w.line.player.Scene(who).Order, w.line.player.HeldOf(who)
 		switch {
@@ -370,7 +426,9 @@ func (w *world) faultsNow() (all []search.Option) {
 			all = append(all, w.faultsAtFirst(who, now)...)
 		case len(held) == 0 || held[0].Reply || w.bench.Pair.IsDown(who):
 		default:
-			all = append(all, w.faultsAt(held[0], now)...)
+			for n := range held {
+				all = append(all, w.faultsAt(held, n, now)...)
+			}
 		}
 	}
 	if now.holder >= 0 && now.passes && slices.Contains(w.kinds, schedule.Expiry) {
@@ -379,8 +437,10 @@ func (w *world) faultsNow() (all []search.Option) {
 	return all
 }
 
-// faultsAt returns the faults that can hit an order at the command that it waits with.
-func (w *world) faultsAt(h *rig.Held, now leaseNow) (all []search.Option) {
+// faultsAt returns the faults that can hit one of the commands that an order waits with; at the first one, also those
+// that can hit the order.
+func (w *world) faultsAt(held []*rig.Held, n int, now leaseNow) (all []search.Option) {
+	h := held[n]
 	who, cmd := h.Order.At, h.Command()
 	for _, kind := range w.kinds {
 		can := !cmd.Message
@@ -390,16 +450,16 @@ func (w *world) faultsAt(h *rig.Held, now leaseNow) (all []search.Option) {
 		case schedule.Expiry: // it concerns both orders
 			can = false
 		case schedule.GiveUp:
-			can = !h.Order.HasEnded()
+			can = n == 0 && !h.Order.HasEnded()
 		case schedule.CrashBefore:
-			can = true
+			can = n == 0
 		case schedule.Hold:
-			can = now.lapses && now.holder == who
+			can = n == 0 && now.lapses && now.holder == who
 		case schedule.Work:
 			can = can && now.passes && w.refused[who] == "" && (now.holder == who || w.isTry(cmd))
 		}
 		if can {
-			all = append(all, option(kind, who, 0, w.nameOf(cmd)))
+			all = append(all, w.optionAt(kind, held, n))
 		}
 	}
 	return all
@@ -491,7 +551,8 @@ func (w *world) take(o search.Option) {
 		if o.Kind == schedule.Drop {
 			verb = "lose-request" // of a message: that one alone
 		}
-		w.move(verb+"-"+letter, schedule.Move{Verb: verb, Who: o.Who, At: o.Who})
+		sender := schedule.Step{Who: o.Who, Nth: o.Nth}.String()
+		w.move(verb+"-"+sender, schedule.Move{Verb: verb, Who: o.Who, At: o.Who, Nth: o.Nth})
 	}
 }
 

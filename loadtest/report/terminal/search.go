@@ -25,6 +25,10 @@ func (t *Trial) Searched() (all []string) {
 		all = append(all, text)
 	}
 	all = append(all, plural(s.States, "distinct state", "distinct states")+" in "+s.Took.Round(time.Second).String())
+	if s.GaveWay > 0 {
+		all = append(all, "in "+plural(s.GaveWay, "schedule", "schedules")+
+			" an order that repeated a command had no further turn")
+	}
 	if s.Unconfirmed > 0 {
 		all = append(all, "not confirmed: "+plural(s.Unconfirmed, "schedule", "schedules")+
 			" broke something that broke in no replay")

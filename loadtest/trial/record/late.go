@@ -27,19 +27,24 @@ func (b *Bench) SleepUntil(then time.Time) {
 
 // AwaitLate waits until the late commands of the orders so far have come.
 func (b *Bench) AwaitLate() {
-	most := time.Duration(0)
-	for late := range maps.Values(b.Passport.Late) {
-		most = max(most, late.After)
-	}
-	if most == 0 {
+	if len(b.Passport.Late) == 0 {
 		return
 	}
 	for _, o := range b.Orders {
 		if o.HasEnded() {
-			b.SleepUntil(o.Over.Add(most + LateAfter))
+			b.SleepUntil(b.LastLate(o))
 		}
 	}
 	b.Pair.Rig.Quiet(b.Pair.Context)
+}
+
+// LastLate returns by when the late commands of an order that has ended have come.
+func (b *Bench) LastLate(of *shop.Order) time.Time {
+	most := -LateAfter
+	for late := range maps.Values(b.Passport.Late) {
+		most = max(most, late.After)
+	}
+	return of.Over.Add(most + LateAfter)
 }
 
 // lateSender returns the order that has sent a command as long after its end as orders do, nil if none has, and whether

@@ -123,6 +123,16 @@ class Right:
     def write(self, left): redis.set(STOCK, left)
     def release(self): DELETE([self.key], [self.token])
 
+class Pipelines(Right):
+    """It writes and releases in one pipeline, in this order."""
+    left = None
+    def write(self, left): self.left = left
+    def release(self):
+        pipe = redis.pipeline(transaction=False)
+        if self.left is not None: pipe.set(STOCK, self.left)
+        DELETE([self.key], [self.token], client=pipe)
+        pipe.execute()
+
 class LooksTwice(Right):
     """It asks for no lock if nothing is left, and reads again under it."""
     def order(self): return super().order() if self.read() > 0 else 409
