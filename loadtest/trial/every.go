@@ -97,16 +97,21 @@ type sight struct {
 	evidence      string // the line of that
 	whole         string // the line of all of it
 	units         int64
+	broken        bool // a verdict: what breaks only the rules of a lock shows less
 }
 
-// isShorter reports whether a schedule is shorter than another one up to its evidence, or the same with more units.
-func (s sight) isShorter(than sight) bool {
+// isBetter reports whether a schedule shows more than another one, or as much and is shorter up to its evidence, or the
+// same with more units.
+func (s sight) isBetter(than sight) bool {
+	if s.broken != than.broken {
+		return s.broken
+	}
 	return s.IsShorter(than.Prefix) || s.units > than.units && !than.IsShorter(s.Prefix)
 }
 
 // sawAgain records that the schedule breaks it without a lease that the server has ended early.
 func (f *find) sawAgain(s sight) {
-	if !f.confirmed || s.isShorter(f.shortest) {
+	if !f.confirmed || s.isBetter(f.shortest) {
 		f.confirmed, f.shortest = true, s
 	}
 }
@@ -357,7 +362,7 @@ func (h *hunt) doubtful(w *world) *find {
 	case !w.early:
 		f.sawAgain(s)
 		return nil
-	case f.tried == mostTries, f.confirmed && !s.isShorter(f.shortest):
+	case f.tried == mostTries, f.confirmed && !s.isBetter(f.shortest):
 		return nil
 	}
 	f.tried++

@@ -165,23 +165,30 @@ func TestLimitedShop(t *testing.T) {
 	require.ErrorContains(t, h.isLimited(w), "answered 429")
 }
 
-// Of all schedules with a defect the shortest is told, whichever is played first: benches play several at once.
+// Of all schedules with a defect the shortest one is told that breaks a verdict, whichever is played first: benches play
+// several at once.
 func TestShortestScheduleIsTold(t *testing.T) {
 	h := &hunt{}
 	for _, of := range []struct {
 		line  string
 		units int64
 		early bool
+		ok    bool // no verdict is broken, as the defect has done no harm
 		told  string
 	}{
-		{"bab", 2, false, "ba"},
-		{"aba", 1, false, "ab of the last unit"},
-		{"aba", 2, false, "ab"},
-		{"aab", 2, true, "ab"}, // in doubt
-		{"aab", 1, false, "aa of the last unit"},
-		{"abb", 2, false, "aa of the last unit"},
+		{"aab", 2, false, true, "aab"},
+		{"bab", 2, false, false, "ba"},
+		{"aab", 2, false, true, "ba"},
+		{"aba", 1, false, false, "ab of the last unit"},
+		{"aba", 2, false, false, "ab"},
+		{"aab", 2, true, false, "ab"}, // in doubt
+		{"aab", 1, false, false, "aa of the last unit"},
+		{"abb", 2, false, false, "aa of the last unit"},
 	} {
 		w := forgedWorld(of.early)
+		if of.ok {
+			w.cell.Findings[0].Result = history.OK
+		}
 		w.units, w.words, w.steps = of.units, strings.Split(of.line, ""), search.Schedule{}
 		for _, word := range w.words {
 			w.steps.Note(option(schedule.Grant, int(word[0]-'a'), 0, ""))

@@ -187,8 +187,12 @@ func (w *world) snapshot() (all map[wire.Key]wire.KeyState) {
 	return all
 }
 
-// shownAt returns after how many steps the evidence of a finding is complete. One without a time is that of a fault.
+// shownAt returns after how many steps the evidence of a finding is complete. One without a time is that of a fault. A
+// schedule that breaks no verdict is evidence as a whole.
 func (w *world) shownAt(f history.Finding) int {
+	if f.Result != history.Broken {
+		return len(w.over)
+	}
 	last := history.Instant(0)
 	for _, e := range f.Evidence {
 		for _, at := range e.At {
@@ -208,9 +212,10 @@ func (w *world) shownAt(f history.Finding) int {
 
 // shown returns the schedule up to the evidence of what it breaks.
 func (w *world) shown() sight {
-	n := w.shownAt(reasonOf(w.cell))
+	reason := reasonOf(w.cell)
+	n := w.shownAt(reason)
 	return sight{search.Prefix{Level: w.steps.LevelAt(n), Steps: slices.Clone(w.steps.Steps()[:n])},
-		lineOf(w.words[:w.upTo[n-1]]), lineOf(w.words), w.units}
+		lineOf(w.words[:w.upTo[n-1]]), lineOf(w.words), w.units, reason.Result == history.Broken}
 }
 
 // reasonOf returns the finding that the defect of a cell explains, or else the first one that is broken.
