@@ -11,10 +11,12 @@ type Search struct {
 	Unmeasured  int           `json:"unmeasured"`    // schedules that did not count, however often they were played
 	Why         string        `json:"why,omitempty"` // one of them did not
 	Unconfirmed int           `json:"unconfirmed"`   // schedules that broke what broke in no replay
-	GaveWay     int           `json:"gave_way"`      // schedules in which an order that repeated a command had no further turn
+	GaveWay     int           `json:"gave_way"`      // schedules: an order that repeats a command had no further turn
 	States      int           `json:"states"`        // distinct ones that were seen
 	Took        time.Duration `json:"took_ns"`
-	Within      time.Duration `json:"within_ns"` // the time that it had
+	Starts      int           `json:"starts"`      // of two instances each
+	Starting    time.Duration `json:"starting_ns"` // how long all of these took
+	Within      time.Duration `json:"within_ns"`   // the time that it had
 }
 
 // A Level is the progress of a search among the schedules with one stock and one number of faults.

@@ -206,7 +206,7 @@ func (w *worker) playIn(
 	ctx context.Context, units int64, atOnce bool, choose func([]search.Option) int,
 ) (in *world, end search.End, err error) {
 	if w.played++; !w.isFit() {
-		if w.bench, err = w.idleBench(ctx); err != nil {
+		if err = w.begins(ctx); err != nil {
 			return nil, end, err
 		}
 	}
@@ -216,6 +216,20 @@ func (w *worker) playIn(
 	w.plain = in.faults == 0 && units > 1
 	w.doubt = in.faults > 0 || in.why != "" || !end.Whole || w.played%20 == 0
 	return in, end, err
+}
+
+// begins takes a bench, and records how long a new one takes.
+func (w *worker) begins(ctx context.Context) (err error) {
+	if w.bench = w.takeIdle(); w.bench != nil {
+		return nil
+	}
+	begun := time.Now()
+	w.bench, err = w.idleBench(ctx)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.report.Starts++
+	w.report.Starting += time.Since(begun)
+	return err
 }
 
 // isFit reports whether the bench is fit for another schedule. It closes one that is not.

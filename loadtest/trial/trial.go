@@ -270,15 +270,20 @@ func (t *Trial) giveBack(b *record.Bench) {
 	t.idle = append(t.idle, b)
 }
 
-// idleBench returns a bench on which no cell is played.
+// idleBench returns a bench on which no cell is played: one that is left, or a new one.
 func (t *Trial) idleBench(ctx context.Context) (*record.Bench, error) {
-	t.mu.Lock()
-	if n := len(t.idle); n > 0 {
-		b := t.idle[n-1]
-		t.idle = t.idle[:n-1]
-		t.mu.Unlock()
+	if b := t.takeIdle(); b != nil {
 		return b, nil
 	}
-	t.mu.Unlock()
 	return learn.Warm(ctx, t.shop, t.passport)
+}
+
+// takeIdle returns a bench that is left, nil if none is.
+func (t *Trial) takeIdle() (b *record.Bench) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n := len(t.idle); n > 0 {
+		b, t.idle = t.idle[n-1], t.idle[:n-1]
+	}
+	return b
 }

@@ -24,7 +24,8 @@ func (t *Trial) Searched() (all []string) {
 		}
 		all = append(all, text)
 	}
-	all = append(all, plural(s.States, "distinct state", "distinct states")+" in "+s.Took.Round(time.Second).String())
+	all = append(all, plural(s.States, "distinct state", "distinct states")+" in "+s.Took.Round(time.Second).String()+
+		startsOf(s))
 	if s.GaveWay > 0 {
 		all = append(all, "in "+plural(s.GaveWay, "schedule", "schedules")+
 			" an order that repeated a command had no further turn")
@@ -40,6 +41,15 @@ func (t *Trial) Searched() (all []string) {
 		all = append(all, "it goes another way each time: too many schedules could not be played as before")
 	}
 	return all
+}
+
+// startsOf says how often instances were started anew, and how long one start took, nothing if none was.
+func startsOf(s *history.Search) string {
+	if s.Starts == 0 {
+		return ""
+	}
+	each := (s.Starting / time.Duration(s.Starts)).Round(100 * time.Millisecond)
+	return fmt.Sprintf("; two instances were started %s, %s each time", times(s.Starts), each)
 }
 
 func stockOf(units int64) string {

@@ -23,7 +23,7 @@ func TestSearched(t *testing.T) {
 	diverged.Levels[0].Diverged, oversold.Levels[0].Oversold = 1, true
 	unsure := all(level(2, 0, 3, 8, 8, 0))
 	unsure.Unconfirmed, unsure.Unmeasured, unsure.Why = 1, 2, "Anna did not come to rest"
-	unsure.GaveWay = 3
+	unsure.GaveWay, unsure.Starts, unsure.Starting = 3, 2, 3*time.Second
 	over := all(level(2, 0, 3, 8, 8, 0), level(2, 1, 1, 20, 131, 73))
 	over.Took = over.Within
 	for _, one := range []struct {
@@ -44,8 +44,9 @@ func TestSearched(t *testing.T) {
 			"another way than before; 7 distinct states in 9s; it goes another way each time: too many schedules could not be " +
 			"played as before"},
 		{unsure, true, "2 units: every order in which the turn changes at most 3 times: 8, no unit sold twice; 7 distinct " +
-			"states in 9s; in 3 schedules an order that repeated a command had no further turn; not confirmed: 1 schedule " +
-			"broke something that broke in no replay; not measured: 2 schedules, such as: Anna did not come to rest"},
+			"states in 9s; two instances were started twice, 1.5s each time; in 3 schedules an order that repeated a command had " +
+			"no further turn; not confirmed: 1 schedule broke something that broke in no replay; not measured: 2 schedules, " +
+			"such as: Anna did not come to rest"},
 	} {
 		trial := &Trial{Shop: history.Shop{Search: one.of}, Cells: []*history.Cell{{Scenario: "ab", Line: "ab"}}}
 		assert.Equal(t, one.want, strings.Join(trial.Searched(), "; "))
