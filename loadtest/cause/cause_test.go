@@ -83,6 +83,14 @@ func TestDefectsOfSingleOrders(t *testing.T) {
 			f.order("anna", atA, history.Sold, 0, 900, acquire(10), read(20), takesOver(612, 300), writes(700))
 			f.order("bert", atA, history.Sold, 100, 900, acquire(300), writes(850))
 		},
+		// On two connections: the server gets the release first, or the order sends it first.
+		early + "Anna's eval freed the lock 20ms before its write of the stock, to which it had no reply yet": func(f *forgery) {
+			other := with(release(40), func(w *history.Carried) { w.Conn = 2 })
+			f.order("anna", atA, history.Sold, 0, 90, acquire(10), read(20), heldUntil(60, writes(30)), other)
+		},
+		early + "Anna's set of the stock came 2ms after it had released the lock": func(f *forgery) {
+			f.order("anna", atA, history.Sold, 0, 90, acquire(10), read(20), heldUntil(60, release(38)), writes(40))
+		},
 		"it answers before it writes the stock: Anna's set of the stock came 9ms after its answer": func(f *forgery) {
 			f.order("bert", atB, history.Busy, 0, 90, tried(5))
 			f.order("clara", atA, history.Busy, 0, 25, tried(6))
@@ -791,9 +799,9 @@ func TestBreaksByDesign(t *testing.T) {
 	}
 }
 
-// A client that loses its connection may send a write again. If the late one comes after another order's, the stock is
-// what it was, although no unit was sold twice.
-func TestLateWriteThatWasSentAgain(t *testing.T) {
+// A client may send a write again that got no reply. If the late one, or the new one, comes after another order's, the
+// stock is what it was, although no unit was sold twice. A write that came before the other order's explains nothing.
+func TestWriteThatWasSentAgain(t *testing.T) {
 	f := forge()
 	f.order("anna", atA, history.Sold, 0, 60, acquire(10), read(20), heldUntil(2100, writes(30)), writes(40), release(50))
 	f.order("bert", atB, history.Sold, 70, 200, acquire(80), read(90), leaves(100, stock-2), release(110))
@@ -801,6 +809,21 @@ func TestLateWriteThatWasSentAgain(t *testing.T) {
 	assert.Equal(t, "S", broken(c))
 	assert.Equal(t, inFlight, c.Design)
 	assert.Nil(t, c.Defect)
+
+	for _, of := range []struct {
+		again, left int
+		design      string
+	}{{3000, stock - 2, unrenewed}, {1500, stock - 3, ""}} {
+		f := forge()
+		f.order("anna", atA, history.Sold, 0, 3100, acquire(10), read(20), writes(30), writes(of.again), inVain(3050))
+		f.order("bert", atB, history.Sold, 70, 2400, acquire(2100), read(2110), leaves(2120, of.left), release(2130))
+		f.Faults = []history.Fault{{Order: f.Ops[0].Order, Instance: atA, Kind: history.FaultLost,
+			Command: history.CommandWrite, At: ms(30), End: ms(31)}}
+		c := f.judge("reply-lost 3")
+		assert.Contains(t, broken(c), "S", of)
+		assert.Equal(t, of.design, c.Design, of)
+		assert.Equal(t, of.design == "", c.Defect != nil, of)
+	}
 }
 
 func TestCorrectOrdersHaveNoDefect(t *testing.T) {

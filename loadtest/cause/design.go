@@ -75,12 +75,19 @@ func (r *record) designOfOne(f history.Finding, e history.Evidence) string {
 	case of.x != nil:
 		return r.lossTo(of.x, of.y)
 	case r.Count != nil:
-		return r.anyLoss()
-	case f.Verdict == history.Stock && r.anyLoss() == inFlight: // a write that was sent again, and came last
-		return inFlight
+		return r.anyLoss(anyTwo)
+	case f.Verdict == history.Stock: // a write that was sent again has hidden another order's
+		return r.anyLoss(wroteAfter)
 	}
 	return ""
 }
+
+// wroteAfter reports whether an order wrote the stock after another one had taken the lock.
+func wroteAfter(x, y *history.Course) bool {
+	return x.Find(func(e *history.Event) bool { return sold(e.Command) && y.TookBefore(e.At).Known() }) != nil
+}
+
+func anyTwo(_, _ *history.Course) bool { return true }
 
 // sees reports whether there is a sighting of a cause.
 func (r *record) sees(c cause) bool {
@@ -118,11 +125,11 @@ func endedBy(h *history.Tenure) string {
 	return ""
 }
 
-// anyLoss is for a violation that names no two orders, as a count does.
-func (r *record) anyLoss() (why string) {
+// anyLoss is for a violation that names no two orders, as a count does. It asks those with which the violation may be.
+func (r *record) anyLoss(may func(x, y *history.Course) bool) (why string) {
 	for _, x := range r.courses {
 		for _, y := range r.courses {
-			if x != y && x.Index >= 0 && y.Index >= 0 {
+			if x != y && x.Index >= 0 && y.Index >= 0 && may(x, y) {
 				why = cmp.Or(why, r.lossTo(x, y))
 			}
 		}

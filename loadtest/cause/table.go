@@ -117,6 +117,7 @@ var rows = []row{
 	{releasedUnheld, "SER", releasesUnheld, accusing},
 	{releasedTwice, "SER", givesTooMuch, accusing},
 	{releasedEarly, "SE", writesAfterRelease, accusing},
+	{releasedEarly, "SE", releasesBeforeReply, accusing},
 	{wentOn, "SE", sellsRefused, accusing},
 	{soldUnlocked, "SE", sellsUnlocked, accusing},
 	{renewalTakes, "SE", renewalTakesAnothers, accusing},

@@ -19,8 +19,24 @@ func writesAfterRelease(m *moment) string {
 	if !m.sold() || m.step.State != history.HasFreed || m.step.Freed == nil {
 		return ""
 	}
-	return m.name() + "'s " + m.step.Cmd + " of the stock came " + since(m.step.Freed.At, m.step.At) +
+	return m.name() + "'s " + m.step.Cmd + " of the stock came " + since(m.step.Freed.Came(), m.step.Came()) +
 		" after it had released the lock"
+}
+
+// releasesBeforeReply is about an order that does not wait for the reply to its write before it releases the lock, on
+// another connection.
+func releasesBeforeReply(m *moment) string {
+	if !m.frees() || m.step.Wire == nil {
+		return ""
+	}
+	isLate := slices.ContainsFunc(m.Faults, func(f history.Fault) bool { return f.Kind == history.FaultLate })
+	w := m.step.Write
+	if isLate || w == nil || w.Wire == nil || w.Wire.Conn == m.step.Wire.Conn || w.Heard() <= m.step.Came() ||
+		w.At <= m.step.At {
+		return ""
+	}
+	return m.name() + "'s " + m.step.Cmd + " freed the lock " + since(m.step.At, w.At) +
+		" before its write of the stock, to which it had no reply yet"
 }
 
 // isUnlocked reports whether an order sells that has never held the lock, and none at its instance may hold it for it.
