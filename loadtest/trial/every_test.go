@@ -95,6 +95,22 @@ func TestOrderThatRepeatsACommandGivesWay(t *testing.T) {
 	}
 }
 
+// Time passes when no order can go on: the lease of a lock that an order has left, and for which another one waits.
+func TestLeasePassesWhenNoOrderCanGoOn(t *testing.T) {
+	backendtest.Require(t)
+	backendtest.Long(t)
+	w := worldOf(t, planted{file: inPython, kind: "right"})
+	w.kinds = []schedule.Kind{schedule.LoseReply}
+	end, err := w.Play(func(options []search.Option) int {
+		return max(0, slices.IndexFunc(options, search.Option.IsFault)) // of Anna's first command
+	})
+	require.NoError(t, err)
+	assert.True(t, end.Whole)
+	assert.Empty(t, w.why)
+	assert.Equal(t, "lose-reply-a.b.expiry.bbbb", lineOf(w.words))
+	assert.True(t, w.early)
+}
+
 // A schedule whose step is not there, since the shop goes another way, is lost, and its level is not whole.
 func TestStepThatIsNotThere(t *testing.T) {
 	backendtest.Require(t)
