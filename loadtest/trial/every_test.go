@@ -137,6 +137,62 @@ func TestStepThatIsNotThere(t *testing.T) {
 	assert.False(t, s.IsWhole(search.Level{Changes: 3}))
 }
 
+// Whether the next try of an order that waits has come already is a matter of time: it decides nothing. Faults hit the
+// order there, and its tries once they have a turn.
+func TestFaultsOfAWaiter(t *testing.T) {
+	backendtest.Require(t)
+	backendtest.Long(t)
+	w := worldOf(t, planted{file: inPython, kind: "right"})
+	w.kinds, _ = KindsOf(nil)
+	isBerts := func(o search.Option) bool { return o.Who == shop.AtB && o.Kind != schedule.Expiry }
+	faultsNow := func() (ids []string) {
+		for _, o := range w.faultsNow() {
+			if isBerts(o) {
+				ids = append(ids, o.Kind.Verb()+" at "+strings.Fields(o.ID)[3])
+			}
+		}
+		return ids
+	}
+	line := []int{shop.AtA, shop.AtB, shop.AtA, shop.AtA, shop.AtA}
+	_, err := w.Play(func(options []search.Option) int {
+		switch len(w.steps.Steps()) {
+		case 2: // he waits
+			assert.Equal(t, []string{"give-up at waits", "crash at waits"}, faultsNow())
+			w.awaitCommand(shop.AtB, mostPoll)
+			assert.Len(t, w.line.player.HeldOf(shop.AtB), 1)
+			assert.Equal(t, []string{"give-up at waits", "crash at waits"}, faultsNow())
+		case 5: // the lock is free
+			assert.Contains(t, faultsNow(), "lose-reply at set")
+			return -1
+		}
+		who := line[len(w.steps.Steps())]
+		return slices.IndexFunc(options, func(o search.Option) bool { return o.Kind == schedule.Grant && o.Who == who })
+	})
+	require.NoError(t, err)
+	assert.Empty(t, w.why)
+}
+
+// An order whose try steps back has no turn before another one has changed the lock: it would have turns for ever.
+func TestStepBackIsNoChange(t *testing.T) {
+	backendtest.Require(t)
+	backendtest.Long(t)
+	w := worldOf(t, planted{file: inPython, kind: "steps-back"})
+	line := []int{shop.AtA, shop.AtB, shop.AtB} // he counts, and steps back
+	_, err := w.Play(func(options []search.Option) int {
+		has := func(who int) int {
+			return slices.IndexFunc(options, func(o search.Option) bool { return o.Who == who })
+		}
+		if n := len(w.steps.Steps()); n < len(line) {
+			return has(line[n])
+		}
+		assert.NotEqual(t, -1, has(shop.AtA))
+		assert.Equal(t, -1, has(shop.AtB))
+		return -1
+	})
+	require.NoError(t, err)
+	assert.Equal(t, "abb", lineOf(w.words))
+}
+
 // forgedWorld returns a world whose schedule has a defect, at its second word. It let Redis expire the lock, or not.
 func forgedWorld(early bool) *world {
 	w := &world{words: []string{"a", "b", "a"}, over: []history.Instant{1, 2, 3}, upTo: []int{1, 2, 3}, early: early,
@@ -277,6 +333,7 @@ func TestEveryOrderFinds(t *testing.T) {
 		{inPython, "asks-info", []schedule.Kind{schedule.LoseReply}, 0, ""},
 		{inPython, "healed", []schedule.Kind{schedule.Hold}, 0, ""},
 		{inPython, "remembers-sold-out", nil, 1, ""},
+		{inPython, "renews-on", []schedule.Kind{schedule.LoseRequest}, 0, "the lock is renewed after its order has ended"},
 		{inPython, "pipelines", nil, 2, ""},
 		{inPython, "tidies-up", nil, 2, "it releases the lock twice"},
 	} {

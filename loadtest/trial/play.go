@@ -111,13 +111,12 @@ func endOf(o *shop.Order, commands []record.Observation) (end time.Time) {
 }
 
 // fresh sends orders to each instance that is up, until one sells. It returns those of an instance where none got
-// through in time, or all. It restocks before, so that an order that gets through sells.
+// through in time, or all; or one of the cell's, if that was kept waiting already. It restocks before, so that an order
+// that gets through sells.
 func fresh(b *record.Bench) (probes []*shop.Order, err error) {
-	over := time.Now()
-	if o := b.Hit(); o != nil {
-		if over = o.Over; o.Left {
-			over = endOf(o, b.ByOrder()[o])
-		}
+	over := overOf(b, time.Now())
+	if kept := keptWaiting(b, over); kept != nil {
+		return kept, nil
 	}
 	probes = eachInTurn(over, func(at int, since time.Time) (own []*shop.Order, stuck bool) {
 		err = errors.Join(err, b.Pair.Put(b.Pair.Shop.UnitsFor(0)))
@@ -125,6 +124,65 @@ func fresh(b *record.Bench) (probes []*shop.Order, err error) {
 	})
 	b.Pair.Rig.Quiet(b.Pair.Context)
 	return probes, errors.Join(err, context.Cause(b.Pair.Context))
+}
+
+// overOf returns when the order ended that the first fault hit. If there is none it returns the other time.
+func overOf(b *record.Bench, other time.Time) time.Time {
+	switch o := b.Hit(); {
+	case o == nil:
+		return other
+	case o.Left:
+		return endOf(o, b.ByOrder()[o])
+	default:
+		return o.Over
+	}
+}
+
+// keptWaiting returns, on its own, an order of the cell that found the lock taken when it should have been free again:
+// the time of an order has passed since the end of the faults, which is not before since. It returns nil if there is
+// none.
+func keptWaiting(b *record.Bench, since time.Time) []*shop.Order {
+	for _, f := range b.Cell.Faults {
+		since = record.Later(since, b.Cell.Start.Add(time.Duration(f.End)))
+	}
+	isLate := b.Since(since.Add(b.Passport.Limit()))
+	for at := range b.Pair.Rig.Ends {
+		if record.FirstAfter(isLate, b.Shown().When(at, (*history.Command).Acquires)).Known() {
+			return foundTaken(b, since, b.ByOrder())
+		}
+	}
+	return nil
+}
+
+// foundTaken returns, on its own, an order that still found the lock taken when it had had its time: since then, since
+// its first try, and since the end of the last other order that held the lock. It returns nil if there is none.
+func foundTaken(b *record.Bench, since time.Time, byOrder map[*shop.Order][]record.Observation) []*shop.Order {
+	for _, o := range b.Orders {
+		if o.Op.Phase != history.Buy || !o.HasEnded() || o.Op.Outcome == history.Unknown {
+			continue
+		}
+		tries := slices.DeleteFunc(record.EffectsOf(byOrder[o]), func(d record.Effect) bool { return !d.Acquires() })
+		for _, d := range tries {
+			from := record.Later(record.Later(since, tries[0].Sent), lastTurn(b, o, d.Sent, byOrder))
+			if !d.Acquired() && d.Sent.After(from.Add(b.Passport.Limit())) {
+				return []*shop.Order{o}
+			}
+		}
+	}
+	return nil
+}
+
+// lastTurn returns when the last order ended that had acquired the lock before a time, other than this one. It may hold
+// the lock until then.
+func lastTurn(
+	b *record.Bench, than *shop.Order, then time.Time, byOrder map[*shop.Order][]record.Observation,
+) (end time.Time) {
+	for _, o := range b.Orders {
+		if took := record.AcquiredAt(byOrder[o]); o != than && !took.IsZero() && took.Before(then) {
+			end = record.Later(end, endOf(o, byOrder[o]))
+		}
+	}
+	return end
 }
 
 // eachInTurn sends fresh orders to b, and then to a. Both count: a had the fault, and may have left something that only
@@ -150,16 +208,7 @@ func eachInTurn(
 // Bert's that were refused after it. The instance is stuck if it is up and none gets through in time. There are no
 // orders if it is down.
 func freshAt(b *record.Bench, at int, since time.Time) (own []*shop.Order, stuck bool) {
-	var byOrder map[*shop.Order][]record.Observation
-	isFree := b.Since(since.Add(b.Passport.Limit()))
-	tried := b.Shown().When(at, (*history.Command).Acquires) // by an order, or by a fresh one
-	if record.FirstAfter(isFree, tried).Known() {
-		byOrder = b.ByOrder()
-	}
-	own, turn, stuck := alreadyAt(b, at, since, byOrder)
-	if stuck {
-		return own, true
-	}
+	own, turn := alreadyAt(b, at, since)
 	turn = record.Later(turn, time.Now().Add(-b.Passport.Lease())) // an order sent now has at least the margin
 	fresh, through := sellAt(b, at, "fresh-"+b.Pair.Rig.Ends[at].Name, history.Probe, turn)
 	if b.Pair.IsDown(at) {
@@ -169,29 +218,21 @@ func freshAt(b *record.Bench, at int, since time.Time) (own []*shop.Order, stuck
 }
 
 // alreadyAt returns the orders that an instance has refused after a time, and when the last sale was, from which the
-// time of the next order runs. The instance is stuck if an earlier order still found the lock taken when it should have
-// been free.
-func alreadyAt(b *record.Bench, at int, since time.Time, byOrder map[*shop.Order][]record.Observation) (
-	own []*shop.Order, turn time.Time, stuck bool,
-) {
-	stillTaken := func(d record.Effect) bool {
-		return d.Acquires() && !d.Acquired() && d.Sent.After(since.Add(b.Passport.Limit()))
-	}
+// time of the next order runs.
+func alreadyAt(b *record.Bench, at int, since time.Time) (own []*shop.Order, turn time.Time) {
 	turn = since
 	soldOut := b.Cell.Left != nil && *b.Cell.Left == 0
 	for _, o := range b.Orders {
-		switch sold := b.HasSold(o); {
+		switch {
 		case o.Op.Phase != history.Buy:
-		case sold && o.At == at && o.Sent.Before(since) && slices.ContainsFunc(record.EffectsOf(byOrder[o]), stillTaken):
-			return []*shop.Order{o}, turn, true
-		case sold && o.Over.After(turn):
+		case b.HasSold(o) && o.Over.After(turn):
 			turn, own = o.Over, nil
 		case soldOut: // it had to be refused
 		case o.At == at && !o.Sent.Before(since):
 			own = append(own, o)
 		}
 	}
-	return own, turn, false
+	return own, turn
 }
 
 // sellAt sends orders to an instance, one after the other, until one sells, the time of a fresh order is over, or the

@@ -58,47 +58,92 @@ func TestFreshOrdersAtEachInstance(t *testing.T) {
 }
 
 // An order refused since Anna's end counts like a fresh one; after one that sold, the time of the next one starts anew.
-// Anna ends at 1 s, and an order has 4 s.
+// Anna ends at 1 s.
 func TestOrdersBeforeFreshOnes(t *testing.T) {
 	for _, one := range []struct {
 		what  string
 		berts func(*forge.Forgery)
 		own   int
 		turn  int // in ms
-		stuck bool
 	}{
-		{"nobody came", func(*forge.Forgery) {}, 0, 1000, false},
-		{"Bert sold before", func(f *forge.Forgery) { f.Order("bert", shop.AtB, history.Sold, 10, 900) }, 0, 1000, false},
+		{"nobody came", func(*forge.Forgery) {}, 0, 1000},
+		{"Bert sold before", func(f *forge.Forgery) { f.Order("bert", shop.AtB, history.Sold, 10, 900) }, 0, 1000},
 		{"Bert sold since", func(f *forge.Forgery) {
 			f.Order("bert", shop.AtB, history.Busy, 1010, 1500)
 			f.Order("bert-2", shop.AtB, history.Sold, 1550, 2000)
-		}, 0, 2000, false},
+		}, 0, 2000},
 		{"Bert was refused", func(f *forge.Forgery) {
 			f.Order("bert", shop.AtB, history.Busy, 1010, 4000)
 			f.Order("bert-2", shop.AtB, history.Unknown, 4050, 0)
-		}, 2, 1000, false},
+		}, 2, 1000},
 		{"Bert found an empty shelf", func(f *forge.Forgery) {
 			f.Order("bert", shop.AtB, history.Busy, 1010, 4000)
 			f.Cell.Left = new(int64(0))
-		}, 0, 1000, false},
-		{"Bert ordered at a", func(f *forge.Forgery) { f.Order("bert", shop.AtA, history.Busy, 1010, 4000) }, 0, 1000, false},
-		{"Bert waited for a lock that should have expired", func(f *forge.Forgery) {
-			f.Order("bert", shop.AtB, history.Sold, 10, 6500, f.Tried(20), f.Tried(5500), f.Acquire(6000))
-		}, 1, 1000, true},
-		{"Bert slept", func(f *forge.Forgery) {
-			f.Order("bert", shop.AtB, history.Sold, 10, 6500, f.Tried(20), f.Acquire(6000))
-		}, 0, 6500, false},
+		}, 0, 1000},
+		{"Bert ordered at a", func(f *forge.Forgery) { f.Order("bert", shop.AtA, history.Busy, 1010, 4000) }, 0, 1000},
 	} {
 		f := forge.Begin()
 		f.Order("anna", shop.AtA, history.Sold, 0, 1000)
 		one.berts(f)
-		for _, o := range f.Orders {
-			o.Over = o.Ended
-		}
-		own, turn, stuck := alreadyAt(f.Bench, shop.AtB, f.After(1000), f.Record)
+		own, turn := alreadyAt(f.Bench, shop.AtB, f.After(1000))
 		assert.Len(t, own, one.own, one.what)
 		assert.Equal(t, f.After(one.turn), turn, one.what)
-		assert.Equal(t, one.stuck, stuck, one.what)
+	}
+}
+
+// An order was kept waiting if it found the lock taken although it had had its time, 4 s: since Anna's end at 1 s, since
+// its first try, and since the last turn of another order. It does not matter when it was sent, or at which instance.
+func TestOrderThatWasKeptWaiting(t *testing.T) {
+	for _, one := range []struct {
+		what string
+		kept bool
+		cell func(*forge.Forgery)
+	}{
+		{"Bert came before Anna's end", true, func(f *forge.Forgery) {
+			f.Order("bert", shop.AtB, history.Sold, 10, 6500, f.Tried(20), f.Tried(5500), f.Acquire(6000))
+		}},
+		{"he came after it", true, func(f *forge.Forgery) {
+			f.Order("bert", shop.AtB, history.Sold, 1010, 6500, f.Tried(1020), f.Tried(5500), f.Acquire(6000))
+		}},
+		{"he came to a", true, func(f *forge.Forgery) {
+			f.Order("bert", shop.AtA, history.Sold, 1010, 6500, f.Tried(1020), f.Tried(5500), f.Acquire(6000))
+		}},
+		{"he was refused", true, func(f *forge.Forgery) {
+			f.Order("bert", shop.AtB, history.Busy, 1010, 5600, f.Tried(1020), f.Tried(5500))
+		}},
+		{"it is unknown what he was answered", false, func(f *forge.Forgery) {
+			f.Order("bert", shop.AtB, history.Unknown, 1010, 5600, f.Tried(1020), f.Tried(5500))
+		}},
+		{"he first tried late", false, func(f *forge.Forgery) {
+			f.Order("bert", shop.AtB, history.Sold, 1010, 6500, f.Tried(2000), f.Tried(5500), f.Acquire(6000))
+		}},
+		{"he slept", false, func(f *forge.Forgery) {
+			f.Order("bert", shop.AtB, history.Sold, 10, 6500, f.Tried(20), f.Acquire(6000))
+		}},
+		{"he found it taken after his own sale", false, func(f *forge.Forgery) {
+			f.Order("bert", shop.AtB, history.Sold, 10, 2500, f.Tried(20), f.Acquire(2000), f.Tried(2100))
+		}},
+		{"Clara had her turn", false, func(f *forge.Forgery) {
+			f.Order("clara", shop.AtA, history.Sold, 10, 1600, f.Acquire(1200))
+			f.Order("bert", shop.AtB, history.Sold, 1010, 6500, f.Tried(1020), f.Tried(5500), f.Acquire(6000))
+		}},
+		{"Clara is at work", false, func(f *forge.Forgery) {
+			f.Order("clara", shop.AtA, history.Sold, 10, 5900, f.Acquire(1100))
+			f.Order("bert", shop.AtB, history.Sold, 1010, 6500, f.Tried(1020), f.Tried(5500), f.Acquire(6000))
+		}},
+		{"Clara waits, too", true, func(f *forge.Forgery) {
+			f.Order("clara", shop.AtA, history.Busy, 10, 5900, f.Tried(1100))
+			f.Order("bert", shop.AtB, history.Sold, 1010, 6500, f.Tried(1020), f.Tried(5500), f.Acquire(6000))
+		}},
+	} {
+		f := forge.Begin()
+		f.Order("anna", shop.AtA, history.Sold, 0, 1000, f.Acquire(10))
+		one.cell(f)
+		kept := foundTaken(f.Bench, f.After(1000), f.Record)
+		assert.Equal(t, one.kept, kept != nil, one.what)
+		for _, o := range kept {
+			assert.Equal(t, "bert", o.Name, one.what)
+		}
 	}
 }
 

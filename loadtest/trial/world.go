@@ -22,8 +22,8 @@ import (
 // A world plays schedules of two orders on a bench, one order at each instance. It implements [search.World].
 //
 // A step is a move of a line, so that a schedule can be printed and played again. A try that was refused is a step too,
-// but the order's next try is none until the lock has changed, or the order has subscribed: else how many tries there
-// are would be a matter of time.
+// but the order's next try is none until another one has changed the lock, or the order has subscribed: else how many
+// tries there are would be a matter of time.
 type world struct {
 	trial  *Trial
 	bench  *record.Bench
@@ -125,7 +125,7 @@ func (w *world) isTooSlow() bool {
 // judge ends the schedule, and judges it.
 func (w *world) judge() (err error) {
 	b := w.bench
-	left := w.isLeft()
+	left, letGo := w.isLeft(), time.Now()
 	if over := w.line.player.Finish(); over != nil && w.why == "" {
 		w.why = over.Error()
 	}
@@ -138,8 +138,8 @@ func (w *world) judge() (err error) {
 		return err
 	}
 	w.cell, err = w.trial.judge(b, "", false, func() ([]*shop.Order, error) {
-		if !w.isAsked() {
-			return nil, nil
+		if kept := keptWaiting(b, overOf(b, letGo)); kept != nil || !w.isAsked() {
+			return kept, nil
 		}
 		return fresh(b)
 	})
@@ -426,11 +426,17 @@ func (w *world) faultsNow() (all []search.Option) {
 	now := w.leaseNow()
 	for who := range w.refused {
 		order, held := w.line.player.Scene(who).Order, w.line.player.HeldOf(who)
+		waits := w.refused[who] != "" && w.refused[who] == w.lock()
 		switch {
 		case order == nil:
 			all = append(all, w.faultsAtFirst(who, now)...)
-		case len(held) == 0 || held[0].Reply || w.bench.Pair.IsDown(who):
+		case len(held) == 0 && !waits || len(held) > 0 && held[0].Reply || w.bench.Pair.IsDown(who):
 		default:
+			at := "waits"
+			if !waits {
+				at = w.nameOf(held[0].Command())
+			}
+			all = append(all, w.faultsOf(order, at, now)...)
 			for n := range held {
 				all = append(all, w.faultsAt(held, n, now)...)
 			}
@@ -442,24 +448,39 @@ func (w *world) faultsNow() (all []search.Option) {
 	return all
 }
 
-// faultsAt returns the faults that can hit one of the commands that an order waits with; at the first one, also those
-// that can hit the order.
+// faultsOf returns the faults that can hit an order, rather than a command of its, where it is now.
+func (w *world) faultsOf(order *rig.InFlight, at string, now leaseNow) (all []search.Option) {
+	for _, kind := range w.kinds {
+		can := false
+		switch kind {
+		case schedule.GiveUp:
+			can = !order.HasEnded()
+		case schedule.CrashBefore:
+			can = true
+		case schedule.Hold:
+			can = now.lapses && now.holder == order.At
+		}
+		if can {
+			all = append(all, option(kind, order.At, 0, at))
+		}
+	}
+	return all
+}
+
+// faultsAt returns the faults that can hit one of the commands that an order waits with. A try that has no turn yet is
+// not hit: how many there are is a matter of time.
 func (w *world) faultsAt(held []*rig.Held, n int, now leaseNow) (all []search.Option) {
-	h := held[n]
-	who, cmd := h.Order.At, h.Command()
+	who, cmd := held[n].Order.At, held[n].Command()
+	if w.isTry(cmd) && w.refused[who] == w.lock() {
+		return nil
+	}
 	for _, kind := range w.kinds {
 		can := !cmd.Message
 		switch kind {
 		case schedule.Drop:
 			can = cmd.Message
-		case schedule.Expiry: // it concerns both orders
+		case schedule.Expiry, schedule.GiveUp, schedule.CrashBefore, schedule.Hold: // they hit orders
 			can = false
-		case schedule.GiveUp:
-			can = n == 0 && !h.Order.HasEnded()
-		case schedule.CrashBefore:
-			can = n == 0
-		case schedule.Hold:
-			can = n == 0 && now.lapses && now.holder == who
 		case schedule.Work:
 			can = can && now.passes && w.refused[who] == "" && (now.holder == who || w.isTry(cmd))
 		}
@@ -567,6 +588,7 @@ func (w *world) grant(o search.Option, reply bool) {
 	if held := w.line.player.HeldOf(o.Who); len(held) > 0 && !held[0].Reply {
 		cmd = held[o.Nth].Command()
 	}
+	unchanged := w.refused[o.Who] == w.lock()
 	letter := schedule.Step{Who: o.Who, Nth: o.Nth}.String()
 	w.move(letter+sale.Either(reply, "<", ""), schedule.Move{Who: o.Who, At: o.Who, Nth: o.Nth, Mark: schedule.Next,
 		Reply: reply})
@@ -579,7 +601,7 @@ func (w *world) grant(o search.Option, reply bool) {
 	case cmd != nil && cmd.Subscribes:
 		w.refused[o.Who] = ""
 	case order != nil && !order.HasEnded() && w.bench.WaitsForLock(w.bench.OrderOf(order)):
-		if cmd == nil || w.isTry(cmd) {
+		if cmd == nil || w.isTry(cmd) || unchanged { // what it does itself is no change to it
 			w.refused[o.Who] = w.lock()
 		}
 	default:
