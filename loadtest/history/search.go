@@ -48,9 +48,7 @@ func (s *Search) IsEnough() bool {
 func (s *Search) GoesAnotherWay() bool {
 	diverged := 0
 	for _, l := range s.Levels {
-		if l.Faults == 0 { // both levels of a stock have the number of both
-			diverged += l.Diverged
-		}
+		diverged += l.Diverged
 	}
 	return diverged*20 > s.All()+diverged
 }

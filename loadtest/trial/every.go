@@ -434,7 +434,7 @@ func (h *hunt) conclude() {
 	for of, s := range h.searches {
 		for faults := range h.mostFaults() + 1 {
 			l := history.Level{Units: unitsOf(of), Faults: faults, Oversold: h.oversold[of][faults], Whole: -1,
-				Diverged: s.Diverged,
+				Diverged: s.DivergedWith(faults),
 				Played:   s.Played(search.Level{Faults: faults, Changes: math.MaxInt})}
 			for changes := range h.Changes + 1 {
 				if most := (search.Level{Faults: faults, Changes: changes}); s.IsWhole(most) {

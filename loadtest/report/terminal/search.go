@@ -85,7 +85,7 @@ func howFar(l history.Level, s *history.Search) string {
 		}
 		parts = append(parts, left)
 	}
-	if l.Diverged > 0 && l.Faults == 0 {
+	if l.Diverged > 0 {
 		parts = append(parts, fmt.Sprintf("%d went another way than before", l.Diverged))
 	}
 	return strings.Join(parts, ", ")

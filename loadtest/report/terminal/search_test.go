@@ -21,6 +21,8 @@ func TestSearched(t *testing.T) {
 	}
 	diverged, oversold := all(level(2, 0, 3, 8, 8, 0)), all(level(1, 0, 2, 4, 5, 0))
 	diverged.Levels[0].Diverged, oversold.Levels[0].Oversold = 1, true
+	astray := all(level(2, 0, 3, 8, 8, 0), level(2, 1, 0, 4, 4, 0))
+	astray.Levels[1].Diverged = 1
 	unsure := all(level(2, 0, 3, 8, 8, 0))
 	unsure.Unconfirmed, unsure.Unmeasured, unsure.Why = 1, 2, "Anna did not come to rest"
 	unsure.GaveWay, unsure.Starts, unsure.Starting = 3, 2, 3*time.Second
@@ -43,6 +45,9 @@ func TestSearched(t *testing.T) {
 		{diverged, false, "2 units: every order in which the turn changes at most 3 times: 8, no unit sold twice, 1 went " +
 			"another way than before; 7 distinct states in 9s; it goes another way each time: too many schedules could not be " +
 			"played as before"},
+		{astray, false, "2 units: every order in which the turn changes at most 3 times: 8, no unit sold twice; with one " +
+			"fault: every order in which the turn changes at most 0 times: 4, 1 went another way than before; 7 distinct " +
+			"states in 9s; it goes another way each time: too many schedules could not be played as before"},
 		{unsure, true, "2 units: every order in which the turn changes at most 3 times: 8, no unit sold twice; 7 distinct " +
 			"states in 9s; two instances were started twice, 1.5s each time; in 3 schedules an order that repeated a command had " +
 			"no further turn; not confirmed: 1 schedule broke something that broke in no replay; not measured: 2 schedules, " +

@@ -43,13 +43,14 @@ type Search struct {
 	frontier frontier
 	inPlay   []*Schedule
 	played   map[Level]int  // whole schedules, by what they had at their end
+	diverged map[int]int    // schedules, by the faults of their paths
 	unplayed map[Level]bool // of prefixes beyond the bounds, and of those whose continuations are unknown
 }
 
 // New returns a search of all schedules of a world.
 func New(p Policy) *Search {
 	s := &Search{Policy: p, frontier: frontier{faultsFirst: p.FaultsFirst}, played: map[Level]int{},
-		unplayed: map[Level]bool{}}
+		diverged: map[int]int{}, unplayed: map[Level]bool{}}
 	s.add(path{})
 	return s
 }
@@ -120,6 +121,7 @@ func (s *Search) Done(one *Schedule, end End) (err error) {
 	s.Count(one, end)
 	switch {
 	case one.diverged != nil:
+		s.diverged[one.path.Faults]++
 		s.unplayed[one.path.Level] = true
 		if d := one.diverged; s.Divergence != nil {
 			err = s.Divergence(one.steps, d.step, d.options)
@@ -174,6 +176,10 @@ func (s *Search) Played(most Level) (n int) {
 	}
 	return n
 }
+
+// DivergedWith returns the number of schedules that could not take a step of their path, of those that had that many
+// faults.
+func (s *Search) DivergedWith(faults int) int { return s.diverged[faults] }
 
 func (s *Search) add(p path) {
 	switch {

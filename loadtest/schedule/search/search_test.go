@@ -199,6 +199,17 @@ func TestDivergence(t *testing.T) {
 	assert.False(t, s.IsWhole(Level{0, 2}))
 }
 
+// Schedules that diverge count where their paths were to lead.
+func TestDivergenceWithFault(t *testing.T) {
+	w := two(unlocked)
+	w.flaky, w.crashes = "ab", true
+	s := New(Policy{FaultsFirst: true})
+	playAll(t, s, w)
+	assert.Equal(t, 1, s.DivergedWith(0))
+	assert.Positive(t, s.DivergedWith(1))
+	assert.Equal(t, s.Diverged, s.DivergedWith(0)+s.DivergedWith(1))
+}
+
 // What is in play is not whole, and it may leave more.
 func TestScheduleInPlay(t *testing.T) {
 	s, w := New(Policy{}), two(unlocked)
