@@ -107,7 +107,7 @@ func TestLeasePassesWhenNoOrderCanGoOn(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, end.Whole)
 	assert.Empty(t, w.why)
-	assert.Equal(t, "lose-reply-a.b.expiry.bbbb", lineOf(w.words))
+	assert.Equal(t, "lose-reply-a.bbb.expiry.bbbb", lineOf(w.words))
 	assert.True(t, w.early)
 }
 

@@ -138,9 +138,8 @@ func overOf(b *record.Bench, other time.Time) time.Time {
 	}
 }
 
-// keptWaiting returns, on its own, an order of the cell that found the lock taken when it should have been free again:
-// the time of an order has passed since the end of the faults, which is not before since. It returns nil if there is
-// none.
+// keptWaiting returns, on its own, an order of the cell that had no lock when it should have been free again: the time of
+// an order has passed since the end of the faults, which is not before since. It returns nil if there is none.
 func keptWaiting(b *record.Bench, since time.Time) []*shop.Order {
 	for _, f := range b.Cell.Faults {
 		since = record.Later(since, b.Cell.Start.Add(time.Duration(f.End)))
@@ -148,15 +147,16 @@ func keptWaiting(b *record.Bench, since time.Time) []*shop.Order {
 	isLate := b.Since(since.Add(b.Passport.Limit()))
 	for at := range b.Pair.Rig.Ends {
 		if record.FirstAfter(isLate, b.Shown().When(at, (*history.Command).Acquires)).Known() {
-			return foundTaken(b, since, b.ByOrder())
+			return waitedLong(b, since, b.ByOrder())
 		}
 	}
 	return nil
 }
 
-// foundTaken returns, on its own, an order that still found the lock taken when it had had its time: since then, since
-// its first try, and since the end of the last other order that held the lock. It returns nil if there is none.
-func foundTaken(b *record.Bench, since time.Time, byOrder map[*shop.Order][]record.Observation) []*shop.Order {
+// waitedLong returns, on its own, an order that still tried to acquire the lock, in vain or at last, when it had had its
+// time: since then, since its first try, and since the end of the last other order that held the lock. It returns nil if
+// there is none.
+func waitedLong(b *record.Bench, since time.Time, byOrder map[*shop.Order][]record.Observation) []*shop.Order {
 	for _, o := range b.Orders {
 		if o.Op.Phase != history.Buy || !o.HasEnded() || o.Op.Outcome == history.Unknown {
 			continue
@@ -164,8 +164,11 @@ func foundTaken(b *record.Bench, since time.Time, byOrder map[*shop.Order][]reco
 		tries := slices.DeleteFunc(record.EffectsOf(byOrder[o]), func(d record.Effect) bool { return !d.Acquires() })
 		for _, d := range tries {
 			from := record.Later(record.Later(since, tries[0].Sent), lastTurn(b, o, d.Sent, byOrder))
-			if !d.Acquired() && d.Sent.After(from.Add(b.Passport.Limit())) {
+			if d.Sent.After(from.Add(b.Passport.Limit())) {
 				return []*shop.Order{o}
+			}
+			if d.Acquired() {
+				break
 			}
 		}
 	}

@@ -277,11 +277,27 @@ func (w *world) leaseEnds() bool {
 	if len(waiting) == 0 || w.why != "" || !w.leaseNow().passes || !w.line.lockEnds() {
 		return false
 	}
+	for _, who := range waiting {
+		w.triesInVain(who)
+	}
 	w.expire()
 	for _, who := range waiting { // it may have a timer for the end of the lease
 		w.awaitCommand(who, w.bench.Passport.Limit())
 	}
 	return w.why == ""
+}
+
+// triesInVain has an order that waits for the lock try again, as it would before a lease is over: after some tries it may
+// wait in another way.
+func (w *world) triesInVain(who int) {
+	for range w.mostAgain() {
+		w.awaitCommand(who, mostPoll)
+		held := w.line.player.HeldOf(who)
+		if len(held) == 0 || w.why != "" || !w.isTry(held[0].Command()) {
+			return
+		}
+		w.grant(w.optionAt(schedule.Grant, held, 0), false)
+	}
 }
 
 // optionsNow returns them without letting time pass.
