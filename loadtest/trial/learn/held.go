@@ -90,11 +90,13 @@ func checkEnd(b *record.Bench, bert *shop.Order, byOrder map[*shop.Order][]recor
 	}
 }
 
-// watchPatience learns how long the client of a held order waits for the reply.
+// watchPatience learns how long the client of a held order waits for the reply. An order that was answered before says
+// nothing by its end.
 func watchPatience(b *record.Bench, anna *shop.Order, held *wire.Command, begun time.Time) {
 	p := b.Passport
 	limit := min(p.Lease(), 10*time.Second) + p.Lead + time.Second
-	for time.Since(begun) < limit && !anna.HasEnded() && !sentAgain(b, held) {
+	answered := anna.HasEnded()
+	for time.Since(begun) < limit && (answered || !anna.HasEnded()) && !sentAgain(b, held) {
 		time.Sleep(10 * time.Millisecond) // a client gives up without a word
 	}
 	if took := time.Since(begun); took < limit {

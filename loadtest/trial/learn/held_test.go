@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"context"
 	"strconv"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"stockapi/loadtest/history"
+	"stockapi/loadtest/rig"
 	"stockapi/loadtest/trial/forge"
 	"stockapi/loadtest/trial/record"
 	"stockapi/loadtest/trial/sale"
@@ -147,4 +149,25 @@ func TestBackgroundCommands(t *testing.T) {
 	p.Background, p.Every = nil, time.Second
 	watchBackground(f.Bench, commands, f.After(8), f.After(90))
 	assert.Equal(t, forge.Shapes("scan", "zrangebyscore"), p.Background, "a renewal may read the lock first")
+}
+
+// The end of an order shows how long its client waits for a reply, unless it was answered before the reply was held.
+func TestPatienceOfAClient(t *testing.T) {
+	for _, answered := range []bool{true, false} {
+		f := forge.Begin()
+		f.Pair.Rig.Gate = wire.NewGate(nil)
+		f.Passport.TTL = 100 * time.Millisecond
+		var anna *shop.Order
+		if answered {
+			anna = f.Order("anna", shop.AtA, history.Sold, 0, 90)
+		} else {
+			anna = &shop.Order{InFlight: rig.NewInFlight("anna", shop.AtA)}
+			anna.Send(t.Context(), func(context.Context) history.Op {
+				time.Sleep(50 * time.Millisecond)
+				return history.Op{}
+			})
+		}
+		watchPatience(f.Bench, anna, &wire.Command{}, time.Now())
+		assert.Equal(t, answered, f.Passport.Patience == 0)
+	}
 }
