@@ -400,6 +400,18 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			f.order("fresh-b-1", atB, history.Unknown, 900, 0, tried(1010), tried(8000))
 			f.killed(20)
 		}},
+		{"crash 1", "L", deadWaiter, "", func(f *forgery) { // nor does the lock's end give up the place of its holder
+			f.order("anna", atA, history.Unknown, 0, 0, acquire(10))
+			inVain := usually(command(8000, history.EffectNothing, "eval"), history.EffectAcquired)
+			f.order("fresh-b-1", atB, history.Unknown, 900, 0, tried(1010), inVain)
+			f.killed(20)
+		}},
+		{"crash 1", "L", unknown, "", func(f *forgery) { // the lock has not expired
+			f.order("anna", atA, history.Unknown, 0, 0, acquire(10))
+			inVain := usually(command(1010, history.EffectNothing, "eval"), history.EffectAcquired)
+			f.order("fresh-b-1", atB, history.Unknown, 900, 0, inVain, tried(8000))
+			f.killed(20)
+		}},
 		{"crash 3", "L", unknown, "", func(f *forgery) { // no waiter has died
 			f.order("anna", atA, history.Unknown, 0, 0, tried(10))
 			f.order("bert", atB, history.Unknown, 0, 0, acquire(5))

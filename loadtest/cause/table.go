@@ -164,6 +164,7 @@ var rows = []row{
 	{keptByRefused, "L", keepsWhatItTook, remarked},
 	{ttlLater, "L", staysBeforeTTL, explaining},
 	{noTTL, "L", staysWithoutTTL, explaining},
+	{deadWaiter, "L", staysInLine, explaining},
 	{nobodyWakes, "L", unwoken, explaining},
 
 	{cause{}, "", leftBehind, remarked},

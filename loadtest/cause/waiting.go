@@ -1,6 +1,7 @@
 package cause
 
 import (
+	"slices"
 	"time"
 
 	"stockapi/loadtest/history"
@@ -89,11 +90,36 @@ func unwoken(m *moment) string {
 }
 
 func diesWaiting(m *moment) string {
-	died := m.DiedAt(m.op.Instance)
-	if !m.isEnd() || !died.Known() || m.op.Done < died || m.op.Last.Took != nil || m.op.Last.Asked == nil {
+	if !m.hasDied() || m.op.Last.Took != nil {
 		return ""
 	}
 	return m.name() + "'s instance was killed while it waited"
+}
+
+// hasDied reports whether an order's instance was killed when it had tried to acquire the lock.
+func (m *moment) hasDied() bool {
+	died := m.DiedAt(m.op.Instance)
+	return m.isEnd() && died.Known() && m.op.Done >= died && m.op.Last.Asked != nil
+}
+
+// staysInLine is about an order that died as it held the lock, and keeps others out when that is free again.
+func staysInLine(m *moment) string {
+	if !m.hasDied() || m.op.Last.Took == nil || !m.isFreeInVain() {
+		return ""
+	}
+	return m.name() + "'s instance was killed, and others tried in vain when its lock had expired"
+}
+
+// isFreeInVain reports whether an order that never got the lock did not get it when it was free, a while after its lease
+// was over. Such a try is no attempt on a lock that is held.
+func (m *moment) isFreeInVain() bool {
+	const while = history.Instant(200 * time.Millisecond)
+	return slices.ContainsFunc(m.courses, func(c *history.Course) bool {
+		return c.Last.Took == nil && c.FindLast(func(e *history.Event) bool {
+			since, how, free := m.line.FreeAt(e.At)
+			return e.Usually(history.EffectAcquired) && !e.Acquires() && free && how == history.Expired && e.At-since > while
+		}) != nil
+	})
 }
 
 func extendsAnothers(m *moment) string {

@@ -627,7 +627,7 @@ func (w *world) grant(o search.Option, reply bool) {
 
 // expire lets the lease of the lock pass.
 func (w *world) expire() {
-	w.lapses, w.early = true, w.early || w.atOnce && w.bench.CanExpire()
+	w.lapses, w.early, w.again = true, w.early || w.atOnce && w.bench.CanExpire(), [2]int{}
 	w.move("expiry", schedule.Move{Verb: "expiry", Who: -1})
 }
 
