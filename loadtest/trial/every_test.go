@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"stockapi/loadtest/schedule/search"
 	"stockapi/loadtest/trial/record"
 	"stockapi/loadtest/trial/shop"
+	"stockapi/loadtest/wire"
 )
 
 // A collector is a world that keeps the lines of its schedules.
@@ -295,6 +297,41 @@ func TestEndIsAskedOnce(t *testing.T) {
 		return true
 	}}
 	assert.False(t, w.isAsked())
+}
+
+// What a schedule has left tells its end apart from others: the kinds and sizes of the keys that it has made, changed
+// or removed. Their names and values differ each time.
+func TestLeftovers(t *testing.T) {
+	state := func(kind string, ends time.Time, parts ...string) wire.KeyState {
+		s := wire.KeyState{Kind: kind, Ends: ends, Parts: map[string]string{}}
+		for _, part := range parts {
+			s.Parts[part] = "value of " + part
+		}
+		return s
+	}
+	line, later := wire.Key{Name: "line"}, time.Unix(1000, 0)
+	before := map[wire.Key]wire.KeyState{line: state("list", time.Time{}, "0")}
+	with := func(key string, s wire.KeyState) map[wire.Key]wire.KeyState {
+		now := maps.Clone(before)
+		now[wire.Key{Name: key}] = s
+		return now
+	}
+	seen := map[string]string{}
+	for what, now := range map[string]map[wire.Key]wire.KeyState{
+		"nothing":             before,
+		"no line":             nil,
+		"a longer line":       with("line", state("list", time.Time{}, "0", "1")),
+		"a key":               with("session:1", state("string", time.Time{}, "")),
+		"one with a TTL":      with("session:1", state("string", later, "")),
+		"one of another sort": with("session:1", state("hash", time.Time{}, "customer")),
+	} {
+		left := leftovers(before, now)
+		assert.Empty(t, seen[left], what)
+		seen[left] = what
+	}
+	assert.Equal(t, leftovers(before, with("session:1", state("hash", later, "Anna"))),
+		leftovers(before, with("session:2", state("hash", later.Add(time.Second), "Bert"))))
+	assert.Equal(t, leftovers(before, before), leftovers(before, with("line", state("list", time.Time{}, "7"))))
 }
 
 func TestLineOfWords(t *testing.T) {

@@ -91,8 +91,8 @@ func TestOrdersBeforeFreshOnes(t *testing.T) {
 	}
 }
 
-// An order was kept waiting if it had not acquired the lock although it had had its time, 4 s: since Anna's end at 1 s, since
-// its first try, and since the last turn of another order. It does not matter when it was sent, or at which instance.
+// An order was kept waiting if it had not acquired the lock although it had had its time, 4 s: since Anna's end at 1 s,
+// its first try, and the last turn of another order. It does not matter when it was sent, or at which instance.
 func TestOrderThatWasKeptWaiting(t *testing.T) {
 	for _, one := range []struct {
 		what string

@@ -261,7 +261,7 @@ var table = []section{
 		{"an order that is given up says something", by{test("./loadtest/cause TestTimedOutOrder")},
 			edits{{"loadtest/cause/tested.go", "&& op.GaveUp == history.TimedOut {", "&& false {"}}},
 		{"Bert may wait for as long as an order may take", by{test("./loadtest/trial TestOrderThatWasKeptWaiting")},
-			edits{{"loadtest/trial/play.go", "!d.Acquired() && d.Sent.After(from", "false && d.Sent.After(from"}}},
+			edits{{"loadtest/trial/play.go", "if d.Sent.After(from.Add(", "if false && d.Sent.After(from.Add("}}},
 		{"an order that waits while others have their turns is stuck",
 			by{test("./loadtest/trial TestOrderThatWasKeptWaiting")},
 			edits{{"loadtest/trial/play.go", "lastTurn(b, o, d.Sent, byOrder))",

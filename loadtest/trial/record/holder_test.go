@@ -212,3 +212,30 @@ func TestOrderThatWaits(t *testing.T) {
 		assert.Equal(t, one.waits, f.WaitsForLock(o), one.what)
 	}
 }
+
+// The server can expire a lock early if its lease is the TTL of its keys, and no order has prolonged it. A second
+// command that sets the TTL prolongs nothing.
+func TestLocksThatServerCanExpire(t *testing.T) {
+	renewed := sight(atB, 20, history.EffectRenewed)
+	for _, one := range []struct {
+		what string
+		can  bool
+		of   func(*sale.Passport)
+		seen []*wire.Sight
+	}{
+		{"a TTL", true, func(*sale.Passport) {}, nil},
+		{"none", false, func(p *sale.Passport) { p.TTL = 0 }, nil},
+		{"a deadline in its value", false, func(p *sale.Passport) { p.InValue = time.Second }, nil},
+		{"renewed in a plain sale", false, func(p *sale.Passport) { p.Every = time.Second }, nil},
+		{"prolonged in this cell", false, func(*sale.Passport) {}, []*wire.Sight{renewed}},
+		{"a second command sets the TTL", true, func(p *sale.Passport) { p.TTLLater = true }, []*wire.Sight{renewed}},
+	} {
+		f := forge.Begin()
+		one.of(f.Passport)
+		f.Holders().Begin(f.Cell.Start)
+		for _, s := range one.seen {
+			f.Holders().Saw(s)
+		}
+		assert.Equal(t, one.can, f.CanExpire(), one.what)
+	}
+}
