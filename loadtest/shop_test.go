@@ -22,7 +22,6 @@ type store struct {
 	stock  map[string]int64
 	orders map[string]map[string]any
 	came   int
-	fence  int64
 }
 
 // left returns the stock of a product, and whether the product exists.
@@ -58,14 +57,6 @@ func (s *store) products() []string {
 	return slices.Collect(maps.Keys(s.stock))
 }
 
-// token returns the next fencing token.
-func (s *store) token() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fence++
-	return s.fence
-}
-
 // record keeps the outcome of an order.
 func (s *store) record(o *order) {
 	s.mu.Lock()
@@ -89,17 +80,12 @@ type instance struct {
 	// name, clock and rungs are its answer to GET /rungs.
 	name, clock string
 	rungs       []string
-	// fenced makes the lock issue fencing tokens.
-	fenced bool
-
 	// now is its clock.
 	now func() time.Time
 	// sell serves an order, in place of [instance.underLock].
 	sell func(*order)
 	// tell changes an answer before it is sent. It may also delay it, or send none.
 	tell func(*order)
-	// count changes the answer of GET /stock; left is the true number.
-	count func(left int64) int64
 	// edit changes the JSON answers of other routes, by pattern.
 	edit map[string]func(doc map[string]any)
 	// without are the patterns of missing routes.
@@ -178,9 +164,6 @@ func (in *instance) getStock(w http.ResponseWriter, r *http.Request) {
 	if !known {
 		in.write(w, r, nil)
 		return
-	}
-	if in.count != nil {
-		left = in.count(left)
 	}
 	in.write(w, r, map[string]any{"product": r.PathValue("product"), "quantity": left})
 }
@@ -288,9 +271,6 @@ func (o *order) answer(left int64, enough bool) {
 func (o *order) acquire() {
 	o.command("set", "true")
 	o.lease = map[string]any{"token": o.id, "fence": 0, "acquired_at": o.time(), "lost": false}
-	if o.fenced {
-		o.lease["fence"] = o.token()
-	}
 }
 
 // release records that the order released the lock.
@@ -321,16 +301,11 @@ func (o *order) refuse(status int, name, detail string) {
 	o.show()
 }
 
-// show puts the lease and the trace into the answer, if there are any; hide removes them.
+// show puts the lease and the trace into the answer, if there are any.
 func (o *order) show() {
 	if o.lease != nil {
 		o.doc["lease"], o.doc["trace"] = o.lease, o.trace
 	}
-}
-
-func (o *order) hide() {
-	delete(o.doc, "lease")
-	delete(o.doc, "trace")
 }
 
 // command records a command with the lock's key.
@@ -339,9 +314,6 @@ func (o *order) command(cmd, reply string) {
 	o.trace = append(o.trace, map[string]any{
 		"node": "memory", "cmd": cmd, "key": "lock:" + o.product, "at": at, "end": o.time(), "reply": reply,
 	})
-	if o.doc["trace"] != nil {
-		o.doc["trace"] = o.trace
-	}
 }
 
 func (o *order) time() string { return o.now().Format(time.RFC3339Nano) }

@@ -220,6 +220,18 @@ func TestAClientThatWentWhileABackendFailed(t *testing.T) {
 	}
 }
 
+// What the narration has printed is not logged; other problems are.
+func TestLogOmitsWhatIsNarrated(t *testing.T) {
+	for _, narrated := range []bool{false, true} {
+		var log bytes.Buffer
+		f := &fakeShop{receipt: sale.Receipt{Rung: "v4", Narrated: narrated}, err: lock.ErrLost}
+		config := fakeConfig(f, "")
+		config.Log = slog.New(slog.NewJSONHandler(&log, nil))
+		serveTo(New(f, f, config), request("POST /v4/decrease", ""))
+		assert.Equal(t, !narrated, strings.Contains(log.String(), `"msg":"lease-lost"`))
+	}
+}
+
 // Any number of probes asks the backends at most four times a second. A probe that disconnects affects no other.
 func TestAFloodOfProbesIsNoLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

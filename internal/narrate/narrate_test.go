@@ -206,6 +206,34 @@ func TestLogOmitsWhatWasNarrated(t *testing.T) {
 	assert.False(t, o.Failed(fmt.Errorf("%w: i/o timeout", stock.ErrUnknown)), "the cause is not printed")
 }
 
+// Several units and products, and a reader, who sells none, are narrated as such.
+func TestItemsOfAnOrder(t *testing.T) {
+	for name, test := range map[string]struct {
+		items []stock.Item
+		left  []int64
+		want  []string
+	}{
+		"units": {[]stock.Item{{Product: "10000", Quantity: 3}}, []int64{97},
+			[]string{"wants 3 of 10000", "takes no lock", "read 100", "sold units 98 to 100, wrote 97"}},
+		"products": {[]stock.Item{{Product: "10000", Quantity: 1}, {Product: "10001", Quantity: 2}}, []int64{99, 8},
+			[]string{"wants 1 of 10000 and 2 of 10001", "takes no lock", "read 100 of 10000",
+				"sold unit 100 of 10000, wrote 99", "sold units 9 to 10 of 10001, wrote 8"}},
+		"reader": {[]stock.Item{{Product: "10000"}}, []int64{100},
+			[]string{"wants to read 10000", "takes no lock", "read 100"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			w := wants("a", "v0")
+			w.Items = test.items
+			_, o := New(&out, false).Begin(context.Background(), w)
+			o.Has(&lock.Lease{Context: context.Background()}, 0)
+			hears(o, "get", "ProductStock_10000", "100")
+			o.Sold(test.left)
+			assert.Equal(t, test.want, lines(t, out.String()))
+		})
+	}
+}
+
 // A compare-and-set reads twice. The second read shows whether it starts over.
 func TestCompareAndSetStartsOver(t *testing.T) {
 	var out bytes.Buffer

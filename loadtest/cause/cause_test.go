@@ -472,6 +472,10 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			f.Facts.TTL, f.Facts.Takes = time.Millisecond, 5*time.Millisecond
 			crowd(f)
 		}},
+		{"two-instances", "S", fenceLate, "", func(f *forgery) {
+			f.Facts.Fence = true
+			crowd(f)
+		}},
 		{"pause", "SE", tookLater, "", func(f *forgery) { // Bert's SET replaced Anna's
 			f.order("anna", atA, history.Sold, 0, 600, acquire(10), read(20), writes(500))
 			f.order("bert", atB, history.Sold, 50, 590,

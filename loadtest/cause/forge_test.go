@@ -275,6 +275,15 @@ func (f *forgery) accused() *history.Defect {
 // check keeps which rows the forgery shows. It is a surprise if rows count that have another cause than its defect and
 // those that are right besides, or if those do not count.
 func (f *forgery) check(r *record, d *history.Defect) {
+	if d != nil {
+		named[d.Cause] = true
+	}
+	for i := range plainSales {
+		one := &plainSales[i]
+		if d != nil && d.Cause == one.what && one.is(r.facts) && (i < len(always) || !r.IsObserved()) {
+			shown[one] = true
+		}
+	}
 	var want, got []string
 	for _, c := range f.also {
 		want = append(want, c.what)

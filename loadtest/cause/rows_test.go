@@ -116,6 +116,28 @@ func TestSaleUnderAnothersLock(t *testing.T) {
 	}
 }
 
+// A unit is sold twice although the lock excludes: its order knows the stock from before it held the lock, or from its
+// memory. Without a fault no lease that is renewed expires.
+func TestUnitSoldTwiceUnderALock(t *testing.T) {
+	first := orders(acquire(10), read(20), writes(30), release(40))
+	for want, anna := range map[string][]history.Command{
+		readEarly.what:    orders(read(5), acquire(110), writes(120), release(130)),
+		wroteUnread.what:  orders(acquire(110), writes(120), release(130)),
+		renewalStops.what: orders(acquire(5), read(6), writes(2100)),
+	} {
+		f, bert := forge(), first
+		if want == renewalStops.what {
+			f.Facts.Every = f.Facts.TTL / 4
+			bert = orders(acquire(2050), read(2060), writes(2070), release(2500))
+		}
+		f.order("anna", atA, history.Sold, 0, 3000, anna...)
+		f.order("bert", atB, history.Sold, 0, 2600, bert...)
+		if d := f.judge("two-instances").Defect; assert.NotNil(t, d, want) {
+			assert.Equal(t, want, d.Cause)
+		}
+	}
+}
+
 // Of two violations one breaks by design: Anna's lease has expired. The other is a bug: Clara's has not.
 func TestEachViolationHasAReason(t *testing.T) {
 	f := forge()

@@ -16,14 +16,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fired are the rows that apply to a forged history.
-var fired = map[*row]bool{}
+// fired are the rows that apply to a forged history, shown the plain sales that are its defect, and named the causes of
+// defects.
+var (
+	fired = map[*row]bool{}
+	shown = map[*plainSale]bool{}
+	named = map[string]bool{}
+)
 
 // surprises are the forged histories in which other rows count than those of their causes.
 var surprises []string
 
 // TestMain also checks, after all tests, that in each forged history only the rows of its causes count and, if all ran,
-// that one shows each row.
+// that one shows each row, each defect of plain sales, and the causes that no table has.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	code := m.Run()
@@ -39,6 +44,18 @@ func TestMain(m *testing.M) {
 	for i := range rows {
 		if !fired[&rows[i]] {
 			fmt.Printf("FAIL: no forged history shows row %d: %s\n", i, rows[i].what)
+			code = max(code, 1)
+		}
+	}
+	for i := range plainSales {
+		if !shown[&plainSales[i]] {
+			fmt.Printf("FAIL: no forged history shows plain sale %d: %s\n", i, plainSales[i].what)
+			code = max(code, 1)
+		}
+	}
+	for _, c := range []cause{crashed, longLease, unknown} {
+		if !named[c.what] {
+			fmt.Printf("FAIL: no forged history has the defect: %s\n", c.what)
 			code = max(code, 1)
 		}
 	}

@@ -22,7 +22,7 @@ import (
 type smallShop struct {
 	mu    sync.Mutex
 	stock int64
-	// late are the false answers of the next readings of the stock, once somebody has bought.
+	// late are the false answers of the next readings of the stock, once somebody has bought; -1 is none.
 	late []int64
 	// lose says that the nth order is sold and its answer lost; tell, that the shop tells of orders afterwards.
 	lose func(n int) bool
@@ -42,17 +42,21 @@ func newSmallShop(t *testing.T) *smallShop {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("GET /rungs", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, `{"instance":"s","rungs":[{"number":"v17","available":true}]}`)
+		fmt.Fprint(w, `{"instance":"s","clock":"m","rungs":[{"number":"v17","available":true}]}`)
 	})
 	mux.HandleFunc("PUT /stock/{p}", s.locked(func(_ http.ResponseWriter, r *http.Request) {
 		var q struct{ Quantity int64 }
 		_ = json.NewDecoder(r.Body).Decode(&q)
 		s.stock = q.Quantity
 	}))
-	mux.HandleFunc("GET /stock/{p}", s.locked(func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /stock/{p}", s.locked(func(w http.ResponseWriter, r *http.Request) {
 		said := s.stock
 		if s.bought > 0 && len(s.late) > 0 {
 			said, s.late = s.late[0], s.late[1:]
+		}
+		if said < 0 {
+			http.NotFound(w, r)
+			return
 		}
 		fmt.Fprintf(w, `{"quantity":%d}`, said)
 	}))
@@ -129,6 +133,7 @@ func TestStockIsReadTwiceBeforeItBreaks(t *testing.T) {
 		"late":       {[]int64{9, 7}, 5, history.OK},
 		"twice late": {[]int64{9, 7, 6}, nil, history.Indeterminate},
 		"wrong":      {[]int64{9, 7, 7}, 7, history.Broken},
+		"unread":     {[]int64{-1, -1, -1}, nil, history.Indeterminate},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && c.late != nil {
@@ -196,4 +201,14 @@ func TestCrowdRecordsTheClient(t *testing.T) {
 	assert.Equal(t, 30, cell.Client.Delivered)
 	assert.Equal(t, "closed", cell.Client.Loop)
 	assert.Positive(t, cell.Client.Start)
+	assert.Equal(t, "m", cell.Instances[1].Clock)
+}
+
+// A fresh request asks for one unit more than is left, and so changes nothing; for one unit if no order may have that
+// many.
+func TestProbeAsksForMoreThanIsLeft(t *testing.T) {
+	for stock, want := range map[int64]int64{10: 8, 1002: 1000, 1003: 1} {
+		ops := runIn(t, newSmallShop(t), 3, stock).Ops
+		assert.Equal(t, want, ops[len(ops)-1].Quantity, stock)
+	}
 }

@@ -85,7 +85,7 @@ func agrees(t *testing.T, c *history.Cell) (said int) {
 func TestTrialsOfShops(t *testing.T) {
 	backendtest.Require(t)
 	backendtest.Long(t)
-	for _, s := range shops {
+	for _, s := range played() {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
 			o := s.options(t)

@@ -233,7 +233,7 @@ var table = []section{
 		{"a read before the lock is held for the one under it",
 			by{test("./loadtest/trial TestTrialsOfShops/shop.py_looks-twice")},
 			edits{{"loadtest/trial/record/hold.go", "if early && (!taken.Known()", "if early && false && (!taken.Known()"}}},
-		{"Bert goes on before Anna's acquire fails", by{test("./loadtest/trial TestTrialsOfShops/shop.py_sells-any")},
+		{"Bert goes on before Anna's acquire fails", by{test("./loadtest TestDocumentedCells")},
 			edits{{"loadtest/trial/faults.go", "b<read.a>acquire.lose-request-a.a>end.b>end",
 				"b<read.b>end.a>acquire.lose-request-a.a>end"}}},
 		{"a Redis that refuses a command breaks its connection", by{test("./loadtest/wire TestRefusedCommand")},
@@ -911,7 +911,7 @@ var table = []section{
 			edits{{"internal/backend/redact.go", `strings.Contains(u.Path, "@")`, "false"}}},
 	}},
 
-	// The auditor: who forgets to object is noticed by forged histories, and by shops that misbehave.
+	// The auditor: who forgets to object is noticed by forged histories.
 	{mutants: []mutant{
 		{"what never left the client is the service's answer", by{test("./loadtest/audit TestUnsentRequestsAreNoRefusals")},
 			edits{{"loadtest/audit/valid.go", "missing == 0", "true"}}},

@@ -36,6 +36,7 @@ func TestPassportOfSale(t *testing.T) {
 	beside := one("eval stock", history.EffectReleased) // of a lock in the stock's own hash
 	watch, look, remove := one("watch lock"), one("get lock"), one("exec lock", history.EffectReleased)
 	type steps []sale.Step
+	const released = "released before the write"
 	for _, c := range []struct {
 		what          string
 		steps         steps
@@ -62,6 +63,7 @@ func TestPassportOfSale(t *testing.T) {
 		{"DELEX IFEQ", steps{take, read, write, compared("delex lock ifeq token")}, "DELEX IFEQ", "v4", 1, "", false, 0},
 		{"SET IFEQ", steps{take, read, write, compared("set lock free ifeq token")}, "SET IFEQ", "v4", 1, "", false, 0},
 		{"DELEX", steps{take, read, write, one("delex lock", history.EffectReleased)}, "DELEX", "v2", 1, "", false, 0},
+		{released, steps{take, read, free, write}, "a script", "v4", 1, "", false, 0},
 		{"a release that watches", steps{take, read, write, watch, look, remove}, "WATCH, GET, EXEC", "v4",
 			1, "", false, 0},
 	} {
@@ -80,6 +82,8 @@ func TestPassportOfSale(t *testing.T) {
 		assert.Equal(t, c.unread == "early", p.ReadsEarly, c.what)
 		assert.Equal(t, c.unread == "never", p.ReadsNever, c.what)
 		assert.Equal(t, c.early, p.ComesEarly(p.BeforeWrite()), c.what)
+		assert.Equal(t, c.early, p.ReadsTwice, c.what)
+		assert.Equal(t, c.what == released, p.Early, c.what)
 		assert.Equal(t, c.ahead, p.AheadOf(p.BeforeWrite()), c.what)
 	}
 }
