@@ -183,13 +183,13 @@ type plainSale struct {
 }
 
 // always are those that explain any cell. The others count where no command was observed, as in a crowd.
-var always = plainSales[:4]
+var always = plainSales[:3]
 
 var plainSales = []plainSale{
 	{lockPerOrder, "SERL", func(f *history.Facts) bool { return f.Apart == "order" }},
 	{lockPerInstance, "SERL", func(f *history.Facts) bool { return f.Apart != "" }},
+	{noLock, "S", func(f *history.Facts) bool { return !f.HasLock() && !f.IsAtomic() && !f.Watches }},
 	{sharedWatch, "S", func(f *history.Facts) bool { return !f.HasLock() && f.Watches }},
-	{noLock, "S", func(f *history.Facts) bool { return !f.HasLock() && !f.IsAtomic() }},
 	{releasedEarly, "SERL", func(f *history.Facts) bool { return f.Early }},
 	{fenceLate, "S", func(f *history.Facts) bool { return f.Fence }},
 	{readEarly, "S", func(f *history.Facts) bool { return f.ReadsEarly }},
