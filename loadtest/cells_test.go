@@ -93,5 +93,5 @@ func killedOrder(t *testing.T, dir string) {
 	killed := c.Ops[slices.IndexFunc(c.Ops, func(op history.Op) bool { return op.Order == c.Product+"-anna" })]
 	assert.Equal(t, history.NotSold, killed.Outcome)
 	assert.Contains(t, killed.Detail,
-		"a was killed (crash@before:set/stock) before this order's write of the stock was sent")
+		"a was killed before this order's write of the stock was sent")
 }

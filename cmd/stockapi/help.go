@@ -45,8 +45,8 @@ var longHelp = kong.Vars{
 	"max_renewals_help":  "Renewals after which v5.5, v5.7 and v9 cancel the work.",
 	"lock_replicas_help": "Replicas that must confirm a lock of v5.7. With 0, v5.7 is v5.5.",
 	"orders_help":        "Outcomes of past orders to keep for GET /orders/{order}.",
-	"faults_help": "Allow requests to inject faults: fault=crash@after:setnx. For tests only: any client can then " +
-		"end this process.",
+	"faults_help": "Allow requests to inject faults: fault=hold@before:write. For tests only: any client can then " +
+		"hold a lock for minutes.",
 	"admin_token_help": "Token to require for PUT and DELETE on /stock and /locks, and for faults. Default: none.",
 	"narrate_help":     "Print each step of each order on standard output, in colour on a terminal without NO_COLOR.",
 	"hosts_help": "Names to accept as the Host of a request, besides localhost and the address; '*' for any. " +

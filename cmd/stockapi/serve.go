@@ -67,7 +67,7 @@ func serve(
 	observer := trace.Observer{Names: trace.ScriptNames(), Count: m.Commands.Inc}
 	if c.Faults {
 		observer.Faults = new(trace.Injector)
-		log.Warn("faults are on: a request can stop or end this process")
+		log.Warn("faults are on: a request can hold a lock for minutes")
 	}
 	servers, err := connect(ctx, c, m, observer, log)
 	if err != nil {

@@ -108,15 +108,24 @@ func TestFaultsOnlyBehindTheirFlag(t *testing.T) {
 	t.Parallel()
 	s := backendtest.StartEmbedded(t)
 	without := start(t, "--redis", s.URL)
-	assert.Equal(t, "bad-input", without.post(t, "/v4/decrease?fault=crash@before:set").problem())
+	assert.Equal(t, "bad-input", without.post(t, "/v4/decrease?fault=hold@before:set").problem())
 	assert.Equal(t, "no-such-route", without.do(t, http.MethodGet, "/faults", nil).problem())
 	with := start(t, "--redis", s.URL, "--faults", "--max-renewals", "1")
-	assert.Equal(t, "bad-input", with.post(t, "/v4/decrease?fault=crash").problem())
-	assert.Contains(t, without.post(t, "/v4/decrease?fault=crash@before:set").body["detail"], "with --faults")
+	assert.Equal(t, "bad-input", with.post(t, "/v4/decrease?fault=crash@before:set").problem())
+	assert.Contains(t, without.post(t, "/v4/decrease?fault=hold@before:set").body["detail"], "with --faults")
 	assert.Contains(t, with.post(t, "/v5.5/decrease?fault=hold@before:foo").body["detail"], "write (set/stock)")
-	assert.Equal(t, 200, with.post(t, "/v4/decrease?fault=sleep:1ms@before:get/stock").status)
-	answer := with.post(t, "/V4/decrease?trace=true&fault=sleep:1ms@before:write")
-	assert.Contains(t, fmt.Sprint(answer.body["trace"]), "sleep:1ms@before:write", "the name of a step")
+	for _, fault := range []string{"hold@before:get/stock", "hold@before:write"} { // a command, and a step
+		request, err := http.NewRequest(http.MethodPost, with.url+"/V4/decrease?trace=true&fault="+fault, nil)
+		require.NoError(t, err)
+		request.Header.Set("X-Request-ID", "held")
+		done := make(chan answer, 1)
+		go func() { done <- with.send(t, request) }()
+		require.Eventually(t, func() bool {
+			return with.do(t, http.MethodDelete, "/faults/held?after=1ms", nil).status == http.StatusNoContent
+		}, 10*time.Second, 5*time.Millisecond, fault)
+		assert.Contains(t, fmt.Sprint((<-done).body["trace"]), fault)
+	}
+	assert.Equal(t, "bad-input", with.do(t, http.MethodDelete, "/faults/held?after=2m", nil).problem())
 	assert.Equal(t, "lease-exhausted", with.post(t, "/v5.5/decrease?ttl=2s&work=30s").problem())
 	assert.Equal(t, 200, with.post(t, "/v5.5/decrease").status, "and the lock is free")
 }

@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // withFaults returns a context that carries the faults of an order, and the order's name, by which a held order is
-// released. Faults need the admin token if there is one: a fault can end the process.
+// released. Faults need the admin token if there is one: a fault can hold a lock for minutes.
 func (s *server) withFaults(c *gin.Context, l layers, id string) (context.Context, error) {
 	ctx := c.Request.Context()
 	for _, p := range l {
@@ -55,10 +56,22 @@ func (s *server) heldOrders(c *gin.Context) {
 	sendJSON(c, http.StatusOK, gin.H{"instance": s.Instance, "held": s.Faults.Held()})
 }
 
-// releaseOrder serves DELETE /faults/{order}: it releases a held order. Of several orders with that name it releases
-// the one that was held first.
+// maxAfter bounds the time after which a released order goes on.
+const maxAfter = time.Minute
+
+// releaseOrder serves DELETE /faults/{order}: it releases a held order, which goes on after a time. Of several orders
+// with that name it releases the one that was held first.
 func (s *server) releaseOrder(c *gin.Context) {
-	if !s.Faults.Release(c.Param("order")) {
+	after := time.Duration(0)
+	p, err := readQuery(c.Request, "after")
+	if err == nil {
+		err = p.duration("after", &after, 0, maxAfter)
+	}
+	if err != nil {
+		s.failAdmin(c, err)
+		return
+	}
+	if !s.Faults.Release(c.Param("order"), after) {
 		s.failPlain(c, "no-such-order", "no fault holds that order")
 		return
 	}

@@ -259,7 +259,7 @@ func TestAPageOfAnotherSite(t *testing.T) {
 		{"POST /v4/decrease", "X-Nothing", "a program", 200},
 		{"GET /v10/stock/10000", "Sec-Fetch-Site", "cross-site", 403},
 		{"GET /v10/stock/10000", "Sec-Fetch-Site", "same-origin", 200},
-		{"GET /v10/stock/10000?fault=crash@before:get", "Sec-Fetch-Site", "cross-site", 403},
+		{"GET /v10/stock/10000?fault=hold@before:get", "Sec-Fetch-Site", "cross-site", 403},
 		{"PUT /stock/10000?quantity=1", "Origin", "http://attacker.example", 403},
 		{"DELETE /stock/10000", "Origin", "http://attacker.example", 403},
 		{"DELETE /locks/10000", "Sec-Fetch-Site", "cross-site", 403},
@@ -313,12 +313,12 @@ func TestAHostThatIsNotOurs(t *testing.T) {
 	}
 }
 
-// A fault can end the process: where there is an admin token, it takes that.
+// A fault can hold a lock: where there is an admin token, it takes that.
 func TestFaultsAreBehindTheToken(t *testing.T) {
 	f := &fakeShop{receipt: sale.Receipt{Rung: "v4", Product: "10000", Units: []int64{}, Instance: "a", Order: "mine"}}
 	h, contract := newFake(f, "secret"), newContract(t)
-	for _, target := range []string{"POST /v4/decrease?fault=crash@before:get",
-		"GET /v10/stock/10000?fault=crash@before:get", "GET /faults", "DELETE /faults/x"} {
+	for _, target := range []string{"POST /v4/decrease?fault=hold@before:get",
+		"GET /v10/stock/10000?fault=hold@before:get", "GET /faults", "DELETE /faults/x"} {
 		for authorization, refused := range map[string]bool{"": true, "Bearer wrong": true, "Bearer secret": false} {
 			r := request(target, "")
 			r.Header.Set("Authorization", authorization)
@@ -329,6 +329,6 @@ func TestFaultsAreBehindTheToken(t *testing.T) {
 	assert.Equal(t, 200, contract.call(t, h, request("POST /v4/decrease", "")).Code, "an order takes no token")
 	config := fakeConfig(f, "secret")
 	config.Faults = nil
-	r := request("POST /v4/decrease?fault=crash@before:get", "")
+	r := request("POST /v4/decrease?fault=hold@before:get", "")
 	assert.Equal(t, 400, contract.call(t, New(f, f, config), r).Code, "without the flag there are no faults")
 }

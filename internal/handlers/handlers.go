@@ -105,7 +105,7 @@ func routes(shop Shop, admin Admin, c Config) *gin.Engine {
 		get(r, "/orders/:order", s.noParams, s.order)
 	}
 	get(r, "/faults", s.withFaultsOnly, s.requireToken, s.noParams, s.heldOrders)
-	r.DELETE("/faults/:order", s.withFaultsOnly, s.requireToken, s.noParams, s.releaseOrder)
+	r.DELETE("/faults/:order", s.withFaultsOnly, s.requireToken, s.releaseOrder)
 	return r
 }
 

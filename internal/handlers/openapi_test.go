@@ -137,6 +137,7 @@ func TestOpenAPIDurationsAreInBounds(t *testing.T) {
 	for name, given := range map[string]struct{ valid, invalid string }{
 		"Wait":     {"0 0s 1ns 10us 250ms 1.5s 59.9s 60s 1m 1m0s", "-1s 61s 1m1s 2m 1h s 5"},
 		"Work":     {"0 0s 1ns 10us 250ms 1.5s 59.9s 60s 1m 1m0s", "-1s 61s 1m1s 2m 1h s 5"},
+		"After":    {"0 0s 1ns 10us 250ms 1.5s 59.9s 60s 1m 1m0s", "-1s 61s 1m1s 2m 1h s 5"},
 		"TTL":      {"10ms 250ms 0.5s 30s 90s 600s 1m30s 10m", "0 9ms 0s 601s 10m1s 11m 1h"},
 		"StockTTL": {"1s 90m 1h 1h30m 24h 719h59m59s 720h 720h0m0s", "0 0s 250ms 720h1s 721h 1000h"},
 	} {
@@ -354,7 +355,7 @@ func TestProblemsAreAsDocumented(t *testing.T) {
 		request("GET /stock/10000?x=1", ""), request("GET /rungs?x=1", ""), request("GET /faults?x=1", ""),
 		request("POST /v4/decrease?quantity=none", `{"quantity":1}`), request("POST /v4/decrease?wait=1h",
 			`{"wait":"1s"}`),
-		request("POST /v4/decrease?fault=none", `{"fault":"crash@before:set"}`), request("POST /v9/decrease?items=,",
+		request("POST /v4/decrease?fault=none", `{"fault":"hold@before:set"}`), request("POST /v9/decrease?items=,",
 			`{"items":[{"product":"a"}]}`),
 	} {
 		assert.Equal(t, http.StatusBadRequest, c.call(t, h, r).Code, r.URL)

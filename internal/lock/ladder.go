@@ -48,11 +48,13 @@ type Promise int
 
 // The promises.
 const (
-	InOrder   Promise = 1 << iota // waiters are served in order of arrival
-	Reentrant                     // the owner may acquire its lock again
-	Notifies                      // a release wakes a waiter
-	Undoes                        // an acquire without a reply is undone
-	Watches                       // the work ends with its lease
+	InOrder      Promise = 1 << iota // waiters are served in order of arrival
+	WritersFirst                     // no reader is served before a writer that waits
+	Reentrant                        // the owner may acquire its lock again
+	Notifies                         // a release wakes a waiter
+	Undoes                           // an acquire without a reply is undone
+	Watches                          // the work ends with its lease
+	EveryNode                        // the lock is held on every node, not only on most of them
 )
 
 // Promised reports whether the rung makes all these promises.
@@ -185,14 +187,14 @@ func Ladder() []Rung {
 			Does:     "several products: one lock after the other, as ordered, waiting while holding",
 			Defect:   "two orders with the same products in opposite order deadlock"},
 		{Number: "v9-nodes", Name: "every-node", build: everyNode, Needs: nodes, Wait: 20 * time.Second, Prefix: "redlock:",
-			Promises: Undoes | Watches,
+			Promises: Undoes | Watches | EveryNode,
 			Sends:    renewed,
 			Does:     "v9 over one key on each of v6's nodes: all of them or none",
 			Defect:   "one node down stops all sales"},
 		{Number: "v10", Name: "readwrite", build: writing, read: reading,
 			Needs: redis, Prefix: "ReadWriteLock_", Layout: "zset",
 			wait:     func(rt runtime) Waiting { return rt.marked(rt.backoff()) },
-			Promises: InOrder | Undoes | Watches,
+			Promises: WritersFirst | Undoes | Watches,
 			Sends:    "eval:acquire-write eval:acquire-read eval:renew eval:release",
 			Does:     "shared by readers, exclusive for a writer; a waiting writer keeps new readers out",
 			Defect:   "a stream of writers starves readers; a pause"},

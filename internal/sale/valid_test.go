@@ -41,7 +41,8 @@ func TestTheTimeSpentAcquiringIsNotValid(t *testing.T) {
 	backendtest.Long(t)
 	t.Parallel()
 	server := backendtest.StartEmbedded(t)
-	observer := trace.Observer{Names: lock.ScriptNames(), Faults: new(trace.Injector)}
+	faults := new(trace.Injector)
+	observer := trace.Observer{Names: lock.ScriptNames(), Faults: faults}
 	slow := backendtest.Client(t, server, observer.Redis("node"))
 	for id, acquire := range map[string]string{"v5.5": "set/lock", "v6": "set/lock", "v7": "eval:acquire-reentrant"} {
 		t.Run(id, func(t *testing.T) {
@@ -50,11 +51,16 @@ func TestTheTimeSpentAcquiringIsNotValid(t *testing.T) {
 			b.Redis, b.Redlock = slow, []redis.UniversalClient{slow}
 			b.RedlockTimeout = 5 * time.Second // a node of v6 may take as long
 			s := New("a", lock.Ladder(), stock.NewShelf(slow), b, NewMetrics("a"), slog.New(slog.DiscardHandler))
-			faults, err := trace.ParseFaults("sleep:3s@after:" + acquire)
+			hold, err := trace.ParseFaults("hold@after:" + acquire)
 			require.NoError(t, err)
+			go func() {
+				for !faults.Release(id, 3*time.Second) {
+					time.Sleep(time.Millisecond)
+				}
+			}()
 			o := order()
 			o.TTL = 10 * time.Second
-			receipt, err := s.Decrease(trace.WithFaults(context.Background(), "1", faults), id, o)
+			receipt, err := s.Decrease(trace.WithFaults(context.Background(), id, hold), id, o)
 			require.NoError(t, err)
 			// Not less the receipt's wait: that clock starts before the rung's own.
 			assert.LessOrEqual(t, *receipt.Lease.ValidMS, 10_000-3000-500.0, "the TTL, less the time spent, less the drift")

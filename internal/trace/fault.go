@@ -13,10 +13,7 @@ import (
 // A fault is injected into an order from inside the instance, at a given command, if the instance has the flag
 // --faults. It is written <action>@<point>, several faults are separated by commas:
 //
-//	sleep:500ms@before:del        sleeps before the first DEL of the order is sent
-//	crash@after:setnx             kills the process, as by SIGKILL, after the reply to SETNX
-//	stop@before:set/stock         stops the process, as by SIGSTOP, before the stock is written
-//	hold@after:set/lock           holds the order until it is released: GET /faults, DELETE /faults/{order}
+//	hold@before:set/stock         holds the order until it is released: GET /faults, DELETE /faults/{order}
 //	work@after:read               the same, but like the order's work it also ends with the order's context
 //
 // A point is before or after a command as the client sends it, in lower case: scripts by name (eval:release), SQL
@@ -24,47 +21,37 @@ import (
 // both get that command. In place of a command a point can name a step of the sale, which each rung implements in its
 // own commands: acquire, read, write, renew, release. Every fault fires once.
 
-const (
-	// maxDuration bounds how long a fault may sleep.
-	maxDuration = time.Minute
-	// maxHold bounds how long a fault may hold an order that nobody releases: a teacher who explains takes minutes.
-	maxHold = 10 * time.Minute
-)
+// maxHold bounds how long a fault may hold an order that nobody releases: a teacher who explains takes minutes.
+const maxHold = 10 * time.Minute
 
 // maxFaults bounds the faults of one order.
 const maxFaults = 8
 
 // ErrSyntax means that a text is not a fault.
-var ErrSyntax = errors.New("a fault is <action>@<point>, such as sleep:500ms@before:del, crash@after:setnx, " +
-	"stop@before:set/stock, hold@after:set/lock")
+var ErrSyntax = errors.New("a fault is <action>@<point>, such as hold@after:set/lock, work@after:read")
 
 // A Fault is an action at one point of an order.
 type Fault struct {
-	Action string        // sleep, crash, stop, hold, work
-	For    time.Duration // of a sleep
-	After  bool          // after the command's reply, rather than before it is sent
-	Cmd    string        // the command, or the step
-	On     string        // stock, lock, or empty for any key
+	Action string // hold, work
+	After  bool   // after the command's reply, rather than before it is sent
+	Cmd    string // the command, or the step
+	On     string // stock, lock, or empty for any key
 	once   sync.Once
 }
 
 // String returns the fault in the syntax of ParseFaults.
 func (f *Fault) String() string {
-	action, when := f.Action, "before"
-	if f.Action == "sleep" {
-		action += ":" + f.For.String()
-	}
+	when := "before"
 	if f.After {
 		when = "after"
 	}
-	return action + "@" + when + ":" + f.command()
+	return f.Action + "@" + when + ":" + f.command()
 }
 
 // command returns the command of the point, with the kind of key if given.
 func (f *Fault) command() string { return strings.TrimSuffix(f.Cmd+"/"+f.On, "/") }
 
-// ParseFaults parses faults separated by commas. It returns ErrSyntax for a text that is not a fault, and for a fault
-// that this system cannot inject.
+// ParseFaults parses faults separated by commas. It returns ErrSyntax for a text that is not a fault.
 func ParseFaults(text string) ([]*Fault, error) {
 	var faults []*Fault
 	for one := range strings.SplitSeq(text, ",") {
@@ -86,37 +73,15 @@ func parseFault(text string) (*Fault, error) {
 	if !ok || !ok2 || when != "before" && when != "after" {
 		return nil, fmt.Errorf("%w; not %q", ErrSyntax, text)
 	}
-	f := &Fault{After: when == "after"}
+	f := &Fault{Action: action, After: when == "after"}
 	f.Cmd, f.On, _ = strings.Cut(strings.ToLower(cmd), "/")
 	if f.Cmd == "" || f.On != "" && f.On != "stock" && f.On != "lock" {
 		return nil, fmt.Errorf("%w; not %q", ErrSyntax, text)
 	}
-	return f, f.setAction(action)
-}
-
-func (f *Fault) setAction(text string) error {
-	var arg string
-	f.Action, arg, _ = strings.Cut(text, ":")
-	switch f.Action {
-	case "crash", "hold", "work":
-	case "stop":
-		if !canStop {
-			return fmt.Errorf("%w: a process cannot be stopped on this system", ErrSyntax)
-		}
-	case "sleep":
-		d, err := time.ParseDuration(arg)
-		if err != nil || d <= 0 || d > maxDuration {
-			return fmt.Errorf("%w; a sleep is longer than 0 and no longer than %v", ErrSyntax, maxDuration)
-		}
-		f.For = d
-		return nil
-	default:
-		return fmt.Errorf("%w; unknown action %q", ErrSyntax, f.Action)
+	if action != "hold" && action != "work" {
+		return nil, fmt.Errorf("%w; unknown action %q", ErrSyntax, action)
 	}
-	if arg != "" {
-		return fmt.Errorf("%w; %s takes no argument", ErrSyntax, f.Action)
-	}
-	return nil
+	return f, nil
 }
 
 // steps are the names of steps that a point may have in place of a command.

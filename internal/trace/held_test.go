@@ -49,7 +49,7 @@ func TestHeldOrdersOfOneName(t *testing.T) {
 		}
 		release := func(name string) bool {
 			defer synctest.Wait()
-			return i.Release(name)
+			return i.Release(name, 0)
 		}
 		assert.True(t, release("twin"))
 		assert.Equal(t, 1, next(), "the one held longest")
@@ -87,7 +87,29 @@ func TestWorkEndsWithItsContext(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, map[string]bool{"work": true}, gone)
 		require.Len(t, i.Held(), 1)
-		assert.True(t, i.Release("hold"))
-		assert.False(t, i.Release("work"))
+		assert.True(t, i.Release("hold", 0))
+		assert.False(t, i.Release("work", 0))
+	})
+}
+
+// An order that is released after a time is no longer listed, and goes on then, even if its lease is lost meanwhile.
+func TestReleaseAfterATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i, gone := new(Injector), make(chan struct{})
+		ctx, lose := context.WithCancel(t.Context())
+		faults, err := ParseFaults("work@after:get")
+		require.NoError(t, err)
+		go func() {
+			i.at(WithFaults(ctx, "mine", faults), true, "get", "k")
+			close(gone)
+		}()
+		synctest.Wait()
+		assert.True(t, i.Release("mine", time.Minute))
+		assert.Empty(t, i.Held())
+		assert.False(t, i.Release("mine", 0))
+		lose()
+		begun := time.Now()
+		<-gone
+		assert.Equal(t, time.Minute, time.Since(begun))
 	})
 }

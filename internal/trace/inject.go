@@ -22,7 +22,7 @@ type Held struct {
 	Point string    `json:"point"`
 	Since time.Time `json:"since"`
 
-	release chan struct{}
+	release chan time.Duration
 }
 
 // Held returns the held orders, sorted by name, and by age within a name.
@@ -37,16 +37,17 @@ func (i *Injector) Held() []Held {
 	return list
 }
 
-// Release lets a held order go on, and reports whether there was one. Of several orders with that name it releases the
-// one held longest.
-func (i *Injector) Release(order string) bool {
+// Release lets a held order go on after a time, and reports whether there was one. Of several orders with that name it
+// releases the one held longest. A process that is stopped within that time, and continued after it, resumes with the
+// order: no timer of a lease, which expires later, can cancel the order first.
+func (i *Injector) Release(order string, after time.Duration) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	n := slices.IndexFunc(i.held, func(h *Held) bool { return h.Order == order })
 	if n < 0 {
 		return false
 	}
-	close(i.held[n].release)
+	i.held[n].release <- after
 	i.held = slices.Delete(i.held, n, n+1)
 	return true
 }
@@ -72,12 +73,6 @@ func (i *Injector) inject(ctx context.Context, f *Fault, order string) {
 	event := Event{Cmd: "fault", Key: f.String(), At: time.Now()}
 	From(ctx).begin(event)
 	switch f.Action {
-	case "sleep":
-		time.Sleep(f.For) // ignores the order's context, like a process that hangs
-	case "crash":
-		crash()
-	case "stop":
-		stop()
 	case "hold":
 		i.hold(context.WithoutCancel(ctx), f, order)
 	case "work":
@@ -89,14 +84,15 @@ func (i *Injector) inject(ctx context.Context, f *Fault, order string) {
 
 // hold waits until the order is released, or ctx ends.
 func (i *Injector) hold(ctx context.Context, f *Fault, order string) {
-	h := &Held{Order: order, Point: f.String(), Since: time.Now(), release: make(chan struct{})}
+	h := &Held{Order: order, Point: f.String(), Since: time.Now(), release: make(chan time.Duration, 1)}
 	i.mu.Lock()
 	i.held = append(i.held, h)
 	i.mu.Unlock()
 	timer := time.NewTimer(maxHold)
 	defer timer.Stop()
 	select {
-	case <-h.release:
+	case after := <-h.release:
+		time.Sleep(after)
 	case <-timer.C:
 		i.removeHeld(h)
 	case <-ctx.Done():

@@ -84,7 +84,9 @@ func TestDefectsOfSingleOrders(t *testing.T) {
 			f.order("bert", atA, history.Sold, 100, 900, acquire(300), writes(850))
 		},
 		// On two connections: the server gets the release first, or the order sends it first.
-		early + "Anna's eval freed the lock 20ms before its write of the stock, to which it had no reply yet": func(f *forgery) {
+		early + "Anna's eval freed the lock 20ms before its write of the stock, to which it had no reply yet": func(
+			f *forgery,
+		) {
 			other := with(release(40), func(w *history.Carried) { w.Conn = 2 })
 			f.order("anna", atA, history.Sold, 0, 90, acquire(10), read(20), heldUntil(60, writes(30)), other)
 		},

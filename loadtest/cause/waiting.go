@@ -110,8 +110,8 @@ func staysInLine(m *moment) string {
 	return m.name() + "'s instance was killed, and others tried in vain when its lock had expired"
 }
 
-// isFreeInVain reports whether an order that never got the lock did not get it when it was free, a while after its lease
-// was over. Such a try is no attempt on a lock that is held.
+// isFreeInVain reports whether an order that never got the lock did not get it when it was free, a while after its
+// lease was over. Such a try is no attempt on a lock that is held.
 func (m *moment) isFreeInVain() bool {
 	const while = history.Instant(200 * time.Millisecond)
 	return slices.ContainsFunc(m.courses, func(c *history.Course) bool {

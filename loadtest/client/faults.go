@@ -2,32 +2,10 @@ package client
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
-	"strings"
+	"time"
 )
-
-// CheckFault returns why an instance does not accept a fault of an order on a rung, nil if it does. It sends the fault
-// in the query of an order that is always refused, as a real one could crash the instance: the body, which is read
-// after the query, has a fault at a point that no rung has.
-func (c *Client) CheckFault(ctx context.Context, base, rung, fault string) error {
-	status, answer, err := c.ask(ctx, http.MethodPost,
-		base+"/"+rung+"/decrease?fault="+url.QueryEscape(fault), `{"fault":"hold@before:nowhere"}`)
-	if err != nil {
-		return err
-	}
-	var p problem
-	_ = json.Unmarshal(answer, &p) // anything else is described by its status
-	switch {
-	case strings.Contains(p.Detail, `"nowhere"`):
-		return nil
-	case status == http.StatusBadRequest:
-		return errors.New(p.Detail) // in full: the reason is at its end
-	}
-	return errors.New(p.describe(status))
-}
 
 // HeldOrders lists the orders that a fault holds at a point of the instance.
 func (c *Client) HeldOrders(ctx context.Context, base string) ([]string, error) {
@@ -46,7 +24,7 @@ func (c *Client) HeldOrders(ctx context.Context, base string) ([]string, error) 
 	return orders, nil
 }
 
-// EndHold ends the hold of an order.
-func (c *Client) EndHold(ctx context.Context, base, order string) error {
-	return c.call(ctx, http.MethodDelete, base+"/faults/"+url.PathEscape(order), "", nil)
+// EndHold ends the hold of an order after a time.
+func (c *Client) EndHold(ctx context.Context, base, order string, after time.Duration) error {
+	return c.call(ctx, http.MethodDelete, base+"/faults/"+url.PathEscape(order)+"?after="+after.String(), "", nil)
 }

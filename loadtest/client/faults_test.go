@@ -20,7 +20,7 @@ func TestHeldOrders(t *testing.T) {
 		fmt.Fprint(w, `{"instance":"a","held":[{"order":"o-1","point":"hold@before:del"}]}`)
 	})
 	mux.HandleFunc("DELETE /faults/{order}", func(w http.ResponseWriter, r *http.Request) {
-		let = r.PathValue("order")
+		let = r.PathValue("order") + " " + r.FormValue("after")
 		w.WriteHeader(http.StatusNoContent)
 	})
 	server := httptest.NewServer(mux)
@@ -30,8 +30,8 @@ func TestHeldOrders(t *testing.T) {
 	held, err := c.HeldOrders(t.Context(), server.URL)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"o-1"}, held)
-	require.NoError(t, c.EndHold(t.Context(), server.URL, "o-1"))
-	assert.Equal(t, "o-1", let)
+	require.NoError(t, c.EndHold(t.Context(), server.URL, "o-1", time.Second))
+	assert.Equal(t, "o-1 1s", let)
 }
 
 // Orders with a fault carry the token, since a service with a token requires it for faults. Others do not.

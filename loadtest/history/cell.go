@@ -269,19 +269,6 @@ const (
 	CommandRenewal = "renewal"
 )
 
-// FaultKindOf returns the kind of a fault that an instance notes in a trace as, for instance, "stop@before:set/stock".
-func FaultKindOf(point string) FaultKind {
-	action, _, _ := strings.Cut(point, "@")
-	action, _, _ = strings.Cut(action, ":")
-	switch strings.ToLower(action) {
-	case "stop", "pause", "sigstop":
-		return FaultStop
-	case "crash", "kill", "sigkill":
-		return FaultKill
-	}
-	return ""
-}
-
 // Latency is the distribution over the buyers, counted from Due.
 type Latency struct {
 	P50 time.Duration `json:"p50"`

@@ -100,13 +100,13 @@ func (o *Op) Answer() string {
 }
 
 // KilledBeforeWrite sets an unknown outcome to NotSold, since the process was killed before it sent the order's write
-// of the stock. How describes the kill, after the name of the process. Any other outcome stays.
-func (o *Op) KilledBeforeWrite(process, how string) {
+// of the stock. Any other outcome stays.
+func (o *Op) KilledBeforeWrite(process string) {
 	if o.Outcome != Unknown {
 		return
 	}
 	o.Outcome, o.Done = NotSold, o.Over()
-	o.Detail = fmt.Sprintf("%s was killed%s before this order's write of the stock was sent; %s", process, how, o.Detail)
+	o.Detail = fmt.Sprintf("%s was killed before this order's write of the stock was sent; %s", process, o.Detail)
 }
 
 // LastWrite returns the last write of the stock by an order that sold, or that is known to have taken units; nil if its

@@ -160,7 +160,7 @@ func (p *player) end() (ops []history.Op) {
 		c.order.HangUp()
 		op := &c.order.Op
 		if c.Dead && !p.gate.Wrote(&c.Client, time.Time{}) {
-			op.KilledBeforeWrite(c.Name, "")
+			op.KilledBeforeWrite(c.Name)
 		}
 		if op.Outcome == history.Unknown && len(op.Units) == 0 {
 			op.Units = c.late

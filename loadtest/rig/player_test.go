@@ -259,8 +259,8 @@ func TestOrderThatBlocksAtFirst(t *testing.T) {
 	assert.Equal(t, "b", h.stock())
 }
 
-// Of several waiting commands a line names one by a digit. One behind another on the same connection does not count: its
-// turn is the next.
+// Of several waiting commands a line names one by a digit. One behind another on the same connection does not count:
+// its turn is the next.
 func TestSecondOfTheWaitingCommands(t *testing.T) {
 	p, h := newHouse(t)
 	p.TakeTurns(0, h.IsStep)

@@ -40,9 +40,10 @@ var crash = declare(catalog.Scenario{
 func injectCrash(f *play) {
 	point := cmp.Or(f.rung.Gap, "before:"+f.rung.Write)
 	f.warmUp()
-	gone, begun := f.Targets.Processes[a].ExpectExit(), time.Now()
-	first := f.order(a, "anna", client.Order{Fault: "crash@" + point})
-	first.waitDied(gone)
+	first := f.order(a, "anna", client.Order{Fault: "hold@" + point})
+	first.waitHeld()
+	begun := time.Now()
+	first.kill()
 	first.note(begun, rig.KillFault(strings.Replace(point, ":", " ", 1)))
 	f.probes = []int{b}
 }

@@ -41,9 +41,8 @@ func injectPause(f *play) {
 // resumed. After a has ended it calls after.
 func (f *play) stopBeforeWrite(fault string, reached, after func(second *inFlight)) {
 	f.warmUp()
-	first := f.order(a, "anna", client.Order{Fault: "stop@before:" + f.rung.Write, Wait: f.secondWait()})
-	first.waitStopped()
-	begun := time.Now()
+	first := f.order(a, "anna", client.Order{Fault: "hold@before:" + f.rung.Write, Wait: f.secondWait()})
+	begun := first.stopHeld()
 	second := f.order(b, "bert", client.Order{Fault: fault, Wait: f.secondWait()})
 	reached(second)
 	first.resume()

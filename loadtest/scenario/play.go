@@ -201,7 +201,9 @@ func (o *inFlight) waitHeldOrAnswered() (held bool) {
 }
 
 // endHold lets the held order go on.
-func (o *inFlight) endHold() { o.must(o.Client.EndHold(o.ctx, o.url(), o.ID)) }
+func (o *inFlight) endHold() { o.endHoldAfter(0) }
+
+func (o *inFlight) endHoldAfter(d time.Duration) { o.must(o.Client.EndHold(o.ctx, o.url(), o.ID, d)) }
 
 // finish lets the order go on, if it is held, and waits until it has ended.
 func (o *inFlight) finish() {
@@ -214,32 +216,28 @@ func (o *inFlight) finish() {
 // stop stops the order's process.
 func (o *inFlight) stop() { o.must(o.Targets.Processes[o.At].Stop()) }
 
-// waitStopped waits until the order's process is stopped by its own fault.
-func (o *inFlight) waitStopped() {
-	o.waitUntil(func() bool {
-		stopped, err := o.Targets.Processes[o.At].Stopped()
-		o.must(err)
-		return stopped
-	})
+// stopHeld stops the process of an order that is held at its point, and returns when. The hold ends during the stop: a
+// resumed process first goes on with the order, before it notices that the lease has expired.
+func (o *inFlight) stopHeld() (begun time.Time) {
+	o.waitHeld()
+	begun = time.Now()
+	o.endHoldAfter(o.Load.TTL / 2)
+	if o.stop(); time.Since(begun) > o.Load.TTL/2 {
+		o.fail("order %s: its process was stopped only after the hold", o.ID)
+	}
+	return begun
+}
+
+// kill kills the order's process, and waits until it and the order have ended. An order whose process died before it
+// sent the write of the stock is not of unknown outcome: it did not sell.
+func (o *inFlight) kill() {
+	o.Targets.Processes[o.At].Kill()
+	o.waitAnswered()
+	o.Op.KilledBeforeWrite(o.cell.Instances[o.At].Name)
 }
 
 // resume resumes the order's process.
 func (o *inFlight) resume() { o.must(o.Targets.Processes[o.At].Continue()) }
-
-// waitDied waits until the order's process and the order have ended. An order whose process died before it sent the
-// write of the stock is not of unknown outcome: it did not sell.
-func (o *inFlight) waitDied(gone <-chan struct{}) {
-	o.waitUntil(func() bool {
-		select {
-		case <-gone:
-			return true
-		default:
-			return false
-		}
-	})
-	o.waitAnswered()
-	o.Op.KilledBeforeWrite(o.cell.Instances[o.At].Name, fmt.Sprintf(" (%s)", o.Fault))
-}
 
 // waitUntil polls until done reports true.
 func (o *inFlight) waitUntil(done func() bool) { o.waitAtMost(barrierTimeout, done) }

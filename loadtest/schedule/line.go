@@ -165,6 +165,17 @@ func parseMove(word string) (m Move, err error) {
 	}
 	dash := strings.LastIndexByte(word, '-')
 	verb, subject := word[:max(0, dash)], word[dash+1:]
+	if verb == "crowd" {
+		if subject != "a" && subject != instances {
+			return m, errors.New("a crowd orders from a or from both: crowd-a, crowd-ab")
+		}
+		return Move{Verb: verb, Who: len(subject) - 1}, nil
+	}
+	return parseVerb(verb, subject)
+}
+
+// parseVerb parses a verb with its order or instance.
+func parseVerb(verb, subject string) (m Move, err error) {
 	who, nth := -1, 0
 	if s, ok := parseGrants(subject); ok && len(s) == 1 && s[0].String() == subject {
 		who, nth = s[0].Who, s[0].Nth
@@ -172,10 +183,6 @@ func parseMove(word string) (m Move, err error) {
 	needs, ofOrder := orderVerbs[verb]
 	_, ofSite := siteVerbs[verb]
 	switch {
-	case verb == "crowd" && subject == "a", verb == "crowd" && subject == instances:
-		return Move{Verb: verb, Who: len(subject) - 1}, nil
-	case verb == "crowd":
-		return m, errors.New("a crowd orders from a or from both: crowd-a, crowd-ab")
 	case !ofOrder && !ofSite:
 		return m, fmt.Errorf("use one of %s, or an order and a mark, such as a>write or b<read", verbsOfLines())
 	case ofOrder && who < 0:

@@ -322,9 +322,12 @@ func TestRoundRestartsDuringAStep(t *testing.T) {
 func TestRoundEndsBeforeItsFault(t *testing.T) {
 	t.Parallel()
 	stops := ownRounds(t, "v15")[0]
-	holds := stops
-	holds.Fault = "hold@before:write"
-	c := open(t, stops, holds)
+	file := filepath.Join(t.TempDir(), "rounds.yaml")
+	text := fmt.Sprintf(`[{title: %q, rung: v15, lease: 6s, work: 1s, fault: "a>write"}]`, stops.Title)
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	holds, err := stage.ReadRounds(file, "en")
+	require.NoError(t, err)
+	c := open(t, stops, holds[0])
 	p := c.join()
 	for number := 1.0; number <= 2; number++ {
 		c.wall.await("round", func(e *event) bool { return e.Round["number"] == number })

@@ -25,6 +25,11 @@ type mend struct {
 // atWork is the fault that holds Anna's order at work, which a rung may cancel: the mark a<read of a line.
 const atWork = "work@after:read"
 
+// works reports whether Anna's order is held at work.
+func (r *Round) works() bool {
+	return slices.ContainsFunc(r.line, func(m schedule.Move) bool { return m.Mark == schedule.Read })
+}
+
 // readMend reads a fix: a rung, a colon, and a line.
 func readMend(text string) (*mend, error) {
 	number, words, _ := strings.Cut(text, ":")
@@ -36,16 +41,90 @@ func readMend(text string) (*mend, error) {
 		return nil, fmt.Errorf("play: %s cannot be shown: its locks are not in Redis", number)
 	}
 	var err error
-	if m.line, err = schedule.ParseLine(words); err != nil {
-		return nil, fmt.Errorf("play: %w", err)
+	m.line, err = readLine("play", words, canShow,
+		"a<read, a>write, a>end, b>end, expiry, and stop, continue, cut, join or crash with -a")
+	return m, err
+}
+
+// readLine reads the line of a field, whose moves the stage can play. Use names those.
+func readLine(field, words string, canPlay func(schedule.Move) bool, use string) (schedule.Line, error) {
+	line, err := schedule.ParseLine(words)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", field, err)
 	}
 	for i, word := range strings.Split(words, ".") {
-		if !canShow(m.line[i]) {
-			return nil, fmt.Errorf("play: %q cannot be shown: use a<read, a>write, a>end, b>end, expiry, and stop, continue, "+
-				"cut, join or crash with -a", word)
+		if i >= len(line) || !canPlay(line[i]) {
+			return nil, fmt.Errorf("%s: %q cannot be shown: use %s", field, word, use)
 		}
 	}
-	return m, nil
+	return line, nil
+}
+
+// keysOf are the actions of the teacher that do what a verb of a round's fault does.
+var keysOf = map[string]string{"stop": "pause", "cut": "cut", "crash": "kill"}
+
+// canHit reports whether the stage can play a move as the fault of a round, while the class buys.
+func canHit(m schedule.Move) bool {
+	return canShow(m) && m.Who == 0 && (keysOf[m.Verb] != "" || m.Verb == "" && m.Mark != schedule.End)
+}
+
+// buyFirst sends an order of Anna or Bert. If it is Anna's, and the first at a, the fault of the round happens to it.
+func (s *shop) buyFirst(who int) {
+	if who != 0 || len(s.round.line) == 0 || s.firstOf(0) != nil {
+		s.buyAs(who)
+		return
+	}
+	anna := hitting{mending{s}, make(chan struct{})}
+	s.hits.Go(func() {
+		player := rig.Player{Rig: s.rig.Rig, User: anna, Marks: anna}
+		for _, m := range s.round.line {
+			if m.Verb == "" {
+				if player.Move(s.ctx, m) != nil {
+					return // her order has ended, or was refused the lock
+				}
+				continue
+			}
+			err := s.inject(keysOf[m.Verb], s.sites[m.At])
+			if err != nil && !errors.As(err, new(refusal)) { // refused: the teacher was quicker
+				s.record.add("trouble", event{"error": err.Error()})
+				return
+			}
+		}
+	})
+	<-anna.sent
+}
+
+// goOn passes on the write that the fault of the round holds. The caller holds s.mu.
+func (s *shop) goOn() {
+	if t := s.trap; t != nil && rig.HasCaught(t) {
+		t.GoOn()
+	}
+}
+
+// A hitting is a shop in which the fault of its round happens to Anna's order.
+type hitting struct {
+	mending
+	sent chan struct{} // closed when her order is
+}
+
+// Send implements [rig.User].
+func (s hitting) Send(ctx context.Context, m schedule.Move, around rig.Scene, reached <-chan struct{}) *rig.InFlight {
+	defer close(s.sent)
+	return s.mending.Send(ctx, m, around, reached)
+}
+
+// Catch implements [rig.Marks].
+func (s hitting) Catch(m schedule.Move, around rig.Scene) rig.Trap {
+	t := s.mending.Catch(m, around)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trap, _ = t.(*rig.CommandTrap)
+	return t
+}
+
+// AtMost implements [rig.Marks]: her order may wait for the lock, and its work may be slow.
+func (s hitting) AtMost(schedule.Move, rig.Scene) time.Duration {
+	return s.round.Wait + s.longWork() + maxWork
 }
 
 // canShow reports whether the stage can play a move: Anna buys at a, and Bert at b.
@@ -71,10 +150,7 @@ func (s *Stage) playMend(phase string) error {
 		return refuse("error.mending")
 	}
 	r := *round
-	r.rung, r.Rung, r.Fault, r.steps, r.Title = r.mend.rung, r.mend.rung.Number, "", nil, "mend: "+r.Title
-	if slices.ContainsFunc(r.mend.line, func(m schedule.Move) bool { return m.Mark == schedule.Read }) {
-		r.Fault = atWork
-	}
+	r.rung, r.Rung, r.line, r.steps, r.Title = r.mend.rung, r.mend.rung.Number, r.mend.line, nil, "mend: "+r.Title
 	s.record.add("mend", event{"rung": r.Rung, "name": r.rung.Name})
 	ctx, cancel := context.WithCancel(s.ctx)
 	s.mending = func() { cancel(); s.mended.Wait() }
@@ -98,10 +174,8 @@ func (s *Stage) showMend(ctx context.Context, r *Round) error {
 		return err
 	}
 	defer shop.close()
-	shop.gate.Close()
-	go shop.rig.LetThrough(ctx, nil)
 	player := rig.Player{Rig: shop.rig.Rig, User: mending{shop}, Marks: mending{shop}}
-	for _, move := range r.mend.line {
+	for _, move := range r.line {
 		if err := player.Move(ctx, move); err != nil {
 			return err
 		}

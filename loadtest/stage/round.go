@@ -32,7 +32,7 @@ type Round struct {
 	Lease     time.Duration `yaml:"lease"`
 	Work      time.Duration `yaml:"work"`  // between the read and the write of an order
 	Wait      time.Duration `yaml:"wait"`  // the longest wait of an order for the lock
-	Fault     string        `yaml:"fault"` // the fault of the first order at a, in stockapi's grammar
+	Fault     string        `yaml:"fault"` // what happens to Anna's order if it is the first at a, as a line
 	Trace     string        `yaml:"trace"` // played command by command, in place of manual orders
 	Do        []string      `yaml:"do"`    // the teacher's script
 	Look      string        `yaml:"look"`
@@ -43,12 +43,12 @@ type Round struct {
 
 	Code []string `yaml:"code"` // shown instead of a difference if there is no next rung
 
-	at    string // where the file has its fault
 	rung  catalog.Rung
 	steps []schedule.Step
-	mend  *mend  // its fix; nil if it has none
-	own   []line // the code of the rung
-	diff  []line // the changes of the next rung
+	line  schedule.Line // its fault; while its fix is played, that of the fix
+	mend  *mend         // its fix; nil if it has none
+	own   []line        // the code of the rung
+	diff  []line        // the changes of the next rung
 }
 
 //go:embed rounds.*.yaml
@@ -67,9 +67,6 @@ func ReadRounds(file, language string) ([]Round, error) {
 	rounds, err := parseRounds(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	for i := range rounds {
-		rounds[i].at = name + ": " + rounds[i].at
 	}
 	return rounds, nil
 }
@@ -132,19 +129,8 @@ func parseRounds(text []byte) ([]Round, error) {
 		if err := rounds[i].complete(); err != nil {
 			return nil, fmt.Errorf("round %d: %w", i+1, err)
 		}
-		rounds[i].at = fmt.Sprintf("line %d: round %d", lineOf(text, fmt.Sprintf("$[%d].fault", i)), i+1)
 	}
 	return rounds, nil
-}
-
-// lineOf returns the line number of a field in a file of rounds, 0 if there is none.
-func lineOf(text []byte, path string) int {
-	if field, err := yaml.PathString(path); err == nil {
-		if node, err := field.ReadNode(bytes.NewReader(text)); err == nil {
-			return node.GetToken().Position.Line
-		}
-	}
-	return 0
 }
 
 // complete checks a round, and sets defaults.
@@ -166,6 +152,9 @@ func (r *Round) complete() error {
 		return errors.New("it has no title")
 	}
 	err := errors.Join(r.checkBounds(), r.readTrace())
+	if r.Fault != "" && err == nil {
+		r.line, err = readLine("fault", r.Fault, canHit, "a<read or a>write, then stop, cut or crash with -a")
+	}
 	if r.Play != "" && err == nil {
 		r.mend, err = readMend(r.Play)
 	}

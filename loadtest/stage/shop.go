@@ -45,7 +45,9 @@ type shop struct {
 	cancel context.CancelFunc
 	gate   *wire.Gate
 	share  func(map[int64][]string)
-	held   atomic.Bool // step mode: commands wait at the gate
+	held   atomic.Bool    // step mode: commands wait at the gate
+	calm   func()         // no trap catches a command from now on
+	hits   sync.WaitGroup // done when the fault of the round has happened, or cannot any more
 	rig    *rig.Player
 	sites  []*site
 	over   chan struct{} // closed when no more orders are accepted
@@ -55,8 +57,9 @@ type shop struct {
 	pressed int
 
 	mu     sync.Mutex
-	open   bool // the stock is set
-	ended  bool // all orders have ended: what is found from now on is the verdict's
+	trap   *rig.CommandTrap // for the write that the fault of the round holds; nil: none yet
+	open   bool             // the stock is set
+	ended  bool             // all orders have ended: what is found from now on is the verdict's
 	orders []*order
 	sold   map[int64][]*order      // by unit: its orders, in the order of the receipts
 	known  map[int]bool            // the IDs of commands that have been attributed to an order
@@ -74,7 +77,7 @@ type site struct {
 	*rig.End
 	state   string          // up, stopped, dead, cut, slow
 	since   time.Time       // when it entered this state
-	faulted bool            // an order was sent with the round's fault
+	faulted bool            // its first order was sent, which may be held at work
 	gone    <-chan struct{} // closed when its process has exited
 }
 
@@ -98,7 +101,7 @@ func newShop(
 ) (*shop, error) {
 	s := &shop{round: r, record: rec, share: share, client: client.New(len(animals), token), gate: wire.NewGate(b.Scripts),
 		over: make(chan struct{}), played: make(chan struct{}), sold: map[int64][]*order{}, known: map[int]bool{},
-		strays: map[int]history.Command{}}
+		strays: map[int]history.Command{}, calm: func() {}}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.gate.Watch = s.observe
 	opened := make(chan error, 1)
@@ -128,6 +131,7 @@ func (s *shop) close() {
 	for _, o := range s.orders {
 		<-o.Done()
 	}
+	s.hits.Wait()
 }
 
 func (s *shop) start(b *rig.Testbed) (err error) {
@@ -168,6 +172,9 @@ func (s *shop) play(open func()) error {
 		s.judge.cell.Instances = slices.Clone(s.cell.Instances) // cloned: their clocks are read again at the end
 		s.mu.Unlock()
 		go s.poll(ctx)
+		if len(s.round.line) > 0 {
+			s.trapCommands(ctx)
+		}
 		open()
 		select {
 		case <-s.over:
@@ -186,19 +193,25 @@ func (s *shop) play(open func()) error {
 	return err
 }
 
+// trapCommands makes commands pass the gate one by one, so that the traps of a line can catch them.
+func (s *shop) trapCommands(ctx context.Context) {
+	ctx, s.calm = context.WithCancel(ctx)
+	s.gate.Close()
+	go s.rig.LetThrough(ctx, nil)
+}
+
 // finish heals all faults, waits for the orders to end, and probes the lock with a fresh request.
 func (s *shop) finish(ctx context.Context) error {
-	alive := []int{}
-	s.mu.Lock()
-	for i, at := range s.sites {
-		if at.state != "dead" {
-			alive = append(alive, i)
-			s.heal(at)
-		}
+	if s.held.Load() {
+		s.setStepping(false)
 	}
+	s.healAll()
+	s.hits.Wait()
+	alive := s.healAll()
+	s.setStepping(false)
+	s.mu.Lock()
 	orders := s.orders
 	s.mu.Unlock()
-	s.setStepping(false)
 	for _, o := range orders {
 		s.letEnd(o)
 		s.cell.Ops = append(s.cell.Ops, o.Op)
@@ -208,6 +221,19 @@ func (s *shop) finish(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	return s.runner.Probe(ctx, s.cell, alive, false)
+}
+
+// healAll heals the instances that are not dead, and returns their numbers.
+func (s *shop) healAll() (alive []int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, at := range s.sites {
+		if at.state != "dead" {
+			alive = append(alive, i)
+			s.heal(at)
+		}
+	}
+	return alive
 }
 
 // letEnd waits for an order to end. The round's fault may hold it, now or later, so it keeps ending holds.
@@ -240,7 +266,9 @@ func (s *shop) buy(person string, colour, to int, then func(*history.Op)) {
 	o := &order{InFlight: rig.NewInFlight(product+"-"+id, to), id: id}
 	with := client.Order{Timeout: s.round.Wait + s.longWork() + held}
 	if to == 0 && !at.faulted {
-		at.faulted, with.Fault = true, s.round.Fault
+		if at.faulted = true; s.round.works() {
+			with.Fault = atWork
+		}
 	}
 	if at.state == "slow" {
 		o.slow, with.Work = true, s.longWork()
@@ -274,7 +302,7 @@ func (s *shop) end(o *order, op *history.Op) (shared map[int64][]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if at.state == "dead" && !s.gate.Wrote(&at.Client, o.Sent) {
-		op.KilledBeforeWrite(at.Name, "")
+		op.KilledBeforeWrite(at.Name)
 	}
 	if o.slow {
 		s.note(o, o.Sent, rig.WorkFault(s.longWork(), s.round.Lease))
@@ -354,6 +382,9 @@ func (s *shop) inject(name string, at *site) error {
 		s.markDead(at)
 		return err
 	case name == "continue" && s.isUp(at.Index): // a fault of the round may hold its order
+		s.mu.Lock()
+		s.goOn()
+		s.mu.Unlock()
 		return s.endHolds(at)
 	}
 	s.mu.Lock()
@@ -383,7 +414,7 @@ func (s *shop) inject(name string, at *site) error {
 func (s *shop) endHolds(at *site) error {
 	orders, err := s.client.HeldOrders(s.ctx, at.In.URL)
 	for _, id := range orders {
-		err = errors.Join(err, s.client.EndHold(s.ctx, at.In.URL, id))
+		err = errors.Join(err, s.client.EndHold(s.ctx, at.In.URL, id, 0))
 	}
 	return err
 }
@@ -418,6 +449,7 @@ func (s *shop) heal(at *site) {
 		}
 	}
 	s.rig.Rejoin(at.End)
-	_ = at.In.Continue() // a fault of the round may have stopped it just now
+	s.goOn()
+	_ = at.In.Continue()
 	s.set(at, "up")
 }

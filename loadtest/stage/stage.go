@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -86,28 +85,10 @@ func Open(ctx context.Context, o Options) (*Stage, context.Context, error) {
 	for i := range s.Rounds {
 		s.Rounds[i].compare(ctx, s.bed.Stockapi)
 	}
-	if err = s.goTo(0); err == nil {
-		err = s.checkFaults()
-	}
-	if err != nil {
+	if err = s.goTo(0); err != nil {
 		return nil, ctx, errors.Join(err, s.Close())
 	}
 	return s, ctx, nil
-}
-
-// checkFaults returns an error for a round whose fault the instances do not accept. Where the system cannot stop a
-// process, it skips faults that do: some of the workshop's rounds have them.
-func (s *Stage) checkFaults() error {
-	for i := range s.Rounds {
-		r := &s.Rounds[i]
-		if r.Fault == "" || !cluster.CanStop && strings.Contains(r.Fault, "stop@") {
-			continue
-		}
-		if err := s.shop.client.CheckFault(s.ctx, s.shop.sites[0].In.URL, r.Rung, r.Fault); err != nil {
-			return fmt.Errorf("%s: fault: %q: %w", r.at, r.Fault, err)
-		}
-	}
-	return nil
 }
 
 // Close stops everything that Open has started.
@@ -181,7 +162,7 @@ func (s *Stage) actWhileBuying(ctx context.Context, a action, phase string) erro
 	s.checkScript(a)
 	switch a.Do {
 	case "anna", "bert":
-		s.shop.buyAs(slices.Index(house[:], a.Do))
+		s.shop.buyFirst(slices.Index(house[:], a.Do))
 	case "all":
 		s.everybody()
 	case "step":

@@ -14,6 +14,7 @@ import (
 // setStepping turns step mode on or off, in which commands wait at the wires.
 func (s *shop) setStepping(begin bool) {
 	s.held.Store(begin)
+	s.calm()
 	if begin {
 		s.gate.Close()
 	} else {

@@ -236,7 +236,6 @@ func (s *shop) poll(ctx context.Context) {
 			return
 		case <-time.After(pollGap):
 		}
-		s.checkStops()
 		s.tellSoFar()
 		now, drains, err := s.look(ctx)
 		if err == nil && (drains && n%tellEach == 0 || !reflect.DeepEqual(told.bare(), now.bare())) {
@@ -313,23 +312,4 @@ func (s *shop) holding(server string, one wire.Holder) holding {
 		}
 	}
 	return h
-}
-
-// checkStops detects instances that the round's fault has stopped. Once orders are closed it heals them immediately.
-func (s *shop) checkStops() {
-	if !strings.Contains(s.round.Fault, "stop@") {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, at := range s.sites {
-		if stopped, err := at.In.Stopped(); at.state == "up" && err == nil && stopped {
-			s.set(at, "stopped")
-			select {
-			case <-s.over:
-				s.heal(at)
-			default:
-			}
-		}
-	}
 }

@@ -239,8 +239,8 @@ func TestLimitedShop(t *testing.T) {
 	require.ErrorContains(t, h.isLimited(w), "answered 429")
 }
 
-// Of all schedules with a defect the shortest one is told that breaks a verdict, whichever is played first: benches play
-// several at once.
+// Of all schedules with a defect the shortest one is told that breaks a verdict, whichever is played first: benches
+// play several at once.
 func TestShortestScheduleIsTold(t *testing.T) {
 	h := &hunt{}
 	for _, of := range []struct {

@@ -138,8 +138,8 @@ func overOf(b *record.Bench, other time.Time) time.Time {
 	}
 }
 
-// keptWaiting returns, on its own, an order of the cell that had no lock when it should have been free again: the time of
-// an order has passed since the end of the faults, which is not before since. It returns nil if there is none.
+// keptWaiting returns, on its own, an order of the cell that had no lock when it should have been free again: the time
+// of an order has passed since the end of the faults, which is not before since. It returns nil if there is none.
 func keptWaiting(b *record.Bench, since time.Time) []*shop.Order {
 	for _, f := range b.Cell.Faults {
 		since = record.Later(since, b.Cell.Start.Add(time.Duration(f.End)))
@@ -153,9 +153,9 @@ func keptWaiting(b *record.Bench, since time.Time) []*shop.Order {
 	return nil
 }
 
-// waitedLong returns, on its own, an order that still tried to acquire the lock, in vain or at last, when it had had its
-// time: since then, since its first try, and since the end of the last other order that held the lock. It returns nil if
-// there is none.
+// waitedLong returns, on its own, an order that still tried to acquire the lock, in vain or at last, when it had had
+// its time: since then, since its first try, and since the end of the last other order that held the lock. It returns
+// nil if there is none.
 func waitedLong(b *record.Bench, since time.Time, byOrder map[*shop.Order][]record.Observation) []*shop.Order {
 	for _, o := range b.Orders {
 		if o.Op.Phase != history.Buy || !o.HasEnded() || o.Op.Outcome == history.Unknown {

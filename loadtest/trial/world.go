@@ -287,8 +287,8 @@ func (w *world) leaseEnds() bool {
 	return w.why == ""
 }
 
-// triesInVain has an order that waits for the lock try again, as it would before a lease is over: after some tries it may
-// wait in another way.
+// triesInVain has an order that waits for the lock try again, as it would before a lease is over: after some tries it
+// may wait in another way.
 func (w *world) triesInVain(who int) {
 	for range w.mostAgain() {
 		w.awaitCommand(who, mostPoll)

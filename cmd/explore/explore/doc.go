@@ -20,7 +20,7 @@
 //   - bounds.go: the limits of a search. Steps, traces and the gate are those of loadtest/schedule, and
 //     loadtest/schedule/search chooses the schedules.
 //   - conn.go, gate.go, command.go: a client's path to a server.
-//   - store.go, script.go: the servers. world.go, choice.go: one schedule, and the scheduler's choices.
+//   - store.go: the servers. world.go, choice.go: one schedule, and the scheduler's choices.
 //   - judge.go: the verdicts.
 //   - depend.go, player.go, reduce.go, explore.go: all schedules, and the shortest that breaks a verdict.
 //   - story.go, sentence.go: a readable schedule, and its violations. cell.go: the same as a recorded cell.

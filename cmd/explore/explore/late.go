@@ -63,7 +63,7 @@ func (cmd *command) isUnknownScript() bool {
 	if cmd.whole || len(cmd.args) < 2 || fmt.Sprint(cmd.args[0]) != "evalsha" {
 		return false
 	}
-	return !cmd.server.scripts.knows(fmt.Sprint(cmd.args[1]))
+	return !cmd.server.knows(fmt.Sprint(cmd.args[1]))
 }
 
 // arrivals lists the late commands that may arrive now.

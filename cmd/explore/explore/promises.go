@@ -10,17 +10,23 @@ import (
 	"stockapi/loadtest/schedule"
 )
 
-// promises maps a verdict to the promise of a rung that it depends on. The other verdicts apply to all rungs.
+// promises maps a verdict to the promises of a rung on any of which it depends. The other verdicts apply to all rungs.
 var promises = map[history.Verdict]lock.Promise{
-	history.InOrder:   lock.InOrder,
+	history.InOrder:   lock.InOrder | lock.WritersFirst,
 	history.Nested:    lock.Reentrant,
 	history.WakeUp:    lock.Notifies,
 	history.Undo:      lock.Undoes,
 	history.LostLease: lock.Undoes,
 }
 
-// promises reports whether a verdict applies to the rung.
-func (w *world) promises(v history.Verdict) bool { return w.rung.Promised(promises[v]) }
+// promises reports whether a verdict applies to the world's rung.
+func (w *world) promises(v history.Verdict) bool { return applies(v, w.rung) }
+
+// applies reports whether a verdict applies to a rung.
+func applies(v history.Verdict, r lock.Rung) bool {
+	of, depends := promises[v]
+	return !depends || r.Promises&of != 0
+}
 
 // hadOnly reports whether all faults so far are of these kinds.
 func (w *world) hadOnly(kinds ...schedule.Kind) bool {
@@ -35,14 +41,14 @@ type place struct {
 	swept  bool // whether its client's sweep can still find it
 }
 
-// noteLine records the line of waiters. On v8, v18 and v19 that is the queue, without expired places. On v10 it is the
-// writers with a mark, in no order: a writer stays in line even if its mark has expired, because it has to renew it in
-// time.
+// noteLine records the line of waiters. Where all are served in order that is the queue, without expired places. Where
+// writers come first it is the writers with a mark, in no order: a writer stays in line even if its mark has expired,
+// because it has to renew it in time.
 func (j *judge) noteLine(cmd *command) {
-	switch j.w.rung.Number {
-	case "v8", "v18", "v19":
+	switch rung := j.w.rung; {
+	case rung.Promised(lock.InOrder):
 		j.noteQueue(cmd)
-	case "v10":
+	case rung.Promised(lock.WritersFirst):
 		j.noteMarks(cmd)
 	}
 }
@@ -90,7 +96,7 @@ func (j *judge) checkTurn(c *client) {
 		case p.client == c:
 			return
 		case p.client == nil || p.isExpired():
-		case j.w.rung.Number == "v10" && !j.w.isReader(c): // either of two writers may be next
+		case j.w.rung.Promised(lock.WritersFirst) && !j.w.isReader(c): // either of two writers may be next
 		default:
 			j.violate(history.InOrder, "%s acquired the lock ahead of %s, which waited in line", c, p.client)
 		}

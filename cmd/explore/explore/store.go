@@ -1,6 +1,8 @@
 package explore
 
 import (
+	"bufio"
+	"bytes"
 	"fmt"
 	"strings"
 	"sync"
@@ -16,8 +18,7 @@ import (
 // after the other, because a new one costs as much as half a schedule.
 type store struct {
 	schedule.Server
-	redis   *miniredis.Miniredis
-	scripts *scripts
+	redis *miniredis.Miniredis
 
 	mu sync.Mutex // held while a command, or a whole script, is carried out
 }
@@ -28,8 +29,6 @@ func newStore(name string, index int) (*store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the Redis in memory: %w", err)
 	}
-	s.scripts = newScripts(s.redis.Server())
-	s.redis.Server().SetPreHook(s.scripts.carryOut)
 	return s, unused.Close()
 }
 
@@ -39,6 +38,13 @@ func (s *store) carryOut(c *server.Peer, args []string) {
 	defer s.mu.Unlock()
 	s.redis.Server().Dispatch(c, args)
 	c.Flush()
+}
+
+// knows reports whether the server knows the script with this digest.
+func (s *store) knows(digest string) bool {
+	var reply bytes.Buffer
+	s.carryOut(server.NewPeer(bufio.NewWriter(&reply)), []string{"SCRIPT", "EXISTS", digest})
+	return reply.String() == "*1\r\n:1\r\n"
 }
 
 // begin empties the server, and sets its clock to that of the schedule. It keeps the scripts that it knows.

@@ -115,7 +115,7 @@ func newWorld(r lock.Rung, b Bounds, s *servers) *world {
 	w.quorum = len(w.keys)
 	if slices.Contains(r.Needs, lock.NeedRedlock) {
 		w.quorum = len(s.nodes)/2 + 1
-		if r.Number == "v9-nodes" {
+		if r.Promised(lock.EveryNode) {
 			w.quorum = len(s.nodes)
 		}
 	}

@@ -46,7 +46,7 @@ func fenced() *history.Cell {
 	first.Lease.Fence, second.Lease.Fence = 33, 34
 	first.Trace = []history.Command{
 		command("eval:acquire", "lock", 9, 10, "33"), command("eval:read", key, 10, 11, "98"),
-		command("fault", "stop@before:eval:write", 11, 528, ""), command("eval:write", key, 528, 529, ""),
+		command("fault", "hold@before:eval:write", 11, 528, ""), command("eval:write", key, 528, 529, ""),
 		command("eval:release", "lock", 530, 531, "0"),
 	}
 	first.Trace[3].Err = "STALE a newer token has been seen"

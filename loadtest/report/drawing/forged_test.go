@@ -39,7 +39,7 @@ var (
 			Node: rapid.SampledFrom([]string{"n1", "n2", evil}).Draw(t, "node"),
 			Cmd: rapid.SampledFrom([]string{"set", "get", "del", "eval:renew", "eval:release", "eval:write", "zk:create",
 				"fault", "woken", evil}).Draw(t, "cmd"),
-			Key: rapid.SampledFrom([]string{"lock", "ProductStock_x", "stop@x", "", evil}).Draw(t, "key"),
+			Key: rapid.SampledFrom([]string{"lock", "ProductStock_x", "hold@x", "", evil}).Draw(t, "key"),
 			At:  anyInstant.Draw(t, "at"), End: anyInstant.Draw(t, "end"),
 			Reply:  rapid.SampledFrom([]string{"OK", "0", strings.Repeat("0", 500) + "1", "", evil}).Draw(t, "reply"),
 			Err:    rapid.SampledFrom([]string{"", "", "STALE", history.StockChanged, evil}).Draw(t, "err"),

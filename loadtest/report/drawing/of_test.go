@@ -357,7 +357,6 @@ func TestFaults(t *testing.T) {
 			"a 12-2496: working 2.500 s under a lease of 1.000 s", "a 2497-2499: held before del/lock"}},
 		"a stop, noted": {fenced(), "1", []string{
 			"a 11-528 stop: stopped for 0.517 s before eval:write under a lease of 0.500 s"}},
-		"a stop":             {paused(), "o2", []string{"b 2002-3496 stop: stopped before set/stock"}},
 		"a death":            {zookeeper(), "1", []string{"a 20-30 kill: killed before set/stock"}},
 		"a stop and a death": {noted, "o1", []string{"a 11-12 stop: stopped", "a 12-13 kill: killed"}},
 	} {

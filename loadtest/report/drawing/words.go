@@ -67,13 +67,13 @@ func does(c *history.Cell, op *history.Op, first history.Evidence) string {
 }
 
 // faultsOf returns the faults of an order: those of its trace, in the client's words if the client noted them; without
-// a trace, or if its process was killed, those that the client noted.
+// a trace, or if its process was stopped or killed, those that the client noted.
 func faultsOf(c *history.Cell, op *history.Op) []history.Fault {
 	var traced, noted []history.Fault
 	for i := range op.Trace {
 		if cmd := &op.Trace[i]; cmd.Fault() {
 			traced = append(traced, history.Fault{Order: op.Order, Instance: op.Instance, Text: describePoint(cmd.Key),
-				Kind: history.FaultKindOf(cmd.Key), At: cmd.At, End: cmd.End})
+				At: cmd.At, End: cmd.End})
 		}
 	}
 	for _, f := range c.Faults {
@@ -81,8 +81,8 @@ func faultsOf(c *history.Cell, op *history.Op) []history.Fault {
 			noted = append(noted, f)
 		}
 	}
-	kills := func(f history.Fault) bool { return f.Kind == history.FaultKill }
-	if len(traced) == 0 || slices.ContainsFunc(noted, kills) {
+	ofProcess := func(f history.Fault) bool { return f.Kind == history.FaultStop || f.Kind == history.FaultKill }
+	if len(traced) == 0 || slices.ContainsFunc(noted, ofProcess) {
 		return noted
 	}
 	for i := range min(len(traced), len(noted)) {
@@ -97,8 +97,6 @@ func describePoint(point string) string {
 	if !found {
 		return point
 	}
-	action, _, _ = strings.Cut(action, ":")
-	done := map[string]string{"hold": "held", "stop": "stopped", "sleep": "delayed", "crash": "killed",
-		"work": "at work"}[action]
+	done := map[string]string{"hold": "held", "work": "at work"}[action]
 	return cmp.Or(done, action) + " " + strings.Replace(at, ":", " ", 1)
 }

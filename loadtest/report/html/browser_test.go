@@ -1,24 +1,16 @@
 package html_test
 
 import (
-	"bytes"
-	"context"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -28,47 +20,107 @@ import (
 	"stockapi/loadtest/scenario"
 )
 
-// This test shows the report of a whole run in a real browser.
+// This test shows the pages in a real browser.
 //
 //	go test ./loadtest/report/html -run InABrowser -v                      prints the figures
 //	go test ./loadtest/report/html -run InABrowser -artifacts -outputdir D keeps the screenshots
 //	STOCKAPI_RESULTS=out go test …                                         shows the report of a real run
 
+func TestPagesInABrowser(t *testing.T) {
+	b := reporttest.NewBrowser(t)
+	for name, shows := range map[string]func(*testing.T, *reporttest.Browser){
+		"report": showsReport, "replay": showsReplay, "trial": showsTrial, "old browser": showsAge,
+	} {
+		t.Run(name, func(t *testing.T) { shows(t, b) })
+	}
+}
+
+// openPage opens a page in a file, at this part.
+func openPage(t *testing.T, b *reporttest.Browser, page, part string, width, height int64) *reporttest.Tab {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "report.html")
+	require.NoError(t, os.WriteFile(file, []byte(page), 0o600))
+	return b.Open(t, "file://"+file+part, "file://"+file, width, height)
+}
+
 // open is the cell that is opened there. It is broken as expected, and has a timeline and a neighbour.
 const open = "pause-v4"
 
-// facts are what the script of the frame reports on the page in it.
+// drawn is true once the timeline of that cell is drawn: a cell is unpacked after the page is loaded.
+const drawn = `document.querySelector("#` + open + ` svg.timeline")`
+
+// facts are what a script finds in the page.
 type facts struct {
 	Nodes, Height   int
 	TooWide         []string // elements that are wider than the window
 	Matrix          struct{ Width, Height float64 }
 	Fits            bool // the matrix has no scroll bars
 	DeadLinks       []string
-	Open            []string // the open cells
-	Timelines       int
 	StepsRight      bool // the right arrow goes to the next cell of the matrix
 	Next, NextByKey string
 	HeadingInView   bool     // of the open cell
 	Found           []string // lines × columns of the matrix, for each search
 }
 
-func TestReportInABrowser(t *testing.T) {
+// findFacts is that script.
+const findFacts = `(async () => {
+  const all = (what) => [...document.querySelectorAll(what)], grid = document.getElementById("matrix");
+  const table = document.querySelector(".matrix"), size = table.getBoundingClientRect();
+  const cell = document.getElementById("` + open + `").closest("details");
+  const heading = cell.querySelector("h4").getBoundingClientRect();
+  const facts = {
+    Nodes: all("*").length, Height: document.documentElement.scrollHeight,
+    TooWide: document.documentElement.scrollWidth <= innerWidth ? [] : all("body *")
+      .filter((e) => e.getBoundingClientRect().right > innerWidth && !e.closest(".grid"))
+      .map((e) => e.outerHTML.slice(0, 120)),
+    Matrix: { Width: size.width, Height: size.height },
+    Fits: grid.scrollWidth <= grid.clientWidth && grid.scrollHeight <= grid.clientHeight,
+    DeadLinks: all('a[href^="#"]').map((a) => a.hash.slice(1)).filter((id) => !document.getElementById(id)),
+    HeadingInView: heading.top >= 0 && heading.bottom <= innerHeight,
+    Next: cell.querySelector("a[rel=next]").hash,
+  };
+  const right = (target) => target.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
+  right(document.body);
+  await new Promise((done) => setTimeout(done, 100));
+  facts.NextByKey = location.hash;
+  history.replaceState(null, "", "#` + open + `");
+  cell.scrollIntoView();
+  const links = [...table.rows[1].querySelectorAll("td a")];
+  links[0].focus({ preventScroll: true });
+  right(links[0]);
+  facts.StepsRight = document.activeElement === links[1];
+  links[1].blur();
+  const search = document.querySelector(".tools [type=search]");
+  facts.Found = ["pause v4", "redlock", "V4 v5-as slow-work", "zzz", ""].map((wanted) => {
+    search.value = wanted;
+    search.dispatchEvent(new Event("input", { bubbles: true }));
+    const shown = (all) => all.filter((e) => !e.hidden).length - 1; // without the heading
+    return shown([...table.rows]) + " × " + shown([...table.rows[0].cells]);
+  });
+  return facts;
+})()`
+
+// openCells is the list of the open cells.
+const openCells = `[...document.querySelectorAll("details.cell[open] > section")].map((s) => s.id)`
+
+func showsReport(t *testing.T, b *reporttest.Browser) {
 	page := write(t, wholeRun(t))
 	require.Contains(t, page, `<section id="`+open+`"`)
-	b := newBrowser(t, page)
 	cells := strings.Count(page, "<section")
 	t.Logf("%d cells, %.1f MB, %d elements with all cells open", cells, float64(len(page))/1e6, len(elements(t, page)))
-	for name, args := range map[string][]string{"light": {"1440"}, "dark": {"1440", "dark"}, "phone": {"390"}} {
+	for name, width := range map[string]int64{"screen": 1440, "phone": 390} {
 		t.Run(name, func(t *testing.T) {
-			f := b.look(t, filepath.Join(t.ArtifactDir(), name+".png"), args...)
+			p := openPage(t, b, page, "#"+open, width, 900)
+			p.Until(drawn)
+			assert.Contains(t, reporttest.Evaluate[[]string](p, openCells), open)
+			p.Picture(name)
+			f := reporttest.Evaluate[facts](p, findFacts)
 			t.Logf("%d nodes, %d px tall; matrix %.0f × %.0f px", f.Nodes, f.Height, f.Matrix.Width, f.Matrix.Height)
 			assert.Less(t, f.Nodes, 15_000, "closed cells have no nodes")
 			assert.Less(t, f.Height, 90*cells)
 			assert.Empty(t, f.TooWide, "nothing but the matrix is scrolled sideways")
 			assert.Empty(t, f.DeadLinks)
-			assert.Equal(t, args[0] == "1440", f.Fits, "the whole matrix is on one screen")
-			assert.Contains(t, f.Open, open)
-			assert.Positive(t, f.Timelines)
+			assert.Equal(t, width == 1440, f.Fits, "the whole matrix is on one screen")
 			assert.True(t, f.HeadingInView)
 			assert.True(t, f.StepsRight)
 			whole := fmt.Sprintf("%d × %d", len(scenario.Table), len(catalog.Rungs))
@@ -79,26 +131,32 @@ func TestReportInABrowser(t *testing.T) {
 		})
 	}
 	t.Run("without scripts", func(t *testing.T) {
-		f := b.look(t, filepath.Join(t.TempDir(), "window.png"), "1440", "noscripts")
-		assert.Zero(t, f.Timelines, "the verdicts are there, and the stories")
-		assert.Contains(t, f.Open, open)
+		p := openPage(t, b, page, "", 1440, 900)
+		_, err := chromedp.Call(p.Ctx, emulation.SetScriptExecutionDisabled,
+			emulation.SetScriptExecutionDisabledParams{Value: true})
+		require.NoError(t, err)
+		p.Run(chromedp.Reload())
+		reporttest.Evaluate[string](p, `location.hash = "`+open+`"`)
+		p.Until(openCells + `.includes("` + open + `")`)
+		assert.Zero(t, reporttest.Evaluate[int](p, `document.querySelectorAll("svg.timeline").length`),
+			"the verdicts are there, and the stories")
 	})
 	t.Run("reload of a file", func(t *testing.T) {
-		sum := sha256.Sum256([]byte(shownAgain))
-		own := "script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "' "
-		driven := strings.Replace(page, "script-src ", own, 1) + "<script>" + shownAgain + "</script>"
-		file := filepath.Join(t.TempDir(), "report.html")
-		require.NoError(t, os.WriteFile(file, []byte(driven), 0o600))
-		dom := b.run(t, "--virtual-time-budget=5000", "--dump-dom", "file://"+file+"#"+open)
-		title := regexp.MustCompile("<title>(.*)</title>").FindStringSubmatch(dom)
-		require.Len(t, title, 2)
-		assert.Equal(t, "reload at 700, #"+open+": "+open+" queue-order-v8", title[1])
+		p := openPage(t, b, page, "#"+open, 1440, 900)
+		p.Until(drawn)
+		reporttest.Evaluate[bool](p, showAgain)
+		state := `performance.getEntriesByType("navigation")[0].type + " at " + scrollY + ", " + location.hash + ": " + ` +
+			openCells + `.join(" ")`
+		assert.Eventually(t, func() bool { // the page that is replaced answers with an error
+			is, err := chromedp.Run(p.Ctx, chromedp.Evaluate[string](state))
+			return err == nil && is == "reload at 700, #"+open+": "+open+" queue-order-v8"
+		}, 20*time.Second, 50*time.Millisecond)
 	})
 	t.Run("on paper", func(t *testing.T) {
-		file := filepath.Join(t.ArtifactDir(), "report.pdf")
-		b.run(t, "--print-to-pdf="+file, b.server.URL+"/report.html#"+open)
-		pdf, err := os.ReadFile(file)
+		p := openPage(t, b, page, "#"+open, 1440, 900)
+		pdf, err := chromedp.Run(p.Ctx, chromedp.PrintToPDF())
 		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(t.ArtifactDir(), "report.pdf"), pdf, 0o600))
 		pages := len(regexp.MustCompile(`/Type\s*/Page\b[^s]`).FindAll(pdf, -1))
 		t.Logf("%d pages", pages)
 		assert.Greater(t, pages, 2)
@@ -106,23 +164,18 @@ func TestReportInABrowser(t *testing.T) {
 	})
 }
 
-// shownAgain hides the page and shows it again, with one more cell open. Then the title has its state.
-const shownAgain = `
-const opened = () => [...document.querySelectorAll("details.cell[open] > section")].map((s) => s.id);
-const kind = performance.getEntriesByType("navigation")[0].type, wanted = ["pause-v4", "queue-order-v8"];
-if (kind !== "reload") document.querySelectorAll("details.cell").forEach((cell) => {
-  cell.open = wanted.includes(cell.querySelector("section").id);
-});
-setTimeout(() => {
-  document.title = kind + " at " + scrollY + ", " + location.hash + ": " + opened().join(" ");
-  if (kind === "reload") return;
+// showAgain hides the page and shows it again, with one more cell open.
+const showAgain = `(() => {
+  document.querySelectorAll("details.cell").forEach((cell) => {
+    cell.open = ["` + open + `", "queue-order-v8"].includes(cell.querySelector("section").id);
+  });
   scrollTo(0, 700);
   for (const state of ["hidden", "visible"]) {
     Object.defineProperty(document, "visibilityState", { value: state, configurable: true });
     document.dispatchEvent(new Event("visibilitychange"));
   }
-}, 100);
-`
+  return true;
+})()`
 
 // wholeRun returns the run of STOCKAPI_RESULTS or, without it, a forged one: every cell of the table, all but the first
 // as expected.
@@ -166,79 +219,4 @@ func forged(s catalog.Scenario, e catalog.Expectation) *history.Cell {
 		c.Findings = append(c.Findings, f)
 	}
 	return c
-}
-
-// browser is Chromium, and a server with the page in a frame of a given size: the size of a window depends on the
-// system.
-type browser struct {
-	program string
-	server  *httptest.Server
-	found   chan facts
-	asked   chan string // paths that the server does not have
-}
-
-func newBrowser(t *testing.T, page string) *browser {
-	t.Helper()
-	b := &browser{program: reporttest.Chromium(t), found: make(chan facts, 1), asked: make(chan string, 100)}
-	b.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/report.html":
-			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			_, _ = io.WriteString(w, page)
-		case "/frame":
-			http.ServeFile(w, r, filepath.Join("testdata", "frame.html"))
-		case "/facts":
-			var f facts
-			if json.NewDecoder(r.Body).Decode(&f) == nil {
-				b.found <- f
-			}
-		default:
-			b.asked <- r.URL.Path
-			http.NotFound(w, r)
-		}
-	}))
-	t.Cleanup(b.server.Close)
-	return b
-}
-
-// look shows the page with the cell open, takes a screenshot, and returns the facts. The first wish is the width of the
-// window; others are dark and noscripts.
-func (b *browser) look(t *testing.T, screenshot string, wishes ...string) facts {
-	t.Helper()
-	scheme := 1
-	if slices.Contains(wishes, "dark") {
-		scheme = 0
-	}
-	b.run(t, "--screenshot="+screenshot, "--virtual-time-budget=10000",
-		fmt.Sprintf("--blink-settings=preferredColorScheme=%d", scheme),
-		fmt.Sprintf("%s/frame?width=%s&scripts=%t#%s", b.server.URL, wishes[0], !slices.Contains(wishes, "noscripts"), open))
-	select {
-	case f := <-b.found:
-		return f
-	default:
-		require.Fail(t, "the page was not loaded")
-		return facts{}
-	}
-}
-
-// run runs the browser until it exits, and returns its output. It cannot resolve names; the page must request nothing,
-// log no error and violate no policy.
-func (b *browser) run(t *testing.T, args ...string) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	common := []string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-		"--hide-scrollbars", "--user-data-dir=" + t.TempDir(), "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-		"--enable-logging=stderr", "--window-size=1440,900", "--no-pdf-header-footer"}
-	command := exec.CommandContext(ctx, b.program, append(common, args...)...)
-	var log, printed bytes.Buffer
-	command.Stdout, command.Stderr = &printed, &log
-	require.NoError(t, command.Run(), log.String())
-	for line := range strings.Lines(log.String()) {
-		if !strings.Contains(line, "Blocked script execution") { // by the sandbox
-			assert.NotContains(t, line, "CONSOLE")
-		}
-	}
-	assert.Empty(t, b.asked)
-	return printed.String()
 }

@@ -2,14 +2,11 @@ package html_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/report/reporttest"
@@ -68,15 +65,12 @@ func TestReplayPageOfHostileStrings(t *testing.T) {
 }
 
 // On a phone the page does not scroll sideways, however long the traces are.
-func TestReplayPageInABrowser(t *testing.T) {
-	b := reporttest.NewBrowser(t)
+func showsReplay(t *testing.T, b *reporttest.Browser) {
 	trace := "v3:aaaa.late-a.time.time.b.arrive-a." + strings.Repeat("a", 60)
 	one, two := replayed(trace), replayed(trace)
 	two.Cells = append(two.Cells, replayed(trace+"b").Cells...)
 	for traces, run := range []*history.Run{one, two} {
-		file := filepath.Join(t.TempDir(), "report.html")
-		require.NoError(t, os.WriteFile(file, []byte(write(t, run)), 0o600))
-		p := b.Open(t, "file://"+file, "file://"+file, 390, 844)
+		p := openPage(t, b, write(t, run), "", 390, 844)
 		p.Until(fmt.Sprintf(`document.querySelectorAll("svg.timeline").length === %d`, traces+1))
 		p.Shows(".steps", "lock: a 1.99 s, stock: 1")
 		tooWide := reporttest.Evaluate[[]string](p, `[...document.querySelectorAll("body *")].filter((e) =>

@@ -3,7 +3,6 @@ package html_test
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -181,11 +180,8 @@ func TestTrialPageOfAFile(t *testing.T) {
 
 // Timelines of defects are drawn immediately, those of designs when they are opened. On a phone the page does not
 // scroll sideways.
-func TestTrialPageInABrowser(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "report.html")
-	require.NoError(t, os.WriteFile(file, []byte(write(t, tried())), 0o600))
-	address := "file://" + file
-	p := reporttest.NewBrowser(t).Open(t, address, address, 390, 844)
+func showsTrial(t *testing.T, b *reporttest.Browser) {
+	p := openPage(t, b, write(t, tried()), "", 390, 844)
 	draws := func(timelines int) {
 		t.Helper()
 		p.Until(fmt.Sprintf(`document.querySelectorAll("svg.timeline").length === %d`, timelines))
@@ -197,14 +193,11 @@ func TestTrialPageInABrowser(t *testing.T) {
 }
 
 // In a browser without DecompressionStream both the page of a trial and that of a run show that it is too old.
-func TestPagesInAnOldBrowser(t *testing.T) {
-	b := reporttest.NewBrowser(t)
+func showsAge(t *testing.T, b *reporttest.Browser) {
 	many := runOf() // enough cells for pictures beside the matrix
 	many.Cells = expected(t, "pause", "v1", "v4", "v15", "v17")
 	for selector, run := range map[string]*history.Run{".defect .viewer": tried(), "#pause-v4": many} {
-		file := filepath.Join(t.TempDir(), "report.html")
-		require.NoError(t, os.WriteFile(file, []byte(write(t, run)), 0o600))
-		p := b.Open(t, "file://"+file+"#pause-v4", "file://"+file, 1440, 900)
+		p := openPage(t, b, write(t, run), "#pause-v4", 1440, 900)
 		_, err := chromedp.Call(p.Ctx, page.AddScriptToEvaluateOnNewDocument,
 			page.AddScriptToEvaluateOnNewDocumentParams{Source: "delete globalThis.DecompressionStream"})
 		require.NoError(t, err)

@@ -24,8 +24,8 @@ func Command(cmd, key string, at, end history.Instant, reply string) history.Com
 	return history.Command{Node: "n", Cmd: cmd, Key: key, At: at * ms, End: end * ms, Reply: reply}
 }
 
-// Sale returns an order that held the lock between two times in milliseconds and sold a unit. Its process was stopped
-// in between.
+// Sale returns an order that held the lock between two times in milliseconds and sold a unit. It was held in
+// between.
 func Sale(id, instance string, unit int64, from, to history.Instant) history.Op {
 	return history.Op{
 		Order: id, Phase: history.Buy, Instance: instance, Outcome: history.Sold, Sent: from * ms, Done: (to + 5) * ms,
@@ -34,7 +34,7 @@ func Sale(id, instance string, unit int64, from, to history.Instant) history.Op 
 		Trace: []history.Command{
 			Command("set", "lock", from-2, from-1, "true"),
 			Command("get", "ProductStock_x", from+1, from+2, fmt.Sprint(unit)),
-			Command("fault", "stop@before:set/stock", from+2, to-4, ""),
+			Command("fault", "hold@before:set/stock", from+2, to-4, ""),
 			Command("set", "ProductStock_x", to-3, to-2, "OK"),
 			Command("del", "lock", to, to+1, "1"),
 		},

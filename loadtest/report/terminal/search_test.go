@@ -49,9 +49,9 @@ func TestSearched(t *testing.T) {
 			"fault: every order in which the turn changes at most 0 times: 4, 1 went another way than before; 7 distinct " +
 			"states in 9s; it goes another way each time: too many schedules could not be played as before"},
 		{unsure, true, "2 units: every order in which the turn changes at most 3 times: 8, no unit sold twice; 7 distinct " +
-			"states in 9s; two instances were started twice, 1.5s each time; in 3 schedules an order that repeated a command had " +
-			"no further turn; not confirmed: 1 schedule broke something that broke in no replay; not measured: 2 schedules, " +
-			"such as: Anna did not come to rest"},
+			"states in 9s; two instances were started twice, 1.5s each time; in 3 schedules an order that repeated a command " +
+			"had no further turn; not confirmed: 1 schedule broke something that broke in no replay; not measured: 2 " +
+			"schedules, such as: Anna did not come to rest"},
 	} {
 		trial := &Trial{Shop: history.Shop{Search: one.of}, Cells: []*history.Cell{{Scenario: "ab", Line: "ab"}}}
 		assert.Equal(t, one.want, strings.Join(trial.Searched(), "; "))
