@@ -408,6 +408,13 @@ func TestCausesOfBrokenCells(t *testing.T) {
 			f.order("fresh-b-1", atB, history.Unknown, 900, 0, tried(1010), inVain)
 			f.killed(20)
 		}},
+		{"reply-lost 1", "L", deadWaiter, "", func(f *forgery) { // nor does its order, which fails
+			anna := f.order("anna", atA, history.NotSold, 0, 20, lost(acquire(10)))
+			inVain := usually(command(8000, history.EffectNothing, "eval"), history.EffectAcquired)
+			f.Faults = []history.Fault{{Order: anna.Order, Instance: atA, Kind: history.FaultLost, Command: "acquire",
+				At: ms(10), End: ms(11)}}
+			f.order("fresh-b-1", atB, history.Unknown, 900, 0, tried(1010), inVain)
+		}},
 		{"crash 1", "L", unknown, "", func(f *forgery) { // the lock has not expired
 			f.order("anna", atA, history.Unknown, 0, 0, acquire(10))
 			inVain := usually(command(1010, history.EffectNothing, "eval"), history.EffectAcquired)

@@ -102,22 +102,26 @@ func (m *moment) hasDied() bool {
 	return m.isEnd() && died.Known() && m.op.Done >= died && m.op.Last.Asked != nil
 }
 
-// staysInLine is about an order that died as it held the lock, and keeps others out when that is free again.
+// staysInLine is about an order that died, or failed by a fault and released nothing, and keeps others out when the lock
+// is free again.
 func staysInLine(m *moment) string {
-	if !m.hasDied() || m.op.Last.Took == nil || !m.isFreeInVain() {
+	op := m.op
+	failed := m.isEnd() && op.Done.Known() && op.Outcome != history.Sold && op.Last.Asked != nil && op.Last.Freed == nil &&
+		m.hasLostCommands()
+	if !m.hasDied() && !failed || !m.isFreeInVain() {
 		return ""
 	}
-	return m.name() + "'s instance was killed, and others tried in vain when its lock had expired"
+	return m.name() + "'s order was over, and others tried in vain when the lock was free"
 }
 
-// isFreeInVain reports whether an order that never got the lock did not get it when it was free, a while after its
-// lease was over. Such a try is no attempt on a lock that is held.
+// isFreeInVain reports whether an order that never got the lock did not get it when it had been free for a while. Such a
+// try is no attempt on a lock that is held.
 func (m *moment) isFreeInVain() bool {
 	const while = history.Instant(200 * time.Millisecond)
 	return slices.ContainsFunc(m.courses, func(c *history.Course) bool {
 		return c.Last.Took == nil && c.FindLast(func(e *history.Event) bool {
 			since, how, free := m.line.FreeAt(e.At)
-			return e.Usually(history.EffectAcquired) && !e.Acquires() && free && how == history.Expired && e.At-since > while
+			return e.Usually(history.EffectAcquired) && !e.Acquires() && free && how != history.NoEnd && e.At-since > while
 		}) != nil
 	})
 }
