@@ -5,6 +5,8 @@ import _ "embed"
 var (
 	//go:embed unpack.js
 	unpack string
+	//go:embed layout.js
+	layout string
 	//go:embed timeline.js
 	timeline string
 	//go:embed palette.css
@@ -24,7 +26,7 @@ var Viewer string
 var ViewerStyle string
 
 // Script returns the script of unpackDrawing, inflate and drawTimeline.
-func Script() string { return unpack + timeline }
+func Script() string { return unpack + layout + timeline }
 
 // Style returns the CSS of a timeline, with its colours.
 func Style() string { return palette + style }

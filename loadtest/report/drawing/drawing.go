@@ -1,7 +1,8 @@
 // Package drawing turns a cell into the data of its timeline, and holds the scripts that draw it in a browser:
-// timeline.js draws a part of it as SVG, for a report and for the wall of a class; viewer.js adds the strip, the zoom,
-// the list of commands and the keyboard. It makes no judgements: which order held which lock, and until when, comes
-// from history's timeline, and what broke from the audit. Start with [Of].
+// unpack.js unpacks the data; layout.js places the rows, the marks and the texts of a part of it, and decides which
+// texts give way; timeline.js draws those as SVG, for a report and for the wall of a class; viewer.js adds the strip,
+// the zoom, the list of commands and the keyboard. It makes no judgements: which order held which lock, and until when,
+// comes from history's timeline, and what broke from the audit. Start with [Of].
 package drawing
 
 import (
