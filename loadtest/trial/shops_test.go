@@ -142,9 +142,14 @@ var others = []planted{
 	{inPython, "no-lock-beside", 1, "no lock: it reads the stock and writes it in two steps", "two-instances"},
 }
 
+// isLeague reports whether the tests play all planted shops.
+func isLeague() bool {
+	return slices.Contains(strings.Split(os.Getenv("STOCKAPI_REQUIRE"), ","), "league")
+}
+
 // played returns the shops that the tests play.
 func played() []planted {
-	if !slices.Contains(strings.Split(os.Getenv("STOCKAPI_REQUIRE"), ","), "league") {
+	if !isLeague() {
 		return shops
 	}
 	all := slices.Concat(shops, others)
