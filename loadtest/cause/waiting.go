@@ -102,8 +102,8 @@ func (m *moment) hasDied() bool {
 	return m.isEnd() && died.Known() && m.op.Done >= died && m.op.Last.Asked != nil
 }
 
-// staysInLine is about an order that died, or failed by a fault and released nothing, and keeps others out when the lock
-// is free again.
+// staysInLine is about an order that died, or failed by a fault and released nothing, and keeps others out when the
+// lock is free again.
 func staysInLine(m *moment) string {
 	op := m.op
 	failed := m.isEnd() && op.Done.Known() && op.Outcome != history.Sold && op.Last.Asked != nil && op.Last.Freed == nil &&
@@ -114,8 +114,8 @@ func staysInLine(m *moment) string {
 	return m.name() + "'s order was over, and others tried in vain when the lock was free"
 }
 
-// isFreeInVain reports whether an order that never got the lock did not get it when it had been free for a while. Such a
-// try is no attempt on a lock that is held.
+// isFreeInVain reports whether an order that never got the lock did not get it when it had been free for a while. Such
+// a try is no attempt on a lock that is held.
 func (m *moment) isFreeInVain() bool {
 	const while = history.Instant(200 * time.Millisecond)
 	return slices.ContainsFunc(m.courses, func(c *history.Course) bool {
