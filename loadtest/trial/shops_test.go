@@ -353,7 +353,7 @@ func TestTrialsByProgram(t *testing.T) {
 	for kind, want := range map[string]string{"right": " ", "del-without-look": "SER"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			o := planted{file: inPython, kind: kind, cell: telling}.options(t)
+			o := planted{file: inPython, kind: kind, cell: "two-instances,delayed-release 1"}.options(t)
 			o.Shop.Order = shop.Request{Program: python() + " testdata/planted/order.py {url}"}
 			_, cells := try(t, o)
 			for _, c := range cells {

@@ -34,44 +34,58 @@ func sqlOptions(t *testing.T, s *backendtest.SQLServer, kind ...string) Options 
 	return o
 }
 
-// A trial tells a shop that commits after its release from one that commits before, on each kind of database. A lease
-// that is not renewed breaks under slow work and late writes: that is no defect.
+// A trial tells a shop that commits after its release from one that commits before, each on one kind of database, and on
+// all in a run of the league.
 func TestTrialsOfShopsWithSQL(t *testing.T) {
 	backendtest.Require(t)
 	backendtest.EachSQLServer(t, func(t *testing.T, s *backendtest.SQLServer) {
 		t.Parallel() // two servers side by side; the shops of one have one stock
-		t.Run("right", func(t *testing.T) {
-			o := sqlOptions(t, s)
-			o.Only = []string{"slow-work", "crash 2", "after-release"}
-			if isLeague() {
-				o.Only = append(o.Only, "two-instances", "pause", "late", "crash 1", "delayed-release 1")
-			}
-			p, cells := try(t, o)
-			assert.Equal(t, []string{"lock:10000"}, p.Locks, p.String())
-			require.Len(t, cells, len(o.Only))
-			for _, c := range cells {
-				assert.Nil(t, c.Defect, c.Scenario)
-				switch c.Scenario {
-				case "after-release":
-					assert.Equal(t, "a sale sends nothing after its release", c.WhyNot())
-				case "slow-work", "late", "pause": // two orders hold it at Anna's first request; she reads what Bert left
-					assert.Contains(t, broken(c), "E", "%s: %s", c.Scenario, c.WhyNot())
-					assert.Empty(t, strings.Trim(broken(c), byDesign(p, c)), c.Scenario)
-				default:
-					assert.Empty(t, c.WhyNot(), c.Scenario)
-					assert.Empty(t, broken(c), c.Scenario)
-				}
-			}
-		})
-		t.Run("release-first", func(t *testing.T) {
-			o := sqlOptions(t, s, "release-first")
-			o.Only = []string{"after-release"}
-			_, cells := try(t, o)
-			require.Len(t, cells, 1)
-			require.NotNil(t, cells[0].Defect, cells[0].WhyNot())
-			assert.Equal(t, "it writes after it has released the lock", cells[0].Defect.Cause)
-			assert.Contains(t, cells[0].Defect.Shown, "2 recorded as sold, but the stock went from 100 to 99, by count")
-			assert.Equal(t, history.Broken, cells[0].Finding(history.Stock).Result)
-		})
+		isMariaDB := s.Kind() == backendtest.MariaDB
+		if isLeague() || isMariaDB {
+			t.Run("right", func(t *testing.T) { commitsBefore(t, s) })
+		}
+		if isLeague() || !isMariaDB {
+			t.Run("release-first", func(t *testing.T) { commitsAfter(t, s) })
+		}
 	})
+}
+
+// commitsBefore tries a right shop. A lease that is not renewed breaks under slow work and late writes: that is no
+// defect.
+func commitsBefore(t *testing.T, s *backendtest.SQLServer) {
+	t.Helper()
+	o := sqlOptions(t, s)
+	o.Only = []string{"slow-work", "crash 2", "after-release"}
+	if isLeague() {
+		o.Only = append(o.Only, "two-instances", "pause", "late", "crash 1", "delayed-release 1")
+	}
+	p, cells := try(t, o)
+	assert.Equal(t, []string{"lock:10000"}, p.Locks, p.String())
+	require.Len(t, cells, len(o.Only))
+	for _, c := range cells {
+		assert.Nil(t, c.Defect, c.Scenario)
+		switch c.Scenario {
+		case "after-release":
+			assert.Equal(t, "a sale sends nothing after its release", c.WhyNot())
+		case "slow-work", "late", "pause": // two orders hold it at Anna's first request; she reads what Bert left
+			assert.Contains(t, broken(c), "E", "%s: %s", c.Scenario, c.WhyNot())
+			assert.Empty(t, strings.Trim(broken(c), byDesign(p, c)), c.Scenario)
+		default:
+			assert.Empty(t, c.WhyNot(), c.Scenario)
+			assert.Empty(t, broken(c), c.Scenario)
+		}
+	}
+}
+
+// commitsAfter tries a shop that releases the lock before it commits.
+func commitsAfter(t *testing.T, s *backendtest.SQLServer) {
+	t.Helper()
+	o := sqlOptions(t, s, "release-first")
+	o.Only = []string{"after-release"}
+	_, cells := try(t, o)
+	require.Len(t, cells, 1)
+	require.NotNil(t, cells[0].Defect, cells[0].WhyNot())
+	assert.Equal(t, "it writes after it has released the lock", cells[0].Defect.Cause)
+	assert.Contains(t, cells[0].Defect.Shown, "2 recorded as sold, but the stock went from 100 to 99, by count")
+	assert.Equal(t, history.Broken, cells[0].Finding(history.Stock).Result)
 }
