@@ -147,9 +147,9 @@ func byDesign(p *sale.Passport, c *history.Cell) string {
 func TestDelayedReleasesOfRightShops(t *testing.T) {
 	backendtest.Require(t)
 	backendtest.Long(t)
-	kinds := []string{"right", "renewed"}
+	kinds := []string{"right", "looks-twice"}
 	if isLeague() {
-		kinds = append(kinds, "looks-twice", "reads-twice", "fenced")
+		kinds = append(kinds, "reads-twice", "renewed", "fenced")
 	}
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
