@@ -415,6 +415,13 @@ func TestCausesOfBrokenCells(t *testing.T) {
 				At: ms(10), End: ms(11)}}
 			f.order("fresh-b-1", atB, history.Unknown, 900, 0, tried(1010), inVain)
 		}},
+		{"reply-lost 4", "L", deadWaiter, "", func(f *forgery) { // which it may do once it has released the lock
+			anna := f.order("anna", atA, history.Sold, 0, 50, acquire(10), read(20), writes(30), lost(release(40)))
+			inVain := usually(command(8000, history.EffectNothing, "eval"), history.EffectAcquired)
+			f.Faults = []history.Fault{{Order: anna.Order, Instance: atA, Kind: history.FaultLost, Command: "release",
+				At: ms(40), End: ms(41)}}
+			f.order("fresh-b-1", atB, history.Unknown, 900, 0, inVain)
+		}},
 		{"crash 1", "L", unknown, "", func(f *forgery) { // the lock has not expired
 			f.order("anna", atA, history.Unknown, 0, 0, acquire(10))
 			inVain := usually(command(1010, history.EffectNothing, "eval"), history.EffectAcquired)

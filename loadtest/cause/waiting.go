@@ -102,12 +102,10 @@ func (m *moment) hasDied() bool {
 	return m.isEnd() && died.Known() && m.op.Done >= died && m.op.Last.Asked != nil
 }
 
-// staysInLine is about an order that died, or failed by a fault and released nothing, and keeps others out when the
-// lock is free again.
+// staysInLine is about an order that died, or lost a command by a fault, and keeps others out when the lock is free
+// again.
 func staysInLine(m *moment) string {
-	op := m.op
-	failed := m.isEnd() && op.Done.Known() && op.Outcome != history.Sold && op.Last.Asked != nil && op.Last.Freed == nil &&
-		m.hasLostCommands()
+	failed := m.isEnd() && m.op.Done.Known() && m.op.Last.Asked != nil && m.hasLostCommands()
 	if !m.hasDied() && !failed || !m.isFreeInVain() {
 		return ""
 	}

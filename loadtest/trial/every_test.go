@@ -379,8 +379,6 @@ func searched() []searchedShop {
 		searchedShop{inPython, "remembers-sold-out", nil, 1, ""},
 		searchedShop{inPython, "renews-on", []schedule.Kind{schedule.LoseRequest}, 0,
 			"the lock is renewed after its order has ended"},
-		searchedShop{inPython, "answers-first", []schedule.Kind{schedule.CrashBefore}, 0,
-			"it answers before it writes the stock"},
 		searchedShop{inPython, "tidies-up", nil, 2, "it releases the lock twice"},
 		searchedShop{inPython, "line", []schedule.Kind{schedule.LoseReply}, 0,
 			"a dead waiter keeps its place in the queue"},
