@@ -34,8 +34,8 @@ func sqlOptions(t *testing.T, s *backendtest.SQLServer, kind ...string) Options 
 	return o
 }
 
-// A trial tells a shop that commits after its release from one that commits before, each on one kind of database, and on
-// all in a run of the league.
+// A trial tells a shop that commits after its release from one that commits before, each on one kind of database, and
+// on all in a run of the league.
 func TestTrialsOfShopsWithSQL(t *testing.T) {
 	backendtest.Require(t)
 	backendtest.EachSQLServer(t, func(t *testing.T, s *backendtest.SQLServer) {
