@@ -18,7 +18,7 @@ import (
 	"stockapi/internal/narrate"
 )
 
-// variable is what differs from line to line: the columns before the mark, and what identifies a lease.
+// variable matches the parts that differ from run to run: the columns before the mark, and the lease's token and fence.
 var variable = regexp.MustCompile(`(?m)^.* ms ..?|: token [^,\n]*|, (fence|valid) [^,\n]*`)
 
 // narrated returns the steps of one order of a shop.

@@ -831,8 +831,8 @@ func TestBreaksByDesign(t *testing.T) {
 	}
 }
 
-// A client may send a write again that got no reply. If the late one, or the new one, comes after another order's, the
-// stock is what it was, although no unit was sold twice. A write that came before the other order's explains nothing.
+// A client may send a write again that got no reply. If the late one, or the new one, overwrites another order's, the
+// stock does not balance, although no unit was sold twice. A write before the other order's is no reason for that.
 func TestWriteThatWasSentAgain(t *testing.T) {
 	f := forge()
 	f.order("anna", atA, history.Sold, 0, 60, acquire(10), read(20), heldUntil(2100, writes(30)), writes(40), release(50))

@@ -22,7 +22,7 @@ import (
 type smallShop struct {
 	mu    sync.Mutex
 	stock int64
-	// late are the false answers of the next readings of the stock, once somebody has bought; -1 is none.
+	// late holds what the next readings of the stock return after a sale, in place of the stock; -1: they fail.
 	late []int64
 	// lose says that the nth order is sold and its answer lost; tell, that the shop tells of orders afterwards.
 	lose func(n int) bool

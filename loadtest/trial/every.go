@@ -15,6 +15,7 @@ import (
 	"stockapi/loadtest/history"
 	"stockapi/loadtest/schedule"
 	"stockapi/loadtest/schedule/search"
+	"stockapi/loadtest/trial/learn"
 	"stockapi/loadtest/trial/record"
 	"stockapi/loadtest/trial/shop"
 )
@@ -224,7 +225,7 @@ func (w *worker) begins(ctx context.Context) (err error) {
 		return nil
 	}
 	begun := time.Now()
-	w.bench, err = w.idleBench(ctx)
+	w.bench, err = learn.Warm(ctx, w.shop, w.passport)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.report.Starts++

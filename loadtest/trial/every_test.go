@@ -85,7 +85,7 @@ func TestOrderThatRepeatsACommandGivesWay(t *testing.T) {
 	for first, gaveWay := range map[int]bool{1: true, 100: false} {
 		steps := 0
 		end, err := w.Play(func(options []search.Option) int {
-			next := shop.AtB // once Anna has taken so many steps, whenever he can
+			next := shop.AtB // after Anna's first steps he has every turn that is offered
 			if steps++; steps <= first {
 				next = shop.AtA
 			}

@@ -343,7 +343,7 @@ func (w *world) awaitPolls() {
 		if order == nil || w.refused[who] == "" || !player.Works(who) || w.line.sleeps[order] {
 			continue
 		}
-		if w.refused[who] != w.lock() {
+		if !w.isUnchanged(who) {
 			w.awaitCommand(who, mostPoll)
 		}
 	}
@@ -380,10 +380,10 @@ func (w *world) turns(who int) (all []search.Option) {
 	case len(held) > 0 && held[0].Reply:
 		all = append(all, option(schedule.Grant, who, 0, "gets the reply"))
 	default:
-		lock := w.lock()
+		unchanged := w.isUnchanged(who)
 		for n, h := range held {
 			switch cmd := h.Command(); {
-			case w.isTry(cmd) && w.refused[who] == lock:
+			case w.isTry(cmd) && unchanged:
 			case w.isTry(cmd) && w.again[who] > w.mostAgain():
 				w.gaveWay = true
 			default:
@@ -442,7 +442,7 @@ func (w *world) faultsNow() (all []search.Option) {
 	now := w.leaseNow()
 	for who := range w.refused {
 		order, held := w.line.player.Scene(who).Order, w.line.player.HeldOf(who)
-		waits := w.refused[who] != "" && w.refused[who] == w.lock()
+		waits := w.isUnchanged(who)
 		switch {
 		case order == nil:
 			all = append(all, w.faultsAtFirst(who, now)...)
@@ -454,7 +454,9 @@ func (w *world) faultsNow() (all []search.Option) {
 			}
 			all = append(all, w.faultsOf(order, at, now)...)
 			for n := range held {
-				all = append(all, w.faultsAt(held, n, now)...)
+				if !waits || !w.isTry(held[n].Command()) { // else it has no turn: how many there are is a matter of time
+					all = append(all, w.faultsAt(held, n, now)...)
+				}
 			}
 		}
 	}
@@ -483,13 +485,9 @@ func (w *world) faultsOf(order *rig.InFlight, at string, now leaseNow) (all []se
 	return all
 }
 
-// faultsAt returns the faults that can hit one of the commands that an order waits with. A try that has no turn yet is
-// not hit: how many there are is a matter of time.
+// faultsAt returns the faults that can hit one of the commands that an order waits with.
 func (w *world) faultsAt(held []*rig.Held, n int, now leaseNow) (all []search.Option) {
 	who, cmd := held[n].Order.At, held[n].Command()
-	if w.isTry(cmd) && w.refused[who] == w.lock() {
-		return nil
-	}
 	for _, kind := range w.kinds {
 		can := !cmd.Message
 		switch kind {
@@ -535,6 +533,9 @@ func (w *world) holder() int {
 	}
 	return -1
 }
+
+// isUnchanged reports whether an order was refused the lock, which nobody has changed since.
+func (w *world) isUnchanged(who int) bool { return w.refused[who] != "" && w.refused[who] == w.lock() }
 
 // lock describes the lock as it is, without times.
 func (w *world) lock() string {
@@ -604,7 +605,7 @@ func (w *world) grant(o search.Option, reply bool) {
 	if held := w.line.player.HeldOf(o.Who); len(held) > 0 && !held[0].Reply {
 		cmd = held[o.Nth].Command()
 	}
-	unchanged := w.refused[o.Who] == w.lock()
+	unchanged := w.isUnchanged(o.Who)
 	letter := schedule.Step{Who: o.Who, Nth: o.Nth}.String()
 	w.move(letter+sale.Either(reply, "<", ""), schedule.Move{Who: o.Who, At: o.Who, Nth: o.Nth, Mark: schedule.Next,
 		Reply: reply})
