@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +34,13 @@ func TestMain(m *testing.M) {
 	case os.Getenv("LOADTEST_TEST_MAIN") != "":
 		os.Exit(withoutLeaks(execute(context.Background(), os.Args[1:], os.Stdout, os.Stderr)))
 	default:
-		runMoreInParallel()
+		// Mostly tests wait for a lease or a timeout. With the race detector loadtest is so slow that leases would expire.
+		// The flag -parallel still counts.
+		atOnce := 2 * runtime.GOMAXPROCS(0)
+		if backendtest.RaceDetected {
+			atOnce = max(1, atOnce/4)
+		}
+		_ = flag.Set("test.parallel", strconv.Itoa(atOnce))
 		// With the race detector each process that the tests start would sleep for a second before it exits.
 		_ = os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
 		_ = os.Setenv("LOADTEST_STOCKAPI", "go") // any program; tests that start the service build it: see stockapi
@@ -66,22 +71,6 @@ func withoutLeaks(code int) int {
 		return leaked
 	}
 	return code
-}
-
-// runMoreInParallel runs two parallel tests per processor, unless -parallel is given: mostly they wait for a lease or a
-// timeout. With the race detector loadtest is so slow that leases would expire: there it is one test for two
-// processors.
-func runMoreInParallel() {
-	flag.Parse()
-	chosen := false
-	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
-	n, race := 2*runtime.GOMAXPROCS(0), debug.BuildSetting{Key: "-race", Value: "true"}
-	if info, known := debug.ReadBuildInfo(); known && slices.Contains(info.Settings, race) {
-		n = max(1, n/4)
-	}
-	if !chosen {
-		_ = flag.Set("test.parallel", strconv.Itoa(n))
-	}
 }
 
 // A program runs loadtest with arguments.

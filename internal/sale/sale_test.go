@@ -27,11 +27,7 @@ import (
 // Most tests here wait, and compute little: one per processor would be too few. With the race detector they compute so
 // long that short leases would expire with many at once.
 func TestMain(m *testing.M) {
-	parallel := "16"
-	if backendtest.RaceDetected {
-		parallel = "8"
-	}
-	_ = flag.Set("test.parallel", parallel)
+	_ = flag.Set("test.parallel", map[bool]string{true: "8", false: "16"}[backendtest.RaceDetected])
 	backend.Silence()
 	goleak.VerifyTestMain(m, goleak.Cleanup(backendtest.Share()))
 }

@@ -141,6 +141,7 @@ func TestSeveralProductsWhereOneIsSold(t *testing.T) {
 
 // On a cluster the products must be in one slot. Others are refused before any lock is acquired, as /rungs notes.
 func TestSeveralProductsOnACluster(t *testing.T) {
+	t.Parallel()
 	const sameSlot = "15772"
 	s, _ := newShop(t, &backendtest.Server{URL: backendtest.StartCluster(t)})
 	for _, other := range []string{second, sameSlot} {

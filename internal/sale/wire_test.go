@@ -175,6 +175,7 @@ func count(all []string, one string) (n int) {
 // script with a missing key, TRYAGAIN, or a WATCH, which follows no ASK), the order is refused, and known not to be
 // sold.
 func TestASlotMovesWhileTheShopSells(t *testing.T) {
+	t.Parallel()
 	backendtest.Long(t)
 	c := backendtest.StartShards(t)
 	s, b := newShop(t, &backendtest.Server{URL: c.URL})
@@ -236,6 +237,7 @@ func TestCASWaitsForASlotThatMoves(t *testing.T) {
 
 // Nor is a pipeline, though no rung sends one today.
 func TestAPipelineWhoseReplyIsLostIsNotRepeated(t *testing.T) {
+	t.Parallel()
 	c := backendtest.StartShards(t)
 	client := backendtest.Client(t, &backendtest.Server{URL: c.URL})
 	ctx := context.Background()

@@ -72,6 +72,7 @@ func TestAccessToRedisNeedsThePassword(t *testing.T) {
 }
 
 func TestAccessToTheEmbeddedRedisNeedsThePassword(t *testing.T) {
+	t.Parallel()
 	backendtest.Long(t) // builds stockapi
 	c, ctx := newCluster(t)
 	c.options = Options{Backend: "embedded", Redlock: 5, Say: func(string) {}} // they all start at once

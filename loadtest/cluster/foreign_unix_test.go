@@ -183,6 +183,7 @@ func TestForeignThatDiesAtStartLeavesNothing(t *testing.T) {
 const hidden = `(FLEET_TEST=shop setsid env -u LOADTEST_SHOP "$FLEET_SELF" & echo $!); exec sleep 600`
 
 func TestForeignThatOutlivesItsProcessIsReported(t *testing.T) {
+	t.Parallel()
 	needsSetsid(t)
 	backendtest.Long(t)
 	c, ctx := newCluster(t)

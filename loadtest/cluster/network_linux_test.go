@@ -162,7 +162,6 @@ func TestForeignInANetwork(t *testing.T) {
 	t.Run("left its group", TestForeignThatLeftItsGroup)
 	t.Run("dies at start", TestForeignThatDiesAtStartReportsItsLastLines)
 	t.Run("dies with loadtest", TestForeignThatLeftItsGroupDiesWithLoadtest)
-	t.Run("outlives", TestForeignThatOutlivesItsProcessIsReported)
 }
 
 // The user of a service in a network is the same, and sees the same files.

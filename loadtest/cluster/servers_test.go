@@ -97,6 +97,7 @@ func TestPromotionOfAStaleReplica(t *testing.T) {
 // A Sentinel that does not promote by itself, because no replica has reported lately, is told to. A Sentinel that waits
 // for a minute stands in for it.
 func TestOverduePromotionIsForced(t *testing.T) {
+	t.Parallel()
 	backendtest.Long(t)
 	c, ctx, b := onRedisServer(t)
 	site, err := c.StartSite(ctx, b, on(catalog.Redis, catalog.Topology{ReplicatedLocks: true}))

@@ -53,6 +53,7 @@ func left(t *testing.T, file string) (pids []int) {
 
 // What a shell command leaves running ends with it, also if it is cut short.
 func TestShellLeavesNothing(t *testing.T) {
+	t.Parallel()
 	needs(t, "sleep", "setsid", "mv")
 	c, ctx := newCluster(t)
 	for name, end := range map[string]string{"ends": "", "fails": "exit 3", "is cut short": "sleep 600"} {
@@ -84,6 +85,7 @@ func TestShellLeavesNothing(t *testing.T) {
 
 // What a lasting command leaves running ends with the cluster.
 func TestShellThatLasts(t *testing.T) {
+	t.Parallel()
 	needs(t, "sleep", "setsid", "mv")
 	c, ctx := newCluster(t)
 	file := filepath.Join(t.TempDir(), "pids")

@@ -59,6 +59,7 @@ func eachHasALink(t *testing.T, site *Site, server string, of func(i int) string
 
 // An ensemble of three goes on with two servers, under a leader, and not with one.
 func TestEnsembleNeedsAMajority(t *testing.T) {
+	t.Parallel()
 	needZooKeeper(t)
 	c, ctx := newCluster(t)
 	site, err := c.StartSite(ctx, &Backend{URL: "redis://127.0.0.1:1", ZooKeeper: "zookeeper://127.0.0.1:1"},

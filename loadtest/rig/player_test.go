@@ -195,6 +195,7 @@ func TestScene(t *testing.T) {
 
 // A held command is lost, or its reply is, or it arrives after its client has given up.
 func TestHeldCommandIsLostOrLate(t *testing.T) {
+	t.Parallel()
 	for line, want := range map[string]struct{ stock, fault string }{
 		"a>write.lose-request-a.a>end":        {"", "a: its write lost"},
 		"a>write.lose-reply-a.a>end":          {"a", "a: the reply to its write lost"},
@@ -209,11 +210,14 @@ func TestHeldCommandIsLostOrLate(t *testing.T) {
 		"aa<.b>end.a":                         {"b", "a: the reply to its set held"},
 		"a.late-a.b>end.arrive-a":             {"a", "a: its set in flight, a: its del held"},
 	} {
-		p, h := newHouse(t)
-		require.NoError(t, h.plays(p, line), line)
-		assert.Equal(t, want.stock, h.stock(), line)
-		require.NoError(t, p.Finish())
-		assert.Equal(t, want.fault, strings.Join(h.faults(), ", "), line)
+		t.Run(line, func(t *testing.T) {
+			t.Parallel()
+			p, h := newHouse(t)
+			require.NoError(t, h.plays(p, line))
+			assert.Equal(t, want.stock, h.stock())
+			require.NoError(t, p.Finish())
+			assert.Equal(t, want.fault, strings.Join(h.faults(), ", "))
+		})
 	}
 }
 

@@ -167,6 +167,7 @@ func TestStepsOfALateCommand(t *testing.T) {
 
 // A step fails if its command does not arrive, or if the client gives it up.
 func TestStepWithoutItsCommand(t *testing.T) {
+	t.Parallel()
 	e := &End{Client: schedule.Client{Name: "a"}}
 	r := &Rig{Gate: wire.NewGate(nil)}
 	r.Gate.Begin()

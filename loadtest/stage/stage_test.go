@@ -32,12 +32,8 @@ import (
 // TestMain makes this test binary its own guardian, which a class starts.
 func TestMain(m *testing.M) {
 	cluster.GuardMain()
-	flag.Parse()
-	chosen := false
-	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
-	if !chosen { // rounds mostly wait for leases to expire; with STOCKAPI_REQUIRE there is a browser too
-		_ = flag.Set("test.parallel", map[bool]string{true: "7", false: "3"}[os.Getenv("STOCKAPI_REQUIRE") == ""])
-	}
+	// Rounds mostly wait for leases to expire; with STOCKAPI_REQUIRE there is a browser too. -parallel still counts.
+	_ = flag.Set("test.parallel", map[bool]string{true: "7", false: "3"}[os.Getenv("STOCKAPI_REQUIRE") == ""])
 	// Under the race detector each process that the tests start would sleep for a second before it exits.
 	_ = os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
 	builtIn, _ = os.MkdirTemp("", "stage-test-")

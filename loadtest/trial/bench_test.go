@@ -2,7 +2,6 @@ package trial
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,23 +86,6 @@ func TestEachRedisHasItsOwnData(t *testing.T) {
 		assert.Equal(t, port+" 100 ", value("session")+" "+value("seats")+" "+value("order:1"))
 		assert.Positive(t, rdb.PTTL(ctx, "brief").Val())
 		b.Pair.Close()
-	}
-}
-
-// Of several keys only those that keep no order out are dropped. Each of a majority's keys looks like one of them.
-func TestKeysOfLock(t *testing.T) {
-	t.Parallel()
-	backendtest.Require(t)
-	for _, kind := range []string{"majority", "gauge-set", "line", "nested", "fills-cache", "pair"} {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			trial, ctx, err := New(t.Context(), planted{file: inPython, kind: kind}.options(t))
-			require.NoError(t, err)
-			p, err := trial.Learn(ctx)
-			require.NoError(t, errors.Join(err, trial.Close()))
-			assert.Equal(t, planted{kind: kind}.locks(), p.Locks)
-			assert.False(t, p.Name, "one value per instance")
-		})
 	}
 }
 

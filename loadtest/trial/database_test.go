@@ -212,6 +212,7 @@ func TestRequestsTooEarly(t *testing.T) {
 // A customer who did not reach a request does not order again: two orders at one instance would share the blame for
 // what each of them sent.
 func TestOrderThatDoesNotReachARequest(t *testing.T) {
+	t.Parallel()
 	backendtest.Require(t)
 	b := forge.NewDrawer(t).Counting(backendtest.StartRedis(t).URL)
 	for _, e := range b.Pair.Rig.Ends {

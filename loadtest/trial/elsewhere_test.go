@@ -20,6 +20,7 @@ import (
 
 // The count proves nothing if stock and sales disagree even without a fault.
 func TestCountThatDoesNotBalance(t *testing.T) {
+	t.Parallel()
 	for what, c := range map[string]struct {
 		bend func(*forge.Drawer, *record.Bench)
 		want string
@@ -73,6 +74,7 @@ func TestCountNotChecked(t *testing.T) {
 }
 
 func TestFailedCommandNamesItsFlag(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		bend func(*record.Bench)
 		want string

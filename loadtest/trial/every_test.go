@@ -51,6 +51,7 @@ func worldOf(t *testing.T, of planted) *world {
 // All orders of the commands of a real shop are those that its code has: without a lock six, of which two, four and six
 // have one, two and three changes of turn; with a lock those in which the second order is refused once, or never.
 func TestOrdersOfARealShop(t *testing.T) {
+	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)
 	locked := []string{"aaaabbbb", "bbbbaaaa", "abaaabbbb", "aabaabbbb", "aaababbbb", "babbbaaaa", "bbabbaaaa",
@@ -79,6 +80,7 @@ func TestOrdersOfARealShop(t *testing.T) {
 // An order that waits by commands of its own cannot have every turn: once it has repeated one, another order goes on. A
 // search tells in how many schedules that was so.
 func TestOrderThatRepeatsACommandGivesWay(t *testing.T) {
+	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)
 	w := worldOf(t, planted{file: inPython, kind: "line"})
@@ -100,6 +102,7 @@ func TestOrderThatRepeatsACommandGivesWay(t *testing.T) {
 
 // Time passes when no order can go on: the lease of a lock that an order has left, and for which another one waits.
 func TestLeasePassesWhenNoOrderCanGoOn(t *testing.T) {
+	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)
 	w := worldOf(t, planted{file: inPython, kind: "right"})
@@ -116,6 +119,7 @@ func TestLeasePassesWhenNoOrderCanGoOn(t *testing.T) {
 
 // A schedule whose step is not there, since the shop goes another way, is lost, and its level is not whole.
 func TestStepThatIsNotThere(t *testing.T) {
+	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)
 	w := worldOf(t, planted{file: inPython, kind: "no-lock"})
@@ -143,6 +147,7 @@ func TestStepThatIsNotThere(t *testing.T) {
 // Whether the next try of an order that waits has come already is a matter of time: it decides nothing. Faults hit the
 // order there, and its tries once they have a turn.
 func TestFaultsOfAWaiter(t *testing.T) {
+	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)
 	w := worldOf(t, planted{file: inPython, kind: "right"})
@@ -177,6 +182,7 @@ func TestFaultsOfAWaiter(t *testing.T) {
 
 // An order whose try steps back has no turn before another one has changed the lock: it would have turns for ever.
 func TestStepBackIsNoChange(t *testing.T) {
+	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)
 	w := worldOf(t, planted{file: inPython, kind: "steps-back"})
@@ -388,6 +394,7 @@ func searched() []searchedShop {
 // What no cell names is found: a stock that is read anew only after the second refusal, a unit that is given back in
 // one order only, and, with a fault, the release of another order's lock. Shops that only look odd are not accused.
 func TestEveryOrderFinds(t *testing.T) {
+	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)
 	for _, of := range searched() {

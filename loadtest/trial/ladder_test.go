@@ -52,6 +52,7 @@ const ofMatrix = "one-instance,two-instances,slow-work,pause,crash 1,crash 2,del
 
 // The rungs, tried as a user's shop, break the same verdicts as in the matrix.
 func TestTrialsOfTheLadder(t *testing.T) {
+	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)
 	stockapi, err := buildStockapi()

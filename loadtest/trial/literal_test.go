@@ -35,16 +35,20 @@ func needsNetwork(t *testing.T) {
 
 // A shop with its Redis and its port in its code gets the verdicts and causes that it gets when both are given to it.
 func TestTrialOfLiteralAddresses(t *testing.T) {
+	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)
 	needsNetwork(t)
 	const cells = "two-instances,pause,crash 1,crash 2,delayed-release 1,cut-off,hang-up 2"
-	for _, s := range []planted{
+	shops := []planted{
 		{file: inPython, kind: "right", cell: "crash 1,server-restart"}, // a race for a release that does not compare
 		{file: inPython, kind: "del-without-look", cell: cells},
-		{file: inPython, kind: "dies-in-a-crowd", cell: "two-instances"},
-		{file: inGo, kind: "-renew", cell: "two-instances,cut-off"},
-	} {
+	}
+	if isLeague() {
+		shops = append(shops, planted{file: inPython, kind: "dies-in-a-crowd", cell: "two-instances"},
+			planted{file: inGo, kind: "-renew", cell: "two-instances,cut-off"})
+	}
+	for _, s := range shops {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
 			o := s.options(t)
@@ -65,21 +69,28 @@ func TestTrialOfLiteralAddresses(t *testing.T) {
 
 // A literal address of a database leads to its link: its requests are held.
 func TestTrialOfALiteralDatabase(t *testing.T) {
+	t.Parallel()
 	backendtest.Require(t)
 	needsNetwork(t)
-	backendtest.EachSQLServer(t, func(t *testing.T, s *backendtest.SQLServer) {
-		t.Parallel()
-		o := sqlOptions(t, s, "release-first")
-		o.Only = []string{"after-release"}
-		o.Shop.Literal = cluster.Literal{Redis: "192.168.150.101:6379", Database: "192.168.150.102:5432", Port: 80}
-		for i, arg := range o.Shop.Argv {
-			o.Shop.Argv[i] = strings.Replace(arg, "{db_host}:{db_port}", "192.168.150.102:5432", 1)
-		}
-		o.Shop.Argv = append([]string{"env", "REDIS_URL=redis://192.168.150.101:6379", "PORT=80"}, o.Shop.Argv...)
-		_, cells := try(t, o)
-		require.Len(t, cells, 1)
-		assert.Equal(t, []string{"S", "it writes after it has released the lock"}, found(cells[0]))
-	})
+	kinds := []string{backendtest.Postgres}
+	if isLeague() {
+		kinds = append(kinds, backendtest.MariaDB)
+	}
+	for _, kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			o := sqlOptions(t, backendtest.StartSQL(t, kind), "release-first")
+			o.Only = []string{"after-release"}
+			o.Shop.Literal = cluster.Literal{Redis: "192.168.150.101:6379", Database: "192.168.150.102:5432", Port: 80}
+			for i, arg := range o.Shop.Argv {
+				o.Shop.Argv[i] = strings.Replace(arg, "{db_host}:{db_port}", "192.168.150.102:5432", 1)
+			}
+			o.Shop.Argv = append([]string{"env", "REDIS_URL=redis://192.168.150.101:6379", "PORT=80"}, o.Shop.Argv...)
+			_, cells := try(t, o)
+			require.Len(t, cells, 1)
+			assert.Equal(t, []string{"S", "it writes after it has released the lock"}, found(cells[0]))
+		})
+	}
 }
 
 // found returns the letters of a cell, and its cause.

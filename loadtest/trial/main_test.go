@@ -11,19 +11,15 @@ import (
 
 	"go.uber.org/goleak"
 
+	"stockapi/internal/backend/backendtest"
 	"stockapi/loadtest/cluster"
 )
 
 // TestMain makes this test binary its own guardian, which a trial starts. A trial mostly waits for leases to expire, so
-// four run at a time on two processors.
+// more run at a time than there are processors, but for the race detector. The flag -parallel still counts.
 func TestMain(m *testing.M) {
 	cluster.GuardMain()
-	flag.Parse()
-	chosen := false
-	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
-	if !chosen {
-		_ = flag.Set("test.parallel", "4")
-	}
+	_ = flag.Set("test.parallel", map[bool]string{true: "4", false: "8"}[backendtest.RaceDetected])
 	// With the race detector each process that the tests start would sleep for a second before it exits.
 	_ = os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
 	builtIn, _ = os.MkdirTemp("", "trial-test-")

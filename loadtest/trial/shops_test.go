@@ -45,7 +45,7 @@ const (
 // defect where only that shows the way. Leases that nobody renews break under slow work and pauses: that is no defect.
 var shops = []planted{
 	{file: inPython, kind: "right"},
-	{file: inPython, kind: "looks-twice", cell: "crash 1,slow-work"},
+	{file: inPython, kind: "looks-twice", cell: "crash 1,slow-work,delayed-release,same-instance"},
 	{file: inPython, kind: "reads-twice", cell: "crash 1,slow-work"},
 	{file: inPython, kind: "renewed", cell: "crash 1,slow-work"},
 	{file: inPython, kind: "fenced", cell: "crash 1,slow-work"},
@@ -76,6 +76,7 @@ var shops = []planted{
 	{inPython, "shared-hash", 1, "the lock has no TTL", "crash 1"},
 	{inPython, "beside-stock", 1, "the lock has no TTL", "crash 1"},
 	{inPython, "token-list", 1, "the lock has no TTL", "crash 1"},
+	{inPython, "pair", 1, "the lock has no TTL", "crash 1"},
 	{inPython, "counter", 1, "it releases the lock without comparing its value", "delayed-release 1"},
 	{inPython, "line", 1, "a dead waiter keeps its place in the queue", "crash 3"},
 	{inPython, "sleeper", 1, "a waiter is never woken", "crash 1"},
@@ -348,6 +349,7 @@ func TestTrialOfLocksOfDifferentCustomers(t *testing.T) {
 
 // A shop breaks the same verdicts whether its orders are requests or programs.
 func TestTrialsByProgram(t *testing.T) {
+	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)
 	for kind, want := range map[string]string{"right": " ", "del-without-look": "SER"} {
@@ -369,6 +371,7 @@ func TestTrialsByProgram(t *testing.T) {
 
 // Without a crowd and without a fault no shop shows a defect: only a trial triggers them.
 func TestShopsSell(t *testing.T) {
+	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)
 	server := backendtest.StartRedis(t)

@@ -67,6 +67,7 @@ func TestVariantsOfLines(t *testing.T) {
 // A line of one's own is judged as the cell that it varies: the letters, the cause, and what breaks by design follow
 // from the record alone.
 func TestVariantsAreJudgedAsTheirCells(t *testing.T) {
+	t.Parallel()
 	backendtest.Require(t)
 	backendtest.Long(t)
 	for kind, names := range map[string][]string{
