@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,6 +51,9 @@ var ladder = []struct {
 // there the work outlasts the lease, here the release is held, and in both the release comes under the next holder.
 const ofMatrix = "one-instance,two-instances,slow-work,pause,crash 1,crash 2,delayed-release,check-delete-gap"
 
+// asLearned are rungs whose lock is learned as that of another one is: they are tried in a run of the league.
+var asLearned = []string{"v2", "v5", "v7"}
+
 // The rungs, tried as a user's shop, break the same verdicts as in the matrix.
 func TestTrialsOfTheLadder(t *testing.T) {
 	t.Parallel()
@@ -58,6 +62,9 @@ func TestTrialsOfTheLadder(t *testing.T) {
 	stockapi, err := buildStockapi()
 	require.NoError(t, err)
 	for _, one := range ladder {
+		if slices.Contains(asLearned, one.rung) && !isLeague() {
+			continue
+		}
 		t.Run(one.rung, func(t *testing.T) {
 			t.Parallel()
 			o := options(t, stockapi, "--redis-timeout", "4s", "--addr", "127.0.0.1:{port}", "--redis", "{redis}")
