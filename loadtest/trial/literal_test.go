@@ -39,7 +39,7 @@ func TestTrialOfLiteralAddresses(t *testing.T) {
 	backendtest.Require(t)
 	backendtest.Long(t)
 	needsNetwork(t)
-	const cells = "two-instances,pause,crash 1,crash 2,delayed-release 1,cut-off,hang-up 2"
+	const cells = "two-instances,pause,crash 1,delayed-release 1,cut-off,hang-up 2"
 	shops := []planted{
 		{file: inPython, kind: "right", cell: "crash 1,server-restart"}, // a race for a release that does not compare
 		{file: inPython, kind: "del-without-look", cell: cells},

@@ -283,14 +283,29 @@ func (s *plainSale) queues(key *wire.Lock) bool {
 
 // waitedFor reports whether an order found the key of an earlier order, and proceeded once its TTL had removed it.
 func (s *plainSale) waitedFor(key *wire.Lock) bool {
-	tried := false
+	if key.Rest.Exists() {
+		return false
+	}
+	var looks [][2]wire.KeyState
 	for _, c := range s.commands {
-		before, after, looked := s.looker.States(c.Cmd, key.Key)
+		if before, after, looked := s.looker.States(c.Cmd, key.Key); looked {
+			looks = append(looks, [2]wire.KeyState{before, after})
+		}
+	}
+	return isTakenLate(looks)
+}
+
+// isTakenLate reports whether the first command that took a key, as the looks before and after each command show, came
+// after others that left it to an earlier order. Its TTL may remove the key between the look before and the command.
+func isTakenLate(looks [][2]wire.KeyState) bool {
+	tried := false
+	for _, look := range looks {
+		before, after := look[0], look[1]
 		switch {
-		case !looked || key.Rest.Exists():
-		case before.Exists() && after.Exists():
+		case !after.Exists():
+		case before.Exists() && maps.Equal(before.Parts, after.Parts):
 			tried = true
-		case !before.Exists() && after.Exists():
+		default:
 			return tried
 		}
 	}

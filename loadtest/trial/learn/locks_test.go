@@ -93,3 +93,29 @@ func TestKeysThatAreTooLarge(t *testing.T) {
 	assert.False(t, isTooLarge(wire.Lock{Rest: wire.KeyState{Kind: "stream", Opaque: true}}))
 	assert.False(t, isTooLarge(wire.Lock{Rest: wire.KeyState{Kind: "hash"}}))
 }
+
+// An order that waits for the key of an earlier one takes it when the TTL has removed it, be it between the look and the
+// command. Who takes it at once has not waited.
+func TestKeyIsTakenLate(t *testing.T) {
+	free := wire.KeyState{Kind: "none"}
+	of := func(value string) wire.KeyState {
+		return wire.KeyState{Kind: "string", Parts: map[string]string{"": value}}
+	}
+	type looks = [][2]wire.KeyState
+	anna, bert := of("Anna"), of("Bert")
+	tried, took, late := [2]wire.KeyState{anna, anna}, [2]wire.KeyState{free, bert}, [2]wire.KeyState{anna, bert}
+	for what, c := range map[string]struct {
+		looks
+		want bool
+	}{
+		"at once":                 {looks{took, {bert, bert}}, false},
+		"over another's":          {looks{late}, false},
+		"never":                   {looks{tried, tried}, false},
+		"after its expiry":        {looks{tried, tried, took}, true},
+		"as it expires":           {looks{tried, late}, true},
+		"a command sees it gone":  {looks{tried, {free, free}, took}, true},
+		"a command sees it going": {looks{tried, {anna, free}, took}, true},
+	} {
+		assert.Equal(t, c.want, isTakenLate(c.looks), what)
+	}
+}
