@@ -296,14 +296,15 @@ func (s *plainSale) waitedFor(key *wire.Lock) bool {
 }
 
 // isTakenLate reports whether the first command that took a key, as the looks before and after each command show, came
-// after others that left it to an earlier order. Its TTL may remove the key between the look before and the command.
+// after others that found it there. Its TTL may also remove the key between the look before and the command.
 func isTakenLate(looks [][2]wire.KeyState) bool {
 	tried := false
 	for _, look := range looks {
 		before, after := look[0], look[1]
+		expired := !before.Ends.IsZero() && !before.Ends.After(after.At)
 		switch {
 		case !after.Exists():
-		case before.Exists() && maps.Equal(before.Parts, after.Parts):
+		case before.Exists() && !expired:
 			tried = true
 		default:
 			return tried

@@ -95,26 +95,26 @@ func TestKeysThatAreTooLarge(t *testing.T) {
 }
 
 // An order that waits for the key of an earlier one takes it when the TTL has removed it, be it between the look and the
-// command. Who takes it at once has not waited.
+// command. Who takes it at once, or changes it, has not waited.
 func TestKeyIsTakenLate(t *testing.T) {
-	free := wire.KeyState{Kind: "none"}
-	of := func(value string) wire.KeyState {
-		return wire.KeyState{Kind: "string", Parts: map[string]string{"": value}}
-	}
+	now := time.Now()
+	free := wire.KeyState{Kind: "none", At: now}
+	held := wire.KeyState{Kind: "string", At: now, Ends: now.Add(time.Second)}
+	ending, again := held, held
+	ending.Ends, again.Ends = now, now.Add(2*time.Second)
 	type looks = [][2]wire.KeyState
-	anna, bert := of("Anna"), of("Bert")
-	tried, took, late := [2]wire.KeyState{anna, anna}, [2]wire.KeyState{free, bert}, [2]wire.KeyState{anna, bert}
+	tried, took, late := [2]wire.KeyState{held, held}, [2]wire.KeyState{free, held}, [2]wire.KeyState{ending, again}
 	for what, c := range map[string]struct {
 		looks
 		want bool
 	}{
-		"at once":                 {looks{took, {bert, bert}}, false},
-		"over another's":          {looks{late}, false},
+		"at once":                 {looks{took, tried}, false},
 		"never":                   {looks{tried, tried}, false},
+		"a new TTL":               {looks{tried, {held, again}}, false},
 		"after its expiry":        {looks{tried, tried, took}, true},
 		"as it expires":           {looks{tried, late}, true},
 		"a command sees it gone":  {looks{tried, {free, free}, took}, true},
-		"a command sees it going": {looks{tried, {anna, free}, took}, true},
+		"a command sees it going": {looks{tried, {ending, free}, took}, true},
 	} {
 		assert.Equal(t, c.want, isTakenLate(c.looks), what)
 	}
