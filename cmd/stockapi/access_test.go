@@ -32,6 +32,7 @@ func asUser(t *testing.T, command string) (url string) {
 // for an admin.
 func TestTheDocumentedACL(t *testing.T) {
 	backendtest.Long(t)
+	t.Parallel()
 	text, err := os.ReadFile("../../docs/configuration.md")
 	require.NoError(t, err)
 	url := asUser(t, regexp.MustCompile(`(?m)^ACL SETUSER shop .*`).FindString(string(text)))

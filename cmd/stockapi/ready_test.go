@@ -24,6 +24,7 @@ func (r *running) becomes(t *testing.T, status int) {
 func TestNotReadyWhenNoOrderCouldBeServed(t *testing.T) {
 	backendtest.Require(t)
 	backendtest.Long(t)
+	t.Parallel()
 	for name, c := range map[string]struct {
 		breaks, mends [][]any
 		says          string
@@ -42,6 +43,7 @@ func TestNotReadyWhenNoOrderCouldBeServed(t *testing.T) {
 	} {
 		for _, role := range []string{"stock", "locks"} {
 			t.Run(name+" "+role, func(t *testing.T) {
+				t.Parallel()
 				s, other := backendtest.StartRedis(t), backendtest.StartEmbedded(t)
 				operator := backendtest.Client(t, s)
 				do := func(commands ...[]any) {

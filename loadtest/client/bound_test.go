@@ -21,6 +21,7 @@ func TestHostileServiceIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes longer than a second")
 	}
+	t.Parallel()
 	for name, body := range map[string]string{
 		"units":    `{"order":"p-1","quantity":1,"units":[1` + strings.Repeat(",1", 1_500_000) + `]}`,
 		"commands": `{"order":"p-1","quantity":1,"units":[1],"trace":[{}` + strings.Repeat(",{}", 300_000) + `]}`,

@@ -94,8 +94,8 @@ func TestKeysThatAreTooLarge(t *testing.T) {
 	assert.False(t, isTooLarge(wire.Lock{Rest: wire.KeyState{Kind: "hash"}}))
 }
 
-// An order that waits for the key of an earlier one takes it when the TTL has removed it, be it between the look and the
-// command. Who takes it at once, or changes it, has not waited.
+// An order that waits for the key of an earlier one takes it when the TTL has removed it, be it between the look and
+// the command. Who takes it at once, or changes it, has not waited.
 func TestKeyIsTakenLate(t *testing.T) {
 	now := time.Now()
 	free := wire.KeyState{Kind: "none", At: now}
