@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -35,12 +34,8 @@ func TestMain(m *testing.M) {
 		os.Exit(withoutLeaks(execute(context.Background(), os.Args[1:], os.Stdout, os.Stderr)))
 	default:
 		// Mostly tests wait for a lease or a timeout. With the race detector loadtest is so slow that leases would expire.
-		// The flag -parallel still counts.
-		atOnce := 2 * runtime.GOMAXPROCS(0)
-		if backendtest.RaceDetected {
-			atOnce = max(1, atOnce/4)
-		}
-		_ = flag.Set("test.parallel", strconv.Itoa(atOnce))
+		processors := runtime.GOMAXPROCS(0)
+		backendtest.AtOnce(2*processors, max(1, processors/2))
 		// With the race detector each process that the tests start would sleep for a second before it exits.
 		_ = os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
 		_ = os.Setenv("LOADTEST_STOCKAPI", "go") // any program; tests that start the service build it: see stockapi

@@ -5,12 +5,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"io"
 	"net/http"
 	"os"
-	"runtime/debug"
-	"slices"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -27,10 +25,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "--redis=embedded" {
 		main()
 	}
-	race := debug.BuildSetting{Key: "-race", Value: "true"}
-	if info, known := debug.ReadBuildInfo(); known && !slices.Contains(info.Settings, race) {
-		_ = flag.Set("test.parallel", "8") // those that are parallel wait, and compute little, but for the race detector
-	}
+	backendtest.AtOnce(8, runtime.GOMAXPROCS(0))
 	goleak.VerifyTestMain(m)
 }
 

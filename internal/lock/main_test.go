@@ -3,7 +3,6 @@ package lock
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -30,7 +29,7 @@ import (
 // Redis creates a Lua state for each script and drops it: with the usual heap, half of the work would be garbage
 // collection. The flag -parallel and the variable GOGC still count.
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", map[bool]string{true: "8", false: "16"}[backendtest.RaceDetected])
+	backendtest.AtOnce(16, 8)
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(800)
 	}

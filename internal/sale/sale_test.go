@@ -3,7 +3,6 @@ package sale
 import (
 	"context"
 	"errors"
-	"flag"
 	"log/slog"
 	"slices"
 	"strings"
@@ -27,7 +26,7 @@ import (
 // Most tests here wait, and compute little: one per processor would be too few. With the race detector they compute so
 // long that short leases would expire with many at once.
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", map[bool]string{true: "8", false: "16"}[backendtest.RaceDetected])
+	backendtest.AtOnce(16, 8)
 	backend.Silence()
 	goleak.VerifyTestMain(m, goleak.Cleanup(backendtest.Share()))
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -32,8 +31,11 @@ import (
 // TestMain makes this test binary its own guardian, which a class starts.
 func TestMain(m *testing.M) {
 	cluster.GuardMain()
-	// Rounds mostly wait for leases to expire; with STOCKAPI_REQUIRE there is a browser too. -parallel still counts.
-	_ = flag.Set("test.parallel", map[bool]string{true: "7", false: "3"}[os.Getenv("STOCKAPI_REQUIRE") == ""])
+	rounds := 7 // they mostly wait for leases to expire
+	if os.Getenv("STOCKAPI_REQUIRE") != "" {
+		rounds = 3 // there is a browser too
+	}
+	backendtest.AtOnce(rounds, rounds)
 	// Under the race detector each process that the tests start would sleep for a second before it exits.
 	_ = os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
 	builtIn, _ = os.MkdirTemp("", "stage-test-")

@@ -83,7 +83,7 @@ type hunt struct {
 	report   history.Search
 }
 
-// A find is what some schedules break, and the first of them.
+// A find is a defect, or a verdict broken by design, with the shortest schedule that shows it.
 type find struct {
 	key       string // see keyOf
 	shortest  sight
@@ -295,7 +295,7 @@ func (h *hunt) next(ctx context.Context) (*search.Schedule, int) {
 	}
 }
 
-// mostTries is how often a schedule is played that does not count, and how often one that is to confirm another.
+// mostTries bounds the repetitions of a schedule that does not count, and of one that is to confirm another.
 const mostTries = 3
 
 // took takes back a schedule. It returns the one that is to be played in its place, nil if it counts, or is the last.

@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,7 +18,7 @@ import (
 // more run at a time than there are processors, but for the race detector. The flag -parallel still counts.
 func TestMain(m *testing.M) {
 	cluster.GuardMain()
-	_ = flag.Set("test.parallel", map[bool]string{true: "4", false: "8"}[backendtest.RaceDetected])
+	backendtest.AtOnce(8, 4)
 	// With the race detector each process that the tests start would sleep for a second before it exits.
 	_ = os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
 	builtIn, _ = os.MkdirTemp("", "trial-test-")

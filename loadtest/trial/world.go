@@ -423,7 +423,7 @@ func (w *world) nameOf(cmd *wire.Command) string {
 	return fmt.Sprintf("%s %.8s %s %s", s.Verb, s.Script, s.Condition, s.On)
 }
 
-// A leaseNow is what decides which faults of the lease can hit an order now.
+// A leaseNow holds the conditions of the faults that concern the lease: who holds the lock, and whether it can pass.
 type leaseNow struct {
 	holder int  // the number of the instance that holds the lock, -1: none
 	lapses bool // the lease of a stopped instance can pass

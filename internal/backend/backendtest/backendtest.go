@@ -5,12 +5,14 @@ package backendtest
 import (
 	"context"
 	"crypto/rand"
+	"flag"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +71,15 @@ func Long(t testing.TB) {
 	if testing.Short() {
 		t.Skip("takes longer than a second")
 	}
+}
+
+// AtOnce has so many tests run at a time, or with the race detector others: tests that wait need no processor each, but
+// those that compute do. The flag -parallel still counts, if TestMain calls this before it parses flags.
+func AtOnce(tests, withRace int) {
+	if RaceDetected {
+		tests = withRace
+	}
+	_ = flag.Set("test.parallel", strconv.Itoa(tests))
 }
 
 // StartEmbedded starts an embedded Redis.

@@ -184,7 +184,7 @@ func common(x, y []string) []string {
 	return slices.DeleteFunc(slices.Clone(x), func(one string) bool { return !slices.Contains(y, one) })
 }
 
-// A keyCourse is how the parts of a key change while an order sells.
+// A keyCourse records the changes of a key's parts during a sale.
 type keyCourse struct {
 	rest, last  *wire.KeyState
 	moved, back map[string]bool // names of the parts changed before the write of the stock, and of those changed back
